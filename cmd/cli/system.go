@@ -16,7 +16,9 @@ import (
 func (c *client) systemCommand() *cobra.Command {
 	commands := []*cobra.Command{c.systemConfig()}
 	for i := range validate.Sections {
-		commands = append(commands, c.systemSection(&validate.Sections[i]))
+		if s := &validate.Sections[i]; !s.Items {
+			commands = append(commands, c.systemSection(s))
+		}
 	}
 	return parentCommand("system", "Settings of appliance and machine, and what is set in the kernel", "  sluice system dns primary=192.0.2.53\n  sluice system kernel\n  sluice system clean",
 		append(commands, c.systemLanguage(), c.systemPackages(), c.systemLicense(), c.systemKernel(), c.systemClean(), c.systemScripts(), c.systemFactory())...)

@@ -21,6 +21,8 @@ type System struct {
 	API    Interface `json:"http,omitzero"`
 	Proxy  Proxy     `json:"proxy,omitzero"`
 	Syslog Syslog    `json:"syslog,omitzero"`
+	// Aliases are here for people only; the machine does not get them.
+	Aliases Aliases `json:"aliases,omitzero"`
 }
 
 // DNS are the name servers of the machine, asked in this order.
@@ -227,5 +229,6 @@ func (s *System) Secrets() []SystemSecret {
 func (s *System) Clone() System {
 	out := *s
 	out.SSH.Listen, out.Syslog.Servers = slices.Clone(s.SSH.Listen), slices.Clone(s.Syslog.Servers)
+	out.Aliases = Aliases{slices.Clone(s.Aliases.Backends), slices.Clone(s.Aliases.Interfaces)}
 	return out
 }

@@ -49,7 +49,12 @@ func (a *Applier) checkMachine(ctx context.Context, old, cfg *farm.Config) error
 	return nil
 }
 
-func sameSystem(a, b *farm.Config) bool { return reflect.DeepEqual(&a.System, &b.System) }
+// sameSystem reports whether the machine is to be the same; it does not know aliases.
+func sameSystem(a, b *farm.Config) bool {
+	x, y := a.System, b.System
+	x.Aliases, y.Aliases = farm.Aliases{}, farm.Aliases{}
+	return reflect.DeepEqual(&x, &y)
+}
 
 // release gives the turn back and tells the machine what the change led to: an
 // engine that comes back meanwhile waits for no service.

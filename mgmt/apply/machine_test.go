@@ -83,6 +83,20 @@ func TestADocumentOfFarmsAloneLeavesTheMachineAsItIs(t *testing.T) {
 	}
 }
 
+// Aliases are configuration, and nothing the machine has to be made of.
+func TestAliasesAreKeptAndToldToNobody(t *testing.T) {
+	m := &machine{}
+	h := newHouse(t, apply.WithMachine(m))
+	published := h.pub.Published()
+	r := h.must(func(c *farm.Config) error {
+		c.System.Aliases.Backends = []farm.Alias{{ID: "10.0.0.1", Alias: "db"}}
+		return nil
+	})
+	if r.Revision.Number == 0 || !strings.Contains(r.Diff, `+      - "10.0.0.1=db"`) || len(m.settled) != 0 || h.pub.Published() != published {
+		t.Errorf("%+v, the machine was told %+v\n%s", r.Revision, m.settled, r.Diff)
+	}
+}
+
 func TestWhatTheMachineRefusesIsNotKept(t *testing.T) {
 	m := &machine{refuse: &validate.Error{Path: "system ntp", Field: "server", Message: "server is none"}}
 	h := newHouse(t, apply.WithMachine(m))

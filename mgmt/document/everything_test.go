@@ -82,6 +82,7 @@ func everything() *farm.Config {
 		Proxy: farm.Proxy{ForHTTP: farm.ProxyServer{URL: "http://ali@proxy.example:3128", Password: farm.NewSealedSecret("REVG")},
 			ForHTTPS: farm.ProxyServer{URL: "https://10.0.0.3:3129"}},
 		Syslog: farm.Syslog{CA: "own", Servers: []farm.SyslogServer{{Protocol: farm.SyslogTLS, Host: "log.example", Port: 6514}, {Protocol: farm.SyslogUDP, Host: "2001:db8::7", Port: 514}}},
+		Aliases: farm.Aliases{Backends: []farm.Alias{{ID: "2001:db8::1", Alias: "db-1"}, {ID: "10.0.0.1", Alias: "web.example"}}, Interfaces: []farm.Alias{{ID: "eth0:web", Alias: "office"}}},
 	}
 	return &farm.Config{System: system, Farms: []farm.Farm{
 		{Name: "shop", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("10.0.0.5"), VPort: 443, Stopped: true, HTTP: h},

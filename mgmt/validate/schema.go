@@ -40,6 +40,9 @@ func Schema() map[string]any {
 		objects[name+"_farm"] = object("Farm of profile "+name, *farms.Create, *farms.Update)
 		objects[name+"_backend"] = object("Backend in a farm of profile "+name, *backends.Create, *backends.Update)
 	}
+	for _, kind := range AliasKinds() {
+		objects[kind.Name+"_alias"] = object(kind.Title, kind.Create)
+	}
 	for i := range Sections {
 		objects["system_"+Sections[i].Name] = object(Sections[i].Title, Sections[i].Table)
 	}

@@ -14,22 +14,25 @@ type Section struct {
 	// Name is the word for it everywhere: "dns".
 	Name, Title string
 	Table       Table[farm.System]
+	// Items says that the section is lists whose items have operations and commands of
+	// their own: it is changed as a whole by documents only.
+	Items bool
 }
 
 // Sections are all of them, in the order of documents. A new setting is a member of
 // farm.System and a field here.
 var Sections = []Section{
-	{"dns", "Name servers of the machine", Table[farm.System]{fields: []field[farm.System]{
+	{Name: "dns", Title: "Name servers of the machine", Table: Table[farm.System]{fields: []field[farm.System]{
 		nameServer("primary", "Primary", "Address of the name server that is asked first.", func(s *farm.System) *netip.Addr { return &s.DNS.Primary }),
 		nameServer("secondary", "Secondary", "Address of the name server that is asked when the first does not answer.", func(s *farm.System) *netip.Addr { return &s.DNS.Secondary }),
 	}}},
-	{"ntp", "Time of the machine", Table[farm.System]{fields: []field[farm.System]{{
+	{Name: "ntp", Title: "Time of the machine", Table: Table[farm.System]{fields: []field[farm.System]{{
 		rule: rule{name: "server", hints: basic(atSystem, "Server"), kind: kindText, blank: true, null: true, maxLen: 253, check: checkHost, format: "ip or host name", must: "an address or a host name",
 			about: "Address or host name of the time server; blank leaves the machine's own."},
 		get: func(s *farm.System) Value { return textValue(s.NTP.Server) },
 		set: func(s *farm.System, v Value) { s.NTP.Server = v.text },
 	}}}},
-	{"ssh", "Secure shell of the machine", Table[farm.System]{fields: []field[farm.System]{
+	{Name: "ssh", Title: "Secure shell of the machine", Table: Table[farm.System]{fields: []field[farm.System]{
 		{
 			rule: rule{name: "listen", hints: basic(atSystem, "Addresses"), kind: kindList, words: true, null: true, max: farm.MaxSSHAddresses, maxLen: 64, check: checkListen, canon: canonListen,
 				format: "ip or *", must: "an address of this machine or *", musts: "a list of addresses of this machine, or *",
@@ -39,8 +42,8 @@ var Sections = []Section{
 		},
 		machinePort("port", "Port", "Port of sshd; unset leaves the machine's own.", func(s *farm.System) *uint16 { return &s.SSH.Port }),
 	}}},
-	{"snmp", "SNMP agent", Table[farm.System]{fields: snmpFields}},
-	{"http", "Listener of API and web interface", Table[farm.System]{fields: []field[farm.System]{
+	{Name: "snmp", Title: "SNMP agent", Table: Table[farm.System]{fields: snmpFields}},
+	{Name: "http", Title: "Listener of API and web interface", Table: Table[farm.System]{fields: []field[farm.System]{
 		{
 			rule: rule{name: "ip", hints: basic(atSystem, "Address"), kind: kindText, blank: true, null: true, maxLen: 64, check: checkListen, canon: canonListen, format: "ip or *", must: "an address of this machine or *",
 				about: "Address of this machine where API and web interface listen, * for all; unset leaves that of the start (--api)."},
@@ -55,11 +58,11 @@ var Sections = []Section{
 			set: func(s *farm.System, v Value) { s.API.Certificate = v.text },
 		},
 	}}},
-	{"proxy", "Proxy of the appliance's own connections", Table[farm.System]{fields: []field[farm.System]{
+	{Name: "proxy", Title: "Proxy of the appliance's own connections", Table: Table[farm.System]{fields: []field[farm.System]{
 		proxyOf("http_proxy", "HTTP", "http", func(s *farm.System) *farm.ProxyServer { return &s.Proxy.ForHTTP }),
 		proxyOf("https_proxy", "HTTPS", "https", func(s *farm.System) *farm.ProxyServer { return &s.Proxy.ForHTTPS }),
 	}}},
-	{"syslog", "Remote syslog", Table[farm.System]{fields: []field[farm.System]{
+	{Name: "syslog", Title: "Remote syslog", Table: Table[farm.System]{fields: []field[farm.System]{
 		{
 			rule: rule{name: "servers", hints: basic(atSystem, "Servers"), kind: kindList, words: true, null: true, max: farm.MaxSyslogServers, maxLen: 270, check: checkSyslogServer, canon: canonSyslogServer, same: canonSyslogServer,
 				format: "protocol://host:port", must: "a server as udp://host:port, tcp://host:port or tls://host:port", musts: "a list of servers as udp://host:port, tcp://host:port or tls://host:port",
@@ -87,6 +90,7 @@ var Sections = []Section{
 			set: func(s *farm.System, v Value) { s.Syslog.CA = v.text },
 		},
 	}}},
+	{Name: "aliases", Title: "Aliases of addresses and interfaces", Table: Table[farm.System]{fields: []field[farm.System]{BackendAliases.field(), InterfaceAliases.field()}}, Items: true},
 }
 
 // snmpFields are those of the SNMP agent.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -100,8 +101,8 @@ func (l backendList[V]) operations(group, whose string) []*rest.Operation {
 	}
 }
 
-func (l backendList[V]) show(g farm.Group, position int) V {
-	return V(struct{ of any }{ProfileOf(g.Farm).backend(l.s, g, position)})
+func (l backendList[V]) show(known *farm.Aliases, g farm.Group, position int) V {
+	return V(struct{ of any }{ProfileOf(g.Farm).backend(l.s, known, g, position)})
 }
 
 func (l backendList[V]) list(c *rest.Call) (rest.List[V], error) {
@@ -109,7 +110,8 @@ func (l backendList[V]) list(c *rest.Call) (rest.List[V], error) {
 	if err != nil {
 		return rest.List[V]{}, err
 	}
-	return rest.ListOf(fmt.Sprintf("List the backends of %s", g), len(g.Backends()), func(i int) V { return l.show(g, i) }), nil
+	known := state.Aliases(c)
+	return rest.ListOf(fmt.Sprintf("List the backends of %s", g), len(g.Backends()), func(i int) V { return l.show(known, g, i) }), nil
 }
 
 func (l backendList[V]) add(c *rest.Call) (rest.Object[V], error) {
@@ -148,7 +150,7 @@ func (l backendList[V]) add(c *rest.Call) (rest.Object[V], error) {
 	}
 	return rest.Object[V]{
 		Description: fmt.Sprintf("New backend of %s", g),
-		Params:      l.show(g, position), Status: l.s.deps.State.StatusOf(c, farmName), Warning: c.Warning(validate.PathOfBackend(g, position)),
+		Params:      l.show(state.Aliases(c), g, position), Status: l.s.deps.State.StatusOf(c, farmName), Warning: c.Warning(validate.PathOfBackend(g, position)),
 		Message: fmt.Sprintf("The backend %d has been added to %s.", g.Number(position), g),
 	}, nil
 }
@@ -175,9 +177,13 @@ func (l backendList[V]) modify(c *rest.Call) (rest.Changed, error) {
 		if err != nil {
 			return err
 		}
-		source := b.Source
-		if err := values.Apply(b); err != nil || b.Source == source {
+		source, alias := b.Source, b.Alias
+		if err := values.Apply(b); err != nil {
 			return err
+		}
+		keepBorrowed(&cfg.System.Aliases, b, alias)
+		if b.Source == source {
+			return nil
 		}
 		return validate.LocalSource(b.Source, l.s.deps.LocalAddrs())
 	})
@@ -193,6 +199,14 @@ func (l backendList[V]) modify(c *rest.Call) (rest.Changed, error) {
 		Message: fmt.Sprintf("The %s has been changed.", at),
 		Status:  l.s.deps.State.StatusOf(c, at.Farm), Warning: c.Warning(validate.PathOfBackend(g, at.Position)),
 	}, nil
+}
+
+// keepBorrowed leaves a backend without an alias of its own to which that of its
+// address was sent back as it was shown.
+func keepBorrowed(known *farm.Aliases, b *farm.Backend, was string) {
+	if without := (farm.Backend{Host: b.Host, Addr: b.Addr}); was == "" && b.Alias == known.Called(&without) {
+		b.Alias = ""
+	}
 }
 
 func (l backendList[V]) remove(c *rest.Call) (rest.Done, error) {

@@ -19,15 +19,15 @@ func (httpFarms) words() []farm.Profile { return []farm.Profile{farm.ProfileHTTP
 
 func (httpFarms) module() Module { return LSLB }
 
-func (httpFarms) details(s *Resource, description string, f *farm.Farm) any {
+func (httpFarms) details(s *Resource, known *farm.Aliases, description string, f *farm.Farm) any {
 	out := FarmDetails{Description: description, Params: s.farmView(f), Services: []ServiceView{}, IPDS: noIPDS()}
 	for _, g := range f.Groups() {
-		out.Services = append(out.Services, s.serviceView(g))
+		out.Services = append(out.Services, s.serviceView(known, g))
 	}
 	return out
 }
 
-func (httpFarms) summary(s *Resource, description string, f *farm.Farm) any {
+func (httpFarms) summary(s *Resource, _ *farm.Aliases, description string, f *farm.Farm) any {
 	out := FarmSummary{Description: description, Params: s.farmView(f), Services: []ServiceName{}, IPDS: noIPDS()}
 	for _, g := range f.Groups() {
 		out.Services = append(out.Services, ServiceName{ID: g.Name()})
@@ -46,7 +46,9 @@ var httpServices = servicesOf[farm.Service, ServiceView]{
 
 func (httpFarms) services() services { return httpServices }
 
-func (httpFarms) backend(s *Resource, g farm.Group, i int) any { return s.backendView(g, i) }
+func (httpFarms) backend(s *Resource, known *farm.Aliases, g farm.Group, i int) any {
+	return s.backendView(known, g, i)
+}
 
 func (httpFarms) backendShape() reflect.Type { return reflect.TypeFor[BackendView]() }
 

@@ -18,18 +18,18 @@ func (l4Farms) words() []farm.Profile { return []farm.Profile{farm.ProfileL4} }
 
 func (l4Farms) module() Module { return LSLB }
 
-func (l4Farms) details(s *Resource, description string, f *farm.Farm) any {
+func (l4Farms) details(s *Resource, known *farm.Aliases, description string, f *farm.Farm) any {
 	out := L4FarmDetails{Description: description, Params: s.l4FarmView(f), Backends: []L4BackendView{}, IPDS: noIPDS()}
 	g := f.Own()
 	for i := range g.Backends() {
-		out.Backends = append(out.Backends, s.l4BackendView(g, i))
+		out.Backends = append(out.Backends, s.l4BackendView(known, g, i))
 	}
 	return out
 }
 
 // summary is details: there is nothing that would be left out.
-func (p l4Farms) summary(s *Resource, description string, f *farm.Farm) any {
-	return p.details(s, description, f)
+func (p l4Farms) summary(s *Resource, known *farm.Aliases, description string, f *farm.Farm) any {
+	return p.details(s, known, description, f)
 }
 
 func (l4Farms) shapes() (details, summary reflect.Type) {
@@ -38,7 +38,9 @@ func (l4Farms) shapes() (details, summary reflect.Type) {
 
 func (l4Farms) services() services { return nil }
 
-func (l4Farms) backend(s *Resource, g farm.Group, i int) any { return s.l4BackendView(g, i) }
+func (l4Farms) backend(s *Resource, known *farm.Aliases, g farm.Group, i int) any {
+	return s.l4BackendView(known, g, i)
+}
 
 func (l4Farms) backendShape() reflect.Type { return reflect.TypeFor[L4BackendView]() }
 

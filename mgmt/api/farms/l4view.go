@@ -67,10 +67,10 @@ func (aboutL4Backend) Table() (string, []validate.Answered) {
 	return "L4BackendView", validate.L4BackendAnswer.Answers()
 }
 
-func (s *Resource) l4BackendView(g farm.Group, i int) L4BackendView {
+func (s *Resource) l4BackendView(known *farm.Aliases, g farm.Group, i int) L4BackendView {
 	b := &g.Backends()[i]
 	r := s.deps.State.Resolution(g, i)
-	return L4BackendView{Fields: validate.L4BackendAnswer.Answer(b), About: aboutL4Backend{
+	return L4BackendView{Fields: called(known, b, validate.L4BackendAnswer.Answer(b)), About: aboutL4Backend{
 		ID: g.Number(i), IP: b.ShownAddress(), Status: s.l4Status(g, i), Problem: cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
 	}}
 }

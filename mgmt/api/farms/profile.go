@@ -21,14 +21,15 @@ type profile interface {
 	// module is the one they are listed in.
 	words() []farm.Profile
 	module() Module
-	// details and summary are the answers about a farm, shapes their types.
-	details(s *Resource, description string, f *farm.Farm) any
-	summary(s *Resource, description string, f *farm.Farm) any
+	// details and summary are the answers about a farm, shapes their types; known are
+	// the aliases who asks may see.
+	details(s *Resource, known *farm.Aliases, description string, f *farm.Farm) any
+	summary(s *Resource, known *farm.Aliases, description string, f *farm.Farm) any
 	shapes() (details, summary reflect.Type)
 	// services are those of the farms, nil where backends are the farm's own; backend
 	// is the answer about the one at a position of a group, backendShape its type.
 	services() services
-	backend(s *Resource, g farm.Group, position int) any
+	backend(s *Resource, known *farm.Aliases, g farm.Group, position int) any
 	backendShape() reflect.Type
 	// created adds to the fields a farm was created with those it has whether
 	// they were sent or not.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -18,7 +19,7 @@ type services interface {
 	// bodies are what is sent about one when it is made and when it is changed.
 	bodies() (create, update rest.Fields)
 	// details is the answer about one, shape its type.
-	details(s *Resource, g farm.Group) any
+	details(s *Resource, known *farm.Aliases, g farm.Group) any
 	shape() reflect.Type
 
 	create(s *Resource, c *rest.Call, f *farm.Farm) (rest.Changed, error)
@@ -32,14 +33,16 @@ type services interface {
 type servicesOf[T, V any] struct {
 	creation, change *validate.Table[T]
 	list             func(*farm.Farm) *[]T
-	view             func(*Resource, farm.Group) V
+	view             func(*Resource, *farm.Aliases, farm.Group) V
 	// rules is how many items each list has that is changed item by item.
 	rules func(*T) map[string]int
 }
 
 func (l servicesOf[T, V]) bodies() (create, update rest.Fields) { return l.creation, l.change }
 
-func (l servicesOf[T, V]) details(s *Resource, g farm.Group) any { return l.view(s, g) }
+func (l servicesOf[T, V]) details(s *Resource, known *farm.Aliases, g farm.Group) any {
+	return l.view(s, known, g)
+}
 
 func (l servicesOf[T, V]) shape() reflect.Type { return reflect.TypeFor[V]() }
 
@@ -186,7 +189,7 @@ func (s *Resource) getService(c *rest.Call) (ServiceDetails, error) {
 	}
 	return ServiceDetails{
 		Description: fmt.Sprintf("Get service %s of farm %s", g.Name(), g.Farm.Name),
-		Services:    serviceAnswer{ProfileOf(g.Farm).services().details(s, g)},
+		Services:    serviceAnswer{ProfileOf(g.Farm).services().details(s, state.Aliases(c), g)},
 	}, nil
 }
 

@@ -73,7 +73,7 @@ func (s *Resource) getFarm(c *rest.Call) (details, error) {
 	if err != nil {
 		return details{}, err
 	}
-	return details{ProfileOf(f).details(s, "Get farm "+f.Name, f)}, nil
+	return details{ProfileOf(f).details(s, state.Aliases(c), "Get farm "+f.Name, f)}, nil
 }
 
 // ServiceName is a service in a summary.
@@ -95,7 +95,7 @@ func (s *Resource) getFarmSummary(c *rest.Call) (summary, error) {
 	if err != nil {
 		return summary{}, err
 	}
-	return summary{ProfileOf(f).summary(s, "Get the summary of farm "+f.Name, f)}, nil
+	return summary{ProfileOf(f).summary(s, state.Aliases(c), "Get the summary of farm "+f.Name, f)}, nil
 }
 
 // FarmStatus is the status of one farm.
@@ -134,10 +134,10 @@ func (aboutService) Table() (string, []validate.Answered) {
 	return "ServiceView", validate.ServiceAnswer.Answers()
 }
 
-func (s *Resource) serviceView(g farm.Group) ServiceView {
+func (s *Resource) serviceView(known *farm.Aliases, g farm.Group) ServiceView {
 	v := g.Service
 	return ServiceView{Fields: validate.ServiceAnswer.Answer(v), About: aboutService{
-		ID: v.Name, Backends: s.backendViews(g),
+		ID: v.Name, Backends: s.backendViews(known, g),
 		AddRequest: shownRules(v.AddRequest, showAdd), RemoveRequest: shownRules(v.RemoveRequest, showRemove),
 		AddResponse: shownRules(v.AddResponse, showAdd), RemoveResponse: shownRules(v.RemoveResponse, showRemove),
 		ReplaceRequest: shownRules(v.ReplaceRequest, showReplace), ReplaceResponse: shownRules(v.ReplaceResponse, showReplace),
@@ -163,18 +163,27 @@ func (aboutBackend) Table() (string, []validate.Answered) {
 	return "BackendView", validate.BackendAnswer.Answers()
 }
 
-func (s *Resource) backendViews(g farm.Group) []BackendView {
+func (s *Resource) backendViews(known *farm.Aliases, g farm.Group) []BackendView {
 	out := []BackendView{}
 	for i := range g.Backends() {
-		out = append(out, s.backendView(g, i))
+		out = append(out, s.backendView(known, g, i))
 	}
 	return out
 }
 
-func (s *Resource) backendView(g farm.Group, i int) BackendView {
+// backendView shows the alias known of the address where the backend has none.
+func (s *Resource) backendView(known *farm.Aliases, g farm.Group, i int) BackendView {
 	b := &g.Backends()[i]
 	r := s.deps.State.Resolution(g, i)
-	return BackendView{Fields: validate.BackendAnswer.Answer(b), About: aboutBackend{
+	return BackendView{Fields: called(known, b, validate.BackendAnswer.Answer(b)), About: aboutBackend{
 		ID: g.Number(i), IP: b.ShownAddress(), Port: b.Port, Status: farmstate.In(g, i, s.deps.Health), Problem: cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
 	}}
+}
+
+// called puts what people call a backend into its answer.
+func called(known *farm.Aliases, b *farm.Backend, fields map[string]any) map[string]any {
+	if alias := known.Called(b); alias != "" {
+		fields["alias"] = alias
+	}
+	return fields
 }

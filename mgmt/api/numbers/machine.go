@@ -7,7 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/sysnet/usage"
 )
@@ -100,6 +102,7 @@ type MemoryStatistics struct {
 // InterfaceUse is what a network interface carried since it came up, in MB.
 type InterfaceUse struct {
 	Interface string  `json:"interface"`
+	Alias     string  `json:"alias,omitempty"`
 	In        float64 `json:"in"`
 	Out       float64 `json:"out"`
 }
@@ -143,7 +146,7 @@ func (s *Resource) memoryStatistics(c *rest.Call) (rest.Object[MemoryStatistics]
 func (s *Resource) networkStatistics(c *rest.Call) (rest.Object[NetworkStatistics], error) {
 	out := NetworkStatistics{Moment: s.moment(), Interfaces: []InterfaceUse{}}
 	for _, i := range s.deps.Usage().Interfaces {
-		out.Interfaces = append(out.Interfaces, InterfaceUse{i.Name, megabytes(i.In), megabytes(i.Out)})
+		out.Interfaces = append(out.Interfaces, InterfaceUse{i.Name, farm.AliasOf(state.Aliases(c).Interfaces, i.Name), megabytes(i.In), megabytes(i.Out)})
 	}
 	return rest.Object[NetworkStatistics]{Description: c.Summary(), Params: out}, nil
 }

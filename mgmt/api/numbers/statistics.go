@@ -200,6 +200,7 @@ type BackendStatistics struct {
 	Service     string            `json:"service,omitempty" doc:"Absent in l4xnat farms"`
 	IP          string            `json:"ip"`
 	Port        *uint16           `json:"port" doc:"null for a backend of an l4xnat farm that keeps the client's port"`
+	Alias       string            `json:"alias,omitempty" doc:"Its own, or that of its address"`
 	Status      farm.Status       `json:"status,omitempty"`
 	Problem     string            `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
 	Established uint64            `json:"established" doc:"Exchanges under way; of an l4xnat farm connections and flows"`
@@ -226,7 +227,7 @@ func (s *Resource) oneFarmStatistics(c *rest.Call) (FarmDetailStatistics, error)
 	t := s.tally(c.Context, []farm.Farm{*f})
 	out := FarmDetailStatistics{Description: "Get statistics of farm " + f.Name, Backends: []BackendStatistics{}, Warning: t.warning}
 	for _, g := range f.Groups() {
-		out.Backends = append(out.Backends, s.backendStatistics(t, g)...)
+		out.Backends = append(out.Backends, s.backendStatistics(state.Aliases(c), t, g)...)
 	}
 	whole := s.farmStatistics(t, f)
 	out.Farm = &whole
@@ -240,12 +241,12 @@ func (s *Resource) serviceStatistics(c *rest.Call) (FarmDetailStatistics, error)
 	}
 	out := FarmDetailStatistics{
 		Description: "Get statistics of " + g.String(),
-		Backends:    append([]BackendStatistics{}, s.backendStatistics(s.tally(c.Context, nil), g)...),
+		Backends:    append([]BackendStatistics{}, s.backendStatistics(state.Aliases(c), s.tally(c.Context, nil), g)...),
 	}
 	return out, s.addSessions(c, &out, g.Farm, g.Name())
 }
 
-func (s *Resource) backendStatistics(t tally, g farm.Group) []BackendStatistics {
+func (s *Resource) backendStatistics(known *farm.Aliases, t tally, g farm.Group) []BackendStatistics {
 	var out []BackendStatistics
 	list := g.Backends()
 	for i, number := range g.Numbers() {
@@ -253,7 +254,7 @@ func (s *Resource) backendStatistics(t tally, g farm.Group) []BackendStatistics 
 		sum := t.backend(g.Farm, b.ID)
 		r := s.deps.State.Resolution(g, i)
 		out = append(out, BackendStatistics{
-			ID: number, Service: g.Name(), IP: b.ShownAddress(), Port: rest.OrNull(b.Port), Resolution: r,
+			ID: number, Service: g.Name(), IP: b.ShownAddress(), Port: rest.OrNull(b.Port), Alias: known.Called(b), Resolution: r,
 			Status:      farmstate.InStatistics(farmstate.In(g, i, s.deps.Health)),
 			Problem:     cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)),
 			Established: sum.Established, Pending: sum.Pending, Counters: backendCounters(sum),

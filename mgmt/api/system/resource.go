@@ -69,5 +69,5 @@ func New(deps Deps) *Resource {
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {
-	return slices.Concat(s.systemOperations(), s.languageOperations(), s.licenseOperations(), s.packageOperations(), s.logOperations(), s.kernelOperations(), s.auditOperations(), s.idsOperations(), s.machineOperations())
+	return slices.Concat(s.systemOperations(), s.languageOperations(), s.licenseOperations(), s.packageOperations(), s.logOperations(), s.kernelOperations(), s.auditOperations(), s.idsOperations(), s.machineOperations(), aliasOperations())
 }

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"net/http"
+	"net/netip"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *client) aliasCommand() *cobra.Command {
+	return parentCommand("alias", "What people call addresses of backends, and interfaces", "  sluice alias set 10.0.0.11 db-1\n  sluice alias set eth0 office\n  sluice alias list",
+		c.aliasList(), c.aliasSet(), c.aliasDelete())
+}
+
+// aliasKinds are the lists: of addresses, and of interfaces.
+var aliasKinds = []string{"backends", "interfaces"}
+
+// aliasPath is the path of the alias of an address or interface.
+func aliasPath(id string) (string, error) {
+	kind := aliasKinds[1]
+	if _, err := netip.ParseAddr(id); err == nil {
+		kind = aliasKinds[0]
+	}
+	return pathOf("aliases", kind, id)
+}
+
+func (c *client) aliasList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list [backends|interfaces]", Short: "List aliases", Example: "  sluice alias list\n  sluice alias list interfaces", Args: atMost(1),
+		ValidArgsFunction: cobra.FixedCompletions(aliasKinds, cobra.ShellCompDirectiveNoFileComp),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kinds := aliasKinds
+			if len(args) == 1 {
+				kinds = args
+			}
+			if c.json && len(kinds) > 1 {
+				return usagef("--json takes one list: name backends or interfaces")
+			}
+			s := newSheet("OF", "ALIAS")
+			for _, kind := range kinds {
+				path, err := pathOf("aliases", kind)
+				if err != nil {
+					return err
+				}
+				a, err := c.get(cmd.Context(), path)
+				if err != nil || c.json {
+					return c.orJSON(cmd, a, err)
+				}
+				var body struct{ Params []struct{ ID, Alias string } }
+				if err := a.into(&body); err != nil {
+					return err
+				}
+				for _, v := range body.Params {
+					s.add(v.ID, v.Alias)
+				}
+			}
+			return c.print(cmd, s)
+		},
+	}
+}
+
+func (c *client) aliasSet() *cobra.Command {
+	return &cobra.Command{
+		Use: "set ID ALIAS", Short: "Give an address or an interface an alias", Args: exactly(2), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Give an address or an interface an alias, or another one. Backends at that
+address are shown by it, unless they have an alias of their own.`,
+		Example: "  sluice alias set 10.0.0.11 db-1\n  sluice alias set eth0 office",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := aliasPath(args[0])
+			if err != nil {
+				return err
+			}
+			a, err := c.send(cmd.Context(), http.MethodPut, path, map[string]any{"alias": args[1]})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+func (c *client) aliasDelete() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete ID", Short: "Delete the alias of an address or an interface", Args: exactly(1), Example: "  sluice alias delete 10.0.0.11", ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := aliasPath(args[0])
+			if err != nil {
+				return err
+			}
+			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
