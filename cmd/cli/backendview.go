@@ -13,6 +13,7 @@ type backend struct {
 	ID                              int
 	IP, Status                      string
 	Port, Weight, Priority, Timeout *int
+	Connect                         *int   `json:"contimeout"`
 	MaintenanceMode                 string `json:"maintenance_mode"`
 	Problem                         string
 	Alias, Source                   *string
@@ -97,10 +98,10 @@ func (c *client) showBackend(cmd *cobra.Command, b backend, at int, a answer) er
 	}{
 		{"id", b.ID}, {"status", b.Status}, {"maintenance", b.MaintenanceMode}, {"ip", b.IP}, {"port", opt(b.Port)},
 		{"weight", opt(b.Weight)}, {"priority", opt(b.Priority)}, {limit, b.limit()},
-		{"timeout", opt(b.Timeout)}, {"source", opt(b.Source)}, {"mark", opt(b.Mark)}, {"alias", opt(b.Alias)},
+		{"timeout", opt(b.Timeout)}, {"contimeout", opt(b.Connect)}, {"source", opt(b.Source)}, {"mark", opt(b.Mark)}, {"alias", opt(b.Alias)},
 		{"server_names", strings.Join(b.ServerNames, ", ")},
 	} {
-		if line.name == "timeout" && limit == "max_conns" || line.name == "server_names" && limit != "max_conns" {
+		if strings.HasSuffix(line.name, "timeout") && limit == "max_conns" || line.name == "server_names" && limit != "max_conns" {
 			continue // of the other kind of farm
 		}
 		s.add(line.name, line.value)

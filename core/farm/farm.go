@@ -207,6 +207,9 @@ type Backend struct {
 	ConnLimit uint32 `json:"connection_limit,omitempty"`
 	// Timeout overrides the farm's ResponseTimeout; 0 means the farm's.
 	Timeout Seconds `json:"timeout,omitempty"`
+	// ConnectTimeout overrides the farm's; 0 means the farm's. Backends of services
+	// only.
+	ConnectTimeout Seconds `json:"contimeout,omitempty"`
 	// Source is the address connections come from; invalid lets the system choose.
 	Source netip.Addr `json:"source,omitzero"`
 	// Mark is the SO_MARK of connections; 0 means the farm's.

@@ -44,7 +44,7 @@ type Backend struct {
 func newBackend(f *farm.Farm, s *farm.Service, b *farm.Backend) Backend {
 	kind, name := marks.Of(f, b), nameOf(b)
 	to := dial.Target{
-		ID: b.ID, Addr: b.AddrPort(), Timeout: nanos(f.HTTP.ConnectTimeout),
+		ID: b.ID, Addr: b.AddrPort(), Timeout: nanos(cmp.Or(b.ConnectTimeout, f.HTTP.ConnectTimeout)),
 		Options: loop.DialOptions{Source: b.Source, Mark: kind.Mark}, Announce: announcing(s),
 	}
 	return Backend{

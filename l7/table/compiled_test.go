@@ -113,6 +113,7 @@ func TestFarmsAreCompiledAsTheySay(t *testing.T) {
 func TestBackendsAreCompiledAsTheySay(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, func(h *farm.HTTP) { h.ConnectTimeout, h.ResponseTimeout, h.ResurrectTime = 3, 4, 5 }, web(func(s *farm.Service) {
+		s.Backends[0].ConnectTimeout = 2
 		s.Backends[0].Alias, s.Backends[0].Timeout, s.Backends[0].Source = "first", 9, netip.MustParseAddr("192.0.2.3")
 		s.Backends[1].Host, s.Backends[1].Maintenance, s.Backends[1].ID, s.ServedBy = "App.Internal.", farm.MaintenanceCut, 5, "X-By"
 		s.ProxyOut = farm.ProxyOutV2
@@ -123,10 +124,11 @@ func TestBackendsAreCompiledAsTheySay(t *testing.T) {
 	same(t, "the second", []any{b[1].ID, b[1].Origin, b[1].Named, b[1].Timeout, b[1].Mode, string(b[1].ServedBy), p.service().ServedBy},
 		[]any{5, "198.51.100.2:8002", "app.internal:8002", int64(4e9), farm.MaintenanceCut, "X-By: 198.51.100.2:8002\r\n", "x-by"})
 	to := b[0].Target
-	same(t, "its target", []any{to.ID, to.Addr, to.Timeout, to.Options.Source, to.Announce}, []any{1, "198.51.100.1:8001", int64(3e9), "192.0.2.3", proxyproto.V2})
+	same(t, "its target", []any{to.ID, to.Addr, to.Timeout, to.Options.Source, to.Announce}, []any{1, "198.51.100.1:8001", int64(2e9), "192.0.2.3", proxyproto.V2})
+	same(t, "the target of the second", b[1].Target.Timeout, int64(3e9))
 	r := b[0].Reach
 	same(t, "how it is tried", []any{r.ID, r.Addr, r.Timeout, r.Every, r.Owner, r.Alias, r.Options.Source, string(r.Options.Preface)},
-		[]any{1, "198.51.100.1:8001", 3 * time.Second, 5 * time.Second, []any{"farm", "test", "service", "web"}, "first", "192.0.2.3", string(proxyproto.V2.Own())})
+		[]any{1, "198.51.100.1:8001", 2 * time.Second, 5 * time.Second, []any{"farm", "test", "service", "web"}, "first", "192.0.2.3", string(proxyproto.V2.Own())})
 	for _, c := range []struct {
 		what string
 		edit func(h *farm.HTTP)

@@ -63,7 +63,7 @@ func everything() *farm.Config {
 			Retrying:  farm.Retrying{RetryOn: []farm.RetryCondition{farm.RetryReset, "503"}, Retries: 5, RetryBudget: 100, RetryUnsafe: true},
 			Outlier:   farm.Outlier{OutlierErrors: 100, OutlierTime: 3600, OutlierPercent: 100},
 			SlowStart: 3600,
-			Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 81, Weight: 2, Priority: 3, ConnLimit: 4, Timeout: 5,
+			Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 81, Weight: 2, Priority: 3, ConnLimit: 4, Timeout: 5, ConnectTimeout: 7,
 				Source: netip.MustParseAddr("10.0.0.9"), Mark: 4294967295, Alias: "first", Maintenance: farm.MaintenanceDrain, Sessions: []string{"a b;\"c\"", "42"}},
 				{Host: "_http._tcp.example.com", Resolve: farm.ResolveService}},
 		},
@@ -81,7 +81,7 @@ func everything() *farm.Config {
 		API:  farm.Interface{IP: netip.MustParseAddr("10.0.0.1"), Port: 8443, Certificate: "shop.pem"},
 		Proxy: farm.Proxy{ForHTTP: farm.ProxyServer{URL: "http://ali@proxy.example:3128", Password: farm.NewSealedSecret("REVG")},
 			ForHTTPS: farm.ProxyServer{URL: "https://10.0.0.3:3129"}},
-		Syslog: farm.Syslog{CA: "own", Servers: []farm.SyslogServer{{Protocol: farm.SyslogTLS, Host: "log.example", Port: 6514}, {Protocol: farm.SyslogUDP, Host: "2001:db8::7", Port: 514}}},
+		Syslog:  farm.Syslog{CA: "own", Servers: []farm.SyslogServer{{Protocol: farm.SyslogTLS, Host: "log.example", Port: 6514}, {Protocol: farm.SyslogUDP, Host: "2001:db8::7", Port: 514}}},
 		Aliases: farm.Aliases{Backends: []farm.Alias{{ID: "2001:db8::1", Alias: "db-1"}, {ID: "10.0.0.1", Alias: "web.example"}}, Interfaces: []farm.Alias{{ID: "eth0:web", Alias: "office"}}},
 	}
 	return &farm.Config{System: system, Farms: []farm.Farm{

@@ -49,7 +49,7 @@ func unlessService(f field[farm.Backend]) field[farm.Backend] {
 }
 
 // backendFields are what a backend has besides its address.
-var backendFields = append(unsetAsNull(backendWeight, backendPriority, backendTimeout, backendLimit, backendSource, backendMark, backendAlias), backendResolve)
+var backendFields = append(unsetAsNull(backendWeight, backendPriority, backendTimeout, backendConnect, backendLimit, backendSource, backendMark, backendAlias), backendResolve)
 
 // unsetBackend is a backend nothing was said of: it knows the defaults.
 var unsetBackend = &farm.Backend{}
@@ -70,6 +70,12 @@ var backendTimeout = field[farm.Backend]{
 	rule: rule{name: "timeout", hints: advanced(atTimeouts, "Response timeout").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, about: "Seconds to wait for the next bytes of this server; the farm's restimeout when unset."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Timeout)) },
 	set:  func(b *farm.Backend, v Value) { b.Timeout = farm.Seconds(v.number) },
+}
+
+var backendConnect = field[farm.Backend]{
+	rule: rule{name: "contimeout", hints: advanced(atTimeouts, "Connect timeout").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, about: "Seconds one connect to this server may take, at most the farm's resurrectime; the farm's contimeout when unset."},
+	get:  func(b *farm.Backend) Value { return numberValue(int64(b.ConnectTimeout)) },
+	set:  func(b *farm.Backend, v Value) { b.ConnectTimeout = farm.Seconds(v.number) },
 }
 
 var backendLimit = field[farm.Backend]{

@@ -78,6 +78,8 @@ func TestEveryBrokenRuleNamesFieldRuleAndValue(t *testing.T) {
 		}, `collides with farm "shop-1" on 0.0.0.0:81`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.ConnectTimeout = 0 }, `farm "shop-1": contimeout must be a number from 1 to 86400, got 0`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.ResponseTimeout = 86401 }, `restimeout must be a number from 1 to 86400, got 86401`},
+		{func(f *farm.Farm, _ *farm.Service, b *farm.Backend) { b.ConnectTimeout = 21 }, ""},
+		{func(f *farm.Farm, _ *farm.Service, b *farm.Backend) { b.ConnectTimeout = 22 }, `farm "shop-1" service "web_1" backend 1: contimeout must be at most resurrectime of the farm (21), got 22`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.ResurrectTime = 19 }, `farm "shop-1": resurrectime must be at least contimeout (20), got 19`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.RequestTimeout = 1 << 31 }, `reqtimeout must be a number from 1 to 86400`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.Verbs = "HTTP" }, `httpverb must be one of standardHTTP, extendedHTTP, standardWebDAV, MSextWebDAV, MSRPCext, optionsHTTP, got "HTTP"`},

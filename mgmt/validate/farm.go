@@ -13,9 +13,9 @@ var (
 	// FarmCreate is the body of POST /farms for an http farm: what the family asks
 	// for, and all that may be changed later, so that a farm is never seen half
 	// made.
-	FarmCreate = Table[farm.Farm]{fields: slices.Concat(newFarm, httpFields)}
+	FarmCreate = Table[farm.Farm]{fields: slices.Concat(newFarm, httpFields, directives)}
 	// FarmUpdate is the body of PUT /farms/F of an http farm; setting newfarmname renames.
-	FarmUpdate = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort}, httpFields)}
+	FarmUpdate = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort}, httpFields, directives)}
 	// FarmAction is the body of PUT /farms/F/actions; the caller acts on it.
 	FarmAction = Table[farm.Farm]{fields: []field[farm.Farm]{{rule: rule{name: "action", hints: basic(atBalancing, "Action"), kind: kindText, required: true,
 		values: []string{"start", "stop", "restart"}, about: "What to do with the farm."}}}}

@@ -174,7 +174,7 @@ func TestBackendsOfAnL4FarmHaveTheirOwnFields(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"ip":"10.0.0.1","server_names":[` + strings.Join(names, ",") + `]}`: "64",
 		`{"port":80}`: "ip is required", `{"ip":"10.0.0.1","port":0}`: "port must be a number from 1 to 65535, got 0", `{"ip":"10.0.0.1","weight":10}`: "weight must be a number from 1 to 9, got 10",
-		`{"ip":"10.0.0.1","timeout":1}`: `unknown field "timeout"`, `{"ip":"10.0.0.1","server_names":["*.example"]}`: "names directly below a top level",
+		`{"ip":"10.0.0.1","timeout":1}`: `unknown field "timeout"`, `{"ip":"10.0.0.1","contimeout":1}`: `unknown field "contimeout"`, `{"ip":"10.0.0.1","server_names":["*.example"]}`: "names directly below a top level",
 		`{"ip":"10.0.0.1","server_names":["10.0.0.1"]}`: "clients send no addresses as names", `{"ip":"10.0.0.1","server_names":["a b"]}`: "it is no host name",
 		`{"ip":"10.0.0.1","server_names":["a.example","A.example"]}`: "must not hold the same twice", `{"ip":"255.255.255.255"}`: "it is the broadcast address",
 		`{"ip":"224.0.0.1"}`: "it is a multicast address", `{"ip":"0.0.0.0"}`: "it is the unspecified address",

@@ -1,0 +1,42 @@
+package validate_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// What a directive of the family would do that Sluice cannot is refused with the
+// reason; what holds anyway is taken, and changes nothing.
+func TestDirectivesWithoutAMeaningSaySo(t *testing.T) {
+	for _, c := range []struct{ taken, refused, says string }{
+		{`{"threads":null}`, `{"threads":8}`, "one for each CPU"},
+		{`{"loglevel":""}`, `{"loglevel":"5"}`, "log_level of /system/global"},
+		{`{"control":null}`, `{"control":"/tmp/a.socket"}`, "the REST API answers"},
+		{`{"certdir":""}`, `{"certdir":"/etc/certs"}`, "name them in certificates"},
+		{`{"dhparams":null}`, `{"dhparams":"/etc/dh.pem"}`, "see ecdhcurve"},
+		{`{"sslhonorcipherorder":false}`, `{"sslhonorcipherorder":2}`, "AES or ChaCha20 first"},
+		{`{"sslhonorcipherorder":"1"}`, `{"sslhonorcipherorder":"yes"}`, "AES or ChaCha20 first"},
+		{`{"sslallowclientrenegotiation":0}`, `{"sslallowclientrenegotiation":1}`, "never renegotiate"},
+		{`{"sslallowclientrenegotiation":false}`, `{"sslallowclientrenegotiation":2}`, "never renegotiate"},
+		{`{"forwardsni":true}`, `{"forwardsni":"false"}`, "httpsb_name"},
+		{`{"forwardsni":1}`, `{"forwardsni":0}`, "httpsb_name"},
+	} {
+		table := &validate.FarmUpdate
+		values, err := table.Decode("", body(t, c.taken))
+		before, f := secure(), secure()
+		if err != nil || values.Apply(&f) != nil || !reflect.DeepEqual(f, before) {
+			t.Errorf("%s: %v, or it changed something", c.taken, err)
+		}
+		if _, err := table.Decode("", body(t, c.refused)); err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "unknown") {
+			t.Errorf("%s: %v", c.refused, err)
+		}
+	}
+	for _, name := range []string{"threads", "forwardsni"} {
+		if f := secure(); validate.FarmAnswer.Answer(&f)[name] != nil || strings.Contains(strings.Join(validate.FarmDocument.Names(), " "), name) {
+			t.Errorf("%s is answered, or in documents", name)
+		}
+	}
+}
