@@ -48,12 +48,15 @@ var systemParams = []validate.Param{
 	{Name: "resolve_min_ttl", Description: "seconds for which the address of a backend's host name is believed at least; null: 5"},
 	{Name: "resolve_max_ttl", Description: "seconds for which it is believed at most; null: 3600"},
 	{Name: "session_timeout", Description: "minutes for which people stay logged in without a request; null: 30"},
+	{Name: "log_level", PossibleValues: []string{"debug", "info", "warn", "error"}, Description: "how much mgmt logs; null: as much as SLUICE_LOG says"},
+	{Name: "le_renewal_timeout", Interval: "30,3600", Description: "seconds the order or renewal of one certificate may take, besides the wait for DNS records; null: 120"},
+	{Name: "cors_devel_mode", PossibleValues: []string{"true", "false"}, Description: "whether pages at localhost may use the API with the cookie of a session, to develop a web interface"},
 }
 
 func (c *client) systemConfig() *cobra.Command {
 	return c.settingsOf("/system/global", systemParams, &cobra.Command{
 		Use: "config [NAME=VALUE…]", Short: "Show settings of the appliance, or change them",
-		Example: "  sluice system config api_names=lb.example.com api_names=balancer.example.com",
+		Example: "  sluice system config api_names=lb.example.com api_names=balancer.example.com\n  sluice system config log_level=debug",
 	})
 }
 

@@ -117,6 +117,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	}
 	defer st.Close()
 	m.store = st
+	supervisor.SetLogLevel(system.LogLevel(st))
 	if m.users, err = rbac.NewBook(st); err != nil {
 		return unusable(err)
 	}
@@ -311,6 +312,7 @@ func (m *manager) deps() api.Deps {
 		Audit:        m.audit,
 		Certificates: m.certs,
 		Settings:     m.store,
+		LogLevel:     supervisor.SetLogLevel,
 		Guard:        m.trial.Guard,
 		Progress:     m.trial.Progress,
 		Resolved:     m.names,

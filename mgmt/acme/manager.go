@@ -49,7 +49,7 @@ type Options struct {
 	Responder    *Responder
 	Log          *slog.Logger     // nil discards
 	Now          func() time.Time // nil means time.Now
-	// Timeout bounds one order; 0 means 120 s, as in the family.
+	// Timeout bounds one order; 0 means what was set (LoadOrderTime).
 	Timeout time.Duration
 	// Port is where the authority asks; 0 means 80. Only tests have another.
 	Port uint16
@@ -63,9 +63,6 @@ type Options struct {
 	Proxy func() outbound.Proxy
 }
 
-// orderTimeout is the bound of an order.
-const orderTimeout = 120 * time.Second
-
 // Manager orders and renews certificates. Make it with New.
 type Manager struct {
 	options Options
@@ -78,7 +75,7 @@ type Manager struct {
 // New returns a Manager that knows what was ordered before.
 func New(o Options) *Manager {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	o.Timeout, o.Port, o.Hooks = cmp.Or(o.Timeout, orderTimeout), cmp.Or(o.Port, uint16(challengePort)), cmp.Or(o.Hooks, hook.Folder)
+	o.Port, o.Hooks = cmp.Or(o.Port, uint16(challengePort)), cmp.Or(o.Hooks, hook.Folder)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

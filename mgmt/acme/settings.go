@@ -61,10 +61,14 @@ func (m *Manager) Patience() time.Duration { return m.timeout(DNS01, m.stored())
 
 // timeout bounds an order: with DNS01 the wait for the records is added.
 func (m *Manager) timeout(c Challenge, s Settings) time.Duration {
-	if c == DNS01 {
-		return m.options.Timeout + s.dnsWait()
+	limit := m.options.Timeout
+	if limit == 0 {
+		limit = LoadOrderTime(m.options.Store)
 	}
-	return m.options.Timeout
+	if c == DNS01 {
+		return limit + s.dnsWait()
+	}
+	return limit
 }
 
 // directory is where certificates come from.

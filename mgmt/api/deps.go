@@ -147,6 +147,9 @@ type Deps struct {
 	// one; nil: nothing is measured.
 	Guard    func(trial.Spec) apply.Trial
 	Progress func() *trial.Progress
+	// LogLevel has this process log as much from now on, "" for as much as it was
+	// started with; nil: that cannot be changed.
+	LogLevel func(level string)
 	// Settings keeps what is no configuration: by which names the API is reached.
 	Settings system.Settings
 	// Certificate is the one of the API, whose names browsers may use; nil when

@@ -37,14 +37,21 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, keep := f.audited(guarded, r)
 	defer keep()
 	defer f.contain(guarded, r)
+	develops := f.s.deps.developing(r)
 	setHeaders(guarded.Header(), r)
+	if develops {
+		setOrigin(guarded.Header(), r)
+	}
 	r = rebase(guarded, numbers.InDisks(r))
 	if r.Method == http.MethodOptions {
 		f.setPreflight(guarded.Header(), r)
+		if develops {
+			setOrigin(guarded.Header(), r)
+		}
 		guarded.WriteHeader(http.StatusOK)
 		return
 	}
-	if err := f.crossSite(r); err != nil {
+	if err := f.crossSite(r, develops); err != nil {
 		f.s.refuse(guarded, r, err)
 		return
 	}
@@ -112,6 +119,12 @@ func setHeaders(h http.Header, r *http.Request) {
 	h.Set("Access-Control-Expose-Headers", "Set-Cookie, Content-Disposition")
 }
 
+// setOrigin lets the very page that asks read the answer, with the cookie of a session.
+func setOrigin(h http.Header, r *http.Request) {
+	h.Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
+	h.Add("Vary", "Origin")
+}
+
 // setPreflight answers what a browser asks before it lets a page send something:
 // a page of any origin may if it is going to send a key, which no browser adds
 // by itself.
@@ -137,7 +150,7 @@ func keyAnnounced(r *http.Request) bool {
 // crossSite refuses changes that a page of another site makes a browser send
 // without a key, and browsers that were led here under a name that is not ours
 // (DNS rebinding). What does not say it is a browser is left alone.
-func (f *front) crossSite(r *http.Request) *rest.Rejection {
+func (f *front) crossSite(r *http.Request, develops bool) *rest.Rejection {
 	if auth.Local(r) {
 		return nil
 	}
@@ -148,7 +161,7 @@ func (f *front) crossSite(r *http.Request) *rest.Rejection {
 	if browser && !f.names.are(r.Host) {
 		return rest.Refuse(http.StatusForbidden, "refused: %s is not a name of this appliance: add it to api_names (`sluice system config api_names=NAME` on the appliance), or use an address", rest.Quote(r.Host))
 	}
-	if auth.KeyUsed(r) { // the page has it; no browser would add one
+	if develops || auth.KeyUsed(r) { // the page has it; no browser would add one
 		return nil
 	}
 	if err := f.cross.Check(r); err != nil {

@@ -41,7 +41,7 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.
 			Log: d.Log, Now: d.Now,
 		}),
 		people.New(people.Deps{
-			Users: d.Users, Document: roster, Keys: d.Keys, Guard: guard, Directory: d.Directory, Provider: d.Provider, Version: d.Version, Log: d.Log, Now: d.Now,
+			Users: d.Users, Document: roster, Keys: d.Keys, Guard: guard, Directory: d.Directory, Provider: d.Provider, Developing: d.developing, Version: d.Version, Log: d.Log, Now: d.Now,
 		}),
 		certificates.New(certificates.Deps{Certificates: d.Certificates, ACME: d.ACME, Activation: d.Activation}),
 		revisions.New(revisions.Deps{
@@ -50,7 +50,7 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.
 		}),
 		system.New(system.Deps{
 			State: board, Applier: d.Applier, Settings: d.Settings, Certificates: d.Certificates, Engine: d.Engine, Roles: d.Roles, Audit: d.Audit, Packages: d.Packages,
-			Logs: d.Logs, Kernel: d.Kernel, Machine: d.Machine, Version: d.Version, Generations: generations(), Log: d.Log, Now: d.Now,
+			Logs: d.Logs, Kernel: d.Kernel, Machine: d.Machine, LogLevel: d.LogLevel, Version: d.Version, Generations: generations(), Log: d.Log, Now: d.Now,
 		}),
 		findings.New(findings.Deps{
 			Certificates: d.Certificates, ACME: d.ACME, Counters: d.Counters, Traffic: d.Traffic, Health: d.Health, Since: d.HealthSince, Numbers: d.Numbers,

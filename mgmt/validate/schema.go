@@ -22,7 +22,38 @@ var GlobalSettings = Table[resolve.Limits]{fields: []field[resolve.Limits]{
 	{rule: rule{name: "session_timeout", hints: basic(atAccess, "Time-out of sessions").in(inMinutes), kind: kindNumber, min: 1, max: 1440, null: true,
 		acts:  numberValue(30),
 		about: "Minutes for which people stay logged in without a request."}},
+	{rule: rule{name: "log_level", hints: basic(atLogging, "Log level"), kind: kindText, values: []string{"debug", "info", "warn", "error"}, null: true,
+		about: "How much mgmt logs; unset is what SLUICE_LOG says at the start, info without it. The other processes keep to that."}},
+	{rule: rule{name: "le_renewal_timeout", hints: advanced(atTimeouts, "Time-out of orders").in(inSeconds), kind: kindNumber, min: 30, max: 3600, null: true, acts: numberValue(120),
+		about: "Seconds the order or renewal of one certificate may take, besides the wait for DNS records."}},
+	{rule: rule{name: "cors_devel_mode", hints: advanced(atAccess, "Development of web interfaces"), kind: kindBool, null: true,
+		about: "Whether pages of http and https origins at localhost, 127.0.0.0/8 and ::1 may use the API with the cookie of a session. Only to develop a web interface: any program on the machine of who is logged in could be the page."}},
+	settledSetting("http_farm_stop_grace_time", "30", "Each farm has its own: grace, 30 seconds while unset."),
+	settledSetting("l4xnat_sip_params", "", "The kernel takes them when it loads nf_conntrack_sip, and only from root: write them to /etc/modprobe.d, as options nf_conntrack_sip ports=5060."),
+	settledSetting("arp_announce", "false", "Addresses of farms are announced when they come to this machine, come back or move to another interface, and not every minute."),
+	settledSetting("ssyncd", "false", "There is no process of its own that copies sessions."),
+	settledSetting("duplicated_network", "false", "Sluice sets up no interface, so none can have a network twice."),
+	settledSetting("proxy_new_generation", "true", "There is one engine for http farms, which takes changes over without a restart."),
+	settledSetting("waf_assistant", "false", "There is no assistant."),
+	{rule: rule{name: "force", hints: advanced(atSystem, "Force"), kind: kindBool, null: true, about: "Taken from clients of the family, and needed for nothing."}},
 }}
+
+// settledSetting makes the field of a setting of the family that has one value here.
+func settledSetting(name, value, reason string) field[resolve.Limits] {
+	must := "blank: it is not applicable"
+	if value != "" {
+		must = value + ", the only possible value"
+	}
+	return field[resolve.Limits]{rule: rule{name: name, hints: advanced(atSystem, name), kind: kindText, blank: true, null: true, maxLen: MaxName, must: must,
+		normalize: map[string]string{"true": "true", "false": "false"}, acts: textValue(value), about: "Not applicable. " + reason,
+		check: func(s string) string {
+			if s == value {
+				return ""
+			}
+			return reason
+		},
+	}}
+}
 
 // Schema is a JSON Schema (2020-12) of every body about an object of the
 // configuration, by name in $defs, with what forms need besides the rules: x-group,

@@ -30,14 +30,22 @@ type LoggedIn struct {
 	Version string `json:"version" doc:"Version of the appliance"`
 }
 
-// logIn answers with the cookie of a new session. Browsers add it to requests of our
-// own pages only.
+// sameSite is which pages browsers add the cookie of a session for: our own only, but
+// for one under development those of other origins too.
+func (s *Resource) sameSite(r *http.Request) http.SameSite {
+	if s.deps.Developing(r) {
+		return http.SameSiteNoneMode
+	}
+	return http.SameSiteStrictMode
+}
+
+// logIn answers with the cookie of a new session.
 func (s *Resource) logIn(c *rest.Call) (LoggedIn, error) {
 	token, ok := s.deps.Guard.Begin(c.By)
 	if !ok {
 		return LoggedIn{}, Unauthorized(s.deps.Log, c.Request, auth.ErrBadCredential)
 	}
-	c.Cookie = (&http.Cookie{Name: auth.Cookie, Value: token, Path: "/", HttpOnly: true, Secure: c.Request.TLS != nil, SameSite: http.SameSiteStrictMode}).String()
+	c.Cookie = (&http.Cookie{Name: auth.Cookie, Value: token, Path: "/", HttpOnly: true, Secure: c.Request.TLS != nil, SameSite: s.sameSite(c.Request)}).String()
 	host, _ := os.Hostname()
 	s.deps.Log.Info("logged in", "user", c.By.Name, "source", c.By.Source)
 	return LoggedIn{Host: host, User: c.By.Name, Version: s.deps.Version}, nil
@@ -47,7 +55,7 @@ func (s *Resource) logOut(c *rest.Call) (rest.Done, error) {
 	if !s.deps.Guard.LogOut(c.Request) {
 		return rest.Done{}, NoSession()
 	}
-	c.Cookie = (&http.Cookie{Name: auth.Cookie, Path: "/", MaxAge: -1, HttpOnly: true, Secure: c.Request.TLS != nil, SameSite: http.SameSiteStrictMode}).String()
+	c.Cookie = (&http.Cookie{Name: auth.Cookie, Path: "/", MaxAge: -1, HttpOnly: true, Secure: c.Request.TLS != nil, SameSite: s.sameSite(c.Request)}).String()
 	return rest.NewDone(c.Summary(), "You are logged out."), nil
 }
 

@@ -4,6 +4,7 @@ package people
 
 import (
 	"log/slog"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -25,9 +26,11 @@ type Deps struct {
 	// about it in the API.
 	Directory Directory
 	Provider  Provider
-	Version   string
-	Log       *slog.Logger
-	Now       func() time.Time
+	// Developing reports whether a request comes from a page under development.
+	Developing func(*http.Request) bool
+	Version    string
+	Log        *slog.Logger
+	Now        func() time.Time
 }
 
 // Resource answers the operations; make it with New.

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/resolve"
@@ -39,6 +41,11 @@ type GlobalSettings struct {
 	MaxTTL int64 `json:"resolve_max_ttl" doc:"Seconds for which it is believed at most"`
 	// Life is how long sessions of people live without a request.
 	Life int64 `json:"session_timeout" doc:"Minutes for which people stay logged in without a request"`
+	// LogLevel is nil where the start of the appliance decides.
+	LogLevel  *string `json:"log_level" enum:"debug,info,warn,error" doc:"How much mgmt logs; null: as much as SLUICE_LOG says"`
+	OrderTime int64   `json:"le_renewal_timeout" doc:"Seconds the order or renewal of one certificate may take, besides the wait for DNS records"`
+	Develops  string  `json:"cors_devel_mode" enum:"true,false" doc:"Whether pages on the machine of who is logged in may use the API with the cookie of a session"`
+	Fixed
 }
 
 const minTTL, maxTTL, sessionTime = "resolve_min_ttl", "resolve_max_ttl", "session_timeout"
@@ -54,7 +61,12 @@ func orEmpty[T any](list []T) []T {
 // settings are those in force.
 func (s *Resource) settings() GlobalSettings {
 	ttl := resolve.LoadLimits(s.deps.Settings)
-	return GlobalSettings{orEmpty(Names(s.deps.Settings)), int64(ttl.MinTTL.Seconds()), int64(ttl.MaxTTL.Seconds()), int64(auth.LoadSessionTime(s.deps.Settings).Minutes())}
+	out := GlobalSettings{Names: orEmpty(Names(s.deps.Settings)), MinTTL: int64(ttl.MinTTL.Seconds()), MaxTTL: int64(ttl.MaxTTL.Seconds()), Life: int64(auth.LoadSessionTime(s.deps.Settings).Minutes()),
+		OrderTime: int64(acme.LoadOrderTime(s.deps.Settings).Seconds()), Develops: strconv.FormatBool(Develops(s.deps.Settings)), Fixed: fixed}
+	if level := LogLevel(s.deps.Settings); level != "" {
+		out.LogLevel = &level
+	}
+	return out
 }
 
 func (s *Resource) getGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) {
@@ -78,6 +90,10 @@ func (s *Resource) setGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) 
 	if err != nil {
 		return rest.Object[GlobalSettings]{}, err
 	}
+	node, err := s.readNode(body)
+	if err != nil {
+		return rest.Object[GlobalSettings]{}, err
+	}
 	if err := c.Act(); err != nil {
 		return rest.Object[GlobalSettings]{}, err
 	}
@@ -90,13 +106,19 @@ func (s *Resource) setGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) 
 	if err == nil && life != auth.LoadSessionTime(s.deps.Settings) {
 		err = auth.SaveSessionTime(s.deps.Settings, life)
 	}
+	if err == nil {
+		err = s.saveNode(node)
+	}
 	if err != nil {
 		return rest.Object[GlobalSettings]{}, rest.RejectionOf(err, false)
 	}
 	by := c.Author()
 	out, err := s.getGlobal(c)
-	s.deps.Log.Info("settings of the appliance changed", settingNames, out.Params.Names, minTTL, ttl.MinTTL, maxTTL, ttl.MaxTTL, sessionTime, life, "by", by.Name, slog.String("source", by.Source))
+	s.deps.Log.Info("settings of the appliance changed", settingNames, out.Params.Names, minTTL, ttl.MinTTL, maxTTL, ttl.MaxTTL, sessionTime, life, logLevel, node.level, orderTime, node.order, develops, node.develops, "by", by.Name, slog.String("source", by.Source))
 	out.Message = "The settings have been changed."
+	if node.develops {
+		out.Warning = "cors_devel_mode is on: pages on the machine of who is logged in may act as that user; set it false when the web interface is developed"
+	}
 	return out, err
 }
 

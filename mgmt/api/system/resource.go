@@ -32,6 +32,9 @@ type Deps struct {
 	Logs         Logs
 	Kernel       Kernel
 	Machine      Machine
+	// LogLevel has this process log as much from now on, "" for as much as it was
+	// started with; nil: that cannot be changed.
+	LogLevel func(level string)
 	// Packages tells which updates the system knows of; nil: there is nothing about that.
 	Packages Packages
 	Version  string
