@@ -78,10 +78,11 @@ func TestOnlyPagesUnderDevelopmentAreLetIn(t *testing.T) {
 		return w
 	}
 	for _, on := range []string{"false", "true"} {
-		a.must(200, "PUT", "/system/global", `{"cors_devel_mode":"`+on+`"}`)
-		set, err := http.ParseSetCookie(a.login("root", rootPassword, "Origin", "http://localhost:4200").header.Get("Set-Cookie"))
+		a.must(200, "PUT", "/system/global", `{"api_names":["lb.example"],"cors_devel_mode":"`+on+`"}`)
+		in := a.login("root", rootPassword, "Origin", "http://localhost:4200")
+		set, err := http.ParseSetCookie(in.header.Get("Set-Cookie"))
 		if on == "true" && (err != nil || set.SameSite != http.SameSiteNoneMode) {
-			t.Errorf("the page does not get the cookie: %+v, %v", set, err)
+			t.Errorf("the page does not get the cookie: %+v, %v, %s", set, err, in.raw)
 		}
 		if cookieOf(t, a.login("root", rootPassword)) == "" {
 			t.Errorf("others get another cookie with the mode %s", on)
