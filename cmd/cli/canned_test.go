@@ -102,6 +102,7 @@ weight            -
 priority          -
 connection_limit  3
 timeout           9
+contimeout        -
 source            -
 mark              -
 alias             -
@@ -151,12 +152,15 @@ FARM  BACKEND  PROTOCOL  STATE  CLIENT  VIP  SERVER   TIMEOUT       IN  OUT
 a           1  icmp      -      ::1     ::2  [::3]:7        0  1.5 KiB  0 B
 1 of 2 connections
 `},
-		{"system config", "/system/global", `{"params":{"api_names":["a.test","b.test"],"resolve_min_ttl":0.5,"resolve_max_ttl":3600,"session_timeout":30}}`, `
-SETTING          VALUE
-api_names        a.test, b.test
-resolve_min_ttl  0.5
-resolve_max_ttl  3600
-session_timeout  30
+		{"system config", "/system/global", `{"params":{"api_names":["a.test","b.test"],"resolve_min_ttl":0.5,"resolve_max_ttl":3600,"session_timeout":30,"log_level":"warn","le_renewal_timeout":120,"cors_devel_mode":"false"}}`, `
+SETTING             VALUE
+api_names           a.test, b.test
+resolve_min_ttl     0.5
+resolve_max_ttl     3600
+session_timeout     30
+log_level           warn
+le_renewal_timeout  120
+cors_devel_mode     false
 `},
 		{"farm explain dns", "/farms/dns/explain", `{"params":{"farmname":"dns","profile":"l4xnat","datapath":"auto","carrier":"kernel","reason":"it can","rules":" table x {\n}\n","warnings":["w"],"possible":[{"datapath":"kernel","possible":"true"},{"datapath":"userspace","possible":"false","reason":"nat"}]}}`, `
 farm dns (l4xnat) is carried by the kernel: it can

@@ -29,6 +29,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/backup"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/cloud"
 	"github.com/sluicelb/sluice/mgmt/directory"
 	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/hook"
@@ -86,6 +87,7 @@ type manager struct {
 	scripts   *scripts.Runner
 	remote    *syslog.Remote
 	notify    *notify.Manager
+	cloud     *cloud.Manager
 	backups   *backup.Keeper
 	said      support.Tail // the end of what is logged
 	numbers   *timeseries.DB
@@ -169,6 +171,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	m.trial = trial.New(trial.Options{Applier: m.applier, Counters: m.counters, Health: m.backendHealth, Now: time.Now, Log: slog.Default()})
 	m.certs = certs.NewManager(book, m.applier)
 	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Responder: responder, Proxy: m.proxy, Log: slog.Default()})
+	m.cloud = cloud.New(cloud.Options{Store: st, Secrets: book, Proxy: m.proxy, Log: slog.Default()})
 	m.backups = backup.New(backup.Options{Store: st, Applier: m.applier, Certificates: book, NodeKeyID: certs.NodeKeyID,
 		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Version: m.version, Log: slog.Default()})
 	m.backups.Finish()
@@ -323,6 +326,7 @@ func (m *manager) deps() api.Deps {
 		Activation:   m.activation(),
 		Notifier:     m.notify,
 		Packages:     packages.New(nil),
+		Cloud:        m.cloud,
 		Counters:     m.counters,
 		Health:       m.backendHealth,
 		HealthSince:  func(backend uint32) time.Time { return m.health.Slot(backend).Since() },

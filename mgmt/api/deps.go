@@ -11,6 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/api/certificates"
+	"github.com/sluicelb/sluice/mgmt/api/cloud"
 	"github.com/sluicelb/sluice/mgmt/api/farms"
 	"github.com/sluicelb/sluice/mgmt/api/notifications"
 	"github.com/sluicelb/sluice/mgmt/api/numbers"
@@ -72,7 +73,9 @@ type Deps struct {
 	Activation certificates.Activation
 	Notifier   notifications.Notifier
 	Packages   system.Packages
-	Counters   numbers.Counters
+	// Cloud keeps the credentials of a cloud; nil: there is nothing about that in the API.
+	Cloud    cloud.Accounts
+	Counters numbers.Counters
 	// Health answers up, down or undefined for a backend's stable ID.
 	Health farmstate.Health
 	// HealthSince is when the health of a backend took its present value; nil: not known.

@@ -30,6 +30,7 @@
 //	state         how farms and backends are, as all answers tell it
 //	farms         farms, services, backends, rules, their certificates, explanations
 //	traffic       sessions, connections, exchanges as they end
+//	cloud         credentials of a cloud
 //	numbers       statistics, series, graphs, the machine
 //	people        users, groups, roles, keys, log-ins
 //	certificates  certificates, authorities, ACME

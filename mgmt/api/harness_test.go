@@ -32,6 +32,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/backup"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/cloud"
 	"github.com/sluicelb/sluice/mgmt/directory"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
@@ -202,6 +203,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}, Now: clock}),
 		SessionTable: &sessionTable{}, Audit: kept,
 		Activation: &activation.Keeper{Store: st, Now: clock}, Packages: updates{},
+		Cloud:    cloud.New(cloud.Options{Store: st, Secrets: book, Now: clock, AWS: func(string) string { return "http://127.0.0.1:1/" }, Azure: "http://127.0.0.1:1"}),
 		Notifier: notify.New(notify.Options{Store: st, Secrets: book, Authorities: manager.DownloadAuthority, Now: clock, Host: func() string { return "lb7" }}),
 		Tracked:  &tracked{}, Forwarded: &tracked{}, Kernel: &kernel{},
 		Traffic:    func(context.Context) (stats.Traffic, error) { return e.kernel, nil },

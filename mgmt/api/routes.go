@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/sluicelb/sluice/mgmt/api/certificates"
+	"github.com/sluicelb/sluice/mgmt/api/cloud"
 	"github.com/sluicelb/sluice/mgmt/api/farms"
 	"github.com/sluicelb/sluice/mgmt/api/findings"
 	"github.com/sluicelb/sluice/mgmt/api/notifications"
@@ -57,6 +58,7 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.
 			Rules: d.Rules, Log: d.Log, Now: d.Now,
 		}),
 		notifications.New(notifications.Deps{Notifier: d.Notifier}),
+		cloud.New(cloud.Deps{Accounts: d.Cloud}),
 		upkeep.New(upkeep.Deps{
 			Backups: d.Backups, Support: collector, Scripts: d.Scripts, Restart: d.Restart, Interfaces: interfaces, Log: d.Log, Now: d.Now,
 		}),

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+const cloudPath = "/cloud/credentials"
+
+func (c *client) cloudCommand() *cobra.Command {
+	return parentCommand("cloud", "Credentials of a cloud account: set, check, forget", "  sluice cloud login aws ACCESSKEY eu-west-1 < secret.txt\n  sluice cloud check\n  sluice cloud logout",
+		c.cloudCheck(), c.cloudLogin(), c.cloudLogout())
+}
+
+func (c *client) cloudCheck() *cobra.Command {
+	return &cobra.Command{
+		Use: "check", Short: "Ask the cloud whether the credentials are good", Example: "  sluice cloud check", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.get(cmd.Context(), cloudPath)
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params map[string]string }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			s := newSheet("SETTING", "VALUE")
+			for _, name := range slices.Sorted(maps.Keys(body.Params)) {
+				s.add(name, body.Params[name])
+			}
+			return c.print(cmd, s)
+		},
+	}
+}
+
+func (c *client) cloudLogin() *cobra.Command {
+	return &cobra.Command{
+		Use: "login aws|azure ID PLACE", Short: "Set the credentials, once the cloud has taken them", Args: exactly(3), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Set the credentials, once the cloud has taken them. Of aws ID is an access key and
+PLACE a region; of azure they are an application and its tenant. The secret is
+asked for, or is the first line of the standard input where that is no terminal.
+Credentials the cloud refuses end those that were set before, too.`,
+		Example: "  sluice cloud login aws AKIDEXAMPLE000000000 eu-west-1 < secret.txt\n  sluice cloud login azure 11111111-2222-3333-4444-555555555555 example.onmicrosoft.com",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			secret, err := newPassword(cmd)
+			if err != nil {
+				return err
+			}
+			fields := map[string]any{"provider": args[0], "access_key": args[1], "region": args[2], "secret_key": secret}
+			if args[0] == "azure" {
+				fields = map[string]any{"provider": args[0], "user": args[1], "tenant": args[2], "password": secret}
+			}
+			a, err := c.send(cmd.Context(), http.MethodPost, cloudPath, fields)
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+func (c *client) cloudLogout() *cobra.Command {
+	return &cobra.Command{
+		Use: "logout", Short: "Forget the credentials", Example: "  sluice cloud logout", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: cloudPath})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}

@@ -1,0 +1,127 @@
+// Package cloud is the part of the API about credentials of a cloud.
+package cloud
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/cloud"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// Accounts keeps credentials and checks them; *cloud.Manager is one.
+type Accounts interface {
+	Kept() (cloud.Credentials, error)
+	Check(ctx context.Context) (cloud.Account, error)
+	Set(ctx context.Context, by apply.Author, c cloud.Credentials, act func() error) (cloud.Account, error)
+	LogOut(by apply.Author) error
+}
+
+// Deps is what the operations need. Without Accounts there are none.
+type Deps struct{ Accounts Accounts }
+
+// Resource answers the operations; make it with New.
+type Resource struct{ deps Deps }
+
+// New returns the resource over deps.
+func New(deps Deps) *Resource { return &Resource{deps} }
+
+// Operations lists what can be done.
+func (s *Resource) Operations() []*rest.Operation {
+	if s.deps.Accounts == nil {
+		return nil
+	}
+	const path = "/cloud/credentials"
+	return []*rest.Operation{
+		rest.Op(rest.Get, path, rbac.ClusterMenu, "Check the credentials of the cloud", s.check),
+		rest.Op(rest.Post, path, rbac.ClusterModify, "Set and check the credentials of a cloud", s.set).Body(fields{}),
+		rest.Op(rest.Delete, path, rbac.ClusterModify, "Log out of the cloud", s.logOut),
+	}
+}
+
+// View is what is told of credentials; the secret never is.
+type View struct {
+	Status   string         `json:"status" enum:"valid,none" doc:"Credentials that are not valid are answered 400"`
+	Provider cloud.Provider `json:"provider,omitempty" enum:"aws,azure"`
+	Account  string         `json:"account,omitempty" doc:"Account of AWS, tenant of Azure"`
+	Name     string         `json:"name,omitempty" doc:"Who in it: the ARN of AWS, the application of Azure"`
+	Region   string         `json:"region,omitempty"`
+}
+
+// fields are those of the body.
+type fields struct{}
+
+// Params lists them.
+func (fields) Params() []validate.Param {
+	return []validate.Param{
+		{Name: "provider", PossibleValues: []string{string(cloud.AWS), string(cloud.Azure)}, Options: []string{"required", "non_blank"}, Description: "Whose cloud it is."},
+		{Name: "access_key", Description: "Access key of AWS."}, {Name: "secret_key", Description: "Its secret; it is kept sealed and never answered."}, {Name: "region", Description: "Region of AWS, as eu-west-1."},
+		{Name: "user", Description: "ID of an application (service principal) of Azure."}, {Name: "password", Description: "Its secret; it is kept sealed and never answered."}, {Name: "tenant", Description: "ID or domain of its tenant."},
+	}
+}
+
+func view(of cloud.Credentials, account cloud.Account) View {
+	v := View{Status: "valid", Provider: of.Provider, Account: account.ID, Name: account.Name}
+	if of.Provider == cloud.AWS {
+		v.Region = of.Place
+	}
+	return v
+}
+
+func (s *Resource) check(c *rest.Call) (rest.Object[View], error) {
+	kept, err := s.deps.Accounts.Kept()
+	if err != nil || kept.Provider == "" {
+		return rest.Object[View]{Description: c.Summary(), Params: View{Status: "none"}}, err
+	}
+	c.MayTake(cloud.Patience)
+	account, err := s.deps.Accounts.Check(c.Context)
+	if err != nil {
+		return rest.Object[View]{}, rejection(err)
+	}
+	return rest.Object[View]{Description: c.Summary(), Params: view(kept, account)}, nil
+}
+
+func (s *Resource) set(c *rest.Call) (rest.Object[View], error) {
+	body, err := c.Texts(fields{})
+	if err != nil {
+		return rest.Object[View]{}, err
+	}
+	made := cloud.Credentials{Provider: cloud.Provider(body["provider"])}
+	id, secret, place, others := "access_key", "secret_key", "region", []string{"user", "password", "tenant"}
+	if made.Provider == cloud.Azure {
+		others = []string{id, secret, place}
+		id, secret, place = "user", "password", "tenant"
+	}
+	for _, name := range others {
+		if body[name] != "" {
+			return rest.Object[View]{}, rest.BadRequest("%s is of another provider than %s", name, rest.Quote(body["provider"]))
+		}
+	}
+	made.ID, made.Secret, made.Place = body[id], body[secret], body[place]
+	c.MayTake(cloud.Patience)
+	account, err := s.deps.Accounts.Set(c.Context, c.Author(), made, c.Act)
+	if err != nil {
+		return rest.Object[View]{}, rejection(err)
+	}
+	return rest.Object[View]{Description: c.Summary(), Params: view(made, account), Message: "The cloud has taken the credentials."}, nil
+}
+
+func (s *Resource) logOut(c *rest.Call) (rest.Done, error) {
+	if err := c.Act(); err != nil {
+		return rest.Done{}, err
+	}
+	if err := s.deps.Accounts.LogOut(c.Author()); err != nil {
+		return rest.Done{}, rest.RejectionOf(err, false)
+	}
+	return rest.NewDone(c.Summary(), "The appliance is logged out of the cloud."), nil
+}
+
+func rejection(err error) error {
+	if known, ok := errors.AsType[*cloud.Error](err); ok {
+		return rest.BadRequest("%s", known)
+	}
+	return rest.RejectionOf(err, false)
+}
