@@ -19,14 +19,15 @@ type AliasKind struct {
 	// List is where they are kept.
 	List func(*farm.Aliases) *[]farm.Alias
 
-	id rule
+	id     rule
+	sample farm.Alias
 }
 
 // The lists of aliases.
 var (
-	BackendAliases = aliasKind("backend", "address", "Alias of a backend", func(a *farm.Aliases) *[]farm.Alias { return &a.Backends }, rule{
+	BackendAliases = aliasKind("backend", "address", "Alias of a backend", func(a *farm.Aliases) *[]farm.Alias { return &a.Backends }, farm.Alias{ID: "10.0.0.11", Alias: "db-1"}, rule{
 		format: "ip", maxLen: 64, check: checkNameServer, canon: canonAddr, must: "the address of one server", about: "Address of the servers that are called so; a backend with an alias of its own keeps that."})
-	InterfaceAliases = aliasKind("interface", "interface", "Alias of an interface", func(a *farm.Aliases) *[]farm.Alias { return &a.Interfaces }, rule{
+	InterfaceAliases = aliasKind("interface", "interface", "Alias of an interface", func(a *farm.Aliases) *[]farm.Alias { return &a.Interfaces }, farm.Alias{ID: "eth0", Alias: "office"}, rule{
 		format: "interface", maxLen: 15, pattern: interfacePattern, must: "the name of a network interface, as eth0, eth0.7 or eth0:web", about: "Name of the network interface; it need not exist."})
 )
 
@@ -58,11 +59,12 @@ func checkAlias(s string) string {
 	return checkHost(s)
 }
 
-func aliasKind(name, form, title string, list func(*farm.Aliases) *[]farm.Alias, id rule) *AliasKind {
+func aliasKind(name, form, title string, list func(*farm.Aliases) *[]farm.Alias, sample farm.Alias, id rule) *AliasKind {
+	id.sample = sample.ID
 	id.name, id.hints, id.kind, id.required = "id", basic(atAddress, "Of"), kindText, true
 	alias := field[farm.Alias]{rule: aliasText, get: func(a *farm.Alias) Value { return textValue(a.Alias) }, set: func(a *farm.Alias, v Value) { a.Alias = v.text }}
 	of := field[farm.Alias]{rule: id, get: func(a *farm.Alias) Value { return textValue(a.ID) }, set: func(a *farm.Alias, v Value) { a.ID = v.text }}
-	return &AliasKind{Name: name, Form: form, Title: title, List: list, id: id,
+	return &AliasKind{Name: name, Form: form, Title: title, List: list, id: id, sample: sample,
 		Create: Table[farm.Alias]{fields: []field[farm.Alias]{of, alias}}, Update: Table[farm.Alias]{fields: []field[farm.Alias]{alias}}}
 }
 
@@ -105,8 +107,9 @@ func (k *AliasKind) field() field[farm.System] {
 				}
 				return item
 			},
-			same:  func(item string) string { id, _, _ := strings.Cut(item, "="); return id },
-			about: "What people call each " + k.Name + ", as " + form + "."},
+			sample: []string{k.sample.String()},
+			same:   func(item string) string { id, _, _ := strings.Cut(item, "="); return id },
+			about:  "What people call each " + k.Name + ", as " + form + "."},
 		get: func(s *farm.System) Value {
 			var out []string
 			for _, a := range *k.List(&s.Aliases) {

@@ -37,7 +37,8 @@ func directive(name string, h hints, words []string, reason string) field[farm.F
 		must = "blank or " + strings.Join(words, ", ") + ": it is not applicable"
 	}
 	return field[farm.Farm]{rule: rule{
-		name: name, hints: h, kind: kindText, blank: true, null: true, maxLen: MaxName,
+		sample: append(slices.Clone(words), "")[0],
+		name:   name, hints: h, kind: kindText, blank: true, null: true, maxLen: MaxName,
 		normalize: map[string]string{"true": "true", "false": "false"}, // truth values are taken as such
 		must:      must, about: "Not applicable. " + reason,
 		check: func(s string) string {

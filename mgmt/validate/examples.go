@@ -8,6 +8,10 @@ import "sync"
 var examples = sync.OnceValue(func() map[string]any {
 	return map[string]any{
 		"alias":              "web-1 (rack 4)",
+		"access_key":         "AKIDEXAMPLE000000000",
+		"secret_key":         "secret-key",
+		"region":             "eu-west-1",
+		"tenant":             "example.onmicrosoft.com",
 		"api_names":          []string{"lb.example.com"},
 		"auth_header":        "X-API-Key",
 		"auth_keys":          []string{"correct-horse-battery-staple"},

@@ -93,6 +93,9 @@ func source(p *regexp.Regexp, blank bool) string {
 
 // example is a value the field may well have.
 func (r *rule) example(p Plain) any {
+	if r.sample != nil {
+		return r.sample
+	}
 	if known, is := examples()[r.name]; is {
 		if n, number := known.(int); number && p.Type == "string" {
 			return strconv.Itoa(n) // a text that is often a number

@@ -45,7 +45,9 @@ type rule struct {
 	// hide is how an item of a secret is shown; exact when it must be told from
 	// others. nil: as it is.
 	hide func(item string, exact bool) string
-	same func(string) string // what must differ between the items of a list; nil: all of it
+	// sample is an example of a value where the name alone does not tell one.
+	sample any
+	same   func(string) string // what must differ between the items of a list; nil: all of it
 }
 
 // maxText bounds texts that state no bound of their own.

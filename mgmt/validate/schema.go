@@ -45,7 +45,7 @@ func settledSetting(name, value, reason string) field[resolve.Limits] {
 		must = value + ", the only possible value"
 	}
 	return field[resolve.Limits]{rule: rule{name: name, hints: advanced(atSystem, name), kind: kindText, blank: true, null: true, maxLen: MaxName, must: must,
-		normalize: map[string]string{"true": "true", "false": "false"}, acts: textValue(value), about: "Not applicable. " + reason,
+		normalize: map[string]string{"true": "true", "false": "false"}, acts: textValue(value), sample: value, about: "Not applicable. " + reason,
 		check: func(s string) string {
 			if s == value {
 				return ""

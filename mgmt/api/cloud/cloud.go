@@ -42,13 +42,13 @@ func (s *Resource) Operations() []*rest.Operation {
 	}
 }
 
-// View is what is told of credentials; the secret never is.
-type View struct {
+// Credentials is what is told of them; the secret never is.
+type Credentials struct {
 	Status   string         `json:"status" enum:"valid,none" doc:"Credentials that are not valid are answered 400"`
-	Provider cloud.Provider `json:"provider,omitempty" enum:"aws,azure"`
+	Provider cloud.Provider `json:"provider,omitempty" enum:"aws,azure" doc:"Whose cloud it is"`
 	Account  string         `json:"account,omitempty" doc:"Account of AWS, tenant of Azure"`
 	Name     string         `json:"name,omitempty" doc:"Who in it: the ARN of AWS, the application of Azure"`
-	Region   string         `json:"region,omitempty"`
+	Region   string         `json:"region,omitempty" doc:"Region of AWS"`
 }
 
 // fields are those of the body.
@@ -63,31 +63,31 @@ func (fields) Params() []validate.Param {
 	}
 }
 
-func view(of cloud.Credentials, account cloud.Account) View {
-	v := View{Status: "valid", Provider: of.Provider, Account: account.ID, Name: account.Name}
+func view(of cloud.Credentials, account cloud.Account) Credentials {
+	v := Credentials{Status: "valid", Provider: of.Provider, Account: account.ID, Name: account.Name}
 	if of.Provider == cloud.AWS {
 		v.Region = of.Place
 	}
 	return v
 }
 
-func (s *Resource) check(c *rest.Call) (rest.Object[View], error) {
+func (s *Resource) check(c *rest.Call) (rest.Object[Credentials], error) {
 	kept, err := s.deps.Accounts.Kept()
 	if err != nil || kept.Provider == "" {
-		return rest.Object[View]{Description: c.Summary(), Params: View{Status: "none"}}, err
+		return rest.Object[Credentials]{Description: c.Summary(), Params: Credentials{Status: "none"}}, err
 	}
 	c.MayTake(cloud.Patience)
 	account, err := s.deps.Accounts.Check(c.Context)
 	if err != nil {
-		return rest.Object[View]{}, rejection(err)
+		return rest.Object[Credentials]{}, rejection(err)
 	}
-	return rest.Object[View]{Description: c.Summary(), Params: view(kept, account)}, nil
+	return rest.Object[Credentials]{Description: c.Summary(), Params: view(kept, account)}, nil
 }
 
-func (s *Resource) set(c *rest.Call) (rest.Object[View], error) {
+func (s *Resource) set(c *rest.Call) (rest.Object[Credentials], error) {
 	body, err := c.Texts(fields{})
 	if err != nil {
-		return rest.Object[View]{}, err
+		return rest.Object[Credentials]{}, err
 	}
 	made := cloud.Credentials{Provider: cloud.Provider(body["provider"])}
 	id, secret, place, others := "access_key", "secret_key", "region", []string{"user", "password", "tenant"}
@@ -97,16 +97,16 @@ func (s *Resource) set(c *rest.Call) (rest.Object[View], error) {
 	}
 	for _, name := range others {
 		if body[name] != "" {
-			return rest.Object[View]{}, rest.BadRequest("%s is of another provider than %s", name, rest.Quote(body["provider"]))
+			return rest.Object[Credentials]{}, rest.BadRequest("%s is of another provider than %s", name, rest.Quote(body["provider"]))
 		}
 	}
 	made.ID, made.Secret, made.Place = body[id], body[secret], body[place]
 	c.MayTake(cloud.Patience)
 	account, err := s.deps.Accounts.Set(c.Context, c.Author(), made, c.Act)
 	if err != nil {
-		return rest.Object[View]{}, rejection(err)
+		return rest.Object[Credentials]{}, rejection(err)
 	}
-	return rest.Object[View]{Description: c.Summary(), Params: view(made, account), Message: "The cloud has taken the credentials."}, nil
+	return rest.Object[Credentials]{Description: c.Summary(), Params: view(made, account), Message: "The cloud has taken the credentials."}, nil
 }
 
 func (s *Resource) logOut(c *rest.Call) (rest.Done, error) {

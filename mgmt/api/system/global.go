@@ -42,7 +42,7 @@ type GlobalSettings struct {
 	// Life is how long sessions of people live without a request.
 	Life int64 `json:"session_timeout" doc:"Minutes for which people stay logged in without a request"`
 	// LogLevel is nil where the start of the appliance decides.
-	LogLevel  *string `json:"log_level" enum:"debug,info,warn,error" doc:"How much mgmt logs; null: as much as SLUICE_LOG says"`
+	LogLevel  *string `json:"log_level" doc:"How much mgmt logs; null: as much as SLUICE_LOG says"`
 	OrderTime int64   `json:"le_renewal_timeout" doc:"Seconds the order or renewal of one certificate may take, besides the wait for DNS records"`
 	Develops  string  `json:"cors_devel_mode" enum:"true,false" doc:"Whether pages on the machine of who is logged in may use the API with the cookie of a session"`
 	Fixed

@@ -16,11 +16,11 @@ const logLevel, orderTime, develops = "log_level", "le_renewal_timeout", "cors_d
 type Fixed struct {
 	StopGrace  int64  `json:"http_farm_stop_grace_time" doc:"Always 30: each farm has its own grace"`
 	SIP        string `json:"l4xnat_sip_params" doc:"Always empty: the kernel takes them from /etc/modprobe.d"`
-	Announces  string `json:"arp_announce" enum:"false"`
-	Sync       string `json:"ssyncd" enum:"false"`
-	Duplicated string `json:"duplicated_network" enum:"false"`
-	NewProxy   string `json:"proxy_new_generation" enum:"true"`
-	Assistant  string `json:"waf_assistant" enum:"false"`
+	Announces  string `json:"arp_announce" enum:"false" doc:"Always false: see the fields of a change"`
+	Sync       string `json:"ssyncd" enum:"false" doc:"Always false: see the fields of a change"`
+	Duplicated string `json:"duplicated_network" enum:"false" doc:"Always false: see the fields of a change"`
+	NewProxy   string `json:"proxy_new_generation" enum:"true" doc:"Always true: see the fields of a change"`
+	Assistant  string `json:"waf_assistant" enum:"false" doc:"Always false: see the fields of a change"`
 }
 
 var fixed = Fixed{StopGrace: 30, Announces: "false", Sync: "false", Duplicated: "false", NewProxy: "true", Assistant: "false"}
