@@ -94,6 +94,9 @@ func setUp(t testing.TB, g *Target, d *Document) *stage {
 		}
 	}
 	s.beside() // what refers to farms
+	for _, of := range []string{"backends/10.0.0.12", "interfaces/eth9"} {
+		s.Send(t, Call{Method: "PUT", Path: "/aliases/" + of, Body: `{"alias":"known"}`, Kind: jsonKind})
+	}
 	s.document = string(s.Send(t, Call{Method: "GET", Path: "/config?format=json"}).Raw)
 	s.revision = strings.Trim(s.Send(t, Call{Method: "GET", Path: "/farms"}).Header.Get("ETag"), `"`)
 	return s
@@ -151,7 +154,7 @@ func (s *stage) names(o *Operation) map[string]string {
 	out := map[string]string{
 		"farm": "shop", "service": "web", "backend": "0", "rule": "0", "session": "192.0.2.1", "revision": s.revision, "key": s.key,
 		"certificate": "shop.pem", "authority": "clients", "user": "ann", "group": "team", "role": "ops", "lines": "3", "alert": "backends",
-		"graph": "cpu", "frequency": "daily", "start": "01-01-2026-00:00", "end": "01-02-2026-00:00",
+		"address": "10.0.0.12", "graph": "cpu", "frequency": "daily", "start": "01-01-2026-00:00", "end": "01-02-2026-00:00",
 	}
 	for name, value := range s.Names {
 		out[name] = value
@@ -159,6 +162,8 @@ func (s *stage) names(o *Operation) map[string]string {
 	switch {
 	case strings.HasPrefix(o.Path, "/farms/{farm}/backends"), strings.HasPrefix(o.Path, "/farms/{farm}/sessions"), strings.HasPrefix(o.Path, "/stats/farms/{farm}/backends"):
 		out["farm"] = "dns"
+	case strings.HasPrefix(o.Path, "/aliases"):
+		out["interface"] = "eth9" // the fixture gave it one
 	case strings.HasPrefix(o.Path, "/farms/{farm}/certificates"):
 		out["farm"] = "tls"
 	case o.Method == "DELETE" && o.Path == "/certificates/{certificate}":
