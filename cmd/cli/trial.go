@@ -20,13 +20,16 @@ var writing = [][]string{
 	{"header", "add"}, {"header", "set"}, {"header", "move"}, {"header", "delete"},
 	{"rewrite", "add"}, {"rewrite", "set"}, {"rewrite", "move"}, {"rewrite", "delete"},
 	{"certificate", "add"}, {"certificate", "remove"}, {"certificate", "move"}, {"session", "create"}, {"session", "delete"},
+	{"alias", "set"}, {"alias", "delete"},
 	{"apply"}, {"reload"}, {"rollback"}, {"transaction"},
 }
 
 // sectionCommands are the commands of settings of the machine.
 func sectionCommands() (out [][]string) {
 	for i := range validate.Sections {
-		out = append(out, []string{"system", validate.Sections[i].Name})
+		if s := &validate.Sections[i]; !s.Items {
+			out = append(out, []string{"system", s.Name})
+		}
 	}
 	return out
 }

@@ -102,7 +102,7 @@ func (s *stage) bodies(o *Operation) {
 			if required := list(variant["required"]); slices.Contains(required, any(name)) {
 				without := s.required(variant)
 				delete(without, name)
-				without[other(variant, name)] = s.doc.typical(other(variant, name), object(object(variant["properties"])[other(variant, name)]))
+				without[other(variant, name)] = s.typical(other(variant, name), object(object(variant["properties"])[other(variant, name)]))
 				s.refused(o, Call{Method: o.Method, Path: at, Kind: jsonKind, Body: body(without, "", "")})
 			}
 		}
@@ -150,7 +150,7 @@ func (s *stage) guesses(o *Operation, name string, v value) bool {
 func (s *stage) required(variant map[string]any) map[string]value {
 	out := map[string]value{}
 	for _, name := range list(variant["required"]) {
-		out[text(name)] = s.doc.typical(text(name), object(object(variant["properties"])[text(name)]))
+		out[text(name)] = s.typical(text(name), object(object(variant["properties"])[text(name)]))
 	}
 	return out
 }
@@ -353,7 +353,7 @@ func (s *stage) typicalBody(o *Operation) string {
 		of := s.required(variant)
 		if len(of) == 0 {
 			name := other(variant, "")
-			of[name] = s.doc.typical(name, object(object(variant["properties"])[name]))
+			of[name] = s.typical(name, object(object(variant["properties"])[name]))
 		}
 		return body(of, "", "")
 	}

@@ -118,9 +118,18 @@ func (d *Document) typical(name string, schema map[string]any) value {
 	return quoted("a")
 }
 
+// typical is such a value on the stage: older revisions than that of the stage may not
+// be kept any more.
+func (s *stage) typical(name string, schema map[string]any) value {
+	if name == "revision" {
+		return value(s.revision)
+	}
+	return s.doc.typical(name, schema)
+}
+
 // wellKnown are values that name what is on the stage.
 var wellKnown = map[string]value{
-	"farmname": `"fresh"`, "vport": `18081`, "vip": `"127.0.0.1"`, "copy_from": `"shop"`, "file": `"spare.pem"`, "revision": "1", "session": `"192.0.2.9"`,
+	"farmname": `"fresh"`, "vport": `18081`, "vip": `"127.0.0.1"`, "copy_from": `"shop"`, "file": `"spare.pem"`, "session": `"192.0.2.9"`,
 }
 
 func number(v any) (int64, bool) {
