@@ -39,11 +39,11 @@ func (c *client) cloudCheck() *cobra.Command {
 func (c *client) cloudLogin() *cobra.Command {
 	return &cobra.Command{
 		Use: "login aws|azure ID PLACE", Short: "Set the credentials, once the cloud has taken them", Args: exactly(3), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: `Set the credentials, once the cloud has taken them. Of aws ID is an access key and
-PLACE a region; of azure they are an application and its tenant. The secret is
-asked for, or is the first line of the standard input where that is no terminal.
-Credentials the cloud refuses end those that were set before, too.`,
-		Example: "  sluice cloud login aws AKIDEXAMPLE000000000 eu-west-1 < secret.txt\n  sluice cloud login azure 11111111-2222-3333-4444-555555555555 example.onmicrosoft.com",
+		Long: `Set the credentials, once the cloud has taken them. Of aws ID is an access
+key and PLACE a region; of azure they are an application and its tenant. The
+secret is asked for, or is the first line of the standard input where that is
+no terminal. Credentials the cloud refuses end those set before, too.`,
+		Example: "  sluice cloud login aws AKIDEXAMPLE000000000 eu-west-1 < secret.txt\n  sluice cloud login azure APPLICATION example.onmicrosoft.com",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			secret, err := newPassword(cmd)
 			if err != nil {

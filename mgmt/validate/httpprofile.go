@@ -118,3 +118,11 @@ func stickyWarnings(s *farm.Service, add warn) {
 		add("cookieinsert", fmt.Sprintf("cookieinsert has no effect while persistence is %s, which chooses the backend; set persistence NONE, or cookieinsert false", kept))
 	}
 }
+
+// checkOwnConnectTimeout holds a backend's own contimeout to what the farm's is held to.
+func checkOwnConnectTimeout(at string, f *farm.Farm, b *farm.Backend) *Error {
+	if b.ConnectTimeout <= f.HTTP.ResurrectTime {
+		return nil
+	}
+	return &Error{at, "contimeout", fmt.Sprintf("contimeout must be at most resurrectime of the farm (%d), got %d", f.HTTP.ResurrectTime, b.ConnectTimeout)}
+}

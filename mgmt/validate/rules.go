@@ -32,8 +32,7 @@ func checkService(f *farm.Farm, s *farm.Service, local []netip.Prefix, yield fun
 		if b.Port == 0 && b.Resolve != farm.ResolveService && !yield(Error{at, "port", "port must be a number from 1 to 65535, got 0; only with resolve srv the record names it"}) {
 			return false
 		}
-		if b.ConnectTimeout > f.HTTP.ResurrectTime && !yield(Error{at, "contimeout",
-			fmt.Sprintf("contimeout must be at most resurrectime of the farm (%d), got %d", f.HTTP.ResurrectTime, b.ConnectTimeout)}) {
+		if err := checkOwnConnectTimeout(at, f, b); err != nil && !yield(*err) {
 			return false
 		}
 		if err := checkAddress(at, f, b, local); err != nil && !yield(*err) {
