@@ -34,11 +34,18 @@ func (p Program) Run(ctx context.Context, c Call) (said string, err error) {
 	if err := p.Check(); err != nil {
 		return "", err
 	}
+	return c.Run(ctx, p.Folder, "./"+p.Name, "./"+p.Name)
+}
+
+// Run calls a file, which the caller has checked, from a folder. name is what it is told
+// it is called. An end that is not 0 is an *exec.ExitError within the error.
+func (c Call) Run(ctx context.Context, folder, file, name string) (said string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Limit, errLimit)
 	defer cancel()
 	out := &clipped{}
-	cmd := exec.CommandContext(ctx, "./"+p.Name, c.Args...)
-	cmd.Dir = p.Folder
+	cmd := exec.CommandContext(ctx, file, c.Args...)
+	cmd.Args[0] = name
+	cmd.Dir = folder
 	cmd.Env = append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=/"}, c.Env...)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -60,8 +67,14 @@ func (p Program) Run(ctx context.Context, c Call) (said string, err error) {
 	case ctx.Err() != nil:
 		return said, errors.New("it was ended, being not done when nobody waited for it any longer")
 	}
-	return said, errors.New(Shown(err.Error()))
+	return said, &failure{err}
 }
+
+// failure is how a program ended, in printable words.
+type failure struct{ error }
+
+func (f *failure) Error() string { return Shown(f.error.Error()) }
+func (f *failure) Unwrap() error { return f.error }
 
 // clipped keeps the beginning of what is written, and takes all of it.
 type clipped struct{ kept []byte }

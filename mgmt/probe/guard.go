@@ -1,0 +1,57 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// guarded keeps what a Probe promises, whatever the check inside does: its own time is
+// bounded, a panic is a reason, and a reason is one plain line.
+type guarded struct {
+	Probe
+	name        string
+	limit, slow time.Duration
+	program     bool // it bounds itself and words its reasons
+}
+
+// Run asks once.
+func (g *guarded) Run(ctx context.Context, n Network, to Target, say Say) (err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf("%s failed by a fault of its own: %s", g.name, Line(fmt.Sprint(broken)))
+		}
+	}()
+	if g.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, g.limit)
+		defer cancel()
+	}
+	if err := ctx.Err(); err != nil {
+		return errors.New("there was no time left to ask")
+	}
+	began := time.Now()
+	say = lines(say)
+	err = g.Probe.Run(ctx, n, to, say)
+	took := time.Since(began)
+	switch {
+	case err != nil && g.program:
+		return errors.New(Line(err.Error()))
+	case err != nil && ctx.Err() != nil:
+		if deadline, ok := ctx.Deadline(); ok && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			took = deadline.Sub(began)
+		}
+		return fmt.Errorf("no whole answer within %s", took.Round(time.Millisecond))
+	case err != nil:
+		return errors.New(Reason(err))
+	case g.slow > 0 && took > g.slow:
+		return fmt.Errorf("answered after %s, wanted within %s", took.Round(time.Microsecond), g.slow)
+	}
+	return nil
+}
+
+// lines makes what is said plain, since servers wrote part of it.
+func lines(say Say) Say {
+	return func(format string, args ...any) { say("%s", Line(fmt.Sprintf(format, args...))) }
+}

@@ -1,0 +1,93 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+)
+
+// Networks of ListenPacket for echo requests of ICMP: sockets that need no privilege,
+// where net.ipv4.ping_group_range lets the process have them, and raw ones otherwise.
+// Packets go to and come from a *net.UDPAddr without a port, or a *net.IPAddr with a
+// raw one.
+const (
+	Ping4 = "ping4"
+	Ping6 = "ping6"
+)
+
+// Machine is the network of this machine: what its routes say, no mark. Others are made
+// of it: dialer and listener have a source and a Control that is asked for each socket.
+type Machine struct {
+	Dialer   net.Dialer
+	Listener net.ListenConfig
+}
+
+// DialContext is that of a net.Dialer.
+func (m *Machine) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return m.Dialer.DialContext(ctx, network, address)
+}
+
+// ListenPacket is that of a net.ListenConfig, for Ping4 and Ping6 too. The address of a
+// ping socket is that of its source, "" for any.
+func (m *Machine) ListenPacket(ctx context.Context, network, address string) (net.PacketConn, error) {
+	switch network {
+	case Ping4:
+		return m.ping(ctx, network, "ip4:icmp", syscall.AF_INET, syscall.IPPROTO_ICMP, address)
+	case Ping6:
+		return m.ping(ctx, network, "ip6:ipv6-icmp", syscall.AF_INET6, syscall.IPPROTO_ICMPV6, address)
+	}
+	return m.Listener.ListenPacket(ctx, network, address)
+}
+
+// ping opens a socket for echo requests, and a raw one where that is not allowed.
+func (m *Machine) ping(ctx context.Context, network, raw string, family, protocol int, address string) (net.PacketConn, error) {
+	c, err := m.pingSocket(network, family, protocol, address)
+	if err == nil {
+		return c, nil
+	}
+	if c, rawErr := m.Listener.ListenPacket(ctx, raw, address); rawErr == nil {
+		return c, nil
+	}
+	return nil, fmt.Errorf("no ping is possible here: %w: sysctl net.ipv4.ping_group_range must contain the group of Sluice, or it needs CAP_NET_RAW", err)
+}
+
+func (m *Machine) pingSocket(network string, family, protocol int, address string) (net.PacketConn, error) {
+	fd, err := syscall.Socket(family, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, protocol)
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	file := os.NewFile(uintptr(fd), network)
+	defer file.Close() // FilePacketConn has a copy
+	if m.Listener.Control != nil {
+		conn, err := file.SyscallConn()
+		if err != nil {
+			return nil, err
+		}
+		if err := m.Listener.Control(network, address, conn); err != nil {
+			return nil, err
+		}
+	}
+	if address != "" {
+		if err := bind(fd, family, address); err != nil {
+			return nil, err
+		}
+	}
+	return net.FilePacketConn(file)
+}
+
+func bind(fd, family int, address string) error {
+	ip := net.ParseIP(address)
+	if ip == nil {
+		return fmt.Errorf("%q is no address", address)
+	}
+	var to syscall.Sockaddr = &syscall.SockaddrInet6{Addr: [16]byte(ip.To16())}
+	if four := ip.To4(); family == syscall.AF_INET {
+		if four == nil {
+			return fmt.Errorf("%q is no address of IPv4", address)
+		}
+		to = &syscall.SockaddrInet4{Addr: [4]byte(four)}
+	}
+	return os.NewSyscallError("bind", syscall.Bind(fd, to))
+}

@@ -1,0 +1,112 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// Make declares the flags of a check. What it returns is called when they are set, and
+// makes the probe, or says what is missing.
+type Make func(f *Flags) func() (Probe, error)
+
+// Known is what commands may name.
+type Known struct {
+	// Checks are those Sluice runs itself, by the first word of their command.
+	Checks map[string]Make
+	// Program makes a probe of a program by its name and its words; an error says why
+	// there is none. nil: no programs are run.
+	Program func(name string, args []string) (Probe, error)
+}
+
+var known atomic.Pointer[Known]
+
+// Use says what commands may name, once, when the process starts. Until then every
+// command is refused.
+func Use(k Known) { known.Store(&k) }
+
+// Parse reads a check's command line. The error says what is wrong with it, without any
+// value that may be a password.
+func Parse(command string) (Probe, error) {
+	k := known.Load()
+	if k == nil {
+		return nil, errors.New("this process runs no checks")
+	}
+	return k.Parse(command)
+}
+
+// Parse is Parse for these checks.
+func (k *Known) Parse(command string) (Probe, error) {
+	words, err := Words(plain(command))
+	if err != nil {
+		return nil, err
+	}
+	if len(words) == 0 {
+		return nil, errors.New("the command is empty: write one such as check_tcp -H HOST -p PORT")
+	}
+	name, args := words[0], words[1:]
+	make := k.Checks[path.Base(name)]
+	if make == nil || path.IsAbs(name) && !pluginPath(name) {
+		return k.program(name, args, nil)
+	}
+	p, err := build(path.Base(name), make, args)
+	if unknown := (*UnknownFlag)(nil); errors.As(err, &unknown) {
+		return k.program(name, args, unknown)
+	}
+	return p, err
+}
+
+func build(name string, make Make, args []string) (Probe, error) {
+	f := &Flags{check: name}
+	finish := make(f)
+	if err := f.Parse(args, nil); err != nil {
+		return nil, err
+	}
+	p, err := finish()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &guarded{Probe: p, name: name, limit: f.limit, slow: f.slow}, nil
+}
+
+// program is the way of all that is not built in. unknown is the flag for which a check
+// that is has to be the machine's own plugin.
+func (k *Known) program(name string, args []string, unknown *UnknownFlag) (Probe, error) {
+	none := errors.New("programs are not run here")
+	if k.Program != nil {
+		p, err := k.Program(name, args)
+		if err == nil {
+			return &guarded{Probe: p, name: path.Base(name), program: true}, nil
+		}
+		none = err
+	}
+	if unknown != nil {
+		return nil, fmt.Errorf("%w, and there is no plugin that could have it: %w", unknown, none)
+	}
+	if strings.Contains(name, "/") {
+		return nil, none
+	}
+	return nil, fmt.Errorf("%q is not built in (%s are), and %w", name, strings.Join(slices.Sorted(maps.Keys(k.Checks)), ", "), none)
+}
+
+// pluginFolders is where commands that name a plugin by its path have it from; the check
+// of that name does the same.
+var pluginFolders = []string{"/usr/lib/nagios/plugins", "/usr/lib/monitoring-plugins", "/usr/local/nagios/libexec", "/usr/local/zevenet/libexec", "/usr/local/relianoid/libexec"}
+
+func pluginPath(name string) bool { return slices.Contains(pluginFolders, path.Dir(path.Clean(name))) }
+
+// plain writes the two commands of the family that are lines for a shell as the check
+// they stand for.
+func plain(command string) string {
+	switch words := strings.Fields(command); {
+	case len(words) == 8 && words[0] == "nmap" && words[1] == "-sU" && words[2] == "-p" && slices.Equal(words[5:], []string{"|", "grep", "open"}):
+		return "check_udp -p '" + words[3] + "' -H '" + words[4] + "'"
+	case len(words) == 7 && slices.Equal(words[:5], []string{"nc", "-vz", "-w", "1", "-u"}):
+		return "check_udp -H '" + words[5] + "' -p '" + words[6] + "'"
+	}
+	return command
+}

@@ -1,0 +1,164 @@
+// Package program runs checks that are programs: monitoring plugins, and those of the
+// operator. A program is named by its file in one of a few folders, gets words and never
+// a line for a shell, and is ended with its children when its time is over
+// (mgmt/hook). Ending with 0 is healthy, and nothing else.
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/hook"
+	"github.com/sluicelb/sluice/mgmt/probe"
+)
+
+// Plugins are the folders where distributions install monitoring plugins.
+var Plugins = []string{"/usr/lib/nagios/plugins", "/usr/lib/monitoring-plugins"}
+
+// longest bounds a program nobody else bounds.
+const longest = time.Minute
+
+// check is one program with its words.
+type check struct {
+	file    file
+	words   []probe.Text
+	secrets []string
+}
+
+// Folders finds programs in folders, in that order. Its Make is what probe.Known wants.
+type Folders []string
+
+// Make makes the probe of a program. A name is that of a file, or its path in one of the
+// folders.
+func (f Folders) Make(name string, args []string) (probe.Probe, error) {
+	found, err := f.find(name)
+	if err != nil {
+		return nil, err
+	}
+	c := &check{file: found, secrets: probe.SecretWords(name, args)}
+	for _, a := range args {
+		c.words = append(c.words, probe.Text(a))
+	}
+	return c, nil
+}
+
+// file is a program by its folder and name.
+type file struct{ folder, name string }
+
+func (f Folders) find(name string) (file, error) {
+	base := filepath.Base(name)
+	if problem := hook.NameProblem(base); problem != "" {
+		return file{}, errors.New(problem)
+	}
+	if base != name && !f.holds(filepath.Dir(name)) {
+		return file{}, fmt.Errorf("programs are run from %s only", f)
+	}
+	for _, folder := range f {
+		if base != name && filepath.Clean(filepath.Dir(name)) != folder {
+			continue
+		}
+		path := filepath.Join(folder, base)
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		if err := allowed(folder, path); err != nil {
+			return file{}, fmt.Errorf("%s cannot be run: %w", path, err)
+		}
+		return file{folder, base}, nil
+	}
+	return file{}, fmt.Errorf("there is no program %s in %s", base, f)
+}
+
+func (f Folders) holds(folder string) bool {
+	for _, one := range f {
+		if filepath.Clean(folder) == one {
+			return true
+		}
+	}
+	return false
+}
+
+// String names the folders.
+func (f Folders) String() string {
+	if len(f) == 0 {
+		return "no folder"
+	}
+	return strings.Join(f, " or ")
+}
+
+// allowed follows links, which plugins of several names are, and looks at where they end.
+func allowed(folder, path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return errors.New("it is a link that leads nowhere")
+	}
+	if err := (hook.Program{Folder: filepath.Dir(real), Name: filepath.Base(real)}).Check(); err != nil {
+		return err
+	}
+	info, err := os.Stat(folder)
+	if err != nil {
+		return errors.New("its folder cannot be looked at")
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && (info.Mode().Perm()&0o022 != 0 || st.Uid != 0 && int(st.Uid) != os.Geteuid()) {
+		return errors.New("others may write its folder")
+	}
+	return nil
+}
+
+// Run asks once.
+func (c *check) Run(ctx context.Context, _ probe.Network, to probe.Target, say probe.Say) error {
+	// What was a program when the command was written may have become something else.
+	path := filepath.Join(c.file.folder, c.file.name)
+	if err := allowed(c.file.folder, path); err != nil {
+		return fmt.Errorf("%s cannot be run: %w", c.file.name, err)
+	}
+	args := make([]string, 0, len(c.words))
+	for _, w := range c.words {
+		args = append(args, w.For(to))
+	}
+	began, limit := time.Now(), longest
+	if deadline, bounded := ctx.Deadline(); bounded {
+		limit = max(deadline.Sub(began), time.Millisecond)
+	}
+	call := hook.Call{Args: args, Env: environment(to), Limit: limit}
+	said, err := call.Run(ctx, c.file.folder, path, path)
+	said = probe.Hide(said, c.secrets)
+	if said != "" {
+		say("%s", said)
+	}
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%s was not done within %s, and was ended with its children", c.file.name, limit.Round(time.Millisecond))
+	}
+	return reason(c.file.name, said, err)
+}
+
+// environment is what a program may want to know besides its words.
+func environment(to probe.Target) []string {
+	return []string{"SLUICE_HOST=" + to.Addr.String(), fmt.Sprintf("SLUICE_PORT=%d", to.Port), "SLUICE_NAME=" + to.Name}
+}
+
+// reason says how a program ended that did not end with 0.
+func reason(name, said string, err error) error {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &exit):
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	how := fmt.Sprintf("ended with %d", exit.ExitCode())
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		how = "was ended by a signal: " + status.Signal().String()
+	}
+	if said == "" {
+		return fmt.Errorf("%s %s", name, how)
+	}
+	return fmt.Errorf("%s %s: %s", name, how, said)
+}

@@ -1,0 +1,72 @@
+package probe
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Range is what monitoring plugins write for numbers that are healthy: 10 is 0 to 10,
+// 10: is 10 and more, ~:10 is 10 and less, 5:10 between, and @5:10 all but those.
+type Range struct {
+	low, high float64
+	outside   bool
+	text      string
+}
+
+// ReadRange reads one.
+func ReadRange(v string) (Range, error) {
+	r := Range{high: math.Inf(1), text: v}
+	rest, outside := strings.CutPrefix(v, "@")
+	r.outside = outside
+	low, high, both := strings.Cut(rest, ":")
+	if !both {
+		low, high = "0", rest
+	}
+	var err, err2 error
+	switch low {
+	case "~":
+		r.low = math.Inf(-1)
+	case "":
+	default:
+		r.low, err = strconv.ParseFloat(low, 64)
+	}
+	if high != "" || !both {
+		r.high, err2 = strconv.ParseFloat(high, 64)
+	}
+	if err != nil || err2 != nil || math.IsNaN(r.low) || math.IsNaN(r.high) || r.low > r.high {
+		return Range{}, fmt.Errorf("%q is no range: write 10, 10:, ~:10, 5:10 or @5:10", v)
+	}
+	return r, nil
+}
+
+// Has reports whether a number is healthy.
+func (r Range) Has(x float64) bool { return (x >= r.low && x <= r.high) != r.outside }
+
+func (r Range) String() string { return r.text }
+
+// Ranges are those of -w and -c: a number must be in all of them.
+type Ranges []Range
+
+// Flags declares -w and -c.
+func (r *Ranges) Flags(f *Flags) {
+	f.Value("w warning", r.add)
+	f.Value("c critical", r.add)
+}
+
+func (r *Ranges) add(v string) error {
+	one, err := ReadRange(v)
+	*r = append(*r, one)
+	return err
+}
+
+// Judge says which one a number is not in.
+func (r Ranges) Judge(what string, x float64) error {
+	for _, one := range r {
+		if !one.Has(x) {
+			return fmt.Errorf("%s is %g, wanted %s", what, x, one)
+		}
+	}
+	return nil
+}

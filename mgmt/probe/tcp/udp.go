@@ -1,0 +1,88 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/probe"
+)
+
+// datagram asks by UDP.
+type datagram struct {
+	check
+}
+
+// silence is how long a refusal is waited for when no answer is expected.
+const silence = time.Second
+
+// UDP is check_udp. Without an expected answer a server is healthy unless its machine,
+// or a router on the way, says that nobody is there.
+func UDP(f *probe.Flags) func() (probe.Probe, error) {
+	c := &datagram{check{most: 64 << 10}}
+	f.Host(&c.host, "H hostname")
+	f.Port(&c.port, "p port")
+	f.Version(&c.version)
+	f.Text(&c.send, "s send")
+	f.Texts(&c.expect, "e expect")
+	f.Bool(&c.escape, "E escape")
+	f.Bool(&c.all, "A all")
+	f.Ignore("j jail")
+	f.Value("M mismatch", states(&c.mismatch))
+	f.Times()
+	return func() (probe.Probe, error) { return c, nil }
+}
+
+// Run asks once.
+func (c *datagram) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
+	conn, err := n.DialContext(ctx, "udp"+c.version, probe.Address(c.host, c.port, to))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	wait := silence
+	until, bounded := ctx.Deadline()
+	if bounded {
+		wait = min(wait, time.Until(until)/2)
+	}
+	if len(c.expect) > 0 && bounded {
+		wait = time.Until(until) / 2
+	}
+	end := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer end()
+	// What is lost is sent once more: a refusal may be lost, too.
+	for range 2 {
+		if _, err := io.WriteString(conn, c.text(c.send, to)); err != nil {
+			return err
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(wait / 2))
+		answer := make([]byte, c.most)
+		got, err := conn.Read(answer)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			continue
+		case err != nil:
+			return err
+		}
+		return c.answered(answer[:got], to, say)
+	}
+	if len(c.expect) > 0 {
+		return fmt.Errorf("no answer, wanted %s", c.wanted())
+	}
+	say("no answer, and nobody said that the port is closed")
+	return nil
+}
+
+// answered judges a datagram: it is the whole answer.
+func (c *datagram) answered(answer []byte, to probe.Target, say probe.Say) error {
+	say("answered %q", first(answer))
+	if len(c.expect) == 0 || c.mismatch || c.judge(string(answer), to) == matches {
+		return nil
+	}
+	return fmt.Errorf("answered %q, wanted %s", first(answer), c.wanted())
+}

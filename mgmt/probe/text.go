@@ -1,0 +1,78 @@
+package probe
+
+import (
+	"net"
+	"strconv"
+	"strings"
+)
+
+// Tokens of a command that stand for the target.
+const (
+	HostToken = "HOST"
+	PortToken = "PORT"
+)
+
+// Text is a word of a command, in which HOST and PORT may stand for the target.
+type Text string
+
+// For is the text for a target. HOST and PORT count where they stand alone: not in
+// LOCALHOST. HOST:PORT has the brackets an address of IPv6 needs there.
+func (t Text) For(to Target) string {
+	host, port := to.Addr.String(), strconv.Itoa(int(to.Port))
+	s := replaceWord(string(t), HostToken+":"+PortToken, net.JoinHostPort(host, port))
+	return replaceWord(replaceWord(s, HostToken, host), PortToken, port)
+}
+
+// replaceWord replaces old where no letter, digit or _ touches it.
+func replaceWord(s, old, by string) string {
+	if !strings.Contains(s, old) {
+		return s
+	}
+	var out strings.Builder
+	for before := byte(0); s != ""; {
+		if strings.HasPrefix(s, old) && !wordly(before) && (len(s) == len(old) || !wordly(s[len(old)])) {
+			out.WriteString(by)
+			before, s = 'x', s[len(old):]
+			continue
+		}
+		out.WriteByte(s[0])
+		before, s = s[0], s[1:]
+	}
+	return out.String()
+}
+
+func wordly(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
+
+// Port is a port of a command: a number, or that of the target (0).
+type Port uint16
+
+// Host is whom a command connects to: the target ("" and HOST), or somebody else it
+// names, such as the database behind the backend.
+type Host string
+
+// For is the host as an address or a name.
+func (h Host) For(to Target) string {
+	if h == "" || h == HostToken {
+		return to.Addr.String()
+	}
+	return string(h)
+}
+
+// Address joins host and port for a target.
+func Address(h Host, p Port, to Target) string {
+	if p == 0 {
+		p = Port(to.Port)
+	}
+	return net.JoinHostPort(h.For(to), strconv.Itoa(int(p)))
+}
+
+// ServerName is what a server is told it is called: the name of the target, if it has
+// one and is who is asked, otherwise its address.
+func ServerName(h Host, to Target) string {
+	if (h == "" || h == HostToken) && to.Name != "" {
+		return to.Name
+	}
+	return h.For(to)
+}

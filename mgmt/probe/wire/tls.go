@@ -1,0 +1,102 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/probe"
+)
+
+// TLS is what a check wants of TLS. A certificate is verified only when that is asked
+// for: backends often have one of their own making.
+type TLS struct {
+	Name   probe.Text // for SNI and verification; "" for the target's
+	Verify bool
+	Days   int // the certificate is valid for so many days at least; 0 is not looked at
+	Least  uint16
+	Only   bool // no version but Least
+}
+
+// Flags declares the usual ones, but for what turns TLS on.
+func (t *TLS) Flags(f *probe.Flags, days string) {
+	f.Text(&t.Name, "sni")
+	f.Bool(&t.Verify, "verify verify-cert")
+	if days != "" {
+		f.Value(days, t.days)
+	}
+}
+
+// days reads "30" or "30,14": of two the first one counts, since a warning is not
+// healthy either.
+func (t *TLS) days(v string) error {
+	first, _, _ := strings.Cut(v, ",")
+	n, err := strconv.Atoi(first)
+	if err != nil || n < 1 || n > 10000 {
+		return fmt.Errorf("%q is no number of days from 1 to 10000", first)
+	}
+	t.Days = n
+	return nil
+}
+
+// Version reads the value of -S: 1.2, or 1.2+ for that and newer ones.
+func (t *TLS) Version(v string) error {
+	number, more := strings.CutSuffix(v, "+")
+	at := map[string]uint16{"": tls.VersionTLS12, "1": tls.VersionTLS10, "1.0": tls.VersionTLS10, "1.1": tls.VersionTLS11, "1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}[number]
+	if at == 0 {
+		return fmt.Errorf("%q is no version of TLS: 1, 1.1, 1.2 or 1.3, with + for newer ones too", v)
+	}
+	t.Least, t.Only = at, v != "" && !more
+	return nil
+}
+
+// Config is the one for a server of that name.
+func (t *TLS) Config(name string) *tls.Config {
+	config := &tls.Config{ServerName: name, InsecureSkipVerify: !t.Verify, MinVersion: t.Least}
+	if t.Least == 0 {
+		config.MinVersion = tls.VersionTLS12
+	}
+	if t.Only {
+		config.MaxVersion = t.Least
+	}
+	return config
+}
+
+// Client makes a handshake and judges the certificate.
+func (t *TLS) Client(ctx context.Context, c net.Conn, host probe.Host, to probe.Target, say probe.Say) (*tls.Conn, error) {
+	name := t.Name.For(to)
+	if name == "" {
+		name = probe.ServerName(host, to)
+	}
+	secured := tls.Client(c, t.Config(name))
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return nil, fmt.Errorf("TLS: %w", err)
+	}
+	return secured, t.Judge(secured.ConnectionState(), time.Now(), say)
+}
+
+// Judge looks at the certificate of a connection at a time.
+func (t *TLS) Judge(s tls.ConnectionState, now time.Time, say probe.Say) error {
+	if len(s.PeerCertificates) == 0 {
+		return errors.New("TLS: the server has no certificate")
+	}
+	leaf := s.PeerCertificates[0]
+	left := leaf.NotAfter.Sub(now)
+	say("%s, %s, certificate %q until %s (%d days)", tls.VersionName(s.Version), tls.CipherSuiteName(s.CipherSuite), leaf.Subject.CommonName, leaf.NotAfter.UTC().Format(time.DateOnly), int(left.Hours()/24))
+	switch {
+	case t.Days == 0:
+		return nil
+	case left <= 0:
+		return fmt.Errorf("the certificate ended on %s", leaf.NotAfter.UTC().Format(time.DateOnly))
+	case now.Before(leaf.NotBefore):
+		return fmt.Errorf("the certificate is not valid before %s", leaf.NotBefore.UTC().Format(time.DateOnly))
+	case left < time.Duration(t.Days)*24*time.Hour:
+		return fmt.Errorf("the certificate ends in %d days, wanted %d", int(left.Hours()/24), t.Days)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+// Package wire makes the connections of checks: over when the check is, and bounded in
+// what they read.
+//
+// A server that is ill answers anything: nothing, one byte a minute, bytes without end.
+// A Conn ends with the context it was opened with, whoever reads from it, and gives an
+// error once it has read what a healthy server never sends.
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/probe"
+)
+
+// ErrTooMuch: the server sent more than a check takes.
+var ErrTooMuch = errors.New("the server sends more than a check takes")
+
+// Most is how much a conversation reads, in bytes, unless its check says otherwise.
+const Most = 64 << 10
+
+// Conn is a connection of one check.
+type Conn struct {
+	net.Conn
+	left   int
+	unhook func() bool
+}
+
+// Open connects. most is how many bytes may be read from it, in all.
+func Open(ctx context.Context, n probe.Network, network, address string, most int) (*Conn, error) {
+	c, err := n.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return Bound(ctx, c, most), nil
+}
+
+// Bound bounds a connection there is already, which it owns from then on.
+func Bound(ctx context.Context, c net.Conn, most int) *Conn {
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = c.SetDeadline(deadline)
+	}
+	return &Conn{Conn: c, left: most, unhook: context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })}
+}
+
+// Read reads, up to what is left of the bound.
+func (c *Conn) Read(b []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, ErrTooMuch
+	}
+	n, err := c.Conn.Read(b[:min(len(b), c.left)])
+	c.left -= n
+	return n, err
+}
+
+// SetDeadline, SetReadDeadline and SetWriteDeadline do nothing: the end of the check is
+// the deadline, and libraries must not move it.
+func (c *Conn) SetDeadline(time.Time) error      { return nil }
+func (c *Conn) SetReadDeadline(time.Time) error  { return nil }
+func (c *Conn) SetWriteDeadline(time.Time) error { return nil }
+
+// Close closes the connection.
+func (c *Conn) Close() error {
+	c.unhook()
+	return c.Conn.Close()
+}
