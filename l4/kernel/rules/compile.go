@@ -86,8 +86,7 @@ func (c *compiler) rewriting(f *farm.Farm) error {
 		c.used.families = map[*family]bool{}
 	}
 	c.used.families[g.family] = true
-	chain := c.rules.ChainOf(inetID(farmChain(f.ID)), func() *nft.Chain { return &nft.Chain{Owner: f.ID} })
-	chain.Rules = append(c.midStream(f), g.body(persist)...)
+	g.chain(farmChain(f.ID)).Rules = append(c.midStream(f), g.body(persist)...)
 	for _, e := range entries {
 		set := c.rules.SetOf(inetID(e.set), e.make)
 		set.Elements[e.key] = nft.Element{Value: "goto " + farmChain(f.ID), Owner: f.ID}
@@ -107,6 +106,11 @@ type compiledFarm struct {
 	l4     *farm.L4
 	family *family
 	states []State
+}
+
+// chain is a chain of the farm's own.
+func (g *compiledFarm) chain(name string) *nft.Chain {
+	return g.rules.ChainOf(inetID(name), func() *nft.Chain { return &nft.Chain{Owner: g.farm.ID} })
 }
 
 // chosen are the backends new clients may get, in the order of the list.

@@ -19,7 +19,11 @@ import (
 // refused is dropped, and counts nowhere.
 //
 //	farmN:  choose, pass over @full ──► admit: over? note, else deliver
-//	fullN:  all are noted: ask ──► room: forget the note, deliver; none: refuse
+//	fullN:  one after the other ──► roomN: over? note, else forget the note, deliver
+//	        none has room: refuse
+//
+// A note may be missing, too: one that is set right by what was counted before
+// the last connections came. So nothing is delivered without being asked about.
 //
 // What remains: of several backends that are noted the first is asked for a
 // client the second has room for, which counts for both. That takes a note which
@@ -68,9 +72,10 @@ func admit(f *family) []string {
 }
 
 func fullChain(farm uint32) string { return fmt.Sprintf("full%d", farm) }
+func roomChain(farm uint32) string { return fmt.Sprintf("room%d", farm) }
 
 // spill goes on to the next backend while the chosen one is noted as full, and
-// asks when all are.
+// asks one after the other when all are.
 func (g *compiledFarm) spill(chosen []*State, learn []string) []string {
 	next := ""
 	for i, s := range chosen {
@@ -79,20 +84,15 @@ func (g *compiledFarm) spill(chosen []*State, learn []string) []string {
 		}
 		next += MarkText(s.ID) + " : " + MarkText(chosen[(i+1)%len(chosen)].ID)
 	}
-	next = "ct mark @full ct mark set ct mark map { " + next + " }"
-	var out, asked []string
-	for i := range chosen {
-		if i > 0 {
-			out = append(out, next)
-			asked = append(asked, next)
-		}
-		asked = append(asked, "ct mark @full jump room")
+	next = "ct mark set ct mark map { " + next + " }"
+	var out []string
+	asked := []string{"jump " + roomChain(g.farm.ID)}
+	for range chosen[1:] {
+		out = append(out, "ct mark @full "+next)
+		asked = append(asked, next, "jump "+roomChain(g.farm.ID))
 	}
-	asked = append(append(asked, "ct mark @full goto refuse"), learn...)
-	chain := g.rules.ChainOf(inetID(fullChain(g.farm.ID)), func() *nft.Chain { return &nft.Chain{Owner: g.farm.ID} })
-	chain.Rules = append(asked, "jump deliver"+g.family.digit, "goto refuse")
-	g.rules.ChainOf(inetID("room"), func() *nft.Chain {
-		return &nft.Chain{Rules: []string{"ct mark @held return", "ct mark @over return", "delete @full { ct mark }"}}
-	})
+	room := []string{"ct mark @held return", "ct mark @over " + noteFull + " return", "delete @full { ct mark }"}
+	g.chain(roomChain(g.farm.ID)).Rules = append(append(room, learn...), "jump deliver"+g.family.digit, "goto refuse")
+	g.chain(fullChain(g.farm.ID)).Rules = append(asked, "goto refuse")
 	return append(out, "ct mark @full goto "+fullChain(g.farm.ID))
 }

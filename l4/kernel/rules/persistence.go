@@ -100,7 +100,7 @@ func (g *compiledFarm) persistence() (*persistence, error) {
 	if m.Clients == nil {
 		refresh = p.key + " @" + p.ID.Name + " " + refresh // what was deleted stays so
 	}
-	g.rules.ChainOf(inetID(refreshChain(g.farm.ID)), func() *nft.Chain { return &nft.Chain{Owner: g.farm.ID} }).Rules = []string{refresh}
+	g.chain(refreshChain(g.farm.ID)).Rules = []string{refresh}
 	return p, nil
 }
 
