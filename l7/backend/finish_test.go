@@ -27,21 +27,32 @@ func (e *exchange) finishEarly(bytes int) *exchange {
 
 func TestTheEndOfAStreamIsAwaitedNotForced(t *testing.T) {
 	t.Parallel()
-	end := make(chan bool)
-	addr, said := saying(t, func(s *l7test.FrameServer, frame string) {
-		if frame == "1 GET / end" {
-			s.Head(1, false, "200", "content-length", "0")
-			<-end
-			_ = s.WriteData(1, true, nil)
-		}
-	})
-	d := newDesk(t, addr)
-	e := d.exchange("/").finishEarly(4096).start()
-	e.wants("connected, own true")
-	e.wants("finished")
-	end <- true
-	d.on(func() { d.pool.Retain(gone) }) // which it leaves when its last stream is over
-	want(t, said, "1 GET / end", "GOAWAY NO_ERROR", "end")
+	for name, c := range map[string]struct {
+		last func(s *l7test.FrameServer)
+		says []string // what the backend hears then
+	}{
+		"it ends":            {func(s *l7test.FrameServer) { _ = s.WriteData(1, true, nil) }, nil},
+		"it is reset":        {func(s *l7test.FrameServer) { _ = s.WriteRSTStream(1, xhttp2.ErrCodeInternal) }, nil},
+		"bytes nobody reads": {func(s *l7test.FrameServer) { _ = s.WriteData(1, false, []byte("more")) }, []string{"1 RST_STREAM CANCEL"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			end := make(chan bool)
+			addr, said := saying(t, func(s *l7test.FrameServer, frame string) {
+				if frame == "1 GET / end" {
+					s.Head(1, false, "200")
+					<-end
+					c.last(s)
+				}
+			})
+			d := newDesk(t, addr)
+			e := d.exchange("/").finishEarly(4096).start()
+			e.wants("connected, own true")
+			e.wants("finished")
+			d.on(func() { d.pool.Retain(gone) }) // which it leaves when its last stream is over
+			end <- true
+			want(t, said, append(append([]string{"1 GET / end", "GOAWAY NO_ERROR"}, c.says...), "end")...)
+		})
+	}
 }
 
 func TestAStreamThatDoesNotEndIsReset(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"testing"
 
+	xhttp2 "golang.org/x/net/http2"
+
 	"github.com/sluicelb/sluice/l7/l7test"
 	"github.com/sluicelb/sluice/l7/proxy"
 )
@@ -13,7 +15,13 @@ import (
 // backend, which belongs to others too, goes on.
 func TestPanicsOfExchangesCostTheirClientsAndNotTheHTTP2Connection(t *testing.T) {
 	t.Parallel()
-	for name, what := range map[string]int{"service": proxy.BreakService, "farm": proxy.BreakFarm, "backend": proxy.BreakBackend} {
+	for name, c := range map[string]struct {
+		what int
+		post bool // it happens when more of the body may be sent
+	}{
+		"service": {what: proxy.BreakService}, "farm": {what: proxy.BreakFarm}, "backend": {what: proxy.BreakBackend},
+		"farm, in a body": {proxy.BreakFarm, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			asked, say := make(chan uint32), make(chan bool)
@@ -30,23 +38,34 @@ func TestPanicsOfExchangesCostTheirClientsAndNotTheHTTP2Connection(t *testing.T)
 						if len(held) == 3 {
 							<-say
 							for _, id := range held {
-								h.Answer(id, "late")
+								if c.post {
+									_ = h.WriteWindowUpdate(id, 9)
+								} else {
+									h.Answer(id, "late")
+								}
 							}
 						}
 					default:
 						h.Answer(id, path)
 					}
 				}
-			})
+			}, xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize}) // none for bodies
 			a := l7test.New(t, 1)
 			service := l7test.HTTP2Service(false, addr)
 			front := a.Serve(nil, service)
+			if got := l7test.Dial(t, front).Send(get("/first")).Get().Text; got != "/first" {
+				t.Fatal(got)
+			}
+			request := get("/held")
+			if c.post {
+				request = "POST /held HTTP/1.1\r\nHost: a.test\r\nContent-Length: 9\r\n\r\nsome"
+			}
 			var clients []*l7test.Client
 			for range 3 {
-				clients = append(clients, l7test.Dial(t, front).Send(get("/held")))
+				clients = append(clients, l7test.Dial(t, front).Send(request))
 				<-asked
 			}
-			if n := a.Engine.Break(what); n != 3 {
+			if n := a.Engine.Break(c.what); n != 3 {
 				t.Fatalf("%d exchanges are under way, want 3", n)
 			}
 			say <- true
