@@ -39,7 +39,10 @@ func (f *fault) changed() []byte {
 }
 
 // String is the fault as a place and the first line it changes, as diff has it.
-func (f *fault) String() string {
+func (f *fault) String() string { return fmt.Sprintf("%s:%d: %s", f.name, f.line, f.change()) }
+
+// change is what the fault does, wherever the line is it does it to.
+func (f *fault) change() string {
 	whole := f.source.text
 	begin := bytes.LastIndexByte(whole[:f.from], '\n') + 1
 	end := f.to
@@ -52,7 +55,7 @@ func (f *fault) String() string {
 	}
 	was := string(whole[begin:end])
 	is := string(whole[begin:f.from]) + becomes + string(whole[f.to:end])
-	return fmt.Sprintf("%s:%d: %s\n\t- %s\n\t+ %s\n", f.name, f.line, f.class, firstLine(was), firstLine(is))
+	return fmt.Sprintf("%s\n\t- %s\n\t+ %s\n", f.class, firstLine(was), firstLine(is))
 }
 
 func firstLine(text string) string {

@@ -14,13 +14,13 @@ import (
 
 // pkg is a package faults are made in.
 type pkg struct {
-	path   string // as imported
-	name   string // without the module
-	dir    string
-	tested bool // it has tests of its own
-	fset   *token.FileSet
-	info   *types.Info
-	files  []*source
+	path  string // as imported
+	name  string // without the module
+	dir   string
+	tests string // the folder of the tests that judge it; empty: none do
+	fset  *token.FileSet
+	info  *types.Info
+	files []*source
 }
 
 // source is a file of a package, without a fault.
@@ -51,8 +51,11 @@ func load(patterns []string) ([]*pkg, error) {
 		}
 		p := &pkg{path: l.PkgPath, dir: l.Dir, fset: l.Fset, info: l.TypesInfo}
 		p.name = strings.TrimPrefix(strings.TrimPrefix(p.path, l.Module.Path), "/")
-		tests, _ := filepath.Glob(filepath.Join(p.dir, "*_test.go"))
-		p.tested = len(tests) > 0
+		for _, dir := range []string{p.dir, filepath.Dir(p.dir)} {
+			if p.tests == "" && len(testFiles(dir)) > 0 {
+				p.tests = dir
+			}
+		}
 		for _, tree := range l.Syntax {
 			if ast.IsGenerated(tree) {
 				continue
@@ -69,6 +72,11 @@ func load(patterns []string) ([]*pkg, error) {
 		all = append(all, p)
 	}
 	return all, nil
+}
+
+func testFiles(dir string) []string {
+	names, _ := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	return names
 }
 
 // forTests reports whether a package is made for tests: l7test, cmd/e2e.

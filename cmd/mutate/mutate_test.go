@@ -102,6 +102,36 @@ func TestPackageWithoutTestsNoticesNothing(t *testing.T) {
 	}
 }
 
+func TestFolderAboveTestsPackagesWithoutTests(t *testing.T) {
+	report := tried(t, options{patterns: []string{"./testdata/tiny/inner"}})
+	if !strings.Contains(report, "1 of 1 faults noticed") {
+		t.Error(report)
+	}
+}
+
+func TestSampleIsListedAndTriedInParts(t *testing.T) {
+	for only, want := range map[string]int{"": 28, "cmd/mutate/testdata/tiny/inner": 1, "cmd/mutate/testdata/tiny": 27} {
+		o := options{patterns: []string{"./testdata/tiny/..."}, number: 28, seed: 1, list: true}
+		if only != "" {
+			o.only = []string{only}
+		}
+		var out bytes.Buffer
+		err := mutate(t.Context(), o, &out, io.Discard)
+		if n := strings.Count(out.String(), "testdata/tiny"); err != nil || n != want {
+			t.Errorf("%q: %d faults, %v\n%s", only, n, err, out.String())
+		}
+		o.number = 2
+		out.Reset()
+		if err := mutate(t.Context(), o, &out, io.Discard); only == "" && (err != nil || strings.Count(out.String(), "testdata/tiny") != 2) {
+			t.Errorf("two faults: %v\n%s", err, out.String())
+		}
+	}
+	o := options{patterns: []string{"./testdata/tiny/..."}, number: 28, seed: 1, only: []string{"cmd/mutate/testdata/tiny/inner"}}
+	if report := tried(t, o); !strings.Contains(report, "1 of 1 faults noticed") {
+		t.Error(report)
+	}
+}
+
 func TestTestsThatFailAnywayTeachNothing(t *testing.T) {
 	err := mutate(t.Context(), options{patterns: []string{"./testdata/broken"}}, io.Discard, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "it is not three") {
@@ -113,5 +143,26 @@ func TestUnknownClassIsRefused(t *testing.T) {
 	err := mutate(t.Context(), options{patterns: []string{"./testdata/tiny"}, classes: []string{"bounds"}}, io.Discard, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), `no class "bounds"; there are condition, bound,`) {
 		t.Error(err)
+	}
+}
+
+// Tests were measured while the machine had nothing to do.
+func TestLateUnderLoadIsNotNoticed(t *testing.T) {
+	o := options{patterns: []string{"./testdata/tiny"}, at: []string{"cmd/mutate/" + tiny + ":25"}, floor: 3 * time.Second}
+	packages, err := load(o.patterns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := newRunner(o, 1, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	b := &base{}
+	b.once.Do(func() { b.limit.Store(int64(-5 * time.Second)) }) // ended at once
+	r.bases[packages[0].tests] = b
+	all, err := r.run(t.Context(), choose(packages, o))
+	if err != nil || len(all) != 1 || all[0].verdict != survived {
+		t.Errorf("%+v, %v", all, err)
 	}
 }

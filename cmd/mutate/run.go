@@ -42,7 +42,8 @@ type runner struct {
 	want   int // so many count
 	counts int // so many do, or are being tried
 	tried  []trial
-	bases  map[*pkg]*base
+	bases  map[string]*base // by the folder of the tests
+	kept   *kept
 
 	folders atomic.Int64 // made
 }
@@ -50,7 +51,7 @@ type runner struct {
 // base is what the tests of a package do without a fault.
 type base struct {
 	once  sync.Once
-	limit time.Duration // for tests with one
+	limit atomic.Int64 // nanoseconds for tests with one
 	err   error
 }
 
@@ -66,7 +67,7 @@ func newRunner(o options, all int, progress io.Writer) (*runner, error) {
 	if o.number > 0 {
 		want = min(all, o.number)
 	}
-	return &runner{options: o, dir: dir, progress: progress, want: want, bases: map[*pkg]*base{}}, nil
+	return &runner{options: o, dir: dir, progress: progress, want: want, bases: map[string]*base{}, kept: &kept{}}, nil
 }
 
 // folder makes the folder of one fault, in which its tests keep their files too:
@@ -134,7 +135,11 @@ func (r *runner) put(t trial, err error, failed *error) {
 // try builds the tests with a fault and runs them.
 func (r *runner) try(f *fault) (trial, error) {
 	began := time.Now()
-	t := trial{fault: f, verdict: survived}
+	t := trial{fault: f}
+	var known bool
+	if t.verdict, known = r.kept.verdict(f); known {
+		return t, nil
+	}
 	b := r.base(f.pkg)
 	if b.err != nil {
 		return t, b.err
@@ -151,32 +156,52 @@ func (r *runner) try(f *fault) (trial, error) {
 	program := filepath.Join(dir, "tests")
 	if out := build(f.pkg, overlay, program); out != nil {
 		t.verdict = noBuild
-		return t, nil
-	}
-	if f.pkg.tested {
-		if t.verdict, err = runTests(f.pkg, overlay, program, dir, b.limit, nil); err != nil {
-			return t, err
-		}
+	} else if t.verdict, err = r.judge(f.pkg, b, overlay, program, dir); err != nil {
+		return t, err
 	}
 	t.took = time.Since(began)
-	return t, nil
+	return t, r.kept.keep(t)
+}
+
+// judge runs the tests with a fault. Load, too, makes tests take long: that one
+// hung is believed when tests without a fault end as soon as ever.
+func (r *runner) judge(p *pkg, b *base, overlay, program, dir string) (verdict, error) {
+	if p.tests == "" {
+		return survived, nil
+	}
+	for {
+		limit := time.Duration(b.limit.Load())
+		v, err := runTests(p, overlay, program, dir, limit, nil)
+		if v != hung || err != nil {
+			return v, err
+		}
+		now, err := r.measure(p)
+		if now <= limit || err != nil {
+			return hung, err
+		}
+		b.limit.Store(int64(now))
+	}
 }
 
 // base runs the tests of a package as they are, once, to learn how long they take.
 func (r *runner) base(p *pkg) *base {
 	r.mu.Lock()
-	b := r.bases[p]
+	b := r.bases[p.tests]
 	if b == nil {
 		b = &base{}
-		r.bases[p] = b
+		r.bases[p.tests] = b
 	}
 	r.mu.Unlock()
-	b.once.Do(func() { b.limit, b.err = r.measure(p) })
+	b.once.Do(func() {
+		limit, err := r.measure(p)
+		b.limit.Store(int64(limit))
+		b.err = err
+	})
 	return b
 }
 
 func (r *runner) measure(p *pkg) (time.Duration, error) {
-	if !p.tested {
+	if p.tests == "" {
 		return 0, nil
 	}
 	dir, err := r.folder()

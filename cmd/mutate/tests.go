@@ -32,11 +32,12 @@ func writeOverlay(dir string, f *fault) (string, error) {
 // compiles when it has no tests. It returns what the compiler says against it.
 func build(p *pkg, overlay, program string) []byte {
 	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, "."}
-	if !p.tested {
-		args = []string{"build", "-o", os.DevNull, "."}
-	}
 	cmd := exec.Command("go", args...)
-	cmd.Dir = p.dir
+	cmd.Dir = p.tests
+	if p.tests == "" {
+		cmd = exec.Command("go", "build", "-o", os.DevNull, ".")
+		cmd.Dir = p.dir
+	}
 	cmd.Env = environment(overlay)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return append(out, err.Error()...)
@@ -57,7 +58,7 @@ func environment(overlay string) []string {
 func runTests(p *pkg, overlay, program, dir string, limit time.Duration, out *os.File) (verdict, error) {
 	args := alone(program, "-test.failfast", "-test.timeout="+limit.String())
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir = p.dir
+	cmd.Dir = p.tests
 	cmd.Env = append(environment(overlay), "TMPDIR="+dir)
 	if out != nil {
 		cmd.Stdout, cmd.Stderr = out, out
