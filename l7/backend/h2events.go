@@ -113,10 +113,8 @@ func (c *h2Conn) deliver(s *stream) {
 	owner := s.owner
 	outcome, expired, drained, readable := s.outcome, s.expired, s.drained, s.readable
 	s.outcome, s.expired, s.drained, s.readable = false, false, false, false
-	if owner == nil {
-		if s.pipe.Ended || s.err != nil || expired || s.pipe.Unread() > 0 {
-			s.Discard()
-		}
+	if owner == nil { // its end, or nothing anybody waits for
+		s.Discard()
 		return
 	}
 	if outcome {

@@ -56,6 +56,7 @@ func TestTheClientsWeightsDecideAndThenOurOrder(t *testing.T) {
 		"gzip;q=0.1234":                  "",
 		"gzip;q=.5":                      "",
 		"gzip;q=-1":                      "",
+		"gzip;q=0.00:":                   "",
 		"gzip;q=":                        "",
 		"gzip;":                          "",
 		"gzip;level=1":                   "",

@@ -93,15 +93,12 @@ func remove(family int) error {
 		}
 	}
 	routes, err := routes(family)
-	if err != nil {
-		return absent(err)
-	}
 	for i := range routes {
 		if err := netlink.RouteDel(&routes[i]); err != nil {
 			return absent(err)
 		}
 	}
-	return nil
+	return absent(err)
 }
 
 // absent is nil for errors that say there is nothing to remove.
