@@ -31,10 +31,21 @@ type Options struct {
 	// Prefixes are the addresses of this machine, Listeners what waits for clients.
 	Prefixes  func() []netip.Prefix
 	Listeners func() ([]apply.Listener, error)
+	// Keeper keeps which services were not told, for the next process.
+	Keeper Keeper
 	// Services is the machine, to look at.
 	Services *settings.Machine
 	Log      *slog.Logger
 }
+
+// Keeper keeps a value under a name; *store.Store is one.
+type Keeper interface {
+	ReadDocument(name string, into any) (found bool, err error)
+	WriteDocument(name string, value any) error
+}
+
+// untoldName is the document of services that were not told of their settings.
+const untoldName = "machine.untold"
 
 // Machine brings settings to the machine; make it with New.
 type Machine struct {
@@ -45,9 +56,27 @@ type Machine struct {
 	untold map[settings.Kind]bool
 }
 
-// New returns a Machine that has done nothing yet.
+// New returns a Machine that has done nothing yet. What an earlier one could not tell
+// services it tells them.
 func New(o Options) *Machine {
-	return &Machine{o, map[settings.Kind]settings.Request{}, map[settings.Kind]bool{}}
+	m := &Machine{o, map[settings.Kind]settings.Request{}, map[settings.Kind]bool{}}
+	if _, err := o.Keeper.ReadDocument(untoldName, &m.untold); err != nil || m.untold == nil {
+		m.untold = map[settings.Kind]bool{} // at worst a service is not told twice
+	}
+	return m
+}
+
+// tell notes whether a service is still to be told.
+func (m *Machine) tell(kind settings.Kind, untold bool) {
+	if m.untold[kind] == untold {
+		return
+	}
+	if m.untold[kind] = untold; !untold {
+		delete(m.untold, kind)
+	}
+	if err := m.options.Keeper.WriteDocument(untoldName, m.untold); err != nil {
+		m.options.Log.Warn("a restart forgets which services of the machine were not told of their settings", "error", err)
+	}
 }
 
 // Check implements apply.Machine.
@@ -158,7 +187,7 @@ func (m *Machine) settle(ctx context.Context, q settings.Request) error {
 	if err := json.Unmarshal(said, &answer); err != nil {
 		return errors.New("what sets it did not say what became of it; see the log")
 	}
-	if m.untold[q.Kind] = answer.Untold; answer.Problem != "" {
+	if m.tell(q.Kind, answer.Untold); answer.Problem != "" {
 		return errors.New(answer.Problem)
 	}
 	m.done[q.Kind] = q

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/machine"
+	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
 	"github.com/sluicelb/sluice/sysnet/settings"
 )
 
@@ -23,6 +24,7 @@ type supervisor struct {
 	asked  []settings.Request
 	answer string
 	err    error
+	kept   *rbactest.Memory
 }
 
 func (s *supervisor) request(_ context.Context, kind string, request []byte) ([]byte, error) {
@@ -56,15 +58,20 @@ func (secrets) OpenSecret(purpose string, sealed []byte) ([]byte, error) {
 
 func newMachine(t *testing.T) (*machine.Machine, *supervisor, string) {
 	t.Helper()
-	s, root := &supervisor{answer: "{}"}, t.TempDir()
+	s, root := &supervisor{answer: "{}", kept: &rbactest.Memory{}}, t.TempDir()
+	return machineOf(s, root), s, root
+}
+
+// machineOf is a machine with a supervisor that is there already, as after a restart.
+func machineOf(s *supervisor, root string) *machine.Machine {
 	addr := netip.MustParseAddrPort
 	return machine.New(machine.Options{
-		Request: s.request, Secrets: secrets{}, Log: slog.New(slog.DiscardHandler), Services: &settings.Machine{Root: root},
+		Request: s.request, Secrets: secrets{}, Keeper: s.kept, Log: slog.New(slog.DiscardHandler), Services: &settings.Machine{Root: root},
 		Prefixes: func() []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24")} },
 		Listeners: func() ([]apply.Listener, error) {
 			return []apply.Listener{{UDP: true, Addr: addr("192.0.2.7:1161")}, {Addr: addr("192.0.2.7:1162")}, {UDP: true, Addr: addr("0.0.0.0:1163")}, {UDP: true, Addr: addr("192.0.2.8:1164")}}, nil
 		},
-	}), s, root
+	})
 }
 
 func TestOnlyWhatIsSetIsAskedFor(t *testing.T) {
@@ -145,6 +152,20 @@ func TestAServiceThatWasNotToldIsToldAgain(t *testing.T) {
 	m.Settle(t.Context(), of)
 	if len(s.asked) != 4 {
 		t.Errorf("what is done is asked for again: %+v", s.asked)
+	}
+}
+
+func TestAServiceThatWasNotToldIsToldAfterARestart(t *testing.T) {
+	m, s, root := newMachine(t)
+	of := &farm.System{NTP: farm.NTP{Server: "a"}}
+	s.answer = `{"problem":"no systemd","untold":true}`
+	m.Settle(t.Context(), of)
+	for i, answer := range []string{s.answer, "{}", "{}"} {
+		s.answer = answer
+		problems := machineOf(s, root).Settle(t.Context(), of)
+		if again := i < 2; len(s.asked) != i+2 || s.asked[i+1].Again != again || (problems["ntp"] == "no systemd") != (i == 0) {
+			t.Errorf("life %d: %v, %+v", i, problems, s.asked)
+		}
 	}
 }
 
