@@ -89,7 +89,8 @@ type manager struct {
 	notify    *notify.Manager
 	cloud     *cloud.Manager
 	backups   *backup.Keeper
-	said      support.Tail // the end of what is logged
+	said      support.Tail // the end of what mgmt logs
+	others    support.Tail // the end of what the others do
 	numbers   *timeseries.DB
 	root      *os.Root // the data directory
 	listener  *machine.Listener
@@ -201,7 +202,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	running.Go(func() { m.trial.Run(ctx) })
 	running.Go(func() { m.certs.Run(ctx) })
 	running.Go(func() { m.agent.Run(ctx) })
-	running.Go(func() { m.applier.Settle(ctx) })
+	running.Go(func() { m.applier.Settle(ctx); m.hearOthers(ctx) })
 	running.Go(func() { m.acme.Run(ctx) })
 	if err := m.openLogs(); err != nil {
 		return err

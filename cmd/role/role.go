@@ -24,6 +24,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
 	"github.com/sluicelb/sluice/cmd/trim"
+	"github.com/sluicelb/sluice/core/logpipe"
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
@@ -90,6 +91,13 @@ func run(name, version string) error {
 		// Standard error holds what the runtime says; what is logged goes by itself.
 		os.Stderr = log
 		slog.SetDefault(supervisor.Logger(name))
+	}
+	if pipe, err := set.File(supervisor.LogPipe); err == nil { // mgmt has none: it reads them
+		w, err := logpipe.NewWriter(pipe)
+		if err != nil {
+			return err
+		}
+		slog.SetDefault(slog.New(logpipe.Tap(slog.Default().Handler(), w)))
 	}
 	conn, err := set.UnixConn("supervisor")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // support is api.Deps.Support: what this process and the kernel tell, besides what the API does.
 func (m *manager) support() []support.Part {
 	parts := append(support.Machine("/proc"), support.Process()...)
-	parts = append(parts, m.said.Part("log/mgmt.txt"), support.Text("kernel/addresses.json", addresses), support.Text("process/roles.txt", m.processes))
+	parts = append(parts, m.said.Part("log/mgmt.txt"), m.others.Part("log/others.txt"), support.Text("kernel/addresses.json", addresses), support.Text("process/roles.txt", m.processes))
 	return append(parts, support.LogFiles(logfiles.Dir{Root: m.root})...)
 }
 

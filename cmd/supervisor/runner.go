@@ -3,6 +3,7 @@ package supervisor
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"runtime"
@@ -48,6 +49,8 @@ type runner struct {
 	// final is closed when the role ended with ExitFinal; nil when that status
 	// is none of the role's.
 	final chan struct{}
+	// said takes what the runtime of the role says.
+	said io.Writer
 	// ready is called when the role serves.
 	ready func()
 	log   *slog.Logger
@@ -151,7 +154,7 @@ func (k *runner) start() (*os.Process, error) {
 		return nil, err
 	}
 	defer null.Close()
-	m, output, err := openOutput(lines())
+	m, output, err := openOutput(k.said)
 	if err != nil {
 		post.Close()
 		return nil, err

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ func script(t *testing.T, text string) (*runner, *bytes.Buffer) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	return &runner{name: "test", program: path, log: slog.New(slog.NewTextHandler(&said, nil)), role: line.Role{Name: "test"},
+	return &runner{name: "test", program: path, said: io.Discard, log: slog.New(slog.NewTextHandler(&said, nil)), role: line.Role{Name: "test"},
 		final: make(chan struct{}), stopped: make(chan struct{}), ended: make(chan struct{})}, &said
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/signal"
@@ -15,6 +17,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/harden"
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
 	"github.com/sluicelb/sluice/cmd/trim"
+	"github.com/sluicelb/sluice/core/logpipe"
 	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/sysnet/account"
 )
@@ -70,6 +73,7 @@ type supervisor struct {
 	data    *data
 	sockets *sockets
 	memory  *memory
+	logs    *logPipes
 	root    account.Root
 	moving  sync.Mutex // held while the API gets another listener
 	hostd   sync.Mutex // held while a request about the machine is carried out
@@ -97,6 +101,10 @@ func (s *supervisor) open() (err error) {
 	if s.memory, err = openMemory(); err != nil {
 		return err
 	}
+	if s.logs, err = openLogPipes(); err != nil {
+		return err
+	}
+	s.options.Log = slog.New(logpipe.Tap(s.options.Log.Handler(), s.logs.own))
 	if s.sockets, err = openSockets(s.data, s.options.API, s.owners); err != nil {
 		return err
 	}
@@ -113,6 +121,7 @@ func (s *supervisor) open() (err error) {
 // start gives each role what it needs; these three tables are the whole of it.
 func (s *supervisor) start() {
 	s.engine = s.runner("engine", map[string]*os.File{
+		LogPipe:    s.logs.write["engine"],
 		"control":  s.sockets.engine,
 		"marks":    s.sockets.marksIn,
 		"sessions": s.memory.sessions,
@@ -134,6 +143,10 @@ func (s *supervisor) start() {
 		"kinds":   s.memory.kinds,
 		"wake":    s.memory.wake,
 		"stdout":  standardOutput(),
+
+		ReadLogPipe("supervisor"): s.logs.read["supervisor"],
+		ReadLogPipe("engine"):     s.logs.read["engine"],
+		ReadLogPipe("netd"):       s.logs.read["netd"],
 	})
 	s.manager.desk = s // of the roles mgmt alone may ask
 	s.manager.final = make(chan struct{})
@@ -142,6 +155,7 @@ func (s *supervisor) start() {
 		s.manager.environment = append(s.manager.environment, OpenMetricsVariable+"=1")
 	}
 	s.helper = s.runner("netd", map[string]*os.File{
+		LogPipe:   s.logs.write["netd"],
 		"netd":    s.sockets.netd,
 		"marks":   s.sockets.marksOut,
 		"health":  s.memory.healthReader,
@@ -184,6 +198,7 @@ func (s *supervisor) runner(name string, files map[string]*os.File) *runner {
 			GraceVariable+"="+s.options.Grace.String(),
 			fmt.Sprintf("%s=%d", UserVariable, os.Geteuid()),
 			fmt.Sprintf("%s=%d", ManagerVariable, s.owners.managerUID())),
+		said:    io.MultiWriter(lines(), s.logs.own),
 		ready:   s.serving,
 		log:     s.options.Log,
 		role:    line.Role{Name: name},
@@ -295,6 +310,9 @@ func (s *supervisor) close() {
 	}
 	if s.memory != nil {
 		s.memory.close()
+	}
+	if s.logs != nil {
+		s.logs.close()
 	}
 	for _, f := range []*os.File{s.program, s.journal} {
 		if f != nil {

@@ -278,9 +278,9 @@ func TestEachRoleGetsWhatItNeedsAndNothingElse(t *testing.T) {
 	data := t.TempDir()
 	i := start(t, data, "LANG=C", "LD_PRELOAD=", "TOKEN=secret")
 	want := map[string]string{
-		"engine": "control health log marks page records sessions stats supervisor tickets wake",
-		"mgmt":   "api data health kinds local log page records stats stdout supervisor wake",
-		"netd":   "health journal kinds log marks netd supervisor",
+		"engine": "control health log logs marks page records sessions stats supervisor tickets wake",
+		"mgmt":   "api data health kinds local log logs-engine logs-netd logs-supervisor page records stats stdout supervisor wake",
+		"netd":   "health journal kinds log logs marks netd supervisor",
 	}
 	lives := i.lives3()
 	for role, names := range want {
