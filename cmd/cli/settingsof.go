@@ -52,7 +52,11 @@ func (c *client) settingsWith(method, path string, params []validate.Param, also
 			out.add(p.Name, body.Params[p.Name])
 		}
 		for _, name := range also {
-			if v := body.Params[name]; v != nil && v != "" {
+			if list, is := body.Params[name].([]any); is && name == deliveryField {
+				for _, server := range list {
+					out.add(name, delivered(server))
+				}
+			} else if v := body.Params[name]; v != nil && v != "" {
 				out.add(name, v)
 			}
 		}

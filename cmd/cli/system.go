@@ -38,9 +38,25 @@ var systemExamples = map[string]string{
 // systemSection shows a section of the settings of the machine, or changes it.
 func (c *client) systemSection(s *validate.Section) *cobra.Command {
 	return c.settingsBy(http.MethodPost, "/system/"+s.Name, s.Table.Params(),
-		[]string{"in_force", "managed_by", "service", "synchronised", "offset", "source", "agent", "listens", "problem"}, &cobra.Command{
+		[]string{"in_force", "managed_by", "service", "synchronised", "offset", "source", "agent", "listens", deliveryField, "problem"}, &cobra.Command{
 			Use: s.Name + " [NAME=VALUE…]", Short: s.Title + ": show or change", Example: systemExamples[s.Name],
 		})
+}
+
+// deliveryField is what became of messages to each syslog server.
+const deliveryField = "delivery"
+
+// delivered is that of one server in a line.
+func delivered(server any) string {
+	s, _ := server.(map[string]any)
+	text := fmt.Sprintf("%s: %v sent, %v waiting, %v dropped, %v reconnects", shown(s["server"]), s["sent"], s["waiting"], s["dropped"], s["reconnects"])
+	if why := s["problem"]; why != nil {
+		return text + "; " + shown(why)
+	}
+	if last := s["last_error"]; last != nil {
+		return text + "; last error " + shown(s["last_error_time"]) + ": " + shown(last)
+	}
+	return text
 }
 
 var systemParams = []validate.Param{

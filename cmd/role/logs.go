@@ -52,6 +52,7 @@ func (m *manager) watching() api.Watching {
 			Health:  func(backend uint32) farm.Status { return m.health.Slot(backend).Status() },
 			Traffic: m.kernel.counts.soon,
 			Logs:    m.logs.Stats,
+			Syslog:  m.remote.Stats,
 			Engine:  func() (bool, int) { return m.publisher.State().Connected, m.page.EnginePID() },
 			Version: m.version,
 		}),

@@ -24,7 +24,7 @@ var services settings.Machine
 // machine is what brings settings of the machine to it, by the supervisor.
 func (m *manager) machine(secrets apply.Secrets) apply.Machine {
 	return machine.New(machine.Options{
-		Request: m.line.HostRequest, Secrets: secrets, Prefixes: validate.SystemPrefixes, Listeners: listeners,
+		Request: m.line.HostRequest, Secrets: secrets, Keeper: m.store, Prefixes: validate.SystemPrefixes, Listeners: listeners,
 		Services: &services, Log: slog.Default(),
 	})
 }
@@ -90,6 +90,7 @@ func (m *manager) chosen() *x509.Certificate {
 func (m *manager) machineState() system.Machine {
 	return system.Machine{
 		Agent:    m.agent.State,
+		Syslog:   m.syslogServers,
 		Listener: func() string { return "https://" + m.listener.Address().String() },
 		NameServers: func() ([]string, string) {
 			found := services.Look()
@@ -111,4 +112,16 @@ func (m *manager) machineState() system.Machine {
 			return out
 		},
 	}
+}
+
+// syslogServers says what became of messages to the servers of remote syslog.
+func (m *manager) syslogServers() (out []system.SyslogServer) {
+	for _, s := range m.remote.Stats() {
+		one := system.SyslogServer{Server: s.Target, Sent: s.Sent, Dropped: s.Dropped, Waiting: s.Waiting, Reconnects: s.Reconnects, Problem: s.Problem, LastError: s.LastError}
+		if s.LastError != "" {
+			one.LastErrorTime = &s.LastErrorAt
+		}
+		out = append(out, one)
+	}
+	return out
 }

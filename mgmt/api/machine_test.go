@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/api/system"
@@ -25,6 +26,10 @@ func TestSettingsOfTheMachineAreChangedOnTheirResource(t *testing.T) {
 			Time: func(context.Context) system.Timekeeping {
 				return system.Timekeeping{Service: "chrony", Synchronised: "true", Offset: &seconds, Source: "192.0.2.9"}
 			},
+			Syslog: func() []system.SyslogServer {
+				at := time.Unix(1, 0).UTC()
+				return []system.SyslogServer{{Server: "tls://log.example:6514", Sent: 5, Waiting: 4, Dropped: 3, Reconnects: 2, Problem: "it is away", LastError: "refused", LastErrorTime: &at}}
+			},
 			Agent: func() string { return "connected" }, Listener: func() string { return "https://192.0.2.10:444" },
 		}
 	})
@@ -35,7 +40,7 @@ func TestSettingsOfTheMachineAreChangedOnTheirResource(t *testing.T) {
 		{"snmp", `{"status":true,"community":"letmein"}`, `"agent": "connected", "community": "***", "ip": "0.0.0.0", "port": 161, "scope": "0.0.0.0/0", "status": "true"`},
 		{"http", `{"port":8443,"force":"true"}`, `"certificate": "", "ip": "", "listens": "https://192.0.2.10:444", "port": 8443`},
 		{"proxy", `{"http_proxy":"http://ali:geheim@proxy:3128"}`, `"http_proxy": "http://ali:***@proxy:3128", "https_proxy": ""`},
-		{"syslog", `{"servers":"tls://log.example"}`, `"ca": "", "servers": [ "tls://log.example:6514" ]`},
+		{"syslog", `{"servers":"tls://log.example"}`, `"ca": "", "delivery": [ { "dropped": 3, "last_error": "refused", "last_error_time": "1970-01-01T00:00:01Z", "problem": "it is away", "reconnects": 2, "sent": 5, "server": "tls://log.example:6514", "waiting": 4 } ], "servers": [ "tls://log.example:6514" ]`},
 	} {
 		if r := a.do("POST", "/system/"+c.path+"?dry_run=true", c.body); r.status != 200 || !strings.Contains(r.raw, "+  "+c.path) {
 			t.Errorf("%s, tried: %d %s", c.path, r.status, r.raw)

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
+	"github.com/sluicelb/sluice/mgmt/syslog"
 )
 
 const (
@@ -43,6 +44,8 @@ type Options struct {
 	Traffic func() (t stats.Traffic, ok bool)
 	// Logs returns the counts of the access logs; nil shows none.
 	Logs func() accesslog.Stats
+	// Syslog returns what became of messages, for each syslog server; nil shows none.
+	Syslog func() []syslog.Stats
 	// Engine tells whether the engine is connected, and its process; nil shows
 	// nothing of it.
 	Engine func() (connected bool, pid int)
@@ -85,6 +88,7 @@ type collector struct {
 	engine                *prometheus.Desc
 	records, lines        *prometheus.Desc
 	dropped               *prometheus.Desc
+	syslog                syslogDescs
 }
 
 var (
@@ -118,6 +122,7 @@ func newCollector(o Options) *collector {
 		lines:       desc("accesslog_lines_total", "Lines of access logs that were written since mgmt was started."),
 		dropped: desc("accesslog_dropped_total", "Records and lines that are lost: no room in a ring (ring) or in the queue of a sink (queue), not taken by a sink (sink), "+
 			"on their way when mgmt (mgmt) or the engine (engine) died.", "reason"),
+		syslog: newSyslogDescs(desc),
 	}
 }
 
@@ -132,6 +137,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 		c.build, c.revision, c.engine, c.records, c.lines, c.dropped} {
 		ch <- d
 	}
+	c.syslog.describe(ch)
 }
 
 // Collect implements prometheus.Collector.
@@ -147,6 +153,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	c.collectEngine(ch)
 	c.collectLogs(ch)
+	if c.o.Syslog != nil {
+		c.syslog.collect(ch, c.o.Syslog())
+	}
 }
 
 func (c *collector) collectEngine(ch chan<- prometheus.Metric) {

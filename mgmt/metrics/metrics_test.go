@@ -20,6 +20,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats/statstest"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 	"github.com/sluicelb/sluice/mgmt/metrics"
+	"github.com/sluicelb/sluice/mgmt/syslog"
 )
 
 // setup is a segment of two loops and a configuration of two farms.
@@ -43,6 +44,9 @@ func setup(t testing.TB) (*stats.Segment, metrics.Options) {
 		},
 		Logs: func() accesslog.Stats {
 			return accesslog.Stats{Recorded: 9, Written: 3, Full: 4, Queue: 5, Failed: 6, Restart: 7, Engine: 8}
+		},
+		Syslog: func() []syslog.Stats {
+			return []syslog.Stats{{Target: "tcp://192.0.2.9:601", Sent: 11, Dropped: 12, Waiting: 13, Reconnects: 14, Problem: "refused"}, {Target: "udp://192.0.2.8:514"}}
 		},
 		Engine:  func() (bool, int) { return true, os.Getpid() },
 		Version: "1.2.3",
@@ -106,6 +110,9 @@ func TestScrapeShowsWhatWasCounted(t *testing.T) {
 		`sluice_farm_first_byte_seconds_sum{farm="shop"} 0.002`,
 		`sluice_backend_request_seconds_count{backend="10.0.0.1:80",farm="shop",service="api"} 2`,
 		`sluice_backend_request_seconds_sum{backend="10.0.0.1:80",farm="shop",service="api"} 6`,
+		`sluice_syslog_up{server="tcp://192.0.2.9:601"} 0`, `sluice_syslog_up{server="udp://192.0.2.8:514"} 1`, `sluice_syslog_waiting_messages{server="tcp://192.0.2.9:601"} 13`,
+		`sluice_syslog_sent_messages_total{server="tcp://192.0.2.9:601"} 11`, `sluice_syslog_dropped_messages_total{server="tcp://192.0.2.9:601"} 12`,
+		`sluice_syslog_reconnects_total{server="tcp://192.0.2.9:601"} 14`,
 		"sluice_accesslog_records_total 9\n", "sluice_accesslog_lines_total 3\n",
 		`sluice_accesslog_dropped_total{reason="ring"} 4`, `sluice_accesslog_dropped_total{reason="queue"} 5`, `sluice_accesslog_dropped_total{reason="sink"} 6`,
 		`sluice_accesslog_dropped_total{reason="mgmt"} 7`, `sluice_accesslog_dropped_total{reason="engine"} 8`,

@@ -45,6 +45,8 @@ type Conn struct {
 	pause  time.Duration
 	next   time.Time // no earlier is another connect tried
 	now    func() time.Time
+	lost   bool // the last connection ended by itself
+	again  uint64
 }
 
 // NewConn returns the way to a server, without going it. now may be nil.
@@ -58,10 +60,19 @@ func NewConn(t Target, now func() time.Time) *Conn {
 // Next is when the server may be tried again after ErrPaused.
 func (c *Conn) Next() time.Time { return c.next }
 
+// Reconnects is how often there had to be another connection because one failed or was
+// ended by the server.
+func (c *Conn) Reconnects() uint64 { return c.again }
+
 // Begin connects unless it is, and begins a batch. Errors: ErrPaused.
 func (c *Conn) Begin() error {
 	c.batch = c.batch[:0]
-	if c.conn != nil && (c.stream != nil && c.stream.over() || c.stream == nil && c.target.named() && c.now().Sub(c.since) >= renewTime) {
+	switch {
+	case c.conn == nil:
+	case c.stream != nil && c.stream.over():
+		c.lost = true
+		c.Close()
+	case c.stream == nil && c.target.named() && c.now().Sub(c.since) >= renewTime:
 		c.Close()
 	}
 	if c.conn == nil {
@@ -103,6 +114,7 @@ func (c *Conn) failed(err error) error {
 	if err == nil {
 		return nil
 	}
+	c.lost = true
 	c.Close()
 	c.backOff()
 	return fmt.Errorf("send to syslog: %w", err)
@@ -116,7 +128,9 @@ func (c *Conn) connect() error {
 	for _, network := range c.target.networks() {
 		err := c.dial(network)
 		if err == nil {
-			c.since = c.now()
+			if c.since = c.now(); c.lost {
+				c.lost, c.again = false, c.again+1
+			}
 			return nil
 		}
 		all = errors.Join(all, err)

@@ -36,8 +36,13 @@ type Stats struct {
 	Sent    uint64
 	Dropped uint64
 	Waiting int
+	// Reconnects is how often a connection to it ended and another one was made.
+	Reconnects uint64
 	// Problem is why the server does not take messages now; empty while it does.
 	Problem string
+	// LastError is what went wrong last, at LastErrorAt; empty when nothing did.
+	LastError   string
+	LastErrorAt time.Time
 }
 
 // Sender sends messages to one server, in the background. Any goroutine may call its
@@ -61,6 +66,8 @@ type Sender struct {
 	since   time.Time
 	sent    uint64
 	problem string
+	again   uint64 // reconnects
+	last    string // error
 	failed  time.Time
 	full    bool // that messages go was logged
 	closed  bool
@@ -120,7 +127,8 @@ func (s *Sender) queue(text []byte) (report bool) {
 func (s *Sender) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Stats{Target: s.target.String(), Sent: s.sent, Dropped: s.dropped, Waiting: len(s.waiting), Problem: s.problem}
+	return Stats{Target: s.target.String(), Sent: s.sent, Dropped: s.dropped, Waiting: len(s.waiting), Reconnects: s.again,
+		Problem: s.problem, LastError: s.last, LastErrorAt: s.failed}
 }
 
 // Close ends the Sender, after what waits was sent or a second is over.
@@ -226,6 +234,7 @@ func (s *Sender) apology(lost uint64) []byte {
 func (s *Sender) sentBatch(batch [][]byte, lost uint64, err error) {
 	s.mu.Lock()
 	before := s.problem
+	s.again = s.conn.Reconnects()
 	switch {
 	case err == nil:
 		s.sent += uint64(len(batch))
@@ -239,6 +248,7 @@ func (s *Sender) sentBatch(batch [][]byte, lost uint64, err error) {
 	default:
 		s.back(batch)
 		s.problem, s.failed = err.Error(), s.now()
+		s.last = s.problem
 	}
 	after := s.problem
 	s.mu.Unlock()

@@ -142,6 +142,22 @@ func TestLongMessagesFillAQueueSooner(t *testing.T) {
 	})
 }
 
+func TestWhatWentWrongIsCountedAndRemembered(t *testing.T) {
+	address, listen := dead(t)
+	s, _ := newSender(t, to(TCP, address), DropOldest)
+	s.Send(said(0))
+	enginetest.Eventually(t, "it was tried", func() bool { return s.Stats().Problem != "" })
+	ln := listen()
+	texts(t, ln, 1) // closes the connection
+	enginetest.Eventually(t, "it is there", func() bool { return s.Stats().Sent == 1 })
+	if st := s.Stats(); st.Reconnects != 0 || st.Problem != "" || !strings.Contains(st.LastError, "refused") || st.LastErrorAt.IsZero() {
+		t.Errorf("after the first connection: %+v", st)
+	}
+	s.Send(said(1))
+	texts(t, ln, 1)
+	enginetest.Eventually(t, "the second is counted", func() bool { st := s.Stats(); return st.Sent == 2 && st.Reconnects == 1 })
+}
+
 // A server that takes a connection and reads nothing holds up nobody, nor the end.
 func TestNobodyWaitsForAServerThatDoesNotRead(t *testing.T) {
 	s, _ := newSender(t, to(TCP, enginetest.NewSilent(t).Addr), DropOldest)

@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
@@ -18,6 +19,8 @@ type Machine struct {
 	Time func(ctx context.Context) Timekeeping
 	// Agent is what became of the SNMP subagent.
 	Agent func() string
+	// Syslog is what became of messages to each server of remote syslog.
+	Syslog func() []SyslogServer
 	// Listener is where the API listens on the network now.
 	Listener func() string
 }
@@ -28,6 +31,18 @@ type Timekeeping struct {
 	Synchronised string   `json:"synchronised" enum:"true,false,unknown"`
 	Offset       *float64 `json:"offset,omitempty" doc:"Seconds by which the clock is ahead of its source"`
 	Source       string   `json:"source,omitempty" doc:"Where the time comes from"`
+}
+
+// SyslogServer is what became of messages to a server of remote syslog.
+type SyslogServer struct {
+	Server        string     `json:"server"`
+	Sent          uint64     `json:"sent" doc:"Messages that were sent"`
+	Waiting       int        `json:"waiting" doc:"Messages that wait, as for a server that is away"`
+	Dropped       uint64     `json:"dropped" doc:"Messages that were dropped, because too many waited"`
+	Reconnects    uint64     `json:"reconnects" doc:"How often a connection ended and another one was made"`
+	Problem       string     `json:"problem,omitempty" doc:"Why it does not take messages now"`
+	LastError     string     `json:"last_error,omitempty" doc:"What went wrong last"`
+	LastErrorTime *time.Time `json:"last_error_time,omitempty" doc:"When that was"`
 }
 
 // Unsettled is what the machine is not though it is set.
@@ -58,7 +73,10 @@ type (
 		Listens string `json:"listens,omitempty" doc:"Where the API listens on the network now"`
 	}
 	proxyView  struct{ Unsettled }
-	syslogView struct{ Unsettled }
+	syslogView struct {
+		Unsettled
+		Delivery []SyslogServer `json:"delivery" doc:"What became of messages to each server, since mgmt was started or the server was set"`
+	}
 )
 
 func (dnsView) Table() (string, []validate.Answered)    { return shown("dns") }
@@ -166,7 +184,11 @@ func (s *Resource) machineOperations() (out []*rest.Operation) {
 	})
 	add(http.operations(&validate.ListenerChange))
 	add(sectionOf[proxyView](s, "proxy", nil).operations(table("proxy")))
-	syslog := sectionOf[syslogView](s, "syslog", nil)
+	syslog := sectionOf(s, "syslog", func(_ context.Context, v *syslogView) {
+		if v.Delivery = []SyslogServer{}; m.Syslog != nil {
+			v.Delivery = append(v.Delivery, m.Syslog()...)
+		}
+	})
 	add(syslog.operations(table("syslog")))
 	return append(out,
 		rest.Op(rest.Post, "/system/https/certificate", rbac.SystemModify, "Choose the certificate of API and web interface", func(c *rest.Call) (rest.Object[rest.View[httpView]], error) {
