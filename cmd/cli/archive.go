@@ -167,10 +167,13 @@ func (c *client) backupApply() *cobra.Command {
 changed. What was there before is kept as the backup before-restore, which can
 be applied as well; the configuration alone goes back by sluice rollback. Users,
 groups, roles, API keys and settings are restored for root only, and scripts
-where this is run on the machine itself.`,
-		Example: "  sluice backup apply monday\n  sluice backup apply monday --passphrase < passphrase.txt\n  sluice backup apply before-restore", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+where this is run on the machine itself. With --system=false the settings of the
+machine (sluice system) and aliases stay as they are: name servers and addresses
+of another machine may be none of this one's.`,
+		Example: "  sluice backup apply monday\n  sluice backup apply monday --passphrase < passphrase.txt\n  sluice backup apply monday --system=false\n  sluice backup apply before-restore", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	force := cmd.Flags().Bool("force", false, "also one that another release made")
+	machine := cmd.Flags().Bool("system", true, "restore settings of the machine and aliases too")
 	passphrase := passphraseFlag(cmd, "the backup is encrypted")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path, err := pathOf("system", "backup", args[0], "actions")
@@ -178,6 +181,9 @@ where this is run on the machine itself.`,
 			return err
 		}
 		fields := map[string]any{"action": "apply", "force": fmt.Sprint(*force)}
+		if !*machine {
+			fields["system"] = "false"
+		}
 		secret, err := passphrase()
 		if err != nil {
 			return err

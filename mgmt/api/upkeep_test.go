@@ -49,13 +49,21 @@ func TestABackupIsMadeCarriedAndApplied(t *testing.T) {
 	a.must(200, "DELETE", "/system/backup/monday", "")
 
 	a.must(200, "DELETE", "/farms/shop", "")
-	for body, text := range map[string]string{`{"action":"x"}`: "action: allowed is apply", `{"action":"apply","force":"x"}`: "force must be true or false", `{"action":"apply","passphrase":1}`: "must be a text"} {
+	a.must(200, "POST", "/system/ntp", `{"server":"ntp.example"}`)
+	for body, text := range map[string]string{`{"action":"x"}`: "action: allowed is apply", `{"action":"apply","force":"x"}`: "force must be true or false", `{"action":"apply","system":"x"}`: "system must be true or false", `{"action":"apply","passphrase":1}`: "must be a text"} {
 		a.do("POST", "/system/backup/copy/actions", body).refused(t, 400, text)
 	}
 	a.do("POST", "/system/backup/other/actions", `{"action":"apply"}`).refused(t, 404, "does not exist")
 	tried := a.must(200, "POST", "/system/backup/copy/actions?dry_run=true", `{"action":"apply"}`)
 	if !strings.Contains(tried.raw, "name: shop") || len(a.config().Farms) != 0 || restarts != 0 {
 		t.Errorf("only tried: %s", tried.raw)
+	}
+	if !strings.Contains(tried.raw, "-    server: ntp.example") {
+		t.Errorf("the settings of the machine stay: %s", tried.raw)
+	}
+	kept := a.must(200, "POST", "/system/backup/copy/actions?dry_run=true", `{"action":"apply","system":"false"}`)
+	if !strings.Contains(kept.raw, "name: shop") || strings.Contains(kept.raw, "-    server: ntp.example") {
+		t.Errorf("without the settings of the machine: %s", kept.raw)
 	}
 	done := a.must(200, "POST", "/system/backup/copy/actions", `{"action":"apply"}`)
 	done.want(t, "params.before", "before-restore")

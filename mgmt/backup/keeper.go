@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -172,7 +173,7 @@ func (k *Keeper) collect(encrypted bool) (*archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	contents.Documents = without(contents.Documents, pendingName)
+	contents.Documents = without(contents.Documents, append(ofNow, pendingName)...)
 	a := &archive{Contents: contents, Farms: map[uint32]string{}}
 	for i := range cfg.Farms {
 		a.Farms[cfg.Farms[i].ID] = cfg.Farms[i].Name
@@ -279,12 +280,24 @@ func (k *Keeper) Upload(by apply.Author, name string, from io.Reader, size int64
 	return k.Get(name)
 }
 
-func without(list []store.StoredDocument, name string) []store.StoredDocument {
-	var out []store.StoredDocument
+func without(list []store.StoredDocument, names ...string) (out []store.StoredDocument) {
 	for _, d := range list {
-		if !strings.EqualFold(d.Name, name) {
+		if !called(d, names) {
 			out = append(out, d)
 		}
 	}
 	return out
+}
+
+func only(list []store.StoredDocument, names []string) (out []store.StoredDocument) {
+	for _, d := range list {
+		if called(d, names) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func called(d store.StoredDocument, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, d.Name) })
 }

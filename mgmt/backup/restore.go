@@ -24,6 +24,10 @@ const (
 	pendingName = "backup.pending-hooks" // programs that are still to be written
 )
 
+// ofNow are documents about what this node was doing: they are in no archive, and no
+// restoration changes them.
+var ofNow = []string{"notify.waiting", "machine.untold"}
+
 // Request is what is to be restored, and by whom.
 type Request struct {
 	Name       string
@@ -34,6 +38,9 @@ type Request struct {
 	Root bool
 	// Local: asked for on the machine itself, so that programs are restored too.
 	Local bool
+	// KeepMachine: the settings of the machine stay as they are, as on a machine with
+	// other networks.
+	KeepMachine bool
 	// Dry: nothing is done.
 	Dry bool
 }
@@ -120,7 +127,7 @@ func (k *Keeper) check(a *archive, r Request) (*farm.Config, error) {
 	if err != nil {
 		return nil, invalid("the configuration of the backup cannot be used: %s", err)
 	}
-	cfg.SystemUnsaid = false // a backup is of everything: what it does not name was not set
+	cfg.SystemUnsaid = r.KeepMachine // a backup is of everything: what it does not name was not set
 	return cfg, nil
 }
 
@@ -163,6 +170,9 @@ func checkContents(c *store.Contents) error {
 
 // leave says what of an archive is not restored.
 func (k *Keeper) leave(a *archive, r Request) (left []string) {
+	if r.KeepMachine {
+		left = append(left, "The settings of the machine and the aliases stay as they are.")
+	}
 	if !r.Root {
 		left = append(left, "Users, groups, roles, API keys and settings stay as they are: root alone restores them.")
 	}
@@ -222,6 +232,7 @@ func (k *Keeper) contentsFor(cfg *farm.Config, now store.Contents, a *archive, h
 		out.Keys, out.Settings = a.Contents.Keys, named(a.Contents.Settings, false)
 		out.Settings = append(out.Settings, named(now.Settings, true)...)
 		out.Documents, err = k.documentsFor(cfg, a)
+		out.Documents = append(out.Documents, only(now.Documents, ofNow)...)
 	} else {
 		out.Keys, out.Settings, out.Documents = now.Keys, now.Settings, without(now.Documents, pendingName)
 	}
@@ -246,7 +257,7 @@ func named(list []store.StoredSetting, names bool) (out []store.StoredSetting) {
 // documentsFor are the documents of an archive, in which groups have the farms that are
 // called the same here.
 func (k *Keeper) documentsFor(cfg *farm.Config, a *archive) (out []store.StoredDocument, err error) {
-	for _, d := range without(a.Contents.Documents, pendingName) {
+	for _, d := range without(a.Contents.Documents, append(ofNow, pendingName)...) {
 		if d.Name == usersName {
 			if d.Value, err = k.options.Renumbered(d.Value, func(old uint32) (uint32, bool) {
 				f := cfg.Farm(a.Farms[old])

@@ -243,3 +243,52 @@ func TestARestorationThatTheEngineRefusesChangesNothing(t *testing.T) {
 		t.Errorf("after it:\n%+v\nwant\n%+v", got, before)
 	}
 }
+
+func TestTheSettingsOfTheMachineStayOnWish(t *testing.T) {
+	h := newHouse(t)
+	h.fill()
+	set := func(server string) {
+		t.Helper()
+		_, err := h.applier.Change(t.Context(), root, "", 0, func(cfg *farm.Config) error { cfg.System.NTP.Server = server; return nil })
+		h.must(err)
+	}
+	set("one.example")
+	_, err := h.Create(root, "a", "")
+	h.must(err)
+	h.must(h.farm("second", 8444))
+	set("two.example")
+	q := all
+	q.KeepMachine = true
+	r, err := h.Apply(t.Context(), root, q)
+	h.must(err)
+	cfg, _ := h.applier.Current()
+	if cfg.System.NTP.Server != "two.example" || cfg.Farm("second") != nil || len(r.Left) != 1 || !strings.Contains(r.Left[0], "settings of the machine") {
+		t.Errorf("kept: %+v, %q", cfg.System.NTP, r.Left)
+	}
+	r, err = h.Apply(t.Context(), root, all)
+	h.must(err)
+	if cfg, _ := h.applier.Current(); cfg.System.NTP.Server != "one.example" || len(r.Left) != 0 {
+		t.Errorf("restored: %+v, %q", cfg.System.NTP, r.Left)
+	}
+}
+
+func TestWhatANodeIsDoingIsInNoBackup(t *testing.T) {
+	h := newHouse(t)
+	h.fill()
+	h.must(h.store.WriteDocument("notify.waiting", []string{"then"}))
+	_, err := h.Create(root, "a", "")
+	h.must(err)
+	h.must(h.store.WriteDocument("notify.waiting", []string{"now"}))
+	h.must(h.store.WriteDocument("machine.untold", []string{"now"}))
+	_, err = h.Apply(t.Context(), root, all)
+	h.must(err)
+	if s := h.state(); s.document("notify.waiting") != `["now"]` || s.document("machine.untold") != `["now"]` {
+		t.Errorf("restored: %q, %q", s.document("notify.waiting"), s.document("machine.untold"))
+	}
+	h.must(h.store.WriteDocument("notify.waiting", []string{}))
+	_, err = h.Apply(t.Context(), root, backup.Request{Name: backup.Before, Root: true})
+	h.must(err)
+	if s := h.state(); s.document("notify.waiting") != "[]" {
+		t.Errorf("mails that were sent wait again: %q", s.document("notify.waiting"))
+	}
+}

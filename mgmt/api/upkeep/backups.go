@@ -152,6 +152,7 @@ func (applyFields) Params() []validate.Param {
 	return []validate.Param{
 		{Name: "action", PossibleValues: []string{"apply"}, Options: []string{"non_blank", "required"}, Description: "apply restores it: everything is as it was then, in one step. What was there before is kept as the backup " + backup.Before + "."},
 		{Name: "force", PossibleValues: []string{"true", "false"}, Description: "true takes a backup of another release."},
+		{Name: "system", PossibleValues: []string{"true", "false"}, Description: "false leaves the settings of this machine as they are (system: of documents, which are name servers, time, sshd, SNMP, proxy, syslog, where the API listens, and aliases), as when the backup is of another machine. Unset means true."},
 		rest.Optional("passphrase", "The one it was encrypted with."),
 	}
 }
@@ -173,9 +174,11 @@ func (s *Resource) applyBackup(c *rest.Call) (rest.Object[Restored], error) {
 	if body["action"] != "apply" {
 		return none, rest.BadRequest("action: allowed is apply")
 	}
-	if err := rest.SetTruth(body, "force", &r.Force); err != nil {
-		return none, err
+	machine := true
+	if err := errors.Join(rest.SetTruth(body, "force", &r.Force), rest.SetTruth(body, "system", &machine)); err != nil {
+		return none, rest.BadRequest("%s", err)
 	}
+	r.KeepMachine = !machine
 	text, ok := body["passphrase"].(string)
 	if !ok && body["passphrase"] != nil {
 		return none, rest.BadRequest("passphrase must be a text")
