@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
@@ -127,6 +128,61 @@ func TestPeopleLogInThroughAProvider(t *testing.T) {
 	}
 }
 
+// browser is what one says it wants to see.
+const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+func TestABrowserEndsOnAPageOfTheAppliance(t *testing.T) {
+	a, p := provided(t)
+	p.Claims = map[string]any{"preferred_username": "zoe", "groups": []string{"ops"}}
+	in := func(to string) reply {
+		t.Helper()
+		begun := a.send("GET", api.Base+"/session/oidc"+to, "", "Accept", browser)
+		binding, _, _ := strings.Cut(begun.header.Get("Set-Cookie"), ";")
+		q := p.LogIn(t, begun.header.Get("Location"))
+		return a.send("GET", api.Base+oidc.Callback+"?"+q.Encode(), "", "Cookie", binding, "Accept", browser, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate")
+	}
+	show := func(r reply, location string) string {
+		t.Helper()
+		if r.status != 303 || r.header.Get("Location") != location || cookieOf(t, r) == "" {
+			t.Fatalf("%d to %q, want %q: %s", r.status, r.header.Get("Location"), location, r.raw)
+		}
+		// still on the way from another site: without the cookie
+		page := a.send("GET", location, "", "Accept", browser, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate")
+		if page.status != 200 || page.header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(page.raw, "You are logged in.") {
+			t.Fatalf("%d %v %s", page.status, page.header, page.raw)
+		}
+		return page.raw
+	}
+	done := api.Base + "/session/oidc/done"
+	if page := show(in(""), done); strings.Contains(page, "refresh") || !strings.Contains(page, `href="`+api.Base+`/system/users"`) {
+		t.Error(page)
+	}
+	if page := show(in("?to=/gui/farms%3Fa=1"), done+"?to=%2Fgui%2Ffarms%3Fa%3D1"); !strings.Contains(page, `content="0; url=/gui/farms?a=1"`) || !strings.Contains(page, `href="/gui/farms?a=1"`) {
+		t.Error(page)
+	}
+	a.must(200, "POST", "/rbac/oidc", `{"landing":"/gui/"}`).want(t, "params.landing", "/gui/")
+	show(in(""), done+"?to=%2Fgui%2F")
+	show(in("?to=/other"), done+"?to=%2Fother")
+	if r := a.through(p); r.status != 200 || r.body["user"] != "zoe" {
+		t.Errorf("who wants no page: %d %s", r.status, r.raw)
+	}
+}
+
+// Nobody is sent to another site by a link to the appliance.
+func TestLogInsRedirectNowhereElse(t *testing.T) {
+	a, _ := provided(t)
+	for _, to := range []string{"//evil.example", "https://evil.example/", "/\\evil.example", "\\/evil.example", "javascript:alert(1)", "evil.example", "/\t/evil.example", "/\n/evil.example",
+		"/a b", "/\"><script>", "/é", "/" + strings.Repeat("x", 2000)} {
+		q := "?" + url.Values{"to": {to}}.Encode()
+		if r := a.send("GET", api.Base+"/session/oidc"+q, ""); r.status != 400 || r.header.Get("Set-Cookie") != "" || r.header.Get("Location") != "" {
+			t.Errorf("begun with %q: %d %s", to, r.status, r.raw)
+		}
+		a.send("GET", api.Base+"/session/oidc/done"+q, "", "Accept", browser).refused(t, 400, "path of this appliance")
+		body, _ := json.Marshal(map[string]string{"landing": to})
+		a.do("POST", "/rbac/oidc", string(body)).refused(t, 400, "landing")
+	}
+}
+
 func TestWhomAProviderDoesNotLetIn(t *testing.T) {
 	a, p := provided(t)
 	a.must(201, "POST", "/rbac/users", `{"name":"tim","service":"oidc"}`)
@@ -180,7 +236,7 @@ func TestWhatStrangersMay(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(public, ", "); got != "GET /session/oidc, GET /session/oidc/callback" {
+	if got := strings.Join(public, ", "); got != "GET /session/oidc, GET /session/oidc/callback, GET /session/oidc/done" {
 		t.Errorf("strangers may %s", got)
 	}
 }

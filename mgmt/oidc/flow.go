@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -26,6 +27,7 @@ const (
 type flow struct {
 	binding         [sha256.Size]byte // SHA-256 of what is in the browser's cookie
 	nonce, verifier string
+	back            string // where the browser goes in the end, "" for the settings' choice
 	until           time.Time
 }
 
@@ -44,14 +46,15 @@ func refused(format string, args ...any) error {
 }
 
 // Begin begins a log-in: the browser is sent to that address, and keeps the binding in a
-// cookie until it comes back. Errors: ErrOff, ErrUnavailable.
-func (c *Client) Begin(ctx context.Context) (to, binding string, err error) {
+// cookie until it comes back. back is where it goes in the end, a Place; empty for what
+// the settings say. Errors: ErrOff, ErrUnavailable.
+func (c *Client) Begin(ctx context.Context, back string) (to, binding string, err error) {
 	config, _, err := c.asked(ctx)
 	if err != nil {
 		return "", "", err
 	}
 	state, binding := random(), random()
-	f := flow{binding: sha256.Sum256([]byte(binding)), nonce: random(), verifier: oauth2.GenerateVerifier(), until: c.options.Now().Add(flowTime)}
+	f := flow{binding: sha256.Sum256([]byte(binding)), nonce: random(), verifier: oauth2.GenerateVerifier(), back: back, until: c.options.Now().Add(flowTime)}
 	c.remember(state, f)
 	return config.AuthCodeURL(state, oidc.Nonce(f.nonce), oauth2.S256ChallengeOption(f.verifier)), binding, nil
 }
@@ -96,6 +99,7 @@ func (c *Client) take(state, binding string) (flow, bool) {
 type Claimed struct {
 	User  string
 	Group string // that claims lead to, empty for none
+	Back  string // where the browser goes now: a Place, or empty
 }
 
 // Finish is the way back: the query the provider sent the browser with, and the binding
@@ -133,7 +137,9 @@ func (c *Client) Finish(ctx context.Context, query url.Values, binding string) (
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(f.nonce)) != 1 {
 		return Claimed{}, refused("the token is for another log-in")
 	}
-	return k.settings.claimed(id)
+	out, err := k.settings.claimed(id)
+	out.Back = cmp.Or(f.back, k.settings.Landing)
+	return out, err
 }
 
 // exchangeError tells a provider that refuses a code from one that does not answer.

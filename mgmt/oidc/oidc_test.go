@@ -59,7 +59,7 @@ func (h *house) set(t *testing.T, change func(*oidc.Settings)) {
 // logIn is a whole log-in.
 func (h *house) logIn(t *testing.T) (oidc.Claimed, error) {
 	t.Helper()
-	to, binding, err := h.Begin(t.Context())
+	to, binding, err := h.Begin(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestOnlyTheBrowserThatBeganComesBack(t *testing.T) {
 		"switched off":    func(url.Values, *string) { h.set(t, func(s *oidc.Settings) { s.Enabled = false }) },
 	} {
 		h.set(t, func(*oidc.Settings) {})
-		to, binding, err := h.Begin(t.Context())
+		to, binding, err := h.Begin(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestOnlyTheBrowserThatBeganComesBack(t *testing.T) {
 		}
 	}
 	h.set(t, func(*oidc.Settings) {})
-	to, binding, _ := h.Begin(t.Context())
+	to, binding, _ := h.Begin(t.Context(), "")
 	q := h.provider.LogIn(t, to)
 	q.Set("iss", h.provider.Issuer())
 	if who, err := h.Finish(t.Context(), q, binding); err != nil || who.User != "ann" {
@@ -186,13 +186,13 @@ func TestOnlyTheBrowserThatBeganComesBack(t *testing.T) {
 
 func TestLogInsThatBeganAreBounded(t *testing.T) {
 	h := newHouse(t)
-	to, binding, _ := h.Begin(t.Context())
+	to, binding, _ := h.Begin(t.Context(), "")
 	first := h.provider.LogIn(t, to)
 	h.at = h.at.Add(time.Second)
 	var last url.Values
 	var lastBinding string
 	for range 1024 {
-		to, b, err := h.Begin(t.Context())
+		to, b, err := h.Begin(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,25 +208,25 @@ func TestLogInsThatBeganAreBounded(t *testing.T) {
 
 func TestAProviderThatCannotBeAskedIsNoRefusal(t *testing.T) {
 	h := newHouse(t)
-	to, binding, _ := h.Begin(t.Context())
+	to, binding, _ := h.Begin(t.Context(), "")
 	q := h.provider.LogIn(t, to)
 	h.provider.Answer = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }
 	if _, err := h.Finish(t.Context(), q, binding); !errors.Is(err, oidc.ErrUnavailable) || errors.Is(err, oidc.ErrRefused) {
 		t.Errorf("of a broken one: %v", err)
 	}
 	h.set(t, func(s *oidc.Settings) { s.CA = "" })
-	if _, _, err := h.Begin(t.Context()); !errors.Is(err, oidc.ErrUnavailable) || !strings.Contains(err.Error(), "certificate") {
+	if _, _, err := h.Begin(t.Context(), ""); !errors.Is(err, oidc.ErrUnavailable) || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("of one that cannot be verified: %v", err)
 	}
 	h.set(t, func(s *oidc.Settings) { s.Issuer += "/other" })
-	if _, _, err := h.Begin(t.Context()); !errors.Is(err, oidc.ErrUnavailable) {
+	if _, _, err := h.Begin(t.Context(), ""); !errors.Is(err, oidc.ErrUnavailable) {
 		t.Errorf("of none: %v", err)
 	}
 	h.set(t, func(s *oidc.Settings) { s.Enabled = false })
-	if _, _, err := h.Begin(t.Context()); !errors.Is(err, oidc.ErrOff) {
+	if _, _, err := h.Begin(t.Context(), ""); !errors.Is(err, oidc.ErrOff) {
 		t.Errorf("switched off: %v", err)
 	}
-	if _, _, err := oidc.New(oidc.Options{Keeper: &rbactest.Memory{}}).Begin(t.Context()); !errors.Is(err, oidc.ErrOff) {
+	if _, _, err := oidc.New(oidc.Options{Keeper: &rbactest.Memory{}}).Begin(t.Context(), ""); !errors.Is(err, oidc.ErrOff) {
 		t.Errorf("never set: %v", err)
 	}
 }

@@ -28,6 +28,9 @@ type Settings struct {
 	// Redirect is where the provider sends people back to: our callback, by a name
 	// browsers reach.
 	Redirect string `json:"redirect,omitempty"`
+	// Landing is where browsers go once somebody is logged in, unless the log-in began
+	// with another place: a path of the appliance. Empty: they stay on our page.
+	Landing string `json:"landing,omitempty"`
 	// CA names the list of authorities the provider's certificate is verified by; empty:
 	// those of the system.
 	CA     string   `json:"ca,omitempty"`
@@ -181,6 +184,9 @@ func (s Settings) check(authority func(string) ([]byte, error)) error {
 	if s.Redirect != "" && !strings.HasSuffix(s.Redirect, Callback) {
 		return invalid("redirect: %.80q must end with %s, below the base of the API", s.Redirect, Callback)
 	}
+	if s.Landing != "" && !Place(s.Landing) {
+		return invalid("landing: %.80q must be a path of this appliance, as /gui/", s.Landing)
+	}
 	for name, text := range map[string]string{"client_id": s.ClientID, "user_claim": s.UserClaim, "group_claim": s.GroupClaim} {
 		if !plain(text) {
 			return invalid("%s: %.80q is too long, or has characters that are not allowed", name, text)
@@ -203,6 +209,17 @@ func (s Settings) check(authority func(string) ([]byte, error)) error {
 func address(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && len(text) <= maxAddress && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && u.Fragment == "" && u.RawQuery == "" && !u.ForceQuery
+}
+
+// Place reports whether a text is a path of this appliance, where a browser may be sent:
+// never to another host, however browsers read it.
+func Place(text string) bool {
+	odd := strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`\"'<>`, r) })
+	if odd || len(text) > maxAddress || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") {
+		return false
+	}
+	u, err := url.Parse(text)
+	return err == nil && u.Scheme == "" && u.Host == "" && u.User == nil
 }
 
 // plain reports whether a text can be shown and sent as it is.

@@ -47,6 +47,7 @@ var examples = sync.OnceValue(func() map[string]any {
 		"log_fields":         []string{"time", "client", "backend"},
 		"log_file":           "shop",
 		"log_headers":        []string{"User-Agent"},
+		"landing":            "/gui/",
 		"log_prefix":         "l4:shop ",
 		"log_redact":         []string{"token"},
 		"log_target":         "udp://192.0.2.14:514",

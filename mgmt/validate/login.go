@@ -29,6 +29,7 @@ var (
 		loginText("client_id", "Client", "What the provider calls this appliance."),
 		loginSecret("client_secret", "Client secret", "Secret the provider gave for it; never shown. Blank takes it away."),
 		loginText("redirect", "Redirect", "Where the provider sends people back to: https://NAME:444/api/v4.0/session/oidc/callback, by a name browsers reach."),
+		loginText("landing", "Landing", "Where browsers go after a log-in: a path of this appliance, as /gui/; blank: a page that says they are logged in. A log-in may begin with another one: /session/oidc?to=/gui/farms."),
 		loginText("ca", "Authorities", "List of authorities that verifies the certificate of the provider; blank: those of the system."),
 		loginList("scopes", "Scopes", "Scopes that are asked for besides openid; null: profile."),
 		loginText("user_claim", "User claim", "Claim with the name of the user; blank: preferred_username. Choose one that people cannot change themselves."),

@@ -18,14 +18,16 @@ type Provider interface {
 	Settings() (s oidc.Settings, secret bool, err error)
 	Plan(s oidc.Settings, secret *string) (oidc.Settings, error)
 	Set(s oidc.Settings, secret *string) error
-	Begin(ctx context.Context) (to, binding string, err error)
+	Begin(ctx context.Context, back string) (to, binding string, err error)
 	Finish(ctx context.Context, query url.Values, binding string) (oidc.Claimed, error)
 }
 
 const oidcPath = SessionPath + "/oidc"
 
 // Public reports whether a path is one of log-ins that begin without any credential.
-func Public(path string) bool { return path == oidcPath || path == oidcPath+"/callback" }
+func Public(path string) bool {
+	return path == oidcPath || path == oidcPath+"/callback" || path == oidcPath+donePath
+}
 
 func (s *Resource) oidcOperations() []*rest.Operation {
 	if s.deps.Provider == nil {
@@ -41,9 +43,12 @@ func (s *Resource) oidcOperations() []*rest.Operation {
 		rest.Op(rest.Post, settings, rbac.RootOnly, "Change the settings of OpenID Connect", s.setOIDC).Body(&validate.OIDCUpdate),
 		rest.Op(rest.Put, settings, rbac.RootOnly, "Change the settings of OpenID Connect", s.setOIDC).Body(&validate.OIDCUpdate),
 	),
-		rest.Op(rest.Get, oidcPath, rbac.Public, "Log in with OpenID Connect", s.beginOIDC),
+		rest.Op(rest.Get, oidcPath, rbac.Public, "Log in with OpenID Connect", s.beginOIDC).
+			With("to", "Where the browser goes in the end: a path of this appliance"),
 		rest.Op(rest.Get, oidcPath+"/callback", rbac.Public, "Come back from the provider", s.finishOIDC).Audited().AnyQuery().
 			With("code", "Of the provider").With("state", "Of the provider"),
+		rest.File(rest.Get, oidcPath+donePath, rbac.Public, "Show a browser that it is logged in", "text/html; charset=utf-8", doneOIDC).
+			With("to", "Where the browser goes now: a path of this appliance"),
 	)
 }
 
@@ -54,6 +59,7 @@ type OIDCItem struct {
 	ClientID   string   `json:"client_id"`
 	Secret     string   `json:"client_secret" enum:",***" doc:"*** when there is one"`
 	Redirect   string   `json:"redirect"`
+	Landing    string   `json:"landing" doc:"Where browsers go after a log-in"`
 	CA         string   `json:"ca"`
 	Scopes     []string `json:"scopes"`
 	UserClaim  string   `json:"user_claim"`
@@ -64,7 +70,7 @@ type OIDCItem struct {
 
 func (s *Resource) getOIDC(c *rest.Call) (rest.Object[OIDCItem], error) {
 	o, secret, err := s.deps.Provider.Settings()
-	return rest.Object[OIDCItem]{Description: c.Summary(), Params: OIDCItem{rest.Truth(o.Enabled), o.Issuer, o.ClientID, starred(secret), o.Redirect, o.CA,
+	return rest.Object[OIDCItem]{Description: c.Summary(), Params: OIDCItem{rest.Truth(o.Enabled), o.Issuer, o.ClientID, starred(secret), o.Redirect, o.Landing, o.CA,
 		append([]string{}, o.Scopes...), o.UserClaim, append([]string{}, o.Users...), o.GroupClaim, append([]string{}, o.Groups...)}}, err
 }
 
@@ -77,7 +83,7 @@ func (s *Resource) setOIDC(c *rest.Call) (rest.Object[OIDCItem], error) {
 	if err != nil {
 		return rest.Object[OIDCItem]{}, err
 	}
-	sentTexts(values, map[string]*string{"issuer": &settings.Issuer, "client_id": &settings.ClientID, "redirect": &settings.Redirect, "ca": &settings.CA, "user_claim": &settings.UserClaim, "group_claim": &settings.GroupClaim})
+	sentTexts(values, map[string]*string{"issuer": &settings.Issuer, "client_id": &settings.ClientID, "redirect": &settings.Redirect, "landing": &settings.Landing, "ca": &settings.CA, "user_claim": &settings.UserClaim, "group_claim": &settings.GroupClaim})
 	for name, to := range map[string]*[]string{"scopes": &settings.Scopes, "users": &settings.Users, "groups": &settings.Groups} {
 		if values.Has(name) {
 			*to = values.Get(name).List()
@@ -122,7 +128,11 @@ type Begun struct {
 
 // beginOIDC sends the browser to the provider.
 func (s *Resource) beginOIDC(c *rest.Call) (Begun, error) {
-	to, binding, err := s.deps.Provider.Begin(c.Context)
+	back, err := place(c)
+	if err != nil {
+		return Begun{}, err
+	}
+	to, binding, err := s.deps.Provider.Begin(c.Context, back)
 	if err != nil {
 		return Begun{}, oidcRejection(err)
 	}
@@ -131,7 +141,8 @@ func (s *Resource) beginOIDC(c *rest.Call) (Begun, error) {
 	return Begun{to}, nil
 }
 
-// finishOIDC ends in a session like any other.
+// finishOIDC ends in a session like any other. A browser is sent on to a page, others
+// are answered with what a log-in answers.
 func (s *Resource) finishOIDC(c *rest.Call) (LoggedIn, error) {
 	binding := ""
 	if cookies := c.Request.CookiesNamed(bindingCookie); len(cookies) == 1 {
@@ -147,7 +158,11 @@ func (s *Resource) finishOIDC(c *rest.Call) (LoggedIn, error) {
 	}
 	c.By = s.deps.Guard.Vouched(c.Request, u.Name)
 	rest.NoteOf(c.Context).By = c.By
-	return s.logIn(c)
+	out, err := s.logIn(c)
+	if err == nil && browses(c.Request) {
+		c.Location = doneAt(c.Request, claimed.Back)
+	}
+	return out, err
 }
 
 // notVouched says why somebody does not come in: to the log, and no more than that to the
