@@ -78,12 +78,13 @@ func New(o Options) *Manager {
 		o.After = time.After
 	}
 	m := &Manager{options: o}
-	m.queue.kick = make(chan struct{}, 1)
+	m.queue.kick, m.queue.write = make(chan struct{}, 1), make(chan struct{}, 1)
 	m.queue.ctx, m.queue.cancel = context.WithCancel(context.Background())
 	if _, err := o.Store.ReadDocument(settingsName, &m.settings); err != nil {
 		m.settings, m.broken = Settings{}, err
 		o.Log.Error("the settings of notifications cannot be read: set them again", "error", err)
 	}
+	m.takeUp()
 	return m
 }
 
@@ -214,5 +215,5 @@ func (m *Manager) Problem() string {
 	return m.queue.problem()
 }
 
-// Close ends what is under way; mails that wait are lost, and counted.
-func (m *Manager) Close() { m.queue.close(m.options.Log) }
+// Close ends what is under way; mails that wait are kept for the next Manager.
+func (m *Manager) Close() { m.close() }

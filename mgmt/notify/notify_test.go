@@ -247,12 +247,97 @@ func TestOnlySoManyMailsWaitAndNoneAfterTheEnd(t *testing.T) {
 		t.Errorf("%+v\n%s", d, &h.log)
 	}
 	h.Close()
-	if !h.log.Has("not sent before the end") {
+	if !h.log.Has("wait for the next start") || h.log.Has("not sent before the end") {
 		t.Errorf("log: %s", &h.log)
 	}
 	h.enqueue("late", "text")
 	if h.Delivery().Waiting != maxWaiting {
 		t.Error("it takes mails after the end")
+	}
+}
+
+func TestMailsThatWaitOutliveTheProcess(t *testing.T) {
+	h := newHouse(t)
+	h.set(t, func(s *Settings) { s.Email.To = []string{"a@b", "c@d"} })
+	h.answers(func(m mail.Message) []*mail.Failure { return refused("c@d", false) })
+	h.enqueue("one", "text")
+	enginetest.Eventually(t, "it was tried", func() bool { return h.Problem() != "" })
+	h.enqueue("two", "more") // comes while the sender rests
+	kept := func() string {
+		h.papers.mu.Lock()
+		defer h.papers.mu.Unlock()
+		return h.papers.docs[waitingName]
+	}
+	enginetest.Eventually(t, "both are written down", func() bool { return strings.Contains(kept(), `"two"`) })
+	if text := kept(); !strings.Contains(text, `"to":["c@d"],"tries":1`) || strings.Contains(text, "example.com") {
+		t.Errorf("kept: %s", text)
+	}
+	before := h.Manager // as if it was killed: it says and writes nothing any more
+	h.answers(nil)
+	h.Manager = h.manager()
+	mails := h.took(t)
+	if len(mails) != 2 || mails[0].Subject != "one" || len(mails[0].To) != 1 || mails[0].To[0] != "c@d" || mails[1].Subject != "two" || mails[1].Text != "more" || len(mails[1].To) != 2 {
+		t.Errorf("%+v", mails)
+	}
+	if !mails[0].At.Equal(h.now) {
+		t.Errorf("of %v", mails[0].At)
+	}
+	h.Close()
+	if text := kept(); text != "[]" {
+		t.Errorf("still kept: %s", text)
+	}
+	before.Close()
+}
+
+func TestMailsOfLongAgoAreGivenUpAfterARestart(t *testing.T) {
+	h := newHouse(t)
+	h.set(t)
+	h.answers(func(m mail.Message) []*mail.Failure { return refused("ops@example.com", false) })
+	h.enqueue("old", "text")
+	enginetest.Eventually(t, "it was tried", func() bool { return h.Problem() != "" })
+	h.Close()
+	h.pass(keepTime)
+	h.Manager = h.manager()
+	defer h.Close()
+	h.took(t)
+	if d := h.Delivery(); d.Lost != 1 || d.Sent != 0 || !h.log.Has("given up after a day") {
+		t.Errorf("%+v\n%s", d, &h.log)
+	}
+}
+
+func TestWhatCannotBeKeptOrReadOfMailsIsSaidOnce(t *testing.T) {
+	h := newHouse(t)
+	h.set(t)
+	h.answers(func(m mail.Message) []*mail.Failure { return refused("ops@example.com", false) })
+	h.papers.fail = errors.New("disk full")
+	h.enqueue("one", "text")
+	enginetest.Eventually(t, "it was tried", func() bool { return h.Problem() != "" })
+	h.Close()
+	if n := len(h.log.Lines("a restart loses them")); n != 1 || !h.log.Has("not sent before the end") {
+		t.Errorf("said %d times:\n%s", n, &h.log)
+	}
+	h.papers.docs[waitingName] = "{"
+	h.Manager = h.manager()
+	defer h.Close()
+	if d := h.Delivery(); d.Waiting != 0 || !h.log.Has("they are lost") {
+		t.Errorf("%+v\n%s", d, &h.log)
+	}
+}
+
+func TestNoMoreMailsAreTakenUpThanMayWait(t *testing.T) {
+	h := newHouse(t)
+	h.set(t)
+	var list []keptMail
+	for i := range maxWaiting + 5 {
+		list = append(list, keptMail{Subject: fmt.Sprint(i), At: h.now})
+	}
+	if err := h.papers.WriteDocument(waitingName, list); err != nil {
+		t.Fatal(err)
+	}
+	h.Manager = h.manager()
+	defer h.Close()
+	if mails := h.took(t); len(mails) != maxWaiting || mails[0].Subject != "5" {
+		t.Errorf("%d mails", len(mails))
 	}
 }
 

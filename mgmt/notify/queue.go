@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -25,11 +24,24 @@ type waiting struct {
 	tries int
 }
 
+// waitingName is the document of mails that wait: they outlive this process.
+const waitingName = "notify.waiting"
+
+// keptMail is a mail in that document. To is empty for all the settings name.
+type keptMail struct {
+	Subject string    `json:"subject"`
+	Text    string    `json:"text"`
+	At      time.Time `json:"at"`
+	To      []string  `json:"to,omitempty"`
+	Tries   int       `json:"tries,omitempty"`
+}
+
 // queue is the mails that wait, and who sends them while there are some.
 type queue struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	kick   chan struct{} // holds one: try again now
+	write  chan struct{} // holds one: what waits is to be written down
 	done   sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
@@ -39,6 +51,8 @@ type queue struct {
 	lost    int
 	sent    int
 	closed  bool
+	changed bool // since it was written down
+	unkept  bool // it could not be written down, which was said
 }
 
 // Delivery is what became of mails.
@@ -87,9 +101,54 @@ func (m *Manager) enqueue(subject, text string) {
 		}
 	}
 	q.mails = append(q.mails, &waiting{Message: mail.Message{Subject: subject, Text: text, At: m.options.Now()}})
+	q.changed = true
 	if !q.running {
 		q.running = true
 		q.done.Go(m.deliver)
+		return
+	}
+	select {
+	case q.write <- struct{}{}:
+	default:
+	}
+}
+
+// takeUp goes on with the mails an earlier process did not get rid of.
+func (m *Manager) takeUp() {
+	var list []keptMail
+	if _, err := m.options.Store.ReadDocument(waitingName, &list); err != nil {
+		m.options.Log.Error("notifications that waited for the mail server cannot be read: they are lost", "error", err)
+	}
+	q := &m.queue
+	for _, k := range list[max(0, len(list)-maxWaiting):] {
+		q.mails = append(q.mails, &waiting{Message: mail.Message{Subject: k.Subject, Text: k.Text, At: k.At, To: k.To}, tries: k.Tries})
+	}
+	if len(q.mails) > 0 {
+		q.running = true
+		q.done.Go(m.deliver)
+	}
+}
+
+// keep writes down what waits, if that changed. Only the sender calls it, and Close.
+func (m *Manager) keep() {
+	q := &m.queue
+	q.mu.Lock()
+	changed, list := q.changed, []keptMail{}
+	for _, w := range q.mails {
+		list = append(list, keptMail{w.Subject, w.Text, w.At, w.To, w.tries})
+	}
+	q.changed = false
+	q.mu.Unlock()
+	if !changed {
+		return
+	}
+	err := m.options.Store.WriteDocument(waitingName, list)
+	q.mu.Lock()
+	first := err != nil && !q.unkept
+	q.unkept, q.changed = err != nil, q.changed || err != nil
+	q.mu.Unlock()
+	if first {
+		m.options.Log.Error("notifications that wait for the mail server cannot be kept: a restart loses them", "error", err)
 	}
 }
 
@@ -97,6 +156,7 @@ func (m *Manager) enqueue(subject, text string) {
 func (m *Manager) deliver() {
 	q := &m.queue
 	for {
+		m.keep()
 		w := q.first()
 		if w == nil {
 			return
@@ -105,12 +165,30 @@ func (m *Manager) deliver() {
 			q.remove(w)
 			continue
 		}
+		q.mu.Lock()
 		w.tries++
+		q.changed = true
+		q.mu.Unlock()
+		m.keep()
+		if !m.rest(m.options.After(pause(w.tries))) {
+			return
+		}
+	}
+}
+
+// rest waits for the next try, and meanwhile has what comes written down. It is false
+// at the end.
+func (m *Manager) rest(over <-chan time.Time) bool {
+	for q := &m.queue; ; {
 		select {
 		case <-q.ctx.Done():
-			return
+			return false
+		case <-q.write:
+			m.keep()
 		case <-q.kick:
-		case <-m.options.After(pause(w.tries)):
+			return true
+		case <-over:
+			return true
 		}
 	}
 }
@@ -135,7 +213,7 @@ func (q *queue) remove(w *waiting) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if i := slices.Index(q.mails, w); i >= 0 { // it may have been dropped meanwhile
-		q.mails = slices.Delete(q.mails, i, i+1)
+		q.mails, q.changed = slices.Delete(q.mails, i, i+1), true
 	}
 }
 
@@ -168,7 +246,9 @@ func (m *Manager) attempt(w *waiting) (done bool) {
 		again = append(again, f.To)
 	}
 	if len(again) > 0 {
+		m.queue.mu.Lock()
 		w.To = again // the others have it
+		m.queue.mu.Unlock()
 		return m.failed(w, text)
 	}
 	m.left(len(failed) < len(message.To), text)
@@ -211,15 +291,22 @@ func (m *Manager) left(taken bool, text string) {
 	}
 }
 
-// close ends the sender; what waits is lost.
-func (q *queue) close(log *slog.Logger) {
+// close ends the sender. What waits goes on with the next process.
+func (m *Manager) close() {
+	q := &m.queue
 	q.mu.Lock()
 	q.closed = true
-	n := len(q.mails)
 	q.mu.Unlock()
 	q.cancel()
 	q.done.Wait()
-	if n > 0 {
-		log.Warn("notifications were not sent before the end", "number", n)
+	m.keep()
+	q.mu.Lock()
+	n, lost := len(q.mails), q.unkept
+	q.mu.Unlock()
+	switch {
+	case n > 0 && lost:
+		m.options.Log.Warn("notifications were not sent before the end", "number", n)
+	case n > 0:
+		m.options.Log.Info("notifications wait for the next start", "number", n)
 	}
 }
