@@ -38,7 +38,7 @@ sessions and counters. All of it is applied or nothing.`,
 		if err != nil {
 			return err
 		}
-		return c.apply(cmd, document, *dryRun, *comment)
+		return c.apply(cmd, *file, document, *dryRun, *comment)
 	}
 	return cmd
 }
@@ -68,8 +68,16 @@ func readDocument(cmd *cobra.Command, path string) ([]byte, error) {
 
 // apply shows the difference first. The change is then made only to the
 // configuration the difference was shown for.
-func (c *client) apply(cmd *cobra.Command, document []byte, dryRun bool, comment string) error {
-	plan, err := c.sendDocument(cmd.Context(), document, url.Values{"dry_run": {"true"}}, "")
+func (c *client) apply(cmd *cobra.Command, file string, document []byte, dryRun bool, comment string) error {
+	query := url.Values{}
+	if comment != "" {
+		query.Set("comment", comment)
+	}
+	if c.showAPI && !dryRun || c.showYAML { // nothing is planned
+		_, err := c.sendDocument(cmd.Context(), file, document, query, "")
+		return err
+	}
+	plan, err := c.sendDocument(cmd.Context(), file, document, url.Values{"dry_run": {"true"}}, "")
 	if err != nil {
 		return err
 	}
@@ -81,11 +89,7 @@ func (c *client) apply(cmd *cobra.Command, document []byte, dryRun bool, comment
 	if dryRun || unchanged && !c.json { // a program is told what applying answers, not planning
 		return c.conclude(cmd, plan, planned, dryRun)
 	}
-	query := url.Values{}
-	if comment != "" {
-		query.Set("comment", comment)
-	}
-	done, err := c.sendDocument(cmd.Context(), document, query, plan.header.Get("ETag"))
+	done, err := c.sendDocument(cmd.Context(), file, document, query, plan.header.Get("ETag"))
 	if err != nil {
 		return err
 	}
@@ -96,8 +100,8 @@ func (c *client) apply(cmd *cobra.Command, document []byte, dryRun bool, comment
 	return c.conclude(cmd, done, result, false)
 }
 
-func (c *client) sendDocument(ctx context.Context, document []byte, query url.Values, match string) (answer, error) {
-	return c.do(ctx, request{method: http.MethodPut, path: "/config", query: query, body: document, kind: "application/yaml", match: match})
+func (c *client) sendDocument(ctx context.Context, file string, document []byte, query url.Values, match string) (answer, error) {
+	return c.do(ctx, request{method: http.MethodPut, path: "/config", query: query, body: document, files: []string{file}, kind: "application/yaml", match: match})
 }
 
 // difference reads an answer and shows what differs, but to programs.

@@ -154,7 +154,7 @@ func (c *client) backupUpload() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := c.do(cmd.Context(), request{method: http.MethodPut, path: path, body: content, kind: "application/gzip", wait: carryTime})
+			a, err := c.do(cmd.Context(), request{method: http.MethodPut, path: path, body: content, files: args[1:], kind: "application/gzip", wait: carryTime})
 			return c.orSay(cmd, a, err)
 		},
 	}

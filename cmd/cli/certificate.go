@@ -183,7 +183,7 @@ func (c *client) sendFiles(cmd *cobra.Command, method, path string, files []stri
 	if body.Len() == 0 {
 		return fmt.Errorf("%s is empty", strings.Join(files, ", "))
 	}
-	a, err := c.do(cmd.Context(), request{method: method, path: path, body: body.Bytes(), kind: "application/x-pem-file"})
+	a, err := c.do(cmd.Context(), request{method: method, path: path, body: body.Bytes(), files: files, kind: "application/x-pem-file"})
 	return c.orSay(cmd, a, err)
 }
 

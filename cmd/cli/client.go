@@ -33,8 +33,17 @@ type client struct {
 	data, url, key, cacert, color string
 	insecure, json                bool
 
+	quiet             bool
+	showAPI, showYAML bool
+	onlyReads         bool // while it is watched
+
 	confirm, guard string // of a change that may go back by itself
-	before         string // until when the last one is pending
+
+	// What became of requests.
+	before string   // until when the last change is pending
+	made   string   // the name of what was made last
+	asked  string   // with showAPI: the last call that only asked
+	shown  []string // with showAPI and showYAML: what is shown in the place of changes
 }
 
 func (c *client) addFlags(flags *pflag.FlagSet) {
@@ -44,6 +53,8 @@ func (c *client) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.cacert, "cacert", "", "file with the certificate --url is trusted by")
 	flags.BoolVar(&c.insecure, "insecure", false, "do not check the certificate of --url")
 	flags.BoolVar(&c.json, "json", false, "print the API's answer as JSON")
+	flags.BoolVarP(&c.quiet, "quiet", "q", false, "print nothing but errors; of a command that makes something, its name")
+	flags.BoolVar(&c.showAPI, "show-api", false, "print the call of the API as a line for curl, and change nothing")
 	flags.StringVar(&c.color, "color", "auto", "auto, always or never; NO_COLOR means never")
 }
 
@@ -97,13 +108,23 @@ type request struct {
 	method, path string
 	query        url.Values
 	body         []byte
+	files        []string      // where the body comes from, - for standard input; none: it was made
 	kind         string        // content type, JSON when empty
 	match        string        // If-Match
 	wait         time.Duration // for the answer; 0 means timeout
 }
 
-// do sends the request and returns the answer, or an error that says what to do.
+// do sends the request and returns the answer, or an error that says what to do. One that
+// changes something may be shown instead.
 func (c *client) do(ctx context.Context, r request) (answer, error) {
+	if done, err := c.instead(ctx, r); done {
+		return answer{}, err
+	}
+	return c.exchange(ctx, r)
+}
+
+// exchange sends a request and reads the answer.
+func (c *client) exchange(ctx context.Context, r request) (answer, error) {
 	transport, address, err := c.transport()
 	if err != nil {
 		return answer{}, err
@@ -132,8 +153,12 @@ func (c *client) do(ctx context.Context, r request) (answer, error) {
 	if resp.StatusCode >= 300 {
 		return answer{}, refused(resp.StatusCode, raw, c.apiKey() != "")
 	}
+	a := answer{raw: raw, header: resp.Header}
 	c.before = resp.Header.Get("Confirm-Before")
-	return answer{raw: raw, header: resp.Header}, nil
+	if resp.StatusCode == http.StatusCreated {
+		c.made = nameOfNew(a)
+	}
+	return a, nil
 }
 
 func (c *client) setHeaders(req *http.Request, r request) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -280,18 +281,20 @@ func (c *client) farmAction(action, short, example string) *cobra.Command {
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 			return c.completer(oneFarm, nil)(cmd, nil, toComplete)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (shown error) {
 			for _, name := range args {
 				path, err := pathOf("farms", name, "actions")
 				if err != nil {
 					return err
 				}
 				a, err := c.send(cmd.Context(), http.MethodPut, path, map[string]any{"action": action})
-				if err := c.orSay(cmd, a, err); err != nil {
+				if err := c.orSay(cmd, a, err); errors.Is(err, errShown) {
+					shown = err // and those of the others
+				} else if err != nil {
 					return err
 				}
 			}
-			return nil
+			return shown
 		},
 	}
 }

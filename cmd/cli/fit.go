@@ -4,9 +4,9 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"syscall"
 	"unicode/utf8"
-	"unsafe"
+
+	"github.com/sluicelb/sluice/cmd/cli/terminal"
 )
 
 const (
@@ -22,15 +22,12 @@ func columnsOf(w io.Writer) int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
-	f, ok := w.(*os.File)
-	if !ok {
+	f := terminal.Of(w)
+	if f == nil {
 		return 0
 	}
-	var size struct{ rows, columns, x, y uint16 }
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), syscall.TIOCGWINSZ, uintptr(unsafe.Pointer(&size))); errno != 0 {
-		return 0
-	}
-	return int(size.columns)
+	columns, _ := terminal.Size(f)
+	return columns
 }
 
 // fit makes tables of a sheet that are not wider than the output. First cells

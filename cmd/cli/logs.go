@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/terminal"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 )
 
@@ -42,7 +43,7 @@ systemd. With --follow also those to come, until interrupted.`,
 		if source == journal {
 			return journalctl(cmd, *lines, *follow)
 		}
-		t := tail{path: source, out: cmd.OutOrStdout(), clean: isTerminal(cmd.OutOrStdout())}
+		t := tail{path: source, out: cmd.OutOrStdout(), clean: terminal.Of(cmd.OutOrStdout()) != nil}
 		if err := t.show(cmd.Context(), *lines, *follow); errors.Is(err, fs.ErrPermission) {
 			return fmt.Errorf("no right to read %s: be root or the user sluice runs as", source)
 		} else if err != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/terminal"
 )
 
 // clean makes a text safe for a terminal: what is not printable is shown as
@@ -31,19 +33,10 @@ func (c *client) colored(w io.Writer) (bool, error) {
 	case "never":
 		return false, nil
 	case "auto":
-		return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w), nil
+		return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminal.Of(w) != nil, nil
 	default:
 		return false, usagef("--color: %q is not allowed, allowed are auto, always and never", c.color)
 	}
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // statusColors follow the family's web interface.

@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
+
+	"github.com/sluicelb/sluice/cmd/cli/terminal"
 )
 
 // root is the user whose settings are those of who asks as root.
@@ -43,9 +44,21 @@ func (c *client) rootPassword(cmd *cobra.Command) error {
 	return c.changeRoot(cmd, map[string]any{"password": old, "newpassword": new})
 }
 
+// isShown reports whether the call a password is for is only shown: nobody is asked then.
+func isShown(cmd *cobra.Command) bool {
+	yes, err := cmd.Flags().GetBool("show-api")
+	return err == nil && yes
+}
+
+// shownSecret is in the place of a password that is shown nowhere.
+const shownSecret = "-"
+
 // bothPasswords reads the password in force and a new one.
 func bothPasswords(cmd *cobra.Command) (old, new string, err error) {
-	if terminal(cmd) == nil {
+	if isShown(cmd) {
+		return shownSecret, shownSecret, nil
+	}
+	if keyboard(cmd) == nil {
 		lines := bufio.NewReader(cmd.InOrStdin())
 		if old, err = firstLine(lines); err == nil {
 			new, err = firstLine(lines)
@@ -58,14 +71,8 @@ func bothPasswords(cmd *cobra.Command) (old, new string, err error) {
 	return old, new, err
 }
 
-// terminal is the one the command reads from, nil when it reads from something else.
-func terminal(cmd *cobra.Command) *os.File {
-	in, is := cmd.InOrStdin().(*os.File)
-	if !is || !term.IsTerminal(int(in.Fd())) {
-		return nil
-	}
-	return in
-}
+// keyboard is the terminal the command reads from, nil when it reads from something else.
+func keyboard(cmd *cobra.Command) *os.File { return terminal.Of(cmd.InOrStdin()) }
 
 // firstLine is the next line of the standard input, which must be there.
 func firstLine(from *bufio.Reader) (string, error) {
@@ -81,15 +88,19 @@ func firstLine(from *bufio.Reader) (string, error) {
 
 // ask asks on a terminal, which does not show what is typed.
 func ask(cmd *cobra.Command, what string) (string, error) {
-	fmt.Fprint(cmd.ErrOrStderr(), what)
-	defer fmt.Fprintln(cmd.ErrOrStderr())
-	b, err := term.ReadPassword(int(terminal(cmd).Fd()))
-	return string(b), err
+	out := cmd.ErrOrStderr()
+	if mute, is := out.(*unheard); is {
+		out = mute.to // who is asked must hear it
+	}
+	return (&terminal.Lines{In: keyboard(cmd), Out: out}).Password(what)
 }
 
 // oldPassword reads a password that is in force.
 func oldPassword(cmd *cobra.Command) (string, error) {
-	if terminal(cmd) == nil {
+	if isShown(cmd) {
+		return shownSecret, nil
+	}
+	if keyboard(cmd) == nil {
 		return firstLine(bufio.NewReader(cmd.InOrStdin()))
 	}
 	return ask(cmd, "Password in force: ")
@@ -97,7 +108,10 @@ func oldPassword(cmd *cobra.Command) (string, error) {
 
 // newPassword reads a password: twice from a terminal, and as a line from anything else.
 func newPassword(cmd *cobra.Command) (string, error) {
-	if terminal(cmd) == nil {
+	if isShown(cmd) {
+		return shownSecret, nil
+	}
+	if keyboard(cmd) == nil {
 		return firstLine(bufio.NewReader(cmd.InOrStdin()))
 	}
 	first, err := ask(cmd, "Password: ")

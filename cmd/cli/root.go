@@ -36,7 +36,7 @@ func Execute(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func Run(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // of nil it would take those of the program
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -63,6 +63,7 @@ func usagef(format string, args ...any) error { return &usage{fmt.Sprintf(format
 // report writes what went wrong and returns the exit status.
 func report(cmd *cobra.Command, err error, stderr io.Writer) int {
 	var failed *failure
+	var last *status
 	switch {
 	case err == nil:
 		return ExitDone
@@ -70,6 +71,8 @@ func report(cmd *cobra.Command, err error, stderr io.Writer) int {
 		return ExitRefused // what is wrong was printed
 	case errors.Is(err, errFound):
 		return ExitFound // what was found was printed
+	case errors.As(err, &last):
+		return last.code // what was wrong was printed
 	case errors.As(err, &failed):
 		if api, ok := errors.AsType[*apiError](err); ok && asJSON(cmd) {
 			stderr.Write(api.body)
@@ -111,7 +114,7 @@ network with --url and an API key.`,
 	c.addFlags(root.PersistentFlags())
 	root.AddCommand(c.farmCommand(), c.serviceCommand(), c.backendCommand(), c.sessionCommand(), c.connCommand(), c.headerCommand(), c.rewriteCommand(), c.certificateCommand(), c.acmeCommand(), c.keyCommand(), c.userCommand(), c.groupCommand(), c.roleCommand(),
 		c.checkCommand(), c.applyCommand(), c.exportCommand(), c.reloadCommand(), c.historyCommand(), c.diffCommand(), c.rollbackCommand(), c.transactionCommand(), c.pendingCommand(), c.confirmCommand(), c.tagCommand(), c.auditCommand(),
-		c.statusCommand(), c.statsCommand(), c.graphCommand(), c.topCommand(), c.logsCommand(), c.traceCommand(), c.explainCommand(), c.backupCommand(), c.supportsaveCommand(), c.notificationCommand(), c.aliasCommand(), c.cloudCommand(), c.systemCommand(), c.versionCommand())
+		c.statusCommand(), c.statsCommand(), c.graphCommand(), c.topCommand(), c.logsCommand(), c.traceCommand(), c.explainCommand(), c.backupCommand(), c.supportsaveCommand(), c.notificationCommand(), c.aliasCommand(), c.cloudCommand(), c.systemCommand(), c.versionCommand(), c.shellCommand())
 	root.AddCommand(extra...)
 	root.Flags().BoolP("version", "v", false, "version for sluice")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -127,6 +130,7 @@ network with --url and an API key.`,
 		}
 	})
 	c.addTrials(root)
+	c.conduct(root)
 	markFailures(root)
 	arrangeHelp(root)
 	return root

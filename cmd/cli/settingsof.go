@@ -23,6 +23,7 @@ func (c *client) settingsBy(method, path string, params []validate.Param, also [
 // settingsWith is settingsBy with fields that come in another way, which more adds.
 func (c *client) settingsWith(method, path string, params []validate.Param, also []string, cmd *cobra.Command, more func(cmd *cobra.Command, fields map[string]any) error) *cobra.Command {
 	s := addSettings(cmd, params)
+	cmd.Annotations[showsSettings] = "yes"
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		return s.complete(toComplete)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,36 +58,28 @@ func (v counted) events() uint64 {
 func (c *client) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stats [FARM]", Short: "Show the traffic of all farms, or of the backends of one",
-		Example: "  sluice stats\n  sluice stats shop\n  sluice stats --watch --interval 1s",
+		Example: "  sluice stats\n  sluice stats shop\n  sluice stats --watch\n  sluice stats shop --watch=1s",
 		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
-	watch := cmd.Flags().Bool("watch", false, "show them again and again, until interrupted")
-	interval := cmd.Flags().Duration("interval", 2*time.Second, "time between two looks with --watch")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkInterval(*interval); err != nil {
-			return err
-		}
+	intervalFlag(cmd)
+	var last *sample // of the look before
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		path := "/stats/farms"
 		if len(args) == 1 {
-			var err error
 			if path, err = pathOf("stats", "farms", args[0], "backends"); err != nil {
 				return err
 			}
 		}
-		if !*watch {
-			_, err := c.look(cmd, path, nil)
-			return err
-		}
-		return c.watch(cmd, *interval, func(last *sample) (*sample, error) { return c.look(cmd, path, last) })
+		last, err = c.look(cmd, path, last)
+		return err
 	}
 	return cmd
 }
 
-func checkInterval(interval time.Duration) error {
-	if interval < 100*time.Millisecond {
-		return usagef("--interval: %s is not allowed, allowed is 100ms or more", interval)
-	}
-	return nil
+// intervalFlag is how --watch=TIME was written before.
+func intervalFlag(cmd *cobra.Command) {
+	cmd.Flags().Duration("interval", 2*time.Second, "time between two looks; --watch=TIME says it, too")
+	cmd.Flags().Lookup("interval").Hidden = true
 }
 
 // sample is one look: when, and what was counted by then.
@@ -96,33 +87,6 @@ type sample struct {
 	at     time.Time
 	events map[string]uint64
 }
-
-// watch looks again and again until the context ends, which is no error.
-func (c *client) watch(cmd *cobra.Command, interval time.Duration, look func(last *sample) (*sample, error)) error {
-	var last *sample
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		if isTerminal(cmd.OutOrStdout()) && !c.json {
-			fmt.Fprint(cmd.OutOrStdout(), "\x1b[H\x1b[2J") // to the corner, and clear
-		}
-		now, err := look(last)
-		if ended(cmd.Context()) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		last = now
-		select {
-		case <-cmd.Context().Done():
-			return nil
-		case <-tick.C:
-		}
-	}
-}
-
-func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
 // look asks once and prints, with rates since the last look.
 func (c *client) look(cmd *cobra.Command, path string, last *sample) (*sample, error) {

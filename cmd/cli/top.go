@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -29,20 +28,17 @@ type machineLoad struct {
 func (c *client) topCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "top", Short: "Watch the machine and the traffic of all farms",
-		Example: "  sluice top\n  sluice top --interval 1s",
+		Example: "  sluice top\n  sluice top --watch=1s",
 		Args:    atMost(0), ValidArgsFunction: c.completer(nil, nil),
 	}
-	interval := cmd.Flags().Duration("interval", 2*time.Second, "time between two looks")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := checkInterval(*interval); err != nil {
+	intervalFlag(cmd)
+	var last *sample // of the look before
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		if err := c.lookAtMachine(cmd); err != nil {
 			return err
 		}
-		return c.watch(cmd, *interval, func(last *sample) (*sample, error) {
-			if err := c.lookAtMachine(cmd); err != nil {
-				return nil, err
-			}
-			return c.look(cmd, "/stats/farms", last)
-		})
+		last, err = c.look(cmd, "/stats/farms", last)
+		return err
 	}
 	return cmd
 }

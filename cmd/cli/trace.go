@@ -102,6 +102,10 @@ const maxEvent = 1 << 20
 // stream gives use every event of an answer without end (HTML, section 9.2): its
 // name, empty for most, and its data.
 func (c *client) stream(ctx context.Context, path string, query url.Values, use func(name, data string) error) error {
+	if c.showAPI {
+		c.asked = c.curl(request{method: http.MethodGet, path: path, query: query})
+		return errShown
+	}
 	transport, address, err := c.transport()
 	if err != nil {
 		return err

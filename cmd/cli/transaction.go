@@ -43,7 +43,7 @@ the message says which one it was.`,
 		if *dryRun {
 			query.Set("dry_run", "true")
 		}
-		a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: "/transactions", query: query, body: body, match: *only})
+		a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: "/transactions", query: query, body: body, files: []string{*file}, match: *only})
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// conduct has every command heed the flags all of them have, and those that only show
+// something be watched.
+func (c *client) conduct(root *cobra.Command) {
+	eachCommand(root, func(cmd *cobra.Command) {
+		run := cmd.RunE
+		if run == nil || cmd.Name() == shellName {
+			return // the commands in a shell heed them
+		}
+		if isWatched(cmd) {
+			always := ""
+			if cmd.Name() == "top" {
+				always = usualWatch
+			}
+			cmd.Flags().String("watch", always, "show it again and again, every 2s or as often as it says, until interrupted")
+			cmd.Flags().Lookup("watch").NoOptDefVal = usualWatch
+		}
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			watch := ""
+			if f := cmd.Flags().Lookup("watch"); f != nil {
+				watch = f.Value.String()
+			}
+			if f := cmd.Flags().Lookup("interval"); f != nil && f.Changed {
+				if _, err := every(cmd, watch); err != nil {
+					return err
+				}
+			}
+			switch {
+			case c.showAPI || c.showYAML:
+				return c.show(cmd, args, run)
+			case watch != "" && c.quiet:
+				return usagef("--quiet shows nothing, and --watch only shows: give one of them")
+			case watch != "":
+				return c.watched(cmd, watch, args, run)
+			case c.quiet:
+				return c.quietly(cmd, args, run)
+			}
+			return run(cmd, args)
+		}
+	})
+}
+
+// quietly runs a command that is to say nothing but what is wrong, and the name of what
+// it made.
+func (c *client) quietly(cmd *cobra.Command, args []string, run func(*cobra.Command, []string) error) error {
+	out := cmd.OutOrStdout()
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(&unheard{cmd.ErrOrStderr()})
+	err := run(cmd, args)
+	cmd.SetOut(out)
+	if err == nil && c.made != "" && slices.Contains(creating, cmd.Name()) {
+		_, err = fmt.Fprintln(out, clean(c.made))
+	}
+	return err
+}
+
+// creating are the verbs of commands that make something with a name.
+var creating = []string{"create", "copy", "upload", "csr", "order"}
+
+// unheard drops what is said beside answers; what is asked for still is asked there.
+type unheard struct{ to io.Writer }
+
+func (*unheard) Write(b []byte) (int, error) { return len(b), nil }
+
+// errShown ends a write that was shown instead of being sent.
+var errShown = errors.New("shown, not sent")
+
+// show runs a command that is to show its call, or what would come of it.
+func (c *client) show(cmd *cobra.Command, args []string, run func(*cobra.Command, []string) error) error {
+	if c.showAPI && c.showYAML {
+		return usagef("--show-api and --show-yaml show different things: give one of them")
+	}
+	out := cmd.OutOrStdout()
+	cmd.SetOut(io.Discard)
+	err := run(cmd, args)
+	cmd.SetOut(out)
+	switch {
+	case err != nil && !errors.Is(err, errShown):
+		return err
+	case len(c.shown) == 0 && c.asked == "":
+		return usagef("--show-api: %s makes no call of the API", cmd.CommandPath())
+	case len(c.shown) == 0:
+		c.shown = []string{c.asked + "\n"} // of one that only reads, the last
+	}
+	for _, text := range c.shown {
+		if _, err := fmt.Fprint(out, clean(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

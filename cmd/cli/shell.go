@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sluicelb/sluice/cmd/cli/shell"
+	"github.com/sluicelb/sluice/cmd/cli/terminal"
+)
+
+const shellName = "shell"
+
+// status is that of the last command of a shell, which said itself what was wrong.
+type status struct{ code int }
+
+func (s *status) Error() string { return fmt.Sprintf("the last command ended with status %d", s.code) }
+
+func (c *client) shellCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: shellName, Short: "Type commands one after the other, with completion and a history",
+		Long: `Type commands one after the other, without the word sluice before them. The
+tabulator key completes names as it does in bash, the arrow keys go through the
+history. Quotes and # are those of sh; nothing is expanded, and there are no
+pipes and files. Flags given to shell (--url, --key, --json and their like) hold
+for all commands in it. Ctrl-C ends the command that runs, exit or Ctrl-D the
+shell; its exit status is that of the last command.
+
+The history is in ~/.local/share/sluice/history (XDG_DATA_HOME), which only you
+can read. Lines that begin with a blank are not kept, nor those with a secret in
+them, and what is asked for (passwords) never is. An input that is no terminal
+is a script: it is run line by line, also after a command that failed.`,
+		Example: "  sluice shell\n  sluice shell --url https://lb.example.com:444 --cacert lb.pem\n  sluice shell < commands.txt", Args: exactly(0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			sh := &shell.Shell{
+				Name: "sluice", Errors: cmd.ErrOrStderr(), Private: isPrivate,
+				Run: func(words []string, in io.Reader) int {
+					return c.within(cmd, words, in, cmd.OutOrStdout(), cmd.ErrOrStderr())
+				},
+				Complete: func(words []string, last string) shell.Offers { return c.offers(cmd, words, last) },
+			}
+			code, err := c.converse(cmd, sh)
+			if err == nil && code != ExitDone {
+				err = &status{code}
+			}
+			return err
+		},
+	}
+}
+
+func (c *client) converse(cmd *cobra.Command, sh *shell.Shell) (int, error) {
+	in := terminal.Of(cmd.InOrStdin())
+	if in == nil {
+		return sh.Script(cmd.InOrStdin())
+	}
+	path, err := historyFile()
+	if err == nil {
+		sh.History, err = shell.OpenHistory(path)
+	}
+	if err != nil {
+		warn(cmd, fmt.Sprintf("the history of before cannot be had: %v", err))
+	}
+	if sh.History == nil {
+		sh.History = &shell.History{}
+	}
+	sh.Prompt = c.node(cmd.Context()) + "> "
+	code, err := sh.Talk(in, cmd.OutOrStdout())
+	return code, errors.Join(err, sh.History.Close())
+}
+
+// historyFile is where the history of a user is.
+func historyFile() (string, error) {
+	dir := os.Getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(dir) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(home, ".local", "share")
+	}
+	return filepath.Join(dir, "sluice", "history"), nil
+}
+
+// node is what the appliance calls itself, and what is known of it when it does not answer.
+func (c *client) node(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	var body struct{ Params struct{ Hostname string } }
+	if a, err := c.get(ctx, "/system/version"); err == nil && a.into(&body) == nil && body.Params.Hostname != "" {
+		return clean(body.Params.Hostname)
+	}
+	return "sluice (no answer)"
+}
+
+// within runs a command of the shell, with the flags the shell was given before its own.
+func (c *client) within(cmd *cobra.Command, words []string, in io.Reader, out, wrong io.Writer) int {
+	inner := Root()
+	for _, sub := range inner.Commands() {
+		if sub.Name() == shellName {
+			inner.RemoveCommand(sub) // one is enough
+		}
+	}
+	return Run(inner, append(flagsOf(cmd), words...), in, out, wrong)
+}
+
+// flagsOf are the flags a command was given that all commands have.
+func flagsOf(cmd *cobra.Command) (out []string) {
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			out = append(out, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	return out
+}
+
+// offers asks the commands what a word may become, as the completion of bash does.
+func (c *client) offers(cmd *cobra.Command, words []string, last string) (out shell.Offers) {
+	var said bytes.Buffer
+	ask := append([]string{cobra.ShellCompRequestCmd}, words...)
+	if c.within(cmd, append(ask, last), strings.NewReader(""), &said, io.Discard) != ExitDone {
+		return out
+	}
+	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+	end := len(lines) - 1
+	number, _ := strconv.Atoi(strings.TrimPrefix(lines[end], ":"))
+	how := cobra.ShellCompDirective(number)
+	for _, line := range lines[:end] {
+		word, about, _ := strings.Cut(line, "\t")
+		out.Words = append(out.Words, shell.Offer{Word: clean(word), About: clean(about)})
+	}
+	out.Open = how&cobra.ShellCompDirectiveNoSpace != 0
+	out.Files = how&(cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveError) == 0
+	return out
+}

@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/sluicelb/sluice/cmd/cli/excerpt"
+	"github.com/sluicelb/sluice/cmd/cli/shell"
+)
+
+// changes reports whether a request changes something: whoever only asks may send a body,
+// too, and what is tried changes nothing.
+func (r request) changes() bool {
+	return r.method != http.MethodGet && !strings.HasSuffix(r.path, "/explain") && r.query.Get("dry_run") != "true"
+}
+
+// instead does with a request that changes something what a flag wants done instead of
+// sending it. done is false when it is to be sent.
+func (c *client) instead(ctx context.Context, r request) (done bool, err error) {
+	switch {
+	case c.onlyReads && r.changes():
+		return true, usagef("--watch: this changes something, and would do so again and again")
+	case c.showAPI && !r.changes():
+		c.asked = c.curl(r)
+		return false, nil
+	case c.showAPI:
+		c.shown = append(c.shown, c.curl(r)+"\n")
+		return true, errShown
+	case c.showYAML && r.changes():
+		part, err := c.afterwards(ctx, r)
+		if err != nil {
+			return true, err
+		}
+		c.shown = append(c.shown, part)
+		return true, errShown
+	}
+	return false, nil
+}
+
+// curl is the command line of curl that makes a call. Who has a key puts it into the
+// variable it stands for; secrets in the body are left out.
+func (c *client) curl(r request) string {
+	words, address := []string{"curl"}, "http://localhost"
+	if r.method != http.MethodGet {
+		words = append(words, "-X", r.method)
+	}
+	if c.url == "" {
+		words = append(words, "--unix-socket", shell.Quote(filepath.Join(c.data, Socket)))
+	} else {
+		address = strings.TrimRight(c.url, "/")
+		if c.insecure {
+			words = append(words, "-k")
+		}
+		if c.cacert != "" {
+			words = append(words, "--cacert", shell.Quote(c.cacert))
+		}
+	}
+	if c.url != "" || c.key != "" {
+		words = append(words, "-H", `"ZAPI_KEY: $SLUICE_KEY"`)
+	}
+	if r.match != "" {
+		words = append(words, "-H", shell.Quote("If-Match: "+r.match))
+	}
+	words = append(words, r.sent()...)
+	target := address + base + r.path
+	if query := c.onTrial(r.method, r.query); len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	line := strings.Join(append(words, shell.Quote(target)), " ")
+	if len(r.files) > 1 {
+		return "cat " + quoted(r.files) + " | " + line
+	}
+	return line
+}
+
+// sent are the words of curl for a body.
+func (r request) sent() []string {
+	kind := r.kind
+	if kind == "" {
+		kind = "application/json"
+	}
+	head := []string{"-H", shell.Quote("Content-Type: " + kind), "--data-binary"}
+	switch {
+	case len(r.files) == 1:
+		return append(head, shell.Quote("@"+r.files[0]))
+	case len(r.files) > 1:
+		return append(head, "@-")
+	case len(r.body) == 0:
+		return nil
+	}
+	return []string{head[0], head[1], "--data", shell.Quote(withoutSecrets(r.body))}
+}
+
+func quoted(words []string) string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = shell.Quote(word)
+	}
+	return strings.Join(out, " ")
+}
+
+// secretName are the fields whose values nobody is to read over somebody's shoulder.
+var secretName = regexp.MustCompile(`(?i)pass(word|phrase)|secret|zapikey|community|^auth_(users|keys)$|^key$`)
+
+// userinfo is the part of an address that may hold a password.
+var userinfo = regexp.MustCompile(`://[^/@\s]*:[^/@\s]*@`)
+
+// withoutSecrets is a body with names in the place of secrets.
+func withoutSecrets(body []byte) string {
+	var fields any
+	if json.Unmarshal(body, &fields) != nil {
+		return string(body)
+	}
+	var out strings.Builder
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false) // < and > are not for HTML here
+	if e.Encode(masked(fields)) != nil {
+		return "{}"
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func masked(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name := range v {
+			if secretName.MatchString(name) && v[name] != nil && v[name] != "" {
+				v[name] = "<" + name + ">"
+			} else {
+				v[name] = masked(v[name])
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = masked(v[i])
+		}
+	case string:
+		return userinfo.ReplaceAllString(v, "://<user>:<password>@")
+	}
+	return v
+}
+
+// isPrivate reports whether words of a command line hold a secret.
+func isPrivate(words []string) bool {
+	for i, word := range words {
+		name, _, given := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		name = strings.ReplaceAll(name, "-", "_")
+		flag := strings.HasPrefix(word, "--") && i+1 < len(words)
+		if (given || flag) && secretName.MatchString(name) || userinfo.MatchString(word) {
+			return true
+		}
+	}
+	return false
+}
+
+// afterwards is the part of the document that a request would change, as it would be then.
+// The appliance tries the request, and says what differs.
+func (c *client) afterwards(ctx context.Context, r request) (string, error) {
+	now, err := c.exchange(ctx, request{method: http.MethodGet, path: "/config", query: url.Values{"format": {"yaml"}}})
+	if err != nil {
+		return "", err
+	}
+	tried := url.Values{"dry_run": {"true"}}
+	for name, values := range r.query {
+		tried[name] = values
+	}
+	r.query = tried
+	a, err := c.exchange(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	var body struct{ Params struct{ Diff string } }
+	if err := a.into(&body); err != nil {
+		return "", err
+	}
+	part, err := excerpt.After(string(now.raw), body.Params.Diff)
+	switch {
+	case err != nil:
+		return "", err
+	case body.Params.Diff == "":
+		return "# Nothing in the document would change.\n", nil
+	case part == "":
+		return "# It would be in the document no more.\n", nil
+	}
+	return part, nil
+}
+
+// nameOfNew is what an answer calls what was made: a key by itself, as it is not told again.
+func nameOfNew(a answer) string {
+	var body struct{ Params map[string]any }
+	if a.into(&body) != nil {
+		return ""
+	}
+	for _, name := range []string{"key", "farmname", "name", "file", "id", "session"} {
+		switch v := body.Params[name].(type) {
+		case string:
+			return v
+		case float64:
+			return fmt.Sprint(v)
+		}
+	}
+	return ""
+}

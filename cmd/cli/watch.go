@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/terminal"
+)
+
+const (
+	// usualWatch is how often --watch looks when it does not say.
+	usualWatch = "2s"
+	// oftenest is how often it may look.
+	oftenest = 100 * time.Millisecond
+)
+
+// watchedVerbs are the commands that show what there is, and so may be watched.
+var watchedVerbs = []string{"list", "show", "status", "stats", "top", "graph", "pending", "history", "audit", "lint", "explain", "diff", "kernel", "packages", "scripts", "sessions", "config", "check", "language"}
+
+// isWatched reports whether a command may be watched: those that are called so, and
+// settings, which are shown when none is given.
+func isWatched(cmd *cobra.Command) bool {
+	reads := slices.Contains(watchedVerbs, cmd.Name()) && cmd.Flags().Lookup("file") == nil // a document is checked once
+	return reads || cmd.Annotations[showsSettings] != ""
+}
+
+// showsSettings marks a command that shows settings when it changes none.
+const showsSettings = "shows settings"
+
+// every is the time between two looks.
+func every(cmd *cobra.Command, watch string) (time.Duration, error) {
+	name, text := "--watch", watch
+	if f := cmd.Flags().Lookup("interval"); f != nil && f.Changed { // of before there was --watch=TIME
+		name, text = "--interval", f.Value.String()
+	}
+	if seconds, err := strconv.Atoi(text); err == nil {
+		text = fmt.Sprint(seconds, "s")
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, usagef("%s: %q is no time: write one as 2s or 500ms", name, text)
+	}
+	if d < oftenest {
+		return 0, usagef("%s: %s is not allowed, allowed is 100ms or more", name, d)
+	}
+	return d, nil
+}
+
+// watched runs a command again and again until it is interrupted, which is no error. On a
+// terminal each look takes the place of the one before.
+func (c *client) watched(cmd *cobra.Command, watch string, args []string, run func(*cobra.Command, []string) error) error {
+	interval, err := every(cmd, watch)
+	if err != nil {
+		return err
+	}
+	c.onlyReads = true
+	out, wrong := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	defer func() { cmd.SetOut(out); cmd.SetErr(wrong) }()
+	screen := terminal.Of(out)
+	if c.json {
+		screen = nil // it is for a program
+	}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for looks := 0; ; looks++ {
+		seen := &look{behind: out}
+		if screen != nil {
+			cmd.SetOut(seen)
+			cmd.SetErr(seen)
+		} else if looks > 0 && !c.json {
+			fmt.Fprintln(out)
+		}
+		err := run(cmd, args)
+		switch {
+		case ended(cmd.Context()):
+			return nil
+		case err != nil && !errors.Is(err, errFound):
+			return err
+		}
+		if screen != nil {
+			if _, err := io.WriteString(out, seen.drawn(screen, looks == 0)); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-cmd.Context().Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func ended(ctx context.Context) bool { return ctx.Err() != nil }
+
+// look is what is seen at once, of which a terminal gets as much as it has room for.
+type look struct {
+	bytes.Buffer
+	behind io.Writer
+}
+
+// Behind is the output it is made for.
+func (l *look) Behind() any { return l.behind }
+
+const (
+	toCorner    = "\x1b[H"
+	clearScreen = "\x1b[2J"
+	clearLine   = "\x1b[K" // from the cursor on
+	clearBelow  = "\x1b[J"
+)
+
+// drawn is the look as the terminal gets it: each line in the place of the one before it.
+func (l *look) drawn(screen *os.File, first bool) string {
+	columns, rows := terminal.Size(screen)
+	var out strings.Builder
+	out.WriteString(toCorner)
+	if first {
+		out.WriteString(clearScreen)
+	}
+	lines := strings.Split(strings.TrimSuffix(l.String(), "\n"), "\n")
+	for i, line := range lines {
+		rows -= height(line, columns)
+		if rows < 1 && columns > 0 { // the last row is where the cursor stays
+			fmt.Fprintf(&out, "(%d lines more)%s", len(lines)-i, clearLine)
+			break
+		}
+		out.WriteString(line + clearLine + "\n")
+	}
+	return out.String() + clearBelow
+}
+
+// height is how many rows a line takes.
+func height(line string, columns int) int {
+	if columns <= 0 {
+		return 1
+	}
+	return max(1, (utf8.RuneCountInString(line)+columns-1)/columns)
+}
