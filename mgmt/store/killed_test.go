@@ -31,6 +31,8 @@ func TestMain(m *testing.M) {
 		replaceForever(dir)
 	case "restorer":
 		restoreForever(dir)
+	case "besides":
+		besidesForever(dir)
 	case "full":
 		fillDisk(dir)
 	}
