@@ -108,25 +108,55 @@ func Challenges() []Challenge { return []Challenge{HTTP01, DNS01} }
 // Order gets a certificate for new domains and keeps it. It is renewed from
 // then on. Errors: *Error, and those of certs.Upload.
 func (m *Manager) Order(ctx context.Context, by apply.Author, q Request) (View, error) {
-	domains, err := checkDomains(q.Domains, q.Challenge)
+	domains, name, err := m.checkOrder(q)
 	if err != nil {
 		return View{}, err
-	}
-	if !slices.Contains(Challenges(), cmp.Or(q.Challenge, HTTP01)) {
-		return View{}, invalid("challenge: %q is not allowed, allowed are %s and %s", show(string(q.Challenge)), HTTP01, DNS01)
-	}
-	if err := checkTarget(q.Challenge, q.Target); err != nil {
-		return View{}, err
-	}
-	name, err := certs.CertificateName(domains[0])
-	if err != nil {
-		return View{}, err
-	}
-	if _, err := m.options.Certificates.Get(name); err == nil {
-		return View{}, invalid("a certificate %s exists already: renew it if it was ordered here, delete it otherwise, or put another domain first", name)
 	}
 	r := record{Domains: domains, Test: q.Test, Challenge: q.Challenge, Renewal: Renewal{Auto: true, Target: q.Target}}
 	return m.exclusive(func() (View, error) { return m.fulfil(ctx, by, name, r, certs.Create) })
+}
+
+// checkOrder says what is wrong with an order before anybody is asked, and how its
+// certificate will be called.
+func (m *Manager) checkOrder(q Request) (domains []string, name string, err error) {
+	if domains, err = checkDomains(q.Domains, q.Challenge); err != nil {
+		return nil, "", err
+	}
+	if !slices.Contains(Challenges(), cmp.Or(q.Challenge, HTTP01)) {
+		return nil, "", invalid("challenge: %q is not allowed, allowed are %s and %s", show(string(q.Challenge)), HTTP01, DNS01)
+	}
+	if err := checkTarget(q.Challenge, q.Target); err != nil {
+		return nil, "", err
+	}
+	if name, err = certs.CertificateName(domains[0]); err != nil {
+		return nil, "", err
+	}
+	if _, err := m.options.Certificates.Get(name); err == nil {
+		return nil, "", invalid("a certificate %s exists already: renew it if it was ordered here, delete it otherwise, or put another domain first", name)
+	}
+	return domains, name, nil
+}
+
+// CheckOrder says why Order would be refused without asking the authority; *Error.
+func (m *Manager) CheckOrder(q Request) error {
+	if _, _, err := m.checkOrder(q); err != nil || q.Challenge == DNS01 {
+		return err
+	}
+	_, err := m.endpoint(q.Target)
+	return err
+}
+
+// CheckRenewal says why Renew and SetRenewal would refuse where a certificate is to be
+// asked for; *Error.
+func (m *Manager) CheckRenewal(name string, at Target) error {
+	r, _, err := m.find(name)
+	if err == nil {
+		err = checkTarget(r.Challenge, at)
+	}
+	if err == nil && at != (Target{}) {
+		_, err = m.endpoint(at)
+	}
+	return err
 }
 
 // exclusive runs an order unless another one is under way.

@@ -106,6 +106,22 @@ func (m *Manager) stored() Settings {
 
 // SetSettings changes the settings for orders to come. *Error says what is wrong.
 func (m *Manager) SetSettings(by apply.Author, s Settings) error {
+	if err := m.CheckSettings(s); err != nil {
+		return err
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if err := m.options.Store.SetSetting(settingsName, string(text)); err != nil {
+		return err
+	}
+	m.options.Log.Info("settings of ACME changed", "email", s.Email, "directory", s.directory(false), "staging", s.directory(true), "ca", s.CA, "hook", s.Hook, "by", by.Name, "source", by.Source)
+	return nil
+}
+
+// CheckSettings says what is wrong with settings; *Error.
+func (m *Manager) CheckSettings(s Settings) error {
 	if err := checkEmail(s.Email); err != nil {
 		return err
 	}
@@ -127,18 +143,7 @@ func (m *Manager) SetSettings(by apply.Author, s Settings) error {
 	if s.DNSWait < 0 || s.DNSWait > MaxDNSWait {
 		return invalid("dns_wait: a number of seconds from 1 to %d is allowed, got %d", MaxDNSWait, s.DNSWait)
 	}
-	if err := checkServers(s.DNSServers); err != nil {
-		return err
-	}
-	text, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	if err := m.options.Store.SetSetting(settingsName, string(text)); err != nil {
-		return err
-	}
-	m.options.Log.Info("settings of ACME changed", "email", s.Email, "directory", s.directory(false), "staging", s.directory(true), "ca", s.CA, "hook", s.Hook, "by", by.Name, "source", by.Source)
-	return nil
+	return checkServers(s.DNSServers)
 }
 
 // emailForm is narrower than RFC 5322: the address goes into a mailto URL, in

@@ -38,6 +38,9 @@ func (o *orders) Renew(_ context.Context, _ apply.Author, name string, force boo
 	return o.view(name)
 }
 
+func (o *orders) CheckSettings(acme.Settings) error      { return nil }
+func (o *orders) CheckOrder(acme.Request) error          { return nil }
+func (o *orders) CheckRenewal(string, acme.Target) error { return nil }
 func (o *orders) SetRenewal(_ apply.Author, name string, n acme.Renewal) (acme.View, error) {
 	o.renewal = n
 	return o.view(name)

@@ -118,18 +118,9 @@ func checkPassphrase(text string) error {
 // Create makes an archive of what there is. Errors: *Error, ErrExists, ErrFull, those of
 // the store and the disk.
 func (k *Keeper) Create(by apply.Author, name, passphrase string) (View, error) {
-	if err := checkName(name); err != nil {
-		return View{}, err
-	}
-	if name == Before {
-		return View{}, invalid("name: %s is kept for what was there before a restoration", Before)
-	}
-	if err := checkPassphrase(passphrase); err != nil {
-		return View{}, err
-	}
 	k.busy.Lock()
 	defer k.busy.Unlock()
-	if err := k.folder.room(name, 0); err != nil {
+	if err := k.Check(name, passphrase); err != nil {
 		return View{}, err
 	}
 	a, err := k.collect(passphrase != "")
@@ -141,6 +132,20 @@ func (k *Keeper) Create(by apply.Author, name, passphrase string) (View, error) 
 	}
 	k.options.Log.Info("backup created", "name", name, "encrypted", passphrase != "", "by", by.Name, "source", by.Source)
 	return k.Get(name)
+}
+
+// Check says why Create would be refused. Errors: *Error, ErrExists, ErrFull.
+func (k *Keeper) Check(name, passphrase string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	if name == Before {
+		return invalid("name: %s is kept for what was there before a restoration", Before)
+	}
+	if err := checkPassphrase(passphrase); err != nil {
+		return err
+	}
+	return k.folder.room(name, 0)
 }
 
 // save writes an archive that is not too large.

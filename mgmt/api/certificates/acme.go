@@ -22,6 +22,10 @@ type ACME interface {
 	// Patience is how long an order may take.
 	Patience() time.Duration
 	SetSettings(by apply.Author, s acme.Settings) error
+	// CheckSettings, CheckOrder and CheckRenewal say what would be refused, for who only tries.
+	CheckSettings(s acme.Settings) error
+	CheckOrder(q acme.Request) error
+	CheckRenewal(name string, at acme.Target) error
 	List() []acme.View
 	Get(name string) (acme.View, error)
 	Order(ctx context.Context, by apply.Author, q acme.Request) (acme.View, error)
@@ -115,6 +119,9 @@ func (s *Resource) orderCertificate(c *rest.Call) (rest.Object[OrderedItem], err
 	if err != nil {
 		return rest.Object[OrderedItem]{}, err
 	}
+	if err := s.deps.ACME.CheckOrder(q); err != nil {
+		return rest.Object[OrderedItem]{}, acmeRejection(err)
+	}
 	if err := c.Act(); err != nil {
 		return rest.Object[OrderedItem]{}, err
 	}
@@ -141,6 +148,9 @@ func (s *Resource) setRenewal(c *rest.Call) (rest.Object[OrderedItem], error) {
 			return rest.Object[OrderedItem]{}, err
 		}
 	}
+	if err := s.deps.ACME.CheckRenewal(v.Name, n.Target); err != nil {
+		return rest.Object[OrderedItem]{}, acmeRejection(err)
+	}
 	if err := c.Act(); err != nil {
 		return rest.Object[OrderedItem]{}, err
 	}
@@ -163,6 +173,9 @@ func (s *Resource) renewOrdered(c *rest.Call) (rest.Object[OrderedItem], error) 
 	at, err := target(body)
 	if err != nil {
 		return rest.Object[OrderedItem]{}, err
+	}
+	if err := s.deps.ACME.CheckRenewal(c.Param("certificate"), at); err != nil {
+		return rest.Object[OrderedItem]{}, acmeRejection(err)
 	}
 	if err := c.Act(); err != nil {
 		return rest.Object[OrderedItem]{}, err
@@ -207,6 +220,9 @@ func (s *Resource) setACME(c *rest.Call) (rest.Object[ACMESettings], error) {
 	v := s.deps.ACME.Settings()
 	if err := readACME(body, &v); err != nil {
 		return rest.Object[ACMESettings]{}, err
+	}
+	if err := s.deps.ACME.CheckSettings(v); err != nil {
+		return rest.Object[ACMESettings]{}, acmeRejection(err)
 	}
 	if err := c.Act(); err != nil {
 		return rest.Object[ACMESettings]{}, err

@@ -96,6 +96,9 @@ func (s *Resource) createBackup(c *rest.Call) (rest.Object[BackupItem], error) {
 		err = rest.BadRequest("name must not be blank")
 	}
 	if err == nil {
+		err = refused(s.deps.Backups.Check(body["name"], body["passphrase"]))
+	}
+	if err == nil {
 		err = c.Act()
 	}
 	if err != nil {

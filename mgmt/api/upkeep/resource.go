@@ -36,6 +36,7 @@ type Backups interface {
 	List() ([]backup.View, error)
 	Get(name string) (backup.View, error)
 	Open(name string) (*os.File, int64, error)
+	Check(name, passphrase string) error // why Create would be refused
 	Create(by apply.Author, name, passphrase string) (backup.View, error)
 	Upload(by apply.Author, name string, from io.Reader, size int64) (backup.View, error)
 	Delete(by apply.Author, name string) error
