@@ -70,7 +70,7 @@ func (f *finder) besideError(n ast.Expr, stack []ast.Node) bool {
 		return false
 	}
 	last := r.Results[len(r.Results)-1]
-	return last != n && types.Identical(f.info.TypeOf(last), types.Universe.Lookup("error").Type())
+	return last != n && types.Implements(f.info.TypeOf(last), errorType)
 }
 
 func (f *finder) isType(n ast.Expr, path, name string) bool {

@@ -92,10 +92,10 @@ func (p *Prober) find(b *Backend, s health.State) bool {
 	}
 	changed := p.health.SetApart(p.Apart(b.ID, b.Port), s, now)
 	down := func(port Port) bool { return p.Apart(b.ID, port).Passive() == health.Down }
-	switch whole := p.health.Slot(b.ID).Passive(); {
+	switch {
 	case !slices.ContainsFunc(b.Ports, func(port Port) bool { return !down(port) }):
 		p.health.SetPassive(b.ID, health.Down, now)
-	case whole == health.Down && s != health.Down:
+	case s != health.Down:
 		p.health.SetPassive(b.ID, s, now)
 	}
 	return changed

@@ -30,6 +30,7 @@ func TestTheClientsWeightsDecideAndThenOurOrder(t *testing.T) {
 		"compress, dcb, dcz":             "",
 		"gzip;q=1.0, br;q=0.9":           "gzip",
 		"gzip;q=0.5,br;q=0.500":          "br",
+		"gzip, br;q=1":                   "br",
 		"gzip;q=0.001":                   "gzip",
 		"gzip;q=0":                       "",
 		"gzip;q=0.000, *":                "br",

@@ -36,6 +36,7 @@ func TestResponsesBecomeHeadsOfHTTP1(t *testing.T) {
 		"HEAD, length":  {"HEAD", []string{":status", "200", "content-length", "7"}, true, "HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n"},
 		"two cookies":   {"GET", []string{":status", "200", "set-cookie", "a=b", "set-cookie", "c=d"}, true, "HTTP/1.1 200 OK\r\nset-cookie: a=b\r\nset-cookie: c=d\r\ncontent-length: 0\r\n\r\n"},
 		"interim":       {"GET", []string{":status", "103", "link", "</a>"}, false, "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"},
+		"last interim":  {"GET", []string{":status", "199"}, false, "HTTP/1.1 199 \r\n\r\n"},
 		"trailers only": {"POST", []string{":status", "200", "content-type", "application/grpc", "grpc-status", "12"}, true, "HTTP/1.1 200 OK\r\ncontent-type: application/grpc\r\ngrpc-status: 12\r\ncontent-length: 0\r\n\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

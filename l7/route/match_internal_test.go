@@ -26,7 +26,7 @@ func TestPlainIsPrintableASCII(t *testing.T) {
 
 func TestPortIsCutOff(t *testing.T) {
 	for _, c := range [][2]string{
-		{"a", "a"}, {"a:80", "a"}, {"a:", "a"}, {":80", ""}, {"", ""}, {"80", "80"},
+		{"a", "a"}, {"a:9080", "a"}, {"a:", "a"}, {":80", ""}, {"", ""}, {"80", "80"},
 		{"[::1]", "[::1]"}, {"[::1]:443", "[::1]"}, {"a:8x", "a:8x"},
 	} {
 		if got := c[0][:bareLen([]byte(c[0]))]; got != c[1] {

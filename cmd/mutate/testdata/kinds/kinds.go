@@ -101,6 +101,8 @@ func joined(all ...error) bool { return true } //: constant true->false
 
 func refused(format string, a ...any) *broken { return &broken{4} } //: constant 4->(4 * 2)
 
+func beside() (int, *broken) { return 7, refused("%d", 3) }
+
 func late(ch chan int) (n int) {
 	select {
 	case n = <-ch:
