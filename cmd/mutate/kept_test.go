@@ -42,6 +42,9 @@ func TestRunsGoOnFromWhatIsKept(t *testing.T) {
 	expect("the rest", "1 of 2", 1)
 	expect("nothing new", "1 of 2", 0)
 	write("p_test.go", ask("Best"))
+	o.skip = "TestP"
+	expect("without the test", "1 of 2", 0)
+	o.skip = ""
 	expect("another test", "2 of 2", 1)
 	write("p.go", code+"// More.\n")
 	expect("another file", "1 of 2", 2)

@@ -2,7 +2,7 @@
 // other into a package, runs that package's own tests, and prints what none of
 // them noticed.
 //
-//	mutate [-n FAULTS] [-seed SEED] [-class CLASS,...] [-at FILE[:LINE],...] [-resume FILE] [-only PACKAGE,...] [-list] [PACKAGES...]
+//	mutate [-n FAULTS] [-seed SEED] [-class CLASS,...] [-at FILE[:LINE],...] [-resume FILE] [-only PACKAGE,...] [-skip TESTS] [-list] [PACKAGES...]
 //
 // Faults are of classes: a condition negated, a bound moved by one, a constant
 // changed, a call left out (give-back: one that closes, flushes, unlocks or
@@ -56,6 +56,7 @@ type options struct {
 	side     int           // tests at the same time
 	list     bool          // name the faults, try none
 	resume   string        // the file that keeps verdicts; empty: none does
+	skip     string        // tests that are left out
 	only     []string      // of the sample, what is in these packages; empty: all
 }
 
@@ -70,6 +71,7 @@ func main() {
 	flag.IntVar(&o.side, "p", 1, "packages tested at the same time")
 	flag.BoolVar(&o.list, "list", false, "name the faults, try none")
 	flag.StringVar(&only, "only", "", "of the sample, try only what is in these `packages`: core/balance,...")
+	flag.StringVar(&o.skip, "skip", "", "leave out the tests this `expression` names; what survives the others is not kept by -resume")
 	flag.StringVar(&o.resume, "resume", "", "go on with what this `file` keeps the verdicts of, and keep more in it")
 	flag.Parse()
 	if classes != "" {

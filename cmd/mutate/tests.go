@@ -55,8 +55,8 @@ func environment(overlay string) []string {
 
 // runTests runs a test program until its first failure, and ends it when it
 // takes too long or too much. What it says goes to out, if that is a file.
-func runTests(p *pkg, overlay, program, dir string, limit time.Duration, out *os.File) (verdict, error) {
-	args := alone(program, "-test.failfast", "-test.timeout="+limit.String())
+func runTests(p *pkg, overlay, program, dir, skip string, limit time.Duration, out *os.File) (verdict, error) {
+	args := alone(program, "-test.failfast", "-test.skip="+skip, "-test.timeout="+limit.String())
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = p.tests
 	cmd.Env = append(environment(overlay), "TMPDIR="+dir)
