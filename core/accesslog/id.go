@@ -28,7 +28,7 @@ func (g *IDs) Append(dst []byte) []byte {
 }
 
 // OneIn reports true once in n calls on average; always when n is 0 or 1.
-func (g *IDs) OneIn(n uint32) bool { return n <= 1 || uint32(g.random.Uint64()>>32)%n == 0 }
+func (g *IDs) OneIn(n uint32) bool { return n == 0 || uint32(g.random.Uint64()>>32)%n == 0 }
 
 func appendHex(dst []byte, n uint64) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, digits(n>>32))

@@ -38,3 +38,17 @@ func TestDefaultFieldsAreFields(t *testing.T) {
 		}
 	}
 }
+
+// The log of an l4xnat farm is of connections, in JSON, whatever is written there.
+func TestConnectionsAreLoggedInJSONWithTheirFields(t *testing.T) {
+	l := farm.DefaultL4()
+	l.Ports, l.DataPath, l.Logs, l.AccessLog.Format = ports(1), farm.DataPathUserspace, true, farm.LogCombined
+	f := farm.Farm{Profile: farm.ProfileL4, L4: l}
+	if got, on := f.Log(); !on || got.Format != farm.LogJSON || !slices.Equal(got.Fields, farm.ConnectionLogFields()) {
+		t.Errorf("%+v, %v", got, on)
+	}
+	l.AccessLog.Fields = farm.ConnectionLogFields()[:1]
+	if got, _ := f.Log(); len(got.Fields) != 1 || l.AccessLog.Format != farm.LogCombined {
+		t.Errorf("fields that were chosen: %+v of %+v", got, l.AccessLog)
+	}
+}
