@@ -64,6 +64,13 @@ func TestNeighboursLearnWhereTheAddressIs(t *testing.T) {
 	if l := a.List(); len(l) != 0 {
 		t.Errorf("still kept: %+v", l)
 	}
+	a.Drop(added) // once too often, which is no debt
+	a.Add(added)
+	a.Keep([]netip.Addr{added})
+	a.Keep(nil)
+	if l := a.List(); len(l) != 1 {
+		t.Errorf("kept: %+v, want what was added", l)
+	}
 }
 
 func TestWhatCannotBeAnnouncedSaysWhy(t *testing.T) {
