@@ -3,7 +3,6 @@ package probe
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -90,7 +89,7 @@ func (k *Known) program(name string, args []string, unknown *UnknownFlag) (Probe
 	if strings.Contains(name, "/") {
 		return nil, none
 	}
-	return nil, fmt.Errorf("%q is not built in (%s are), and %w", name, strings.Join(slices.Sorted(maps.Keys(k.Checks)), ", "), none)
+	return nil, fmt.Errorf("%q is not built in, and %w", name, none)
 }
 
 // pluginFolders is where commands that name a plugin by its path have it from; the check

@@ -4,8 +4,18 @@ package all
 
 import (
 	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/probe/http"
+	"github.com/sluicelb/sluice/mgmt/probe/memcached"
+	"github.com/sluicelb/sluice/mgmt/probe/mongo"
+	"github.com/sluicelb/sluice/mgmt/probe/mqtt"
+	"github.com/sluicelb/sluice/mgmt/probe/mssql"
+	"github.com/sluicelb/sluice/mgmt/probe/oracle"
+	"github.com/sluicelb/sluice/mgmt/probe/ping"
 	"github.com/sluicelb/sluice/mgmt/probe/program"
+	"github.com/sluicelb/sluice/mgmt/probe/redis"
+	"github.com/sluicelb/sluice/mgmt/probe/smtp"
 	"github.com/sluicelb/sluice/mgmt/probe/tcp"
+	"github.com/sluicelb/sluice/mgmt/probe/websocket"
 )
 
 // Use has probe.Parse know all checks, and programs in the folders: program.Plugins and
@@ -18,9 +28,19 @@ func Use(folders ...string) {
 func Checks() map[string]probe.Make {
 	all := tcp.Services()
 	for name, make := range map[string]probe.Make{
-		"check_tcp": tcp.Check,
-		"check_udp": tcp.UDP,
-		"check_tls": tcp.TLS,
+		"check_tcp":       tcp.Check,
+		"check_udp":       tcp.UDP,
+		"check_tls":       tcp.TLS,
+		"check_http":      http.Check,
+		"check_ping":      ping.Check,
+		"check_smtp":      smtp.Check,
+		"check_redis":     redis.Check,
+		"check_memcached": memcached.Check,
+		"check_mqtt":      mqtt.Check,
+		"check_mongodb":   mongo.Check,
+		"check_mssql":     mssql.Check,
+		"check_oracle":    oracle.Check,
+		"check_websocket": websocket.Check,
 	} {
 		all[name] = make
 	}

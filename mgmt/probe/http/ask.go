@@ -1,0 +1,231 @@
+package http
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/probe/wire"
+)
+
+// Run asks once.
+func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a := &asker{check: c, network: n, to: to, say: say}
+	defer a.close()
+	if c.certificate {
+		_, err := a.secured(ctx, a.address(""), a.authority())
+		return err
+	}
+	where, err := url.Parse(a.scheme() + "://" + a.authority() + c.url.For(to))
+	if err != nil {
+		return fmt.Errorf("the address of the page is none: %w", err)
+	}
+	for hops := 0; ; hops++ {
+		answer, err := a.get(ctx, where)
+		if err != nil {
+			return err
+		}
+		next, err := a.judge(answer, where)
+		if err != nil || next == nil {
+			return err
+		}
+		if hops >= c.redirects {
+			return fmt.Errorf("more than %d redirects, the last one to %s", c.redirects, probe.Line(next.String()))
+		}
+		where = next
+	}
+}
+
+// asker makes the requests of one check and owns their connections.
+type asker struct {
+	*check
+	network probe.Network
+	to      probe.Target
+	say     probe.Say
+	mu      sync.Mutex // net/http dials in a goroutine of its own
+	conns   []net.Conn
+	done    bool
+}
+
+func (a *asker) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.done = true
+	for _, c := range a.conns {
+		_ = c.Close()
+	}
+}
+
+func (a *asker) scheme() string {
+	if a.secure {
+		return "https"
+	}
+	return "http"
+}
+
+// authority is what the Host field says: as the command has it, or the target with the
+// port where that is not the usual one.
+func (a *asker) authority() string {
+	if a.virtual != "" {
+		return a.virtual.For(a.to)
+	}
+	port := a.port
+	if port == 0 {
+		port = probe.Port(a.to.Port)
+	}
+	name := probe.ServerName(a.host, a.to)
+	if port == 80 && !a.secure || port == 443 && a.secure {
+		if strings.Contains(name, ":") {
+			return "[" + name + "]"
+		}
+		return name
+	}
+	return net.JoinHostPort(name, strconv.Itoa(int(port)))
+}
+
+// address is where connections go: the backend, whatever a redirect says, and its port
+// unless the redirect has another one.
+func (a *asker) address(port string) string {
+	if port == "" {
+		return probe.Address(a.host, a.port, a.to)
+	}
+	return net.JoinHostPort(a.host.For(a.to), port)
+}
+
+func (a *asker) dial(ctx context.Context, address string) (net.Conn, error) {
+	c, err := wire.Open(ctx, a.network, "tcp"+a.version, address, 2*maxBody)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.done {
+		_ = c.Close()
+		return nil, net.ErrClosed
+	}
+	a.conns = append(a.conns, c)
+	a.say("connected to %s", c.RemoteAddr())
+	return c, nil
+}
+
+// secured connects by TLS to who is called that.
+func (a *asker) secured(ctx context.Context, address, authority string) (net.Conn, error) {
+	c, err := a.dial(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	config := a.tls.Config(a.tlsName(authority))
+	if config.NextProtos = []string{"http/1.1"}; a.http2 {
+		config.NextProtos = []string{"h2"}
+	}
+	s := tls.Client(c, config)
+	if err := s.HandshakeContext(ctx); err != nil {
+		return nil, fmt.Errorf("TLS: %w", err)
+	}
+	return s, a.tls.Judge(s.ConnectionState(), time.Now(), a.say)
+}
+
+// tlsName is the name of --sni, or that of the Host field.
+func (a *asker) tlsName(name string) string {
+	if a.tls.Name != "" {
+		return a.tls.Name.For(a.to)
+	}
+	if host, _, err := net.SplitHostPort(name); err == nil {
+		return host
+	}
+	return strings.Trim(name, "[]")
+}
+
+// answer is what came back.
+type answer struct {
+	*http.Response
+	body []byte
+	cut  bool // there is more
+}
+
+func (a *asker) get(ctx context.Context, where *url.URL) (*answer, error) {
+	request, err := http.NewRequestWithContext(ctx, a.method, where.String(), strings.NewReader(a.body.For(a.to)))
+	if err != nil {
+		return nil, err
+	}
+	for _, field := range a.fields {
+		name, value, _ := strings.Cut(field.For(a.to), ":")
+		request.Header.Add(name, value)
+	}
+	request.Header.Set("User-Agent", a.agent.For(a.to))
+	if user, password, given := strings.Cut(a.login.For(a.to), ":"); given {
+		request.SetBasicAuth(user, password)
+	}
+	if a.body == "" {
+		request.Body, request.ContentLength = http.NoBody, 0
+	} else if request.Header.Get("Content-Type") == "" {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	address := a.address("")
+	if a.redirected(where) {
+		address = a.address(portOf(where))
+	}
+	transport := a.transport(address, where.Host)
+	defer transport.CloseIdleConnections()
+	a.say("%s %s", a.method, where.Redacted())
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	return a.read(response)
+}
+
+// transport is one for a single request, which leads to address and nowhere else.
+func (a *asker) transport(address, authority string) *http.Transport {
+	t := &http.Transport{DisableKeepAlives: !a.http2, DisableCompression: true, MaxResponseHeaderBytes: wire.Most,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return a.dial(ctx, address) },
+		DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return a.secured(ctx, address, authority)
+		},
+		Protocols: new(http.Protocols)}
+	t.Protocols.SetHTTP1(!a.http2)
+	t.Protocols.SetHTTP2(a.http2)
+	t.Protocols.SetUnencryptedHTTP2(a.http2)
+	return t
+}
+
+func (a *asker) read(r *http.Response) (*answer, error) {
+	a.say("%s %s", r.Proto, r.Status)
+	out := &answer{Response: r}
+	if a.noBody {
+		return out, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if len(body) > maxBody {
+		body, out.cut = body[:maxBody], true
+	}
+	out.body = body
+	if err != nil && !errors.Is(err, wire.ErrTooMuch) {
+		return nil, fmt.Errorf("the body after %d bytes: %w", len(body), err)
+	}
+	out.cut = out.cut || err != nil
+	return out, nil
+}
+
+func portOf(u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return port
+	}
+	if u.Scheme == "https" {
+		return "443"
+	}
+	return "80"
+}

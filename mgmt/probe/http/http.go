@@ -1,0 +1,254 @@
+// Package http asks web servers: check_http. A request is made as the command says it,
+// to the backend alone: neither a proxy nor a redirect leads anywhere else.
+package http
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/probe/wire"
+)
+
+// maxBody is how much of an answer is looked at, in bytes.
+const maxBody = 1 << 20
+
+// check is a request, and what its answer must be.
+type check struct {
+	host    probe.Host
+	port    probe.Port
+	version string
+	virtual probe.Text // Host field; "" for the target's name
+	method  string
+	url     probe.Text
+	body    probe.Text
+	fields  []probe.Text
+	agent   probe.Text
+	login   probe.Text
+
+	secure, http2 bool
+	tls           wire.TLS
+	certificate   bool // nothing but the certificate is looked at
+	key           *tls.Certificate
+
+	expect       statuses
+	header, text probe.Text
+	pattern      *regexp.Regexp
+	inverted     bool
+	least, most  int // of the body, in bytes
+	noBody       bool
+	age          time.Duration
+	redirect     string
+	redirects    int
+}
+
+// Check is check_http.
+func Check(f *probe.Flags) func() (probe.Probe, error) {
+	c := &check{url: "/", most: -1, redirect: "ok", redirects: 15, agent: "Sluice health check"}
+	port := probe.Port(80)
+	portGiven, address, name := false, probe.Host(""), ""
+	f.Host(&address, "I IP-address")
+	f.Value("H hostname", func(v string) error { name = v; return virtualName(v) })
+	f.Value("p port", func(v string) error {
+		portGiven = true
+		return setPort(&port, v)
+	})
+	f.Version(&c.version)
+	c.requestFlags(f)
+	c.answerFlags(f)
+	f.Times()
+	return func() (probe.Probe, error) {
+		c.host, c.virtual = address, probe.Text(name)
+		if address == "" && name != "" { // -H alone is both
+			c.host = probe.Host(name)
+		}
+		if name == probe.HostToken {
+			c.virtual = ""
+		}
+		if c.port = port; c.secure && !portGiven {
+			c.port = 443
+		}
+		return c, c.complete()
+	}
+}
+
+// requestFlags are those that say what is asked.
+func (c *check) requestFlags(f *probe.Flags) {
+	f.Value("u url uri", func(v string) error { c.url = probe.Text(v); return path(v) })
+	f.Value("j method", func(v string) error { c.method = v; return token(v, "a method") })
+	f.Value("P post", func(v string) error {
+		c.body = probe.Text(v)
+		if c.method == "" {
+			c.method = http.MethodPost
+		}
+		return nil
+	})
+	f.Value("T content-type", func(v string) error { return c.field("Content-Type: " + v) })
+	f.SecretValue("k header", c.field)
+	f.Text(&c.agent, "A useragent")
+	f.Secret(&c.login, "a authorization")
+	f.Maybe("S ssl", func(v string) error { c.secure = true; return c.tls.Version(v) })
+	f.Bool(&c.http2, "http2")
+	c.tls.Flags(f, "")
+	f.Value("C certificate", func(v string) error {
+		c.secure, c.certificate = true, true
+		return c.days(v)
+	})
+	f.Value("f onredirect", func(v string) error {
+		if !slices.Contains([]string{"ok", "warning", "critical", "follow", "sticky", "stickyport"}, v) {
+			return fmt.Errorf("%q is no policy: ok, warning, critical, follow, sticky or stickyport", v)
+		}
+		c.redirect = v
+		return nil
+	})
+	f.Int(&c.redirects, 0, 50, "max-redirs")
+}
+
+// answerFlags are those that say what the answer must be.
+func (c *check) answerFlags(f *probe.Flags) {
+	f.Value("e expect", func(v string) (err error) { c.expect, err = readStatuses(v); return err })
+	f.Text(&c.text, "s string")
+	f.Text(&c.header, "d header-string")
+	f.Value("r regex ereg", func(v string) error { return c.regex(v, "") })
+	f.Value("R eregi", func(v string) error { return c.regex(v, "i") })
+	f.Ignore("l linespan") // patterns see the whole body anyhow
+	f.Ignore("E extended-perfdata")
+	f.Bool(&c.inverted, "invert-regex")
+	f.Bool(&c.noBody, "N no-body")
+	f.Value("m pagesize", c.size)
+	f.Value("M max-age", c.maxAge)
+}
+
+func (c *check) complete() error {
+	switch {
+	case c.http2 && c.method == http.MethodConnect:
+		return errors.New("CONNECT asks a proxy, which is not what this check is for")
+	case c.tls.Verify && !c.secure, c.tls.Name != "" && !c.secure:
+		return errors.New("a certificate is looked at with TLS only: add -S")
+	case c.inverted && c.pattern == nil:
+		return errors.New("--invert-regex wants a pattern: -r")
+	case c.noBody && (c.text != "" || c.pattern != nil || c.least > 0 || c.most >= 0):
+		return errors.New("-N reads no body, in which something could be looked for")
+	}
+	if c.method == "" {
+		c.method = http.MethodGet
+	}
+	return nil
+}
+
+// days reads the value of -C.
+func (c *check) days(v string) error {
+	first, _, _ := strings.Cut(v, ",")
+	n, err := strconv.Atoi(first)
+	if err != nil || n < 1 || n > 10000 {
+		return fmt.Errorf("%q is no number of days from 1 to 10000", first)
+	}
+	c.tls.Days = n
+	return nil
+}
+
+func (c *check) field(v string) error {
+	name, value, found := strings.Cut(v, ":")
+	if !found || token(name, "a name") != nil {
+		return errors.New("a field is written 'Name: value'")
+	}
+	if strings.EqualFold(name, "Host") {
+		return errors.New("the Host field is given by -H")
+	}
+	c.fields = append(c.fields, probe.Text(name+":"+strings.TrimSpace(value)))
+	return nil
+}
+
+func (c *check) regex(v, flags string) (err error) {
+	c.pattern, err = regexp.Compile("(?ms" + flags + ")" + v)
+	if err != nil {
+		return fmt.Errorf("%q is no pattern (RE2): %w", v, err)
+	}
+	return nil
+}
+
+// size reads 100:2000, 100, or 100: (bytes).
+func (c *check) size(v string) error {
+	from, to, both := strings.Cut(v, ":")
+	n, err := strconv.Atoi(from)
+	most := -1
+	if err == nil && both && to != "" {
+		most, err = strconv.Atoi(to)
+	}
+	if err != nil || n < 0 || n > maxBody || most > maxBody || most >= 0 && most < n {
+		return fmt.Errorf("%q is no size: least, or least:most, in bytes, up to %d", v, maxBody)
+	}
+	c.least, c.most = n, most
+	return nil
+}
+
+// maxAge reads 90, 10m, 3h or 2d.
+func (c *check) maxAge(v string) error {
+	unit := time.Second
+	number := strings.TrimRight(v, "smhd")
+	switch strings.TrimPrefix(v, number) {
+	case "m":
+		unit = time.Minute
+	case "h":
+		unit = time.Hour
+	case "d":
+		unit = 24 * time.Hour
+	case "", "s":
+	default:
+		number = ""
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > 1e6 {
+		return fmt.Errorf("%q is no age: seconds, or a number with m, h or d", v)
+	}
+	c.age = time.Duration(n) * unit
+	return nil
+}
+
+func setPort(to *probe.Port, v string) error {
+	if v == probe.PortToken {
+		*to = 0
+		return nil
+	}
+	n, err := strconv.ParseUint(v, 10, 16)
+	if err != nil || n == 0 {
+		return fmt.Errorf("%q is no port: write PORT for that of the backend, or a number from 1 to 65535", v)
+	}
+	*to = probe.Port(n)
+	return nil
+}
+
+// virtualName accepts what may stand in a Host field.
+func virtualName(v string) error {
+	if v == "" || strings.ContainsAny(v, " /?#@\\\"<>") {
+		return fmt.Errorf("%q is no host", v)
+	}
+	return nil
+}
+
+func path(v string) error {
+	if u, err := url.ParseRequestURI(v); err != nil || u.Host != "" || !strings.HasPrefix(v, "/") {
+		return fmt.Errorf("%q is no path: it begins with /", v)
+	}
+	return nil
+}
+
+func token(v, what string) error {
+	plain := v != ""
+	for i := range len(v) {
+		c := v[i]
+		plain = plain && (c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z')
+	}
+	if !plain {
+		return fmt.Errorf("%q is not %s", v, what)
+	}
+	return nil
+}

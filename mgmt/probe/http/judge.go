@@ -1,0 +1,109 @@
+package http
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/probe"
+)
+
+// judge says what is wrong with an answer, or where it sends the check on to.
+func (a *asker) judge(r *answer, where *url.URL) (next *url.URL, err error) {
+	line := fmt.Sprintf("%s %s", r.Proto, r.Status)
+	if !a.expect.has(r.StatusCode, line) {
+		return nil, fmt.Errorf("answered %s, wanted %s", probe.Line(r.Status), &a.expect)
+	}
+	if !a.expect.given() && redirects(r.StatusCode) {
+		next, err = a.follow(r, where)
+		if next != nil || err != nil {
+			return next, err
+		}
+	}
+	return nil, errors.Join(a.headers(r), a.content(r))
+}
+
+func redirects(status int) bool {
+	return status == 301 || status == 302 || status == 303 || status == 307 || status == 308
+}
+
+// follow does with a redirect what the command says.
+func (a *asker) follow(r *answer, where *url.URL) (*url.URL, error) {
+	switch a.redirect {
+	case "ok":
+		return nil, nil
+	case "warning", "critical":
+		return nil, fmt.Errorf("answered %s, wanted no redirect", probe.Line(r.Status))
+	}
+	next, err := where.Parse(r.Header.Get("Location"))
+	if err != nil || r.Header.Get("Location") == "" {
+		return nil, fmt.Errorf("answered %s without a place to go on to", probe.Line(r.Status))
+	}
+	if next.Scheme != "http" && next.Scheme != "https" {
+		return nil, fmt.Errorf("redirected to %s, which is no page", probe.Line(next.Redacted()))
+	}
+	next.User, next.Fragment = nil, ""
+	a.say("redirected to %s; the backend itself is asked for it", next)
+	return next, nil
+}
+
+// redirected reports whether a request goes to the port its address says, which is one
+// of a redirect.
+func (a *asker) redirected(where *url.URL) bool {
+	return a.redirect != "stickyport" && (where.Host != a.authority() || where.Scheme != a.scheme())
+}
+
+func (a *asker) headers(r *answer) error {
+	if a.header != "" {
+		var head strings.Builder
+		_ = r.Header.Write(&head)
+		if want := a.header.For(a.to); !strings.Contains(head.String(), want) {
+			return fmt.Errorf("%q is not among the fields of the answer", want)
+		}
+	}
+	if a.age == 0 {
+		return nil
+	}
+	modified, err := http.ParseTime(r.Header.Get("Last-Modified"))
+	if err != nil {
+		return errors.New("the answer does not say when it was modified")
+	}
+	if old := time.Since(modified); old > a.age {
+		return fmt.Errorf("the page is %s old, wanted at most %s", old.Round(time.Second), a.age)
+	}
+	return nil
+}
+
+func (a *asker) content(r *answer) error {
+	if a.noBody {
+		return nil
+	}
+	if want := a.text.For(a.to); want != "" && !bytes.Contains(r.body, []byte(want)) {
+		return fmt.Errorf("%q is not in the page%s", want, seen(r))
+	}
+	if a.pattern != nil && a.pattern.Match(r.body) == a.inverted {
+		if a.inverted {
+			return fmt.Errorf("the page matches %q", a.pattern)
+		}
+		return fmt.Errorf("the page does not match %q%s", a.pattern, seen(r))
+	}
+	switch size := len(r.body); {
+	case size < a.least:
+		return fmt.Errorf("the page has %d bytes, wanted %d at least", size, a.least)
+	case a.most >= 0 && (size > a.most || r.cut):
+		return fmt.Errorf("the page has %d bytes or more, wanted %d at most", size, a.most)
+	}
+	return nil
+}
+
+// seen says how much was looked at, when that is not all.
+func seen(r *answer) string {
+	if r.cut {
+		return fmt.Sprintf(" (its first %d bytes were looked at)", len(r.body))
+	}
+	return ""
+}

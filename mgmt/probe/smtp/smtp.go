@@ -1,0 +1,203 @@
+// Package smtp asks mail servers: the greeting, HELO or EHLO, STARTTLS, a log-in, and
+// commands of the operator.
+package smtp
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/textproto"
+	"strings"
+
+	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/probe/wire"
+)
+
+type check struct {
+	server         wire.Server
+	startTLS       bool
+	days           bool
+	name           probe.Text // what the client says it is called
+	from           probe.Text
+	expect         probe.Text
+	commands       []probe.Text
+	responses      []probe.Text
+	method         string
+	user, password probe.Text
+}
+
+// Check is check_smtp. -S is STARTTLS, as plugins have it, and --tls is TLS from the
+// first byte on.
+func Check(f *probe.Flags) func() (probe.Probe, error) {
+	c := &check{server: wire.Server{Port: 25}, expect: "220", name: "localhost"}
+	c.server.Flags(f, "p port")
+	f.Bool(&c.startTLS, "S starttls")
+	f.Bool(&c.server.Secure, "tls ssl")
+	f.Text(&c.name, "F fqdn")
+	f.Text(&c.from, "f from")
+	f.Text(&c.expect, "e expect")
+	f.Texts(&c.commands, "C command")
+	f.Texts(&c.responses, "R response")
+	f.Ignore("q ignore-quit-failure")
+	f.Value("A authtype", func(v string) error {
+		if c.method = strings.ToUpper(v); c.method != "LOGIN" && c.method != "PLAIN" {
+			return fmt.Errorf("%q is no way to log in: LOGIN or PLAIN", v)
+		}
+		return nil
+	})
+	f.Text(&c.user, "U authuser")
+	f.Secret(&c.password, "P authpass")
+	c.server.TLS.Flags(f, "D certificate")
+	return func() (probe.Probe, error) {
+		if c.server.TLS.Days > 0 && !c.server.Secure {
+			c.startTLS = true
+		}
+		switch {
+		case c.startTLS && c.server.Secure:
+			return nil, errors.New("either STARTTLS (-S) or TLS from the beginning (--tls)")
+		case (c.user == "") != (c.password == ""), c.method != "" && c.user == "":
+			return nil, errors.New("a log-in wants a user (-U) and a password (-P)")
+		case len(c.responses) > len(c.commands):
+			return nil, errors.New("there are more responses (-R) than commands (-C)")
+		}
+		return c, nil
+	}
+}
+
+// Run asks once.
+func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
+	conn, err := c.server.Open(ctx, n, to, say)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	t := &talk{textproto.NewConn(conn), say}
+	greeting, err := t.hear()
+	if err != nil {
+		return err
+	}
+	if want := c.expect.For(to); !strings.HasPrefix(greeting, want) {
+		return fmt.Errorf("greeted with %q, wanted %q", probe.Line(greeting), want)
+	}
+	extended := c.startTLS || c.user != ""
+	if err := c.hello(t, extended, to); err != nil {
+		return err
+	}
+	if c.startTLS {
+		if t, err = c.secure(ctx, t, conn, to); err != nil {
+			return err
+		}
+	}
+	if err := c.logIn(t, to); err != nil {
+		return err
+	}
+	if err := c.talk(t, to); err != nil {
+		return err
+	}
+	_ = t.PrintfLine("QUIT") // out of courtesy
+	return nil
+}
+
+func (c *check) hello(t *talk, extended bool, to probe.Target) error {
+	word := "HELO"
+	if extended {
+		word = "EHLO"
+	}
+	return t.must("2", word+" "+c.name.For(to))
+}
+
+// secure turns TLS on within the conversation, which begins anew then.
+func (c *check) secure(ctx context.Context, t *talk, conn net.Conn, to probe.Target) (*talk, error) {
+	if err := t.must("220", "STARTTLS"); err != nil {
+		return nil, err
+	}
+	if t.R.Buffered() > 0 {
+		return nil, errors.New("the server said more than STARTTLS allows before TLS")
+	}
+	secured, err := c.server.TLS.Client(ctx, conn, c.server.Host, to, t.say)
+	if err != nil {
+		return nil, err
+	}
+	t = &talk{textproto.NewConn(secured), t.say}
+	return t, c.hello(t, true, to)
+}
+
+func (c *check) logIn(t *talk, to probe.Target) error {
+	if c.user == "" {
+		return nil
+	}
+	user, password := c.user.For(to), string(c.password)
+	encode := base64.StdEncoding.EncodeToString
+	if c.method == "PLAIN" {
+		return t.secret("235", "AUTH PLAIN", "AUTH PLAIN "+encode([]byte("\x00"+user+"\x00"+password)))
+	}
+	if err := t.must("334", "AUTH LOGIN"); err != nil {
+		return err
+	}
+	if err := t.secret("334", "the user", encode([]byte(user))); err != nil {
+		return err
+	}
+	return t.secret("235", "the password", encode([]byte(password)))
+}
+
+// talk says the commands of the operator.
+func (c *check) talk(t *talk, to probe.Target) error {
+	if c.from != "" {
+		if err := t.must("250", "MAIL FROM:<"+c.from.For(to)+">"); err != nil {
+			return err
+		}
+	}
+	for i, command := range c.commands {
+		answer, err := t.ask(command.For(to), command.For(to))
+		if err != nil {
+			return err
+		}
+		if i < len(c.responses) && !strings.Contains(answer, c.responses[i].For(to)) {
+			return fmt.Errorf("%q was answered %q, wanted %q", command.For(to), probe.Line(answer), c.responses[i].For(to))
+		}
+	}
+	return nil
+}
+
+// talk is the conversation.
+type talk struct {
+	*textproto.Conn
+	say probe.Say
+}
+
+// hear reads an answer of one line or several.
+func (t *talk) hear() (string, error) {
+	var all []string
+	for {
+		line, err := t.ReadLine()
+		if err != nil {
+			return "", err
+		}
+		t.say("< %s", line)
+		all = append(all, line)
+		if len(line) < 4 || line[3] != '-' {
+			return strings.Join(all, " "), nil
+		}
+	}
+}
+
+// ask says a line, shown as something else where it is a secret.
+func (t *talk) ask(shown, line string) (string, error) {
+	t.say("> %s", shown)
+	if err := t.PrintfLine("%s", line); err != nil {
+		return "", err
+	}
+	return t.hear()
+}
+
+func (t *talk) must(code, line string) error { return t.secret(code, line, line) }
+
+func (t *talk) secret(code, shown, line string) error {
+	answer, err := t.ask(shown, line)
+	if err == nil && !strings.HasPrefix(answer, code) {
+		return fmt.Errorf("%s was answered %q", shown, probe.Line(answer))
+	}
+	return err
+}
