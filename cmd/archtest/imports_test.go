@@ -91,6 +91,7 @@ var rules = []rule{
 	{"core/stats", []string{"core/farm", "core/shm"}, "stats imports farm and shm only"},
 	{"core/lasting", nil, "lasting imports nothing of ours"},
 	{"core/list", nil, "list imports nothing of ours"},
+	{"core/stacks", nil, "stacks imports nothing of ours"},
 	{"core/logpipe", nil, "logpipe imports nothing of ours"},
 	{"core/password", nil, "password imports nothing of ours"},
 	{"core/ratelimit", nil, "ratelimit imports nothing of ours"},

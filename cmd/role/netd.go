@@ -11,6 +11,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/stacks"
 	"github.com/sluicelb/sluice/l4/kernel"
 	"github.com/sluicelb/sluice/l4/kernel/icmprelay"
 	"github.com/sluicelb/sluice/l4/kernel/iptables"
@@ -51,6 +52,7 @@ func (p *process) netd(ctx context.Context) error {
 	}
 	parts := reconciler.Parts()
 	maps.Copy(parts, machine.Parts(reconciler))
+	parts[ctl.OpStacks] = ctl.About(func(context.Context, struct{}) (string, error) { return stacks.Text(), nil })
 	if err := p.ready(); err != nil {
 		return err
 	}

@@ -2,7 +2,12 @@ package role_test
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
+	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -72,4 +77,25 @@ func TestWhatTheOthersLogReachesTheSyslogServer(t *testing.T) {
 	eventually(t, "its last words", has(`role="supervisor"`, "SIGQUIT: quit"))
 	eventually(t, "the end of mgmt", has(`<27>1 `, `role="supervisor"`, "role died name=mgmt"))
 	a.shows("tcp://"+address+": ", "system", "syslog")
+
+	archive := filepath.Join(t.TempDir(), "support.tar.gz")
+	a.must("supportsave", archive)
+	f, err := os.Open(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	plain, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"supportsave/process/engine.txt", "core/link.(*connection).answerTo", "supportsave/process/netd.txt", "sysnet/ctl.(*server).serve", "supportsave/log/others.txt", "supervisor ERROR role died name=mgmt"} {
+		if !bytes.Contains(text, []byte(want)) {
+			t.Errorf("the archive for support lacks %q", want)
+		}
+	}
 }

@@ -1,21 +1,50 @@
 package role
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/support"
 	"github.com/sluicelb/sluice/sysnet/addr"
+	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
 // support is api.Deps.Support: what this process and the kernel tell, besides what the API does.
 func (m *manager) support() []support.Part {
 	parts := append(support.Machine("/proc"), support.Process()...)
-	parts = append(parts, m.said.Part("log/mgmt.txt"), m.others.Part("log/others.txt"), support.Text("kernel/addresses.json", addresses), support.Text("process/roles.txt", m.processes))
+	parts = append(parts, m.said.Part("log/mgmt.txt"), m.others.Part("log/others.txt"), support.Text("kernel/addresses.json", addresses), support.Text("process/roles.txt", m.processes),
+		doing("engine", m.publisher.Stacks), doing("netd", netdStacks))
 	return append(parts, support.LogFiles(logfiles.Dir{Root: m.root})...)
+}
+
+// doingTime bounds how long a process may take to say what it is doing: one that hangs
+// says nothing.
+const doingTime = 3 * time.Second
+
+// netdStacks asks on a connection of its own: netd may be busy with another question.
+func netdStacks(ctx context.Context) (string, error) {
+	c := ctl.NewClient(netdSocket)
+	defer c.Hangup()
+	return c.Stacks(ctx)
+}
+
+// doing is what another process says that it is doing.
+func doing(role string, ask func(context.Context) (string, error)) support.Part {
+	return support.Part{Name: "process/" + role + ".txt", Write: func(ctx context.Context, w io.Writer) error {
+		ctx, cancel := context.WithTimeout(ctx, doingTime)
+		defer cancel()
+		text, err := ask(ctx)
+		if err == nil {
+			_, err = io.WriteString(w, text)
+		}
+		return err
+	}}
 }
 
 // addresses are those of this machine.

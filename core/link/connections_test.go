@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/link"
@@ -36,5 +37,12 @@ func TestConnectionsAreListedAndEnded(t *testing.T) {
 	}
 	if total, _, err := c.Connections(context.Background(), []uint32{3}, 0); err != nil || total != 5 {
 		t.Errorf("behind it: %d, %v", total, err)
+	}
+}
+
+func TestAnEngineSaysWhatItIsDoing(t *testing.T) {
+	c := dial(t, serve(t, &engine{}))
+	if text, err := c.Stacks(context.Background()); err != nil || !strings.Contains(text, "heap in use ") || !strings.Contains(text, "TestAnEngineSaysWhatItIsDoing") {
+		t.Errorf("%.200q, %v", text, err)
 	}
 }

@@ -58,6 +58,15 @@ func EncodedAnswer(total int, list []Session, failed string) []byte {
 	return b
 }
 
+// EncodedText is an answer that is a text.
+func EncodedText(text string) []byte {
+	b, err := encode(&message{Answer: &answer{Text: text}})
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
 // ReadMessage reads one message from c and returns the error.
 func ReadMessage(c *net.UnixConn) error {
 	_, files, err := newWire(c).read()

@@ -41,6 +41,8 @@ type question struct {
 	Explain *explain.Question `cbor:"5,keyasint,omitempty"`
 	// Connections asks for connections of l4xnat farms.
 	Connections *connectionQuestion `cbor:"6,keyasint,omitempty"`
+	// Stacks asks what the process is doing.
+	Stacks bool `cbor:"7,keyasint,omitempty"`
 }
 
 // answer is what the engine says to a question.
@@ -53,12 +55,13 @@ type answer struct {
 	Refused     string               `cbor:"4,keyasint,omitempty"`
 	Explanation *explain.Explanation `cbor:"5,keyasint,omitempty"`
 	Connections []Connection         `cbor:"6,keyasint,omitempty"`
+	Text        string               `cbor:"7,keyasint,omitempty"`
 }
 
 // fits reports whether it can be the answer to that question.
 func (a *answer) fits(q *asked) bool {
 	return len(a.List) <= q.limit && a.Total >= len(a.List) && (a.Explanation == nil || q.explain) &&
-		len(a.Connections) <= q.connections && a.Total >= len(a.Connections)
+		len(a.Connections) <= q.connections && a.Total >= len(a.Connections) && (a.Text == "" || q.stacks)
 }
 
 func bounded(limit int) int { return min(max(limit, 0), MaxCarried) }
@@ -68,6 +71,7 @@ type asked struct {
 	limit       int
 	explain     bool
 	connections int
+	stacks      bool
 	answer      chan answer // has room for it: nobody may be waiting any more
 }
 
@@ -104,12 +108,22 @@ func (c *Client) Session(ctx context.Context, service uint32, key []byte) (s Ses
 	return a.List[0], true, nil
 }
 
+// Stacks asks what the engine is doing, as stacks.Text says it, under the terms of
+// Sessions.
+func (c *Client) Stacks(ctx context.Context) (text string, err error) {
+	a, err := c.answerTo(ctx, &question{Stacks: true})
+	if err != nil {
+		return "", fmt.Errorf("ask for stacks: %w", err)
+	}
+	return a.Text, nil
+}
+
 // answerTo waits for the engine's answer to a question.
 func (c *Client) answerTo(ctx context.Context, question *question) (a answer, err error) {
 	if err := c.take(ctx, c.asking); err != nil {
 		return a, err
 	}
-	q := &asked{limit: question.Limit, explain: question.Explain != nil, answer: make(chan answer, 1)}
+	q := &asked{limit: question.Limit, explain: question.Explain != nil, stacks: question.Stacks, answer: make(chan answer, 1)}
 	if question.Connections != nil {
 		q.connections = question.Connections.Limit
 	}

@@ -270,6 +270,16 @@ func TestAnswersThatDoNotFitTheQuestionDropTheEngine(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
+	// Nobody asked for a text.
+	c := dial(t, fakeEngine(t, func(c *net.UnixConn) {
+		hello(c)
+		shm.Receive(c, make([]byte, shm.MaxMessage))
+		shm.Send(c, frame(0, link.EncodedText("text")))
+		shm.Receive(c, make([]byte, 10))
+	}))
+	if _, _, err := c.Sessions(context.Background(), 7, 1); !errors.Is(err, link.ErrProtocol) {
+		t.Errorf("a text: got %v", err)
+	}
 	// Of one key there is one session, of an end a number.
 	for name, ask := range map[string]func(c *link.Client) error{
 		"a session": func(c *link.Client) error { _, _, err := c.Session(context.Background(), 7, []byte("k")); return err },

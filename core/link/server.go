@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/core/stacks"
 )
 
 // Handler is the engine behind the channel. Its methods are never called at
@@ -231,6 +232,9 @@ func (s *connection) answerTo(q *question) (a answer) {
 			return answer{Refused: clip(err.Error(), maxReason)}
 		}
 		return answer{Explanation: e}
+	}
+	if q.Stacks {
+		return answer{Text: stacks.Text()}
 	}
 	if q.Connections != nil {
 		return q.Connections.answer(s.h)

@@ -29,6 +29,7 @@ type Engine interface {
 	Explain(ctx context.Context, q explain.Question) (*explain.Explanation, error)
 	Connections(ctx context.Context, backends []uint32, limit int) (total int, list []link.Connection, err error)
 	EndConnections(ctx context.Context, backends []uint32) (ended int, err error)
+	Stacks(ctx context.Context) (text string, err error)
 	Done() <-chan struct{}
 	Close() error
 }
@@ -172,6 +173,15 @@ func (p *Publisher) EndConnections(ctx context.Context, backends []uint32) (ende
 		return 0, fmt.Errorf("end connections: %w", err)
 	}
 	return engine.EndConnections(ctx, backends)
+}
+
+// Stacks asks what the engine is doing, under the terms of Sessions.
+func (p *Publisher) Stacks(ctx context.Context) (text string, err error) {
+	engine, err := p.present()
+	if err != nil {
+		return "", fmt.Errorf("ask for stacks: %w", err)
+	}
+	return engine.Stacks(ctx)
 }
 
 // present is the engine, if there is one now.

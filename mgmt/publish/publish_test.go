@@ -136,6 +136,8 @@ func (e *engine) EndConnections(_ context.Context, backends []uint32) (int, erro
 	return len(backends), nil
 }
 
+func (e *engine) Stacks(context.Context) (string, error) { return "goroutine 1", nil }
+
 func (e *engine) Explain(_ context.Context, q explain.Question) (*explain.Explanation, error) {
 	return &explain.Explanation{Farm: q.URL}, nil
 }
@@ -442,6 +444,9 @@ func TestSessionsComeFromTheEngineThatIsThere(t *testing.T) {
 	if x, err := b.Explain(t.Context(), explain.Question{URL: "u"}); err != nil || x.Farm != "u" {
 		t.Errorf("explained %+v, %v", x, err)
 	}
+	if text, err := b.Stacks(t.Context()); err != nil || text != "goroutine 1" {
+		t.Errorf("stacks %q, %v", text, err)
+	}
 	_ = e.Close()
 	eventually(t, func() bool { return !b.State().Connected })
 	if _, _, err := b.Session(t.Context(), 7, []byte("k")); !errors.Is(err, apply.ErrUnavailable) {
@@ -456,7 +461,8 @@ func TestSessionsComeFromTheEngineThatIsThere(t *testing.T) {
 	_, _, connections := b.Connections(t.Context(), nil, 1)
 	_, end := b.EndConnections(t.Context(), nil)
 	_, explained := b.Explain(t.Context(), explain.Question{})
-	for what, err := range map[string]error{"connections": connections, "their end": end, "an explanation": explained} {
+	_, doing := b.Stacks(t.Context())
+	for what, err := range map[string]error{"stacks": doing, "connections": connections, "their end": end, "an explanation": explained} {
 		if !errors.Is(err, apply.ErrUnavailable) {
 			t.Errorf("%s after its end: got %v", what, err)
 		}

@@ -13,6 +13,8 @@ const (
 	OpConnectionsUsed  Op = "connections-used"
 	OpSystemObjects    Op = "system-objects"
 	OpSystemClean      Op = "system-clean"
+	// OpStacks tells what netd is doing; cmd/role answers it.
+	OpStacks Op = "stacks"
 )
 
 // MaxBackends bounds the backends one question names: a request is short.
@@ -84,4 +86,10 @@ func (c *Client) SystemObjects(ctx context.Context) (list []KernelObject, err er
 func (c *Client) SystemClean(ctx context.Context) (gone []KernelObject, err error) {
 	err = c.Ask(ctx, OpSystemClean, struct{}{}, &gone)
 	return gone, err
+}
+
+// Stacks tells what netd is doing, for who looks for a fault.
+func (c *Client) Stacks(ctx context.Context) (text string, err error) {
+	err = c.Ask(ctx, OpStacks, struct{}{}, &text)
+	return text, err
 }
