@@ -296,6 +296,9 @@ func (a *Applier) loadPending() {
 		}
 		return
 	}
+	// By the clock of now, which may have been set since: nothing is on trial for longer
+	// than it was asked for.
+	p.Until = a.clock().Add(min(p.Until.Sub(a.clock()), p.Wait))
 	a.pending.Store(&p)
 	a.tell()
 	if p.Guard != nil || a.clock().Before(p.Until) {

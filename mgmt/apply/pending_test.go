@@ -264,6 +264,36 @@ func TestAPendingChangeSurvivesItsProcess(t *testing.T) {
 	}
 }
 
+// A clock that is set while nobody is here neither holds a change on trial for longer
+// than was asked for, nor keeps it from going back.
+func TestAPendingChangeOutlivesAClockThatIsSet(t *testing.T) {
+	const day = 24 * time.Hour
+	for jump, left := range map[time.Duration]time.Duration{-day: 10 * time.Minute, -time.Minute: 10 * time.Minute, time.Minute: 9 * time.Minute} {
+		clock := newWatch()
+		h := newHouse(t, apply.WithClock(clock.now))
+		h.must(add(shop("a", 8080)))
+		if _, err := h.Change(wait(10*time.Minute), root, "", 0, port("a", 8181)); err != nil {
+			t.Fatal(err)
+		}
+		clock.pass(jump)
+		h = h.again(apply.WithClock(clock.now))
+		if p := h.Pending(); p == nil || !p.Until.Equal(clock.now().Add(left)) {
+			t.Errorf("%v: %+v at %v", jump, p, clock.now())
+		}
+	}
+	clock := newWatch()
+	h := newHouse(t, apply.WithClock(clock.now))
+	h.must(add(shop("a", 8080)))
+	if _, err := h.Change(wait(10*time.Minute), root, "", 0, port("a", 8181)); err != nil {
+		t.Fatal(err)
+	}
+	clock.pass(day)
+	h = h.again(apply.WithClock(clock.now))
+	if cfg, _ := h.Current(); h.Pending() != nil || cfg.Farm("a").VPort != 8080 {
+		t.Errorf("a day ahead: %+v", h.Pending())
+	}
+}
+
 func TestAPendingChangeOfAnotherRevisionIsForgotten(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
