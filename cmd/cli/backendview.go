@@ -13,8 +13,8 @@ type backend struct {
 	ID                              int
 	IP, Status                      string
 	Port, Weight, Priority, Timeout *int
-	Connect                         *int   `json:"contimeout"`
-	MaintenanceMode                 string `json:"maintenance_mode"`
+	Connect                         *int `json:"contimeout"`
+	Configured, Maintenance, Actual string
 	Problem                         string
 	Alias, Source                   *string
 	ConnectionLimit                 *int `json:"connection_limit"`
@@ -96,7 +96,7 @@ func (c *client) showBackend(cmd *cobra.Command, b backend, at int, a answer) er
 		name  string
 		value any
 	}{
-		{"id", b.ID}, {"status", b.Status}, {"maintenance", b.MaintenanceMode}, {"ip", b.IP}, {"port", opt(b.Port)},
+		{"id", b.ID}, {"status", b.Status}, {"configured", b.Configured}, {"maintenance", b.Maintenance}, {"actual", b.Actual}, {"ip", b.IP}, {"port", opt(b.Port)},
 		{"weight", opt(b.Weight)}, {"priority", opt(b.Priority)}, {limit, b.limit()},
 		{"timeout", opt(b.Timeout)}, {"contimeout", opt(b.Connect)}, {"source", opt(b.Source)}, {"mark", opt(b.Mark)}, {"alias", opt(b.Alias)},
 		{"server_names", strings.Join(b.ServerNames, ", ")},

@@ -73,7 +73,9 @@ web       5  -       10.0.0.3 (d.test)               -  -       -             - 
 SETTING                      VALUE
 id                           4
 status                       -
+configured                   -
 maintenance                  -
+actual                       -
 ip                           d.test
 port                         80
 weight                       -
@@ -95,7 +97,9 @@ problem                      why
 SETTING           VALUE
 id                0
 status            -
+configured        -
 maintenance       -
+actual            -
 ip                d.test
 port              -
 weight            -

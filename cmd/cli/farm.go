@@ -125,7 +125,7 @@ func (c *client) aboutFarm(show func(cmd *cobra.Command, f farmDetails) error) f
 // farmSheet shows the settings of a farm in the order the tables have them.
 func farmSheet(f farmDetails) *sheet {
 	s := newSheet("SETTING", "VALUE")
-	for _, name := range []string{"farmname", "profile", "status", "problem", "carrier", "carrier_reason", "warnings"} {
+	for _, name := range []string{"farmname", "profile", "status", "configured", "maintenance", "actual", "problem", "carrier", "carrier_reason", "warnings"} {
 		if v, ok := f.Params[name]; ok {
 			s.add(name, v)
 		}

@@ -65,6 +65,9 @@ func (c *client) serviceShow() *cobra.Command {
 			}
 			s := newSheet("SETTING", "VALUE")
 			s.add("service", args[1])
+			for _, name := range []string{"configured", "maintenance", "actual"} {
+				s.add(name, body.Services[name])
+			}
 			for _, p := range validate.ServiceUpdate.Params() {
 				if v, ok := body.Services[p.Name]; ok {
 					s.add(p.Name, v)

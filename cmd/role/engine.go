@@ -70,7 +70,6 @@ func Engine(in inherit.Set) error {
 // engine is the data path of all farms.
 type engine struct {
 	page    *snapshot.Page
-	reader  snapshot.Reader
 	memory  *session.Memory
 	loops   []*loop.Loop
 	set     engines.Set

@@ -111,7 +111,9 @@ type Deps struct {
 	Tracked, Forwarded traffic.ConnectionTable
 	// Usage is what the machine does at this moment; without it there is nothing about
 	// that in the API. Numbers keeps what it and farms did; nil: nothing does.
-	Usage   func() usage.Sample
+	Usage func() usage.Sample
+	// Links are the network interfaces; nil: those of this machine.
+	Links   func() []numbers.Link
 	Numbers numbers.Numbers
 	// Logs reads log files; nil: there is nothing about them in the API.
 	Logs system.Logs

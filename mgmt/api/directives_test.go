@@ -50,7 +50,7 @@ func TestAFarmCanBeSentBackAsItCame(t *testing.T) {
 		a.must(200, "PUT", "/farms/shop", `{"listener":"`+listener+`","trusted":"10.0.0.0/8","ignore_100_continue":"silent"}`)
 		before, _ := a.applier.Current()
 		params := a.must(200, "GET", "/farms/shop", "").body["params"].(map[string]any)
-		for _, name := range []string{"farmname", "profile", "status", "certlist"} {
+		for _, name := range []string{"farmname", "profile", "status", "configured", "maintenance", "actual", "certlist"} {
 			delete(params, name) // shown, and changed elsewhere
 		}
 		a.must(200, "PUT", "/farms/shop", quoteAny(params))
@@ -71,7 +71,7 @@ func TestAServiceShowsItsOptionsAndCanBeSentBackAsItCame(t *testing.T) {
 		a.must(200, "PUT", web, change)
 		before := a.must(200, "GET", web, "")
 		view := maps.Clone(before.body["services"].(map[string]any))
-		for _, name := range []string{"id", "farmguardian", "backends"} {
+		for _, name := range []string{"id", "configured", "maintenance", "actual", "farmguardian", "backends"} {
 			delete(view, name)
 		}
 		a.must(200, "PUT", web, quoteAny(view))

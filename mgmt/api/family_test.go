@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -187,4 +188,46 @@ func TestACertificateThatRenewsIsNotDeletedAsAFile(t *testing.T) {
 	a.must(200, "GET", "/certificates/www.sluice.test.pem/info", "")
 	o.renewal.Auto = false
 	a.must(200, "DELETE", "/certificates/www.sluice.test.pem", "")
+}
+
+// A plugin for interfaces looks for its own in the lists of both kinds.
+func TestTheMonitoringPluginsFindInterfaces(t *testing.T) {
+	a := newAppliance(t)
+	a.must(200, "PUT", "/aliases/interfaces/eth0", `{"alias":"wan"}`)
+	for _, path := range []string{api.FamilyBase, "/zapi/v3/zapi.cgi"} {
+		r := a.send("GET", path+"/stats/system/network/interfaces", "", "ZAPI_KEY", a.key)
+		for at, want := range map[string]any{
+			"params.nic.0.interface": "eth0", "params.nic.0.status": "up", "params.nic.0.configured": "up", "params.nic.0.actual": "up", "params.nic.0.in": 1024, "params.nic.0.out": 1,
+			"params.nic.0.ip": "192.0.2.10", "params.nic.0.mac": "02:00:00:00:00:01", "params.nic.0.alias": "wan", "params.nic.0.vlan.0": "eth0.10", "params.nic.0.vlan.1": "eth0.20",
+			"params.bond.0.interface": "bond0", "params.bond.0.status": "down", "params.bond.0.configured": "up", "params.bond.0.actual": "down", "params.bond.0.ip": "2001:db8::2", "params.bond.0.slaves.0": "eth1",
+		} {
+			r.want(t, at, want)
+		}
+		if nic, bond := r.at("params.nic").([]any), r.at("params.bond").([]any); len(nic) != 1 || len(bond) != 1 {
+			t.Errorf("%d nic, %d bond", len(nic), len(bond))
+		}
+	}
+}
+
+// The family's command line sends archives in base64, and says that they are gzip.
+func TestTheCommandLineOfTheFamilyUploadsABackup(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	a.must(201, "POST", "/system/backup", `{"name":"before"}`)
+	archive := a.must(200, "GET", "/system/backup/before", "").raw
+	var lines strings.Builder
+	for text := base64.StdEncoding.EncodeToString([]byte(archive)); text != ""; {
+		n := min(76, len(text))
+		lines.WriteString(text[:n] + "\n")
+		text = text[n:]
+	}
+	r := a.send("PUT", api.FamilyBase+"/system/backup/copied", lines.String(), "ZAPI-KEY", a.key, "Content-Type", "application/gzip")
+	if r.status != 200 {
+		t.Fatalf("%d %s", r.status, r.raw)
+	}
+	if got := a.must(200, "GET", "/system/backup/copied", "").raw; got != archive {
+		t.Errorf("kept are %d bytes of %d", len(got), len(archive))
+	}
+	r = a.send("PUT", api.FamilyBase+"/system/backup/cut", lines.String()[:200], "ZAPI-KEY", a.key, "Content-Type", "application/gzip")
+	r.refused(t, 400)
 }

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/sluicelb/sluice/mgmt/api/family"
 	"github.com/sluicelb/sluice/mgmt/api/numbers"
 	"github.com/sluicelb/sluice/mgmt/api/people"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
@@ -42,7 +43,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if develops {
 		setOrigin(guarded.Header(), r)
 	}
-	r = rebase(guarded, numbers.InDisks(r))
+	if r = numbers.InDisks(r); canonical(r) { // what is not is refused further on
+		r = family.Lead(guarded, r)
+	}
 	if r.Method == http.MethodOptions {
 		f.setPreflight(guarded.Header(), r)
 		if develops {

@@ -26,6 +26,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/activation"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/numbers"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
@@ -209,6 +210,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		Traffic:    func(context.Context) (stats.Traffic, error) { return e.kernel, nil },
 		Explain:    explainer(nil),
 		Usage:      machine(),
+		Links:      links,
 		Numbers:    numbers,
 		Logs:       logfiles.Dir{Root: root},
 		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
@@ -246,6 +248,15 @@ func (s *rootAccount) change(_ context.Context, old, new string) (bool, error) {
 	}
 	s.password = new
 	return true, nil
+}
+
+// links are the interfaces of that machine.
+func links() []numbers.Link {
+	return []numbers.Link{
+		{Name: "eth0", MAC: "02:00:00:00:00:01", On: true, Up: true, Addrs: []netip.Addr{netip.MustParseAddr("fe80::1"), netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("192.0.2.10")}},
+		{Name: "eth0.10", On: true, Up: true}, {Name: "eth0.20", On: true},
+		{Name: "bond0", MAC: "02:00:00:00:00:02", On: true, Addrs: []netip.Addr{netip.MustParseAddr("fe80::2"), netip.MustParseAddr("2001:db8::2")}, Members: []string{"eth1"}},
+	}
 }
 
 // updates is a system that knows of one.

@@ -105,7 +105,7 @@ func TestAnswersArePrettyWithSortedKeysAndEscaped(t *testing.T) {
 	a.shop(0)
 	a.must(200, "PUT", "/farms/shop", `{"error503":"<script>alert(1)</script>"}`)
 	raw := a.must(200, "GET", "/farms/shop/status", "").raw
-	if want := "{\n  \"description\": \"Get the status of farm shop\",\n  \"params\": {\n    \"problem\": \"it has no backends\",\n    \"status\": \"critical\"\n  }\n}\n"; raw != want {
+	if want := "{\n  \"description\": \"Get the status of farm shop\",\n  \"params\": {\n    \"actual\": \"up\",\n    \"configured\": \"up\",\n    \"maintenance\": \"none\",\n    \"problem\": \"it has no backends\",\n    \"status\": \"critical\"\n  }\n}\n"; raw != want {
 		t.Errorf("got\n%s\nwant\n%s", raw, want)
 	}
 	if raw := a.must(200, "GET", "/farms/shop", "").raw; strings.Contains(raw, "<script>") {

@@ -34,13 +34,13 @@ func TestSettingsOfTheMachineAreChangedOnTheirResource(t *testing.T) {
 		}
 	})
 	for _, c := range []struct{ path, body, shown string }{
-		{"dns", `{"primary":"192.0.2.53"}`, `"in_force": [ "192.0.2.1" ], "managed_by": "systemd-resolved", "primary": "192.0.2.53", "secondary": ""`},
-		{"ntp", `{"server":"ntp.example"}`, `"offset": 0.5, "server": "ntp.example", "service": "chrony", "source": "192.0.2.9", "synchronised": "true"`},
-		{"ssh", `{"port":"2222"}`, `"listen": [], "port": 2222`},
-		{"snmp", `{"status":true,"community":"letmein"}`, `"agent": "connected", "community": "***", "ip": "0.0.0.0", "port": 161, "scope": "0.0.0.0/0", "status": "true"`},
-		{"http", `{"port":8443,"force":"true"}`, `"certificate": "", "ip": "", "listens": "https://192.0.2.10:444", "port": 8443`},
-		{"proxy", `{"http_proxy":"http://ali:geheim@proxy:3128"}`, `"http_proxy": "http://ali:***@proxy:3128", "https_proxy": ""`},
-		{"syslog", `{"servers":"tls://log.example"}`, `"ca": "", "delivery": [ { "dropped": 3, "last_error": "refused", "last_error_time": "1970-01-01T00:00:01Z", "problem": "it is away", "reconnects": 2, "sent": 5, "server": "tls://log.example:6514", "waiting": 4 } ], "servers": [ "tls://log.example:6514" ]`},
+		{"dns", `{"primary":"192.0.2.53"}`, `"actual": "up", "configured": "up", "in_force": [ "192.0.2.1" ], "managed_by": "systemd-resolved", "primary": "192.0.2.53", "secondary": ""`},
+		{"ntp", `{"server":"ntp.example"}`, `"actual": "up", "configured": "up", "offset": 0.5, "server": "ntp.example", "service": "chrony", "source": "192.0.2.9", "synchronised": "true"`},
+		{"ssh", `{"port":"2222"}`, `"actual": "up", "configured": "up", "listen": [], "port": 2222`},
+		{"snmp", `{"status":true,"community":"letmein"}`, `"actual": "up", "agent": "connected", "community": "***", "configured": "up", "ip": "0.0.0.0", "port": 161, "scope": "0.0.0.0/0", "status": "true"`},
+		{"http", `{"port":8443,"force":"true"}`, `"actual": "up", "certificate": "", "configured": "up", "ip": "", "listens": "https://192.0.2.10:444", "port": 8443`},
+		{"proxy", `{"http_proxy":"http://ali:geheim@proxy:3128"}`, `"actual": "up", "configured": "up", "http_proxy": "http://ali:***@proxy:3128", "https_proxy": ""`},
+		{"syslog", `{"servers":"tls://log.example"}`, `"actual": "up", "ca": "", "configured": "up", "delivery": [ { "dropped": 3, "last_error": "refused", "last_error_time": "1970-01-01T00:00:01Z", "problem": "it is away", "reconnects": 2, "sent": 5, "server": "tls://log.example:6514", "waiting": 4 } ], "servers": [ "tls://log.example:6514" ]`},
 	} {
 		if r := a.do("POST", "/system/"+c.path+"?dry_run=true", c.body); r.status != 200 || !strings.Contains(r.raw, "+  "+c.path) {
 			t.Errorf("%s, tried: %d %s", c.path, r.status, r.raw)

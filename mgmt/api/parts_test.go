@@ -37,7 +37,7 @@ func TestPartsThatAreNotThereHaveNoOperations(t *testing.T) {
 	}{
 		"ACME": {func(d *api.Deps) { d.ACME = nil }, "/certificates/letsencryptz", 16}, "explanations": {func(d *api.Deps) { d.Explain = nil }, "POST /farms/{farm}/explain", 1}, "the kernel": {func(d *api.Deps) { d.Kernel = nil }, "/system/kernel", 2},
 		"connections": {func(d *api.Deps) { d.Tracked, d.Forwarded = nil, nil }, "}/connections", 2}, "sessions": {func(d *api.Deps) { d.SessionTable = nil }, "}/sessions", 8}, "a directory": {func(d *api.Deps) { d.Directory = nil }, "/rbac/ldap", 4}, "a provider": {func(d *api.Deps) { d.Provider = nil }, "/oidc", 6},
-		"logs": {func(d *api.Deps) { d.Logs = nil }, "/system/logs", 3}, "numbers over time": {func(d *api.Deps) { d.Numbers = nil }, "/graphs", 23}, "series": {func(d *api.Deps) { d.Numbers = nil }, "/series", 23}, "the machine": {func(d *api.Deps) { d.Usage = nil }, "/stats/system", 29},
+		"logs": {func(d *api.Deps) { d.Logs = nil }, "/system/logs", 3}, "numbers over time": {func(d *api.Deps) { d.Numbers = nil }, "/graphs", 23}, "series": {func(d *api.Deps) { d.Numbers = nil }, "/series", 23}, "the machine": {func(d *api.Deps) { d.Usage = nil }, "/stats/system", 30},
 		"those of the kernel": {func(d *api.Deps) { d.Tracked = nil }, "", 0}, "those of the engine": {func(d *api.Deps) { d.Forwarded = nil }, "", 0},
 	} {
 		routes := newAppliance(t, c.without).server.Routes()

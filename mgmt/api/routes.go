@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/api/certificates"
 	"github.com/sluicelb/sluice/mgmt/api/cloud"
+	"github.com/sluicelb/sluice/mgmt/api/family"
 	"github.com/sluicelb/sluice/mgmt/api/farms"
 	"github.com/sluicelb/sluice/mgmt/api/findings"
 	"github.com/sluicelb/sluice/mgmt/api/notifications"
@@ -38,7 +39,7 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.
 			SessionTable: d.SessionTable, Tracked: d.Tracked, Forwarded: d.Forwarded, Watch: d.Watch, Holds: guard.Holds,
 		}),
 		numbers.New(numbers.Deps{
-			State: board, Counters: d.Counters, Health: d.Health, Sessions: d.Sessions, Traffic: d.Traffic, Usage: d.Usage, Numbers: d.Numbers,
+			State: board, Counters: d.Counters, Health: d.Health, Sessions: d.Sessions, Traffic: d.Traffic, Usage: d.Usage, Links: orElse(d.Links, numbers.HostLinks), Numbers: d.Numbers,
 			Log: d.Log, Now: d.Now,
 		}),
 		people.New(people.Deps{
@@ -51,7 +52,7 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.
 		}),
 		system.New(system.Deps{
 			State: board, Applier: d.Applier, Settings: d.Settings, Certificates: d.Certificates, Engine: d.Engine, Roles: d.Roles, Audit: d.Audit, Packages: d.Packages,
-			Logs: d.Logs, Kernel: d.Kernel, Machine: d.Machine, LogLevel: d.LogLevel, Version: d.Version, Generations: generations(), Log: d.Log, Now: d.Now,
+			Logs: d.Logs, Kernel: d.Kernel, Machine: d.Machine, LogLevel: d.LogLevel, Version: d.Version, Generations: family.Generations(), Log: d.Log, Now: d.Now,
 		}),
 		findings.New(findings.Deps{
 			Certificates: d.Certificates, ACME: d.ACME, Counters: d.Counters, Traffic: d.Traffic, Health: d.Health, Since: d.HealthSince, Numbers: d.Numbers,

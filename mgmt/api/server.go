@@ -21,6 +21,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/family"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -29,7 +30,7 @@ import (
 // The bases all operations are served below: ours, and the family's.
 const (
 	Base       = "/api/v4.0"
-	FamilyBase = "/zapi/v4.0/zapi.cgi"
+	FamilyBase = family.Base
 )
 
 // Server answers the API; make it with New.
@@ -67,7 +68,7 @@ func New(deps Deps) (*Server, error) {
 	s.guard.Even = deps.RefusalTime
 	s.guard.LifeOfSessions(func() time.Duration { return auth.LoadSessionTime(deps.Settings) })
 	s.resources = resources(&s.deps, s.guard, s.collector(), s.alone)
-	s.inner = s.bases()
+	s.inner = family.Over(s.bases(), s.config)
 	s.handler = newFront(s, s.inner)
 	return s, nil
 }
@@ -87,6 +88,12 @@ func (s *Server) bases() http.Handler {
 			s.refuse(w, r, unknownPath(r))
 		}
 	})
+}
+
+// config is the configuration in force for a request.
+func (s *Server) config(ctx context.Context) *farm.Config {
+	cfg, _ := s.deps.Applier.CurrentIn(ctx)
+	return cfg
 }
 
 // alone leads a part of a transaction to the operation it names: who asks is known.

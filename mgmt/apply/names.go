@@ -79,9 +79,7 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 	for _, p := range backends(cfg) {
 		b := p.backend()
 		if !b.Named() {
-			if addr, _ := netip.ParseAddr(b.Host); b.Addr != addr { // a shared one is not written
-				b.Addr = addr
-			}
+			b.Addr, _ = netip.ParseAddr(b.Host)
 			continue
 		}
 		was, known := before[b.ID]

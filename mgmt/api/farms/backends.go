@@ -228,11 +228,16 @@ func (l backendList[V]) remove(c *rest.Call) (rest.Done, error) {
 	return rest.NewDone(fmt.Sprintf("Delete %s", at), fmt.Sprintf("The %s has been deleted.", at)), nil
 }
 
+// MaintainedFarm is the farm of a backend that was taken out, or is used again.
+type MaintainedFarm struct {
+	Status farm.Status `json:"status"`
+}
+
 // Maintained is the answer to taking a backend out or in.
 type Maintained struct {
-	Action string     `json:"action" enum:"up,maintenance"`
-	Mode   string     `json:"mode,omitempty" enum:"drain,cut"`
-	Farm   FarmStatus `json:"farm"`
+	Action string         `json:"action" enum:"up,maintenance"`
+	Mode   string         `json:"mode,omitempty" enum:"drain,cut"`
+	Farm   MaintainedFarm `json:"farm"`
 }
 
 func (l backendList[V]) maintain(c *rest.Call) (rest.Object[Maintained], error) {
@@ -260,7 +265,7 @@ func (l backendList[V]) maintain(c *rest.Call) (rest.Object[Maintained], error) 
 	}
 	return rest.Object[Maintained]{
 		Description: fmt.Sprintf("Set the maintenance of %s", at),
-		Params:      Maintained{Action: action, Mode: string(mode), Farm: FarmStatus{Status: l.s.deps.State.StatusOf(c, at.Farm)}},
+		Params:      Maintained{Action: action, Mode: string(mode), Farm: MaintainedFarm{Status: l.s.deps.State.StatusOf(c, at.Farm)}},
 		Message:     fmt.Sprintf("The action %s has been done on %s.", action, at),
 	}, nil
 }

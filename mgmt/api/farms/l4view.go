@@ -14,9 +14,10 @@ import (
 type L4FarmView = rest.View[aboutL4Farm]
 
 type aboutL4Farm struct {
-	FarmName string          `json:"farmname"`
-	Profile  farm.Profile    `json:"profile"`
-	Status   farm.Status     `json:"status"`
+	FarmName string       `json:"farmname"`
+	Profile  farm.Profile `json:"profile"`
+	Status   farm.Status  `json:"status"`
+	state.FarmState
 	Problem  string          `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
 	VIP      string          `json:"vip"`
 	VPort    string          `json:"vport" doc:"Ports and ranges, like 80,8000:8010; * for all"`
@@ -34,9 +35,10 @@ func (aboutL4Farm) Table() (string, []validate.Answered) {
 
 func (s *Resource) l4FarmView(f *farm.Farm) L4FarmView {
 	carrier, why := f.Carrier()
-	status, problem := s.deps.State.Look(f)
+	now := s.deps.State.Now()
+	status, problem := now.Look(f)
 	return L4FarmView{Fields: validate.L4FarmAnswer.Answer(f), About: aboutL4Farm{
-		FarmName: f.Name, Profile: f.Profile, Status: status, Problem: problem,
+		FarmName: f.Name, Profile: f.Profile, Status: status, FarmState: now.FarmState(f), Problem: problem,
 		VIP: f.VIP.String(), VPort: f.L4.PortsText(), Listener: string(farm.ProfileL4),
 		Sessions: state.StaticSessions(f.Own()), Carrier: carrier, Why: why, Warnings: s.deps.State.Warnings(f),
 	}}
@@ -55,9 +57,10 @@ type L4FarmDetails struct {
 type L4BackendView = rest.View[aboutL4Backend]
 
 type aboutL4Backend struct {
-	ID         int               `json:"id"`
-	IP         string            `json:"ip"`
-	Status     farm.Status       `json:"status" enum:"up,down,maintenance"`
+	ID     int         `json:"id"`
+	IP     string      `json:"ip"`
+	Status farm.Status `json:"status" enum:"up,down,maintenance"`
+	state.BackendState
 	Problem    string            `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
 	Mode       string            `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"How the backend was taken out"`
 	Resolution *state.Resolution `json:"resolution,omitempty" doc:"Of a backend with a host name"`
@@ -71,7 +74,7 @@ func (s *Resource) l4BackendView(known *farm.Aliases, g farm.Group, i int) L4Bac
 	b := &g.Backends()[i]
 	r := s.deps.State.Resolution(g, i)
 	return L4BackendView{Fields: called(known, b, validate.L4BackendAnswer.Answer(b)), About: aboutL4Backend{
-		ID: g.Number(i), IP: b.ShownAddress(), Status: s.l4Status(g, i), Problem: cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
+		ID: g.Number(i), IP: b.ShownAddress(), Status: s.l4Status(g, i), BackendState: s.deps.State.BackendState(g, i), Problem: cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
 	}}
 }
 

@@ -18,9 +18,10 @@ type aboutFarm struct {
 	FarmName string       `json:"farmname"`
 	Profile  farm.Profile `json:"profile"`
 	Status   farm.Status  `json:"status"`
-	Problem  string       `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
-	VIP      string       `json:"vip"`
-	VPort    uint16       `json:"vport"`
+	state.FarmState
+	Problem string `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
+	VIP     string `json:"vip"`
+	VPort   uint16 `json:"vport"`
 
 	Certificates         []ListedCertificate `json:"certlist"`
 	AddHeader            []AddedHeader       `json:"addheader"`
@@ -37,9 +38,10 @@ func (aboutFarm) Table() (string, []validate.Answered) {
 
 func (s *Resource) farmView(f *farm.Farm) FarmView {
 	h := cmp.Or(f.Headers(), &farm.HeaderRules{})
-	status, problem := s.deps.State.Look(f)
+	now := s.deps.State.Now()
+	status, problem := now.Look(f)
 	return FarmView{Fields: validate.FarmAnswer.Answer(f), About: aboutFarm{
-		FarmName: f.Name, Profile: state.ShownProfile(f), Status: status, Problem: problem,
+		FarmName: f.Name, Profile: state.ShownProfile(f), Status: status, FarmState: now.FarmState(f), Problem: problem,
 		VIP: f.VIP.String(), VPort: f.VPort, Certificates: listedCertificates(f),
 		AddHeader: shownRules(h.AddRequest, showAdd), HeadRemove: shownRules(h.RemoveRequest, showRemove),
 		AddResponseHeader: shownRules(h.AddResponse, showAdd), RemoveResponseHeader: shownRules(h.RemoveResponse, showRemove),
@@ -100,8 +102,9 @@ func (s *Resource) getFarmSummary(c *rest.Call) (summary, error) {
 
 // FarmStatus is the status of one farm.
 type FarmStatus struct {
-	Status  farm.Status `json:"status"`
-	Problem string      `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
+	Status farm.Status `json:"status"`
+	state.FarmState
+	Problem string `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
 }
 
 func (s *Resource) getFarmStatus(c *rest.Call) (rest.Object[FarmStatus], error) {
@@ -109,15 +112,17 @@ func (s *Resource) getFarmStatus(c *rest.Call) (rest.Object[FarmStatus], error) 
 	if err != nil {
 		return rest.Object[FarmStatus]{}, err
 	}
-	status, problem := s.deps.State.Look(f)
-	return rest.Object[FarmStatus]{Description: "Get the status of farm " + f.Name, Params: FarmStatus{Status: status, Problem: problem}}, nil
+	now := s.deps.State.Now()
+	status, problem := now.Look(f)
+	return rest.Object[FarmStatus]{Description: "Get the status of farm " + f.Name, Params: FarmStatus{Status: status, FarmState: now.FarmState(f), Problem: problem}}, nil
 }
 
 // ServiceView is everything about a service.
 type ServiceView = rest.View[aboutService]
 
 type aboutService struct {
-	ID       string        `json:"id"`
+	ID string `json:"id"`
+	state.ServiceState
 	Guardian string        `json:"farmguardian"`
 	Backends []BackendView `json:"backends"`
 
@@ -137,7 +142,7 @@ func (aboutService) Table() (string, []validate.Answered) {
 func (s *Resource) serviceView(known *farm.Aliases, g farm.Group) ServiceView {
 	v := g.Service
 	return ServiceView{Fields: validate.ServiceAnswer.Answer(v), About: aboutService{
-		ID: v.Name, Backends: s.backendViews(known, g),
+		ID: v.Name, ServiceState: s.deps.State.Now().ServiceState(g), Backends: s.backendViews(known, g),
 		AddRequest: shownRules(v.AddRequest, showAdd), RemoveRequest: shownRules(v.RemoveRequest, showRemove),
 		AddResponse: shownRules(v.AddResponse, showAdd), RemoveResponse: shownRules(v.RemoveResponse, showRemove),
 		ReplaceRequest: shownRules(v.ReplaceRequest, showReplace), ReplaceResponse: shownRules(v.ReplaceResponse, showReplace),
@@ -149,12 +154,13 @@ func (s *Resource) serviceView(known *farm.Aliases, g farm.Group) ServiceView {
 type BackendView = rest.View[aboutBackend]
 
 type aboutBackend struct {
-	ID      int         `json:"id"`
-	IP      string      `json:"ip"`
-	Port    uint16      `json:"port"`
-	Status  farm.Status `json:"status"`
-	Problem string      `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
-	Mode    string      `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"How the backend was taken out"`
+	ID     int         `json:"id"`
+	IP     string      `json:"ip"`
+	Port   uint16      `json:"port"`
+	Status farm.Status `json:"status"`
+	state.BackendState
+	Problem string `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
+	Mode    string `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"How the backend was taken out"`
 	// Resolution is nil for a backend with an address.
 	Resolution *state.Resolution `json:"resolution,omitempty" doc:"Of a backend with a host name"`
 }
@@ -176,7 +182,7 @@ func (s *Resource) backendView(known *farm.Aliases, g farm.Group, i int) Backend
 	b := &g.Backends()[i]
 	r := s.deps.State.Resolution(g, i)
 	return BackendView{Fields: called(known, b, validate.BackendAnswer.Answer(b)), About: aboutBackend{
-		ID: g.Number(i), IP: b.ShownAddress(), Port: b.Port, Status: farmstate.In(g, i, s.deps.Health), Problem: cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
+		ID: g.Number(i), IP: b.ShownAddress(), Port: b.Port, Status: farmstate.In(g, i, s.deps.Health), BackendState: s.deps.State.BackendState(g, i), Problem: cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
 	}}
 }
 

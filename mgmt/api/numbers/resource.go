@@ -30,6 +30,7 @@ type Deps struct {
 	// Usage is what the machine does at this moment; without it there is nothing about
 	// that in the API. Numbers keeps what it and farms did; nil: nothing does.
 	Usage   func() usage.Sample
+	Links   func() []Link // the network interfaces of the machine
 	Numbers Numbers
 	Log     *slog.Logger
 	Now     func() time.Time

@@ -196,12 +196,13 @@ func meanSeconds(nanos, count uint64) float64 {
 // BackendStatistics is a backend in statistics. Status is left out as long as
 // nothing is known about the backend.
 type BackendStatistics struct {
-	ID          int               `json:"id"`
-	Service     string            `json:"service,omitempty" doc:"Absent in l4xnat farms"`
-	IP          string            `json:"ip"`
-	Port        *uint16           `json:"port" doc:"null for a backend of an l4xnat farm that keeps the client's port"`
-	Alias       string            `json:"alias,omitempty" doc:"Its own, or that of its address"`
-	Status      farm.Status       `json:"status,omitempty"`
+	ID      int         `json:"id"`
+	Service string      `json:"service,omitempty" doc:"Absent in l4xnat farms"`
+	IP      string      `json:"ip"`
+	Port    *uint16     `json:"port" doc:"null for a backend of an l4xnat farm that keeps the client's port"`
+	Alias   string      `json:"alias,omitempty" doc:"Its own, or that of its address"`
+	Status  farm.Status `json:"status,omitempty"`
+	state.BackendState
 	Problem     string            `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
 	Established uint64            `json:"established" doc:"Exchanges under way; of an l4xnat farm connections and flows"`
 	Pending     uint64            `json:"pending" doc:"Connects under way"`
@@ -255,9 +256,10 @@ func (s *Resource) backendStatistics(known *farm.Aliases, t tally, g farm.Group)
 		r := s.deps.State.Resolution(g, i)
 		out = append(out, BackendStatistics{
 			ID: number, Service: g.Name(), IP: b.ShownAddress(), Port: rest.OrNull(b.Port), Alias: known.Called(b), Resolution: r,
-			Status:      farmstate.InStatistics(farmstate.In(g, i, s.deps.Health)),
-			Problem:     cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)),
-			Established: sum.Established, Pending: sum.Pending, Counters: backendCounters(sum),
+			Status:       farmstate.InStatistics(farmstate.In(g, i, s.deps.Health)),
+			BackendState: s.deps.State.BackendState(g, i),
+			Problem:      cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)),
+			Established:  sum.Established, Pending: sum.Pending, Counters: backendCounters(sum),
 		})
 	}
 	return out

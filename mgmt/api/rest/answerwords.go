@@ -46,6 +46,7 @@ func answerWords() map[string]meaning {
 		"ciphers": {"Name of the preset", "highsecurity", ""}, "client": {"Who came", "198.51.100.7", ""}, "client_aborts": {"Exchanges that clients gave up", 3, ""},
 		"client_port": {"Port of the client", 40022, ""}, "comment": {"Why, or what for", "monitoring", ""},
 		"connect_failures": {"Connections to the backend that failed", 0, ""}, "connect_time": {"Time a connection takes", 800, ""},
+		"configured": {"What was ordered", "up", ""}, "actual": {"What is, whatever was ordered", "up", ""},
 		"connected": {"Whether it is there", true, ""}, "connections": {"Connections", 17, ""}, "connects": {"Connections to the backend", 240, ""}, "cores": {"Processors", 2, ""},
 		"cost": {"What a change costs traffic", "none", ""}, "created": {"When it was made", "2026-01-31T10:00:00Z", ""}, "creation": {"From when on it is valid", "2026-01-31T10:00:00Z", ""},
 		"critical": {"Farms whose backends are all down", 0, ""}, "crls": {"Lists of revoked certificates", nil, ""}, "csr": {"The request, PEM", "-----BEGIN CERTIFICATE REQUEST-----\n…", ""},

@@ -38,6 +38,9 @@ func WithPrincipal(ctx context.Context, by auth.Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, by)
 }
 
+// Asker is who sent a request that is not at its operation yet.
+func Asker(ctx context.Context) auth.Principal { return principal(ctx) }
+
 // principal returns the sender of the request; the zero one when front did not set it.
 func principal(ctx context.Context) auth.Principal {
 	p, _ := ctx.Value(principalKey{}).(auth.Principal)

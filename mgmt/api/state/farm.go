@@ -9,8 +9,9 @@ type FarmItem struct {
 	FarmName string       `json:"farmname" filter:"name"`
 	Profile  farm.Profile `json:"profile" doc:"https for an http farm whose listener speaks TLS"`
 	Status   farm.Status  `json:"status"`
-	VIP      string       `json:"vip"`
-	VPort    string       `json:"vport" doc:"A text in lists, of an http farm too: clients of the family read nothing else there"`
+	FarmState
+	VIP   string `json:"vip"`
+	VPort string `json:"vport" doc:"A text in lists, of an http farm too: clients of the family read nothing else there"`
 }
 
 // FarmLine is a farm in the list and in the status of the appliance.
@@ -19,8 +20,8 @@ type FarmLine struct {
 	Problem string `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
 }
 
-func item(f *farm.Farm, status farm.Status) FarmItem {
-	return FarmItem{FarmName: f.Name, Profile: ShownProfile(f), Status: status, VIP: f.VIP.String(), VPort: f.PortsText()}
+func (m *Moment) item(f *farm.Farm, status farm.Status) FarmItem {
+	return FarmItem{FarmName: f.Name, Profile: ShownProfile(f), Status: status, FarmState: m.FarmState(f), VIP: f.VIP.String(), VPort: f.PortsText()}
 }
 
 // ShownProfile is the profile as the family shows it.

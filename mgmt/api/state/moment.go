@@ -44,11 +44,11 @@ func (m *Moment) Look(f *farm.Farm) (farm.Status, string) {
 // Line is a farm in the list.
 func (m *Moment) Line(f *farm.Farm) FarmLine {
 	status, problem := m.Look(f)
-	return FarmLine{FarmItem: item(f, status), Problem: problem}
+	return FarmLine{FarmItem: m.item(f, status), Problem: problem}
 }
 
 // Item is a farm in a few words.
 func (m *Moment) Item(f *farm.Farm) FarmItem {
 	status, _ := m.Look(f)
-	return item(f, status)
+	return m.item(f, status)
 }

@@ -47,10 +47,53 @@ type SyslogServer struct {
 
 // Unsettled is what the machine is not though it is set.
 type Unsettled struct {
-	Problem string `json:"problem,omitempty" doc:"What of this is not in force, and why"`
+	Configured string `json:"configured" enum:"up,down,unset" doc:"What was ordered: unset leaves what the machine has"`
+	Actual     string `json:"actual" enum:"up,down,unknown" doc:"What is: up where the settings are in force, unknown where nothing was ordered"`
+	Problem    string `json:"problem,omitempty" doc:"What of this is not in force, and why"`
 }
 
-func (u *Unsettled) tell(problem string) { u.Problem = problem }
+func (u *Unsettled) tell(of Unsettled) { *u = of }
+
+// settled tells of a section what was ordered, and what is.
+func (s *Resource) settled(of *validate.Section, ordered *farm.System) Unsettled {
+	out := Unsettled{Configured: order(of.Name, ordered), Actual: "unknown", Problem: s.problem(of)}
+	switch {
+	case out.Configured == "unset":
+	case out.Problem == "":
+		out.Actual = out.Configured
+	case out.Configured == "up":
+		out.Actual = "down"
+	}
+	return out
+}
+
+// order is what was ordered of a section.
+func order(section string, of *farm.System) string {
+	on := false
+	switch section {
+	case "snmp":
+		if !of.SNMP.On {
+			return "down"
+		}
+		on = true
+	case "http":
+		on = true // who is asked listens
+	case "dns":
+		on = of.DNS != farm.DNS{}
+	case "ntp":
+		on = of.NTP != farm.NTP{}
+	case "ssh":
+		on = len(of.SSH.Listen) > 0 || of.SSH.Port != 0
+	case "proxy":
+		on = of.Proxy != farm.Proxy{}
+	case "syslog":
+		on = len(of.Syslog.Servers) > 0
+	}
+	if on {
+		return "up"
+	}
+	return "unset"
+}
 
 // What answers tell of a section besides its fields.
 type (
@@ -94,7 +137,7 @@ func shown(name string) (string, []validate.Answered) {
 // view is a pointer to what is told of a section.
 type view[V any] interface {
 	*V
-	tell(problem string)
+	tell(Unsettled)
 }
 
 // viewed is what View takes.
@@ -125,7 +168,7 @@ func (r section[V, P]) operations(body *validate.Table[farm.System]) []*rest.Ope
 
 func (r section[V, P]) get(c *rest.Call) (rest.Object[rest.View[V]], error) {
 	var about V
-	P(&about).tell(r.problem(r.of))
+	P(&about).tell(r.settled(r.of, &c.Config.System))
 	if r.look != nil {
 		r.look(c.Context, &about)
 	}
@@ -216,5 +259,5 @@ func (rsyslogView) Table() (string, []validate.Answered) {
 
 func (s *Resource) getRsyslog(c *rest.Call) (rest.Object[rest.View[rsyslogView]], error) {
 	return rest.Object[rest.View[rsyslogView]]{Description: c.Summary(), Params: rest.View[rsyslogView]{
-		About: rsyslogView{Unsettled{s.problem(validate.SectionNamed("syslog"))}}, Fields: validate.RemoteSyslog.Answer(&c.Config.System)}}, nil
+		About: rsyslogView{s.settled(validate.SectionNamed("syslog"), &c.Config.System)}, Fields: validate.RemoteSyslog.Answer(&c.Config.System)}}, nil
 }

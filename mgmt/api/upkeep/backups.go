@@ -131,6 +131,7 @@ func (s *Resource) uploadBackup(c *rest.Call) (rest.Object[BackupItem], error) {
 		return rest.Object[BackupItem]{}, err
 	}
 	c.MayTake(transferTime)
+	body, size = decoded(body, size)
 	v, err := s.deps.Backups.Upload(c.Author(), c.Param("backup"), body, size)
 	return rest.Object[BackupItem]{Description: c.Summary(), Params: item(v), Message: "The backup " + v.Name + " has been uploaded."}, refused(err)
 }

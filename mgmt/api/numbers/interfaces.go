@@ -1,0 +1,120 @@
+package numbers
+
+import (
+	"cmp"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/sysnet/usage"
+)
+
+// LinkUse is a network interface with what it carried since it came up, in MB.
+type LinkUse struct {
+	InterfaceUse
+	Status     string   `json:"status" enum:"up,down" doc:"up where it is switched on and has a carrier"`
+	Configured string   `json:"configured" enum:"up,down" doc:"Whether it is switched on"`
+	Actual     string   `json:"actual" enum:"up,down" doc:"Whether it has a carrier"`
+	MAC        string   `json:"mac" doc:"Hardware address"`
+	IP         string   `json:"ip" doc:"The first address, IPv4 before IPv6; blank for none"`
+	VLAN       []string `json:"vlan" doc:"VLANs on it"`
+	Virtual    []string `json:"virtual" doc:"Virtual interfaces on it"`
+}
+
+// BondUse is a bond, with its parts.
+type BondUse struct {
+	LinkUse
+	Slaves []string `json:"slaves" doc:"Interfaces it is made of"`
+}
+
+// LinkStatistics are the interfaces by kind; VLANs are named with what they lie on.
+type LinkStatistics struct {
+	NIC  []LinkUse `json:"nic" doc:"Those of the machine"`
+	Bond []BondUse `json:"bond" doc:"Those made of several"`
+}
+
+// Link is a network interface as the system has it.
+type Link struct {
+	Name    string
+	MAC     string
+	On, Up  bool // switched on; with a carrier
+	Addrs   []netip.Addr
+	Members []string // of a bond; nil for what is none
+}
+
+func (s *Resource) interfaceStatistics(c *rest.Call) (rest.Object[LinkStatistics], error) {
+	out := LinkStatistics{NIC: []LinkUse{}, Bond: []BondUse{}}
+	carried, links := map[string]usage.Interface{}, s.deps.Links()
+	for _, i := range s.deps.Usage().Interfaces {
+		carried[i.Name] = i
+	}
+	for _, l := range links {
+		if strings.ContainsAny(l.Name, ".:") {
+			continue // on another one
+		}
+		i := carried[l.Name]
+		use := LinkUse{
+			InterfaceUse: InterfaceUse{l.Name, farm.AliasOf(state.Aliases(c).Interfaces, l.Name), megabytes(i.In), megabytes(i.Out)},
+			Status:       upDown(l.On && l.Up), Configured: upDown(l.On), Actual: upDown(l.Up), MAC: l.MAC, IP: l.first(), VLAN: []string{}, Virtual: []string{},
+		}
+		for _, on := range links {
+			if strings.HasPrefix(on.Name, l.Name+".") {
+				use.VLAN = append(use.VLAN, on.Name)
+			}
+		}
+		if l.Members != nil {
+			out.Bond = append(out.Bond, BondUse{use, l.Members})
+			continue
+		}
+		out.NIC = append(out.NIC, use)
+	}
+	return rest.Object[LinkStatistics]{Description: c.Summary(), Params: out}, nil
+}
+
+func upDown(up bool) string {
+	if up {
+		return "up"
+	}
+	return "down"
+}
+
+// first is the first address, IPv4 before IPv6 and those of a network before those of
+// a link.
+func (l Link) first() string {
+	var v6 string
+	for _, a := range l.Addrs {
+		if a.Is4() {
+			return a.String()
+		}
+		if !a.IsLinkLocalUnicast() {
+			v6 = cmp.Or(v6, a.String())
+		}
+	}
+	return v6
+}
+
+// HostLinks are those of this machine, without what leads to itself.
+func HostLinks() (out []Link) {
+	all, _ := net.Interfaces() // without them there is nothing to show
+	for _, i := range all {
+		if i.Flags&net.FlagLoopback != 0 {
+			continue
+		}
+		l := Link{Name: i.Name, MAC: i.HardwareAddr.String(), On: i.Flags&net.FlagUp != 0, Up: i.Flags&net.FlagRunning != 0}
+		addrs, _ := i.Addrs()
+		for _, a := range addrs {
+			if p, err := netip.ParsePrefix(a.String()); err == nil {
+				l.Addrs = append(l.Addrs, p.Addr().Unmap())
+			}
+		}
+		if raw, err := os.ReadFile("/sys/class/net/" + i.Name + "/bonding/slaves"); err == nil { // a name the kernel gave
+			l.Members = append([]string{}, strings.Fields(string(raw))...)
+		}
+		out = append(out, l)
+	}
+	return out
+}

@@ -1,0 +1,20 @@
+package upkeep
+
+import (
+	"bufio"
+	"encoding/base64"
+	"io"
+)
+
+// gzipEncoded is how every gzip archive begins in base64.
+const gzipEncoded = "H4sI"
+
+// decoded is an archive as it is. The family's command line sends one in base64, and says
+// that it is gzip.
+func decoded(from io.Reader, size int64) (io.Reader, int64) {
+	in := bufio.NewReader(from)
+	if head, _ := in.Peek(len(gzipEncoded)); string(head) != gzipEncoded {
+		return in, size
+	}
+	return base64.NewDecoder(base64.StdEncoding, in), int64(base64.StdEncoding.DecodedLen(int(max(size, 0))))
+}
