@@ -19,6 +19,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/api/contracttest"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
@@ -102,6 +103,25 @@ func TestTheAPIIsWhatItsDocumentSays(t *testing.T) {
 	a := newAppliance(t, watch, func(d *api.Deps) { d.ACME = oneOrder{&orders{ACME: d.ACME}} })
 	start(a.config())
 	contracttest.Drive(t, target(t, a), contracttest.Read(t, []byte(a.must(200, "GET", "/openapi.json", "").raw)))
+}
+
+// The table of permissions is what the API does, for every operation and whatever is
+// sent: who may not is answered 403 before anything else is looked at.
+func TestTheAPIIsOpenToExactlyWhoMayUseIt(t *testing.T) {
+	watch, _, start := watchable(t)
+	a := newAppliance(t, watch, func(d *api.Deps) { d.ACME = oneOrder{&orders{ACME: d.ACME}} })
+	start(a.config())
+	document := contracttest.Read(t, []byte(a.must(200, "GET", "/openapi.json", "").raw))
+	for _, role := range []string{"monitoring", "management", "readonly", "administration"} {
+		r, err := a.users.Role(role)
+		if err != nil {
+			t.Fatal(err)
+		}
+		contracttest.DriveAs(t, target(t, a), document, role, func(permission string) bool {
+			return permission == string(rbac.Open) || r.May(rbac.Permission(permission))
+		})
+		a.must(200, "PUT", "/config", `{"farms":[]}`, "Content-Type", "application/json")
+	}
 }
 
 // What holds of single requests holds of any order of them. In the long form it goes on

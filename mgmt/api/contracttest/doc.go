@@ -7,6 +7,7 @@
 //	fixture.go    what there is on it, so that paths lead somewhere
 //	values.go     what is put into a field: right, wrong, hostile
 //	drive.go      every operation with all of that, one after the other
+//	roles.go      every operation by somebody with a role
 //	walk.go       operations in an order of chance, for as long as one likes
 //	check.go      what must hold of every answer
 //

@@ -1,0 +1,127 @@
+package contracttest
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// visitor is the user who is given one role after the other.
+const (
+	visitor    = "visitor"
+	visitorKey = "visitorsKey0123456789"
+)
+
+// DriveAs does every operation as somebody with a role: those it does not allow are
+// refused, whatever is sent with them, and change nothing; those it allows are not.
+// may says what the role allows; root's group has all farms there are.
+func DriveAs(t *testing.T, g *Target, d *Document, role string, may func(permission string) bool) {
+	s := setUp(t, g, d)
+	s.introduce(role)
+	as := []string{"ZAPI_KEY", visitorKey}
+	refused, taken := 0, 0
+	for _, o := range d.Operations {
+		needs := o.needs()
+		if needs == "public" || strings.HasPrefix(o.Path, "/session") {
+			continue // has ways of its own
+		}
+		c := Call{Method: o.Method, Path: unfilled.ReplaceAllString(s.at(o, "", ""), "none"), Body: s.typicalBody(o), Kind: s.typicalKind(o), Headers: as, Bare: true}
+		if may(needs) {
+			if s.allowed(o, c) {
+				taken++
+			}
+			continue
+		}
+		refused++
+		for _, call := range s.attempts(o, c) {
+			if a, _ := s.try(o, call); a.Status != 403 {
+				s.t.Errorf("%s: %s needs %q, and is answered %d: %s", role, call, needs, a.Status, short(a.Raw))
+			}
+		}
+	}
+	if refused == 0 && role != "administration" || taken == 0 {
+		t.Errorf("%s: %d operations were refused, %d were not", role, refused, taken)
+	}
+	t.Logf("%s: %d operations were refused, %d tried and not", role, refused, taken)
+}
+
+// introduce makes the visitor, in a group that has the role and all farms.
+func (s *stage) introduce(role string) {
+	s.t.Helper()
+	s.Send(s.t, Call{Method: "DELETE", Path: "/rbac/groups/visitors"}) // of the role before
+	s.Send(s.t, Call{Method: "DELETE", Path: "/rbac/users/" + visitor})
+	steps := []step{
+		fields("POST", "/rbac/users", `{"name":"`+visitor+`","password":"secret-1"}`),
+		fields("PUT", "/rbac/users/"+visitor, `{"zapikey":"`+visitorKey+`","zapi_permissions":"true"}`),
+		fields("POST", "/rbac/groups", `{"name":"visitors"}`),
+		fields("POST", "/rbac/groups/visitors/users", `{"name":"`+visitor+`"}`),
+		fields("PUT", "/rbac/groups/visitors", fmt.Sprintf(`{"role":%q}`, role)),
+	}
+	for _, farm := range []string{"shop", "dns", "tls"} {
+		s.Send(s.t, Call{Method: "DELETE", Path: "/rbac/groups/team/farms/" + farm})
+		steps = append(steps, fields("POST", "/rbac/groups/visitors/farms", `{"name":"`+farm+`"}`))
+	}
+	for _, one := range steps {
+		if a := s.Send(s.t, Call{Method: one.method, Path: one.path, Body: one.body, Kind: one.kind}); a.Status >= 300 {
+			s.t.Fatalf("%s %s %s: %d %s", one.method, one.path, one.body, a.Status, a.Raw)
+		}
+	}
+}
+
+// allowed does what a role allows: reading, and changes that are only tried. It reports
+// whether there was a way to do that.
+func (s *stage) allowed(o *Operation, c Call) bool {
+	s.t.Helper()
+	switch {
+	case o.streams():
+		return false // each would wait for what nobody sends
+	case o.Method != "GET" && o.query("dry_run"):
+		c.Path += "?dry_run=true"
+	case o.Method != "GET":
+		return false
+	}
+	if a, _ := s.try(o, c); a.Status == 403 || a.Status == 401 {
+		s.t.Errorf("%s needs %q, which the role has, and is answered %d: %s", c, o.needs(), a.Status, short(a.Raw))
+	}
+	return true
+}
+
+// attempts are ways to get at something one may not do: as it is meant, with what is
+// wrong, with what is not there, only tried, and with conditions.
+func (s *stage) attempts(o *Operation, c Call) []Call {
+	with := func(change func(*Call)) Call {
+		other := c
+		change(&other)
+		return other
+	}
+	out := []Call{c}
+	if o.Method != "GET" && len(o.content()) > 0 {
+		out = append(out, with(func(c *Call) { c.Body = "{}" }), with(func(c *Call) { c.Body = `{"nonsense":1}` }), with(func(c *Call) { c.Body = "{" }))
+	}
+	for _, p := range o.parameters("path") {
+		out = append(out, with(func(c *Call) { c.Path = unfilled.ReplaceAllString(s.at(o, text(p["name"]), "none"), "none") }))
+	}
+	if o.query("dry_run") {
+		out = append(out, with(func(c *Call) { c.Path += "?dry_run=true" }))
+	}
+	out = append(out, with(func(c *Call) { c.Path += "?nonsense=1" }))
+	if o.changes() {
+		out = append(out, with(func(c *Call) { c.Headers = slices.Concat(c.Headers, []string{"If-Match", `"99999"`}) }))
+	}
+	return out
+}
+
+// unfilled are parameters of a path that no fixture has anything for.
+var unfilled = regexp.MustCompile(`\{[a-z0-9_]+\}`)
+
+var needed = regexp.MustCompile(`Needs the permission "([^"]*)"`)
+
+// needs is the permission the document says an operation needs.
+func (o *Operation) needs() string {
+	if m := needed.FindStringSubmatch(text(o.node["description"])); m != nil {
+		return m[1]
+	}
+	return ""
+}
