@@ -109,8 +109,10 @@ func (d *Directory) tls(s Settings) (*tls.Config, error) {
 	return config, nil
 }
 
-// bounds limits what one packet of a directory may announce: the library reserves that
-// much memory.
+// BoundAnswers limits what one packet of a directory may announce, for all of this
+// process: the library reserves that much memory.
+func BoundAnswers() { bounds() }
+
 var bounds = sync.OnceFunc(func() { ber.MaxPacketLengthBytes = maxAnswer })
 
 // dial makes a protected connection, which is over when the time of the settings is, or

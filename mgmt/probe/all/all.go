@@ -4,16 +4,25 @@ package all
 
 import (
 	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/probe/dns"
+	"github.com/sluicelb/sluice/mgmt/probe/grpc"
 	"github.com/sluicelb/sluice/mgmt/probe/http"
+	"github.com/sluicelb/sluice/mgmt/probe/ldap"
 	"github.com/sluicelb/sluice/mgmt/probe/memcached"
 	"github.com/sluicelb/sluice/mgmt/probe/mongo"
 	"github.com/sluicelb/sluice/mgmt/probe/mqtt"
 	"github.com/sluicelb/sluice/mgmt/probe/mssql"
+	"github.com/sluicelb/sluice/mgmt/probe/mysql"
+	"github.com/sluicelb/sluice/mgmt/probe/ntp"
 	"github.com/sluicelb/sluice/mgmt/probe/oracle"
 	"github.com/sluicelb/sluice/mgmt/probe/ping"
+	"github.com/sluicelb/sluice/mgmt/probe/postgres"
 	"github.com/sluicelb/sluice/mgmt/probe/program"
+	"github.com/sluicelb/sluice/mgmt/probe/radius"
 	"github.com/sluicelb/sluice/mgmt/probe/redis"
+	"github.com/sluicelb/sluice/mgmt/probe/sip"
 	"github.com/sluicelb/sluice/mgmt/probe/smtp"
+	"github.com/sluicelb/sluice/mgmt/probe/snmp"
 	"github.com/sluicelb/sluice/mgmt/probe/tcp"
 	"github.com/sluicelb/sluice/mgmt/probe/websocket"
 )
@@ -41,6 +50,18 @@ func Checks() map[string]probe.Make {
 		"check_mssql":     mssql.Check,
 		"check_oracle":    oracle.Check,
 		"check_websocket": websocket.Check,
+		"check_dns":       dns.Check,
+		"check_dig":       dns.Dig,
+		"check_ldap":      ldap.Check,
+		"check_ldaps":     ldap.Secure,
+		"check_mysql":     mysql.Check,
+		"check_pgsql":     postgres.Check,
+		"check_grpc":      grpc.Check,
+		"check_ntp_time":  ntp.Check,
+		"check_ntp":       ntp.Check,
+		"check_snmp":      snmp.Check,
+		"check_radius":    radius.Check,
+		"check_sip":       sip.Check,
 	} {
 		all[name] = make
 	}

@@ -30,10 +30,13 @@ var conversations = []string{
 	"check_http -p PORT", "check_http -p PORT -S", "check_http -p PORT --http2", "check_http -p PORT --http2 -S", "check_http -p PORT -C 1",
 	"check_smtp -p PORT -C 'hello host'", "check_smtp -p PORT -S", "check_smtp -p PORT --tls", "check_redis -p PORT -a secret", "check_redis -p PORT -S", "check_memcached -p PORT", "check_mqtt -p PORT",
 	"check_mongodb -p PORT", "check_mssql -p PORT", "check_oracle -p PORT -s service", "check_websocket -p PORT --ping",
+	"check_ldap -p PORT -b dc=example", "check_ldap -p PORT -b dc=example -T", "check_ldaps -p PORT -b dc=example", "check_mysql -P PORT -n", "check_mysql -P PORT -u check -p secret -l", "check_pgsql -P PORT -l check -p secret", "check_pgsql -P PORT -l check -S",
+	"check_grpc -p PORT", "check_grpc -p PORT -S", "check_sip -p PORT --tcp", "check_sip -R HOST:PORT -S", "check_dns -s HOST -p PORT -H name --tcp", "check_dig -p PORT -l name --tcp",
 }
 
 // datagrams are those of checks by UDP.
-var datagrams = []string{"check_udp -p PORT -s ping -e pong"}
+var datagrams = []string{"check_udp -p PORT -s ping -e pong", "check_dns -p PORT -H name", "check_dig -p PORT -l name", "check_ntp_time -p PORT", "check_ntp -p PORT", "check_snmp -p PORT -o 1.3.6", "check_snmp -p PORT -P 2c -o 1.3.6",
+	"check_radius -P PORT -u ann -p secret --secret secret", "check_sip -R HOST:PORT"}
 
 // elsewhere are checks that are neither, each with where they are tested.
 var elsewhere = []string{"check_ping"} // mgmt/probe/ping: no server of ours answers an echo
@@ -223,6 +226,17 @@ func TestChecksUseTheNetworkTheyAreGiven(t *testing.T) {
 	for _, command := range append(append([]string{"check_ping -H HOST"}, conversations...), datagrams...) {
 		if err := parse(t, command).Run(t.Context(), nowhere{}, probetest.At(1), func(string, ...any) {}); err == nil || !strings.Contains(err.Error(), "not by this network") {
 			t.Errorf("%s: %v", command, err)
+		}
+	}
+}
+
+func TestTemplatesAreChecksOfOurOwn(t *testing.T) {
+	for _, one := range probe.Templates() {
+		if one.Command == "" {
+			continue
+		}
+		if _, err := (&probe.Known{Checks: all.Checks()}).Parse(one.Command); err != nil {
+			t.Errorf("%s: %v", one.Name, err)
 		}
 	}
 }

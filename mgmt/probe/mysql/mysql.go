@@ -1,0 +1,109 @@
+// Package mysql asks MySQL and MariaDB to let a user in, and to answer a ping.
+package mysql
+
+import (
+	"context"
+	"crypto/tls"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/probe/wire"
+)
+
+type check struct {
+	server                   wire.Server
+	user, password, database probe.Text
+	anybody                  bool // a log-in that is refused is healthy: the server answers
+}
+
+// Check is check_mysql.
+func Check(f *probe.Flags) func() (probe.Probe, error) {
+	c := &check{server: wire.Server{Port: 3306}}
+	f.Host(&c.server.Host, "H hostname")
+	f.Port(&c.server.Port, "P port")
+	f.Version(&c.server.Version)
+	f.Text(&c.user, "u username")
+	f.Secret(&c.password, "p password")
+	f.Text(&c.database, "d database")
+	f.Bool(&c.anybody, "n ignore-auth")
+	f.Bool(&c.server.Secure, "l ssl")
+	c.server.TLS.Flags(f, "")
+	f.Times()
+	return func() (probe.Probe, error) {
+		if c.user == "" && !c.anybody {
+			return nil, errors.New("a user is missing: -u, and -p; or -n, for which a refused log-in will do")
+		}
+		return c, nil
+	}
+}
+
+// Run asks once.
+func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
+	connector, err := mysql.NewConnector(c.config(n, to, say))
+	if err != nil {
+		return err
+	}
+	conn, err := connector.Connect(ctx)
+	if err != nil {
+		return c.refused(err, say)
+	}
+	defer conn.Close()
+	say("logged in")
+	if err := conn.(driver.Pinger).Ping(ctx); err != nil {
+		return fmt.Errorf("ping: %w", err)
+	}
+	say("the ping was answered")
+	return nil
+}
+
+func (c *check) config(n probe.Network, to probe.Target, say probe.Say) *mysql.Config {
+	config := mysql.NewConfig()
+	config.Net, config.Addr = "tcp", c.server.Address(to)
+	config.User, config.Passwd, config.DBName = c.user.For(to), string(c.password), c.database.For(to)
+	config.Logger = &mysql.NopLogger{}
+	config.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) {
+		conn, err := wire.Open(ctx, n, "tcp"+c.server.Version, address, wire.Most)
+		if err != nil {
+			return nil, err
+		}
+		say("connected to %s", conn.RemoteAddr())
+		return conn, nil
+	}
+	if c.server.Secure {
+		config.TLS = c.secure(to)
+	}
+	return config
+}
+
+func (c *check) secure(to probe.Target) *tls.Config {
+	name := c.server.TLS.Name.For(to)
+	if name == "" {
+		name = probe.ServerName(c.server.Host, to)
+	}
+	return c.server.TLS.Config(name)
+}
+
+// Errors of a server that keeps a user out, and nothing else.
+const (
+	accessDenied, accessDeniedDatabase, accessDeniedNoPassword, accessDeniedPlugin = 1045, 1044, 1698, 1251
+)
+
+func (c *check) refused(err error, say probe.Say) error {
+	var m *mysql.MySQLError
+	if !errors.As(err, &m) {
+		return err
+	}
+	switch m.Number {
+	case accessDenied, accessDeniedDatabase, accessDeniedNoPassword, accessDeniedPlugin:
+		if c.anybody {
+			say("the log-in was refused, which will do")
+			return nil
+		}
+	}
+	return fmt.Errorf("the server refused: %d %s", m.Number, probe.Line(m.Message))
+}

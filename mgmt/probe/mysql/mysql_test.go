@@ -1,0 +1,34 @@
+package mysql_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/enginetest"
+	"github.com/sluicelb/sluice/core/porttest"
+	"github.com/sluicelb/sluice/mgmt/probe/mysql"
+	"github.com/sluicelb/sluice/mgmt/probe/probetest"
+)
+
+func TestMariaDBIsAsked(t *testing.T) {
+	install := probetest.Program(t, "mariadb-install-db")
+	dir, port := probetest.Dir(t), porttest.TCP(t).Port()
+	data := filepath.Join(dir, "data")
+	probetest.Once(t, dir, install, "--no-defaults", "--datadir="+data, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
+	users := probetest.File(t, dir, "users.sql", "CREATE USER 'check'@'%' IDENTIFIED BY 's3cret';\n")
+	stop := probetest.Start(t, port, dir, probetest.Program(t, "mariadbd"), "--no-defaults", "--datadir="+data, "--port="+fmt.Sprint(port), "--bind-address=127.0.0.1",
+		"--socket="+filepath.Join(dir, "socket"), "--pid-file="+filepath.Join(dir, "pid"), "--init-file="+users, "--skip-name-resolve", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=16M")
+	ask := func(args ...string) probetest.Asked {
+		return probetest.Check(t, "check_mysql", mysql.Check, probetest.At(port), append([]string{"-P", "PORT"}, args...)...)
+	}
+	enginetest.Eventually(t, "MariaDB to be ready", func() bool { return ask("-u", "check", "-p", "s3cret").Err == nil })
+	ask("-u", "check", "-p", "s3cret", "-d", "information_schema").Healthy(t)
+	ask("-u", "check", "-p", "s3cret", "-d", "none").Down(t, "the server refused: 10")
+	ask("-u", "check", "-p", "wrong").Down(t, "the server refused: 1045")
+	ask("-u", "check", "-p", "wrong", "-n").Healthy(t)
+	ask("-n").Healthy(t)
+	ask("-u", "check", "-p", "s3cret", "-l").Down(t, "TLS")
+	stop()
+	ask("-n").Down(t, "connection refused")
+}

@@ -1,0 +1,102 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/probe"
+)
+
+// ErrSilent: nothing came that answers the question.
+var ErrSilent = errors.New("no answer")
+
+// Datagrams is a connection by UDP whose deadlines end with the check, whatever a
+// library sets.
+type Datagrams struct {
+	net.Conn
+	mu     sync.Mutex
+	until  time.Time // zero for no end
+	unhook func() bool
+}
+
+// OpenUDP connects by UDP, so that refusals are heard.
+func OpenUDP(ctx context.Context, n probe.Network, version, address string) (*Datagrams, error) {
+	c, err := n.DialContext(ctx, "udp"+version, address)
+	if err != nil {
+		return nil, err
+	}
+	d := &Datagrams{Conn: c}
+	d.until, _ = ctx.Deadline()
+	_ = c.SetDeadline(d.until)
+	d.unhook = context.AfterFunc(ctx, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.until = time.Unix(1, 0)
+		_ = c.SetDeadline(d.until)
+	})
+	return d, nil
+}
+
+// SetDeadline sets the deadline, or that of the check when it comes first.
+func (d *Datagrams) SetDeadline(t time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.until.IsZero() && (t.IsZero() || t.After(d.until)) {
+		t = d.until
+	}
+	return d.Conn.SetDeadline(t)
+}
+
+// SetReadDeadline and SetWriteDeadline are SetDeadline.
+func (d *Datagrams) SetReadDeadline(t time.Time) error  { return d.SetDeadline(t) }
+func (d *Datagrams) SetWriteDeadline(t time.Time) error { return d.SetDeadline(t) }
+
+// Close closes the connection.
+func (d *Datagrams) Close() error {
+	d.unhook()
+	return d.Conn.Close()
+}
+
+// tries is how often a question is sent that may be lost, maxDatagram the longest answer
+// in bytes.
+const (
+	tries       = 3
+	maxDatagram = 64 << 10
+)
+
+// Ask sends a question until an answer comes that is one: up to three times in the time
+// of the check, or within three seconds. is says whether a datagram answers the question;
+// others are passed over.
+func (d *Datagrams) Ask(ctx context.Context, question []byte, is func(answer []byte) bool) ([]byte, error) {
+	wait := time.Second
+	if deadline, bounded := ctx.Deadline(); bounded {
+		wait = min(wait, time.Until(deadline)/tries)
+	}
+	answer := make([]byte, maxDatagram)
+	for range tries {
+		if _, err := d.Write(question); err != nil {
+			return nil, err
+		}
+		_ = d.SetDeadline(time.Now().Add(wait))
+		for {
+			n, err := d.Read(answer)
+			var late net.Error
+			if errors.As(err, &late) && late.Timeout() {
+				break
+			}
+			if err != nil {
+				return nil, err
+			}
+			if is(answer[:n]) {
+				return answer[:n], nil
+			}
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return nil, ErrSilent
+}
