@@ -50,12 +50,17 @@ func Dir(t *testing.T) string {
 	return dir
 }
 
-// File writes a file into a folder, for everybody to read.
+// File writes a file of that server's user into a folder, for everybody to read.
 func File(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		if err := os.Chown(path, nobody, nobody); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return path
 }

@@ -44,6 +44,11 @@ func server(t *testing.T, secret, sign string) probe.Target {
 			r.Set(80, mark)
 		}
 		b, _ := r.Encode()
+		if sign == "forged" { // without one, by who does not know the secret
+			r.Del(80)
+			r.Secret = []byte("guess")
+			b, _ = r.Encode()
+		}
 		return b
 	})
 }
@@ -59,7 +64,7 @@ func TestUserIsAuthenticated(t *testing.T) {
 		{"right", "s3cret", "-u ann -p right", ""}, {"none", "s3cret", "-u ann -p right", ""},
 		{"right", "s3cret", "-u ann -p wrong", "the user was rejected"}, {"right", "s3cret", "-u ann -p wrong --accept-reject", ""},
 		{"right", "s3cret", "--status-server", ""}, {"right", "s3cret", "-u ann -p right -n nas -N 10.0.0.1", ""},
-		{"wrong", "s3cret", "-u ann -p right", "no"}, {"right", "other", "-u ann -p right", "no"},
+		{"wrong", "s3cret", "-u ann -p right", "no"}, {"forged", "s3cret", "-u ann -p right", "no"}, {"right", "other", "-u ann -p right", "no"},
 	} {
 		got := probetest.In(t, 6e8, "check_radius", ours.Check, server(t, "s3cret", c.sign), append(strings.Fields(c.args), "-P", "PORT", "--secret", c.secret)...)
 		if c.reason == "" {

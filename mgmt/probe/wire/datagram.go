@@ -77,10 +77,10 @@ func (d *Datagrams) Ask(ctx context.Context, question []byte, is func(answer []b
 	}
 	answer := make([]byte, maxDatagram)
 	for range tries {
+		_ = d.SetDeadline(time.Now().Add(wait)) // the one before is over, for writing too
 		if _, err := d.Write(question); err != nil {
 			return nil, err
 		}
-		_ = d.SetDeadline(time.Now().Add(wait))
 		for {
 			n, err := d.Read(answer)
 			var late net.Error
