@@ -2,7 +2,6 @@ package probe
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -10,8 +9,11 @@ import (
 // Hidden stands in place of what nobody is shown.
 const Hidden = "***"
 
-// secretive are names of flags whose values are secrets whatever the program is.
-var secretive = regexp.MustCompile(`(?i)^-{1,2}.*(pass|passwd|password|secret|token|community|credential|auth)`)
+// secretive reports whether the value of a flag is a secret whatever the program is.
+func secretive(flag string) bool {
+	flag = strings.ToLower(flag)
+	return strings.HasPrefix(flag, "-") && slices.ContainsFunc([]string{"pass", "secret", "token", "community", "credential", "auth"}, func(word string) bool { return strings.Contains(flag, word) })
+}
 
 // secretShort are the letters plugins use for them.
 var secretShort = []string{"-a", "-A", "-P", "-X", "-C"}
@@ -105,7 +107,7 @@ func (f *Flags) secret(word string) (value string, inNext bool) {
 }
 
 func unknownSecretLong(name, value string, given, unknown bool) (string, bool) {
-	if !unknown || !secretive.MatchString(name) {
+	if !unknown || !secretive(name) {
 		return "", false
 	}
 	return value, !given
@@ -113,7 +115,7 @@ func unknownSecretLong(name, value string, given, unknown bool) (string, bool) {
 
 // unknownSecret guesses for programs of others: better one word too many.
 func unknownSecret(word string) (value string, inNext bool) {
-	if name, value, given := strings.Cut(word, "="); secretive.MatchString(name) {
+	if name, value, given := strings.Cut(word, "="); secretive(name) {
 		return value, !given
 	}
 	for _, s := range secretShort {

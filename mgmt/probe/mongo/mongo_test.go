@@ -60,6 +60,7 @@ func TestHelloIsAnswered(t *testing.T) {
 		{message("\xff\x00\x00\x00\x00\x00"), "any", "not that of MongoDB"},
 		{message(document("\x55x\x00")), "any", "not that of MongoDB"},
 		{message(document("\x02x\x00\xff\xff\xff\x7f")), "any", "not that of MongoDB"},
+		{"\xff\xff\xff\x3f" + message(document(double("ok", 1)))[4:], "any", "not that of MongoDB"},
 		{"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "any", "not that of MongoDB"},
 	} {
 		got := probetest.Check(t, "check_mongodb", mongo.Check, probetest.Replies(t, "", c.answer), "-p", "PORT", "--role", c.role)

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"regexp"
+	"strings"
 
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/probe/wire"
@@ -21,7 +21,10 @@ type check struct {
 	service string
 }
 
-var serviceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._$#-]{0,127}$`)
+// isService holds a name to what cannot end the text it stands in.
+func isService(s string) bool {
+	return s != "" && len(s) <= 128 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._$#-") == ""
+}
 
 // Check is check_oracle.
 func Check(f *probe.Flags) func() (probe.Probe, error) {
@@ -30,7 +33,7 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	f.Port(&c.server.Port, "p port")
 	f.Version(&c.server.Version)
 	f.Value("s service", func(v string) error {
-		if c.service = v; !serviceName.MatchString(v) {
+		if c.service = v; !isService(v) {
 			return fmt.Errorf("%q is no name of a service: letters, digits and ._$#-", v)
 		}
 		return nil
@@ -107,10 +110,32 @@ func receive(from net.Conn) (kind byte, body []byte, err error) {
 	return head[4], body, err
 }
 
-var errorCode = regexp.MustCompile(`\(ERR=([0-9]{1,6})\)`)
+// meaning is what an error of listeners says that operators meet.
+func meaning(code string) string {
+	switch code {
+	case "12505":
+		return ", the listener knows no such SID"
+	case "12514":
+		return ", the listener knows no such service"
+	case "12516", "12520":
+		return ", no instance takes connections"
+	case "12519":
+		return ", the instance is full"
+	case "12528":
+		return ", all instances are blocked"
+	}
+	return ""
+}
 
-// known are errors of listeners operators meet.
-var known = map[string]string{"12514": "the listener knows no such service", "12505": "the listener knows no such SID", "12516": "no instance takes connections", "12520": "no instance takes connections", "12528": "all instances are blocked", "12519": "the instance is full"}
+// errorCode finds (ERR=12514) in a refusal; "" when there is none.
+func errorCode(body []byte) string {
+	_, after, _ := strings.Cut(string(body), "(ERR=")
+	code, _, closed := strings.Cut(after, ")")
+	if !closed || len(code) > 6 || strings.Trim(code, "0123456789") != "" {
+		return ""
+	}
+	return code
+}
 
 func (c *check) judge(kind byte, body []byte, say probe.Say) error {
 	switch kind {
@@ -121,10 +146,7 @@ func (c *check) judge(kind byte, body []byte, say probe.Say) error {
 	default:
 		return errStrange
 	}
-	code := ""
-	if found := errorCode.FindSubmatch(body); found != nil {
-		code = string(found[1])
-	}
+	code := errorCode(body)
 	switch {
 	case code == "0" && c.service == "":
 		say("the listener answered the ping")
@@ -132,8 +154,5 @@ func (c *check) judge(kind byte, body []byte, say probe.Say) error {
 	case code == "":
 		return errors.New("the listener refused, without a reason")
 	}
-	if known[code] != "" {
-		return fmt.Errorf("the listener refused: ORA-%s, %s", code, known[code])
-	}
-	return fmt.Errorf("the listener refused: ORA-%s", code)
+	return fmt.Errorf("the listener refused: ORA-%s%s", code, meaning(code))
 }

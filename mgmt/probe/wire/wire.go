@@ -39,9 +39,6 @@ func Open(ctx context.Context, n probe.Network, network, address string, most in
 
 // Bound bounds a connection there is already, which it owns from then on.
 func Bound(ctx context.Context, c net.Conn, most int) *Conn {
-	if deadline, ok := ctx.Deadline(); ok {
-		_ = c.SetDeadline(deadline)
-	}
 	return &Conn{Conn: c, left: most, unhook: context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })}
 }
 
