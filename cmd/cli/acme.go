@@ -17,7 +17,7 @@ func (c *client) acmeCommand() *cobra.Command {
   sluice acme config hook=dns.sh
   sluice acme order '*.example.com' example.com --dns
   sluice acme list`,
-		c.acmeConfig(), c.acmeOrder(), c.acmeRenew(), c.acmeList(), c.acmeDelete())
+		c.acmeConfig(), c.acmeOrder(), c.acmeRenew(), c.acmeSet(), c.acmeList(), c.acmeDelete())
 }
 
 // orderWait bounds a request that orders: the appliance needs three minutes,
@@ -88,6 +88,26 @@ func (c *client) acmeRenew() *cobra.Command {
 		fields := map[string]any{"action": "renew", "force_renewal": *force}
 		at(fields)
 		return c.slowly(cmd, path, fields)
+	}
+	return cmd
+}
+
+func (c *client) acmeSet() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "set FILE", Short: "Change whether and where a certificate is renewed by itself", Args: exactly(1), ValidArgsFunction: c.completeCertificates(1),
+		Example: "  sluice acme set www.example.com.pem --renew=false\n  sluice acme set www.example.com.pem --farmname web",
+	}
+	at := targetFlags(cmd)
+	renew := cmd.Flags().Bool("renew", true, "renew it by itself")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		path, err := certificatePath("letsencryptz", args[0])
+		if err != nil {
+			return err
+		}
+		fields := map[string]any{"autorenewal": *renew}
+		at(fields)
+		a, err := c.send(cmd.Context(), http.MethodPut, path, fields)
+		return c.orSay(cmd, a, err)
 	}
 	return cmd
 }

@@ -61,7 +61,7 @@ func (c *client) aliasList() *cobra.Command {
 
 func (c *client) aliasSet() *cobra.Command {
 	return &cobra.Command{
-		Use: "set ID ALIAS", Short: "Give an address or an interface an alias", Args: exactly(2), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "set ID ALIAS", Short: "Give an address or an interface an alias", Args: exactly(2), ValidArgsFunction: c.completer([]argument{anAlias}, nil),
 		Long: `Give an address or an interface an alias, or another one. Backends at that
 address are shown by it, unless they have an alias of their own.`,
 		Example: "  sluice alias set 10.0.0.11 db-1\n  sluice alias set eth0 office",
@@ -78,7 +78,7 @@ address are shown by it, unless they have an alias of their own.`,
 
 func (c *client) aliasDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete ID", Short: "Delete the alias of an address or an interface", Args: exactly(1), Example: "  sluice alias delete 10.0.0.11", ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "delete ID", Short: "Delete the alias of an address or an interface", Args: exactly(1), Example: "  sluice alias delete 10.0.0.11", ValidArgsFunction: c.completer([]argument{anAlias}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := aliasPath(args[0])
 			if err != nil {

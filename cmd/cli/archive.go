@@ -73,7 +73,7 @@ and the certificate of the API are in none.`,
 
 func (c *client) backupShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show what a backup is of", Example: "  sluice backup show monday", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "show NAME", Short: "Show what a backup is of", Example: "  sluice backup show monday", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aBackup}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("system", "backup", args[0], "info")
 			if err != nil {
@@ -95,7 +95,7 @@ func (c *client) backupShow() *cobra.Command {
 func (c *client) backupDownload() *cobra.Command {
 	return &cobra.Command{
 		Use: "download NAME [FILE]", Short: "Write a backup to a new file, or with - to standard output",
-		Example: "  sluice backup download monday\n  sluice backup download monday - | ssh safe 'cat > monday.tar.gz'", Args: between(1, 2), ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  sluice backup download monday\n  sluice backup download monday - | ssh safe 'cat > monday.tar.gz'", Args: between(1, 2), ValidArgsFunction: c.completer([]argument{aBackup}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("system", "backup", args[0])
 			if err != nil {
@@ -170,7 +170,7 @@ groups, roles, API keys and settings are restored for root only, and scripts
 where this is run on the machine itself. With --system=false the settings of the
 machine (sluice system) and aliases stay as they are: name servers and addresses
 of another machine may be none of this one's.`,
-		Example: "  sluice backup apply monday\n  sluice backup apply monday --passphrase < passphrase.txt\n  sluice backup apply monday --system=false\n  sluice backup apply before-restore", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  sluice backup apply monday\n  sluice backup apply monday --passphrase < passphrase.txt\n  sluice backup apply monday --system=false\n  sluice backup apply before-restore", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aBackup}, nil),
 	}
 	force := cmd.Flags().Bool("force", false, "also one that another release made")
 	machine := cmd.Flags().Bool("system", true, "restore settings of the machine and aliases too")

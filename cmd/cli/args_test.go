@@ -33,14 +33,14 @@ func TestWrongUsageShowsHowTheCommandIsMeant(t *testing.T) {
 		"service set a b c":      `"c" is not a setting: write NAME=VALUE`,
 		"system config a":        `"a" is not a setting: write NAME=VALUE`,
 		"frm":                    "unknown command \"frm\" for \"sluice\"",
-		"farm lst":               "unknown command \"lst\" for \"sluice farm\"; there is lint, list, set\nSee 'sluice farm --help'.\n",
+		"farm lst":               "unknown command \"lst\" for \"sluice farm\"; there is list, set\nSee 'sluice farm --help'.\n",
 		"logs --lines -1":        "--lines: -1 is not allowed",
 		"conn list a b":          `"b" is one argument too many: write sluice conn list [FARM]`,
 		"conn flush --backend 1": "--backend needs the farm",
 		"diff 1 2 3":             `"3" is one argument too many: write sluice diff [FROM] [TO]`,
 		"completion":             "a sub-command is missing: bash, fish",
 		"completion tcsh":        `unknown command "tcsh"`,
-		"farm":                   "a sub-command is missing: create",
+		"farm":                   "a sub-command is missing: copy, create",
 		"backend delete shop":    "write sluice backend delete FARM [SERVICE] BACKEND",
 	} {
 		r := execute("", strings.Fields(command)...)

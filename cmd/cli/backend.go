@@ -19,7 +19,7 @@ var ownedBackend = []argument{aBackend}
 func (c *client) backendCommand() *cobra.Command {
 	cmd := parentCommand("backend", "Manage the backends of a service or of an l4xnat farm", `  sluice backend list shop web
   sluice backend create shop web 10.0.0.1:8080 weight=3
-  sluice backend add dns 10.0.0.1 max_conns=500
+  sluice backend create dns 10.0.0.1 max_conns=500
   sluice backend set shop web 10.0.0.1:8080 weight=null
   sluice backend maintenance dns 0 --mode drain`,
 		c.backendList(), c.backendShow(), c.backendCreate(), c.backendSet(), c.backendDelete(), c.backendMaintenance())
@@ -89,7 +89,7 @@ func (c *client) backendCreate() *cobra.Command {
 		Long: `Add a backend to a service or to an l4xnat farm. Without a port, a backend of
 an l4xnat farm gets connections on the port the client used.`,
 		Example: "  sluice backend create shop web 10.0.0.1:8080\n  sluice backend create shop web ip=10.0.0.2 port=8080 weight=3\n  sluice backend create shop web [2001:db8::1]:8080\n" +
-			"  sluice backend add dns 10.0.0.1\n  sluice backend add mail 10.0.0.1:25 max_conns=500",
+			"  sluice backend create dns 10.0.0.1\n  sluice backend create mail 10.0.0.1:25 max_conns=500",
 	}
 	s := addSections(cmd, sections(func(p validate.Profile) []validate.Param { return p.Backend().Create.Params() }))
 	cmd.ValidArgsFunction = c.completeOwner(nil, s)

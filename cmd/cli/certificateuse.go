@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,7 +30,7 @@ func (c *client) certificateAdd() *cobra.Command {
 func (c *client) certificateRemove() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove FARM FILE", Short: "Take a certificate from a farm; it is not deleted", Example: "  sluice certificate remove shop old.pem",
-		Args: exactly(2), ValidArgsFunction: c.farmThenCertificate,
+		Args: exactly(2), ValidArgsFunction: c.farmThenOwn,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := farmPath(args[0], args[1])
 			if err != nil {
@@ -43,7 +45,7 @@ func (c *client) certificateRemove() *cobra.Command {
 func (c *client) certificateMove() *cobra.Command {
 	return &cobra.Command{
 		Use: "move FARM FILE POSITION", Short: "Move a certificate in the list of a farm, from 0; the first is the default", Example: "  sluice certificate move shop shop.pem 0",
-		Args: exactly(3), ValidArgsFunction: c.farmThenCertificate,
+		Args: exactly(3), ValidArgsFunction: c.farmThenOwn,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := farmPath(args[0], args[1], "actions")
 			if err != nil {
@@ -53,6 +55,16 @@ func (c *client) certificateMove() *cobra.Command {
 			return c.orSay(cmd, a, err)
 		},
 	}
+}
+
+// farmThenOwn completes a farm, then one of the certificates it has.
+func (c *client) farmThenOwn(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return c.completer(oneFarm, nil)(cmd, args, toComplete)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
+	defer cancel()
+	return slices.Sorted(maps.Keys(c.ids(ctx).Farms[args[0]].Certificates)), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (c *client) farmThenCertificate(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {

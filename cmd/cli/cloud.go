@@ -38,7 +38,12 @@ func (c *client) cloudCheck() *cobra.Command {
 
 func (c *client) cloudLogin() *cobra.Command {
 	return &cobra.Command{
-		Use: "login aws|azure ID PLACE", Short: "Set the credentials, once the cloud has taken them", Args: exactly(3), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "login aws|azure ID PLACE", Short: "Set the credentials, once the cloud has taken them", Args: exactly(3), ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return []string{"aws", "azure"}, cobra.ShellCompDirectiveNoFileComp
+		},
 		Long: `Set the credentials, once the cloud has taken them. Of aws ID is an access
 key and PLACE a region; of azure they are an application and its tenant. The
 secret is asked for, or is the first line of the standard input where that is

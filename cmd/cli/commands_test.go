@@ -85,6 +85,9 @@ func TestWhatCompletionOffers(t *testing.T) {
 	p := newPapers(t, "shop.example")
 	a.must("certificate", "upload", "shop", p.full)
 	a.must("certificate", "ca", "upload", "clients", p.ca)
+	a.must("group", "create", "ops")
+	a.must("tag", "create", "fair")
+	a.must("alias", "set", "10.0.0.1", "db-1")
 	var all strings.Builder
 	for _, command := range []string{
 		"farm show shop", "farm create new", "farm set shop contimeout=5", "farm rename shop new", "farm delete shop", "farm start shop mail", "farm explain mail",
@@ -96,7 +99,7 @@ func TestWhatCompletionOffers(t *testing.T) {
 		"certificate show shop.pem", "certificate upload new file", "certificate replace shop.pem file", "certificate csr new", "certificate download shop.pem", "certificate delete shop.pem", "certificate add shop shop.pem",
 		"certificate remove shop shop.pem", "certificate move shop shop.pem", "certificate ocsp", "certificate ca show clients", "certificate ca upload new file", "certificate ca replace clients file", "certificate ca crl clients file",
 		"certificate ca download clients", "certificate ca delete clients", "acme config", "acme order a.test", "acme renew shop.pem", "acme delete shop.pem", "system config", "key create", "key delete 1",
-		"stats shop", "logs shop", "trace shop", "explain shop", "diff 2 3", "rollback 2",
+		"stats shop", "logs shop", "trace shop", "explain shop", "lint shop", "diff 2 3", "rollback 2", "farm copy shop new", "user show root", "user set root", "group add ops", "group role ops", "role show management", "role set management", "tag delete fair", "alias delete 10.0.0.1", "backup show monday", "user sessions end 1", "cloud login aws",
 	} {
 		words := strings.Fields(command)
 		for n := 1; n <= len(words); n++ {

@@ -3,6 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,8 +18,31 @@ const (
 	aFarm argument = iota
 	aService
 	aBackend
+	aUser
+	aGroup
+	aRole
+	aBackup
+	aRevision
+	aTag
+	aKey
+	aLogIn
+	anAlias
 	aWord // which nobody can guess
 )
+
+// lists are where names are that /ids does not have: a path, the field with the name, and
+// the one that says what it is.
+var lists = map[argument][]struct{ path, name, about string }{
+	aUser:     {{"/rbac/users", "name", "group"}},
+	aGroup:    {{"/rbac/groups", "name", "role"}},
+	aRole:     {{"/rbac/roles", "name", ""}},
+	aBackup:   {{"/system/backup", "name", "date"}},
+	aRevision: {{"/history/tags", "name", "comment"}, {"/history", "number", "comment"}},
+	aTag:      {{"/history/tags", "name", "comment"}},
+	aKey:      {{"/keys", "id", "comment"}},
+	aLogIn:    {{"/rbac/sessions", "session", "user"}},
+	anAlias:   {{"/aliases/backends", "id", "alias"}, {"/aliases/interfaces", "id", "alias"}},
+}
 
 // completionTime bounds what a completion may wait for the appliance.
 const completionTime = 2 * time.Second
@@ -37,29 +63,49 @@ func (c *client) completer(kinds []argument, s *settings) cobra.CompletionFunc {
 	}
 }
 
-func (c *client) namesOf(ctx context.Context, kind argument, args []string) []string {
-	if kind == aFarm {
-		return c.farmNames(ctx)
+func (c *client) namesOf(ctx context.Context, kind argument, args []string) (out []string) {
+	switch kind {
+	case aFarm:
+		return slices.Sorted(maps.Keys(c.ids(ctx).Farms))
+	case aService:
+		return c.ids(ctx).Farms[args[0]].services()
 	}
-	farm, err := c.summary(ctx, args[0])
-	if err != nil {
-		return nil
-	}
-	return farm.names()
-}
-
-func (c *client) farmNames(ctx context.Context) []string {
-	var body struct {
-		Params []struct{ FarmName string }
-	}
-	if a, err := c.get(ctx, "/farms"); err != nil || a.into(&body) != nil {
-		return nil
-	}
-	var out []string
-	for _, f := range body.Params {
-		out = append(out, f.FarmName)
+	for _, of := range lists[kind] {
+		var body struct{ Params []map[string]any }
+		if a, err := c.get(ctx, of.path); err != nil || a.into(&body) != nil {
+			continue // there may be no right to see them
+		}
+		for _, one := range body.Params {
+			out = append(out, strings.TrimSuffix(fmt.Sprint(one[of.name])+"\t"+fmt.Sprint(orBlank(one[of.about])), "\t"))
+		}
 	}
 	return out
+}
+
+// ids are the names of all objects, as the appliance has them for who completes them.
+type ids struct {
+	Farms map[string]farmIDs
+}
+
+type farmIDs struct {
+	Services     map[string]any
+	Certificates map[string]any
+}
+
+// wholeFarm stands in /ids for the one group of a farm without services.
+const wholeFarm = "default_service"
+
+func (f farmIDs) services() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.Services)), func(name string) bool { return name == wholeFarm && len(f.Services) == 1 })
+}
+
+// ids asks for all names; without an appliance there are none.
+func (c *client) ids(ctx context.Context) ids {
+	var body struct{ Params ids }
+	if a, err := c.get(ctx, "/ids"); err != nil || a.into(&body) != nil {
+		return ids{}
+	}
+	return body.Params
 }
 
 func (c *client) backendIDs(ctx context.Context, o owner) []string {

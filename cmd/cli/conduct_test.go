@@ -184,7 +184,7 @@ func TestQuietCommandsSayOnlyWhatTheyMade(t *testing.T) {
 	for _, command := range everyCommand(newPapers(t, "shop.example")) {
 		said, _ := r.run(-1, nil, command+" --quiet")
 		makes := slices.ContainsFunc(strings.Fields(command), func(word string) bool {
-			return slices.Contains([]string{"create", "add", "upload", "csr"}, word)
+			return slices.Contains([]string{"create", "copy", "add", "upload", "csr"}, word)
 		})
 		if said.code != 0 || said.stderr != "" || said.stdout != "" && !makes {
 			t.Errorf("%s: %+v", command, said)

@@ -22,13 +22,12 @@ func (c *client) farmCommand() *cobra.Command {
   sluice farm create dns --profile l4xnat vip=192.0.2.10 vport=53 protocol=udp
   sluice farm set shop contimeout=5
   sluice farm stop shop
-  sluice farm explain dns
-  sluice farm lint`,
-		c.farmList(), c.farmShow(), c.farmCreate(), c.farmSet(), c.farmRename(), c.farmDelete(),
+  sluice farm explain dns`,
+		c.farmList(), c.farmShow(), c.farmCreate(), c.farmCopy(), c.farmSet(), c.farmRename(), c.farmDelete(),
 		c.farmAction("start", "Start farms", "  sluice farm start shop"),
 		c.farmAction("stop", "Stop farms; their configuration is kept", "  sluice farm stop shop"),
 		c.farmAction("restart", "Stop and start farms; connections end, but exchanges of http farms finish", "  sluice farm restart shop"),
-		c.farmExplain(), c.farmLint())
+		c.farmExplain(), hidden(c.lintCommand()))
 }
 
 type farmLine struct {
@@ -191,6 +190,51 @@ func (c *client) farmCreate() *cobra.Command {
 		return s.complete(toComplete)
 	}
 	return cmd
+}
+
+func (c *client) farmCopy() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "copy FARM NAME [NAME=VALUE…]", Short: "Create a farm with the settings, services and backends of another", Args: atLeast(2),
+		Long: `Create a farm with the settings, services and backends of another, but for what
+is given: a port or an address of its own it needs in any case.`,
+		Example: "  sluice farm copy shop twin vport=81\n  sluice farm copy shop twin vip=192.0.2.11",
+	}
+	s := addSettings(cmd, without(validate.Profiles()[0].Farm().Create.Params(), "farmname", "profile", "copy_from"))
+	cmd.ValidArgsFunction = c.completer([]argument{aFarm, aWord}, s)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields, err := s.read(cmd, args[2:])
+		if err != nil {
+			return err
+		}
+		if fields["profile"], err = c.profileFor(cmd.Context(), args[0]); err != nil {
+			return err
+		}
+		fields["farmname"], fields["copy_from"] = args[1], args[0]
+		for _, name := range []string{"vip", "vport"} {
+			if _, given := fields[name]; !given {
+				if fields[name], err = c.settingOf(cmd.Context(), args[0], name); err != nil {
+					return err
+				}
+			}
+		}
+		a, err := c.send(cmd.Context(), http.MethodPost, "/farms", fields)
+		return c.orSay(cmd, a, err)
+	}
+	return cmd
+}
+
+// settingOf is what a farm has.
+func (c *client) settingOf(ctx context.Context, farm, name string) (any, error) {
+	path, err := pathOf("farms", farm)
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.get(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var body farmDetails
+	return body.Params[name], a.into(&body)
 }
 
 // profileFor is the profile of a new farm that names none: that of the farm it is

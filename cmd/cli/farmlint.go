@@ -15,7 +15,7 @@ import (
 // printed.
 var errFound = errors.New("there are warnings or errors")
 
-func (c *client) farmLint() *cobra.Command {
+func (c *client) lintCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "lint [FARM]", Short: "Show what of farms is there for nothing, or will fail soon",
 		Long: `Show what of all farms, or of one, is there for nothing or will fail soon:
@@ -25,7 +25,7 @@ without effect. With --why also what says so, and what to do.
 
 Exit status: 0 when there is nothing or only what is worth knowing (info), 3
 when there are warnings or errors, 1 when it could not be looked at.`,
-		Example: "  sluice farm lint\n  sluice farm lint shop --why\n  sluice farm lint --json",
+		Example: "  sluice lint\n  sluice lint shop --why\n  sluice lint --json",
 		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
 	why := cmd.Flags().Bool("why", false, "show what says so, and what to do")

@@ -284,9 +284,24 @@ func someSettings(t *testing.T, out string) string {
 	return kept.String()
 }
 
-// documented lists the fields of a body in the OpenAPI document; at is a path
-// and a verb.
-func (a *appliance) documented(at string) []string {
+// bodySchema is the form of a body in the OpenAPI document.
+type bodySchema struct {
+	Ref        string `json:"$ref"`
+	Properties map[string]any
+}
+
+// openAPI is as much of the document as tests look at.
+type openAPI struct {
+	Paths map[string]map[string]struct {
+		RequestBody struct {
+			Content map[string]struct{ Schema bodySchema }
+		}
+	}
+	Components struct{ Schemas map[string]bodySchema }
+}
+
+// openAPI asks for the document.
+func (a *appliance) openAPI() (doc openAPI) {
 	a.t.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
@@ -300,21 +315,17 @@ func (a *appliance) documented(at string) []string {
 		a.t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	type schema struct {
-		Ref        string `json:"$ref"`
-		Properties map[string]any
-	}
-	var doc struct {
-		Paths map[string]map[string]struct {
-			RequestBody struct {
-				Content map[string]struct{ Schema schema }
-			}
-		}
-		Components struct{ Schemas map[string]schema }
-	}
 	if err := json.NewDecoder(resp.Body).Decode(&doc); err != nil {
 		a.t.Fatal(err)
 	}
+	return doc
+}
+
+// documented lists the fields of a body in the OpenAPI document; at is a path
+// and a verb.
+func (a *appliance) documented(at string) []string {
+	a.t.Helper()
+	doc := a.openAPI()
 	path, verb, _ := strings.Cut(at, " ")
 	body := doc.Paths[path][verb].RequestBody.Content["application/json"].Schema
 	if name, ok := strings.CutPrefix(body.Ref, "#/components/schemas/"); ok {

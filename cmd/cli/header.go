@@ -35,8 +35,8 @@ service is used instead of the farm's, and rules that replace run before them.`
 
 func (c *client) headerCommand() *cobra.Command {
 	return parentCommand("header", "Manage the header rules of a farm or service", `  sluice header list shop
-  sluice header add shop addrequestheader 'X-Forwarded-Proto: https'
-  sluice header add shop removeresponseheader '^Server:' --service web
+  sluice header create shop addrequestheader 'X-Forwarded-Proto: https'
+  sluice header create shop removeresponseheader '^Server:' --service web
   sluice header move shop replacerequestheader 1 0`,
 		c.headerList(), c.headerAdd(), c.headerSet(), c.headerDelete(), c.headerMove())
 }
@@ -113,9 +113,9 @@ func (c *client) headerList() *cobra.Command {
 
 func (c *client) headerAdd() *cobra.Command {
 	return c.onHeaders(&cobra.Command{
-		Use: "add FARM KIND VALUE…", Short: "Add a header rule at the end of its list", Args: atLeast(3),
-		Example: "  sluice header add shop addrequestheader 'X-Forwarded-Proto: https'\n  sluice header add shop removerequestheader '^X-Debug'\n" +
-			"  sluice header add shop replaceresponseheader '^Set-Cookie$' '$' '; Secure'",
+		Use: "create FARM KIND VALUE…", Aliases: []string{"add"}, Short: "Add a header rule at the end of its list", Args: atLeast(3),
+		Example: "  sluice header create shop addrequestheader 'X-Forwarded-Proto: https'\n  sluice header create shop removerequestheader '^X-Debug'\n" +
+			"  sluice header create shop replaceresponseheader '^Set-Cookie$' '$' '; Secure'",
 	}, c.addRule)
 }
 

@@ -19,7 +19,7 @@ var groups = []struct {
 	commands  []string
 }{
 	{"farms", "Farms and what belongs to them:", []string{"farm", "service", "backend", "header", "rewrite", "certificate", "acme"}},
-	{"watch", "See what happens:", []string{"status", "stats", "top", "graph", "logs", "trace", "explain", "session", "conn"}},
+	{"watch", "See what happens:", []string{"status", "stats", "top", "graph", "logs", "trace", "explain", "lint", "session", "conn"}},
 	{"config", "The configuration as a whole:", []string{"check", "apply", "export", "reload", "transaction", "pending", "confirm", "history", "diff", "rollback", "tag", "audit"}},
 	{"run", "The appliance itself:", []string{"run", "demo", "user", "group", "role", "key", "notification", "alias", "cloud", "system", "backup", "supportsave", "shell", "version"}},
 	{"more", "More:", []string{"help", "completion"}},
@@ -57,9 +57,6 @@ func writeUsage(w io.Writer, cmd *cobra.Command) {
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\n  %s [command]", cmd.CommandPath())
-	}
-	if len(cmd.Aliases) > 0 {
-		fmt.Fprintf(w, "\n\nAliases:\n  %s", cmd.NameAndAliases())
 	}
 	if cmd.HasExample() {
 		fmt.Fprintf(w, "\n\nExamples:\n%s", cmd.Example)

@@ -169,16 +169,10 @@ of the one before.`,
 	}
 }
 
-func (c *client) completeRevisions(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
-	defer cancel()
-	var body struct{ Params []revision }
-	if a, err := c.get(ctx, "/history"); err != nil || a.into(&body) != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func (c *client) completeRevisions(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	out, how := c.completer([]argument{aRevision, aRevision}, nil)(cmd, args, toComplete)
+	if len(out) == 0 {
+		return nil, how
 	}
-	var out []string
-	for _, r := range body.Params {
-		out = append(out, fmt.Sprintf("%d\t%s", r.Number, r.Comment))
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return out, how | cobra.ShellCompDirectiveKeepOrder
 }

@@ -73,7 +73,7 @@ func when(t time.Time) string {
 func (c *client) keyDelete() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete ID", Short: "Delete an API key; it is refused from now on", Example: "  sluice key delete 2",
-		Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Args: exactly(1), ValidArgsFunction: c.completer([]argument{aKey}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd, "keys", args[0]) },
 	}
 }

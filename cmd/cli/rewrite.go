@@ -11,8 +11,8 @@ var rewriteKind = kindOf(&validate.Rewrites)
 
 func (c *client) rewriteCommand() *cobra.Command {
 	return parentCommand("rewrite", "Manage the URL rewrites of a service", `  sluice rewrite list shop web
-  sluice rewrite add shop web '^/old/(.*)' '/new/$1'
-  sluice rewrite add shop web '^/shop' '' last=true
+  sluice rewrite create shop web '^/old/(.*)' '/new/$1'
+  sluice rewrite create shop web '^/shop' '' last=true
   sluice rewrite move shop web 1 0`,
 		c.rewriteList(), c.rewriteAdd(), c.rewriteSet(), c.rewriteDelete(), c.rewriteMove())
 }
@@ -37,9 +37,9 @@ func (c *client) rewriteList() *cobra.Command {
 
 func (c *client) rewriteAdd() *cobra.Command {
 	return &cobra.Command{
-		Use: "add FARM SERVICE PATTERN REPLACE [last=true]", Short: "Add a URL rewrite at the end of the list", Args: atLeast(4),
+		Use: "create FARM SERVICE PATTERN REPLACE [last=true]", Aliases: []string{"add"}, Short: "Add a URL rewrite at the end of the list", Args: atLeast(4),
 		Long:    "Add a URL rewrite at the end of the list." + rewriteHelp,
-		Example: "  sluice rewrite add shop web '^/old/(.*)' '/new/$1'\n  sluice rewrite add shop web pattern='^/shop' replace= last=true", ValidArgsFunction: c.completer(oneService, nil),
+		Example: "  sluice rewrite create shop web '^/old/(.*)' '/new/$1'\n  sluice rewrite create shop web pattern='^/shop' replace= last=true", ValidArgsFunction: c.completer(oneService, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.addRule(cmd, rewriteKind, args[0], args[1], args[2:])
 		},

@@ -1,58 +1,84 @@
 package cli
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
 )
 
 func (c *client) tagCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "tag [NAME [REVISION]]", Short: "Name a revision, which is kept as long as it has a name",
-		Long: `Name a revision, the newest when no number is given; without a name list them
-all. A revision with a tag is kept, however many follow, and rollback and diff
-take the tag for its number.`,
-		Example: "  sluice tag before-the-fair\n  sluice tag release-1.0 12 --comment 'as in the audit'\n  sluice tag\n  sluice rollback before-the-fair\n  sluice tag --delete before-the-fair",
-		Args:    atMost(2), ValidArgsFunction: cobra.NoFileCompletions,
-	}
+	cmd := parentCommand("tag", "Name revisions, which are kept as long as they have a name", `  sluice tag create before-the-fair
+  sluice tag list
+  sluice rollback before-the-fair
+  sluice tag delete before-the-fair`,
+		c.tagCreate(), c.tagList(), c.tagDelete())
+	cmd.Long = `Name revisions, which are kept as long as they have a name, however many follow.
+Rollback and diff take the tag for its number.`
+	c.asBefore(cmd)
+	return cmd
+}
+
+// asBefore has the command do what it did before it had others below it: tag NAME
+// [REVISION], tag --delete NAME and tag.
+func (c *client) asBefore(cmd *cobra.Command) {
 	remove := cmd.Flags().Bool("delete", false, "delete the tag")
 	comment := cmd.Flags().String("comment", "", "what it is for")
+	for _, name := range []string{"delete", "comment"} {
+		cmd.Flags().Lookup(name).Hidden = true
+	}
+	cmd.Args = atMost(2)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case *remove && len(args) != 1:
 			return usagef("--delete takes the name of one tag")
 		case *remove:
-			path, err := pathOf("history", "tags", args[0])
-			if err != nil {
-				return err
-			}
-			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
-			if err != nil {
-				return err
-			}
-			return c.say(cmd, a)
+			return c.remove(cmd, "history", "tags", args[0])
 		case len(args) == 0:
 			return c.listTags(cmd)
 		}
-		fields := map[string]any{"name": args[0]}
-		if *comment != "" {
-			fields["comment"] = *comment
-		}
-		if len(args) == 2 {
-			n, err := revisionNumber(args[1])
-			if err != nil {
-				return err
-			}
-			fields["revision"] = n
-		}
-		a, err := c.send(cmd.Context(), http.MethodPost, "/history/tags", fields)
+		return c.newTag(cmd, args, *comment)
+	}
+}
+
+func (c *client) tagCreate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "create NAME [REVISION]", Short: "Name a revision, the newest when no number is given",
+		Example: "  sluice tag create before-the-fair\n  sluice tag create release-1.0 12 --comment 'as in the audit'",
+		Args:    between(1, 2), ValidArgsFunction: c.completer([]argument{aWord, aRevision}, nil),
+	}
+	comment := cmd.Flags().String("comment", "", "what it is for")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.newTag(cmd, args, *comment) }
+	return cmd
+}
+
+func (c *client) newTag(cmd *cobra.Command, args []string, comment string) error {
+	fields := map[string]any{"name": args[0]}
+	if comment != "" {
+		fields["comment"] = comment
+	}
+	if len(args) == 2 {
+		n, err := revisionNumber(args[1])
 		if err != nil {
 			return err
 		}
-		return c.say(cmd, a)
+		fields["revision"] = n
 	}
-	return cmd
+	return c.post(cmd, fields, "history", "tags")
+}
+
+func (c *client) tagDelete() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete NAME", Short: "Take a name from its revision, which is no longer kept for it", Example: "  sluice tag delete before-the-fair",
+		Args: exactly(1), ValidArgsFunction: c.completer([]argument{aTag}, nil),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd, "history", "tags", args[0]) },
+	}
+}
+
+func (c *client) tagList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List tags and their revisions", Example: "  sluice tag list", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.listTags(cmd) },
+	}
 }
 
 func (c *client) listTags(cmd *cobra.Command) error {

@@ -14,11 +14,11 @@ import (
 
 // writing are the commands that change the configuration, and so may be on trial.
 var writing = [][]string{
-	{"farm", "create"}, {"farm", "set"}, {"farm", "rename"}, {"farm", "delete"}, {"farm", "start"}, {"farm", "stop"}, {"farm", "restart"},
+	{"farm", "create"}, {"farm", "copy"}, {"farm", "set"}, {"farm", "rename"}, {"farm", "delete"}, {"farm", "start"}, {"farm", "stop"}, {"farm", "restart"},
 	{"service", "create"}, {"service", "set"}, {"service", "move"}, {"service", "delete"},
 	{"backend", "create"}, {"backend", "set"}, {"backend", "maintenance"}, {"backend", "delete"},
-	{"header", "add"}, {"header", "set"}, {"header", "move"}, {"header", "delete"},
-	{"rewrite", "add"}, {"rewrite", "set"}, {"rewrite", "move"}, {"rewrite", "delete"},
+	{"header", "create"}, {"header", "set"}, {"header", "move"}, {"header", "delete"},
+	{"rewrite", "create"}, {"rewrite", "set"}, {"rewrite", "move"}, {"rewrite", "delete"},
 	{"certificate", "add"}, {"certificate", "remove"}, {"certificate", "move"}, {"session", "create"}, {"session", "delete"},
 	{"alias", "set"}, {"alias", "delete"},
 	{"apply"}, {"reload"}, {"rollback"}, {"transaction"},

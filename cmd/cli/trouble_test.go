@@ -29,7 +29,7 @@ func everyCommand(p papers) []string {
 		"backend set shop 10.0.0.3 weight=2", "backend maintenance shop 10.0.0.3", "backend delete shop 10.0.0.3",
 		"session list mail", "session create mail 192.0.2.7 10.0.0.1", "session delete mail 192.0.2.7", "session flush mail",
 		"conn list", "conn list mail --backend 10.0.0.1 --limit 1", "conn flush mail --backend 10.0.0.1",
-		"header add shop addrequestheader X-A:1", "header list shop", "header list shop --service web", "header set shop addrequestheader 0 X-A:2", "header delete shop addrequestheader 0",
+		"header create shop addrequestheader X-A:1", "header list shop", "header list shop --service web", "header set shop addrequestheader 0 X-A:2", "header delete shop addrequestheader 0",
 		"rewrite add shop web ^/a /b", "rewrite add shop web ^/c /d", "rewrite list shop web", "rewrite set shop web 0 last=true", "rewrite move shop web 1 0", "rewrite delete shop web 0", "rollback",
 		"certificate upload shop " + p.full, "certificate replace shop.pem " + p.full, "certificate list", "certificate show shop.pem", "certificate download shop.pem",
 		"farm set shop listener=https", "certificate add shop shop.pem", "certificate move shop shop.pem 0", "certificate remove shop shop.pem", "certificate delete shop.pem",
@@ -44,7 +44,7 @@ func everyCommand(p papers) []string {
 		"notification backends prefix=[prod] avoidflappingtime=30", "notification cluster", "notification interfaces", "system language", "system language de", "system packages",
 		"certificate activation upload " + p.ca, "certificate activation show", "certificate activation download", "certificate activation delete",
 		"audit --limit 2", "audit export",
-		"key create x", "key list", "key delete 2", "status", "stats", "stats shop", "stats mail", "explain shop /", "history", "diff", "diff 2 3", "export",
+		"key create x", "key list", "key delete 2", "status", "stats", "stats shop", "stats mail", "explain shop /", "history", "tag create fair", "tag list", "tag delete fair", "diff", "diff 2 3", "lint", "farm copy shop copied vport=8089", "export",
 		"apply -f -", // of no farms at all
 	}
 }

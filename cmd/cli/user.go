@@ -49,7 +49,7 @@ func (c *client) named(use, short, what, path string, rows func([]map[string]any
 // one shows one of them.
 func (c *client) one(use, short, what, path string, rows func([]map[string]any) *sheet) *cobra.Command {
 	return &cobra.Command{
-		Use: use + " NAME", Short: short, Example: "  sluice " + what + " " + use + " " + exampleNames[what], Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: use + " NAME", Short: short, Example: "  sluice " + what + " " + use + " " + exampleNames[what], Args: exactly(1), ValidArgsFunction: c.completer([]argument{namedKinds[what]}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at, err := pathOf(append(strings.Split(strings.TrimPrefix(path, "/"), "/"), args[0])...)
 			if err != nil {
@@ -71,12 +71,15 @@ func (c *client) one(use, short, what, path string, rows func([]map[string]any) 
 // gone deletes one of them.
 func (c *client) gone(use, short, what, path string) *cobra.Command {
 	return &cobra.Command{
-		Use: use + " NAME", Short: short, Example: "  sluice " + what + " " + use + " " + exampleNames[what], Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: use + " NAME", Short: short, Example: "  sluice " + what + " " + use + " " + exampleNames[what], Args: exactly(1), ValidArgsFunction: c.completer([]argument{namedKinds[what]}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.remove(cmd, append(strings.Split(strings.TrimPrefix(path, "/"), "/"), args[0])...)
 		},
 	}
 }
+
+// namedKinds are the kinds of objects by what they are called.
+var namedKinds = map[string]argument{"user": aUser, "group": aGroup, "role": aRole, "backup": aBackup}
 
 // exampleNames are those of the examples in help.
 var exampleNames = map[string]string{"user": "ann", "group": "shops", "role": "ops", "backup": "monday"}
@@ -120,7 +123,7 @@ func (c *client) userSet() *cobra.Command {
 		Example: "  sluice user set ann webgui_permissions=true\n  sluice user set ann zapikey=s3cretKeyOfAnn zapi_permissions=true"}
 	s := addSettings(cmd, validate.UserUpdate.Params(), "newpassword")
 	cmd.Args = atLeast(1)
-	cmd.ValidArgsFunction = c.completer([]argument{aWord}, s)
+	cmd.ValidArgsFunction = c.completer([]argument{aUser}, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields, err := s.some(cmd, args[1:])
 		if err != nil {
@@ -141,7 +144,7 @@ func (c *client) userPassword() *cobra.Command {
 It is asked for, or is the first line of the standard input where that is no
 terminal. That of root is the system's: it is changed there, the one in force is
 asked for first, or is the first of two lines.`,
-		Example: "  sluice user password ann\n  sluice user password ann < password.txt", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  sluice user password ann\n  sluice user password ann < password.txt", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aUser}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] == root {
 				return c.rootPassword(cmd)

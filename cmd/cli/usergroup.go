@@ -16,7 +16,7 @@ func (c *client) groupCommand() *cobra.Command {
   sluice group add shops ann
   sluice group add-farm shops shop`,
 		c.namedCreate("create", "Create a group, without users and a role", "group", "rbac", "groups"), c.groupRole(),
-		c.member("add GROUP USER", "Put a user into a group", "users", http.MethodPost, aWord), c.member("remove GROUP USER", "Take a user out of a group", "users", http.MethodDelete, aWord),
+		c.member("add GROUP USER", "Put a user into a group", "users", http.MethodPost, aUser), c.member("remove GROUP USER", "Take a user out of a group", "users", http.MethodDelete, aUser),
 		c.member("add-farm GROUP FARM", "Let the users of a group see and change a farm", "farms", http.MethodPost, aFarm),
 		c.member("remove-farm GROUP FARM", "No longer let them", "farms", http.MethodDelete, aFarm),
 		c.named("list", "List the groups", "group", "/rbac/groups", userGroups), c.one("show", "Show a group", "group", "/rbac/groups", userGroups),
@@ -55,7 +55,7 @@ func (c *client) namedCreate(use, short, what string, path ...string) *cobra.Com
 func (c *client) groupRole() *cobra.Command {
 	return &cobra.Command{
 		Use: "role GROUP [ROLE]", Short: "Give a group its role; without one its users may do nothing", Example: "  sluice group role shops management\n  sluice group role shops",
-		Args: between(1, 2), ValidArgsFunction: cobra.NoFileCompletions,
+		Args: between(1, 2), ValidArgsFunction: c.completer([]argument{aGroup, aRole}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.put(cmd, map[string]any{"role": strings.Join(args[1:], "")}, "rbac", "groups", args[0])
 		},
@@ -64,10 +64,10 @@ func (c *client) groupRole() *cobra.Command {
 
 // member adds something to a group, or takes it out.
 func (c *client) member(use, short, kind, method string, second argument) *cobra.Command {
-	name := map[argument]string{aWord: "ann", aFarm: "shop"}[second]
+	name := map[argument]string{aUser: "ann", aFarm: "shop"}[second]
 	return &cobra.Command{
 		Use: use, Short: short, Example: "  sluice group " + strings.Fields(use)[0] + " shops " + name,
-		Args: exactly(2), ValidArgsFunction: c.completer([]argument{aWord, second}, nil),
+		Args: exactly(2), ValidArgsFunction: c.completer([]argument{aGroup, second}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if method == http.MethodDelete {
 				return c.remove(cmd, "rbac", "groups", args[0], kind, args[1])
@@ -99,6 +99,9 @@ func (c *client) roleCreate() *cobra.Command {
 		Example: "  sluice role create ops\n  sluice role create ops --copy-from management", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	from := cmd.Flags().String("copy-from", "", "role whose permissions the new one gets")
+	cmd.RegisterFlagCompletionFunc("copy-from", func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		return c.completer([]argument{aRole}, nil)(cmd, nil, toComplete)
+	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields := map[string]any{"name": args[0]}
 		if *from != "" {
@@ -112,7 +115,7 @@ func (c *client) roleCreate() *cobra.Command {
 func (c *client) roleSet() *cobra.Command {
 	return &cobra.Command{
 		Use: "set NAME SECTION.PERMISSION=true|false…", Short: "Give a role permissions, or take them from it",
-		Example: "  sluice role set ops farm.create=true farm.delete=false", Args: atLeast(2), ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  sluice role set ops farm.create=true farm.delete=false", Args: atLeast(2), ValidArgsFunction: c.completer([]argument{aRole}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fields := map[string]any{}
 			for _, arg := range args[1:] {
@@ -135,7 +138,7 @@ func (c *client) roleSet() *cobra.Command {
 
 func (c *client) roleShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show what a role may do", Example: "  sluice role show management", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "show NAME", Short: "Show what a role may do", Example: "  sluice role show management", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aRole}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at, err := pathOf("rbac", "roles", args[0])
 			if err != nil {

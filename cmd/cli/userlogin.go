@@ -93,7 +93,7 @@ func (c *client) userSessions() *cobra.Command {
 
 func (c *client) endSessions() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "end [SESSION]", Short: "Log somebody out: one session, all of a user, or everybody", Example: "  sluice user sessions end 7\n  sluice user sessions end --user ann\n  sluice user sessions end --all", Args: between(0, 1), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "end [SESSION]", Short: "Log somebody out: one session, all of a user, or everybody", Example: "  sluice user sessions end 7\n  sluice user sessions end --user ann\n  sluice user sessions end --all", Args: between(0, 1), ValidArgsFunction: c.completer([]argument{aLogIn}, nil),
 	}
 	user := cmd.Flags().String("user", "", "all sessions of this user")
 	all := cmd.Flags().Bool("all", false, "everybody's")

@@ -126,7 +126,7 @@ func (c *client) secondAction(use, short, example string, password bool) *cobra.
 
 func (c *client) secondReset() *cobra.Command {
 	return &cobra.Command{
-		Use: "reset NAME", Short: "Take the second factor of a user away who lost the device", Example: "  sluice user totp reset ann", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "reset NAME", Short: "Take the second factor of a user away who lost the device", Example: "  sluice user totp reset ann", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aUser}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd, "rbac", "users", args[0], "totp") },
 	}
 }
