@@ -64,6 +64,7 @@ func (w *watch) firewalls(ctx context.Context, cfg *farm.Config, ask dropped) {
 	if maps.EqualFunc(before, now, slices.Equal) {
 		return
 	}
+	w.moved.Add(1)
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		switch is, was := now[f.ID], before[f.ID]; {

@@ -31,6 +31,12 @@ func TestFirewallsAreLoggedOnceWhenTheyCloseAndOnceWhenTheyOpen(t *testing.T) {
 	var asked ctl.FarmKeys
 	look := func(says map[uint32][]string, err error) string {
 		log.Reset()
+		said, moved := w.firewalled(&shop), w.moved.Load()
+		defer func() {
+			if !reflect.DeepEqual(w.firewalled(&shop), said) && w.moved.Load() == moved {
+				t.Error("a change was not counted")
+			}
+		}()
 		w.firewalls(t.Context(), cfg, func(_ context.Context, keys ctl.FarmKeys) (map[uint32][]string, error) {
 			asked = keys
 			return says, err

@@ -322,6 +322,7 @@ func (m *manager) deps() api.Deps {
 		Resolved:     m.names,
 		Silent:       m.watch.silent.Problem,
 		Unreachable:  m.watch.unreachable,
+		Moved:        m.moved,
 		Certificate:  m.api.Leaf,
 		ACME:         m.acme,
 		Activation:   m.activation(),
@@ -367,6 +368,17 @@ func (m *manager) deps() api.Deps {
 // rules are those of this machine.
 func (m *manager) rules() validate.Rules {
 	return validate.Rules{Prefixes: validate.SystemPrefixes, Own: m.ownAddress()}
+}
+
+// moved is api.Deps.Moved: each of these only grows, so that the sum stays while all do.
+// What netd says of farms in the kernel has no number.
+func (m *manager) moved(cfg *farm.Config) (uint64, bool) {
+	for i := range cfg.Farms {
+		if cfg.Farms[i].InKernel() {
+			return 0, false
+		}
+	}
+	return m.health.Version() + m.watch.moved.Load() + m.watch.silent.Moved(), true
 }
 
 func (m *manager) backendHealth(backend uint32) farm.Status { return m.health.Slot(backend).Status() }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -22,6 +23,7 @@ const watchLook = 2 * time.Second
 type watch struct {
 	silent farmstate.Silent
 
+	moved   atomic.Uint64 // grows after absent or dropped became another
 	mu      sync.Mutex
 	absent  map[uint32]string   // by farm ID
 	dropped map[uint32][]string // by farm ID
@@ -90,6 +92,7 @@ func (w *watch) addresses(cfg *farm.Config, all []addr.Local) {
 	if maps.Equal(before, now) {
 		return
 	}
+	w.moved.Add(1)
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		switch is, was := now[f.ID], before[f.ID]; {

@@ -27,7 +27,11 @@ func TestAnAddressThatLeavesIsLoggedOnceAndWhenItIsBack(t *testing.T) {
 	var w watch
 	look := func(all []addr.Local) string {
 		log.Reset()
+		said, moved := w.unreachable(&shop), w.moved.Load()
 		w.addresses(cfg, all)
+		if w.unreachable(&shop) != said && w.moved.Load() == moved {
+			t.Error("a change was not counted")
+		}
 		return log.String()
 	}
 	if text := look(here); text != "" || w.unreachable(&shop) != "" {

@@ -48,6 +48,7 @@ type Applier interface {
 	Problems() map[uint32]string
 	RefusedStarts() map[uint32]string
 	InSync() bool
+	Standing() apply.Standing
 	Unsettled() []validate.Error
 }
 
@@ -90,6 +91,10 @@ type Deps struct {
 	// nothing is known, must not take long, and may be nil.
 	Silent      func(backend uint32) string
 	Unreachable func(f *farm.Farm) string
+	// Moved grows with every change of what Health, Ejection, Silent, Unreachable and
+	// Warnings say of the farms of a configuration, after it; false when nobody can
+	// tell. nil: nobody ever can.
+	Moved func(cfg *farm.Config) (uint64, bool)
 	// Engine tells the state of the engine.
 	Engine func() state.Engine
 	Watching

@@ -27,7 +27,7 @@ type resource interface{ Operations() []*rest.Operation }
 func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.HandlerFunc) []resource {
 	board := state.New(state.Deps{
 		Applier: d.Applier, Engine: d.Engine, Health: d.Health, Ejection: d.Ejection, Silent: d.Silent, Unreachable: d.Unreachable,
-		Warnings: d.Warnings, Resolved: d.Resolved, Now: d.Now,
+		Warnings: d.Warnings, Resolved: d.Resolved, Moved: d.Moved, Now: d.Now,
 	})
 	roster := people.Document(d.Users)
 	return []resource{

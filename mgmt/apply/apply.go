@@ -174,6 +174,22 @@ func (a *Applier) Current() (*farm.Config, store.Revision) {
 // publication.
 func (a *Applier) Problems() map[uint32]string { return maps.Clone(*a.problems.Load()) }
 
+// Standing is what is known of the farms in force besides their configuration. It is
+// comparable: another one after every change of Problems, RefusedStarts or InSync.
+type Standing struct {
+	problems *map[uint32]string
+	refused  *map[uint32]refusedStart
+	inSync   bool
+}
+
+// InSync is what Applier.InSync was.
+func (s Standing) InSync() bool { return s.inSync }
+
+// Standing returns what is known now. It never waits.
+func (a *Applier) Standing() Standing {
+	return Standing{a.problems.Load(), a.refused.Load(), a.inSync.Load()}
+}
+
 // InSync reports whether the engines acknowledged the current configuration
 // last. While it is false, Republish is due.
 func (a *Applier) InSync() bool { return a.inSync.Load() }

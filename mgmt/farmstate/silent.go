@@ -16,7 +16,11 @@ type Silent struct {
 	mu     sync.Mutex
 	seen   map[uint32]*answers
 	silent atomic.Int32 // how many are: mostly none, and lists ask of thousands
+	moved  atomic.Uint64
 }
+
+// Moved grows with every change of what Problem says, after it.
+func (s *Silent) Moved() uint64 { return s.moved.Load() }
 
 // answers are the counters of a backend at the last look, and how many requests
 // were not answered in time, or for as long as their client waited, since one was.
@@ -34,6 +38,12 @@ func (s *Silent) Look(backend uint32, responses, timeouts uint64) (silent, chang
 	a := s.seen[backend]
 	was := a.silent()
 	defer func() { s.count(was, silent) }()
+	missed := a.missedSoFar()
+	defer func() {
+		if was || silent && s.seen[backend].missed != missed {
+			s.moved.Add(1)
+		}
+	}()
 	if a == nil || timeouts < a.timeouts { // new, or counted anew
 		s.seen[backend] = &answers{responses: responses, timeouts: timeouts}
 		return false, was
@@ -48,6 +58,13 @@ func (s *Silent) Look(backend uint32, responses, timeouts uint64) (silent, chang
 
 // silent reports whether a backend is; one that nobody looked at is not.
 func (a *answers) silent() bool { return a != nil && a.missed >= silentAfter }
+
+func (a *answers) missedSoFar() uint64 {
+	if a == nil {
+		return 0
+	}
+	return a.missed
+}
 
 // count keeps count of those that are silent.
 func (s *Silent) count(was, is bool) {
@@ -78,7 +95,10 @@ func (s *Silent) Retain(there func(backend uint32) bool) {
 	defer s.mu.Unlock()
 	for id, a := range s.seen {
 		if !there(id) {
-			s.count(a.silent(), false)
+			if a.silent() {
+				s.count(true, false)
+				s.moved.Add(1)
+			}
 			delete(s.seen, id)
 		}
 	}

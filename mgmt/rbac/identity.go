@@ -61,6 +61,15 @@ func (i Identity) MayFarm(id uint32) bool {
 	return i.Root() || i.group != nil && slices.Contains(i.group.Farms, id)
 }
 
+// Sight is comparable: who has the same sees the same farms.
+func (i Identity) Sight() any {
+	type sight struct {
+		root  bool
+		group *Group // another one after every change
+	}
+	return sight{i.Root(), i.group}
+}
+
 // MayInterface reports whether the user sees a virtual interface.
 func (i Identity) MayInterface(name string) bool {
 	return i.Root() || i.group != nil && slices.Contains(i.group.Interfaces, name)

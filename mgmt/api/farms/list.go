@@ -9,8 +9,13 @@ import (
 )
 
 func (s *Resource) listFarms(c *rest.Call) (rest.List[state.FarmLine], error) {
-	farms, now := c.Farms(), s.deps.State.Now()
-	return rest.ListOf("List farms", len(farms), func(i int) state.FarmLine { return now.Line(&farms[i]) }), nil
+	now, mark, known := s.deps.State.Marked(c.Config)
+	farms := c.Farms()
+	list := rest.ListOf("List farms", len(farms), func(i int) state.FarmLine { return now.Line(&farms[i]) })
+	if known {
+		list = list.Keep(&s.list, mark)
+	}
+	return list, nil
 }
 
 // farmsOf lists the farms of one module.

@@ -58,7 +58,10 @@ type Rules interface {
 }
 
 // Resource answers the operations; make it with New.
-type Resource struct{ deps Deps }
+type Resource struct {
+	deps Deps
+	list rest.Kept // of all farms
+}
 
 // New returns the resource over deps.
 func New(deps Deps) *Resource { return &Resource{deps: deps} }

@@ -22,6 +22,10 @@ func Encode(v any) ([]byte, error) {
 
 // EncodeTo is Encode for a writer, with a line feed at the end.
 func EncodeTo(w io.Writer, v any) error {
+	if l, is := v.(interface{ written() []byte }); is && l.written() != nil {
+		_, err := w.Write(l.written())
+		return err
+	}
 	b, err := Encode(v)
 	if err != nil {
 		return err

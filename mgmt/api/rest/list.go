@@ -15,6 +15,10 @@ type List[T any] struct {
 
 	n    int
 	item func(int) T
+
+	in     *Kept // nil: not kept
+	moment any
+	body   []byte // as it is sent, where that is known
 }
 
 // NewList is an answer that holds items; none at all are an empty list, not null.
@@ -44,7 +48,14 @@ type lister interface {
 func (l *List[T]) of() reflect.Type { return reflect.TypeFor[T]() }
 
 // pick makes the items the caller wants.
-func (l *List[T]) pick(c *Call) (err error) {
+func (l *List[T]) pick(c *Call) error {
+	if is, err := l.pickKept(c); is {
+		return err
+	}
+	return l.make(c)
+}
+
+func (l *List[T]) make(c *Call) (err error) {
 	if l.item == nil {
 		all := l.Params
 		l.n, l.item = len(all), func(i int) T { return all[i] }

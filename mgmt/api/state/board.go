@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
@@ -16,7 +17,7 @@ import (
 type Applied interface {
 	Problems() map[uint32]string
 	RefusedStarts() map[uint32]string
-	InSync() bool
+	Standing() apply.Standing
 }
 
 // Deps is what a Board asks. Ejection, Warnings and Resolved may be nil.
@@ -36,6 +37,10 @@ type Deps struct {
 	// Warnings is what of a farm that is served cannot work now, in sentences; it
 	// must not take long.
 	Warnings func(f *farm.Farm) []string
+	// Moved grows with every change of what Health, Ejection, Silent, Unreachable and
+	// Warnings say of the farms of a configuration, after it; false when nobody can
+	// tell. nil: nobody ever can.
+	Moved func(cfg *farm.Config) (uint64, bool)
 	// Resolved tells what is known of host names.
 	Resolved Resolved
 	Now      func() time.Time
