@@ -70,6 +70,7 @@ func Engine(in inherit.Set) error {
 // engine is the data path of all farms.
 type engine struct {
 	page    *snapshot.Page
+	reader  snapshot.Reader
 	memory  *session.Memory
 	loops   []*loop.Loop
 	set     engines.Set

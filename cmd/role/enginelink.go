@@ -6,7 +6,6 @@ import (
 
 	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/session"
-	"github.com/sluicelb/sluice/core/snapshot"
 )
 
 // Questions about connections go to who carries l4xnat farms.
@@ -66,7 +65,7 @@ func (e *engine) Publish(file *os.File, opened map[string][]*os.File) link.Ack {
 		opened = map[string][]*os.File{} // the set adds to it
 	}
 	defer closeAll(opened)
-	generation, cfg, err := snapshot.Load(file)
+	generation, cfg, err := e.reader.Load(file)
 	if err != nil {
 		return e.refuse(generation, err)
 	}

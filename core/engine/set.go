@@ -85,9 +85,12 @@ func (s Set) Publish(generation uint64, cfg *farm.Config, opened map[string][]*o
 // hand adds to the sockets that came those of addresses that go from one engine to
 // another: mgmt knows only that one of them has them.
 func (s Set) hand(cfg *farm.Config, opened map[string][]*os.File) {
-	has := make([][]string, len(s))
+	has := make([]map[string]bool, len(s))
 	for i, e := range s {
-		has[i] = e.Listeners()
+		has[i] = map[string]bool{}
+		for _, key := range e.Listeners() {
+			has[i][key] = true
+		}
 	}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
@@ -97,11 +100,11 @@ func (s Set) hand(cfg *farm.Config, opened map[string][]*os.File) {
 		to := slices.IndexFunc(s, func(e Engine) bool { return e.Handles(f) })
 		for _, l := range f.Listeners() {
 			key := l.Key()
-			if to < 0 || opened[key] != nil || slices.Contains(has[to], key) {
+			if to < 0 || opened[key] != nil || has[to][key] {
 				continue
 			}
 			for from := range s {
-				if slices.Contains(has[from], key) {
+				if has[from][key] {
 					opened[key] = s[from].Sockets(key)
 				}
 			}

@@ -48,10 +48,14 @@ func (g Group) GiveNumbers() {
 		return
 	}
 	slots, last := g.slots()
-	for i, slot := range slots {
-		list[i].Slot = slot
+	for i, slot := range slots { // what has its number is not written: others may read it
+		if list[i].Slot != slot {
+			list[i].Slot = slot
+		}
 	}
-	*g.LastSlotAt() = last
+	if at := g.LastSlotAt(); *at != last {
+		*at = last
+	}
 }
 
 // slots are those the backends have or would be given, and the last one that was

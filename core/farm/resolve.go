@@ -1,6 +1,9 @@
 package farm
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // Resolve says what the host name of a backend stands for.
 type Resolve string
@@ -62,32 +65,48 @@ func (g Group) only(fits func(b *Backend) bool) (out []Backend) {
 }
 
 // Usable returns the configuration as engines may have it: backends without an
-// address are out of use. It is a copy when there are such.
+// address are out of use. It is a copy when there are such, which shares the farms that
+// have none.
 func (c *Config) Usable() *Config {
-	missing := false
-	c.eachBackend(func(b *Backend) { missing = missing || !b.Addr.IsValid() })
-	if !missing {
-		return c
+	out := c
+	for i := range c.Farms {
+		if c.Farms[i].reached() {
+			continue
+		}
+		if out == c {
+			next := *c
+			next.Farms = slices.Clone(c.Farms)
+			out = &next
+		}
+		out.Farms[i] = c.Farms[i].Clone()
+		out.Farms[i].leaveOut()
 	}
-	out := c.Clone()
-	out.eachBackend(func(b *Backend) {
-		if !b.Addr.IsValid() {
-			b.Maintenance = MaintenanceCut
-		}
-		if b.Spreads() {
-			b.Priority = lastPriority // no lack that others have to step in for
-		}
-	})
 	return out
 }
 
 const lastPriority = 9
 
-func (c *Config) eachBackend(do func(b *Backend)) {
-	for i := range c.Farms {
-		for _, g := range c.Farms[i].Groups() {
-			for k := range g.Backends() {
-				do(&g.Backends()[k])
+// reached reports whether all backends of the farm have an address.
+func (f *Farm) reached() bool {
+	for _, g := range f.Groups() {
+		if slices.ContainsFunc(g.Backends(), func(b Backend) bool { return !b.Addr.IsValid() }) {
+			return false
+		}
+	}
+	return true
+}
+
+// leaveOut takes the backends without an address out of use.
+func (f *Farm) leaveOut() {
+	for _, g := range f.Groups() {
+		list := g.Backends()
+		for i := range list {
+			b := &list[i]
+			if !b.Addr.IsValid() {
+				b.Maintenance = MaintenanceCut
+			}
+			if b.Spreads() {
+				b.Priority = lastPriority // no lack that others have to step in for
 			}
 		}
 	}

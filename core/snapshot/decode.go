@@ -49,25 +49,83 @@ var decoding = func() cbor.DecMode {
 // makes it panic, and none takes more memory than a small multiple of a full
 // configuration.
 func Decode(b []byte) (generation uint64, cfg *farm.Config, err error) {
-	body, err := verify(b)
+	return new(Reader).decode(b)
+}
+
+// Reader decodes one snapshot after the other, of which most farms are as they were:
+// what has the same bytes is the farm it was, in the same place (farm.Farm is comparable).
+// So nobody may change what it returned. The zero value knows nothing. One goroutine
+// uses it at a time.
+type Reader struct {
+	known map[string]decoded
+}
+
+// decoded is a farm with the bytes it was decoded from.
+type decoded struct {
+	from string
+	farm farm.Farm
+}
+
+// body is a farm.Config whose farms are not decoded yet.
+type body struct {
+	Farms        []raw              `json:"farms"`
+	Certificates []farm.Certificate `json:"certificates,omitempty"`
+	Authorities  []farm.Authority   `json:"authorities,omitempty"`
+	Challenges   []farm.Challenge   `json:"challenges,omitempty"`
+}
+
+// raw is a part of the body, which is valid for as long as that is.
+type raw []byte
+
+// UnmarshalCBOR implements cbor.Unmarshaler.
+func (r *raw) UnmarshalCBOR(b []byte) error {
+	*r = b
+	return nil
+}
+
+func (r *Reader) decode(b []byte) (generation uint64, cfg *farm.Config, err error) {
+	content, err := verify(b)
 	if err != nil {
 		return 0, nil, err
 	}
 	generation = binary.LittleEndian.Uint64(b[16:])
-	if err := decoding.Wellformed(body); err != nil {
+	fail := func(err error) (uint64, *farm.Config, error) {
 		return 0, nil, fmt.Errorf("generation %d: %w: %w", generation, ErrBody, err)
 	}
-	if major := body[0] >> 5; major != 5 { // null would decode to "no farms"
-		return 0, nil, fmt.Errorf("generation %d: %w: it is no map but CBOR type %d", generation, ErrBody, major)
+	if err := decoding.Wellformed(content); err != nil {
+		return fail(err)
 	}
-	if n := elements(body); n > maxElements {
-		return 0, nil, fmt.Errorf("generation %d: %w: %d list elements, at most %d are allowed", generation, ErrBody, n, maxElements)
+	if major := content[0] >> 5; major != 5 { // null would decode to "no farms"
+		return fail(fmt.Errorf("it is no map but CBOR type %d", major))
 	}
-	cfg = &farm.Config{}
-	if err := decoding.Unmarshal(body, cfg); err != nil {
-		return 0, nil, fmt.Errorf("generation %d: %w: %w", generation, ErrBody, err)
+	if n := elements(content); n > maxElements {
+		return fail(fmt.Errorf("%d list elements, at most %d are allowed", n, maxElements))
 	}
+	var parts body
+	if err := decoding.Unmarshal(content, &parts); err != nil {
+		return fail(err)
+	}
+	cfg = &farm.Config{Certificates: parts.Certificates, Authorities: parts.Authorities, Challenges: parts.Challenges}
+	known := make(map[string]decoded, len(parts.Farms))
+	if parts.Farms != nil {
+		cfg.Farms = make([]farm.Farm, len(parts.Farms))
+	}
+	for i, b := range parts.Farms {
+		one, is := r.known[string(b)]
+		if !is {
+			if one, err = decodeFarm(b); err != nil {
+				return fail(err)
+			}
+		}
+		cfg.Farms[i], known[one.from] = one.farm, one
+	}
+	r.known = known
 	return generation, cfg, nil
+}
+
+func decodeFarm(b raw) (one decoded, err error) {
+	one.from = string(b)
+	return one, decoding.Unmarshal(b, &one.farm)
 }
 
 // verify checks the header in the order in which its parts can be trusted,
@@ -100,12 +158,17 @@ func verify(b []byte) (body []byte, err error) {
 // The caller still owns f. Errors: shm.ErrNotSealed, those of Decode, and
 // ErrConfig.
 func Load(f *os.File) (generation uint64, cfg *farm.Config, err error) {
+	return new(Reader).Load(f)
+}
+
+// Load is the function Load.
+func (r *Reader) Load(f *os.File) (generation uint64, cfg *farm.Config, err error) {
 	m, err := shm.MapSealed(f)
 	if err != nil {
 		return 0, nil, fmt.Errorf("load snapshot: %w", err)
 	}
 	defer m.Close()
-	generation, cfg, err = Decode(m.Bytes())
+	generation, cfg, err = r.decode(m.Bytes())
 	if err != nil {
 		return 0, nil, fmt.Errorf("load snapshot: %w", err)
 	}

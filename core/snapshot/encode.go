@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/fxamacker/cbor/v2"
@@ -41,11 +42,55 @@ var encoding = func() cbor.EncMode {
 // Encode returns cfg as the bytes of a snapshot of that generation. It does
 // not check cfg; ErrBody tells that it is too large.
 func Encode(generation uint64, cfg *farm.Config) ([]byte, error) {
-	var out bytes.Buffer
-	out.Write(make([]byte, headerSize))
-	if err := encoding.NewEncoder(&out).Encode(cfg); err != nil {
+	return new(Writer).encode(generation, cfg)
+}
+
+// Writer encodes one configuration after the other, of which most farms are as they
+// were: those are known again by where their settings lie (farm.Farm is comparable), and
+// nobody may change them any more. The bytes are those of Encode. The zero value knows
+// nothing. One goroutine uses it at a time.
+type Writer struct {
+	known map[farm.Farm][]byte
+	size  int // of the last snapshot
+}
+
+// farmsAt is where the list of farms lies in the encoding of a configuration: behind the
+// head of the map and the first name.
+const farmsAt = 1 + 1 + len("farms")
+
+func (w *Writer) encode(generation uint64, cfg *farm.Config) ([]byte, error) {
+	fail := func(err error) ([]byte, error) {
 		return nil, fmt.Errorf("encode generation %d: %w: %w", generation, ErrBody, err)
 	}
+	without := *cfg
+	without.Farms = nil
+	rest, err := encoding.Marshal(&without)
+	if err != nil {
+		return fail(err)
+	}
+	var out bytes.Buffer
+	out.Grow(headerSize + len(rest) + w.size)
+	out.Write(make([]byte, headerSize))
+	out.Write(rest[:farmsAt])
+	known := make(map[farm.Farm][]byte, len(cfg.Farms))
+	if cfg.Farms == nil {
+		out.WriteByte(rest[farmsAt])
+	} else {
+		out.Write(listHead(len(cfg.Farms)))
+	}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		b, is := w.known[*f]
+		if !is {
+			if b, err = encoding.Marshal(f); err != nil {
+				return fail(err)
+			}
+		}
+		known[*f] = b
+		out.Write(b)
+	}
+	out.Write(rest[farmsAt+1:])
+	w.known, w.size = known, out.Len()
 	b := out.Bytes()
 	if n := len(b) - headerSize; n > maxBody {
 		return nil, fmt.Errorf("encode generation %d: %w: %d bytes, at most %d are allowed", generation, ErrBody, n, maxBody)
@@ -62,10 +107,15 @@ func Encode(generation uint64, cfg *farm.Config) ([]byte, error) {
 // Publish checks and encodes cfg and returns the descriptor of sealed memory
 // that holds the snapshot, to be sent to the engines and closed by the caller.
 func Publish(generation uint64, cfg *farm.Config) (*os.File, error) {
+	return new(Writer).Publish(generation, cfg)
+}
+
+// Publish is the function Publish.
+func (w *Writer) Publish(generation uint64, cfg *farm.Config) (*os.File, error) {
 	if err := Check(cfg); err != nil {
 		return nil, fmt.Errorf("publish generation %d: %w", generation, err)
 	}
-	b, err := Encode(generation, cfg)
+	b, err := w.encode(generation, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -84,4 +134,18 @@ func checksum(b []byte) (sum [sha256.Size]byte) {
 	h.Write(b[headerSize:])
 	h.Sum(sum[:0])
 	return sum
+}
+
+// listHead is the head of a list (RFC 8949 §3.1).
+func listHead(n int) []byte {
+	const list = 4 << 5
+	switch {
+	case n < 24:
+		return []byte{list | byte(n)}
+	case n <= math.MaxUint8:
+		return []byte{list | 24, byte(n)}
+	case n <= math.MaxUint16:
+		return binary.BigEndian.AppendUint16([]byte{list | 25}, uint16(n))
+	}
+	return binary.BigEndian.AppendUint32([]byte{list | 26}, uint32(n))
 }

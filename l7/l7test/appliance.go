@@ -75,7 +75,7 @@ func (a *Appliance) HTTPS(certificates ...farm.Certificate) func(*farm.HTTP) {
 func (a *Appliance) Publish(cfg farm.Config) {
 	a.t.Helper()
 	a.gen++
-	problems, err := a.Engine.Publish(a.gen, &cfg, a.Files)
+	problems, err := a.Engine.Publish(a.gen, cfg.Clone(), a.Files) // tests edit theirs, and engines know farms again by where they lie
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ type compiled struct {
 
 // Compile implements engine.Profile.
 func (e *Engine) Compile(generation uint64, first bool, cfg *farm.Config, missing map[marks.Kind]error) (engine.Table, map[uint32]error) {
-	t, problems := e.compiler.Compile(generation, first, cfg, missing)
+	t, problems := e.compiler.CompileAfter(e.table.Load(), generation, first, cfg, missing)
 	return compiled{t, e}, problems
 }
 

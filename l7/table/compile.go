@@ -28,8 +28,20 @@ func NewCompiler(registry *state.Registry, healthTable *health.Table, tls *tlsco
 // farm that does not compile is left out and named in problems, by its number, as is
 // one that needs a mark that is missing.
 func (c *Compiler) Compile(generation uint64, first bool, cfg *farm.Config, missing map[marks.Kind]error) (*Table, map[uint32]error) {
+	return c.CompileAfter(nil, generation, first, cfg, missing)
+}
+
+// CompileAfter is Compile that takes over what the table in use has of farms that are the
+// same: nobody may have changed those since it was compiled.
+func (c *Compiler) CompileAfter(before *Table, generation uint64, first bool, cfg *farm.Config, missing map[marks.Kind]error) (*Table, map[uint32]error) {
 	build := c.tls.Begin(cfg)
-	t := &Table{Generation: generation, Build: build, Farms: map[uint32]*Farm{}, Backends: map[uint32]*Backend{}}
+	t := &Table{
+		Generation: generation, Build: build, Farms: make(map[uint32]*Farm, len(cfg.Farms)), Backends: map[uint32]*Backend{},
+		sources: make(map[uint32]farm.Farm, len(cfg.Farms)),
+	}
+	if before != nil {
+		t.Backends = make(map[uint32]*Backend, len(before.Backends))
+	}
 	problems := map[uint32]error{}
 	asked := newChallenges(cfg)
 	for i := range cfg.Farms {
@@ -37,7 +49,13 @@ func (c *Compiler) Compile(generation uint64, first bool, cfg *farm.Config, miss
 		if f.Stopped || f.Profile != farm.ProfileHTTP {
 			continue
 		}
-		ft, err := c.compileFarm(build, first, f)
+		var err error
+		ft := c.again(before, build, asked, f)
+		if ft == nil {
+			if ft, err = c.compileFarm(build, first, f); err == nil {
+				ft.Challenges = asked
+			}
+		}
 		if err == nil {
 			err = unmarked(f, missing)
 		}
@@ -45,8 +63,7 @@ func (c *Compiler) Compile(generation uint64, first bool, cfg *farm.Config, miss
 			problems[f.ID] = fmt.Errorf("farm %q: %w", f.Name, err)
 			continue
 		}
-		ft.Challenges = asked
-		t.Farms[ft.ID] = ft
+		t.Farms[ft.ID], t.sources[ft.ID] = ft, *f
 		for s := range ft.Services {
 			for b := range ft.Services[s].Backends {
 				be := &ft.Services[s].Backends[b]

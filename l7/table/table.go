@@ -19,6 +19,8 @@ type Table struct {
 
 	Farms    map[uint32]*Farm    // those that run, by stable number
 	Backends map[uint32]*Backend // of all farms, by stable number
+
+	sources map[uint32]farm.Farm // what each farm was compiled from
 }
 
 // Bind makes the farm with that number the one behind a port. The table must not

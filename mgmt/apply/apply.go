@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -98,6 +99,10 @@ type Applier struct {
 	// been draining, by ID, and why addresses of names are not taken.
 	left     map[uint32]time.Time
 	badNames map[resolve.Question]string
+
+	// What is remembered of farms that stay as they are (share).
+	checked validate.Checked
+	texts   document.Texts
 }
 
 // state is the configuration in force. It may know newer addresses of host
@@ -152,6 +157,7 @@ func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 	for _, option := range options {
 		option(a)
 	}
+	a.checked.Rules = a.rules
 	cfg, rev := st.Current()
 	cfg = cfg.Clone()
 	giveNumbers(cfg) // an older one may have none

@@ -107,7 +107,7 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 	if err != nil {
 		return Result{}, err
 	}
-	if r.Diff = document.Diff(old, cfg); r.Diff == "" {
+	if r.Diff = a.texts.Diff(old, cfg); r.Diff == "" {
 		r.Config, r.Unchanged, r.FarmErrors = old, true, a.Problems()
 	}
 	return r, nil
@@ -119,7 +119,9 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config) (Result, 
 	withoutParts(cfg)
 	dropForeignIDs(old, cfg)
 	giveNumbers(cfg)
-	if err := a.rules.Config(cfg); err != nil {
+	share(old, cfg)
+	warnings, err := a.checked.Config(cfg)
+	if err != nil {
 		return Result{}, err
 	}
 	if err := a.sealSecrets(&old.System, &cfg.System); err != nil {
@@ -139,12 +141,13 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config) (Result, 
 		if err := a.rules.Config(cfg); err != nil {
 			return Result{}, err
 		}
+		warnings = a.rules.Warnings(cfg)
 	}
 	foreign, err := a.checkForeign(old, cfg)
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Config: cfg, Warnings: slices.Concat(unresolved, a.rules.Warnings(cfg), foreign), found: found}, nil
+	return Result{Config: cfg, Warnings: slices.Concat(unresolved, warnings, foreign), found: found}, nil
 }
 
 // carryOut publishes a prepared configuration and keeps it, or leaves the old one in

@@ -79,7 +79,9 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 	for _, p := range backends(cfg) {
 		b := p.backend()
 		if !b.Named() {
-			b.Addr, _ = netip.ParseAddr(b.Host)
+			if addr, _ := netip.ParseAddr(b.Host); b.Addr != addr { // a shared one is not written
+				b.Addr = addr
+			}
 			continue
 		}
 		was, known := before[b.ID]

@@ -46,6 +46,9 @@ func addParts(old, cfg *farm.Config, found map[resolve.Question][]resolve.Target
 	}
 	for i := range cfg.Farms {
 		for _, g := range cfg.Farms[i].Groups() {
+			if !slices.ContainsFunc(g.Backends(), func(b farm.Backend) bool { return b.Spreads() }) {
+				continue
+			}
 			for _, b := range g.Configured() {
 				if !b.Spreads() {
 					continue

@@ -218,7 +218,8 @@ func (b *Book) Server(name string) (*tls.Certificate, error) {
 // as it has another one; without its authorities it does not, because it would
 // let in whom it should not.
 func (b *Book) Complete(cfg *farm.Config) (*farm.Config, map[uint32]string) {
-	out := cfg.Clone()
+	out := *cfg // shares what is as it was
+	out.Farms, out.Certificates, out.Authorities = slices.Clone(cfg.Farms), slices.Clone(cfg.Certificates), slices.Clone(cfg.Authorities)
 	c := completion{book: b, certificates: map[string]*farm.Certificate{}, authorities: map[string]*farm.Authority{}, problems: map[uint32]string{}}
 	for i := range out.Farms {
 		c.farm(&out.Farms[i])
@@ -229,7 +230,7 @@ func (b *Book) Complete(cfg *farm.Config) (*farm.Config, map[uint32]string) {
 	for _, name := range slices.Sorted(maps.Keys(c.authorities)) {
 		out.Authorities = append(out.Authorities, *c.authorities[name])
 	}
-	return out, c.problems
+	return &out, c.problems
 }
 
 // completion collects what a configuration names, each name once.
@@ -250,6 +251,7 @@ func (c *completion) farm(f *farm.Farm) {
 	if len(missing) == 0 || f.Stopped {
 		return // what a farm that does not run lacks is looked at when it is started
 	}
+	*f = f.Clone()
 	fatal := f.HTTPS() && c.prune(f.ListenerTLS())
 	for _, s := range f.Services() {
 		if t := s.TLS; t != nil {

@@ -13,12 +13,8 @@ const context = 3
 // Diff returns the difference of two documents as unified text without file
 // names and colours, "" when they are equal. Each hunk's head names the farm
 // it is in: "@@ -12,7 +12,8 @@ farm shop", or "system". Of secrets it shows that they changed.
-func Diff(old, new *farm.Config) string {
-	a, b := encodeShown(old), encodeShown(new)
-	if string(a) == string(b) {
-		return ""
-	}
-	return unified(splitLines(a), splitLines(b))
+func Diff(old, now *farm.Config) string {
+	return new(Texts).Diff(old, now)
 }
 
 func splitLines(b []byte) []string {

@@ -45,7 +45,7 @@ func Shown(cfg *farm.Config) []byte { return encodeShown(cfg) }
 
 func encodeShown(cfg *farm.Config) []byte {
 	w := &yamlWriter{}
-	walk(cfg, w, given{validate.ServiceDocument.Shown, (*validate.Table[farm.System]).Shown})
+	walk(cfg, w, shown)
 	return w.out.Bytes()
 }
 
@@ -63,21 +63,25 @@ type given struct {
 	section func(*validate.Table[farm.System], *farm.System) iter.Seq2[string, validate.Value]
 }
 
-// openly writes what there is.
+// shown has secrets as they may be shown, openly writes what there is.
+var shown = given{validate.ServiceDocument.Shown, (*validate.Table[farm.System]).Shown}
 var openly = given{validate.ServiceDocument.Given, (*validate.Table[farm.System]).Given}
 
 func walk(cfg *farm.Config, w writer, of given) {
 	walkSystem(&cfg.System, w, of)
 	w.open("farms", len(cfg.Farms) == 0)
 	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		w.item()
-		p := validate.ProfileOf(f)
-		fields(w, p.Farm().Document.Given(f))
-		profiles[p.Name()].write(w, f, of)
-		w.end()
+		walkFarm(&cfg.Farms[i], w, of)
 	}
 	w.close()
+}
+
+func walkFarm(f *farm.Farm, w writer, of given) {
+	w.item()
+	p := validate.ProfileOf(f)
+	fields(w, p.Farm().Document.Given(f))
+	profiles[p.Name()].write(w, f, of)
+	w.end()
 }
 
 func walkService(s *farm.Service, w writer, of given) {

@@ -75,6 +75,7 @@ const (
 type Publisher struct {
 	options Options
 	turn    chan struct{} // holds one token during a publication
+	writer  snapshot.Writer
 
 	mu       sync.Mutex // guards what follows
 	engine   Engine     // nil while there is none
@@ -276,7 +277,7 @@ func (p *Publisher) next() uint64 {
 // not known what the engine runs, so the connection is ended: the next one
 // begins with a republication.
 func (p *Publisher) hand(ctx context.Context, engine Engine, generation uint64, cfg *farm.Config, ls *listeners) (link.Ack, error) {
-	file, err := snapshot.Publish(generation, cfg)
+	file, err := p.writer.Publish(generation, cfg)
 	if err != nil {
 		return link.Ack{}, &apply.Refused{Reason: "the configuration cannot be written down: " + err.Error()}
 	}

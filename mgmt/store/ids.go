@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -59,6 +60,9 @@ func (c *cursors) save(meta *bolt.Bucket) error {
 func (s *Store) GiveIDs(cfg *farm.Config) error {
 	s.write.Lock()
 	defer s.write.Unlock()
+	if haveIDs(cfg) {
+		return nil
+	}
 	live := liveIDs(cfg, s.current.Load().Config)
 	return eachID(cfg, func(kind int, id *uint32) error {
 		if *id != 0 {
@@ -69,6 +73,18 @@ func (s *Store) GiveIDs(cfg *farm.Config) error {
 		return err
 	})
 }
+
+// haveIDs reports whether everything in cfg has its number.
+func haveIDs(cfg *farm.Config) bool {
+	return eachID(cfg, func(_ int, id *uint32) error {
+		if *id == 0 {
+			return errNoID
+		}
+		return nil
+	}) == nil
+}
+
+var errNoID = errors.New("it has no number yet")
 
 // next moves a cursor to the next number that is not live, and makes it live.
 func (c *cursors) next(kind int, live map[uint32]bool) (uint32, error) {

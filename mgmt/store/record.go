@@ -34,9 +34,14 @@ func seal(value any) ([]byte, error) {
 	w, _ := flate.NewWriter(out, flate.BestSpeed) // fails for levels that are none
 	_, _ = w.Write(plain)                         // a buffer takes everything
 	_ = w.Close()
-	sum := sha256.Sum256(out.Bytes()[sumSize:])
-	copy(out.Bytes(), sum[:sumSize])
-	return out.Bytes(), nil
+	return summed(out.Bytes()), nil
+}
+
+// summed writes the sum into the room before the content of a record.
+func summed(record []byte) []byte {
+	sum := sha256.Sum256(record[sumSize:])
+	copy(record, sum[:sumSize])
+	return record
 }
 
 // putRecord seals a value and puts it under a key.

@@ -141,7 +141,11 @@ func (s *Store) put(tx *bolt.Tx, e *entry, now *snapshot) error {
 	if err := putRecord(revisions, key, e); err != nil {
 		return err
 	}
-	if err := putRecord(current, key, now); err != nil {
+	record, err := s.pieces.seal(now)
+	if err != nil {
+		return err
+	}
+	if err := current.Put(key, record); err != nil {
 		return err
 	}
 	if err := deleteBefore(current, e.Number, nil); err != nil {

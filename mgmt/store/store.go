@@ -58,6 +58,7 @@ type Store struct {
 	write   sync.Mutex
 	failed  error // ErrDiskFailed, or errTorn in a change, once it happened
 	cursors cursors
+	pieces  pieces
 
 	current atomic.Pointer[snapshot]
 	size    atomic.Int64 // of the newest configuration, sealed, in bytes

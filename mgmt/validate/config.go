@@ -36,7 +36,7 @@ const MaxServices = 4096
 
 // Config returns the first broken rule as *Error, nil when there is none.
 func (r Rules) Config(cfg *farm.Config) error {
-	for err := range r.walk(cfg) {
+	for err := range r.walk(cfg, r.local(), nil) {
 		return &err
 	}
 	return nil
@@ -45,7 +45,7 @@ func (r Rules) Config(cfg *farm.Config) error {
 // All returns the broken rules in document order, at most MaxErrors.
 func (r Rules) All(cfg *farm.Config) []Error {
 	var out []Error
-	for err := range r.walk(cfg) {
+	for err := range r.walk(cfg, r.local(), nil) {
 		if out = append(out, err); len(out) == MaxErrors {
 			break
 		}
@@ -100,18 +100,23 @@ func backendPath(service string, position int) string {
 	return service + " backend " + strconv.Itoa(position)
 }
 
+// local are the addresses of this machine.
+func (r Rules) local() []netip.Prefix {
+	if r.Prefixes == nil {
+		return nil
+	}
+	return r.Prefixes()
+}
+
 // walk yields every broken rule; the helpers return false when the caller has enough
-// any more.
-func (r Rules) walk(cfg *farm.Config) iter.Seq[Error] {
+// any more. Farms that are known to keep the rules about themselves are not looked at
+// for these; known may be nil.
+func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, known func(*farm.Farm) bool) iter.Seq[Error] {
 	return func(yield func(Error) bool) {
-		var local []netip.Prefix
-		if r.Prefixes != nil {
-			local = r.Prefixes()
-		}
 		backends := 0
 		for i := range cfg.Farms {
 			f := &cfg.Farms[i]
-			if !ProfileNamed(f.Profile).check(f, local, yield) {
+			if (known == nil || !known(f)) && !ProfileNamed(f.Profile).check(f, local, yield) {
 				return
 			}
 			backends += countBackends(f)

@@ -15,40 +15,51 @@ func Warnings(cfg *farm.Config) []Error { return Rules{}.Warnings(cfg) }
 // priority can never be reached, settings that what carries the farm does
 // not know. There is one for each thing, in document order.
 func (r Rules) Warnings(cfg *farm.Config) []Error {
+	local := r.local()
+	return r.warnings(cfg, func(f *farm.Farm) []Error { return farmWarnings(f, local) })
+}
+
+// warnings puts together those of single farms and those that are about the
+// configuration as a whole.
+func (r Rules) warnings(cfg *farm.Config, of func(*farm.Farm) []Error) []Error {
 	var out []Error
-	var local []netip.Prefix
-	if r.Prefixes != nil {
-		local = r.Prefixes()
-	}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		if f.SettingsProfile() == "" {
 			continue // which is an error
 		}
-		p := ProfileOf(f)
-		// Paths are made for what is warned of only: there may be many backends.
-		at := func(path func() string) warn {
-			return func(field, text string) {
-				if text != "" {
-					out = append(out, Error{path(), field, text})
-				}
-			}
+		if text := r.ownWarning(&cfg.System, f); text != "" {
+			out = append(out, Error{FarmPath(f.Name), "vport", text})
 		}
-		add := at(func() string { return FarmPath(f.Name) })
-		add("vport", r.ownWarning(&cfg.System, f))
-		p.farmWarnings(f, add)
-		for j, g := range f.Groups() {
-			p.groupWarnings(f, j, at(func() string { return ServicePath(f.Name, g.Name()) }))
-			for k := range g.Backends() {
-				add := at(func() string { return PathOfBackend(g, k) })
-				p.backendWarnings(g, k, local, add)
-				add("priority", GroupPriorityWarning(g, k))
-			}
-		}
+		out = append(out, of(f)...)
 	}
 	answerWarnings(cfg, func(f *farm.Farm, field, text string) {
 		out = append(out, Error{FarmPath(f.Name), field, text})
 	})
+	return out
+}
+
+// farmWarnings are those of a farm that follow from nothing but itself and the
+// addresses of this machine.
+func farmWarnings(f *farm.Farm, local []netip.Prefix) (out []Error) {
+	// Paths are made for what is warned of only: there may be many backends.
+	at := func(path func() string) warn {
+		return func(field, text string) {
+			if text != "" {
+				out = append(out, Error{path(), field, text})
+			}
+		}
+	}
+	p := ProfileOf(f)
+	p.farmWarnings(f, at(func() string { return FarmPath(f.Name) }))
+	for j, g := range f.Groups() {
+		p.groupWarnings(f, j, at(func() string { return ServicePath(f.Name, g.Name()) }))
+		for k := range g.Backends() {
+			add := at(func() string { return PathOfBackend(g, k) })
+			p.backendWarnings(g, k, local, add)
+			add("priority", GroupPriorityWarning(g, k))
+		}
+	}
 	return out
 }
 

@@ -1,0 +1,105 @@
+package snapshot_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+	"pgregory.net/rapid"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/snapshot"
+)
+
+// numbered are valid farms with these numbers.
+func numbered(ids ...uint32) *farm.Config {
+	cfg := &farm.Config{Farms: []farm.Farm{}}
+	for _, id := range ids {
+		f := farm.Farm{ID: id, Name: fmt.Sprint("farm", id), Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("192.0.2.1"), VPort: uint16(id), HTTP: farm.DefaultHTTP()}
+		f.HTTP.Services = []farm.Service{{ID: id, Backends: []farm.Backend{{ID: id, Host: "192.0.2.9", Addr: netip.MustParseAddr("192.0.2.9"), Port: 80}}}}
+		cfg.Farms = append(cfg.Farms, f)
+	}
+	return cfg
+}
+
+// load has a reader load what a writer publishes.
+func load(t *testing.T, w *snapshot.Writer, r *snapshot.Reader, cfg *farm.Config) *farm.Config {
+	t.Helper()
+	f, err := w.Publish(1, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	_, back, err := r.Load(f)
+	if err != nil || !reflect.DeepEqual(back, cfg) {
+		t.Fatalf("%v: came back as %+v", err, back)
+	}
+	return back
+}
+
+func TestFarmsThatStayAreDecodedOnce(t *testing.T) {
+	var w snapshot.Writer
+	var r snapshot.Reader
+	cfg := numbered(1, 2, 3)
+	first := load(t, &w, &r, cfg)
+	next := &farm.Config{Farms: []farm.Farm{cfg.Farms[2], cfg.Farms[1].Clone(), cfg.Farms[0]}, Certificates: []farm.Certificate{{Name: "a"}}}
+	next.Farms[1].HTTP.Services[0].Backends[0].Port = 81
+	second := load(t, &w, &r, next)
+	if second.Farms[0] != first.Farms[2] || second.Farms[2] != first.Farms[0] || second.Farms[1] == first.Farms[1] {
+		t.Error("farms that stayed are not the same, or one that changed is")
+	}
+	if first.Farms[1].HTTP.Services[0].Backends[0].Port != 80 {
+		t.Error("what was decoded before changed")
+	}
+	if load(t, &w, &r, &farm.Config{Farms: slices.Clone(next.Farms[:1])}); load(t, &w, &r, cfg).Farms[0] == first.Farms[0] {
+		t.Error("a farm that was gone is remembered")
+	}
+}
+
+// A snapshot that was refused is nothing to go on from, and does not take away what was.
+func TestARefusedSnapshotIsNotRemembered(t *testing.T) {
+	var w snapshot.Writer
+	var r snapshot.Reader
+	first := load(t, &w, &r, numbered(1))
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, _, err := r.Load(f); err == nil {
+		t.Fatal("it was taken")
+	}
+	if _, err := w.Publish(2, numbered(1, 1)); !errors.Is(err, snapshot.ErrConfig) {
+		t.Fatal(err)
+	}
+	if again := load(t, &w, &r, numbered(1)); again.Farms[0] != first.Farms[0] {
+		t.Error("the farm was forgotten")
+	}
+}
+
+// What is put together of parts is the encoding of the whole: old engines read it.
+func TestASnapshotIsEncodedAsAWhole(t *testing.T) {
+	mode, err := cbor.EncOptions{BinaryMarshaler: cbor.BinaryMarshalerByteString}.EncMode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(cfg *farm.Config) {
+		t.Helper()
+		b, err := snapshot.Encode(1, cfg)
+		whole, other := mode.Marshal(cfg)
+		if err != nil || other != nil || !bytes.Equal(b[snapshot.HeaderSize:], whole) {
+			t.Fatalf("%v, %v: differs from the encoding of the whole", err, other)
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) { check(anyConfig().Draw(rt, "cfg")) })
+	for _, n := range []int{0, 1, 23, 24, 255, 256, 65535, 65536} {
+		check(&farm.Config{Farms: make([]farm.Farm, n), Certificates: []farm.Certificate{{Name: "a"}}, Challenges: []farm.Challenge{{Token: "t"}}})
+	}
+	check(&farm.Config{Authorities: []farm.Authority{{Name: "a"}}})
+}

@@ -1,0 +1,103 @@
+package table_test
+
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/l7/l7test"
+	"github.com/sluicelb/sluice/l7/table"
+)
+
+// after compiles a configuration after the table of the planner, and makes that its own.
+func (p *planner) after(cfg *farm.Config) (*table.Table, map[uint32]error) {
+	made, problems := p.compiler.CompileAfter(p.table, 2, false, cfg, p.missing)
+	if problems[1] == nil {
+		made.Build.Commit()
+		p.table = made
+	}
+	return made, problems
+}
+
+func TestAFarmThatStaysIsCompiledOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlanner(t, nil, web())
+	first := p.table.Farms[1]
+	second, _ := p.after(&p.cfg)
+	if second.Farms[1] != first || second.Backends[1] != &first.Services[0].Backends[0] || len(second.Backends) != 2 || second.Generation != 2 {
+		t.Error("the farm was compiled anew")
+	}
+	next := p.cfg
+	next.Farms = []farm.Farm{p.cfg.Farms[0].Clone()}
+	third, _ := p.after(&next)
+	if third.Farms[1] == first || third.Farms[1].Services[0].Picker == first.Services[0].Picker {
+		t.Error("a copy is taken for the same farm")
+	}
+	renamed := next
+	renamed.Farms = []farm.Farm{next.Farms[0]}
+	renamed.Farms[0].Name = "other"
+	if fourth, _ := p.after(&renamed); fourth.Farms[1].Name != "other" {
+		t.Error("another name was not seen")
+	}
+	stopped := renamed
+	stopped.Farms = []farm.Farm{renamed.Farms[0]}
+	stopped.Farms[0].Stopped = true
+	if fifth, _ := p.after(&stopped); len(fifth.Farms) != 0 {
+		t.Error("a farm that was stopped is served")
+	}
+	if sixth, _ := p.after(&renamed); sixth.Farms[1] == nil {
+		t.Error("a farm that was started again is not served")
+	}
+}
+
+// Certificates lie beside farms: one that is replaced changes no farm.
+func TestAFarmWhoseCertificateChangedIsCompiledAnew(t *testing.T) {
+	t.Parallel()
+	p := newPlanner(t, nil, web())
+	cfg := p.cfg
+	cfg.Farms = []farm.Farm{p.cfg.Farms[0].Clone()}
+	cfg.Farms[0].HTTP.TLS = &farm.TLS{Certificates: []string{"ec.pem"}}
+	cfg.Farms[0].HTTP.Services[0].TLS = &farm.BackendTLS{Verify: farm.VerifyNone, Certificate: "client.pem"}
+	ec, other, client := l7test.Certificate(t, "ec.pem", "a.test"), l7test.Certificate(t, "ec.pem", "b.test"), l7test.Certificate(t, "client.pem", "c.test")
+	with := func(list ...farm.Certificate) *table.Farm {
+		t.Helper()
+		next := cfg
+		next.Certificates = list
+		made, problems := p.after(&next)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		return made.Farms[1]
+	}
+	first := with(ec, client)
+	if with(ec, client) != first {
+		t.Error("the farm was compiled anew")
+	}
+	second := with(other, client)
+	if second == first || second.TLS.Security.Config == first.TLS.Security.Config {
+		t.Error("clients get the certificate that was replaced")
+	}
+	third := with(other, l7test.Certificate(t, "client.pem", "d.test"))
+	if third.Services[0].TLS == second.Services[0].TLS {
+		t.Error("backends get the certificate that was replaced")
+	}
+}
+
+func TestChallengesAndMarksThatAreMissingAreSeen(t *testing.T) {
+	t.Parallel()
+	p := newPlanner(t, func(h *farm.HTTP) { h.Mark = 7 }, web())
+	first := p.table.Farms[1]
+	asked := p.cfg
+	asked.Challenges = []farm.Challenge{{Token: "t", Answer: "a"}}
+	second, _ := p.after(&asked)
+	if second.Farms[1] == first || len(second.Farms[1].Challenges) != 1 || first.Challenges != nil {
+		t.Error("the challenge is not answered, or by a table that is in use")
+	}
+	if third, _ := p.after(&p.cfg); third.Farms[1].Challenges != nil {
+		t.Error("the challenge is answered still")
+	}
+	p.missing = map[marks.Kind]error{marks.Of(&p.cfg.Farms[0], &p.cfg.Farms[0].HTTP.Services[0].Backends[0]): marks.ErrNone}
+	if _, problems := p.after(&p.cfg); problems[1] == nil {
+		t.Error("a farm whose mark is missing is served")
+	}
+}

@@ -1,0 +1,117 @@
+package validate_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// randomEdit is a configuration after an edit by chance, which shares with cfg the farms
+// it leaves as they are. Many break a rule, of one farm or of several together.
+func randomEdit(r *rand.Rand, cfg *farm.Config) *farm.Config {
+	next := *cfg
+	next.Farms = slices.Clone(cfg.Farms)
+	if len(next.Farms) == 0 || r.IntN(6) == 0 && len(next.Farms) < 12 {
+		next.Farms = append(next.Farms, randomFarm(r))
+		return &next
+	}
+	i := r.IntN(len(next.Farms))
+	if r.IntN(8) == 0 {
+		next.Farms = slices.Delete(next.Farms, i, i+1)
+		return &next
+	}
+	f := next.Farms[i].Clone()
+	next.Farms[i] = f
+	switch at := &next.Farms[i]; r.IntN(8) {
+	case 0:
+		at.Name = fmt.Sprintf("farm%d", r.IntN(14))
+	case 1:
+		at.VPort = uint16(80 + r.IntN(14))
+	case 2:
+		at.Stopped = !at.Stopped
+	case 3:
+		next.Farms[0], next.Farms[i] = next.Farms[i], next.Farms[0]
+	case 4:
+		next.System.API.Port = uint16(r.IntN(2) * (80 + r.IntN(14)))
+	case 5:
+		next.Farms[i] = randomFarm(r)
+	default:
+		if f.HTTP == nil {
+			at.L4.Backends[0].Priority = uint8(r.IntN(11))
+			break
+		}
+		s := &f.HTTP.Services[0]
+		f.HTTP.Logs, f.HTTP.AccessLog.File, f.HTTP.AccessLog.Size = true, "shared", uint32(r.IntN(2)*50)
+		s.Backends = append(s.Backends, farm.Backend{Host: fmt.Sprintf("10.0.0.%d", r.IntN(256)), Port: uint16(r.IntN(3) * 80), Priority: uint8(r.IntN(10))})
+		s.Persistence = farm.PersistCookie // has no effect: no name
+	}
+	return &next
+}
+
+func randomFarm(r *rand.Rand) farm.Farm {
+	f := farm.Farm{Name: fmt.Sprintf("farm%d", r.IntN(14)), Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("10.0.0.5"), VPort: uint16(80 + r.IntN(14)), HTTP: farm.DefaultHTTP()}
+	f.HTTP.Services = []farm.Service{{Name: "web", Backends: []farm.Backend{{Host: "10.0.0.7", Port: 80}}}}
+	if r.IntN(3) == 0 {
+		nat := []farm.NATType{farm.NATDirect, farm.NATStateless}[r.IntN(2)]
+		f.Profile, f.HTTP, f.VPort = farm.ProfileL4, nil, 0
+		f.L4 = &farm.L4{Protocol: farm.L4TCP, NAT: nat, Algorithm: farm.L4Weight, Ports: []farm.PortRange{{First: uint16(80 + r.IntN(14)), Last: 95}},
+			Backends: []farm.Backend{{Host: "10.0.0.7"}, {Host: "10.0.0.8"}}}
+	}
+	return f
+}
+
+// What is said of a configuration of which most is known is what is said of it as a whole.
+func TestFarmsThatStayAreJudgedAsBefore(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 11))
+	local := []netip.Prefix{netip.MustParsePrefix("10.0.0.5/24")}
+	all := validate.Rules{Prefixes: func() []netip.Prefix { return local }, Own: []netip.AddrPort{netip.MustParseAddrPort("0.0.0.0:93")}}
+	checked := validate.Checked{Rules: all}
+	cfg := &farm.Config{}
+	good, bad, warned := 0, 0, 0
+	for i := range 5000 {
+		if i%50 == 49 { // the machine has other addresses now, which is the end of what was known
+			local = []netip.Prefix{netip.MustParsePrefix([]string{"10.0.0.5/24", "10.0.0.5/25", "10.0.0.4/28"}[r.IntN(3)])}
+		}
+		next := randomEdit(r, cfg)
+		warnings, err := checked.Config(next)
+		whole := all.Config(next)
+		if !reflect.DeepEqual(err, whole) {
+			t.Fatalf("edit %d: %v, as a whole %v", i, err, whole)
+		}
+		if err != nil {
+			bad++
+			continue
+		}
+		good++
+		if want := all.Warnings(next); !reflect.DeepEqual(warnings, want) {
+			t.Fatalf("edit %d: warnings %v, as a whole %v", i, warnings, want)
+		}
+		warned += len(warnings)
+		cfg = next
+	}
+	if good < 500 || bad < 500 || warned < 500 {
+		t.Errorf("%d were good, %d bad, %d warnings: the edits do not try enough", good, bad, warned)
+	}
+}
+
+// A farm that was found to keep the rules is not looked at again: what is written into it
+// is not seen. A copy is another farm.
+func TestAFarmThatStaysIsNotLookedAtAgain(t *testing.T) {
+	checked, cfg := validate.Checked{Rules: rules}, good()
+	if _, err := checked.Config(cfg); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Farms[0].HTTP.ConnectTimeout = 0
+	if _, err := checked.Config(cfg); err != nil {
+		t.Errorf("it was looked at: %v", err)
+	}
+	if _, err := checked.Config(cfg.Clone()); err == nil {
+		t.Error("a copy was not looked at")
+	}
+}
