@@ -175,6 +175,31 @@ func TestSoManyRecordsASecondAreRead(t *testing.T) {
 	}
 }
 
+func TestReadingKeepsThePace(t *testing.T) {
+	r, f, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	w, err := NewWriter(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range MostPerSecond {
+		w.Take(Record{Text: "x"})
+	}
+	lost := w.lost
+	_ = f.Close()
+	waits, records := 0, 0
+	p := pace{now: func() time.Time { return time.Unix(1, 0) }, wait: func(time.Duration) { waits++ }}
+	if err := readAt(t.Context(), r, p, func(Record) { records++ }); err != nil {
+		t.Fatal(err)
+	}
+	if waits != 1 || records != MostPerSecond || lost != 0 {
+		t.Errorf("%d waits for %d records, %d lost", waits, records, lost)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("4 1700000000000000000 text k=v\n"))
 	f.Add([]byte("-4 -1 \n"))

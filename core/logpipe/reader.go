@@ -18,9 +18,13 @@ const MostPerSecond = 2000
 // Read hands the records of a pipe to each until ctx ends, or nobody can write any
 // more. It owns f meanwhile.
 func Read(ctx context.Context, f *os.File, each func(Record)) error {
+	return readAt(ctx, f, pace{now: time.Now, wait: func(d time.Duration) { pause(ctx, d) }}, each)
+}
+
+// readAt is Read at a pace.
+func readAt(ctx context.Context, f *os.File, p pace, each func(Record)) error {
 	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })()
 	in := bufio.NewReaderSize(f, MaxRecord)
-	p := pace{now: time.Now, wait: func(d time.Duration) { pause(ctx, d) }}
 	for {
 		line, err := in.ReadSlice('\n')
 		switch {
