@@ -156,7 +156,7 @@ func TestTokensStandForTheTarget(t *testing.T) {
 	}
 }
 
-func run(t *testing.T, command string, a answers) (err error, said []string) {
+func run(t *testing.T, command string, a answers) (said []string, err error) {
 	t.Helper()
 	var got probe.Text
 	p, err := one(a, &got).Parse(command)
@@ -166,25 +166,25 @@ func run(t *testing.T, command string, a answers) (err error, said []string) {
 	err = p.Run(t.Context(), &probe.Machine{}, probe.Target{}, func(format string, args ...any) {
 		said = append(said, strings.TrimSpace(strings.ReplaceAll(format, "%s", args[0].(string))))
 	})
-	return err, said
+	return said, err
 }
 
 func TestCheckIsKeptToItsPromises(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if err, _ := run(t, "check_x -t 2", func(ctx context.Context, _ probe.Say) error { <-ctx.Done(); return ctx.Err() }); err == nil || err.Error() != "no whole answer within 2s" {
+		if _, err := run(t, "check_x -t 2", func(ctx context.Context, _ probe.Say) error { <-ctx.Done(); return ctx.Err() }); err == nil || err.Error() != "no whole answer within 2s" {
 			t.Errorf("a check that hangs: %v", err)
 		}
-		if err, _ := run(t, "check_x", func(context.Context, probe.Say) error { panic("oh\nno") }); err == nil || err.Error() != "check_x failed by a fault of its own: oh no" {
+		if _, err := run(t, "check_x", func(context.Context, probe.Say) error { panic("oh\nno") }); err == nil || err.Error() != "check_x failed by a fault of its own: oh no" {
 			t.Errorf("a check that panics: %v", err)
 		}
 		slow := func(context.Context, probe.Say) error { time.Sleep(3 * time.Second); return nil }
-		if err, _ := run(t, "check_x -w 2 -c 5", slow); err == nil || err.Error() != "answered after 3s, wanted within 2s" {
+		if _, err := run(t, "check_x -w 2 -c 5", slow); err == nil || err.Error() != "answered after 3s, wanted within 2s" {
 			t.Errorf("a slow answer: %v", err)
 		}
-		if err, _ := run(t, "check_x -w 4 -c 5", slow); err != nil {
+		if _, err := run(t, "check_x -w 4 -c 5", slow); err != nil {
 			t.Errorf("an answer in time: %v", err)
 		}
-		err, said := run(t, "check_x", func(_ context.Context, say probe.Say) error {
+		said, err := run(t, "check_x", func(_ context.Context, say probe.Say) error {
 			say("heard %q and %s", "\x1b[31m", "a\r\nb\x00")
 			return errors.New("line 1\nline 2 \x1b[2J" + strings.Repeat("x", 1000))
 		})

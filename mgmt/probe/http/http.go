@@ -3,7 +3,6 @@
 package http
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -37,7 +36,6 @@ type check struct {
 	secure, http2 bool
 	tls           wire.TLS
 	certificate   bool // nothing but the certificate is looked at
-	key           *tls.Certificate
 
 	expect       statuses
 	header, text probe.Text

@@ -59,9 +59,9 @@ func (s *site) ServeHTTP(w stdhttp.ResponseWriter, r *stdhttp.Request) {
 	case "/404":
 		w.WriteHeader(404)
 	case "/moved":
-		stdhttp.Redirect(w, r, r.URL.Query().Get("to"), 302)
+		stdhttp.Redirect(w, r, r.URL.Query().Get("to"), stdhttp.StatusFound)
 	case "/loop":
-		stdhttp.Redirect(w, r, "/loop", 302)
+		stdhttp.Redirect(w, r, "/loop", stdhttp.StatusFound)
 	case "/nowhere":
 		w.WriteHeader(302)
 	case "/big":
@@ -94,7 +94,7 @@ func TestAnswersAreJudged(t *testing.T) {
 		`-r bye --invert-regex`: "",
 		`-d 'X-Farm: one'`:      "", `-d 'X-Farm: two'`: "is not among the fields",
 		`-m 5`: "", `-m 5:10`: "bytes or more, wanted 10 at most", `-m 1000`: "wanted 1000 at least",
-		`-M 2h`: "", `-M 10m`: "is 1h0m0s old, wanted at most 10m0s",
+		`-M 2h`: "", `-M 10m`: " old, wanted at most 10m0s",
 		`-u /big -s 'the end'`: "(its first 1048576 bytes were looked at)", `-u /big -m 1:1048576`: "or more, wanted 1048576 at most", `-u /big -s xxx`: "", `-u /big -N`: "",
 	} {
 		if got := s.check(t, args); reason == "" {

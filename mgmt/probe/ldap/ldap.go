@@ -49,7 +49,7 @@ func flags(f *probe.Flags, port probe.Port, secure bool) func() (probe.Probe, er
 		case c.startTLS && c.server.Secure:
 			return nil, errors.New("either STARTTLS (-T) or TLS from the beginning")
 		case c.user != "" && c.password == "":
-			return nil, errors.New("a name to bind as (-D) wants a password (-P): directories take anybody without")
+			return nil, errors.New("a name to bind as wants a password (-P), since directories take anybody without one")
 		}
 		if _, err := ldap.CompileFilter(string(c.filter)); err != nil {
 			return nil, fmt.Errorf("%q is no filter", string(c.filter))
@@ -58,11 +58,11 @@ func flags(f *probe.Flags, port probe.Port, secure bool) func() (probe.Probe, er
 	}
 }
 
-// entries reads 5: or 5: so many are to be found at least.
+// entries reads 5 or 5:, so many are to be found at least.
 func (c *check) entries(v string) error {
 	n, err := strconv.Atoi(trimColon(v))
 	if err != nil || n < 0 || n > maxEntries {
-		return fmt.Errorf("%q is no number of entries from 0 to %d: write it such as 5:", v, maxEntries)
+		return fmt.Errorf("%q is no number of entries from 0 to %d: write it such as 5", v, maxEntries)
 	}
 	c.least = max(c.least, n)
 	return nil

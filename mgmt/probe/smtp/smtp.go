@@ -18,7 +18,6 @@ import (
 type check struct {
 	server         wire.Server
 	startTLS       bool
-	days           bool
 	name           probe.Text // what the client says it is called
 	from           probe.Text
 	expect         probe.Text
