@@ -73,6 +73,9 @@ func TestTheProviderVouchesForAUser(t *testing.T) {
 			t.Errorf("%+v, %v", who, err)
 		}
 	}
+	if n := h.provider.Described.Load(); n != 1 {
+		t.Errorf("what the provider says of itself was asked for %d times", n)
+	}
 }
 
 func TestWhatClaimsLeadTo(t *testing.T) {

@@ -169,6 +169,23 @@ func TestScriptsOfOthersAreNotCalledAndSaySoOnce(t *testing.T) {
 	h.logged("script is not called", 2)
 }
 
+func TestAFolderThatCannotBeReadSaysSoOnce(t *testing.T) {
+	for _, above := range []bool{false, true} {
+		h := newHouse(t, enough)
+		file := h.folder
+		if above {
+			file = filepath.Dir(file)
+		}
+		h.must(os.RemoveAll(file))
+		h.must(os.WriteFile(file, nil, 0o600))
+		for range 2 {
+			h.Tell(event(scripts.FarmStop))
+		}
+		h.done()
+		h.logged("the folder cannot be read", 1)
+	}
+}
+
 func TestSoManyScriptsHearOfOneEvent(t *testing.T) {
 	h := newHouse(t, enough)
 	for i := range scripts.MaxScripts + 3 {

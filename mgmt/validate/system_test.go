@@ -144,7 +144,11 @@ func TestSettingsOfTheMachineFitEachOther(t *testing.T) {
 		"system ssh: listen must be * alone":                                         {SSH: farm.SSH{Listen: []netip.Addr{addr("::"), addr("192.0.2.1")}}},
 		"system snmp: community must be a word":                                      {SNMP: farm.SNMP{Community: "a b"}},
 	} {
-		if err := validate.Config(&farm.Config{System: s}); err == nil || !strings.HasPrefix(err.Error(), want) {
+		// The first one is told, whatever else is wrong.
+		more := s
+		more.SSH.Listen = []netip.Addr{addr("::"), addr("192.0.2.1")}
+		farms := []farm.Farm{listening("a", "http 10.0.0.5 80"), listening("b", "http 10.0.0.5 80")}
+		if err := validate.Config(&farm.Config{System: more, Farms: farms}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 		if all := validate.All(&farm.Config{System: s}); len(all) != 1 {

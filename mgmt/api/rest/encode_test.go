@@ -3,6 +3,7 @@ package rest_test
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +29,13 @@ func throughMaps(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+func TestWhatJSONCannotSayIsAnError(t *testing.T) {
+	var out bytes.Buffer
+	if err := rest.EncodeTo(&out, math.NaN()); err == nil || out.Len() > 0 {
+		t.Errorf("%v, %q", err, out.String())
+	}
 }
 
 // FuzzAnswersAreSortedAndIndented compares with what the library makes of it.

@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,8 @@ type Provider struct {
 	Answer http.HandlerFunc
 	// Forged: tokens are signed with another key than the published one.
 	Forged bool
+	// Described counts who asked what it says of itself.
+	Described atomic.Int32
 
 	server *httptest.Server
 	key    *ecdsa.PrivateKey
@@ -50,6 +53,10 @@ func New(t testing.TB, now func() time.Time) *Provider {
 	pages := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: p.key.Public(), KeyID: "one", Algorithm: "ES256"}}, Algorithms: []string{"ES256"}}
 	mux := http.NewServeMux()
 	mux.Handle("/", pages)
+	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, r *http.Request) {
+		p.Described.Add(1)
+		pages.ServeHTTP(w, r)
+	})
 	mux.HandleFunc("POST /token", p.token)
 	p.server = httptest.NewTLSServer(mux)
 	t.Cleanup(p.server.Close)
