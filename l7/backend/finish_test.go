@@ -142,6 +142,35 @@ func TestBodiesWaitForTheWindow(t *testing.T) {
 	}
 }
 
+// A backend that has opened its windows says nothing more: the body goes on as
+// the socket takes it.
+func TestALongBodyGoesOnByItself(t *testing.T) {
+	t.Parallel()
+	addr, _ := saying(t, func(s *l7test.FrameServer, frame string) {
+		if frame == "1 GET /end end" {
+			_ = s.WriteWindowUpdate(0, 1<<20)
+		}
+		if strings.HasSuffix(frame, " end") {
+			n, _, _ := strings.Cut(frame, " ")
+			s.Answer(uint32(n[0]-'0'), "whole")
+		}
+	}, xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: 1 << 20})
+	d := newDesk(t, addr)
+	first := d.exchange("/end").start() // from here on the windows are known
+	first.wants("connected, own true")
+	first.wants("answered")
+	e := d.exchange("/")
+	e.open = true
+	e.start()
+	d.on(func() {
+		if err := e.SendBody(make([]byte, 1<<19), true, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	e.wants("drained")
+	e.wants("answered")
+}
+
 // leaver is an owner that gives up when it could send more.
 type leaver struct{ *exchange }
 
