@@ -6,7 +6,8 @@ import "slices"
 // certificates are shared, nobody changes those.
 func (c *Config) Clone() *Config {
 	out := &Config{Farms: slices.Clone(c.Farms), Certificates: slices.Clone(c.Certificates), Authorities: slices.Clone(c.Authorities),
-		Challenges: slices.Clone(c.Challenges), System: c.System.Clone(), SystemUnsaid: c.SystemUnsaid}
+		Challenges: slices.Clone(c.Challenges), System: c.System.Clone(), SystemUnsaid: c.SystemUnsaid,
+		Checks: slices.Clone(c.Checks), ChecksUnsaid: c.ChecksUnsaid}
 	for i := range out.Farms {
 		out.Farms[i] = out.Farms[i].Clone()
 	}

@@ -16,6 +16,10 @@ type Config struct {
 	// about the machine: its settings stay as they are.
 	System       System `json:"system,omitzero" cbor:"-"`
 	SystemUnsaid bool   `json:"-" cbor:"-"`
+	// Checks are in no snapshot, either; ChecksUnsaid is true of a document that has no
+	// list of them.
+	Checks       []Check `json:"checks,omitempty" cbor:"-"`
+	ChecksUnsaid bool    `json:"-" cbor:"-"`
 }
 
 // Farm is one balanced unit: a VIP and a virtual port, answered by backends.
@@ -170,8 +174,10 @@ type Service struct {
 	Outlier
 	// SlowStart is how long a backend that comes up, is added or leaves
 	// maintenance takes from a tenth of its weight to all of it; 0 is no time.
-	SlowStart Seconds   `json:"slowstart,omitempty"`
-	Backends  []Backend `json:"backends,omitempty"`
+	SlowStart Seconds `json:"slowstart,omitempty"`
+	// Check is the name of the check of the backends; empty for none.
+	Check    string    `json:"farmguardian,omitempty"`
+	Backends []Backend `json:"backends,omitempty"`
 	// LastSlot is the highest slot a backend was given, also one that is gone.
 	LastSlot uint32 `json:"last_seat,omitempty"`
 }

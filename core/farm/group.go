@@ -25,6 +25,7 @@ type owner interface {
 	sessionsBy() string // what sessions are kept by, empty when none are
 	sessionTTL() Seconds
 	redirects() bool
+	check() *string // the name of the check of the backends
 }
 
 // ID is the number sessions and rotations of the group are kept by.

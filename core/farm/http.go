@@ -2,6 +2,7 @@ package farm
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"strconv"
 )
@@ -24,6 +25,7 @@ func (h *HTTP) inEngine(*Farm) bool          { return true }
 func (h *HTTP) keepsPort() bool              { return false }
 func (h *HTTP) mixesVersions() bool          { return true }
 func (h *HTTP) mark() uint32                 { return h.Mark }
+func (h *HTTP) source() netip.Addr           { return netip.Addr{} }
 func (h *HTTP) carries() Traffic             { return TrafficRequests }
 func (h *HTTP) reach(*Farm) string           { return "" }
 func (h *HTTP) tls() *TLS                    { return h.TLS }
@@ -78,6 +80,7 @@ func (s *Service) list() *[]Backend    { return &s.Backends }
 func (s *Service) sessionsBy() string  { return string(s.EffectivePersistence()) }
 func (s *Service) sessionTTL() Seconds { return cmp.Or(s.TTL, DefaultTTL) }
 func (s *Service) redirects() bool     { return s.Redirect != "" }
+func (s *Service) check() *string      { return &s.Check }
 
 // Services are those of an http farm, none for others.
 func (f *Farm) Services() []Service {

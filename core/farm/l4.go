@@ -64,7 +64,9 @@ type L4 struct {
 	Trusted  []netip.Prefix `json:"trusted,omitempty"`
 	ProxyIn  ProxyIn        `json:"proxyprotocol_in,omitempty"`
 	ProxyOut ProxyOut       `json:"proxyprotocol_out,omitempty"`
-	Backends []Backend      `json:"backends,omitempty"`
+	// Check is the name of the check of the backends; empty for none.
+	Check    string    `json:"farmguardian,omitempty"`
+	Backends []Backend `json:"backends,omitempty"`
 	// LastSlot is the highest slot a backend was given, also one that is gone.
 	LastSlot uint32 `json:"last_seat,omitempty"`
 }
@@ -154,6 +156,7 @@ func (l *L4) portsText(*Farm) string    { return l.PortsText() }
 func (l *L4) inEngine(f *Farm) bool     { return f.InUserspace() }
 func (l *L4) keepsPort() bool           { return true }
 func (l *L4) mark() uint32              { return l.Mark }
+func (l *L4) source() netip.Addr        { return l.Source }
 func (l *L4) carries() Traffic          { return TrafficConnections }
 func (l *L4) tls() *TLS                 { return nil }
 func (l *L4) headerRules() *HeaderRules { return nil }
@@ -204,3 +207,4 @@ func (l *L4) list() *[]Backend    { return &l.Backends }
 func (l *L4) sessionsBy() string  { return string(l.Persist) }
 func (l *L4) sessionTTL() Seconds { return cmp.Or(l.TTL, DefaultL4TTL) }
 func (l *L4) redirects() bool     { return false }
+func (l *L4) check() *string      { return &l.Check }

@@ -45,6 +45,8 @@ type settings interface {
 	mixesVersions() bool
 	// mark is that of connections to backends without one.
 	mark() uint32
+	// source is the address connections to backends come from that have none of their own.
+	source() netip.Addr
 	// carries is what the farm takes of clients, reach what besides its address and
 	// ports says how they reach it.
 	carries() Traffic
@@ -290,6 +292,15 @@ func (f *Farm) DefaultMark() uint32 {
 		return d.mark()
 	}
 	return 0
+}
+
+// DefaultSource is the address connections to backends come from that have none of
+// their own; invalid: the system chooses.
+func (f *Farm) DefaultSource() netip.Addr {
+	if d := f.settings(); d != nil {
+		return d.source()
+	}
+	return netip.Addr{}
 }
 
 // Log is what the farm says of its access log, nil when it has none, and

@@ -127,7 +127,8 @@ func (k *Keeper) check(a *archive, r Request) (*farm.Config, error) {
 	if err != nil {
 		return nil, invalid("the configuration of the backup cannot be used: %s", err)
 	}
-	cfg.SystemUnsaid = r.KeepMachine // a backup is of everything: what it does not name was not set
+	// A backup is of everything: what it does not name was not set.
+	cfg.SystemUnsaid, cfg.ChecksUnsaid = r.KeepMachine, false
 	return cfg, nil
 }
 

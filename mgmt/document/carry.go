@@ -17,12 +17,15 @@ import (
 // is not in old has ID 0 afterwards, unless it already had the number of an
 // object of old that nothing else took: then it is that object, renamed. A user
 // whose password is still the one of before keeps its hash; the passwords
-// themselves are forgotten. Where the document says nothing about the machine, its
-// settings are those of before.
+// themselves are forgotten. Where the document says nothing about the machine, or
+// has no list of checks, these are those of before.
 func Carry(old, new *farm.Config) {
 	defer new.ForgetPasswords()
 	if new.SystemUnsaid {
 		new.System, new.SystemUnsaid = old.System.Clone(), false
+	}
+	if new.ChecksUnsaid {
+		new.Checks, new.ChecksUnsaid = slices.Clone(old.Checks), false
 	}
 	pair(farms(old), farms(new), func(was, is *farm.Farm) {
 		var before []*group

@@ -113,11 +113,12 @@ func (d *decoder) document(root *node) {
 		d.found = append(d.found, &Error{Err: errors.New(`the document is empty; write "farms: []" for no farm at all`)})
 		return
 	}
-	lists := d.object(root, "", nil, []string{"system", "farms"}).lists
+	lists := d.object(root, "", nil, []string{"system", "checks", "farms"}).lists
 	if len(d.found) > 0 {
 		return
 	}
 	d.system(lists["system"])
+	d.checks(lists["checks"])
 	farms := lists["farms"]
 	if farms == nil || farms.kind == null {
 		d.found.addf(root, `farms is required: a list of farms, "farms: []" for none`)
@@ -143,6 +144,21 @@ func (d *decoder) system(n *node) {
 		s := &validate.Sections[i]
 		if of := sections[s.Name]; of != nil && of.kind != null {
 			fill(d, of, s.Path(), &s.Table, &d.cfg.System)
+		}
+	}
+}
+
+// checks decodes the list of checks. A document without one leaves them as they are.
+func (d *decoder) checks(n *node) {
+	if d.cfg.ChecksUnsaid = n == nil || n.kind == null; d.cfg.ChecksUnsaid {
+		return
+	}
+	for i, item := range d.items(n, "", "checks") {
+		path := validate.CheckPath(textOf(item, "name", fmt.Sprintf("number %d", i+1)))
+		var c farm.Check
+		fill(d, item, path, &validate.CheckDocument, &c)
+		if c.Name != "" {
+			d.cfg.Checks = append(d.cfg.Checks, c)
 		}
 	}
 }

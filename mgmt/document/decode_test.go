@@ -87,7 +87,7 @@ func TestProblemsAreToldWithTheirPosition(t *testing.T) {
 		{"farms without anything", "farms:\n", "farms is required"},
 		{"farms as text", "farms: x\n", `line 1, column 8: farms must be a list, got a single value`},
 		{"farms as a mapping", "farms:\n  a: 1\n", `farms must be a list, got an object`},
-		{"another key", "farm:\n- name: a\n", `line 1, column 1: unknown field "farm" (did you mean "farms"?); allowed are system, farms`},
+		{"another key", "farm:\n- name: a\n", `line 1, column 1: unknown field "farm" (did you mean "farms"?); allowed are system, checks, farms`},
 		{"a farm without a name", "farms:\n- profile: http\n", `line 2, column 3: farm "number 1": name is required`},
 		{"a misspelt key", farmOf("  contimout: 5"), `line 6, column 3: farm "a": unknown field "contimout" (did you mean "contimeout", "restimeout" or "reqtimeout"?)`},
 		{"a key of the API", farmOf("  farmname: b"), `farm "a": unknown field "farmname"`},

@@ -64,17 +64,23 @@ func write(out *strings.Builder, sign string, lines []string) {
 // least, and changes are shown with the lines around them.
 func span(start, end int) string { return fmt.Sprintf("%d,%d", start+1, end-start) }
 
-// farmAt names the farm line i of a document belongs to, or the settings of the
-// machine.
+// farmAt names the farm or check line i of a document belongs to, or the settings of
+// the machine.
 func farmAt(lines []string, i int) string {
+	of := ""
 	for i = min(i, len(lines)-1); i >= 0; i-- {
-		if name, found := strings.CutPrefix(lines[i], "  - name: "); found {
-			return " farm " + name
+		if name, found := strings.CutPrefix(lines[i], "  - name: "); found && of == "" {
+			of = " " + name
 		}
 		switch lines[i] {
 		case "system:":
 			return " system"
-		case "farms:", "farms: []":
+		case "checks:", "farms:":
+			if of == "" {
+				return ""
+			}
+			return strings.TrimSuffix(" "+lines[i], "s:") + of
+		case "farms: []":
 			return ""
 		}
 	}

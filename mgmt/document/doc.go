@@ -4,6 +4,9 @@
 //	system:
 //	  dns:
 //	    primary: 192.0.2.53
+//	checks:
+//	  - name: alive
+//	    command: check_http -I HOST -p PORT -e 200
 //	farms:
 //	  - name: shop
 //	    profile: http

@@ -69,6 +69,7 @@ var openly = given{validate.ServiceDocument.Given, (*validate.Table[farm.System]
 
 func walk(cfg *farm.Config, w writer, of given) {
 	walkSystem(&cfg.System, w, of)
+	walkChecks(cfg.Checks, w)
 	w.open("farms", len(cfg.Farms) == 0)
 	for i := range cfg.Farms {
 		walkFarm(&cfg.Farms[i], w, of)
@@ -128,6 +129,20 @@ func fields(w writer, given iter.Seq2[string, validate.Value]) {
 	for name, v := range given {
 		w.field(name, v)
 	}
+}
+
+// walkChecks writes the checks, unless there are none.
+func walkChecks(list []farm.Check, w writer) {
+	if len(list) == 0 {
+		return
+	}
+	w.open("checks", false)
+	for i := range list {
+		w.item()
+		fields(w, validate.CheckDocument.Given(&list[i]))
+		w.end()
+	}
+	w.close()
 }
 
 // walkSystem writes the sections that set something.

@@ -63,6 +63,7 @@ func everything() *farm.Config {
 			Retrying:  farm.Retrying{RetryOn: []farm.RetryCondition{farm.RetryReset, "503"}, Retries: 5, RetryBudget: 100, RetryUnsafe: true},
 			Outlier:   farm.Outlier{OutlierErrors: 100, OutlierTime: 3600, OutlierPercent: 100},
 			SlowStart: 3600,
+			Check:     "check_tcp",
 			Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 81, Weight: 2, Priority: 3, ConnLimit: 4, Timeout: 5, ConnectTimeout: 7,
 				Source: netip.MustParseAddr("10.0.0.9"), Mark: 4294967295, Alias: "first", Maintenance: farm.MaintenanceDrain, Sessions: []string{"a b;\"c\"", "42"}},
 				{Host: "_http._tcp.example.com", Resolve: farm.ResolveService}},
@@ -84,13 +85,17 @@ func everything() *farm.Config {
 		Syslog:  farm.Syslog{CA: "own", Servers: []farm.SyslogServer{{Protocol: farm.SyslogTLS, Host: "log.example", Port: 6514}, {Protocol: farm.SyslogUDP, Host: "2001:db8::7", Port: 514}}},
 		Aliases: farm.Aliases{Backends: []farm.Alias{{ID: "2001:db8::1", Alias: "db-1"}, {ID: "10.0.0.1", Alias: "web.example"}}, Interfaces: []farm.Alias{{ID: "eth0:web", Alias: "office"}}},
 	}
-	return &farm.Config{System: system, Farms: []farm.Farm{
+	checks := []farm.Check{
+		{Name: "alive", Description: "Is it alive?", Command: "check_http -I HOST -p PORT -s 'a b'", Interval: 5, Timeout: 3, Rise: 3, Fall: 4, Priority: 1, Logs: true, CutConns: true, BackendAlias: true},
+		{Name: "check_tcp", Interval: 20}, {Name: "none"},
+	}
+	return &farm.Config{System: system, Checks: checks, Farms: []farm.Farm{
 		{Name: "shop", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("10.0.0.5"), VPort: 443, Stopped: true, HTTP: h},
 		l4("relay", "10.0.0.5", &farm.L4{
 			Ports: []farm.PortRange{{First: 25, Last: 25}, {First: 8000, Last: 8010}}, Protocol: farm.L4TCP, NAT: farm.NATMasquerade, Algorithm: farm.L4LeastConn,
 			Persist: farm.L4PersistSrc, TTL: 90, DataPath: farm.DataPathUserspace, Logs: true, LogLimit: 5, LogPrefix: "relay: new", ConnectTimeout: 4, IdleTimeout: 5,
 			ResurrectTime: 6, StopGrace: 7, MaxConnections: 8, Source: netip.MustParseAddr("10.0.0.8"), Mark: 9, Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
-			ProxyIn: farm.ProxyInRequired, ProxyOut: farm.ProxyOutV1,
+			ProxyIn: farm.ProxyInRequired, ProxyOut: farm.ProxyOutV1, Check: "check_http",
 			AccessLog: farm.AccessLog{Fields: []farm.LogField{farm.LogClient, farm.LogBackend}, Sample: 2, Sink: farm.LogSyslog, File: "relay", Size: 3, Keep: 4, Target: "udp://10.0.0.7:514"},
 			Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Weight: 2, Priority: 3, ConnLimit: 4,
 				Source: netip.MustParseAddr("10.0.0.9"), Mark: 4294967295, Alias: "first", Maintenance: farm.MaintenanceCut, Sessions: []string{"192.0.2.1"},
@@ -205,6 +210,7 @@ func TestEverythingIsEverything(t *testing.T) {
 	missing := map[string]bool{}
 	shape(missing, reflect.TypeFor[farm.Farm]())
 	shape(missing, reflect.TypeFor[farm.System]())
+	shape(missing, reflect.TypeFor[farm.Check]())
 	for _, name := range []string{"ID", "Slot", "LastSlot", "Of", "Left"} { // numbers are in no document
 		for of := range missing {
 			if strings.HasSuffix(of, "."+name) {
@@ -215,6 +221,7 @@ func TestEverythingIsEverything(t *testing.T) {
 	delete(missing, "TLS.DisableTLS12") // not beside DisableTLS13: see TestWhatIsUnsetIsLeftOut
 	for _, cfg := range everyValue() {
 		strike(missing, reflect.ValueOf(cfg.System))
+		strike(missing, reflect.ValueOf(cfg.Checks))
 		for i := range cfg.Farms {
 			strike(missing, reflect.ValueOf(cfg.Farms[i]))
 		}
@@ -313,7 +320,7 @@ func TestEverythingSurvivesSnapshotAndStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	farms := everything()
-	farms.System = farm.System{}
+	farms.System, farms.Checks = farm.System{}, nil
 	if _, back, err := snapshot.Decode(image); err != nil || !reflect.DeepEqual(back, farms) {
 		t.Errorf("a snapshot came back changed: %v %+v", err, back)
 	}

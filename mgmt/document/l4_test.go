@@ -131,7 +131,7 @@ func TestL4FarmsComeBackAsTheyWent(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%v\n%s", err, text)
 				}
-				if back.SystemUnsaid = false; !reflect.DeepEqual(back, c) {
+				if back.SystemUnsaid, back.ChecksUnsaid = false, false; !reflect.DeepEqual(back, c) {
 					t.Fatalf("came back changed: %s\n%s", document.Diff(c, back), text)
 				}
 				if !reflect.DeepEqual(c.Clone(), c) {

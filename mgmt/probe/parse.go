@@ -24,6 +24,9 @@ type Known struct {
 
 var known atomic.Pointer[Known]
 
+// ErrNone occurs in a process that was not told which checks there are.
+var ErrNone = errors.New("this process runs no checks")
+
 // Use says what commands may name, once, when the process starts. Until then every
 // command is refused.
 func Use(k Known) { known.Store(&k) }
@@ -33,7 +36,7 @@ func Use(k Known) { known.Store(&k) }
 func Parse(command string) (Probe, error) {
 	k := known.Load()
 	if k == nil {
-		return nil, errors.New("this process runs no checks")
+		return nil, ErrNone
 	}
 	return k.Parse(command)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -30,6 +31,8 @@ type change struct {
 	Reordered bool     `json:"reordered,omitempty"`
 	// System holds the settings of the machine where they changed, and if Whole.
 	System *farm.System `json:"system,omitempty"`
+	// Checks holds all of them where one changed, and if Whole.
+	Checks *[]farm.Check `json:"checks,omitempty"`
 }
 
 // snapshot is the newest revision with the whole configuration.
@@ -61,12 +64,15 @@ func changeBetween(old, new *farm.Config) change {
 	if !reflect.DeepEqual(old.System, new.System) {
 		c.System = &new.System
 	}
+	if !slices.Equal(old.Checks, new.Checks) {
+		c.Checks = &new.Checks
+	}
 	return c
 }
 
 // whole is the change that turns everything into cfg.
 func whole(cfg *farm.Config) change {
-	return change{Whole: true, Farms: cfg.Farms, System: &cfg.System}
+	return change{Whole: true, Farms: cfg.Farms, System: &cfg.System, Checks: &cfg.Checks}
 }
 
 // applyTo returns the configuration after the change; old is not touched, but
@@ -79,8 +85,15 @@ func (c *change) applyTo(old *farm.Config) (*farm.Config, error) {
 	case c.Whole:
 		system = farm.System{} // of before there were any
 	}
+	checks := old.Checks
+	switch {
+	case c.Checks != nil:
+		checks = *c.Checks
+	case c.Whole:
+		checks = nil
+	}
 	if c.Whole {
-		return &farm.Config{Farms: c.Farms, System: system}, nil
+		return &farm.Config{Farms: c.Farms, System: system, Checks: checks}, nil
 	}
 	byID := make(map[uint32]*farm.Farm, len(old.Farms)+len(c.Farms))
 	order := make([]uint32, 0, len(old.Farms))
@@ -94,7 +107,7 @@ func (c *change) applyTo(old *farm.Config) (*farm.Config, error) {
 	if c.Reordered {
 		order = c.Order
 	}
-	out := &farm.Config{System: system}
+	out := &farm.Config{System: system, Checks: checks}
 	for _, id := range order {
 		f := byID[id]
 		if f == nil {

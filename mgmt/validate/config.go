@@ -121,7 +121,7 @@ func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, known func(*farm.Far
 			}
 			backends += countBackends(f)
 		}
-		if !checkSystem(&cfg.System, yield) {
+		if !checkSystem(&cfg.System, yield) || !checkChecks(cfg, yield) {
 			return
 		}
 		if checkTogether(cfg, yield) && r.checkOwn(cfg, yield) && checkLogFiles(cfg, yield) && backends > farm.MaxBackendID {

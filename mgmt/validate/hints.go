@@ -21,6 +21,7 @@ const (
 	atBackends    section = "Backends"
 	atBalancing   section = "Balancing"
 	atAccess      section = "Access"
+	atChecks      section = "Health check"
 	atCompression section = "Compression"
 	atCookie      section = "Cookie"
 	atDataPath    section = "Data path"

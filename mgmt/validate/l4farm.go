@@ -107,6 +107,7 @@ var l4Fields = []field[farm.Farm]{
 	l4ProxyIn,
 	under(onTCP(), choiceIn(l4Part, "proxyprotocol_out", advanced(atProxy, "Header to backends").costs(CostConnections), "Header of the PROXY protocol that connections to backends begin with; in userspace.", farm.ProxyOuts(), farm.ProxyOutOff, nil,
 		func(l *farm.L4) *farm.ProxyOut { return &l.ProxyOut })),
+	l4Check,
 }
 
 // l4LogFields say how connections are logged in userspace.

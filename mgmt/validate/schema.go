@@ -65,6 +65,7 @@ func Schema() map[string]any {
 		"header_add":  object("A header that is added", AddRequest.Rule), "header_remove": object("Headers that are removed", RemoveRequest.Rule),
 		"header_replace": object("Headers that are changed", ReplaceRequest.Rule), "url_rewrite": object("A rewritten URL", Rewrites.Rule),
 		"settings": object("Settings of the appliance", GlobalSettings),
+		"check":    object("Health check", CheckCreate, CheckUpdate),
 	}
 	for _, p := range profiles {
 		name, farms, backends := string(p.Name()), p.Farm(), p.Backend()

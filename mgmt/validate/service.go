@@ -155,7 +155,7 @@ const (
 // policy.
 var serviceOptions = slices.Concat(conditionFields, backendTLSFields, backendProtocolFields, cookieFields, stsFields, servedByFields,
 	rateFields, authFields, splitFields, proxyOutFields, resilienceFields,
-	compressionFields)
+	compressionFields, []field[farm.Service]{serviceCheck})
 
 // conditionFields are further conditions and what is done with the exchange.
 var conditionFields = []field[farm.Service]{

@@ -1,0 +1,266 @@
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/probe"
+)
+
+// The bodies about a health check.
+var (
+	// CheckCreate is the body of POST /monitoring/fg: the name, what it is a copy of, and all
+	// that may be changed later.
+	CheckCreate = Table[farm.Check]{fields: slices.Concat([]field[farm.Check]{require(checkName), checkCopy}, checkFields)}
+	// CheckUpdate is the body of PUT /monitoring/fg/CHECK.
+	CheckUpdate = Table[farm.Check]{fields: slices.Concat(checkFields, []field[farm.Check]{checkForce})}
+	// CheckDocument is a check of a document.
+	CheckDocument = Table[farm.Check]{fields: slices.Concat([]field[farm.Check]{require(checkName)}, checkFields)}
+	// CheckAnswer is what answers show of a check besides its name.
+	CheckAnswer = Table[farm.Check]{fields: checkFields}
+	// CheckLink is the body that links a check with a farm or service.
+	CheckLink = Table[farm.Check]{fields: []field[farm.Check]{linkedCheck}}
+	// CheckTry is the body of a try: where, and what instead of the command of the check.
+	CheckTry = Table[CheckTarget]{fields: checkTargetFields}
+)
+
+// CheckTarget is whom a check is tried on.
+type CheckTarget struct {
+	Host    string
+	Port    uint16
+	Timeout farm.Seconds
+}
+
+const (
+	// maxCommand is the longest command in bytes.
+	maxCommand = 2048
+	// maxProbes is the most probes in a row that may be asked for.
+	maxProbes = 100
+	// maxTry is how long a check that is tried may take in seconds: somebody waits for it.
+	maxTry = 60
+)
+
+var checkWord = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9_-]*$`)
+
+var checkName = field[farm.Check]{
+	rule: rule{name: "name", hints: basic(atChecks, "Name"), kind: kindText, format: "[a-zA-Z0-9_][a-zA-Z0-9_-]*", maxLen: MaxName, reserved: []string{"0"}, pattern: checkWord, must: mustCheckName,
+		sample: "shop-alive", about: "Name of the check."},
+	get: func(c *farm.Check) Value { return textValue(c.Name) },
+	set: func(c *farm.Check, v Value) { c.Name = v.text },
+}
+
+// linkedCheck names a check there is.
+var linkedCheck = func() field[farm.Check] {
+	f := require(checkName)
+	f.sample, f.about = "check_tcp", "Name of the check, or of a template."
+	return f
+}()
+
+const mustCheckName = "a name of letters, digits, underscores and hyphens (not the first), at most 64"
+
+var checkCopy = field[farm.Check]{rule: rule{name: "copy_from", hints: advanced(atChecks, "Copy from"), kind: kindText, format: "[a-zA-Z0-9_][a-zA-Z0-9_-]*", maxLen: MaxName, pattern: checkWord, must: "the name of a check",
+	sample: "check_http", about: "Check or template to copy everything else from."}}
+
+var checkForce = field[farm.Check]{rule: rule{name: "force", hints: advanced(atChecks, "Force"), kind: kindBool,
+	about: "Whether command and backend_alias may change while the check is in use: its backends are asked anew."}}
+
+var checkFields = []field[farm.Check]{
+	{
+		rule: rule{name: "description", hints: basic(atChecks, "Description"), kind: kindText, blank: true, null: true, maxLen: maxText, check: checkPrintable, must: "a text without control characters",
+			sample: "Is the shop alive?", about: "What the check is for."},
+		get: func(c *farm.Check) Value { return textValue(c.Description) },
+		set: func(c *farm.Check, v Value) { c.Description = v.text },
+	},
+	{
+		rule: rule{name: "command", hints: basic(atChecks, "Command"), kind: kindText, blank: true, null: true, maxLen: maxCommand, check: checkCommand, must: "a probe Sluice knows, in the words of its plugin",
+			format: "probe and options", sample: "check_http -I HOST -p PORT -e 200",
+			about: "Probe and its options, in the words of the usual plugins. HOST and PORT stand for those of the backend. Nothing of it is given to a shell. Blank asks nothing."},
+		get: func(c *farm.Check) Value { return textValue(c.Command) },
+		set: func(c *farm.Check, v Value) { c.Command = v.text }, needs: needsProbe,
+	},
+	{
+		rule: rule{name: "interval", hints: basic(atChecks, "Interval").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, acts: numberValue(int64(farm.DefaultCheckInterval)),
+			about: "Seconds from the begin of one probe of a backend to that of the next."},
+		get: func(c *farm.Check) Value { return numberValue(int64(c.Interval)) },
+		set: func(c *farm.Check, v Value) { c.Interval = farm.Seconds(v.number) },
+	},
+	{
+		rule: rule{name: "timeout", hints: basic(atChecks, "Time-out").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, sample: 5,
+			about: "Seconds a probe may take; the interval when unset."},
+		get:   func(c *farm.Check) Value { return numberValue(int64(c.Timeout)) },
+		force: func(c *farm.Check) Value { return numberValue(int64(c.EffectiveTimeout())) },
+		set:   func(c *farm.Check, v Value) { c.Timeout = farm.Seconds(v.number) },
+	},
+	probesInARow("rise", "Probes to come up", farm.DefaultRise, "Probes in a row that must succeed before a backend that is down is used again; more after it went up and down often.", func(c *farm.Check) *uint8 { return &c.Rise }),
+	probesInARow("fall", "Probes to go down", farm.DefaultFall, "Probes in a row that must fail before a backend is down.", func(c *farm.Check) *uint8 { return &c.Fall }),
+	{
+		rule: rule{name: "priority", hints: advanced(atChecks, "Priority"), kind: kindNumber, min: 1, max: 9, null: true, acts: numberValue(int64(farm.DefaultCheckPriority)),
+			about: "Order in which probes are begun that wait for their turn, the lowest first."},
+		get: func(c *farm.Check) Value { return numberValue(int64(c.Priority)) },
+		set: func(c *farm.Check, v Value) { c.Priority = uint8(v.number) },
+	},
+	checkTruth("log", basic(atChecks, "Logging"), "Whether every probe leaves a line in the log, and not only those after which a backend goes down or comes up.", func(c *farm.Check) *bool { return &c.Logs }),
+	checkTruth("cut_conns", basic(atChecks, "Cut connections"), "Whether the connections of a backend that goes down are ended.", func(c *farm.Check) *bool { return &c.CutConns }),
+	checkTruth("backend_alias", advanced(atChecks, "Alias as host"), "Whether HOST is the alias of a backend that has one; it is asked at its address all the same.", func(c *farm.Check) *bool { return &c.BackendAlias }),
+}
+
+func probesInARow(name, label string, acts uint8, about string, at func(*farm.Check) *uint8) field[farm.Check] {
+	return field[farm.Check]{
+		rule: rule{name: name, hints: advanced(atChecks, label), kind: kindNumber, min: 1, max: maxProbes, null: true, acts: numberValue(int64(acts)), about: about},
+		get:  func(c *farm.Check) Value { return numberValue(int64(*at(c))) },
+		set:  func(c *farm.Check, v Value) { *at(c) = uint8(v.number) },
+	}
+}
+
+func checkTruth(name string, h hints, about string, at func(*farm.Check) *bool) field[farm.Check] {
+	return field[farm.Check]{
+		rule: rule{name: name, hints: h, kind: kindBool, about: about},
+		get:  func(c *farm.Check) Value { return boolValue(*at(c)) },
+		set:  func(c *farm.Check, v Value) { *at(c) = v.truth },
+	}
+}
+
+var checkTargetFields = []field[CheckTarget]{
+	{
+		rule: rule{name: "host", hints: basic(atChecks, "Host"), kind: kindText, required: true, maxLen: 253, check: checkHost, format: "ip or host name", must: "an address or a host name",
+			sample: "10.0.0.11", about: "Address or host name that is asked."},
+		get: func(t *CheckTarget) Value { return textValue(t.Host) },
+		set: func(t *CheckTarget, v Value) { t.Host = v.text },
+	},
+	{
+		rule: rule{name: "port", hints: basic(atChecks, "Port"), kind: kindNumber, min: 1, max: 65535, null: true, about: "Port that is asked; not needed by what asks no port."},
+		get:  func(t *CheckTarget) Value { return numberValue(int64(t.Port)) },
+		set:  func(t *CheckTarget, v Value) { t.Port = uint16(v.number) },
+	},
+	{
+		rule: rule{name: "timeout", hints: basic(atChecks, "Time-out").in(inSeconds), kind: kindNumber, min: 1, max: maxTry, null: true, sample: 5, about: "Seconds it may take; that of the check when unset, 60 at most."},
+		get:  func(t *CheckTarget) Value { return numberValue(int64(t.Timeout)) },
+		set:  func(t *CheckTarget, v Value) { t.Timeout = farm.Seconds(v.number) },
+	},
+}
+
+// TryTime is how long a try of a check may take.
+func TryTime(c *farm.Check, t CheckTarget) farm.Seconds {
+	if t.Timeout != 0 {
+		return t.Timeout
+	}
+	return min(c.EffectiveTimeout(), maxTry)
+}
+
+// checkCommand says why a text is no command. Whether there is such a probe is asked when
+// one is set only: a program that was removed must not stop every other change.
+func checkCommand(s string) string {
+	if problem := checkPrintable(s); problem != "" {
+		return problem
+	}
+	if _, err := probe.Words(s); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func needsProbe(sent Values[farm.Check], _ *farm.Check) string {
+	if _, err := probe.Parse(sent.Get("command").Text()); err != nil && !errors.Is(err, probe.ErrNone) {
+		return "cannot be run: " + err.Error()
+	}
+	return ""
+}
+
+// linkRule is the name of a check in what it is asked about.
+var linkRule = rule{name: "farmguardian", hints: basic(atBackends, "Health check"), kind: kindText, blank: true, null: true, maxLen: MaxName, format: "name of a check", pattern: checkWord, must: mustCheckName,
+	sample: "check_tcp", about: "Check that finds out whether the backends work; blank for none."}
+
+var serviceCheck = field[farm.Service]{rule: linkRule,
+	get: func(s *farm.Service) Value { return textValue(s.Check) },
+	set: func(s *farm.Service, v Value) { s.Check = v.text },
+}
+
+var l4Check = field[farm.Farm]{rule: linkRule,
+	get: func(f *farm.Farm) Value { return textValue(l4Seen(f).Check) },
+	set: func(f *farm.Farm, v Value) { l4Of(f).Check = v.text },
+}
+
+// CheckPath is the Path of errors about a check.
+func CheckPath(name string) string { return "check " + show(name) }
+
+// LinkPath is the Path of errors about the check of a group.
+func LinkPath(g farm.Group) string {
+	if g.OfService() {
+		return ServicePath(g.Farm.Name, g.Name())
+	}
+	return FarmPath(g.Farm.Name)
+}
+
+// checkChecks holds the rules of checks, and that those that are named exist.
+func checkChecks(cfg *farm.Config, yield func(Error) bool) bool {
+	if len(cfg.Checks) > farm.MaxChecks && !yield(Error{Field: "checks", Message: fmt.Sprintf("checks: at most %d are possible, got %d", farm.MaxChecks, len(cfg.Checks))}) {
+		return false
+	}
+	known := map[string]bool{}
+	for i := range cfg.Checks {
+		c := &cfg.Checks[i]
+		path := CheckPath(c.Name)
+		if known[c.Name] && !yield(Error{path, "name", fmt.Sprintf("name must be unique, %s exists already", show(c.Name))}) {
+			return false
+		}
+		known[c.Name] = true
+		if !CheckDocument.verify(path, c, nil, yield) || !checkOfTemplate(path, c, yield) {
+			return false
+		}
+	}
+	return checkLinks(cfg, known, yield)
+}
+
+// checkOfTemplate holds that a check with the name of a template is that template.
+func checkOfTemplate(path string, c *farm.Check, yield func(Error) bool) bool {
+	t, is := CheckTemplate(c.Name)
+	if !is {
+		return true
+	}
+	for _, f := range []struct{ name, set, fixed string }{{"command", c.Command, t.Command}, {"description", c.Description, t.Description}} {
+		if f.set != "" && f.set != f.fixed &&
+			!yield(Error{path, f.name, fmt.Sprintf("%s of a template cannot be changed: make a copy of %s, and change that", f.name, c.Name)}) {
+			return false
+		}
+	}
+	return true
+}
+
+func checkLinks(cfg *farm.Config, known map[string]bool, yield func(Error) bool) bool {
+	for i := range cfg.Farms {
+		for _, g := range cfg.Farms[i].Groups() {
+			name := g.CheckedBy()
+			if name == "" || known[name] {
+				continue
+			}
+			if _, is := CheckTemplate(name); is {
+				continue
+			}
+			if !yield(Error{LinkPath(g), linkRule.name, fmt.Sprintf("%s: there is no check %s%s", linkRule.name, show(name), Instead(name, checkNames(cfg)))}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func checkNames(cfg *farm.Config) (out []string) {
+	for _, c := range Checks(cfg) {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// checkWarnings are about checks that are linked and can find nothing out.
+func checkWarnings(cfg *farm.Config, add func(Error)) {
+	for i := range cfg.Farms {
+		for _, g := range cfg.Farms[i].Groups() {
+			if c, is := CheckNamed(cfg, g.CheckedBy()); is && c.Command == "" {
+				add(Error{LinkPath(g), linkRule.name, fmt.Sprintf("the check %s has no command: nobody is asked", c.Name)})
+			}
+		}
+	}
+}

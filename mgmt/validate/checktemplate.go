@@ -1,0 +1,57 @@
+package validate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/probe"
+)
+
+// templateInterval is the interval of templates, as the family has it.
+const templateInterval farm.Seconds = 15
+
+// CheckTemplate is the check every appliance has under a name.
+func CheckTemplate(name string) (farm.Check, bool) {
+	list := probe.Templates()
+	at := slices.IndexFunc(list, func(t probe.Template) bool { return t.Name == name })
+	if name == "" || at < 0 {
+		return farm.Check{}, false
+	}
+	return template(&list[at]), true
+}
+
+func template(t *probe.Template) farm.Check {
+	return farm.Check{Name: t.Name, Description: t.Description, Command: t.Command, CutConns: t.CutConns, Interval: templateInterval}
+}
+
+// CheckNamed is the check of a name under a configuration: one of its own, or a template.
+// What a template is cannot be changed, how often it asks can.
+func CheckNamed(cfg *farm.Config, name string) (farm.Check, bool) {
+	t, is := CheckTemplate(name)
+	at := farm.CheckAt(cfg.Checks, name)
+	if name == "" || at < 0 {
+		return t, is
+	}
+	c := cfg.Checks[at]
+	if is {
+		c.Command, c.Description = t.Command, t.Description
+	}
+	return c, true
+}
+
+// Checks are all there are under a configuration, by name.
+func Checks(cfg *farm.Config) (out []farm.Check) {
+	for i := range cfg.Checks {
+		c, _ := CheckNamed(cfg, cfg.Checks[i].Name)
+		out = append(out, c)
+	}
+	list := probe.Templates()
+	for i := range list {
+		if farm.CheckAt(cfg.Checks, list[i].Name) < 0 {
+			out = append(out, template(&list[i]))
+		}
+	}
+	slices.SortFunc(out, func(a, b farm.Check) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
