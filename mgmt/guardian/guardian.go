@@ -1,0 +1,344 @@
+package guardian
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/mgmt/probe"
+)
+
+// Table is where verdicts go; *health.Table is one.
+type Table interface {
+	Slot(backend uint32) *health.Slot
+	SetGuardian(backend uint32, s health.State, at time.Time) bool
+}
+
+// Options are what a Guardian stands on. Table and Network must be set.
+type Options struct {
+	Table Table
+	// Network reaches backends as the traffic of their farm.
+	Network func(Route) probe.Network
+	// Parse reads a command; nil means probe.Parse.
+	Parse func(command string) (probe.Probe, error)
+	// Cut ends the connections of backends; nil: nobody can.
+	Cut func(backends []uint32)
+	// AtOnce is how many probes may be under way; 0 means DefaultAtOnce.
+	AtOnce int
+	// Log hears of backends that go down and come up; nil: nobody does.
+	Log *slog.Logger
+}
+
+// DefaultAtOnce is how many probes are under way at most: each has a socket of its own.
+const DefaultAtOnce = 512
+
+const (
+	// grain is how exactly probes begin: those that are due together begin together.
+	grain = 5 * time.Millisecond
+	// apart is the time between the first probes of tasks that come together.
+	apart = 10 * time.Millisecond
+)
+
+// Guardian asks backends. Its methods may be called by any goroutine.
+type Guardian struct {
+	options Options
+
+	mu       sync.Mutex
+	seen     *farm.Config // by the last Set
+	tasks    map[key]*task
+	of       map[uint32]*task // by backend
+	waiting  queue
+	ready    queue
+	running  int
+	counts   map[string]Count // by check
+	full     bool             // it was said that probes wait for their turn
+	loop     bool             // the goroutine runs
+	ctx      context.Context
+	wake     chan struct{}
+	finished sync.WaitGroup
+}
+
+// Count is what was counted of a check since the start.
+type Count struct {
+	Healthy, Failed uint64
+	Took            time.Duration // all probes together
+}
+
+// New returns a Guardian that asks nobody yet. It ends with ctx; Wait waits for that.
+func New(ctx context.Context, o Options) *Guardian {
+	if o.AtOnce == 0 {
+		o.AtOnce = DefaultAtOnce
+	}
+	if o.Parse == nil {
+		o.Parse = probe.Parse
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Guardian{options: o, ctx: ctx, tasks: map[key]*task{}, of: map[uint32]*task{}, counts: map[string]Count{},
+		waiting: queue{first: byTime}, ready: queue{first: byPriority}, wake: make(chan struct{}, 1)}
+}
+
+// Wait returns when ctx has ended and no probe is under way.
+func (g *Guardian) Wait() {
+	<-g.ctx.Done()
+	g.finished.Wait()
+}
+
+// Set says which backends are to be asked what from now on. A task that is needed before
+// and after goes on, with the settings its check has now. The first Set takes over what
+// is in the health table: an earlier guardian found that.
+func (g *Guardian) Set(cfg *farm.Config) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if cfg == g.seen || g.ctx.Err() != nil {
+		return
+	}
+	first := g.seen == nil
+	g.seen = cfg
+	wanted := wantedBy(cfg)
+	for k, t := range g.tasks {
+		if wanted.tasks[k] == nil {
+			g.end(t)
+		}
+	}
+	now, fresh := time.Now(), 0
+	g.of = make(map[uint32]*task, len(wanted.tasks))
+	for k, w := range wanted.tasks {
+		t := g.tasks[k]
+		if t == nil {
+			if t = g.begin(k, w, first); t == nil {
+				wanted.unasked = append(wanted.unasked, idsOf(w.users)...)
+				continue
+			}
+			fresh++
+		}
+		g.keep(t, w, now)
+	}
+	g.spread(now, fresh)
+	for _, id := range wanted.unasked {
+		g.options.Table.SetGuardian(id, health.Undefined, now)
+	}
+	g.forget()
+	g.poke()
+}
+
+// begin makes a task; nil when its command cannot be read, which the rules say.
+func (g *Guardian) begin(k key, w *wantedTask, first bool) *task {
+	p, err := g.options.Parse(k.command)
+	if err != nil {
+		g.options.Log.Warn("backends are not asked", "check", k.check, "reason", err)
+		return nil
+	}
+	t := &task{key: k, probe: p, at: -1}
+	for _, u := range w.users {
+		if first && g.options.Table.Slot(u.id).Guardian() == health.Down {
+			t.verdict = health.Down
+		}
+	}
+	g.tasks[k] = t
+	return t
+}
+
+// keep gives a task the users and settings it has now.
+func (g *Guardian) keep(t *task, w *wantedTask, now time.Time) {
+	if sooner := interval(&w.settings) < interval(&t.settings); sooner && t.at >= 0 && !t.due.IsZero() {
+		if due := now.Add(interval(&w.settings)); due.Before(t.due) {
+			g.waiting.drop(t)
+			t.due = due
+			g.waiting.put(t)
+		}
+	}
+	t.users, t.settings = w.users, w.settings
+	for _, u := range t.users {
+		g.of[u.id] = t
+		g.options.Table.SetGuardian(u.id, t.verdict, now)
+	}
+}
+
+// spread gives new tasks their time: apart from each other, over an interval at most.
+func (g *Guardian) spread(now time.Time, fresh int) {
+	for _, t := range g.tasks {
+		if t.due.IsZero() {
+			within := min(interval(&t.settings), time.Duration(fresh)*apart)
+			t.due = now.Add(rand.N(within))
+			g.waiting.put(t)
+		}
+	}
+}
+
+// end forgets a task. What comes of a probe that is under way is nobody's business.
+func (g *Guardian) end(t *task) {
+	t.gone = true
+	g.waiting.drop(t)
+	g.ready.drop(t)
+	delete(g.tasks, t.key)
+}
+
+// forget drops the counts of checks nobody has any more.
+func (g *Guardian) forget() {
+	used := map[string]bool{}
+	for k := range g.tasks {
+		used[k.check] = true
+	}
+	for name := range g.counts {
+		if !used[name] {
+			delete(g.counts, name)
+		}
+	}
+}
+
+// poke has the loop look again, and starts it with the first task. g.mu is held.
+func (g *Guardian) poke() {
+	if !g.loop && len(g.tasks) > 0 {
+		g.loop = true
+		g.finished.Go(g.run)
+	}
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run begins what is due until ctx ends, or nothing is left to ask.
+func (g *Guardian) run() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-g.ctx.Done():
+			return
+		case <-g.wake:
+		case <-timer.C:
+		}
+		next, more := g.turn(time.Now())
+		if !more {
+			return
+		}
+		timer.Reset(max(next, grain))
+	}
+}
+
+// turn begins what is due, as far as there is room, and tells when to look again.
+func (g *Guardian) turn(now time.Time) (next time.Duration, more bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for g.waiting.Len() > 0 && !g.waiting.list[0].due.After(now) {
+		g.ready.put(g.waiting.take())
+	}
+	for g.ready.Len() > 0 && g.running < g.options.AtOnce {
+		g.ask(g.ready.take())
+	}
+	g.sayFull()
+	if len(g.tasks) == 0 && g.running == 0 {
+		g.loop = false
+		return 0, false
+	}
+	if g.waiting.Len() == 0 {
+		return time.Hour, true // until something ends
+	}
+	return g.waiting.list[0].due.Sub(now), true
+}
+
+// sayFull says once when probes wait for their turn, and when they do not any more.
+func (g *Guardian) sayFull() {
+	switch full := g.ready.Len() > 0; {
+	case full && !g.full:
+		g.options.Log.Warn("probes wait for their turn: too many are under way, and asked later than their interval says", "at_once", g.options.AtOnce, "waiting", g.ready.Len())
+		g.full = true
+	case g.full && g.ready.Len() == 0 && g.running < g.options.AtOnce/2:
+		g.full = false
+	}
+}
+
+// ask begins a probe. g.mu is held.
+func (g *Guardian) ask(t *task) {
+	t.running = true
+	g.running++
+	limit := timeout(&t.settings)
+	g.finished.Go(func() {
+		ctx, cancel := context.WithTimeout(g.ctx, limit)
+		defer cancel()
+		began := time.Now()
+		err := t.probe.Run(ctx, g.options.Network(t.from), t.to, func(string, ...any) {})
+		g.took(t, began, time.Now(), err)
+	})
+}
+
+// took is what becomes of a result.
+func (g *Guardian) took(t *task, began, now time.Time, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t.running = false
+	g.running--
+	defer func() {
+		if g.ready.Len() > 0 || t.at == 0 || len(g.tasks) == 0 {
+			g.poke()
+		}
+	}()
+	if t.gone || g.ctx.Err() != nil { // what was ended by us says nothing
+		return
+	}
+	one := Result{At: began, Took: now.Sub(began)}
+	if err != nil {
+		one.Reason = err.Error()
+	}
+	t.results.add(one)
+	g.count(t, one)
+	if t.settings.Logs {
+		g.options.Log.Info("backend was asked", "check", t.check, "backend", addressOf(t.to), "healthy", err == nil, "took", one.Took, "reason", one.Reason)
+	}
+	if was := t.verdict; t.take(err == nil, now, &t.settings) {
+		g.turned(t, now, was, one.Reason)
+	}
+	t.due = began.Add(interval(&t.settings))
+	if t.due.Before(now) {
+		t.due = now
+	}
+	g.waiting.put(t)
+}
+
+func (g *Guardian) count(t *task, one Result) {
+	c := g.counts[t.check]
+	c.Took += one.Took
+	if one.Reason == "" {
+		c.Healthy++
+	} else {
+		c.Failed++
+	}
+	g.counts[t.check] = c
+}
+
+// turned tells the health table and the log of a new verdict: not of the first success,
+// which changes nothing.
+func (g *Guardian) turned(t *task, now time.Time, was health.State, reason string) {
+	down := t.verdict == health.Down
+	for _, u := range t.users {
+		if !g.options.Table.SetGuardian(u.id, t.verdict, now) {
+			continue
+		}
+		switch {
+		case down:
+			g.options.Log.Warn("backend is down", "farm", u.farm, "service", u.service, "backend", addressOf(t.to), "check", t.check, "reason", reason)
+		case was == health.Down:
+			g.options.Log.Info("backend is up", "farm", u.farm, "service", u.service, "backend", addressOf(t.to), "check", t.check)
+		}
+	}
+	if down && t.settings.CutConns && g.options.Cut != nil {
+		ids := idsOf(t.users)
+		g.finished.Go(func() { g.options.Cut(ids) })
+	}
+}
+
+func idsOf(users []user) (out []uint32) {
+	for _, u := range users {
+		out = append(out, u.id)
+	}
+	slices.Sort(out)
+	return out
+}

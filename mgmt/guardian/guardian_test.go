@@ -1,0 +1,462 @@
+package guardian_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/mgmt/guardian"
+	"github.com/sluicelb/sluice/mgmt/probe"
+)
+
+// town is servers that are asked: what each answers, and who asked.
+type town struct {
+	mu      sync.Mutex
+	broken  map[netip.Addr]string        // why it fails
+	slow    map[netip.Addr]time.Duration // how long it takes
+	asked   map[netip.Addr][]time.Time
+	by      []string
+	under   int // way
+	most    int
+	twice   bool
+	present map[string]bool
+	cut     [][]uint32
+	log     bytes.Buffer
+}
+
+func newTown() *town {
+	return &town{broken: map[netip.Addr]string{}, slow: map[netip.Addr]time.Duration{}, asked: map[netip.Addr][]time.Time{}, present: map[string]bool{}}
+}
+
+// asking is a probe that asks the town.
+type asking struct {
+	*town
+	command string
+}
+
+func (a asking) Run(ctx context.Context, _ probe.Network, to probe.Target, say probe.Say) error {
+	a.mu.Lock()
+	who := a.command + " " + to.Addr.String()
+	a.asked[to.Addr] = append(a.asked[to.Addr], time.Now())
+	a.by = append(a.by, who)
+	a.twice = a.twice || a.present[who]
+	a.present[who] = true
+	a.under++
+	a.most = max(a.most, a.under)
+	slow := a.slow[to.Addr]
+	a.mu.Unlock()
+	say("hello %s", to.Name)
+	defer func() {
+		a.mu.Lock()
+		a.present[who] = false
+		a.under--
+		a.mu.Unlock()
+	}()
+	select {
+	case <-ctx.Done():
+		return errors.New("no answer in time")
+	case <-time.After(slow):
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if why := a.broken[to.Addr]; why != "" && (a.command != "blind") {
+		return errors.New(why)
+	}
+	return nil
+}
+
+func (w *town) breaks(addr netip.Addr, why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.broken[addr] = why
+}
+
+func (w *town) times(addr netip.Addr) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.asked[addr])
+}
+
+// house is a guardian, the town it asks, and the table it writes into.
+type house struct {
+	*town
+	*guardian.Guardian
+	table *health.Table
+}
+
+func start(t *testing.T, atOnce int) *house {
+	t.Helper()
+	table, err := health.OpenTable(make([]byte, health.TableSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startOn(t, table, atOnce)
+}
+
+func startOn(t *testing.T, table *health.Table, atOnce int) *house {
+	ctx, cancel := context.WithCancel(t.Context())
+	h := &house{town: newTown(), table: table}
+	h.Guardian = guardian.New(ctx, guardian.Options{
+		Table: table, AtOnce: atOnce, Log: slog.New(slog.NewTextHandler(&h.log, nil)),
+		Network: func(guardian.Route) probe.Network { return &probe.Machine{} },
+		Parse: func(command string) (probe.Probe, error) {
+			if command == "nonsense" {
+				return nil, errors.New("it is nonsense")
+			}
+			return asking{h.town, command}, nil
+		},
+		Cut: func(ids []uint32) { h.mu.Lock(); defer h.mu.Unlock(); h.cut = append(h.cut, ids) },
+	})
+	t.Cleanup(func() { cancel(); h.Wait() })
+	return h
+}
+
+func (h *house) state(id uint32) health.State { return h.table.Slot(id).Guardian() }
+
+func server(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}) }
+
+// web is an http farm with one service, whose backends have these numbers, each at the
+// address of its number.
+func web(name, check string, ids ...uint32) farm.Farm {
+	var list []farm.Backend
+	for _, id := range ids {
+		list = append(list, farm.Backend{ID: id, Host: server(int(id)).String(), Addr: server(int(id)), Port: 80})
+	}
+	return farm.Farm{Name: name, Profile: farm.ProfileHTTP, VIP: server(0), VPort: 80, HTTP: &farm.HTTP{Services: []farm.Service{{Name: "s", Check: check, Backends: list}}}}
+}
+
+func alive() farm.Check { return farm.Check{Name: "alive", Command: "ask", Interval: 10, Timeout: 5} }
+
+func config(check farm.Check, farms ...farm.Farm) *farm.Config {
+	return &farm.Config{Checks: []farm.Check{check}, Farms: farms}
+}
+
+func TestADeadBackendIsDownWithinIntervalAndTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		h.Set(config(alive(), web("shop", "alive", 1, 2)))
+		time.Sleep(time.Second)
+		if h.state(1) != health.Up || h.state(2) != health.Up {
+			t.Fatalf("first results: %v, %v", h.state(1), h.state(2))
+		}
+		h.mu.Lock()
+		h.slow[server(1)] = time.Hour // it hangs
+		h.mu.Unlock()
+		time.Sleep(15 * time.Second)
+		if h.state(1) != health.Down || h.state(2) != health.Up || h.table.Slot(1).Usable() {
+			t.Errorf("after interval and time-out: %v, %v", h.state(1), h.state(2))
+		}
+		if why := h.Why(1); why != "fails check alive: no answer in time" || h.Why(2) != "" {
+			t.Errorf("%q, %q", why, h.Why(2))
+		}
+		if log := h.log.String(); !strings.Contains(log, `msg="backend is down" farm=shop service=s backend=10.0.0.1:80 check=alive reason="no answer in time"`) {
+			t.Error(log)
+		}
+	})
+}
+
+func TestABackendComesBackAfterSeveralSuccesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		check := alive()
+		check.Rise, check.Fall = 3, 2
+		h.breaks(server(1), "refused")
+		h.Set(config(check, web("shop", "alive", 1)))
+		time.Sleep(time.Second)
+		if h.state(1) != health.Undefined || !h.table.Slot(1).Usable() {
+			t.Errorf("after one of two failures: %v", h.state(1))
+		}
+		time.Sleep(10 * time.Second)
+		if h.state(1) != health.Down {
+			t.Errorf("after two: %v", h.state(1))
+		}
+		h.breaks(server(1), "")
+		time.Sleep(20 * time.Second)
+		if h.state(1) != health.Down {
+			t.Errorf("after two successes of three: %v", h.state(1))
+		}
+		time.Sleep(10 * time.Second)
+		if h.state(1) != health.Up || !strings.Contains(h.log.String(), `msg="backend is up"`) {
+			t.Errorf("after three: %v", h.state(1))
+		}
+	})
+}
+
+func TestFarmsShareATaskAndChecksOfOneAddressAreApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		a, b, c := web("a", "alive", 1), web("b", "alive", 2), web("c", "other", 3)
+		for _, f := range []farm.Farm{a, b, c} {
+			f.HTTP.Services[0].Backends[0].Addr = server(9)
+		}
+		cfg := config(alive(), a, b, c)
+		cfg.Checks = append(cfg.Checks, farm.Check{Name: "other", Command: "blind"})
+		h.breaks(server(9), "refused")
+		h.Set(cfg)
+		time.Sleep(5 * time.Second)
+		if n := h.times(server(9)); n != 2 {
+			t.Errorf("asked %d times, want once for each check", n)
+		}
+		if h.state(1) != health.Down || h.state(2) != health.Down || h.state(3) != health.Up {
+			t.Errorf("%v %v %v", h.state(1), h.state(2), h.state(3))
+		}
+	})
+}
+
+func TestNobodyIsAskedWhoGetsNoClients(t *testing.T) {
+	for name, change := range map[string]func(*farm.Config){
+		"no check":      func(c *farm.Config) { c.Farms[0].HTTP.Services[0].Check = "" },
+		"no command":    func(c *farm.Config) { c.Checks[0].Command = "" },
+		"maintenance":   func(c *farm.Config) { c.Farms[0].HTTP.Services[0].Backends[0].Maintenance = farm.MaintenanceDrain },
+		"stopped":       func(c *farm.Config) { c.Farms[0].Stopped = true },
+		"redirect":      func(c *farm.Config) { c.Farms[0].HTTP.Services[0].Redirect = "https://a.example/" },
+		"no address":    func(c *farm.Config) { c.Farms[0].HTTP.Services[0].Backends[0].Addr = netip.Addr{} },
+		"left its name": func(c *farm.Config) { c.Farms[0].HTTP.Services[0].Backends[0].Left = true },
+		"many names":    func(c *farm.Config) { c.Farms[0].HTTP.Services[0].Backends[0].Resolve = farm.ResolveAll },
+		"nonsense":      func(c *farm.Config) { c.Checks[0].Command = "nonsense" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := start(t, 0)
+				h.breaks(server(1), "refused")
+				h.Set(config(alive(), web("shop", "alive", 1)))
+				time.Sleep(time.Second)
+				if h.state(1) != health.Down {
+					t.Fatalf("it is %v", h.state(1))
+				}
+				before := h.times(server(1))
+				cfg := config(alive(), web("shop", "alive", 1))
+				change(cfg)
+				h.Set(cfg)
+				if h.state(1) != health.Undefined {
+					t.Errorf("it is %v", h.state(1))
+				}
+				time.Sleep(time.Minute)
+				if n := h.times(server(1)); n != before || h.state(1) != health.Undefined || h.Why(1) != "" {
+					t.Errorf("asked %d times more, %v", n-before, h.state(1))
+				}
+				if _, is := h.Look(1); is {
+					t.Error("something is known of it")
+				}
+			})
+		})
+	}
+}
+
+func TestATaskIsNeverUnderWayTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		check := alive()
+		check.Interval, check.Timeout = 1, 60
+		h.slow[server(1)] = 3 * time.Second
+		h.Set(config(check, web("shop", "alive", 1)))
+		time.Sleep(30 * time.Second)
+		if n := h.times(server(1)); h.twice || n < 9 || n > 11 {
+			t.Errorf("asked %d times, twice at once: %t", n, h.twice)
+		}
+	})
+}
+
+func TestProbesAreSpreadAndBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 8)
+		var ids []uint32
+		for id := uint32(1); id <= 400; id++ {
+			ids = append(ids, id)
+			h.slow[server(int(id))] = 5 * time.Millisecond
+		}
+		h.Set(config(alive(), web("shop", "alive", ids...)))
+		time.Sleep(9 * time.Second)
+		if h.most > 8 || len(h.asked) != 400 {
+			t.Errorf("%d were under way at once, %d servers asked", h.most, len(h.asked))
+		}
+		halves := [2]int{}
+		for _, at := range h.asked {
+			halves[int(at[0].Sub(h.asked[server(1)][0].Truncate(time.Hour)).Seconds())%4/2]++
+		}
+		if min(halves[0], halves[1]) < 100 {
+			t.Errorf("not spread over the four seconds there are: %v", halves)
+		}
+		if n := h.Counts()["alive"]; n.Healthy != 400 || n.Failed != 0 || n.Took < 400*5*time.Millisecond {
+			t.Errorf("%+v", n)
+		}
+	})
+}
+
+func TestProbesThatWaitBeginByPriority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 1)
+		late := farm.Check{Name: "late", Command: "late", Priority: 9}
+		soon := farm.Check{Name: "soon", Command: "soon", Priority: 1}
+		var all []uint32
+		for id := uint32(1); id <= 20; id++ {
+			all = append(all, id)
+			h.slow[server(int(id))] = time.Second
+		}
+		cfg := config(late, web("a", "late", all[:10]...), web("b", "soon", all[10:]...))
+		cfg.Checks = append(cfg.Checks, soon)
+		h.Set(cfg)
+		time.Sleep(12 * time.Second)
+		if first := strings.Join(h.by[1:10], ","); strings.Count(first, "soon") != 9 {
+			t.Errorf("%s", first)
+		}
+		if log := h.log.String(); strings.Count(log, "probes wait for their turn") != 1 {
+			t.Error(log)
+		}
+	})
+}
+
+func TestABackendThatGoesUpAndDownIsBelievedLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		h.Set(config(alive(), web("shop", "alive", 1)))
+		time.Sleep(time.Second)
+		var took []int
+		for range 3 {
+			h.breaks(server(1), "refused")
+			time.Sleep(10 * time.Second)
+			if h.state(1) != health.Down {
+				t.Fatal("it is not down")
+			}
+			h.breaks(server(1), "")
+			n := 0
+			for ; h.state(1) != health.Up; n++ {
+				time.Sleep(10 * time.Second)
+			}
+			took = append(took, n)
+		}
+		if fmt.Sprint(took) != "[4 8 16]" {
+			t.Errorf("successes it took: %v", took)
+		}
+		time.Sleep(2 * time.Minute) // steady for more than ten intervals
+		h.breaks(server(1), "refused")
+		time.Sleep(10 * time.Second)
+		h.breaks(server(1), "")
+		time.Sleep(20 * time.Second)
+		if h.state(1) != health.Up {
+			t.Error("after a steady time it takes more than two")
+		}
+	})
+}
+
+func TestAFindingOutlivesTheProcessAndNoOtherCheckTakesItOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := start(t, 0)
+		first.table.SetGuardian(1, health.Down, time.Now())
+		first.table.SetGuardian(3, health.Down, time.Now()) // of a check that is linked no more
+		second := startOn(t, first.table, 0)
+		second.Set(config(alive(), web("shop", "alive", 1, 2), web("other", "", 3)))
+		if second.state(1) != health.Down || second.state(2) != health.Undefined || second.state(3) != health.Undefined {
+			t.Errorf("%v %v %v", second.state(1), second.state(2), second.state(3))
+		}
+		if why := second.Why(1); why != "failed check alive before mgmt was started" {
+			t.Error(why)
+		}
+		other := alive()
+		other.Command = "ask otherwise"
+		second.Set(config(other, web("shop", "alive", 1, 2)))
+		if second.state(1) != health.Undefined {
+			t.Errorf("another command takes over what the one before found: %v", second.state(1))
+		}
+	})
+}
+
+func TestAnotherIntervalKeepsWhatWasFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		check := alive()
+		check.Interval = 3600
+		h.breaks(server(1), "refused")
+		h.Set(config(check, web("shop", "alive", 1)))
+		time.Sleep(time.Second)
+		check.Interval = 10
+		h.Set(config(check, web("renamed", "alive", 1)))
+		if f, is := h.Look(1); !is || f.Verdict != health.Down || len(f.Results) != 1 || f.Results[0].Reason != "refused" {
+			t.Errorf("%t %+v", is, f)
+		}
+		time.Sleep(11 * time.Second)
+		if n := h.times(server(1)); n != 2 {
+			t.Errorf("asked %d times: the shorter interval does not hold", n)
+		}
+	})
+}
+
+func TestTheLastResultsAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		check := alive()
+		check.Logs = true
+		h.Set(config(check, web("shop", "alive", 1)))
+		time.Sleep(125 * time.Second)
+		h.breaks(server(1), "refused")
+		time.Sleep(10 * time.Second)
+		f, is := h.Look(1)
+		if !is || f.Check != "alive" || len(f.Results) != 10 || f.Results[0].Reason != "refused" || f.Results[1].Reason != "" || f.Needed != 2 || f.Next.IsZero() {
+			t.Fatalf("%t %+v", is, f)
+		}
+		for i := 1; i < len(f.Results); i++ {
+			if f.Results[i-1].At.Sub(f.Results[i].At) != 10*time.Second {
+				t.Errorf("result %d is of %v, the one after it of %v", i, f.Results[i].At, f.Results[i-1].At)
+			}
+		}
+		if n := strings.Count(h.log.String(), "backend was asked"); n != 14 {
+			t.Errorf("%d lines for 14 probes", n)
+		}
+	})
+}
+
+func TestConnectionsOfABackendThatGoesDownAreCutWhereTheCheckSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		check := alive()
+		cfg := config(check, web("a", "alive", 1), web("b", "cuts", 2))
+		cfg.Checks = append(cfg.Checks, farm.Check{Name: "cuts", Command: "ask", CutConns: true})
+		h.breaks(server(1), "refused")
+		h.breaks(server(2), "refused")
+		h.Set(cfg)
+		time.Sleep(time.Minute)
+		if fmt.Sprint(h.cut) != "[[2]]" {
+			t.Errorf("cut: %v", h.cut)
+		}
+	})
+}
+
+func TestATryTellsTheConversationAndChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		h.breaks(server(1), "refused")
+		to := probe.Target{Addr: server(1), Port: 80, Name: "a.example"}
+		r, said, err := h.Try(t.Context(), "ask", to, time.Second)
+		if err != nil || r.Reason != "refused" || fmt.Sprint(said) != "[hello a.example]" {
+			t.Errorf("%+v %q %v", r, said, err)
+		}
+		h.slow[server(1)] = time.Hour
+		if r, _, err := h.Try(t.Context(), "ask", to, time.Second); err != nil || r.Reason != "no answer in time" || r.Took != time.Second {
+			t.Errorf("%+v %v", r, err)
+		}
+		if _, _, err := h.Try(t.Context(), "nonsense", to, time.Second); err == nil {
+			t.Error("nonsense was run")
+		}
+		for range 4 {
+			go h.Try(t.Context(), "ask", to, time.Minute)
+		}
+		synctest.Wait()
+		if _, _, err := h.Try(t.Context(), "ask", to, time.Second); !errors.Is(err, guardian.ErrBusy) {
+			t.Errorf("a fifth at the same time: %v", err)
+		}
+		time.Sleep(2 * time.Minute)
+		if h.state(1) != health.Undefined {
+			t.Errorf("it is %v", h.state(1))
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package guardian
+
+import "container/heap"
+
+// queue is a heap of tasks: those that wait for their time, or those whose time has
+// come, which wait for their turn.
+type queue struct {
+	list  []*task
+	first func(a, b *task) bool
+}
+
+func byTime(a, b *task) bool { return a.due.Before(b.due) }
+
+func byPriority(a, b *task) bool {
+	if x, y := a.settings.EffectivePriority(), b.settings.EffectivePriority(); x != y {
+		return x < y
+	}
+	return byTime(a, b)
+}
+
+// The methods of heap.Interface.
+
+func (q *queue) Len() int           { return len(q.list) }
+func (q *queue) Less(i, j int) bool { return q.first(q.list[i], q.list[j]) }
+func (q *queue) Swap(i, j int) {
+	q.list[i], q.list[j] = q.list[j], q.list[i]
+	q.list[i].at, q.list[j].at = i, j
+}
+func (q *queue) Push(x any) {
+	t := x.(*task)
+	t.at = len(q.list)
+	q.list = append(q.list, t)
+}
+func (q *queue) Pop() any {
+	last := len(q.list) - 1
+	t := q.list[last]
+	q.list[last] = nil
+	q.list = q.list[:last]
+	t.at = -1
+	return t
+}
+
+func (q *queue) put(t *task) { heap.Push(q, t) }
+
+func (q *queue) take() *task { return heap.Pop(q).(*task) }
+
+// drop takes a task out, if it is in this queue.
+func (q *queue) drop(t *task) {
+	if t.at >= 0 && t.at < len(q.list) && q.list[t.at] == t {
+		heap.Remove(q, t.at)
+	}
+}

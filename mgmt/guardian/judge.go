@@ -1,0 +1,77 @@
+package guardian
+
+import (
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+)
+
+const (
+	// soon is in how many intervals a backend that came up may not go down again
+	// without being believed less the next time.
+	soon = 10
+	// mostDoubt bounds that: each time doubles what is asked for to come up.
+	mostDoubt = 4
+)
+
+// judge turns the results of one task into a verdict.
+type judge struct {
+	verdict health.State
+	against int       // results in a row that contradict the verdict
+	doubt   int       // how often it came up and went down soon
+	since   time.Time // of the verdict
+}
+
+// take adds a result and reports whether the verdict changed. What nothing is known of
+// is up with the first success; one that was down is up after several.
+func (j *judge) take(healthy bool, at time.Time, c *farm.Check) bool {
+	if healthy == (j.verdict == health.Up) && j.verdict != health.Undefined {
+		j.against = 0
+		if j.steady(at, c) {
+			j.doubt = 0
+		}
+		return false
+	}
+	if j.against++; j.against < j.needed(healthy, c) {
+		return false
+	}
+	switch {
+	case healthy:
+		j.turn(health.Up, at)
+	case j.verdict == health.Up && !j.steady(at, c):
+		j.doubt = min(j.doubt+1, mostDoubt)
+		j.turn(health.Down, at)
+	default:
+		j.turn(health.Down, at)
+	}
+	return true
+}
+
+// steady reports whether it has been up for long.
+func (j *judge) steady(at time.Time, c *farm.Check) bool {
+	return j.verdict == health.Up && at.Sub(j.since) >= soon*interval(c)
+}
+
+// needed is how many results in a row turn the verdict.
+func (j *judge) needed(healthy bool, c *farm.Check) int {
+	switch {
+	case !healthy:
+		return int(c.EffectiveFall())
+	case j.verdict == health.Undefined:
+		return 1
+	}
+	return int(c.EffectiveRise()) << j.doubt
+}
+
+func (j *judge) turn(to health.State, at time.Time) {
+	j.verdict, j.against, j.since = to, 0, at
+}
+
+func interval(c *farm.Check) time.Duration {
+	return time.Duration(c.EffectiveInterval()) * time.Second
+}
+
+func timeout(c *farm.Check) time.Duration {
+	return time.Duration(c.EffectiveTimeout()) * time.Second
+}

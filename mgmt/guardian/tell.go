@@ -1,0 +1,60 @@
+package guardian
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/sluicelb/sluice/core/health"
+)
+
+// Finding is what is known of one backend.
+type Finding struct {
+	Check   string
+	Verdict health.State
+	Since   time.Time // zero: since before this process, or nothing was found yet
+	// Against is how many results in a row contradict the verdict, Needed how many turn it.
+	Against, Needed int
+	// Next is when it is asked again, zero while it is asked.
+	Next    time.Time
+	Results []Result // the last ones, the newest first
+}
+
+// Look tells what is known of a backend; is is false when it is not asked.
+func (g *Guardian) Look(backend uint32) (f Finding, is bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t := g.of[backend]
+	if t == nil {
+		return f, false
+	}
+	f = Finding{Check: t.check, Verdict: t.verdict, Since: t.since, Against: t.against, Results: t.results.newest()}
+	f.Needed = t.needed(t.verdict != health.Up, &t.settings)
+	if !t.running {
+		f.Next = t.due
+	}
+	return f, true
+}
+
+// Why says why a backend is down, "" when the guardian does not call it down.
+func (g *Guardian) Why(backend uint32) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t := g.of[backend]
+	if t == nil || t.verdict != health.Down {
+		return ""
+	}
+	for _, one := range t.results.newest() {
+		if one.Reason != "" {
+			return fmt.Sprintf("fails check %s: %s", t.check, one.Reason)
+		}
+	}
+	return fmt.Sprintf("failed check %s before mgmt was started", t.check)
+}
+
+// Counts is what was counted of each check that is in use.
+func (g *Guardian) Counts() map[string]Count {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.counts)
+}

@@ -1,0 +1,55 @@
+package guardian
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/probe"
+)
+
+const (
+	// triesAtOnce bounds what people try at the same time, mostSaid the lines of one try.
+	triesAtOnce = 4
+	mostSaid    = 200
+)
+
+// ErrBusy occurs when too many tries are under way.
+var ErrBusy = errors.New("too many checks are being tried at the moment: try again")
+
+var tries = make(chan struct{}, triesAtOnce)
+
+// Try asks somebody once, whatever is configured, and returns what was said. It changes
+// no verdict.
+func (g *Guardian) Try(ctx context.Context, command string, to probe.Target, limit time.Duration) (one Result, said []string, err error) {
+	p, err := g.options.Parse(command)
+	if err != nil {
+		return one, nil, err
+	}
+	select {
+	case tries <- struct{}{}:
+		defer func() { <-tries }()
+	default:
+		return one, nil, ErrBusy
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var mu sync.Mutex // a probe may say something from several goroutines
+	one.At = time.Now()
+	failed := p.Run(ctx, g.options.Network(Route{}), to, func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(said) < mostSaid {
+			said = append(said, fmt.Sprintf(format, args...))
+		}
+	})
+	one.Took = time.Since(one.At)
+	if failed != nil {
+		one.Reason = failed.Error()
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	return one, said[:len(said):len(said)], nil
+}

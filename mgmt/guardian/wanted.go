@@ -1,0 +1,116 @@
+package guardian
+
+import (
+	"net/netip"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// wantedTask is a task a configuration needs.
+type wantedTask struct {
+	settings farm.Check
+	users    []user
+}
+
+// wanted is what a configuration asks for.
+type wanted struct {
+	tasks   map[key]*wantedTask
+	unasked []uint32 // backends nothing is to be found of
+}
+
+// wantedBy puts together who is to be asked what. Nobody is asked who gets no clients:
+// backends in maintenance, those of farms that are stopped, those without an address.
+func wantedBy(cfg *farm.Config) wanted {
+	out := wanted{tasks: map[key]*wantedTask{}}
+	for i := range cfg.Farms {
+		for _, g := range cfg.Farms[i].Groups() {
+			c, is := validate.CheckNamed(cfg, g.CheckedBy())
+			is = is && c.Command != "" && !g.Farm.Stopped && !g.Redirects()
+			list := g.Backends()
+			for k := range list {
+				if b := &list[k]; is && asked(b) && port(g.Farm, b, c.Command) {
+					out.add(cfg, g, b, c)
+				} else {
+					out.unasked = append(out.unasked, list[k].ID)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// asked reports whether a backend can be asked.
+func asked(b *farm.Backend) bool {
+	return b.Maintenance == farm.MaintenanceOff && b.Addr.IsValid() && !b.Left && !b.Spreads()
+}
+
+// port reports whether it is known which port is to be asked, if one is.
+func port(f *farm.Farm, b *farm.Backend, command string) bool {
+	return targetPort(f, b) != 0 || !NeedsPort(command)
+}
+
+// NeedsPort reports whether a command asks the port of the backend.
+func NeedsPort(command string) bool {
+	text := probe.Text(command)
+	return text.For(probe.Target{Port: 1}) != text.For(probe.Target{Port: 2})
+}
+
+// targetPort is the port of a backend, or the first virtual port where it has the one
+// clients used; 0 where that may be any.
+func targetPort(f *farm.Farm, b *farm.Backend) uint16 {
+	if b.Port != 0 {
+		return b.Port
+	}
+	ports := f.VPorts()
+	if len(ports) == 1 && ports[0].First == 1 && ports[0].Last == 65535 {
+		return 0
+	}
+	return ports[0].First
+}
+
+func (w *wanted) add(cfg *farm.Config, g farm.Group, b *farm.Backend, c farm.Check) {
+	k := key{check: c.Name, command: c.Command, to: target(cfg, g.Farm, b, &c), from: route(g.Farm, b)}
+	t := w.tasks[k]
+	if t == nil {
+		t = &wantedTask{settings: c}
+		w.tasks[k] = t
+	}
+	t.users = append(t.users, user{b.ID, g.Farm.Name, g.Name()})
+}
+
+func target(cfg *farm.Config, f *farm.Farm, b *farm.Backend, c *farm.Check) probe.Target {
+	to := probe.Target{Addr: b.Addr, Port: targetPort(f, b)}
+	if b.Named() && b.Of == 0 {
+		to.Name = b.Host
+	}
+	if alias := cfg.System.Aliases.Called(b); c.BackendAlias && alias != "" {
+		to.Name = alias
+	}
+	return to
+}
+
+// route is how clients of the farm reach the backend, as far as that is the appliance's.
+func route(f *farm.Farm, b *farm.Backend) (r Route) {
+	r.Mark = b.Mark
+	if r.Mark == 0 {
+		r.Mark = f.DefaultMark()
+	}
+	r.Source = b.Source
+	if !r.Source.IsValid() {
+		r.Source = f.DefaultSource()
+	}
+	if r.Source.Is4() != b.Addr.Is4() {
+		r.Source = netip.Addr{}
+	}
+	return r
+}
+
+// addressOf is a target as logs have it.
+func addressOf(to probe.Target) string {
+	if to.Port == 0 {
+		return to.Addr.String()
+	}
+	return netip.AddrPortFrom(to.Addr, to.Port).String()
+}
