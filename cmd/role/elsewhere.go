@@ -136,6 +136,9 @@ func (m *manager) whyDown(backend uint32) string {
 	if e, is := m.health.Slot(backend).Ejection(); is && time.Now().Before(e.Until) {
 		return "is ejected: " + e.Cause.String()
 	}
+	if why := m.guardian.Why(backend); why != "" {
+		return why
+	}
 	return m.watch.silent.Problem(backend)
 }
 

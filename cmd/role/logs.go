@@ -54,6 +54,7 @@ func (m *manager) watching() api.Watching {
 			Logs:    m.logs.Stats,
 			Syslog:  m.remote.Stats,
 			Engine:  func() (bool, int) { return m.publisher.State().Connected, m.page.EnginePID() },
+			Probes:  m.probed,
 			Version: m.version,
 		}),
 		OpenMetrics: os.Getenv(supervisor.OpenMetricsVariable) != "",

@@ -32,6 +32,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/cloud"
 	"github.com/sluicelb/sluice/mgmt/directory"
 	"github.com/sluicelb/sluice/mgmt/disk"
+	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/machine"
@@ -95,6 +96,7 @@ type manager struct {
 	root      *os.Root // the data directory
 	listener  *machine.Listener
 	agent     *snmp.Agent
+	guardian  *guardian.Guardian
 	server    atomic.Pointer[api.Server]
 	// restart ends this process once what is being answered is; it is started anew then.
 	restart func()
@@ -184,6 +186,9 @@ func (p *process) mgmt(ctx context.Context) error {
 	defer running.Wait() // the store closes after the last one that may write
 	defer cancel(nil)
 	m.restart = func() { cancel(errAgain) }
+	m.guardian = m.newGuardian(ctx)
+	m.checkBackends()
+	running.Go(m.guardian.Wait)
 	m.published = make(chan struct{})
 	published := sync.OnceFunc(m.inForce)
 	running.Go(func() {
@@ -323,6 +328,10 @@ func (m *manager) deps() api.Deps {
 		Silent:       m.watch.silent.Problem,
 		Unreachable:  m.watch.unreachable,
 		Moved:        m.moved,
+		Guardian:     m.guardian,
+		Passive:      m.passive,
+		Checked:      m.guardian.Why,
+		Lookup:       lookupHost,
 		Certificate:  m.api.Leaf,
 		ACME:         m.acme,
 		Activation:   m.activation(),
@@ -378,7 +387,7 @@ func (m *manager) moved(cfg *farm.Config) (uint64, bool) {
 			return 0, false
 		}
 	}
-	return m.health.Version() + m.watch.moved.Load() + m.watch.silent.Moved(), true
+	return m.health.Version() + m.watch.moved.Load() + m.watch.silent.Moved() + m.guardian.Moved(), true
 }
 
 func (m *manager) backendHealth(backend uint32) farm.Status { return m.health.Slot(backend).Status() }

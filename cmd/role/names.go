@@ -18,6 +18,7 @@ func (m *manager) refreshNames(ctx context.Context) {
 	if _, err := m.applier.RefreshNames(ctx); err != nil && ctx.Err() == nil {
 		slog.Warn("addresses of names are not in force yet", "reason", err)
 	}
+	m.checkBackends()
 }
 
 // keepNames does so now and then: what could not be done is tried again.

@@ -11,11 +11,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// changed tells scripts of a change.
+// changed tells scripts of a change, and who asks backends.
 func (m *manager) changed(old, now *farm.Config, rev store.Revision) {
 	for _, e := range scripts.Changed(old, now, rev, time.Now()) {
 		m.tell(e)
 	}
+	m.guardian.Set(now)
 }
 
 // inForce is called once the stored configuration is in force for the first time.

@@ -11,6 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/api/certificates"
+	"github.com/sluicelb/sluice/mgmt/api/checks"
 	"github.com/sluicelb/sluice/mgmt/api/cloud"
 	"github.com/sluicelb/sluice/mgmt/api/farms"
 	"github.com/sluicelb/sluice/mgmt/api/notifications"
@@ -95,6 +96,13 @@ type Deps struct {
 	// Warnings say of the farms of a configuration, after it; false when nobody can
 	// tell. nil: nobody ever can.
 	Moved func(cfg *farm.Config) (uint64, bool)
+	// Guardian asks backends by their health checks; Checked says why one fails its check,
+	// Passive what engines found of it, Lookup what a host name leads to. nil: there are no
+	// checks that are asked.
+	Guardian checks.Guardian
+	Checked  func(backend uint32) string
+	Passive  func(backend uint32) health.State
+	Lookup   func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Engine tells the state of the engine.
 	Engine func() state.Engine
 	Watching

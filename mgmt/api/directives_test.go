@@ -71,7 +71,7 @@ func TestAServiceShowsItsOptionsAndCanBeSentBackAsItCame(t *testing.T) {
 		a.must(200, "PUT", web, change)
 		before := a.must(200, "GET", web, "")
 		view := maps.Clone(before.body["services"].(map[string]any))
-		for _, name := range []string{"id", "configured", "maintenance", "actual", "farmguardian", "backends"} {
+		for _, name := range []string{"id", "configured", "maintenance", "actual", "backends"} {
 			delete(view, name)
 		}
 		a.must(200, "PUT", web, quoteAny(view))

@@ -29,6 +29,7 @@
 //	rest          the kit: operations, calls, answers, rejections, the document
 //	state         how farms and backends are, as all answers tell it
 //	farms         farms, services, backends, rules, their certificates, explanations
+//	checks        health checks, what they found
 //	traffic       sessions, connections, exchanges as they end
 //	cloud         credentials of a cloud
 //	numbers       statistics, series, graphs, the machine

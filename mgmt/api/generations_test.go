@@ -67,7 +67,6 @@ func TestTheTreeOfNames(t *testing.T) {
 		"params.farms.dns":               `{"services":{"default_service":{"backends":{"0":null,"1":null}}}}`,
 		"params.farms.safe.services":     `null`,
 		"params.farms.safe.certificates": `{"api.pem":null}`,
-		"params.farmguardians":           `null`,
 		"params.system":                  `{"backup":null,"logs":{"sluice-audit.log":null}}`,
 		"params.interfaces.bonding":      `null`,
 	} {

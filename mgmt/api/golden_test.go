@@ -47,7 +47,7 @@ func golden(t *testing.T, name, got string) {
 
 // keptFields are those that stand for all fields of farms, services and backends in
 // golden files: a field more changes nothing.
-var keptFields = []string{"contimeout", "trusted", "error503", "listener", "mark", "carrier", "vport", "protocol", "vhost", "urlp", "sessionid", "weight", "alias", "max_conns", "port", "ip"}
+var keptFields = []string{"contimeout", "farmguardian", "trusted", "error503", "listener", "mark", "carrier", "vport", "protocol", "vhost", "urlp", "sessionid", "weight", "alias", "max_conns", "port", "ip"}
 
 var otherFields = func() (names []string) {
 	for _, list := range [][]validate.Answered{validate.FarmAnswer.Answers(), validate.L4FarmAnswer.Answers(), validate.ServiceAnswer.Answers(), validate.BackendAnswer.Answers(), validate.L4BackendAnswer.Answers()} {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/sluicelb/sluice/mgmt/api/certificates"
+	"github.com/sluicelb/sluice/mgmt/api/checks"
 	"github.com/sluicelb/sluice/mgmt/api/cloud"
 	"github.com/sluicelb/sluice/mgmt/api/family"
 	"github.com/sluicelb/sluice/mgmt/api/farms"
@@ -26,7 +27,7 @@ type resource interface{ Operations() []*rest.Operation }
 // resources makes all parts of the API, each over what it needs of d.
 func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.HandlerFunc) []resource {
 	board := state.New(state.Deps{
-		Applier: d.Applier, Engine: d.Engine, Health: d.Health, Ejection: d.Ejection, Silent: d.Silent, Unreachable: d.Unreachable,
+		Applier: d.Applier, Engine: d.Engine, Health: d.Health, Ejection: d.Ejection, Silent: d.Silent, Unreachable: d.Unreachable, Checked: d.Checked,
 		Warnings: d.Warnings, Resolved: d.Resolved, Moved: d.Moved, Now: d.Now,
 	})
 	roster := people.Document(d.Users)
@@ -35,6 +36,7 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.
 			State: board, Applier: d.Applier, Users: d.Users, People: roster, Certificates: d.Certificates, Engine: d.Engine, Health: d.Health, Silent: d.Silent,
 			Explain: d.Explain, Kernel: d.Kernel, LocalAddrs: d.LocalAddrs, Log: d.Log,
 		}),
+		checks.New(checks.Deps{State: board, Guardian: d.Guardian, Health: d.Health, Passive: d.Passive, Lookup: d.Lookup, Log: d.Log}),
 		traffic.New(traffic.Deps{
 			SessionTable: d.SessionTable, Tracked: d.Tracked, Forwarded: d.Forwarded, Watch: d.Watch, Holds: guard.Holds,
 		}),

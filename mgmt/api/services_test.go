@@ -78,7 +78,7 @@ func TestAServiceReadCanBeSentBack(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(0)
 	body := a.must(200, "GET", web, "").at("services").(map[string]any)
-	for _, readOnly := range []string{"id", "backends", "farmguardian"} {
+	for _, readOnly := range []string{"id", "backends"} {
 		delete(body, readOnly) // what the family has besides these
 	}
 	a.do("PUT", web, quoteAny(body)).refused(t, 400, "actual")

@@ -49,6 +49,8 @@ type Options struct {
 	// Engine tells whether the engine is connected, and its process; nil shows
 	// nothing of it.
 	Engine func() (connected bool, pid int)
+	// Probes is what was counted of health checks; nil shows none.
+	Probes func() []Probed
 	// Version is the version of the program.
 	Version string
 }
@@ -86,6 +88,7 @@ type collector struct {
 	usable                *prometheus.Desc
 	build, revision       *prometheus.Desc
 	engine                *prometheus.Desc
+	probes, probeTime     *prometheus.Desc
 	records, lines        *prometheus.Desc
 	dropped               *prometheus.Desc
 	syslog                syslogDescs
@@ -118,6 +121,8 @@ func newCollector(o Options) *collector {
 		build:       desc("build_info", "The program; the value is 1.", "version", "goversion"),
 		revision:    desc("configuration_revision", "Revision of the configuration in force."),
 		engine:      desc("engine_up", "Whether mgmt is connected to the engine."),
+		probes:      desc("check_probes_total", "Probes of health checks, by what came of them.", "check", "result"),
+		probeTime:   desc("check_probe_seconds_total", "Time the probes of a health check took together.", "check"),
 		records:     desc("accesslog_records_total", "Records of exchanges the engine left, for access logs and traces."),
 		lines:       desc("accesslog_lines_total", "Lines of access logs that were written since mgmt was started."),
 		dropped: desc("accesslog_dropped_total", "Records and lines that are lost: no room in a ring (ring) or in the queue of a sink (queue), not taken by a sink (sink), "+
@@ -134,7 +139,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 		}
 	}
 	for _, d := range []*prometheus.Desc{c.rejections, c.farmFirst, c.farmTotal, c.firstByte, c.total, c.up, c.maintenance, c.usable,
-		c.build, c.revision, c.engine, c.records, c.lines, c.dropped} {
+		c.build, c.revision, c.engine, c.probes, c.probeTime, c.records, c.lines, c.dropped} {
 		ch <- d
 	}
 	c.syslog.describe(ch)
@@ -152,6 +157,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		c.collectFarm(ch, &cfg.Farms[i], classes, sums)
 	}
 	c.collectEngine(ch)
+	c.collectProbes(ch)
 	c.collectLogs(ch)
 	if c.o.Syslog != nil {
 		c.syslog.collect(ch, c.o.Syslog())
@@ -177,6 +183,24 @@ func (c *collector) collectLogs(ch chan<- prometheus.Metric) {
 	ch <- total(c.dropped, s.Failed, "sink")
 	ch <- total(c.dropped, s.Restart, "mgmt")
 	ch <- total(c.dropped, s.Engine, "engine")
+}
+
+// Probed is what was counted of one health check since mgmt was started.
+type Probed struct {
+	Check           string
+	Healthy, Failed uint64
+	Seconds         float64 // that all probes took together
+}
+
+func (c *collector) collectProbes(ch chan<- prometheus.Metric) {
+	if c.o.Probes == nil {
+		return
+	}
+	for _, p := range c.o.Probes() {
+		ch <- total(c.probes, p.Healthy, p.Check, "healthy")
+		ch <- total(c.probes, p.Failed, p.Check, "failed")
+		ch <- prometheus.MustNewConstMetric(c.probeTime, prometheus.CounterValue, p.Seconds, p.Check)
+	}
 }
 
 func gauge(d *prometheus.Desc, v float64, labels ...string) prometheus.Metric {

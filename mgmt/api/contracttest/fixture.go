@@ -33,7 +33,7 @@ func (g *Target) configured() []step {
 	return []step{
 		fields("POST", "/farms", `{"farmname":"shop","profile":"http",`+vip+`"vport":18080}`),
 		fields("POST", "/farms/shop/services", `{"id":"web","persistence":"IP"}`),
-		fields("POST", "/farms/shop/services", `{"id":"api","urlp":"^/api"}`),
+		fields("POST", "/farms/shop/services", `{"id":"api","urlp":"^/api","farmguardian":"check_tcp"}`),
 		fields("POST", web+"/backends", `{"ip":"192.0.2.81","port":8080}`),
 		fields("POST", web+"/backends", `{"ip":"192.0.2.82","port":8080}`),
 		fields("POST", web+"/sessions", `{"id":0,"session":"192.0.2.1"}`),
@@ -42,6 +42,7 @@ func (g *Target) configured() []step {
 		fields("POST", "/farms/dns/backends", `{"ip":"192.0.2.82","port":53}`),
 		fields("POST", "/farms/dns/sessions", `{"id":0,"session":"192.0.2.1"}`),
 		fields("POST", "/farms", `{"farmname":"tls","profile":"http",`+vip+`"vport":18443,"listener":"https"}`),
+		fields("POST", "/farms", `{"farmname":"asked","profile":"l4xnat",`+vip+`"vport":"15354","datapath":"userspace"}`),
 		fields("POST", "/farms/tls/certificates", `{"file":"shop.pem"}`),
 		fields("POST", "/farms/shop/addheader", addRule), fields("POST", web+"/addrequestheader", addRule),
 		fields("POST", "/farms/shop/headremove", removeRule), fields("POST", web+"/removerequestheader", removeRule),
@@ -94,6 +95,8 @@ func setUp(t testing.TB, g *Target, d *Document) *stage {
 		}
 	}
 	s.beside() // what refers to farms
+	s.Send(t, Call{Method: "POST", Path: "/monitoring/fg", Body: `{"name":"alive","command":"check_tcp -H HOST -p PORT"}`, Kind: jsonKind})
+	s.Send(t, Call{Method: "POST", Path: "/farms/asked/fg", Body: `{"name":"check_tcp"}`, Kind: jsonKind})
 	for _, of := range []string{"backends/10.0.0.12", "interfaces/eth9"} {
 		s.Send(t, Call{Method: "PUT", Path: "/aliases/" + of, Body: `{"alias":"known"}`, Kind: jsonKind})
 	}
@@ -154,7 +157,7 @@ func (s *stage) names(o *Operation) map[string]string {
 	out := map[string]string{
 		"farm": "shop", "service": "web", "backend": "0", "rule": "0", "session": "192.0.2.1", "revision": s.revision, "key": s.key,
 		"certificate": "shop.pem", "authority": "clients", "user": "ann", "group": "team", "role": "ops", "lines": "3", "alert": "backends",
-		"address": "10.0.0.12", "graph": "cpu", "frequency": "daily", "start": "01-01-2026-00:00", "end": "01-02-2026-00:00",
+		"address": "10.0.0.12", "check": "alive", "graph": "cpu", "frequency": "daily", "start": "01-01-2026-00:00", "end": "01-02-2026-00:00",
 	}
 	for name, value := range s.Names {
 		out[name] = value
@@ -162,6 +165,13 @@ func (s *stage) names(o *Operation) map[string]string {
 	switch {
 	case strings.HasPrefix(o.Path, "/farms/{farm}/backends"), strings.HasPrefix(o.Path, "/farms/{farm}/sessions"), strings.HasPrefix(o.Path, "/stats/farms/{farm}/backends"):
 		out["farm"] = "dns"
+	case strings.HasPrefix(o.Path, "/farms/{farm}/fg"):
+		out["farm"], out["check"] = "dns", "check_tcp"
+		if o.Method == "DELETE" {
+			out["farm"] = "asked"
+		}
+	case strings.HasSuffix(o.Path, "/fg/{check}") && o.Method == "DELETE" && strings.HasPrefix(o.Path, "/farms"):
+		out["service"], out["check"] = "api", "check_tcp"
 	case strings.HasPrefix(o.Path, "/aliases"):
 		out["interface"] = "eth9" // the fixture gave it one
 	case strings.HasPrefix(o.Path, "/farms/{farm}/certificates"):

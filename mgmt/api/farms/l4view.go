@@ -22,7 +22,6 @@ type aboutL4Farm struct {
 	VIP      string          `json:"vip"`
 	VPort    string          `json:"vport" doc:"Ports and ranges, like 80,8000:8010; * for all"`
 	Listener string          `json:"listener" enum:"l4xnat"`
-	Guardian string          `json:"farmguardian"`
 	Sessions []state.Session `json:"sessions" doc:"The static ones; all are at /farms/FARM/sessions"`
 	Carrier  farm.DataPath   `json:"carrier" enum:"userspace,kernel" doc:"What carries the farm"`
 	Why      string          `json:"carrier_reason" doc:"Why that carries it"`

@@ -123,7 +123,6 @@ type ServiceView = rest.View[aboutService]
 type aboutService struct {
 	ID string `json:"id"`
 	state.ServiceState
-	Guardian string        `json:"farmguardian"`
 	Backends []BackendView `json:"backends"`
 
 	AddRequest      []AddedHeader    `json:"addrequestheader"`

@@ -32,7 +32,9 @@ type Deps struct {
 	// Silent says of a backend that can be connected to that it never answers;
 	// Unreachable why clients do not reach a farm that runs. Both answer "" when
 	// nothing is known, and must not take long.
-	Silent      func(backend uint32) string
+	Silent func(backend uint32) string
+	// Checked says of a backend that its health check fails, and why; nil: none is asked.
+	Checked     func(backend uint32) string
 	Unreachable func(f *farm.Farm) string
 	// Warnings is what of a farm that is served cannot work now, in sentences; it
 	// must not take long.

@@ -29,6 +29,11 @@ func (s *Board) told(backend uint32) string {
 			return ejectedText(e)
 		}
 	}
+	if s.deps.Checked != nil {
+		if why := s.deps.Checked(backend); why != "" {
+			return why
+		}
+	}
 	return s.deps.Silent(backend)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 func (s *Resource) idsOperations() []*rest.Operation {
@@ -30,7 +31,11 @@ func branch(names IDs) any {
 const ownService = "default_service"
 
 func (s *Resource) listIDs(c *rest.Call) (rest.Object[IDs], error) {
-	out := IDs{"farmguardians": nil, "interfaces": interfaceIDs(), "system": IDs{"backup": nil, "logs": branch(s.logIDs(c))}}
+	guardians := IDs{}
+	for _, check := range validate.Checks(c.Config) {
+		guardians[check.Name] = nil
+	}
+	out := IDs{"farmguardians": branch(guardians), "interfaces": interfaceIDs(), "system": IDs{"backup": nil, "logs": branch(s.logIDs(c))}}
 	farms, certificates := IDs{}, IDs{}
 	for _, f := range c.Farms() {
 		farms[f.Name] = farmIDs(&f)
@@ -54,6 +59,9 @@ func farmIDs(f *farm.Farm) IDs {
 			backends[strconv.Itoa(number)] = nil
 		}
 		services[name] = IDs{"backends": branch(backends)}
+		if check := g.CheckedBy(); check != "" {
+			services[name] = IDs{"backends": branch(backends), "fg": IDs{check: nil}}
+		}
 	}
 	out := IDs{"services": branch(services)}
 	if t := f.ListenerTLS(); t != nil {

@@ -1,0 +1,138 @@
+package role
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/mgmt/guardian"
+	"github.com/sluicelb/sluice/mgmt/metrics"
+	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/probe/all"
+	"github.com/sluicelb/sluice/mgmt/probe/program"
+)
+
+// newGuardian makes who asks backends by their checks, until ctx ends.
+func (m *manager) newGuardian(ctx context.Context) *guardian.Guardian {
+	all.Use(program.Plugins...)
+	return guardian.New(ctx, guardian.Options{
+		Table: m.health, Log: slog.Default(), Cut: m.cutBackends,
+		Network: func(r guardian.Route) probe.Network { return &reach{source: r.Source} },
+	})
+}
+
+// checkBackends has the backends asked that the configuration in force has.
+func (m *manager) checkBackends() {
+	cfg, _ := m.applier.Current()
+	m.guardian.Set(cfg)
+}
+
+// cutTime bounds how long ending the connections of a backend may take.
+const cutTime = 5 * time.Second
+
+// cutBackends ends the connections of backends that a check found down: those the
+// kernel tracks, and those the engine relays.
+func (m *manager) cutBackends(ids []uint32) {
+	ctx, cancel := context.WithTimeout(context.Background(), cutTime)
+	defer cancel()
+	cfg, _ := m.applier.Current()
+	var tracked, relayed []uint32
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.Carries() != farm.TrafficConnections {
+			continue
+		}
+		for _, b := range f.Own().Backends() {
+			switch {
+			case !slices.Contains(ids, b.ID):
+			case f.InKernel():
+				tracked = append(tracked, b.ID)
+			default:
+				relayed = append(relayed, b.ID)
+			}
+		}
+	}
+	report := func(n int, err error) {
+		if err != nil {
+			slog.Warn("connections of a backend that is down are not cut", "reason", err)
+		} else if n > 0 {
+			slog.Info("connections of a backend that is down are cut", "connections", n)
+		}
+	}
+	if len(tracked) > 0 {
+		report(m.kernel.FlushConnections(ctx, tracked))
+	}
+	if len(relayed) > 0 {
+		report(forwarded{m.publisher}.FlushConnections(ctx, relayed))
+	}
+}
+
+// passive is what engines found of a backend.
+func (m *manager) passive(backend uint32) health.State { return m.health.Slot(backend).Passive() }
+
+// lookupHost finds addresses of a host name that a check is tried on.
+func lookupHost(ctx context.Context, host string) ([]netip.Addr, error) {
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+}
+
+// probed is what was counted of checks, for metrics.
+func (m *manager) probed() (out []metrics.Probed) {
+	for check, n := range m.guardian.Counts() {
+		out = append(out, metrics.Probed{Check: check, Healthy: n.Healthy, Failed: n.Failed, Seconds: n.Took.Seconds()})
+	}
+	return out
+}
+
+// reach is the network as the traffic of a farm sees it: from the source address of that.
+type reach struct {
+	probe.Machine
+	source netip.Addr
+}
+
+// DialContext implements probe.Network.
+func (r *reach) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	d := net.Dialer{}
+	if r.source.IsValid() {
+		d.Control = func(_, _ string, c syscall.RawConn) error { return bindTo(c, r.source) }
+	}
+	return d.DialContext(ctx, network, address)
+}
+
+// ListenPacket implements probe.Network.
+func (r *reach) ListenPacket(ctx context.Context, network, address string) (net.PacketConn, error) {
+	if r.source.IsValid() {
+		switch network {
+		case probe.Ping4, probe.Ping6:
+			address = r.source.String()
+		default:
+			address = netip.AddrPortFrom(r.source, 0).String()
+		}
+	}
+	return r.Machine.ListenPacket(ctx, network, address)
+}
+
+// bindNoPort (IP_BIND_ADDRESS_NO_PORT) leaves the choice of a port to connect, which
+// may then use one for several servers.
+const bindNoPort = 24
+
+// bindTo has a socket come from an address.
+func bindTo(c syscall.RawConn, source netip.Addr) (err error) {
+	failed := c.Control(func(fd uintptr) {
+		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_IP, bindNoPort, 1)
+		if source.Is4() {
+			err = syscall.Bind(int(fd), &syscall.SockaddrInet4{Addr: source.As4()})
+		} else {
+			err = syscall.Bind(int(fd), &syscall.SockaddrInet6{Addr: source.As16()})
+		}
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}

@@ -1,0 +1,195 @@
+package checks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/guardian"
+	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// HealthExplanation is why a backend is in its state.
+type HealthExplanation struct {
+	Backend int         `json:"backend" doc:"Number of the backend in its service or farm"`
+	Status  farm.Status `json:"status"`
+	Reason  string      `json:"reason" doc:"Why, in one sentence"`
+	// Passive is nil where nobody can tell.
+	Passive *farm.Status   `json:"passive,omitempty" doc:"What traffic found: connects that fail or succeed"`
+	Probes  *ProbeFindings `json:"probes,omitempty" doc:"What the health check found; absent while the backend is not asked"`
+}
+
+// ProbeFindings is what the probes of a backend found.
+type ProbeFindings struct {
+	Check   string         `json:"check" doc:"Name of the health check"`
+	Verdict farm.Status    `json:"verdict" doc:"undefined before the first result"`
+	Since   *time.Time     `json:"since,omitempty"`
+	Against int            `json:"against" doc:"Results in a row that contradict the verdict"`
+	Needed  int            `json:"needed" doc:"How many of these turn it"`
+	Next    *time.Time     `json:"next,omitempty" doc:"When it is asked again; absent while it is asked"`
+	Results []ProbeOutcome `json:"results" doc:"The last ones, the newest first"`
+}
+
+// ProbeOutcome is what came of one probe.
+type ProbeOutcome struct {
+	At      time.Time `json:"at"`
+	Healthy string    `json:"healthy" enum:"true,false" doc:"Whether who was asked is healthy"`
+	Took    float64   `json:"took" doc:"Milliseconds"`
+	Reason  string    `json:"reason,omitempty" doc:"Why the backend is not healthy"`
+}
+
+func outcome(r guardian.Result) ProbeOutcome {
+	return ProbeOutcome{At: r.At.UTC().Truncate(time.Millisecond), Healthy: strconv.FormatBool(r.Reason == ""), Took: milliseconds(r.Took), Reason: r.Reason}
+}
+
+func milliseconds(d time.Duration) float64 { return math.Round(float64(d.Microseconds())) / 1000 }
+
+func (s *Resource) explain(c *rest.Call) (rest.Object[HealthExplanation], error) {
+	g, err := c.Group()
+	if err != nil {
+		return rest.Object[HealthExplanation]{}, err
+	}
+	at, err := rest.AtBackend(g, c.Param("backend"))
+	if err != nil {
+		return rest.Object[HealthExplanation]{}, err
+	}
+	b := &g.Backends()[at.Position]
+	out := HealthExplanation{Backend: at.Number, Status: farmstate.In(g, at.Position, s.deps.Health)}
+	if s.deps.Passive != nil {
+		passive := farm.Status(s.deps.Passive(b.ID).String())
+		out.Passive = &passive
+	}
+	if s.deps.Guardian != nil {
+		if f, is := s.deps.Guardian.Look(b.ID); is {
+			out.Probes = probes(f)
+		}
+	}
+	out.Reason = s.reason(c, g, b, &out)
+	return rest.Object[HealthExplanation]{Description: fmt.Sprintf("Explain the health of %s", at), Params: out}, nil
+}
+
+func probes(f guardian.Finding) *ProbeFindings {
+	out := &ProbeFindings{Check: f.Check, Verdict: farm.Status(f.Verdict.String()), Against: f.Against, Needed: f.Needed, Results: []ProbeOutcome{}}
+	if !f.Since.IsZero() {
+		since := f.Since.UTC()
+		out.Since = &since
+	}
+	if !f.Next.IsZero() {
+		next := f.Next.UTC()
+		out.Next = &next
+	}
+	for _, r := range f.Results {
+		out.Results = append(out.Results, outcome(r))
+	}
+	return out
+}
+
+// reason puts the evidence into one sentence.
+func (s *Resource) reason(c *rest.Call, g farm.Group, b *farm.Backend, e *HealthExplanation) string {
+	switch problem := s.deps.State.BackendProblem(b); {
+	case b.Maintenance != farm.MaintenanceOff:
+		return "an operator took it out; it is not asked"
+	case problem != "":
+		return "it " + problem
+	case b.Unresolved():
+		return "its name has no address"
+	case e.Passive != nil && *e.Passive == farm.StatusDown:
+		return "connections to it failed; it is tried again until one succeeds"
+	case e.Probes != nil && e.Probes.Verdict == farm.StatusUp:
+		return "check " + e.Probes.Check + " succeeds"
+	case e.Probes != nil:
+		return "check " + e.Probes.Check + " has no result yet; it gets clients meanwhile"
+	case g.Farm.Stopped:
+		return "its farm is stopped; nobody asks it"
+	}
+	return s.unasked(c, g, e)
+}
+
+// unasked says why a backend is asked by no check.
+func (s *Resource) unasked(c *rest.Call, g farm.Group, e *HealthExplanation) string {
+	why := "no health check is linked with " + g.String()
+	if check, is := validate.CheckNamed(c.Config, g.CheckedBy()); is {
+		why = "check " + check.Name + " cannot ask it"
+		switch {
+		case check.Command == "":
+			why += ": it has no command"
+		case guardian.NeedsPort(check.Command):
+			why += ": the farm has every port, so write one in the command instead of PORT"
+		}
+	}
+	if e.Passive != nil && *e.Passive == farm.StatusUp {
+		return "connections to it succeed; " + why
+	}
+	return "nothing is known of it, so it gets clients; " + why
+}
+
+// CheckTry is what came of a try.
+type CheckTry struct {
+	Command      string   `json:"command" doc:"With passwords hidden"`
+	Host         string   `json:"host"`
+	Address      string   `json:"address" doc:"Address that was asked"`
+	Port         uint16   `json:"port"`
+	ProbeOutcome          // what came of it
+	Said         []string `json:"conversation" doc:"What was said, line by line"`
+}
+
+func (s *Resource) try(c *rest.Call) (rest.Object[CheckTry], error) {
+	check, err := named(c)
+	if err != nil {
+		return rest.Object[CheckTry]{}, err
+	}
+	values, err := rest.Decode(c, &validate.CheckTry)
+	if err != nil {
+		return rest.Object[CheckTry]{}, err
+	}
+	var at validate.CheckTarget
+	if err := values.Apply(&at); err != nil {
+		return rest.Object[CheckTry]{}, err
+	}
+	limit := time.Duration(validate.TryTime(&check, at)) * time.Second
+	c.MayTake(limit + 10*time.Second)
+	ctx, cancel := context.WithTimeout(c.Context, limit+5*time.Second)
+	defer cancel()
+	switch {
+	case check.Command == "":
+		return rest.Object[CheckTry]{}, rest.BadRequest("the health check %s has no command", check.Name)
+	case at.Port == 0 && guardian.NeedsPort(check.Command):
+		return rest.Object[CheckTry]{}, rest.BadRequest("port is required: the command asks PORT")
+	}
+	to, err := s.target(ctx, at)
+	if err != nil {
+		return rest.Object[CheckTry]{}, err
+	}
+	result, said, err := s.deps.Guardian.Try(ctx, check.Command, to, limit)
+	switch {
+	case errors.Is(err, guardian.ErrBusy):
+		return rest.Object[CheckTry]{}, rest.Refuse(http.StatusServiceUnavailable, "%s", err)
+	case err != nil:
+		return rest.Object[CheckTry]{}, rest.BadRequest("the command cannot be run: %s", err)
+	case said == nil:
+		said = []string{}
+	}
+	return rest.Object[CheckTry]{Description: "Try the health check " + check.Name, Params: CheckTry{
+		Command: probe.Masked(check.Command), Host: at.Host, Address: to.Addr.String(), Port: at.Port, ProbeOutcome: outcome(result), Said: said}}, nil
+}
+
+// target finds the address of who is asked.
+func (s *Resource) target(ctx context.Context, at validate.CheckTarget) (probe.Target, error) {
+	if addr, err := netip.ParseAddr(at.Host); err == nil {
+		return probe.Target{Addr: addr, Port: at.Port}, nil
+	}
+	list, err := s.deps.Lookup(ctx, at.Host)
+	if err != nil || len(list) == 0 {
+		return probe.Target{}, rest.BadRequest("host: the name %s leads to no address", rest.Quote(at.Host))
+	}
+	return probe.Target{Addr: list[0].Unmap(), Port: at.Port, Name: at.Host}, nil
+}

@@ -1,0 +1,69 @@
+package checks
+
+import (
+	"fmt"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func (s *Resource) link(c *rest.Call) (rest.Changed, error) {
+	g, err := c.Group()
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	values, err := rest.Decode(c, &validate.CheckLink)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	name, farmName, service := values.Get("name").Text(), g.Farm.Name, g.Name()
+	_, err = c.Change(fmt.Sprintf("link health check %s with %s", name, g), func(cfg *farm.Config) error {
+		if _, err := find(cfg, name); err != nil {
+			return err
+		}
+		g, err := rest.FindGroup(cfg, farmName, service)
+		if err != nil {
+			return err
+		}
+		if has := g.CheckedBy(); has != "" {
+			return rest.BadRequest("name: the %s has the health check %s already: unlink it first", g, has)
+		}
+		*g.CheckedByAt() = name
+		return nil
+	})
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	return rest.Changed{
+		Description: fmt.Sprintf("Link a health check with %s", g), Params: values.Sent(), Status: s.deps.State.StatusOf(c, farmName),
+		Message: fmt.Sprintf("The health check %s asks the backends of %s.", name, g), Warning: c.Warning(validate.LinkPath(g)),
+	}, nil
+}
+
+func (s *Resource) unlink(c *rest.Call) (rest.Done, error) {
+	g, err := c.Group()
+	if err != nil {
+		return rest.Done{}, err
+	}
+	check, err := named(c)
+	if err != nil {
+		return rest.Done{}, err
+	}
+	farmName, service := g.Farm.Name, g.Name()
+	_, err = c.Change(fmt.Sprintf("unlink health check %s from %s", check.Name, g), func(cfg *farm.Config) error {
+		g, err := rest.FindGroup(cfg, farmName, service)
+		if err != nil {
+			return err
+		}
+		if g.CheckedBy() != check.Name {
+			return rest.BadRequest("the health check %s is not linked with %s", check.Name, g)
+		}
+		*g.CheckedByAt() = ""
+		return nil
+	})
+	if err != nil {
+		return rest.Done{}, err
+	}
+	return rest.NewDone(fmt.Sprintf("Unlink a health check from %s", g), fmt.Sprintf("The health check %s does not ask the backends of %s any more.", check.Name, g)), nil
+}

@@ -1,0 +1,199 @@
+package api_test
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/guardian"
+	"github.com/sluicelb/sluice/mgmt/probe"
+)
+
+// watchman is a guardian that found what it is told.
+type watchman struct {
+	mu    sync.Mutex
+	found map[uint32]guardian.Finding
+	tried []probe.Target
+}
+
+func (w *watchman) Look(backend uint32) (guardian.Finding, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f, is := w.found[backend]
+	return f, is
+}
+
+func (w *watchman) Try(_ context.Context, command string, to probe.Target, limit time.Duration) (guardian.Result, []string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tried = append(w.tried, to)
+	return guardian.Result{At: time.Unix(1, 0), Took: limit, Reason: "refused"}, []string{"hello " + command}, nil
+}
+
+// nameserver knows one address for every name.
+func nameserver(context.Context, string) ([]netip.Addr, error) {
+	return []netip.Addr{netip.MustParseAddr("192.0.2.9")}, nil
+}
+
+// watched puts a watchman into an appliance.
+func watched(w *watchman) func(*api.Deps) {
+	return func(d *api.Deps) {
+		d.Guardian, d.Passive = w, func(uint32) health.State { return health.Up }
+		d.Checked = func(backend uint32) string {
+			if f, is := w.Look(backend); is && f.Verdict == health.Down {
+				return "fails check alive: refused"
+			}
+			return ""
+		}
+	}
+}
+
+const fg = "/monitoring/fg"
+
+func TestChecksAreKeptAsTheFamilyHasThem(t *testing.T) {
+	a := newAppliance(t)
+	a.must(200, "GET", fg+"/check_tcp", "").want(t, "params.template", "true")
+	r := a.must(200, "POST", fg, `{"name":"alive"}`)
+	for name, want := range map[string]any{"name": "alive", "description": "", "command": "", "interval": 10, "timeout": 10, "log": "false", "cut_conns": "false", "template": "false", "backend_alias": "false", "rise": 2, "fall": 1} {
+		r.want(t, "params."+name, want)
+	}
+	a.do("POST", fg, `{"name":"alive"}`).refused(t, 400, "exists already")
+	a.do("POST", fg, `{"name":"check_tcp"}`).refused(t, 400, "exists already")
+	a.do("POST", fg, `{"name":"b","copy_from":"nobody"}`).refused(t, 404, "does not exist")
+	a.do("POST", fg, `{"name":"../x"}`).refused(t, 400, "name must be")
+	a.do("POST", fg, `{"name":"a","command":"check_tcp 'x"}`).refused(t, 400, "a quote is not closed")
+	a.must(200, "PUT", fg+"/alive", `{"command":"check_tcp -H HOST -p PORT","interval":5,"timeout":"2","log":"true","cut_conns":true}`).want(t, "params.timeout", 2)
+	copied := a.must(200, "POST", fg, `{"name":"other","copy_from":"alive","interval":7}`)
+	copied.want(t, "params.interval", 7)
+	copied.want(t, "params.cut_conns", "true")
+	of := a.must(200, "POST", fg, `{"name":"ours","copy_from":"check_http"}`)
+	of.want(t, "params.template", "false")
+	of.want(t, "params.interval", 15)
+	if command, _ := of.at("params.command").(string); !strings.HasPrefix(command, "check_http ") {
+		t.Errorf("a copy of a template asks %q", command)
+	}
+	a.must(200, "DELETE", fg+"/other", "")
+	a.do("GET", fg+"/other", "").refused(t, 404, "does not exist")
+	a.do("DELETE", fg+"/other", "").refused(t, 404, "does not exist")
+	// A template may be asked more often, and goes back to what it was.
+	a.must(200, "PUT", fg+"/check_tcp", `{"interval":3}`).want(t, "params.template", "true")
+	a.do("PUT", fg+"/check_tcp", `{"command":"check_ping"}`).refused(t, 400, "of a template cannot be changed")
+	a.do("PUT", fg+"/check_tcp", `{"description":"x"}`).refused(t, 400, "of a template cannot be changed")
+	a.must(200, "GET", fg+"/check_tcp", "").want(t, "params.interval", 3)
+	a.must(200, "DELETE", fg+"/check_tcp", "")
+	a.must(200, "GET", fg+"/check_tcp", "").want(t, "params.interval", 15)
+	a.do("DELETE", fg+"/check_tcp", "").refused(t, 400, "is a template")
+	a.must(200, "GET", fg+"?name=alive", "").want(t, "params.0.interval", 5)
+}
+
+func TestChecksAreLinkedWithFarmsAndServices(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	a.dns(1)
+	a.must(200, "POST", fg, `{"name":"alive","command":"check_tcp -H HOST -p PORT"}`)
+	a.must(200, "POST", web+"/fg", `{"name":"alive"}`).want(t, "params.name", "alive")
+	a.must(200, "POST", "/farms/dns/fg", `{"name":"check_tcp"}`)
+	a.do("POST", "/farms/dns/fg", `{"name":"check_tcp"}`).refused(t, 400, "already")
+	a.do("POST", web+"/fg", `{"name":"check_tcp"}`).refused(t, 400, "has the health check alive already")
+	a.do("POST", "/farms/shop/fg", `{"name":"alive"}`).refused(t, 400, "name one of these too")
+	a.do("POST", "/farms/dns/fg", `{"name":"nobody"}`).refused(t, 404, "does not exist")
+	a.must(200, "GET", web, "").want(t, "services.farmguardian", "alive")
+	a.must(200, "GET", "/farms/dns", "").want(t, "params.farmguardian", "check_tcp")
+	a.must(200, "GET", fg+"/alive", "").want(t, "params.farms.0", "shop_web")
+	a.must(200, "GET", fg+"/check_tcp", "").want(t, "params.farms.0", "dns")
+	a.must(200, "GET", "/ids", "").want(t, "params.farms.shop.services.web.fg.alive", nil)
+	// In use.
+	a.do("DELETE", fg+"/alive", "").refused(t, 400, "unlink it first from shop_web")
+	a.do("PUT", fg+"/alive", `{"command":"check_tcp -H HOST -p 8080"}`).refused(t, 400, "force")
+	a.do("PUT", fg+"/alive", `{"backend_alias":"true"}`).refused(t, 400, "force")
+	a.must(200, "PUT", fg+"/alive", `{"interval":4}`)
+	a.must(200, "PUT", fg+"/alive", `{"command":"check_tcp -H HOST -p 8080","force":"true"}`)
+	// A farm keeps its check under another name, and so does its copy.
+	a.must(200, "PUT", "/farms/shop", `{"newfarmname":"store"}`)
+	a.must(200, "GET", fg+"/alive", "").want(t, "params.farms.0", "store_web")
+	a.do("DELETE", "/farms/dns/fg/alive", "").refused(t, 400, "is not linked")
+	a.must(200, "DELETE", "/farms/dns/fg/check_tcp", "")
+	a.must(200, "DELETE", "/farms/store/services/web/fg/alive", "")
+	a.must(200, "DELETE", fg+"/alive", "")
+	a.must(200, "GET", "/farms/dns", "").want(t, "params.farmguardian", "")
+	// A document that says nothing of checks leaves them.
+	a.must(200, "POST", fg, `{"name":"kept","command":"check_tcp -H HOST"}`)
+	a.must(200, "PUT", "/config", `{"farms":[]}`)
+	a.must(200, "GET", fg+"/kept", "")
+	a.must(200, "PUT", "/config", `{"checks":[],"farms":[]}`)
+	a.do("GET", fg+"/kept", "").refused(t, 404, "does not exist")
+}
+
+func TestPasswordsOfChecksAreForWhoMayChangeThem(t *testing.T) {
+	a := newAppliance(t)
+	a.must(200, "POST", fg, `{"name":"db","command":"check_mysql -H HOST -P PORT -u mon --password=hunter22"}`)
+	a.people()
+	mayChange := a.must(200, "GET", fg+"/db", "").raw
+	mayLook := a.as("GET", fg+"/db", "").raw
+	if !strings.Contains(mayChange, "hunter22") || strings.Contains(mayLook, "hunter22") || !strings.Contains(mayLook, "***") {
+		t.Errorf("%s\n%s", mayChange, mayLook)
+	}
+	if r := a.as("PUT", fg+"/db", `{"interval":3}`); r.status != 403 {
+		t.Errorf("who may look changes a check: %d", r.status)
+	}
+	// Farms that somebody does not see are not named, and what they use is not changed.
+	a.shop(1)
+	a.must(200, "POST", web+"/fg", `{"name":"db"}`)
+	if err := a.users.GiveRole("team", "administration"); err != nil {
+		t.Fatal(err)
+	}
+	if r := a.as("GET", fg+"/db", ""); strings.Contains(r.raw, "shop") {
+		t.Error(r.raw)
+	}
+	for _, method := range []string{"PUT", "DELETE"} {
+		if r := a.as(method, fg+"/db", `{"interval":3}`); r.status != 403 || strings.Contains(r.raw, "shop") {
+			t.Errorf("%s: %d %s", method, r.status, r.raw)
+		}
+	}
+}
+
+func TestTheHealthOfABackendIsExplained(t *testing.T) {
+	w := &watchman{found: map[uint32]guardian.Finding{}}
+	a := newAppliance(t, watched(w))
+	a.shop(2)
+	a.must(200, "POST", fg, `{"name":"alive","command":"check_tcp -H HOST -p PORT"}`)
+	one := web + "/backends/0/check"
+	a.must(200, "GET", one, "").want(t, "params.reason", "connections to it succeed; no health check is linked with service web of farm shop")
+	a.must(200, "POST", web+"/fg", `{"name":"alive"}`)
+	id := a.config().Farm("shop").Services()[0].Backends[0].ID
+	w.found[id] = guardian.Finding{Check: "alive", Verdict: health.Down, Since: time.Unix(5, 0), Against: 1, Needed: 2, Next: time.Unix(20, 0),
+		Results: []guardian.Result{{At: time.Unix(10, 0), Took: 1500 * time.Microsecond}, {At: time.Unix(5, 0), Took: time.Second, Reason: "refused"}}}
+	r := a.must(200, "GET", one, "")
+	for at, want := range map[string]any{
+		"reason": "it fails check alive: refused", "probes.check": "alive", "probes.verdict": "down", "probes.against": 1, "probes.needed": 2, "passive": "up",
+		"probes.results.0.healthy": "true", "probes.results.0.took": 1.5, "probes.results.1.reason": "refused", "probes.since": "1970-01-01T00:00:05Z",
+	} {
+		r.want(t, "params."+at, want)
+	}
+	a.do("GET", web+"/backends/7/check", "").refused(t, 404, "does not exist")
+	a.must(200, "PUT", web+"/backends/0/maintenance", `{"action":"maintenance"}`)
+	a.must(200, "GET", one, "").want(t, "params.reason", "an operator took it out; it is not asked")
+}
+
+func TestACheckIsTriedOnAServer(t *testing.T) {
+	w := &watchman{}
+	a := newAppliance(t, watched(w))
+	r := a.must(200, "POST", fg+"/check_tcp/run", `{"host":"10.0.0.7","port":80}`)
+	r.want(t, "params.healthy", "false")
+	r.want(t, "params.reason", "refused")
+	r.want(t, "params.took", 15000)
+	r.want(t, "params.conversation.0", "hello check_tcp -p PORT -H HOST")
+	a.must(200, "POST", fg+"/check_tcp/run", `{"host":"web.example","port":80,"timeout":3}`).want(t, "params.address", "192.0.2.9")
+	if to := w.tried[1]; to.Name != "web.example" || to.Port != 80 {
+		t.Errorf("asked %+v", to)
+	}
+	a.do("POST", fg+"/check_tcp/run", `{"host":"10.0.0.7"}`).refused(t, 400, "port is required")
+	a.do("POST", fg+"/check_common/run", `{"host":"10.0.0.7"}`).refused(t, 400, "has no command")
+	a.do("POST", fg+"/check_tcp/run", `{"host":"10.0.0.7","port":80,"timeout":61}`).refused(t, 400, "timeout must be")
+	a.do("POST", fg+"/nobody/run", `{"host":"10.0.0.7"}`).refused(t, 404, "does not exist")
+}
