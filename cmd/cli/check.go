@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,11 +22,13 @@ one knows is looked at when the document is applied: whether certificates
 exist, what host names mean, who else uses an address. sluice.yaml(5) explains
 the fields.`,
 		Example: "  sluice check -f shop.yaml\n  sluice check -f shop.yaml --json\n  sluice export | sluice check -f -",
-		Args:    exactly(0),
+		Args:    noSuchCommand,
 	}
 	file := cmd.Flags().StringP("file", "f", "", "the document; - reads standard input")
-	cmd.MarkFlagRequired("file")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *file == "" {
+			return usagef("name a document by -f, or a sub-command: %s", strings.Join(names(cmd), ", "))
+		}
 		text, err := readDocument(cmd, *file)
 		if err != nil {
 			return err

@@ -49,7 +49,7 @@ func TestADocumentIsCheckedWithoutAnAppliance(t *testing.T) {
 		!strings.Contains(wrong, "line 7, column 3: farm \"a\": reqtimeout must be") {
 		t.Errorf("a wrong document: %d %q %q", code, out, wrong)
 	}
-	if _, wrong, code := checked(t, bad, "other"); code != 2 || !strings.Contains(wrong, "too many") {
+	if _, wrong, code := checked(t, bad, "other"); code != 2 || !strings.Contains(wrong, `unknown command "other"`) {
 		t.Errorf("wrong usage: %d %q", code, wrong)
 	}
 	var missing strings.Builder

@@ -1,0 +1,327 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// checkGroup are the commands about health checks of backends; the command itself
+// checks a document, as it always did.
+func (c *client) checkGroup() *cobra.Command {
+	cmd := c.checkCommand()
+	cmd.Use, cmd.Short = "check [-f FILE]", "Health checks of backends; with -f: check a document"
+	cmd.Example = `  sluice check list
+  sluice check copy check_http alive
+  sluice check set alive command='check_http -I HOST -p PORT -u /health'
+  sluice check run alive 10.0.0.11 8080
+  sluice check link alive shop web
+  sluice check explain shop web 0
+` + cmd.Example
+	cmd.AddCommand(c.healthList(), c.healthTemplates(), c.healthShow(), c.healthCreate(), c.healthCopy(), c.healthSet(), c.healthDelete(),
+		c.healthLink(), c.healthUnlink(), c.healthRun(), c.healthExplain())
+	return cmd
+}
+
+const healthChecks = "/monitoring/fg"
+
+type healthCheck struct {
+	Name, Description, Command, Template string
+	Farms                                []string
+	Interval, Timeout                    int
+}
+
+// pathOfCheck is the path of a health check, and of what belongs to it.
+func pathOfCheck(name string, more ...string) (string, error) {
+	return pathOf(append([]string{"monitoring", "fg", name}, more...)...)
+}
+
+func (c *client) healthList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List health checks, without templates nobody uses", Example: "  sluice check list", Args: exactly(0),
+		RunE: c.healthSheet(func(h healthCheck) bool { return h.Template != "true" || len(h.Farms) > 0 }),
+	}
+}
+
+func (c *client) healthTemplates() *cobra.Command {
+	return &cobra.Command{
+		Use: "templates", Short: "List the health checks every appliance has", Example: "  sluice check templates", Args: exactly(0),
+		RunE: c.healthSheet(func(h healthCheck) bool { return h.Template == "true" }),
+	}
+}
+
+// healthSheet lists the checks that fit. As JSON it is what the API answers, all of them.
+func (c *client) healthSheet(fits func(healthCheck) bool) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		a, err := c.get(cmd.Context(), healthChecks)
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body struct{ Params []healthCheck }
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		s := newSheet("CHECK", "INTERVAL", "TIMEOUT", "USED BY", "COMMAND")
+		for _, h := range body.Params {
+			if fits(h) {
+				s.add(h.Name, h.Interval, h.Timeout, strings.Join(h.Farms, " "), h.Command)
+			}
+		}
+		return c.print(cmd, s)
+	}
+}
+
+func (c *client) healthShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show CHECK", Short: "Show one health check", Example: "  sluice check show check_http", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := pathOfCheck(args[0])
+			if err != nil {
+				return err
+			}
+			a, err := c.get(cmd.Context(), path)
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params map[string]any }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			s := newSheet("SETTING", "VALUE")
+			for _, name := range append([]string{"name", "template", "farms"}, validate.CheckAnswer.Names()...) {
+				if v, ok := body.Params[name]; ok {
+					s.add(name, v)
+				}
+			}
+			s.right = nil
+			return c.print(cmd, s)
+		},
+	}
+}
+
+func (c *client) healthCreate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "create CHECK [NAME=VALUE…]", Short: "Create a health check", Args: atLeast(1),
+		Example: "  sluice check create alive command='check_tcp -H HOST -p PORT' interval=5\n  sluice check create ours copy_from=check_http rise=3",
+	}
+	s := addSettings(cmd, validate.CheckCreate.Params()[1:])
+	cmd.ValidArgsFunction = c.completer([]argument{aWord}, s)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields, err := s.read(cmd, args[1:])
+		if err != nil {
+			return err
+		}
+		fields["name"] = args[0]
+		a, err := c.send(cmd.Context(), http.MethodPost, healthChecks, fields)
+		return c.orSay(cmd, a, err)
+	}
+	return cmd
+}
+
+func (c *client) healthCopy() *cobra.Command {
+	return &cobra.Command{
+		Use: "copy CHECK NAME", Short: "Make a health check out of another one or a template", Example: "  sluice check copy check_http alive", Args: exactly(2), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := c.send(cmd.Context(), http.MethodPost, healthChecks, map[string]any{"name": args[1], "copy_from": args[0]})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+func (c *client) healthSet() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "set CHECK NAME=VALUE…", Short: "Change settings of a health check", Args: atLeast(1),
+		Long: `Change settings of a health check. While farms use it, command and
+backend_alias change with force=true only: its backends are asked anew.`,
+		Example: "  sluice check set alive interval=5 timeout=2\n  sluice check set alive command='check_tcp -H HOST -p PORT' force=true",
+	}
+	s := addSettings(cmd, validate.CheckUpdate.Params())
+	cmd.ValidArgsFunction = c.completer([]argument{aWord}, s)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.set(cmd, s, args[1:], "monitoring", "fg", args[0])
+	}
+	return cmd
+}
+
+func (c *client) healthDelete() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete CHECK", Short: "Delete a health check nobody uses", Example: "  sluice check delete alive", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: "Delete a health check nobody uses. A template that was changed is as it came\nafterwards.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := pathOfCheck(args[0])
+			if err != nil {
+				return err
+			}
+			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+func (c *client) healthLink() *cobra.Command {
+	return &cobra.Command{
+		Use: "link CHECK FARM [SERVICE]", Short: "Have the backends of a service or of an l4xnat farm asked", Example: "  sluice check link alive shop web\n  sluice check link check_tcp dns",
+		Args: between(2, 3), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, _, err := c.owner(cmd.Context(), args[1:], 0)
+			if err != nil {
+				return err
+			}
+			path, err := o.path("fg")
+			if err != nil {
+				return err
+			}
+			a, err := c.send(cmd.Context(), http.MethodPost, path, map[string]any{"name": args[0]})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+func (c *client) healthUnlink() *cobra.Command {
+	return &cobra.Command{
+		Use: "unlink CHECK FARM [SERVICE]", Short: "Have the backends asked no more", Example: "  sluice check unlink alive shop web",
+		Args: between(2, 3), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, _, err := c.owner(cmd.Context(), args[1:], 0)
+			if err != nil {
+				return err
+			}
+			path, err := o.path("fg", args[0])
+			if err != nil {
+				return err
+			}
+			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+func (c *client) healthRun() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "run CHECK HOST [PORT]", Short: "Try a health check on a server and show what is said", Args: between(2, 3), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Try a health check on a server and show what is said. The server need not be a
+backend, and nothing changes. The appliance asks, not this machine. Exit status
+3 says that the server is not healthy.`,
+		Example: "  sluice check run check_http 10.0.0.11 8080\n  sluice check run check_ping 10.0.0.11",
+	}
+	limit := cmd.Flags().Int("timeout", 0, "seconds it may take; that of the check when not given")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		path, err := pathOfCheck(args[0], "run")
+		if err != nil {
+			return err
+		}
+		fields := map[string]any{"host": args[1]}
+		if len(args) == 3 {
+			if fields["port"], err = strconv.Atoi(args[2]); err != nil {
+				return usagef("the port must be a number, got %q", args[2])
+			}
+		}
+		if *limit != 0 {
+			fields["timeout"] = *limit
+		}
+		a, err := c.send(cmd.Context(), http.MethodPost, path, fields)
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body struct {
+			Params struct {
+				Command, Address, Healthy, Reason string
+				Took                              float64
+				Conversation                      []string
+			}
+		}
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		p, out := body.Params, cmd.OutOrStdout()
+		fmt.Fprintln(out, clean(p.Command))
+		for _, line := range p.Conversation {
+			fmt.Fprintln(out, "  "+clean(line))
+		}
+		if p.Healthy == "true" {
+			_, err = fmt.Fprintf(out, "%s is healthy, after %v ms\n", p.Address, p.Took)
+			return err
+		}
+		fmt.Fprintf(out, "%s is not healthy, after %v ms: %s\n", p.Address, p.Took, clean(p.Reason))
+		return errFound
+	}
+	return cmd
+}
+
+func (c *client) healthExplain() *cobra.Command {
+	return &cobra.Command{
+		Use: "explain FARM [SERVICE] BACKEND", Short: "Say why a backend is in its state", Example: "  sluice check explain shop web 0\n  sluice check explain dns 10.0.0.21:53",
+		Args: between(2, 3), ValidArgsFunction: c.completeOwner(ownedBackend, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, rest, err := c.owner(cmd.Context(), args, 1)
+			if err != nil {
+				return err
+			}
+			list, _, err := c.backends(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			at, err := find(list, o, rest[0])
+			if err != nil {
+				return err
+			}
+			path, err := o.path("backends", strconv.Itoa(list[at].ID), "check")
+			if err != nil {
+				return err
+			}
+			a, err := c.get(cmd.Context(), path)
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			return c.printHealth(cmd, a)
+		},
+	}
+}
+
+// printHealth writes an explanation: the sentence, then the probes.
+func (c *client) printHealth(cmd *cobra.Command, a answer) error {
+	var body struct {
+		Params struct {
+			Status, Reason, Passive string
+			Probes                  *struct {
+				Check, Verdict, Since, Next string
+				Against, Needed             int
+				Results                     []struct {
+					At, Healthy, Reason string
+					Took                float64
+				}
+			}
+		}
+	}
+	if err := a.into(&body); err != nil {
+		return err
+	}
+	p, out := body.Params, cmd.OutOrStdout()
+	fmt.Fprintf(out, "%s: %s\n", clean(p.Status), clean(p.Reason))
+	if p.Probes == nil {
+		return nil
+	}
+	fmt.Fprintf(out, "check %s says %s", clean(p.Probes.Check), clean(p.Probes.Verdict))
+	if p.Probes.Against > 0 {
+		fmt.Fprintf(out, "; %d of %d results that turn it", p.Probes.Against, p.Probes.Needed)
+	}
+	fmt.Fprintln(out)
+	if len(p.Probes.Results) == 0 {
+		return nil
+	}
+	s := newSheet("AT", "TOOK", "RESULT")
+	for _, r := range p.Probes.Results {
+		result := "healthy"
+		if r.Healthy != "true" {
+			result = r.Reason
+		}
+		s.add(r.At, fmt.Sprintf("%v ms", r.Took), result)
+	}
+	s.right = nil
+	return c.print(cmd, s)
+}
