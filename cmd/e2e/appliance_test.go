@@ -33,6 +33,9 @@ var program string
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
 func buildAndRun(m *testing.M) int {
+	if name := os.Getenv(serverVariable); name != "" {
+		return serveAlone(name)
+	}
 	if program = os.Getenv(programVariable); program != "" {
 		return m.Run()
 	}
