@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -47,6 +48,7 @@ const (
 // Guardian asks backends. Its methods may be called by any goroutine.
 type Guardian struct {
 	options Options
+	moved   atomic.Uint64 // whenever Why may say something else
 
 	mu       sync.Mutex
 	seen     *farm.Config // by the last Set
@@ -101,6 +103,7 @@ func (g *Guardian) Set(cfg *farm.Config) {
 	}
 	first := g.seen == nil
 	g.seen = cfg
+	g.moved.Add(1)
 	wanted := wantedBy(cfg)
 	for k, t := range g.tasks {
 		if wanted.tasks[k] == nil {
@@ -287,6 +290,9 @@ func (g *Guardian) took(t *task, began, now time.Time, err error) {
 	one := Result{At: began, Took: now.Sub(began)}
 	if err != nil {
 		one.Reason = err.Error()
+	}
+	if before, _ := t.results.last(); before.Reason != one.Reason {
+		g.moved.Add(1)
 	}
 	t.results.add(one)
 	g.count(t, one)

@@ -52,6 +52,9 @@ func (g *Guardian) Why(backend uint32) string {
 	return fmt.Sprintf("failed check %s before mgmt was started", t.check)
 }
 
+// Moved grows whenever Why may say something else of a backend.
+func (g *Guardian) Moved() uint64 { return g.moved.Load() }
+
 // Counts is what was counted of each check that is in use.
 func (g *Guardian) Counts() map[string]Count {
 	g.mu.Lock()
