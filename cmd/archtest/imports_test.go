@@ -120,6 +120,10 @@ var rules = []rule{
 	{"github.com/sluicelb/sluice", nil, "the root carries the notice and imports nothing"},
 	{"bench/proxytest", []string{"bench", "sysnet/housetest"}, "proxytest lays networks out for tests of the bench"},
 	{"bench", []string{"bench", "core", "mgmt", "cmd/inherit", "cmd/supervisor"}, "bench uses public surfaces"},
+	{"cmd/cli/show", []string{"cmd/cli/terminal"}, "how answers look knows no command"},
+	{"cmd/cli/shell", []string{"cmd/cli/terminal"}, "what is typed becomes words, not commands"},
+	{"cmd/cli/excerpt", nil, "a document and a difference are texts"},
+	{"cmd/cli/terminal", nil, "a terminal knows nobody"},
 	{"cmd", []string{"cmd", "core", "l7", "l4", "dns", "mgmt", "sysnet", "web"}, "nothing imports bench"},
 }
 

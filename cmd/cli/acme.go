@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -158,13 +159,13 @@ func (c *client) acmeList() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			s := newSheet("FILE", "DOMAINS", "STATUS", "DAYS", "RENEWED FROM", "CHALLENGE", "AT", "TEST", "FAILURE")
+			s := show.NewSheet("FILE", "DOMAINS", "STATUS", "DAYS", "RENEWED FROM", "CHALLENGE", "AT", "TEST", "FAILURE")
 			for _, v := range body.Params {
 				from := when(v.Due)
 				if v.Autorenewal.Status != "true" {
 					from = "never"
 				}
-				s.add(v.File, strings.Join(v.Domains, ", "), v.Status, orDash(v.DaysLeft), from, v.Challenge, v.Autorenewal.Farm+v.Autorenewal.VIP, v.Test, v.Failure)
+				s.Add(v.File, strings.Join(v.Domains, ", "), v.Status, orDash(v.DaysLeft), from, v.Challenge, v.Autorenewal.Farm+v.Autorenewal.VIP, v.Test, v.Failure)
 			}
 			return c.print(cmd, s)
 		},

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 func (c *client) aliasCommand() *cobra.Command {
@@ -36,7 +38,7 @@ func (c *client) aliasList() *cobra.Command {
 			if c.json && len(kinds) > 1 {
 				return usagef("--json takes one list: name backends or interfaces")
 			}
-			s := newSheet("OF", "ALIAS")
+			s := show.NewSheet("OF", "ALIAS")
 			for _, kind := range kinds {
 				path, err := pathOf("aliases", kind)
 				if err != nil {
@@ -51,7 +53,7 @@ func (c *client) aliasList() *cobra.Command {
 					return err
 				}
 				for _, v := range body.Params {
-					s.add(v.ID, v.Alias)
+					s.Add(v.ID, v.Alias)
 				}
 			}
 			return c.print(cmd, s)

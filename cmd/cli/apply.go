@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 // applied is what a document did, or would do.
@@ -118,7 +120,7 @@ func (c *client) conclude(cmd *cobra.Command, a answer, r applied, dryRun bool) 
 		return c.printJSON(cmd, a)
 	}
 	for _, text := range append(r.Params.Warnings, r.Params.Problems...) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "sluice: warning: %s\n", clean(text))
+		fmt.Fprintf(cmd.ErrOrStderr(), "sluice: warning: %s\n", show.Clean(text))
 	}
 	out := cmd.OutOrStdout()
 	var err error

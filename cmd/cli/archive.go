@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 func (c *client) backupCommand() *cobra.Command {
@@ -23,10 +25,10 @@ func (c *client) backupCommand() *cobra.Command {
 }
 
 // backups is how answers about backups are shown.
-func backups(rows []map[string]any) *sheet {
-	s := newSheet("NAME", "DATE", "RELEASE", "NODE", "SIZE", "ENCRYPTED", "PROBLEM")
+func backups(rows []map[string]any) *show.Sheet {
+	s := show.NewSheet("NAME", "DATE", "RELEASE", "NODE", "SIZE", "ENCRYPTED", "PROBLEM")
 	for _, r := range rows {
-		s.add(r["name"], r["date"], r["version"], r["hostname"], r["size"], r["encrypted"], r["problem"])
+		s.Add(r["name"], r["date"], r["version"], r["hostname"], r["size"], r["encrypted"], r["problem"])
 	}
 	return s
 }
@@ -137,7 +139,7 @@ func (c *client) save(cmd *cobra.Command, path, name string) error {
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), string(b))
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d bytes have been written to %s.\n", len(a.raw), clean(name))
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d bytes have been written to %s.\n", len(a.raw), show.Clean(name))
 	return err
 }
 
@@ -238,8 +240,8 @@ removed as well.`,
 }
 
 func (c *client) systemScripts() *cobra.Command {
-	cmd := c.named("scripts", "List scripts that hear of events, and what they did last", "system", "/system/scripts", func(rows []map[string]any) *sheet {
-		s := newSheet("NAME", "EVENT", "CALLS", "FAILED", "DROPPED", "LAST", "OUTCOME")
+	cmd := c.named("scripts", "List scripts that hear of events, and what they did last", "system", "/system/scripts", func(rows []map[string]any) *show.Sheet {
+		s := show.NewSheet("NAME", "EVENT", "CALLS", "FAILED", "DROPPED", "LAST", "OUTCOME")
 		for _, r := range rows {
 			last, outcome := any(""), any(r["problem"])
 			if runs, _ := r["runs"].([]any); len(runs) > 0 {
@@ -247,7 +249,7 @@ func (c *client) systemScripts() *cobra.Command {
 					last, outcome = run["time"], cmp.Or(fmt.Sprint(orBlank(run["failure"])), "done")
 				}
 			}
-			s.add(r["name"], r["event"], r["calls"], r["failed"], r["dropped"], last, orBlank(outcome))
+			s.Add(r["name"], r["event"], r["calls"], r["failed"], r["dropped"], last, orBlank(outcome))
 		}
 		return s
 	})

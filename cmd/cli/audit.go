@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 func (c *client) auditCommand() *cobra.Command {
@@ -34,9 +36,9 @@ func (c *client) auditCommand() *cobra.Command {
 		if err := a.into(&body); err != nil {
 			return err
 		}
-		s := newSheet("NUMBER", "TIME", "USER", "SOURCE", "CALL", "STATUS", "MESSAGE")
+		s := show.NewSheet("NUMBER", "TIME", "USER", "SOURCE", "CALL", "STATUS", "MESSAGE")
 		for _, e := range body.Params {
-			s.add(e.Number, when(e.Time), e.User, e.Source, e.Method+" "+e.Path, e.Status, e.Message)
+			s.Add(e.Number, when(e.Time), e.User, e.Source, e.Method+" "+e.Path, e.Status, e.Message)
 		}
 		return c.print(cmd, s)
 	}

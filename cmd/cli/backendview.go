@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 type backend struct {
@@ -41,16 +43,16 @@ func (b backend) address() string {
 
 // backendSheet lists the backends of services, or of an l4xnat farm, which has
 // one group without a name.
-func backendSheet(services []service) *sheet {
+func backendSheet(services []service) *show.Sheet {
 	heading := []string{"SERVICE", "ID", "STATUS", "IP", "PORT", "WEIGHT", "PRIORITY", "LIMIT", "ALIAS"}
 	named := slices.ContainsFunc(services, func(v service) bool { return v.ID != "" })
-	s := newSheet(heading[skip(named):]...)
+	s := show.NewSheet(heading[skip(named):]...)
 	for _, v := range services {
 		for _, b := range v.Backends {
-			s.add([]any{v.ID, b.ID, b.Status, shownAddress(b.IP, b.Resolution), opt(b.Port), opt(b.Weight), opt(b.Priority), b.limit(), opt(b.Alias)}[skip(named):]...)
+			s.Add([]any{v.ID, b.ID, b.Status, shownAddress(b.IP, b.Resolution), opt(b.Port), opt(b.Weight), opt(b.Priority), b.limit(), opt(b.Alias)}[skip(named):]...)
 		}
 		if len(v.Backends) == 0 && named {
-			s.add(v.ID, "", "", v.Redirect)
+			s.Add(v.ID, "", "", v.Redirect)
 		}
 	}
 	return s
@@ -91,7 +93,7 @@ func (c *client) showBackend(cmd *cobra.Command, b backend, at int, a answer) er
 	if b.MaxConns != nil || b.ServerNames != nil {
 		limit = "max_conns"
 	}
-	s := newSheet("SETTING", "VALUE")
+	s := show.NewSheet("SETTING", "VALUE")
 	for _, line := range []struct {
 		name  string
 		value any
@@ -104,14 +106,14 @@ func (c *client) showBackend(cmd *cobra.Command, b backend, at int, a answer) er
 		if strings.HasSuffix(line.name, "timeout") && limit == "max_conns" || line.name == "server_names" && limit != "max_conns" {
 			continue // of the other kind of farm
 		}
-		s.add(line.name, line.value)
+		s.Add(line.name, line.value)
 	}
 	for _, line := range b.Resolution.lines() {
-		s.add(line[:]...)
+		s.Add(line[:]...)
 	}
 	if b.Problem != "" {
-		s.add("problem", b.Problem)
+		s.Add("problem", b.Problem)
 	}
-	s.right = nil
+	s.AlignLeft()
 	return c.print(cmd, s)
 }

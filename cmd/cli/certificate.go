@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -72,9 +73,9 @@ func (c *client) certificateList() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			s := newSheet("FILE", "CN", "ISSUER", "KEY", "STATUS", "DAYS", "USED BY")
+			s := show.NewSheet("FILE", "CN", "ISSUER", "KEY", "STATUS", "DAYS", "USED BY")
 			for _, v := range body.Params {
-				s.add(v.File, v.CN, v.Issuer, v.KeyType, v.Status, orDash(v.DaysLeft), strings.Join(v.UsedBy, ", "))
+				s.Add(v.File, v.CN, v.Issuer, v.KeyType, v.Status, orDash(v.DaysLeft), strings.Join(v.UsedBy, ", "))
 			}
 			return c.print(cmd, s)
 		},
@@ -112,21 +113,21 @@ func (c *client) certificateShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "\n%s", clean(string(text.raw)))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "\n%s", show.Clean(string(text.raw)))
 			return err
 		},
 	}
 }
 
-func certificateSheet(v certificate) *sheet {
-	s := newSheet("SETTING", "VALUE")
+func certificateSheet(v certificate) *show.Sheet {
+	s := show.NewSheet("SETTING", "VALUE")
 	for _, row := range [][2]string{
 		{"file", v.File}, {"status", v.Status}, {"problem", v.Problem}, {"names", strings.Join(v.Names, ", ")}, {"key", v.KeyType},
 		{"from", when(v.Creation)}, {"until", when(v.Expiration)}, {"used by", strings.Join(v.UsedBy, ", ")},
 		{"must staple", v.MustStaple}, {"stapled", v.OCSP.Stapled}, {"stapled until", when(v.OCSP.NextUpdate)}, {"ocsp problem", v.OCSP.Problem},
 	} {
 		if row[1] != "" {
-			s.add(row[0], row[1])
+			s.Add(row[0], row[1])
 		}
 	}
 	return s
@@ -247,8 +248,8 @@ func (c *client) certificateRequest() *cobra.Command {
 		if err := a.into(&body); err != nil {
 			return err
 		}
-		fmt.Fprintln(cmd.ErrOrStderr(), clean(body.Message))
-		_, err = io.WriteString(cmd.OutOrStdout(), clean(body.Params.CSR))
+		fmt.Fprintln(cmd.ErrOrStderr(), show.Clean(body.Message))
+		_, err = io.WriteString(cmd.OutOrStdout(), show.Clean(body.Params.CSR))
 		return err
 	}
 	return cmd
@@ -274,7 +275,7 @@ func (c *client) download(cmd *cobra.Command, path, name string) error {
 	if err != nil {
 		return err
 	}
-	out := clean(string(a.raw))
+	out := show.Clean(string(a.raw))
 	if c.json {
 		b, err := json.MarshalIndent(map[string]string{"file": name, "pem": out}, "", "  ")
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -132,9 +133,9 @@ func (c *client) authorityAll() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			s := newSheet("NAME", "CERTIFICATES", "CRLS", "STATUS", "PROBLEM", "USED BY")
+			s := show.NewSheet("NAME", "CERTIFICATES", "CRLS", "STATUS", "PROBLEM", "USED BY")
 			for _, v := range body.Params {
-				s.add(v.Name, len(v.Certificates), len(v.CRLs), v.Status, v.Problem, strings.Join(v.UsedBy, ", "))
+				s.Add(v.Name, len(v.Certificates), len(v.CRLs), v.Status, v.Problem, strings.Join(v.UsedBy, ", "))
 			}
 			return c.print(cmd, s)
 		},

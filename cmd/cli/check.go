@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -48,7 +49,7 @@ the fields.`,
 		for i := range warnings {
 			warn(cmd, warnings[i].Error())
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s can be applied: %s.\n", clean(*file), contents(cfg))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s can be applied: %s.\n", show.Clean(*file), contents(cfg))
 		return err
 	}
 	return cmd

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 const cloudPath = "/cloud/credentials"
@@ -27,9 +29,9 @@ func (c *client) cloudCheck() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			s := newSheet("SETTING", "VALUE")
+			s := show.NewSheet("SETTING", "VALUE")
 			for _, name := range slices.Sorted(maps.Keys(body.Params)) {
-				s.add(name, body.Params[name])
+				s.Add(name, body.Params[name])
 			}
 			return c.print(cmd, s)
 		},

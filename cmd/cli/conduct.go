@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 // conduct has every command heed the flags all of them have, and those that only show
@@ -59,7 +61,7 @@ func (c *client) quietly(cmd *cobra.Command, args []string, run func(*cobra.Comm
 	err := run(cmd, args)
 	cmd.SetOut(out)
 	if err == nil && c.made != "" && slices.Contains(creating, cmd.Name()) {
-		_, err = fmt.Fprintln(out, clean(c.made))
+		_, err = fmt.Fprintln(out, show.Clean(c.made))
 	}
 	return err
 }
@@ -93,7 +95,7 @@ func (c *client) show(cmd *cobra.Command, args []string, run func(*cobra.Command
 		c.shown = []string{c.asked + "\n"} // of one that only reads, the last
 	}
 	for _, text := range c.shown {
-		if _, err := fmt.Fprint(out, clean(text)); err != nil {
+		if _, err := fmt.Fprint(out, show.Clean(text)); err != nil {
 			return err
 		}
 	}

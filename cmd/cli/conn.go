@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 func (c *client) connCommand() *cobra.Command {
@@ -79,12 +81,12 @@ func (c *client) connList() *cobra.Command {
 			return err
 		}
 		warn(cmd, body.Warning)
-		s := newSheet("FARM", "BACKEND", "PROTOCOL", "STATE", "CLIENT", "VIP", "SERVER", "TIMEOUT", "IN", "OUT")
+		s := show.NewSheet("FARM", "BACKEND", "PROTOCOL", "STATE", "CLIENT", "VIP", "SERVER", "TIMEOUT", "IN", "OUT")
 		for _, v := range body.Params {
-			s.add(v.Farm, v.ID, v.Protocol, v.State, endpoint(v.Client, v.ClientPort), endpoint(v.VIP, v.VPort), endpoint(v.BackendIP, v.BackendPort),
-				v.Timeout, size(v.BytesIn), size(v.BytesOut))
+			s.Add(v.Farm, v.ID, v.Protocol, v.State, endpoint(v.Client, v.ClientPort), endpoint(v.VIP, v.VPort), endpoint(v.BackendIP, v.BackendPort),
+				v.Timeout, show.Size(v.BytesIn), show.Size(v.BytesOut))
 		}
-		if err := c.print(cmd, s.alignRight(8, 9)); err != nil || body.Total == len(body.Params) {
+		if err := c.print(cmd, s.AlignRight(8, 9)); err != nil || body.Total == len(body.Params) {
 			return err
 		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d of %d connections\n", len(body.Params), body.Total)

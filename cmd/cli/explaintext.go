@@ -8,6 +8,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/core/explain"
 )
 
@@ -35,7 +36,7 @@ func (p *page) title(s string) {
 func (p *page) row(mark string, cells ...string) {
 	row := []string{mark}
 	for _, cell := range cells {
-		row = append(row, clean(cell))
+		row = append(row, show.Clean(cell))
 	}
 	p.rows = append(p.rows, row)
 }
@@ -103,15 +104,15 @@ func explainText(e *explain.Explanation, method, url string, colored bool) strin
 	if url == "" && e.Request == nil {
 		method = "connection"
 	}
-	fmt.Fprintf(&p.out, "%s\n", p.paint(clean(strings.TrimRight(method+"  "+url, " ")), text.Bold))
+	fmt.Fprintf(&p.out, "%s\n", p.paint(show.Clean(strings.TrimRight(method+"  "+url, " ")), text.Bold))
 	over := ""
 	if e.SNI != "" {
-		over = " by TLS for " + clean(e.SNI)
+		over = " by TLS for " + show.Clean(e.SNI)
 	}
 	if b := e.Balance; e.Request == nil && b != nil && b.Protocol == "udp" {
 		over = " by UDP"
 	}
-	fmt.Fprintf(&p.out, "from %s%s to farm %s at %s%s, generation %d\n", clean(e.From), trusted, clean(e.Farm), clean(e.Listener), over, e.Generation)
+	fmt.Fprintf(&p.out, "from %s%s to farm %s at %s%s, generation %d\n", show.Clean(e.From), trusted, show.Clean(e.Farm), show.Clean(e.Listener), over, e.Generation)
 	if len(e.Steps) > 0 {
 		p.title("Checks")
 	}
@@ -210,7 +211,7 @@ func (p *page) balance(b *explain.Balance) {
 	if b.Protocol == "h2" {
 		protocol = "HTTP/2, "
 	}
-	p.title(fmt.Sprintf("Backends (%s%s, priorities up to %d)", protocol, clean(b.Algorithm), b.Level))
+	p.title(fmt.Sprintf("Backends (%s%s, priorities up to %d)", protocol, show.Clean(b.Algorithm), b.Level))
 	if b.Pinned {
 		p.row("·", "a client stays on the connection it has; this is about its first request")
 		p.flush()

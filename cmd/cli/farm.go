@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -55,9 +56,9 @@ func (c *client) farmList() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			s := newSheet("FARM", "STATUS", "PROFILE", "VIP", "VPORT", "PROBLEM")
+			s := show.NewSheet("FARM", "STATUS", "PROFILE", "VIP", "VPORT", "PROBLEM")
 			for _, f := range body.Params {
-				s.add(f.FarmName, f.Status, f.Profile, f.VIP, f.VPort, f.reason())
+				s.Add(f.FarmName, f.Status, f.Profile, f.VIP, f.VPort, f.reason())
 			}
 			return c.print(cmd, s)
 		},
@@ -122,19 +123,19 @@ func (c *client) aboutFarm(show func(cmd *cobra.Command, f farmDetails) error) f
 }
 
 // farmSheet shows the settings of a farm in the order the tables have them.
-func farmSheet(f farmDetails) *sheet {
-	s := newSheet("SETTING", "VALUE")
+func farmSheet(f farmDetails) *show.Sheet {
+	s := show.NewSheet("SETTING", "VALUE")
 	for _, name := range []string{"farmname", "profile", "status", "configured", "maintenance", "actual", "problem", "carrier", "carrier_reason", "warnings"} {
 		if v, ok := f.Params[name]; ok {
-			s.add(name, v)
+			s.Add(name, v)
 		}
 	}
 	for _, p := range validate.ProfileNamed(farm.Profile(f.profile())).Farm().Update.Params() {
 		if v, ok := f.Params[p.Name]; ok {
-			s.add(p.Name, v)
+			s.Add(p.Name, v)
 		}
 	}
-	s.right = nil // one column of mixed values reads better from the left
+	s.AlignLeft() // one column of mixed values reads better from the left
 	return s
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 // carried is what the appliance says about the data path of a farm.
@@ -36,7 +38,7 @@ func (c *client) farmExplain() *cobra.Command {
 				return err
 			}
 			warn(cmd, body.Warning)
-			_, err = fmt.Fprint(cmd.OutOrStdout(), clean(body.Params.text()))
+			_, err = fmt.Fprint(cmd.OutOrStdout(), show.Clean(body.Params.text()))
 			return err
 		},
 	}
@@ -67,6 +69,6 @@ var carrierWords = map[string]string{"userspace": "the engine, in userspace", "k
 // warn writes a warning of an answer beside it.
 func warn(cmd *cobra.Command, text string) {
 	if text != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "sluice: warning: %s\n", clean(text))
+		fmt.Fprintf(cmd.ErrOrStderr(), "sluice: warning: %s\n", show.Clean(text))
 	}
 }

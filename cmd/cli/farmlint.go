@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/lint"
 )
 
@@ -67,9 +68,9 @@ func (c *client) printFindings(cmd *cobra.Command, list []lint.Finding, why bool
 	if why {
 		return printReasons(out, list)
 	}
-	s := newSheet("SEVERITY", "CODE", "OBJECT", "FINDING")
+	s := show.NewSheet("SEVERITY", "CODE", "OBJECT", "FINDING")
 	for _, f := range list {
-		s.add(string(f.Severity), f.Code, objectOf(f), f.Message)
+		s.Add(string(f.Severity), f.Code, objectOf(f), f.Message)
 	}
 	return c.print(cmd, s)
 }
@@ -81,7 +82,7 @@ func printReasons(out io.Writer, list []lint.Finding) error {
 			fmt.Fprintln(out)
 		}
 		text := fmt.Sprintf("%s %s: %s\n  %s\n  because: %s\n  do: %s", f.Severity, f.Code, objectOf(f), f.Message, f.Evidence, f.Advice)
-		if _, err := fmt.Fprintln(out, clean(text)); err != nil {
+		if _, err := fmt.Fprintln(out, show.Clean(text)); err != nil {
 			return err
 		}
 	}

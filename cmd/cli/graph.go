@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 // graphWidth is how many characters a line of values has.
@@ -61,13 +63,13 @@ func (c *client) graphCommand() *cobra.Command {
 }
 
 // drawn is a table with a line of values for each series.
-func drawn(series []drawnSeries) *sheet {
-	s := newSheet("NUMBER", "UNIT", "LEAST", "MEAN", "LARGEST", "LAST", "OVER TIME")
+func drawn(series []drawnSeries) *show.Sheet {
+	s := show.NewSheet("NUMBER", "UNIT", "LEAST", "MEAN", "LARGEST", "LAST", "OVER TIME")
 	for _, of := range series {
 		least, mean, largest, last := overall(of.Values)
-		s.add(of.Name, of.Unit, of.shown(least), of.shown(mean), of.shown(largest), of.shown(last), line(of.Values, largest))
+		s.Add(of.Name, of.Unit, of.shown(least), of.shown(mean), of.shown(largest), of.shown(last), line(of.Values, largest))
 	}
-	return s.alignRight(2, 3, 4, 5)
+	return s.AlignRight(2, 3, 4, 5)
 }
 
 // overall are nil where nothing is known.
@@ -98,7 +100,7 @@ func (s drawnSeries) shown(v *float64) any {
 	case v == nil:
 		return nil
 	case strings.HasPrefix(s.Unit, "B"):
-		return size(uint64(*v))
+		return show.Size(uint64(*v))
 	case s.Unit == "s":
 		return time.Duration(*v * float64(time.Second)).Round(10 * time.Microsecond).String()
 	case *v == 0:

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 func values(of ...float64) []*float64 {
@@ -48,7 +50,7 @@ func TestValuesAreShownByTheirUnit(t *testing.T) {
 		v    float64
 		want string
 	}{
-		{"/s", 0, "0"}, {"/s", 1.234, "1.23"}, {"", 9.99, "9.99"}, {"%", 10, "10"}, {"/s", 12345.6, "12346"}, {"s", 0.00123456, "1.23ms"}, {"s", 0, "0s"}, {"B", 2048, size(2048)}, {"B/s", 1e6, size(1e6)},
+		{"/s", 0, "0"}, {"/s", 1.234, "1.23"}, {"", 9.99, "9.99"}, {"%", 10, "10"}, {"/s", 12345.6, "12346"}, {"s", 0.00123456, "1.23ms"}, {"s", 0, "0s"}, {"B", 2048, show.Size(2048)}, {"B/s", 1e6, show.Size(1e6)},
 	} {
 		if got := (drawnSeries{Unit: c.unit}).shown(&c.v); got != c.want {
 			t.Errorf("%g %s: %v, want %s", c.v, c.unit, got, c.want)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -103,7 +104,7 @@ func (c *client) headerList() *cobra.Command {
 	}
 	service := c.serviceFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.printRules(cmd, headerKinds, args[0], *service, newSheet("KIND", "ID", "HEADER OR PATTERN", "MATCH", "REPLACE"),
+		return c.printRules(cmd, headerKinds, args[0], *service, show.NewSheet("KIND", "ID", "HEADER OR PATTERN", "MATCH", "REPLACE"),
 			func(kind string, r aRule) []any {
 				return []any{kind, r.ID, cmp.Or(r.Header, r.Pattern), r.Match, r.Replace}
 			})

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 type revision struct {
@@ -39,9 +41,9 @@ func (c *client) historyCommand() *cobra.Command {
 		if err := a.into(&body); err != nil {
 			return err
 		}
-		s := newSheet("REVISION", "TIME", "AUTHOR", "SOURCE", "COMMENT")
+		s := show.NewSheet("REVISION", "TIME", "AUTHOR", "SOURCE", "COMMENT")
 		for _, r := range body.Params {
-			s.add(r.Number, when(r.Time), r.Author, r.Source, strings.TrimSpace(tagText(r.Tags)+r.Comment))
+			s.Add(r.Number, when(r.Time), r.Author, r.Source, strings.TrimSpace(tagText(r.Tags)+r.Comment))
 		}
 		return c.print(cmd, s)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 func (c *client) keyCommand() *cobra.Command {
@@ -35,7 +37,7 @@ func (c *client) keyCreate() *cobra.Command {
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "Key %d of user %s. It is not shown again; send it in the header ZAPI_KEY:\n%s\n",
-				body.Params.ID, clean(body.Params.User), clean(body.Params.Key))
+				body.Params.ID, show.Clean(body.Params.User), show.Clean(body.Params.Key))
 			return err
 		},
 	}
@@ -53,9 +55,9 @@ func (c *client) keyList() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			s := newSheet("ID", "USER", "CREATED", "COMMENT")
+			s := show.NewSheet("ID", "USER", "CREATED", "COMMENT")
 			for _, k := range body.Params {
-				s.add(k.ID, k.User, when(k.Created), k.Comment)
+				s.Add(k.ID, k.User, when(k.Created), k.Comment)
 			}
 			return c.print(cmd, s)
 		},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -34,9 +35,9 @@ func (c *client) notificationList() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			s := newSheet("ALERT", "STATUS", "NOTICED", "WHAT")
+			s := show.NewSheet("ALERT", "STATUS", "NOTICED", "WHAT")
 			for _, v := range body.Params {
-				s.add(v.Alert, v.Status, v.Active, v.Description)
+				s.Add(v.Alert, v.Status, v.Active, v.Description)
 			}
 			return c.print(cmd, s)
 		},
@@ -95,7 +96,7 @@ func (c *client) notificationTest() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), "The mail server has taken the mail. It said:", clean(body.Params.Answer))
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "The mail server has taken the mail. It said:", show.Clean(body.Params.Answer))
 			return err
 		},
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 func TestDataIsWhereItsOwnerMayWrite(t *testing.T) {
@@ -52,7 +54,7 @@ func TestRequestsWithoutAnAnswerAreExplained(t *testing.T) {
 
 func TestNumbersAreShownShort(t *testing.T) {
 	for n, want := range map[uint64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 1<<20 - 1: "1024.0 KiB", 1 << 20: "1.0 MiB", 5 << 30: "5.0 GiB", 7 << 40: "7.0 TiB", 1 << 50: "1.0 PiB", math.MaxUint64: "16384.0 PiB"} {
-		if got := size(n); got != want {
+		if got := show.Size(n); got != want {
 			t.Errorf("size of %d: %s, want %s", n, got, want)
 		}
 	}
@@ -72,7 +74,7 @@ func TestNumbersAreShownShort(t *testing.T) {
 	}{
 		{nil, "-"}, {"", "-"}, {"a", "a"}, {0.5, "0.5"}, {3600.0, "3600"}, {1.23456, "1.235"}, {100.0, "100"}, {[]any{}, "-"}, {[]any{"a", 2.0, nil}, "a, 2, -"}, {7, "7"}, {true, "true"},
 	} {
-		if got := shown(c.value); got != c.want {
+		if got := show.Cell(c.value); got != c.want {
 			t.Errorf("%v: %q, want %q", c.value, got, c.want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/cmd/cli/terminal"
 )
 
@@ -29,7 +30,7 @@ func (c *client) changeRoot(cmd *cobra.Command, fields map[string]any) error {
 		return err
 	}
 	if body.Params.User != root {
-		return fmt.Errorf("only root changes root's settings, and you are %s", clean(body.Params.User))
+		return fmt.Errorf("only root changes root's settings, and you are %s", show.Clean(body.Params.User))
 	}
 	a, err = c.send(cmd.Context(), http.MethodPost, "/system/users", fields)
 	return c.orSay(cmd, a, err)

@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -29,7 +30,7 @@ func (c *client) rewriteList() *cobra.Command {
 		Use: "list FARM SERVICE", Short: "List the URL rewrites of a service in their order", Args: exactly(2),
 		Example: "  sluice rewrite list shop web\n  sluice rewrite list shop web --json", ValidArgsFunction: c.completer(oneService, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.printRules(cmd, []ruleKind{rewriteKind}, args[0], args[1], newSheet("ID", "PATTERN", "REPLACE", "LAST"),
+			return c.printRules(cmd, []ruleKind{rewriteKind}, args[0], args[1], show.NewSheet("ID", "PATTERN", "REPLACE", "LAST"),
 				func(_ string, r aRule) []any { return []any{r.ID, r.Pattern, r.Replace, r.Last} })
 		},
 	}

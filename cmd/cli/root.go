@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 // Version is the version of the program; the build sets it.
@@ -78,10 +80,10 @@ func report(cmd *cobra.Command, err error, stderr io.Writer) int {
 			stderr.Write(api.body)
 			return ExitRefused
 		}
-		fmt.Fprintf(stderr, "sluice: %s\n", clean(failed.Error()))
+		fmt.Fprintf(stderr, "sluice: %s\n", show.Clean(failed.Error()))
 		return ExitRefused
 	default:
-		fmt.Fprintf(stderr, "sluice: %s\nSee '%s --help'.\n", clean(err.Error()), cmd.CommandPath())
+		fmt.Fprintf(stderr, "sluice: %s\nSee '%s --help'.\n", show.Clean(err.Error()), cmd.CommandPath())
 		return ExitUsage
 	}
 }

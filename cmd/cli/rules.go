@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -162,7 +163,7 @@ type aRule struct {
 
 // printRules lists rules of several kinds; cells says what a row shows after
 // its kind.
-func (c *client) printRules(cmd *cobra.Command, kinds []ruleKind, farm, service string, s *sheet, cells func(kind string, r aRule) []any) error {
+func (c *client) printRules(cmd *cobra.Command, kinds []ruleKind, farm, service string, s *show.Sheet, cells func(kind string, r aRule) []any) error {
 	lists, err := c.ruleLists(cmd, kinds, farm, service)
 	if err != nil {
 		return err
@@ -182,7 +183,7 @@ func (c *client) printRules(cmd *cobra.Command, kinds []ruleKind, farm, service 
 			}
 		}
 		for _, r := range rules {
-			s.add(cells(k.at(service), r)...)
+			s.Add(cells(k.at(service), r)...)
 		}
 	}
 	return c.print(cmd, s)

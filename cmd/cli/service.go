@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -33,9 +34,9 @@ func (c *client) serviceList() *cobra.Command {
 				name := body.Params["farmname"]
 				return fmt.Errorf("the farm %s is an %s farm and has no services: `sluice backend list %s` lists its backends", name, body.profile(), name)
 			}
-			s := newSheet("SERVICE", "VHOST", "URLP", "REDIRECT", "PERSISTENCE", "ROUTINGPOLICY", "BACKENDS")
+			s := show.NewSheet("SERVICE", "VHOST", "URLP", "REDIRECT", "PERSISTENCE", "ROUTINGPOLICY", "BACKENDS")
 			for _, v := range body.Services {
-				s.add(v.ID, v.VHost, v.URLP, v.Redirect, v.Persistence, v.RoutingPolicy, len(v.Backends))
+				s.Add(v.ID, v.VHost, v.URLP, v.Redirect, v.Persistence, v.RoutingPolicy, len(v.Backends))
 			}
 			return c.print(cmd, s)
 		}),
@@ -63,17 +64,17 @@ func (c *client) serviceShow() *cobra.Command {
 			if err := a.into(&typed); err != nil {
 				return err
 			}
-			s := newSheet("SETTING", "VALUE")
-			s.add("service", args[1])
+			s := show.NewSheet("SETTING", "VALUE")
+			s.Add("service", args[1])
 			for _, name := range []string{"configured", "maintenance", "actual"} {
-				s.add(name, body.Services[name])
+				s.Add(name, body.Services[name])
 			}
 			for _, p := range validate.ServiceUpdate.Params() {
 				if v, ok := body.Services[p.Name]; ok {
-					s.add(p.Name, v)
+					s.Add(p.Name, v)
 				}
 			}
-			s.right = nil
+			s.AlignLeft()
 			if err := c.print(cmd, s); err != nil || len(typed.Services.Backends) == 0 {
 				return err
 			}

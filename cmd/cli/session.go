@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 func (c *client) sessionCommand() *cobra.Command {
@@ -58,9 +60,9 @@ func (c *client) sessionList() *cobra.Command {
 		if err := a.into(&body); err != nil {
 			return err
 		}
-		s := newSheet("SESSION", "TYPE", "BACKEND", "IP", "PORT", "TTL")
+		s := show.NewSheet("SESSION", "TYPE", "BACKEND", "IP", "PORT", "TTL")
 		for _, v := range body.Params {
-			s.add(v.Session, v.Type, v.ID, v.IP, opt(v.Port), opt(v.TTL))
+			s.Add(v.Session, v.Type, v.ID, v.IP, opt(v.Port), opt(v.TTL))
 		}
 		if err := c.print(cmd, s); err != nil || body.Total == len(body.Params) {
 			return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -48,20 +49,20 @@ func (c *client) settingsWith(method, path string, params []validate.Param, also
 		if err := a.into(&body); err != nil {
 			return err
 		}
-		out := newSheet("SETTING", "VALUE")
+		out := show.NewSheet("SETTING", "VALUE")
 		for _, p := range params {
-			out.add(p.Name, body.Params[p.Name])
+			out.Add(p.Name, body.Params[p.Name])
 		}
 		for _, name := range also {
 			if list, is := body.Params[name].([]any); is && name == deliveryField {
 				for _, server := range list {
-					out.add(name, delivered(server))
+					out.Add(name, delivered(server))
 				}
 			} else if v := body.Params[name]; v != nil && v != "" {
-				out.add(name, v)
+				out.Add(name, v)
 			}
 		}
-		out.right = nil // mixed values, as farmSheet shows them
+		out.AlignLeft() // mixed values, as farmSheet shows them
 		return c.print(cmd, out)
 	}
 	return cmd

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sluicelb/sluice/cmd/cli/shell"
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/cmd/cli/terminal"
 )
 
@@ -97,7 +98,7 @@ func (c *client) node(ctx context.Context) string {
 	defer cancel()
 	var body struct{ Params struct{ Hostname string } }
 	if a, err := c.get(ctx, "/system/version"); err == nil && a.into(&body) == nil && body.Params.Hostname != "" {
-		return clean(body.Params.Hostname)
+		return show.Clean(body.Params.Hostname)
 	}
 	return "sluice (no answer)"
 }
@@ -136,7 +137,7 @@ func (c *client) offers(cmd *cobra.Command, words []string, last string) (out sh
 	how := cobra.ShellCompDirective(number)
 	for _, line := range lines[:end] {
 		word, about, _ := strings.Cut(line, "\t")
-		out.Words = append(out.Words, shell.Offer{Word: clean(word), About: clean(about)})
+		out.Words = append(out.Words, shell.Offer{Word: show.Clean(word), About: show.Clean(about)})
 	}
 	out.Open = how&cobra.ShellCompDirectiveNoSpace != 0
 	out.Files = how&(cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveError) == 0

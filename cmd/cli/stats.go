@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/core/farm"
 )
 
@@ -121,15 +122,15 @@ func (c *client) look(cmd *cobra.Command, path string, last *sample) (*sample, e
 
 // farmStats lists farms. Columns about connections are there when some farm is
 // one of layer 4, which has no requests.
-func farmStats(farms []counted, last, now *sample) *sheet {
+func farmStats(farms []counted, last, now *sample) *show.Sheet {
 	heading := []string{"FARM", "STATUS", "ESTABLISHED", "PENDING", "QUEUED", "REQUESTS", "REQ/S", "2XX", "3XX", "4XX", "5XX", "IN", "OUT"}
 	mixed := slices.ContainsFunc(farms, counted.connections)
 	if mixed {
 		heading = slices.Insert(heading, 4, "CONNECTIONS", "CONN/S")
 	}
-	s := newSheet(heading...)
+	s := show.NewSheet(heading...)
 	for _, v := range farms {
-		r, in, out := v.Counters.Responses, size(v.Counters.BytesIn), size(v.Counters.BytesOut)
+		r, in, out := v.Counters.Responses, show.Size(v.Counters.BytesIn), show.Size(v.Counters.BytesOut)
 		row := []any{v.FarmName, v.Status, v.Established, v.Pending, v.Queued, v.Counters.Requests, rate(v, last, now),
 			r.Success, r.Redirection, r.Client, r.Server, in, out}
 		switch {
@@ -138,42 +139,35 @@ func farmStats(farms []counted, last, now *sample) *sheet {
 		case mixed:
 			row = slices.Insert(row, 4, any(v.Counters.Connections), nil)
 		}
-		s.add(row...)
+		s.Add(row...)
 	}
 	if mixed {
-		return s.alignRight(4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+		return s.AlignRight(4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
 	}
-	return s.alignRight(6, 11, 12)
+	return s.AlignRight(6, 11, 12)
 }
 
-func l4BackendStats(backends []counted, last, now *sample) *sheet {
-	s := newSheet("ID", "STATUS", "IP", "PORT", "ESTABLISHED", "PENDING", "CONNECTIONS", "CONN/S", "FAILED", "IN", "OUT", "PACKETS IN", "PACKETS OUT")
+func l4BackendStats(backends []counted, last, now *sample) *show.Sheet {
+	s := show.NewSheet("ID", "STATUS", "IP", "PORT", "ESTABLISHED", "PENDING", "CONNECTIONS", "CONN/S", "FAILED", "IN", "OUT", "PACKETS IN", "PACKETS OUT")
 	for _, v := range backends {
 		n := v.Counters
-		s.add(v.ID, v.Status, shownAddress(v.IP, v.Resolution), opt(v.Port), v.Established, v.Pending, n.Connects, rate(v, last, now), n.Failures,
-			size(n.BytesIn), size(n.BytesOut), n.PacketsIn, n.PacketsOut)
+		s.Add(v.ID, v.Status, shownAddress(v.IP, v.Resolution), opt(v.Port), v.Established, v.Pending, n.Connects, rate(v, last, now), n.Failures,
+			show.Size(n.BytesIn), show.Size(n.BytesOut), n.PacketsIn, n.PacketsOut)
 	}
-	return s.alignRight(3, 7, 9, 10)
+	return s.AlignRight(3, 7, 9, 10)
 }
 
-func backendStats(backends []counted, last, now *sample) *sheet {
-	s := newSheet("SERVICE", "ID", "STATUS", "IP", "PORT", "ESTABLISHED", "PENDING", "REQUESTS", "REQ/S", "2XX", "3XX", "4XX", "5XX", "RESPONSE")
+func backendStats(backends []counted, last, now *sample) *show.Sheet {
+	s := show.NewSheet("SERVICE", "ID", "STATUS", "IP", "PORT", "ESTABLISHED", "PENDING", "REQUESTS", "REQ/S", "2XX", "3XX", "4XX", "5XX", "RESPONSE")
 	for _, v := range backends {
 		r := v.Counters.Responses
 		if strings.HasPrefix(v.Problem, "ejected") {
 			v.Status = "ejected" // which says more than that it is down
 		}
-		s.add(v.Service, v.ID, v.Status, shownAddress(v.IP, v.Resolution), opt(v.Port), v.Established, v.Pending, v.Counters.Requests, rate(v, last, now),
+		s.Add(v.Service, v.ID, v.Status, shownAddress(v.IP, v.Resolution), opt(v.Port), v.Established, v.Pending, v.Counters.Requests, rate(v, last, now),
 			r.Success, r.Redirection, r.Client, r.Server, mean(v.Counters.ResponseTime))
 	}
-	return s.alignRight(8, 13)
-}
-
-func (s *sheet) alignRight(columns ...int) *sheet {
-	for _, i := range columns {
-		s.right[i] = true
-	}
-	return s
+	return s.AlignRight(8, 13)
 }
 
 // rate is requests or connections per second between two looks; nothing at the
@@ -195,17 +189,4 @@ func mean(seconds float64) any {
 		return nil
 	}
 	return time.Duration(seconds * float64(time.Second)).Round(10 * time.Microsecond).String()
-}
-
-// size shows a number of bytes with three digits.
-func size(n uint64) string {
-	const step = 1024
-	v, unit := float64(n), 0
-	for v >= step && unit < 5 {
-		v, unit = v/step, unit+1
-	}
-	if unit == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.1f %ciB", v, " KMGTP"[unit])
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 type state struct {
@@ -51,15 +53,15 @@ func (c *client) statusCommand() *cobra.Command {
 
 func (c *client) printState(cmd *cobra.Command, v state) error {
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "Sluice %s, revision %d, %s\n", clean(v.Version), v.Revision, engineText(v))
+	fmt.Fprintf(out, "Sluice %s, revision %d, %s\n", show.Clean(v.Version), v.Revision, engineText(v))
 	if v.Pending != nil {
 		fmt.Fprintln(out, pendingText(*v.Pending))
 	}
 	if len(v.Roles) > 0 {
-		s := newSheet("ROLE", "STATUS", "PID", "RESTARTS", "SINCE", "PROTECTION")
+		s := show.NewSheet("ROLE", "STATUS", "PID", "RESTARTS", "SINCE", "PROTECTION")
 		for _, r := range v.Roles {
 			word, protection, _ := strings.Cut(r.State, ": ")
-			s.add(r.Name, word, r.PID, r.Restarts, when(r.Started), protection)
+			s.Add(r.Name, word, r.PID, r.Restarts, when(r.Started), protection)
 		}
 		fmt.Fprintln(out)
 		if err := c.print(cmd, s); err != nil {
@@ -67,7 +69,7 @@ func (c *client) printState(cmd *cobra.Command, v state) error {
 		}
 	}
 	for _, problem := range v.Problems {
-		fmt.Fprintf(out, "\nproblem: %s", clean(problem))
+		fmt.Fprintf(out, "\nproblem: %s", show.Clean(problem))
 	}
 	if len(v.Problems) > 0 {
 		fmt.Fprintln(out)
@@ -77,9 +79,9 @@ func (c *client) printState(cmd *cobra.Command, v state) error {
 		_, err := fmt.Fprintln(out, "No farm yet: `sluice farm create NAME vip=ADDRESS vport=PORT` makes one.")
 		return err
 	}
-	s := newSheet("FARM", "STATUS", "VIP", "VPORT", "PROBLEM")
+	s := show.NewSheet("FARM", "STATUS", "VIP", "VPORT", "PROBLEM")
 	for _, f := range v.Farms {
-		s.add(f.FarmName, f.Status, f.VIP, f.VPort, f.reason())
+		s.Add(f.FarmName, f.Status, f.VIP, f.VPort, f.reason())
 	}
 	return c.print(cmd, s)
 }
@@ -110,7 +112,7 @@ func (c *client) versionCommand() *cobra.Command {
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "sluice %s\n", Version)
 			if running != nil && *running != Version {
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "running: %s\n", clean(*running))
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "running: %s\n", show.Clean(*running))
 			}
 			return err
 		},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -49,12 +50,12 @@ const deliveryField = "delivery"
 // delivered is that of one server in a line.
 func delivered(server any) string {
 	s, _ := server.(map[string]any)
-	text := fmt.Sprintf("%s: %v sent, %v waiting, %v dropped, %v reconnects", shown(s["server"]), s["sent"], s["waiting"], s["dropped"], s["reconnects"])
+	text := fmt.Sprintf("%s: %v sent, %v waiting, %v dropped, %v reconnects", show.Cell(s["server"]), s["sent"], s["waiting"], s["dropped"], s["reconnects"])
 	if why := s["problem"]; why != nil {
-		return text + "; " + shown(why)
+		return text + "; " + show.Cell(why)
 	}
 	if last := s["last_error"]; last != nil {
-		return text + "; last error " + shown(s["last_error_time"]) + ": " + shown(last)
+		return text + "; last error " + show.Cell(s["last_error_time"]) + ": " + show.Cell(last)
 	}
 	return text
 }
@@ -113,10 +114,10 @@ type kernelObjects struct {
 	Params []KernelObject
 }
 
-func (v kernelObjects) sheet() *sheet {
-	s := newSheet("KIND", "NAME", "DETAIL")
+func (v kernelObjects) sheet() *show.Sheet {
+	s := show.NewSheet("KIND", "NAME", "DETAIL")
 	for _, o := range v.Params {
-		s.add(o.Kind, o.Name, o.Detail)
+		s.Add(o.Kind, o.Name, o.Detail)
 	}
 	return s
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 func (c *client) systemLanguage() *cobra.Command {
@@ -23,7 +25,7 @@ func (c *client) systemLanguage() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), clean(body.Params.Lang))
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), show.Clean(body.Params.Lang))
 			return err
 		},
 	}
@@ -57,17 +59,17 @@ func (c *client) systemPackages() *cobra.Command {
 				return err
 			}
 			if len(body.Params.Packages) > 0 {
-				s := newSheet("PACKAGE", "INSTALLED", "AVAILABLE", "SECURITY")
+				s := show.NewSheet("PACKAGE", "INSTALLED", "AVAILABLE", "SECURITY")
 				for _, p := range body.Params.Packages {
-					s.add(p.Name, p.From, p.To, p.Security)
+					s.Add(p.Name, p.From, p.To, p.Security)
 				}
 				if err := c.print(cmd, s); err != nil {
 					return err
 				}
 			}
-			text := clean(body.Params.Message)
+			text := show.Clean(body.Params.Message)
 			if body.Params.LastCheck != "" {
-				text += "\nLists of packages are of " + clean(body.Params.LastCheck) + "."
+				text += "\nLists of packages are of " + show.Clean(body.Params.LastCheck) + "."
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
 			return err
@@ -94,11 +96,11 @@ func (c *client) activationShow() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			s := newSheet("SETTING", "VALUE")
+			s := show.NewSheet("SETTING", "VALUE")
 			for _, name := range []string{"hostname", "type", "status", "days_to_expire", "expiration", "issuer", "notice"} {
-				s.add(name, body.Params[name])
+				s.Add(name, body.Params[name])
 			}
-			s.right = nil // mixed values
+			s.AlignLeft() // mixed values
 			return c.print(cmd, s)
 		},
 	}

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 func (c *client) tagCommand() *cobra.Command {
@@ -96,9 +98,9 @@ func (c *client) listTags(cmd *cobra.Command) error {
 	if err := a.into(&body); err != nil {
 		return err
 	}
-	s := newSheet("TAG", "REVISION", "TIME", "AUTHOR", "COMMENT")
+	s := show.NewSheet("TAG", "REVISION", "TIME", "AUTHOR", "COMMENT")
 	for _, t := range body.Params {
-		s.add(t.Name, t.Revision, when(t.Time), t.Author, t.Comment)
+		s.Add(t.Name, t.Revision, when(t.Time), t.Author, t.Comment)
 	}
 	return c.print(cmd, s)
 }

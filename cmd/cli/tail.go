@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 const (
@@ -101,7 +103,7 @@ func (t *tail) copy(f *os.File) error {
 		if n > 0 {
 			b := buf[:n]
 			if t.clean {
-				b = []byte(clean(string(b)))
+				b = []byte(show.Clean(string(b)))
 			}
 			if _, err := t.out.Write(b); err != nil {
 				return err

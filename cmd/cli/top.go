@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 // machineLoad is what the machine does, as /stats tells it.
@@ -55,6 +57,6 @@ func (c *client) lookAtMachine(cmd *cobra.Command) error {
 	}
 	p := m.Params
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "CPU %.0f %% of %d, load %.2f %.2f %.2f, memory %s of %s\n\n",
-		p.CPU.Usage, p.CPU.Cores, p.Load.Last1, p.Load.Last5, p.Load.Last15, size(uint64(p.Memory.Used*(1<<20))), size(uint64(p.Memory.Total*(1<<20))))
+		p.CPU.Usage, p.CPU.Cores, p.Load.Last1, p.Load.Last5, p.Load.Last15, show.Size(uint64(p.Memory.Used*(1<<20))), show.Size(uint64(p.Memory.Total*(1<<20))))
 	return err
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 )
 
@@ -67,7 +68,7 @@ with, min_ms the shortest total time, flag a word of the column FLAGS.`,
 		if err != nil {
 			return err
 		}
-		t := &tracer{out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), json: c.json, left: *count, width: columnsOf(cmd.OutOrStdout())}
+		t := &tracer{out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), json: c.json, left: *count, width: show.Columns(cmd.OutOrStdout())}
 		err = c.stream(cmd.Context(), path, query, t.event)
 		if errors.Is(err, errEnough) || ended(cmd.Context()) {
 			return nil
@@ -161,7 +162,7 @@ type tracer struct {
 
 func (t *tracer) event(name, data string) error {
 	if name == "missed" {
-		_, err := fmt.Fprintf(t.err, "sluice: %s exchanges are not shown: there are too many of them; use --filter\n", clean(data))
+		_, err := fmt.Fprintf(t.err, "sluice: %s exchanges are not shown: there are too many of them; use --filter\n", show.Clean(data))
 		return err
 	}
 	if err := t.show(data); err != nil {
@@ -176,7 +177,7 @@ func (t *tracer) event(name, data string) error {
 
 func (t *tracer) show(data string) error {
 	if t.json {
-		_, err := fmt.Fprintln(t.out, clean(data))
+		_, err := fmt.Fprintln(t.out, show.Clean(data))
 		return err
 	}
 	var e exchange
@@ -195,10 +196,10 @@ func (t *tracer) show(data string) error {
 	}
 	method, address := e.Method, e.Host+e.Path
 	if e.Protocol == "TCP" || e.Protocol == "UDP" {
-		method, address = e.Protocol, fmt.Sprintf("%s in, %s out", size(e.BytesIn), size(e.BytesOut))
+		method, address = e.Protocol, fmt.Sprintf("%s in, %s out", show.Size(e.BytesIn), show.Size(e.BytesOut))
 	}
-	return t.row(e.Time.Local().Format("15:04:05.000"), shown(e.Client), shown(method), status, micros(e.Queue), micros(e.Connect), micros(e.Response), micros(e.Total),
-		shown(e.Service), shown(e.Backend), shown(e.Decision), flagText(e), shown(address))
+	return t.row(e.Time.Local().Format("15:04:05.000"), show.Cell(e.Client), show.Cell(method), status, micros(e.Queue), micros(e.Connect), micros(e.Response), micros(e.Total),
+		show.Cell(e.Service), show.Cell(e.Backend), show.Cell(e.Decision), flagText(e), show.Cell(address))
 }
 
 // columns are the widths of what comes before the address; negative ones are
@@ -210,15 +211,15 @@ var columns = []int{-12, -15, -7, -6, 8, 8, 8, 8, -12, -21, -9, -24}
 func (t *tracer) row(cells ...string) error {
 	lines, used := []string{""}, 0
 	for i, cell := range cells {
-		cell, wide := clean(cell), utf8.RuneCountInString(cell)
+		cell, wide := show.Clean(cell), utf8.RuneCountInString(cell)
 		if i < len(columns) {
 			cell, wide = fmt.Sprintf("%*s", columns[i], cell), max(wide, columns[i], -columns[i])
 		}
-		if t.width > 0 && used > gap-columns[0] && used+wide > t.width {
-			lines, used = append(lines, strings.Repeat(" ", gap-columns[0])), gap-columns[0]
+		if t.width > 0 && used > show.Gap-columns[0] && used+wide > t.width {
+			lines, used = append(lines, strings.Repeat(" ", show.Gap-columns[0])), show.Gap-columns[0]
 		}
-		lines[len(lines)-1] += cell + strings.Repeat(" ", gap)
-		used += wide + gap
+		lines[len(lines)-1] += cell + strings.Repeat(" ", show.Gap)
+		used += wide + show.Gap
 	}
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
@@ -244,5 +245,5 @@ func micros(n int64) string {
 // flagText is what happened, the class of a rejection first.
 func flagText(e exchange) string {
 	words := slices.DeleteFunc([]string{e.Rejection, e.Flags}, func(s string) bool { return s == "" })
-	return shown(strings.Join(words, ","))
+	return show.Cell(strings.Join(words, ","))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -64,7 +65,7 @@ func (c *client) addTrials(root *cobra.Command) {
 func clock(text string) string {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return clean(text)
+		return show.Clean(text)
 	}
 	return at.Local().Format("15:04:05")
 }
@@ -136,10 +137,10 @@ func (c *client) printPending(cmd *cobra.Command, p pendingChange) error {
 	} else {
 		fmt.Fprintln(out, pendingText(p))
 		for _, text := range p.Measured {
-			fmt.Fprintln(out, "  "+clean(text))
+			fmt.Fprintln(out, "  "+show.Clean(text))
 		}
 		if p.Problem != "" {
-			fmt.Fprintln(out, "  it could not go back yet: "+clean(p.Problem))
+			fmt.Fprintln(out, "  it could not go back yet: "+show.Clean(p.Problem))
 		}
 	}
 	if l := p.Last; l != nil {
@@ -147,7 +148,7 @@ func (c *client) printPending(cmd *cobra.Command, p pendingChange) error {
 		if l.Reason != "" {
 			reason = ": " + l.Reason
 		}
-		fmt.Fprintf(out, "Revision %d %s%s.\n", l.Revision, outcomeText(l.Outcome), clean(reason))
+		fmt.Fprintf(out, "Revision %d %s%s.\n", l.Revision, outcomeText(l.Outcome), show.Clean(reason))
 	}
 	return nil
 }
@@ -156,7 +157,7 @@ func outcomeText(outcome string) string {
 	if outcome == "went back" {
 		return outcome
 	}
-	return "was " + clean(outcome)
+	return "was " + show.Clean(outcome)
 }
 
 // pendingText says of a pending change when it ends, and how.
@@ -169,7 +170,7 @@ func pendingText(p pendingChange) string {
 	if p.Author != "" {
 		by = " of " + p.Author
 	}
-	return clean(fmt.Sprintf("Revision %d%s %s in %v.", p.Revision, by, ends, time.Duration(p.Left)*time.Second))
+	return show.Clean(fmt.Sprintf("Revision %d%s %s in %v.", p.Revision, by, ends, time.Duration(p.Left)*time.Second))
 }
 
 func (c *client) confirmCommand() *cobra.Command {

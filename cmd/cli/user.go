@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -20,16 +21,16 @@ func (c *client) userCommand() *cobra.Command {
 }
 
 // users is how answers about users are shown.
-func users(rows []map[string]any) *sheet {
-	s := newSheet("NAME", "SERVICE", "LOG-IN", "API", "CODE", "GROUP")
+func users(rows []map[string]any) *show.Sheet {
+	s := show.NewSheet("NAME", "SERVICE", "LOG-IN", "API", "CODE", "GROUP")
 	for _, r := range rows {
-		s.add(r["name"], r["service"], r["webgui_permissions"], r["zapi_permissions"], r["totp"], r["group"])
+		s.Add(r["name"], r["service"], r["webgui_permissions"], r["zapi_permissions"], r["totp"], r["group"])
 	}
 	return s
 }
 
 // named lists the objects at a path.
-func (c *client) named(use, short, what, path string, rows func([]map[string]any) *sheet) *cobra.Command {
+func (c *client) named(use, short, what, path string, rows func([]map[string]any) *show.Sheet) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: "  sluice " + what + " " + use, Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,7 +48,7 @@ func (c *client) named(use, short, what, path string, rows func([]map[string]any
 }
 
 // one shows one of them.
-func (c *client) one(use, short, what, path string, rows func([]map[string]any) *sheet) *cobra.Command {
+func (c *client) one(use, short, what, path string, rows func([]map[string]any) *show.Sheet) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Example: "  sluice " + what + " " + use + " " + exampleNames[what], Args: exactly(1), ValidArgsFunction: c.completer([]argument{namedKinds[what]}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {

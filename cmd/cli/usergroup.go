@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 func (c *client) groupCommand() *cobra.Command {
@@ -23,11 +25,11 @@ func (c *client) groupCommand() *cobra.Command {
 		c.gone("delete", "Delete a group; its users stay, and may do nothing", "group", "/rbac/groups"))
 }
 
-func userGroups(rows []map[string]any) *sheet {
-	s := newSheet("NAME", "ROLE", "USERS", "FARMS", "INTERFACES")
+func userGroups(rows []map[string]any) *show.Sheet {
+	s := show.NewSheet("NAME", "ROLE", "USERS", "FARMS", "INTERFACES")
 	for _, r := range rows {
 		resources, _ := r["resources"].(map[string]any)
-		s.add(r["name"], r["role"], joined(r["users"]), joined(resources["farms"]), joined(resources["interfaces"]))
+		s.Add(r["name"], r["role"], joined(r["users"]), joined(resources["farms"]), joined(resources["interfaces"]))
 	}
 	return s
 }
@@ -85,10 +87,10 @@ func (c *client) roleCommand() *cobra.Command {
 		c.gone("delete", "Delete a role that no group has", "role", "/rbac/roles"))
 }
 
-func roles(rows []map[string]any) *sheet {
-	s := newSheet("NAME", "PREDEFINED")
+func roles(rows []map[string]any) *show.Sheet {
+	s := show.NewSheet("NAME", "PREDEFINED")
 	for _, r := range rows {
-		s.add(r["name"], r["predefined"])
+		s.Add(r["name"], r["predefined"])
 	}
 	return s
 }
@@ -152,9 +154,9 @@ func (c *client) roleShow() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			s := newSheet("SECTION", "MAY", "MAY NOT")
+			s := show.NewSheet("SECTION", "MAY", "MAY NOT")
 			for _, section := range slices.Sorted(maps.Keys(body.Params)) {
-				s.add(section, those(body.Params[section], "true"), those(body.Params[section], "false"))
+				s.Add(section, those(body.Params[section], "true"), those(body.Params[section], "false"))
 			}
 			return c.print(cmd, s)
 		},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -80,9 +81,9 @@ func (c *client) userSessions() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			s := newSheet("SESSION", "USER", "SOURCE", "BEGAN", "USED")
+			s := show.NewSheet("SESSION", "USER", "SOURCE", "BEGAN", "USED")
 			for _, o := range body.Params {
-				s.add(o.Session, o.User, o.Source, when(o.Began), when(o.Used))
+				s.Add(o.Session, o.User, o.Source, when(o.Began), when(o.Used))
 			}
 			return c.print(cmd, s)
 		},

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 const secondPath = "/system/users/totp"
@@ -30,8 +32,8 @@ func (c *client) secondShow() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			s := newSheet("STATUS", "RECOVERY CODES")
-			s.add(body.Params["status"], body.Params["recovery_codes"])
+			s := show.NewSheet("STATUS", "RECOVERY CODES")
+			s.Add(body.Params["status"], body.Params["recovery_codes"])
 			return c.print(cmd, s)
 		},
 	}
@@ -57,7 +59,7 @@ password is asked for, or is the first line of the standard input.`,
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "Scan this as a QR code, or type the secret into the app; then: sluice user totp confirm CODE\n%s\n%s\n", clean(body.Params.URI), clean(body.Params.Secret))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "Scan this as a QR code, or type the secret into the app; then: sluice user totp confirm CODE\n%s\n%s\n", show.Clean(body.Params.URI), show.Clean(body.Params.Secret))
 			return err
 		},
 	}
@@ -115,7 +117,7 @@ func (c *client) secondAction(use, short, example string, password bool) *cobra.
 			return err
 		}
 		for _, code := range body.Params.Codes {
-			if _, err := fmt.Fprintln(cmd.OutOrStdout(), clean(code)); err != nil {
+			if _, err := fmt.Fprintln(cmd.OutOrStdout(), show.Clean(code)); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,4 @@
-package cli
+package show
 
 import (
 	"io"
@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// gap is the blanks between two columns.
-	gap = 2
+	// Gap is the blanks between two columns.
+	Gap = 2
 	// narrowest is how far a column of words is narrowed, by wrapping its cells.
 	narrowest = 20
 )
 
-// columnsOf is how many columns the output has: what COLUMNS says, or the
+// Columns is how many columns the output has: what COLUMNS says, or the
 // terminal; 0 for a file or a program, which get lines of any length.
-func columnsOf(w io.Writer) int {
+func Columns(w io.Writer) int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
@@ -33,7 +33,7 @@ func columnsOf(w io.Writer) int {
 // fit makes tables of a sheet that are not wider than the output. First cells
 // of words are wrapped; when that is not enough the columns are shared out to
 // several tables, which all begin with those that say what a row is about.
-func (s *sheet) fit(width int) []*sheet {
+func (s *Sheet) fit(width int) []*Sheet {
 	s.widths = make([]int, len(s.heading))
 	for i, name := range s.heading {
 		s.widths[i] = utf8.RuneCountInString(name)
@@ -44,7 +44,7 @@ func (s *sheet) fit(width int) []*sheet {
 		}
 	}
 	if width == 0 || s.width() <= width {
-		return []*sheet{s}
+		return []*Sheet{s}
 	}
 	for s.width() > width {
 		widest := -1
@@ -58,11 +58,11 @@ func (s *sheet) fit(width int) []*sheet {
 		}
 		s.widths[widest]--
 	}
-	return []*sheet{s}
+	return []*Sheet{s}
 }
 
-func (s *sheet) width() int {
-	sum := gap * (len(s.widths) - 1)
+func (s *Sheet) width() int {
+	sum := Gap * (len(s.widths) - 1)
 	for _, w := range s.widths {
 		sum += w
 	}
@@ -71,7 +71,7 @@ func (s *sheet) width() int {
 
 // share gives each table the first column, also those up to the ID of a row, and
 // as many of the others as there is room for.
-func (s *sheet) share(width int) (out []*sheet) {
+func (s *Sheet) share(width int) (out []*Sheet) {
 	keys := []int{0}
 	if len(s.heading) > 1 && s.heading[1] == "ID" {
 		keys = append(keys, 1)
@@ -89,8 +89,8 @@ func (s *sheet) share(width int) (out []*sheet) {
 }
 
 // only is the sheet with these columns.
-func (s *sheet) only(columns []int) *sheet {
-	out := newSheet()
+func (s *Sheet) only(columns []int) *Sheet {
+	out := NewSheet()
 	for to, from := range columns {
 		out.heading = append(out.heading, s.heading[from])
 		out.widths = append(out.widths, s.widths[from])
