@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -66,10 +67,10 @@ func (c *client) healthSheet(fits func(healthCheck) bool) func(*cobra.Command, [
 		if err := a.into(&body); err != nil {
 			return err
 		}
-		s := newSheet("CHECK", "INTERVAL", "TIMEOUT", "USED BY", "COMMAND")
+		s := show.NewSheet("CHECK", "INTERVAL", "TIMEOUT", "USED BY", "COMMAND")
 		for _, h := range body.Params {
 			if fits(h) {
-				s.add(h.Name, h.Interval, h.Timeout, strings.Join(h.Farms, " "), h.Command)
+				s.Add(h.Name, h.Interval, h.Timeout, strings.Join(h.Farms, " "), h.Command)
 			}
 		}
 		return c.print(cmd, s)
@@ -92,13 +93,13 @@ func (c *client) healthShow() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			s := newSheet("SETTING", "VALUE")
+			s := show.NewSheet("SETTING", "VALUE")
 			for _, name := range append([]string{"name", "template", "farms"}, validate.CheckAnswer.Names()...) {
 				if v, ok := body.Params[name]; ok {
-					s.add(name, v)
+					s.Add(name, v)
 				}
 			}
-			s.right = nil
+			s.AlignLeft()
 			return c.print(cmd, s)
 		},
 	}
@@ -239,15 +240,15 @@ backend, and nothing changes. The appliance asks, not this machine. Exit status
 			return err
 		}
 		p, out := body.Params, cmd.OutOrStdout()
-		fmt.Fprintln(out, clean(p.Command))
+		fmt.Fprintln(out, show.Clean(p.Command))
 		for _, line := range p.Conversation {
-			fmt.Fprintln(out, "  "+clean(line))
+			fmt.Fprintln(out, "  "+show.Clean(line))
 		}
 		if p.Healthy == "true" {
 			_, err = fmt.Fprintf(out, "%s is healthy, after %v ms\n", p.Address, p.Took)
 			return err
 		}
-		fmt.Fprintf(out, "%s is not healthy, after %v ms: %s\n", p.Address, p.Took, clean(p.Reason))
+		fmt.Fprintf(out, "%s is not healthy, after %v ms: %s\n", p.Address, p.Took, show.Clean(p.Reason))
 		return errFound
 	}
 	return cmd
@@ -302,11 +303,11 @@ func (c *client) printHealth(cmd *cobra.Command, a answer) error {
 		return err
 	}
 	p, out := body.Params, cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s: %s\n", clean(p.Status), clean(p.Reason))
+	fmt.Fprintf(out, "%s: %s\n", show.Clean(p.Status), show.Clean(p.Reason))
 	if p.Probes == nil {
 		return nil
 	}
-	fmt.Fprintf(out, "check %s says %s", clean(p.Probes.Check), clean(p.Probes.Verdict))
+	fmt.Fprintf(out, "check %s says %s", show.Clean(p.Probes.Check), show.Clean(p.Probes.Verdict))
 	if p.Probes.Against > 0 {
 		fmt.Fprintf(out, "; %d of %d results that turn it", p.Probes.Against, p.Probes.Needed)
 	}
@@ -314,14 +315,14 @@ func (c *client) printHealth(cmd *cobra.Command, a answer) error {
 	if len(p.Probes.Results) == 0 {
 		return nil
 	}
-	s := newSheet("AT", "TOOK", "RESULT")
+	s := show.NewSheet("AT", "TOOK", "RESULT")
 	for _, r := range p.Probes.Results {
 		result := "healthy"
 		if r.Healthy != "true" {
 			result = r.Reason
 		}
-		s.add(r.At, fmt.Sprintf("%v ms", r.Took), result)
+		s.Add(r.At, fmt.Sprintf("%v ms", r.Took), result)
 	}
-	s.right = nil
+	s.AlignLeft()
 	return c.print(cmd, s)
 }
