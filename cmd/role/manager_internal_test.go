@@ -28,6 +28,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/directory"
+	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/oidc"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/scripts"
@@ -144,6 +145,10 @@ func newHouse(t *testing.T, parts ctl.Parts) *house {
 	if h.manager.health, err = health.OpenTable(make([]byte, health.TableSize)); err != nil {
 		t.Fatal(err)
 	}
+	ctx, leave := context.WithCancel(t.Context())
+	h.guardian = guardian.New(ctx, guardian.Options{Table: h.manager.health})
+	t.Cleanup(h.guardian.Wait)
+	t.Cleanup(leave)
 	h.applier = apply.New(st, &h.engine, apply.WithRules(validate.Rules{}), apply.WithSecrets(book), apply.WithMachine(collectors{h.remote, h.authorities}))
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug})))

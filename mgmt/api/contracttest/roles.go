@@ -1,6 +1,7 @@
 package contracttest
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -59,7 +60,7 @@ func (s *stage) introduce(role string) {
 		fields("POST", "/rbac/groups/visitors/users", `{"name":"`+visitor+`"}`),
 		fields("PUT", "/rbac/groups/visitors", fmt.Sprintf(`{"role":%q}`, role)),
 	}
-	for _, farm := range []string{"shop", "dns", "tls"} {
+	for _, farm := range s.farms() {
 		s.Send(s.t, Call{Method: "DELETE", Path: "/rbac/groups/team/farms/" + farm})
 		steps = append(steps, fields("POST", "/rbac/groups/visitors/farms", `{"name":"`+farm+`"}`))
 	}
@@ -68,6 +69,23 @@ func (s *stage) introduce(role string) {
 			s.t.Fatalf("%s %s %s: %d %s", one.method, one.path, one.body, a.Status, a.Raw)
 		}
 	}
+}
+
+// farms are the names of all farms there are.
+func (s *stage) farms() (names []string) {
+	s.t.Helper()
+	var all struct {
+		Params []struct {
+			Name string `json:"farmname"`
+		}
+	}
+	if err := json.Unmarshal([]byte(s.Send(s.t, Call{Method: "GET", Path: "/farms"}).Raw), &all); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, one := range all.Params {
+		names = append(names, one.Name)
+	}
+	return names
 }
 
 // allowed does what a role allows: reading, and changes that are only tried. It reports
