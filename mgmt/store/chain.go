@@ -20,6 +20,9 @@ type entry struct {
 	Change change `json:"change"`
 }
 
+// changeMember is the member of a record that comes last, and is the long one.
+const changeMember = "change"
+
 // change turns one configuration into the next.
 type change struct {
 	// Whole says that Farms is the complete configuration.

@@ -224,6 +224,7 @@ func (s *Store) update(number uint64, change func(*bolt.Tx) error) error {
 // those with a tag.
 func (s *Store) History(limit int, before uint64) ([]Revision, error) {
 	var out []Revision
+	var heads headReader
 	err := s.view(func(tx *bolt.Tx) error {
 		c := tx.Bucket(revisionsBucket).Cursor()
 		k, v := c.Last()
@@ -235,11 +236,11 @@ func (s *Store) History(limit int, before uint64) ([]Revision, error) {
 			}
 		}
 		for ; k != nil && len(out) < limit; k, v = c.Prev() {
-			var e struct{ Revision }
-			if err := unseal(v, &e); err != nil {
+			var r Revision
+			if err := heads.read(v, changeMember, &r); err != nil {
 				return damaged(s.name, fmt.Errorf("%w: the history: %w", ErrCorrupt, err))
 			}
-			out = append(out, e.Revision)
+			out = append(out, r)
 		}
 		return nil
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/store"
 )
 
 func (s *Resource) changeOperations() []*rest.Operation {
@@ -34,7 +35,7 @@ func (s *Resource) listChanges(c *rest.Call) (rest.List[RevisionView], error) {
 	if err != nil {
 		return rest.List[RevisionView]{}, err
 	}
-	revisions, err := s.deps.History.History(math.MaxInt, 0)
+	revisions, err := s.after(since)
 	if err != nil {
 		return rest.List[RevisionView]{}, err
 	}
@@ -47,6 +48,16 @@ func (s *Resource) listChanges(c *rest.Call) (rest.List[RevisionView], error) {
 		}
 	}
 	return rest.NewList(c.Summary(), out), nil
+}
+
+// after reads the revisions with a higher number, newest first. It reads no more of
+// them than there can be: who follows asks again and again for the last few.
+func (s *Resource) after(since uint64) ([]store.Revision, error) {
+	newest, err := s.deps.History.History(1, 0)
+	if err != nil || len(newest) == 0 || newest[0].Number <= since {
+		return nil, err
+	}
+	return s.deps.History.History(int(min(newest[0].Number-since, math.MaxInt)), 0)
 }
 
 // The bounds of watching: each watcher asks for all states it sees, once a second.
