@@ -7,11 +7,10 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/sluicelb/sluice/core/pattern"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
@@ -148,7 +147,7 @@ func (m *Manager) CheckSettings(s Settings) error {
 
 // emailForm is narrower than RFC 5322: the address goes into a mailto URL, in
 // which ? and , mean something (RFC 8555 section 7.3).
-var emailForm = lazy(`^[A-Za-z0-9._+-]{1,64}@([A-Za-z0-9-]{1,63}\.)+[A-Za-z][A-Za-z0-9-]{0,62}$`)
+var emailForm = pattern.Lazy(`^[A-Za-z0-9._+-]{1,64}@([A-Za-z0-9-]{1,63}\.)+[A-Za-z][A-Za-z0-9-]{0,62}$`)
 
 func checkEmail(s string) error {
 	if _, err := mail.ParseAddress(s); err != nil || len(s) > 254 || !emailForm().MatchString(s) {
@@ -169,7 +168,7 @@ func checkDirectory(name, text string) error {
 }
 
 // domainForm is a host name of at least two labels, in lower case.
-var domainForm = lazy(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
+var domainForm = pattern.Lazy(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 // maxDomains is how many names one certificate may have at Let's Encrypt.
 const maxDomains = 100
@@ -215,10 +214,4 @@ func checkDomains(domains []string, c Challenge) ([]string, error) {
 
 func accountName(directory string) string {
 	return fmt.Sprintf("acme.account.%.16s", sum([]byte(directory)))
-}
-
-// lazy is a pattern compiled when it is asked for: with lengths in it it takes 100
-// KiB, and each process of the appliance begins with what all of them are made of.
-func lazy(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

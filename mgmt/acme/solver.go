@@ -7,6 +7,7 @@ import (
 	"github.com/mholt/acmez/v3/acme"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/pattern"
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
@@ -21,7 +22,7 @@ type httpSolver struct {
 
 // tokenForm is what a token may be (RFC 8555 section 8.3), and a bound of ours:
 // it becomes a path in every engine.
-var tokenForm = lazy(`^[A-Za-z0-9_-]{1,256}$`)
+var tokenForm = pattern.Lazy(`^[A-Za-z0-9_-]{1,256}$`)
 
 // Present implements acmez.Solver.
 func (s *httpSolver) Present(_ context.Context, c acme.Challenge) error {

@@ -1,8 +1,9 @@
 package cloud
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/sluicelb/sluice/core/pattern"
 )
 
 // Provider is whose cloud it is.
@@ -32,10 +33,10 @@ type Error struct{ Message string }
 func (e *Error) Error() string { return e.Message }
 
 var (
-	accessKey = regexp.MustCompile(`^[A-Z0-9]{16,128}$`)
-	region    = regexp.MustCompile(`^[a-z]{2}(-[a-z]+){1,3}-[0-9]{1,2}$`)
-	principal = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	tenant    = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$`)
+	accessKey = pattern.Lazy(`^[A-Z0-9]{16,128}$`)
+	region    = pattern.Lazy(`^[a-z]{2}(-[a-z]+){1,3}-[0-9]{1,2}$`)
+	principal = pattern.Lazy(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	tenant    = pattern.Lazy(`^[a-zA-Z0-9]([a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$`)
 )
 
 // maxSecret bounds secrets in bytes.
@@ -46,10 +47,10 @@ func (c *Credentials) check() error {
 	ok, where := map[string]bool{}, []string(nil)
 	switch c.Provider {
 	case AWS:
-		ok["access_key"], ok["region"] = accessKey.MatchString(c.ID), region.MatchString(c.Place)
+		ok["access_key"], ok["region"] = accessKey().MatchString(c.ID), region().MatchString(c.Place)
 		where = []string{"access_key", "region", "secret_key"}
 	case Azure:
-		ok["user"], ok["tenant"] = principal.MatchString(c.ID), tenant.MatchString(c.Place) && !strings.Contains(c.Place, "..")
+		ok["user"], ok["tenant"] = principal().MatchString(c.ID), tenant().MatchString(c.Place) && !strings.Contains(c.Place, "..")
 		where = []string{"user", "tenant", "password"}
 	default:
 		return &Error{"provider must be one of aws and azure"}

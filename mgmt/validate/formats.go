@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/sluicelb/sluice/core/pattern"
 )
 
 // The bounds of texts and numbers the contract leaves open.
@@ -32,7 +34,7 @@ var (
 	// An alias is shown in tables, mails and pages: nothing in it means
 	// anything to a shell, a path or a page, and it looks like what it is.
 	aliasPattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*$`)
-	hostLabel    = regexp.MustCompile(`^[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?$`)
+	hostLabel    = pattern.Lazy(`^[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?$`)
 	tokenPattern = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 )
 
@@ -70,7 +72,7 @@ func checkHost(s string) string {
 	}
 	labels := strings.Split(strings.TrimSuffix(s, "."), ".")
 	for _, label := range labels {
-		if !hostLabel.MatchString(label) {
+		if !hostLabel().MatchString(label) {
 			return "it is neither an address nor a host name"
 		}
 	}

@@ -56,7 +56,7 @@ func checkServerName(s string) string {
 	name, wild := strings.CutPrefix(s, "*.")
 	labels := strings.Split(strings.TrimSuffix(name, "."), ".")
 	for _, label := range labels {
-		if !hostLabel.MatchString(label) {
+		if !hostLabel().MatchString(label) {
 			return "it is no host name"
 		}
 	}

@@ -31,8 +31,8 @@ var serviceName = field[farm.Service]{
 }
 
 var serviceFields = []field[farm.Service]{
-	pattern("vhost", basic(atMatching, "Host"), "Regex the Host must match from its start; empty matches all.", checkVHost, func(s *farm.Service) *string { return &s.VHost }),
-	pattern("urlp", basic(atMatching, "URL"), "Regex searched in path and query; empty matches all.", checkPattern, func(s *farm.Service) *string { return &s.URL }),
+	matching("vhost", basic(atMatching, "Host"), "Regex the Host must match from its start; empty matches all.", checkVHost, func(s *farm.Service) *string { return &s.VHost }),
+	matching("urlp", basic(atMatching, "URL"), "Regex searched in path and query; empty matches all.", checkPattern, func(s *farm.Service) *string { return &s.URL }),
 	{
 		rule: rule{name: "redirect", hints: basic(atRedirect, "Redirect to"), bare: leftOut, kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkRedirect,
 			must: "an absolute http or https URL", about: "Where requests are redirected to; empty for none. The backends are not used then."},
@@ -100,7 +100,7 @@ var serviceLeastResp = field[farm.Service]{
 	},
 }
 
-func pattern(name string, h hints, about string, check func(string) string, at func(*farm.Service) *string) field[farm.Service] {
+func matching(name string, h hints, about string, check func(string) string, at func(*farm.Service) *string) field[farm.Service] {
 	return field[farm.Service]{
 		rule: rule{name: name, hints: h, kind: kindText, format: "regex", blank: true, maxLen: MaxPattern, check: check,
 			must: "a valid regular expression", about: about},

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"regexp"
 	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/pattern"
 )
 
 // Kind is what a request is about. It decides what the process that carries it out
@@ -91,8 +91,8 @@ func ReadRequest(r io.Reader, kind Kind) (Request, error) {
 
 // What may stand in files of services: nothing in it means anything there.
 var (
-	hostName  = regexp.MustCompile(`^[a-zA-Z0-9_]([a-zA-Z0-9_.-]{0,251}[a-zA-Z0-9_.])?$`)
-	community = regexp.MustCompile(`^[A-Za-z0-9!$&()*+,./:;<=>?@^_{|}~-]{1,32}$`)
+	hostName  = pattern.Lazy(`^[a-zA-Z0-9_]([a-zA-Z0-9_.-]{0,251}[a-zA-Z0-9_.])?$`)
+	community = pattern.Lazy(`^[A-Za-z0-9!$&()*+,./:;<=>?@^_{|}~-]{1,32}$`)
 )
 
 const maxAddresses = farm.MaxSSHAddresses
@@ -110,11 +110,11 @@ func (q *Request) check() error {
 	switch _, err := netip.ParseAddr(server); {
 	case !slices.Contains(Kinds(), q.Kind):
 		return bad("kind " + string(q.Kind))
-	case server != "" && err != nil && !hostName.MatchString(server):
+	case server != "" && err != nil && !hostName().MatchString(server):
 		return bad("that server")
 	case len(q.SSH.Listen) > maxAddresses:
 		return bad("that many addresses")
-	case q.SNMP.On && (!q.SNMP.IP.IsValid() || q.SNMP.Port == 0 || !q.SNMP.Scope.IsValid() || !community.MatchString(q.SNMP.Community)):
+	case q.SNMP.On && (!q.SNMP.IP.IsValid() || q.SNMP.Port == 0 || !q.SNMP.Scope.IsValid() || !community().MatchString(q.SNMP.Community)):
 		return bad("an agent without address, port, community or scope")
 	}
 	return nil

@@ -73,7 +73,7 @@ func (s *Resource) revisionParam(c *rest.Call) (uint64, error) {
 }
 
 func (s *Resource) revisionOf(text string) (uint64, error) {
-	if tagForm.MatchString(text) {
+	if tagForm().MatchString(text) {
 		return s.tagged(text)
 	}
 	n, err := strconv.ParseUint(text, 10, 63)
@@ -115,7 +115,7 @@ func (s *Resource) diffRevision(c *rest.Call) (rest.Object[DiffView], error) {
 		return rest.Object[DiffView]{}, err
 	}
 	from := max(to, 1) - 1
-	if text := c.Query("from"); tagForm.MatchString(text) {
+	if text := c.Query("from"); tagForm().MatchString(text) {
 		from, err = s.tagged(text)
 	} else {
 		from, err = c.Number("from", from, 0, math.MaxInt64)
@@ -164,7 +164,7 @@ func (s *Resource) rollback(c *rest.Call) (rest.Object[Applied], error) {
 
 // sentRevision is a revision in a body: a number, or a tag.
 func (s *Resource) sentRevision(v any) (uint64, error) {
-	if text, is := v.(string); is && tagForm.MatchString(text) {
+	if text, is := v.(string); is && tagForm().MatchString(text) {
 		return s.tagged(text)
 	}
 	n, ok := validate.ParseNumber(v)

@@ -1,10 +1,10 @@
 package revisions
 
 import (
-	"regexp"
 	"slices"
 	"time"
 
+	"github.com/sluicelb/sluice/core/pattern"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
@@ -25,7 +25,7 @@ func tagView(t store.Tag) TagView {
 }
 
 // tagForm is what a tag may be called: never a number, which means a revision.
-var tagForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,63}$`)
+var tagForm = pattern.Lazy(`^[A-Za-z][A-Za-z0-9._-]{0,63}$`)
 
 // reserved are words that paths below /history have already.
 var reserved = []string{"tags", "rollback"}
@@ -78,7 +78,7 @@ func readTag(c *rest.Call) (t store.Tag, err error) {
 		return t, err
 	}
 	t.Revision = c.Revision
-	if t.Name, _ = body["name"].(string); !tagForm.MatchString(t.Name) || slices.Contains(reserved, t.Name) {
+	if t.Name, _ = body["name"].(string); !tagForm().MatchString(t.Name) || slices.Contains(reserved, t.Name) {
 		return t, rest.BadRequest("name: %s is not allowed, allowed is a letter, then letters, digits and . _ -, at most 64 in all, but none of %q", rest.Quote(t.Name), reserved)
 	}
 	if v, sent := body["revision"]; sent {

@@ -1,0 +1,15 @@
+package pattern_test
+
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/core/pattern"
+)
+
+func TestAPatternIsCompiledOnceAndNotBeforeItIsNeeded(t *testing.T) {
+	pattern.Lazy(`(`) // would panic
+	p := pattern.Lazy(`^a{2,3}$`)
+	if p() != p() || !p().MatchString("aa") || p().MatchString("a") {
+		t.Error("it is another pattern")
+	}
+}
