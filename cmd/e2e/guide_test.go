@@ -18,7 +18,7 @@ import (
 // other tests have: an authority that speaks ACME, a revision to go back to, a log in a
 // file, a directory, a telephone with codes, an archive of another machine;
 // and one changes the password of this machine's root.
-var elsewhere = regexp.MustCompile(`^sluice (run|trace|rollback|acme order|logs$|logs shop --follow|user ldap test|user totp (confirm|reset)|user password root|backup upload)`)
+var elsewhere = regexp.MustCompile(`^sluice (run|trace|rollback|acme order|logs$|logs shop --follow|user ldap test|user totp (confirm|reset)|user password root|backup upload|.* --watch)`)
 
 // secret is what commands read that ask for one.
 const secret = "Secret-of-the-guide-1"
