@@ -1,10 +1,13 @@
 package api_test
 
 import (
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/probe/all"
 )
 
 const third = "/zapi/v3.1/zapi.cgi"
@@ -15,7 +18,7 @@ func (a *appliance) old(method, path, body string) reply {
 	return a.send(method, third+path, body, "ZAPI_KEY", a.key)
 }
 
-// Health checks were fields before 3.2; what there is of them is none.
+// Health checks were fields before 3.2; without one they have these.
 func TestGeneration3HasHealthChecksInline(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -28,6 +31,9 @@ func TestGeneration3HasHealthChecksInline(t *testing.T) {
 		if r.header.Get("Deprecation") == "" {
 			t.Errorf("%s: not said to be deprecated", path)
 		}
+		if etag := r.header.Get("ETag"); etag != fmt.Sprintf("%q", fmt.Sprint(a.revision())) {
+			t.Errorf("%s: revision %s", path, etag)
+		}
 	}
 	r := a.send("GET", "/zapi/v3.2/zapi.cgi/farms/shop", "", "ZAPI_KEY", a.key)
 	if s := r.at("services.0").(map[string]any); s["fgenabled"] != nil || s["farmguardian"] != "" {
@@ -38,7 +44,152 @@ func TestGeneration3HasHealthChecksInline(t *testing.T) {
 	}
 }
 
-func TestAHealthCheckOfGeneration3CannotBeSwitchedOn(t *testing.T) {
+// Commands are refused as they are where probes are.
+func init() { all.Use() }
+
+// tcp is a command that asks.
+const tcp = "check_tcp -H HOST -p PORT"
+
+// guards changes a health check by generation 3.1, and expects what is answered.
+func (a *appliance) guards(t *testing.T, path, body string, fields ...any) reply {
+	t.Helper()
+	r := a.old("PUT", path, body)
+	if r.status != 200 {
+		t.Fatalf("%s %s: %d %s", path, body, r.status, r.raw)
+	}
+	for i := 0; i < len(fields); i += 2 {
+		r.want(t, "params."+fields[i].(string), fields[i+1])
+	}
+	return r
+}
+
+func (a *appliance) revision() uint64 {
+	_, revision := a.applier.Current()
+	return revision.Number
+}
+
+func TestHealthChecksOfGeneration3AreKept(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	a.dns(1)
+	a.guards(t, "/farms/dns/fg", `{"fgenabled":"false","fgtimecheck":5,"fglog":"false"}`, "fgenabled", "false") // as it is
+	if checks := a.config().Checks; len(checks) != 0 {
+		t.Errorf("made for nothing: %v", checks)
+	}
+	before := a.revision()
+	a.guards(t, "/farms/shop/fg", `{"service":"web","fgenabled":"true","fgscript":"`+tcp+`","fglog":"true"}`,
+		"fgenabled", "true", "fgscript", tcp, "fgtimecheck", 5, "fglog", "true")
+	if now := a.revision(); now != before+1 {
+		t.Errorf("%d revisions", now-before)
+	}
+	a.old("GET", web, "").want(t, "params.fgscript", tcp)
+	a.old("GET", "/farms/shop", "").want(t, "services.0.fgenabled", "true")
+	a.must(200, "GET", fg+"/shop_web_fg", "").want(t, "params.farms.0", "shop_web")
+	// A field alone leaves the others; of a farm of its own backends, too.
+	a.guards(t, "/farms/shop/fg", `{"service":"web","fgtimecheck":"7","fgscript":"`+tcp+` -t 2"}`, "fgenabled", "true", "fgtimecheck", 7, "fglog", "true")
+	a.guards(t, "/farms/dns/fg", `{"fgtimecheck":9}`, "fgenabled", "false", "fgtimecheck", 9, "fgscript", "")
+	a.old("PUT", "/farms/dns/fg", `{"fgenabled":"true"}`).refused(t, 400, "needs fgscript")
+	a.guards(t, "/farms/dns/fg", `{"fgscript":"`+tcp+`"}`, "fgenabled", "false")
+	a.guards(t, "/farms/dns/fg", `{"fgenabled":"true"}`, "fgenabled", "true", "fgtimecheck", 9, "fgscript", tcp)
+	a.old("GET", "/farms/dns", "").want(t, "params.fgtimecheck", 9)
+	// Off, and on as it was.
+	a.guards(t, "/farms/dns/fg", `{"fgenabled":"false"}`, "fgenabled", "false", "fgscript", tcp)
+	if check := a.config().Farm("dns").L4.Check; check != "" {
+		t.Errorf("%s is linked still", check)
+	}
+	a.guards(t, "/farms/dns/fg", `{"fgenabled":"true"}`, "fgenabled", "true", "fgtimecheck", 9)
+}
+
+// A check that others have linked, or that was not made by these fields, stays as it is.
+func TestHealthChecksOfGeneration3AreTheirOwn(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	a.dns(1)
+	a.must(200, "POST", fg, `{"name":"alive","command":"`+tcp+`","interval":20,"timeout":3}`)
+	a.must(200, "POST", web+"/fg", `{"name":"alive"}`)
+	a.must(200, "POST", "/farms/dns/fg", `{"name":"alive"}`)
+	linked := func(check, dns string) {
+		t.Helper()
+		if f := a.config().Farm("dns"); f.L4.Check != dns || a.config().Farm("shop").HTTP.Services[0].Check != check {
+			t.Errorf("%q and %q are linked", a.config().Farm("shop").HTTP.Services[0].Check, f.L4.Check)
+		}
+	}
+	a.old("GET", web, "").want(t, "params.fgtimecheck", 20)
+	a.guards(t, "/farms/shop/fg", `{"service":"web","fgenabled":"true","fgscript":"`+tcp+`","fgtimecheck":20}`, "fgenabled", "true") // as it is read
+	linked("alive", "alive")
+	a.guards(t, "/farms/shop/fg", `{"service":"web","fgscript":"check_tcp -H HOST -p 81"}`, "fgenabled", "true", "fgtimecheck", 20)
+	linked("shop_web_fg", "alive")
+	a.must(200, "GET", fg+"/alive", "").want(t, "params.command", tcp)
+	a.must(200, "GET", fg+"/shop_web_fg", "").want(t, "params.timeout", 3)
+	// What was kept gives way to what was linked meanwhile.
+	a.must(200, "PUT", web, `{"farmguardian":"alive"}`)
+	a.guards(t, "/farms/shop/fg", `{"service":"web","fglog":"true"}`, "fgscript", tcp, "fglog", "true")
+	linked("shop_web_fg", "alive")
+	a.guards(t, "/farms/dns/fg", `{"fgenabled":"false"}`, "fgenabled", "false", "fgscript", "", "fgtimecheck", 5)
+	linked("shop_web_fg", "")
+	a.old("PUT", "/farms/dns/fg", `{"fgenabled":"true"}`).refused(t, 400, "needs fgscript")
+	// Somebody else has it linked, too.
+	a.must(200, "POST", "/farms/dns/fg", `{"name":"shop_web_fg"}`)
+	a.guards(t, "/farms/shop/fg", `{"service":"web","fgtimecheck":4}`, "fgtimecheck", 4)
+	linked("shop_web_fg2", "shop_web_fg")
+	a.old("GET", "/farms/dns", "").want(t, "params.fgtimecheck", 20)
+}
+
+func TestHealthChecksOfGeneration3HaveNamesOfTheirOwn(t *testing.T) {
+	a := newAppliance(t)
+	long := strings.Repeat("x", 60)
+	a.must(201, "POST", "/farms", `{"farmname":"a-`+long+`","profile":"http","vip":"192.0.2.10","vport":80}`)
+	for _, service := range []string{long + "b", long + "c"} {
+		a.must(201, "POST", "/farms/a-"+long+"/services", `{"id":"`+service+`"}`)
+		a.guards(t, "/farms/a-"+long+"/fg", `{"service":"`+service+`","fgscript":"`+tcp+`"}`, "fgenabled", "false") // nobody has it linked
+	}
+	checks := a.config().Checks
+	if len(checks) != 2 || checks[0].Name == checks[1].Name || len(checks[0].Name) != 64 {
+		t.Errorf("%v", checks)
+	}
+}
+
+func TestHealthChecksOfGeneration3AreTriedAndExpected(t *testing.T) {
+	a := newAppliance(t)
+	a.dns(1)
+	const on = `{"fgenabled":"true","fgscript":"` + tcp + `"}`
+	before := a.written()
+	r := a.send("PUT", third+"/farms/dns/fg?dry_run=true", on, "ZAPI_KEY", a.key)
+	r.want(t, "params.dry_run", "true")
+	if diff, _ := r.at("params.diff").(string); !strings.Contains(diff, "dns_fg") {
+		t.Error(r.raw)
+	}
+	a.send("PUT", third+"/farms/dns/fg?dry_run=maybe", on, "ZAPI_KEY", a.key).refused(t, 400, "dry_run")
+	a.send("PUT", third+"/farms/dns/fg", on, "ZAPI_KEY", a.key, "If-Match", `"999"`).refused(t, 412, "changed by someone else")
+	if a.written() != before {
+		t.Error("something was changed")
+	}
+	etag := fmt.Sprintf("%q", fmt.Sprint(a.revision()))
+	if r := a.send("PUT", third+"/farms/dns/fg", on, "ZAPI_KEY", a.key, "If-Match", etag); r.status != 200 || r.header.Get("ETag") != fmt.Sprintf("%q", fmt.Sprint(a.revision())) || r.header.Get("ETag") == etag {
+		t.Errorf("%d, revision %s: %s", r.status, r.header.Get("ETag"), r.raw)
+	}
+}
+
+// Two clients at once change two farms: neither is told that the other was first.
+func TestHealthChecksOfGeneration3ChangeAtOnce(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	a.dns(1)
+	var all sync.WaitGroup
+	for path, body := range map[string]string{"/farms/dns/fg": `{`, "/farms/shop/fg": `{"service":"web",`} {
+		all.Go(func() {
+			if r := a.old("PUT", path, body+`"fgenabled":"true","fgscript":"`+tcp+`"}`); r.status != 200 {
+				t.Errorf("%s: %d %s", path, r.status, r.raw)
+			}
+		})
+	}
+	all.Wait()
+	if checks := a.config().Checks; len(checks) != 2 {
+		t.Errorf("%v", checks)
+	}
+}
+
+func TestWrongHealthChecksOfGeneration3ChangeNothing(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
 	a.dns(1)
@@ -48,14 +199,16 @@ func TestAHealthCheckOfGeneration3CannotBeSwitchedOn(t *testing.T) {
 		status     int
 		says       string
 	}{
-		{"/farms/shop/fg", `{"service":"web","fgenabled":"false","fgtimecheck":5,"fgscript":"x","fglog":"true"}`, 200, "not kept"},
-		{"/farms/dns/fg", `{"fgenabled":"false"}`, 200, "not kept"},
-		{"/farms/dns/fg", `{"fgtimecheck":"7"}`, 200, "not kept"},
-		{"/farms/shop/fg", `{"service":"web","fgenabled":"true"}`, 400, "no health checks by commands"},
+		{"/farms/shop/fg", `{"service":"web","fgenabled":"false","fgtimecheck":7,"fgscript":"x","fglog":"true"}`, 400, `"fgscript cannot be run`},
+		{"/farms/shop/fg", `{"service":"web","fgenabled":"true","fgscript":"check_tcp 'x"}`, 400, "a quote is not closed"},
+		{"/farms/shop/fg", `{"service":"web","fgenabled":"true"}`, 400, "needs fgscript"},
+		{"/farms/dns/fg", `{"fgtimecheck":999999999}`, 400, `"fgtimecheck must be`},
 		{"/farms/none/fg", `{"fgenabled":"false"}`, 404, "not found"},
 		{"/farms/shop/fg", `{"service":"none","fgenabled":"false"}`, 404, "not found"},
+		{"/farms/shop/fg", `{"service":7,"fgenabled":"false"}`, 404, "not found"},
 		{"/farms/shop/fg", `{"fgenabled":"false"}`, 404, "not found"},
 		{"/farms/dns/fg", `{"service":"web","fgenabled":"false"}`, 400, "l4xnat"},
+		{"/farms/dns/fg", `{"service":7,"fgenabled":"false"}`, 400, "l4xnat"},
 		{"/farms/dns/fg", `{"fgenabled":"yes"}`, 400, "fgenabled"},
 		{"/farms/dns/fg", `{"fglog":1}`, 400, "fglog"},
 		{"/farms/dns/fg", `{"fgtimecheck":0}`, 400, "fgtimecheck"},
@@ -70,18 +223,45 @@ func TestAHealthCheckOfGeneration3CannotBeSwitchedOn(t *testing.T) {
 		{"/farms/dns/fg", ``, 400, "JSON"},
 	} {
 		r := a.old("PUT", c.path, c.body)
-		if r.status != c.status || !strings.Contains(r.raw, c.says) {
+		if r.status != c.status || !strings.Contains(r.raw, c.says) || r.body["write"] != nil || strings.Contains(r.raw, "writes[") {
 			t.Errorf("%s %s: %d, want %d with %q: %s", c.path, c.body, r.status, c.status, c.says, r.raw)
 		}
 	}
 	if a.written() != before {
 		t.Error("something was changed")
 	}
-	a.send("PUT", "/zapi/v3.2/zapi.cgi/farms/dns/fg", `{"fgenabled":"false"}`, "ZAPI_KEY", a.key).refused(t, 404)
-	a.send("PUT", api.FamilyBase+"/farms/dns/fg", `{"fgenabled":"false"}`, "ZAPI_KEY", a.key).refused(t, 404)
+	for _, base := range []string{"/zapi/v3.2/zapi.cgi", api.FamilyBase, "/api/v4.0/api.cgi", api.Base} {
+		a.send("PUT", base+"/farms/dns/fg", `{"fgenabled":"false"}`, "ZAPI_KEY", a.key).refused(t, 405)
+	}
+}
+
+// Rights are those of what is done beneath: to link needs another one than to change.
+func TestHealthChecksOfGeneration3NeedTheRightsOfToday(t *testing.T) {
+	a := newAppliance(t)
+	a.dns(1)
+	a.guards(t, "/farms/dns/fg", `{"fgscript":"check_mysql -H HOST -P PORT -u mon --password=hunter22"}`, "fgenabled", "false")
 	a.people()
-	r := a.send("PUT", third+"/farms/dns/fg", `{"fgenabled":"false"}`, "ZAPI_KEY", annsKey)
-	r.refused(t, 403, "farm.modify")
+	ann := func(method, path, body string) reply { return a.send(method, third+path, body, "ZAPI_KEY", annsKey) }
+	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"dns"}`)
+	ann("PUT", "/farms/dns/fg", `{"fgenabled":"false"}`).refused(t, 403, "farm.modify")
+	a.must(200, "PUT", "/rbac/roles/ops", `{"farm":{"modify":"true"},"farmguardian":{"menu":"true","modify":"false"}}`)
+	if r := ann("GET", "/farms/dns", ""); strings.Contains(r.raw, "hunter22") || !strings.Contains(r.raw, "***") {
+		t.Error(r.raw)
+	}
+	read, _ := ann("GET", "/farms/dns", "").at("params.fgscript").(string)
+	if r := ann("PUT", "/farms/dns/fg", `{"fgenabled":"true","fgscript":"`+read+`"}`); r.status != 200 {
+		t.Errorf("what is sent back as it was read is refused: %s", r.raw)
+	}
+	before := a.written()
+	ann("PUT", "/farms/dns/fg", `{"fgenabled":"false","fgscript":"check_mysql -H HOST -P PORT -u mon --password=hunter22"}`).refused(t, 403, "farmguardian.modify")
+	ann("PUT", "/farms/dns/fg", `{"fgenabled":"false","fgtimecheck":6}`).refused(t, 403, "farmguardian.modify")
+	if a.written() != before {
+		t.Error("something was changed")
+	}
+	a.must(200, "PUT", "/rbac/roles/ops", `{"farmguardian":{"menu":"false"}}`)
+	r := ann("GET", "/farms/dns", "")
+	r.want(t, "params.fgenabled", "true")
+	r.want(t, "params.fgscript", "")
 }
 
 // Left out is what generation 3 showed in answers; what is misspelt is refused, and what

@@ -90,10 +90,10 @@ func (s *Server) bases() http.Handler {
 	})
 }
 
-// config is the configuration in force for a request.
-func (s *Server) config(ctx context.Context) *farm.Config {
-	cfg, _ := s.deps.Applier.CurrentIn(ctx)
-	return cfg
+// config is the configuration in force for a request, and the number of its revision.
+func (s *Server) config(ctx context.Context) (*farm.Config, uint64) {
+	cfg, revision := s.deps.Applier.CurrentIn(ctx)
+	return cfg, revision.Number
 }
 
 // alone leads a part of a transaction to the operation it names: who asks is known.

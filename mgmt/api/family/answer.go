@@ -12,6 +12,7 @@ import (
 // answer has the operation answer, and change what it says where it is a success.
 func (c *call) answer(change func(body map[string]any)) {
 	rec := c.ask(c.r)
+	rec.headersTo(c.w)
 	body := object(rec.body.Bytes())
 	if rec.status >= http.StatusMultipleChoices || body == nil {
 		rec.copyTo(c.w)
@@ -44,7 +45,7 @@ func (c *call) farm(body map[string]any) {
 		}
 	}
 	if _, own := body["backends"]; own { // not of services
-		c.guarded(params)
+		c.guarded(params, "")
 	}
 	for _, s := range list(body["services"]) {
 		c.shown(s)
@@ -69,17 +70,18 @@ func (c *call) changedService(body map[string]any) {
 }
 
 func (c *call) shown(service map[string]any) {
-	c.guarded(service)
+	name, _ := service["id"].(string)
+	c.guarded(service, name)
 	known(list(service["backends"]))
 }
 
-// guarded has the health check of a farm or a service where it was before 3.2.
-func (c *call) guarded(of map[string]any) {
+// guarded has the health check of a farm, or of a service of it, where it was before 3.2.
+func (c *call) guarded(of map[string]any, service string) {
 	if !c.g.inline {
 		return
 	}
-	name, _ := of["farmguardian"].(string)
-	for field, value := range guardianOf(name) {
+	cfg, _ := c.config(c.r.Context())
+	for field, value := range c.inline(cfg, service) {
 		of[field] = value
 	}
 }
@@ -119,11 +121,6 @@ func (c *call) get(path string) map[string]any {
 func (c *call) ask(r *http.Request) *recorded {
 	rec := &recorded{header: http.Header{}}
 	c.next.ServeHTTP(rec, r)
-	for name, values := range rec.header {
-		if name != "Content-Type" && name != "Content-Length" {
-			c.w.Header()[name] = values
-		}
-	}
 	return rec
 }
 
@@ -144,6 +141,15 @@ func (r *recorded) Write(b []byte) (int, error) {
 		r.status = http.StatusOK
 	}
 	return r.body.Write(b)
+}
+
+// headersTo has an answer made of this one say what else it said, its revision first.
+func (r *recorded) headersTo(w http.ResponseWriter) {
+	for name, values := range r.header {
+		if name != "Content-Type" && name != "Content-Length" {
+			w.Header()[name] = values
+		}
+	}
 }
 
 func (r *recorded) copyTo(w http.ResponseWriter) {

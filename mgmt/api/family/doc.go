@@ -8,6 +8,7 @@
 //	Lead       which generation; how people logged in and out then
 //	request    what our answers have and the family's have not; fields a client sends back as it read them, and nobody can set, are left out
 //	guardian   the health check of a service was an object of the farm before 3.2
+//	inline     it was fields, which a check of its own keeps now
 //	account    the user zapi and root had paths of their own
 //	answer     fields an older client reads, and words it knows
 //	notfound   the words by which clients tell that something is not there

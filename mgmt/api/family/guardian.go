@@ -10,19 +10,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// guardianOf is a health check as it was before 3.2: fields of what it watches. None is
-// kept as long as there are no health checks of their own: backends are watched by
-// connects and answers.
-func guardianOf(name string) map[string]any {
-	enabled := "false"
-	if name != "" {
-		enabled = "true"
-	}
-	return map[string]any{"fgenabled": enabled, "fgtimecheck": 5, "fgscript": "", "fglog": "false"}
-}
-
-// guardian answers a change of a health check. To have none is what there is; a client
-// that changes a service sends that along each time. One that shall run is refused.
+// guardian answers a change of a health check that is fields of what it watches: the
+// operations of today are asked for it, all of them in one transaction.
 func (c *call) guardian() {
 	body := c.body()
 	asked := maps.Clone(body)
@@ -44,11 +33,8 @@ func (c *call) guardian() {
 		c.refuse(err)
 		return
 	}
-	c.reply(http.StatusOK, map[string]any{
-		"description": "Modify farm guardian", "params": guardianOf(""), "success": "true",
-		"message": "The farm guardian of farm " + c.at[1] + " is disabled.",
-		"warning": "fgscript, fgtimecheck and fglog are not kept: there are no health checks by commands yet, and none runs",
-	})
+	service, _ := body["service"].(string)
+	c.guard(service, asked)
 }
 
 func (c *call) mayGuard() *rest.Rejection {
@@ -62,7 +48,7 @@ func (c *call) mayGuard() *rest.Rejection {
 func guarded(of map[string]any, service any) *rest.Rejection {
 	name, _ := service.(string)
 	if _, own := of["backends"]; own { // not of services
-		if name != "" {
+		if service != nil && service != "" {
 			return rest.BadRequest("service: an l4xnat farm has none")
 		}
 		return nil
@@ -101,9 +87,6 @@ func checkGuardian(body, asked map[string]any) *rest.Rejection {
 		default:
 			return rest.BadRequest("unknown field %s: allowed are service, fgenabled, fgtimecheck, fgscript and fglog", rest.Quote(name))
 		}
-	}
-	if asked["fgenabled"] == "true" {
-		return rest.BadRequest("fgenabled: \"true\" is not possible: there are no health checks by commands yet; backends that cannot be connected to are left out without one")
 	}
 	if len(asked) == 0 {
 		return rest.BadRequest("No parameter has been sent: allowed are fgenabled, fgtimecheck, fgscript and fglog")

@@ -11,13 +11,13 @@ import (
 // layer stands between who asks and the operations.
 type layer struct {
 	next http.Handler
-	// config is the configuration in force for a request.
-	config func(context.Context) *farm.Config
+	// config is the configuration in force for a request, and the number of its revision.
+	config func(context.Context) (*farm.Config, uint64)
 }
 
 // Over puts the translation over the operations. Who asks is known already: next is
 // asked in the name of the same, more than once where an answer needs it.
-func Over(next http.Handler, config func(context.Context) *farm.Config) http.Handler {
+func Over(next http.Handler, config func(context.Context) (*farm.Config, uint64)) http.Handler {
 	l := &layer{next, config}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, is := strings.CutPrefix(r.URL.Path, Base+"/")

@@ -35,7 +35,8 @@ const maxBody = 1 << 20
 // farmFields are the fields to leave out of a change of the farm of the path.
 func (c *call) farmFields() []string {
 	out := slices.Concat(farmAnswer, inlineGuardian)
-	f := c.config(c.r.Context()).Farm(c.at[1])
+	cfg, _ := c.config(c.r.Context())
+	f := cfg.Farm(c.at[1])
 	switch {
 	case f == nil:
 		return out

@@ -1,0 +1,182 @@
+package family
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// mostTries is how often a change is made anew that somebody else's came before.
+const mostTries = 5
+
+// write is one change of a transaction.
+type write struct {
+	Method string         `json:"method"`
+	Path   string         `json:"path"`
+	Body   map[string]any `json:"body,omitempty"`
+}
+
+// guard changes the health check of the farm of the path, or of a service of it, and
+// answers. What it does follows from the configuration it read; when that was changed
+// meanwhile, it reads anew, unless the client names the revision it means.
+func (c *call) guard(service string, asked map[string]any) {
+	for try := 1; ; try++ {
+		cfg, revision := c.config(c.r.Context())
+		g, err := rest.FindGroup(cfg, c.at[1], service)
+		if err != nil {
+			c.refuse(rest.RejectionOf(err, false))
+			return
+		}
+		writes, refusal := c.guardWrites(cfg, g, asked)
+		if refusal != nil {
+			c.refuse(refusal)
+			return
+		}
+		rec := c.transact(g, writes, revision)
+		if rec.status == http.StatusPreconditionFailed && !c.expects() && try < mostTries {
+			continue
+		}
+		c.guardAnswer(g, service, rec)
+		return
+	}
+}
+
+// guardWrites lists what is to be written. A check others have linked, or that came from
+// elsewhere, is never changed: the group gets a copy of its own.
+func (c *call) guardWrites(cfg *farm.Config, g farm.Group, asked map[string]any) ([]write, *rest.Rejection) {
+	source, own := sourceOf(cfg, g), ownCheck(cfg, g)
+	changed := differing(asked, c.seen(source))
+	var out []write
+	target := source
+	if len(changed) > 0 {
+		target, out = own, ownWrites(cfg, g, source, own, changed)
+	}
+	link := target
+	switch asked["fgenabled"] {
+	case "true":
+		if err := runnable(cfg, source, changed["command"]); err != nil {
+			return nil, err
+		}
+	case "false":
+		link = ""
+	default:
+		if g.CheckedBy() == "" {
+			link = ""
+		}
+	}
+	return append(out, write{http.MethodPut, pathOf(g), map[string]any{"farmguardian": link}}), nil
+}
+
+// ownWrites change the check of a group's own, or make it.
+func ownWrites(cfg *farm.Config, g farm.Group, source, own string, changed map[string]any) []write {
+	const all = "/monitoring/fg"
+	if source == own {
+		changed["force"] = "true" // nobody else has it linked
+		return []write{{http.MethodPut, all + "/" + own, changed}}
+	}
+	var out []write
+	if farm.CheckAt(cfg.Checks, own) >= 0 { // of an earlier time
+		out = append(out, write{http.MethodDelete, all + "/" + own, nil})
+	}
+	changed["name"] = own
+	changed["description"] = fmt.Sprintf("Kept by fields of %s in older generations of the API", g)
+	if source != "" {
+		changed["copy_from"] = source
+	} else if changed["interval"] == nil {
+		changed["interval"] = noGuardian()["fgtimecheck"]
+	}
+	return append(out, write{http.MethodPost, all, changed})
+}
+
+// runnable refuses to switch a check on that would ask nothing. A command that is sent is
+// looked at by the operation that keeps it.
+func runnable(cfg *farm.Config, source string, sent any) *rest.Rejection {
+	if sent != nil {
+		return nil
+	}
+	kept, _ := validate.CheckNamed(cfg, source)
+	if kept.Command == "" {
+		return rest.BadRequest("fgenabled: \"true\" needs fgscript, and none is kept: send the command, as check_tcp -H HOST -p PORT")
+	}
+	if _, err := probe.Parse(kept.Command); err != nil && !errors.Is(err, probe.ErrNone) {
+		return rest.BadRequest("fgenabled: the fgscript that is kept cannot be run here: send another one")
+	}
+	return nil
+}
+
+// pathOf is where a group is changed.
+func pathOf(g farm.Group) string {
+	if g.OfService() {
+		return "/farms/" + g.Farm.Name + "/services/" + g.Name()
+	}
+	return "/farms/" + g.Farm.Name
+}
+
+// transact has writes made as one, on top of a revision.
+func (c *call) transact(g farm.Group, writes []write, revision uint64) *recorded {
+	raw, err := json.Marshal(map[string]any{"writes": writes, "comment": fmt.Sprintf("modify health check of %s", g)})
+	if err != nil {
+		panic(err) // it came from JSON
+	}
+	r := rest.Moved(withBody(c.r, raw), http.MethodPost, Base+"/transactions")
+	r.Header.Set("Content-Type", "application/json")
+	if !c.expects() {
+		r.Header.Set("If-Match", fmt.Sprintf("%q", fmt.Sprint(revision)))
+	}
+	return c.ask(r)
+}
+
+// expects reports whether the client names the revision it means.
+func (c *call) expects() bool {
+	match := strings.TrimSpace(c.r.Header.Get("If-Match"))
+	return match != "" && match != "*"
+}
+
+// guardAnswer says what came of a change, in the words of its time.
+func (c *call) guardAnswer(g farm.Group, service string, rec *recorded) {
+	rec.headersTo(c.w)
+	body := object(rec.body.Bytes())
+	params, _ := body["params"].(map[string]any)
+	switch {
+	case body == nil:
+		rec.copyTo(c.w)
+	case rec.status >= http.StatusMultipleChoices:
+		body["description"], body["message"] = c.r.Method+" "+rest.QuotePath(c.r.URL.Path), inOldWords(body["message"])
+		delete(body, "write")
+		rest.NoteOf(c.r.Context()).Message = fmt.Sprint(body["message"])
+		c.reply(rec.status, body)
+	case params["dry_run"] == "true": // only tried
+		body["description"] = "Modify farm guardian"
+		c.reply(rec.status, body)
+	default:
+		cfg, _ := c.config(c.r.Context())
+		now := c.inline(cfg, service)
+		state := map[any]string{"true": "enabled", "false": "disabled"}[now["fgenabled"]]
+		out := map[string]any{"description": "Modify farm guardian", "params": now, "success": "true",
+			"message": fmt.Sprintf("The farm guardian of %s is %s.", g, state)}
+		c.reply(http.StatusOK, out)
+	}
+}
+
+// inOldWords takes the place in the transaction from a message, and has it name fields as
+// they were sent: "writes[0], POST /monitoring/fg: command cannot be run: …".
+func inOldWords(message any) string {
+	text, _ := message.(string)
+	if _, after, is := strings.Cut(text, ": "); is && strings.HasPrefix(text, "writes[") {
+		text = strings.TrimSuffix(after, "; nothing was changed")
+	}
+	for old, now := range fieldOf {
+		if after, is := strings.CutPrefix(text, now+" "); is {
+			return old + " " + after
+		}
+	}
+	return cmp.Or(text, "refused")
+}
