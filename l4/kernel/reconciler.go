@@ -10,9 +10,13 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// followPause is how often the health table is looked at: how long a backend that was
-// found down still gets new clients.
-const followPause = 100 * time.Millisecond
+// healthPause is how often the health table is looked at, which is one comparison: how
+// long a backend that was found down still gets new clients, but for what making rules
+// takes. Everything else that is followed is looked at every followPause.
+const (
+	healthPause = 20 * time.Millisecond
+	followPause = 100 * time.Millisecond
+)
 
 // retryPause is how often what failed is tried again.
 var retryPause = 5 * time.Second
@@ -104,18 +108,33 @@ func (k *Reconciler) Generation() uint64 {
 // Run follows the health table and the number of connections until ctx ends. The
 // kernel goes on with what it has then. It starts no goroutine.
 func (k *Reconciler) Run(ctx context.Context) {
-	tick := time.NewTicker(followPause)
+	tick := time.NewTicker(healthPause)
 	defer tick.Stop()
+	var followed time.Time
+	var seen uint64
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case now := <-tick.C:
+			version := k.healthVersion()
+			if version == seen && now.Sub(followed) < followPause {
+				continue
+			}
+			seen, followed = version, now
 			k.follow(ctx, false)
 		case <-k.changes():
 			k.follow(ctx, true)
 		}
 	}
+}
+
+// healthVersion is that of the health table, 0 without one.
+func (k *Reconciler) healthVersion() uint64 {
+	if k.options.Health == nil {
+		return 0
+	}
+	return k.options.Health.Version()
 }
 
 // follow carries again when the health table has changed, or what is on the wire, and
@@ -129,7 +148,7 @@ func (k *Reconciler) follow(ctx context.Context, wire bool) {
 		return
 	}
 	changed := k.forgetFlushed(time.Now())
-	changed = k.measure(ctx, time.Now()) || changed || k.options.Health != nil && k.options.Health.Version() != k.version
+	changed = k.measure(ctx, time.Now()) || changed || k.options.Health != nil && k.healthVersion() != k.version
 	if over || len(k.unready) > 0 && time.Since(k.prepared) >= retryPause {
 		k.prepare(ctx)
 		changed = true
