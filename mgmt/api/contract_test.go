@@ -6,12 +6,9 @@ package api_test
 
 import (
 	"context"
-	"hash/maphash"
 	"math/rand/v2"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -21,7 +18,6 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/recorder"
-	"github.com/sluicelb/sluice/mgmt/store"
 )
 
 // target is an appliance as its document is held to.
@@ -48,23 +44,6 @@ func (a *appliance) recordAll() {
 	for i := range cfg.Farms {
 		a.recorded(recorder.Farm(cfg.Farms[i].ID), seriesNames(recorder.OfFarm(&cfg.Farms[i]))...)
 	}
-}
-
-var seed = maphash.MakeSeed()
-
-// written changes with everything that is written into the store: the first two
-// pages of its file say which transaction was the last.
-func (a *appliance) written() string {
-	f, err := os.Open(filepath.Join(a.dir, store.FileName))
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	defer f.Close()
-	pages := make([]byte, 2*os.Getpagesize())
-	if _, err := f.ReadAt(pages, 0); err != nil {
-		a.t.Fatal(err)
-	}
-	return strconv.FormatUint(maphash.Bytes(seed, pages), 16)
 }
 
 // ordered is the one certificate that was ordered.

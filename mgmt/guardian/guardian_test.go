@@ -1,7 +1,6 @@
 package guardian_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
@@ -31,7 +31,7 @@ type town struct {
 	twice   bool
 	present map[string]bool
 	cut     [][]uint32
-	log     bytes.Buffer
+	log     logtest.Log
 }
 
 func newTown() *town {
@@ -146,6 +146,7 @@ func TestADeadBackendIsDownWithinIntervalAndTimeout(t *testing.T) {
 		h := start(t, 0)
 		h.Set(config(alive(), web("shop", "alive", 1, 2)))
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if h.state(1) != health.Up || h.state(2) != health.Up {
 			t.Fatalf("first results: %v, %v", h.state(1), h.state(2))
 		}
@@ -153,6 +154,7 @@ func TestADeadBackendIsDownWithinIntervalAndTimeout(t *testing.T) {
 		h.slow[server(1)] = time.Hour // it hangs
 		h.mu.Unlock()
 		time.Sleep(15 * time.Second)
+		synctest.Wait()
 		if h.state(1) != health.Down || h.state(2) != health.Up || h.table.Slot(1).Usable() {
 			t.Errorf("after interval and time-out: %v, %v", h.state(1), h.state(2))
 		}
@@ -173,19 +175,23 @@ func TestABackendComesBackAfterSeveralSuccesses(t *testing.T) {
 		h.breaks(server(1), "refused")
 		h.Set(config(check, web("shop", "alive", 1)))
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if h.state(1) != health.Undefined || !h.table.Slot(1).Usable() {
 			t.Errorf("after one of two failures: %v", h.state(1))
 		}
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		if h.state(1) != health.Down {
 			t.Errorf("after two: %v", h.state(1))
 		}
 		h.breaks(server(1), "")
 		time.Sleep(20 * time.Second)
+		synctest.Wait()
 		if h.state(1) != health.Down {
 			t.Errorf("after two successes of three: %v", h.state(1))
 		}
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		if h.state(1) != health.Up || !strings.Contains(h.log.String(), `msg="backend is up"`) {
 			t.Errorf("after three: %v", h.state(1))
 		}
@@ -204,6 +210,7 @@ func TestFarmsShareATaskAndChecksOfOneAddressAreApart(t *testing.T) {
 		h.breaks(server(9), "refused")
 		h.Set(cfg)
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 		if n := h.times(server(9)); n != 2 {
 			t.Errorf("asked %d times, want once for each check", n)
 		}
@@ -231,6 +238,7 @@ func TestNobodyIsAskedWhoGetsNoClients(t *testing.T) {
 				h.breaks(server(1), "refused")
 				h.Set(config(alive(), web("shop", "alive", 1)))
 				time.Sleep(time.Second)
+				synctest.Wait()
 				if h.state(1) != health.Down {
 					t.Fatalf("it is %v", h.state(1))
 				}
@@ -242,6 +250,7 @@ func TestNobodyIsAskedWhoGetsNoClients(t *testing.T) {
 					t.Errorf("it is %v", h.state(1))
 				}
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				if n := h.times(server(1)); n != before || h.state(1) != health.Undefined || h.Why(1) != "" {
 					t.Errorf("asked %d times more, %v", n-before, h.state(1))
 				}
@@ -261,6 +270,7 @@ func TestATaskIsNeverUnderWayTwice(t *testing.T) {
 		h.slow[server(1)] = 3 * time.Second
 		h.Set(config(check, web("shop", "alive", 1)))
 		time.Sleep(30 * time.Second)
+		synctest.Wait()
 		if n := h.times(server(1)); h.twice || n < 9 || n > 11 {
 			t.Errorf("asked %d times, twice at once: %t", n, h.twice)
 		}
@@ -277,6 +287,7 @@ func TestProbesAreSpreadAndBounded(t *testing.T) {
 		}
 		h.Set(config(alive(), web("shop", "alive", ids...)))
 		time.Sleep(9 * time.Second)
+		synctest.Wait()
 		if h.most > 8 || len(h.asked) != 400 {
 			t.Errorf("%d were under way at once, %d servers asked", h.most, len(h.asked))
 		}
@@ -307,6 +318,7 @@ func TestProbesThatWaitBeginByPriority(t *testing.T) {
 		cfg.Checks = append(cfg.Checks, soon)
 		h.Set(cfg)
 		time.Sleep(12 * time.Second)
+		synctest.Wait()
 		if first := strings.Join(h.by[1:10], ","); strings.Count(first, "soon") != 9 {
 			t.Errorf("%s", first)
 		}
@@ -321,10 +333,12 @@ func TestABackendThatGoesUpAndDownIsBelievedLess(t *testing.T) {
 		h := start(t, 0)
 		h.Set(config(alive(), web("shop", "alive", 1)))
 		time.Sleep(time.Second)
+		synctest.Wait()
 		var took []int
 		for range 3 {
 			h.breaks(server(1), "refused")
 			time.Sleep(10 * time.Second)
+			synctest.Wait()
 			if h.state(1) != health.Down {
 				t.Fatal("it is not down")
 			}
@@ -332,6 +346,7 @@ func TestABackendThatGoesUpAndDownIsBelievedLess(t *testing.T) {
 			n := 0
 			for ; h.state(1) != health.Up; n++ {
 				time.Sleep(10 * time.Second)
+				synctest.Wait()
 			}
 			took = append(took, n)
 		}
@@ -341,8 +356,10 @@ func TestABackendThatGoesUpAndDownIsBelievedLess(t *testing.T) {
 		time.Sleep(2 * time.Minute) // steady for more than ten intervals
 		h.breaks(server(1), "refused")
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		h.breaks(server(1), "")
 		time.Sleep(20 * time.Second)
+		synctest.Wait()
 		if h.state(1) != health.Up {
 			t.Error("after a steady time it takes more than two")
 		}
@@ -379,12 +396,14 @@ func TestAnotherIntervalKeepsWhatWasFound(t *testing.T) {
 		h.breaks(server(1), "refused")
 		h.Set(config(check, web("shop", "alive", 1)))
 		time.Sleep(time.Second)
+		synctest.Wait()
 		check.Interval = 10
 		h.Set(config(check, web("renamed", "alive", 1)))
 		if f, is := h.Look(1); !is || f.Verdict != health.Down || len(f.Results) != 1 || f.Results[0].Reason != "refused" {
 			t.Errorf("%t %+v", is, f)
 		}
 		time.Sleep(11 * time.Second)
+		synctest.Wait()
 		if n := h.times(server(1)); n != 2 {
 			t.Errorf("asked %d times: the shorter interval does not hold", n)
 		}
@@ -398,8 +417,10 @@ func TestTheLastResultsAreKept(t *testing.T) {
 		check.Logs = true
 		h.Set(config(check, web("shop", "alive", 1)))
 		time.Sleep(125 * time.Second)
+		synctest.Wait()
 		h.breaks(server(1), "refused")
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		f, is := h.Look(1)
 		if !is || f.Check != "alive" || len(f.Results) != 10 || f.Results[0].Reason != "refused" || f.Results[1].Reason != "" || f.Needed != 2 || f.Next.IsZero() {
 			t.Fatalf("%t %+v", is, f)
@@ -425,6 +446,7 @@ func TestConnectionsOfABackendThatGoesDownAreCutWhereTheCheckSaysSo(t *testing.T
 		h.breaks(server(2), "refused")
 		h.Set(cfg)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if fmt.Sprint(h.cut) != "[[2]]" {
 			t.Errorf("cut: %v", h.cut)
 		}
@@ -455,6 +477,7 @@ func TestATryTellsTheConversationAndChangesNothing(t *testing.T) {
 			t.Errorf("a fifth at the same time: %v", err)
 		}
 		time.Sleep(2 * time.Minute)
+		synctest.Wait()
 		if h.state(1) != health.Undefined {
 			t.Errorf("it is %v", h.state(1))
 		}
