@@ -32,10 +32,14 @@ func sized(kind byte) (more int, is bool) {
 // readHello reads the elements of a document (bsonspec.org, 1.1).
 func readHello(doc []byte) (hello, error) {
 	var h hello
-	if len(doc) < 5 || int64(binary.LittleEndian.Uint32(doc)) > int64(len(doc)) {
+	if len(doc) < 5 {
 		return h, errStrange
 	}
-	doc = doc[4:binary.LittleEndian.Uint32(doc)]
+	size := binary.LittleEndian.Uint32(doc) // with itself, and the zero at the end
+	if size < 5 || int64(size) > int64(len(doc)) {
+		return h, errStrange
+	}
+	doc = doc[4:size]
 	for len(doc) > 0 && doc[0] != 0 {
 		kind := doc[0]
 		end := bytes.IndexByte(doc[1:], 0)
