@@ -12,9 +12,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sluicelb/sluice/core/pattern"
 )
 
 // requestBits is the length of the keys that are made here.
@@ -40,10 +41,8 @@ type RequestFields struct {
 var (
 	// hostPattern is compiled when it is asked for: with its lengths it takes 100 KiB,
 	// and every process of the appliance begins with what all of them are made of.
-	hostPattern = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(\*\.)?([a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`)
-	})
-	country = regexp.MustCompile(`^[A-Za-z]{2}$`)
+	hostPattern = pattern.Lazy(`^(\*\.)?([a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`)
+	country     = regexp.MustCompile(`^[A-Za-z]{2}$`)
 )
 
 // idMail is the attribute emailAddress (PKCS #9), an IA5String.

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +14,8 @@ import (
 	"unicode"
 
 	"github.com/go-ldap/ldap/v3"
+
+	"github.com/sluicelb/sluice/core/pattern"
 )
 
 // Security is how a connection is protected.
@@ -199,9 +200,7 @@ func (d *Directory) Set(s Settings, password *string) error {
 }
 
 // hostForm is a name of DNS; addresses are parsed.
-var hostForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`)
-})
+var hostForm = pattern.Lazy(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`)
 
 const (
 	maxName     = 253

@@ -15,12 +15,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/sluicelb/sluice/core/pattern"
 )
 
 // Status is whether there are updates, in the words of the family.
@@ -172,9 +173,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 // update is a line as "Inst curl [7.88.1-10+deb12u5] (7.88.1-10+deb12u8 Debian-Security:12/stable [amd64])";
 // a package that is new has no version before.
-var update = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^Inst ([a-z0-9][a-z0-9.+:-]*)(?: \[([^\]\s]+)\])? \((\S+) ([^\[)]*)`)
-})
+var update = pattern.Lazy(`^Inst ([a-z0-9][a-z0-9.+:-]*)(?: \[([^\]\s]+)\])? \((\S+) ([^\[)]*)`)
 
 // parse reads what apt would install.
 func parse(out []byte) (list []Package, number int) {

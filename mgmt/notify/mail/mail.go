@@ -16,14 +16,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
 	gomail "github.com/wneessen/go-mail"
+
+	"github.com/sluicelb/sluice/core/pattern"
 )
 
 // Server is a mail server.
@@ -164,9 +164,7 @@ func (m *Message) each() ([]*gomail.Msg, error) {
 
 // addressForm is narrower than RFC 5322: quoted parts and comments, which could carry
 // something else, are nobody's address.
-var addressForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9.!#$%&'*+/=?^_{|}~` + "`" + `-]+@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
-})
+var addressForm = pattern.Lazy(`^[A-Za-z0-9.!#$%&'*+/=?^_{|}~` + "`" + `-]+@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
 // maxAddress bounds an address (RFC 5321 section 4.5.3.1.3).
 const maxAddress = 254
