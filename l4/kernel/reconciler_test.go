@@ -9,9 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/l4/kernel"
 	"github.com/sluicelb/sluice/l4/kernel/l4test"
 	"github.com/sluicelb/sluice/l4/kernel/nftables"
@@ -96,6 +98,35 @@ func TestNothingIsHeldForAFarmDeletedInItsGraceOnceThatIsOver(t *testing.T) {
 		t.Fatal("connections of the farm do not go on")
 	}
 	l4test.Eventually(t, "nothing of the farm is in the kernel", func() bool { in, _ := f.now(); return !in.Hold })
+}
+
+func TestRulesFollowTheHealthTableAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table, err := health.OpenTable(make([]byte, health.TableSize))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &told{}
+		k := kernel.New(kernel.Options{Filter: f, Health: table, Connections: none{}, Log: l4test.Quiet})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		one := l4test.Example(func(*farm.Farm) {})
+		k.Apply(ctx, 1, &farm.Config{Farms: []farm.Farm{one}})
+		go k.Run(ctx)
+		id := one.L4.Backends[0].ID
+		for i := range 9 { // whenever in the time between two looks at everything
+			time.Sleep(time.Second + time.Duration(i)*10*time.Millisecond)
+			for _, state := range []health.State{health.Down, health.Up} {
+				_, before := f.now()
+				table.SetGuardian(id, state, time.Now())
+				time.Sleep(21 * time.Millisecond)
+				synctest.Wait()
+				if _, times := f.now(); times != before+1 {
+					t.Errorf("%d: a backend became %v, and rules were made %d times", i, state, times-before)
+				}
+			}
+		}
+	})
 }
 
 func TestWhatTransparentFarmsNeedIsTriedAgain(t *testing.T) {
