@@ -29,12 +29,17 @@ func (g *guarded) Run(ctx context.Context, n Network, to Target, say Say) (err e
 		defer cancel()
 	}
 	if err := ctx.Err(); err != nil {
-		return errors.New("there was no time left to ask")
+		return saidLocal("there was no time left")
 	}
 	began := time.Now()
 	say = lines(say)
 	err = g.Probe.Run(ctx, n, to, say)
 	took := time.Since(began)
+	if err != nil {
+		if ours := notAsked(ctx, n, err); ours != nil {
+			return ours
+		}
+	}
 	switch {
 	case err != nil && g.program:
 		return errors.New(Line(err.Error()))

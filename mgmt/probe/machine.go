@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -41,16 +42,17 @@ func (m *Machine) ListenPacket(ctx context.Context, network, address string) (ne
 	return m.Listener.ListenPacket(ctx, network, address)
 }
 
-// ping opens a socket for echo requests, and a raw one where that is not allowed.
+// ping opens a socket for echo requests, and a raw one where that is not allowed. What
+// fails otherwise, such as a source address that is gone, no raw one mends.
 func (m *Machine) ping(ctx context.Context, network, raw string, family, protocol int, address string) (net.PacketConn, error) {
 	c, err := m.pingSocket(network, family, protocol, address)
-	if err == nil {
-		return c, nil
+	if !errors.Is(err, os.ErrPermission) {
+		return c, err
 	}
-	if c, rawErr := m.Listener.ListenPacket(ctx, raw, address); rawErr == nil {
-		return c, nil
+	if c, rawErr := m.Listener.ListenPacket(ctx, raw, address); !errors.Is(rawErr, os.ErrPermission) {
+		return c, rawErr
 	}
-	return nil, fmt.Errorf("no ping is possible here: %w: sysctl net.ipv4.ping_group_range must contain the group of Sluice, or it needs CAP_NET_RAW", err)
+	return nil, Local(fmt.Errorf("no ping is possible here: %w: sysctl net.ipv4.ping_group_range must contain the group of Sluice, or it needs CAP_NET_RAW", err))
 }
 
 func (m *Machine) pingSocket(network string, family, protocol int, address string) (net.PacketConn, error) {

@@ -46,7 +46,8 @@ type Say func(format string, args ...any)
 
 // Probe asks once. nil: the target is healthy. Otherwise the error is the reason, in
 // one plain line ("connection refused", "answered 503, wanted 200-399"). It honours
-// ctx, leaks nothing, and never panics out.
+// ctx, leaks nothing, and never panics out. ErrLocal is in it when the target is not to
+// blame.
 type Probe interface {
 	Run(ctx context.Context, net Network, to Target, say Say) error
 }

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -226,6 +228,33 @@ func TestChecksUseTheNetworkTheyAreGiven(t *testing.T) {
 	for _, command := range append(append([]string{"check_ping -H HOST"}, conversations...), datagrams...) {
 		if err := parse(t, command).Run(t.Context(), nowhere{}, probetest.At(1), func(string, ...any) {}); err == nil || !strings.Contains(err.Error(), "not by this network") {
 			t.Errorf("%s: %v", command, err)
+		}
+	}
+}
+
+// exhausted is a network of a machine that has no descriptor left.
+type exhausted struct{}
+
+func (exhausted) DialContext(_ context.Context, network, _ string) (net.Conn, error) {
+	return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("socket", syscall.EMFILE)}
+}
+
+func (exhausted) ListenPacket(_ context.Context, network, _ string) (net.PacketConn, error) {
+	return nil, &net.OpError{Op: "listen", Net: network, Err: os.NewSyscallError("socket", syscall.EMFILE)}
+}
+
+// Who takes a backend out has to know whether it was asked at all, whichever library did.
+func TestEveryCheckTellsFaultsOfThisMachineApart(t *testing.T) {
+	to := probetest.Server(t, func(net.Conn) {}) // closes at once
+	for _, command := range append(append([]string{"check_ping -H HOST"}, conversations...), datagrams...) {
+		p := parse(t, command)
+		if err := p.Run(t.Context(), exhausted{}, to, func(string, ...any) {}); !errors.Is(err, probe.ErrLocal) || !strings.Contains(err.Error(), "not asked: Sluice has no file descriptor left") {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+	for _, command := range conversations {
+		if err := parse(t, command).Run(t.Context(), &probe.Machine{}, to, func(string, ...any) {}); err == nil || errors.Is(err, probe.ErrLocal) {
+			t.Errorf("%s: a server that closes is a fault of this machine: %v", command, err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,7 +118,7 @@ func (c *check) Run(ctx context.Context, _ probe.Network, to probe.Target, say p
 	// What was a program when the command was written may have become something else.
 	path := filepath.Join(c.file.folder, c.file.name)
 	if err := allowed(c.file.folder, path); err != nil {
-		return fmt.Errorf("%s cannot be run: %w", c.file.name, err)
+		return probe.Local(fmt.Errorf("%s cannot be run: %w", c.file.name, err))
 	}
 	args := make([]string, 0, len(c.words))
 	for _, w := range c.words {
@@ -147,9 +148,12 @@ func environment(to probe.Target) []string {
 // reason says how a program ended that did not end with 0.
 func reason(name, said string, err error) error {
 	var exit *exec.ExitError
+	var start *fs.PathError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &start):
+		return probe.Local(fmt.Errorf("%s cannot be started: %w", name, err))
 	case !errors.As(err, &exit):
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -2,6 +2,7 @@ package program_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -161,7 +162,19 @@ func TestProgramThatChangedHandsIsNotRun(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "check_x"), 0o757); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Run(t.Context(), nil, probe.Target{}, func(string, ...any) {}); err == nil || !strings.Contains(err.Error(), "others may write it") {
+	if err := p.Run(t.Context(), nil, probe.Target{}, func(string, ...any) {}); !errors.Is(err, probe.ErrLocal) || !strings.Contains(err.Error(), "others may write it") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestProgramThatCannotBeStartedIsAFaultOfThisMachine(t *testing.T) {
+	for body, local := range map[string]bool{"#!/nowhere/sh\n": true, "#!/bin/sh\nexit 2\n": false, "#!/bin/sh\nkill -9 $$\n": false, "#!/bin/sh\nsleep 1000\n": false} {
+		dir := folder(t, "check_x", "")
+		if err := os.WriteFile(filepath.Join(dir, "check_x"), []byte(body), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run(t, 300*time.Millisecond, "check_x", dir); err == nil || errors.Is(err, probe.ErrLocal) != local {
+			t.Errorf("%q: one of this machine is %t: %v", body, !local, err)
+		}
 	}
 }

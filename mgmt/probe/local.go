@@ -1,0 +1,89 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"syscall"
+)
+
+// ErrLocal is in the error of a Probe that could not ask, for a reason of this machine:
+// no descriptor, no source address, no route, a name that was not resolved, a program
+// that cannot be started. It says nothing about the target:
+//
+//	errors.Is(err, probe.ErrLocal)
+var ErrLocal = errors.New("the target was not asked")
+
+// Local marks an error as one of this machine.
+func Local(err error) error { return &local{err} }
+
+type local struct{ error }
+
+func (l *local) Unwrap() error        { return l.error }
+func (l *local) Is(target error) bool { return target == ErrLocal }
+
+// ours are errors of system calls that no peer and no router can cause, and what they
+// mean for who asks.
+var ours = []struct {
+	errno syscall.Errno
+	means string
+}{
+	{syscall.EMFILE, "Sluice has no file descriptor left: raise its limit (LimitNOFILE)"},
+	{syscall.ENFILE, "this machine has no file descriptor left: raise sysctl fs.file-max"},
+	{syscall.ENOBUFS, "this machine has no memory left for sockets"},
+	{syscall.ENOMEM, "this machine has no memory left for sockets"},
+	{syscall.EADDRNOTAVAIL, "the source address is not one of this machine, or no port of it is free"},
+	{syscall.EADDRINUSE, "the source address is not one of this machine, or no port of it is free"},
+	{syscall.EAGAIN, "the source address is not one of this machine, or no port of it is free"},
+	{syscall.EPERM, "this machine does not let the packet out: look at its firewall, in output"},
+	{syscall.ENETDOWN, "the network interface is down"},
+	{syscall.EAFNOSUPPORT, "this machine cannot send to an address of that family from here"},
+	{syscall.EINVAL, "this machine cannot send to that address from here"},
+}
+
+// notAsked is the error of ErrLocal when the reason is one of this machine, nil otherwise.
+func notAsked(ctx context.Context, n Network, err error) error {
+	var no *net.DNSError
+	switch {
+	case errors.Is(err, ErrLocal):
+		return saidLocal(Line(err.Error()))
+	case errors.As(err, &no):
+		return saidLocal(Reason(err))
+	case errors.Is(err, os.ErrDeadlineExceeded): // is a timeout, whatever the system calls it
+		return nil
+	case unroutable(err) && unroutable(routed(ctx, n, err)):
+		return saidLocal("this machine has no route to the address, or is not allowed to use it")
+	}
+	for _, one := range ours {
+		if errors.Is(err, one.errno) {
+			return saidLocal(one.means)
+		}
+	}
+	return nil
+}
+
+func saidLocal(reason string) error { return Local(errors.New("not asked: " + reason)) }
+
+func unroutable(err error) bool {
+	return errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EACCES)
+}
+
+// routed asks the routes of this machine for an address that is unreachable: a router
+// may have said so, and then it is where traffic ends, too. To connect by UDP sends
+// nothing.
+func routed(ctx context.Context, n Network, unreachable error) error {
+	var op *net.OpError
+	if !errors.As(unreachable, &op) || op.Addr == nil {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(op.Addr.String())
+	if err != nil {
+		host = op.Addr.String() // that of a raw socket
+	}
+	c, err := n.DialContext(ctx, "udp", net.JoinHostPort(host, "9"))
+	if err == nil {
+		_ = c.Close()
+	}
+	return err
+}
