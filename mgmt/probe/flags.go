@@ -2,6 +2,8 @@ package probe
 
 import (
 	"fmt"
+	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -125,17 +127,25 @@ func hostlike(s string) bool {
 }
 
 // Port is PORT or a number. What is in to already is the default.
-func (f *Flags) Port(to *Port, names string) {
+func (f *Flags) Port(to *Port, names string) { f.Value(names, to.Set) }
+
+// Path is the path of a page, with its query.
+func (f *Flags) Path(to *Text, names string) {
 	f.Value(names, func(v string) error {
-		if v == PortToken {
-			*to = 0
-			return nil
+		if u, err := url.ParseRequestURI(v); err != nil || u.Host != "" || !strings.HasPrefix(v, "/") {
+			return fmt.Errorf("%q is no path: it begins with /", v)
 		}
-		n, err := strconv.ParseUint(v, 10, 16)
-		if err != nil || n == 0 {
-			return fmt.Errorf("%q is no port: write PORT for that of the backend, or a number from 1 to 65535", v)
+		*to = Text(v)
+		return nil
+	})
+}
+
+// Pattern is a regular expression; before is put before it.
+func (f *Flags) Pattern(to **regexp.Regexp, before, names string) {
+	f.Value(names, func(v string) (err error) {
+		if *to, err = regexp.Compile(before + v); err != nil {
+			return fmt.Errorf("%q is no pattern (RE2): %w", v, err)
 		}
-		*to = Port(n)
 		return nil
 	})
 }

@@ -154,6 +154,10 @@ func TestTokensStandForTheTarget(t *testing.T) {
 			t.Errorf("server name of %q: %s", host, got)
 		}
 	}
+	linked := probe.Target{Addr: netip.MustParseAddr("fe80::1%eth0"), Port: 80}
+	if to, name := probe.Address("", 0, linked), probe.ServerName("", linked); to != "[fe80::1%eth0]:80" || name != "fe80::1" {
+		t.Errorf("a link-local address is %s, called %s", to, name)
+	}
 }
 
 func run(t *testing.T, command string, a answers) (said []string, err error) {

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"fmt"
 	"net"
 	"strconv"
 	"strings"
@@ -48,6 +49,20 @@ func wordly(c byte) bool {
 // Port is a port of a command: a number, or that of the target (0).
 type Port uint16
 
+// Set reads PORT or a number.
+func (p *Port) Set(v string) error {
+	if v == PortToken {
+		*p = 0
+		return nil
+	}
+	n, err := strconv.ParseUint(v, 10, 16)
+	if err != nil || n == 0 {
+		return fmt.Errorf("%q is no port: write PORT for that of the backend, or a number from 1 to 65535", v)
+	}
+	*p = Port(n)
+	return nil
+}
+
 // Host is whom a command connects to: the target ("" and HOST), or somebody else it
 // names, such as the database behind the backend.
 type Host string
@@ -74,5 +89,6 @@ func ServerName(h Host, to Target) string {
 	if (h == "" || h == HostToken) && to.Name != "" {
 		return to.Name
 	}
-	return h.For(to)
+	name, _, _ := strings.Cut(h.For(to), "%") // a zone is this machine's alone (RFC 6874)
+	return name
 }

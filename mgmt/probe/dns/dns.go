@@ -153,7 +153,7 @@ func answers(m, question *dns.Msg) bool {
 func (c *check) judge(m *dns.Msg, say probe.Say) error {
 	code := dns.RcodeToString[m.Rcode]
 	found := values(m, c.kind)
-	say("answered %s, %s", code, strings.Join(found, " "))
+	say("answered %s", strings.Join(append([]string{code}, found...), ", "))
 	switch {
 	case c.missing && m.Rcode == dns.RcodeNameError:
 		return nil

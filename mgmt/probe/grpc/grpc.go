@@ -6,7 +6,6 @@ package grpc
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/probe/wire"
@@ -76,11 +74,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 func (c *check) request(to probe.Target) *http.Request {
 	name := c.authority.For(to)
 	if name == "" {
-		port := c.server.Port
-		if port == 0 {
-			port = probe.Port(to.Port)
-		}
-		name = net.JoinHostPort(probe.ServerName(c.server.Host, to), strconv.Itoa(int(port)))
+		name = c.server.Authority(to)
 	}
 	where := &url.URL{Scheme: "http", Host: name, Path: "/grpc.health.v1.Health/Check"}
 	if c.server.Secure {
@@ -92,26 +86,13 @@ func (c *check) request(to probe.Target) *http.Request {
 
 // open connects; below is what has to be closed. By TLS HTTP/2 has to be agreed on.
 func (c *check) open(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) (conn, below net.Conn, err error) {
-	plain, err := wire.Open(ctx, n, "tcp"+c.server.Version, c.server.Address(to), wire.Most)
-	if err != nil {
-		return nil, nil, err
+	plain, err := c.server.Dial(ctx, n, to, say)
+	if err != nil || !c.server.Secure {
+		return plain, plain, err
 	}
-	say("connected to %s", plain.RemoteAddr())
-	if !c.server.Secure {
-		return plain, plain, nil
-	}
-	name := c.server.TLS.Name.For(to)
-	if name == "" {
-		name = probe.ServerName(c.server.Host, to)
-	}
-	config := c.server.TLS.Config(name)
+	config := c.server.Config(to)
 	config.NextProtos = []string{"h2"}
-	secured := tls.Client(plain, config)
-	if err = secured.HandshakeContext(ctx); err != nil {
-		err = fmt.Errorf("TLS: %w", err)
-	} else {
-		err = c.server.TLS.Judge(secured.ConnectionState(), time.Now(), say)
-	}
+	secured, err := c.server.TLS.Handshake(ctx, plain, config, say)
 	if err != nil {
 		_ = plain.Close()
 		return nil, nil, err

@@ -2,7 +2,6 @@ package http
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/probe/wire"
@@ -130,11 +128,7 @@ func (a *asker) secured(ctx context.Context, address, authority string) (net.Con
 	if config.NextProtos = []string{"http/1.1"}; a.http2 {
 		config.NextProtos = []string{"h2"}
 	}
-	s := tls.Client(c, config)
-	if err := s.HandshakeContext(ctx); err != nil {
-		return nil, fmt.Errorf("TLS: %w", err)
-	}
-	return s, a.tls.Judge(s.ConnectionState(), time.Now(), a.say)
+	return a.tls.Handshake(ctx, c, config, a.say)
 }
 
 // tlsName is the name of --sni, or that of the Host field.
@@ -165,8 +159,8 @@ func (a *asker) get(ctx context.Context, where *url.URL) (*answer, error) {
 		request.Header.Add(name, value)
 	}
 	request.Header.Set("User-Agent", a.agent.For(a.to))
-	if user, password, given := strings.Cut(a.login.For(a.to), ":"); given {
-		request.SetBasicAuth(user, password)
+	if user, password, given := strings.Cut(string(a.login), ":"); given {
+		request.SetBasicAuth(probe.Text(user).For(a.to), password)
 	}
 	if a.body == "" {
 		request.Body, request.ContentLength = http.NoBody, 0

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -57,7 +56,7 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	f.Value("H hostname", func(v string) error { name = v; return virtualName(v) })
 	f.Value("p port", func(v string) error {
 		portGiven = true
-		return setPort(&port, v)
+		return port.Set(v)
 	})
 	f.Version(&c.version)
 	c.requestFlags(f)
@@ -80,7 +79,7 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 
 // requestFlags are those that say what is asked.
 func (c *check) requestFlags(f *probe.Flags) {
-	f.Value("u url uri", func(v string) error { c.url = probe.Text(v); return path(v) })
+	f.Path(&c.url, "u url uri")
 	f.Value("j method", func(v string) error { c.method = v; return token(v, "a method") })
 	f.Value("P post", func(v string) error {
 		c.body = probe.Text(v)
@@ -98,7 +97,7 @@ func (c *check) requestFlags(f *probe.Flags) {
 	c.tls.Flags(f, "")
 	f.Value("C certificate", func(v string) error {
 		c.secure, c.certificate = true, true
-		return c.days(v)
+		return c.tls.SetDays(v)
 	})
 	f.Value("f onredirect", func(v string) error {
 		if !slices.Contains([]string{"ok", "warning", "critical", "follow", "sticky", "stickyport"}, v) {
@@ -115,8 +114,8 @@ func (c *check) answerFlags(f *probe.Flags) {
 	f.Value("e expect", func(v string) (err error) { c.expect, err = readStatuses(v); return err })
 	f.Text(&c.text, "s string")
 	f.Text(&c.header, "d header-string")
-	f.Value("r regex ereg", func(v string) error { return c.regex(v, "") })
-	f.Value("R eregi", func(v string) error { return c.regex(v, "i") })
+	f.Pattern(&c.pattern, "(?ms)", "r regex ereg")
+	f.Pattern(&c.pattern, "(?msi)", "R eregi")
 	f.Ignore("l linespan") // patterns see the whole body anyhow
 	f.Ignore("E extended-perfdata")
 	f.Bool(&c.inverted, "invert-regex")
@@ -142,17 +141,6 @@ func (c *check) complete() error {
 	return nil
 }
 
-// days reads the value of -C.
-func (c *check) days(v string) error {
-	first, _, _ := strings.Cut(v, ",")
-	n, err := strconv.Atoi(first)
-	if err != nil || n < 1 || n > 10000 {
-		return fmt.Errorf("%q is no number of days from 1 to 10000", first)
-	}
-	c.tls.Days = n
-	return nil
-}
-
 func (c *check) field(v string) error {
 	name, value, found := strings.Cut(v, ":")
 	if !found || token(name, "a name") != nil {
@@ -162,14 +150,6 @@ func (c *check) field(v string) error {
 		return errors.New("the Host field is given by -H")
 	}
 	c.fields = append(c.fields, probe.Text(name+":"+strings.TrimSpace(value)))
-	return nil
-}
-
-func (c *check) regex(v, flags string) (err error) {
-	c.pattern, err = regexp.Compile("(?ms" + flags + ")" + v)
-	if err != nil {
-		return fmt.Errorf("%q is no pattern (RE2): %w", v, err)
-	}
 	return nil
 }
 
@@ -211,30 +191,10 @@ func (c *check) maxAge(v string) error {
 	return nil
 }
 
-func setPort(to *probe.Port, v string) error {
-	if v == probe.PortToken {
-		*to = 0
-		return nil
-	}
-	n, err := strconv.ParseUint(v, 10, 16)
-	if err != nil || n == 0 {
-		return fmt.Errorf("%q is no port: write PORT for that of the backend, or a number from 1 to 65535", v)
-	}
-	*to = probe.Port(n)
-	return nil
-}
-
 // virtualName accepts what may stand in a Host field.
 func virtualName(v string) error {
 	if v == "" || strings.ContainsAny(v, " /?#@\\\"<>") {
 		return fmt.Errorf("%q is no host", v)
-	}
-	return nil
-}
-
-func path(v string) error {
-	if u, err := url.ParseRequestURI(v); err != nil || u.Host != "" || !strings.HasPrefix(v, "/") {
-		return fmt.Errorf("%q is no path: it begins with /", v)
 	}
 	return nil
 }

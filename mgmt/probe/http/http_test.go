@@ -114,10 +114,10 @@ func TestRequestsAreMadeAsTheCommandSays(t *testing.T) {
 		s.check(t, args).Healthy(t)
 		return <-s.asked, <-s.body
 	}
-	r, body := ask(`-H shop.example -u '/a?b=c&d=PORT' -j PUT -P 'x=HOST' -T text/plain -k 'X-One: 1' -k 'x-one: 2' -A me -a 'user:pass:word'`)
+	r, body := ask(`-H shop.example -u '/a?b=c&d=PORT' -j PUT -P 'x=HOST' -T text/plain -k 'X-One: 1' -k 'x-one: 2' -A me -a 'user:pass:PORT HOST'`)
 	user, password, _ := r.BasicAuth()
 	if r.Host != "shop.example" || r.RequestURI != fmt.Sprintf("/a?b=c&d=%d", s.to.Port) || r.Method != "PUT" || body != "x=127.0.0.1" || r.Header.Get("Content-Type") != "text/plain" ||
-		fmt.Sprint(r.Header["X-One"]) != "[1 2]" || r.UserAgent() != "me" || user != "user" || password != "pass:word" || !r.Close {
+		fmt.Sprint(r.Header["X-One"]) != "[1 2]" || r.UserAgent() != "me" || user != "user" || password != "pass:PORT HOST" || !r.Close {
 		t.Errorf("%+v %q", r, body)
 	}
 	if r, body := ask(`-P a=b`); r.Method != "POST" || body != "a=b" || r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" {

@@ -94,11 +94,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	defer l.Close()
 	defer conn.Close() // Close of the library waits for the connection
 	if c.startTLS {
-		name := c.server.TLS.Name.For(to)
-		if name == "" {
-			name = probe.ServerName(c.server.Host, to)
-		}
-		if err := l.StartTLS(c.server.TLS.Config(name)); err != nil {
+		if err := l.StartTLS(c.server.Config(to)); err != nil {
 			return fmt.Errorf("STARTTLS: %w", plain(err))
 		}
 		say("STARTTLS was accepted")

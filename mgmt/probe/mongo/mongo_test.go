@@ -3,7 +3,6 @@ package mongo_test
 import (
 	"encoding/binary"
 	"math"
-	"net"
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/probe/mongo"
@@ -73,12 +72,7 @@ func TestHelloIsAnswered(t *testing.T) {
 }
 
 func TestQuestionIsAMessage(t *testing.T) {
-	heard := make(chan string, 1)
-	to := probetest.Server(t, func(c net.Conn) {
-		b := make([]byte, 500)
-		n, _ := c.Read(b)
-		heard <- string(b[:n])
-	})
+	to, heard := probetest.Hears(t, "")
 	probetest.Check(t, "check_mongodb", mongo.Check, to, "-p", "PORT").Down(t, "the server closed the connection")
 	doc := document("\x10hello\x00\x01\x00\x00\x00", text("$db", "admin"))
 	le := binary.LittleEndian.AppendUint32

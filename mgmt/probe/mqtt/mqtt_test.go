@@ -1,7 +1,6 @@
 package mqtt_test
 
 import (
-	"net"
 	"strings"
 	"testing"
 
@@ -35,12 +34,7 @@ func TestBrokerTakesAConnection(t *testing.T) {
 }
 
 func TestUserAndPasswordAreSent(t *testing.T) {
-	heard := make(chan string, 1)
-	to := probetest.Server(t, func(c net.Conn) {
-		b := make([]byte, 500)
-		n, _ := c.Read(b)
-		heard <- string(b[:n])
-	})
+	to, heard := probetest.Hears(t, "")
 	long := strings.Repeat("p", 200)
 	probetest.Check(t, "check_mqtt", mqtt.Check, to, "-p", "PORT", "-i", "id", "-u", "me", "-P", long).Down(t, "the server closed the connection")
 	want := "\x10\xdc\x01\x00\x04MQTT\x04\xc2\x00\x3c\x00\x02id\x00\x02me\x00\xc8" + long

@@ -3,7 +3,6 @@ package mysql
 
 import (
 	"context"
-	"crypto/tls"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -66,26 +65,11 @@ func (c *check) config(n probe.Network, to probe.Target, say probe.Say) *mysql.C
 	config.Net, config.Addr = "tcp", c.server.Address(to)
 	config.User, config.Passwd, config.DBName = c.user.For(to), string(c.password), c.database.For(to)
 	config.Logger = &mysql.NopLogger{}
-	config.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) {
-		conn, err := wire.Open(ctx, n, "tcp"+c.server.Version, address, wire.Most)
-		if err != nil {
-			return nil, err
-		}
-		say("connected to %s", conn.RemoteAddr())
-		return conn, nil
-	}
+	config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return c.server.Dial(ctx, n, to, say) }
 	if c.server.Secure {
-		config.TLS = c.secure(to)
+		config.TLS = c.server.Config(to)
 	}
 	return config
-}
-
-func (c *check) secure(to probe.Target) *tls.Config {
-	name := c.server.TLS.Name.For(to)
-	if name == "" {
-		name = probe.ServerName(c.server.Host, to)
-	}
-	return c.server.TLS.Config(name)
 }
 
 // Errors of a server that keeps a user out, and nothing else.

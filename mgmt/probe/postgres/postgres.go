@@ -117,20 +117,9 @@ func (c *check) config(n probe.Network, to probe.Target, say probe.Say) (*pgconn
 	config.ValidateConnect, config.AfterConnect = nil, nil
 	// The network resolves names, if there are any.
 	config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
-	config.DialFunc = func(ctx context.Context, _, address string) (net.Conn, error) {
-		conn, err := wire.Open(ctx, n, "tcp"+c.server.Version, address, wire.Most)
-		if err != nil {
-			return nil, err
-		}
-		say("connected to %s", conn.RemoteAddr())
-		return conn, nil
-	}
+	config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return c.server.Dial(ctx, n, to, say) }
 	if c.server.Secure {
-		name := c.server.TLS.Name.For(to)
-		if name == "" {
-			name = probe.ServerName(c.server.Host, to)
-		}
-		config.TLSConfig = c.server.TLS.Config(name)
+		config.TLSConfig = c.server.Config(to)
 	}
 	return config, nil
 }

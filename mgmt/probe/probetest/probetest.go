@@ -128,6 +128,21 @@ func Server(t *testing.T, answer func(c net.Conn)) probe.Target {
 	return At(uint16(l.Addr().(*net.TCPAddr).Port))
 }
 
+// Hears is a server that tells what it is sent first, says the reply and closes.
+func Hears(t *testing.T, reply string) (to probe.Target, heard <-chan string) {
+	t.Helper()
+	first := make(chan string, 1)
+	return Server(t, func(c net.Conn) {
+		b := make([]byte, 64<<10)
+		n, _ := c.Read(b)
+		select {
+		case first <- string(b[:n]):
+		default: // somebody came again
+		}
+		_, _ = io.WriteString(c, reply)
+	}), first
+}
+
 // Replies is a server that says the first text at once, unless it is "", and each other
 // one after a read.
 func Replies(t *testing.T, first string, then ...string) probe.Target {

@@ -1,8 +1,6 @@
 package redis_test
 
 import (
-	"io"
-	"net"
 	"strings"
 	"testing"
 
@@ -48,13 +46,7 @@ func TestMasterIsHealthy(t *testing.T) {
 }
 
 func TestWordsAreSentWithTheirLengths(t *testing.T) {
-	heard := make(chan string, 1)
-	to := probetest.Server(t, func(c net.Conn) {
-		b := make([]byte, 100)
-		n, _ := c.Read(b)
-		heard <- string(b[:n])
-		_, _ = io.WriteString(c, "-ERR\r\n")
-	})
+	to, heard := probetest.Hears(t, "-ERR\r\n")
 	probetest.Check(t, "check_redis", redis.Check, to, "-p", "PORT", "-u", "me", "-a", "two words").Down(t, "AUTH was answered")
 	if got := <-heard; got != "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$9\r\ntwo words\r\n" {
 		t.Errorf("sent %q", got)

@@ -43,14 +43,8 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	f.Value("P protocol", c.setVersion)
 	c.ranges.Flags(f)
 	f.Text(&c.text, "s string")
-	for names, how := range map[string]string{"r ereg regex": "", "R eregi": "(?i)"} {
-		f.Value(names, func(v string) (err error) {
-			if c.pattern, err = regexp.Compile(how + v); err != nil {
-				return fmt.Errorf("%q is no pattern (RE2): %w", v, err)
-			}
-			return nil
-		})
-	}
+	f.Pattern(&c.pattern, "", "r ereg regex")
+	f.Pattern(&c.pattern, "(?i)", "R eregi")
 	var ignored probe.Text
 	f.Text(&ignored, "l label")
 	f.Text(&ignored, "u units")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/probe/wire"
 )
 
 // datagram asks by UDP.
@@ -38,7 +39,7 @@ func UDP(f *probe.Flags) func() (probe.Probe, error) {
 
 // Run asks once.
 func (c *datagram) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
-	conn, err := n.DialContext(ctx, "udp"+c.version, probe.Address(c.host, c.port, to))
+	conn, err := wire.OpenUDP(ctx, n, c.version, probe.Address(c.host, c.port, to))
 	if err != nil {
 		return err
 	}
@@ -51,15 +52,13 @@ func (c *datagram) Run(ctx context.Context, n probe.Network, to probe.Target, sa
 	if len(c.expect) > 0 && bounded {
 		wait = time.Until(until) / 2
 	}
-	end := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer end()
+	answer := make([]byte, c.most)
 	// What is lost is sent once more: a refusal may be lost, too.
 	for range 2 {
+		_ = conn.SetDeadline(time.Now().Add(wait / 2)) // the one before is over, for writing too
 		if _, err := io.WriteString(conn, c.text(c.send, to)); err != nil {
 			return err
 		}
-		_ = conn.SetReadDeadline(time.Now().Add(wait / 2))
-		answer := make([]byte, c.most)
 		got, err := conn.Read(answer)
 		switch {
 		case ctx.Err() != nil:

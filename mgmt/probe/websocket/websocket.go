@@ -11,10 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/sluicelb/sluice/mgmt/probe"
@@ -34,13 +31,7 @@ type check struct {
 func Check(f *probe.Flags) func() (probe.Probe, error) {
 	c := &check{server: wire.Server{Port: 80}, path: "/"}
 	c.server.Flags(f, "p port")
-	f.Value("u url", func(v string) error {
-		c.path = probe.Text(v)
-		if u, err := url.ParseRequestURI(v); err != nil || u.Host != "" || !strings.HasPrefix(v, "/") {
-			return fmt.Errorf("%q is no path: it begins with /", v)
-		}
-		return nil
-	})
+	f.Path(&c.path, "u url")
 	f.Text(&c.virtual, "vhost")
 	f.Text(&c.origin, "origin")
 	f.Text(&c.protocols, "protocol")
@@ -88,11 +79,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 func (c *check) request(key string, to probe.Target) (*http.Request, error) {
 	name := c.virtual.For(to)
 	if name == "" {
-		port := c.server.Port
-		if port == 0 {
-			port = probe.Port(to.Port)
-		}
-		name = net.JoinHostPort(probe.ServerName(c.server.Host, to), strconv.Itoa(int(port)))
+		name = c.server.Authority(to)
 	}
 	r, err := http.NewRequest(http.MethodGet, "http://"+name+c.path.For(to), nil)
 	if err != nil {

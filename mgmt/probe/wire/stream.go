@@ -2,7 +2,9 @@ package wire
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
+	"strconv"
 
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
@@ -30,14 +32,42 @@ func (s *Server) Flags(f *probe.Flags, port string) {
 // Address is where that is for a target.
 func (s *Server) Address(to probe.Target) string { return probe.Address(s.Host, s.Port, to) }
 
-// Open connects, with TLS where the check wants it. What is returned ends with ctx and
-// closes as a whole.
-func (s *Server) Open(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) (net.Conn, error) {
-	c, err := Open(ctx, n, "tcp"+s.Version, s.Address(to), Most)
+// Authority is what the server is told it is: its name and port, as a Host field has them.
+func (s *Server) Authority(to probe.Target) string {
+	port := s.Port
+	if port == 0 {
+		port = probe.Port(to.Port)
+	}
+	return net.JoinHostPort(probe.ServerName(s.Host, to), strconv.Itoa(int(port)))
+}
+
+// Config is that of TLS for a target.
+func (s *Server) Config(to probe.Target) *tls.Config { return s.TLS.For(s.Host, to) }
+
+// Dial connects without TLS, for libraries that begin it themselves.
+func (s *Server) Dial(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) (net.Conn, error) {
+	c, err := s.dial(ctx, n, to, say)
 	if err != nil {
 		return nil, err
 	}
-	say("connected to %s", c.RemoteAddr())
+	return c, nil
+}
+
+func (s *Server) dial(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) (*Conn, error) {
+	c, err := Open(ctx, n, "tcp"+s.Version, s.Address(to), Most)
+	if err == nil {
+		say("connected to %s", c.RemoteAddr())
+	}
+	return c, err
+}
+
+// Open connects, with TLS where the check wants it. What is returned ends with ctx and
+// closes as a whole.
+func (s *Server) Open(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) (net.Conn, error) {
+	c, err := s.dial(ctx, n, to, say)
+	if err != nil {
+		return nil, err
+	}
 	if !s.Secure {
 		return c, nil
 	}

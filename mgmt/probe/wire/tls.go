@@ -28,13 +28,13 @@ func (t *TLS) Flags(f *probe.Flags, days string) {
 	f.Text(&t.Name, "sni")
 	f.Bool(&t.Verify, "verify verify-cert")
 	if days != "" {
-		f.Value(days, t.days)
+		f.Value(days, t.SetDays)
 	}
 }
 
-// days reads "30" or "30,14": of two the first one counts, since a warning is not
+// SetDays reads "30" or "30,14": of two the first one counts, since a warning is not
 // healthy either.
-func (t *TLS) days(v string) error {
+func (t *TLS) SetDays(v string) error {
 	first, _, _ := strings.Cut(v, ",")
 	n, err := strconv.Atoi(first)
 	if err != nil || n < 1 || n > 10000 {
@@ -67,13 +67,22 @@ func (t *TLS) Config(name string) *tls.Config {
 	return config
 }
 
-// Client makes a handshake and judges the certificate.
-func (t *TLS) Client(ctx context.Context, c net.Conn, host probe.Host, to probe.Target, say probe.Say) (*tls.Conn, error) {
-	name := t.Name.For(to)
-	if name == "" {
-		name = probe.ServerName(host, to)
+// For is the one for a target, or somebody else a command names.
+func (t *TLS) For(host probe.Host, to probe.Target) *tls.Config {
+	if name := t.Name.For(to); name != "" {
+		return t.Config(name)
 	}
-	secured := tls.Client(c, t.Config(name))
+	return t.Config(probe.ServerName(host, to))
+}
+
+// Client makes a handshake with a target and judges the certificate.
+func (t *TLS) Client(ctx context.Context, c net.Conn, host probe.Host, to probe.Target, say probe.Say) (*tls.Conn, error) {
+	return t.Handshake(ctx, c, t.For(host, to), say)
+}
+
+// Handshake makes one and judges the certificate.
+func (t *TLS) Handshake(ctx context.Context, c net.Conn, config *tls.Config, say probe.Say) (*tls.Conn, error) {
+	secured := tls.Client(c, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		return nil, fmt.Errorf("TLS: %w", err)
 	}
