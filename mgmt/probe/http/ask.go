@@ -154,22 +154,20 @@ func (a *asker) get(ctx context.Context, where *url.URL) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, field := range a.fields {
-		name, value, _ := strings.Cut(field.For(a.to), ":")
-		request.Header.Add(name, value)
+	address := a.address("")
+	if a.redirected(where) {
+		address = a.address(portOf(where))
 	}
-	request.Header.Set("User-Agent", a.agent.For(a.to))
-	if user, password, given := strings.Cut(string(a.login), ":"); given {
+	// Another port is another server, and one without TLS has listeners on the way.
+	same := address == a.address("") && where.Scheme == a.scheme()
+	a.fill(request.Header, same)
+	if user, password, given := strings.Cut(string(a.login), ":"); given && same {
 		request.SetBasicAuth(probe.Text(user).For(a.to), password)
 	}
 	if a.body == "" {
 		request.Body, request.ContentLength = http.NoBody, 0
 	} else if request.Header.Get("Content-Type") == "" {
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	address := a.address("")
-	if a.redirected(where) {
-		address = a.address(portOf(where))
 	}
 	transport := a.transport(address, where.Host)
 	defer transport.CloseIdleConnections()
@@ -180,6 +178,22 @@ func (a *asker) get(ctx context.Context, where *url.URL) (*answer, error) {
 	}
 	defer response.Body.Close()
 	return a.read(response)
+}
+
+// fill adds the fields of the command, those that log in only when they are meant for
+// who is asked.
+func (a *asker) fill(head http.Header, logIn bool) {
+	for _, field := range a.fields {
+		name, value, _ := strings.Cut(field.For(a.to), ":")
+		switch http.CanonicalHeaderKey(name) {
+		case "Authorization", "Proxy-Authorization", "Cookie":
+			if !logIn {
+				continue
+			}
+		}
+		head.Add(name, value)
+	}
+	head.Set("User-Agent", a.agent.For(a.to))
 }
 
 // transport is one for a single request, which leads to address and nowhere else.

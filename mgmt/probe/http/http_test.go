@@ -157,6 +157,26 @@ func TestRedirectsLeadToTheBackendItself(t *testing.T) {
 	}
 }
 
+// A redirect is the backend's word: it does not choose who hears a password.
+func TestRedirectsDoNotTakeTheLogInElsewhere(t *testing.T) {
+	s, other := start(t, false, false), start(t, true, false)
+	const logIn = ` -a user:pass -k 'Cookie: a=b' -k 'Authorization: x' -k 'X-One: 1' -f follow`
+	for to, kept := range map[string]bool{"/x": true, fmt.Sprintf("http://www.example:%d/x", s.to.Port): true, fmt.Sprintf("https://127.0.0.1:%d/x", other.to.Port): false} {
+		s.check(t, `-u /moved?to=`+to+logIn).Healthy(t)
+		if first := <-s.asked; first.Header.Get("Authorization") == "" {
+			t.Error("the log-in is not sent")
+		}
+		asked := s.asked
+		if !kept {
+			asked = other.asked
+		}
+		r := <-asked
+		if _, _, given := r.BasicAuth(); given != kept || (r.Header.Get("Cookie") != "") != kept || r.Header.Get("X-One") != "1" || !kept && r.Header.Get("Authorization") != "" {
+			t.Errorf("redirected to %s: %v", to, r.Header)
+		}
+	}
+}
+
 func TestTLSIsSpoken(t *testing.T) {
 	s := start(t, true, false)
 	s.check(t, `-S -s hello`).Healthy(t)
