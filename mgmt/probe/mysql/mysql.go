@@ -43,29 +43,37 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 
 // Run asks once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
-	connector, err := mysql.NewConnector(c.config(n, to, say))
+	seen := &packets{}
+	connector, err := mysql.NewConnector(c.config(n, to, say, seen))
 	if err != nil {
 		return err
 	}
 	conn, err := connector.Connect(ctx)
 	if err != nil {
-		return c.refused(err, say)
+		return c.refused(seen.reason(err), say)
 	}
 	defer conn.Close()
 	say("logged in")
 	if err := conn.(driver.Pinger).Ping(ctx); err != nil {
-		return fmt.Errorf("ping: %w", err)
+		return fmt.Errorf("ping: %w", seen.reason(err))
 	}
 	say("the ping was answered")
 	return nil
 }
 
-func (c *check) config(n probe.Network, to probe.Target, say probe.Say) *mysql.Config {
+func (c *check) config(n probe.Network, to probe.Target, say probe.Say, seen *packets) *mysql.Config {
 	config := mysql.NewConfig()
 	config.Net, config.Addr = "tcp", c.server.Address(to)
 	config.User, config.Passwd, config.DBName = c.user.For(to), string(c.password), c.database.For(to)
 	config.Logger = &mysql.NopLogger{}
-	config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return c.server.Dial(ctx, n, to, say) }
+	config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		conn, err := c.server.Dial(ctx, n, to, say)
+		if err != nil {
+			return nil, err
+		}
+		*seen = packets{Conn: conn, secure: c.server.Secure}
+		return seen, nil
+	}
 	if c.server.Secure {
 		config.TLS = c.server.Config(to)
 	}
