@@ -10,6 +10,7 @@
 // of one address are two tasks. It is never under way twice. Tasks begin apart from each
 // other and stay so, and as many are under way at once as Options say; more wait their
 // turn. One goroutine looks what is due, and there is none while no check is linked.
+// What this machine could not ask (probe.ErrLocal) is told and changes no verdict.
 //
 // The guardian writes words of its own (health.Table.SetGuardian): a backend it found
 // down is not raised by a connect that succeeds, nor the other way round. What it does

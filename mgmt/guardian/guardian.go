@@ -287,26 +287,45 @@ func (g *Guardian) took(t *task, began, now time.Time, err error) {
 	if t.gone || g.ctx.Err() != nil { // what was ended by us says nothing
 		return
 	}
-	one := Result{At: began, Took: now.Sub(began)}
-	if err != nil {
-		one.Reason = err.Error()
-	}
-	if before, _ := t.results.last(); before.Reason != one.Reason {
+	one := resultOf(began, now, err)
+	before, _ := t.results.last()
+	if before.Reason != one.Reason {
 		g.moved.Add(1)
 	}
 	t.results.add(one)
-	g.count(t, one)
-	if t.settings.Logs {
-		g.options.Log.Info("backend was asked", "check", t.check, "backend", addressOf(t.to), "healthy", err == nil, "took", one.Took, "reason", one.Reason)
-	}
-	if was := t.verdict; t.take(err == nil, now, &t.settings) {
-		g.turned(t, now, was, one.Reason)
+	if one.Local {
+		g.unable(t, before, one)
+	} else {
+		g.judge(t, now, one)
 	}
 	t.due = began.Add(interval(&t.settings))
 	if t.due.Before(now) {
 		t.due = now
 	}
 	g.waiting.put(t)
+}
+
+// unable says in the log that a backend cannot be asked, once. Its verdict stays: what
+// this machine cannot do says nothing of a backend.
+func (g *Guardian) unable(t *task, before, one Result) {
+	if !before.Local {
+		g.options.Log.Warn("backend is not asked, and stays as it was found", "check", t.check, "backend", addressOf(t.to), "reason", one.Reason)
+	}
+}
+
+// judge is what a result does to the verdict of its task.
+func (g *Guardian) judge(t *task, now time.Time, one Result) {
+	g.count(t, one)
+	healthy := one.Reason == ""
+	if !healthy {
+		t.why = one.Reason
+	}
+	if t.settings.Logs {
+		g.options.Log.Info("backend was asked", "check", t.check, "backend", addressOf(t.to), "healthy", healthy, "took", one.Took, "reason", one.Reason)
+	}
+	if was := t.verdict; t.take(healthy, now, &t.settings) {
+		g.turned(t, now, was, one.Reason)
+	}
 }
 
 func (g *Guardian) count(t *task, one Result) {

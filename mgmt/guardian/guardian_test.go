@@ -69,6 +69,9 @@ func (a asking) Run(ctx context.Context, _ probe.Network, to probe.Target, say p
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if why, is := strings.CutPrefix(a.broken[to.Addr], "local: "); is {
+		return probe.Local(errors.New(why))
+	}
 	if why := a.broken[to.Addr]; why != "" && (a.command != "blind") {
 		return errors.New(why)
 	}
@@ -406,6 +409,66 @@ func TestAnotherIntervalKeepsWhatWasFound(t *testing.T) {
 		synctest.Wait()
 		if n := h.times(server(1)); n != 2 {
 			t.Errorf("asked %d times: the shorter interval does not hold", n)
+		}
+	})
+}
+
+// A machine without descriptors, or without the source address, must not take every
+// backend there is out of traffic, nor bring one back.
+func TestWhatThisMachineCannotDoTurnsNoVerdict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		check := alive()
+		check.Logs = true
+		h.breaks(server(2), "refused")
+		h.breaks(server(3), "local: no descriptor")
+		h.Set(config(check, web("shop", "alive", 1, 2, 3)))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		h.breaks(server(1), "local: no descriptor")
+		h.breaks(server(2), "local: no descriptor")
+		time.Sleep(2 * time.Minute) // more results than are kept
+		synctest.Wait()
+		if h.state(1) != health.Up || h.state(2) != health.Down || h.state(3) != health.Undefined {
+			t.Errorf("%v %v %v", h.state(1), h.state(2), h.state(3))
+		}
+		if why := h.Why(2); why != "fails check alive: refused" {
+			t.Error(why)
+		}
+		if f, is := h.Look(1); !is || f.Unable() != "no descriptor" || !f.Results[0].Local || f.Against != 0 {
+			t.Errorf("%t %+v", is, f)
+		}
+		if n := h.Counts()["alive"]; n.Healthy != 1 || n.Failed != 1 {
+			t.Errorf("counted against backends: %+v", n)
+		}
+		if n := strings.Count(h.log.String(), `msg="backend is not asked, and stays as it was found"`); n != 3 {
+			t.Errorf("%d lines for 3 backends: %s", n, h.log.String())
+		}
+		h.breaks(server(1), "")
+		h.breaks(server(2), "")
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		if f, _ := h.Look(1); h.state(1) != health.Up || h.state(2) != health.Up || f.Unable() != "" {
+			t.Errorf("asked again: %v %v %+v", h.state(1), h.state(2), f)
+		}
+	})
+}
+
+// A probe that our own end cuts short is no failure of who was asked.
+func TestTheEndOfMgmtTurnsNoVerdict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := start(t, 0)
+		ctx, end := context.WithCancel(t.Context())
+		g := guardian.New(ctx, guardian.Options{Table: first.table, Network: func(guardian.Route) probe.Network { return &probe.Machine{} },
+			Parse: func(command string) (probe.Probe, error) { return asking{first.town, command}, nil }})
+		first.slow[server(1)] = time.Hour
+		g.Set(config(alive(), web("shop", "alive", 1)))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		end()
+		g.Wait()
+		if first.times(server(1)) != 1 || first.state(1) != health.Undefined {
+			t.Errorf("asked %d times, it is %v", first.times(server(1)), first.state(1))
 		}
 	})
 }

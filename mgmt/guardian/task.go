@@ -1,6 +1,7 @@
 package guardian
 
 import (
+	"errors"
 	"net/netip"
 	"time"
 
@@ -35,6 +36,7 @@ type task struct {
 	users    []user
 
 	judge
+	why     string // it failed the last time it did
 	results ring
 
 	due     time.Time
@@ -48,6 +50,16 @@ type Result struct {
 	At     time.Time
 	Took   time.Duration
 	Reason string // why the backend is not healthy; empty: it is
+	// Local: it was not asked, for a reason of this machine.
+	Local bool
+}
+
+func resultOf(began, ended time.Time, err error) Result {
+	one := Result{At: began, Took: ended.Sub(began), Local: errors.Is(err, probe.ErrLocal)}
+	if err != nil {
+		one.Reason = err.Error()
+	}
+	return one
 }
 
 // kept is how many results are remembered of a task.

@@ -20,6 +20,14 @@ type Finding struct {
 	Results []Result // the last ones, the newest first
 }
 
+// Unable says why this machine could not ask the last time, "" when it could.
+func (f *Finding) Unable() string {
+	if len(f.Results) == 0 || !f.Results[0].Local {
+		return ""
+	}
+	return f.Results[0].Reason
+}
+
 // Look tells what is known of a backend; is is false when it is not asked.
 func (g *Guardian) Look(backend uint32) (f Finding, is bool) {
 	g.mu.Lock()
@@ -44,12 +52,10 @@ func (g *Guardian) Why(backend uint32) string {
 	if t == nil || t.verdict != health.Down {
 		return ""
 	}
-	for _, one := range t.results.newest() {
-		if one.Reason != "" {
-			return fmt.Sprintf("fails check %s: %s", t.check, one.Reason)
-		}
+	if t.why == "" {
+		return fmt.Sprintf("failed check %s before mgmt was started", t.check)
 	}
-	return fmt.Sprintf("failed check %s before mgmt was started", t.check)
+	return fmt.Sprintf("fails check %s: %s", t.check, t.why)
 }
 
 // Moved grows whenever Why may say something else of a backend.

@@ -37,7 +37,7 @@ func (g *Guardian) Try(ctx context.Context, command string, to probe.Target, lim
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var mu sync.Mutex // a probe may say something from several goroutines
-	one.At = time.Now()
+	began := time.Now()
 	failed := p.Run(ctx, g.options.Network(Route{}), to, func(format string, args ...any) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -45,10 +45,7 @@ func (g *Guardian) Try(ctx context.Context, command string, to probe.Target, lim
 			said = append(said, fmt.Sprintf(format, args...))
 		}
 	})
-	one.Took = time.Since(one.At)
-	if failed != nil {
-		one.Reason = failed.Error()
-	}
+	one = resultOf(began, time.Now(), failed)
 	mu.Lock()
 	defer mu.Unlock()
 	return one, said[:len(said):len(said)], nil

@@ -68,12 +68,13 @@ func (s *Resource) explain(c *rest.Call) (rest.Object[HealthExplanation], error)
 		passive := farm.Status(s.deps.Passive(b.ID).String())
 		out.Passive = &passive
 	}
+	var unable string
 	if s.deps.Guardian != nil {
 		if f, is := s.deps.Guardian.Look(b.ID); is {
-			out.Probes = probes(f)
+			out.Probes, unable = probes(f), f.Unable()
 		}
 	}
-	out.Reason = s.reason(c, g, b, &out)
+	out.Reason = s.reason(c, g, b, &out, unable)
 	return rest.Object[HealthExplanation]{Description: fmt.Sprintf("Explain the health of %s", at), Params: out}, nil
 }
 
@@ -93,8 +94,8 @@ func probes(f guardian.Finding) *ProbeFindings {
 	return out
 }
 
-// reason puts the evidence into one sentence.
-func (s *Resource) reason(c *rest.Call, g farm.Group, b *farm.Backend, e *HealthExplanation) string {
+// reason puts the evidence into one sentence. unable is why the check could not ask.
+func (s *Resource) reason(c *rest.Call, g farm.Group, b *farm.Backend, e *HealthExplanation, unable string) string {
 	switch problem := s.deps.State.BackendProblem(b); {
 	case b.Maintenance != farm.MaintenanceOff:
 		return "an operator took it out; it is not asked"
@@ -104,6 +105,8 @@ func (s *Resource) reason(c *rest.Call, g farm.Group, b *farm.Backend, e *Health
 		return "its name has no address"
 	case e.Passive != nil && *e.Passive == farm.StatusDown:
 		return "connections to it failed; it is tried again until one succeeds"
+	case unable != "":
+		return "it stays as it was found; check " + e.Probes.Check + ": " + unable
 	case e.Probes != nil && e.Probes.Verdict == farm.StatusUp:
 		return "check " + e.Probes.Check + " succeeds"
 	case e.Probes != nil:
