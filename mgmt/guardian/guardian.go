@@ -111,6 +111,7 @@ func (g *Guardian) Set(cfg *farm.Config) {
 		}
 	}
 	now, fresh := time.Now(), 0
+	before := g.of
 	g.of = make(map[uint32]*task, len(wanted.tasks))
 	for k, w := range wanted.tasks {
 		t := g.tasks[k]
@@ -124,6 +125,11 @@ func (g *Guardian) Set(cfg *farm.Config) {
 		g.keep(t, w, now)
 	}
 	g.spread(now, fresh)
+	for id := range before { // another backend may have the number one day
+		if g.of[id] == nil {
+			wanted.unasked = append(wanted.unasked, id)
+		}
+	}
 	for _, id := range wanted.unasked {
 		g.options.Table.SetGuardian(id, health.Undefined, now)
 	}

@@ -233,6 +233,8 @@ func TestNobodyIsAskedWhoGetsNoClients(t *testing.T) {
 		"no address":    func(c *farm.Config) { c.Farms[0].HTTP.Services[0].Backends[0].Addr = netip.Addr{} },
 		"left its name": func(c *farm.Config) { c.Farms[0].HTTP.Services[0].Backends[0].Left = true },
 		"many names":    func(c *farm.Config) { c.Farms[0].HTTP.Services[0].Backends[0].Resolve = farm.ResolveAll },
+		"deleted":       func(c *farm.Config) { c.Farms[0].HTTP.Services[0].Backends = nil },
+		"farm deleted":  func(c *farm.Config) { c.Farms = nil },
 		"nonsense":      func(c *farm.Config) { c.Checks[0].Command = "nonsense" },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -156,8 +156,12 @@ func checkCommand(s string) string {
 	if problem := checkPrintable(s); problem != "" {
 		return problem
 	}
-	if _, err := probe.Words(s); err != nil {
+	words, err := probe.Words(s)
+	switch {
+	case err != nil:
 		return err.Error()
+	case len(words) > 0 && slices.Contains(probe.SecretWords(words[0], words[1:]), probe.Hidden):
+		return "it has " + probe.Hidden + " where a password was hidden from who read it: write the password"
 	}
 	return ""
 }
