@@ -31,6 +31,9 @@ type town struct {
 	twice   bool
 	present map[string]bool
 	cut     [][]uint32
+	targets []probe.Target
+	routes  []guardian.Route
+	lines   int // it says more than usual
 	log     logtest.Log
 }
 
@@ -49,6 +52,7 @@ func (a asking) Run(ctx context.Context, _ probe.Network, to probe.Target, say p
 	who := a.command + " " + to.Addr.String()
 	a.asked[to.Addr] = append(a.asked[to.Addr], time.Now())
 	a.by = append(a.by, who)
+	a.targets = append(a.targets, to)
 	a.twice = a.twice || a.present[who]
 	a.present[who] = true
 	a.under++
@@ -56,6 +60,9 @@ func (a asking) Run(ctx context.Context, _ probe.Network, to probe.Target, say p
 	slow := a.slow[to.Addr]
 	a.mu.Unlock()
 	say("hello %s", to.Name)
+	for range a.lines {
+		say("and more")
+	}
 	defer func() {
 		a.mu.Lock()
 		a.present[who] = false
@@ -111,7 +118,12 @@ func startOn(t *testing.T, table *health.Table, atOnce int) *house {
 	h := &house{town: newTown(), table: table}
 	h.Guardian = guardian.New(ctx, guardian.Options{
 		Table: table, AtOnce: atOnce, Log: slog.New(slog.NewTextHandler(&h.log, nil)),
-		Network: func(guardian.Route) probe.Network { return &probe.Machine{} },
+		Network: func(r guardian.Route) probe.Network {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.routes = append(h.routes, r)
+			return &probe.Machine{}
+		},
 		Parse: func(command string) (probe.Probe, error) {
 			if command == "nonsense" {
 				return nil, errors.New("it is nonsense")
@@ -340,7 +352,7 @@ func TestABackendThatGoesUpAndDownIsBelievedLess(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		var took []int
-		for range 3 {
+		for range 6 {
 			h.breaks(server(1), "refused")
 			time.Sleep(10 * time.Second)
 			synctest.Wait()
@@ -355,7 +367,7 @@ func TestABackendThatGoesUpAndDownIsBelievedLess(t *testing.T) {
 			}
 			took = append(took, n)
 		}
-		if fmt.Sprint(took) != "[4 8 16]" {
+		if fmt.Sprint(took) != "[4 8 16 32 32 32]" {
 			t.Errorf("successes it took: %v", took)
 		}
 		time.Sleep(2 * time.Minute) // steady for more than ten intervals
@@ -528,6 +540,10 @@ func TestATryTellsTheConversationAndChangesNothing(t *testing.T) {
 			t.Errorf("%+v %q %v", r, said, err)
 		}
 		h.slow[server(1)] = time.Hour
+		h.lines = 1000
+		if _, said, _ := h.Try(t.Context(), "ask", to, time.Second); len(said) != 200 {
+			t.Errorf("%d lines are kept", len(said))
+		}
 		if r, _, err := h.Try(t.Context(), "ask", to, time.Second); err != nil || r.Reason != "no answer in time" || r.Took != time.Second {
 			t.Errorf("%+v %v", r, err)
 		}
@@ -545,6 +561,134 @@ func TestATryTellsTheConversationAndChangesNothing(t *testing.T) {
 		synctest.Wait()
 		if h.state(1) != health.Undefined {
 			t.Errorf("it is %v", h.state(1))
+		}
+	})
+}
+
+func TestWhoIsAskedIsWhomClientsReach(t *testing.T) {
+	six := netip.MustParseAddr("2001:db8::1")
+	of := func(c *farm.Config) *farm.Backend { return &c.Farms[0].L4.Backends[0] }
+	for name, c := range map[string]struct {
+		change func(*farm.Config)
+		to     probe.Target
+		from   netip.Addr
+	}{
+		"its port":                  {func(*farm.Config) {}, probe.Target{Addr: server(1), Port: 80}, netip.Addr{}},
+		"that of clients":           {func(c *farm.Config) { of(c).Port = 0 }, probe.Target{Addr: server(1), Port: 53}, netip.Addr{}},
+		"no port needed":            {func(c *farm.Config) { of(c).Port, c.Farms[0].L4.Ports = 0, nil }, probe.Target{Addr: server(1)}, netip.Addr{}},
+		"a host name":               {func(c *farm.Config) { of(c).Host = "a.example" }, probe.Target{Addr: server(1), Port: 80, Name: "a.example"}, netip.Addr{}},
+		"an alias nobody asked for": {func(c *farm.Config) { of(c).Alias = "db" }, probe.Target{Addr: server(1), Port: 80}, netip.Addr{}},
+		"an alias":                  {func(c *farm.Config) { of(c).Alias, c.Checks[0].BackendAlias = "db", true }, probe.Target{Addr: server(1), Port: 80, Name: "db"}, netip.Addr{}},
+		"the farm's source":         {func(c *farm.Config) { c.Farms[0].L4.Source = server(8) }, probe.Target{Addr: server(1), Port: 80}, server(8)},
+		"its own source":            {func(c *farm.Config) { c.Farms[0].L4.Source, of(c).Source = server(8), server(9) }, probe.Target{Addr: server(1), Port: 80}, server(9)},
+		"a source it has no use of": {func(c *farm.Config) { c.Farms[0].L4.Source = six }, probe.Target{Addr: server(1), Port: 80}, netip.Addr{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := start(t, 0)
+				cfg := config(alive(), farm.Farm{Name: "dns", Profile: farm.ProfileL4, L4: &farm.L4{Ports: []farm.PortRange{{First: 53, Last: 53}}, Check: "alive",
+					Backends: []farm.Backend{{ID: 1, Host: server(1).String(), Addr: server(1), Port: 80}}}})
+				c.change(cfg)
+				h.Set(cfg)
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if len(h.targets) != 1 || h.targets[0] != c.to || h.routes[0].Source != c.from {
+					t.Errorf("asked %+v by %+v", h.targets, h.routes)
+				}
+			})
+		})
+	}
+}
+
+func TestAPortNobodyKnowsIsNotAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		check := alive()
+		check.Command = "ask PORT"
+		h.Set(config(check, farm.Farm{Name: "all", Profile: farm.ProfileL4, L4: &farm.L4{Check: "alive", Backends: []farm.Backend{{ID: 1, Host: server(1).String(), Addr: server(1)}}}}))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if _, is := h.Look(1); is || h.times(server(1)) != 0 {
+			t.Errorf("port 0 was asked")
+		}
+	})
+}
+
+func TestAProbeThatEndsAfterItsCheckIsUnlinkedSaysNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		h.breaks(server(1), "refused")
+		h.slow[server(1)] = 3 * time.Second
+		h.Set(config(alive(), web("shop", "alive", 1)))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		h.Set(config(alive(), web("shop", "", 1)))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if h.times(server(1)) != 1 || h.state(1) != health.Undefined || len(h.Counts()) != 0 {
+			t.Errorf("asked %d times, it is %v, counted %+v", h.times(server(1)), h.state(1), h.Counts())
+		}
+	})
+}
+
+func TestCountsOfACheckGoWithItsLastUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		h.Set(config(alive(), web("shop", "alive", 1)))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := h.Counts()["alive"]; n.Healthy != 1 {
+			t.Errorf("%+v", n)
+		}
+		h.Set(config(alive(), web("shop", "", 1)))
+		if n := h.Counts(); len(n) != 0 {
+			t.Errorf("%+v", n)
+		}
+	})
+}
+
+func TestAnotherReasonIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		h.breaks(server(1), "refused")
+		h.Set(config(alive(), web("shop", "alive", 1)))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		before := h.Moved()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if h.Moved() != before {
+			t.Error("told though it is the same")
+		}
+		h.breaks(server(1), "answered 503")
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if why := h.Why(1); h.Moved() == before || why != "fails check alive: answered 503" {
+			t.Errorf("moved %t, %s", h.Moved() != before, why)
+		}
+	})
+}
+
+func TestFailuresCountInARow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		check := alive()
+		check.Fall = 2
+		h.Set(config(check, web("shop", "alive", 1)))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		for _, why := range []string{"refused", "", "refused", "", "refused"} {
+			h.breaks(server(1), why)
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			if h.state(1) != health.Up {
+				t.Fatalf("it is %v without two failures in a row", h.state(1))
+			}
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if h.state(1) != health.Down {
+			t.Errorf("after two failures in a row: %v", h.state(1))
 		}
 	})
 }
