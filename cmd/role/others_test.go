@@ -74,7 +74,7 @@ func TestWhatTheOthersLogReachesTheSyslogServer(t *testing.T) {
 	eventually(t, "the engine died", func() bool { return a.log.Has("role died") })
 	_ = syscall.Kill(mgmt, syscall.SIGKILL)
 	eventually(t, "the end of the engine", has(`<27>1 `, `role="supervisor"`, "role died name=engine"))
-	eventually(t, "its last words", has(`role="supervisor"`, "SIGQUIT: quit"))
+	eventually(t, "its last words", has(`role="supervisor"`, "engine said: SIGQUIT: quit"))
 	eventually(t, "the end of mgmt", has(`<27>1 `, `role="supervisor"`, "role died name=mgmt"))
 	a.shows("tcp://"+address+": ", "system", "syslog")
 

@@ -198,7 +198,7 @@ func (s *supervisor) runner(name string, files map[string]*os.File) *runner {
 			GraceVariable+"="+s.options.Grace.String(),
 			fmt.Sprintf("%s=%d", UserVariable, os.Geteuid()),
 			fmt.Sprintf("%s=%d", ManagerVariable, s.owners.managerUID())),
-		said:    io.MultiWriter(lines(), s.logs.own),
+		said:    io.MultiWriter(lines(), s.logs.own.Said(name)),
 		ready:   s.serving,
 		log:     s.options.Log,
 		role:    line.Role{Name: name},

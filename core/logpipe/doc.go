@@ -18,7 +18,8 @@
 // # What is believed
 //
 // Each process has a pipe of its own: one that was captured can write what it likes
-// there, but not in the name of another. What is no record is passed on as the text
-// it is. A reader takes so many records a second and leaves the others where they
-// are: who writes more than that only loses its own.
+// there, but not in the name of another. What it says beside records, as when it dies,
+// the supervisor passes on as said by it. What is no record is passed on as the text it
+// is. A reader takes so many records a second and leaves the others where they are: who
+// writes more than that only loses its own.
 package logpipe

@@ -90,10 +90,10 @@ func TestWhatARuntimeSaysComesLineByLine(t *testing.T) {
 	r, w := pipe(t)
 	from := reading(t, r)
 	text := "panic: x\r\n\ngoroutine 1:\n\tmain"
-	if n, err := w.Write([]byte(text)); n != len(text) || err != nil {
+	if n, err := w.Said("engine").Write([]byte(text)); n != len(text) || err != nil {
 		t.Error(n, err)
 	}
-	for _, want := range []string{"panic: x", "goroutine 1:", "\tmain"} {
+	for _, want := range []string{"engine said: panic: x", "engine said: goroutine 1:", "engine said: \tmain"} {
 		if got := next(t, from); got.Text != want || got.Level != slog.LevelError {
 			t.Errorf("%+v, want %q", got, want)
 		}

@@ -3,6 +3,7 @@ package logpipe
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strconv"
@@ -60,12 +61,20 @@ func (w *Writer) Take(r Record) {
 	}
 }
 
-// Write takes lines that nobody made records of, as what a runtime says when its
-// process dies. It always succeeds.
-func (w *Writer) Write(text []byte) (int, error) {
+// Said takes what a process wrote that made no records, as its runtime does when it
+// dies. Each line begins with the name of the process: who was captured says what it
+// likes there, but in its own name. Writing always succeeds.
+func (w *Writer) Said(process string) io.Writer { return said{w, process} }
+
+type said struct {
+	*Writer
+	process string
+}
+
+func (s said) Write(text []byte) (int, error) {
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimRight(line, "\r\n"); len(line) > 0 {
-			w.Take(Record{slog.LevelError, time.Now(), string(line)})
+			s.Take(Record{slog.LevelError, time.Now(), s.process + " said: " + string(line)})
 		}
 	}
 	return len(text), nil
