@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"os"
 	"strings"
@@ -249,6 +250,37 @@ func TestThereIsRoomAsSoonAsConnectionsAreClosed(t *testing.T) {
 
 // tick is the longest there is between two ticks of a kernel's clock (CONFIG_HZ=100).
 const tick = 10 * time.Millisecond
+
+// The kernel has no room for a note: bounds hold all the same.
+func TestBoundsHoldWhereNothingCanBeNoted(t *testing.T) {
+	s := l4test.NewSite(t, 2)
+	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
+	f.L4.Backends[0].ConnLimit, f.L4.Backends[1].ConnLimit = 3, 2
+	s.Apply(f)
+	var others strings.Builder
+	others.WriteString("add element inet sluice full {")
+	for i := range 65535 {
+		fmt.Fprintf(&others, " 0x%x,", 0x5d000000+i)
+	}
+	s.Appliance.Feed(others.String()+" }\n", "nft", "-f", "-")
+	to := s.VIP4 + ":80"
+	got := map[string]int{}
+	for i := range 5 {
+		a, err := s.Open(i, to)
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		got[a.Server]++
+	}
+	if got["b1"] != 3 || got["b2"] != 2 {
+		t.Errorf("connections: %v", got)
+	}
+	for range 3 {
+		if a, err := s.Open(6, to); !l4test.Refused(err) {
+			t.Errorf("one too many: %+v, %v", a, err)
+		}
+	}
+}
 
 // What rules that were made anew have not seen come is counted by looking.
 func TestConnectionsFromBeforeTheRulesCountToo(t *testing.T) {

@@ -32,6 +32,9 @@ func (c *compiler) base() {
 		chain("sessions", "type filter hook prerouting priority -150; policy accept;", ours, "ct direction original ct mark vmap @refresh")
 	}
 	chain("refuse", "", "meta l4proto tcp reject with tcp reset", "reject with icmpx type port-unreachable")
+	if c.has("full") {
+		chain("note", "", noteFull)
+	}
 	for _, f := range []*family{v4, v6} {
 		if c.used.families[f] {
 			chain("deliver"+f.digit, "", c.deliver(f)...)

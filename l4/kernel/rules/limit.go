@@ -23,7 +23,12 @@ import (
 //	        none has room: refuse
 //
 // A note may be missing, too: one that is set right by what was counted before
-// the last connections came. So nothing is delivered without being asked about.
+// the last connections came, and one the kernel had no room for. So nothing is
+// delivered without being asked about, and nothing hangs on a note: after an add
+// that fails the kernel leaves the rest of the rule out. It fails where the set has
+// no room, and for a while after many notes of one backend within a second
+// (RHT_ELASTICITY of rhashtable.h: those that were deleted go once a second). So
+// noting is a chain of its own, which comes back either way.
 //
 // What remains: of several backends that are noted the first is asked for a
 // client the second has room for, which counts for both. That takes a note which
@@ -41,7 +46,8 @@ var (
 	Held = inetID("held")
 )
 
-// noteFull notes the backend of the mark.
+// noteFull notes the backend of the mark; chain note is that. Nothing stands behind
+// it in a rule.
 var noteFull = fmt.Sprintf("add @full { ct mark timeout %ds }", int(FullTime.Seconds()))
 
 // limit bounds the connections of a backend. Both sets see those that are let in:
@@ -65,10 +71,10 @@ func FullSet() *nft.Set {
 	return &nft.Set{Type: "mark", Options: "size 65535; flags dynamic,timeout; ", Learned: true}
 }
 
-// admit delivers to a backend that is not noted as full. It comes back, with the
-// note, when the backend is.
+// admit delivers to a backend that is not noted as full. It comes back when the
+// backend is, with a note.
 func admit(f *family) []string {
-	return []string{"ct mark @over " + noteFull + " return", "goto deliver" + f.digit}
+	return []string{"ct mark @over goto note", "goto deliver" + f.digit}
 }
 
 func fullChain(farm uint32) string { return fmt.Sprintf("full%d", farm) }
@@ -91,7 +97,7 @@ func (g *compiledFarm) spill(chosen []*State, learn []string) []string {
 		out = append(out, "ct mark @full "+next)
 		asked = append(asked, next, "jump "+roomChain(g.farm.ID))
 	}
-	room := []string{"ct mark @held return", "ct mark @over " + noteFull + " return", "delete @full { ct mark }"}
+	room := []string{"ct mark @held return", "ct mark @over goto note", "delete @full { ct mark }"}
 	g.chain(roomChain(g.farm.ID)).Rules = append(append(room, learn...), "jump deliver"+g.family.digit, "goto refuse")
 	g.chain(fullChain(g.farm.ID)).Rules = append(asked, "goto refuse")
 	return append(out, "ct mark @full goto "+fullChain(g.farm.ID))
