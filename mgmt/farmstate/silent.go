@@ -37,10 +37,10 @@ func (s *Silent) Look(backend uint32, responses, timeouts uint64) (silent, chang
 	}
 	a := s.seen[backend]
 	was := a.silent()
-	defer func() { s.count(was, silent) }()
 	missed := a.missedSoFar()
 	defer func() {
-		if was || silent && s.seen[backend].missed != missed {
+		s.count(was, silent) // before it is told: Problem looks at the count without the lock
+		if was != silent || silent && s.seen[backend].missed != missed {
 			s.moved.Add(1)
 		}
 	}()
