@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/revisions"
+	"github.com/sluicelb/sluice/mgmt/store"
 )
 
 func TestChangesAreReadOnFromTheLastOneSeen(t *testing.T) {
@@ -33,6 +35,43 @@ func TestChangesAreReadOnFromTheLastOneSeen(t *testing.T) {
 	a.must(200, "GET", "/changes?since=4", "").want(t, "params.0.comment", "create farm f4")
 	a.do("GET", "/changes?since=x", "").refused(t, 400, "since")
 	a.do("GET", "/changes?limit=0", "").refused(t, 400, "limit")
+}
+
+// busyHistory is one to which a revision is added whenever it was looked at.
+type busyHistory struct {
+	kept
+	add func()
+}
+
+type kept = revisions.History
+
+func (h *busyHistory) History(limit int, before uint64) ([]store.Revision, error) {
+	defer h.add()
+	return h.kept.History(limit, before)
+}
+
+func TestNoChangeIsMissedThatIsMadeWhileTheyAreRead(t *testing.T) {
+	made := 0
+	h := &busyHistory{add: func() {}}
+	a := newAppliance(t, func(d *api.Deps) { h.kept, d.History = d.History, h })
+	h.add = func() {
+		made++
+		a.must(201, "POST", "/farms", fmt.Sprintf(`{"farmname":"f%d","profile":"http","vip":"192.0.2.10","vport":%d}`, made, 80+made))
+	}
+	h.add()
+	last := 0.0
+	for range 4 {
+		for _, one := range a.must(200, "GET", fmt.Sprintf("/changes?since=%.0f", last), "").at("params").([]any) {
+			number := one.(map[string]any)["number"].(float64)
+			if number != last+1 {
+				t.Fatalf("after revision %.0f comes %.0f", last, number)
+			}
+			last = number
+		}
+	}
+	if last < 4 {
+		t.Errorf("read up to revision %.0f of %d", last, made)
+	}
 }
 
 // following is a client of the stream of changes, by a key.

@@ -51,13 +51,14 @@ func (s *Resource) listChanges(c *rest.Call) (rest.List[RevisionView], error) {
 }
 
 // after reads the revisions with a higher number, newest first. It reads no more of
-// them than there can be: who follows asks again and again for the last few.
+// them than there can be: who follows asks again and again for the last few. One that is
+// written meanwhile is left to the next time: with it the oldest would have no room.
 func (s *Resource) after(since uint64) ([]store.Revision, error) {
 	newest, err := s.deps.History.History(1, 0)
 	if err != nil || len(newest) == 0 || newest[0].Number <= since {
 		return nil, err
 	}
-	return s.deps.History.History(int(min(newest[0].Number-since, math.MaxInt)), 0)
+	return s.deps.History.History(int(min(newest[0].Number-since, math.MaxInt)), newest[0].Number+1)
 }
 
 // The bounds of watching: each watcher asks for all states it sees, once a second.
