@@ -22,7 +22,7 @@ func (h *headReader) read(b []byte, end string, value any) error {
 	if !intact(b) {
 		return errRecord
 	}
-	head, err := h.before(b[sumSize:], end)
+	head, err := h.before(b[sumSize:], end, maxRecord)
 	if err != nil {
 		return fmt.Errorf("decode record: %w", err)
 	}
@@ -32,9 +32,9 @@ func (h *headReader) read(b []byte, end string, value any) error {
 	return nil
 }
 
-// before is an object without the member called end and those after it. It is valid
-// until the next call.
-func (h *headReader) before(compressed []byte, end string) ([]byte, error) {
+// before is an object without the member called end and those after it, of which so many
+// bytes are expanded at most. It is valid until the next call.
+func (h *headReader) before(compressed []byte, end string, most int64) ([]byte, error) {
 	from := bytes.NewReader(compressed)
 	if h.flate == nil {
 		h.flate = flate.NewReader(from)
@@ -42,7 +42,7 @@ func (h *headReader) before(compressed []byte, end string) ([]byte, error) {
 		return nil, err
 	}
 	h.plain.Reset()
-	members := json.NewDecoder(io.TeeReader(io.LimitReader(h.flate, maxRecord), &h.plain))
+	members := json.NewDecoder(io.TeeReader(io.LimitReader(h.flate, most), &h.plain))
 	if t, err := members.Token(); err != nil || t != json.Delim('{') {
 		return nil, errors.Join(errors.New("it is no object"), err)
 	}

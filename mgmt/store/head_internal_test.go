@@ -71,3 +71,17 @@ func TestADamagedHeadIsNoticed(t *testing.T) {
 		t.Errorf("after what was damaged: %v %+v", err, got)
 	}
 }
+
+func TestAHeadExpandsToNoMoreThanARecordMay(t *testing.T) {
+	var heads headReader
+	record, err := seal(&entry{Revision: Revision{Comment: strings.Repeat("x", 10_000)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := heads.before(record[sumSize:], changeMember, 10_000); err == nil {
+		t.Error("it was read beyond the bound")
+	}
+	if _, err := heads.before(record[sumSize:], changeMember, 11_000); err != nil {
+		t.Error(err)
+	}
+}
