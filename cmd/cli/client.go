@@ -155,7 +155,7 @@ func (c *client) exchange(ctx context.Context, r request) (answer, error) {
 	}
 	a := answer{raw: raw, header: resp.Header}
 	c.before = resp.Header.Get("Confirm-Before")
-	if resp.StatusCode == http.StatusCreated {
+	if r.method == http.MethodPost || resp.StatusCode == http.StatusCreated { // the family answers 200 to some
 		c.made = nameOfNew(a)
 	}
 	return a, nil
@@ -188,6 +188,9 @@ func (c *client) apiKey() string {
 
 // transport returns how the appliance is reached, and the address for it.
 func (c *client) transport() (*http.Transport, string, error) {
+	if c.url == "" && c.data == "" {
+		return nil, "", usagef("--data: it is empty: name the data directory of the appliance")
+	}
 	if c.url == "" {
 		path := filepath.Join(c.data, Socket)
 		return &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

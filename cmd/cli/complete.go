@@ -27,6 +27,7 @@ const (
 	aKey
 	aLogIn
 	anAlias
+	aCheck
 	aWord // which nobody can guess
 )
 
@@ -41,6 +42,7 @@ var lists = map[argument][]struct{ path, name, about string }{
 	aTag:      {{"/history/tags", "name", "comment"}},
 	aKey:      {{"/keys", "id", "comment"}},
 	aLogIn:    {{"/rbac/sessions", "session", "user"}},
+	aCheck:    {{healthChecks, "name", "description"}},
 	anAlias:   {{"/aliases/backends", "id", "alias"}, {"/aliases/interfaces", "id", "alias"}},
 }
 
@@ -68,7 +70,7 @@ func (c *client) namesOf(ctx context.Context, kind argument, args []string) (out
 	case aFarm:
 		return slices.Sorted(maps.Keys(c.ids(ctx).Farms))
 	case aService:
-		return c.ids(ctx).Farms[args[0]].services()
+		return c.ids(ctx).Farms[args[len(args)-1]].services() // its farm is before it
 	}
 	for _, of := range lists[kind] {
 		var body struct{ Params []map[string]any }

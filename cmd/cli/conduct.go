@@ -41,7 +41,7 @@ func (c *client) conduct(root *cobra.Command) {
 			case c.showAPI || c.showYAML:
 				return c.show(cmd, args, run)
 			case watch != "" && c.quiet:
-				return usagef("--quiet shows nothing, and --watch only shows: give one of them")
+				return usagef("--quiet: %s, which only shows, would show nothing: leave it out", watchedAs(cmd))
 			case watch != "":
 				return c.watched(cmd, watch, args, run)
 			case c.quiet:
@@ -50,6 +50,14 @@ func (c *client) conduct(root *cobra.Command) {
 			return run(cmd, args)
 		}
 	})
+}
+
+// watchedAs is how a command that is watched was written.
+func watchedAs(cmd *cobra.Command) string {
+	if cmd.Flags().Changed("watch") {
+		return "--watch"
+	}
+	return cmd.CommandPath()
 }
 
 // quietly runs a command that is to say nothing but what is wrong, and the name of what

@@ -146,6 +146,7 @@ func TestShownYAMLIsThatOfTheDocumentAfterTheChange(t *testing.T) {
 		{"backend create shop api 10.0.0.9:80", "farms:\n  - name: shop\n    services:\n      - name: api\n        urlp: \"^/api/\"\n        backends:\n          - ip: 10.0.0.9\n            port: 80\n"},
 		{"backend set shop web 1 weight=7", "farms:\n  - name: shop\n    services:\n      - name: web\n        backends:\n          - ip: 10.0.0.2\n            port: 8080\n            weight: 7\n            alias: second\n"},
 		{"backend set shop web 1 weight=null", "farms:\n  - name: shop\n    services:\n      - name: web\n        backends:\n          - ip: 10.0.0.2\n            port: 8080\n            alias: second\n"},
+		{"check copy check_tcp alive", "checks:\n  - name: alive\n    description: A TCP connection to the port is made.\n    command: check_tcp -p PORT -H HOST\n"},
 		{"alias set 10.0.0.1 db-1", ""},
 		{"farm set shop contimeout=20", ""}, // the default: nothing changes
 	} {
@@ -193,7 +194,7 @@ func TestQuietCommandsSayOnlyWhatTheyMade(t *testing.T) {
 	a = ready(t)
 	for _, c := range []struct{ command, out string }{
 		{"farm create new vip=192.0.2.10 vport=99 -q", "new\n"}, {"service create new web --quiet", "web\n"}, {"backend create new web 10.0.0.1:80 -q", "0\n"},
-		{"backend create new web 10.0.0.2:80 -q", "1\n"}, {"farm stop new -q", ""}, {"group create ops -q", "ops\n"}, {"group add-farm ops new -q", ""},
+		{"check create alive -q", "alive\n"}, {"check copy check_tcp other -q", "other\n"}, {"backend create new web 10.0.0.2:80 -q", "1\n"}, {"farm stop new -q", ""}, {"group create ops -q", "ops\n"}, {"group add-farm ops new -q", ""},
 	} {
 		if out := a.must(strings.Fields(c.command)...); out != c.out {
 			t.Errorf("%s: %q", c.command, out)

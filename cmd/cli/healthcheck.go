@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -79,7 +80,7 @@ func (c *client) healthSheet(fits func(healthCheck) bool) func(*cobra.Command, [
 
 func (c *client) healthShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show CHECK", Short: "Show one health check", Example: "  sluice check show check_http", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "show CHECK", Short: "Show one health check", Example: "  sluice check show check_http", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aCheck}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOfCheck(args[0])
 			if err != nil {
@@ -126,7 +127,7 @@ func (c *client) healthCreate() *cobra.Command {
 
 func (c *client) healthCopy() *cobra.Command {
 	return &cobra.Command{
-		Use: "copy CHECK NAME", Short: "Make a health check out of another one or a template", Example: "  sluice check copy check_http alive", Args: exactly(2), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "copy CHECK NAME", Short: "Make a health check out of another one or a template", Example: "  sluice check copy check_http alive", Args: exactly(2), ValidArgsFunction: c.completer([]argument{aCheck, aWord}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, err := c.send(cmd.Context(), http.MethodPost, healthChecks, map[string]any{"name": args[1], "copy_from": args[0]})
 			return c.orSay(cmd, a, err)
@@ -142,7 +143,7 @@ backend_alias change with force=true only: its backends are asked anew.`,
 		Example: "  sluice check set alive interval=5 timeout=2\n  sluice check set alive command='check_tcp -H HOST -p PORT' force=true",
 	}
 	s := addSettings(cmd, validate.CheckUpdate.Params())
-	cmd.ValidArgsFunction = c.completer([]argument{aWord}, s)
+	cmd.ValidArgsFunction = c.completer([]argument{aCheck}, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.set(cmd, s, args[1:], "monitoring", "fg", args[0])
 	}
@@ -151,7 +152,7 @@ backend_alias change with force=true only: its backends are asked anew.`,
 
 func (c *client) healthDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete CHECK", Short: "Delete a health check nobody uses", Example: "  sluice check delete alive", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "delete CHECK", Short: "Delete a health check nobody uses", Example: "  sluice check delete alive", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aCheck}, nil),
 		Long: "Delete a health check nobody uses. A template that was changed is as it came\nafterwards.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOfCheck(args[0])
@@ -167,7 +168,7 @@ func (c *client) healthDelete() *cobra.Command {
 func (c *client) healthLink() *cobra.Command {
 	return &cobra.Command{
 		Use: "link CHECK FARM [SERVICE]", Short: "Have the backends of a service or of an l4xnat farm asked", Example: "  sluice check link alive shop web\n  sluice check link check_tcp dns",
-		Args: between(2, 3), ValidArgsFunction: cobra.NoFileCompletions,
+		Args: between(2, 3), ValidArgsFunction: c.completer([]argument{aCheck, aFarm, aService}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, _, err := c.owner(cmd.Context(), args[1:], 0)
 			if err != nil {
@@ -186,7 +187,7 @@ func (c *client) healthLink() *cobra.Command {
 func (c *client) healthUnlink() *cobra.Command {
 	return &cobra.Command{
 		Use: "unlink CHECK FARM [SERVICE]", Short: "Have the backends asked no more", Example: "  sluice check unlink alive shop web",
-		Args: between(2, 3), ValidArgsFunction: cobra.NoFileCompletions,
+		Args: between(2, 3), ValidArgsFunction: c.completer([]argument{aCheck, aFarm, aService}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, _, err := c.owner(cmd.Context(), args[1:], 0)
 			if err != nil {
@@ -204,7 +205,7 @@ func (c *client) healthUnlink() *cobra.Command {
 
 func (c *client) healthRun() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "run CHECK HOST [PORT]", Short: "Try a health check on a server and show what is said", Args: between(2, 3), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "run CHECK HOST [PORT]", Short: "Try a health check on a server and show what is said", Args: between(2, 3), ValidArgsFunction: c.completer([]argument{aCheck, aWord, aWord}, nil),
 		Long: `Try a health check on a server and show what is said. The server need not be a
 backend, and nothing changes. The appliance asks, not this machine. Exit status
 3 says that the server is not healthy.`,
@@ -293,8 +294,9 @@ func (c *client) printHealth(cmd *cobra.Command, a answer) error {
 				Check, Verdict, Since, Next string
 				Against, Needed             int
 				Results                     []struct {
-					At, Healthy, Reason string
-					Took                float64
+					At              time.Time
+					Healthy, Reason string
+					Took            float64
 				}
 			}
 		}
@@ -321,7 +323,7 @@ func (c *client) printHealth(cmd *cobra.Command, a answer) error {
 		if r.Healthy != "true" {
 			result = r.Reason
 		}
-		s.Add(r.At, fmt.Sprintf("%v ms", r.Took), result)
+		s.Add(when(r.At), fmt.Sprintf("%v ms", r.Took), result)
 	}
 	s.AlignLeft()
 	return c.print(cmd, s)

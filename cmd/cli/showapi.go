@@ -12,6 +12,8 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/cli/excerpt"
 	"github.com/sluicelb/sluice/cmd/cli/shell"
+	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/probe/all"
 )
 
 // changes reports whether a request changes something: whoever only asks may send a body,
@@ -111,6 +113,17 @@ var secretName = regexp.MustCompile(`(?i)pass(word|phrase)|secret|zapikey|commun
 // userinfo is the part of an address that may hold a password.
 var userinfo = regexp.MustCompile(`://[^/@\s]*:[^/@\s]*@`)
 
+// credentials is the value of a header that lets somebody in.
+var credentials = regexp.MustCompile(`(?i)^((?:proxy-)?authorization|cookie|x-api-key): *\S.*`)
+
+// hasSecret reports whether a text holds a secret whatever it is the value of.
+func hasSecret(text string) bool { return userinfo.MatchString(text) || credentials.MatchString(text) }
+
+// commandShown is the command of a health check without the passwords in it.
+func commandShown(command string) string {
+	return (&probe.Known{Checks: all.Checks()}).Masked(command)
+}
+
 // withoutSecrets is a body with names in the place of secrets.
 func withoutSecrets(body []byte) string {
 	var fields any
@@ -130,9 +143,13 @@ func masked(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name := range v {
-			if secretName.MatchString(name) && v[name] != nil && v[name] != "" {
+			command, isText := v[name].(string)
+			switch {
+			case secretName.MatchString(name) && v[name] != nil && v[name] != "":
 				v[name] = "<" + name + ">"
-			} else {
+			case name == "command" && isText:
+				v[name] = commandShown(command)
+			default:
 				v[name] = masked(v[name])
 			}
 		}
@@ -141,7 +158,7 @@ func masked(v any) any {
 			v[i] = masked(v[i])
 		}
 	case string:
-		return userinfo.ReplaceAllString(v, "://<user>:<password>@")
+		return credentials.ReplaceAllString(userinfo.ReplaceAllString(v, "://<user>:<password>@"), "$1: <$1>")
 	}
 	return v
 }
@@ -149,10 +166,16 @@ func masked(v any) any {
 // isPrivate reports whether words of a command line hold a secret.
 func isPrivate(words []string) bool {
 	for i, word := range words {
-		name, _, given := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		name, value, given := strings.Cut(strings.TrimLeft(word, "-"), "=")
 		name = strings.ReplaceAll(name, "-", "_")
 		flag := strings.HasPrefix(word, "--") && i+1 < len(words)
-		if (given || flag) && secretName.MatchString(name) || userinfo.MatchString(word) {
+		if flag && !given {
+			value = words[i+1]
+		}
+		switch {
+		case (given || flag) && secretName.MatchString(name), hasSecret(word), hasSecret(value), strings.HasPrefix(word, "-H") && hasSecret(word[2:]):
+			return true
+		case name == "command" && commandShown(value) != value:
 			return true
 		}
 	}

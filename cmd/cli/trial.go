@@ -21,6 +21,7 @@ var writing = [][]string{
 	{"header", "create"}, {"header", "set"}, {"header", "move"}, {"header", "delete"},
 	{"rewrite", "create"}, {"rewrite", "set"}, {"rewrite", "move"}, {"rewrite", "delete"},
 	{"certificate", "add"}, {"certificate", "remove"}, {"certificate", "move"}, {"session", "create"}, {"session", "delete"},
+	{"check", "create"}, {"check", "copy"}, {"check", "set"}, {"check", "delete"}, {"check", "link"}, {"check", "unlink"},
 	{"alias", "set"}, {"alias", "delete"},
 	{"apply"}, {"reload"}, {"rollback"}, {"transaction"},
 }

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/terminal"
@@ -144,5 +144,5 @@ func height(line string, columns int) int {
 	if columns <= 0 {
 		return 1
 	}
-	return max(1, (utf8.RuneCountInString(line)+columns-1)/columns)
+	return max(1, (text.StringWidthWithoutEscSequences(line)+columns-1)/columns)
 }

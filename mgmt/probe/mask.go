@@ -20,7 +20,10 @@ var secretShort = []string{"-a", "-A", "-P", "-X", "-C"}
 
 // Masked is the command with every secret hidden, as it may be shown and logged. What
 // cannot be read is hidden as a whole.
-func Masked(command string) string {
+func Masked(command string) string { return known.Load().Masked(command) }
+
+// Masked is Masked for these checks; of nil it guesses.
+func (k *Known) Masked(command string) string {
 	s, err := split(command)
 	switch {
 	case plain(command) != command, len(s.words) == 0 && err == nil:
@@ -29,7 +32,7 @@ func Masked(command string) string {
 		return Hidden
 	}
 	shown, rest := "", command
-	secrets := secretWords(s.words[0], s.words[1:])
+	secrets := k.secretWords(s.words[0], s.words[1:])
 	for i, raw := range s.raw {
 		before, after, _ := strings.Cut(rest, raw)
 		shown, rest = shown+before, after
@@ -44,14 +47,14 @@ func Masked(command string) string {
 // SecretWords are values of flags for passwords among the words of a command: what nobody
 // is shown.
 func SecretWords(name string, words []string) []string {
-	return slices.DeleteFunc(secretWords(name, words), func(s string) bool { return s == "" })
+	return slices.DeleteFunc(known.Load().secretWords(name, words), func(s string) bool { return s == "" })
 }
 
 // secretWords has for the name and each word what is secret in it: the word, its end, or
 // "" for nothing.
-func secretWords(name string, words []string) []string {
+func (k *Known) secretWords(name string, words []string) []string {
 	secret := unknownSecret
-	if k := known.Load(); k != nil && k.Checks[path.Base(name)] != nil {
+	if k != nil && k.Checks[path.Base(name)] != nil {
 		f := &Flags{}
 		k.Checks[path.Base(name)](f)
 		secret = f.secret
