@@ -146,7 +146,7 @@ func TestShownYAMLIsThatOfTheDocumentAfterTheChange(t *testing.T) {
 		{"backend create shop api 10.0.0.9:80", "farms:\n  - name: shop\n    services:\n      - name: api\n        urlp: \"^/api/\"\n        backends:\n          - ip: 10.0.0.9\n            port: 80\n"},
 		{"backend set shop web 1 weight=7", "farms:\n  - name: shop\n    services:\n      - name: web\n        backends:\n          - ip: 10.0.0.2\n            port: 8080\n            weight: 7\n            alias: second\n"},
 		{"backend set shop web 1 weight=null", "farms:\n  - name: shop\n    services:\n      - name: web\n        backends:\n          - ip: 10.0.0.2\n            port: 8080\n            alias: second\n"},
-		{"check copy check_tcp alive", "checks:\n  - name: alive\n    description: A TCP connection to the port is made.\n    command: check_tcp -p PORT -H HOST\n"},
+		{"check copy check_tcp alive", "checks:\n  - name: alive\n    description: \"A TCP connection to the port is made.\"\n    command: \"check_tcp -p PORT -H HOST\"\n    interval: 15\n"},
 		{"alias set 10.0.0.1 db-1", ""},
 		{"farm set shop contimeout=20", ""}, // the default: nothing changes
 	} {
