@@ -36,6 +36,7 @@ written to standard error.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.Data = c.Flag("data").Value.String()
 			o.Log = supervisor.Logger("supervisor")
+			c.Root().ResetCommands() // it runs for months, and needs none of the others
 			return supervisor.Run(unsignalled(c), o)
 		},
 	}

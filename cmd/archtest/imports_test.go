@@ -197,7 +197,7 @@ var doors = []door{
 	{"github.com/icholy/digest", []string{"mgmt/probe/sip"}, true},
 	{"go.etcd.io/bbolt", []string{"mgmt/store"}, true},
 	{"github.com/labstack/echo", []string{"mgmt/api!"}, true},
-	{"github.com/danielgtaylor/huma", []string{"mgmt/api!", "mgmt/api/rest"}, true},
+	{"github.com/danielgtaylor/huma", []string{"mgmt/api/rest"}, true},
 	{"github.com/prometheus", []string{"mgmt/metrics", "sysnet/usage"}, true},
 	{"gonum.org/v1/plot", []string{"mgmt/graph"}, true},
 	{"github.com/spf13/cobra", []string{"cmd/cli", "cmd/appliance", "cmd/manual"}, true},

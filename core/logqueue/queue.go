@@ -8,8 +8,10 @@
 package logqueue
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -24,19 +26,22 @@ const (
 // Queue is an io.Writer that takes lines and never waits. Any goroutine may call
 // its methods.
 type Queue struct {
-	to      io.Writer
-	told    func(lost uint64) string
-	lines   chan []byte
-	waiting atomic.Int64  // bytes in lines and in the one being written
-	lost    atomic.Uint64 // lines
-	flush   chan chan struct{}
+	to    io.Writer
+	told  func(lost uint64) string
+	some  chan struct{} // holds something when lines wait
+	flush chan chan struct{}
+	lost  atomic.Uint64 // lines
+
+	mu          sync.Mutex
+	waiting     [][]byte // takes as much memory as there are lines
+	count, size int      // of those that wait or are being written, and their bytes
 }
 
 // New returns a Queue that writes to w, each line by a call of its own. told makes
 // the line about those that were left out. Its goroutine lives as long as the
 // process.
 func New(w io.Writer, told func(lost uint64) string) *Queue {
-	q := &Queue{to: w, told: told, lines: make(chan []byte, mostLines), flush: make(chan chan struct{})}
+	q := &Queue{to: w, told: told, some: make(chan struct{}, 1), flush: make(chan chan struct{})}
 	go q.run()
 	return q
 }
@@ -44,19 +49,27 @@ func New(w io.Writer, told func(lost uint64) string) *Queue {
 // Write takes a line, which the caller may change afterwards, or leaves it out. It
 // always succeeds.
 func (q *Queue) Write(line []byte) (int, error) {
-	n := int64(len(line))
-	if q.waiting.Add(n) > mostBytes {
-		q.waiting.Add(-n)
+	if !q.take(line) {
 		q.lost.Add(1)
 		return len(line), nil
 	}
 	select {
-	case q.lines <- append([]byte(nil), line...):
-	default:
-		q.waiting.Add(-n)
-		q.lost.Add(1)
+	case q.some <- struct{}{}:
+	default: // it is known already
 	}
 	return len(line), nil
+}
+
+func (q *Queue) take(line []byte) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.count == mostLines || q.size+len(line) > mostBytes {
+		return false
+	}
+	q.waiting = append(q.waiting, bytes.Clone(line))
+	q.count++
+	q.size += len(line)
+	return true
 }
 
 // Lost is how many lines were left out and are not told of yet.
@@ -83,23 +96,30 @@ func (q *Queue) Flush(patience time.Duration) bool {
 func (q *Queue) run() {
 	for {
 		select {
-		case line := <-q.lines:
-			q.write(line)
+		case <-q.some:
+			q.write()
 		case done := <-q.flush:
-			for n := len(q.lines); n > 0; n-- {
-				q.write(<-q.lines)
-			}
+			q.write()
 			q.tell()
 			close(done)
 		}
 	}
 }
 
-// write writes a line, after one about those left out before it.
-func (q *Queue) write(line []byte) {
-	q.tell()
-	_, _ = q.to.Write(line) // there is nowhere to say that it failed
-	q.waiting.Add(-int64(len(line)))
+// write writes the lines that wait, each after one about those left out before it.
+func (q *Queue) write() {
+	q.mu.Lock()
+	lines := q.waiting
+	q.waiting = nil
+	q.mu.Unlock()
+	for _, line := range lines {
+		q.tell()
+		_, _ = q.to.Write(line) // there is nowhere to say that it failed
+		q.mu.Lock()
+		q.count--
+		q.size -= len(line)
+		q.mu.Unlock()
+	}
 }
 
 func (q *Queue) tell() {

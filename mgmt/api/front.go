@@ -187,13 +187,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *rest.Reject
 	err.Description = cmp.Or(err.Description, rest.Quote(r.Method)+" "+rest.QuotePath(r.URL.Path))
 	rest.LogFault(s.deps.Log, r, err)
 	rest.NoteOf(r.Context()).Message = err.Message
-	for name, values := range err.Header {
-		w.Header()[name] = values
-	}
-	b, _ := rest.Encode(err.Body()) // texts only: cannot fail
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(err.Status)
-	w.Write(append(b, '\n'))
+	err.Send(w)
 }
 
 // contain turns a panic of a handler into an answer without details.

@@ -16,8 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 	"github.com/labstack/echo/v4"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -74,7 +72,7 @@ func New(deps Deps) (*Server, error) {
 }
 
 // bases leads a request to the router of its base. Each is made for the first
-// request to it: what the documents are made from is most of this process's memory.
+// request to it.
 func (s *Server) bases() http.Handler {
 	ours := sync.OnceValue(func() http.Handler { return s.router(Base) })
 	family := sync.OnceValue(func() http.Handler { return s.router(FamilyBase) })
@@ -124,41 +122,27 @@ func orElse[F any](f func() F, fallback func() F) func() F {
 	return f
 }
 
-// Lists of answers are empty, never null. The library knows that for the whole
-// process only, and two routers may be made at the same time.
-func init() { huma.DefaultArrayNullable = false }
-
-// mount registers every operation below base, and the document about them.
+// mount adds every operation below base to a router, and the document about them.
 func (s *Server) mount(router *echo.Echo, base string) {
-	config := huma.Config{
-		OpenAPI: &huma.OpenAPI{
-			OpenAPI: "3.1.0",
-			Info:    &huma.Info{Title: "Sluice", Version: cmp.Or(s.deps.Version, "0")},
-			Servers: []*huma.Server{{URL: base}},
-			Components: &huma.Components{
-				Schemas:         huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
-				SecuritySchemes: rest.SecuritySchemes(),
-			},
-		},
-		Formats:       map[string]huma.Format{"application/json": {Marshal: rest.EncodeTo}},
-		DefaultFormat: "application/json",
-	}
 	group := router.Group(base)
-	api := humaecho.NewWithGroup(router, group, config)
 	operations := s.operations()
 	for _, o := range operations {
-		o.Register(api, s.host)
+		group.Add(o.Method, pathOf(o), func(c echo.Context) error {
+			o.Serve(s.host, c.Response(), c.Request(), c.Param)
+			return nil
+		})
 	}
-	document := sync.OnceValue(func() *huma.OpenAPI {
-		rest.Describe(api.OpenAPI(), operations)
-		return api.OpenAPI()
-	})
-	group.GET("/openapi.json", blob("application/openapi+json", func() ([]byte, error) { return json.MarshalIndent(document(), "", "  ") }))
-	group.GET("/openapi.yaml", blob("application/openapi+yaml", func() ([]byte, error) { return document().YAML() }))
+	describe := func() *rest.OpenAPI { return rest.Describe(base, cmp.Or(s.deps.Version, "0"), operations) }
+	group.GET("/openapi.json", blob("application/openapi+json", func() ([]byte, error) { return json.MarshalIndent(describe(), "", "  ") }))
+	group.GET("/openapi.yaml", blob("application/openapi+yaml", func() ([]byte, error) { return describe().YAML() }))
 }
 
-// blob answers with content that is made when it is asked for the first time:
-// the document costs more than everything else at start.
+// pathOf is the path of an operation as the router writes it.
+func pathOf(o *rest.Operation) string {
+	return strings.NewReplacer("{", ":", "}", "").Replace(o.Path)
+}
+
+// blob answers with content that is made when it is asked for the first time: few do.
 func blob(kind string, content func() ([]byte, error)) echo.HandlerFunc {
 	once := sync.OnceValues(content)
 	return func(c echo.Context) error {

@@ -24,13 +24,7 @@ func (c *call) answer(change func(body map[string]any)) {
 
 // reply answers with a body.
 func (c *call) reply(status int, body map[string]any) {
-	var out bytes.Buffer
-	if err := rest.EncodeTo(&out, body); err != nil {
-		panic(err) // it came from JSON
-	}
-	c.w.Header().Set("Content-Type", "application/json")
-	c.w.WriteHeader(status)
-	c.w.Write(out.Bytes())
+	rest.WriteJSON(c.w, status, body)
 }
 
 // farm adds to a farm what older clients read of it.
@@ -192,21 +186,18 @@ func (w *notFoundWriter) end() {
 	if w.held == nil {
 		return
 	}
-	raw := w.held.Bytes()
-	if body := object(raw); body != nil {
+	w.Header().Del("Content-Length")
+	if body := object(w.held.Bytes()); body != nil {
 		for _, field := range []string{"message", "description"} {
 			text, _ := body[field].(string)
 			body[field] = strings.ReplaceAll(text, Base, w.asked)
 		}
 		body["message"] = notFound(body["message"].(string))
-		var out bytes.Buffer
-		if rest.EncodeTo(&out, body) == nil {
-			raw = out.Bytes()
-		}
+		rest.WriteJSON(w.ResponseWriter, http.StatusNotFound, body)
+		return
 	}
-	w.Header().Del("Content-Length")
 	w.ResponseWriter.WriteHeader(http.StatusNotFound)
-	w.ResponseWriter.Write(raw)
+	w.ResponseWriter.Write(w.held.Bytes())
 }
 
 // notFound puts what is not found before a message about something that does not exist:

@@ -1,7 +1,6 @@
 package family
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -112,11 +111,5 @@ func (c *call) refuse(err *rest.Rejection) {
 		err.Description = c.r.Method + " " + rest.QuotePath(c.r.URL.Path)
 	}
 	rest.NoteOf(c.r.Context()).Message = err.Message
-	var out bytes.Buffer
-	if rest.EncodeTo(&out, err.Body()) != nil {
-		out.Reset()
-	}
-	c.w.Header().Set("Content-Type", "application/json")
-	c.w.WriteHeader(err.Status)
-	c.w.Write(out.Bytes())
+	err.Send(c.w)
 }

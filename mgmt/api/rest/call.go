@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/auth"
@@ -34,9 +32,11 @@ type Call struct {
 	// browser elsewhere.
 	ContentType, Cookie, Location string
 
-	host *Host
-	op   *Operation
-	via  huma.Context
+	host     *Host
+	op       *Operation
+	response http.ResponseWriter
+	// param is the router's: what stands in the path for a name.
+	param func(name string) string
 	// etag is the revision of what the operation is about.
 	etag string
 	// warnings are about the configuration after the change this call made.
@@ -58,7 +58,7 @@ func etag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10
 
 // Param returns a path parameter. The router leaves the escapes of some paths
 // as they are; a blank is the only one there can be (canonical).
-func (c *Call) Param(name string) string { return strings.ReplaceAll(c.via.Param(name), "%20", " ") }
+func (c *Call) Param(name string) string { return strings.ReplaceAll(c.param(name), "%20", " ") }
 
 // Query returns a query parameter, "" when it was not sent.
 func (c *Call) Query(name string) string { return c.Request.URL.Query().Get(name) }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
-
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/auth"
@@ -86,7 +84,7 @@ func (c *Call) Book(of *rbac.Book) *rbac.Book {
 // MayTake gives a request more time than others; without it the connection's own
 // bounds would end what it does as well.
 func (c *Call) MayTake(d time.Duration) {
-	control := http.NewResponseController(humaecho.Unwrap(c.via).Response())
+	control := http.NewResponseController(c.response)
 	until := time.Now().Add(d)
 	_ = control.SetReadDeadline(until) // not every connection can; it is none of a server then
 	_ = control.SetWriteDeadline(until)

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,23 +19,18 @@ const downloadContent = "application/octet-stream"
 
 // Download writes a file of that size, to be saved by that name, and closes it.
 func Download(f io.ReadCloser, size int64, name string) Streamed {
-	return func(ctx huma.Context) {
+	return func(w http.ResponseWriter) {
 		defer f.Close()
-		ctx.SetHeader("Content-Type", downloadContent)
-		ctx.SetHeader("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
-		ctx.SetHeader("Content-Length", strconv.FormatInt(size, 10))
-		ctx.SetStatus(http.StatusOK)
-		_, _ = io.CopyN(ctx.BodyWriter(), f, size) // a client that went hears no more
+		h := w.Header()
+		h.Set("Content-Type", downloadContent)
+		h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
+		h.Set("Content-Length", strconv.FormatInt(size, 10))
+		_, _ = io.CopyN(w, f, size) // a client that went hears no more
 	}
 }
 
 // Long makes an operation whose answer is a file that is too long to be held in memory.
 func Long(method, path string, needs rbac.Permission, summary string, handler func(*Call) (Streamed, error)) *Operation {
 	o := &Operation{Method: method, Path: path, Needs: needs, Summary: summary, success: http.StatusOK, download: downloadContent}
-	o.Register = func(api huma.API, host *Host) {
-		huma.Register(api, o.documented(api, jsonContent), func(ctx context.Context, in *input) (*output[Streamed], error) {
-			return answer(ctx, host, o, in, handler)
-		})
-	}
-	return o
+	return streamedBy(o, func() huma.Operation { return o.documented(jsonContent) }, handler)
 }

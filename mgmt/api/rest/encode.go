@@ -3,7 +3,6 @@ package rest
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 )
@@ -20,18 +19,14 @@ func Encode(v any) ([]byte, error) {
 	return p.out, nil
 }
 
-// EncodeTo is Encode for a writer, with a line feed at the end.
-func EncodeTo(w io.Writer, v any) error {
+// encoded is Encode with a line feed at the end; of a list that was written before,
+// that.
+func encoded(v any) ([]byte, error) {
 	if l, is := v.(interface{ written() []byte }); is && l.written() != nil {
-		_, err := w.Write(l.written())
-		return err
+		return l.written(), nil
 	}
 	b, err := Encode(v)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(b, '\n'))
-	return err
+	return append(b, '\n'), err
 }
 
 // printer writes what json.Marshal made with indents and with sorted keys, in one

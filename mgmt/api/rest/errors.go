@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -45,18 +46,15 @@ type Rejection struct {
 	Header http.Header
 }
 
-// Error and GetStatus make a rejection what the router expects of an error.
 func (r *Rejection) Error() string { return r.Message }
-
-func (r *Rejection) GetStatus() int { return r.Status }
 
 func (r *Rejection) Unwrap() error { return r.Cause }
 
-func (r *Rejection) ContentType(string) string { return "application/json" }
-
-func (r *Rejection) GetHeaders() http.Header { return r.Header }
-
-func (r *Rejection) MarshalJSON() ([]byte, error) { return Encode(r.Body()) }
+// Send answers with it.
+func (r *Rejection) Send(w http.ResponseWriter) {
+	maps.Copy(w.Header(), r.Header)
+	WriteJSON(w, r.Status, r.Body())
+}
 
 // Body is what the client gets.
 func (r *Rejection) Body() any {

@@ -29,9 +29,9 @@ var (
 var pathParam = regexp.MustCompile(`\{([a-z]+)\}`)
 
 // documented turns the operation into what the OpenAPI document says about it.
-// The schema of a JSON answer is added by the router from the handler's type; bodies,
-// and what a trial is answered, are added when the document is read (Describe).
-func (o *Operation) documented(api huma.API, content []string) huma.Operation {
+// The schema of a JSON answer is added by the library from the handler's type; bodies,
+// and what a trial is answered, after it (describe).
+func (o *Operation) documented(content []string) huma.Operation {
 	return huma.Operation{
 		OperationID:   o.id(),
 		Method:        o.Method,
@@ -117,16 +117,42 @@ func documentMedia(kind string) *huma.MediaType {
 
 var fileMedia = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 
-// Describe adds to the document what only who reads it needs: the bodies, which the
-// router must not know of (it would read and check them by its own rules), what trials
-// are answered, and what operations share.
-func Describe(doc *huma.OpenAPI, operations []*Operation) {
+// Describe makes the document about operations that are served below base. It is
+// large, and who asks for it rarely asks twice: nothing of it is kept.
+func Describe(base, version string, operations []*Operation) *OpenAPI {
+	doc := &OpenAPI{
+		OpenAPI: "3.1.0",
+		Info:    &huma.Info{Title: "Sluice", Version: version},
+		Servers: []*huma.Server{{URL: base}},
+		Components: &huma.Components{
+			Schemas:         huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+			SecuritySchemes: SecuritySchemes(),
+		},
+	}
+	api := huma.NewAPI(huma.Config{OpenAPI: doc, DefaultFormat: "application/json", Formats: map[string]huma.Format{"application/json": {}}}, nowhere{})
+	for _, o := range operations {
+		o.enter(api)
+	}
 	for _, o := range operations {
 		o.describe(doc)
 	}
 	describeComponents(doc)
+	return doc
 }
 
+// nowhere is the router of a document: nobody asks it.
+type nowhere struct{}
+
+func (nowhere) Handle(*huma.Operation, func(huma.Context)) {}
+
+func (nowhere) ServeHTTP(http.ResponseWriter, *http.Request) {}
+
+// Lists of answers are empty, never null. The library knows that for the whole
+// process only, and two documents may be made at the same time.
+func init() { huma.DefaultArrayNullable = false }
+
+// describe adds what the library must not know of: the body, which it would take for
+// its own to read, and what a trial is answered.
 func (o *Operation) describe(doc *huma.OpenAPI) {
 	at := doc.Paths[o.Path].Put
 	switch o.Method {

@@ -44,8 +44,10 @@ type Operation struct {
 	Method, Path string // path parameters in braces
 	Needs        rbac.Permission
 	Summary      string // also the description of answers
-	// Register adds it to a router, and to the document about it.
-	Register func(huma.API, *Host)
+	// answer runs the handler of a call, and answers its client.
+	answer func(*Call)
+	// enter adds it to a document, with the schema of its answers.
+	enter func(huma.API)
 
 	success    int
 	fields     Fields    // the body's fields, nil when there is none
@@ -82,37 +84,38 @@ func Op[O any](method, path string, needs rbac.Permission, summary string, handl
 	if o.changes() {
 		o.With(dryRun, "true to see what would be changed, and what that would cost traffic")
 	}
-	o.Register = func(api huma.API, host *Host) {
-		huma.Register(api, o.documented(api, jsonContent), func(ctx context.Context, in *input) (*output[O], error) {
-			return answer(ctx, host, o, in, handler)
-		})
-	}
-	return o
+	return answeredBy(o, func() huma.Operation { return o.documented(jsonContent) }, handler)
 }
 
 // Raw makes an operation whose answer is a document, YAML or JSON.
 func Raw(method, path string, needs rbac.Permission, summary string, handler func(*Call) ([]byte, error)) *Operation {
 	o := &Operation{Method: method, Path: path, Needs: needs, Summary: summary, success: http.StatusOK}
-	o.Register = func(api huma.API, host *Host) {
-		huma.Register(api, o.documented(api, documentContent), func(ctx context.Context, in *input) (*output[[]byte], error) {
-			return answer(ctx, host, o, in, handler)
-		})
-	}
-	return o
+	return answeredBy(o, func() huma.Operation { return o.documented(documentContent) }, handler)
 }
 
 // File makes an operation whose answer is a file of a content type.
 func File(method, path string, needs rbac.Permission, summary, kind string, handler func(*Call) ([]byte, error)) *Operation {
 	o := &Operation{Method: method, Path: path, Needs: needs, Summary: summary, success: http.StatusOK, download: kind}
-	o.Register = func(api huma.API, host *Host) {
-		huma.Register(api, o.documented(api, jsonContent), func(ctx context.Context, in *input) (*output[[]byte], error) {
-			return answer(ctx, host, o, in, func(c *Call) ([]byte, error) {
-				c.ContentType = kind
-				return handler(c)
-			})
-		})
-	}
+	return answeredBy(o, func() huma.Operation { return o.documented(jsonContent) }, func(c *Call) ([]byte, error) {
+		c.ContentType = kind
+		return handler(c)
+	})
+}
+
+// answeredBy gives an operation its handler; tell is what a document has about it
+// besides the answer's schema.
+func answeredBy[O any](o *Operation, tell func() huma.Operation, handler func(*Call) (O, error)) *Operation {
+	o.answer = func(c *Call) { answer(c, handler) }
+	o.enter = entered[O](tell)
 	return o
+}
+
+// entered adds an operation to a document. The library would serve it, too; nobody asks
+// it to.
+func entered[O any](tell func() huma.Operation) func(huma.API) {
+	return func(api huma.API) {
+		huma.Register(api, tell(), func(context.Context, *struct{}) (*output[O], error) { return nil, nil })
+	}
 }
 
 // Body says which fields the body has.

@@ -2,69 +2,41 @@ package rest
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"net/http"
-	"time"
-
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// input gives handlers the router's view of the request; what it holds is
-// documented by hand from the operation, because bodies are decoded by the
-// rule tables and not by the router.
-type input struct{ via huma.Context }
-
-// Resolve is called by the router before the handler.
-func (i *input) Resolve(ctx huma.Context) []error {
-	i.via = ctx
-	return nil
-}
-
-// output is a handler's answer as the router wants it.
-type output[O any] struct {
-	Status      int
-	ETag        string `header:"ETag" doc:"Number of the configuration's revision; of what is kept beside it, a revision of its own"`
-	ContentType string `header:"Content-Type" hidden:"true"`
-	Disposition string `header:"Content-Disposition" hidden:"true"`
-	Cookie      string `header:"Set-Cookie" hidden:"true"`
-	Location    string `header:"Location" hidden:"true"`
-	Confirm     string `header:"Confirm-Before" doc:"Until when the change has to be confirmed, or is watched by its guard; then it goes back, or is confirmed"`
-	Body        O
+// Serve answers a request for the operation; param is what stands in the path for
+// one of its parameters.
+func (o *Operation) Serve(host *Host, w http.ResponseWriter, r *http.Request, param func(name string) string) {
+	c := &Call{Context: r.Context(), Request: r, By: principal(r.Context()), host: host, op: o, response: w, param: param}
+	cfg, revision := host.Applier.CurrentIn(c.Context)
+	c.Config, c.Revision = cfg, revision.Number
+	o.answer(c)
 }
 
 // answer runs one handler: right, query, handler, and the one place where an
 // error becomes an answer.
-func answer[O any](ctx context.Context, host *Host, o *Operation, in *input, handler func(*Call) (O, error)) (*output[O], error) {
-	c := &Call{Context: ctx, host: host, op: o, Request: humaecho.Unwrap(in.via).Request(), via: in.via, By: principal(ctx)}
-	cfg, revision := host.Applier.CurrentIn(ctx)
-	c.Config, c.Revision = cfg, revision.Number
-	told := NoteOf(ctx)
+func answer[O any](c *Call, handler func(*Call) (O, error)) {
+	o, told := c.op, NoteOf(c.Context)
 	told.Quiet, told.Keep = o.reads && !o.kept, o.kept && o.Method == http.MethodGet
 	body, err := run(c, handler)
-	if errors.Is(err, apply.ErrDryRun) {
+	switch {
+	case errors.Is(err, apply.ErrDryRun):
 		told.Quiet = true
-		return nil, c.onlyTried()
-	}
-	if err != nil {
+		c.onlyTried().Send(c.response)
+	case err != nil:
 		r := *RejectionOf(err, false)
 		r.Description = cmp.Or(r.Description, o.Summary)
-		LogFault(host.Log, c.Request, &r)
+		LogFault(c.host.Log, c.Request, &r)
 		told.Message = r.Message
-		return nil, &r
+		r.Send(c.response)
+	default:
+		told.Message, told.Revision = o.Summary, c.Revision
+		outputOf(c, body).write(c.response)
 	}
-	told.Message, told.Revision = o.Summary, c.Revision
-	out := &output[O]{Status: o.success, ETag: c.etag, ContentType: c.ContentType, Disposition: c.disposition, Cookie: c.Cookie, Location: c.Location, Body: body}
-	if c.Location != "" {
-		out.Status = http.StatusSeeOther
-	}
-	if c.pending != nil {
-		out.Confirm = c.pending.Until.UTC().Format(time.RFC3339)
-	}
-	return out, nil
 }
 
 // do runs the handler; of what is about a document, its revision is told.

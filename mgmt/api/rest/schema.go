@@ -2,6 +2,9 @@ package rest
 
 import "github.com/danielgtaylor/huma/v2"
 
+// OpenAPI is the document about operations.
+type OpenAPI = huma.OpenAPI
+
 // Schema and Registry are for answers that describe themselves: a type with the
 // method Schema(Registry) *Schema is in the document as what it returns.
 type (

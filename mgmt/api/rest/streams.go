@@ -1,13 +1,11 @@
 package rest
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
@@ -22,7 +20,7 @@ const eventWrite = 10 * time.Second
 const eventStream = "text/event-stream"
 
 // Streamed writes an answer that is not held in memory, see events and download.
-type Streamed = func(huma.Context)
+type Streamed = func(http.ResponseWriter)
 
 // Sender writes to a stream of events, and reports false once the client is gone or
 // does not take what is written in time.
@@ -31,17 +29,20 @@ type Sender func(parts ...string) bool
 // Stream makes an operation whose answer is events without end, which about describes.
 func Stream(path string, needs rbac.Permission, summary, what, about string, handler func(*Call) (Streamed, error)) *Operation {
 	o := &Operation{Method: Get, Path: path, Needs: needs, Summary: summary, success: http.StatusOK}
-	o.Register = func(api huma.API, host *Host) {
-		huma.Register(api, o.documentedStream(api, what, about), func(ctx context.Context, in *input) (*output[Streamed], error) {
-			return answer(ctx, host, o, in, handler)
-		})
-	}
+	return streamedBy(o, func() huma.Operation { return o.documentedStream(what, about) }, handler)
+}
+
+// streamedBy is answeredBy for what is not held in memory; the library has a word of its
+// own for that.
+func streamedBy(o *Operation, tell func() huma.Operation, handler func(*Call) (Streamed, error)) *Operation {
+	answeredBy(o, tell, handler)
+	o.enter = entered[func(huma.Context)](tell)
 	return o
 }
 
 // documentedStream is documented for an answer without end.
-func (o *Operation) documentedStream(api huma.API, what, about string) huma.Operation {
-	d := o.documented(api, jsonContent)
+func (o *Operation) documentedStream(what, about string) huma.Operation {
+	d := o.documented(jsonContent)
 	d.Description += " The answer is a stream: " + about + "."
 	d.Responses[strconv.Itoa(o.success)] = &huma.Response{Description: what,
 		Content: map[string]*huma.MediaType{eventStream: {Schema: &huma.Schema{Type: huma.TypeString}}}}
@@ -50,8 +51,7 @@ func (o *Operation) documentedStream(api huma.API, what, about string) huma.Oper
 
 // Events is an answer of events, which tell sends until it returns.
 func Events(tell func(Sender)) Streamed {
-	return func(ctx huma.Context) {
-		out := humaecho.Unwrap(ctx).Response()
+	return func(out http.ResponseWriter) {
 		out.Header().Set("Content-Type", eventStream)
 		out.Header().Set("X-Accel-Buffering", "no") // proxies must not collect it
 		control := http.NewResponseController(out)

@@ -1,0 +1,64 @@
+package rest
+
+import (
+	"net/http"
+	"time"
+)
+
+// output is an answer: its tags are what the document says of it.
+type output[O any] struct {
+	Status      int
+	ETag        string `header:"ETag" doc:"Number of the configuration's revision; of what is kept beside it, a revision of its own"`
+	ContentType string `header:"Content-Type" hidden:"true"`
+	Disposition string `header:"Content-Disposition" hidden:"true"`
+	Cookie      string `header:"Set-Cookie" hidden:"true"`
+	Location    string `header:"Location" hidden:"true"`
+	Confirm     string `header:"Confirm-Before" doc:"Until when the change has to be confirmed, or is watched by its guard; then it goes back, or is confirmed"`
+	Body        O
+}
+
+// outputOf is the answer to a call whose handler is done.
+func outputOf[O any](c *Call, body O) *output[O] {
+	out := &output[O]{Status: c.op.success, ETag: c.etag, ContentType: c.ContentType, Disposition: c.disposition, Cookie: c.Cookie, Location: c.Location, Body: body}
+	if c.Location != "" {
+		out.Status = http.StatusSeeOther
+	}
+	if c.pending != nil {
+		out.Confirm = c.pending.Until.UTC().Format(time.RFC3339)
+	}
+	return out
+}
+
+// write sends it: a stream by itself, a file as it is, anything else as JSON. A client
+// that went hears no more.
+func (out *output[O]) write(w http.ResponseWriter) {
+	for name, value := range map[string]string{
+		"ETag": out.ETag, "Content-Type": out.ContentType, "Content-Disposition": out.Disposition,
+		"Set-Cookie": out.Cookie, "Location": out.Location, "Confirm-Before": out.Confirm,
+	} {
+		if value != "" {
+			w.Header().Set(name, value)
+		}
+	}
+	switch body := any(out.Body).(type) {
+	case Streamed:
+		body(w)
+	case []byte:
+		w.WriteHeader(out.Status)
+		_, _ = w.Write(body)
+	default:
+		WriteJSON(w, out.Status, body)
+	}
+}
+
+// WriteJSON answers with JSON, indented and sorted. What cannot be written so is a fault of the
+// program, as any other panic.
+func WriteJSON(w http.ResponseWriter, status int, body any) {
+	b, err := encoded(body)
+	if err != nil {
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(b)
+}
