@@ -1,4 +1,4 @@
-// Package trim makes a process small once it has started.
+// Package trim makes a process small once it has started, and keeps it so.
 //
 // Every role is the whole program: each sets up all packages, runs code once
 // that it never runs again, and leaves garbage that is less than what the
@@ -6,13 +6,16 @@
 // garbage and the pages of the heap it lay in, and the pages of the program
 // that are mapped. What of the program is needed is mapped again when it is next
 // used, sixteen pages at a time and without reading the disk; the rest stays in
-// the page cache, which the kernel empties as it needs.
+// the page cache, which the kernel empties as it needs. A process that has little
+// does so again and again: what it does at rest leaves garbage too, some MiB until the
+// collector looks.
 package trim
 
 import (
 	"os"
 	"reflect"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,14 +25,43 @@ import (
 // span is a part of the address space.
 type span struct{ start, end uintptr }
 
-// After trims the process once, d from now. What the program is mapped to is
-// looked up at once: a role has no right to read it later.
+// Every is how often a process with little memory is trimmed, Little how much that is:
+// to collect its garbage takes two milliseconds then.
+const (
+	Every  = 30 * time.Second
+	Little = 16 << 20 // bytes of its heap
+)
+
+// After trims the process d from now, and every so often while its heap is small. What
+// the program is mapped to is looked up at once: a role has no right to read it later.
 func After(d time.Duration) {
 	program := ownProgram()
-	time.AfterFunc(d, func() {
+	repeat(d, inUse, func() {
 		debug.FreeOSMemory() // first: the collector reads the program
 		unmap(program)
 	})
+}
+
+// repeat calls trim d from now, and from then on as often as the process has little.
+func repeat(d time.Duration, inUse func() uint64, trim func()) {
+	var again func()
+	again = func() {
+		if inUse() <= Little {
+			trim()
+		}
+		time.AfterFunc(Every, again)
+	}
+	time.AfterFunc(d, func() {
+		trim()
+		time.AfterFunc(Every, again)
+	})
+}
+
+// inUse is how many bytes of the heap hold something, garbage too.
+func inUse() uint64 {
+	held := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(held)
+	return held[0].Value.Uint64()
 }
 
 // ProgramAfter is After for a process that soon needs its heap: its pages stay.

@@ -7,7 +7,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unsafe"
 )
@@ -90,6 +92,29 @@ func TestGarbageIsGivenBack(t *testing.T) {
 		}
 	}
 	t.Errorf("%d KiB idle, %d of them given back", m.HeapIdle>>10, m.HeapReleased>>10)
+}
+
+func TestAProcessWithLittleIsTrimmedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var times atomic.Int32
+		var held atomic.Uint64
+		held.Store(Little + 1)
+		repeat(5*time.Second, held.Load, func() { times.Add(1) })
+		after := func(d time.Duration, want int32) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
+			if got := times.Load(); got != want {
+				t.Errorf("trimmed %d times, want %d", got, want)
+			}
+		}
+		after(4*time.Second, 0)
+		after(time.Second, 1) // what the start left, however much it is
+		after(2*Every, 1)     // too much: it would cost more than it gives
+		held.Store(Little)
+		after(Every, 2)
+		after(Every, 3)
+	})
 }
 
 // own lists the parts of this program that may be let go.
