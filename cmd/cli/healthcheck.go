@@ -71,11 +71,22 @@ func (c *client) healthSheet(fits func(healthCheck) bool) func(*cobra.Command, [
 		s := show.NewSheet("CHECK", "INTERVAL", "TIMEOUT", "USED BY", "COMMAND")
 		for _, h := range body.Params {
 			if fits(h) {
-				s.Add(h.Name, h.Interval, h.Timeout, strings.Join(h.Farms, " "), h.Command)
+				s.Add(h.Name, h.Interval, h.Timeout, someOf(h.Farms), h.Command)
 			}
 		}
 		return c.print(cmd, s)
 	}
+}
+
+// shownUsers is how many users of a check fit into its line.
+const shownUsers = 3
+
+// someOf lists the first users of a check, and tells how many there are besides.
+func someOf(users []string) string {
+	if len(users) <= shownUsers {
+		return strings.Join(users, " ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(users[:shownUsers], " "), len(users)-shownUsers)
 }
 
 func (c *client) healthShow() *cobra.Command {

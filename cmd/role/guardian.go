@@ -22,9 +22,19 @@ import (
 func (m *manager) newGuardian(ctx context.Context) *guardian.Guardian {
 	all.Use(program.Plugins...)
 	return guardian.New(ctx, guardian.Options{
-		Table: m.health, Log: slog.Default(), Cut: m.cutBackends,
+		Table: m.health, Log: slog.Default(), Cut: m.cutBackends, AtOnce: probesAtOnce(),
 		Network: func(r guardian.Route) probe.Network { return &reach{source: r.Source} },
 	})
+}
+
+// probesAtOnce is how many probes may be under way: half of the descriptors this process
+// may have are for other things.
+func probesAtOnce() int {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+		return guardian.DefaultAtOnce
+	}
+	return int(min(guardian.DefaultAtOnce, max(1, limit.Cur/2)))
 }
 
 // checkBackends has the backends asked that the configuration in force has.

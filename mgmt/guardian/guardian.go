@@ -35,8 +35,9 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// DefaultAtOnce is how many probes are under way at most: each has a socket of its own.
-const DefaultAtOnce = 512
+// DefaultAtOnce is how many probes are under way at most: each has a socket, and takes
+// some 30 KiB.
+const DefaultAtOnce = 2048
 
 const (
 	// grain is how exactly probes begin: those that are due together begin together.
@@ -57,6 +58,7 @@ type Guardian struct {
 	waiting  queue
 	ready    queue
 	running  int
+	hanging  int              // of those, asked of servers that did not answer soon
 	counts   map[string]Count // by check
 	full     bool             // it was said that probes wait for their turn
 	loop     bool             // the goroutine runs
@@ -144,7 +146,7 @@ func (g *Guardian) begin(k key, w *wantedTask, first bool) *task {
 		g.options.Log.Warn("backends are not asked", "check", k.check, "reason", err)
 		return nil
 	}
-	t := &task{key: k, probe: p, at: -1}
+	t := &task{key: k, probe: p, at: -1, soon: true}
 	for _, u := range w.users {
 		if first && g.options.Table.Slot(u.id).Guardian() == health.Down {
 			t.verdict = health.Down
@@ -240,7 +242,7 @@ func (g *Guardian) turn(now time.Time) (next time.Duration, more bool) {
 	for g.waiting.Len() > 0 && !g.waiting.list[0].due.After(now) {
 		g.ready.put(g.waiting.take())
 	}
-	for g.ready.Len() > 0 && g.running < g.options.AtOnce {
+	for g.ready.Len() > 0 && g.hasRoom(g.ready.list[0]) {
 		g.ask(g.ready.take())
 	}
 	g.sayFull()
@@ -252,6 +254,16 @@ func (g *Guardian) turn(now time.Time) (next time.Duration, more bool) {
 		return time.Hour, true // until something ends
 	}
 	return g.waiting.list[0].due.Sub(now), true
+}
+
+// hasRoom reports whether a probe may begin. Servers that hang hold a place for their
+// whole time-out: a part of the places is for those that answered soon the last time,
+// which so are asked when they are due however many hang.
+func (g *Guardian) hasRoom(t *task) bool {
+	if !t.soon && g.hanging >= max(1, g.options.AtOnce*3/4) {
+		return false
+	}
+	return g.running < g.options.AtOnce
 }
 
 // sayFull says once when probes wait for their turn, and when they do not any more.
@@ -269,6 +281,9 @@ func (g *Guardian) sayFull() {
 func (g *Guardian) ask(t *task) {
 	t.running = true
 	g.running++
+	if !t.soon {
+		g.hanging++
+	}
 	limit := timeout(&t.settings)
 	g.finished.Go(func() {
 		ctx, cancel := context.WithTimeout(g.ctx, limit)
@@ -285,6 +300,10 @@ func (g *Guardian) took(t *task, began, now time.Time, err error) {
 	defer g.mu.Unlock()
 	t.running = false
 	g.running--
+	if !t.soon {
+		g.hanging--
+	}
+	t.soon = now.Sub(began) < timeout(&t.settings)/2
 	defer func() {
 		if g.ready.Len() > 0 || t.at == 0 || len(g.tasks) == 0 {
 			g.poke()

@@ -345,6 +345,52 @@ func TestProbesThatWaitBeginByPriority(t *testing.T) {
 	})
 }
 
+// However many servers hang, those that answer are asked as often as their interval says.
+func TestServersThatHangHoldUpNoOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 8)
+		dead := farm.Check{Name: "dead", Command: "dead", Interval: 30, Timeout: 25, Priority: 1}
+		var all []uint32
+		for id := uint32(1); id <= 60; id++ {
+			all = append(all, id)
+			if id <= 40 {
+				h.slow[server(int(id))] = time.Hour
+			}
+		}
+		later := dead
+		later.Name, later.Priority = "later", 9
+		cfg := config(dead, web("a", "dead", all[:35]...), web("b", "later", all[35:40]...), web("c", "alive", all[40:]...))
+		cfg.Checks = append(cfg.Checks, later, alive())
+		h.Set(cfg)
+		time.Sleep(5 * time.Minute) // until it is known who hangs
+		synctest.Wait()
+		before := map[uint32]int{}
+		for _, id := range all {
+			before[id] = h.times(server(int(id)))
+		}
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		for _, id := range all {
+			n := h.times(server(int(id))) - before[id]
+			if hangs := id <= 40; hangs && n == 0 || !hangs && n < 28 {
+				t.Errorf("backend %d was asked %d times in five minutes", id, n)
+			}
+		}
+		h.mu.Lock()
+		for id := range uint32(41) {
+			delete(h.slow, server(int(id)))
+		}
+		h.mu.Unlock()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		for _, id := range all {
+			if h.state(id) != health.Up {
+				t.Errorf("backend %d is %v when all answer again", id, h.state(id))
+			}
+		}
+	})
+}
+
 func TestABackendThatGoesUpAndDownIsBelievedLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)

@@ -1,6 +1,9 @@
 package guardian
 
-import "container/heap"
+import (
+	"container/heap"
+	"time"
+)
 
 // queue is a heap of tasks: those that wait for their time, or those whose time has
 // come, which wait for their turn.
@@ -11,11 +14,17 @@ type queue struct {
 
 func byTime(a, b *task) bool { return a.due.Before(b.due) }
 
+// byPriority has servers last that hang: others are not to wait for them. A step of
+// priority is worth a second of waiting, so that everybody's turn comes.
 func byPriority(a, b *task) bool {
-	if x, y := a.settings.EffectivePriority(), b.settings.EffectivePriority(); x != y {
-		return x < y
+	if a.soon != b.soon {
+		return a.soon
 	}
-	return byTime(a, b)
+	return rank(a).Before(rank(b))
+}
+
+func rank(t *task) time.Time {
+	return t.due.Add(time.Duration(t.settings.EffectivePriority()) * time.Second)
 }
 
 // The methods of heap.Interface.

@@ -42,6 +42,7 @@ type task struct {
 	due     time.Time
 	at      int // in the heap it is in, -1 while it is in none
 	running bool
+	soon    bool // the last probe, if any, took less than half of its time-out
 	gone    bool // nobody needs it any more
 }
 
