@@ -55,8 +55,15 @@ func (e *engine) Connections(backends []uint32, limit int) (total int, list []li
 	return total, list
 }
 
-// EndConnections implements link.Handler.
-func (e *engine) EndConnections(backends []uint32) int { return e.forward.FlushConnections(backends) }
+// EndConnections implements link.Handler: of all backends those of layer 4, of named ones
+// also the exchanges that clients of layer 7 have with them.
+func (e *engine) EndConnections(backends []uint32) int {
+	ended := e.forward.FlushConnections(backends)
+	if backends != nil {
+		ended += e.proxy.CutOff(backends)
+	}
+	return ended
+}
 
 // Publish implements link.Handler. What does not check out changes nothing, in none
 // of the engines.

@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/metrics"
@@ -47,7 +46,7 @@ func (m *manager) checkBackends() {
 const cutTime = 5 * time.Second
 
 // cutBackends ends the connections of backends that a check found down: those the
-// kernel tracks, and those the engine relays.
+// kernel tracks, and those the engine relays or proxies.
 func (m *manager) cutBackends(ids []uint32) {
 	ctx, cancel := context.WithTimeout(context.Background(), cutTime)
 	defer cancel()
@@ -55,16 +54,15 @@ func (m *manager) cutBackends(ids []uint32) {
 	var tracked, relayed []uint32
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		if f.Carries() != farm.TrafficConnections {
-			continue
-		}
-		for _, b := range f.Own().Backends() {
-			switch {
-			case !slices.Contains(ids, b.ID):
-			case f.InKernel():
-				tracked = append(tracked, b.ID)
-			default:
-				relayed = append(relayed, b.ID)
+		for _, g := range f.Groups() {
+			for _, b := range g.Backends() {
+				switch {
+				case !slices.Contains(ids, b.ID):
+				case f.InKernel():
+					tracked = append(tracked, b.ID)
+				default:
+					relayed = append(relayed, b.ID)
+				}
 			}
 		}
 	}

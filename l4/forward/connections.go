@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 )
 
@@ -28,7 +29,7 @@ type Connection struct {
 // these stable numbers, nil for all, and lists at most limit of them. Any
 // goroutine may call it; each loop looks through its own once.
 func (e *Engine) Connections(backends []uint32, limit int) (total int, list []Connection) {
-	meant := among(backends)
+	meant := engine.Among(backends)
 	var mu sync.Mutex
 	e.OnLoops(func(w *worker) {
 		n, found := w.connections(meant, limit)
@@ -43,20 +44,8 @@ func (e *Engine) Connections(backends []uint32, limit int) (total int, list []Co
 // FlushConnections ends the connections and flows to the backends of these
 // numbers, nil for all, by resets, and says how many there were.
 func (e *Engine) FlushConnections(backends []uint32) int {
-	meant := among(backends)
+	meant := engine.Among(backends)
 	return e.Sum(func(w *worker) int { return w.flush(meant) })
-}
-
-// among says whether a backend is one of those that were named.
-func among(backends []uint32) func(id uint32) bool {
-	if backends == nil {
-		return func(uint32) bool { return true }
-	}
-	named := make(map[uint32]bool, len(backends))
-	for _, id := range backends {
-		named[id] = true
-	}
-	return func(id uint32) bool { return named[id] }
 }
 
 func (w *worker) connections(meant func(id uint32) bool, limit int) (total int, list []Connection) {

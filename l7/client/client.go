@@ -86,8 +86,8 @@ type Exchange interface {
 	Watches() Watch
 	// BodyRefused reports whether no more of the body is taken.
 	BodyRefused() bool
-	// Reconcile ends the exchange if the table wants it.
-	Reconcile(t *table.Table)
+	// CutOff ends the exchange if it is with one of these backends, and reports whether.
+	CutOff(from func(backend uint32) bool) bool
 	// Abort ends it in any case.
 	Abort()
 	// End gives it back after a panic: the client is not there any more.

@@ -163,15 +163,20 @@ type visit struct {
 	watches    client.Watch
 	refuses    bool
 	breaks     bool // when it ends
+	backend    uint32
 }
 
-func (v *visit) Proceed()               { v.events <- "proceed" }
-func (v *visit) ClientReadable()        { v.events <- "readable" }
-func (v *visit) ClientDrained()         { v.events <- "drained" }
-func (v *visit) ClientExpired()         { v.events <- "expired" }
-func (v *visit) Watches() client.Watch  { return v.watches }
-func (v *visit) BodyRefused() bool      { return v.refuses }
-func (v *visit) Reconcile(*table.Table) { v.events <- "reconcile" }
+func (v *visit) Proceed()              { v.events <- "proceed" }
+func (v *visit) ClientReadable()       { v.events <- "readable" }
+func (v *visit) ClientDrained()        { v.events <- "drained" }
+func (v *visit) ClientExpired()        { v.events <- "expired" }
+func (v *visit) Watches() client.Watch { return v.watches }
+func (v *visit) BodyRefused() bool     { return v.refuses }
+
+func (v *visit) CutOff(from func(uint32) bool) bool {
+	v.events <- "cut off"
+	return from(v.backend)
+}
 
 func (v *visit) End() {
 	v.events <- "end"

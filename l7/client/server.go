@@ -166,11 +166,21 @@ func (s *Server) Exchanges(fn func(Exchange)) {
 	s.each(func(c conn) { c.exchanges(fn) })
 }
 
+// CutOff ends the exchanges with some backends, and returns how many there were.
+func (s *Server) CutOff(from func(backend uint32) bool) (ended int) {
+	s.Exchanges(func(ex Exchange) {
+		if ex.CutOff(from) {
+			ended++
+		}
+	})
+	return ended
+}
+
 // Reconcile brings clients in line with the table in use, and ends what is left of
 // farms that are gone from the ports whose grace is over.
 func (s *Server) Reconcile(over map[*ports.Port]bool) {
 	t := s.table.Load()
-	s.Exchanges(func(ex Exchange) { ex.Reconcile(t) })
+	s.CutOff(t.Cut)
 	s.each(func(c conn) {
 		p := c.From()
 		occupy(t.Farms[p.FarmID], &p.limit)

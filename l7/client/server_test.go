@@ -238,8 +238,8 @@ func TestExchangesOfAFarmThatIsGoneHaveItsGrace(t *testing.T) {
 			v.want("proceed")
 		}
 		h.stop(over)
-		first.want("reconcile")
-		second.want("reconcile")
+		first.want("cut off")
+		second.want("cut off")
 		if !over {
 			first.quiet()
 			p.Want("GOAWAY NO_ERROR")

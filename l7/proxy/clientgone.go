@@ -7,7 +7,6 @@ import (
 	"github.com/sluicelb/sluice/l7/client"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rejected"
-	"github.com/sluicelb/sluice/l7/table"
 )
 
 // ClientGone implements client.Exchange: it ends one whose client is no longer there.
@@ -74,11 +73,13 @@ func (ex *exchange) delimited() bool {
 	return ex.phase < phaseBody || ex.response.kind == http1.BodyLength || ex.response.kind == http1.BodyChunked && !ex.oldClient
 }
 
-// Reconcile implements client.Exchange: it ends where its backend is to be cut off.
-func (ex *exchange) Reconcile(t *table.Table) {
-	if ex.backend != nil && t.Cut(ex.backend.ID) {
-		ex.Abort()
+// CutOff implements client.Exchange.
+func (ex *exchange) CutOff(from func(backend uint32) bool) bool {
+	if ex.backend == nil || !from(ex.backend.ID) {
+		return false
 	}
+	ex.Abort()
+	return true
 }
 
 // BodyRefused implements client.Exchange.
