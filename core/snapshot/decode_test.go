@@ -178,6 +178,17 @@ func badBodies() map[string][]byte {
 	}
 }
 
+func TestElementsAreCountedUpToTheirLimit(t *testing.T) {
+	for _, beyond := range []int{0, 1} {
+		n := snapshot.MaxElements + beyond
+		body := bytes.Join([][]byte{{0xa1, 0x65}, []byte("pools"), list(n), make([]byte, n)}, nil)
+		_, _, err := snapshot.Decode(snapshot.Frame(1, body))
+		if err == nil || strings.Contains(err.Error(), "elements") != (beyond > 0) {
+			t.Errorf("%d beyond the limit: got %v", beyond, err)
+		}
+	}
+}
+
 // RFC 8949, section 3: the low five bits of a head are its argument up to 23, or say
 // how many bytes of it follow.
 func TestElementsOfAllListsAreCounted(t *testing.T) {
