@@ -74,6 +74,15 @@ func want(t *testing.T, cfg *farm.Config, parts_ ...string) {
 	}
 }
 
+func TestPartsOfOneNameStayTogether(t *testing.T) {
+	h := newHouse(t)
+	h.name("first.example", "10.0.0.3,10.0.0.2")
+	h.name("second.example", "10.0.0.4,10.0.0.1")
+	f := spreading(farm.ResolveAll, "first.example")
+	f.HTTP.Services[0].Backends = append(f.HTTP.Services[0].Backends, farm.Backend{Host: "second.example", Port: 8081, Weight: 1, Resolve: farm.ResolveAll})
+	want(t, h.must(add(f)).Config, "10.0.0.2:8081 3/0", "10.0.0.3:8081 3/0", "10.0.0.1:8081 1/0", "10.0.0.4:8081 1/0")
+}
+
 func TestEveryAddressOfANameIsABackend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var busy atomic.Uint32
