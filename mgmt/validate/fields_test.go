@@ -20,10 +20,7 @@ var update = flag.Bool("update", false, "write testdata/fields.txt again")
 func fieldLines(t *testing.T) (lines []string) {
 	t.Helper()
 	said := map[string]string{}
-	for _, table := range []struct {
-		name   string
-		params []validate.Param
-	}{
+	for _, table := range append([]described{
 		{"FarmCreate", validate.FarmCreate.Params()}, {"FarmUpdate", validate.FarmUpdate.Params()}, {"FarmDocument", validate.FarmDocument.Params()},
 		{"L4FarmCreate", validate.L4FarmCreate.Params()}, {"L4FarmUpdate", validate.L4FarmUpdate.Params()}, {"L4FarmDocument", validate.L4FarmDocument.Params()},
 		{"ServiceCreate", validate.ServiceCreate.Params()}, {"ServiceUpdate", validate.ServiceUpdate.Params()}, {"ServiceDocument", validate.ServiceDocument.Params()},
@@ -32,9 +29,12 @@ func fieldLines(t *testing.T) (lines []string) {
 		{"FarmAction", validate.FarmAction.Params()}, {"ServiceMove", validate.ServiceMove.Params()}, {"RuleMove", validate.RuleMove.Params()}, {"Maintenance", validate.Maintenance.Params()},
 		{"AddRequest", validate.AddRequest.Rule.Params()}, {"RemoveRequest", validate.RemoveRequest.Rule.Params()}, {"ReplaceRequest", validate.ReplaceRequest.Rule.Params()},
 		{"Rewrites", validate.Rewrites.Rule.Params()}, {"GlobalSettings", validate.GlobalSettings.Params()},
-	} {
+	}, besideFarms()...) {
 		for _, p := range table.params {
 			text := fmt.Sprintf("%s|%s|%s|%s|%s", p.Format, p.Interval, strings.Join(p.PossibleValues, ","), strings.Join(p.Options, " "), behindText(p.Description))
+			if most := p.Plain.MaxLength; most > 0 {
+				text += fmt.Sprintf("|%d bytes", most)
+			}
 			if text == said[p.Name] {
 				text = "is as above" // in another table
 			} else {
@@ -56,6 +56,42 @@ func fieldLines(t *testing.T) (lines []string) {
 		}
 	}
 	return append(lines, schemaLines(t)...)
+}
+
+// described is a body with its fields.
+type described struct {
+	name   string
+	params []validate.Param
+}
+
+// besideFarms are the bodies about checks, users, log-ins and the machine.
+func besideFarms() []described {
+	out := []described{
+		{"CheckCreate", validate.CheckCreate.Params()}, {"CheckUpdate", validate.CheckUpdate.Params()}, {"CheckLink", validate.CheckLink.Params()}, {"CheckTry", validate.CheckTry.Params()},
+		{"UserCreate", validate.UserCreate.Params()}, {"UserUpdate", validate.UserUpdate.Params()}, {"OwnUserUpdate", validate.OwnUserUpdate.Params()},
+		{"RBACName", validate.RBACName.Params()}, {"GroupUpdate", validate.GroupUpdate.Params()}, {"RoleCreate", validate.RoleCreate.Params()},
+		{"ServicesUpdate", validate.ServicesUpdate.Params()}, {"LDAPUpdate", validate.LDAPUpdate.Params()}, {"LDAPAction", validate.LDAPAction.Params()},
+		{"OIDCUpdate", validate.OIDCUpdate.Params()}, {"SecondEnrol", validate.SecondEnrol.Params()}, {"SecondAction", validate.SecondAction.Params()},
+		{"ListenerChange", validate.ListenerChange.Params()}, {"APICertificate", validate.APICertificate.Params()}, {"RemoteSyslog", validate.RemoteSyslog.Params()},
+	}
+	for i := range validate.Sections {
+		out = append(out, described{"system/" + validate.Sections[i].Name, validate.Sections[i].Table.Params()})
+	}
+	return out
+}
+
+// A form has room for a few words, its help for a sentence.
+func TestFieldsHaveALabelOfFewWordsAndASentence(t *testing.T) {
+	for _, table := range besideFarms() {
+		for _, p := range table.params {
+			if label := p.Plain.Label; label == "" || len(label) > 32 || strings.HasSuffix(label, ".") {
+				t.Errorf("%s: %s has the label %q", table.name, p.Name, label)
+			}
+			if !strings.HasSuffix(p.Description, ".") && !strings.HasSuffix(p.Description, "…") {
+				t.Errorf("%s: %s is described as %q", table.name, p.Name, p.Description)
+			}
+		}
+	}
 }
 
 // schemaLines are the schemas of objects and their fields.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,24 @@ func TestSettingsOfTheMachineAreSetAndShown(t *testing.T) {
 		}
 		if err := validate.Config(&farm.Config{System: s}); err != nil {
 			t.Errorf("%s: %v", c.body, err)
+		}
+	}
+}
+
+func TestTheSyslogServerOfTheFamilyIsSetFieldByField(t *testing.T) {
+	var s farm.System
+	for _, c := range []struct {
+		body string
+		want farm.SyslogServer
+	}{
+		{`{"ip":"a.example"}`, farm.SyslogServer{Protocol: farm.SyslogUDP, Host: "a.example", Port: 514}},
+		{`{"protocol":"tls"}`, farm.SyslogServer{Protocol: farm.SyslogTLS, Host: "a.example", Port: 6514}},
+		{`{"port":7000}`, farm.SyslogServer{Protocol: farm.SyslogTLS, Host: "a.example", Port: 7000}},
+		{`{"protocol":"tcp"}`, farm.SyslogServer{Protocol: farm.SyslogTCP, Host: "a.example", Port: 7000}},
+		{`{"protocol":null,"port":null}`, farm.SyslogServer{Protocol: farm.SyslogUDP, Host: "a.example", Port: 514}},
+	} {
+		if _, err := change(t, &validate.RemoteSyslog, &s, c.body); err != nil || !slices.Equal(s.Syslog.Servers, []farm.SyslogServer{c.want}) {
+			t.Fatalf("%s: %v\ngot  %+v\nwant %+v", c.body, err, s.Syslog.Servers, c.want)
 		}
 	}
 }
