@@ -142,6 +142,25 @@ func TestLongMessagesFillAQueueSooner(t *testing.T) {
 	})
 }
 
+// The batch is older than all that waits.
+func TestABatchThatComesBackTakesNoMoreRoomThanItNeeds(t *testing.T) {
+	for drop, want := range map[Drop]string{DropOldest: "w1", DropNewest: "b1"} {
+		s := &Sender{drop: drop, now: time.Now}
+		text := func(name string) []byte { return []byte(name + strings.Repeat("x", queueBytes/4-len(name))) }
+		for _, name := range []string{"w1", "w2", "w3", "w4"} {
+			s.waiting = append(s.waiting, text(name))
+			s.bytes += queueBytes / 4
+		}
+		s.back([][]byte{text("b1")})
+		if len(s.waiting) != 4 || s.bytes != queueBytes || s.dropped != 1 {
+			t.Errorf("%s: %d wait with %d bytes, %d were dropped", drop, len(s.waiting), s.bytes, s.dropped)
+		}
+		if len(s.waiting) > 0 && !strings.HasPrefix(string(s.waiting[0]), want) {
+			t.Errorf("%s: %.2s is first", drop, s.waiting[0])
+		}
+	}
+}
+
 func TestWhatWentWrongIsCountedAndRemembered(t *testing.T) {
 	address, listen := dead(t)
 	s, _ := newSender(t, to(TCP, address), DropOldest)
