@@ -123,6 +123,9 @@ func TestRequestsAreMadeAsTheCommandSays(t *testing.T) {
 	if r, body := ask(`-P a=b`); r.Method != "POST" || body != "a=b" || r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" {
 		t.Errorf("%+v %q", r, body)
 	}
+	if r, _ := ask(`-l -E`); r.Method != "GET" { // other plugins know them
+		t.Errorf("%+v", r)
+	}
 	if r, _ := ask(``); r.Method != "GET" || r.Host != fmt.Sprintf("127.0.0.1:%d", s.to.Port) || len(r.Header["Authorization"]) > 0 || r.ContentLength != 0 || r.UserAgent() != "Sluice health check" {
 		t.Errorf("%+v", r)
 	}

@@ -52,6 +52,7 @@ func TestHelloIsAnswered(t *testing.T) {
 		{message(document(boolean("isWritablePrimary", false), boolean("secondary", true), double("ok", 1))), "primary", "the server is secondary, wanted primary"},
 		{message(document(boolean("isWritablePrimary", true), double("ok", 1))), "secondary", "the server is primary, wanted secondary"},
 		{message(document(boolean("isWritablePrimary", true), double("ok", 1))), "primary", ""},
+		{message(document("\x06gone\x00", "\xffleast\x00", "\x7fmost\x00", boolean("isWritablePrimary", true), double("ok", 1))), "any", ""}, // values of no bytes
 		{message(document(boolean("isWritablePrimary", false), double("ok", 1))), "any", "neither primary nor secondary"},
 		{message(document(double("ok", 0), text("errmsg", "no such command"))), "any", "hello was refused: no such command"},
 		{message(document(rest)), "any", "hello was refused"},

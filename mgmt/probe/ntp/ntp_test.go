@@ -33,6 +33,10 @@ func clock(t *testing.T, leap, stratum byte, offset time.Duration) probe.Target 
 	})
 }
 
+func TestAClockIsAskedWithoutADeadline(t *testing.T) {
+	probetest.Unbounded(t, "check_ntp_time", ntp.Check, clock(t, 0, 2, 0), "-p", "PORT").Healthy(t)
+}
+
 func TestClocksAreCompared(t *testing.T) {
 	for _, c := range []struct {
 		leap, stratum byte

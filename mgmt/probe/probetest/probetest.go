@@ -42,9 +42,24 @@ func In(t *testing.T, within time.Duration, name string, make probe.Make, to pro
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
+	return run(ctx, p, to)
+}
+
+// Unbounded is Check without a time.
+func Unbounded(t *testing.T, name string, make probe.Make, to probe.Target, args ...string) Asked {
+	t.Helper()
+	k := probe.Known{Checks: map[string]probe.Make{name: make}}
+	p, err := k.Parse(Command(name, args...))
+	if err != nil {
+		t.Fatalf("%s %q: %v", name, args, err)
+	}
+	return run(t.Context(), p, to)
+}
+
+func run(ctx context.Context, p probe.Probe, to probe.Target) Asked {
 	var mu sync.Mutex
 	var said strings.Builder
-	err = p.Run(ctx, &probe.Machine{}, to, func(format string, args ...any) {
+	err := p.Run(ctx, &probe.Machine{}, to, func(format string, args ...any) {
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Fprintf(&said, format+"\n", args...)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/textproto"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -16,6 +17,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/sip"
 )
 
+// via is the way back (RFC 3261, sections 8.1.1.7 and 20.42).
+var via = regexp.MustCompile(`^SIP/2\.0/(UDP|TCP|TLS) 127\.0\.0\.1:\d+;branch=z9hG4bK\w+;rport$`)
+
 // respond answers a request with a status; "challenge" wants the password first.
 func respond(status string) func(request string) string {
 	return func(request string) string {
@@ -24,6 +28,9 @@ func respond(status string) func(request string) string {
 		head, err := t.ReadMIMEHeader()
 		if err != nil {
 			return "SIP/2.0 400 Bad\r\n\r\n"
+		}
+		if !via.MatchString(head.Get("Via")) {
+			return "SIP/2.0 600 Bad Via\r\n\r\n"
 		}
 		answer, more := status, ""
 		if status == "challenge" {

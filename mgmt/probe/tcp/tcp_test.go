@@ -101,6 +101,7 @@ func TestDatagramsAreAsked(t *testing.T) {
 	probetest.Check(t, "check_udp", tcp.UDP, silent, "-p", "PORT").Healthy(t)
 	probetest.In(t, 400e6, "check_udp", tcp.UDP, silent, "-p", "PORT", "-e", "x").Down(t, "no answer, wanted")
 	probetest.Check(t, "check_udp", tcp.UDP, probetest.Closed(t), "-p", "PORT").Down(t, "connection refused")
+	probetest.Unbounded(t, "check_udp", tcp.UDP, echo, "-s", "ping", "-e", "re: ping").Healthy(t)
 	// One that was lost is sent again.
 	asked := 0
 	second := probetest.Datagrams(t, func(b []byte) []byte {
