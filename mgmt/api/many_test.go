@@ -23,16 +23,18 @@ const (
 	slowest    = 10 * time.Second
 )
 
-// many fills an appliance with so many backends and lines of the audit log, and with a
-// thousand revisions, the last of them of all that.
-func (a *appliance) many(t *testing.T, n int, kept *audit.Log) {
+// many fills an appliance with so many lines of the audit log, as many backends, or all
+// that are possible, and a thousand revisions, the last of them of all that. It returns
+// how many backends each farm has.
+func (a *appliance) many(t *testing.T, n int, kept *audit.Log) (each int) {
 	t.Helper()
+	backends := min(n, farm.MaxBackendID) / 2 * 2
 	for i := range 1000 {
 		a.must(200, "PUT", "/farms/shop", fmt.Sprintf(`{"contimeout":%d}`, 1+i%2))
 	}
 	_, err := a.applier.Change(t.Context(), apply.Author{Name: "root"}, "many", 0, func(cfg *farm.Config) error {
 		web, dns := cfg.Farm("shop").HTTP, cfg.Farm("dns").L4
-		for i := range n {
+		for i := range backends {
 			host := fmt.Sprintf("10.%d.%d.%d", 1+i>>16, i>>8&255, i&255)
 			slot := uint32(i + 1)
 			if i%2 == 0 {
@@ -52,6 +54,7 @@ func (a *appliance) many(t *testing.T, n int, kept *audit.Log) {
 	for i := range 10 {
 		a.must(200, "PUT", "/farms/shop", fmt.Sprintf(`{"contimeout":%d}`, 1+i%2))
 	}
+	return backends / 2
 }
 
 // Whoever asks for a part of a list gets a part, however long it is, in bounded time; who
@@ -68,14 +71,14 @@ func TestListsOfManyThingsAreAnsweredInParts(t *testing.T) {
 	})
 	a.shop(0)
 	a.dns(0)
-	a.many(t, n, kept)
+	each := a.many(t, n, kept)
 	const web = "/farms/shop/services/web/backends"
 	for _, c := range []struct {
 		path  string // with a limit, which is appended
 		total int    // what is said of the whole; 0: nothing is
 	}{
-		{web + "?offset=0&", n / 2}, {fmt.Sprintf("%s?offset=%d&", web, n/2-10), n / 2}, {web + "?status=undefined&", n / 2}, {web + "?status=down&", 0},
-		{"/farms/dns/backends?offset=7&", n / 2}, {"/farms?", 2}, {"/stats/farms?", 2},
+		{web + "?offset=0&", each}, {fmt.Sprintf("%s?offset=%d&", web, each-10), each}, {web + "?status=undefined&", each}, {web + "?status=down&", 0},
+		{"/farms/dns/backends?offset=7&", each}, {"/farms?", 2}, {"/stats/farms?", 2},
 		{"/audit?", 0}, {"/history?", 0},
 	} {
 		for _, limit := range []int{1, 50, 1000} {
@@ -99,7 +102,7 @@ func TestListsOfManyThingsAreAnsweredInParts(t *testing.T) {
 	for path, status := range map[string]int{web + "?limit=10001": 400, web + "?limit=0": 400, web + "?offset=99999999999": 400, "/audit?limit=1001": 400, "/history?limit=1001": 400} {
 		a.must(status, "GET", path, "")
 	}
-	if r := a.must(200, "GET", fmt.Sprintf("%s?offset=%d&limit=10", web, n), ""); len(r.at("params").([]any)) != 0 {
+	if r := a.must(200, "GET", fmt.Sprintf("%s?offset=%d&limit=10", web, each), ""); len(r.at("params").([]any)) != 0 {
 		t.Errorf("behind the end: %.300s", r.raw)
 	}
 	for _, whole := range []string{web, "/farms/shop", "/stats/farms/shop", "/ids", "/status"} { // all of it was asked for
