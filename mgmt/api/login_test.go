@@ -168,6 +168,44 @@ func TestABrowserEndsOnAPageOfTheAppliance(t *testing.T) {
 	}
 }
 
+// Whoever is not let in reads a page in a browser, with the status that programs get and
+// nothing in it that could be markup.
+func TestALogInThatFailsIsAPageInABrowser(t *testing.T) {
+	a, p := provided(t)
+	show := func(r reply, status int, says string) {
+		t.Helper()
+		if r.status != status || r.header.Get("Content-Type") != "text/html; charset=utf-8" || r.header.Get("Set-Cookie") != "" || r.header.Get("Location") != "" {
+			t.Errorf("%d %v: %s", r.status, r.header, r.raw)
+		}
+		if !strings.HasPrefix(r.raw, "<!doctype html>") || !strings.Contains(r.raw, says) || !strings.Contains(r.raw, `<a href="`+api.Base+`/session/oidc">Begin again</a>`) || strings.Contains(r.raw, "<b>") {
+			t.Errorf("want %q: %s", says, r.raw)
+		}
+	}
+	come := func(query string) reply {
+		return a.send("GET", api.Base+"/session/oidc"+query, "", "Accept", browser, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate")
+	}
+	p.Claims = map[string]any{"preferred_username": "<b>nobody"}
+	begun := a.send("GET", api.Base+"/session/oidc", "", "Accept", browser)
+	binding, _, _ := strings.Cut(begun.header.Get("Set-Cookie"), ";")
+	q := p.LogIn(t, begun.header.Get("Location"))
+	show(a.send("GET", api.Base+oidc.Callback+"?"+q.Encode(), "", "Cookie", binding, "Accept", browser), 401, "You may not log in.")
+	show(come("/callback?error=access_denied&error_description=%3Cb%3E"), 401, "You may not log in.")
+	show(come("?%3Cb%3E=1"), 400, "&lt;b&gt;")
+	show(come("?to=//evil.example"), 400, "path of this appliance")
+	for _, accept := range []string{"application/json", "text/html;q=0, */*", "*/*", ""} {
+		if r := a.send("GET", api.Base+oidc.Callback, "", "Accept", accept); r.header.Get("Content-Type") != "application/json" {
+			t.Errorf("Accept %q: %v", accept, r.header)
+		} else {
+			r.refused(t, 401, "may not log in")
+		}
+	}
+	a.send("GET", api.Base+"/farms", "", "Accept", browser).refused(t, 401)
+	a.must(200, "POST", "/rbac/oidc", `{"enabled":"true","issuer":"https://127.0.0.1:1","client_secret":"x"}`)
+	show(come(""), 503, "cannot be asked now")
+	a.must(200, "POST", "/rbac/oidc", `{"enabled":"false"}`)
+	show(come(""), 404, "is off")
+}
+
 // Nobody is sent to another site by a link to the appliance.
 func TestLogInsRedirectNowhereElse(t *testing.T) {
 	a, _ := provided(t)

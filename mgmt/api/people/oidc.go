@@ -44,10 +44,10 @@ func (s *Resource) oidcOperations() []*rest.Operation {
 		rest.Op(rest.Put, settings, rbac.RootOnly, "Change the settings of OpenID Connect", s.setOIDC).Body(&validate.OIDCUpdate),
 	),
 		rest.Op(rest.Get, oidcPath, rbac.Public, "Log in with OpenID Connect", s.beginOIDC).
-			With("to", "Where the browser goes in the end: a path of this appliance"),
+			With("to", "Where the browser goes in the end: a path of this appliance").ShownInBrowsers(refusedOIDC),
 		rest.Op(rest.Get, oidcPath+"/callback", rbac.Public, "Come back from the provider", s.finishOIDC).Audited().AnyQuery().
-			With("code", "Of the provider").With("state", "Of the provider"),
-		rest.File(rest.Get, oidcPath+donePath, rbac.Public, "Show a browser that it is logged in", "text/html; charset=utf-8", doneOIDC).
+			With("code", "Of the provider").With("state", "Of the provider").ShownInBrowsers(refusedOIDC),
+		rest.File(rest.Get, oidcPath+donePath, rbac.Public, "Show a browser that it is logged in", rest.PageType, doneOIDC).
 			With("to", "Where the browser goes now: a path of this appliance"),
 	)
 }
@@ -159,7 +159,7 @@ func (s *Resource) finishOIDC(c *rest.Call) (LoggedIn, error) {
 	c.By = s.deps.Guard.Vouched(c.Request, u.Name)
 	rest.NoteOf(c.Context).By = c.By
 	out, err := s.logIn(c)
-	if err == nil && browses(c.Request) {
+	if err == nil && c.Browses() {
 		c.Location = doneAt(c.Request, claimed.Back)
 	}
 	return out, err

@@ -3,7 +3,6 @@ package people
 import (
 	"fmt"
 	"html"
-	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,16 +25,6 @@ func place(c *rest.Call) (string, error) {
 		return "", rest.BadRequest("to: it must be a path of this appliance, as /gui/")
 	}
 	return to, nil
-}
-
-// browses reports whether somebody wants to see a page.
-func browses(r *http.Request) bool {
-	for kind := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
-		if kind, params, err := mime.ParseMediaType(kind); err == nil && kind == "text/html" && params["q"] != "0" {
-			return true
-		}
-	}
-	return false
 }
 
 // doneAt is the address of our page, below the base that was asked.
@@ -65,4 +54,14 @@ func doneOIDC(c *rest.Call) ([]byte, error) {
 	}
 	base, _, _ := strings.Cut(c.Request.URL.Path, oidcPath)
 	return fmt.Appendf(nil, doneHead+doneHere+"\n", html.EscapeString(base+"/system/users")), nil
+}
+
+// refusedPage takes what was refused, why, and where a log-in begins.
+const refusedPage = "<h1>You are not logged in</h1>\n<p>%s\n<p>The log of the appliance says more. <a href=\"%s\">Begin again</a>\n"
+
+// refusedOIDC tells somebody in a browser that the log-in failed, in the words everybody
+// gets.
+func refusedOIDC(c *rest.Call, r *rest.Rejection) []byte {
+	base, _, _ := strings.Cut(c.Request.URL.Path, oidcPath)
+	return fmt.Appendf(nil, doneHead+refusedPage, html.EscapeString(r.Message), html.EscapeString(base+oidcPath))
 }

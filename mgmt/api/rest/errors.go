@@ -56,6 +56,14 @@ func (r *Rejection) Send(w http.ResponseWriter) {
 	WriteJSON(w, r.Status, r.Body())
 }
 
+// SendPage answers with it as a page people read.
+func (r *Rejection) SendPage(w http.ResponseWriter, page []byte) {
+	maps.Copy(w.Header(), r.Header)
+	w.Header().Set("Content-Type", PageType)
+	w.WriteHeader(r.Status)
+	_, _ = w.Write(page)
+}
+
 // Body is what the client gets.
 func (r *Rejection) Body() any {
 	if r.answer != nil {

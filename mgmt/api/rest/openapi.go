@@ -37,13 +37,21 @@ func (o *Operation) documented(content []string) huma.Operation {
 		Method:        o.Method,
 		Path:          o.Path,
 		Summary:       o.Summary,
-		Description:   fmt.Sprintf("Needs the permission %q.", o.Needs),
+		Description:   o.told(),
 		Tags:          []string{strings.Split(o.Path, "/")[1]},
 		DefaultStatus: o.success,
 		Parameters:    o.parameters(),
 		Responses:     o.responses(content),
 		Security:      o.security(),
 	}
+}
+
+func (o *Operation) told() string {
+	text := fmt.Sprintf("Needs the permission %q.", o.Needs)
+	if o.page != nil {
+		text += " A browser that is refused (Accept: text/html) is shown a page."
+	}
+	return text
 }
 
 var notWord = regexp.MustCompile(`[^a-z0-9]+`)

@@ -66,6 +66,9 @@ type Operation struct {
 	paged      bool      // the answer is a list that can be had in parts
 	filters    []string  // fields by which it can be had
 	anyQuery   bool      // others are allowed, too
+
+	// page is what a browser is shown of a rejection; nil: JSON, as everybody.
+	page func(*Call, *Rejection) []byte
 }
 
 // Fields is the part of a validate.Table the OpenAPI document is made from.
@@ -169,6 +172,12 @@ func (o *Operation) Alone() *Operation { o.alone = true; return o }
 // With allows a query parameter.
 func (o *Operation) With(name, description string) *Operation {
 	o.queries = append(o.queries, query{name, description})
+	return o
+}
+
+// ShownInBrowsers has people who come with a browser shown a page when they are refused.
+func (o *Operation) ShownInBrowsers(page func(*Call, *Rejection) []byte) *Operation {
+	o.page = page
 	return o
 }
 

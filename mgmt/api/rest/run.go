@@ -32,11 +32,21 @@ func answer[O any](c *Call, handler func(*Call) (O, error)) {
 		r.Description = cmp.Or(r.Description, o.Summary)
 		LogFault(c.host.Log, c.Request, &r)
 		told.Message = r.Message
-		r.Send(c.response)
+		c.refuse(&r)
 	default:
 		told.Message, told.Revision = o.Summary, c.Revision
 		outputOf(c, body).write(c.response)
 	}
+}
+
+// refuse answers with a rejection: who came with a browser reads it as a page, where the
+// operation has one.
+func (c *Call) refuse(r *Rejection) {
+	if c.op.page == nil || !c.Browses() {
+		r.Send(c.response)
+		return
+	}
+	r.SendPage(c.response, c.op.page(c, r))
 }
 
 // do runs the handler; of what is about a document, its revision is told.

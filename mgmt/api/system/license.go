@@ -20,7 +20,7 @@ func (s *Resource) licenseOperations() []*rest.Operation {
 		rest.File(rest.Get, "/system/license/txt", rbac.Open, summary, "text/plain; charset=utf-8", func(*rest.Call) ([]byte, error) {
 			return []byte(license), nil
 		}),
-		rest.File(rest.Get, "/system/license/html", rbac.Open, summary, "text/html; charset=utf-8", func(*rest.Call) ([]byte, error) {
+		rest.File(rest.Get, "/system/license/html", rbac.Open, summary, rest.PageType, func(*rest.Call) ([]byte, error) {
 			return []byte("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Licence of Sluice</title></head><body><pre>" + html.EscapeString(license) + "</pre></body></html>\n"), nil
 		}),
 	}
