@@ -53,7 +53,7 @@ func certificatePath(parts ...string) (string, error) {
 	path := "/certificates"
 	for _, part := range parts {
 		if !nameForm.MatchString(part) || part == "." || part == ".." {
-			return "", fmt.Errorf("%q does not exist: no certificate can have that name", part)
+			return "", fmt.Errorf("%q: no certificate can have that name", part)
 		}
 		path += "/" + strings.ReplaceAll(part, " ", "%20")
 	}

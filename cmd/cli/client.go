@@ -289,7 +289,7 @@ func pathOf(parts ...string) (string, error) {
 	var out strings.Builder
 	for _, part := range parts {
 		if part == "" || url.PathEscape(part) != part || part == "." || part == ".." {
-			return "", fmt.Errorf("%q does not exist: no object can have that name", part)
+			return "", fmt.Errorf("%q: no object can have that name", part)
 		}
 		out.WriteString("/" + part)
 	}

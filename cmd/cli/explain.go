@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -59,6 +60,9 @@ digests.`,
 			return err
 		}
 		a, err := c.send(cmd.Context(), http.MethodPost, path, fields)
+		if api, is := errors.AsType[*apiError](err); is && api.status == http.StatusBadRequest && len(fields) == 0 {
+			return usagef("the URL is missing: write a path, as sluice explain %s /, or a whole URL", args[0]) // only l4xnat farms have none
+		}
 		if err != nil || c.json {
 			return c.orJSON(cmd, a, err)
 		}

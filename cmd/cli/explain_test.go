@@ -97,7 +97,7 @@ func TestExplainUsedWronglyOrInVain(t *testing.T) {
 	if r := a.run("explain", "shop", "x"); r.code != 1 || !strings.Contains(r.stderr, "must be a path") {
 		t.Errorf("%+v", r)
 	}
-	if r := a.run("explain", "shop", "--from", "192.0.2.7"); r.code != 1 || !strings.Contains(r.stderr, "url is required") {
+	if r := a.run("explain", "shop", "--from", "192.0.2.7"); r.code != 1 || !strings.Contains(r.stderr, "URL is required") {
 		t.Errorf("%+v", r)
 	}
 	if r := a.run("explain", "none", "/"); r.code != 1 || !strings.Contains(r.stderr, "does not exist") {

@@ -167,7 +167,7 @@ func markFailures(cmd *cobra.Command) {
 		if _, wrong := errors.AsType[*usage](err); err == nil || wrong {
 			return err
 		}
-		return &failure{err}
+		return &failure{asTyped(cmd, err)}
 	}
 }
 

@@ -80,7 +80,7 @@ func TestRuleCommandsTellRefusedFromWrongUsage(t *testing.T) {
 		{[]string{"header", "add", "shop", "addrequestheader", "X: y", "--service", "none"}, 1, "none"},
 		{[]string{"header", "delete", "shop", "addheader", "9"}, 1, "the rule 9 does not exist"},
 		{[]string{"header", "list", "none"}, 1, "none"},
-		{[]string{"rewrite", "add", "shop", "web", "(", "x"}, 1, "pattern"},
+		{[]string{"rewrite", "add", "shop", "web", "(", "x"}, 1, "PATTERN must"},
 		{[]string{"rewrite", "add", "shop", "web", "x"}, 2, "write sluice rewrite create FARM SERVICE PATTERN REPLACE"},
 		{[]string{"rewrite", "move", "shop", "web", "0", "9"}, 1, "0 to 1"},
 	} {

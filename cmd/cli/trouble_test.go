@@ -204,7 +204,7 @@ func TestNamesNothingCanHaveAreAskedForByNoCommand(t *testing.T) {
 		"acme renew ..", "acme delete ..", "conn list .. --backend x",
 	} {
 		said, _ := r.run(-1, nil, command)
-		if said.code != 1 || !strings.Contains(said.stderr, "does not exist: no ") || r.seen != 0 {
+		if said.code != 1 || !strings.Contains(said.stderr, ": no ") || r.seen != 0 {
 			t.Errorf("%s: %d requests, %+v", command, r.seen, said)
 		}
 	}

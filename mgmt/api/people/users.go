@@ -67,7 +67,7 @@ func (s *Resource) listUsers(c *rest.Call) (rest.List[UserItem], error) {
 func (s *Resource) namedUser(c *rest.Call) (rbac.UserView, error) {
 	name := c.Param("user")
 	if name == rbac.Root {
-		return rbac.UserView{}, rest.NotFound("root is no such user: /system/users is about root's settings")
+		return rbac.UserView{}, rest.NotFound("root is none of the users that are made: it cannot be deleted, and what it may do is changed with PUT /system/users")
 	}
 	u, err := s.deps.Users.User(name)
 	return u, rbacRejection(err)

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// sentAs are the arguments of commands that are sent as a field, by the words Use has for
+// them; of several that of the command counts.
+func sentAs(field string) []string {
+	switch field {
+	case "farmname":
+		return []string{"NAME", "FARM"}
+	case "newfarmname":
+		return []string{"NAME"}
+	case "id":
+		return []string{"SERVICE"}
+	case "name":
+		return []string{"NAME", "USER", "CHECK", "FARM"}
+	case "position", "pattern", "replace", "host", "port", "url", "revision", "alias":
+		return []string{strings.ToUpper(field)}
+	}
+	return nil
+}
+
+// asTyped has a refusal name the flag or the argument that was typed, where it names the
+// field it was sent as. Other commands and programs get the words of the API.
+func asTyped(cmd *cobra.Command, err error) error {
+	refusal, is := errors.AsType[*apiError](err)
+	if !is {
+		return err
+	}
+	parts := regexp.MustCompile(`^((?:farm "[^"]*"(?: service "[^"]*")?(?: backend \d+)?: )?)([a-z][a-z0-9_]*)(:| must | is | cannot )`).FindStringSubmatchIndex(refusal.message)
+	if parts == nil {
+		return err
+	}
+	before, field, after := refusal.message[:parts[4]], refusal.message[parts[4]:parts[5]], refusal.message[parts[5]:]
+	refusal.message = before + typedFor(cmd, field) + after
+	return err
+}
+
+// typedFor is what the user typed for a field: a flag, an argument, or its name itself.
+func typedFor(cmd *cobra.Command, field string) string {
+	if f := cmd.LocalFlags().Lookup(field); f != nil && f.Changed {
+		return "--" + f.Name
+	}
+	words := strings.FieldsFunc(cmd.Use, func(r rune) bool { return strings.ContainsRune(" []", r) })
+	for _, argument := range sentAs(field) {
+		if slices.Contains(words, argument) {
+			return argument
+		}
+	}
+	return field
+}
