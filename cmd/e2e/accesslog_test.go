@@ -1,9 +1,12 @@
 package e2e_test
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -129,6 +132,35 @@ func TestAccessLogGoesToStandardOutput(t *testing.T) {
 	})
 }
 
+// wantTraced wants what was traced in the archive for support, with its secrets masked.
+func wantTraced(t *testing.T, a *appliance) {
+	t.Helper()
+	archive := filepath.Join(t.TempDir(), "support.tar.gz")
+	a.must("supportsave", archive)
+	packed, err := os.ReadFile(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for files := tar.NewReader(plain); ; {
+		h, err := files.Next()
+		if err != nil {
+			t.Fatalf("log/traces.txt: %v", err)
+		}
+		if h.Name != "supportsave/log/traces.txt" {
+			continue
+		}
+		text, err := io.ReadAll(files)
+		if err != nil || strings.Count(string(text), "/traced?token=***") < 2 || strings.Contains(string(text), "token=secret") {
+			t.Errorf("log/traces.txt: %v\n%s", err, text)
+		}
+		return
+	}
+}
+
 func TestMetricsAndTraceOfARunningAppliance(t *testing.T) {
 	who := identity{name: "user"}
 	a := start(t, who, dataDir(t, who), "--open-metrics")
@@ -169,6 +201,7 @@ func TestMetricsAndTraceOfARunningAppliance(t *testing.T) {
 			if strings.Count(out, "/traced?token=***") != 2 || strings.Contains(out, "/other") || !strings.Contains(out, "BACKEND") {
 				t.Errorf("the trace:\n%s", out)
 			}
+			wantTraced(t, a)
 			return
 		case <-time.After(50 * time.Millisecond):
 		}

@@ -18,10 +18,13 @@ import (
 // support is api.Deps.Support: what this process and the kernel tell, besides what the API does.
 func (m *manager) support() []support.Part {
 	parts := append(support.Machine("/proc"), support.Process()...)
-	parts = append(parts, m.said.Part("log/mgmt.txt"), m.others.Part("log/others.txt"), support.Text("kernel/addresses.json", addresses), support.Text("process/roles.txt", m.processes),
+	parts = append(parts, m.said.Part("log/mgmt.txt"), m.others.Part("log/others.txt"), support.Text("log/traces.txt", m.traces), support.Text("kernel/addresses.json", addresses), support.Text("process/roles.txt", m.processes),
 		doing("engine", m.publisher.Stacks), doing("netd", netdStacks))
 	return append(parts, support.LogFiles(logfiles.Dir{Root: m.root})...)
 }
+
+// traces are the last exchanges somebody watched, masked as they were shown.
+func (m *manager) traces() string { return string(m.logs.Traced()) }
 
 // doingTime bounds how long a process may take to say what it is doing: one that hangs
 // says nothing.

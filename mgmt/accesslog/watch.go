@@ -68,6 +68,7 @@ type hub struct {
 
 	mu       sync.Mutex
 	watchers map[uint32][]*Watcher
+	recent   recent
 	ended    bool
 }
 
@@ -134,6 +135,7 @@ func (h *hub) show(l *line) {
 		}
 		if text == nil {
 			text = h.format.appendObject(nil, l)
+			h.recent.keep(text)
 		}
 		select {
 		case w.lines <- text:

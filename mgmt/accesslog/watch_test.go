@@ -1,8 +1,10 @@
 package accesslog
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,6 +79,9 @@ func TestSeveralWatchersSeeTheFarmTheyWatch(t *testing.T) {
 	if len(other.Lines)+len(one.Lines)+len(two.Lines) != 0 {
 		t.Error("somebody saw too much")
 	}
+	if kept := string(a.pump.Traced()); strings.Count(kept, "\n") != 2 || strings.Contains(kept, "secret") || !strings.Contains(kept, `"status":503`) {
+		t.Errorf("kept of what was watched: %s", kept)
+	}
 	one.Close()
 	one.Close()
 	if !a.segment.Watched(1) {
@@ -133,6 +138,21 @@ func TestWatchersAreBoundedAndEndWithThePump(t *testing.T) {
 		t.Error("watching goes on after the end")
 	}
 	w.Close()
+}
+
+func TestTheLastLinesThatWereWatchedAreKept(t *testing.T) {
+	var p Pump
+	if got := p.Traced(); len(got) != 0 {
+		t.Errorf("before anybody watched: %q", got)
+	}
+	p.hub.recent.keep(bytes.Repeat([]byte{'x'}, recentSize+1)) // leaves the others
+	for i := range 10 {
+		p.hub.recent.keep(bytes.Repeat([]byte{byte('0' + i)}, recentSize/4))
+	}
+	lines := bytes.Split(bytes.TrimSuffix(p.Traced(), []byte("\n")), []byte("\n"))
+	if len(lines) != 4 || lines[0][0] != '6' || lines[3][0] != '9' || len(p.hub.recent.lines) != 4 || p.hub.recent.size != recentSize {
+		t.Errorf("%d lines, the first begins with %q", len(lines), lines[0][:1])
+	}
 }
 
 func TestFilterPassesWhatItSays(t *testing.T) {
