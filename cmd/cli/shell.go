@@ -31,10 +31,11 @@ func (c *client) shellCommand() *cobra.Command {
 		Use: shellName, Short: "Type commands one after the other, with completion and a history",
 		Long: `Type commands one after the other, without the word sluice before them. The
 tabulator key completes names as it does in bash, the arrow keys go through the
-history. Quotes and # are those of sh; nothing is expanded, and there are no
-pipes and files. Flags given to shell (--url, --key, --json and their like) hold
-for all commands in it. Ctrl-C ends the command that runs, exit or Ctrl-D the
-shell; its exit status is that of the last command.
+history, Ctrl-R through the lines of it that hold what was typed. Quotes and #
+are those of sh; nothing is expanded, and there are no pipes and files. Flags
+given to shell (--url, --key, --json and their like) hold for all commands in
+it. Ctrl-C ends the command that runs, exit or Ctrl-D the shell; its exit status
+is that of the last command.
 
 The history is in ~/.local/share/sluice/history (XDG_DATA_HOME), which only you
 can read. Lines that begin with a blank are not kept, nor those with a secret in

@@ -21,7 +21,8 @@ type History interface {
 type Lines struct {
 	In  *os.File // a terminal
 	Out io.Writer
-	// History is gone through with the arrow keys. Who reads the lines adds them to it.
+	// History is gone through with the arrow keys, and with Ctrl-R to lines that hold
+	// what was typed. Who reads the lines adds them to it.
 	History History
 	// Complete is asked at the tabulator key, with what stands before the cursor. It
 	// returns what is to stand there instead, and what to show when that is the same.
@@ -36,7 +37,12 @@ func (l *Lines) Read(prompt string) (string, error) {
 		if l.History != nil {
 			t.History = keptElsewhere{l.History}
 		}
+		back := &search{history: l.History}
 		t.AutoCompleteCallback = func(line string, at int, key rune) (string, int, bool) {
+			if key == ctrlR && l.History != nil {
+				line = back.older(line)
+				return line, len(line), true
+			}
 			if key != '\t' || l.Complete == nil {
 				return "", 0, false
 			}

@@ -101,6 +101,13 @@ func TestALineIsTypedWithHistoryAndCompletion(t *testing.T) {
 	}{
 		"farm list\r":                 {"farm list", nil, "> farm list"},
 		up + up + "\r":                {"older", nil, "newer"},
+		"\x12\r":                      {"newer", nil, ""},
+		"old\x12\r":                   {"older", nil, "older"},
+		"e\x12\x12\r":                 {"older", nil, "newer"}, // the next one that holds it
+		"e\x12\x12\x12\r":             {"older", nil, ""},      // there is no third
+		"older\x12\r":                 {"older", nil, ""},
+		"none\x12x\r":                 {"nonex", nil, ""},
+		"new\x12\x15old\x12\r":        {"older", nil, ""}, // Ctrl-U, and something else is looked for
 		"fa\tx\r":                     {"farm x", nil, ""},
 		"xx" + left + left + "fa\t\r": {"farm xx", nil, ""},
 		"zz\t\r":                      {"zz", nil, "zz1  zz2"},
