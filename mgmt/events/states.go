@@ -1,0 +1,152 @@
+package events
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// mostChanges is how many changes of one backend are kept in an hour: one that flaps
+// does not push everything else out.
+const mostChanges = 30
+
+// Known tells how farms and backends are now.
+type Known struct {
+	// Backend is the status of the backend at a position; Why says why it is down, ""
+	// where nothing is known, and Since when its health became what it is.
+	Backend func(g farm.Group, position int) farm.Status
+	Why     func(backend uint32) string
+	Since   func(backend uint32) time.Time
+	// Farm is the status of a farm, and why it is not up.
+	Farm func(*farm.Farm) (farm.Status, string)
+}
+
+// States finds out whose status changed. The zero value has looked at nothing.
+type States struct {
+	mark     any
+	last     time.Time
+	backends map[uint32]bool // whether it is down; undefined is not
+	farms    map[uint32]farm.Status
+	often    map[uint32]*often // of those that changed
+}
+
+// often counts the changes of a backend in an hour.
+type often struct {
+	begun time.Time
+	n     int
+}
+
+// Look returns what changed since the last look; the first one only remembers. While
+// mark is the same a look costs nothing: nothing changed.
+func (s *States) Look(cfg *farm.Config, mark any, now time.Time, known Known) (list []Event) {
+	if s.backends != nil && mark == s.mark {
+		s.last = now
+		return nil
+	}
+	down, farms := make(map[uint32]bool, len(s.backends)), make(map[uint32]farm.Status, len(s.farms))
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		for _, g := range f.Groups() {
+			for k := range g.Backends() {
+				list = s.backend(list, g, k, now, known, down)
+			}
+		}
+		status, why := known.Farm(f)
+		farms[f.ID] = status
+		if was, had := s.farms[f.ID]; had && was != status {
+			list = append(list, ofFarm(f, status, why, now))
+		}
+	}
+	if s.backends == nil {
+		list = nil
+	}
+	for id := range s.often {
+		if _, there := down[id]; !there {
+			delete(s.often, id)
+		}
+	}
+	s.mark, s.last, s.backends, s.farms = mark, now, down, farms
+	return list
+}
+
+// backend adds what became of one. What nobody uses, or an operator took out, stays what
+// it was.
+func (s *States) backend(list []Event, g farm.Group, position int, now time.Time, known Known, down map[uint32]bool) []Event {
+	b := &g.Backends()[position]
+	was, had := s.backends[b.ID]
+	if down[b.ID] = was; g.Farm.Stopped || g.Redirects() || b.Left {
+		return list
+	}
+	status := known.Backend(g, position)
+	is := status == farm.StatusDown
+	if status == farm.StatusMaintenance || is == was {
+		return list
+	}
+	if down[b.ID] = is; s.backends == nil || !had && !is {
+		return list
+	}
+	n := s.count(b.ID, now)
+	if n > mostChanges {
+		return list
+	}
+	e := About(g, position, Health)
+	e.Time, e.Severity, e.Text = now, Info, "is up again"
+	if is {
+		e.Severity, e.Text = Warning, "is down"
+		if why := known.Why(b.ID); why != "" {
+			e.Text += ": it " + why
+		}
+	}
+	if since := known.Since(b.ID); since.After(s.last) && since.Before(now) {
+		e.Time = since
+	}
+	if n == mostChanges {
+		e.Text += fmt.Sprintf("; it changed %d times within an hour: what follows in this time is not kept", n)
+	}
+	return append(list, e)
+}
+
+func (s *States) count(backend uint32, now time.Time) int {
+	if s.often == nil {
+		s.often = map[uint32]*often{}
+	}
+	o := s.often[backend]
+	if o == nil || now.Sub(o.begun) >= time.Hour || now.Before(o.begun) {
+		o = &often{begun: now}
+		s.often[backend] = o
+	}
+	o.n++
+	return o.n
+}
+
+// ofFarm is a farm that has another status.
+func ofFarm(f *farm.Farm, status farm.Status, why string, now time.Time) Event {
+	e := Event{Time: now, Kind: Health, Severity: Warning, Farms: []uint32{f.ID}, Farm: f.Name, Text: "the farm is " + string(status)}
+	switch {
+	case status == farm.StatusUp, status == farm.StatusMaintenance, f.Stopped:
+		e.Severity = Info
+	case status == farm.StatusDown, status == farm.StatusCritical:
+		e.Severity = Error
+	}
+	if why != "" {
+		e.Text += ": " + why
+	}
+	return e
+}
+
+// About is an event of a kind about the backend at a position.
+func About(g farm.Group, position int, kind Kind) Event {
+	b := &g.Backends()[position]
+	address := b.ShownAddress()
+	if b.Port != 0 {
+		address = net.JoinHostPort(address, strconv.Itoa(int(b.Port)))
+	}
+	e := Event{Kind: kind, Severity: Info, Farms: []uint32{g.Farm.ID}, Farm: g.Farm.Name, Backend: fmt.Sprintf("%d (%s)", g.Number(position), address)}
+	if g.OfService() {
+		e.Service = g.Name()
+	}
+	return e
+}

@@ -1,0 +1,166 @@
+package events_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// shop is a farm with a service of two backends.
+func shop() *farm.Config {
+	backend := func(id uint32) farm.Backend {
+		host := fmt.Sprint("10.0.0.", id)
+		return farm.Backend{ID: id, Slot: id, Host: host, Addr: netip.MustParseAddr(host), Port: 80}
+	}
+	return &farm.Config{Farms: []farm.Farm{{ID: 7, Name: "shop", Profile: farm.ProfileHTTP,
+		HTTP: &farm.HTTP{Services: []farm.Service{{ID: 3, Name: "web", Backends: []farm.Backend{backend(1), backend(2)}}}}}}}
+}
+
+// house is what is looked at.
+type house struct {
+	cfg    *farm.Config
+	states events.States
+	health map[uint32]farm.Status
+	since  map[uint32]time.Time
+	status farm.Status
+	mark   int
+	now    time.Time
+}
+
+func newHouse() *house {
+	return &house{cfg: shop(), health: map[uint32]farm.Status{}, since: map[uint32]time.Time{}, status: farm.StatusUp, now: t0}
+}
+
+// look looks two seconds later, at something that changed.
+func (h *house) look() []events.Event {
+	h.mark++
+	return h.again()
+}
+
+func (h *house) again() []events.Event {
+	h.now = h.now.Add(2 * time.Second)
+	return h.states.Look(h.cfg, h.mark, h.now, events.Known{
+		Backend: func(g farm.Group, k int) farm.Status {
+			return farmstate.In(g, k, func(id uint32) farm.Status { return h.health[id] })
+		},
+		Why:   func(uint32) string { return "fails check alive: refused" },
+		Since: func(id uint32) time.Time { return h.since[id] },
+		Farm:  func(*farm.Farm) (farm.Status, string) { return h.status, "no backend is up" },
+	})
+}
+
+func said(list []events.Event) string {
+	var out []string
+	for _, e := range list {
+		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %v %s %s %s", e.Kind, e.Severity, e.Farms, e.Service, e.Backend, e.Text)))
+	}
+	return strings.Join(out, "\n")
+}
+
+func want(t *testing.T, what string, list []events.Event, want string) {
+	t.Helper()
+	if got := said(list); got != want {
+		t.Errorf("%s:\n%s\nwant\n%s", what, got, want)
+	}
+}
+
+func TestChangesOfHealthAreEvents(t *testing.T) {
+	h := newHouse()
+	h.health[2] = farm.StatusDown
+	want(t, "the first look", h.look(), "")
+	h.health[1], h.status = farm.StatusDown, farm.StatusCritical
+	h.since[1] = h.now.Add(time.Second)
+	list := h.look()
+	want(t, "down", list, "health warning [7] web 0 (10.0.0.1:80) is down: it fails check alive: refused\nhealth error [7]   the farm is critical: no backend is up")
+	if !list[0].Time.Equal(h.since[1]) || !list[1].Time.Equal(h.now) || list[0].Farm != "shop" {
+		t.Errorf("%+v", list)
+	}
+	h.health[1], h.status = farm.StatusUp, farm.StatusProblem
+	want(t, "up", h.look(), "health info [7] web 0 (10.0.0.1:80) is up again\nhealth warning [7]   the farm is problem: no backend is up")
+	h.health[1], h.health[2] = farm.StatusUndefined, farm.StatusUp
+	want(t, "undefined is no change", h.look(), "health info [7] web 1 (10.0.0.2:80) is up again")
+}
+
+func TestAnOlderChangeHasTheTimeOfTheLook(t *testing.T) {
+	h := newHouse()
+	h.look()
+	h.health[1], h.since[1] = farm.StatusDown, t0 // it said so before, of something else
+	if list := h.look(); !list[0].Time.Equal(h.now) {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestALookAtWhatIsTheSameAsksNobody(t *testing.T) {
+	h := newHouse()
+	h.look()
+	h.health[1] = farm.StatusDown
+	want(t, "the same mark", h.again(), "")
+	if n := testing.AllocsPerRun(10, func() { h.states.Look(h.cfg, 1, h.now, events.Known{}) }); n > 1 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestMaintenanceIsNoChangeOfHealth(t *testing.T) {
+	h := newHouse()
+	h.look()
+	h.cfg = h.cfg.Clone()
+	h.cfg.Farms[0].HTTP.Services[0].Backends[0].Maintenance = farm.MaintenanceDrain
+	h.health[1] = farm.StatusDown
+	want(t, "taken out", h.look(), "")
+	h.cfg = shop()
+	h.health[1] = farm.StatusUp
+	want(t, "back", h.look(), "")
+	h.cfg = shop()
+	h.cfg.Farms[0].Stopped, h.health[1] = true, farm.StatusDown
+	want(t, "stopped", h.look(), "")
+}
+
+func TestABackendThatFlapsDoesNotPushOthersOut(t *testing.T) {
+	h := newHouse()
+	h.look()
+	n := 0
+	for i := range 100 {
+		h.health[1] = []farm.Status{farm.StatusDown, farm.StatusUp}[i%2]
+		list := h.look()
+		if n += len(list); len(list) > 0 && n == 30 && !strings.Contains(list[0].Text, "changed 30 times") {
+			t.Errorf("%+v", list)
+		}
+	}
+	if n != 30 {
+		t.Errorf("%d events", n)
+	}
+	h.now = h.now.Add(time.Hour)
+	h.health[1] = farm.StatusDown
+	if list := h.look(); len(list) != 1 {
+		t.Errorf("an hour later: %+v", list)
+	}
+}
+
+func TestARevisionSaysWhichFarmsItTouched(t *testing.T) {
+	old, now := shop(), shop()
+	old.Farms = append(old.Farms, farm.Farm{ID: 9, Name: "gone"}, farm.Farm{ID: 8, Name: "same"})
+	now.Farms = append(now.Farms, farm.Farm{ID: 8, Name: "same"}, farm.Farm{ID: 10, Name: "new"})
+	now.Farms[0].HTTP.Services[0].Backends[0].Maintenance = farm.MaintenanceCut
+	rev := store.Revision{Number: 12, Time: t0, Author: "ann"}
+	list := events.Changed(old, now, rev)
+	want(t, "events", list, "revision  [7 10 9]\nmaintenance warning [7] web 0 (10.0.0.1:80) was taken out for maintenance (cut)\ndeleted  [9]")
+	if list[0].Revision != 12 || list[1].Detail != "by ann" || !list[1].Time.Equal(t0) || list[2].Farm != "gone" {
+		t.Errorf("%+v", list)
+	}
+	want(t, "back", events.Changed(now, old, rev)[1:2], "maintenance info [7] web 0 (10.0.0.1:80) is used again after maintenance")
+	renamed := shop()
+	renamed.Farms[0].Name = "store"
+	if list := events.Changed(shop(), renamed, rev); said(list) != "revision  [7]" || list[0].Farm != "store" {
+		t.Errorf("%+v", list)
+	}
+	want(t, "settings of the machine", events.Changed(shop(), shop(), rev), "revision  []")
+}
