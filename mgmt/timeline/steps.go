@@ -1,0 +1,177 @@
+package timeline
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/changepoint"
+	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/recorder"
+	"github.com/sluicelb/sluice/mgmt/timeseries"
+)
+
+// What makes a difference a step: of latency half as much again and a millisecond, of
+// errors half as much again and one request in a hundred.
+var (
+	ofLatency = changepoint.Bounds{Level: changepoint.Median, Ratio: 1.5, Difference: 0.001}
+	ofErrors  = changepoint.Bounds{Level: changepoint.Mean, Ratio: 1.5, Difference: 0.01}
+)
+
+// fewest is how many requests both sides of a step have at least: of three nothing can
+// be said.
+const fewest = 50
+
+// dense is the share of a time that has requests, at least: windows that span hours
+// with a request now and then have no step.
+const dense = 0.25
+
+// curve is one measured number of a farm or a backend: where it is known.
+type curve struct {
+	timeseries.Points
+	rows   []int // in the points
+	values []float64
+	asked  []float64 // requests of the row
+}
+
+// curveOf takes the rows in which something was asked.
+func curveOf(p timeseries.Points, requests []float64, value func(row int) float64) (c curve) {
+	c.Points = p
+	for row, rate := range requests {
+		n := rate * p.Step.Seconds()
+		if v := value(row); n > 0 && !math.IsNaN(v) {
+			c.rows, c.values, c.asked = append(c.rows, row), append(c.values, v), append(c.asked, n)
+		}
+	}
+	return c
+}
+
+// step is one of a curve.
+type step struct {
+	at            time.Time
+	before, after float64
+}
+
+func (c *curve) steps(b changepoint.Bounds) (out []step) {
+	for _, s := range changepoint.Steps(c.values, b) {
+		from, to := max(0, s.At-s.Window), min(len(c.rows), s.At+s.Window)
+		span := c.rows[to-1] - c.rows[from] + 1
+		if c.count(from, s.At) < fewest || c.count(s.At, to) < fewest || float64(to-from) < dense*float64(span) {
+			continue
+		}
+		out = append(out, step{c.Start.Add(time.Duration(c.rows[s.At]) * c.Step).UTC(), s.Before, s.After})
+	}
+	return out
+}
+
+func (c *curve) count(from, to int) (n float64) {
+	for _, asked := range c.asked[from:to] {
+		n += asked
+	}
+	return n
+}
+
+// withSteps adds the steps of farms, each with what was before.
+func (s Sources) withSteps(q Question, happened []Entry) ([]Entry, error) {
+	out := happened
+	for _, f := range q.farms() {
+		of, backends, err := s.stepsOf(q, &f)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range of {
+			e.Before = before(&e, f.ID, rowOf(q).Step, happened, backends)
+			out = append(out, e)
+		}
+		for _, e := range backends {
+			e.Before = before(&e, f.ID, rowOf(q).Step, happened, nil)
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// stepsOf are those of a farm, and of its backends.
+func (s Sources) stepsOf(q Question, f *farm.Farm) (of, backends []Entry, err error) {
+	names, asks := []string{"connections", "errors"}, "connections"
+	if f.Profile.HasServices() {
+		names, asks = []string{"requests", "errors", "p50"}, "requests"
+	}
+	for _, g := range f.Groups() {
+		for _, b := range g.Backends() {
+			names = append(names, recorder.OfBackend(b.ID, "requests"), recorder.OfBackend(b.ID, "errors"))
+		}
+	}
+	// Windows need values on either side: those of before the time are read as well.
+	p, err := s.Numbers.Read(recorder.Farm(f.ID), numbersFrom(q), q.To, q.Now, names...)
+	if errors.Is(err, timeseries.ErrNone) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	rows := map[string][]float64{}
+	for i, name := range names {
+		rows[name] = p.Values[i]
+	}
+	entry := Entry{Farm: f.Name, farms: []uint32{f.ID}}
+	if p50 := rows["p50"]; p50 != nil {
+		c := curveOf(p, rows[asks], func(row int) float64 { return p50[row] })
+		of = entry.latency(of, c.steps(ofLatency))
+	}
+	of = entry.errors(of, shares(p, rows[asks], rows["errors"]))
+	for _, g := range f.Groups() {
+		for k, b := range g.Backends() {
+			about := events.About(g, k, "")
+			one := Entry{Farm: f.Name, Service: about.Service, Backend: about.Backend, farms: entry.farms}
+			backends = one.errors(backends, shares(p, rows[recorder.OfBackend(b.ID, "requests")], rows[recorder.OfBackend(b.ID, "errors")]))
+		}
+	}
+	return of, backends, nil
+}
+
+// shares are the steps of the share of requests that failed.
+func shares(p timeseries.Points, requests, failures []float64) []step {
+	c := curveOf(p, requests, func(row int) float64 { return min(1, failures[row]/requests[row]) })
+	return c.steps(ofErrors)
+}
+
+func (e Entry) latency(list []Entry, steps []step) []Entry {
+	for _, s := range steps {
+		e.Time, e.Kind, e.Severity = s.at, Latency, events.Info
+		e.Text = fmt.Sprintf("half of all requests took %s, and take %s since", shown(s.before), shown(s.after))
+		if s.after > s.before {
+			e.Severity = events.Warning
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+func (e Entry) errors(list []Entry, steps []step) []Entry {
+	for _, s := range steps {
+		e.Time, e.Kind, e.Severity = s.at, Errors, events.Info
+		e.Text = fmt.Sprintf("%s of requests failed, and %s do since", percent(s.before), percent(s.after))
+		if s.after > s.before {
+			e.Severity = events.Error
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+func shown(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < 10*time.Millisecond:
+		return d.Round(100 * time.Microsecond).String()
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}
+
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + " %" }

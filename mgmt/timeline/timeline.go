@@ -1,0 +1,173 @@
+package timeline
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/timeseries"
+)
+
+// Kind is what sort of thing happened: those of mgmt/events, and steps.
+type Kind string
+
+// The kinds of steps.
+const (
+	Latency Kind = "latency"
+	Errors  Kind = "errors"
+)
+
+// Kinds lists all there are.
+func Kinds() []Kind {
+	return []Kind{Kind(events.Health), Kind(events.Maintenance), Kind(events.Revision), Kind(events.Confirmed), Kind(events.Certificate), Kind(events.Engine), Kind(events.Appliance), Latency, Errors}
+}
+
+// IsStep reports whether a kind is found in numbers.
+func (k Kind) IsStep() bool { return k == Latency || k == Errors }
+
+// Entry is something that happened.
+type Entry struct {
+	Time     time.Time       `json:"time"`
+	Kind     Kind            `json:"kind" enum:"health,maintenance,revision,confirmation,certificate,engine,appliance,latency,errors"`
+	Severity events.Severity `json:"severity" enum:"info,warning,error"`
+	Farm     string          `json:"farm" doc:"What it is called now; several with commas between; blank: it is about the appliance"`
+	Service  string          `json:"service"`
+	Backend  string          `json:"backend" doc:"Its id and its address"`
+	Text     string          `json:"text"`
+	Revision uint64          `json:"revision,omitempty"`
+	Before   []Cause         `json:"before,omitempty" doc:"Of a step: what happened shortly before, the likeliest cause first"`
+
+	farms []uint32
+}
+
+// Cause is what happened before a step.
+type Cause struct {
+	Time     time.Time `json:"time"`
+	Seconds  int       `json:"seconds" doc:"How long before the step"`
+	Kind     Kind      `json:"kind"`
+	Farm     string    `json:"farm"`
+	Service  string    `json:"service"`
+	Backend  string    `json:"backend"`
+	Text     string    `json:"text"`
+	Revision uint64    `json:"revision,omitempty"`
+}
+
+// Sources are where things are kept. Numbers may be nil: there are no steps then.
+type Sources struct {
+	Events interface {
+		Read(from time.Time) ([]events.Event, error)
+	}
+	Revisions interface {
+		History(limit int, before uint64) ([]store.Revision, error)
+	}
+	Numbers interface {
+		Read(object string, from, to, now time.Time, series ...string) (timeseries.Points, error)
+	}
+}
+
+// Question is what somebody wants to know, and may.
+type Question struct {
+	From, To, Now time.Time
+	Viewer        Viewer
+	// Only is the one farm it is about, nil: all.
+	Only *farm.Farm
+	// Kind is the only one wanted, "": all.
+	Kind Kind
+}
+
+// Read returns what happened in a time, the newest last.
+func (s Sources) Read(q Question) ([]Entry, error) {
+	all, err := s.happened(q)
+	if err != nil {
+		return nil, err
+	}
+	if s.Numbers != nil && (q.Kind == "" || q.Kind.IsStep()) {
+		all, err = s.withSteps(q, all)
+		if err != nil {
+			return nil, err
+		}
+	}
+	out := []Entry{}
+	for _, e := range all {
+		if !e.Time.Before(q.From) && !e.Time.After(q.To) && q.about(&e) && (q.Kind == "" || q.Kind == e.Kind) {
+			out = append(out, e)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Entry) int { return a.Time.Compare(b.Time) })
+	return out, nil
+}
+
+// about reports whether an entry is about the farm that is asked for, and makes it about
+// that one.
+func (q *Question) about(e *Entry) bool {
+	if q.Only == nil {
+		return true
+	}
+	e.Farm = q.Only.Name
+	return slices.Contains(e.farms, q.Only.ID)
+}
+
+// happened is what is kept, from a while before the time that is asked for: it may have
+// led to what came then.
+func (s Sources) happened(q Question) (out []Entry, err error) {
+	from := q.From.Add(-lookback(q))
+	kept, err := s.Events.Read(from)
+	if err != nil {
+		return nil, err
+	}
+	revisions, err := s.revisions(from)
+	if err != nil {
+		return nil, err
+	}
+	v := q.Viewer.at(kept)
+	touched := map[uint64]int{}
+	for i := range kept {
+		e := &kept[i]
+		switch e.Kind {
+		case events.Deleted:
+		case events.Revision:
+			touched[e.Revision] = i
+		default:
+			if entry, sees := v.entry(i, e); sees {
+				out = append(out, entry)
+			}
+		}
+	}
+	for _, r := range revisions {
+		i, known := touched[r.Number]
+		if entry, sees := v.revision(r, i, known, kept); sees {
+			out = append(out, entry)
+		}
+	}
+	return out, nil
+}
+
+// page is how many revisions are read at once.
+const page = 100
+
+// revisions reads those from a time on. Times of revisions may go back where the clock
+// was set: reading ends at a page that is older as a whole.
+func (s Sources) revisions(from time.Time) (out []store.Revision, err error) {
+	for before := uint64(0); ; {
+		list, err := s.Revisions.History(page, before)
+		if err != nil {
+			return nil, err
+		}
+		n := len(out)
+		for _, r := range list {
+			if !r.Time.Before(from) {
+				out = append(out, r)
+			}
+		}
+		if len(list) < page || len(out) == n {
+			return out, nil
+		}
+		before = list[len(list)-1].Number
+	}
+}
+
+// named joins names of farms.
+func named(names []string) string { return strings.Join(names, ", ") }

@@ -1,0 +1,131 @@
+package timeline
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/store"
+	"github.com/sluicelb/sluice/mgmt/trial"
+)
+
+// Viewer is who asks.
+type Viewer struct {
+	// Config is the one in force, Farms those of it that the viewer sees, All says that
+	// this is every one.
+	Config *farm.Config
+	Farms  []farm.Farm
+	All    bool
+	// Gone says that the viewer sees what was about farms that are deleted.
+	Gone bool
+	// History and Certificates say that who changed what and why may be seen, and what
+	// became of certificates of no farm.
+	History, Certificates bool
+}
+
+// sight is a viewer who looks at a list of events.
+type sight struct {
+	Viewer
+	seen, there map[uint32]string // names by number
+	ended       map[uint32]int    // where in the list a farm of a number was deleted last
+}
+
+func (v Viewer) at(list []events.Event) *sight {
+	s := &sight{v, map[uint32]string{}, map[uint32]string{}, map[uint32]int{}}
+	for _, f := range v.Farms {
+		s.seen[f.ID] = f.Name
+	}
+	for _, f := range v.Config.Farms {
+		s.there[f.ID] = f.Name
+	}
+	for i, e := range list {
+		if e.Kind == events.Deleted {
+			for _, id := range e.Farms {
+				s.ended[id] = i
+			}
+		}
+	}
+	return s
+}
+
+// farms are those of the event at a position that are there and seen, and whether there
+// are others.
+func (s *sight) farms(i int, e *events.Event) (ids []uint32, names []string, others bool) {
+	for _, id := range e.Farms {
+		end, ended := s.ended[id]
+		name, sees := s.seen[id]
+		if !sees || ended && i < end {
+			others = true
+			continue
+		}
+		ids, names = append(ids, id), append(names, name)
+	}
+	return ids, names, others
+}
+
+// entry is the event at a position as the viewer sees it, if so.
+func (s *sight) entry(i int, e *events.Event) (Entry, bool) {
+	ids, names, others := s.farms(i, e)
+	out := Entry{Time: e.Time, Kind: Kind(e.Kind), Severity: e.Severity, Farm: named(names), Service: e.Service, Backend: e.Backend, Text: e.Text, Revision: e.Revision, farms: ids}
+	switch {
+	case len(ids) > 0:
+	case others:
+		if !s.Gone { // of farms that are gone, or of others
+			return out, false
+		}
+		out.Farm = gone(e.Farm)
+	case e.Kind == events.Engine || e.Kind == events.Appliance: // it carries every farm
+	case !s.All, e.Kind == events.Certificate && !s.Certificates:
+		return out, false
+	}
+	if e.Detail != "" && s.History && (s.All || !others) {
+		out.Text += " " + e.Detail
+	}
+	return out, true
+}
+
+// gone is the name of a farm that is deleted, where it is known.
+func gone(name string) string {
+	if name == "" {
+		return ""
+	}
+	return name + " (deleted)"
+}
+
+// revision is one as the viewer sees it, if so. The event at i says which farms it
+// touched, if that is known.
+func (s *sight) revision(r store.Revision, i int, known bool, list []events.Event) (Entry, bool) {
+	out := Entry{Time: r.Time, Kind: Kind(events.Revision), Severity: events.Info, Revision: r.Number, Text: fmt.Sprintf("revision %d", r.Number)}
+	others := true
+	if known {
+		var names []string
+		e := &list[i]
+		out.farms, names, others = s.farms(i, e)
+		if out.Farm = named(names); len(names) == 0 && s.Gone {
+			out.Farm = gone(e.Farm)
+		}
+	}
+	if len(out.farms) == 0 && !s.All {
+		return out, false
+	}
+	if r.Source == apply.TimerSource || r.Source == trial.GuardSource {
+		out.Severity = events.Warning // a change went back
+	}
+	if s.History && (s.All || !others) {
+		out.Text += " by " + r.Author
+		if r.Comment != "" {
+			out.Text += ": " + r.Comment
+		}
+	}
+	return out, true
+}
+
+// farms are the farms of a question: all that are seen, or one.
+func (q *Question) farms() []farm.Farm {
+	if q.Only == nil {
+		return q.Viewer.Farms
+	}
+	return slices.DeleteFunc(slices.Clone(q.Viewer.Farms), func(f farm.Farm) bool { return f.ID != q.Only.ID })
+}
