@@ -36,12 +36,7 @@ func (m *manager) newAgent() *snmp.Agent {
 
 // toldFarms are the rows of farms and backends, in the order of their IDs.
 func (m *manager) toldFarms() (out snmp.Data) {
-	up := func(backend uint32) farm.Status { return m.health.Slot(backend).Status() }
-	board := state.New(state.Deps{
-		Applier: m.applier, Engine: m.engineState, Health: up, Silent: m.watch.silent.Problem, Unreachable: m.watch.unreachable,
-		Ejection: func(backend uint32) (health.Ejection, bool) { return m.health.Slot(backend).Ejection() },
-		Warnings: m.warnings, Resolved: m.names, Now: time.Now,
-	})
+	up, board := m.backendHealth, m.board()
 	cfg, rev := m.applier.Current()
 	out.Revision = rev.Number
 	kernel, _ := m.kernel.counts.soon()
@@ -62,6 +57,15 @@ func (m *manager) toldFarms() (out snmp.Data) {
 	slices.SortFunc(out.Farms, func(a, b snmp.Farm) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(out.Backends, func(a, b snmp.Backend) int { return cmp.Compare(a.ID, b.ID) })
 	return out
+}
+
+// board tells how farms are, as the API does.
+func (m *manager) board() *state.Board {
+	return state.New(state.Deps{
+		Applier: m.applier, Engine: m.engineState, Health: m.backendHealth, Silent: m.watch.silent.Problem, Unreachable: m.watch.unreachable, Checked: m.guardian.Why,
+		Ejection: func(backend uint32) (health.Ejection, bool) { return m.health.Slot(backend).Ejection() },
+		Warnings: m.warnings, Resolved: m.names, Now: time.Now,
+	})
 }
 
 func (m *manager) counted(f *farm.Farm, kernel stats.Traffic) stats.Farm {

@@ -32,6 +32,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/cloud"
 	"github.com/sluicelb/sluice/mgmt/directory"
 	"github.com/sluicelb/sluice/mgmt/disk"
+	"github.com/sluicelb/sluice/mgmt/events"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
@@ -93,7 +94,10 @@ type manager struct {
 	said      support.Tail // the end of what mgmt logs
 	others    support.Tail // the end of what the others do
 	numbers   *timeseries.DB
-	root      *os.Root // the data directory
+	events    *events.Log
+	states    events.States // by the last look at them
+	engine    seenEngine    // the last one; the publisher's goroutine owns it
+	root      *os.Root      // the data directory
 	listener  *machine.Listener
 	agent     *snmp.Agent
 	guardian  *guardian.Guardian
@@ -140,6 +144,8 @@ func (p *process) mgmt(ctx context.Context) error {
 		return unusable(err)
 	}
 	defer m.numbers.Close()
+	m.events = events.Open(".", slog.Default(), time.Now)
+	defer m.events.Close()
 	book, err := m.openCertificates()
 	if err != nil {
 		return unusable(err)
@@ -173,6 +179,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	m.applier = apply.New(st, m.publisher, apply.WithEnded(m.ended), apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(collectors{m.remote, m.authorities}, m.machine(book), m.agent, m.listener), apply.WithRules(m.rules()), apply.WithListeners(listeners))
 	m.trial = trial.New(trial.Options{Applier: m.applier, Counters: m.counters, Health: m.backendHealth, Now: time.Now, Log: slog.Default()})
 	m.certs = certs.NewManager(book, m.applier)
+	m.certs.Told = m.certificateChanged
 	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Responder: responder, Proxy: m.proxy, Log: slog.Default()})
 	m.cloud = cloud.New(cloud.Options{Store: st, Secrets: book, Proxy: m.proxy, Log: slog.Default()})
 	m.backups = backup.New(backup.Options{Store: st, Applier: m.applier, Certificates: book, NodeKeyID: certs.NodeKeyID,
@@ -194,6 +201,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	running.Go(func() {
 		m.publisher.Run(ctx, func(ctx context.Context) error {
 			_, err := m.applier.Republish(ctx)
+			m.engineSeen(m.publisher.State().Hello)
 			if err == nil {
 				published()
 			}
@@ -358,6 +366,7 @@ func (m *manager) deps() api.Deps {
 		Roles:        m.roles,
 		Usage:        func() usage.Sample { return machineUsage(time.Now()) },
 		Numbers:      m.numbers,
+		Events:       m.events,
 		Logs:         logfiles.Dir{Root: m.root},
 		Reload:       m.reload,
 		Backups:      m.backups,
@@ -394,6 +403,7 @@ func (m *manager) backendHealth(backend uint32) farm.Status { return m.health.Sl
 
 // ended puts a change that ended by itself into the audit log: no call did that.
 func (m *manager) ended(e apply.Ended) {
+	m.confirmed(e)
 	if e.Author.Source == apply.TimerSource || e.Author.Source == trial.GuardSource {
 		m.audit.Add(audit.Entry{User: e.Author.Name, Source: e.Author.Source, Method: "TRIAL", Path: fmt.Sprintf("/history/%d", e.Revision), Status: 200,
 			Message: "pending change " + e.Outcome + ": " + e.Reason, Revision: e.Now})

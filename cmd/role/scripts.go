@@ -7,15 +7,17 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/events"
 	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// changed tells scripts of a change, and who asks backends.
+// changed tells scripts of a change, the timeline, and who asks backends.
 func (m *manager) changed(old, now *farm.Config, rev store.Revision) {
 	for _, e := range scripts.Changed(old, now, rev, time.Now()) {
 		m.tell(e)
 	}
+	m.events.Add(events.Changed(old, now, rev)...)
 	m.guardian.Set(now)
 }
 
@@ -24,7 +26,9 @@ func (m *manager) changed(old, now *farm.Config, rev store.Revision) {
 // takes the place of another.
 func (m *manager) inForce() {
 	close(m.published)
-	if os.Getenv(supervisor.FirstVariable) != "" {
+	first := os.Getenv(supervisor.FirstVariable) != ""
+	m.events.Add(started(first))
+	if first {
 		m.tell(scripts.Event{Kind: scripts.ApplianceStart})
 	}
 }

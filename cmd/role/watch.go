@@ -65,6 +65,7 @@ func (w *watch) look(ctx context.Context, m *manager) {
 		m.tell(e)
 	}
 	w.answers(cfg, m)
+	m.lookStates(cfg, time.Now())
 	m.alert(cfg)
 	if cfg != w.seen || w.looks%firewallLooks == 0 {
 		w.firewalls(ctx, cfg, m.kernel.netd.InputDropped)

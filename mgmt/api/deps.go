@@ -23,6 +23,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/traffic"
 	"github.com/sluicelb/sluice/mgmt/api/upkeep"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/events"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
@@ -128,6 +129,10 @@ type Deps struct {
 	// Links are the network interfaces; nil: those of this machine.
 	Links   func() []numbers.Link
 	Numbers numbers.Numbers
+	// Events are what happened and nobody else keeps; nil: there is no timeline.
+	Events interface {
+		Read(from time.Time) ([]events.Event, error)
+	}
 	// Logs reads log files; nil: there is nothing about them in the API.
 	Logs system.Logs
 	// Audit keeps who wrote something or was refused; without it nobody does.

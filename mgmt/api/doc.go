@@ -37,6 +37,7 @@
 //	certificates  certificates, authorities, ACME
 //	revisions     the configuration as a whole, its history, what changes
 //	upkeep        backups, factory reset, what support needs, scripts
+//	timeline      everything that happened, on one axis
 //	findings      what of the configuration is there for nothing, or will fail soon
 //	system        versions, settings, logs, audit, the kernel, names of everything
 //

@@ -16,9 +16,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/revisions"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/api/system"
+	"github.com/sluicelb/sluice/mgmt/api/timeline"
 	"github.com/sluicelb/sluice/mgmt/api/traffic"
 	"github.com/sluicelb/sluice/mgmt/api/upkeep"
 	"github.com/sluicelb/sluice/mgmt/auth"
+	axis "github.com/sluicelb/sluice/mgmt/timeline"
 )
 
 // resource is one part of the table of operations.
@@ -60,6 +62,7 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.
 			Certificates: d.Certificates, ACME: d.ACME, Counters: d.Counters, Traffic: d.Traffic, Health: d.Health, Since: d.HealthSince, Numbers: d.Numbers,
 			Rules: d.Rules, Log: d.Log, Now: d.Now,
 		}),
+		timeline.New(timeline.Deps{Sources: axis.Sources{Events: d.Events, Revisions: d.History, Numbers: d.Numbers}, Now: d.Now}),
 		notifications.New(notifications.Deps{Notifier: d.Notifier}),
 		cloud.New(cloud.Deps{Accounts: d.Cloud}),
 		upkeep.New(upkeep.Deps{

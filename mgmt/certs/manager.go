@@ -31,6 +31,10 @@ type Applier interface {
 // Manager changes a Book. Make it with NewManager.
 type Manager struct {
 	*Book
+	// Told hears of certificates that became others. It must not wait. nil: nobody does.
+	// To be set before the first change.
+	Told func(Change)
+
 	applier Applier
 	fetch   func(ctx context.Context, e *entry) ([]byte, error)
 	kick    chan struct{} // wakes Run
@@ -106,6 +110,7 @@ func (m *Manager) Upload(ctx context.Context, by apply.Author, name string, raw 
 		what = "certificate replaced"
 	}
 	m.logged(what, name, by, slog.String("subject", called(bundle.Leaf())), slog.String("expires", day(bundle.Leaf().NotAfter)))
+	m.tell(Change{What: strings.TrimPrefix(what, "certificate "), Name: name, By: by, NotAfter: bundle.Leaf().NotAfter})
 	m.forget(name)
 	return m.view(done), bundle.Warnings, nil
 }
@@ -275,8 +280,23 @@ func (m *Manager) Delete(ctx context.Context, by apply.Author, name string) erro
 		return err
 	}
 	m.logged("certificate deleted", name, by)
+	m.tell(Change{What: "deleted", Name: name, By: by})
 	m.forget(name)
 	return nil
+}
+
+// Change is what became of a certificate.
+type Change struct {
+	What     string // uploaded, replaced or deleted
+	Name     string
+	By       apply.Author
+	NotAfter time.Time // zero of one that was deleted
+}
+
+func (m *Manager) tell(c Change) {
+	if m.Told != nil {
+		m.Told(c)
+	}
 }
 
 // someOf joins names, not more than a message can hold.

@@ -25,6 +25,15 @@ func Kinds() []Kind {
 	return []Kind{Kind(events.Health), Kind(events.Maintenance), Kind(events.Revision), Kind(events.Confirmed), Kind(events.Certificate), Kind(events.Engine), Kind(events.Appliance), Latency, Errors}
 }
 
+// KindsText lists them for people.
+func KindsText() string {
+	var all []string
+	for _, k := range Kinds() {
+		all = append(all, string(k))
+	}
+	return named(all)
+}
+
 // IsStep reports whether a kind is found in numbers.
 func (k Kind) IsStep() bool { return k == Latency || k == Errors }
 

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
@@ -92,7 +91,7 @@ func (s *Resource) span(c *rest.Call) (out span, err error) {
 			return out, badTime("from", from)
 		}
 	default:
-		back, ok := parseBack(last)
+		back, ok := rest.ParseBack(last)
 		if !ok {
 			return out, rest.BadRequest("last: %s is not allowed, allowed are times such as 15m, 6h or 7d, of a year at most", rest.Quote(last))
 		}
@@ -106,28 +105,6 @@ func (s *Resource) span(c *rest.Call) (out span, err error) {
 
 func badTime(name, text string) error {
 	return rest.BadRequest("%s: %s is no time, write one like 2026-11-23T12:00:00Z", name, rest.Quote(text))
-}
-
-// parseBack reads a time to go back: a duration, or days. Nothing is an hour.
-func parseBack(text string) (time.Duration, bool) {
-	const day = 24 * time.Hour
-	if text == "" {
-		return time.Hour, true
-	}
-	var back time.Duration
-	if days, is := strings.CutSuffix(text, "d"); is {
-		n, err := strconv.ParseUint(days, 10, 16)
-		if err != nil {
-			return 0, false
-		}
-		back = time.Duration(n) * day
-	} else {
-		var err error
-		if back, err = time.ParseDuration(text); err != nil {
-			return 0, false
-		}
-	}
-	return back, back > 0 && back <= 366*day
 }
 
 // numbers reads series of an object.

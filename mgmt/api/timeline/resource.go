@@ -1,0 +1,89 @@
+// Package timeline is the part of the API about everything that happened, on one axis
+// (mgmt/timeline).
+package timeline
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/timeline"
+)
+
+// Deps is what the operations need. Without Events there are none.
+type Deps struct {
+	timeline.Sources
+	Now func() time.Time
+}
+
+// Resource answers the operations; make it with New.
+type Resource struct{ deps Deps }
+
+// New returns the resource over deps.
+func New(deps Deps) *Resource { return &Resource{deps} }
+
+// Operations lists what can be done.
+func (s *Resource) Operations() []*rest.Operation {
+	if s.deps.Events == nil {
+		return nil
+	}
+	return []*rest.Operation{
+		rest.Op(rest.Get, "/timeline", rbac.Open, "List what happened, the newest last", s.list).
+			With("since", "Begin: how far back, such as 15m, 6h or 7d, or a time as 2026-11-23T12:00:00Z; 1h when not given").
+			With("until", "End, as 2026-11-23T12:00:00Z, now when not given"),
+	}
+}
+
+func (s *Resource) list(c *rest.Call) (rest.List[timeline.Entry], error) {
+	q, err := s.question(c)
+	if err != nil {
+		return rest.List[timeline.Entry]{}, err
+	}
+	entries, err := s.deps.Read(q)
+	if err != nil {
+		return rest.List[timeline.Entry]{}, err
+	}
+	return rest.NewList(c.Summary(), entries), nil
+}
+
+// question reads what is asked for, by whom.
+func (s *Resource) question(c *rest.Call) (q timeline.Question, err error) {
+	q.Now = s.deps.Now()
+	if q.From, q.To, err = span(c, q.Now); err != nil {
+		return q, err
+	}
+	if name := c.Query("farm"); name != "" {
+		if q.Only, err = c.Visible(name); err != nil {
+			return q, err
+		}
+	}
+	if q.Kind = timeline.Kind(c.Query("kind")); q.Kind != "" && !slices.Contains(timeline.Kinds(), q.Kind) {
+		return q, rest.BadRequest("kind: %s is not allowed, allowed are %s", rest.Quote(string(q.Kind)), timeline.KindsText())
+	}
+	q.Viewer = timeline.Viewer{Config: c.Config, Farms: c.Farms(), All: c.SeesAll(), Gone: c.By.Who.Root(),
+		History: c.By.May(rbac.HistoryShow), Certificates: c.By.May(rbac.CertificateShow)}
+	return q, nil
+}
+
+// span reads since and until.
+func span(c *rest.Call, now time.Time) (from, to time.Time, err error) {
+	to = now
+	if text := c.Query("until"); text != "" {
+		if to, err = time.Parse(time.RFC3339, text); err != nil {
+			return from, to, rest.BadRequest("until: %s is no time, write one like 2026-11-23T12:00:00Z", rest.Quote(text))
+		}
+	}
+	text := c.Query("since")
+	if from, err = time.Parse(time.RFC3339, text); err != nil {
+		back, ok := rest.ParseBack(text)
+		if !ok {
+			return from, to, rest.BadRequest("since: %s is not allowed, allowed are times such as 15m, 6h or 7d, of a year at most, or 2026-11-23T12:00:00Z", rest.Quote(text))
+		}
+		from = to.Add(-back)
+	}
+	if !from.Before(to) {
+		return from, to, rest.BadRequest("since: it is not before until")
+	}
+	return from, to, nil
+}
