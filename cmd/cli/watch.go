@@ -26,7 +26,7 @@ const (
 )
 
 // watchedVerbs are the commands that show what there is, and so may be watched.
-var watchedVerbs = []string{"list", "show", "status", "stats", "top", "graph", "pending", "history", "audit", "lint", "explain", "diff", "kernel", "packages", "scripts", "sessions", "config", "check", "language"}
+var watchedVerbs = []string{"list", "show", "status", "stats", "top", "graph", "pending", "history", "timeline", "audit", "lint", "explain", "diff", "kernel", "packages", "scripts", "sessions", "config", "check", "language"}
 
 // isWatched reports whether a command may be watched: those that are called so, and
 // settings, which are shown when none is given.

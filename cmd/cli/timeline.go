@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
+)
+
+// happened is an entry of the timeline.
+type happened struct {
+	Time                         time.Time
+	Seconds                      int
+	Kind, Severity               string
+	Farm, Service, Backend, Text string
+	Before                       []happened
+}
+
+func (c *client) timelineCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "timeline", Short: "Show what happened, newest last",
+		Long: `Show what happened to all farms, or to one, on one axis, newest last: changes
+of health, revisions, maintenance, certificates, restarts of the engine, and
+steps: moments at which latency or errors of a farm became others. Below a step
+is what happened shortly before, the likeliest cause first.
+
+Kinds are health, maintenance, revision, confirmation, certificate, engine,
+appliance, latency and errors. A farm with little traffic has no steps.`,
+		Example: "  sluice timeline\n  sluice timeline --farm shop --since 24h\n  sluice timeline --kind latency --since 7d\n  sluice timeline --since 15m --watch",
+		Args:    exactly(0),
+	}
+	f := cmd.Flags()
+	f.String("farm", "", "only what is about this farm")
+	f.String("since", "1h", "how far back, as 15m, 6h or 7d, or a time as 2026-11-23T12:00:00Z")
+	f.String("until", "", "where it ends, a time; now when not given")
+	f.String("kind", "", "only this kind")
+	f.String("severity", "", "only info, warning or error")
+	c.completeTimeline(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		query := url.Values{}
+		for _, name := range []string{"farm", "since", "until", "kind", "severity"} {
+			if value, _ := f.GetString(name); value != "" {
+				query.Set(name, value)
+			}
+		}
+		a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: "/timeline", query: query})
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body struct{ Params []happened }
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		return c.printTimeline(cmd, body.Params)
+	}
+	return cmd
+}
+
+func (c *client) completeTimeline(cmd *cobra.Command) {
+	fixed := func(name string, words ...string) {
+		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	}
+	fixed("kind", "health", "maintenance", "revision", "confirmation", "certificate", "engine", "appliance", "latency", "errors")
+	fixed("severity", "info", "warning", "error")
+	cmd.RegisterFlagCompletionFunc("farm", func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		return c.completer(oneFarm, nil)(cmd, nil, toComplete)
+	})
+}
+
+func (c *client) printTimeline(cmd *cobra.Command, list []happened) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), "Nothing happened.")
+		return err
+	}
+	s := show.NewSheet("TIME", "KIND", "SEVERITY", "FARM", "SERVICE", "BACKEND", "WHAT")
+	for _, e := range list {
+		s.Add(when(e.Time), e.Kind, e.Severity, e.Farm, e.Service, e.Backend, e.Text)
+		for _, b := range e.Before {
+			s.Add("", "", "", b.Farm, b.Service, b.Backend, beforeText(b))
+		}
+	}
+	return c.print(cmd, s)
+}
+
+// beforeText is what happened before a step, and how long.
+func beforeText(b happened) string {
+	after := time.Duration(b.Seconds) * time.Second
+	if after < 0 {
+		return fmt.Sprintf("  %s after it was first seen: %s", -after, b.Text)
+	}
+	return fmt.Sprintf("  %s before: %s", after, b.Text)
+}
