@@ -33,6 +33,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/directory"
+	"github.com/sluicelb/sluice/mgmt/events"
 	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/mgmt/oidc"
 	"github.com/sluicelb/sluice/mgmt/packages"
@@ -72,6 +73,7 @@ type appliance struct {
 	traffic  stats.Traffic
 	dropped  []string // by firewalls
 	users    *rbac.Book
+	events   *events.Log
 }
 
 func start(t *testing.T) *appliance {
@@ -111,7 +113,10 @@ func start(t *testing.T) *appliance {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = kept.Close() })
+	a.events = events.Open(data, slog.Default(), time.Now)
+	t.Cleanup(a.events.Close)
 	server, err := api.New(api.Deps{
+		Events:  a.events,
 		Applier: ap, History: st, Keys: st, Users: users, Directory: directory.New(directory.Options{Keeper: st, Secrets: book}), Provider: oidc.New(oidc.Options{Keeper: st, Secrets: book}), Certificates: manager, Counters: a.counters, Version: "1.2.3", Settings: st, Audit: kept,
 		SessionTable: a.sessions,
 		Forwarded:    connections{[]uint32{1, 2}}, Tracked: connections{[]uint32{3}}, Kernel: a.kernel,

@@ -35,6 +35,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/cloud"
 	"github.com/sluicelb/sluice/mgmt/directory"
+	"github.com/sluicelb/sluice/mgmt/events"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/notify"
@@ -128,6 +129,7 @@ type appliance struct {
 	users   *rbac.Book
 	system  *rootAccount
 	numbers *timeseries.DB
+	events  *events.Log
 	host    *host
 }
 
@@ -198,6 +200,8 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		t.Fatal(err)
 	}
 	t.Cleanup(numbers.Close)
+	happened := events.Open(dir, slog.Default(), clock)
+	t.Cleanup(happened.Close)
 	deps := api.Deps{
 		Applier: ap, History: st, Keys: st, Users: users, Directory: ldap, Provider: provider, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
 		Settings: st, Resolved: names, HostNames: func() []string { return []string{"lb7.Example.net."} },
@@ -213,6 +217,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		Usage:      machine(),
 		Links:      links,
 		Numbers:    numbers,
+		Events:     happened,
 		Logs:       logfiles.Dir{Root: root},
 		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
 		Version:    "1.2.3",
@@ -230,7 +235,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &appliance{t: t, dir: dir, log: log, store: st, numbers: numbers, engine: e, applier: ap, names: names, server: s, users: users, system: system, key: key, host: h}
+	return &appliance{t: t, dir: dir, log: log, store: st, numbers: numbers, events: happened, engine: e, applier: ap, names: names, server: s, users: users, system: system, key: key, host: h}
 }
 
 // rootAccount is who knows root's password, and why it changes none.

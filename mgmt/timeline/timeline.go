@@ -41,11 +41,11 @@ func (k Kind) IsStep() bool { return k == Latency || k == Errors }
 type Entry struct {
 	Time     time.Time       `json:"time"`
 	Kind     Kind            `json:"kind" enum:"health,maintenance,revision,confirmation,certificate,engine,appliance,latency,errors"`
-	Severity events.Severity `json:"severity" enum:"info,warning,error"`
+	Severity events.Severity `json:"severity" enum:"info,warning,error" doc:"How much it matters"`
 	Farm     string          `json:"farm" doc:"What it is called now; several with commas between; blank: it is about the appliance"`
 	Service  string          `json:"service"`
 	Backend  string          `json:"backend" doc:"Its id and its address"`
-	Text     string          `json:"text"`
+	Text     string          `json:"text" doc:"What happened"`
 	Revision uint64          `json:"revision,omitempty"`
 	Before   []Cause         `json:"before,omitempty" doc:"Of a step: what happened shortly before, the likeliest cause first"`
 
@@ -60,7 +60,7 @@ type Cause struct {
 	Farm     string    `json:"farm"`
 	Service  string    `json:"service"`
 	Backend  string    `json:"backend"`
-	Text     string    `json:"text"`
+	Text     string    `json:"text" doc:"What happened"`
 	Revision uint64    `json:"revision,omitempty"`
 }
 
