@@ -13,9 +13,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/activation"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/mgmt/outbound"
-	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/mgmt/syslog"
 )
 
@@ -68,7 +68,7 @@ func (m *manager) logElsewhere() {
 }
 
 // tell tells scripts and remote syslog of an event.
-func (m *manager) tell(e scripts.Event) {
+func (m *manager) tell(e event.Event) {
 	if m.remote.Active() {
 		m.remote.Send(eventMessage(e))
 	}
@@ -76,10 +76,13 @@ func (m *manager) tell(e scripts.Event) {
 }
 
 // eventMessage is an event as a message; what is known of it is structured data.
-func eventMessage(e scripts.Event) syslog.Message {
+func eventMessage(e event.Event) syslog.Message {
 	out := syslog.Message{Facility: syslog.Daemon, Severity: syslog.Notice, Time: e.At, ID: syslog.IDEvent, Text: string(e.Kind)}
-	if e.Kind == scripts.BackendDown {
+	switch e.Severity {
+	case event.Warning:
 		out.Severity = syslog.Warning
+	case event.Error:
+		out.Severity = syslog.Error
 	}
 	data := syslog.Element{Name: "event", Params: []syslog.Param{{Name: "kind", Value: string(e.Kind)}}}
 	for _, fact := range e.Facts {

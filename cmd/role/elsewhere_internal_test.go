@@ -15,9 +15,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
+	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/mgmt/notify/mail/mailtest"
-	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
@@ -61,13 +61,13 @@ func TestMessagesGoToTheServersThatAreSet(t *testing.T) {
 	t.Cleanup(h.remote.Close)
 	h.applier = apply.New(h.store, &h.engine, apply.WithMachine(collectors{h.remote, h.authorities}))
 	server, next := collector(t)
-	h.tell(scripts.Event{Kind: scripts.FarmStop, Facts: []string{"SLUICE_FARM=gone"}}) // nobody listens
+	h.tell(event.Event{Kind: event.FarmStop, Facts: []string{"SLUICE_FARM=gone"}}) // nobody listens
 	h.system(t, func(s *farm.System) { s.Syslog.Servers = []farm.SyslogServer{server} })
 	slog.Warn("something happened", "farm", "shop")
 	if got := next("something happened"); !strings.HasPrefix(got, "<28>1 ") || !strings.Contains(got, `log [sluice@32473 role="mgmt"] something happened farm=shop`) {
 		t.Errorf("%s", got)
 	}
-	h.tell(scripts.Event{Kind: scripts.BackendDown, Facts: []string{"SLUICE_FARM=shop", "SLUICE_BACKEND=10.0.0.1", "SLUICE_SERVICE="}})
+	h.tell(event.Event{Kind: event.BackendDown, Severity: event.Warning, Facts: []string{"SLUICE_FARM=shop", "SLUICE_BACKEND=10.0.0.1", "SLUICE_SERVICE="}})
 	if got := next("backend-down"); !strings.HasPrefix(got, "<28>1 ") || !strings.HasSuffix(got, `event [event@32473 kind="backend-down" farm="shop" backend="10.0.0.1"] backend-down farm=shop backend=10.0.0.1`) {
 		t.Errorf("%s", got)
 	}

@@ -7,14 +7,14 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/events"
-	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
 // changed tells scripts of a change, the timeline, and who asks backends.
 func (m *manager) changed(old, now *farm.Config, rev store.Revision) {
-	for _, e := range scripts.Changed(old, now, rev, time.Now()) {
+	for _, e := range event.Changed(old, now, rev, time.Now()) {
 		m.tell(e)
 	}
 	m.events.Add(events.Changed(old, now, rev)...)
@@ -29,7 +29,7 @@ func (m *manager) inForce() {
 	first := os.Getenv(supervisor.FirstVariable) != ""
 	m.events.Add(started(first))
 	if first {
-		m.tell(scripts.Event{Kind: scripts.ApplianceStart})
+		m.tell(event.Event{Kind: event.ApplianceStart, Severity: event.Info})
 	}
 }
 
@@ -37,7 +37,7 @@ func (m *manager) inForce() {
 // the time an orderly stop has.
 func (m *manager) closeScripts(stops bool) {
 	if stops {
-		m.tell(scripts.Event{Kind: scripts.ApplianceStop})
+		m.tell(event.Event{Kind: event.ApplianceStop, Severity: event.Info})
 	}
 	limit, cancel := context.WithTimeout(context.Background(), m.grace)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
-	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/sysnet/addr"
 )
 
@@ -31,7 +31,7 @@ type watch struct {
 	seen  *farm.Config // by the last look at firewalls
 	looks int          // since the start
 
-	health scripts.Backends // by the last look at the health table
+	health event.Backends // by the last look at the health table
 }
 
 // unreachable is api.Deps.Unreachable.

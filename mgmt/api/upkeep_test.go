@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
+	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/scripts"
@@ -191,7 +192,7 @@ func TestScriptsAreListedWithWhatTheyDid(t *testing.T) {
 		}
 	}
 	runner := scripts.New(scripts.Options{Folder: folder, Now: clock})
-	runner.Tell(scripts.Event{Kind: scripts.FarmStart})
+	runner.Tell(event.Event{Kind: event.FarmStart})
 	runner.Close(context.WithoutCancel(t.Context()))
 	a := newAppliance(t, func(d *api.Deps) { d.Scripts = runner })
 	r := a.must(200, "GET", "/system/scripts", "")

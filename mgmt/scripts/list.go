@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
@@ -27,10 +28,12 @@ func hears(name string) (event string, script bool) {
 	return event, script
 }
 
-func known(event string) bool { return event == anyEvent || slices.Contains(Kinds(), Kind(event)) }
+func known(name string) bool {
+	return name == anyEvent || slices.Contains(event.Kinds(), event.Kind(name))
+}
 
 // hearing are the scripts that hear of an event and may be run, by name.
-func (r *Runner) hearing(kind Kind) []string {
+func (r *Runner) hearing(kind event.Kind) []string {
 	var out []string
 	crowded := false
 	files := r.files()
@@ -107,7 +110,7 @@ func (r *Runner) files() []string {
 
 // Run is one call of a script.
 type Run struct {
-	Event Kind
+	Event event.Kind
 	At    time.Time
 	Took  time.Duration
 	// Failure is why it did not end well, empty when it did.
@@ -156,7 +159,7 @@ func (r *Runner) List() (list []View, lost int) {
 
 func words() string {
 	var out []string
-	for _, k := range Kinds() {
+	for _, k := range event.Kinds() {
 		out = append(out, string(k))
 	}
 	return strings.Join(out, ", ")

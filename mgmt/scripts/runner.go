@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
@@ -43,10 +44,10 @@ type Runner struct {
 
 	mu       sync.Mutex // guards what follows
 	closed   bool
-	events   []Event // scripts are to be looked for
-	giving   bool    // a goroutine does
-	lost     int     // events that found no room there
-	crowded  bool    // more scripts than MaxScripts were found
+	events   []event.Event // scripts are to be looked for
+	giving   bool          // a goroutine does
+	lost     int           // events that found no room there
+	crowded  bool          // more scripts than MaxScripts were found
 	scripts  map[string]*script
 	problems map[string]string // of files that were not called, as logged last
 }
@@ -54,7 +55,7 @@ type Runner struct {
 // script is a program that was called.
 type script struct {
 	name    string
-	waiting []Event
+	waiting []event.Event
 	busy    bool // a goroutine calls it
 	lost    int  // events that found no room
 	calls   int
@@ -77,7 +78,7 @@ func New(o Options) *Runner {
 }
 
 // Tell has the scripts for an event called. It returns at once.
-func (r *Runner) Tell(e Event) {
+func (r *Runner) Tell(e event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -129,12 +130,12 @@ func (r *Runner) give() {
 }
 
 // next takes the first event that waits.
-func (r *Runner) next() (Event, bool) {
+func (r *Runner) next() (event.Event, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.events) == 0 || r.ctx.Err() != nil {
 		r.events, r.giving = nil, false
-		return Event{}, false
+		return event.Event{}, false
 	}
 	e := r.events[0]
 	r.events = r.events[1:]
@@ -142,7 +143,7 @@ func (r *Runner) next() (Event, bool) {
 }
 
 // hand gives one script an event.
-func (r *Runner) hand(name string, e Event) {
+func (r *Runner) hand(name string, e event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.scripts[name]
@@ -180,10 +181,10 @@ func (r *Runner) call(s *script) {
 }
 
 // run calls a script for one event, and remembers what came of it.
-func (r *Runner) run(s *script, e Event) {
+func (r *Runner) run(s *script, e event.Event) {
 	began := r.options.Now()
 	said, err := hook.Program{Folder: r.options.Folder, Name: s.name}.Run(r.ctx,
-		hook.Call{Args: []string{string(e.Kind)}, Env: e.environment(), Limit: r.options.Limit})
+		hook.Call{Args: []string{string(e.Kind)}, Env: environment(&e), Limit: r.options.Limit})
 	run := Run{Event: e.Kind, At: began, Took: r.options.Now().Sub(began), Output: said}
 	log := r.options.Log.With("script", s.name, "event", string(e.Kind), "output", said)
 	if err != nil {

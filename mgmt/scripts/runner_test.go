@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/scripts"
 )
 
 const enough = time.Minute
 
-func event(kind scripts.Kind, facts ...string) scripts.Event {
-	return scripts.Event{Kind: kind, Facts: facts}
+func happened(kind event.Kind, facts ...string) event.Event {
+	return event.Event{Kind: kind, Facts: facts}
 }
 
 func TestAScriptHearsWhatItsNameSays(t *testing.T) {
@@ -22,7 +23,7 @@ func TestAScriptHearsWhatItsNameSays(t *testing.T) {
 	for _, name := range []string{"on-farm-start", "on-farm-start.mail", "on-any.log", "on-farm-stop", "on-farm", "dns.sh", "on-farm-startx"} {
 		h.put(name, `echo "$1 $SLUICE_EVENT $SLUICE_TIME $SLUICE_FARM" > ran.$(basename $0)`)
 	}
-	h.Tell(event(scripts.FarmStart, "SLUICE_FARM=$(id) x"))
+	h.Tell(happened(event.FarmStart, "SLUICE_FARM=$(id) x"))
 	h.done()
 	for _, name := range []string{"on-farm-start", "on-farm-start.mail", "on-any.log"} {
 		if got := h.wrote("ran." + name); got != "farm-start farm-start 2026-01-02T03:04:05Z $(id) x\n" {
@@ -50,15 +51,15 @@ func TestAScriptHearsOneEventAfterTheOther(t *testing.T) {
 	h := newHouse(t, enough)
 	h.put("on-any", `mkdir lock || echo two at once >> order; echo $1 >> order; rmdir lock`)
 	want := ""
-	for _, k := range scripts.Kinds() {
-		h.Tell(event(k))
+	for _, k := range event.Kinds() {
+		h.Tell(happened(k))
 		want += string(k) + "\n"
 	}
 	h.done()
 	if got := h.wrote("order"); got != want {
 		t.Errorf("got %q", got)
 	}
-	if v := h.view("on-any"); v.Calls != 7 || len(v.Runs) != 5 || v.Runs[0].Event != scripts.RevisionApplied || v.Runs[4].Event != scripts.FarmStart {
+	if v := h.view("on-any"); v.Calls != 7 || len(v.Runs) != 5 || v.Runs[0].Event != event.RevisionApplied || v.Runs[4].Event != event.FarmStart {
 		t.Errorf("remembered: %+v", v)
 	}
 }
@@ -68,7 +69,7 @@ func TestRow29AScriptThatHangsHoldsUpNobodyElse(t *testing.T) {
 	h.put("on-farm-start.hangs", "echo $$ >> pids; sleep 300")
 	h.put("on-farm-start.quick", "echo ran >> quick")
 	for range 3 {
-		h.Tell(event(scripts.FarmStart))
+		h.Tell(happened(event.FarmStart))
 	}
 	h.eventually("the quick script waits for the other one", func() bool { return strings.Count(h.wrote("quick"), "ran") == 3 })
 	h.eventually("it does not hang", func() bool { return h.wrote("pids") != "" })
@@ -82,7 +83,7 @@ func TestRow29AScriptThatHangsHoldsUpNobodyElse(t *testing.T) {
 	if strings.Count(h.wrote("pids"), "\n") != 1 {
 		t.Error("it was called for events that still waited at the end")
 	}
-	h.Tell(event(scripts.FarmStart))
+	h.Tell(happened(event.FarmStart))
 	h.closeNow()
 	if v := h.view("on-farm-start.hangs"); v.Calls != 1 || v.Running {
 		t.Errorf("told after the end: %+v", v)
@@ -95,7 +96,7 @@ func TestRow29WhatBecomesOfAScriptIsListedAndLogged(t *testing.T) {
 	h.put("on-farm-stop.signal", "kill -SEGV $$")
 	h.put("on-farm-stop.prints", "echo first; head -c 1000000000 /dev/zero")
 	h.put("on-farm-stop.fails", "echo no mail server; exit 4")
-	h.Tell(event(scripts.FarmStop))
+	h.Tell(happened(event.FarmStop))
 	h.eventually("they did not end", func() bool {
 		n := 0
 		list, _ := h.List()
@@ -122,10 +123,10 @@ func TestRow29WhatBecomesOfAScriptIsListedAndLogged(t *testing.T) {
 func TestWhatFindsNoRoomIsDroppedAndCounted(t *testing.T) {
 	h := newHouse(t, enough)
 	h.put("on-backend-up", "touch began; sleep 300")
-	h.Tell(event(scripts.BackendUp))
+	h.Tell(happened(event.BackendUp))
 	h.eventually("it did not begin", func() bool { _, err := os.Stat(filepath.Join(h.folder, "began")); return err == nil })
 	for range 70 {
-		h.Tell(event(scripts.BackendUp))
+		h.Tell(happened(event.BackendUp))
 	}
 	h.eventually("nothing was dropped", func() bool { return h.view("on-backend-up").Lost == 6 })
 	if v := h.view("on-backend-up"); v.Waiting != 64 {
@@ -139,7 +140,7 @@ func TestEventsThatNobodyLooksAtYetAreBounded(t *testing.T) {
 	h.must(os.Remove(h.folder)) // without scripts
 	const told = 200_000
 	for range told {
-		h.Tell(event(scripts.BackendDown))
+		h.Tell(happened(event.BackendDown))
 	}
 	h.done()
 	if _, lost := h.List(); lost > 0 {
@@ -157,7 +158,7 @@ func TestScriptsOfOthersAreNotCalledAndSaySoOnce(t *testing.T) {
 	h.must(os.Remove(filepath.Join(h.folder, "on-any.link")))
 	h.must(os.Symlink("/bin/true", filepath.Join(h.folder, "on-any.link")))
 	for range 3 {
-		h.Tell(event(scripts.FarmStop))
+		h.Tell(happened(event.FarmStop))
 	}
 	h.done()
 	if v := h.view("on-any"); v.Calls != 0 || !strings.Contains(v.Problem, "others may write it") {
@@ -179,7 +180,7 @@ func TestAFolderThatCannotBeReadSaysSoOnce(t *testing.T) {
 		h.must(os.RemoveAll(file))
 		h.must(os.WriteFile(file, nil, 0o600))
 		for range 2 {
-			h.Tell(event(scripts.FarmStop))
+			h.Tell(happened(event.FarmStop))
 		}
 		h.done()
 		h.logged("the folder cannot be read", 1)
@@ -191,8 +192,8 @@ func TestSoManyScriptsHearOfOneEvent(t *testing.T) {
 	for i := range scripts.MaxScripts + 3 {
 		h.put(fmt.Sprintf("on-any.%02d", i), "echo x >> ran")
 	}
-	h.Tell(event(scripts.FarmStop))
-	h.Tell(event(scripts.FarmStop))
+	h.Tell(happened(event.FarmStop))
+	h.Tell(happened(event.FarmStop))
 	h.done()
 	if n := strings.Count(h.wrote("ran"), "x"); n != 2*scripts.MaxScripts {
 		t.Errorf("%d runs", n)

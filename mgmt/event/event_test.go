@@ -1,4 +1,4 @@
-package scripts_test
+package event_test
 
 import (
 	"net/netip"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/scripts"
+	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
@@ -25,7 +25,7 @@ func backend(id uint32, host string) farm.Backend {
 	return b
 }
 
-func kindsOf(events []scripts.Event) string {
+func kindsOf(events []event.Event) string {
 	var out []string
 	for _, e := range events {
 		name := ""
@@ -42,7 +42,7 @@ func kindsOf(events []scripts.Event) string {
 func TestAChangeTellsWhichFarmsRun(t *testing.T) {
 	old := &farm.Config{Farms: []farm.Farm{web(1, "stays", false), web(2, "stopped", false), web(3, "started", true), web(4, "gone", false), web(5, "never", true), web(6, "old-name", false)}}
 	now := &farm.Config{Farms: []farm.Farm{web(1, "stays", false), web(2, "stopped", true), web(3, "started", false), web(6, "new-name", false), web(7, "new", false), web(8, "off", true)}}
-	events := scripts.Changed(old, now, store.Revision{Number: 7, Author: "root", Source: "cli", Comment: "a\x00b"}, at)
+	events := event.Changed(old, now, store.Revision{Number: 7, Author: "root", Source: "cli", Comment: "a\x00b"}, at)
 	if got := kindsOf(events); got != "revision-applied, farm-stop stopped, farm-stop gone, farm-start started, farm-start new" {
 		t.Error(got)
 	}
@@ -59,8 +59,8 @@ func TestBackendsAreToldWhenTheirHealthTurns(t *testing.T) {
 	asked := 0
 	of := func(id uint32) farm.Status { asked++; return status[id] }
 	cfg := &farm.Config{Farms: []farm.Farm{web(1, "a", false, backend(1, "10.0.0.1"), backend(2, "b.test")), web(2, "off", true, backend(9, "10.0.0.9"))}}
-	var b scripts.Backends
-	look := func(cfg *farm.Config, version uint64, want string) []scripts.Event {
+	var b event.Backends
+	look := func(cfg *farm.Config, version uint64, want string) []event.Event {
 		t.Helper()
 		events := b.Look(cfg, version, of, at)
 		if got := kindsOf(events); got != want {
@@ -71,6 +71,9 @@ func TestBackendsAreToldWhenTheirHealthTurns(t *testing.T) {
 	look(cfg, 1, "") // what was found at the start happened before
 	status[1], status[2], status[9] = farm.StatusUp, farm.StatusDown, farm.StatusDown
 	events := look(cfg, 2, "backend-up a, backend-down a")
+	if events[0].Severity != event.Info || events[1].Severity != event.Warning {
+		t.Errorf("%+v", events)
+	}
 	if got := events[1].Facts[4:]; !slices.Equal(got, []string{"SLUICE_SERVICE=s", "SLUICE_BACKEND=b.test", "SLUICE_BACKEND_IP=", "SLUICE_BACKEND_PORT=8080", "SLUICE_STATUS=down"}) {
 		t.Errorf("%q", got)
 	}
@@ -85,4 +88,17 @@ func TestBackendsAreToldWhenTheirHealthTurns(t *testing.T) {
 	look(next, 2, "backend-down a")
 	status[3] = farm.StatusUndefined
 	look(next, 3, "backend-up a")
+}
+
+func TestASeverityIsAtLeastThoseBelowIt(t *testing.T) {
+	for i, s := range event.Severities() {
+		for k, least := range event.Severities() {
+			if s.AtLeast(least) != (i >= k) {
+				t.Errorf("%s at least %s: %v", s, least, s.AtLeast(least))
+			}
+		}
+		if !s.AtLeast("") {
+			t.Errorf("%s is less than nothing", s)
+		}
+	}
 }

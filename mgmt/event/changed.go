@@ -1,0 +1,47 @@
+package event
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// fact makes one; a NUL, which no environment can hold, becomes a blank.
+func fact(name string, value any) string {
+	return "SLUICE_" + name + "=" + strings.ReplaceAll(fmt.Sprint(value), "\x00", " ")
+}
+
+// Changed are the events of a change that is in force: the revision, and the farms
+// that run since or no longer. A farm that is only renamed, or opened again, is
+// neither.
+func Changed(old, now *farm.Config, rev store.Revision, at time.Time) []Event {
+	events := []Event{{Kind: RevisionApplied, Severity: Info, At: at, Facts: []string{
+		fact("REVISION", rev.Number), fact("AUTHOR", rev.Author), fact("SOURCE", rev.Source), fact("COMMENT", rev.Comment)}}}
+	was, is := running(old), running(now)
+	for i := range old.Farms {
+		if f := &old.Farms[i]; was[f.ID] && !is[f.ID] {
+			events = append(events, Event{FarmStop, Info, at, farmFacts(f)})
+		}
+	}
+	for i := range now.Farms {
+		if f := &now.Farms[i]; is[f.ID] && !was[f.ID] {
+			events = append(events, Event{FarmStart, Info, at, farmFacts(f)})
+		}
+	}
+	return events
+}
+
+func running(cfg *farm.Config) map[uint32]bool {
+	out := map[uint32]bool{}
+	for i := range cfg.Farms {
+		out[cfg.Farms[i].ID] = !cfg.Farms[i].Stopped
+	}
+	return out
+}
+
+func farmFacts(f *farm.Farm) []string {
+	return []string{fact("FARM", f.Name), fact("PROFILE", f.SettingsProfile()), fact("VIP", f.VIP), fact("VPORT", f.PortsText())}
+}
