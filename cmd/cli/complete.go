@@ -28,6 +28,7 @@ const (
 	aLogIn
 	anAlias
 	aCheck
+	aWebhook
 	aWord // which nobody can guess
 )
 
@@ -43,6 +44,7 @@ var lists = map[argument][]struct{ path, name, about string }{
 	aKey:      {{"/keys", "id", "comment"}},
 	aLogIn:    {{"/rbac/sessions", "session", "user"}},
 	aCheck:    {{healthChecks, "name", "description"}},
+	aWebhook:  {{webhooks, "name", "url"}},
 	anAlias:   {{"/aliases/backends", "id", "alias"}, {"/aliases/interfaces", "id", "alias"}},
 }
 

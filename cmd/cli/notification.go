@@ -13,12 +13,13 @@ import (
 const notifications = "/system/notifications"
 
 func (c *client) notificationCommand() *cobra.Command {
-	return parentCommand("notification", "Mails to operators: backends that go down, certificates that expire", `  sluice notification email server=mail.test from=lb@test to=ops@example.com
+	return parentCommand("notification", "Mails and webhooks: backends that go down, certificates that expire", `  sluice notification email server=mail.test from=lb@test to=ops@example.com
   sluice notification test
+  sluice notification webhook create ops url=https://hooks.test/in < secret.txt
   sluice notification list
   sluice notification backends prefix='[prod]' avoidflappingtime=30`,
 		c.notificationList(), c.notificationEmail(), c.notificationPassword(), c.notificationTest(), c.notificationSwitch("enable", "Send an alert again"), c.notificationSwitch("disable", "Send an alert no more"),
-		c.notificationBackends(), c.notificationCluster(), c.notificationInterfaces())
+		c.notificationBackends(), c.notificationCluster(), c.notificationInterfaces(), c.webhookCommand())
 }
 
 func (c *client) notificationList() *cobra.Command {

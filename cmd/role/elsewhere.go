@@ -92,7 +92,7 @@ func eventMessage(e event.Event) syslog.Message {
 		}
 		name = strings.ToLower(name)
 		data.Params = append(data.Params, syslog.Param{Name: name, Value: value})
-		if slices.Contains([]string{"farm", "service", "backend", "revision"}, name) {
+		if slices.Contains([]string{"farm", "service", "backend", "revision", "certificate"}, name) {
 			out.Text += " " + name + "=" + value
 		}
 	}
@@ -123,9 +123,9 @@ func (m *manager) proxyAddress(p farm.ProxyServer, purpose string) string {
 	return at.String()
 }
 
-// notifier sends mails.
+// notifier sends mails, and messages to webhooks.
 func (m *manager) notifier(book *certs.Book) *notify.Manager {
-	return notify.New(notify.Options{Store: m.store, Secrets: book, Authorities: m.authorities, Log: slog.Default()})
+	return notify.New(notify.Options{Store: m.store, Secrets: book, Authorities: m.authorities, Proxy: m.proxy, Tell: m.tell, Log: slog.Default()})
 }
 
 // alert looks for what operators are mailed of.
@@ -157,7 +157,7 @@ func (m *manager) expiring(cfg *farm.Config) (out []notify.Certificate) {
 		out = append(out, notify.Certificate{Name: v.Name, Subject: v.CN, Serial: v.Fingerprint, NotAfter: v.NotAfter, UsedBy: certs.CertificateUsers(cfg, v.Name)})
 	}
 	if i, err := m.activation().Get(); err == nil {
-		out = append(out, notify.Certificate{Name: "activation certificate", Subject: i.Hostname, Serial: i.Serial, NotAfter: i.NotAfter})
+		out = append(out, notify.Certificate{Name: "activation certificate", Subject: i.Hostname, Serial: i.Serial, NotAfter: i.NotAfter, Activation: true})
 	}
 	return out
 }

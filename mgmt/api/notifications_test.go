@@ -2,6 +2,8 @@ package api_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -155,4 +157,61 @@ func TestTheActivationCertificateIsKeptAndReadByAll(t *testing.T) {
 	a.do("POST", path, "hello", "Content-Type", "application/x-pem-file").refused(t, 400, "no certificate in PEM")
 	a.must(200, "DELETE", path, "")
 	a.do("GET", path, "").refused(t, 404)
+}
+
+const hooks = "/system/notifications/methods/webhooks"
+
+func TestWebhooksAreMadeChangedAndTestedAndTheirSecretIsNeverShown(t *testing.T) {
+	a := newAppliance(t)
+	var status atomic.Int32
+	status.Store(204)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(int(status.Load())) }))
+	t.Cleanup(receiver.Close)
+	const secret = "hunter2-hunter2-hunter2"
+	body := fmt.Sprintf(`{"name":"ops","url":"%s/in","secret":"%s","kinds":["backend-down"],"severity":"warning"}`, receiver.URL, secret)
+	all := []reply{a.must(200, "POST", hooks+"?dry_run=true", body)}
+	if r := a.must(200, "GET", hooks, ""); r.at("params.0") != nil {
+		t.Errorf("one that is only tried is made: %s", r.raw)
+	}
+	r := a.must(201, "POST", hooks, body)
+	for path, want := range map[string]any{"name": "ops", "url": receiver.URL + "/in", "secret": "***", "kinds.0": "backend-down", "severity": "warning", "enabled": "true", "sent": 0, "problem": ""} {
+		r.want(t, "params."+path, want)
+	}
+	if warning, _ := r.at("warning").(string); !strings.Contains(warning, "clear text") {
+		t.Errorf("%s", r.raw)
+	}
+	all = append(all, r, a.must(200, "PUT", hooks+"/ops", `{"secret":"***","kinds":null,"severity":null,"enabled":"false"}`))
+	r = a.must(200, "GET", hooks+"/ops", "")
+	r.want(t, "params.severity", "info")
+	r.want(t, "params.enabled", "false")
+	if r.at("params.kinds.0") != nil {
+		t.Errorf("%s", r.raw)
+	}
+	a.must(200, "POST", hooks+"/ops/actions?dry_run=true", `{"action":"test"}`)
+	a.must(200, "POST", hooks+"/ops/actions", `{"action":"test"}`).want(t, "params.answer", "204 No Content")
+	status.Store(403)
+	a.do("POST", hooks+"/ops/actions", `{"action":"test"}`).refused(t, 503, "it answers 403 Forbidden")
+	a.do("POST", hooks+"/ops/actions", `{"action":"send"}`).refused(t, 400, "action must be test")
+	all = append(all, r, a.must(200, "GET", hooks, ""), a.must(200, "GET", "/audit", ""), a.must(200, "GET", "/config", ""))
+	for _, r := range all {
+		if strings.Contains(r.raw, secret) || strings.Contains(a.log.String(), secret) {
+			t.Errorf("the secret is in %s", r.raw)
+		}
+	}
+	for body, want := range map[string]string{
+		`{"url":"ftp://x"}`: "url:", `{"url":"https://ann:pw@x/"}`: "url:", `{"secret":"short"}`: "secret:", `{"secret":null}`: "secret:", `{"secret":7}`: "secret must be a text", `{"kinds":["weather"]}`: "kinds:",
+		`{"kinds":{}}`: "kinds must be a list", `{"severity":"bad"}`: "severity:", `{"enabled":"perhaps"}`: "enabled must be true or false", `{"ca":"none"}`: "ca:", `{"name":"x"}`: "unknown field name",
+	} {
+		a.do("PUT", hooks+"/ops", body).refused(t, 400, want)
+	}
+	a.do("POST", hooks, body).refused(t, 400, "exists already")
+	a.do("POST", hooks, `{"name":"x","url":"https://x/"}`).refused(t, 400, "secret is required")
+	a.do("POST", hooks, `{"name":"../x","url":"https://x/","secret":"`+secret+`"}`).refused(t, 400, "name:")
+	for _, call := range [][3]string{{"GET", "/none", ""}, {"PUT", "/none", `{"enabled":"true"}`}, {"DELETE", "/none", ""}, {"POST", "/none/actions", `{"action":"test"}`}} {
+		a.do(call[0], hooks+call[1], call[2]).refused(t, 404, "none")
+	}
+	a.must(200, "DELETE", hooks+"/ops?dry_run=true", "")
+	a.must(200, "GET", hooks+"/ops", "")
+	a.must(200, "DELETE", hooks+"/ops", "")
+	a.do("GET", hooks+"/ops", "").refused(t, 404, "ops")
 }

@@ -220,7 +220,7 @@ func filled(path string) string {
 		name = "dns"
 	}
 	return strings.NewReplacer("{farm}", name, "{service}", "web", "{backend}", "0", "{rule}", "0", "{revision}", "1", "{tag}", "one", "{key}", "2",
-		"{certificate}", "shop.pem", "{authority}", "clients", "{alert}", "backends",
+		"{certificate}", "shop.pem", "{authority}", "clients", "{alert}", "backends", "{webhook}", "ops",
 		"{session}", "192.0.2.1", "{user}", "ann", "{group}", "team", "{role}", "ops",
 		"{log}", "sluice-audit.log", "{backup}", "monday", "{lines}", "1", "{address}", "10.0.0.1", "{interface}", "eth0", "{graph}", "cpu", "{check}", "check_tcp", "{disk}", "root", "{frequency}", "daily",
 		"{start}", "01-01-2026-00:00", "{end}", "01-02-2026-00:00").Replace(path)

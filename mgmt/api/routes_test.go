@@ -81,8 +81,8 @@ func TestEveryOperationRefusesWhatIsWrong(t *testing.T) {
 	a.authorities("clients")
 	a.must(201, "POST", "/keys", "")
 	_, before := a.applier.Current()
-	missing := strings.NewReplacer("{farm}", "none", "{service}", "none", "{backend}", "9", "{rule}", "9", "{revision}", "99", "{key}", "99", "{certificate}", "none.pem", "{authority}", "none", "{alert}", "none", "{session}", "none", "{tag}", "none", "{backup}", "none", "{check}", "none")
-	strange := strings.NewReplacer("{farm}", "shop", "{service}", "web", "{backend}", "x", "{rule}", "-1", "{revision}", "x", "{key}", "x", "{certificate}", "0", "{authority}", "0", "{alert}", "0", "{session}", "x", "{tag}", "x", "{backup}", "0", "{check}", "0")
+	missing := strings.NewReplacer("{farm}", "none", "{service}", "none", "{backend}", "9", "{rule}", "9", "{revision}", "99", "{key}", "99", "{certificate}", "none.pem", "{authority}", "none", "{alert}", "none", "{webhook}", "none", "{session}", "none", "{tag}", "none", "{backup}", "none", "{check}", "none")
+	strange := strings.NewReplacer("{farm}", "shop", "{service}", "web", "{backend}", "x", "{rule}", "-1", "{revision}", "x", "{key}", "x", "{certificate}", "0", "{authority}", "0", "{alert}", "0", "{webhook}", "0", "{session}", "x", "{tag}", "x", "{backup}", "0", "{check}", "0")
 	var all strings.Builder
 	say := func(method, path, body string, headers ...string) {
 		r := a.do(method, path, body, headers...)

@@ -304,5 +304,7 @@ func only(list []store.StoredDocument, names []string) (out []store.StoredDocume
 }
 
 func called(d store.StoredDocument, names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, d.Name) })
+	return slices.ContainsFunc(names, func(name string) bool {
+		return strings.EqualFold(name, d.Name) || strings.HasSuffix(name, ".") && len(d.Name) > len(name) && strings.EqualFold(name, d.Name[:len(name)])
+	})
 }

@@ -276,13 +276,15 @@ func TestWhatANodeIsDoingIsInNoBackup(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
 	h.must(h.store.WriteDocument("notify.waiting", []string{"then"}))
+	h.must(h.store.WriteDocument("notify.waiting.ops", []string{"then"}))
 	_, err := h.Create(root, "a", "")
 	h.must(err)
 	h.must(h.store.WriteDocument("notify.waiting", []string{"now"}))
+	h.must(h.store.WriteDocument("notify.waiting.ops", []string{"now"}))
 	h.must(h.store.WriteDocument("machine.untold", []string{"now"}))
 	_, err = h.Apply(t.Context(), root, all)
 	h.must(err)
-	if s := h.state(); s.document("notify.waiting") != `["now"]` || s.document("machine.untold") != `["now"]` {
+	if s := h.state(); s.document("notify.waiting") != `["now"]` || s.document("notify.waiting.ops") != `["now"]` || s.document("machine.untold") != `["now"]` {
 		t.Errorf("restored: %q, %q", s.document("notify.waiting"), s.document("machine.untold"))
 	}
 	h.must(h.store.WriteDocument("notify.waiting", []string{}))

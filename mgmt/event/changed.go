@@ -14,6 +14,14 @@ func fact(name string, value any) string {
 	return "SLUICE_" + name + "=" + strings.ReplaceAll(fmt.Sprint(value), "\x00", " ")
 }
 
+// Facts makes what is known out of names and values in turn.
+func Facts(pairs ...string) (out []string) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		out = append(out, fact(pairs[i], pairs[i+1]))
+	}
+	return out
+}
+
 // Changed are the events of a change that is in force: the revision, and the farms
 // that run since or no longer. A farm that is only renamed, or opened again, is
 // neither.

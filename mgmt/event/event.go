@@ -5,6 +5,7 @@
 package event
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -21,11 +22,34 @@ const (
 	BackendUp       Kind = "backend-up"       // it is usable again
 	BackendDown     Kind = "backend-down"     // it is not, for whatever reason but maintenance
 	RevisionApplied Kind = "revision-applied" // a change is in force and stored
+	Certificate     Kind = "certificate"      // one is about to expire, or has expired
+	Activation      Kind = "activation"       // so the activation certificate
 )
 
 // Kinds lists all of them.
 func Kinds() []Kind {
-	return []Kind{ApplianceStart, ApplianceStop, FarmStart, FarmStop, BackendUp, BackendDown, RevisionApplied}
+	return []Kind{ApplianceStart, ApplianceStop, FarmStart, FarmStop, BackendDown, BackendUp, RevisionApplied, Certificate, Activation}
+}
+
+// counted are the words for one event of a kind, and for several.
+var counted = map[Kind][2]string{
+	ApplianceStart:  {"1 start of the appliance", "%d starts of the appliance"},
+	ApplianceStop:   {"1 stop of the appliance", "%d stops of the appliance"},
+	FarmStart:       {"1 farm starts", "%d farms start"},
+	FarmStop:        {"1 farm stops", "%d farms stop"},
+	BackendDown:     {"1 backend is down", "%d backends are down"},
+	BackendUp:       {"1 backend is up again", "%d backends are up again"},
+	RevisionApplied: {"1 change", "%d changes"},
+	Certificate:     {"1 certificate expires", "%d certificates are about to expire or have expired"},
+	Activation:      {"the activation certificate expires", "%d times the activation certificate expires"},
+}
+
+// Count says how many events of a kind there were.
+func (k Kind) Count(n int) string {
+	if n == 1 {
+		return counted[k][0]
+	}
+	return fmt.Sprintf(counted[k][1], n)
 }
 
 // Severity is how bad it is.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/event"
 )
 
 // The alerts, as the product family calls them.
@@ -73,9 +74,19 @@ func (m *Manager) Enable(by apply.Author, name string, on bool, act func() error
 	}, act)
 }
 
-// wants reports whether an alert would be sent.
-func (m *Manager) wants(name string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.settings.Email.Server != "" && !slices.Contains(m.settings.Disabled, name)
+// alertOf is the alert that events of a kind belong to, empty for none.
+func alertOf(k event.Kind) string {
+	switch k {
+	case event.BackendUp, event.BackendDown:
+		return Backends
+	case event.Certificate, event.Activation:
+		return Certificates
+	}
+	return ""
+}
+
+// mails reports whether an event would be mailed.
+func (s *Settings) mails(kind event.Kind, _ event.Severity) bool {
+	alert := alertOf(kind)
+	return s.Email.Server != "" && alert != "" && !slices.Contains(s.Disabled, alert)
 }

@@ -4,22 +4,12 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
-
-// GatherTime is how long is waited after the first event for others that belong to it,
-// QuietTime how far mails about backends are apart.
-const (
-	GatherTime = 5 * time.Second
-	QuietTime  = time.Minute
-)
-
-// mostLines bounds the events of one mail; others are counted.
-const mostLines = 200
 
 // backends remembers what was told of each, and what is to be.
 type backends struct {
@@ -27,7 +17,6 @@ type backends struct {
 	version uint64
 	known   map[uint32]*backendState
 	settles bool // some state has not lasted long enough yet
-	digest  digest
 }
 
 // backendState is what was told of a backend, and what it is since when if that differs.
@@ -35,16 +24,6 @@ type backendState struct {
 	down    bool
 	differs bool
 	since   time.Time
-}
-
-// digest gathers events for one mail.
-type digest struct {
-	lines    []string
-	more     int
-	first    string // of the subject, when it is the only one
-	down, up int
-	begun    time.Time
-	sent     time.Time
 }
 
 // LookBackends finds out which backends went down or came up, by their status and by
@@ -56,13 +35,12 @@ func (m *Manager) LookBackends(cfg *farm.Config, version uint64, health farmstat
 		b.cfg, b.version = cfg, version
 		m.lookAll(cfg, health, told, now)
 	}
-	m.sendDigest(now)
+	m.sendDigests(now)
 }
 
 func (m *Manager) lookAll(cfg *farm.Config, health farmstate.Health, told farmstate.Told, now time.Time) {
 	b := &m.backends
 	lasts := time.Duration(m.Settings().Backends.Seconds()) * time.Second
-	wanted := m.wants(Backends)
 	before := b.known
 	b.known, b.settles = map[uint32]*backendState{}, false
 	for i := range cfg.Farms {
@@ -93,9 +71,7 @@ func (m *Manager) lookAll(cfg *farm.Config, health farmstate.Health, told farmst
 						state.since = now
 					}
 					state.down, state.differs = down, false
-					if wanted {
-						b.digest.add(event(g, k, down, state.since, told(one.ID)), down, now)
-					}
+					m.tell(happening(g, k, down, state.since, told(one.ID)), now)
 				}
 			}
 		}
@@ -113,90 +89,24 @@ func stateOf(f *farm.Farm, g farm.Group, position int, health farmstate.Health) 
 	return status == farm.StatusDown, status != farm.StatusMaintenance
 }
 
-// sentence is an event: what happened, and when its state began.
-type sentence struct {
-	text string
-	at   time.Time
-	why  string
-}
-
-func event(g farm.Group, position int, down bool, at time.Time, why string) sentence {
+// happening is an event: what happened, and when its state began.
+func happening(g farm.Group, position int, down bool, at time.Time, why string) Happening {
 	b := &g.Backends()[position]
 	address := b.ShownAddress()
 	if b.Port != 0 {
 		address = net.JoinHostPort(address, strconv.Itoa(int(b.Port)))
 	}
 	name := fmt.Sprintf("backend %d (%s)", g.Number(position), address)
+	h := Happening{Kind: event.BackendUp, Severity: event.Info, Time: at, Farm: g.Farm.Name, Backend: address}
 	if g.OfService() {
-		name += " of service " + g.Name()
+		h.Service = g.Name()
+		name += " of service " + h.Service
 	}
-	name += " of farm " + g.Farm.Name
+	name += " of farm " + h.Farm
 	if !down {
-		return sentence{name + " is up again", at, ""}
+		h.Text = name + " is up again"
+		return h
 	}
-	return sentence{name + " is down", at, why}
-}
-
-func (d *digest) add(s sentence, down bool, now time.Time) {
-	if d.down+d.up == 0 {
-		d.begun, d.first = now, s.text
-	}
-	if down {
-		d.down++
-	} else {
-		d.up++
-	}
-	if len(d.lines) == mostLines {
-		d.more++
-		return
-	}
-	line := s.at.UTC().Format("2006-01-02 15:04:05 UTC") + "  " + s.text
-	if s.why != "" {
-		line += ": it " + s.why
-	}
-	d.lines = append(d.lines, line)
-}
-
-// sendDigest sends what was gathered, when it is time.
-func (m *Manager) sendDigest(now time.Time) {
-	d := &m.backends.digest
-	if d.down+d.up == 0 || now.Sub(d.begun) < GatherTime || !d.sent.IsZero() && now.Sub(d.sent) < QuietTime {
-		return
-	}
-	subject := d.first
-	if d.down+d.up > 1 {
-		subject = strings.Join(counts(d.down, d.up), ", ")
-	}
-	text := strings.Join(d.lines, "\n") + "\n"
-	if d.more > 0 {
-		text += fmt.Sprintf("and %d more\n", d.more)
-	}
-	*d = digest{sent: now}
-	if m.wants(Backends) {
-		m.enqueue(m.subject(m.Settings().Backends.Prefix, subject), text+m.signature(Backends))
-	}
-}
-
-func counts(down, up int) (out []string) {
-	for _, c := range []struct {
-		n    int
-		what string
-	}{{down, "down"}, {up, "up again"}} {
-		switch {
-		case c.n == 1:
-			out = append(out, "1 backend is "+c.what)
-		case c.n > 1:
-			out = append(out, fmt.Sprintf("%d backends are %s", c.n, c.what))
-		}
-	}
-	return out
-}
-
-// subject is that of an alert: which machine speaks, and what of.
-func (m *Manager) subject(prefix, text string) string {
-	return strings.TrimSpace(prefix + " " + m.options.Host() + ": " + text)
-}
-
-func (m *Manager) signature(alert string) string {
-	return "\n-- \nSluice on " + m.options.Host() + ". `sluice notification disable " + alert + "` ends these mails.\n"
+	h.Kind, h.Severity, h.Text, h.why = event.BackendDown, event.Warning, name+" is down", why
+	return h
 }

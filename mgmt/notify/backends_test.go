@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/event"
 )
 
 func addr(text string) netip.Addr { return netip.MustParseAddr(text) }
@@ -151,11 +152,11 @@ func TestMaintenanceEndsNoState(t *testing.T) {
 	h.look(tick, l) // begins anew
 	h.look(tick, l)
 	h.look(tick, l)
-	if h.backends.digest.down != 0 {
+	if h.digest.count[event.BackendDown] != 0 {
 		t.Error("the time in maintenance counts")
 	}
 	h.look(tick, l)
-	if h.backends.digest.down != 1 {
+	if h.digest.count[event.BackendDown] != 1 {
 		t.Error("it is not told of")
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sluicelb/sluice/mgmt/event"
 )
 
 // Certificate is what is told of one.
@@ -16,20 +18,28 @@ type Certificate struct {
 	Serial   string
 	NotAfter time.Time
 	UsedBy   []string
+	// Activation: it is the activation certificate.
+	Activation bool
 }
 
 // warnDays are the days before its end at which a certificate is told of: each once,
 // and once more when it has expired.
 var warnDays = []int{1, 7, 15}
 
-const toldName = "notify.certificates"
+// toldName is the document of what was mailed of certificates, toldEventsName of what
+// everybody else heard.
+const (
+	toldName       = "notify.certificates"
+	toldEventsName = "notify.certificates-events"
+)
 
 // told is what was told of certificates, by name; kept in the store, so that a restart
 // tells nothing twice.
 type told struct {
-	loaded bool
-	last   time.Time // of the last look
-	list   map[string]toldOf
+	document string
+	loaded   bool
+	last     time.Time // of the last look
+	list     map[string]toldOf
 }
 
 type toldOf struct {
@@ -41,54 +51,120 @@ type toldOf struct {
 // lookTime is how often certificates are looked at.
 const lookTime = 10 * time.Minute
 
-// LookCertificates sends a mail about those that are about to expire, list returns all.
-// It does nothing most of the time.
+// LookCertificates tells of those that are about to expire, list returns all. It does
+// nothing most of the time. Mails are apart: a mail server that is set later has mails of
+// what the others know already.
 func (m *Manager) LookCertificates(list func() []Certificate) {
 	now := m.options.Now()
-	if !m.wants(Certificates) || !m.told.last.IsZero() && now.Sub(m.told.last) < lookTime && !now.Before(m.told.last) {
+	if m.hearsCertificates() {
+		m.mailCertificates(m.dueCertificates(&m.toldMail, list, now), now)
+	}
+	if m.options.Tell == nil && !m.hooked() {
 		return
 	}
-	m.told.last = now
-	if !m.told.loaded {
-		if _, err := m.options.Store.ReadDocument(toldName, &m.told.list); err != nil {
+	due := m.dueCertificates(&m.toldEvents, list, now)
+	m.postCertificates(due, now)
+	for i := 0; i < len(due) && m.options.Tell != nil; i++ {
+		h := expiry(due[i], now)
+		m.options.Tell(event.Event{Kind: h.Kind, Severity: h.Severity, At: now, Facts: event.Facts("CERTIFICATE", due[i].Name, "NOT_AFTER", due[i].NotAfter.UTC().Format(time.RFC3339))})
+	}
+}
+
+func (m *Manager) hearsCertificates() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.settings.mails(event.Certificate, event.Error)
+}
+
+func (m *Manager) hooked() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.hooks) > 0
+}
+
+// dueCertificates are those to be told of now, and notes that they are.
+func (m *Manager) dueCertificates(t *told, list func() []Certificate, now time.Time) (due []Certificate) {
+	if !t.last.IsZero() && now.Sub(t.last) < lookTime && !now.Before(t.last) {
+		return nil
+	}
+	t.last = now
+	if !t.loaded {
+		if _, err := m.options.Store.ReadDocument(t.document, &t.list); err != nil {
 			m.options.Log.Warn("what was told of certificates cannot be read: they are told of again", "error", err)
 		}
-		m.told.loaded = true
+		t.loaded = true
 	}
-	next, lines := map[string]toldOf{}, []string{}
-	only := ""
+	next := map[string]toldOf{}
 	all := list()
 	slices.SortFunc(all, func(a, b Certificate) int { return a.NotAfter.Compare(b.NotAfter) })
 	for _, c := range all {
-		limit, due := dueLimit(c.NotAfter.Sub(now))
-		was, known := m.told.list[c.Name]
+		limit, is := dueLimit(c.NotAfter.Sub(now))
+		was, known := t.list[c.Name]
 		known = known && was.Serial == c.Serial
 		if known {
 			next[c.Name] = was
 		}
-		if !due || known && was.Limit <= limit {
+		if !is || known && was.Limit <= limit {
 			continue
 		}
 		next[c.Name] = toldOf{c.Serial, limit}
-		only = headline(c, now)
-		lines = append(lines, line(c, now))
+		due = append(due, c)
 	}
-	if !maps.Equal(next, m.told.list) {
-		if err := m.options.Store.WriteDocument(toldName, next); err != nil {
+	if !maps.Equal(next, t.list) {
+		if err := m.options.Store.WriteDocument(t.document, next); err != nil {
 			m.options.Log.Error("what was told of certificates cannot be kept: it may be told again", "error", err)
 		}
-		m.told.list = next
+		t.list = next
 	}
-	switch {
-	case len(lines) == 0:
+	return due
+}
+
+func (m *Manager) mailCertificates(due []Certificate, now time.Time) {
+	if len(due) == 0 {
 		return
-	case len(lines) > 1:
-		only = fmt.Sprintf("%d certificates are about to expire or have expired", len(lines))
 	}
-	if len(lines) > mostLines {
-		lines = append(lines[:mostLines], fmt.Sprintf("and %d more", len(lines)-mostLines))
+	only, lines := headline(due[0], now), []string{}
+	if len(due) > 1 {
+		only = event.Certificate.Count(len(due))
+	}
+	for i, c := range due {
+		if i == mostLines {
+			lines = append(lines, fmt.Sprintf("and %d more", len(due)-mostLines))
+			break
+		}
+		lines = append(lines, c.NotAfter.UTC().Format("2006-01-02 15:04 UTC")+"  "+details(c, now))
 	}
 	m.enqueue(m.subject("", only), strings.Join(lines, "\n")+"\n"+m.signature(Certificates))
+}
+
+// postCertificates sends webhooks what is for them: at once, since those that are due
+// were gathered already.
+func (m *Manager) postCertificates(due []Certificate, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, k := range m.hooks {
+		var d digest
+		for _, c := range due {
+			if h := expiry(c, now); m.settings.webhook(k.name).hears(h.Kind, h.Severity) {
+				d.add(h, now)
+			}
+		}
+		if d.count != nil {
+			m.post(k, &d)
+		}
+	}
+}
+
+// expiry is the end of a certificate as an event.
+func expiry(c Certificate, now time.Time) Happening {
+	h := Happening{Kind: event.Certificate, Severity: event.Warning, Time: now, Text: details(c, now)}
+	if c.Activation {
+		h.Kind = event.Activation
+	}
+	if !now.Before(c.NotAfter) {
+		h.Severity = event.Error
+	}
+	return h
 }
 
 // dueLimit is the threshold a certificate has passed that lasts that long.
@@ -123,8 +199,9 @@ func days(left time.Duration) string {
 	}
 }
 
-func line(c Certificate, now time.Time) string {
-	text := c.NotAfter.UTC().Format("2006-01-02 15:04 UTC") + "  " + headline(c, now)
+// details are the headline, and what a subject has no room for.
+func details(c Certificate, now time.Time) string {
+	text := headline(c, now)
 	if c.Subject != "" {
 		text += " (" + c.Subject + ")"
 	}

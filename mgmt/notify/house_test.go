@@ -50,6 +50,13 @@ func (p *papers) WriteDocument(name string, value any) error {
 	return errors.Join(err, p.fail)
 }
 
+func (p *papers) DeleteDocument(name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.docs, name)
+	return p.fail
+}
+
 func (p *papers) SealSecret(purpose string, plain []byte) ([]byte, error) {
 	return []byte(purpose + "|" + turned(string(plain))), nil
 }
@@ -93,8 +100,10 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-func (h *house) manager() *Manager {
-	return New(Options{
+func (h *house) manager() *Manager { return h.managerWith(func(*Options) {}) }
+
+func (h *house) managerWith(edit func(*Options)) *Manager {
+	o := Options{
 		Store: h.papers, Secrets: h.papers, Log: slog.New(slog.NewTextHandler(&h.log, nil)),
 		Host: func() string { return "lb1" },
 		Authorities: func(name string) ([]byte, error) {
@@ -122,7 +131,9 @@ func (h *house) manager() *Manager {
 			h.mails = append(h.mails, m)
 			return "2.0.0 taken", nil
 		},
-	})
+	}
+	edit(&o)
+	return New(o)
 }
 
 func (h *house) pass(d time.Duration) {

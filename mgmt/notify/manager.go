@@ -7,18 +7,21 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/notify/mail"
+	"github.com/sluicelb/sluice/mgmt/notify/webhook"
+	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
 // Store keeps documents; *store.Store is one.
 type Store interface {
 	ReadDocument(name string, into any) (found bool, err error)
 	WriteDocument(name string, value any) error
+	DeleteDocument(name string) error
 }
 
 // Secrets seals passwords; *certs.Book is one.
@@ -39,6 +42,12 @@ type Options struct {
 	Host func() string
 	// Send sends a mail; nil means mail.Send.
 	Send func(context.Context, mail.Server, mail.Message) (said string, failed []*mail.Failure)
+	// Post sends a message to a webhook once; nil means webhook.Send.
+	Post func(context.Context, webhook.Receiver, webhook.Message) (status string, err error)
+	// Proxy is what messages to webhooks go through; nil: nothing.
+	Proxy func() outbound.Proxy
+	// Tell is told of what is found here, for others than mails and webhooks; nil: nobody.
+	Tell func(event.Event)
 	// After is time.After, unless it is set.
 	After func(time.Duration) <-chan time.Time
 }
@@ -53,12 +62,16 @@ const (
 type Manager struct {
 	options  Options
 	backends backends
-	told     told // of certificates
-	queue    queue
+	// What was told of certificates.
+	toldMail, toldEvents told
+	mails                *queue
 
+	changing sync.Mutex // of those who change settings: one after the other
 	mu       sync.Mutex // guards what follows
 	settings Settings
-	broken   error // the settings could not be read
+	digest   digest  // of mails
+	hooks    []*hook // as the settings have webhooks
+	broken   error   // the settings could not be read
 }
 
 // New returns a Manager with the settings that were stored. One whose settings cannot be
@@ -74,17 +87,22 @@ func New(o Options) *Manager {
 	if o.Send == nil {
 		o.Send = mail.Send
 	}
+	if o.Post == nil {
+		o.Post = webhook.Send
+	}
 	if o.After == nil {
 		o.After = time.After
 	}
-	m := &Manager{options: o}
-	m.queue.kick, m.queue.write = make(chan struct{}, 1), make(chan struct{}, 1)
-	m.queue.ctx, m.queue.cancel = context.WithCancel(context.Background())
+	m := &Manager{options: o, toldMail: told{document: toldName}, toldEvents: told{document: toldEventsName}}
+	m.mails = newQueue(&m.options, waitingName, "the mail server", m.attemptMail)
 	if _, err := o.Store.ReadDocument(settingsName, &m.settings); err != nil {
 		m.settings, m.broken = Settings{}, err
 		o.Log.Error("the settings of notifications cannot be read: set them again", "error", err)
 	}
-	m.takeUp()
+	m.mails.takeUp()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.setHooks()
 	return m
 }
 
@@ -101,23 +119,45 @@ func (e Email) HasPassword() bool { return len(e.Sealed) > 0 }
 // Change edits the settings and keeps them. act is called when all is checked, right
 // before; its error ends the change. Errors: *Error, and those of the store.
 func (m *Manager) Change(by apply.Author, what string, edit func(*Settings) error, act func() error) error {
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	gone, err := m.change(by, what, edit, act)
+	for _, k := range gone { // a try under way asks for the settings
+		k.end()
+	}
+	return err
+}
+
+func (m *Manager) change(by apply.Author, what string, edit func(*Settings) error, act func() error) (gone []*hook, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.settings.clone()
 	if err := edit(&s); err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.check(); err != nil {
-		return err
+		return nil, err
 	}
-	if s.Email.CA != "" {
-		if _, err := m.roots(s.Email.CA); err != nil {
-			return err
-		}
+	if err := m.checkAuthorities(&s); err != nil {
+		return nil, err
 	}
 	if err := act(); err != nil {
-		return err
+		return nil, err
 	}
+	if err := m.seal(&s); err != nil {
+		return nil, err
+	}
+	if err := m.options.Store.WriteDocument(settingsName, s); err != nil {
+		return nil, err
+	}
+	m.settings, m.broken = s, nil
+	m.options.Log.Info("settings of notifications changed", "what", what, "by", by.Name, "source", by.Source)
+	m.mails.hurry()
+	return m.setHooks(), nil
+}
+
+// seal seals the secrets that are new.
+func (m *Manager) seal(s *Settings) error {
 	if p := s.Email.Password; p != nil {
 		s.Email.Sealed, s.Email.Password = nil, nil
 		if *p != "" {
@@ -128,12 +168,34 @@ func (m *Manager) Change(by apply.Author, what string, edit func(*Settings) erro
 			s.Email.Sealed = sealed
 		}
 	}
-	if err := m.options.Store.WriteDocument(settingsName, s); err != nil {
-		return err
+	for i := range s.Webhooks {
+		w := &s.Webhooks[i]
+		if w.Secret == nil {
+			continue
+		}
+		sealed, err := m.options.Secrets.SealSecret(hookPurpose(w.Name), []byte(*w.Secret))
+		if err != nil {
+			return fmt.Errorf("the secret cannot be kept: %w", err)
+		}
+		w.Sealed, w.Secret = sealed, nil
 	}
-	m.settings, m.broken = s, nil
-	m.options.Log.Info("settings of notifications changed", "what", what, "by", by.Name, "source", by.Source)
-	m.queue.hurry()
+	return nil
+}
+
+// checkAuthorities says which list that is named there is none of.
+func (m *Manager) checkAuthorities(s *Settings) error {
+	names := []string{s.Email.CA}
+	for _, w := range s.Webhooks {
+		names = append(names, w.CA)
+	}
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		if _, err := m.roots(name); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -151,56 +213,6 @@ func (m *Manager) roots(name string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// server is the mail server that is set; *Error, Unset, when there is none.
-func (m *Manager) server() (mail.Server, Email, error) {
-	e := m.Settings().Email
-	if e.Server == "" {
-		return mail.Server{}, e, refuse(Unset, "no mail server is set: nothing is sent. Set one with `sluice notification email server=mail.example.com from=lb@example.com to=ops@example.com`")
-	}
-	host, port, err := splitServer(e.Server, e.TLS)
-	if err != nil {
-		return mail.Server{}, e, err
-	}
-	s := mail.Server{Host: host, Port: port, User: e.User, Secure: e.TLS}
-	if e.CA != "" {
-		if s.Roots, err = m.roots(e.CA); err != nil {
-			return s, e, err
-		}
-	}
-	if len(e.Sealed) > 0 {
-		plain, err := m.options.Secrets.OpenSecret(purpose, e.Sealed)
-		if err != nil {
-			return s, e, err
-		}
-		s.Password = string(plain)
-	}
-	return s, e, nil
-}
-
-// testTime bounds a mail that is sent while somebody waits.
-const testTime = 20 * time.Second
-
-// Test sends a mail now and returns what the server said. Errors: *Error.
-func (m *Manager) Test(ctx context.Context) (said string, err error) {
-	s, e, err := m.server()
-	if err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(ctx, testTime)
-	defer cancel()
-	host := m.options.Host()
-	said, failed := m.options.Send(ctx, s, mail.Message{From: e.From, To: e.To, Host: host, At: m.options.Now(), Subject: host + ": test of notifications",
-		Text: "This mail was sent to see whether notifications of " + host + " arrive. They do.\n"})
-	if len(failed) == 0 {
-		return said, nil
-	}
-	var texts []string
-	for _, f := range failed {
-		texts = append(texts, f.Error())
-	}
-	return said, refuse(Unreachable, "%d of %d mails were not taken by %s: %s", len(failed), len(e.To), s.Address(), strings.Join(texts, "; "))
-}
-
 // Problem says why nothing is sent, empty when mails leave.
 func (m *Manager) Problem() string {
 	m.mu.Lock()
@@ -212,8 +224,18 @@ func (m *Manager) Problem() string {
 	case server == "":
 		return "no mail server is set: nothing is sent"
 	}
-	return m.queue.problem()
+	return m.mails.problem()
 }
 
-// Close ends what is under way; mails that wait are kept for the next Manager.
-func (m *Manager) Close() { m.close() }
+// Close ends what is under way; what waits is kept for the next Manager.
+func (m *Manager) Close() {
+	m.mails.close()
+	m.mu.Lock()
+	hooks := m.hooks
+	m.mu.Unlock()
+	var ending sync.WaitGroup
+	for _, k := range hooks {
+		ending.Go(k.queue.close)
+	}
+	ending.Wait()
+}

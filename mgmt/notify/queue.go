@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -9,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/notify/mail"
 )
 
-// The bounds of what waits: a mail that was not taken for keepTime is given up, of more
+// The bounds of what waits for a receiver: a message that was not taken for keepTime is given up, of more
 // than maxWaiting the oldest go.
 const (
 	maxWaiting   = 64
@@ -18,26 +19,38 @@ const (
 	longestPause = 15 * time.Minute
 )
 
-// waiting is a mail on its way.
+// waiting is a message on its way: a mail, or the body for a webhook.
 type waiting struct {
 	mail.Message
+	id    string // of one for a webhook
+	body  []byte
 	tries int
 }
 
-// waitingName is the document of mails that wait: they outlive this process.
+// waitingName is the document of mails that wait: they outlive this process. Messages
+// for a webhook are in one of their own, with a dot and its name.
 const waitingName = "notify.waiting"
 
-// keptMail is a mail in that document. To is empty for all the settings name.
+// keptMail is a message in that document. To is empty for all the settings name.
 type keptMail struct {
-	Subject string    `json:"subject"`
-	Text    string    `json:"text"`
-	At      time.Time `json:"at"`
-	To      []string  `json:"to,omitempty"`
-	Tries   int       `json:"tries,omitempty"`
+	Subject string          `json:"subject"`
+	Text    string          `json:"text,omitempty"`
+	At      time.Time       `json:"at"`
+	To      []string        `json:"to,omitempty"`
+	Tries   int             `json:"tries,omitempty"`
+	ID      string          `json:"id,omitempty"`
+	Body    json.RawMessage `json:"body,omitempty"`
 }
 
-// queue is the mails that wait, and who sends them while there are some.
+// queue is what waits for one receiver, and who sends it while there is something. No
+// queue waits for another.
 type queue struct {
+	options *Options
+	name    string // of the document
+	to      string // who takes what waits, as the log calls it
+	// attempt sends a message, and reports whether it is done with: taken, or given up.
+	attempt func(*waiting) (done bool)
+
 	ctx    context.Context
 	cancel context.CancelFunc
 	kick   chan struct{} // holds one: try again now
@@ -45,7 +58,7 @@ type queue struct {
 	done   sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
-	mails   []*waiting
+	list    []*waiting
 	running bool
 	failure string // of the last try
 	lost    int
@@ -55,15 +68,20 @@ type queue struct {
 	unkept  bool // it could not be written down, which was said
 }
 
-// Delivery is what became of mails.
+func newQueue(o *Options, name, to string, attempt func(*queue, *waiting) bool) *queue {
+	q := &queue{options: o, name: name, to: to, kick: make(chan struct{}, 1), write: make(chan struct{}, 1)}
+	q.attempt = func(w *waiting) bool { return attempt(q, w) }
+	q.ctx, q.cancel = context.WithCancel(context.Background())
+	return q
+}
+
+// Delivery is what became of messages.
 type Delivery struct{ Sent, Waiting, Lost int }
 
-// Delivery returns what became of mails since the start.
-func (m *Manager) Delivery() Delivery {
-	q := &m.queue
+func (q *queue) delivery() Delivery {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return Delivery{q.sent, len(q.mails), q.lost}
+	return Delivery{q.sent, len(q.list), q.lost}
 }
 
 func (q *queue) problem() string {
@@ -85,26 +103,25 @@ func (q *queue) hurry() {
 	}
 }
 
-// enqueue takes a mail, which is for whom the settings name when it leaves.
-func (m *Manager) enqueue(subject, text string) {
-	q := &m.queue
+// enqueue takes a message.
+func (q *queue) enqueue(w *waiting) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return
 	}
-	if len(q.mails) >= maxWaiting {
-		q.mails[0] = nil
-		q.mails = q.mails[1:]
+	if len(q.list) >= maxWaiting {
+		q.list[0] = nil
+		q.list = q.list[1:]
 		if q.lost++; q.lost == 1 {
-			m.options.Log.Warn("notifications are dropped: too many wait for the mail server", "most", maxWaiting)
+			q.options.Log.Warn("notifications are dropped: too many wait for "+q.to, "most", maxWaiting)
 		}
 	}
-	q.mails = append(q.mails, &waiting{Message: mail.Message{Subject: subject, Text: text, At: m.options.Now()}})
+	q.list = append(q.list, w)
 	q.changed = true
 	if !q.running {
 		q.running = true
-		q.done.Go(m.deliver)
+		q.done.Go(q.deliver)
 		return
 	}
 	select {
@@ -113,55 +130,52 @@ func (m *Manager) enqueue(subject, text string) {
 	}
 }
 
-// takeUp goes on with the mails an earlier process did not get rid of.
-func (m *Manager) takeUp() {
+// takeUp goes on with what an earlier process did not get rid of.
+func (q *queue) takeUp() {
 	var list []keptMail
-	if _, err := m.options.Store.ReadDocument(waitingName, &list); err != nil {
-		m.options.Log.Error("notifications that waited for the mail server cannot be read: they are lost", "error", err)
+	if _, err := q.options.Store.ReadDocument(q.name, &list); err != nil {
+		q.options.Log.Error("notifications that waited for "+q.to+" cannot be read: they are lost", "error", err)
 	}
-	q := &m.queue
 	for _, k := range list[max(0, len(list)-maxWaiting):] {
-		q.mails = append(q.mails, &waiting{Message: mail.Message{Subject: k.Subject, Text: k.Text, At: k.At, To: k.To}, tries: k.Tries})
+		q.list = append(q.list, &waiting{Message: mail.Message{Subject: k.Subject, Text: k.Text, At: k.At, To: k.To}, id: k.ID, body: k.Body, tries: k.Tries})
 	}
-	if len(q.mails) > 0 {
+	if len(q.list) > 0 {
 		q.running = true
-		q.done.Go(m.deliver)
+		q.done.Go(q.deliver)
 	}
 }
 
 // keep writes down what waits, if that changed. Only the sender calls it, and Close.
-func (m *Manager) keep() {
-	q := &m.queue
+func (q *queue) keep() {
 	q.mu.Lock()
 	changed, list := q.changed, []keptMail{}
-	for _, w := range q.mails {
-		list = append(list, keptMail{w.Subject, w.Text, w.At, w.To, w.tries})
+	for _, w := range q.list {
+		list = append(list, keptMail{w.Subject, w.Text, w.At, w.To, w.tries, w.id, w.body})
 	}
 	q.changed = false
 	q.mu.Unlock()
 	if !changed {
 		return
 	}
-	err := m.options.Store.WriteDocument(waitingName, list)
+	err := q.options.Store.WriteDocument(q.name, list)
 	q.mu.Lock()
 	first := err != nil && !q.unkept
 	q.unkept, q.changed = err != nil, q.changed || err != nil
 	q.mu.Unlock()
 	if first {
-		m.options.Log.Error("notifications that wait for the mail server cannot be kept: a restart loses them", "error", err)
+		q.options.Log.Error("notifications that wait for "+q.to+" cannot be kept: a restart loses them", "error", err)
 	}
 }
 
 // deliver sends until nothing waits.
-func (m *Manager) deliver() {
-	q := &m.queue
+func (q *queue) deliver() {
 	for {
-		m.keep()
+		q.keep()
 		w := q.first()
 		if w == nil {
 			return
 		}
-		if m.attempt(w) {
+		if q.attempt(w) {
 			q.remove(w)
 			continue
 		}
@@ -169,8 +183,8 @@ func (m *Manager) deliver() {
 		w.tries++
 		q.changed = true
 		q.mu.Unlock()
-		m.keep()
-		if !m.rest(m.options.After(pause(w.tries))) {
+		q.keep()
+		if !q.rest(q.options.After(pause(w.tries))) {
 			return
 		}
 	}
@@ -178,13 +192,13 @@ func (m *Manager) deliver() {
 
 // rest waits for the next try, and meanwhile has what comes written down. It is false
 // at the end.
-func (m *Manager) rest(over <-chan time.Time) bool {
-	for q := &m.queue; ; {
+func (q *queue) rest(over <-chan time.Time) bool {
+	for {
 		select {
 		case <-q.ctx.Done():
 			return false
 		case <-q.write:
-			m.keep()
+			q.keep()
 		case <-q.kick:
 			return true
 		case <-over:
@@ -198,86 +212,46 @@ func pause(tries int) time.Duration {
 	return min(firstPause<<min(tries-1, 10), longestPause)
 }
 
-// first is the mail to be sent now; without one the sender ends.
+// first is the message to be sent now; without one the sender ends.
 func (q *queue) first() *waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.mails) == 0 || q.closed {
+	if len(q.list) == 0 || q.closed {
 		q.running = false
 		return nil
 	}
-	return q.mails[0]
+	return q.list[0]
 }
 
 func (q *queue) remove(w *waiting) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if i := slices.Index(q.mails, w); i >= 0 { // it may have been dropped meanwhile
-		q.mails, q.changed = slices.Delete(q.mails, i, i+1), true
+	if i := slices.Index(q.list, w); i >= 0 { // it may have been dropped meanwhile
+		q.list, q.changed = slices.Delete(q.list, i, i+1), true
 	}
 }
 
-// attempt sends a mail, and reports whether it is done with: taken, or given up.
-func (m *Manager) attempt(w *waiting) (done bool) {
-	s, e, err := m.server()
-	if err != nil {
-		if refused, ok := err.(*Error); ok && refused.Kind == Unset {
-			return true // set back meanwhile
-		}
-		return m.failed(w, err.Error())
-	}
-	message := w.Message
-	message.From, message.Host = e.From, m.options.Host()
-	if message.To == nil {
-		message.To = e.To
-	}
-	_, failed := m.options.Send(m.queue.ctx, s, message)
-	if m.queue.ctx.Err() != nil {
-		return false
-	}
-	var again []string
-	text := ""
-	for _, f := range failed {
-		text = f.Error()
-		if f.Final {
-			m.options.Log.Error("notification refused by the mail server", "to", f.To, "subject", w.Subject, "cause", f.Err)
-			continue
-		}
-		again = append(again, f.To)
-	}
-	if len(again) > 0 {
-		m.queue.mu.Lock()
-		w.To = again // the others have it
-		m.queue.mu.Unlock()
-		return m.failed(w, text)
-	}
-	m.left(len(failed) < len(message.To), text)
-	return true
-}
-
-// failed notes why a mail could not be sent. After a day it is given up.
-func (m *Manager) failed(w *waiting, text string) (done bool) {
-	q := &m.queue
+// failed notes why a message could not be sent. After a day it is given up.
+func (q *queue) failed(w *waiting, text string) (done bool) {
 	q.mu.Lock()
 	first := q.failure == ""
 	q.failure = text
-	done = m.options.Now().Sub(w.At) >= keepTime
+	done = q.options.Now().Sub(w.At) >= keepTime
 	if done {
 		q.lost++
 	}
 	q.mu.Unlock()
 	if first {
-		m.options.Log.Warn("notifications do not leave: the mail server does not take them, trying again", "cause", text)
+		q.options.Log.Warn("notifications do not leave: "+q.to+" does not take them, trying again", "cause", text)
 	}
 	if done {
-		m.options.Log.Error("notification given up after a day", "subject", w.Subject, "cause", text)
+		q.options.Log.Error("notification given up after a day", "receiver", q.to, "subject", w.Subject, "cause", text)
 	}
 	return done
 }
 
-// left notes that a mail left, or that nobody wanted it.
-func (m *Manager) left(taken bool, text string) {
-	q := &m.queue
+// left notes that a message left, or that nobody wanted it.
+func (q *queue) left(taken bool, text string) {
 	q.mu.Lock()
 	was := q.failure
 	if q.failure = text; taken {
@@ -287,26 +261,34 @@ func (m *Manager) left(taken bool, text string) {
 	}
 	q.mu.Unlock()
 	if was != "" && text == "" {
-		m.options.Log.Info("notifications leave again")
+		q.options.Log.Info("notifications leave again", "receiver", q.to)
 	}
 }
 
+// drop ends the sender, and forgets what waits.
+func (q *queue) drop() {
+	q.mu.Lock()
+	q.closed, q.list = true, nil
+	q.mu.Unlock()
+	q.cancel()
+	q.done.Wait()
+}
+
 // close ends the sender. What waits goes on with the next process.
-func (m *Manager) close() {
-	q := &m.queue
+func (q *queue) close() {
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()
 	q.cancel()
 	q.done.Wait()
-	m.keep()
+	q.keep()
 	q.mu.Lock()
-	n, lost := len(q.mails), q.unkept
+	n, lost := len(q.list), q.unkept
 	q.mu.Unlock()
 	switch {
 	case n > 0 && lost:
-		m.options.Log.Warn("notifications were not sent before the end", "number", n)
+		q.options.Log.Warn("notifications were not sent before the end", "receiver", q.to, "number", n)
 	case n > 0:
-		m.options.Log.Info("notifications wait for the next start", "number", n)
+		q.options.Log.Info("notifications wait for the next start", "receiver", q.to, "number", n)
 	}
 }

@@ -19,8 +19,9 @@ type Settings struct {
 	Backends BackendAlert `json:"backends,omitzero"`
 	// ClusterPrefix begins the subjects of alerts about the cluster, Interfaces are those
 	// that are told of. Both wait for what can tell of them.
-	ClusterPrefix string   `json:"cluster_prefix,omitempty"`
-	Interfaces    []string `json:"interfaces,omitempty"`
+	ClusterPrefix string    `json:"cluster_prefix,omitempty"`
+	Interfaces    []string  `json:"interfaces,omitempty"`
+	Webhooks      []Webhook `json:"webhooks,omitempty"`
 }
 
 // Email is the mail server and the addresses.
@@ -73,6 +74,10 @@ const (
 func (s Settings) clone() Settings {
 	s.Email.To, s.Email.Sealed = slices.Clone(s.Email.To), slices.Clone(s.Email.Sealed)
 	s.Disabled, s.Interfaces = slices.Clone(s.Disabled), slices.Clone(s.Interfaces)
+	s.Webhooks = slices.Clone(s.Webhooks)
+	for i := range s.Webhooks {
+		s.Webhooks[i] = s.Webhooks[i].clone()
+	}
 	return s
 }
 
@@ -97,7 +102,7 @@ func (s *Settings) check() error {
 			return invalid("interfaces: %s is no name of an interface", show(name))
 		}
 	}
-	return nil
+	return s.checkWebhooks()
 }
 
 func notInPrefix(r rune) bool {

@@ -51,7 +51,8 @@ func TestAScriptHearsOneEventAfterTheOther(t *testing.T) {
 	h := newHouse(t, enough)
 	h.put("on-any", `mkdir lock || echo two at once >> order; echo $1 >> order; rmdir lock`)
 	want := ""
-	for _, k := range event.Kinds() {
+	kinds := event.Kinds()
+	for _, k := range kinds {
 		h.Tell(happened(k))
 		want += string(k) + "\n"
 	}
@@ -59,7 +60,7 @@ func TestAScriptHearsOneEventAfterTheOther(t *testing.T) {
 	if got := h.wrote("order"); got != want {
 		t.Errorf("got %q", got)
 	}
-	if v := h.view("on-any"); v.Calls != 7 || len(v.Runs) != 5 || v.Runs[0].Event != event.RevisionApplied || v.Runs[4].Event != event.FarmStart {
+	if v := h.view("on-any"); v.Calls != len(kinds) || len(v.Runs) != 5 || v.Runs[0].Event != kinds[len(kinds)-1] || v.Runs[4].Event != kinds[len(kinds)-5] {
 		t.Errorf("remembered: %+v", v)
 	}
 }

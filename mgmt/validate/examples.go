@@ -91,6 +91,7 @@ var examples = sync.OnceValue(func() map[string]any {
 		"scopes":             []string{"openid"},
 		"user_claim":         "preferred_username",
 		"users":              []string{"ann"},
+		"secret":             "correct horse battery staple",
 		"passphrase":         "correct horse battery staple",
 		// Of bodies that are no table.
 		"ca":            "servers",

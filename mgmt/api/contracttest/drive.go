@@ -42,7 +42,7 @@ var mayFail = map[string]bool{
 	"/session/oidc": true, "/session/oidc/callback": true, "/system/users/totp": true, "/system/users/totp/actions": true,
 	"/transactions": true, "/history/{revision}/confirm": true, "/pending": true, "/history/tags/{tag}": true,
 	"/system/backup/{backup}": true, "/system/backup/{backup}/actions": true, "/system/backup/{backup}/info": true,
-	"/certificates/activation": true, "/certificates/activation/info": true, "/system/notifications/alerts/{alert}/actions": true,
+	"/certificates/activation": true, "/certificates/activation/info": true, "/system/notifications/alerts/{alert}/actions": true, "/system/notifications/methods/webhooks/{webhook}/actions": true,
 }
 
 // try sends a request, checks the answer, and that one that was refused changed
@@ -385,6 +385,7 @@ var goodBodies = map[string]string{
 	"POST /farms/{farm}/explain":                     `{"url":"/"}`,
 	"POST /certificates/{certificate}":               ``,
 	"POST /farms/{farm}/addheader":                   `{"header":"X-Fresh: 1"}`,
+	"POST /system/notifications/methods/webhooks":    `{"name":"spare","url":"https://hooks.example.com/in","secret":"correct horse battery staple"}`,
 	"PUT /certificates/letsencrypt/config":           `{"email":"ops@example.com"}`,
 	"PUT /certificates/letsencryptz/config":          `{"email":"ops@example.com"}`,
 	"POST /certificates/letsencrypt":                 `{"domains":["www.example.com"]}`,

@@ -69,6 +69,7 @@ func (g *Target) others() []step {
 		fields("POST", "/rbac/groups/team/users", `{"name":"ann"}`),
 		fields("POST", "/rbac/groups/team/farms", `{"name":"shop"}`),
 		fields("POST", "/keys", `{"comment":"spare"}`),
+		fields("POST", "/system/notifications/methods/webhooks", `{"name":"ops","url":"http://127.0.0.1:1/","secret":"correct horse battery staple"}`),
 	}
 }
 
@@ -156,7 +157,7 @@ func (s *stage) apply(o *Operation, document string) {
 func (s *stage) names(o *Operation) map[string]string {
 	out := map[string]string{
 		"farm": "shop", "service": "web", "backend": "0", "rule": "0", "session": "192.0.2.1", "revision": s.revision, "key": s.key,
-		"certificate": "shop.pem", "authority": "clients", "user": "ann", "group": "team", "role": "ops", "lines": "3", "alert": "backends",
+		"certificate": "shop.pem", "authority": "clients", "user": "ann", "group": "team", "role": "ops", "lines": "3", "alert": "backends", "webhook": "ops",
 		"address": "10.0.0.12", "check": "alive", "graph": "cpu", "frequency": "daily", "start": "01-01-2026-00:00", "end": "01-02-2026-00:00",
 	}
 	for name, value := range s.Names {

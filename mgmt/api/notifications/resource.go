@@ -1,4 +1,5 @@
-// Package notifications is the part of the API about what operators are mailed of.
+// Package notifications is the part of the API about what operators are told of: by
+// mails and by webhooks.
 package notifications
 
 import (
@@ -23,6 +24,13 @@ type Notifier interface {
 	Enable(by apply.Author, name string, on bool, act func() error) error
 	Problem() string
 	Delivery() notify.Delivery
+
+	Webhooks() []notify.HookView
+	Webhook(name string) (notify.HookView, error)
+	AddWebhook(by apply.Author, w notify.Webhook, act func() error) error
+	ChangeWebhook(by apply.Author, name string, edit func(*notify.Webhook) error, act func() error) error
+	RemoveWebhook(by apply.Author, name string, act func() error) error
+	TestWebhook(ctx context.Context, name string) (status string, err error)
 }
 
 // Deps is what the operations need. Without Notifier there are none.
@@ -64,7 +72,7 @@ func (s *Resource) Operations() []*rest.Operation {
 			rest.Op(method, list+"/interfaces", rbac.NotificationModify, "Change of which interfaces operators are told", s.setInterfaces).Body(interfaceFields{}),
 		)
 	}
-	return out
+	return append(out, s.webhookOperations()...)
 }
 
 // rejection turns an error into an answer.
@@ -98,17 +106,9 @@ const testTime = 30 * time.Second
 
 func (s *Resource) test(c *rest.Call) (rest.Object[TestView], error) {
 	none := rest.Object[TestView]{}
-	body, err := c.Texts(testFields{})
-	if err != nil {
+	if err := s.askedToTest(c, func() error { return nil }); err != nil {
 		return none, err
 	}
-	if body["action"] != "test" {
-		return none, rest.BadRequest("action must be test, got %s", rest.Quote(body["action"]))
-	}
-	if err := c.Act(); err != nil {
-		return none, err
-	}
-	c.MayTake(testTime)
 	said, err := s.deps.Notifier.Test(c.Context)
 	if err != nil {
 		return none, rejection(err)

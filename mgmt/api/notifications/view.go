@@ -42,10 +42,10 @@ type EmailView struct {
 	Lost       int      `json:"lost" doc:"Mails that were given up since the start"`
 }
 
-// TestView is what became of a mail that was sent as a test.
+// TestView is what became of a mail or message that was sent as a test.
 type TestView struct {
 	Action string `json:"action" enum:"test"`
-	Said   string `json:"answer" doc:"What the mail server said"`
+	Said   string `json:"answer" doc:"What the mail server said, or the status a webhook answered with"`
 }
 
 // BackendsView is how operators are told of backends.
@@ -77,7 +77,7 @@ var prefixField = rest.Optional("prefix", fmt.Sprintf("Begins the subjects of th
 
 // Params are the fields of the body.
 func (testFields) Params() []validate.Param {
-	return []validate.Param{{Name: "action", PossibleValues: []string{"test"}, Options: []string{"non_blank", "required"}, Description: "Sends a mail now; the answer says what the mail server said."}}
+	return []validate.Param{{Name: "action", PossibleValues: []string{"test"}, Options: []string{"non_blank", "required"}, Description: "Sends one now; the answer says what was said about it."}}
 }
 
 // Params are the fields of the body.

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
+	"github.com/sluicelb/sluice/mgmt/event"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+const webhooks = notifications + "/methods/webhooks"
+
+func pathOfWebhook(name string, more ...string) (string, error) {
+	return pathOf(append([]string{"system", "notifications", "methods", "webhooks", name}, more...)...)
+}
+
+func (c *client) webhookCommand() *cobra.Command {
+	return parentCommand("webhook", "Messages to receivers over HTTP, signed", `  sluice notification webhook create ops url=https://hooks.test/in < secret.txt
+  sluice notification webhook test ops
+  sluice notification webhook set ops severity=warning
+  sluice notification webhook list`,
+		c.webhookList(), c.webhookCreate(), c.webhookSet(), c.webhookSecret(), c.webhookTest(), c.webhookDelete())
+}
+
+// eventKinds are the kinds of events as values of a setting.
+func eventKinds() (out []string) {
+	for _, k := range event.Kinds() {
+		out = append(out, string(k))
+	}
+	return out
+}
+
+// choiceParams are the settings that say which events somebody hears of.
+func choiceParams(none string) []validate.Param {
+	return []validate.Param{
+		{Name: "kinds", PossibleValues: eventKinds(), Options: []string{"list"}, Description: "event to hear of; " + none},
+		{Name: "severity", PossibleValues: []string{"info", "warning", "error"}, Description: "least severity to hear of; null: info"},
+	}
+}
+
+func webhookParams() []validate.Param {
+	return append([]validate.Param{
+		{Name: "url", Description: "where messages are sent, by POST: https:// or http://"},
+		{Name: "ca", Description: "list of authorities the receiver is verified by; blank: those of the system"},
+		{Name: "enabled", PossibleValues: []string{"true", "false"}, Description: "whether messages are sent"},
+	}, choiceParams("null: all")...)
+}
+
+func (c *client) webhookList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List webhooks, and what became of messages", Example: "  sluice notification webhook list", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.get(cmd.Context(), webhooks)
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct {
+				Params []struct {
+					Name, URL, Enabled, Severity, Problem string
+					Kinds                                 []string
+					Sent, Waiting, Lost                   int
+				}
+			}
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			s := show.NewSheet("WEBHOOK", "ENABLED", "URL", "KINDS", "SEVERITY", "SENT", "WAITING", "LOST", "PROBLEM")
+			for _, v := range body.Params {
+				kinds := "all"
+				if len(v.Kinds) > 0 {
+					kinds = strings.Join(v.Kinds, " ")
+				}
+				s.Add(v.Name, v.Enabled, v.URL, kinds, v.Severity, v.Sent, v.Waiting, v.Lost, v.Problem)
+			}
+			return c.print(cmd, s)
+		},
+	}
+}
+
+func (c *client) webhookCreate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "create WEBHOOK [NAME=VALUE…]", Short: "Create a webhook", Args: atLeast(1),
+		Long: `Create a webhook. Its secret, at least 16 characters, is asked for, or is the
+first line of the standard input where that is no terminal. The receiver needs
+it to verify messages.`,
+		Example: "  sluice notification webhook create ops url=https://hooks.test/in < secret.txt",
+	}
+	s := addSettings(cmd, webhookParams())
+	cmd.ValidArgsFunction = c.completer([]argument{aWord}, s)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields, err := s.read(cmd, args[1:])
+		if err != nil {
+			return err
+		}
+		fields["name"] = args[0]
+		if fields["secret"], err = newPassword(cmd); err != nil {
+			return err
+		}
+		a, err := c.send(cmd.Context(), http.MethodPost, webhooks, fields)
+		return c.orSay(cmd, a, err)
+	}
+	return cmd
+}
+
+func (c *client) webhookSet() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "set WEBHOOK NAME=VALUE…", Short: "Change a webhook", Args: atLeast(1),
+		Example: "  sluice notification webhook set ops severity=warning\n  sluice notification webhook set ops kinds=backend-down kinds=backend-up\n  sluice notification webhook set ops enabled=false",
+	}
+	s := addSettings(cmd, webhookParams())
+	cmd.ValidArgsFunction = c.completer([]argument{aWebhook}, s)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields, err := s.read(cmd, args[1:])
+		if err != nil {
+			return err
+		}
+		if len(fields) == 0 {
+			return usagef("name a setting, as severity=warning")
+		}
+		return c.changeWebhook(cmd, args[0], fields)
+	}
+	return cmd
+}
+
+func (c *client) changeWebhook(cmd *cobra.Command, name string, fields map[string]any) error {
+	path, err := pathOfWebhook(name)
+	if err != nil {
+		return err
+	}
+	a, err := c.send(cmd.Context(), http.MethodPut, path, fields)
+	return c.orSay(cmd, a, err)
+}
+
+func (c *client) webhookSecret() *cobra.Command {
+	return &cobra.Command{
+		Use: "secret WEBHOOK", Short: "Give a webhook another secret", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aWebhook}, nil),
+		Long: `Give a webhook another secret. It is asked for, or is the first line of the
+standard input where that is no terminal.`,
+		Example: "  sluice notification webhook secret ops\n  sluice notification webhook secret ops < secret.txt",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			secret, err := newPassword(cmd)
+			if err != nil {
+				return err
+			}
+			return c.changeWebhook(cmd, args[0], map[string]any{"secret": secret})
+		},
+	}
+}
+
+func (c *client) webhookTest() *cobra.Command {
+	return &cobra.Command{
+		Use: "test WEBHOOK", Short: "Send a message now, and show what the receiver answers", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aWebhook}, nil),
+		Example: "  sluice notification webhook test ops",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := pathOfWebhook(args[0], "actions")
+			if err != nil {
+				return err
+			}
+			a, err := c.send(cmd.Context(), http.MethodPost, path, map[string]any{"action": "test"})
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct{ Params struct{ Answer string } }
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "The receiver has taken the message. It answered:", show.Clean(body.Params.Answer))
+			return err
+		},
+	}
+}
+
+func (c *client) webhookDelete() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete WEBHOOK", Short: "Delete a webhook, and what waits for it", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aWebhook}, nil),
+		Example: "  sluice notification webhook delete ops",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := pathOfWebhook(args[0])
+			if err != nil {
+				return err
+			}
+			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}

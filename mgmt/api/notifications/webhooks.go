@@ -1,0 +1,240 @@
+package notifications
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/event"
+	"github.com/sluicelb/sluice/mgmt/notify"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+const (
+	webhooks = base + "/methods/webhooks"
+	webhook  = webhooks + "/{webhook}"
+)
+
+func (s *Resource) webhookOperations() []*rest.Operation {
+	return []*rest.Operation{
+		rest.Op(rest.Get, webhooks, rbac.NotificationShow, "List webhooks", s.listWebhooks),
+		rest.Op(rest.Post, webhooks, rbac.NotificationModify, "Create a webhook", s.createWebhook).Body(newWebhookFields{}).Created(),
+		rest.Op(rest.Get, webhook, rbac.NotificationShow, "Get a webhook", s.getWebhook),
+		rest.Op(rest.Put, webhook, rbac.NotificationModify, "Change a webhook", s.setWebhook).Body(webhookFields{}),
+		rest.Op(rest.Delete, webhook, rbac.NotificationModify, "Delete a webhook", s.deleteWebhook),
+		rest.Op(rest.Post, webhook+"/actions", rbac.NotificationTest, "Send a message to see whether a webhook takes it", s.testWebhook).Body(testFields{}),
+	}
+}
+
+// WebhookView is a webhook, and what became of messages for it.
+type WebhookView struct {
+	Name     string   `json:"name"`
+	URL      string   `json:"url" doc:"Where messages are sent"`
+	Secret   string   `json:"secret" doc:"Always ***; it is never shown"`
+	CA       string   `json:"ca"`
+	Kinds    []string `json:"kinds" doc:"The events it hears of; none means all"`
+	Severity string   `json:"severity" enum:"info,warning,error" doc:"The least severity it hears of"`
+	Enabled  string   `json:"enabled" enum:"true,false"`
+	Sent     int      `json:"sent" doc:"Messages it has taken since the start"`
+	Waiting  int      `json:"waiting"`
+	Lost     int      `json:"lost" doc:"Messages that were given up since the start"`
+	Problem  string   `json:"problem" doc:"Why messages do not arrive, blank while they do"`
+}
+
+func webhookView(v notify.HookView) WebhookView {
+	return WebhookView{Name: v.Name, URL: v.URL, Secret: hidden, CA: v.CA, Kinds: kindNames(v.Kinds), Severity: severityName(v.Choice), Enabled: rest.Truth(!v.Off),
+		Sent: v.Sent, Waiting: v.Waiting, Lost: v.Lost, Problem: v.Problem}
+}
+
+func kindNames(kinds []event.Kind) []string {
+	out := []string{}
+	for _, k := range kinds {
+		out = append(out, string(k))
+	}
+	return out
+}
+
+func severityName(c notify.Choice) string {
+	if c.Severity == "" {
+		return string(event.Info)
+	}
+	return string(c.Severity)
+}
+
+type (
+	webhookFields    struct{}
+	newWebhookFields struct{}
+)
+
+// choiceParams are the fields that say which events somebody hears of.
+func choiceParams(none string) []validate.Param {
+	return []validate.Param{
+		{Name: "kinds", PossibleValues: kindNames(event.Kinds()), Options: []string{"list", "null"}, Description: "Events to hear of; " + none + "."},
+		{Name: "severity", PossibleValues: []string{"info", "warning", "error"}, Options: []string{"null"}, Description: "Least severity to hear of; info when unset."},
+	}
+}
+
+// Params are the fields of the body.
+func (webhookFields) Params() []validate.Param {
+	return append([]validate.Param{
+		rest.Optional("url", "Where messages are sent, by POST: https:// or http://."),
+		rest.Optional("secret", fmt.Sprintf("Key of the signature, at least %d printable characters. It is kept sealed and never shown.", notify.MinSecret)),
+		rest.Optional("ca", "List of authorities the receiver is verified by; blank: those of the system."),
+		{Name: "enabled", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Whether messages are sent."},
+	}, choiceParams("none means all")...)
+}
+
+// Params are the fields of the body.
+func (newWebhookFields) Params() []validate.Param {
+	out := append([]validate.Param{rest.Needed("name", "What it is called: a to z, digits and -.")}, webhookFields{}.Params()...)
+	for i := range out {
+		if n := out[i].Name; n == "url" || n == "secret" {
+			out[i].Options = []string{"non_blank", "required"}
+		}
+	}
+	return out
+}
+
+// readWebhook reads what was sent; what was not stays.
+func readWebhook(body map[string]any, w *notify.Webhook) error {
+	for name, to := range map[string]*string{"url": &w.URL, "ca": &w.CA} {
+		if err := setText(body, name, to); err != nil {
+			return err
+		}
+	}
+	if raw, sent := body["secret"]; sent && raw != hidden { // sent back as it was shown: it stays
+		w.Secret = new(string)
+		if err := setText(body, "secret", w.Secret); err != nil {
+			return err
+		}
+	}
+	on := !w.Off
+	if err := rest.SetTruth(body, "enabled", &on); err != nil {
+		return err
+	}
+	w.Off = !on
+	return readChoice(body, &w.Choice)
+}
+
+func readChoice(body map[string]any, c *notify.Choice) error {
+	if _, sent := body["kinds"]; sent {
+		var list []string
+		if err := setList(body, "kinds", &list); err != nil {
+			return err
+		}
+		c.Kinds = nil
+		for _, k := range list {
+			c.Kinds = append(c.Kinds, event.Kind(k))
+		}
+	}
+	return setText(body, "severity", (*string)(&c.Severity))
+}
+
+func (s *Resource) listWebhooks(c *rest.Call) (rest.List[WebhookView], error) {
+	var out []WebhookView
+	for _, v := range s.deps.Notifier.Webhooks() {
+		out = append(out, webhookView(v))
+	}
+	return rest.NewList(c.Summary(), out), nil
+}
+
+// shown is a webhook as an answer.
+func (s *Resource) shown(c *rest.Call, name, message string) (rest.Object[WebhookView], error) {
+	v, err := s.deps.Notifier.Webhook(name)
+	if err != nil {
+		return rest.Object[WebhookView]{}, rejection(err)
+	}
+	warning := ""
+	if strings.HasPrefix(v.URL, "http://") {
+		warning = "messages go there in clear text, and nobody vouches for the receiver: prefer https"
+	}
+	return rest.Object[WebhookView]{Description: c.Summary(), Params: webhookView(v), Message: message, Warning: warning}, nil
+}
+
+func (s *Resource) getWebhook(c *rest.Call) (rest.Object[WebhookView], error) {
+	return s.shown(c, c.Param("webhook"), "")
+}
+
+func (s *Resource) createWebhook(c *rest.Call) (rest.Object[WebhookView], error) {
+	none := rest.Object[WebhookView]{}
+	body, err := c.Object(newWebhookFields{})
+	if err != nil {
+		return none, err
+	}
+	w := notify.Webhook{}
+	if err := setText(body, "name", &w.Name); err != nil {
+		return none, err
+	}
+	if err := readWebhook(body, &w); err != nil {
+		return none, err
+	}
+	if _, err := c.Expected(); err != nil {
+		return none, err
+	}
+	if err := s.deps.Notifier.AddWebhook(c.Author(), w, c.Act); err != nil {
+		return none, rejection(err)
+	}
+	return s.shown(c, w.Name, "The webhook "+w.Name+" has been created.")
+}
+
+func (s *Resource) setWebhook(c *rest.Call) (rest.Object[WebhookView], error) {
+	none := rest.Object[WebhookView]{}
+	name := c.Param("webhook")
+	body, err := c.Object(webhookFields{})
+	if err != nil {
+		return none, err
+	}
+	if _, err := c.Expected(); err != nil {
+		return none, err
+	}
+	err = s.deps.Notifier.ChangeWebhook(c.Author(), name, func(w *notify.Webhook) error { return readWebhook(body, w) }, c.Act)
+	if err != nil {
+		return none, rejection(err)
+	}
+	return s.shown(c, name, "The webhook "+name+" has been changed.")
+}
+
+func (s *Resource) deleteWebhook(c *rest.Call) (rest.Done, error) {
+	name := c.Param("webhook")
+	if _, err := c.Expected(); err != nil {
+		return rest.Done{}, err
+	}
+	if err := s.deps.Notifier.RemoveWebhook(c.Author(), name, c.Act); err != nil {
+		return rest.Done{}, rejection(err)
+	}
+	return rest.NewDone(c.Summary(), "The webhook "+name+" has been deleted."), nil
+}
+
+func (s *Resource) testWebhook(c *rest.Call) (rest.Object[TestView], error) {
+	none := rest.Object[TestView]{}
+	name := c.Param("webhook")
+	exists := func() error { _, err := s.deps.Notifier.Webhook(name); return err }
+	if err := s.askedToTest(c, exists); err != nil {
+		return none, err
+	}
+	said, err := s.deps.Notifier.TestWebhook(c.Context, name)
+	if err != nil {
+		return none, rejection(err)
+	}
+	return rest.Object[TestView]{Description: c.Summary(), Params: TestView{"test", said}, Message: "The webhook " + name + " has taken the message."}, nil
+}
+
+// askedToTest reads the one action there is, and ends a call that is only tried.
+func (s *Resource) askedToTest(c *rest.Call, possible func() error) error {
+	body, err := c.Texts(testFields{})
+	if err != nil {
+		return err
+	}
+	if body["action"] != "test" {
+		return rest.BadRequest("action must be test, got %s", rest.Quote(body["action"]))
+	}
+	if err := possible(); err != nil {
+		return rejection(err)
+	}
+	if err := c.Act(); err != nil {
+		return err
+	}
+	c.MayTake(testTime)
+	return nil
+}

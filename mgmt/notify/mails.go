@@ -1,0 +1,105 @@
+package notify
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/notify/mail"
+)
+
+// enqueue takes a mail, which is for whom the settings name when it leaves.
+func (m *Manager) enqueue(subject, text string) {
+	m.mails.enqueue(&waiting{Message: mail.Message{Subject: subject, Text: text, At: m.options.Now()}})
+}
+
+// Delivery returns what became of mails since the start.
+func (m *Manager) Delivery() Delivery { return m.mails.delivery() }
+
+// attemptMail is queue.attempt.
+func (m *Manager) attemptMail(q *queue, w *waiting) (done bool) {
+	s, e, err := m.server()
+	if err != nil {
+		if refused, ok := err.(*Error); ok && refused.Kind == Unset {
+			return true // set back meanwhile
+		}
+		return q.failed(w, err.Error())
+	}
+	message := w.Message
+	message.From, message.Host = e.From, q.options.Host()
+	if message.To == nil {
+		message.To = e.To
+	}
+	_, failed := q.options.Send(q.ctx, s, message)
+	if q.ctx.Err() != nil {
+		return false
+	}
+	var again []string
+	text := ""
+	for _, f := range failed {
+		text = f.Error()
+		if f.Final {
+			q.options.Log.Error("notification refused by the mail server", "to", f.To, "subject", w.Subject, "cause", f.Err)
+			continue
+		}
+		again = append(again, f.To)
+	}
+	if len(again) > 0 {
+		q.mu.Lock()
+		w.To = again // the others have it
+		q.mu.Unlock()
+		return q.failed(w, text)
+	}
+	q.left(len(failed) < len(message.To), text)
+	return true
+}
+
+// server is the mail server that is set; *Error, Unset, when there is none.
+func (m *Manager) server() (mail.Server, Email, error) {
+	e := m.Settings().Email
+	if e.Server == "" {
+		return mail.Server{}, e, refuse(Unset, "no mail server is set: nothing is sent. Set one with `sluice notification email server=mail.example.com from=lb@example.com to=ops@example.com`")
+	}
+	host, port, err := splitServer(e.Server, e.TLS)
+	if err != nil {
+		return mail.Server{}, e, err
+	}
+	s := mail.Server{Host: host, Port: port, User: e.User, Secure: e.TLS}
+	if e.CA != "" {
+		if s.Roots, err = m.roots(e.CA); err != nil {
+			return s, e, err
+		}
+	}
+	if len(e.Sealed) > 0 {
+		plain, err := m.options.Secrets.OpenSecret(purpose, e.Sealed)
+		if err != nil {
+			return s, e, err
+		}
+		s.Password = string(plain)
+	}
+	return s, e, nil
+}
+
+// testTime bounds a mail that is sent while somebody waits.
+const testTime = 20 * time.Second
+
+// Test sends a mail now and returns what the server said. Errors: *Error.
+func (m *Manager) Test(ctx context.Context) (said string, err error) {
+	s, e, err := m.server()
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, testTime)
+	defer cancel()
+	host := m.options.Host()
+	said, failed := m.options.Send(ctx, s, mail.Message{From: e.From, To: e.To, Host: host, At: m.options.Now(), Subject: host + ": test of notifications",
+		Text: "This mail was sent to see whether notifications of " + host + " arrive. They do.\n"})
+	if len(failed) == 0 {
+		return said, nil
+	}
+	var texts []string
+	for _, f := range failed {
+		texts = append(texts, f.Error())
+	}
+	return said, refuse(Unreachable, "%d of %d mails were not taken by %s: %s", len(failed), len(e.To), s.Address(), strings.Join(texts, "; "))
+}

@@ -1,0 +1,206 @@
+// Package webhook brings messages to receivers over HTTP.
+//
+// A message is a POST of JSON with two headers of its own:
+//
+//	Sluice-Signature: t=1795510800,v1=5257a869e7…
+//	Sluice-Delivery:  9f86d081884c7d65
+//
+// v1 is the HMAC-SHA256, in hex, of the time t, a dot and the body, with the secret of
+// the receiver as key; t is when this try was made, in seconds, so that one who heard a
+// message cannot play it again later. The delivery is the same in each try of a message.
+//
+// What a receiver may say and how long it may take are bounded. None sends anybody
+// elsewhere: redirects are not followed.
+package webhook
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+
+	"github.com/sluicelb/sluice/mgmt/outbound"
+)
+
+// Receiver is who gets messages.
+type Receiver struct {
+	URL    string
+	Secret []byte
+	// Roots verify it; nil: those of the system.
+	Roots *x509.CertPool
+	// Proxy is what connections go through; nil: nothing.
+	Proxy func() outbound.Proxy
+}
+
+// Message is what it gets.
+type Message struct {
+	ID   string // the same in each try
+	Body []byte
+	At   time.Time // of this try
+}
+
+// The names of the headers.
+const (
+	SignatureHeader = "Sluice-Signature"
+	DeliveryHeader  = "Sluice-Delivery"
+)
+
+// The bounds of one try.
+const (
+	tryTime   = 15 * time.Second
+	mostSaid  = 64 << 10 // bytes of an answer's head, and of its body
+	maxURL    = 1024
+	mostShown = 300 // bytes of an error
+)
+
+// Failure is why a message was not taken.
+type Failure struct {
+	// Final: the receiver does not want this message, and it is in vain to try again.
+	Final bool
+	text  string
+}
+
+// Error implements error.
+func (f *Failure) Error() string { return f.text }
+
+// unwanted are the answers that speak of the message, not of the receiver.
+var unwanted = []int{http.StatusBadRequest, http.StatusGone, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
+
+// Sign is the value of SignatureHeader.
+func Sign(secret []byte, at time.Time, body []byte) string {
+	second := strconv.FormatInt(at.Unix(), 10)
+	sum := hmac.New(sha256.New, secret)
+	sum.Write([]byte(second + "."))
+	sum.Write(body)
+	return "t=" + second + ",v1=" + hex.EncodeToString(sum.Sum(nil))
+}
+
+// Send sends a message once and returns the status of the answer. Errors: *Failure.
+func Send(ctx context.Context, r Receiver, m Message) (status string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tryTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(m.Body))
+	if err != nil {
+		return "", &Failure{text: "the address is none that can be asked"}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "sluice")
+	req.Header.Set(SignatureHeader, Sign(r.Secret, m.At, m.Body))
+	req.Header.Set(DeliveryHeader, m.ID)
+	transport := r.transport()
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.Do(req)
+	if err != nil {
+		return "", &Failure{text: plain(err, ctx)}
+	}
+	defer answer.Body.Close()
+	_, _ = io.CopyN(io.Discard, answer.Body, mostSaid) // the status is the answer
+	return verdict(answer)
+}
+
+func verdict(answer *http.Response) (string, error) {
+	status := clean(strings.TrimSpace(strconv.Itoa(answer.StatusCode) + " " + http.StatusText(answer.StatusCode)))
+	switch code := answer.StatusCode; {
+	case code/100 == 2:
+		return status, nil
+	case code/100 == 3:
+		return "", &Failure{text: "it answers " + status + " and points to " + clean(cmp.Or(answer.Header.Get("Location"), "nowhere")) + ": redirects are not followed, set url to where it is"}
+	default:
+		return "", &Failure{Final: slices.Contains(unwanted, code), text: "it answers " + status}
+	}
+}
+
+func (r *Receiver) transport() *http.Transport {
+	t := outbound.Transport(outbound.Options{Proxy: r.Proxy, Environment: true, Timeout: tryTime, Guard: guard, GuardHost: guardHost})
+	t.TLSClientConfig = &tls.Config{RootCAs: r.Roots, MinVersion: tls.VersionTLS12}
+	t.DisableKeepAlives, t.DisableCompression = true, true
+	return t
+}
+
+// guard refuses connections to addresses no receiver has: link-local ones, where clouds
+// tell machines their secrets, and those of nobody or of many.
+func guard(_, address string, _ syscall.RawConn) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	return guardHost(host)
+}
+
+func guardHost(host string) error {
+	addr, err := netip.ParseAddr(host)
+	if addr = addr.Unmap(); err == nil && (addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified()) {
+		return fmt.Errorf("%s is a link-local, multicast or unspecified address: no receiver is there", addr)
+	}
+	return nil
+}
+
+// CheckURL says whether a text is the address of a receiver.
+func CheckURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case len(text) > maxURL:
+		return fmt.Errorf("%d bytes are too many, allowed are %d", len(text), maxURL)
+	case err != nil || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return errors.New("it is no address: write https://hooks.example.com/sluice")
+	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
+		return errors.New("https:// or http:// with a host is needed, as https://hooks.example.com/sluice")
+	case u.User != nil:
+		return errors.New("a user or password in it would be shown: the signature says who sends")
+	case u.Fragment != "":
+		return errors.New("what follows # is never sent: leave it away")
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return fmt.Errorf("it has no port from 1 to 65535, but %s", port)
+		}
+	}
+	return guardHost(u.Hostname())
+}
+
+// plain is an error in one line, without the address of the receiver, which may say
+// more than logs should.
+func plain(err error, ctx context.Context) string {
+	if ctx.Err() != nil {
+		return "it does not answer in time"
+	}
+	if inner, ok := errors.AsType[*url.Error](err); ok {
+		err = inner.Err
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "it ended the connection without an answer"
+	}
+	return clean(err.Error())
+}
+
+// clean makes one line of what others said.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, " "))
+	if len(text) > mostShown {
+		text = strings.ToValidUTF8(text[:mostShown], "") + "…"
+	}
+	return text
+}

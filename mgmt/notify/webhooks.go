@@ -1,0 +1,82 @@
+package notify
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/mgmt/event"
+	"github.com/sluicelb/sluice/mgmt/notify/webhook"
+)
+
+// Webhook is who gets messages over HTTP.
+type Webhook struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+	// CA names the list of authorities the receiver is verified by; empty means those of
+	// the system.
+	CA string `json:"ca,omitempty"`
+	Choice
+	// Off: nothing is sent.
+	Off bool `json:"off,omitempty"`
+	// Sealed is the secret; only this package opens it.
+	Sealed []byte `json:"secret,omitempty"`
+	// Secret is a new one, on its way to be sealed; nil: it stays.
+	Secret *string `json:"-"`
+}
+
+// The bounds of webhooks. A secret shorter than the least could be guessed from a
+// message.
+const (
+	MaxWebhooks    = 8
+	maxWebhookName = 32
+	MinSecret      = 16
+	maxSecret      = 255
+)
+
+func (w *Webhook) clone() Webhook {
+	out := *w
+	out.Choice, out.Sealed = w.Choice.clone(), slices.Clone(w.Sealed)
+	return out
+}
+
+func (w *Webhook) check() error {
+	if w.Name == "" || len(w.Name) > maxWebhookName || strings.ContainsFunc(w.Name, func(r rune) bool { return r != '-' && !('a' <= r && r <= 'z' || '0' <= r && r <= '9') }) {
+		return invalid("name: a to z, digits and - are allowed, %d at most, got %s", maxWebhookName, show(w.Name))
+	}
+	if err := webhook.CheckURL(w.URL); err != nil {
+		return invalid("url: %s", err)
+	}
+	secret := deref(w.Secret)
+	switch {
+	case w.Secret == nil && len(w.Sealed) == 0:
+		return invalid("secret is required: the receiver tells by it that a message is from here")
+	case w.Secret != nil && (len(secret) < MinSecret || len(secret) > maxSecret || strings.ContainsFunc(secret, func(r rune) bool { return r < ' ' || r > '~' })):
+		return invalid("secret: %d to %d printable ASCII characters are needed", MinSecret, maxSecret)
+	}
+	return w.Choice.check()
+}
+
+// hears reports whether an event is for this webhook.
+func (w *Webhook) hears(kind event.Kind, severity event.Severity) bool {
+	return !w.Off && w.Choice.hears(kind, severity)
+}
+
+// webhook returns the one of a name, nil when there is none.
+func (s *Settings) webhook(name string) *Webhook {
+	if i := slices.IndexFunc(s.Webhooks, func(w Webhook) bool { return w.Name == name }); i >= 0 {
+		return &s.Webhooks[i]
+	}
+	return nil
+}
+
+func (s *Settings) checkWebhooks() error {
+	if len(s.Webhooks) > MaxWebhooks {
+		return invalid("webhooks: at most %d are possible", MaxWebhooks)
+	}
+	for i := range s.Webhooks {
+		if err := s.Webhooks[i].check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
