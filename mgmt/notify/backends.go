@@ -24,6 +24,7 @@ type backendState struct {
 	down    bool
 	differs bool
 	since   time.Time
+	flaps   flaps
 }
 
 // LookBackends finds out which backends went down or came up, by their status and by
@@ -56,6 +57,13 @@ func (m *Manager) lookAll(cfg *farm.Config, health farmstate.Health, told farmst
 				b.known[one.ID] = state
 				down, is := stateOf(f, g, k, health)
 				switch {
+				case is && state.flaps.muted:
+					if !state.flaps.settled(down, now) {
+						b.settles = true
+						break
+					}
+					state.down, state.differs = down, false
+					m.tell(happening(g, k, down, state.flaps.since, told(one.ID)), now)
 				case !is: // nobody's business now: what was told of it stays
 					state.differs = false
 				case before == nil:
@@ -71,7 +79,12 @@ func (m *Manager) lookAll(cfg *farm.Config, health farmstate.Health, told farmst
 						state.since = now
 					}
 					state.down, state.differs = down, false
-					m.tell(happening(g, k, down, state.since, told(one.ID)), now)
+					h := happening(g, k, down, state.since, told(one.ID))
+					if state.flaps.turned(down, now) {
+						b.settles = true
+						h = flapping(h)
+					}
+					m.tell(h, now)
 				}
 			}
 		}

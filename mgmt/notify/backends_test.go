@@ -228,3 +228,64 @@ func TestWithoutAServerOrDisabledNothingIsSent(t *testing.T) {
 		t.Error("not sent though enabled")
 	}
 }
+
+func TestABackendThatFlapsIsToldOfWhenItHasSettled(t *testing.T) {
+	for _, end := range []farm.Status{farm.StatusUp, farm.StatusDown} {
+		h, l := newHouse(t), shop(1)
+		h.set(t)
+		h.look(0, l)
+		for i := range 120 { // for an hour it turns each half a minute
+			l.is([]farm.Status{farm.StatusDown, farm.StatusUp}[i%2], 1)
+			for range 15 {
+				h.look(tick, l)
+			}
+		}
+		lines := func() (out []string) {
+			for _, m := range h.took(t) {
+				out = append(out, strings.Split(strings.Split(m.Text, "\n\n")[0], "\n")...)
+			}
+			return out
+		}
+		before := lines()
+		if len(before) != flapTurns || !strings.HasSuffix(before[3], "turned 4 times within 10 minutes, and is told of again once it has stayed for 5") || strings.Contains(before[2], "turned") {
+			t.Fatalf("%d lines: %q", len(before), before)
+		}
+		l.is(end, 1)
+		for range 5 * 30 {
+			h.look(tick, l)
+		}
+		if end == farm.StatusDown && len(lines()) != flapTurns {
+			t.Error("it is told of before it has settled")
+		}
+		for range 60 {
+			h.look(tick, l)
+		}
+		want := map[farm.Status]string{farm.StatusUp: "is up again", farm.StatusDown: "is down"}[end]
+		if all := lines(); len(all) != flapTurns+1 || !strings.HasSuffix(all[flapTurns], want) {
+			t.Fatalf("%q", all)
+		}
+		l.is(map[farm.Status]farm.Status{farm.StatusUp: farm.StatusDown, farm.StatusDown: farm.StatusUp}[end], 1)
+		for range 60 { // one that has settled is told of at once
+			h.look(tick, l)
+		}
+		if all := lines(); len(all) != flapTurns+2 {
+			t.Errorf("%q", all)
+		}
+		h.Close()
+	}
+}
+
+func TestOneThatTurnsSeldomDoesNotFlap(t *testing.T) {
+	h, l := newHouse(t), shop(1)
+	h.set(t)
+	h.look(0, l)
+	for i := range 8 {
+		l.is([]farm.Status{farm.StatusDown, farm.StatusUp}[i%2], 1)
+		for range 30 * 4 { // four minutes
+			h.look(tick, l)
+		}
+	}
+	if mails := h.took(t); len(mails) != 8 {
+		t.Errorf("%d mails", len(mails))
+	}
+}

@@ -4,7 +4,8 @@
 //	LookBackends, LookCertificates ─┬► digest ─► queue ─► mgmt/notify/mail
 //	                                └► one digest and queue each ─► mgmt/notify/webhook
 //
-// A state has to last before it is told (avoidflappingtime), and what happens at about
+// A state has to last before it is told (avoidflappingtime), one that turns again and
+// again is told of when it has settled, and what happens at about
 // the same time goes in one message: the first after GatherTime, other mails not more often
 // than every QuietTime. What waits is in a bounded queue, is tried again with growing
 // pauses for a day, outlives the process, and holds up nobody. There is a goroutine for a
