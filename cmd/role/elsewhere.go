@@ -67,12 +67,15 @@ func (m *manager) logElsewhere() {
 	slog.SetDefault(slog.New(syslog.NewHandler(here.Handler(), m.remote, "mgmt")))
 }
 
-// tell tells scripts and remote syslog of an event.
+// tell tells scripts, remote syslog and webhooks of an event.
 func (m *manager) tell(e event.Event) {
 	if m.remote.Active() {
 		m.remote.Send(eventMessage(e))
 	}
 	m.scripts.Tell(e)
+	if m.notify != nil { // early in the start
+		m.notify.Hear(e)
+	}
 }
 
 // eventMessage is an event as a message; what is known of it is structured data.

@@ -404,6 +404,7 @@ func (m *manager) backendHealth(backend uint32) farm.Status { return m.health.Sl
 // ended puts a change that ended by itself into the audit log: no call did that.
 func (m *manager) ended(e apply.Ended) {
 	m.confirmed(e)
+	m.undone(e)
 	if e.Author.Source == apply.TimerSource || e.Author.Source == trial.GuardSource {
 		m.audit.Add(audit.Entry{User: e.Author.Name, Source: e.Author.Source, Method: "TRIAL", Path: fmt.Sprintf("/history/%d", e.Revision), Status: 200,
 			Message: "pending change " + e.Outcome + ": " + e.Reason, Revision: e.Now})

@@ -3,10 +3,12 @@ package role
 import (
 	"context"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/events"
 	"github.com/sluicelb/sluice/mgmt/store"
@@ -42,4 +44,42 @@ func (m *manager) closeScripts(stops bool) {
 	limit, cancel := context.WithTimeout(context.Background(), m.grace)
 	defer cancel()
 	m.scripts.Close(limit)
+}
+
+// undone tells of a pending change that is no more in force.
+func (m *manager) undone(e apply.Ended) {
+	severity := event.Info
+	switch e.Outcome {
+	case apply.WentBack:
+		severity = event.Warning
+	case apply.TakenBack:
+	default:
+		return
+	}
+	m.tell(event.Event{Kind: event.RevisionUndone, Severity: severity, At: e.At,
+		Facts: event.Facts("REVISION", strconv.FormatUint(e.Revision, 10), "AUTHOR", e.By.Name, "COMMENT", e.Reason)})
+}
+
+// engineEvents tells of an engine that is another than at the last look: since the
+// start of mgmt, for which the first one is no news.
+func (w *watch) engineEvents(m *manager, started time.Time) {
+	if started.IsZero() { // none is there
+		return
+	}
+	if !w.engine.IsZero() && !started.Equal(w.engine) {
+		m.tell(event.Event{Kind: event.EngineRestart, Severity: event.Warning, At: started})
+	}
+	w.engine = started
+}
+
+// engineStarted is since when the engine runs, zero while none is there.
+func (m *manager) engineStarted() time.Time {
+	if m.publisher == nil {
+		return time.Time{}
+	}
+	s := m.publisher.State()
+	if !s.Connected {
+		return time.Time{}
+	}
+	return s.Hello.Started
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
@@ -70,4 +71,30 @@ func TestScriptsHaveTheTimeOfAnOrderlyStop(t *testing.T) {
 	h.hearing(t, "sleep 300")
 	h.grace = 50 * time.Millisecond
 	h.closeScripts(true) // returns
+}
+
+func TestAnUndoneChangeAndANewEngineAreTold(t *testing.T) {
+	h := newHouse(t, nil)
+	server, next := collector(t)
+	h.system(t, func(s *farm.System) { s.Syslog.Servers = []farm.SyslogServer{server} })
+	ended := func(outcome string) {
+		h.undone(apply.Ended{Pending: apply.Pending{Revision: 7, By: apply.Author{Name: "ann"}}, Outcome: outcome, Reason: "not confirmed", At: time.Unix(1, 0)})
+	}
+	ended(apply.Confirmed)
+	ended(apply.WentBack)
+	if got := next("revision-"); !strings.Contains(got, "<28>") || !strings.Contains(got, `kind="revision-undone" revision="7" author="ann" comment="not confirmed"`) {
+		t.Error(got)
+	}
+	ended(apply.TakenBack)
+	if got := next("revision-undone"); !strings.Contains(got, "<29>") {
+		t.Error(got)
+	}
+	first, second := time.Unix(10, 0), time.Unix(20, 0)
+	for _, at := range []time.Time{{}, first, first, {}, first} { // the first one is no news, nor one that is away
+		h.watch.engineEvents(h.manager, at)
+	}
+	h.watch.engineEvents(h.manager, second)
+	if got := next("engine-restart"); !strings.Contains(got, "1970-01-01T00:00:20") {
+		t.Error(got)
+	}
 }

@@ -31,6 +31,8 @@ type watch struct {
 	seen  *farm.Config // by the last look at firewalls
 	looks int          // since the start
 
+	engine time.Time // when the one of the last look was started
+
 	health event.Backends // by the last look at the health table
 }
 
@@ -64,6 +66,7 @@ func (w *watch) look(ctx context.Context, m *manager) {
 	for _, e := range w.health.Look(cfg, m.health.Version(), func(id uint32) farm.Status { return m.health.Slot(id).Status() }, time.Now()) {
 		m.tell(e)
 	}
+	w.engineEvents(m, m.engineStarted())
 	w.answers(cfg, m)
 	m.lookStates(cfg, time.Now())
 	m.alert(cfg)

@@ -22,13 +22,15 @@ const (
 	BackendUp       Kind = "backend-up"       // it is usable again
 	BackendDown     Kind = "backend-down"     // it is not, for whatever reason but maintenance
 	RevisionApplied Kind = "revision-applied" // a change is in force and stored
+	RevisionUndone  Kind = "revision-undone"  // a pending change went back, or was taken back
+	EngineRestart   Kind = "engine-restart"   // another engine serves the farms
 	Certificate     Kind = "certificate"      // one is about to expire, or has expired
 	Activation      Kind = "activation"       // so the activation certificate
 )
 
 // Kinds lists all of them.
 func Kinds() []Kind {
-	return []Kind{ApplianceStart, ApplianceStop, FarmStart, FarmStop, BackendDown, BackendUp, RevisionApplied, Certificate, Activation}
+	return []Kind{ApplianceStart, ApplianceStop, FarmStart, FarmStop, BackendDown, BackendUp, RevisionApplied, RevisionUndone, EngineRestart, Certificate, Activation}
 }
 
 // counted are the words for one event of a kind, and for several.
@@ -40,6 +42,8 @@ var counted = map[Kind][2]string{
 	BackendDown:     {"1 backend is down", "%d backends are down"},
 	BackendUp:       {"1 backend is up again", "%d backends are up again"},
 	RevisionApplied: {"1 change", "%d changes"},
+	RevisionUndone:  {"1 change is undone", "%d changes are undone"},
+	EngineRestart:   {"1 restart of the engine", "%d restarts of the engine"},
 	Certificate:     {"1 certificate expires", "%d certificates are about to expire or have expired"},
 	Activation:      {"the activation certificate expires", "%d times the activation certificate expires"},
 }

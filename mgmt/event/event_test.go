@@ -102,3 +102,20 @@ func TestASeverityIsAtLeastThoseBelowIt(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryKindHasWords(t *testing.T) {
+	for _, k := range event.Kinds() {
+		if one, many := k.Count(1), k.Count(3); one == "" || !strings.Contains(many, "3") || strings.Contains(one+many, "%") {
+			t.Errorf("%s: %q, %q", k, one, many)
+		}
+	}
+	for want, e := range map[string]event.Event{
+		"farm shop is stopped":                          {Kind: event.FarmStop, Facts: event.Facts("FARM", "shop")},
+		"revision 7 is in force, made by ann: new shop": {Kind: event.RevisionApplied, Facts: event.Facts("REVISION", "7", "AUTHOR", "ann", "COMMENT", "new shop")},
+		"revision 7 of ann is undone":                   {Kind: event.RevisionUndone, Facts: event.Facts("REVISION", "7", "AUTHOR", "ann")},
+	} {
+		if got := e.Text(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -122,6 +122,19 @@ func (m *Manager) tell(h Happening, now time.Time) {
 	}
 }
 
+// Hear takes an event that others found. Those of backends and certificates are found
+// here, after they have lasted.
+func (m *Manager) Hear(e event.Event) {
+	if alertOf(e.Kind) != "" {
+		return
+	}
+	now := m.options.Now()
+	if e.At.IsZero() {
+		e.At = now
+	}
+	m.tell(Happening{Kind: e.Kind, Severity: e.Severity, Time: e.At, Farm: e.Fact("FARM"), Text: e.Text()}, now)
+}
+
 // sendDigests sends what was gathered, where it is time.
 func (m *Manager) sendDigests(now time.Time) {
 	m.mu.Lock()

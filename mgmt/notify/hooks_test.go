@@ -431,3 +431,24 @@ func TestAWebhookIsVerifiedByItsList(t *testing.T) {
 		t.Errorf("%v, %v", err, roots)
 	}
 }
+
+func TestWebhooksHearOfWhatOthersFindAndMailsOfWhatTheContractSays(t *testing.T) {
+	r := newReceiver(t)
+	h := hooked(t, r)
+	h.set(t)
+	for _, e := range []event.Event{
+		{Kind: event.FarmStop, Severity: event.Info, Facts: event.Facts("FARM", "shop")}, {Kind: event.EngineRestart, Severity: event.Warning, At: time.Unix(1, 0)},
+		{Kind: event.BackendDown, Severity: event.Warning}, {Kind: event.Certificate, Severity: event.Error}, // found here
+	} {
+		h.Hear(e)
+	}
+	h.pass(GatherTime)
+	h.sendDigests(h.options.Now())
+	p := r.got(t, 1)[0]
+	if len(p.Events) != 2 || p.Summary != "1 farm stops, 1 restart of the engine" || p.Severity != event.Warning || p.Events[0].Farm != "shop" || p.Events[0].Text != "farm shop is stopped" || p.Events[0].Time.IsZero() || !p.Events[1].Time.Equal(time.Unix(1, 0)) {
+		t.Errorf("%+v", p)
+	}
+	if mails := h.took(t); len(mails) != 0 {
+		t.Errorf("%+v", mails)
+	}
+}
