@@ -21,6 +21,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/logtest"
+	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/core/stats/statstest"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/system"
@@ -28,8 +29,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/directory"
+	"github.com/sluicelb/sluice/mgmt/events"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/oidc"
+	"github.com/sluicelb/sluice/mgmt/publish"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/mgmt/store"
@@ -134,6 +137,12 @@ func newHouse(t *testing.T, parts ctl.Parts) *house {
 	t.Cleanup(func() { st.Close() })
 	h.post = post
 	h.manager = &manager{process: &process{line: line.Answer(conn)}, store: st, kernel: askNetd(t, parts), counters: statstest.New(t, 1), scripts: scripts.New(scripts.Options{Folder: t.TempDir()}), remote: syslog.NewRemote(slog.New(slog.DiscardHandler), nil)}
+	h.events = events.Open(t.TempDir(), slog.New(slog.DiscardHandler), time.Now)
+	t.Cleanup(h.events.Close)
+	h.publisher = publish.New(publish.Options{})
+	if h.page, err = snapshot.OpenPage(make([]byte, snapshot.PageSize)); err != nil {
+		t.Fatal(err)
+	}
 	book, err := certs.Open(st, certs.Options{Dir: t.TempDir(), Proxy: h.proxy})
 	if err != nil {
 		t.Fatal(err)

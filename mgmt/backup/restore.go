@@ -26,7 +26,7 @@ const (
 
 // ofNow are documents about what this node was doing: they are in no archive, and no
 // restoration changes them. A dot at the end stands for all that begin so.
-var ofNow = []string{"notify.waiting", "notify.waiting.", "machine.untold"}
+var ofNow = []string{"notify.waiting", "notify.waiting.", "machine.untold", "events.engine"}
 
 // Request is what is to be restored, and by whom.
 type Request struct {
