@@ -25,7 +25,6 @@ func ago(d time.Duration) time.Time { return now.Add(-d) }
 type kept struct {
 	events    []events.Event
 	revisions []store.Revision // the newest first
-	numbers   map[string]timeseries.Points
 	err       error
 }
 
