@@ -81,6 +81,7 @@ func firstLine(from *bufio.Reader) (string, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
+	text = strings.TrimPrefix(text, "\ufeff") // some editors of Windows put it before a file
 	if text = strings.TrimRight(text, "\r\n"); text == "" {
 		return "", usagef("a password is needed: on a terminal it is asked for, otherwise it is the first line of the standard input")
 	}

@@ -16,7 +16,7 @@ func TestAPasswordIsALineAndNeverShown(t *testing.T) {
 		{"", "user create tim", "a password is needed", 2},
 		{"\n", "user password ann", "a password is needed", 2},
 		{"short-1\n", "user password ann", "8 to 512 characters", 1},
-		{"secret-2\r\n", "user password ann", "The user ann has been modified", 0},
+		{"\ufeffsecret-2\r\n", "user password ann", "The user ann has been modified", 0},
 		{"", "role set readonly farm.create=true", "comes with Sluice", 1},
 		{"", "role set readonly farm=true", "write SECTION.PERMISSION=true", 2},
 		{"", "role set readonly farm.create", "write SECTION.PERMISSION=true", 2},

@@ -226,6 +226,18 @@ func TestContentTypes(t *testing.T) {
 	a.do("PUT", "/farms/shop", `{"contimeout":5}`, "Content-Encoding", "gzip").refused(t, 415, "gzip")
 }
 
+// Editors of Windows write a mark before a text, and clients send files as they are.
+func TestAMarkBeforeABodyStandsForNothing(t *testing.T) {
+	const mark = "\ufeff"
+	a := newAppliance(t)
+	a.shop(0)
+	a.must(200, "PUT", "/farms/shop", mark+`{"contimeout":7}`).want(t, "params.contimeout", 7)
+	a.must(200, "PUT", "/config", mark+`{"farms":[]}`, "Content-Type", "application/json")
+	a.must(200, "PUT", "/config", mark+"farms: []\n", "Content-Type", "application/yaml")
+	a.do("POST", "/farms", mark+mark+"{}").refused(t, 400, "broken JSON")
+	a.must(400, "POST", "/farms", mark).want(t, "message", "No parameter has been sent. Please, try with:")
+}
+
 func TestBodiesAreBounded(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(0)

@@ -83,10 +83,14 @@ func (d *decoder) follows(path string) bool {
 	})
 }
 
+// mark begins files some editors of Windows write. It stands for nothing.
+const mark = "\ufeff"
+
 func parse(b []byte) (*node, error) {
 	if len(b) > MaxSize {
 		return nil, fmt.Errorf("the document has %d bytes, at most %d are read", len(b), MaxSize)
 	}
+	b = bytes.TrimPrefix(b, []byte(mark))
 	if i := invalidUTF8(b); i >= 0 {
 		line := 1 + bytes.Count(b[:i], []byte{'\n'})
 		return nil, &Error{Line: line, Column: i - bytes.LastIndexByte(b[:i], '\n'), Err: errors.New("the document is not valid UTF-8 text")}

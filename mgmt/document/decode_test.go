@@ -71,6 +71,23 @@ func TestJSONIsReadToo(t *testing.T) {
 	}
 }
 
+// Editors of Windows write a mark before a text; positions are those people see.
+func TestAMarkBeforeADocumentStandsForNothing(t *testing.T) {
+	const mark = "\ufeff"
+	for _, text := range []string{small, `{"farms": []}`, ""} {
+		want, err := document.Decode([]byte(text))
+		got, same := document.Decode([]byte(mark + text))
+		if fmt.Sprint(err) != fmt.Sprint(same) || (err == nil && !document.Equal(got, want)) {
+			t.Errorf("%.20q: %v, without the mark %v", text, same, err)
+		}
+	}
+	for text, want := range map[string]string{mark + "fly: 1": "line 1, column 1", mark + mark + "farms: []": "line 1, column 1", mark + "a\xff": "line 1, column 2"} {
+		if _, err := document.Decode([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 // farmOf is a document of one farm with lines added to it.
 func farmOf(lines ...string) string {
 	return "farms:\n- name: a\n  profile: http\n  vip: 127.0.0.1\n  vport: 80\n" + strings.Join(lines, "\n") + "\n"

@@ -73,6 +73,9 @@ func (s *Shell) whole(read func(prompt string) (string, error)) (string, error) 
 // Script runs the lines of an input that is no terminal. Its commands read from it, too.
 func (s *Shell) Script(in io.Reader) (int, error) {
 	from := bufio.NewReader(in)
+	if first, _, err := from.ReadRune(); err == nil && first != '\ufeff' { // editors of Windows put it before a file
+		_ = from.UnreadRune()
+	}
 	status := 0
 	for {
 		line, err := s.whole(func(string) (string, error) {

@@ -35,6 +35,7 @@ func TestAScriptIsRunLineByLine(t *testing.T) {
 	}{
 		"":                                  {0, ""},
 		"farm list\n\n# why\nsluice status": {0, "farm|list\nstatus\n"},
+		"\ufefffarm list\n":                 {0, "farm|list\n"},
 		"fail\n":                            {1, "fail\n"},
 		"fail\nstatus":                      {0, "fail\nstatus\n"},
 		"fail\nexit\nstatus\n":              {1, "fail\n"},

@@ -42,8 +42,12 @@ func ReadBody(r *http.Request, limit int64, types []string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return b, nil
+	return bytes.TrimPrefix(b, []byte(mark)), nil
 }
+
+// mark begins files some editors of Windows write, and clients send as they are. It
+// stands for nothing.
+const mark = "\ufeff"
 
 // Upload is a body that is too long to be held in memory: it is read as it comes, to
 // limit at most. size is what was announced, -1 for nothing.
