@@ -97,7 +97,7 @@ func TestTimesThatAreNoneAreRefused(t *testing.T) {
 	a := newAppliance(t)
 	a.recorded(recorder.System, "cpu")
 	for query, want := range map[string]string{
-		"last=0s": "last", "last=-5m": "last", "last=367d": "last", "last=1.5d": "last", "last=yesterday": "last", "from=noon": "from", "to=noon": "to",
+		"last=0s": "last", "last=-5m": "last", "last=367d": "last", "last=1.5d": "last", "last=yesterday": "last", "last=xd": "last: ", "from=noon": "from: ", "to=noon": "to: ",
 		"last=5m&from=2026-11-23T12:00:00Z": "only one", "from=2030-11-23T12:00:00Z&to=2030-11-23T12:00:00Z": "before",
 	} {
 		a.do("GET", "/stats/system/series?"+query, "").refused(t, 400, want)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -101,6 +102,17 @@ func TestAFactoryResetIsRootsAndSaysWhatItDoes(t *testing.T) {
 	}
 	a.must(200, "POST", "/system/factory", `{"force":"true","remove_backups":"true"}`)
 	a.must(200, "GET", "/system/backup", "").want(t, "params.0", nil)
+}
+
+func TestSupportGetsTheRulesOfEveryFarmOfTheKernel(t *testing.T) {
+	a := newAppliance(t, func(d *api.Deps) { d.Support = func() []support.Part { return nil } })
+	for i, name := range []string{"dns", "mail"} {
+		a.must(201, "POST", "/farms", fmt.Sprintf(`{"farmname":%q,"profile":"l4xnat","vip":"192.0.2.10","vport":%d,"datapath":"kernel"}`, name, 25+i))
+	}
+	const rules = "table inet sluice {\n}\n\n"
+	if got, want := unpacked(t, a.must(200, "GET", "/system/supportsave", "").raw)["kernel/rules.txt"], "# farm dns\n"+rules+"# farm mail\n"+rules; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 // unpacked is an archive for support, as one text.

@@ -1,6 +1,7 @@
 package farms
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -24,5 +25,29 @@ func TestEveryProfileHasItsAnswers(t *testing.T) {
 	}
 	if !slices.Equal(names, farm.Profiles()) {
 		t.Errorf("answers for %q, profiles are %q", names, farm.Profiles())
+	}
+}
+
+// What two profiles have is not told twice to who has not chosen one.
+func TestTheHelpOfANewFarmNamesEachFieldOnce(t *testing.T) {
+	help := newFarmHelp{}.Params()
+	for _, field := range (newFarmFields{}).Params() {
+		n := 0
+		for _, p := range help {
+			if p.Name == field.Name {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s comes %d times", field.Name, n)
+		}
+	}
+}
+
+func TestARuleOfAFarmThatIsNotThereIsRefusedAsTheFarmIs(t *testing.T) {
+	none := errors.New("there is no such farm")
+	l := ruleList[farm.HeaderRemove, any]{of: func(*rest.Call, *farm.Config) (*[]farm.HeaderRemove, string, error) { return nil, "", none }}
+	if _, err := l.at(&rest.Call{}); !errors.Is(err, none) {
+		t.Errorf("got %v", err)
 	}
 }
