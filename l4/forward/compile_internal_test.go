@@ -73,6 +73,26 @@ func TestWhatCannotBeServedIsSaid(t *testing.T) {
 	}
 }
 
+func TestFarmsWhoseSocketsAreMissingAreLeftOut(t *testing.T) {
+	healthTable, err := health.OpenTable(make([]byte, health.TableSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &Engine{Base: engine.Base[*worker]{Health: healthTable}, registry: newRegistry()}
+	cfg := &farm.Config{}
+	for i, name := range []string{"good", "silent"} {
+		l := farm.DefaultL4()
+		l.DataPath, l.Ports = farm.DataPathUserspace, []farm.PortRange{{First: 80, Last: 80}}
+		l.Backends = []farm.Backend{{ID: uint32(i + 1), Addr: netip.MustParseAddr("192.0.2.1"), Port: 81}}
+		cfg.Farms = append(cfg.Farms, farm.Farm{ID: uint32(i + 1), Name: name, Profile: farm.ProfileL4, VIP: netip.MustParseAddr("192.0.2.9"), L4: l})
+	}
+	cfg.Farms[1].L4.Backends[0].Mark = 7
+	table, problems := e.compile(1, cfg, map[marks.Kind]error{{Mark: 7}: marks.ErrSilent})
+	if len(problems) != 1 || !errors.Is(problems[2], marks.ErrSilent) || len(table.byID) != 1 || table.byID[1] == nil {
+		t.Errorf("problems %v, %d farms are served", problems, len(table.byID))
+	}
+}
+
 // While somebody invents clients new ones replace others at a rate.
 func TestFlowsReplaceOthersAtARate(t *testing.T) {
 	const each = int64(second) / freshRate
