@@ -18,6 +18,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/mgmt/notify/mail/mailtest"
+	"github.com/sluicelb/sluice/mgmt/syslog"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
@@ -87,12 +88,27 @@ func TestAServerIsVerifiedByItsListOrNotAtAllTrusted(t *testing.T) {
 	if stats := h.remote.Stats(); len(stats) != 2 || stats[0].Target != "tls://127.0.0.1:6514" || stats[1].Target != "tcp://127.0.0.1:1" {
 		t.Errorf("%+v", stats)
 	}
+	s.Syslog.Servers[0].Port = mute(t)
+	_ = c.Settle(t.Context(), &s)
+	h.remote.Send(syslog.Message{Text: "x"})
+	enginetest.Eventually(t, "the list is asked for", func() bool { return strings.Contains(h.remote.Stats()[0].LastError, "missing") })
 	if _, err := poolOf("missing", h.authorities); err == nil {
 		t.Error("a list that is missing verifies")
 	}
 	if _, err := poolOf("empty", func(string) ([]byte, error) { return nil, nil }); err == nil {
 		t.Error("a list of nobody verifies")
 	}
+}
+
+// mute is the port of somebody who says nothing.
+func mute(t *testing.T) uint16 {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return uint16(l.Addr().(*net.TCPAddr).Port)
 }
 
 func TestConnectionsGoThroughTheProxyThatIsSet(t *testing.T) {
