@@ -59,3 +59,14 @@ func TestAnswersOfAnotherShapeAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestAListOfAliasesIsGivenAsTheAPIAnswersIt(t *testing.T) {
+	a := ready(t)
+	a.must("alias", "set", "10.0.0.1", "db-1")
+	if got := a.must("alias", "list", "backends", "--json"); !strings.HasPrefix(got, "{") || !strings.Contains(got, `"db-1"`) {
+		t.Errorf("got %s", got)
+	}
+	if r := a.run("alias", "list", "none"); r.code == 0 || r.stdout != "" {
+		t.Errorf("a list of nothing: %+v", r)
+	}
+}
