@@ -33,7 +33,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/directory"
-	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/mgmt/oidc"
 	"github.com/sluicelb/sluice/mgmt/packages"
@@ -73,7 +73,7 @@ type appliance struct {
 	traffic  stats.Traffic
 	dropped  []string // by firewalls
 	users    *rbac.Book
-	events   *events.Log
+	events   *eventlog.Log
 }
 
 func start(t *testing.T) *appliance {
@@ -113,7 +113,7 @@ func start(t *testing.T) *appliance {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = kept.Close() })
-	a.events = events.Open(data, slog.Default(), time.Now)
+	a.events = eventlog.Open(data, slog.Default(), time.Now)
 	t.Cleanup(a.events.Close)
 	server, err := api.New(api.Deps{
 		Events:  a.events,

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/cmd/cli"
-	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 )
 
 func TestTheTimelineShowsWhatHappenedNewestLast(t *testing.T) {
@@ -15,7 +15,7 @@ func TestTheTimelineShowsWhatHappenedNewestLast(t *testing.T) {
 		t.Errorf("without farms: %q", out)
 	}
 	a.must("farm", "create", "shop", "vip=127.0.0.1", "vport=80")
-	a.events.Add(events.Event{Time: time.Now(), Kind: events.Health, Severity: events.Warning, Farms: []uint32{1}, Farm: "shop", Service: "web", Backend: "0 (10.0.0.1:80)", Text: "is down"})
+	a.events.Add(eventlog.Event{Time: time.Now(), Kind: eventlog.Health, Severity: eventlog.Warning, Farms: []uint32{1}, Farm: "shop", Service: "web", Backend: "0 (10.0.0.1:80)", Text: "is down"})
 	lines := strings.Split(strings.TrimSpace(a.must("timeline", "--since", "10m")), "\n")
 	if len(lines) != 3 || !strings.HasPrefix(lines[0], "TIME") || !strings.Contains(lines[1], "revision 1 by root") || !strings.Contains(lines[2], "0 (10.0.0.1:80)  is down") {
 		t.Errorf("%s", strings.Join(lines, "\n"))

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
-	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
@@ -31,7 +31,7 @@ func (m *manager) lookStates(cfg *farm.Config, now time.Time) {
 	mark := statesMark{cfg, m.publisher.State().Connected, m.applier.Standing(),
 		m.health.Version() + m.watch.moved.Load() + m.watch.silent.Moved() + m.guardian.Moved()}
 	moment := sync.OnceValue(func() *state.Moment { return m.board().Now() }) // mostly nobody asks
-	m.events.Add(m.states.Look(cfg, mark, now, events.Known{
+	m.events.Add(m.states.Look(cfg, mark, now, eventlog.Known{
 		Backend: func(g farm.Group, k int) farm.Status { return farmstate.In(g, k, m.backendHealth) },
 		Why:     m.whyDown,
 		Since:   func(backend uint32) time.Time { return m.health.Slot(backend).Since() },
@@ -40,11 +40,11 @@ func (m *manager) lookStates(cfg *farm.Config, now time.Time) {
 }
 
 // started is the event of a start: of everything, or of mgmt alone.
-func started(first bool) events.Event {
+func started(first bool) eventlog.Event {
 	if first {
-		return events.Event{Kind: events.Appliance, Severity: events.Info, Text: "the appliance was started"}
+		return eventlog.Event{Kind: eventlog.Appliance, Severity: eventlog.Info, Text: "the appliance was started"}
 	}
-	return events.Event{Kind: events.Appliance, Severity: events.Warning, Text: "the management process was started anew; traffic went on"}
+	return eventlog.Event{Kind: eventlog.Appliance, Severity: eventlog.Warning, Text: "the management process was started anew; traffic went on"}
 }
 
 // engineDocument names the engine that was seen last: mgmt may have been away when
@@ -77,7 +77,7 @@ func (m *manager) engineSeen(h link.Hello) {
 		}
 	}
 	m.keepEngine(false)
-	m.events.Add(events.Event{Kind: events.Engine, Severity: events.Warning, Time: is.Started,
+	m.events.Add(eventlog.Event{Kind: eventlog.Engine, Severity: eventlog.Warning, Time: is.Started,
 		Text: fmt.Sprintf("the engine was started anew (process %d after %d): connections of the one before ended with it", is.PID, was.PID)})
 }
 
@@ -98,7 +98,7 @@ func (m *manager) keepEngine(kept bool) {
 // certificateChanged keeps what became of a certificate, and whose it is.
 func (m *manager) certificateChanged(c certs.Change) {
 	cfg, _ := m.applier.Current()
-	e := events.Event{Kind: events.Certificate, Severity: events.Info, Text: "certificate " + c.Name + " was " + c.What, Detail: "by " + c.By.Name}
+	e := eventlog.Event{Kind: eventlog.Certificate, Severity: eventlog.Info, Text: "certificate " + c.Name + " was " + c.What, Detail: "by " + c.By.Name}
 	if !c.NotAfter.IsZero() {
 		e.Text += ", good until " + c.NotAfter.UTC().Format(time.DateOnly)
 	}
@@ -120,7 +120,7 @@ func (m *manager) confirmed(p apply.Ended) {
 		return
 	}
 	cfg, _ := m.applier.Current()
-	e := events.Event{Time: p.At, Kind: events.Confirmed, Severity: events.Info, Revision: p.Revision, Text: fmt.Sprintf("revision %d was confirmed", p.Revision), Detail: "by " + p.Author.Name}
+	e := eventlog.Event{Time: p.At, Kind: eventlog.Confirmed, Severity: eventlog.Info, Revision: p.Revision, Text: fmt.Sprintf("revision %d was confirmed", p.Revision), Detail: "by " + p.Author.Name}
 	if p.Reason != "" {
 		e.Detail += ": " + p.Reason
 	}

@@ -29,7 +29,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/directory"
-	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/oidc"
 	"github.com/sluicelb/sluice/mgmt/publish"
@@ -137,7 +137,7 @@ func newHouse(t *testing.T, parts ctl.Parts) *house {
 	t.Cleanup(func() { st.Close() })
 	h.post = post
 	h.manager = &manager{process: &process{line: line.Answer(conn)}, store: st, kernel: askNetd(t, parts), counters: statstest.New(t, 1), scripts: scripts.New(scripts.Options{Folder: t.TempDir()}), remote: syslog.NewRemote(slog.New(slog.DiscardHandler), nil)}
-	h.events = events.Open(t.TempDir(), slog.New(slog.DiscardHandler), time.Now)
+	h.events = eventlog.Open(t.TempDir(), slog.New(slog.DiscardHandler), time.Now)
 	t.Cleanup(h.events.Close)
 	h.publisher = publish.New(publish.Options{})
 	if h.page, err = snapshot.OpenPage(make([]byte, snapshot.PageSize)); err != nil {

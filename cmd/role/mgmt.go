@@ -32,7 +32,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/cloud"
 	"github.com/sluicelb/sluice/mgmt/directory"
 	"github.com/sluicelb/sluice/mgmt/disk"
-	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
@@ -94,10 +94,10 @@ type manager struct {
 	said      support.Tail // the end of what mgmt logs
 	others    support.Tail // the end of what the others do
 	numbers   *timeseries.DB
-	events    *events.Log
-	states    events.States // by the last look at them
-	engine    seenEngine    // the last one; the publisher's goroutine owns it
-	root      *os.Root      // the data directory
+	events    *eventlog.Log
+	states    eventlog.States // by the last look at them
+	engine    seenEngine      // the last one; the publisher's goroutine owns it
+	root      *os.Root        // the data directory
 	listener  *machine.Listener
 	agent     *snmp.Agent
 	guardian  *guardian.Guardian
@@ -144,7 +144,7 @@ func (p *process) mgmt(ctx context.Context) error {
 		return unusable(err)
 	}
 	defer m.numbers.Close()
-	m.events = events.Open(".", slog.Default(), time.Now)
+	m.events = eventlog.Open(".", slog.Default(), time.Now)
 	defer m.events.Close()
 	book, err := m.openCertificates()
 	if err != nil {

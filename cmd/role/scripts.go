@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/event"
-	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
@@ -19,7 +19,7 @@ func (m *manager) changed(old, now *farm.Config, rev store.Revision) {
 	for _, e := range event.Changed(old, now, rev, time.Now()) {
 		m.tell(e)
 	}
-	m.events.Add(events.Changed(old, now, rev)...)
+	m.events.Add(eventlog.Changed(old, now, rev)...)
 	m.guardian.Set(now)
 }
 

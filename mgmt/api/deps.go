@@ -23,7 +23,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/traffic"
 	"github.com/sluicelb/sluice/mgmt/api/upkeep"
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
@@ -131,7 +131,7 @@ type Deps struct {
 	Numbers numbers.Numbers
 	// Events are what happened and nobody else keeps; nil: there is no timeline.
 	Events interface {
-		Read(from time.Time) ([]events.Event, error)
+		Read(from time.Time) ([]eventlog.Event, error)
 	}
 	// Logs reads log files; nil: there is nothing about them in the API.
 	Logs system.Logs

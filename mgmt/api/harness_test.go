@@ -35,7 +35,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/cloud"
 	"github.com/sluicelb/sluice/mgmt/directory"
-	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/notify"
@@ -129,7 +129,7 @@ type appliance struct {
 	users   *rbac.Book
 	system  *rootAccount
 	numbers *timeseries.DB
-	events  *events.Log
+	events  *eventlog.Log
 	host    *host
 }
 
@@ -200,7 +200,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		t.Fatal(err)
 	}
 	t.Cleanup(numbers.Close)
-	happened := events.Open(dir, slog.Default(), clock)
+	happened := eventlog.Open(dir, slog.Default(), clock)
 	t.Cleanup(happened.Close)
 	deps := api.Deps{
 		Applier: ap, History: st, Keys: st, Users: users, Directory: ldap, Provider: provider, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,

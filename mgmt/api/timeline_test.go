@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/api"
-	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 )
@@ -21,7 +21,7 @@ func axis(t *testing.T) *appliance {
 	a.dns(1)
 	now := time.Now()
 	for name, text := range map[string]string{"shop": "is down", "dns": "of dns alone"} {
-		a.events.Add(events.Event{Time: now, Kind: events.Health, Severity: events.Warning, Farms: []uint32{a.config().Farm(name).ID}, Farm: name, Backend: "0 (10.0.0.1:8080)", Text: text})
+		a.events.Add(eventlog.Event{Time: now, Kind: eventlog.Health, Severity: eventlog.Warning, Farms: []uint32{a.config().Farm(name).ID}, Farm: name, Backend: "0 (10.0.0.1:8080)", Text: text})
 	}
 	return a
 }
@@ -100,7 +100,7 @@ func TestTheTimelineHasStepsOfLatency(t *testing.T) {
 		}
 		a.numbers.Write(object, now.Add(time.Duration(i-200)*5*time.Second), []timeseries.Value{{Series: "requests", Value: 20}, {Series: "errors", Value: 0}, {Series: "p50", Value: p50}})
 	}
-	a.events.Add(events.Event{Time: now.Add(-505 * time.Second), Kind: events.Health, Farms: []uint32{a.config().Farm("shop").ID}, Backend: "0", Text: "before it"})
+	a.events.Add(eventlog.Event{Time: now.Add(-505 * time.Second), Kind: eventlog.Health, Farms: []uint32{a.config().Farm("shop").ID}, Backend: "0", Text: "before it"})
 	r := a.must(200, "GET", "/timeline?kind=latency", "")
 	if n := len(r.at("params").([]any)); n != 1 {
 		t.Fatalf("%d steps: %s", n, r.raw)

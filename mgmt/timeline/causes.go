@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 )
 
@@ -75,13 +75,13 @@ func before(e *Entry, farm uint32, row time.Duration, lists ...[]Entry) []Cause 
 // the lowest.
 func rank(e *Entry, farm uint32) int {
 	switch own := slices.Contains(e.farms, farm); {
-	case own && e.Kind == Kind(events.Revision):
+	case own && e.Kind == Kind(eventlog.Revision):
 		return 0
-	case own && (e.Kind == Kind(events.Health) || e.Kind == Kind(events.Maintenance)) && e.Backend != "":
+	case own && (e.Kind == Kind(eventlog.Health) || e.Kind == Kind(eventlog.Maintenance)) && e.Backend != "":
 		return 1
 	case own:
 		return 2
-	case e.Kind == Kind(events.Engine) || e.Kind == Kind(events.Appliance):
+	case e.Kind == Kind(eventlog.Engine) || e.Kind == Kind(eventlog.Appliance):
 		return 3
 	}
 	return 4

@@ -1,4 +1,4 @@
-// Package timeline puts everything that happened to farms on one axis: what mgmt/events
+// Package timeline puts everything that happened to farms on one axis: what mgmt/eventlog
 // keeps, the revisions of mgmt/store, and the moments at which latency or errors of a
 // farm became others, which mgmt/changepoint finds in the numbers of mgmt/timeseries.
 //

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/changepoint"
-	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 )
@@ -125,7 +125,7 @@ func (s Sources) stepsOf(q Question, f *farm.Farm) (of, backends []Entry, err er
 	of = entry.errors(of, shares(p, rows[asks], rows["errors"]))
 	for _, g := range f.Groups() {
 		for k, b := range g.Backends() {
-			about := events.About(g, k, "")
+			about := eventlog.About(g, k, "")
 			one := Entry{Farm: f.Name, Service: about.Service, Backend: about.Backend, farms: entry.farms}
 			backends = one.errors(backends, shares(p, rows[recorder.OfBackend(b.ID, "requests")], rows[recorder.OfBackend(b.ID, "errors")]))
 		}
@@ -141,10 +141,10 @@ func shares(p timeseries.Points, requests, failures []float64) []step {
 
 func (e Entry) latency(list []Entry, steps []step) []Entry {
 	for _, s := range steps {
-		e.Time, e.Kind, e.Severity = s.at, Latency, events.Info
+		e.Time, e.Kind, e.Severity = s.at, Latency, eventlog.Info
 		e.Text = fmt.Sprintf("half of all requests took %s, and take %s since", shown(s.before), shown(s.after))
 		if s.after > s.before {
-			e.Severity = events.Warning
+			e.Severity = eventlog.Warning
 		}
 		list = append(list, e)
 	}
@@ -153,10 +153,10 @@ func (e Entry) latency(list []Entry, steps []step) []Entry {
 
 func (e Entry) errors(list []Entry, steps []step) []Entry {
 	for _, s := range steps {
-		e.Time, e.Kind, e.Severity = s.at, Errors, events.Info
+		e.Time, e.Kind, e.Severity = s.at, Errors, eventlog.Info
 		e.Text = fmt.Sprintf("%s of requests failed, and %s do since", percent(s.before), percent(s.after))
 		if s.after > s.before {
-			e.Severity = events.Error
+			e.Severity = eventlog.Error
 		}
 		list = append(list, e)
 	}

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 )
 
-// Kind is what sort of thing happened: those of mgmt/events, and steps.
+// Kind is what sort of thing happened: those of mgmt/eventlog, and steps.
 type Kind string
 
 // The kinds of steps.
@@ -22,7 +22,7 @@ const (
 
 // Kinds lists all there are.
 func Kinds() []Kind {
-	return []Kind{Kind(events.Health), Kind(events.Maintenance), Kind(events.Revision), Kind(events.Confirmed), Kind(events.Certificate), Kind(events.Engine), Kind(events.Appliance), Latency, Errors}
+	return []Kind{Kind(eventlog.Health), Kind(eventlog.Maintenance), Kind(eventlog.Revision), Kind(eventlog.Confirmed), Kind(eventlog.Certificate), Kind(eventlog.Engine), Kind(eventlog.Appliance), Latency, Errors}
 }
 
 // KindsText lists them for people.
@@ -39,15 +39,15 @@ func (k Kind) IsStep() bool { return k == Latency || k == Errors }
 
 // Entry is something that happened.
 type Entry struct {
-	Time     time.Time       `json:"time"`
-	Kind     Kind            `json:"kind" enum:"health,maintenance,revision,confirmation,certificate,engine,appliance,latency,errors"`
-	Severity events.Severity `json:"severity" enum:"info,warning,error" doc:"How much it matters"`
-	Farm     string          `json:"farm" doc:"What it is called now; several with commas between; blank: it is about the appliance"`
-	Service  string          `json:"service"`
-	Backend  string          `json:"backend" doc:"Its id and its address"`
-	Text     string          `json:"text" doc:"What happened"`
-	Revision uint64          `json:"revision,omitempty"`
-	Before   []Cause         `json:"before,omitempty" doc:"Of a step: what happened shortly before, the likeliest cause first"`
+	Time     time.Time         `json:"time"`
+	Kind     Kind              `json:"kind" enum:"health,maintenance,revision,confirmation,certificate,engine,appliance,latency,errors"`
+	Severity eventlog.Severity `json:"severity" enum:"info,warning,error" doc:"How much it matters"`
+	Farm     string            `json:"farm" doc:"What it is called now; several with commas between; blank: it is about the appliance"`
+	Service  string            `json:"service"`
+	Backend  string            `json:"backend" doc:"Its id and its address"`
+	Text     string            `json:"text" doc:"What happened"`
+	Revision uint64            `json:"revision,omitempty"`
+	Before   []Cause           `json:"before,omitempty" doc:"Of a step: what happened shortly before, the likeliest cause first"`
 
 	farms []uint32
 }
@@ -67,7 +67,7 @@ type Cause struct {
 // Sources are where things are kept. Numbers may be nil: there are no steps then.
 type Sources struct {
 	Events interface {
-		Read(from time.Time) ([]events.Event, error)
+		Read(from time.Time) ([]eventlog.Event, error)
 	}
 	Revisions interface {
 		History(limit int, before uint64) ([]store.Revision, error)
@@ -136,8 +136,8 @@ func (s Sources) happened(q Question) (out []Entry, err error) {
 	for i := range kept {
 		e := &kept[i]
 		switch e.Kind {
-		case events.Deleted:
-		case events.Revision:
+		case eventlog.Deleted:
+		case eventlog.Revision:
 			touched[e.Revision] = i
 		default:
 			if entry, sees := v.entry(i, e); sees {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/timeline"
@@ -23,12 +23,12 @@ func ago(d time.Duration) time.Time { return now.Add(-d) }
 
 // kept is everything a test has happened.
 type kept struct {
-	events    []events.Event
+	events    []eventlog.Event
 	revisions []store.Revision // the newest first
 	err       error
 }
 
-func (k *kept) Read(from time.Time) (out []events.Event, err error) {
+func (k *kept) Read(from time.Time) (out []eventlog.Event, err error) {
 	for _, e := range k.events {
 		if !e.Time.Before(from) {
 			out = append(out, e)
@@ -129,16 +129,16 @@ func wantLines(t *testing.T, what string, got []string, want ...string) {
 func day() *kept {
 	at := func(m int) time.Time { return ago(time.Duration(m) * time.Minute) }
 	return &kept{
-		events: []events.Event{
-			{Time: at(90), Kind: events.Engine, Text: "too early"},
-			{Time: at(50), Kind: events.Revision, Farms: []uint32{1}, Farm: "shop", Revision: 1},
-			{Time: at(40), Kind: events.Revision, Farms: []uint32{1, 2}, Revision: 2},
-			{Time: at(30), Kind: events.Health, Severity: events.Warning, Farms: []uint32{1}, Farm: "old-name", Service: "web", Backend: "0 (10.0.0.1:80)", Text: "is down"},
-			{Time: at(29), Kind: events.Health, Farms: []uint32{2}, Farm: "api", Text: "the farm is critical"},
-			{Time: at(20), Kind: events.Engine, Text: "another engine runs"},
-			{Time: at(15), Kind: events.Certificate, Text: "certificate spare was uploaded"},
-			{Time: at(14), Kind: events.Certificate, Farms: []uint32{1, 2}, Text: "certificate www was replaced", Detail: "by ann"},
-			{Time: at(10), Kind: events.Confirmed, Farms: []uint32{1}, Farm: "shop", Text: "revision 1 was confirmed", Detail: "by bob"},
+		events: []eventlog.Event{
+			{Time: at(90), Kind: eventlog.Engine, Text: "too early"},
+			{Time: at(50), Kind: eventlog.Revision, Farms: []uint32{1}, Farm: "shop", Revision: 1},
+			{Time: at(40), Kind: eventlog.Revision, Farms: []uint32{1, 2}, Revision: 2},
+			{Time: at(30), Kind: eventlog.Health, Severity: eventlog.Warning, Farms: []uint32{1}, Farm: "old-name", Service: "web", Backend: "0 (10.0.0.1:80)", Text: "is down"},
+			{Time: at(29), Kind: eventlog.Health, Farms: []uint32{2}, Farm: "api", Text: "the farm is critical"},
+			{Time: at(20), Kind: eventlog.Engine, Text: "another engine runs"},
+			{Time: at(15), Kind: eventlog.Certificate, Text: "certificate spare was uploaded"},
+			{Time: at(14), Kind: eventlog.Certificate, Farms: []uint32{1, 2}, Text: "certificate www was replaced", Detail: "by ann"},
+			{Time: at(10), Kind: eventlog.Confirmed, Farms: []uint32{1}, Farm: "shop", Text: "revision 1 was confirmed", Detail: "by bob"},
 		},
 		revisions: []store.Revision{
 			{Number: 3, Time: at(35), Author: "eve", Comment: "settings of the machine"},
@@ -209,12 +209,12 @@ func TestTheTimeIsAsked(t *testing.T) {
 // A number comes back after all others were used: what was about the farm before is
 // nobody's but root's, who is told that it is gone.
 func TestANamesakeOrALaterFarmDoesNotInheritEvents(t *testing.T) {
-	k := &kept{events: []events.Event{
-		{Time: ago(30 * time.Minute), Kind: events.Health, Farms: []uint32{1}, Farm: "shop", Text: "of the first"},
-		{Time: ago(25 * time.Minute), Kind: events.Health, Farms: []uint32{9}, Farm: "shop", Text: "of a namesake"},
-		{Time: ago(20 * time.Minute), Kind: events.Revision, Farms: []uint32{1}, Farm: "shop", Revision: 4},
-		{Time: ago(20 * time.Minute), Kind: events.Deleted, Farms: []uint32{1}, Farm: "shop"},
-		{Time: ago(10 * time.Minute), Kind: events.Health, Farms: []uint32{1}, Farm: "shop", Text: "of the second"},
+	k := &kept{events: []eventlog.Event{
+		{Time: ago(30 * time.Minute), Kind: eventlog.Health, Farms: []uint32{1}, Farm: "shop", Text: "of the first"},
+		{Time: ago(25 * time.Minute), Kind: eventlog.Health, Farms: []uint32{9}, Farm: "shop", Text: "of a namesake"},
+		{Time: ago(20 * time.Minute), Kind: eventlog.Revision, Farms: []uint32{1}, Farm: "shop", Revision: 4},
+		{Time: ago(20 * time.Minute), Kind: eventlog.Deleted, Farms: []uint32{1}, Farm: "shop"},
+		{Time: ago(10 * time.Minute), Kind: eventlog.Health, Farms: []uint32{1}, Farm: "shop", Text: "of the second"},
 	}, revisions: []store.Revision{{Number: 4, Time: ago(20 * time.Minute), Author: "ann", Comment: "delete it"}}}
 	wantLines(t, "who has the second", read(t, k, nil, lastHour(only("shop"))), "11:50 health [shop] of the second")
 	wantLines(t, "root", read(t, k, nil, lastHour(root())),
@@ -242,7 +242,7 @@ func TestRevisionsAreReadAsFarBackAsIsAsked(t *testing.T) {
 func TestAChangeThatWentBackIsAWarning(t *testing.T) {
 	k := &kept{revisions: []store.Revision{{Number: 2, Time: ago(time.Minute), Author: "ann", Source: "confirm"}, {Number: 1, Time: ago(time.Minute), Author: "ann", Source: "api"}}}
 	list := entries(t, k, nil, lastHour(root()))
-	if list[0].Severity != events.Warning || list[1].Severity != events.Info {
+	if list[0].Severity != eventlog.Warning || list[1].Severity != eventlog.Info {
 		t.Errorf("%+v", list)
 	}
 }
@@ -291,10 +291,10 @@ func TestStepsAreOnTheAxis(t *testing.T) {
 	if len(list) != 3 {
 		t.Fatalf("%+v", list)
 	}
-	if e := list[0]; e.Kind != timeline.Latency || e.Severity != events.Warning || e.Farm != "shop" || e.Time.Sub(ago(30*time.Minute)).Abs() > 15*time.Second || !strings.HasPrefix(e.Text, "half of all requests took ") {
+	if e := list[0]; e.Kind != timeline.Latency || e.Severity != eventlog.Warning || e.Farm != "shop" || e.Time.Sub(ago(30*time.Minute)).Abs() > 15*time.Second || !strings.HasPrefix(e.Text, "half of all requests took ") {
 		t.Errorf("%+v", e)
 	}
-	if e := list[1]; e.Kind != timeline.Errors || e.Severity != events.Error || e.Text != "0.0 % of requests failed, and 25.0 % do since" || !e.Time.Equal(ago(20*time.Minute)) {
+	if e := list[1]; e.Kind != timeline.Errors || e.Severity != eventlog.Error || e.Text != "0.0 % of requests failed, and 25.0 % do since" || !e.Time.Equal(ago(20*time.Minute)) {
 		t.Errorf("%+v", e)
 	}
 	if e := list[2]; e.Backend != "0 (10.0.0.1:80)" || e.Service != "web" || e.Text != "0.0 % of requests failed, and 50.0 % do since" || len(e.Before) != 0 {
@@ -345,15 +345,15 @@ func TestLittleTrafficHasNoSteps(t *testing.T) {
 func TestWhatWasBeforeAStepIsRanked(t *testing.T) {
 	at := func(d time.Duration) time.Time { return ago(30*time.Minute + d) }
 	k := &kept{
-		events: []events.Event{
-			{Time: at(11 * time.Minute), Kind: events.Health, Farms: []uint32{1}, Backend: "0", Text: "too long before"},
-			{Time: at(9 * time.Minute), Kind: events.Revision, Farms: []uint32{1}, Revision: 7},
-			{Time: at(8 * time.Minute), Kind: events.Health, Farms: []uint32{1}, Backend: "0", Text: "farther"},
-			{Time: at(2 * time.Minute), Kind: events.Health, Farms: []uint32{1}, Backend: "1", Text: "nearer"},
-			{Time: at(90 * time.Second), Kind: events.Certificate, Farms: []uint32{1}, Text: "certificate"},
-			{Time: at(time.Minute), Kind: events.Health, Farms: []uint32{2}, Text: "of another farm"},
-			{Time: at(30 * time.Second), Kind: events.Engine, Text: "engine"},
-			{Time: at(-time.Minute), Kind: events.Health, Farms: []uint32{1}, Backend: "0", Text: "after it"},
+		events: []eventlog.Event{
+			{Time: at(11 * time.Minute), Kind: eventlog.Health, Farms: []uint32{1}, Backend: "0", Text: "too long before"},
+			{Time: at(9 * time.Minute), Kind: eventlog.Revision, Farms: []uint32{1}, Revision: 7},
+			{Time: at(8 * time.Minute), Kind: eventlog.Health, Farms: []uint32{1}, Backend: "0", Text: "farther"},
+			{Time: at(2 * time.Minute), Kind: eventlog.Health, Farms: []uint32{1}, Backend: "1", Text: "nearer"},
+			{Time: at(90 * time.Second), Kind: eventlog.Certificate, Farms: []uint32{1}, Text: "certificate"},
+			{Time: at(time.Minute), Kind: eventlog.Health, Farms: []uint32{2}, Text: "of another farm"},
+			{Time: at(30 * time.Second), Kind: eventlog.Engine, Text: "engine"},
+			{Time: at(-time.Minute), Kind: eventlog.Health, Farms: []uint32{1}, Backend: "0", Text: "after it"},
 		},
 		revisions: []store.Revision{{Number: 7, Time: at(9 * time.Minute), Author: "ann", Comment: "weights"}},
 	}

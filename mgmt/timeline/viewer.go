@@ -6,7 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/trial"
 )
@@ -32,7 +32,7 @@ type sight struct {
 	ended       map[uint32]int    // where in the list a farm of a number was deleted last
 }
 
-func (v Viewer) at(list []events.Event) *sight {
+func (v Viewer) at(list []eventlog.Event) *sight {
 	s := &sight{v, map[uint32]string{}, map[uint32]string{}, map[uint32]int{}}
 	for _, f := range v.Farms {
 		s.seen[f.ID] = f.Name
@@ -41,7 +41,7 @@ func (v Viewer) at(list []events.Event) *sight {
 		s.there[f.ID] = f.Name
 	}
 	for i, e := range list {
-		if e.Kind == events.Deleted {
+		if e.Kind == eventlog.Deleted {
 			for _, id := range e.Farms {
 				s.ended[id] = i
 			}
@@ -52,7 +52,7 @@ func (v Viewer) at(list []events.Event) *sight {
 
 // farms are those of the event at a position that are there and seen, and whether there
 // are others.
-func (s *sight) farms(i int, e *events.Event) (ids []uint32, names []string, others bool) {
+func (s *sight) farms(i int, e *eventlog.Event) (ids []uint32, names []string, others bool) {
 	for _, id := range e.Farms {
 		end, ended := s.ended[id]
 		name, sees := s.seen[id]
@@ -66,7 +66,7 @@ func (s *sight) farms(i int, e *events.Event) (ids []uint32, names []string, oth
 }
 
 // entry is the event at a position as the viewer sees it, if so.
-func (s *sight) entry(i int, e *events.Event) (Entry, bool) {
+func (s *sight) entry(i int, e *eventlog.Event) (Entry, bool) {
 	ids, names, others := s.farms(i, e)
 	out := Entry{Time: e.Time, Kind: Kind(e.Kind), Severity: e.Severity, Farm: named(names), Service: e.Service, Backend: e.Backend, Text: e.Text, Revision: e.Revision, farms: ids}
 	switch {
@@ -76,8 +76,8 @@ func (s *sight) entry(i int, e *events.Event) (Entry, bool) {
 			return out, false
 		}
 		out.Farm = gone(e.Farm)
-	case e.Kind == events.Engine || e.Kind == events.Appliance: // it carries every farm
-	case !s.All, e.Kind == events.Certificate && !s.Certificates:
+	case e.Kind == eventlog.Engine || e.Kind == eventlog.Appliance: // it carries every farm
+	case !s.All, e.Kind == eventlog.Certificate && !s.Certificates:
 		return out, false
 	}
 	if e.Detail != "" && s.History && (s.All || !others) {
@@ -96,8 +96,8 @@ func gone(name string) string {
 
 // revision is one as the viewer sees it, if so. The event at i says which farms it
 // touched, if that is known.
-func (s *sight) revision(r store.Revision, i int, known bool, list []events.Event) (Entry, bool) {
-	out := Entry{Time: r.Time, Kind: Kind(events.Revision), Severity: events.Info, Revision: r.Number, Text: fmt.Sprintf("revision %d", r.Number)}
+func (s *sight) revision(r store.Revision, i int, known bool, list []eventlog.Event) (Entry, bool) {
+	out := Entry{Time: r.Time, Kind: Kind(eventlog.Revision), Severity: eventlog.Info, Revision: r.Number, Text: fmt.Sprintf("revision %d", r.Number)}
 	others := true
 	if known {
 		var names []string
@@ -111,7 +111,7 @@ func (s *sight) revision(r store.Revision, i int, known bool, list []events.Even
 		return out, false
 	}
 	if r.Source == apply.TimerSource || r.Source == trial.GuardSource {
-		out.Severity = events.Warning // a change went back
+		out.Severity = eventlog.Warning // a change went back
 	}
 	if s.History && (s.All || !others) {
 		out.Text += " by " + r.Author

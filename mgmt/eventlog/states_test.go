@@ -1,4 +1,4 @@
-package events_test
+package eventlog_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/events"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
@@ -28,7 +28,7 @@ func shop() *farm.Config {
 // house is what is looked at.
 type house struct {
 	cfg    *farm.Config
-	states events.States
+	states eventlog.States
 	health map[uint32]farm.Status
 	since  map[uint32]time.Time
 	status farm.Status
@@ -41,14 +41,14 @@ func newHouse() *house {
 }
 
 // look looks two seconds later, at something that changed.
-func (h *house) look() []events.Event {
+func (h *house) look() []eventlog.Event {
 	h.mark++
 	return h.again()
 }
 
-func (h *house) again() []events.Event {
+func (h *house) again() []eventlog.Event {
 	h.now = h.now.Add(2 * time.Second)
-	return h.states.Look(h.cfg, h.mark, h.now, events.Known{
+	return h.states.Look(h.cfg, h.mark, h.now, eventlog.Known{
 		Backend: func(g farm.Group, k int) farm.Status {
 			return farmstate.In(g, k, func(id uint32) farm.Status { return h.health[id] })
 		},
@@ -58,7 +58,7 @@ func (h *house) again() []events.Event {
 	})
 }
 
-func said(list []events.Event) string {
+func said(list []eventlog.Event) string {
 	var out []string
 	for _, e := range list {
 		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %v %s %s %s", e.Kind, e.Severity, e.Farms, e.Service, e.Backend, e.Text)))
@@ -66,7 +66,7 @@ func said(list []events.Event) string {
 	return strings.Join(out, "\n")
 }
 
-func want(t *testing.T, what string, list []events.Event, want string) {
+func want(t *testing.T, what string, list []eventlog.Event, want string) {
 	t.Helper()
 	if got := said(list); got != want {
 		t.Errorf("%s:\n%s\nwant\n%s", what, got, want)
@@ -104,7 +104,7 @@ func TestALookAtWhatIsTheSameAsksNobody(t *testing.T) {
 	h.look()
 	h.health[1] = farm.StatusDown
 	want(t, "the same mark", h.again(), "")
-	if n := testing.AllocsPerRun(10, func() { h.states.Look(h.cfg, 1, h.now, events.Known{}) }); n > 1 {
+	if n := testing.AllocsPerRun(10, func() { h.states.Look(h.cfg, 1, h.now, eventlog.Known{}) }); n > 1 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -151,16 +151,16 @@ func TestARevisionSaysWhichFarmsItTouched(t *testing.T) {
 	now.Farms = append(now.Farms, farm.Farm{ID: 8, Name: "same"}, farm.Farm{ID: 10, Name: "new"})
 	now.Farms[0].HTTP.Services[0].Backends[0].Maintenance = farm.MaintenanceCut
 	rev := store.Revision{Number: 12, Time: t0, Author: "ann"}
-	list := events.Changed(old, now, rev)
+	list := eventlog.Changed(old, now, rev)
 	want(t, "events", list, "revision  [7 10 9]\nmaintenance warning [7] web 0 (10.0.0.1:80) was taken out for maintenance (cut)\ndeleted  [9]")
 	if list[0].Revision != 12 || list[1].Detail != "by ann" || !list[1].Time.Equal(t0) || list[2].Farm != "gone" {
 		t.Errorf("%+v", list)
 	}
-	want(t, "back", events.Changed(now, old, rev)[1:2], "maintenance info [7] web 0 (10.0.0.1:80) is used again after maintenance")
+	want(t, "back", eventlog.Changed(now, old, rev)[1:2], "maintenance info [7] web 0 (10.0.0.1:80) is used again after maintenance")
 	renamed := shop()
 	renamed.Farms[0].Name = "store"
-	if list := events.Changed(shop(), renamed, rev); said(list) != "revision  [7]" || list[0].Farm != "store" {
+	if list := eventlog.Changed(shop(), renamed, rev); said(list) != "revision  [7]" || list[0].Farm != "store" {
 		t.Errorf("%+v", list)
 	}
-	want(t, "settings of the machine", events.Changed(shop(), shop(), rev), "revision  []")
+	want(t, "settings of the machine", eventlog.Changed(shop(), shop(), rev), "revision  []")
 }

@@ -1,4 +1,4 @@
-// Package events keeps what happened and nobody else keeps: backends and farms whose
+// Package eventlog keeps what happened and nobody else keeps: backends and farms whose
 // health changed, maintenance, certificates, restarts. Revisions are kept by mgmt/store,
 // calls by mgmt/audit, numbers by mgmt/timeseries; mgmt/timeline joins all.
 //
@@ -12,4 +12,4 @@
 // Farms go by their stable numbers, so that an event stays with its farm when that is
 // renamed. Numbers come back after all others were used: the event Deleted says that
 // older events of a number are those of another farm.
-package events
+package eventlog
