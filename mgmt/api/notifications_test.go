@@ -199,7 +199,7 @@ func TestWebhooksAreMadeChangedAndTestedAndTheirSecretIsNeverShown(t *testing.T)
 		}
 	}
 	for body, want := range map[string]string{
-		`{"url":"ftp://x"}`: "url:", `{"url":"https://ann:pw@x/"}`: "url:", `{"secret":"short"}`: "secret:", `{"secret":null}`: "secret:", `{"secret":7}`: "secret must be a text", `{"kinds":["weather"]}`: "kinds:",
+		`{"url":"ftp://x"}`: "url:", `{"url":"https://ann:pw@x/"}`: "url:", `{"secret":"short"}`: "secret:", `{"secret":null}`: "secret:", `{"secret":7}`: "secret must be a text", `{"kinds":["weather"]}`: "kinds:", `{"kinds":" , "}`: "kinds:",
 		`{"kinds":{}}`: "kinds must be a list", `{"severity":"bad"}`: "severity:", `{"enabled":"perhaps"}`: "enabled must be true or false", `{"ca":"none"}`: "ca:", `{"name":"x"}`: "unknown field name",
 	} {
 		a.do("PUT", hooks+"/ops", body).refused(t, 400, want)

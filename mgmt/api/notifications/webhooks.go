@@ -118,10 +118,13 @@ func readWebhook(body map[string]any, w *notify.Webhook) error {
 }
 
 func readChoice(body map[string]any, c *notify.Choice) error {
-	if _, sent := body["kinds"]; sent {
+	if raw, sent := body["kinds"]; sent {
 		var list []string
 		if err := setList(body, "kinds", &list); err != nil {
 			return err
+		}
+		if text, is := raw.(string); is && text != "" && len(list) == 0 {
+			return rest.BadRequest("kinds: %s names no event", rest.Quote(text))
 		}
 		c.Kinds = nil
 		for _, k := range list {
