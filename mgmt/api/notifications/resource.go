@@ -37,10 +37,16 @@ type Notifier interface {
 type Deps struct{ Notifier Notifier }
 
 // Resource answers the operations; make it with New.
-type Resource struct{ deps Deps }
+type Resource struct {
+	deps Deps
+	// document is all that operators are told of, and how; a test changes nothing of it.
+	document *rest.Document
+}
 
 // New returns the resource over deps.
-func New(deps Deps) *Resource { return &Resource{deps: deps} }
+func New(deps Deps) *Resource {
+	return &Resource{deps, rest.NewDocument("the settings of notifications", func() string { return rest.Digest(deps.Notifier.Settings()) })}
+}
 
 const (
 	base  = "/system/notifications"
@@ -54,10 +60,13 @@ func (s *Resource) Operations() []*rest.Operation {
 	if s.deps.Notifier == nil {
 		return nil
 	}
+	tests := []*rest.Operation{
+		rest.Op(rest.Post, email+"/actions", rbac.NotificationTest, "Send a mail to see whether notifications arrive", s.test).Body(testFields{}),
+		rest.Op(rest.Post, webhook+"/actions", rbac.NotificationTest, "Send a message to see whether a webhook takes it", s.testWebhook).Body(testFields{}),
+	}
 	out := []*rest.Operation{
 		rest.Op(rest.Get, base, rbac.NotificationShow, "List what operators are told of", s.listAlerts),
 		rest.Op(rest.Get, email, rbac.NotificationShow, "Get the mail server of notifications", s.getEmail),
-		rest.Op(rest.Post, email+"/actions", rbac.NotificationTest, "Send a mail to see whether notifications arrive", s.test).Body(testFields{}),
 		rest.Op(rest.Get, list, rbac.NotificationShow, "List what operators are told of", s.listAlerts),
 		rest.Op(rest.Get, list+"/backends", rbac.NotificationShow, "Get how operators are told of backends", s.getBackends),
 		rest.Op(rest.Get, list+"/cluster", rbac.NotificationShow, "Get how operators are told of the cluster", s.getCluster),
@@ -72,7 +81,7 @@ func (s *Resource) Operations() []*rest.Operation {
 			rest.Op(method, list+"/interfaces", rbac.NotificationModify, "Change of which interfaces operators are told", s.setInterfaces).Body(interfaceFields{}),
 		)
 	}
-	return append(out, s.webhookOperations()...)
+	return append(tests, rest.About(s.document, append(out, s.webhookOperations()...)...)...)
 }
 
 // rejection turns an error into an answer.
@@ -92,9 +101,6 @@ func rejection(err error) error {
 
 // change edits the settings, unless the call is only tried.
 func (s *Resource) change(c *rest.Call, what string, edit func(*notify.Settings) error) error {
-	if _, err := c.Expected(); err != nil {
-		return err
-	}
 	if err := s.deps.Notifier.Change(c.Author(), what, edit, c.Act); err != nil {
 		return rejection(err)
 	}
