@@ -166,13 +166,15 @@ func (s *Server) Exchanges(fn func(Exchange)) {
 	s.each(func(c conn) { c.exchanges(fn) })
 }
 
-// CutOff ends the exchanges with some backends, and returns how many there were.
+// CutOff ends the exchanges with some backends, and returns how many there were; what
+// clients keep of connections to them closes.
 func (s *Server) CutOff(from func(backend uint32) bool) (ended int) {
 	s.Exchanges(func(ex Exchange) {
 		if ex.CutOff(from) {
 			ended++
 		}
 	})
+	s.each(func(c conn) { c.From().Kept().Drop(from) })
 	return ended
 }
 

@@ -101,6 +101,21 @@ func TestPinnedClientLeavesABackendThatWasCut(t *testing.T) {
 	}
 }
 
+func TestPinnedConnectionToABackendThatIsCutOffCloses(t *testing.T) {
+	t.Parallel()
+	b := named(t, "1")
+	a := l7test.New(t, 1)
+	c := l7test.Dial(t, a.Serve(nil, pinning(b.Addr)))
+	c.Send(get("/")).Get()
+	if n := a.Engine.CutOff([]uint32{1}); n != 0 || b.Open() > 1 {
+		t.Errorf("%d exchanges ended, of none; %d connections were open", n, b.Open())
+	}
+	l7test.Eventually(t, "the kept connection is closed", func() bool { return b.Open() == 0 })
+	if got := c.Send(get("/")).Get().Text; got != "1" {
+		t.Errorf("its client got %q afterwards", got)
+	}
+}
+
 // Requests for another service go to that one's backends, whatever is pinned.
 func TestPinnedIsPerService(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/ports"
@@ -70,12 +71,29 @@ func (w *worker) Loop() *loop.Loop { return w.loop }
 // Reconcile implements engine.Worker: idle connections to backends that are gone close,
 // then clients come in line with the table.
 func (w *worker) Reconcile(over map[*ports.Port]bool) {
+	w.retain(func(b *table.Backend) bool { return b.Mode == farm.MaintenanceOff })
+	w.Server.Reconcile(over)
+}
+
+// retain closes idle connections to backends that are gone, or of which keep says no.
+func (w *worker) retain(keep func(b *table.Backend) bool) {
 	t := w.engine.table.Load()
 	w.pool.Retain(func(id uint32) *dial.Target {
-		if b := t.Backends[id]; b != nil && b.Mode == farm.MaintenanceOff {
+		if b := t.Backends[id]; b != nil && keep(b) {
 			return &b.Target
 		}
 		return nil
 	})
-	w.Server.Reconcile(over)
+}
+
+// CutOff ends the exchanges and tunnels with the backends of these stable numbers, nil
+// for all, and returns how many there were; idle connections to them close. Clients see
+// what those of a backend see that is put into maintenance and cut.
+func (e *Engine) CutOff(backends []uint32) int {
+	meant := engine.Among(backends)
+	return e.Sum(func(w *worker) int {
+		ended := w.Server.CutOff(meant)
+		w.retain(func(b *table.Backend) bool { return !meant(b.ID) })
+		return ended
+	})
 }

@@ -16,7 +16,7 @@ func TestALostUpdateBesideTheConfigurationIsRefused(t *testing.T) {
 		{"keys", "DELETE /keys/2", "", "POST /keys", `{"comment":"new"}`, "/keys"},
 		{"OCSP", "PUT /certificates/ocsp", `{"enabled":"false"}`, "PUT /certificates/ocsp", `{"private_responders":"true"}`, "/certificates/ocsp"},
 		{"ACME", "PUT /certificates/letsencryptz/config", `{"email":"a@example.com","dns_wait":7}`, "PUT /certificates/letsencrypt/config", `{"email":"a@example.com","dns_wait":8}`, "/certificates/letsencryptz/config"},
-		{"mails", "PUT /system/notifications/methods/email", `{"server":"a.example.com"}`, "PUT /system/notifications/methods/email", `{"server":"b.example.com"}`, "/system/notifications/methods/email"},
+		{"mails", "PUT /system/notifications/methods/email", `{"server":"a.example.com","from":"a@example.com","to":["b@example.com"]}`, "PUT /system/notifications/methods/email", `{"server":"b.example.com","from":"a@example.com","to":["b@example.com"]}`, "/system/notifications/methods/email"},
 		{"alerts", "PUT /system/notifications/alerts/backends", `{"avoidflappingtime":"7"}`, "POST /system/notifications/alerts/backends", `{"avoidflappingtime":"8"}`, "/system/notifications/alerts/backends"},
 		{"a webhook", "PUT /system/notifications/methods/webhooks/ops", `{"severity":"error"}`, "PUT /system/notifications/methods/webhooks/ops", `{"secret":"fedcba9876543210"}`, "/system/notifications/methods/webhooks/ops"},
 	} {

@@ -46,7 +46,7 @@ func (f *flaps) settled(down bool, now time.Time) bool {
 	return true
 }
 
-// flapping says of a turn that it is the last one that is told for now.
+// flapping says of a turn that it is the last one that is told until the backend has settled.
 func flapping(h Happening) Happening {
 	h.Severity = event.Warning
 	h.why = fmt.Sprintf("turned %d times within %d minutes, and is told of again once it has stayed for %d", flapTurns, int(flapWindow.Minutes()), int(settleTime.Minutes()))

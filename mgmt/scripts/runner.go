@@ -200,3 +200,8 @@ func (r *Runner) run(s *script, e event.Event) {
 	}
 	s.runs = append([]Run{run}, s.runs[:min(len(s.runs), maxRuns-1)]...)
 }
+
+// environment is what a script finds of an event.
+func environment(e *event.Event) []string {
+	return append([]string{"SLUICE_EVENT=" + string(e.Kind), "SLUICE_TIME=" + e.At.UTC().Format(time.RFC3339)}, e.Facts...)
+}
