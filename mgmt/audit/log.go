@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -191,16 +190,7 @@ func (l *Log) append(e *Entry) error {
 			return err
 		}
 	}
-	n, err := l.file.Write(line)
-	l.written += int64(n)
-	if err == nil {
-		return l.file.Sync()
-	}
-	if n > 0 { // half a line would spoil the next
-		if cutErr := l.file.Truncate(l.written - int64(n)); cutErr == nil {
-			l.written -= int64(n)
-		}
-	}
+	l.written, err = disk.Append(l.file, l.written, line)
 	return err
 }
 
@@ -250,20 +240,13 @@ func (l *Log) read(limit int, before uint64) (out []Entry, err error) {
 
 // readFile reads the lines of a file that are whole.
 func readFile(path string, before uint64) (out []Entry, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() {
+	err = disk.Lines(path, maxLine, func(line []byte) {
 		var e Entry
-		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Number != 0 && (before == 0 || e.Number < before) {
+		if json.Unmarshal(line, &e) == nil && e.Number != 0 && (before == 0 || e.Number < before) {
 			out = append(out, e)
 		}
-	}
-	return out, lines.Err()
+	})
+	return out, err
 }
 
 // Export writes everything that is kept, oldest first, a line of JSON each.

@@ -1,7 +1,6 @@
 package eventlog
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -137,13 +136,8 @@ func (l *Log) append(list []Event) error {
 		return err
 	}
 	defer f.Close()
-	if n, err := f.Write(lines); err != nil {
-		if n > 0 { // half a line would spoil the next
-			_ = f.Truncate(size)
-		}
-		return err
-	}
-	return f.Sync()
+	_, err = disk.Append(f, size, lines)
+	return err
 }
 
 // open opens the file that is written, another one when it is full. A line that was cut
@@ -205,20 +199,13 @@ func (l *Log) Read(from time.Time) (out []Event, err error) {
 
 // read adds the events of a file. Lines that are none are left out.
 func read(path string, from time.Time, out []Event) ([]Event, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return out, err
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() {
+	err := disk.Lines(path, maxLine, func(line []byte) {
 		var e Event
-		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Kind != "" && !e.Time.Before(from) {
+		if json.Unmarshal(line, &e) == nil && e.Kind != "" && !e.Time.Before(from) {
 			out = append(out, e)
 		}
-	}
-	return out, lines.Err()
+	})
+	return out, err
 }
 
 // Close writes what waits; later events are lost.
