@@ -76,6 +76,9 @@ func TestNobodyWaitsForALogThatIsStuckAndWhatIsLostIsSaid(t *testing.T) {
 				_, _ = fmt.Sscanf(line, "lost %d", &n)
 				lost += n
 			}
+			if kept > 4096 || kept*size > 1<<20 {
+				t.Errorf("%d lines of %d bytes waited", kept, size)
+			}
 			if kept == 0 || kept+lost != lines || q.Lost() != 0 {
 				t.Errorf("%d of %d lines are written, that %d were lost is said", kept, lines, lost)
 			}

@@ -329,6 +329,21 @@ func TestLittleTrafficHasNoSteps(t *testing.T) {
 	if list := entries(t, &kept{}, &numbers{farms: traffic(0.02)}, lastHour(root())); len(list) > 0 {
 		t.Errorf("too few: %+v", list)
 	}
+	for side, quiet := range map[string]func(row int) bool{"before": func(row int) bool { return row < 360 }, "after": func(row int) bool { return row >= 360 }} {
+		of := traffic(100)[recorder.Farm(1)]
+		for i := range of["requests"] {
+			of["errors"][i] = 0
+			for _, name := range []string{"requests", recorder.OfBackend(1, "requests"), recorder.OfBackend(2, "requests")} {
+				if quiet(i) {
+					of[name][i] = 0.02
+				}
+			}
+			of[recorder.OfBackend(1, "errors")][i] = 0
+		}
+		if list := entries(t, &kept{}, &numbers{farms: map[string]map[string][]float64{recorder.Farm(1): of}}, lastHour(root())); len(list) > 0 {
+			t.Errorf("too few %s: %+v", side, list)
+		}
+	}
 	of := traffic(100)[recorder.Farm(1)]
 	for i := range of["requests"] {
 		if i > 20 && i < 700 {
