@@ -122,8 +122,7 @@ func (c *client) acmeDelete() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
-			return c.orSay(cmd, a, err)
+			return c.deleteAt(cmd, path)
 		},
 	}
 }

@@ -296,8 +296,7 @@ func (c *client) certificateDelete() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
-			return c.orSay(cmd, a, err)
+			return c.deleteAt(cmd, path)
 		},
 	}
 }

@@ -37,8 +37,7 @@ func (c *client) certificateRemove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
-			return c.orSay(cmd, a, err)
+			return c.deleteAt(cmd, path)
 		},
 	}
 }
@@ -176,8 +175,7 @@ func (c *client) authorityDelete() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
-		return c.orSay(cmd, a, err)
+		return c.deleteAt(cmd, path)
 	})
 }
 
@@ -218,8 +216,7 @@ func (c *client) authorityCRL() *cobra.Command {
 			return err
 		}
 		if *none {
-			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
-			return c.orSay(cmd, a, err)
+			return c.deleteAt(cmd, path)
 		}
 		return c.sendFiles(cmd, http.MethodPut, path, args[1:])
 	}

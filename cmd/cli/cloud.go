@@ -70,8 +70,7 @@ func (c *client) cloudLogout() *cobra.Command {
 	return &cobra.Command{
 		Use: "logout", Short: "Forget the credentials", Example: "  sluice cloud logout", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: cloudPath})
-			return c.orSay(cmd, a, err)
+			return c.deleteAt(cmd, cloudPath)
 		},
 	}
 }

@@ -256,6 +256,12 @@ func (c *client) orSay(cmd *cobra.Command, a answer, err error) error {
 	return c.say(cmd, a)
 }
 
+// deleteAt deletes what is at a path, and says so.
+func (c *client) deleteAt(cmd *cobra.Command, path string) error {
+	a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
+	return c.orSay(cmd, a, err)
+}
+
 func (c *client) farmSet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "set FARM NAME=VALUE…", Short: "Change settings of a farm", Args: atLeast(1),
@@ -316,8 +322,7 @@ func (c *client) remove(cmd *cobra.Command, object ...string) error {
 	if err != nil {
 		return err
 	}
-	a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
-	return c.orSay(cmd, a, err)
+	return c.deleteAt(cmd, path)
 }
 
 func (c *client) farmAction(action, short, example string) *cobra.Command {

@@ -170,8 +170,7 @@ func (c *client) healthDelete() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
-			return c.orSay(cmd, a, err)
+			return c.deleteAt(cmd, path)
 		},
 	}
 }
@@ -208,8 +207,7 @@ func (c *client) healthUnlink() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
-			return c.orSay(cmd, a, err)
+			return c.deleteAt(cmd, path)
 		},
 	}
 }

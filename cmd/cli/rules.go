@@ -108,8 +108,7 @@ func (c *client) deleteRule(cmd *cobra.Command, k ruleKind, farm, service, id st
 	if err != nil {
 		return err
 	}
-	a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
-	return c.orSay(cmd, a, err)
+	return c.deleteAt(cmd, path)
 }
 
 func (c *client) moveRule(cmd *cobra.Command, k ruleKind, farm, service, id, position string) error {

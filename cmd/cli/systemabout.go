@@ -126,8 +126,7 @@ func (c *client) activationDelete() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete", Short: "Delete the activation certificate", Example: "  sluice certificate activation delete", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: activationPath})
-			return c.orSay(cmd, a, err)
+			return c.deleteAt(cmd, activationPath)
 		},
 	}
 }

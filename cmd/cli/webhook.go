@@ -183,8 +183,7 @@ func (c *client) webhookDelete() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
-			return c.orSay(cmd, a, err)
+			return c.deleteAt(cmd, path)
 		},
 	}
 }

@@ -140,23 +140,20 @@ func shares(p timeseries.Points, requests, failures []float64) []step {
 }
 
 func (e Entry) latency(list []Entry, steps []step) []Entry {
-	for _, s := range steps {
-		e.Time, e.Kind, e.Severity = s.at, Latency, eventlog.Info
-		e.Text = fmt.Sprintf("half of all requests took %s, and take %s since", shown(s.before), shown(s.after))
-		if s.after > s.before {
-			e.Severity = eventlog.Warning
-		}
-		list = append(list, e)
-	}
-	return list
+	return e.each(list, steps, Latency, eventlog.Warning, "half of all requests took %s, and take %s since", shown)
 }
 
 func (e Entry) errors(list []Entry, steps []step) []Entry {
+	return e.each(list, steps, Errors, eventlog.Error, "%s of requests failed, and %s do since", percent)
+}
+
+// each adds an entry for each step; one that leads to more is as severe as worse says.
+func (e Entry) each(list []Entry, steps []step, kind Kind, worse eventlog.Severity, text string, shown func(float64) string) []Entry {
 	for _, s := range steps {
-		e.Time, e.Kind, e.Severity = s.at, Errors, eventlog.Info
-		e.Text = fmt.Sprintf("%s of requests failed, and %s do since", percent(s.before), percent(s.after))
+		e.Time, e.Kind, e.Severity = s.at, kind, eventlog.Info
+		e.Text = fmt.Sprintf(text, shown(s.before), shown(s.after))
 		if s.after > s.before {
-			e.Severity = eventlog.Error
+			e.Severity = worse
 		}
 		list = append(list, e)
 	}
