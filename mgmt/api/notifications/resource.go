@@ -81,7 +81,7 @@ func (s *Resource) Operations() []*rest.Operation {
 			rest.Op(method, list+"/interfaces", rbac.NotificationModify, "Change of which interfaces operators are told", s.setInterfaces).Body(interfaceFields{}),
 		)
 	}
-	return append(tests, rest.About(s.document, append(out, s.webhookOperations()...)...)...)
+	return append(rest.About(s.document, append(out, s.webhookOperations()...)...), tests...)
 }
 
 // rejection turns an error into an answer.
