@@ -192,14 +192,11 @@ func TestMessagesAreTriedAgainWithTheSameID(t *testing.T) {
 	h := hooked(t, r)
 	h.send("one")
 	problem := func() string { v, _ := h.Webhook("a"); return v.Problem }
-	paused := func(n int) func() bool {
-		return func() bool { h.mu.Lock(); defer h.mu.Unlock(); return len(h.pauses) == n }
-	}
 	for n := range 3 {
-		enginetest.Eventually(t, "it is to be tried again", paused(n+1))
+		h.paused(t, n+1)
 		h.after <- time.Time{}
 	}
-	enginetest.Eventually(t, "it is to be tried again", paused(4))
+	h.paused(t, 4)
 	if problem() != "it answers 503 Service Unavailable" {
 		t.Error(problem())
 	}

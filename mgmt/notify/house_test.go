@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -134,6 +135,16 @@ func (h *house) managerWith(edit func(*Options)) *Manager {
 	}
 	edit(&o)
 	return New(o)
+}
+
+// paused waits until so many pauses have begun.
+func (h *house) paused(t *testing.T, n int) {
+	t.Helper()
+	enginetest.Eventually(t, fmt.Sprint(n, " pauses have begun"), func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return len(h.pauses) >= n
+	})
 }
 
 func (h *house) pass(d time.Duration) {
