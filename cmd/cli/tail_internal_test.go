@@ -2,10 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -91,5 +94,27 @@ func TestAFollowedLogGoesOnInTheFileThatTakesItsPlace(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAFollowedLogThatCannotBeOpenedAgainEndsTheFollowing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.log")
+	if err := os.WriteFile(path, []byte("1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, ended := &logtest.Log{}, make(chan error, 1)
+	tl := tail{path: path, out: out}
+	go func() { ended <- tl.show(t.Context(), 1, true) }()
+	awaits(t, out, "1\n")
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", path) // a socket has a name and cannot be opened
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := <-ended; !errors.Is(err, syscall.ENXIO) {
+		t.Errorf("it ended with %v", err)
 	}
 }

@@ -84,10 +84,7 @@ func (s *sockets) pair() error {
 func listenAPI(api string) (net.Listener, error) {
 	addr := api
 	if addr == "" {
-		addr = rootAPI
-		if os.Geteuid() != 0 {
-			addr = userAPI
-		}
+		addr = defaultAPI(os.Geteuid())
 	}
 	for deadline := time.Now().Add(500 * time.Millisecond); ; time.Sleep(20 * time.Millisecond) {
 		l, err := net.Listen("tcp", addr)
@@ -105,6 +102,14 @@ func listenAPI(api string) (net.Listener, error) {
 			return nil, listenProblem(addr, err)
 		}
 	}
+}
+
+// defaultAPI is where the API of a user listens who named no address.
+func defaultAPI(user int) string {
+	if user == 0 {
+		return rootAPI
+	}
+	return userAPI
 }
 
 // listenProblem says why the API does not listen on an address.

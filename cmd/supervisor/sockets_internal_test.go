@@ -126,6 +126,14 @@ func TestSocketsOfTheInstanceAreItsOwn(t *testing.T) {
 	again.Close()
 }
 
+func TestPortOfTheAPIIsOneTheUserMayOpen(t *testing.T) {
+	for user, want := range map[int]string{0: ":444", 1: ":4444", 1000: ":4444"} {
+		if got := defaultAPI(user); got != want {
+			t.Errorf("of user %d: %s, want %s", user, got, want)
+		}
+	}
+}
+
 func TestSharedMemoryIsWhatEachRoleExpects(t *testing.T) {
 	m, err := openMemory()
 	if err != nil {

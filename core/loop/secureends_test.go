@@ -259,3 +259,22 @@ func TestPlaintextThatIsLeftKeepsTheConnectionReadable(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatWasWrittenBeforeTheHandshakeIsOverIsSentAfterIt(t *testing.T) {
+	for name, version := range allVersions {
+		t.Run(name, func(t *testing.T) {
+			l := start(t)
+			addr := serve(t, l, func(c *loop.Conn) {
+				c.SetHandler(&probe{})
+				c.Secure(loop.Security{Config: serverConfig(nil, "P-256")})
+				_ = c.WriteMore([]byte("220 "))
+				_ = c.Write([]byte("ready"))
+			})
+			c := dialTLS(t, addr, clientConfig(func(c *tls.Config) { c.MaxVersion = version }))
+			got := make([]byte, len("220 ready"))
+			if _, err := io.ReadFull(c, got); err != nil || string(got) != "220 ready" {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}

@@ -259,3 +259,24 @@ func TestLargestConfigurationFits(t *testing.T) {
 		t.Error("it changed on the way")
 	}
 }
+
+func TestTheLargestBodyIsEncodedAndOneByteMoreIsNot(t *testing.T) {
+	cfg := example()
+	body := func(name int) int {
+		cfg.Farms[1].Name = strings.Repeat("x", name)
+		b, err := snapshot.Encode(1, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(b) - snapshot.HeaderSize
+	}
+	const long = 1 << 20 // as long as the largest, so its length is written in as many bytes
+	fits := long + snapshot.MaxBody - body(long)
+	if n := body(fits); n != snapshot.MaxBody {
+		t.Errorf("a body of %d bytes, want %d", n, snapshot.MaxBody)
+	}
+	cfg.Farms[1].Name += "x"
+	if _, err := snapshot.Encode(1, cfg); !errors.Is(err, snapshot.ErrBody) {
+		t.Errorf("one byte more: %v", err)
+	}
+}

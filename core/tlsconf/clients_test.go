@@ -204,6 +204,7 @@ func TestAuthoritiesThatCannotVerifyAreRefused(t *testing.T) {
 		{"delta CRL", root.authority("", root.crlFrom(time.Now(), soon, critical(2, 5, 29, 27))), "2.5.29.27"},
 		{"partitioned CRL", root.authority("", root.crlFrom(time.Now(), soon, critical(2, 5, 29, 28))), "2.5.29.28"},
 		{"CRLs too long", root.authority("", make([]byte, tlsconf.MaxCRLBytes+1)), "CRLs have"},
+		{"CRLs just short enough, of nothing", root.authority("", make([]byte, tlsconf.MaxCRLBytes)), "CRL 0: it cannot be read"},
 	} {
 		if _, err := tlsconf.CheckAuthority(&c.a); err == nil || !strings.Contains(err.Error(), c.say) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.say)

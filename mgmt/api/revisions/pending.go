@@ -62,7 +62,7 @@ func (s *Resource) pendingView(c *rest.Call) PendingView {
 		if progress != nil && progress.Until.After(out.Until) {
 			out.Until = progress.Until
 		}
-		out.Left = int64(math.Ceil(max(0, out.Until.Sub(s.deps.Now()).Seconds())))
+		out.Left = secondsLeft(out.Until.Sub(s.deps.Now()))
 		if maySee(c, p) {
 			out.Base, out.Author, out.Source, out.Comment, out.Farms, out.Since = p.Base, p.By.Name, p.By.Source, p.Comment, p.Farms, p.Since
 			out.Guard = trial.Conditions(p)
@@ -73,6 +73,12 @@ func (s *Resource) pendingView(c *rest.Call) PendingView {
 	}
 	out.Last = s.lastView(c)
 	return out
+}
+
+// secondsLeft is a time in whole seconds, begun ones included; none is left when
+// it is over and the undoing is about to begin.
+func secondsLeft(left time.Duration) int64 {
+	return int64(math.Ceil(max(0, left.Seconds())))
 }
 
 func (s *Resource) progress(p *apply.Pending) *trial.Progress {
