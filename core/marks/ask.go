@@ -49,6 +49,7 @@ func (r *Reserve) report(made bool, err error) {
 // says that some came, the error is that of a request which brought nothing.
 func (r *Reserve) fill() (made bool, problem error) {
 	defer r.renew()
+	r.grow()
 	for asked := true; asked && problem == nil; {
 		asked = false
 		for _, empty := range []bool{true, false} {

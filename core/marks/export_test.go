@@ -25,5 +25,5 @@ func (r *Reserve) Full(k Kind) bool {
 	return len(s.fds) == s.full
 }
 
-// Most is how many sockets of one kind are kept.
-const Most = most
+// First is how many sockets of one kind are kept before any burst, Most after many.
+const First, Most = first, most

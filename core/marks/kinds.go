@@ -16,7 +16,7 @@ func (r *Reserve) want(kinds []Kind) map[Kind]*stack {
 	for _, k := range kinds {
 		s := all[k]
 		if s == nil {
-			s = &stack{}
+			s = newStack()
 			all[k] = s
 		}
 		s.use(time.Time{})
@@ -52,11 +52,23 @@ func (r *Reserve) Keep(user string, kinds []Kind) {
 
 // set makes these the kinds and shares the room among them. r.mu is held.
 func (r *Reserve) set(all map[Kind]*stack) {
-	full := max(least, min(most, total/max(1, len(all))))
 	for _, s := range all {
-		shm.CloseDescriptors(s.resize(full))
+		shm.CloseDescriptors(s.fit(total / len(all)))
 	}
 	r.kinds.Store(&all)
+}
+
+// grow makes more room for kinds of which somebody found none.
+func (r *Reserve) grow() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all, grew := *r.kinds.Load(), false
+	for _, s := range all {
+		grew = s.grow() || grew
+	}
+	if grew {
+		r.set(all)
+	}
 }
 
 // sweep closes what nobody has used for a while and says when to come again;

@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// most and least are how many sockets of a kind are kept: the former with
-	// few kinds, the latter with very many; all together stay below total.
-	most, least, total = 256, 4, 8192
+	// first is how many sockets of a kind are kept to begin with, and most after
+	// bursts that found none left: each doubles it. With very many kinds it is
+	// least; all together stay below total.
+	first, most, least, total = 256, 2048, 4, 8192
 	// pause is the time between two requests while netd makes none.
 	pause = 250 * time.Millisecond
 )

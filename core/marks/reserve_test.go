@@ -176,15 +176,15 @@ func TestReserveIsFilledBeforeItIsNeededAndAfter(t *testing.T) {
 	b.serve()
 	b.prepare(seven, eight)
 	b.full(seven, eight)
-	if got := b.take(seven, marks.Most/2); got != marks.Most/2 || b.made.Load() != 2*marks.Most {
+	if got := b.take(seven, marks.First/2); got != marks.First/2 || b.made.Load() != 2*marks.First {
 		t.Errorf("%d taken, %d were made", got, b.made.Load())
 	}
 	b.take(seven, 1)
 	b.full(seven)
-	if made := b.made.Load(); made != 2*marks.Most+marks.Most/2+1 {
+	if made := b.made.Load(); made != 2*marks.First+marks.First/2+1 {
 		t.Errorf("%d were made", made)
 	}
-	if got := b.take(eight, 10*marks.Most); got != 10*marks.Most {
+	if got := b.take(eight, 10*marks.First); got != 10*marks.First {
 		t.Errorf("a burst got %d sockets", got)
 	}
 }
@@ -196,7 +196,7 @@ func TestSocketsAreTheCallersOwnOnce(t *testing.T) {
 	b.serve()
 	b.prepare(seven)
 	seen := map[int]bool{}
-	for range 3 * marks.Most {
+	for range 3 * marks.First {
 		fd, err := b.reserve.Socket(false, 7)
 		if err != nil || seen[fd] {
 			t.Fatalf("socket %d (given before: %t), %v", fd, seen[fd], err)
@@ -270,7 +270,7 @@ func TestNextEngineIsServedOverTheSamePair(t *testing.T) {
 	b.serve()
 	b.open()
 	b.prepare(seven)
-	if got := b.take(seven, 2*marks.Most); got != 2*marks.Most {
+	if got := b.take(seven, 2*marks.First); got != 2*marks.First {
 		t.Errorf("%d sockets", got)
 	}
 }
@@ -282,7 +282,7 @@ func TestEmptyReserveOfANetdThatIsGoneFailsAtOnce(t *testing.T) {
 	b.prepare(seven)
 	b.full(seven)
 	stop()
-	if got := b.take(seven, 2*marks.Most); got != marks.Most {
+	if got := b.take(seven, 2*marks.First); got != marks.First {
 		t.Errorf("%d sockets were left", got)
 	}
 	for range 1000 {
@@ -302,10 +302,10 @@ func TestMarksNobodyUsesAreClosed(t *testing.T) {
 	b.serve()
 	before := descriptors(t)
 	b.prepare(seven)
-	eventually(t, "it is full", func() bool { return descriptors(t) >= before+marks.Most })
+	eventually(t, "it is full", func() bool { return descriptors(t) >= before+marks.First })
 	b.prepare(seven, eight)
 	b.reserve.Keep("test", []marks.Kind{eight})
-	eventually(t, "one is left", func() bool { n := descriptors(t) - before; return n > marks.Most/2 && n <= marks.Most })
+	eventually(t, "one is left", func() bool { n := descriptors(t) - before; return n > marks.First/2 && n <= marks.First })
 	if _, err := b.reserve.Socket(false, 7); err != marks.ErrNone {
 		t.Errorf("of a mark nobody uses: %v", err)
 	}
@@ -344,7 +344,7 @@ func TestTakingAllocatesNothing(t *testing.T) {
 	b.prepare(seven)
 	b.full(seven)
 	one := make([]int, 1)
-	if n := testing.AllocsPerRun(marks.Most/2-10, func() {
+	if n := testing.AllocsPerRun(marks.First/2-10, func() {
 		one[0], _ = b.reserve.Socket(false, 7)
 		shm.CloseDescriptors(one)
 	}); n > 0 {

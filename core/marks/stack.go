@@ -11,6 +11,8 @@ type stack struct {
 	mu     sync.Mutex
 	fds    []int
 	full   int  // no more are kept
+	wanted int  // as many are kept where there is room
+	dry    bool // somebody found none since it grew
 	filled bool // full since the last time half were gone
 	// refused is why the last request brought nothing; nil when it did.
 	refused error
@@ -21,6 +23,8 @@ type stack struct {
 	retired time.Time
 }
 
+func newStack() *stack { return &stack{wanted: first} }
+
 // take returns a socket, -1 when there is none, and whether it is time to ask
 // for more.
 func (s *stack) take() (fd int, low bool) {
@@ -28,6 +32,7 @@ func (s *stack) take() (fd int, low bool) {
 	defer s.mu.Unlock()
 	n := len(s.fds) - 1
 	if n < 0 {
+		s.dry = true
 		return -1, true
 	}
 	fd, s.fds = s.fds[n], s.fds[:n]
@@ -47,6 +52,27 @@ func (s *stack) put(fds []int) (rest []int) {
 	s.filled = s.filled || len(s.fds) >= s.full
 	s.refused = nil
 	return fds[n:]
+}
+
+// grow wants twice as many when somebody found none, and reports whether it
+// does: such a burst will come again, and netd may be slow just then.
+func (s *stack) grow() (grew bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	grew = s.dry && s.wanted < most
+	if grew {
+		s.wanted = min(2*s.wanted, most)
+	}
+	s.dry = false
+	return grew
+}
+
+// fit resizes to what is wanted, of the room there is for one kind.
+func (s *stack) fit(room int) (rest []int) {
+	s.mu.Lock()
+	wanted := s.wanted
+	s.mu.Unlock()
+	return s.resize(max(least, min(wanted, room)))
 }
 
 // resize changes how many are kept and returns those that are too many.

@@ -156,7 +156,7 @@ func TestTheRoomIsSharedByKinds(t *testing.T) {
 	for kinds, want := range map[int]int{0: 0, 1: 256, 32: 256, 33: 248, 2048: 4, 2049: 4} {
 		all := map[Kind]*stack{}
 		for i := range kinds {
-			all[Kind{Mark: uint32(i + 1)}] = &stack{}
+			all[Kind{Mark: uint32(i + 1)}] = newStack()
 		}
 		new(Reserve).set(all)
 		for k, s := range all {
@@ -164,6 +164,44 @@ func TestTheRoomIsSharedByKinds(t *testing.T) {
 				t.Fatalf("of %d kinds %v has room for %d, want %d", kinds, k, s.full, want)
 			}
 		}
+	}
+}
+
+// A burst that found none left will come again.
+func TestAKindThatRanOutIsKeptInTwiceTheNumber(t *testing.T) {
+	k, other := Kind{Mark: 7}, newStack()
+	r, _ := reserveOf(k, 0)
+	s := newStack()
+	all := map[Kind]*stack{k: s, {Mark: 8}: other}
+	r.set(all)
+	for _, want := range []int{512, 1024, 2048, 2048} {
+		if r.grow(); s.full != want/2 && want < most {
+			t.Errorf("nobody missed any, and there is room for %d", s.full)
+		}
+		s.put(files(t, s.full))
+		for range s.full {
+			fd, _ := s.take()
+			_ = syscall.Close(fd)
+		}
+		if r.grow(); s.full != want/2 && want < most {
+			t.Errorf("the last one was taken and no more were asked for, and there is room for %d", s.full)
+		}
+		s.take()
+		if r.grow(); s.full != want {
+			t.Errorf("there is room for %d, want %d", s.full, want)
+		}
+		if n, _ := s.missing(); n != want {
+			t.Errorf("%d are missing, want %d", n, want)
+		}
+	}
+	if other.full != first {
+		t.Errorf("of another kind there is room for %d", other.full)
+	}
+	for i := range 7 { // they share what descriptors there are
+		all[Kind{Mark: uint32(i + 100)}] = newStack()
+	}
+	if r.set(all); s.full != 910 || other.full != first {
+		t.Errorf("of nine kinds %d and %d are kept", s.full, other.full)
 	}
 }
 
