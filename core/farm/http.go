@@ -25,6 +25,7 @@ func (h *HTTP) inEngine(*Farm) bool          { return true }
 func (h *HTTP) keepsPort() bool              { return false }
 func (h *HTTP) mixesVersions() bool          { return true }
 func (h *HTTP) mark() uint32                 { return h.Mark }
+func (h *HTTP) maxConnections() uint32       { return h.MaxConnections }
 func (h *HTTP) source() netip.Addr           { return netip.Addr{} }
 func (h *HTTP) carries() Traffic             { return TrafficRequests }
 func (h *HTTP) reach(*Farm) string           { return "" }

@@ -156,6 +156,7 @@ func (l *L4) portsText(*Farm) string    { return l.PortsText() }
 func (l *L4) inEngine(f *Farm) bool     { return f.InUserspace() }
 func (l *L4) keepsPort() bool           { return true }
 func (l *L4) mark() uint32              { return l.Mark }
+func (l *L4) maxConnections() uint32    { return l.MaxConnections }
 func (l *L4) source() netip.Addr        { return l.Source }
 func (l *L4) carries() Traffic          { return TrafficConnections }
 func (l *L4) tls() *TLS                 { return nil }

@@ -45,6 +45,8 @@ type settings interface {
 	mixesVersions() bool
 	// mark is that of connections to backends without one.
 	mark() uint32
+	// maxConnections bounds the clients, or their connections or flows; 0 does not.
+	maxConnections() uint32
 	// source is the address connections to backends come from that have none of their own.
 	source() netip.Addr
 	// carries is what the farm takes of clients, reach what besides its address and
@@ -290,6 +292,15 @@ func (f *Farm) KeepsPort() bool {
 func (f *Farm) DefaultMark() uint32 {
 	if d := f.settings(); d != nil {
 		return d.mark()
+	}
+	return 0
+}
+
+// MostConnections bounds the clients of the farm, or their connections or flows; 0 means
+// no bound but that of the machine.
+func (f *Farm) MostConnections() uint32 {
+	if s := f.settings(); s != nil {
+		return s.maxConnections()
 	}
 	return 0
 }

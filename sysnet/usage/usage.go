@@ -94,12 +94,37 @@ func Read(root string, now time.Time) Sample {
 		slices.SortFunc(s.Interfaces, func(a, b Interface) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	s.Disks = disks(fs)
-	if text, err := os.ReadFile(filepath.Join(root, "sys/net/netfilter/nf_conntrack_count")); err == nil {
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil {
-			s.Connections = n
-		}
+	if n, ok := number(root, trackedFile); ok {
+		s.Connections = int64(n)
 	}
 	return s
+}
+
+// The files of the table of connections the kernel tracks.
+const (
+	trackedFile     = "sys/net/netfilter/nf_conntrack_count"
+	mostTrackedFile = "sys/net/netfilter/nf_conntrack_max"
+)
+
+// Tracked is how many connections the kernel tracks, and how many it can; most is 0 where
+// it tracks none.
+func Tracked(root string) (used, most uint64) {
+	used, is := number(root, trackedFile)
+	most, bounded := number(root, mostTrackedFile)
+	if !is || !bounded {
+		return 0, 0
+	}
+	return used, most
+}
+
+// number reads a file with a number in it.
+func number(root, name string) (uint64, bool) {
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 63)
+	return n, err == nil
 }
 
 func of(n *uint64) uint64 {

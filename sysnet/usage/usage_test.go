@@ -16,6 +16,7 @@ var files = map[string]string{
 	"loadavg":                              "0.25 0.50 0.75 1/100 1234\n",
 	"net/dev":                              "Inter-|   Receive                                                |  Transmit\n face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    lo:     100       1    0    0    0     0          0         0      200       1    0    0    0     0       0          0\n  eth0:    3000       2    0    0    0     0          0         0     4000       2    0    0    0     0       0          0\n",
 	"sys/net/netfilter/nf_conntrack_count": "17\n",
+	"sys/net/netfilter/nf_conntrack_max":   "20\n",
 	"self/mountinfo":                       "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n23 22 0:5 / /proc rw - proc proc rw\n24 22 7:0 / /usr rw - squashfs /dev/loop0 ro\n25 22 8:1 / /etc rw - ext4 /dev/sda1 rw\n",
 }
 
@@ -35,6 +36,17 @@ func procfs(t *testing.T, without string) string {
 		}
 	}
 	return root
+}
+
+func TestTrackedConnectionsAreReadWithTheirBound(t *testing.T) {
+	if used, most := usage.Tracked(procfs(t, "")); used != 17 || most != 20 {
+		t.Errorf("%d of %d", used, most)
+	}
+	for _, without := range []string{"sys/net/netfilter/nf_conntrack_count", "sys/net/netfilter/nf_conntrack_max"} {
+		if used, most := usage.Tracked(procfs(t, without)); used != 0 || most != 0 {
+			t.Errorf("%d of %d", used, most)
+		}
+	}
 }
 
 func TestTheMachineIsRead(t *testing.T) {
