@@ -183,6 +183,21 @@ func TestRow29TheEndOfAProgramIsTold(t *testing.T) {
 	wants(t, err, "no such file")
 }
 
+func TestRow29WhatIsNotReadHoldsUpNobody(t *testing.T) {
+	input := []byte(strings.Repeat("x", 1<<20))
+	said, err := program(t, "wc -c").Run(t.Context(), hook.Call{Limit: enough, Input: input})
+	if err != nil || said != "1048576" {
+		t.Errorf("%q, %v", said, err)
+	}
+	for _, body := range []string{"exit 0", "exec 0<&-; echo closed", "head -c 1 > /dev/null"} {
+		if _, err := program(t, body).Run(t.Context(), hook.Call{Limit: enough, Input: input}); err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+	_, err = program(t, "sleep 300").Run(t.Context(), hook.Call{Limit: 50 * time.Millisecond, Input: input})
+	wants(t, err, "not done within 50ms")
+}
+
 func TestACallEndsWithItsContext(t *testing.T) {
 	p := program(t, "echo $$ > pids; sleep 300")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ import (
 type Call struct {
 	Args []string
 	Env  []string // NAME=value
+	// Input is what it can read; one that does not is not held up by it.
+	Input []byte
 	// Limit bounds it; it must be positive.
 	Limit time.Duration
 }
@@ -48,6 +51,9 @@ func (c Call) Run(ctx context.Context, folder, file, name string) (said string, 
 	cmd.Dir = folder
 	cmd.Env = append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=/"}, c.Env...)
 	cmd.Stdout, cmd.Stderr = out, out
+	if c.Input != nil {
+		cmd.Stdin = bytes.NewReader(c.Input)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = closeDelay
