@@ -53,6 +53,7 @@ type house struct {
 	ca        *acmetest.Authority
 	log       *logtest.Log
 	limit     time.Duration
+	told      []acme.Failure
 
 	ahead atomic.Int64 // of the house's clock
 
@@ -107,7 +108,7 @@ func (h *house) open() {
 	}}
 	h.applier = apply.New(h.store, pub, apply.WithRules(validate.Rules{}), apply.WithReferences(book))
 	h.certs = certs.NewManager(book, h.applier)
-	h.Manager = acme.New(acme.Options{Store: h.store, Certificates: h.certs, Applier: h.applier, Responder: h.responder, Log: log, Now: h.now, Port: h.port, Timeout: h.limit, Hooks: filepath.Join(h.dir, hook.Folder)})
+	h.Manager = acme.New(acme.Options{Store: h.store, Certificates: h.certs, Applier: h.applier, Responder: h.responder, Log: log, Now: h.now, Port: h.port, Timeout: h.limit, Told: func(f acme.Failure) { h.told = append(h.told, f) }, Hooks: filepath.Join(h.dir, hook.Folder)})
 	if _, err := h.applier.Republish(context.Background()); err != nil {
 		h.t.Fatal(err)
 	}

@@ -61,7 +61,21 @@ type Options struct {
 	DNSPort uint16
 	// Proxy is how authorities are asked; nil: as the environment says.
 	Proxy func() outbound.Proxy
+	// Told hears of a renewal that failed though it was due; nil: nobody.
+	Told func(Failure)
 }
+
+// Failure is a certificate that could not be renewed.
+type Failure struct {
+	Name     string
+	NotAfter time.Time
+	Reason   string
+	// Soon: it lasts for SoonTime at most.
+	Soon bool
+}
+
+// SoonTime is how long before its end a certificate that is not renewed is told of again.
+const SoonTime = 7 * 24 * time.Hour
 
 // Manager orders and renews certificates. Make it with New.
 type Manager struct {
@@ -196,10 +210,27 @@ func (m *Manager) renew(ctx context.Context, by apply.Author, name string, force
 		return view, nil
 	}
 	m.options.Log.Warn("certificate not renewed", "name", v.Name, "days_left", v.DaysLeft, "reason", err)
+	if ctx.Err() == nil {
+		m.failed(r, v, err)
+	}
 	if kept := m.keep(v.Name, func(r *record) { r.Tried, r.Problem = m.options.Now().UTC(), err.Error() }); kept != nil {
 		m.options.Log.Error("the failure of a renewal was not written down", "name", v.Name, "error", kept)
 	}
 	return View{}, err
+}
+
+// failed tells of a renewal that failed: once, and again when the end is near. The record
+// says what was told, by when was tried last.
+func (m *Manager) failed(r record, v certs.View, why error) {
+	now := m.options.Now()
+	if m.options.Told == nil || now.Before(dueAt(v)) {
+		return
+	}
+	soon := func(at time.Time) bool { return v.NotAfter.Sub(at) <= SoonTime }
+	if told := r.Problem != "" && !r.Tried.Before(dueAt(v)); told && soon(r.Tried) == soon(now) {
+		return
+	}
+	m.options.Told(Failure{Name: v.Name, NotAfter: v.NotAfter, Reason: why.Error(), Soon: soon(now)})
 }
 
 // keepTimeout bounds what follows an order that succeeded, whoever went away

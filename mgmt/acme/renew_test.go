@@ -64,6 +64,20 @@ func TestARenewalThatFailsChangesNothingAndSaysWhy(t *testing.T) {
 	if h.served(secure, "www.sluice.test") != first {
 		t.Error("the certificate changed")
 	}
+	if len(h.told) != 1 || h.told[0].Name != "www.sluice.test.pem" || h.told[0].Reason == "" || h.told[0].Soon || h.told[0].NotAfter.IsZero() {
+		t.Errorf("told of %+v", h.told)
+	}
+	h.pass(62 * day)
+	h.Look(t.Context()) // once
+	h.pass(84 * day)
+	h.Look(t.Context()) // and when the end is near
+	h.pass(85 * day)
+	h.open() // what was told is known to the next process
+	h.Look(t.Context())
+	if len(h.told) != 2 || !h.told[1].Soon {
+		t.Errorf("told of %+v", h.told)
+	}
+	h.pass(61 * day)
 	h.restored()
 	v, err := h.Get("www.sluice.test")
 	h.must(err)
