@@ -67,16 +67,39 @@ func (m *manager) logElsewhere() {
 	slog.SetDefault(slog.New(syslog.NewHandler(here.Handler(), m.remote, "mgmt")))
 }
 
-// tell tells scripts, remote syslog and webhooks of an event.
+// tell tells of an event by every way that is for it, and keeps it for the timeline.
 func (m *manager) tell(e event.Event) {
+	n := m.notify
+	if n == nil || n.ToSyslog(e) { // early in the start all are for everything
+		m.toSyslog(e)
+	}
+	if n == nil || n.ToScripts(e) {
+		m.scripts.Tell(e)
+	}
+	if n != nil {
+		n.Hear(e)
+	}
+	m.noted(e)
+}
+
+// toSyslog sends an event to remote syslog, or logs it here where no server is set.
+func (m *manager) toSyslog(e event.Event) {
 	if m.remote.Active() {
 		m.remote.Send(eventMessage(e))
+		return
 	}
-	m.scripts.Tell(e)
-	if m.notify != nil { // early in the start
-		m.notify.Hear(e)
+	level := map[event.Severity]slog.Level{event.Warning: slog.LevelWarn, event.Error: slog.LevelError}[e.Severity]
+	attrs := []slog.Attr{slog.String("event", string(e.Kind))}
+	for _, name := range subjects {
+		if value := e.Fact(strings.ToUpper(name)); value != "" {
+			attrs = append(attrs, slog.String(name, value))
+		}
 	}
+	slog.LogAttrs(context.Background(), level, e.Text(), attrs...)
 }
+
+// subjects are the facts that say what an event is about.
+var subjects = []string{"farm", "service", "backend", "revision", "certificate", "limit"}
 
 // eventMessage is an event as a message; what is known of it is structured data.
 func eventMessage(e event.Event) syslog.Message {
@@ -87,7 +110,7 @@ func eventMessage(e event.Event) syslog.Message {
 	case event.Error:
 		out.Severity = syslog.Error
 	}
-	data := syslog.Element{Name: "event", Params: []syslog.Param{{Name: "kind", Value: string(e.Kind)}}}
+	data := syslog.Element{Name: "event", Params: []syslog.Param{{Name: "kind", Value: string(e.Kind)}, {Name: "severity", Value: string(e.Severity)}}}
 	for _, fact := range e.Facts {
 		name, value, _ := strings.Cut(strings.TrimPrefix(fact, "SLUICE_"), "=")
 		if value == "" {
@@ -95,7 +118,7 @@ func eventMessage(e event.Event) syslog.Message {
 		}
 		name = strings.ToLower(name)
 		data.Params = append(data.Params, syslog.Param{Name: name, Value: value})
-		if slices.Contains([]string{"farm", "service", "backend", "revision", "certificate"}, name) {
+		if slices.Contains(subjects, name) {
 			out.Text += " " + name + "=" + value
 		}
 	}
@@ -129,12 +152,6 @@ func (m *manager) proxyAddress(p farm.ProxyServer, purpose string) string {
 // notifier sends mails, and messages to webhooks.
 func (m *manager) notifier(book *certs.Book) *notify.Manager {
 	return notify.New(notify.Options{Store: m.store, Secrets: book, Authorities: m.authorities, Proxy: m.proxy, Tell: m.tell, Log: slog.Default()})
-}
-
-// alert looks for what operators are mailed of.
-func (m *manager) alert(cfg *farm.Config) {
-	m.notify.LookBackends(cfg, m.health.Version(), func(id uint32) farm.Status { return m.health.Slot(id).Status() }, m.whyDown)
-	m.notify.LookCertificates(func() []notify.Certificate { return m.expiring(cfg) })
 }
 
 // whyDown says why a backend is down, where more is known than that.

@@ -69,7 +69,7 @@ func TestMessagesGoToTheServersThatAreSet(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	h.tell(event.Event{Kind: event.BackendDown, Severity: event.Warning, Facts: []string{"SLUICE_FARM=shop", "SLUICE_BACKEND=10.0.0.1", "SLUICE_SERVICE="}})
-	if got := next("backend-down"); !strings.HasPrefix(got, "<28>1 ") || !strings.HasSuffix(got, `event [event@32473 kind="backend-down" farm="shop" backend="10.0.0.1"] backend-down farm=shop backend=10.0.0.1`) {
+	if got := next("backend-down"); !strings.HasPrefix(got, "<28>1 ") || !strings.HasSuffix(got, `event [event@32473 kind="backend-down" severity="warning" farm="shop" backend="10.0.0.1"] backend-down farm=shop backend=10.0.0.1`) {
 		t.Errorf("%s", got)
 	}
 	h.system(t, func(s *farm.System) { s.Syslog.Servers = nil })

@@ -13,8 +13,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/notify"
 )
 
 // statesMark is comparable: the status of farms and backends is the same while it is.
@@ -25,11 +27,14 @@ type statesMark struct {
 	moved     uint64
 }
 
+func (m *manager) statesMark(cfg *farm.Config) statesMark {
+	return statesMark{cfg, m.publisher.State().Connected, m.applier.Standing(),
+		m.health.Version() + m.watch.moved.Load() + m.watch.silent.Moved() + m.guardian.Moved()}
+}
+
 // lookStates keeps what changed since the last look. Warnings of farms in the kernel come
 // along with the next change of anything.
-func (m *manager) lookStates(cfg *farm.Config, now time.Time) {
-	mark := statesMark{cfg, m.publisher.State().Connected, m.applier.Standing(),
-		m.health.Version() + m.watch.moved.Load() + m.watch.silent.Moved() + m.guardian.Moved()}
+func (m *manager) lookStates(cfg *farm.Config, mark statesMark, now time.Time) {
 	moment := sync.OnceValue(func() *state.Moment { return m.board().Now() }) // mostly nobody asks
 	m.events.Add(m.states.Look(cfg, mark, now, eventlog.Known{
 		Backend: func(g farm.Group, k int) farm.Status { return farmstate.In(g, k, m.backendHealth) },
@@ -37,6 +42,61 @@ func (m *manager) lookStates(cfg *farm.Config, now time.Time) {
 		Since:   func(backend uint32) time.Time { return m.health.Slot(backend).Since() },
 		Farm:    func(f *farm.Farm) (farm.Status, string) { return moment().Look(f) },
 	})...)
+}
+
+// known tells those who tell operators how backends and farms are.
+func (m *manager) known() notify.Known {
+	moment := sync.OnceValue(func() *state.Moment { return m.board().Now() })
+	return notify.Known{
+		Known: event.Known{Health: m.backendHealth, Why: m.whyDown, Farm: func(f *farm.Farm) (farm.Status, string) { return moment().Look(f) }},
+		Since: func(backend uint32) time.Time { return m.health.Slot(backend).Since() },
+	}
+}
+
+// isInForce reports whether an engine has run what is stored: before that nothing is
+// known of farms that would be news.
+func (m *manager) isInForce() bool {
+	select {
+	case <-m.published:
+		return true
+	default:
+		return m.published == nil // nobody publishes
+	}
+}
+
+// noted keeps events for the timeline that are kept there in no other way.
+func (m *manager) noted(e event.Event) {
+	kind := eventlog.Limit
+	switch e.Kind {
+	case event.LimitReached, event.LimitOver:
+	case event.RenewalFailed, event.Certificate, event.Activation:
+		kind = eventlog.Certificate
+	default:
+		return
+	}
+	out := eventlog.Event{Time: e.At, Kind: kind, Severity: eventlog.Severity(e.Severity), Service: e.Fact("SERVICE"), Text: e.Text()}
+	cfg, _ := m.applier.Current()
+	if f := cfg.Farm(e.Fact("FARM")); f != nil {
+		out.Farms, out.Farm, out.Backend = []uint32{f.ID}, f.Name, e.Shown().Backend
+	}
+	if name := e.Fact("CERTIFICATE"); name != "" {
+		out.Farms, out.Farm = farmsOf(cfg, name)
+	}
+	m.events.Add(out)
+}
+
+// farmsOf are the farms that use a certificate, and the name of a single one.
+func farmsOf(cfg *farm.Config, certificate string) (ids []uint32, name string) {
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if len(certs.CertificateUsers(&farm.Config{Farms: []farm.Farm{*f}}, certificate)) > 0 {
+			ids, name = append(ids, f.ID), f.Name
+		}
+	}
+	if len(ids) > 1 {
+		name = ""
+	}
+	return ids, name
 }
 
 // started is the event of a start: of everything, or of mgmt alone.
@@ -102,15 +162,7 @@ func (m *manager) certificateChanged(c certs.Change) {
 	if !c.NotAfter.IsZero() {
 		e.Text += ", good until " + c.NotAfter.UTC().Format(time.DateOnly)
 	}
-	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		if len(certs.CertificateUsers(&farm.Config{Farms: []farm.Farm{*f}}, c.Name)) > 0 {
-			e.Farms, e.Farm = append(e.Farms, f.ID), f.Name
-		}
-	}
-	if len(e.Farms) > 1 {
-		e.Farm = ""
-	}
+	e.Farms, e.Farm = farmsOf(cfg, c.Name)
 	m.events.Add(e)
 }
 

@@ -180,7 +180,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	m.trial = trial.New(trial.Options{Applier: m.applier, Counters: m.counters, Health: m.backendHealth, Now: time.Now, Log: slog.Default()})
 	m.certs = certs.NewManager(book, m.applier)
 	m.certs.Told = m.certificateChanged
-	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Responder: responder, Proxy: m.proxy, Log: slog.Default()})
+	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Responder: responder, Proxy: m.proxy, Told: m.notRenewed, Log: slog.Default()})
 	m.cloud = cloud.New(cloud.Options{Store: st, Secrets: book, Proxy: m.proxy, Log: slog.Default()})
 	m.backups = backup.New(backup.Options{Store: st, Applier: m.applier, Certificates: book, NodeKeyID: certs.NodeKeyID,
 		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Version: m.version, Log: slog.Default()})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/eventlog"
@@ -58,6 +59,16 @@ func (m *manager) undone(e apply.Ended) {
 	}
 	m.tell(event.Event{Kind: event.RevisionUndone, Severity: severity, At: e.At,
 		Facts: event.Facts("REVISION", strconv.FormatUint(e.Revision, 10), "AUTHOR", e.By.Name, "COMMENT", e.Reason)})
+}
+
+// notRenewed tells of a certificate that was due and could not be renewed.
+func (m *manager) notRenewed(f acme.Failure) {
+	severity := event.Warning
+	if f.Soon {
+		severity = event.Error
+	}
+	m.tell(event.Event{Kind: event.RenewalFailed, Severity: severity, At: time.Now(),
+		Facts: event.Facts("CERTIFICATE", f.Name, "NOT_AFTER", f.NotAfter.UTC().Format(time.RFC3339), "REASON", f.Reason)})
 }
 
 // engineEvents tells of an engine that is another than at the last look: since the

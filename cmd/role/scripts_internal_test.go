@@ -82,7 +82,7 @@ func TestAnUndoneChangeAndANewEngineAreTold(t *testing.T) {
 	}
 	ended(apply.Confirmed)
 	ended(apply.WentBack)
-	if got := next("revision-"); !strings.Contains(got, "<28>") || !strings.Contains(got, `kind="revision-undone" revision="7" author="ann" comment="not confirmed"`) {
+	if got := next("revision-"); !strings.Contains(got, "<28>") || !strings.Contains(got, `kind="revision-undone" severity="warning" revision="7" author="ann" comment="not confirmed"`) {
 		t.Error(got)
 	}
 	ended(apply.TakenBack)

@@ -11,11 +11,16 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/sysnet/addr"
 )
 
-// watchLook is how often is looked what farms suffer from that nobody reports.
-const watchLook = 2 * time.Second
+// watchLook is how often is looked what farms suffer from that nobody reports,
+// healthLook how often who is well. The latter costs nothing while nothing changes.
+const (
+	watchLook  = 2 * time.Second
+	healthLook = 250 * time.Millisecond
+)
 
 // watch finds what keeps farms that run from serving: an address that left its
 // interface, backends that never answer, firewalls. After those of farms the
@@ -33,7 +38,13 @@ type watch struct {
 
 	engine time.Time // when the one of the last look was started
 
-	health event.Backends // by the last look at the health table
+	// By the last look at who is well; turn grows with every one that found something.
+	mark   statesMark
+	turn   uint64
+	health event.Backends
+	farms  event.Farms
+
+	limits event.Limits // by the last look at them
 }
 
 // unreachable is api.Deps.Unreachable.
@@ -45,36 +56,54 @@ func (w *watch) unreachable(f *farm.Farm) string {
 
 // run looks until ctx ends.
 func (w *watch) run(ctx context.Context, m *manager) {
-	look := time.NewTicker(watchLook)
+	look, quick := time.NewTicker(watchLook), time.NewTicker(healthLook)
 	defer look.Stop()
+	defer quick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-quick.C:
+			w.lookHealth(m, time.Now())
 		case <-look.C:
 			w.look(ctx, m)
 		}
 	}
 }
 
-// look looks once.
+// look looks once at everything.
 func (w *watch) look(ctx context.Context, m *manager) {
 	cfg, _ := m.applier.Current()
 	if all, err := addr.List(); err == nil {
 		w.addresses(cfg, all)
 	}
-	for _, e := range w.health.Look(cfg, m.health.Version(), func(id uint32) farm.Status { return m.health.Slot(id).Status() }, time.Now()) {
-		m.tell(e)
-	}
 	w.engineEvents(m, m.engineStarted())
 	w.answers(cfg, m)
-	m.lookStates(cfg, time.Now())
-	m.alert(cfg)
+	w.limitEvents(cfg, m, time.Now())
+	w.lookHealth(m, time.Now())
 	if cfg != w.seen || w.looks%firewallLooks == 0 {
 		w.firewalls(ctx, cfg, m.kernel.netd.InputDropped)
 		w.seen = cfg
 	}
 	w.looks++
+}
+
+// lookHealth tells everybody who went down or came up, by the ways each of them has.
+func (w *watch) lookHealth(m *manager, now time.Time) {
+	cfg, _ := m.applier.Current()
+	if mark := m.statesMark(cfg); mark != w.mark || w.turn == 0 {
+		w.mark = mark
+		w.turn++
+	}
+	m.lookStates(cfg, w.mark, now)
+	if m.isInForce() {
+		known := m.known()
+		for _, e := range append(w.farms.Look(cfg, w.turn, known.Known, now), w.health.Look(cfg, w.turn, known.Known, now)...) {
+			m.tell(e)
+		}
+		m.notify.LookBackends(cfg, w.turn, known)
+	}
+	m.notify.LookCertificates(func() []notify.Certificate { return m.expiring(cfg) })
 }
 
 // addresses finds the farms of the engine whose address is not here any more.

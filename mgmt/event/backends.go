@@ -5,7 +5,17 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
+
+// Known tells how backends and farms are now.
+type Known struct {
+	Health farmstate.Health
+	// Why says why a backend is down, "" where nothing is known; nil: nothing is.
+	Why farmstate.Told
+	// Farm is the status of a farm, and why it is not up.
+	Farm func(*farm.Farm) (farm.Status, string)
+}
 
 // Backends finds out whose health changed. The zero value has looked at nothing.
 type Backends struct {
@@ -15,50 +25,78 @@ type Backends struct {
 }
 
 // Look returns what changed since the last look; the first one only remembers. The
-// version is that of the health table, status what it says: a look at what is the
-// same costs nothing.
-func (b *Backends) Look(cfg *farm.Config, version uint64, status func(backend uint32) farm.Status, at time.Time) []Event {
+// version grows with all that is known: a look at what is the same costs nothing.
+func (b *Backends) Look(cfg *farm.Config, version uint64, known Known, at time.Time) []Event {
 	if cfg == b.cfg && version == b.version {
 		return nil
 	}
 	before := b.down
-	b.cfg, b.version, b.down = cfg, version, map[uint32]bool{}
+	b.cfg, b.version, b.down = cfg, version, make(map[uint32]bool, len(before))
 	var events []Event
 	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		if f.Stopped {
-			continue
-		}
-		for _, g := range f.Groups() {
+		for _, g := range cfg.Farms[i].Groups() {
 			for k := range g.Backends() {
-				one := &g.Backends()[k]
-				is := status(one.ID) == farm.StatusDown
-				was, known := before[one.ID]
-				b.down[one.ID] = is
-				if is == was || before == nil || !known && !is {
-					continue
+				id := g.Backends()[k].ID
+				was := before[id]
+				down, is := BackendIsDown(g, k, known.Health)
+				if !is {
+					down = was // what was told of it stays
 				}
-				kind, severity := BackendUp, Info
-				if is {
-					kind, severity = BackendDown, Warning
+				b.down[id] = down
+				if down != was && before != nil {
+					events = append(events, OfBackend(g, k, down, known.why(id), at))
 				}
-				events = append(events, Event{kind, severity, at, append(farmFacts(f), backendFacts(g, one, is)...)})
 			}
 		}
 	}
 	return events
 }
 
-func backendFacts(g farm.Group, b *farm.Backend, down bool) []string {
-	status := farm.StatusUp
+func (k *Known) why(backend uint32) string {
+	if k.Why == nil {
+		return ""
+	}
+	return k.Why(backend)
+}
+
+// BackendIsDown is whether the backend at a position is down; is is false while that
+// means nothing: its farm does not run, it is in maintenance, it has no clients, or it
+// stands for others.
+func BackendIsDown(g farm.Group, position int, health farmstate.Health) (down, is bool) {
+	b := &g.Backends()[position]
+	if g.Farm.Stopped || g.Redirects() || b.Left || b.Spreads() && len(g.Parts(b.ID)) > 0 {
+		return false, false
+	}
+	status := farmstate.Backend(b, health)
+	return status == farm.StatusDown, status != farm.StatusMaintenance
+}
+
+// OfBackend is the event of a backend that went down, or is up again. why says more, of
+// "it": "refused three connects".
+func OfBackend(g farm.Group, position int, down bool, why string, at time.Time) Event {
+	kind, severity, status := BackendUp, Info, farm.StatusUp
 	if down {
-		status = farm.StatusDown
+		kind, severity, status = BackendDown, Warning, farm.StatusDown
 	}
-	host := b.Host
+	facts := append(AboutBackend(g, position), fact("STATUS", status))
+	if down && why != "" {
+		facts = append(facts, fact("REASON", "it "+why))
+	}
+	return Event{kind, severity, at, facts}
+}
+
+// AboutBackend is what is known of the backend at a position, and of its farm.
+func AboutBackend(g farm.Group, position int) []string {
+	b := &g.Backends()[position]
+	service := ""
+	if g.OfService() {
+		service = g.Name()
+	}
+	host := b.ShownAddress()
 	if host == "" {
-		host = b.Addr.String()
+		host = address(b)
 	}
-	return []string{fact("SERVICE", g.Name()), fact("BACKEND", host), fact("BACKEND_IP", address(b)), fact("BACKEND_PORT", strconv.Itoa(int(b.Port))), fact("STATUS", status)}
+	return append(AboutFarm(g.Farm), fact("SERVICE", service), fact("BACKEND", host), fact("BACKEND_IP", address(b)), fact("BACKEND_PORT", strconv.Itoa(int(b.Port))), fact("NUMBER", g.Number(position)))
 }
 
 // address is where a backend is, empty while its name leads nowhere.

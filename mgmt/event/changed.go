@@ -31,12 +31,12 @@ func Changed(old, now *farm.Config, rev store.Revision, at time.Time) []Event {
 	was, is := running(old), running(now)
 	for i := range old.Farms {
 		if f := &old.Farms[i]; was[f.ID] && !is[f.ID] {
-			events = append(events, Event{FarmStop, Info, at, farmFacts(f)})
+			events = append(events, Event{FarmStop, Info, at, AboutFarm(f)})
 		}
 	}
 	for i := range now.Farms {
 		if f := &now.Farms[i]; is[f.ID] && !was[f.ID] {
-			events = append(events, Event{FarmStart, Info, at, farmFacts(f)})
+			events = append(events, Event{FarmStart, Info, at, AboutFarm(f)})
 		}
 	}
 	return events
@@ -50,6 +50,7 @@ func running(cfg *farm.Config) map[uint32]bool {
 	return out
 }
 
-func farmFacts(f *farm.Farm) []string {
+// AboutFarm is what is known of a farm.
+func AboutFarm(f *farm.Farm) []string {
 	return []string{fact("FARM", f.Name), fact("PROFILE", f.SettingsProfile()), fact("VIP", f.VIP), fact("VPORT", f.PortsText())}
 }

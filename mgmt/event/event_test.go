@@ -1,6 +1,7 @@
 package event_test
 
 import (
+	"encoding/json"
 	"net/netip"
 	"slices"
 	"strings"
@@ -59,10 +60,11 @@ func TestBackendsAreToldWhenTheirHealthTurns(t *testing.T) {
 	asked := 0
 	of := func(id uint32) farm.Status { asked++; return status[id] }
 	cfg := &farm.Config{Farms: []farm.Farm{web(1, "a", false, backend(1, "10.0.0.1"), backend(2, "b.test")), web(2, "off", true, backend(9, "10.0.0.9"))}}
+	cfg.Farms[0].HTTP.Services[0].Backends[1].Addr = netip.MustParseAddr("10.0.0.2")
 	var b event.Backends
 	look := func(cfg *farm.Config, version uint64, want string) []event.Event {
 		t.Helper()
-		events := b.Look(cfg, version, of, at)
+		events := b.Look(cfg, version, event.Known{Health: of, Why: func(id uint32) string { return map[uint32]string{2: "refused"}[id] }}, at)
 		if got := kindsOf(events); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -74,7 +76,7 @@ func TestBackendsAreToldWhenTheirHealthTurns(t *testing.T) {
 	if events[0].Severity != event.Info || events[1].Severity != event.Warning {
 		t.Errorf("%+v", events)
 	}
-	if got := events[1].Facts[4:]; !slices.Equal(got, []string{"SLUICE_SERVICE=s", "SLUICE_BACKEND=b.test", "SLUICE_BACKEND_IP=", "SLUICE_BACKEND_PORT=8080", "SLUICE_STATUS=down"}) {
+	if got := events[1].Facts[4:]; !slices.Equal(got, []string{"SLUICE_SERVICE=s", "SLUICE_BACKEND=b.test", "SLUICE_BACKEND_IP=10.0.0.2", "SLUICE_BACKEND_PORT=8080", "SLUICE_NUMBER=1", "SLUICE_STATUS=down", "SLUICE_REASON=it refused"}) {
 		t.Errorf("%q", got)
 	}
 	asked = 0
@@ -86,8 +88,121 @@ func TestBackendsAreToldWhenTheirHealthTurns(t *testing.T) {
 	next := &farm.Config{Farms: []farm.Farm{web(1, "a", false, backend(1, "10.0.0.1"), backend(3, "10.0.0.3"), backend(4, "10.0.0.4"))}}
 	status[3] = farm.StatusDown
 	look(next, 2, "backend-down a")
+	next.Farms[0].HTTP.Services[0].Backends[1].Maintenance = farm.MaintenanceDrain
+	look(next, 3, "") // what an operator took out stays what it was
+	next.Farms[0].HTTP.Services[0].Backends[1].Maintenance = farm.MaintenanceOff
+	look(next, 4, "")
 	status[3] = farm.StatusUndefined
-	look(next, 3, "backend-up a")
+	look(next, 5, "backend-up a")
+}
+
+func TestFarmsAreToldWhenTheirStatusIsAnother(t *testing.T) {
+	status := map[string]farm.Status{"a": farm.StatusUp, "off": farm.StatusDown, "bare": farm.StatusCritical}
+	known := event.Known{Farm: func(f *farm.Farm) (farm.Status, string) {
+		if status[f.Name] == farm.StatusUp {
+			return farm.StatusUp, ""
+		}
+		return status[f.Name], "no backend is usable"
+	}}
+	cfg := &farm.Config{Farms: []farm.Farm{web(1, "a", false, backend(1, "10.0.0.1")), web(2, "off", true, backend(2, "10.0.0.2")), web(3, "bare", false)}}
+	var farms event.Farms
+	version := uint64(0)
+	look := func(want string) (out []event.Event) {
+		t.Helper()
+		version++
+		out = farms.Look(cfg, version, known, at)
+		var got []string
+		for i := range out {
+			got = append(got, string(out[i].Severity)+" "+out[i].Text())
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		return out
+	}
+	look("")
+	status["a"] = farm.StatusProblem
+	look("warning farm a has a problem: no backend is usable")
+	status["a"] = farm.StatusNeededRestart // passes by
+	look("")
+	status["a"] = farm.StatusCritical
+	if e := look("error farm a is critical: no backend is usable")[0]; e.Fact("WAS") != "problem" || e.Fact("STATUS") != "critical" {
+		t.Errorf("%q", e.Facts)
+	}
+	status["a"] = farm.StatusUp
+	look("info farm a is up again")
+	cfg.Farms[1].Stopped = false // it is down since it was started
+	look("error farm off is down: no backend is usable")
+	status["a"], cfg.Farms[0].Stopped = farm.StatusDown, true
+	look("") // an operator stopped it
+	asked := known.Farm
+	known.Farm = func(f *farm.Farm) (farm.Status, string) { t.Error("it looked though nothing changed"); return asked(f) }
+	farms.Look(cfg, version, known, at)
+}
+
+func TestALimitIsToldOfOnceUntilItIsOver(t *testing.T) {
+	var l event.Limits
+	about := event.Facts("FARM", "shop")
+	now := at
+	look := func(after time.Duration, used, refused uint64, want string) {
+		t.Helper()
+		now = now.Add(after)
+		var got []string
+		for _, e := range l.Look([]event.Gauge{
+			{Limit: event.FarmConnections, Key: 1, About: about, Used: used, Most: 10, Full: used >= 10, Refused: refused},
+			{Limit: event.FarmConnections, Key: 2, About: event.Facts("FARM", "calm"), Refused: 5},
+		}, now) {
+			got = append(got, string(e.Kind)+" "+string(e.Severity)+" "+e.Text())
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("got %q\nwant %q", got, want)
+		}
+	}
+	const reached = "limit-reached warning the limit of connections (maxconnections) of farm shop is reached: "
+	look(0, 0, 100, "") // what was refused before the start is no news
+	look(time.Second, 10, 107, reached+"10 of 10, 7 turned away or left waiting")
+	for range 90 { // refuses all the time
+		look(time.Second, 9, 107, "")
+		look(time.Second, 10, 107, "")
+	}
+	look(59*time.Second, 3, 107, "")
+	look(time.Second, 3, 107, "limit-over info the limit of connections (maxconnections) of farm shop is no longer reached; that lasted 3m0s, 7 turned away or left waiting")
+	look(time.Hour, 3, 107, "")
+	look(time.Second, 3, 109, reached+"3 of 10, 2 turned away or left waiting")
+	look(2*time.Minute, 3, 0, "limit-over info the limit of connections (maxconnections) of farm shop is no longer reached; that lasted 0s") // counted anew
+	l.Look(nil, now)                                                                                                                         // the farm is gone
+	look(0, 3, 1, reached+"3 of 10, 1 turned away or left waiting; limit-reached warning the limit of connections (maxconnections) of farm calm is reached, 5 turned away or left waiting")
+}
+
+func TestLimitsOfAllSortsHaveWords(t *testing.T) {
+	f := web(1, "shop", false, backend(1, "10.0.0.1"))
+	backend := event.OfBackend(f.Groups()[0], 0, true, "", at)
+	for _, limit := range []event.Limit{event.FarmConnections, event.BackendConnections, event.RateLimit, event.Descriptors, event.Tracked} {
+		about := map[event.Limit][]string{event.Descriptors: nil, event.Tracked: nil, event.BackendConnections: backend.Facts}
+		facts, of := about[limit]
+		if !of {
+			facts = event.Facts("FARM", "shop")
+		}
+		var l event.Limits
+		list := l.Look([]event.Gauge{{Limit: limit, About: facts, Full: true}}, at)
+		if len(list) != 1 || strings.Contains(list[0].Text(), "  ") || !strings.HasSuffix(list[0].Text(), " is reached") {
+			t.Errorf("%s: %+v", limit, list)
+		}
+	}
+}
+
+func TestAnEventAsOthersGetIt(t *testing.T) {
+	f := web(1, "shop", false, backend(1, "10.0.0.1"))
+	e := event.OfBackend(f.Groups()[0], 0, true, "refused three connects", at)
+	b, err := json.Marshal(&e)
+	want := `{"kind":"backend-down","severity":"warning","time":"1970-01-01T00:00:01Z","farm":"shop","service":"s","backend":"10.0.0.1:8080","text":"backend 0 (10.0.0.1:8080) of service s of farm shop is down: it refused three connects",` +
+		`"facts":{"backend":"10.0.0.1","backend_ip":"10.0.0.1","backend_port":"8080","farm":"shop","number":"0","profile":"http","reason":"it refused three connects","service":"s","status":"down","vip":"192.0.2.1","vport":"80"}}`
+	if err != nil || string(b) != want {
+		t.Errorf("%v\n%s\n%s", err, b, want)
+	}
+	if up := event.OfBackend(f.Groups()[0], 0, false, "whatever", at); up.Text() != "backend 0 (10.0.0.1:8080) of service s of farm shop is up again" || up.Severity != event.Info {
+		t.Error(up.Text())
+	}
 }
 
 func TestASeverityIsAtLeastThoseBelowIt(t *testing.T) {
@@ -104,7 +219,15 @@ func TestASeverityIsAtLeastThoseBelowIt(t *testing.T) {
 }
 
 func TestEveryKindHasWords(t *testing.T) {
+	for _, a := range event.Abouts() {
+		if a.Description == "" || len(a.Severities) == 0 {
+			t.Errorf("%+v", a)
+		}
+	}
 	for _, k := range event.Kinds() {
+		if e := (event.Event{Kind: k}); e.Text() == string(k) {
+			t.Errorf("%s has no words", k)
+		}
 		if one, many := k.Count(1), k.Count(3); one == "" || !strings.Contains(many, "3") || strings.Contains(one+many, "%") {
 			t.Errorf("%s: %q, %q", k, one, many)
 		}

@@ -1,6 +1,10 @@
 package event
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
 
 // Fact is what is known of an event under a name, as FARM; empty when nothing is.
 func (e *Event) Fact(name string) string {
@@ -12,9 +16,19 @@ func (e *Event) Fact(name string) string {
 	return ""
 }
 
-// Text is an event in words.
+// Text is an event in words, with the reason where one is known.
 func (e *Event) Text() string {
-	text := ""
+	text := e.Headline()
+	for _, name := range []string{"COMMENT", "REASON"} {
+		if more := e.Fact(name); more != "" {
+			text += ": " + more
+		}
+	}
+	return text
+}
+
+// Headline is an event in few words.
+func (e *Event) Headline() string {
 	switch e.Kind {
 	case ApplianceStart:
 		return "the appliance has started"
@@ -24,17 +38,54 @@ func (e *Event) Text() string {
 		return "farm " + e.Fact("FARM") + " is started"
 	case FarmStop:
 		return "farm " + e.Fact("FARM") + " is stopped"
+	case FarmStatus:
+		return "farm " + e.Fact("FARM") + " " + statusWords[farm.Status(e.Fact("STATUS"))]
+	case BackendDown:
+		return e.backend() + " is down"
+	case BackendUp:
+		return e.backend() + " is up again"
+	case LimitReached, LimitOver:
+		return e.limit()
 	case RevisionApplied:
-		text = "revision " + e.Fact("REVISION") + " is in force, made by " + e.Fact("AUTHOR")
+		return "revision " + e.Fact("REVISION") + " is in force, made by " + e.Fact("AUTHOR")
 	case RevisionUndone:
-		text = "revision " + e.Fact("REVISION") + " of " + e.Fact("AUTHOR") + " is undone"
+		return "revision " + e.Fact("REVISION") + " of " + e.Fact("AUTHOR") + " is undone"
 	case EngineRestart:
 		return "the engine was started anew"
-	default:
-		return string(e.Kind)
+	case RenewalFailed:
+		return "the certificate " + e.Fact("CERTIFICATE") + " was not renewed"
+	case Certificate, Activation:
+		return e.expiry()
 	}
-	if comment := e.Fact("COMMENT"); comment != "" {
-		text += ": " + comment
+	return string(e.Kind)
+}
+
+// statusWords say what a farm is.
+var statusWords = map[farm.Status]string{
+	farm.StatusUp:          "is up again",
+	farm.StatusMaintenance: "is in maintenance",
+	farm.StatusProblem:     "has a problem",
+	farm.StatusCritical:    "is critical",
+	farm.StatusDown:        "is down",
+}
+
+// backend is which one it is about, as "backend 1 (10.0.0.1:80) of service web of farm shop".
+func (e *Event) backend() string {
+	text := "backend"
+	if n := e.Fact("NUMBER"); n != "" {
+		text += " " + n
 	}
-	return text
+	text += " (" + e.address() + ")"
+	if s := e.Fact("SERVICE"); s != "" {
+		text += " of service " + s
+	}
+	return text + " of farm " + e.Fact("FARM")
+}
+
+func (e *Event) expiry() string {
+	at := e.Fact("NOT_AFTER")
+	if e.Severity == Error {
+		return "the certificate " + e.Fact("CERTIFICATE") + " has expired at " + at
+	}
+	return "the certificate " + e.Fact("CERTIFICATE") + " expires at " + at
 }

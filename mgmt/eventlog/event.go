@@ -9,7 +9,8 @@ type Kind string
 const (
 	Health      Kind = "health"      // a backend or a farm has another status
 	Maintenance Kind = "maintenance" // a backend was taken out by an operator, or is back
-	Certificate Kind = "certificate" // one was uploaded, replaced, renewed or deleted
+	Certificate Kind = "certificate" // one was uploaded, replaced, renewed or deleted, expires, or was not renewed
+	Limit       Kind = "limit"       // one is reached, or no longer
 	Engine      Kind = "engine"      // another process carries the traffic
 	Appliance   Kind = "appliance"   // everything, or mgmt, was started
 	Confirmed   Kind = "confirmation"

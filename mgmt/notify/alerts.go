@@ -13,6 +13,7 @@ const (
 	Certificates = "certificates"
 	Cluster      = "cluster"
 	Interfaces   = "interfaces"
+	Limits       = "limits"
 	Packages     = "packages"
 )
 
@@ -20,6 +21,8 @@ const (
 type Alert struct {
 	Name        string
 	Description string
+	// Kinds are the events it is about.
+	Kinds []event.Kind
 	// Active: the appliance can notice it. The others are settings that wait for what
 	// they are about.
 	Active  bool
@@ -27,10 +30,11 @@ type Alert struct {
 }
 
 var alerts = []Alert{
-	{Name: Backends, Active: true, Description: "A backend is down or up again"},
-	{Name: Certificates, Active: true, Description: "A certificate, or the activation certificate, is about to expire or has expired"},
+	{Name: Backends, Active: true, Kinds: []event.Kind{event.BackendDown, event.BackendUp, event.FarmStatus}, Description: "A backend is down or up again, a farm has another status"},
+	{Name: Certificates, Active: true, Kinds: []event.Kind{event.Certificate, event.Activation, event.RenewalFailed}, Description: "A certificate, or the activation certificate, is about to expire or has expired; a renewal failed"},
 	{Name: Cluster, Description: "A node of the cluster changes its role; not noticed yet: there is no cluster"},
 	{Name: Interfaces, Description: "A network interface goes down or up; not noticed yet"},
+	{Name: Limits, Active: true, Kinds: []event.Kind{event.LimitReached, event.LimitOver}, Description: "A limit is reached, or no longer: connections, requests of clients, descriptors"},
 	{Name: Packages, Description: "There are updates of the system; not noticed yet"},
 }
 
@@ -51,7 +55,7 @@ func (m *Manager) Alert(name string) (Alert, error) {
 			return a, nil
 		}
 	}
-	return Alert{}, refuse(Missing, "the alert %s does not exist: there are backends, certificates, cluster, interfaces and packages", show(name))
+	return Alert{}, refuse(Missing, "the alert %s does not exist: there are backends, certificates, cluster, interfaces, limits and packages", show(name))
 }
 
 // Enable switches an alert on or off. Errors: *Error, and those of Change.
@@ -76,17 +80,20 @@ func (m *Manager) Enable(by apply.Author, name string, on bool, act func() error
 
 // alertOf is the alert that events of a kind belong to, empty for none.
 func alertOf(k event.Kind) string {
-	switch k {
-	case event.BackendUp, event.BackendDown:
-		return Backends
-	case event.Certificate, event.Activation:
-		return Certificates
+	for i := range alerts {
+		if slices.Contains(alerts[i].Kinds, k) {
+			return alerts[i].Name
+		}
 	}
 	return ""
 }
 
-// mails reports whether an event would be mailed.
-func (s *Settings) mails(kind event.Kind, _ event.Severity) bool {
+// mails reports whether an event would be mailed: one of an alert that is enabled, or
+// one that was chosen and belongs to none.
+func (s *Settings) mails(kind event.Kind, severity event.Severity) bool {
 	alert := alertOf(kind)
-	return s.Email.Server != "" && alert != "" && !slices.Contains(s.Disabled, alert)
+	if s.Email.Server == "" || slices.Contains(s.Disabled, alert) {
+		return false
+	}
+	return (alert != "" || len(s.Email.Kinds) > 0) && s.Email.hears(kind, severity)
 }

@@ -1,125 +1,116 @@
 package notify
 
 import (
-	"fmt"
-	"net"
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/event"
-	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
-// backends remembers what was told of each, and what is to be.
-type backends struct {
-	cfg     *farm.Config
-	version uint64
-	known   map[uint32]*backendState
-	settles bool // some state has not lasted long enough yet
+// Known tells how backends and farms are now. Since, which may be nil, is since when the
+// health of a backend is as it is.
+type Known struct {
+	event.Known
+	Since func(backend uint32) time.Time
 }
 
-// backendState is what was told of a backend, and what it is since when if that differs.
-type backendState struct {
-	down    bool
-	differs bool
-	since   time.Time
-	flaps   flaps
+// states remembers what was told of backends and farms, and what is to be.
+type states struct {
+	cfg      *farm.Config
+	version  uint64
+	last     time.Time // of the last look
+	backends map[uint32]*state[bool]
+	farms    map[uint32]*state[farm.Status]
+	again    time.Time // when some state has lasted long enough; zero: none waits for that
 }
 
-// LookBackends finds out which backends went down or came up, by their status and by
-// what is told about it, and sends what is due. The first look only remembers. It costs
-// nothing while neither configuration nor the version of the health table changes.
-func (m *Manager) LookBackends(cfg *farm.Config, version uint64, health farmstate.Health, told farmstate.Told) {
-	b, now := &m.backends, m.options.Now()
-	if cfg != b.cfg || version != b.version || b.settles {
-		b.cfg, b.version = cfg, version
-		m.lookAll(cfg, health, told, now)
+// LookBackends finds out which backends and farms went down or came up, and sends what is
+// due. The first look only remembers. The version grows with all that is known: a look
+// costs nothing while neither that nor the configuration changes.
+func (m *Manager) LookBackends(cfg *farm.Config, version uint64, known Known) {
+	s, now := &m.states, m.options.Now()
+	due := !s.again.IsZero() && (!now.Before(s.again) || now.Before(s.last)) // the clock may have been set back
+	if cfg != s.cfg || version != s.version || due {
+		s.cfg, s.version = cfg, version
+		m.lookAll(cfg, known, now)
 	}
+	s.last = now
 	m.sendDigests(now)
 }
 
-func (m *Manager) lookAll(cfg *farm.Config, health farmstate.Health, told farmstate.Told, now time.Time) {
-	b := &m.backends
-	lasts := time.Duration(m.Settings().Backends.Seconds()) * time.Second
-	before := b.known
-	b.known, b.settles = map[uint32]*backendState{}, false
+func (m *Manager) lookAll(cfg *farm.Config, known Known, now time.Time) {
+	s := &m.states
+	l := look{known: known, first: s.backends == nil, lasts: time.Duration(m.Settings().Backends.Seconds()) * time.Second, last: s.last, now: now}
+	backends, farms := s.backends, s.farms
+	s.backends, s.farms, s.again = make(map[uint32]*state[bool], len(backends)), make(map[uint32]*state[farm.Status], len(farms)), time.Time{}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
+		var list []Happening
+		since := now // the first of what changed in it since the last look
 		for _, g := range f.Groups() {
-			list := g.Backends()
-			for k := range list {
-				one := &list[k]
-				state := before[one.ID]
-				if state == nil {
-					state = &backendState{}
+			for k := range g.Backends() {
+				id := g.Backends()[k].ID
+				one := stateOf(backends, id, false)
+				s.backends[id] = one
+				v := l.backend(g, k, one)
+				if v.tell {
+					list = append(list, v.happening(event.OfBackend(g, k, one.told, l.why(id), v.since)))
 				}
-				b.known[one.ID] = state
-				down, is := stateOf(f, g, k, health)
-				switch {
-				case is && state.flaps.muted:
-					if !state.flaps.settled(down, now) {
-						b.settles = true
-						break
-					}
-					state.down, state.differs = down, false
-					m.tell(happening(g, k, down, state.flaps.since, told(one.ID)), now)
-				case !is: // nobody's business now: what was told of it stays
-					state.differs = false
-				case before == nil:
-					state.down = down
-				case down == state.down:
-					state.differs = false
-				case !state.differs && lasts > 0:
-					state.differs, state.since, b.settles = true, now, true
-				case lasts > 0 && now.Sub(state.since) < lasts:
-					b.settles = true
-				default:
-					if !state.differs {
-						state.since = now
-					}
-					state.down, state.differs = down, false
-					h := happening(g, k, down, state.since, told(one.ID))
-					if state.flaps.turned(down, now) {
-						b.settles = true
-						h = flapping(h)
-					}
-					m.tell(h, now)
+				if one.since.After(l.last) && one.since.Before(since) {
+					since = one.since
 				}
+				s.lookAgain(one.due(l.lasts))
 			}
+		}
+		one := stateOf(farms, f.ID, farm.StatusUp)
+		s.farms[f.ID] = one
+		if h, tell := l.farm(f, one, since); tell {
+			m.tell(h, now)
+		}
+		s.lookAgain(one.due(l.lasts))
+		for _, h := range list { // behind that of their farm
+			m.tell(h, now)
 		}
 	}
 }
 
-// stateOf is whether a backend is down; is is false while that means nothing: its farm
-// does not run, it is in maintenance, it has no clients, or it stands for others.
-func stateOf(f *farm.Farm, g farm.Group, position int, health farmstate.Health) (down, is bool) {
-	b := &g.Backends()[position]
-	if f.Stopped || g.Redirects() || b.Left || b.Spreads() && len(g.Parts(b.ID)) > 0 {
-		return false, false
-	}
-	status := farmstate.Backend(b, health)
-	return status == farm.StatusDown, status != farm.StatusMaintenance
+// look is one look at everything.
+type look struct {
+	known     Known
+	first     bool          // it only remembers
+	lasts     time.Duration // so long a state has to, before it is told
+	last, now time.Time     // the look before, and this one
 }
 
-// happening is an event: what happened, and when its state began.
-func happening(g farm.Group, position int, down bool, at time.Time, why string) Happening {
-	b := &g.Backends()[position]
-	address := b.ShownAddress()
-	if b.Port != 0 {
-		address = net.JoinHostPort(address, strconv.Itoa(int(b.Port)))
+func (l *look) farm(f *farm.Farm, one *state[farm.Status], since time.Time) (h Happening, tell bool) {
+	was := one.told
+	status, why, means := event.FarmStatusOf(f, l.known.Known)
+	v := one.look(status, slices.Index(event.Severities(), event.SeverityOf(status)), means, since, l)
+	if !v.tell {
+		return h, false
 	}
-	name := fmt.Sprintf("backend %d (%s)", g.Number(position), address)
-	h := Happening{Kind: event.BackendUp, Severity: event.Info, Time: at, Farm: g.Farm.Name, Backend: address}
-	if g.OfService() {
-		h.Service = g.Name()
-		name += " of service " + h.Service
+	return v.happening(event.OfFarm(f, status, was, why, v.since)), true
+}
+
+func (l *look) backend(g farm.Group, position int, one *state[bool]) verdict {
+	down, means := event.BackendIsDown(g, position, l.known.Health)
+	since := l.now
+	if l.known.Since != nil {
+		if at := l.known.Since(g.Backends()[position].ID); at.After(l.last) && at.Before(l.now) {
+			since = at
+		}
 	}
-	name += " of farm " + h.Farm
-	if !down {
-		h.Text = name + " is up again"
-		return h
+	bad := 0
+	if down {
+		bad = 1
 	}
-	h.Kind, h.Severity, h.Text, h.why = event.BackendDown, event.Warning, name+" is down", why
-	return h
+	return one.look(down, bad, means, since, l)
+}
+
+func (l *look) why(backend uint32) string {
+	if l.known.Why == nil {
+		return ""
+	}
+	return l.known.Why(backend)
 }

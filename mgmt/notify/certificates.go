@@ -73,7 +73,7 @@ func (m *Manager) LookCertificates(list func() []Certificate) {
 func (m *Manager) hearsCertificates() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.settings.mails(event.Certificate, event.Error)
+	return m.settings.mails(event.Certificate, event.Error) || m.settings.mails(event.Activation, event.Error)
 }
 
 func (m *Manager) hooked() bool {
@@ -120,6 +120,9 @@ func (m *Manager) dueCertificates(t *told, list func() []Certificate, now time.T
 }
 
 func (m *Manager) mailCertificates(due []Certificate, now time.Time) {
+	m.mu.Lock()
+	due = slices.DeleteFunc(due, func(c Certificate) bool { h := expiry(c, now); return !m.settings.mails(h.Kind, h.Severity) })
+	m.mu.Unlock()
 	if len(due) == 0 {
 		return
 	}
@@ -157,7 +160,7 @@ func (m *Manager) postCertificates(due []Certificate, now time.Time) {
 
 // expiry is the end of a certificate as an event.
 func expiry(c Certificate, now time.Time) Happening {
-	h := Happening{Kind: event.Certificate, Severity: event.Warning, Time: now, Text: details(c, now)}
+	h := Happening{event.Shown{Kind: event.Certificate, Severity: event.Warning, Time: now, Text: details(c, now)}, headline(c, now)}
 	if c.Activation {
 		h.Kind = event.Activation
 	}

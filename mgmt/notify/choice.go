@@ -6,8 +6,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 )
 
-// Choice is what one way to operators is for: events of these kinds that are at least
-// as bad as the severity. No kinds mean those of the default, no severity means all.
+// Choice is what one way to operators is for, be it mails, a webhook, syslog or scripts:
+// events of these kinds that are at least as bad as the severity. No kinds mean those of
+// the default, no severity means all.
 type Choice struct {
 	Kinds    []event.Kind   `json:"kinds,omitempty"`
 	Severity event.Severity `json:"severity,omitempty"`
@@ -33,6 +34,17 @@ func (c Choice) check() error {
 		return invalid("severity: %s is none: there are %s", show(string(c.Severity)), words(event.Severities()))
 	}
 	return nil
+}
+
+// Way is a way there is one of: syslog, or scripts. By default it is for everything.
+type Way struct {
+	Choice
+	// Off: nothing goes there.
+	Off bool `json:"off,omitempty"`
+}
+
+func (w Way) hears(kind event.Kind, severity event.Severity) bool {
+	return !w.Off && w.Choice.hears(kind, severity)
 }
 
 func words[T ~string](list []T) (out string) {

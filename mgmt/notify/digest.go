@@ -10,10 +10,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 )
 
-// GatherTime is how long is waited after the first event for others that belong to it,
-// QuietTime how far mails are apart.
+// What happens after a quiet time is told at once. What follows is gathered: for
+// GatherTime after the first message, from then on for QuietTime where that is longer, as
+// it is of mails, until nothing more comes.
 const (
-	GatherTime = 5 * time.Second
+	GatherTime = 10 * time.Second
 	QuietTime  = time.Minute
 )
 
@@ -22,36 +23,30 @@ const mostLines = 200
 
 // Happening is an event as operators are told of it.
 type Happening struct {
-	Kind     event.Kind     `json:"kind"`
-	Severity event.Severity `json:"severity"`
-	Time     time.Time      `json:"time"`
-	Farm     string         `json:"farm,omitempty"`
-	Service  string         `json:"service,omitempty"`
-	Backend  string         `json:"backend,omitempty"`
-	Text     string         `json:"text"`
-	why      string         // more than a subject has room for
+	event.Shown
+	headline string // what a subject has room for
 }
 
-// sentence is what happened, with the reason.
-func (h *Happening) sentence() string {
-	if h.why == "" {
-		return h.Text
-	}
-	return h.Text + ": it " + h.why
-}
+func happening(e event.Event) Happening { return Happening{e.Shown(), e.Headline()} }
 
 // digest gathers events for one message.
 type digest struct {
 	list  []Happening
 	more  int
-	begun time.Time
-	sent  time.Time
 	count map[event.Kind]int
+	begun time.Time // the first event of it
+	sent  time.Time // the last message,
+	burst int       // which is so many since a quiet time
 }
 
 func (d *digest) add(h Happening, now time.Time) {
 	if d.count == nil {
 		d.begun, d.count = now, map[event.Kind]int{}
+	}
+	if h.Kind == event.FarmStatus { // only what it has become is told
+		before := len(d.list)
+		d.list = slices.DeleteFunc(d.list, func(o Happening) bool { return o.Kind == h.Kind && o.Farm == h.Farm })
+		d.count[h.Kind] -= before - len(d.list)
 	}
 	d.count[h.Kind]++
 	if len(d.list) == mostLines {
@@ -61,30 +56,82 @@ func (d *digest) add(h Happening, now time.Time) {
 	d.list = append(d.list, h)
 }
 
+// pause is how long after the last message the next one leaves.
+func (d *digest) pause(quiet time.Duration) time.Duration {
+	if d.burst <= 1 {
+		return GatherTime
+	}
+	return max(quiet, GatherTime)
+}
+
 // due reports whether it is time to send what was gathered.
 func (d *digest) due(now time.Time, quiet time.Duration) bool {
-	return d.count != nil && now.Sub(d.begun) >= GatherTime && (d.sent.IsZero() || now.Sub(d.sent) >= quiet)
+	return d.count != nil && (d.burst == 0 || now.Sub(d.sent) >= d.pause(quiet) || now.Before(d.sent))
 }
 
 // take returns what was gathered, and begins anew.
-func (d *digest) take(now time.Time) digest {
+func (d *digest) take(now time.Time, quiet time.Duration) digest {
 	out := *d
-	*d = digest{sent: now}
+	burst := d.burst + 1
+	if d.begun.Sub(d.sent) >= max(quiet, GatherTime) { // nothing happened meanwhile
+		burst = 1
+	}
+	*d = digest{sent: now, burst: burst}
 	return out
 }
 
-// summary is the digest in a few words.
+// summary is the digest in a few words: farms first, and what there is one of as such.
 func (d *digest) summary() string {
 	if len(d.list) == 1 && d.more == 0 {
-		return d.list[0].Text
+		return d.list[0].headline
 	}
 	var out []string
+	if d.count[event.FarmStatus] == 1 {
+		out = d.headlines(event.FarmStatus)
+	} else if d.count[event.FarmStatus] > 1 {
+		out = d.farms()
+	}
+	rest := len(d.list) + d.more - d.count[event.FarmStatus]
 	for _, k := range event.Kinds() {
-		if n := d.count[k]; n > 0 {
+		switch n := d.count[k]; {
+		case n == 0, k == event.FarmStatus:
+		case rest == 1:
+			out = append(out, d.headlines(k)...)
+		default:
 			out = append(out, k.Count(n))
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+func (d *digest) headlines(k event.Kind) (out []string) {
+	for i := range d.list {
+		if d.list[i].Kind == k {
+			out = append(out, d.list[i].headline)
+		}
+	}
+	return out
+}
+
+// farms are how many farms are how bad, the worst first.
+func (d *digest) farms() (out []string) {
+	words := map[event.Severity][2]string{event.Error: {"1 farm is critical or down", "%d farms are critical or down"}, event.Warning: {"1 farm has a problem", "%d farms have a problem"}, event.Info: {"1 farm is well again", "%d farms are well again"}}
+	n := map[event.Severity]int{}
+	for i := range d.list {
+		if d.list[i].Kind == event.FarmStatus {
+			n[d.list[i].Severity]++
+		}
+	}
+	for _, s := range slices.Backward(event.Severities()) {
+		switch n[s] {
+		case 0:
+		case 1:
+			out = append(out, words[s][0])
+		default:
+			out = append(out, fmt.Sprintf(words[s][1], n[s]))
+		}
+	}
+	return out
 }
 
 // severity is the worst of all.
@@ -100,63 +147,10 @@ func (d *digest) text() string {
 	var out strings.Builder
 	for i := range d.list {
 		h := &d.list[i]
-		out.WriteString(h.Time.UTC().Format("2006-01-02 15:04:05 UTC") + "  " + h.sentence() + "\n")
+		out.WriteString(h.Time.UTC().Format("2006-01-02 15:04:05 UTC") + "  " + h.Text + "\n")
 	}
 	if d.more > 0 {
 		fmt.Fprintf(&out, "and %d more\n", d.more)
 	}
 	return out.String()
-}
-
-// tell has an event in the next message of all who hear of it.
-func (m *Manager) tell(h Happening, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.settings.mails(h.Kind, h.Severity) {
-		m.digest.add(h, now)
-	}
-	for _, k := range m.hooks {
-		if w := m.settings.webhook(k.name); w != nil && w.hears(h.Kind, h.Severity) {
-			k.digest.add(h, now)
-		}
-	}
-}
-
-// Hear takes an event that others found. Those of backends and certificates are found
-// here, after they have lasted.
-func (m *Manager) Hear(e event.Event) {
-	if alertOf(e.Kind) != "" {
-		return
-	}
-	now := m.options.Now()
-	if e.At.IsZero() {
-		e.At = now
-	}
-	m.tell(Happening{Kind: e.Kind, Severity: e.Severity, Time: e.At, Farm: e.Fact("FARM"), Text: e.Text()}, now)
-}
-
-// sendDigests sends what was gathered, where it is time.
-func (m *Manager) sendDigests(now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.digest.due(now, QuietTime) {
-		if d := m.digest.take(now); m.settings.Email.Server != "" {
-			m.enqueue(m.subject(m.settings.Backends.Prefix, d.summary()), d.text()+m.signature(Backends))
-		}
-	}
-	for _, k := range m.hooks {
-		if k.digest.due(now, 0) {
-			d := k.digest.take(now)
-			m.post(k, &d)
-		}
-	}
-}
-
-// subject is that of a mail: which machine speaks, and what of.
-func (m *Manager) subject(prefix, text string) string {
-	return strings.TrimSpace(prefix + " " + m.options.Host() + ": " + text)
-}
-
-func (m *Manager) signature(alert string) string {
-	return "\n-- \nSluice on " + m.options.Host() + ". `sluice notification disable " + alert + "` ends these mails.\n"
 }

@@ -61,7 +61,7 @@ type Post struct {
 	Time     time.Time      `json:"time"`
 	Severity event.Severity `json:"severity"` // the worst of all events
 	Summary  string         `json:"summary"`
-	Events   []Happening    `json:"events"`
+	Events   []event.Shown  `json:"events"`
 	More     int            `json:"more,omitempty"` // events there was no room for
 }
 
@@ -79,8 +79,8 @@ func (m *Manager) message(d *digest) (*waiting, error) {
 	now := m.options.Now()
 	p := Post{ID: newID(), Host: m.options.Host(), Time: now.UTC(), Severity: d.severity(), Summary: d.summary(), More: d.more}
 	for i := range d.list {
-		h := d.list[i]
-		h.Time, h.Text = h.Time.UTC(), h.sentence()
+		h := d.list[i].Shown
+		h.Time = h.Time.UTC()
 		p.Events = append(p.Events, h)
 	}
 	body, err := json.Marshal(p)
@@ -214,7 +214,8 @@ func (m *Manager) TestWebhook(ctx context.Context, name string) (status string, 
 	}
 	now := m.options.Now()
 	host := m.options.Host()
-	d := digest{list: []Happening{{Kind: "test", Severity: event.Info, Time: now, Text: "This message was sent to see whether notifications of " + host + " arrive."}}}
+	text := "This message was sent to see whether notifications of " + host + " arrive."
+	d := digest{list: []Happening{{event.Shown{Kind: "test", Severity: event.Info, Time: now, Text: text}, text}}}
 	w, err := m.message(&d)
 	if err != nil {
 		return "", err

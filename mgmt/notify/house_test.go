@@ -17,6 +17,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/event"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/notify/mail"
 )
 
@@ -191,6 +193,9 @@ type looked struct {
 	version uint64
 	health  map[uint32]farm.Status
 	why     map[uint32]string
+	since   map[uint32]time.Time
+	// farm is the status of all farms, "" that of their backends.
+	farm farm.Status
 }
 
 // shop is a farm with backends of the given numbers.
@@ -218,5 +223,27 @@ func (l *looked) is(status farm.Status, ids ...uint32) {
 // look looks after a time.
 func (h *house) look(after time.Duration, l *looked) {
 	h.pass(after)
-	h.LookBackends(l.cfg, l.version, func(id uint32) farm.Status { return l.health[id] }, func(id uint32) string { return l.why[id] })
+	h.LookBackends(l.cfg, l.version, l.known())
+}
+
+func (l *looked) known() Known {
+	health := func(id uint32) farm.Status { return l.health[id] }
+	why := func(id uint32) string { return l.why[id] }
+	return Known{
+		Known: event.Known{Health: health, Why: why, Farm: func(f *farm.Farm) (farm.Status, string) {
+			if l.farm != "" {
+				return l.farm, ""
+			}
+			return farmstate.Look(f, health, why, farmstate.Serving{Running: true})
+		}},
+		Since: func(id uint32) time.Time { return l.since[id] },
+	}
+}
+
+// oddly is a farm whose status is not that of its backends: what is told of these can be
+// looked at alone.
+func oddly(ids ...uint32) *looked {
+	l := shop(ids...)
+	l.farm = farm.StatusNeededRestart
+	return l
 }

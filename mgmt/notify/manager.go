@@ -60,8 +60,8 @@ const (
 // Manager sends alerts. Make it with New. Any goroutine may call its methods, but those
 // that look: one at a time may.
 type Manager struct {
-	options  Options
-	backends backends
+	options Options
+	states  states
 	// What was told of certificates.
 	toldMail, toldEvents told
 	mails                *queue

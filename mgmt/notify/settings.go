@@ -22,6 +22,8 @@ type Settings struct {
 	ClusterPrefix string    `json:"cluster_prefix,omitempty"`
 	Interfaces    []string  `json:"interfaces,omitempty"`
 	Webhooks      []Webhook `json:"webhooks,omitempty"`
+	Syslog        Way       `json:"syslog,omitzero"`
+	Scripts       Way       `json:"scripts,omitzero"`
 }
 
 // Email is the mail server and the addresses.
@@ -34,6 +36,8 @@ type Email struct {
 	// CA names the list of authorities the server is verified by; empty means those of
 	// the system.
 	CA string `json:"ca,omitempty"`
+	// Choice is what is mailed; no kinds mean those of the alerts.
+	Choice
 	// Sealed is the password; only this package opens it.
 	Sealed []byte `json:"password,omitempty"`
 	// Password is a new one, on its way to be sealed; nil: it stays.
@@ -50,7 +54,7 @@ type BackendAlert struct {
 // DefaultAvoidFlapping is for how many seconds a state must last when nothing is set,
 // MaxAvoidFlapping the most that can be.
 const (
-	DefaultAvoidFlapping = 5
+	DefaultAvoidFlapping = 1
 	MaxAvoidFlapping     = 3600
 )
 
@@ -72,7 +76,8 @@ const (
 
 // clone returns a deep copy.
 func (s Settings) clone() Settings {
-	s.Email.To, s.Email.Sealed = slices.Clone(s.Email.To), slices.Clone(s.Email.Sealed)
+	s.Email.To, s.Email.Sealed, s.Email.Choice = slices.Clone(s.Email.To), slices.Clone(s.Email.Sealed), s.Email.Choice.clone()
+	s.Syslog.Choice, s.Scripts.Choice = s.Syslog.Choice.clone(), s.Scripts.Choice.clone()
 	s.Disabled, s.Interfaces = slices.Clone(s.Disabled), slices.Clone(s.Interfaces)
 	s.Webhooks = slices.Clone(s.Webhooks)
 	for i := range s.Webhooks {
@@ -85,6 +90,11 @@ func (s Settings) clone() Settings {
 func (s *Settings) check() error {
 	if err := s.Email.check(); err != nil {
 		return err
+	}
+	for _, c := range []Choice{s.Email.Choice, s.Syslog.Choice, s.Scripts.Choice} {
+		if err := c.check(); err != nil {
+			return err
+		}
 	}
 	for _, prefix := range []string{s.Backends.Prefix, s.ClusterPrefix} {
 		if len(prefix) > MaxPrefix || strings.ContainsFunc(prefix, notInPrefix) {

@@ -6,8 +6,9 @@
 //
 // A script is a program in the folder hooks of the data directory whose name says
 // what it hears of: on-backend-down, or on-backend-down.mail, or on-any.log. It is
-// called with the event as its argument, and finds the rest in its environment
-// (SLUICE_EVENT, SLUICE_FARM …). The folder is read for every event: what is put
+// called with the event as its argument, finds the rest in its environment
+// (SLUICE_EVENT, SLUICE_FARM …), and can read all of it as a line of JSON
+// (event.Event) from its standard input. The folder is read for every event: what is put
 // there is called from the next one on.
 //
 // A script hears its events one after the other, in order, each for Limit at most;

@@ -3,6 +3,7 @@ package scripts
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"sync"
 	"time"
@@ -184,7 +185,7 @@ func (r *Runner) call(s *script) {
 func (r *Runner) run(s *script, e event.Event) {
 	began := r.options.Now()
 	said, err := hook.Program{Folder: r.options.Folder, Name: s.name}.Run(r.ctx,
-		hook.Call{Args: []string{string(e.Kind)}, Env: environment(&e), Limit: r.options.Limit})
+		hook.Call{Args: []string{string(e.Kind)}, Env: environment(&e), Input: input(&e), Limit: r.options.Limit})
 	run := Run{Event: e.Kind, At: began, Took: r.options.Now().Sub(began), Output: said}
 	log := r.options.Log.With("script", s.name, "event", string(e.Kind), "output", said)
 	if err != nil {
@@ -203,5 +204,14 @@ func (r *Runner) run(s *script, e event.Event) {
 
 // environment is what a script finds of an event.
 func environment(e *event.Event) []string {
-	return append([]string{"SLUICE_EVENT=" + string(e.Kind), "SLUICE_TIME=" + e.At.UTC().Format(time.RFC3339)}, e.Facts...)
+	return append([]string{"SLUICE_EVENT=" + string(e.Kind), "SLUICE_SEVERITY=" + string(e.Severity), "SLUICE_TIME=" + e.At.UTC().Format(time.RFC3339), "SLUICE_TEXT=" + e.Text()}, e.Facts...)
+}
+
+// input is the same as a line of JSON.
+func input(e *event.Event) []byte {
+	b, err := json.Marshal(e)
+	if err != nil { // texts are all there is in it
+		return nil
+	}
+	return append(b, '\n')
 }

@@ -47,6 +47,23 @@ func TestAScriptHearsWhatItsNameSays(t *testing.T) {
 	}
 }
 
+func TestAScriptReadsTheEventAsJSON(t *testing.T) {
+	h := newHouse(t, enough)
+	h.put("on-backend-down", `cat > read; echo "$SLUICE_SEVERITY $SLUICE_TEXT" > env`)
+	e := happened(event.BackendDown, event.Facts("FARM", "shop", "BACKEND", "10.0.0.1", "BACKEND_PORT", "80", "NUMBER", "1", "REASON", `"$(id)`+"\n")...)
+	e.Severity = event.Warning
+	h.Tell(e)
+	h.done()
+	want := `{"kind":"backend-down","severity":"warning","time":"2026-01-02T03:04:05Z","farm":"shop","backend":"10.0.0.1:80","text":"backend 1 (10.0.0.1:80) of farm shop is down: \"$(id)\n",` +
+		`"facts":{"backend":"10.0.0.1","backend_port":"80","farm":"shop","number":"1","reason":"\"$(id)\n"}}` + "\n"
+	if got := h.wrote("read"); got != want {
+		t.Errorf("read %s\nwant %s", got, want)
+	}
+	if got := h.wrote("env"); got != "warning backend 1 (10.0.0.1:80) of farm shop is down: \"$(id)\n\n" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestAScriptHearsOneEventAfterTheOther(t *testing.T) {
 	h := newHouse(t, enough)
 	h.put("on-any", `mkdir lock || echo two at once >> order; echo $1 >> order; rmdir lock`)

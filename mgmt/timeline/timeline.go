@@ -22,7 +22,7 @@ const (
 
 // Kinds lists all there are.
 func Kinds() []Kind {
-	return []Kind{Kind(eventlog.Health), Kind(eventlog.Maintenance), Kind(eventlog.Revision), Kind(eventlog.Confirmed), Kind(eventlog.Certificate), Kind(eventlog.Engine), Kind(eventlog.Appliance), Latency, Errors}
+	return []Kind{Kind(eventlog.Health), Kind(eventlog.Maintenance), Kind(eventlog.Revision), Kind(eventlog.Confirmed), Kind(eventlog.Certificate), Kind(eventlog.Limit), Kind(eventlog.Engine), Kind(eventlog.Appliance), Latency, Errors}
 }
 
 // KindsText lists them for people.
@@ -40,7 +40,7 @@ func (k Kind) IsStep() bool { return k == Latency || k == Errors }
 // Entry is something that happened.
 type Entry struct {
 	Time     time.Time         `json:"time"`
-	Kind     Kind              `json:"kind" enum:"health,maintenance,revision,confirmation,certificate,engine,appliance,latency,errors"`
+	Kind     Kind              `json:"kind" enum:"health,maintenance,revision,confirmation,certificate,limit,engine,appliance,latency,errors"`
 	Severity eventlog.Severity `json:"severity" enum:"info,warning,error" doc:"How much it matters"`
 	Farm     string            `json:"farm" doc:"What it is called now; several with commas between; blank: it is about the appliance"`
 	Service  string            `json:"service"`

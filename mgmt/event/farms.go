@@ -1,0 +1,85 @@
+package event
+
+import (
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Farms finds out whose status changed. The zero value has looked at nothing.
+type Farms struct {
+	cfg     *farm.Config
+	version uint64
+	status  map[uint32]farm.Status
+}
+
+// Look returns what changed since the last look; the first one only remembers. The
+// version grows with all that is known: a look at what is the same costs nothing.
+func (s *Farms) Look(cfg *farm.Config, version uint64, known Known, at time.Time) []Event {
+	if cfg == s.cfg && version == s.version {
+		return nil
+	}
+	before := s.status
+	s.cfg, s.version, s.status = cfg, version, make(map[uint32]farm.Status, len(cfg.Farms))
+	var events []Event
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		was, had := before[f.ID]
+		if !had {
+			was = farm.StatusUp
+		}
+		status, why, is := FarmStatusOf(f, known)
+		if !is {
+			if had {
+				s.status[f.ID] = was // what was told of it stays
+			}
+			continue
+		}
+		if s.status[f.ID] = status; status != was && before != nil {
+			events = append(events, OfFarm(f, status, was, why, at))
+		}
+	}
+	return events
+}
+
+// FarmStatusOf is the status of a farm, and why that is not up; is is false while that
+// means nothing: it was stopped, is being made, or is about to run with another
+// configuration.
+func FarmStatusOf(f *farm.Farm, known Known) (status farm.Status, why string, is bool) {
+	if known.Farm == nil || f.Stopped || !serves(f) {
+		return "", "", false
+	}
+	status, why = known.Farm(f)
+	_, is = statusWords[status]
+	return status, why, is
+}
+
+// serves reports whether there is anybody a farm can send clients to.
+func serves(f *farm.Farm) bool {
+	for _, g := range f.Groups() {
+		if g.Redirects() || len(g.Backends()) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// SeverityOf is how bad it is that a farm has a status.
+func SeverityOf(status farm.Status) Severity {
+	switch status {
+	case farm.StatusProblem:
+		return Warning
+	case farm.StatusCritical, farm.StatusDown:
+		return Error
+	}
+	return Info
+}
+
+// OfFarm is the event of a farm that has another status.
+func OfFarm(f *farm.Farm, status, was farm.Status, why string, at time.Time) Event {
+	facts := append(AboutFarm(f), fact("STATUS", status), fact("WAS", was))
+	if why != "" {
+		facts = append(facts, fact("REASON", why))
+	}
+	return Event{FarmStatus, SeverityOf(status), at, facts}
+}

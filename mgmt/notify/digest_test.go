@@ -1,0 +1,289 @@
+package notify
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/event"
+)
+
+// quick is how often is looked in an appliance, about.
+const quick = 250 * time.Millisecond
+
+// numbers are 1 to n.
+func numbers(n int) (ids []uint32) {
+	for id := range uint32(n) {
+		ids = append(ids, id+1)
+	}
+	return ids
+}
+
+// watch looks again and again for a time.
+func (h *house) watch(long time.Duration, l *looked) {
+	for range long / quick {
+		h.look(quick, l)
+	}
+}
+
+func subjects(t *testing.T, h *house) (out []string) {
+	for _, m := range h.took(t) {
+		out = append(out, strings.TrimPrefix(m.Subject, "lb1: "))
+	}
+	return out
+}
+
+func TestASingleEventIsToldOfWithinASecondOrSo(t *testing.T) {
+	r := newReceiver(t)
+	h, l := hooked(t, r), oddly(1)
+	h.set(t)
+	h.watch(time.Second, l)
+	h.mu.Lock()
+	l.since = map[uint32]time.Time{1: h.now.Add(100 * time.Millisecond)}
+	h.mu.Unlock()
+	l.is(farm.StatusDown, 1)
+	h.watch(DefaultAvoidFlapping*time.Second, l)
+	if r.tried() != 0 {
+		t.Error("it is told of before it has lasted")
+	}
+	h.watch(quick, l) // 1.15 s after the verdict
+	p := r.got(t, 1)[0]
+	if !p.Events[0].Time.Equal(l.since[1]) || len(h.took(t)) != 1 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestARackThatFailsAtOnceIsOneMessage(t *testing.T) {
+	r := newReceiver(t)
+	h, l := hooked(t, r), shop(numbers(50)...)
+	h.set(t)
+	h.look(0, l)
+	l.is(farm.StatusDown, numbers(50)...)
+	h.watch(5*time.Minute, l)
+	posts := r.got(t, 1)
+	if len(posts) != 1 || posts[0].Summary != "farm shop is critical, 50 backends are down" || len(posts[0].Events) != 51 || posts[0].More != 0 || posts[0].Severity != event.Error {
+		t.Errorf("%d messages, %+v", len(posts), posts[0])
+	}
+	if e := posts[0].Events[0]; e.Kind != event.FarmStatus || e.Farm != "shop" || !strings.HasPrefix(e.Text, "farm shop is critical: no backend is usable: backend 0 (10.0.0.1) of service web is down") {
+		t.Errorf("%+v", e)
+	}
+	if mails := h.took(t); len(mails) != 1 || mails[0].Subject != "lb1: farm shop is critical, 50 backends are down" || strings.Count(mails[0].Text, " is down\n") != 50 {
+		t.Errorf("%d mails", len(mails))
+	}
+	l.is(farm.StatusUp, numbers(50)...)
+	h.watch(5*time.Minute, l)
+	if got := subjects(t, h); len(got) != 2 || got[1] != "farm shop is up again, 50 backends are up again" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAFarmIsToldOfWithTheBackendsThatMadeItSo(t *testing.T) {
+	h, l := newHouse(t), shop(1, 2, 3)
+	h.set(t)
+	h.watch(time.Second, l)
+	h.mu.Lock()
+	l.since = map[uint32]time.Time{1: h.now.Add(10 * time.Millisecond), 2: h.now.Add(300 * time.Millisecond)}
+	h.mu.Unlock()
+	l.is(farm.StatusDown, 1)
+	h.look(quick, l)
+	l.is(farm.StatusDown, 2)
+	h.watch(time.Second, l)
+	if got := subjects(t, h); len(got) != 1 || got[0] != "farm shop has a problem, backend 0 (10.0.0.1:8001) of service web of farm shop is down" {
+		t.Fatalf("%q", got)
+	}
+	h.watch(time.Minute, l)
+	if got := subjects(t, h); len(got) != 2 || got[1] != "backend 1 (10.0.0.1:8002) of service web of farm shop is down" {
+		t.Fatalf("%q", got)
+	}
+	h.watch(time.Minute, l) // a quiet time: the next story begins as quickly
+	l.is(farm.StatusUp, 1)
+	h.watch(1500*time.Millisecond, l)
+	l.is(farm.StatusUp, 2)
+	h.watch(GatherTime, l)
+	if got := subjects(t, h); len(got) != 4 || got[3] != "farm shop is up again, backend 1 (10.0.0.1:8002) of service web of farm shop is up again" {
+		t.Fatalf("%q", got)
+	}
+}
+
+func TestARackThatFailsBitByBitIsTwoMessages(t *testing.T) {
+	r := newReceiver(t)
+	h, l := hooked(t, r), shop(numbers(50)...)
+	h.set(t)
+	h.look(0, l)
+	for _, status := range []farm.Status{farm.StatusDown, farm.StatusUp} {
+		for _, id := range numbers(50) { // checks every 5 s find them within 6
+			l.is(status, id)
+			h.look(quick/2, l)
+		}
+		h.watch(5*time.Minute, l)
+	}
+	want := []string{
+		"farm shop has a problem, backend 0 (10.0.0.1:8001) of service web of farm shop is down", "farm shop is critical, 49 backends are down",
+		"farm shop has a problem, backend 0 (10.0.0.1:8001) of service web of farm shop is up again", "farm shop is up again, 49 backends are up again",
+	}
+	got := subjects(t, h)
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("mails:\n%s", strings.Join(got, "\n"))
+	}
+	for i, p := range r.got(t, 4) {
+		if p.Summary != want[i] {
+			t.Errorf("message %d: %s", i, p.Summary)
+		}
+	}
+	if r.tried() != 4 {
+		t.Errorf("%d messages", r.tried())
+	}
+}
+
+func TestMailsOfATroubledHourAreApart(t *testing.T) {
+	h, l := newHouse(t), oddly(numbers(400)...)
+	h.set(t)
+	h.look(0, l)
+	var at []time.Time
+	for i, id := range numbers(400) { // one every two seconds, for 800
+		l.is(farm.StatusDown, id)
+		h.watch(2*time.Second, l)
+		if n := len(h.took(t)); n > len(at) {
+			h.mu.Lock()
+			at = append(at, h.now)
+			h.mu.Unlock()
+		}
+		if i == 0 && len(at) != 1 {
+			t.Fatal("the first one waits")
+		}
+	}
+	for i := 1; i < len(at); i++ {
+		apart, want := at[i].Sub(at[i-1]), QuietTime
+		if i == 1 {
+			want = GatherTime
+		}
+		if apart < want || apart > want+4*time.Second {
+			t.Errorf("mail %d comes %s after the one before", i, apart)
+		}
+	}
+	if len(at) != 15 {
+		t.Errorf("%d mails", len(at))
+	}
+	h.watch(QuietTime, l)
+	all := h.took(t)
+	lines := 0
+	for _, m := range all {
+		lines += strings.Count(m.Text, " is down\n")
+	}
+	if lines != 400 {
+		t.Errorf("%d backends are told of", lines)
+	}
+}
+
+func TestAMessageHasSoManyLinesAndCountsTheOthers(t *testing.T) {
+	h, l := newHouse(t), oddly(numbers(mostLines+10)...)
+	none := 0
+	h.set(t, func(s *Settings) { s.Backends.AvoidFlapping = &none })
+	h.look(0, l)
+	l.is(farm.StatusDown, numbers(mostLines+10)...)
+	h.look(quick, l)
+	m := h.took(t)[0]
+	if m.Subject != "lb1: 210 backends are down" || !strings.Contains(m.Text, "\nand 10 more\n") || strings.Count(m.Text, " UTC  ") != mostLines {
+		t.Errorf("%s\n%s", m.Subject, m.Text)
+	}
+}
+
+func TestAFarmThatFlapsIsToldOfWithItsBackend(t *testing.T) {
+	h, l := newHouse(t), shop(1, 2)
+	h.set(t)
+	h.look(0, l)
+	for i := range 20 {
+		l.is([]farm.Status{farm.StatusDown, farm.StatusUp}[i%2], 1)
+		h.watch(30*time.Second, l)
+	}
+	lines := 0
+	for _, m := range h.took(t) {
+		lines += strings.Count(m.Text, " UTC  ")
+	}
+	if lines != 2*flapTurns-1 { // two turns of the farm were in one mail, which tells the last
+		t.Errorf("%d lines: %q", lines, subjects(t, h))
+	}
+	h.watch(2*settleTime, l)
+	if got := subjects(t, h); got[len(got)-1] != "farm shop is up again, backend 0 (10.0.0.1:8001) of service web of farm shop is up again" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAFarmThatFlapsAndBecomesWorseIsToldOfAtOnce(t *testing.T) {
+	h, l := newHouse(t), shop(1, 2)
+	h.set(t)
+	h.look(0, l)
+	for i := range 9 { // the last turn is down
+		l.is([]farm.Status{farm.StatusDown, farm.StatusUp}[i%2], 1)
+		h.watch(30*time.Second, l)
+	}
+	before := len(h.took(t))
+	l.is(farm.StatusDown, 2)
+	h.watch(1250*time.Millisecond, l)
+	if got := subjects(t, h); len(got) != before+1 || got[before] != "farm shop is critical, backend 1 (10.0.0.1:8002) of service web of farm shop is down" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestFarmsThatAreNobodysBusinessAreNotTold(t *testing.T) {
+	for name, change := range map[string]func(*looked){
+		"stopped":               func(l *looked) { l.cfg.Farms[0].Stopped, l.farm = true, farm.StatusDown },
+		"being made":            func(l *looked) { l.cfg.Farms[0].HTTP.Services[0].Backends, l.farm = nil, farm.StatusCritical },
+		"about to run anew":     func(l *looked) { l.farm = farm.StatusNeededRestart },
+		"down for a moment":     func(l *looked) { l.farm = farm.StatusDown },
+		"down before the start": nil,
+	} {
+		h, l := newHouse(t), shop(1)
+		h.set(t)
+		if change == nil {
+			l.farm = farm.StatusDown
+			h.look(0, l)
+		} else {
+			h.look(0, l)
+			change(l)
+		}
+		l.version++
+		h.watch(time.Second-quick, l)
+		if name == "down for a moment" {
+			l.farm = farm.StatusUp
+			l.version++
+		}
+		h.watch(time.Minute, l)
+		if got := subjects(t, h); len(got) != 0 {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestASummaryOfSeveralFarmsCountsThem(t *testing.T) {
+	var d digest
+	now := time.Unix(1, 0)
+	steps := []struct {
+		name   string
+		status farm.Status
+		want   string
+	}{
+		{"a", farm.StatusProblem, "farm a has a problem"},
+		{"b", farm.StatusUp, "1 farm has a problem, 1 farm is well again"},
+		{"a", farm.StatusDown, "1 farm is critical or down, 1 farm is well again"}, // what it was before is no more told
+		{"c", farm.StatusCritical, "2 farms are critical or down, 1 farm is well again"},
+		{"d", farm.StatusProblem, "2 farms are critical or down, 1 farm has a problem, 1 farm is well again"},
+		{"e", farm.StatusMaintenance, "2 farms are critical or down, 1 farm has a problem, 2 farms are well again"},
+		{"f", farm.StatusProblem, "2 farms are critical or down, 2 farms have a problem, 2 farms are well again"},
+	}
+	for _, s := range steps {
+		d.add(happening(event.OfFarm(&farm.Farm{Name: s.name}, s.status, "", "", now)), now)
+		if got := d.summary(); got != s.want {
+			t.Errorf("%s, want %s", got, s.want)
+		}
+	}
+	d.add(happening(event.Event{Kind: event.EngineRestart}), now)
+	if got := d.summary(); !strings.HasSuffix(got, ", the engine was started anew") {
+		t.Error(got)
+	}
+	d.add(happening(event.Event{Kind: event.EngineRestart}), now)
+	if got := d.summary(); !strings.HasSuffix(got, ", 2 restarts of the engine") || d.severity() != event.Error {
+		t.Error(got)
+	}
+}
