@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,13 +14,13 @@ import (
 const notifications = "/system/notifications"
 
 func (c *client) notificationCommand() *cobra.Command {
-	return parentCommand("notification", "Mails and webhooks: backends that go down, certificates that expire", `  sluice notification email server=mail.test from=lb@test to=ops@example.com
+	return parentCommand("notification", "What operators are told of, by mails, webhooks, syslog and scripts", `  sluice notification email server=mail.test from=lb@test to=ops@example.com
   sluice notification test
   sluice notification webhook create ops url=https://hooks.test/in < secret.txt
   sluice notification list
   sluice notification backends prefix='[prod]' avoidflappingtime=30`,
 		c.notificationList(), c.notificationEmail(), c.notificationPassword(), c.notificationTest(), c.notificationSwitch("enable", "Send an alert again"), c.notificationSwitch("disable", "Send an alert no more"),
-		c.notificationBackends(), c.notificationCluster(), c.notificationInterfaces(), c.webhookCommand())
+		c.notificationBackends(), c.notificationCluster(), c.notificationInterfaces(), c.notificationKinds(), c.notificationSyslog(), c.notificationScripts(), c.webhookCommand())
 }
 
 func (c *client) notificationList() *cobra.Command {
@@ -45,14 +46,14 @@ func (c *client) notificationList() *cobra.Command {
 	}
 }
 
-var emailParams = []validate.Param{
+var emailParams = append([]validate.Param{
 	{Name: "server", Description: "mail server, as host or host:port; without a port 25, with tls 587; blank: nothing is sent"},
 	{Name: "user", Description: "who logs in there; blank: nobody"},
 	{Name: "from", Description: "address mails come from"},
 	{Name: "to", Options: []string{"list"}, Description: "address mails go to"},
 	{Name: "tls", PossibleValues: []string{"true", "false"}, Description: "whether the connection is secured: from the first byte on port 465, by STARTTLS on others"},
 	{Name: "ca", Description: "list of authorities the server is verified by; blank: those of the system"},
-}
+}, choiceParams("null: those of the alerts")...)
 
 func (c *client) notificationEmail() *cobra.Command {
 	return c.settingsOf(notifications+"/methods/email", emailParams, &cobra.Command{
@@ -60,6 +61,7 @@ func (c *client) notificationEmail() *cobra.Command {
 		Long: "Show the mail server and the addresses, or change them. The password is set by\n`sluice notification password`.",
 		Example: `  sluice notification email server=mail.test from=lb@test to=ops@example.com
   sluice notification email tls=true user=lb to=a@example.com to=b@example.com
+  sluice notification email severity=error
   sluice notification email server=`,
 	})
 }
@@ -104,7 +106,7 @@ func (c *client) notificationTest() *cobra.Command {
 }
 
 // alertNames are completed; the appliance knows them better.
-var alertNames = []string{"backends", "certificates", "cluster", "interfaces", "packages"}
+var alertNames = []string{"backends", "certificates", "cluster", "interfaces", "limits", "packages"}
 
 func (c *client) notificationSwitch(action, short string) *cobra.Command {
 	return &cobra.Command{
@@ -118,7 +120,7 @@ func (c *client) notificationSwitch(action, short string) *cobra.Command {
 var prefixParam = validate.Param{Name: "prefix", Description: "begins the subjects of the mails"}
 
 func (c *client) notificationBackends() *cobra.Command {
-	return c.settingsOf(notifications+"/alerts/backends", []validate.Param{prefixParam, {Name: "avoidflappingtime", Interval: "0,3600", Description: "seconds a state must last before it is told; null: 5"}}, &cobra.Command{
+	return c.settingsOf(notifications+"/alerts/backends", []validate.Param{prefixParam, {Name: "avoidflappingtime", Interval: "0,3600", Description: "seconds a state must last before it is told; null: 1"}}, &cobra.Command{
 		Use: "backends [NAME=VALUE…]", Short: "Show how operators are told of backends, or change it", Example: "  sluice notification backends prefix='[prod]' avoidflappingtime=30",
 	})
 }
@@ -132,5 +134,52 @@ func (c *client) notificationCluster() *cobra.Command {
 func (c *client) notificationInterfaces() *cobra.Command {
 	return c.settingsOf(notifications+"/alerts/interfaces", []validate.Param{{Name: "interfaces", Options: []string{"list"}, Description: "interfaces that are told of; null: all"}}, &cobra.Command{
 		Use: "interfaces [NAME=VALUE…]", Short: "Show of which interfaces operators are told, or change it", Example: "  sluice notification interfaces interfaces=eth0 interfaces=eth1",
+	})
+}
+
+func (c *client) notificationKinds() *cobra.Command {
+	return &cobra.Command{
+		Use: "kinds", Short: "List the kinds of events there are", Example: "  sluice notification kinds", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.get(cmd.Context(), notifications+"/kinds")
+			if err != nil || c.json {
+				return c.orJSON(cmd, a, err)
+			}
+			var body struct {
+				Params []struct {
+					Kind, Alert, Description string
+					Severities               []string
+				}
+			}
+			if err := a.into(&body); err != nil {
+				return err
+			}
+			s := show.NewSheet("KIND", "SEVERITIES", "ALERT", "WHAT")
+			for _, v := range body.Params {
+				s.Add(v.Kind, strings.Join(v.Severities, " "), v.Alert, v.Description)
+			}
+			return c.print(cmd, s)
+		},
+	}
+}
+
+// wayParams are the settings of a way there is one of.
+var wayParams = append([]validate.Param{
+	{Name: "enabled", PossibleValues: []string{"true", "false"}, Description: "whether events go there"},
+}, choiceParams("null: all")...)
+
+func (c *client) notificationSyslog() *cobra.Command {
+	return c.settingsOf(notifications+"/methods/syslog", wayParams, &cobra.Command{
+		Use: "syslog [NAME=VALUE…]", Short: "Show which events go to syslog servers, or change it",
+		Long:    "Show which events go to syslog servers, or change it. The servers are those of\n`sluice system syslog`; without any, events are logged here.",
+		Example: "  sluice notification syslog severity=warning\n  sluice notification syslog enabled=false",
+	})
+}
+
+func (c *client) notificationScripts() *cobra.Command {
+	return c.settingsOf(notifications+"/methods/scripts", wayParams, &cobra.Command{
+		Use: "scripts [NAME=VALUE…]", Short: "Show which events scripts are called for, or change it",
+		Long:    "Show which events scripts are called for, or change it. A script hears of those\nits name says: on-backend-down, or on-any.",
+		Example: "  sluice notification scripts kinds=farm-start kinds=farm-stop\n  sluice notification scripts kinds=null",
 	})
 }

@@ -64,7 +64,7 @@ func (c *client) completeTimeline(cmd *cobra.Command) {
 	fixed := func(name string, words ...string) {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
-	fixed("kind", "health", "maintenance", "revision", "confirmation", "certificate", "engine", "appliance", "latency", "errors")
+	fixed("kind", "health", "maintenance", "revision", "confirmation", "certificate", "limit", "engine", "appliance", "latency", "errors")
 	fixed("severity", "info", "warning", "error")
 	cmd.RegisterFlagCompletionFunc("farm", func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		return c.completer(oneFarm, nil)(cmd, nil, toComplete)

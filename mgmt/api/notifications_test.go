@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
+	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/notify/mail/mailtest"
 )
 
@@ -44,6 +45,7 @@ func TestMailServersAreSetAndTheirPasswordIsNeverShown(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"server":"x y"}`: "server:", `{"from":"lb@x\r\nBcc: y@z"}`: "from:", `{"to":"nobody"}`: "to:", `{"to":{}}`: "to must be a list", `{"tls":"perhaps"}`: "tls must be true or false",
 		`{"server":7}`: "server must be a text", `{"password":7}`: "password must be a text", `{"ca":"none"}`: "ca:", `{"from":""}`: "from is required", `{"to":null}`: "to is required", `{"sever":"x"}`: "unknown field sever",
+		`{"kinds":["weather"]}`: "kinds: ", `{"severity":"bad"}`: "severity: ",
 	} {
 		a.do("POST", methods, body).refused(t, 400, want)
 	}
@@ -73,10 +75,10 @@ func TestATestMailIsSentAndTheAnswerSaysWhatTheServerSaid(t *testing.T) {
 func TestAlertsAreListedChangedAndSwitched(t *testing.T) {
 	a := newAppliance(t)
 	r := a.must(200, "GET", alerts, "")
-	for i, name := range []string{"backends", "certificates", "cluster", "interfaces", "packages"} {
+	for i, name := range []string{"backends", "certificates", "cluster", "interfaces", "limits", "packages"} {
 		r.want(t, fmt.Sprintf("params.%d.alert", i), name)
 		r.want(t, fmt.Sprintf("params.%d.status", i), "enabled")
-		r.want(t, fmt.Sprintf("params.%d.active", i), fmt.Sprint(i < 2))
+		r.want(t, fmt.Sprintf("params.%d.active", i), fmt.Sprint(i < 2 || name == "limits"))
 	}
 	if a.must(200, "GET", "/system/notifications", "").at("params.0.description") != r.at("params.0.description") || r.at("params.0.description") == "" {
 		t.Error("descriptions")
@@ -89,11 +91,11 @@ func TestAlertsAreListedChangedAndSwitched(t *testing.T) {
 	a.do("POST", alerts+"/backends/actions", `{"action":"start"}`).refused(t, 400, "enable and disable")
 	a.do("POST", alerts+"/weather/actions", `{"action":"enable"}`).refused(t, 404, "weather")
 
-	a.must(200, "GET", alerts+"/backends", "").want(t, "params.avoidflappingtime", 5)
+	a.must(200, "GET", alerts+"/backends", "").want(t, "params.avoidflappingtime", 1)
 	r = a.must(200, "POST", alerts+"/backends", `{"prefix":"[lb]","avoidflappingtime":"30"}`)
 	r.want(t, "params.prefix", "[lb]")
 	r.want(t, "params.avoidflappingtime", 30)
-	a.must(200, "POST", alerts+"/backends", `{"avoidflappingtime":null}`).want(t, "params.avoidflappingtime", 5)
+	a.must(200, "POST", alerts+"/backends", `{"avoidflappingtime":null}`).want(t, "params.avoidflappingtime", 1)
 	for _, body := range []string{`{"avoidflappingtime":-1}`, `{"avoidflappingtime":3601}`, `{"avoidflappingtime":"x"}`, `{"prefix":"a\nb"}`, `{"prefix":7}`} {
 		a.do("POST", alerts+"/backends", body).refused(t, 400)
 	}
@@ -102,6 +104,52 @@ func TestAlertsAreListedChangedAndSwitched(t *testing.T) {
 	a.must(200, "POST", alerts+"/interfaces", `{"interfaces":["eth0","eth1.7"]}`)
 	a.must(200, "GET", alerts+"/interfaces", "").want(t, "params.interfaces.1", "eth1.7")
 	a.do("POST", alerts+"/interfaces", `{"interfaces":["../x"]}`).refused(t, 400, "no name of an interface")
+}
+
+func TestEachWayIsChosenFor(t *testing.T) {
+	a := newAppliance(t)
+	const ways = "/system/notifications/methods/"
+	for _, way := range []string{"syslog", "scripts"} {
+		r := a.must(200, "GET", ways+way, "")
+		r.want(t, "params.enabled", "true")
+		r.want(t, "params.severity", "info")
+		if !strings.Contains(r.raw, `"kinds": []`) {
+			t.Error(r.raw)
+		}
+		a.must(200, "PUT", ways+way+"?dry_run=true", `{"enabled":"false"}`)
+		a.must(200, "GET", ways+way, "").want(t, "params.enabled", "true")
+		r = a.must(200, "PUT", ways+way, `{"enabled":false,"kinds":"farm-start,backend-down","severity":"warning"}`)
+		r.want(t, "params.enabled", "false")
+		r.want(t, "params.kinds.1", "backend-down")
+		r.want(t, "params.severity", "warning")
+		a.must(200, "PUT", ways+way, `{"enabled":"true"}`).want(t, "params.kinds.0", "farm-start")
+		r = a.must(200, "PUT", ways+way, `{"kinds":null,"severity":null}`)
+		r.want(t, "params.severity", "info")
+		if !strings.Contains(r.raw, `"kinds": []`) {
+			t.Error(r.raw)
+		}
+		for body, want := range map[string]string{`{"kinds":["weather"]}`: "kinds:", `{"severity":"bad"}`: "severity:", `{"enabled":"perhaps"}`: "enabled must be", `{"kinds":["farm-start","farm-start"]}`: "given twice"} {
+			a.do("PUT", ways+way, body).refused(t, 400, want)
+		}
+	}
+	a.must(200, "PUT", ways+"syslog", `{"severity":"error"}`)
+	a.must(200, "GET", ways+"scripts", "").want(t, "params.severity", "info")
+	r := a.must(200, "PUT", methods, `{"kinds":["backend-down"],"severity":"warning"}`)
+	r.want(t, "params.kinds.0", "backend-down")
+	r.want(t, "params.severity", "warning")
+	r = a.must(200, "GET", "/system/notifications/kinds", "")
+	got := map[string]bool{}
+	for i := range event.Kinds() {
+		of := func(field string) any { return r.at(fmt.Sprintf("params.%d.%s", i, field)) }
+		got[fmt.Sprint(of("kind"), of("alert"), of("severities"))] = of("description") != ""
+	}
+	for _, want := range []string{"farm-status backends [info warning error]", "limit-reached limits [warning]", "revision-applied  [info]"} {
+		kind, rest, _ := strings.Cut(want, " ")
+		alert, severities, _ := strings.Cut(rest, " ")
+		if key := kind + alert + severities; !got[key] {
+			t.Errorf("no %s in %v", key, got)
+		}
+	}
 }
 
 func TestTheLanguageIsOneOfFour(t *testing.T) {

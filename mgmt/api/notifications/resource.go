@@ -1,5 +1,5 @@
 // Package notifications is the part of the API about what operators are told of: by
-// mails and by webhooks.
+// mails, webhooks, syslog and scripts.
 package notifications
 
 import (
@@ -67,11 +67,16 @@ func (s *Resource) Operations() []*rest.Operation {
 	out := []*rest.Operation{
 		rest.Op(rest.Get, base, rbac.NotificationShow, "List what operators are told of", s.listAlerts),
 		rest.Op(rest.Get, email, rbac.NotificationShow, "Get the mail server of notifications", s.getEmail),
+		rest.Op(rest.Get, kinds, rbac.NotificationShow, "List the kinds of events there are", s.listKinds),
 		rest.Op(rest.Get, list, rbac.NotificationShow, "List what operators are told of", s.listAlerts),
 		rest.Op(rest.Get, list+"/backends", rbac.NotificationShow, "Get how operators are told of backends", s.getBackends),
 		rest.Op(rest.Get, list+"/cluster", rbac.NotificationShow, "Get how operators are told of the cluster", s.getCluster),
 		rest.Op(rest.Get, list+"/interfaces", rbac.NotificationShow, "Get of which interfaces operators are told", s.getInterfaces),
 		rest.Op(rest.Post, list+"/{alert}/actions", rbac.NotificationAction, "Enable or disable an alert", s.act).Body(actionFields{}),
+	}
+	for _, w := range ways {
+		out = append(out, rest.Op(rest.Get, w.path, rbac.NotificationShow, "Get which events "+w.what, s.getWay(w)),
+			rest.Op(rest.Put, w.path, rbac.NotificationModify, "Change which events "+w.what, s.setWay(w)).Body(wayFields{}))
 	}
 	for _, method := range []string{rest.Post, rest.Put} {
 		out = append(out,

@@ -52,6 +52,9 @@ func readEmail(body map[string]any, e *notify.Email) error {
 	if err := setList(body, "to", &e.To); err != nil {
 		return err
 	}
+	if err := readChoice(body, &e.Choice); err != nil {
+		return err
+	}
 	return rest.SetTruth(body, "tls", &e.TLS)
 }
 
@@ -176,5 +179,6 @@ func emailView(n Notifier) EmailView {
 		to = []string{}
 	}
 	return EmailView{Server: e.Server, User: e.User, Password: password, From: e.From, To: strings.Join(to, ","), Recipients: to, TLS: rest.Truth(e.TLS), CA: e.CA,
+		Kinds: kindNames(e.Kinds), Severity: severityName(e.Choice),
 		Sent: d.Sent, Waiting: d.Waiting, Lost: d.Lost}
 }

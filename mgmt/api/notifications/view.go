@@ -37,6 +37,8 @@ type EmailView struct {
 	Recipients []string `json:"recipients"`
 	TLS        string   `json:"tls" enum:"true,false"`
 	CA         string   `json:"ca"`
+	Kinds      []string `json:"kinds" doc:"The events that are mailed; none means those of the alerts"`
+	Severity   string   `json:"severity" enum:"info,warning,error" doc:"The least severity that is mailed"`
 	Sent       int      `json:"sent" doc:"Mails that left since the start"`
 	Waiting    int      `json:"waiting"`
 	Lost       int      `json:"lost" doc:"Mails that were given up since the start"`
@@ -87,7 +89,7 @@ func (actionFields) Params() []validate.Param {
 
 // Params are the fields of the body.
 func (emailFields) Params() []validate.Param {
-	return []validate.Param{
+	return append([]validate.Param{
 		rest.Optional("server", "Mail server, as host or host:port; without a port 25, with tls 587. Blank: nothing is sent."),
 		rest.Optional("user", "Who logs in there; blank: nobody."),
 		rest.Optional("password", "Their password. It is kept sealed and never shown; blank forgets it."),
@@ -95,7 +97,7 @@ func (emailFields) Params() []validate.Param {
 		{Name: "to", Options: []string{"list", "null"}, Description: fmt.Sprintf("Addresses mails go to, at most %d; a text with commas is a list, too.", notify.MaxRecipients)},
 		{Name: "tls", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Whether the connection is secured: from the first byte on port 465, by STARTTLS on others."},
 		rest.Optional("ca", "List of authorities the server is verified by; blank: those of the system."),
-	}
+	}, choiceParams("none means those of the alerts")...)
 }
 
 // Params are the fields of the body.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
-	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -46,33 +45,10 @@ func webhookView(v notify.HookView) WebhookView {
 		Sent: v.Sent, Waiting: v.Waiting, Lost: v.Lost, Problem: v.Problem}
 }
 
-func kindNames(kinds []event.Kind) []string {
-	out := []string{}
-	for _, k := range kinds {
-		out = append(out, string(k))
-	}
-	return out
-}
-
-func severityName(c notify.Choice) string {
-	if c.Severity == "" {
-		return string(event.Info)
-	}
-	return string(c.Severity)
-}
-
 type (
 	webhookFields    struct{}
 	newWebhookFields struct{}
 )
-
-// choiceParams are the fields that say which events somebody hears of.
-func choiceParams(none string) []validate.Param {
-	return []validate.Param{
-		{Name: "kinds", PossibleValues: kindNames(event.Kinds()), Options: []string{"list", "null"}, Description: "Events to hear of; " + none + "."},
-		{Name: "severity", PossibleValues: []string{"info", "warning", "error"}, Options: []string{"null"}, Description: "Least severity to hear of; info when unset."},
-	}
-}
 
 // Params are the fields of the body.
 func (webhookFields) Params() []validate.Param {
@@ -114,23 +90,6 @@ func readWebhook(body map[string]any, w *notify.Webhook) error {
 	}
 	w.Off = !on
 	return readChoice(body, &w.Choice)
-}
-
-func readChoice(body map[string]any, c *notify.Choice) error {
-	if raw, sent := body["kinds"]; sent {
-		var list []string
-		if err := setList(body, "kinds", &list); err != nil {
-			return err
-		}
-		if text, is := raw.(string); is && text != "" && len(list) == 0 {
-			return rest.BadRequest("kinds: %s names no event", rest.Quote(text))
-		}
-		c.Kinds = nil
-		for _, k := range list {
-			c.Kinds = append(c.Kinds, event.Kind(k))
-		}
-	}
-	return setText(body, "severity", (*string)(&c.Severity))
 }
 
 func (s *Resource) listWebhooks(c *rest.Call) (rest.List[WebhookView], error) {

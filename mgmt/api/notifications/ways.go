@@ -1,0 +1,99 @@
+package notifications
+
+import (
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/event"
+	"github.com/sluicelb/sluice/mgmt/notify"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+const kinds = base + "/kinds"
+
+// way is a way there is one of, and where its settings are.
+type way struct{ name, path, what string }
+
+var ways = []way{
+	{"syslog", base + "/methods/syslog", "go to syslog servers, or to the log without any"},
+	{"scripts", base + "/methods/scripts", "scripts are called for"},
+}
+
+// of are the settings of the way.
+func (w way) of(s *notify.Settings) *notify.Way {
+	if w.name == "scripts" {
+		return &s.Scripts
+	}
+	return &s.Syslog
+}
+
+// WayView is which events go a way.
+type WayView struct {
+	Enabled  string   `json:"enabled" enum:"true,false"`
+	Kinds    []string `json:"kinds" doc:"The events that go there; none means all"`
+	Severity string   `json:"severity" enum:"info,warning,error" doc:"The least severity that goes there"`
+}
+
+// KindView is a kind of event.
+type KindView struct {
+	Kind        string   `json:"kind"`
+	Severities  []string `json:"severities" doc:"Those its events can have, the least first"`
+	Alert       string   `json:"alert" doc:"The alert that switches its mails; blank: it is mailed only where kinds of mails name it"`
+	Description string   `json:"description"`
+}
+
+type wayFields struct{}
+
+// Params are the fields of the body.
+func (wayFields) Params() []validate.Param {
+	return append([]validate.Param{{Name: "enabled", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Whether events go there."}}, choiceParams("none means all")...)
+}
+
+func (s *Resource) listKinds(c *rest.Call) (rest.List[KindView], error) {
+	alerts := map[event.Kind]string{}
+	for _, a := range s.deps.Notifier.Alerts() {
+		for _, k := range a.Kinds {
+			alerts[k] = a.Name
+		}
+	}
+	var out []KindView
+	for _, a := range event.Abouts() {
+		v := KindView{Kind: string(a.Kind), Alert: alerts[a.Kind], Description: a.Description}
+		for _, severity := range a.Severities {
+			v.Severities = append(v.Severities, string(severity))
+		}
+		out = append(out, v)
+	}
+	return rest.NewList(c.Summary(), out), nil
+}
+
+func (s *Resource) getWay(w way) func(*rest.Call) (rest.Object[WayView], error) {
+	return func(c *rest.Call) (rest.Object[WayView], error) {
+		settings := s.deps.Notifier.Settings()
+		is := w.of(&settings)
+		return rest.Object[WayView]{Description: c.Summary(), Params: WayView{rest.Truth(!is.Off), kindNames(is.Kinds), severityName(is.Choice)}}, nil
+	}
+}
+
+func (s *Resource) setWay(w way) func(*rest.Call) (rest.Object[WayView], error) {
+	return func(c *rest.Call) (rest.Object[WayView], error) {
+		none := rest.Object[WayView]{}
+		body, err := c.Object(wayFields{})
+		if err != nil {
+			return none, err
+		}
+		err = s.change(c, w.name, func(n *notify.Settings) error {
+			to := w.of(n)
+			on := !to.Off
+			if err := rest.SetTruth(body, "enabled", &on); err != nil {
+				return err
+			}
+			to.Off = !on
+			return readChoice(body, &to.Choice)
+		})
+		if err != nil {
+			return none, err
+		}
+		out, err := s.getWay(w)(c)
+		out.Message = "The settings have been changed."
+		return out, err
+	}
+}
