@@ -30,7 +30,7 @@ SHARE   := bin/share
 STAGE        = bin/stage
 DEB_VERSION ?= $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v//' | grep . || echo 0.0.$$(git rev-list --count HEAD 2>/dev/null || echo 0)+g$$(git rev-parse --short HEAD 2>/dev/null || echo unversioned))
 
-.PHONY: help build install deb run demo packages test race plain test-long soak fuzz mutate files lint bench profile clean
+.PHONY: help build gui install deb run demo packages test race plain test-long soak fuzz mutate files lint bench profile clean
 
 help:
 	@echo "make build   bin/sluice"
@@ -48,11 +48,20 @@ help:
 	@echo "make bench   Sluice beside HAProxy and nginx"
 	@echo "make profile cmd/sluice/default.pgo, by which the compiler knows which calls are hot"
 
-build:
+build: gui
 	@mkdir -p $(dir $(BIN))
 	go build -trimpath $(PGO) -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
 	@rm -rf $(SHARE)
 	@GOOS= GOARCH= go run -trimpath $(PGO) ./cmd/manual -version '$(VERSION)' $(SHARE) # here, whatever it is built for
+
+# The pages of the GUI, which the program carries: anew when what they are made of has
+# changed. Without Node.js the program is built without them, and says so.
+GUI := web/dist/index.html
+gui: $(GUI)
+
+$(GUI): $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -path web/src/api/schema.d.ts -prune -o -type f -print)
+	@if command -v npm >/dev/null 2>&1; then cd web && npm ci --no-audit --no-fund --loglevel=error && npm run --silent build; \
+	else echo "make build: no npm here, so the program gets no web GUI (Node.js 20.19 or newer makes it)" >&2; fi
 
 # It builds nothing: root, who installs, often has neither Go nor the sources' owner.
 install:
@@ -88,7 +97,8 @@ packages:
 	@.ci/packages
 
 # Every test once: under the race detector where goroutines share memory.
-test: packages
+test: packages gui
+	cd web && npm test --silent
 	@.ci/plain
 	@.ci/raced
 
@@ -96,7 +106,7 @@ test: packages
 race: packages
 	@.ci/raced
 
-plain: packages
+plain: packages gui
 	@.ci/plain
 
 # What takes too long for every change: before something is released, or on request.

@@ -54,6 +54,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/usage"
+	"github.com/sluicelb/sluice/web"
 )
 
 // Where mgmt finds its partners: below the data directory, which is its
@@ -320,6 +321,7 @@ func (m *manager) serve(ctx context.Context, configured <-chan struct{}) error {
 func (m *manager) deps() api.Deps {
 	d := api.Deps{
 		Applier:      m.applier,
+		GUI:          web.Files(),
 		History:      m.store,
 		Keys:         m.store,
 		Users:        m.users,

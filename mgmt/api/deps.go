@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"crypto/x509"
+	"io/fs"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -59,6 +60,8 @@ type Applier interface {
 // for use by many goroutines.
 type Deps struct {
 	Applier Applier
+	// GUI are the built pages of the administration GUI; without them there is none.
+	GUI     fs.FS
 	History revisions.History
 	Keys    people.Keys
 	Users   *rbac.Book

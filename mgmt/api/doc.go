@@ -5,7 +5,7 @@
 // family has, /zapi/v4.0/zapi.cgi. A request passes
 //
 //	front   headers every answer has, OPTIONS, cross-site and path checks,
-//	        who asks (mgmt/auth), panics
+//	        the files of the GUI (mgmt/gui), who asks (mgmt/auth), panics
 //	echo    path and verb to operation
 //	call    the right the operation needs, query, body (rest)
 //	handler what the operation does, in the package of its resource

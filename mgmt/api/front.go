@@ -14,6 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/people"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/gui"
 )
 
 // front is the part every request passes before the router.
@@ -22,12 +23,17 @@ type front struct {
 	next  http.Handler
 	cross *http.CrossOriginProtection
 	names *names
+	pages *gui.Pages // nil: there are none
 
 	repeats *repeats
 }
 
 func newFront(s *Server, next http.Handler) *front {
-	return &front{s: s, next: next, cross: http.NewCrossOriginProtection(), repeats: newRepeats(s.deps.Now),
+	var pages *gui.Pages
+	if s.deps.GUI != nil {
+		pages = gui.New(s.deps.GUI)
+	}
+	return &front{s: s, pages: pages, next: next, cross: http.NewCrossOriginProtection(), repeats: newRepeats(s.deps.Now),
 		names: &names{settings: s.deps.Settings, certificate: s.deps.Certificate, chosen: s.deps.Chosen, own: s.deps.HostNames, now: s.deps.Now}}
 }
 
@@ -56,6 +62,10 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := f.crossSite(r, develops); err != nil {
 		f.s.refuse(guarded, r, err)
+		return
+	}
+	if f.pages != nil && gui.Serves(r) {
+		f.pages.ServeHTTP(guarded, r)
 		return
 	}
 	if f.s.metrics(guarded, r) {

@@ -1,0 +1,82 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// The types of the GUI are generated from the part of the OpenAPI document it uses,
+// which lies beside its sources: whoever changes that part sees what it costs there.
+func TestTheGUIIsBuiltFromTheDocumentOfToday(t *testing.T) {
+	const folder = "../../web/src/api/"
+	used, err := os.ReadFile(folder + "used.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newAppliance(t)
+	var document map[string]any
+	if err := json.Unmarshal([]byte(a.must(200, "GET", "/openapi.json", "").raw), &document); err != nil {
+		t.Fatal(err)
+	}
+	paths, kept := document["paths"].(map[string]any), map[string]any{}
+	for _, path := range strings.Fields(string(used)) {
+		if kept[path] = paths[path]; kept[path] == nil {
+			t.Errorf("used.txt: there is no %s", path)
+		}
+	}
+	document["paths"], document["info"] = kept, map[string]any{"title": "Sluice", "version": "0"}
+	document["components"] = reached(document, kept)
+	got := &bytes.Buffer{}
+	e := json.NewEncoder(got)
+	e.SetIndent("", " ")
+	if err := e.Encode(document); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(folder+"openapi.json", got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(folder + "openapi.json"); err != nil || !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("%sopenapi.json is another one (%v): run go test ./mgmt/api -run GUI -update, and make build", folder, err)
+	}
+}
+
+// reached is what of the components from is made of, however far away.
+func reached(document, from map[string]any) map[string]any {
+	all, out := document["components"].(map[string]any), map[string]any{}
+	var follow func(v any)
+	follow = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, e := range v {
+				follow(e)
+			}
+		case map[string]any:
+			for k, e := range v {
+				if k != "$ref" {
+					follow(e)
+					continue
+				}
+				parts := strings.Split(strings.TrimPrefix(e.(string), "#/components/"), "/")
+				kind, _ := out[parts[0]].(map[string]any)
+				if kind == nil {
+					kind = map[string]any{}
+					out[parts[0]] = kind
+				}
+				if _, known := kind[parts[1]]; !known {
+					kind[parts[1]] = all[parts[0]].(map[string]any)[parts[1]]
+					follow(kind[parts[1]])
+				}
+			}
+		}
+	}
+	follow(from)
+	if schemes, ok := all["securitySchemes"]; ok {
+		out["securitySchemes"] = schemes
+	}
+	return out
+}

@@ -1,0 +1,41 @@
+import { queryOptions } from '@tanstack/react-query';
+import { api, body } from './client';
+
+/** What pages ask. What changes without an event of its own is asked again now and then. */
+export const queries = {
+  who: queryOptions({ queryKey: ['who'], queryFn: () => body(api.GET('/system/info')), retry: false, staleTime: Infinity }),
+  menus: queryOptions({ queryKey: ['menus'], queryFn: () => body(api.GET('/rbac/menus')), staleTime: Infinity }),
+  status: queryOptions({ queryKey: ['status'], queryFn: () => body(api.GET('/status')), refetchInterval: 10_000 }),
+  machine: queryOptions({ queryKey: ['machine'], queryFn: () => body(api.GET('/stats')), refetchInterval: 5_000 }),
+  farms: queryOptions({ queryKey: ['farms'], queryFn: () => body(api.GET('/stats/farms')), refetchInterval: 5_000 }),
+  certificates: queryOptions({ queryKey: ['certificates'], queryFn: () => body(api.GET('/certificates')) }),
+  findings: queryOptions({ queryKey: ['findings'], queryFn: () => body(api.GET('/lint')), refetchInterval: 60_000 }),
+  pending: queryOptions({ queryKey: ['pending'], queryFn: () => body(api.GET('/pending')), refetchInterval: 5_000 }),
+  history: queryOptions({ queryKey: ['history'], queryFn: () => body(api.GET('/history', { params: { query: { limit: 200 } } })) }),
+  farm: (farm: string) =>
+    queryOptions({ queryKey: ['farm', farm], queryFn: () => body(api.GET('/farms/{farm}', { params: { path: { farm } } })) }),
+  numbers: (farm: string) =>
+    queryOptions({
+      queryKey: ['numbers', farm],
+      queryFn: () => body(api.GET('/stats/farms/{farm}', { params: { path: { farm } } })),
+      refetchInterval: 5_000,
+    }),
+  series: (farm: string, last: string) =>
+    queryOptions({
+      queryKey: ['series', farm, last],
+      queryFn: () => body(api.GET('/stats/farms/{farm}/series', { params: { path: { farm }, query: { last } } })),
+      refetchInterval: 10_000,
+    }),
+  timeline: (farm?: string) =>
+    queryOptions({
+      queryKey: ['timeline', farm],
+      queryFn: () => body(api.GET('/timeline', { params: { query: { farm, limit: 200 } } })),
+      refetchInterval: 15_000,
+    }),
+  diff: (revision: string, from: string) =>
+    queryOptions({
+      queryKey: ['diff', revision, from],
+      queryFn: () => body(api.GET('/history/{revision}/diff', { params: { path: { revision }, query: { from } } })),
+      staleTime: Infinity,
+    }),
+};

@@ -1,0 +1,53 @@
+import { Center, Loader, MantineProvider } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { Refused, signedOut } from './api/client';
+import { useLive } from './api/live';
+import { queries } from './api/queries';
+import { router } from './router';
+import { SignIn } from './session/sign-in';
+import { theme } from './theme';
+import { Problem } from './ui/problem';
+
+/** A session that ended is noticed by whichever call meets it: who is there is asked anew. */
+const ended = (error: unknown) => {
+  if (signedOut(error) && client.getQueryData(queries.who.queryKey)) void client.resetQueries({ queryKey: queries.who.queryKey });
+};
+
+const client = new QueryClient({
+  queryCache: new QueryCache({ onError: ended }),
+  mutationCache: new MutationCache({ onError: ended }),
+  defaultOptions: {
+    queries: { retry: (count, error) => !(error instanceof Refused && error.status > 0) && count < 3, staleTime: 2_000 },
+  },
+});
+
+const nonce = document.querySelector<HTMLMetaElement>('meta[name="nonce"]')?.content ?? '';
+
+export function App() {
+  return (
+    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
+      <Notifications position="bottom-right" />
+      <QueryClientProvider client={client}>
+        <Door />
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}
+
+/** Door shows the pages to who is signed in, and the sign-in to everybody else. */
+function Door() {
+  const who = useQuery(queries.who);
+  useLive(who.isSuccess);
+  if (who.isPending) {
+    return (
+      <Center h="100vh">
+        <Loader aria-label="…" />
+      </Center>
+    );
+  }
+  if (signedOut(who.error)) return <SignIn />;
+  if (who.error) return <Problem error={who.error} />;
+  return <RouterProvider router={router} />;
+}

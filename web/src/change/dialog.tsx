@@ -1,0 +1,95 @@
+import { Alert, Button, Code, CopyButton, Group, Loader, Modal, Select, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Problem } from '../ui/problem';
+import { done } from '../ui/notify';
+import { make, tried, type Change } from './change';
+import { Diff } from './diff';
+
+/** ChangeDialog shows what a change would do, and makes it when told to. */
+export function ChangeDialog({ change, close, children }: { change: Change; close: () => void; children?: ReactNode }) {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const [confirm, setConfirm] = useState<string | null>('');
+  const trial = useQuery({ queryKey: ['try', change.call], queryFn: () => tried(change), staleTime: 0, gcTime: 0, retry: false });
+  const apply = useMutation({
+    mutationFn: () => make(change, confirm || null),
+    onSuccess: () => {
+      done(t('change.done', { what: change.title }));
+      close();
+      void client.invalidateQueries();
+    },
+  });
+  const nothing = trial.isSuccess && trial.data.diff === '';
+  return (
+    <Modal opened onClose={close} title={change.title} size="lg" closeButtonProps={{ 'aria-label': t('palette.close') }}>
+      <Stack>
+        {children}
+        {trial.isPending && <Loader size="sm" aria-label="…" />}
+        {trial.error && <Problem error={trial.error} />}
+        {trial.isSuccess && (
+          <>
+            {nothing ? <Text c="dimmed">{t('change.nothing')}</Text> : <Diff text={trial.data.diff} />}
+            {trial.data.impact.map((i, n) => (
+              <Alert key={n} color="orange" p="xs">
+                {t(`cost.${i.cost}`, { farm: i.farm, defaultValue: `${i.farm}: ${i.cost}` })}
+              </Alert>
+            ))}
+            {trial.data.warnings.map((w) => (
+              <Alert key={w} color="yellow" p="xs">
+                {w}
+              </Alert>
+            ))}
+          </>
+        )}
+        <Equal label={t('change.command')} text={change.command} />
+        <Equal label={t('change.call')} text={change.call} />
+        <Select
+          label={t('change.confirm')}
+          value={confirm}
+          onChange={setConfirm}
+          allowDeselect={false}
+          data={[
+            { value: '', label: t('change.at_once') },
+            { value: '2m', label: t('change.within', { count: 2 }) },
+            { value: '10m', label: t('change.within', { count: 10 }) },
+          ]}
+        />
+        {apply.error && <Problem error={apply.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            {t('change.cancel')}
+          </Button>
+          <Button disabled={!trial.isSuccess || nothing} loading={apply.isPending} onClick={() => apply.mutate()} data-autofocus>
+            {t('change.apply')}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+/** Equal is the same change as another way would make it. */
+function Equal({ label, text }: { label: string; text: string }) {
+  const { t } = useTranslation();
+  return (
+    <div>
+      <Group justify="space-between">
+        <Text size="xs" c="dimmed">
+          {label}
+        </Text>
+        <CopyButton value={text}>
+          {({ copied, copy }) => (
+            <Button size="compact-xs" variant="subtle" onClick={copy}>
+              {t(copied ? 'change.copied' : 'change.copy')}
+            </Button>
+          )}
+        </CopyButton>
+      </Group>
+      <Code block tabIndex={0}>
+        {text}
+      </Code>
+    </div>
+  );
+}

@@ -1,0 +1,62 @@
+import { Card, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { queries } from '../api/queries';
+import { Problem } from '../ui/problem';
+import { Hands } from './hands';
+import { Recent } from './recent';
+import { FarmTiles } from './tiles';
+import { count } from '../ui/numbers';
+import { useRates } from '../farms/rates';
+
+/** Dashboard answers what is asked daily: what is exposed, is it healthy, what changed, what needs a hand. */
+export function Dashboard() {
+  const { t } = useTranslation();
+  const farms = useQuery(queries.farms);
+  if (farms.error) return <Problem error={farms.error} again={() => void farms.refetch()} />;
+  return (
+    <Stack>
+      <Title order={1} size="h2">
+        {t('nav.dashboard')}
+      </Title>
+      <Figures />
+      <SimpleGrid cols={{ base: 1, lg: 2 }}>
+        <Hands />
+        <Recent />
+      </SimpleGrid>
+      <FarmTiles farms={farms.data?.farms} />
+    </Stack>
+  );
+}
+
+/** Figures are the node and its traffic in six numbers. */
+function Figures() {
+  const { t } = useTranslation();
+  const farms = useQuery(queries.farms);
+  const machine = useQuery(queries.machine).data?.params;
+  const { total } = useRates(farms.data?.farms, farms.dataUpdatedAt);
+  const established = farms.data?.farms?.reduce((sum, f) => sum + f.established, 0);
+  const memory = machine && (100 * machine.memory.MemUsed) / machine.memory.MemTotal;
+  const figures: [string, string][] = [
+    [t('figure.farms'), count(farms.data?.farms?.length)],
+    [t('figure.requests'), count(total.requests)],
+    [t('figure.connections'), count(established)],
+    [t('figure.errors'), count(total.errors)],
+    [t('figure.cpu'), machine ? `${machine.cpu.usage.toFixed(0)} %` : '–'],
+    [t('figure.memory'), memory === undefined ? '–' : `${memory.toFixed(0)} %`],
+  ];
+  return (
+    <SimpleGrid cols={{ base: 2, xs: 3, lg: 6 }} component="dl" m={0}>
+      {figures.map(([name, value]) => (
+        <Card key={name} withBorder p="sm">
+          <Text component="dt" size="xs" c="dimmed">
+            {name}
+          </Text>
+          <Text component="dd" m={0} fz={24} fw={650} className="number" ta="left">
+            {value}
+          </Text>
+        </Card>
+      ))}
+    </SimpleGrid>
+  );
+}

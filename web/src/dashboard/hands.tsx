@@ -1,0 +1,76 @@
+import { Badge, Card, Group, List, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { FarmLink } from '../ui/farm-link';
+import { queries } from '../api/queries';
+
+type Hand = { key: string; text: string; advice?: string; farm?: string; severity: 'error' | 'warning' };
+
+/** Days before its end from which on a certificate needs a hand. */
+const soon = 30;
+const shown = 8;
+
+/** Hands lists what needs somebody to act, the worst first. */
+export function Hands() {
+  const { t } = useTranslation();
+  const hands = useHands();
+  return (
+    <Card withBorder component="section" aria-labelledby="hands">
+      <Group justify="space-between" mb="xs">
+        <Title order={2} size="h4" id="hands">
+          {t('hands.title')}
+        </Title>
+        {hands.length > 0 && <Badge color={hands[0].severity === 'error' ? 'red.9' : 'orange.9'}>{hands.length}</Badge>}
+      </Group>
+      {hands.length === 0 && <Text c="dimmed">{t('hands.none')}</Text>}
+      <List size="sm" spacing={6} listStyleType="none">
+        {hands.slice(0, shown).map((h) => (
+          <List.Item key={h.key}>
+            {h.farm && (
+              <>
+                <FarmLink farm={h.farm} />{' '}
+              </>
+            )}
+            <Text span size="sm" className="text">
+              {h.text}
+            </Text>
+            {h.advice && (
+              <Text size="xs" c="dimmed" className="text">
+                {h.advice}
+              </Text>
+            )}
+          </List.Item>
+        ))}
+      </List>
+      {hands.length > shown && (
+        <Text size="xs" c="dimmed" mt="xs">
+          {t('hands.more', { count: hands.length - shown })}
+        </Text>
+      )}
+    </Card>
+  );
+}
+
+function useHands(): Hand[] {
+  const { t } = useTranslation();
+  const status = useQuery(queries.status).data?.params;
+  const findings = useQuery(queries.findings).data?.params ?? [];
+  const certificates = useQuery(queries.certificates).data?.params ?? [];
+  const hands: Hand[] = [];
+  for (const f of status?.farms ?? []) {
+    if (f.configured === 'up' && f.status !== 'up') {
+      const word = t(`state.${f.status.replace(' ', '_')}`, { defaultValue: f.status });
+      hands.push({ key: `farm ${f.farmname}`, farm: f.farmname, text: f.problem ? `${word}: ${f.problem}` : word, severity: f.status === 'maintenance' ? 'warning' : 'error' });
+    }
+  }
+  for (const c of certificates) {
+    if (c.used_by?.length && typeof c.days_left === 'number' && c.days_left <= soon) {
+      hands.push({ key: `certificate ${c.file}`, text: t('hands.certificate', { file: c.file, count: c.days_left }), severity: c.days_left < 7 ? 'error' : 'warning' });
+    }
+  }
+  for (const [i, f] of findings.entries()) {
+    if (f.severity === 'info') continue;
+    hands.push({ key: `finding ${i}`, farm: f.farm || undefined, text: f.message, advice: f.advice, severity: f.severity === 'error' ? 'error' : 'warning' });
+  }
+  return hands.sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'));
+}

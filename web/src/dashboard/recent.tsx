@@ -1,0 +1,26 @@
+import { Anchor, Card, Group, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { queries } from '../api/queries';
+import { Entries } from '../timeline/entries';
+
+/** Recent is the end of the timeline: what changed. */
+export function Recent() {
+  const { t } = useTranslation();
+  const timeline = useQuery(queries.timeline());
+  const last = timeline.data?.params?.slice(-8).reverse() ?? [];
+  return (
+    <Card withBorder component="section" aria-labelledby="recent">
+      <Group justify="space-between" mb="xs">
+        <Title order={2} size="h4" id="recent">
+          {t('recent.title')}
+        </Title>
+        <Anchor component={Link} to="/timeline" size="sm">
+          {t('recent.all')}
+        </Anchor>
+      </Group>
+      {timeline.isSuccess && last.length === 0 ? <Text c="dimmed">{t('timeline.empty')}</Text> : <Entries of={last} />}
+    </Card>
+  );
+}

@@ -1,0 +1,107 @@
+import { Button, Card, Group, Menu, Table, Text, Title, UnstyledButton } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Change } from '../change/change';
+import { useMay } from '../session/may';
+import { count, duration } from '../ui/numbers';
+import { State } from '../ui/state';
+import { maintenance, type Target } from './actions';
+import { Evidence } from './evidence';
+import type { BackendNumbers } from './types';
+
+type Props = { farm: string; backends: BackendNumbers[]; change: (c: Change) => void };
+
+/** Backends are who answers for a farm, by service; the state of each leads to its evidence. */
+export function Backends({ farm, backends, change }: Props) {
+  const { t } = useTranslation();
+  const [asked, ask] = useState<Target & { name: string }>();
+  return (
+    <Card withBorder p={0} component="section" aria-labelledby="backends">
+      <Title order={2} size="h4" id="backends" p="md" pb="xs">
+        {t('backends.title')}
+      </Title>
+      {backends.length === 0 && (
+        <Text c="dimmed" p="md" pt={0}>
+          {t('backends.none')}
+        </Text>
+      )}
+      {backends.length > 0 && (
+        <Table.ScrollContainer minWidth={720}>
+          <Table verticalSpacing="xs">
+            <Table.Thead>
+              <Table.Tr>
+                {['backends.service', 'backends.backend', 'farms.state'].map((w) => (
+                  <Table.Th key={w}>{t(w)}</Table.Th>
+                ))}
+                {['farms.open', 'backends.requests', 'backends.failures', 'backends.time'].map((w) => (
+                  <Table.Th key={w} ta="right">
+                    {t(w)}
+                  </Table.Th>
+                ))}
+                <Table.Th>
+                  <Text span fz={0}>
+                    {t('history.actions')}
+                  </Text>
+                </Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {backends.map((b) => (
+                <Row key={`${b.service} ${b.id}`} farm={farm} of={b} change={change} ask={ask} />
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+      {asked && <Evidence of={asked} name={asked.name} close={() => ask(undefined)} />}
+    </Card>
+  );
+}
+
+function Row({ farm, of: b, change, ask }: { farm: string; of: BackendNumbers; change: Props['change']; ask: (t: Target & { name: string }) => void }) {
+  const { t } = useTranslation();
+  const may = useMay();
+  const name = b.alias || `${b.ip}:${b.port}`;
+  const target: Target = { farm, service: b.service ?? null, backend: b.id };
+  const to = (mode: 'drain' | 'cut' | 'up') => change(maintenance(target, mode, t(`backends.${mode}_title`, { name })));
+  const c = b.counters;
+  return (
+    <Table.Tr>
+      <Table.Td className="text">{b.service}</Table.Td>
+      <Table.Td className="text">
+        {b.alias && <b>{b.alias} </b>}
+        {b.ip}:{b.port}
+      </Table.Td>
+      <Table.Td>
+        <UnstyledButton onClick={() => ask({ ...target, name })} aria-label={t('backends.why', { name })}>
+          <State of={b.status ?? b.actual} />
+        </UnstyledButton>
+      </Table.Td>
+      <Table.Td className="number">{count(b.established)}</Table.Td>
+      <Table.Td className="number">{count(c.requests || c.connects || 0)}</Table.Td>
+      <Table.Td className="number">{count((c.connect_failures ?? 0) + (c.resets ?? 0) + (c.timeouts ?? 0))}</Table.Td>
+      <Table.Td className="number">{c.response_time ? duration(c.response_time) : '–'}</Table.Td>
+      <Table.Td>
+        <Group justify="flex-end">
+          {b.maintenance === 'none' ? (
+            <Menu>
+              <Menu.Target>
+                <Button size="compact-sm" variant="default" disabled={!may('farm')}>
+                  {t('backends.out')}
+                </Button>
+              </Menu.Target>
+              <Menu.Dropdown>
+                <Menu.Item onClick={() => to('drain')}>{t('backends.drain')}</Menu.Item>
+                <Menu.Item onClick={() => to('cut')}>{t('backends.cut', { count: b.established })}</Menu.Item>
+              </Menu.Dropdown>
+            </Menu>
+          ) : (
+            <Button size="compact-sm" disabled={!may('farm')} onClick={() => to('up')}>
+              {t('backends.up')}
+            </Button>
+          )}
+        </Group>
+      </Table.Td>
+    </Table.Tr>
+  );
+}

@@ -1,0 +1,109 @@
+import { Card, Group, Loader, Select, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useMemo, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { queries } from '../api/queries';
+import { FarmLink } from '../ui/farm-link';
+import { bytes, count } from '../ui/numbers';
+import { Problem } from '../ui/problem';
+import { byUrgency, State } from '../ui/state';
+import classes from './list.module.css';
+import { useRates } from './rates';
+
+const rowHeight = 40;
+
+/** FarmList is every farm, what needs a hand first. Only rows in sight are drawn. */
+export function FarmList() {
+  const { t } = useTranslation();
+  const farms = useQuery(queries.farms);
+  const { of: rates } = useRates(farms.data?.farms, farms.dataUpdatedAt);
+  const [text, setText] = useState('');
+  const [state, setState] = useState<string | null>(null);
+  const all = farms.data?.farms;
+  const found = useMemo(() => {
+    const wanted = text.trim().toLowerCase();
+    return (all ?? [])
+      .filter((f) => (!state || f.status === state) && `${f.farmname} ${f.profile} ${f.vip}:${f.vport}`.toLowerCase().includes(wanted))
+      .sort((a, b) => byUrgency(a.status, b.status) || a.farmname.localeCompare(b.farmname));
+  }, [all, text, state]);
+  const scroll = useRef<HTMLDivElement>(null);
+  const rows = useVirtualizer({ count: found.length, getScrollElement: () => scroll.current, estimateSize: () => rowHeight, overscan: 12 });
+  const states = [...new Set(all?.map((f) => f.status))].sort(byUrgency);
+  return (
+    <Stack>
+      <Title order={1} size="h2">
+        {t('nav.farms')}
+      </Title>
+      <Group>
+        <TextInput aria-label={t('farms.search')} placeholder={t('farms.search')} value={text} onChange={(e) => setText(e.currentTarget.value)} />
+        <Select
+          aria-label={t('farms.state')}
+          placeholder={t('farms.state')}
+          clearable
+          value={state}
+          onChange={setState}
+          data={states.map((s) => ({ value: s, label: t(`state.${s.replace(' ', '_')}`, { defaultValue: s }) }))}
+        />
+        <Text size="sm" c="dimmed" role="status">
+          {t('farms.count', { count: found.length })}
+        </Text>
+      </Group>
+      {farms.error && <Problem error={farms.error} again={() => void farms.refetch()} />}
+      {farms.isPending && <Loader size="sm" aria-label="…" />}
+      {farms.isSuccess && found.length === 0 && <Text c="dimmed">{t(all?.length ? 'farms.no_match' : 'farms.empty')}</Text>}
+      {found.length > 0 && (
+        <Card withBorder p={0}>
+          <div ref={scroll} className="rows" role="table" aria-label={t('nav.farms')} aria-rowcount={found.length + 1} tabIndex={0}>
+            <div role="rowgroup">
+              <div role="row" className={`${classes.row} ${classes.head}`}>
+                {['farms.name', 'farms.state', 'farms.address', 'farms.profile'].map((w) => (
+                  <span key={w} role="columnheader">
+                    {t(w)}
+                  </span>
+                ))}
+                {['farms.requests', 'farms.errors', 'farms.open', 'farms.out'].map((w) => (
+                  <span key={w} role="columnheader" className="number">
+                    {t(w)}
+                  </span>
+                ))}
+              </div>
+            </div>
+            <div role="rowgroup" style={{ height: rows.getTotalSize(), position: 'relative' }}>
+              {rows.getVirtualItems().map((v) => {
+                const f = found[v.index];
+                const r = rates.get(f.farmname);
+                return (
+                  <div key={f.farmname} role="row" aria-rowindex={v.index + 2} className={classes.row} style={{ position: 'absolute', top: v.start, height: v.size, left: 0, right: 0 }}>
+                    <span role="cell" className={classes.name}>
+                      <FarmLink farm={f.farmname} />
+                    </span>
+                    <span role="cell">
+                      <State of={f.status} />
+                    </span>
+                    <span role="cell" className="text">
+                      {f.vip}:{f.vport}
+                    </span>
+                    <span role="cell">{f.profile}</span>
+                    <span role="cell" className="number">
+                      {count(r?.requests)}
+                    </span>
+                    <span role="cell" className="number">
+                      {count(r?.errors)}
+                    </span>
+                    <span role="cell" className="number">
+                      {count(f.established)}
+                    </span>
+                    <span role="cell" className="number">
+                      {bytes(f.counters.bytes_out ?? 0)}
+                    </span>
+                  </div>
+                );
+              })}
+            </div>
+          </div>
+        </Card>
+      )}
+    </Stack>
+  );
+}

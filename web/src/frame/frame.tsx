@@ -1,0 +1,120 @@
+import { ActionIcon, AppShell, Burger, Button, Group, Image, Menu, NavLink, Text, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
+import { useDisclosure, useHotkeys } from '@mantine/hooks';
+import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { useSession } from '../session/session';
+import { choose, languages, type Language } from '../words/words';
+import { Palette } from './palette';
+import { PendingBar } from './pending';
+
+export const pages = [
+  { to: '/', word: 'nav.dashboard' },
+  { to: '/farms', word: 'nav.farms' },
+  { to: '/timeline', word: 'nav.timeline' },
+  { to: '/history', word: 'nav.history' },
+] as const;
+
+/** Frame is what surrounds every page. */
+export function Frame() {
+  const { t } = useTranslation();
+  const [menu, { toggle, close }] = useDisclosure(false);
+  const [search, { open, close: shut }] = useDisclosure(false);
+  const path = useRouterState({ select: (s) => s.location.pathname });
+  useHotkeys([['mod+K', open]], []);
+  return (
+    <AppShell header={{ height: 56 }} navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !menu } }} padding="md">
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="xs" wrap="nowrap">
+            <Burger opened={menu} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={t('nav.menu')} />
+            <Image src="/gui/icon.svg" alt="" w={26} h={26} />
+            <Text fw={700} visibleFrom="xs">
+              Sluice
+            </Text>
+          </Group>
+          <Group gap="xs" wrap="nowrap">
+            <Button variant="default" size="xs" onClick={open} aria-keyshortcuts="Control+K">
+              {t('palette.open')}
+            </Button>
+            <Scheme />
+            <Languages />
+            <Person />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" aria-label={t('nav.pages')}>
+        {pages.map((p) => (
+          <NavLink
+            key={p.to}
+            component={Link}
+            to={p.to}
+            label={t(p.word)}
+            onClick={close}
+            active={p.to === '/' ? path === '/gui' || path === '/gui/' || path === '/' : path.replace('/gui', '').startsWith(p.to)}
+            variant="filled"
+          />
+        ))}
+      </AppShell.Navbar>
+      <AppShell.Main>
+        <PendingBar />
+        <Outlet />
+      </AppShell.Main>
+      <Palette opened={search} close={shut} />
+    </AppShell>
+  );
+}
+
+/** Scheme changes between dark and light. */
+function Scheme() {
+  const { t } = useTranslation();
+  const { setColorScheme } = useMantineColorScheme();
+  const dark = useComputedColorScheme('light') === 'dark';
+  return (
+    <ActionIcon variant="default" size="md" aria-label={t(dark ? 'nav.light' : 'nav.dark')} onClick={() => setColorScheme(dark ? 'light' : 'dark')}>
+      <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden>
+        <path d="M8 1a7 7 0 1 0 0 14z" fill="currentColor" />
+        <circle cx="8" cy="8" r="6.4" fill="none" stroke="currentColor" strokeWidth="1.2" />
+      </svg>
+    </ActionIcon>
+  );
+}
+
+function Languages() {
+  const { i18n, t } = useTranslation();
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button variant="default" size="xs" aria-label={t('nav.language')}>
+          {i18n.language.toUpperCase()}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {Object.entries(languages).map(([code, name]) => (
+          <Menu.Item key={code} lang={code} onClick={() => void choose(code as Language)}>
+            {name}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function Person() {
+  const { t } = useTranslation();
+  const { user, host, version, leave } = useSession();
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button variant="default" size="xs">
+          {user}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {host} · Sluice {version}
+        </Menu.Label>
+        <Menu.Item onClick={() => void leave()}>{t('nav.sign_out')}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

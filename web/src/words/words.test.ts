@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+type Words = { [key: string]: string | Words };
+
+const folder = import.meta.dirname;
+const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Words;
+
+/** Every text by its key, as a.b. */
+function flat(words: Words, at = ''): Map<string, string> {
+  const all = new Map<string, string>();
+  for (const [key, value] of Object.entries(words)) {
+    if (typeof value === 'string') all.set(at + key, value);
+    else for (const [k, v] of flat(value, `${at}${key}.`)) all.set(k, v);
+  }
+  return all;
+}
+
+const english = flat(read('en.json'));
+const holes = (text: string) => [...text.matchAll(/\{\{\w+\}\}/g)].map((m) => m[0]).sort();
+
+describe.each(['es.json', 'de.json', 'fr.json'])('%s', (name) => {
+  const words = flat(read(name));
+  it('has every text that English has, and no other', () => expect([...words.keys()].sort()).toEqual([...english.keys()].sort()));
+  it('fills in what English fills in', () => {
+    for (const [key, text] of words) expect([key, holes(text)]).toEqual([key, holes(english.get(key) ?? '')]);
+  });
+  it('leaves nothing empty', () => expect([...words].filter(([, text]) => text.trim() === '')).toEqual([]));
+});
+
+const sources = readdirSync(join(folder, '..'), { recursive: true, encoding: 'utf8' })
+  .filter((f) => /\.tsx?$/.test(f) && !/\.test\.|schema/.test(f))
+  .map((f) => readFileSync(join(folder, '..', f), 'utf8'));
+
+describe('the pages', () => {
+  const known = new Set([...english.keys()].map((k) => k.replace(/_(one|other)$/, '')));
+  it('use only texts there are', () => {
+    const used = sources.flatMap((s) => [...s.matchAll(/\bt\(\s*'([a-z_.0-9]+)'/gi)].map((m) => m[1]));
+    expect(used.length).toBeGreaterThan(50);
+    expect(used.filter((key) => !known.has(key))).toEqual([]);
+  });
+  it('use every text there is', () => {
+    const all = sources.join('\n');
+    const parts = [...all.matchAll(/`([a-z_]+\.)\$\{/g)].map((m) => m[1]); // a text chosen by a value
+    const unused = [...known].filter((key) => !all.includes(`'${key}'`) && !parts.some((p) => key.startsWith(p)));
+    expect(unused).toEqual([]);
+  });
+});
