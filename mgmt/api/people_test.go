@@ -27,7 +27,7 @@ func TestWhatTheAPIAnswersAboutPeople(t *testing.T) {
 		`GET /rbac/groups/team`, `GET /rbac/groups`, `GET /rbac/users/ann`, `DELETE /farms/dns`, `GET /rbac/groups/team`,
 		`DELETE /rbac/groups/team/farms/shop`, `DELETE /rbac/groups/team/farms/shop`, `DELETE /rbac/groups/team/users/ann`, `DELETE /rbac/groups/team/users/ann`, `DELETE /rbac/roles/ops`, `DELETE /rbac/groups/team`, `DELETE /rbac/roles/ops`, `DELETE /rbac/roles/readonly`,
 		`DELETE /rbac/users/ann`, `DELETE /rbac/users/ann`, `DELETE /rbac/users/root`, `GET /rbac/users`,
-		`GET /system/users`, `POST /system/users {"zapikey":"RootsKey0123456789"}`, `POST /system/users {"newpassword":"secret-2","password":"secret-1"}`, `GET /rbac/menus`,
+		`GET /system/users`, `POST /system/users {"zapikey":"RootsKey0123456789"}`, `POST /system/users {"newpassword":"secret-2","password":"secret-1"}`, `GET /rbac/menus`, `GET /rbac/permissions`,
 	} {
 		method, rest, _ := strings.Cut(request, " ")
 		path, body, _ := strings.Cut(rest, " ")

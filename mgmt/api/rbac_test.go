@@ -324,6 +324,10 @@ func TestUsersGroupsAndRolesAreMadeChangedAndDeleted(t *testing.T) {
 	menus.want(t, "params.farm", "true")
 	menus.want(t, "params.certificate", "false")
 	a.must(200, "GET", "/rbac/menus", "").want(t, "params.config", "true")
+	own := a.as("GET", "/rbac/permissions", "")
+	own.want(t, "params.farm.delete", "true")
+	own.want(t, "params.farm.action", "false")
+	own.want(t, "params.certificate.upload", "false")
 	for _, c := range []struct{ method, path, body, message string }{
 		{"POST", "/rbac/users", `{"name":"bob"}`, "password is required"},
 		{"POST", "/rbac/users", `{"name":"root","password":"secret-1"}`, "reserved"},

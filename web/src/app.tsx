@@ -2,6 +2,7 @@ import { Center, Loader, MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
+import { setNonce } from 'get-nonce';
 import { Refused, signedOut } from './api/client';
 import { useLive } from './api/live';
 import { queries } from './api/queries';
@@ -23,7 +24,9 @@ const client = new QueryClient({
   },
 });
 
+/** The number styles carry that scripts add: those of Mantine, and of what it keeps pages from scrolling with. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="nonce"]')?.content ?? '';
+setNonce(nonce);
 
 export function App() {
   return (

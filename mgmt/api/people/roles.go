@@ -18,6 +18,7 @@ func (s *Resource) roleOperations() []*rest.Operation {
 		rest.Op(rest.Put, one, rbac.RoleModify, "Modify a role", s.updateRole).Body(roleFields{}),
 		rest.Op(rest.Delete, one, rbac.RoleDelete, "Delete a role", s.deleteRole),
 		rest.Op(rest.Get, "/rbac/menus", rbac.Open, "Get what you see of the menus", s.getMenus),
+		rest.Op(rest.Get, "/rbac/permissions", rbac.Open, "Get what you may do", s.getOwnPermissions),
 	}
 }
 
@@ -134,6 +135,12 @@ func (s *Resource) deleteRole(c *rest.Call) (rest.Done, error) {
 	}
 	s.log(c, "role deleted", "role", name)
 	return rest.NewDone(c.Summary(), fmt.Sprintf("The role %s has been deleted.", name)), nil
+}
+
+// getOwnPermissions answers what the caller may do, as a role would say it: who shows
+// the appliance to people offers them no more.
+func (s *Resource) getOwnPermissions(c *rest.Call) (rest.Object[Switches], error) {
+	return rest.Object[Switches]{Description: c.Summary(), Params: switches(c.By.May)}, nil
 }
 
 // getMenus answers which menus of the GUI the caller sees: those of sections with

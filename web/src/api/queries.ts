@@ -4,7 +4,7 @@ import { api, body } from './client';
 /** What pages ask. What changes without an event of its own is asked again now and then. */
 export const queries = {
   who: queryOptions({ queryKey: ['who'], queryFn: () => body(api.GET('/system/info')), retry: false, staleTime: Infinity }),
-  menus: queryOptions({ queryKey: ['menus'], queryFn: () => body(api.GET('/rbac/menus')), staleTime: Infinity }),
+  permissions: queryOptions({ queryKey: ['permissions'], queryFn: () => body(api.GET('/rbac/permissions')), staleTime: 60_000 }),
   status: queryOptions({ queryKey: ['status'], queryFn: () => body(api.GET('/status')), refetchInterval: 10_000 }),
   machine: queryOptions({ queryKey: ['machine'], queryFn: () => body(api.GET('/stats')), refetchInterval: 5_000 }),
   farms: queryOptions({ queryKey: ['farms'], queryFn: () => body(api.GET('/stats/farms')), refetchInterval: 5_000 }),

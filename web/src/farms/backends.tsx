@@ -1,4 +1,4 @@
-import { Button, Card, Group, Menu, Table, Text, Title, UnstyledButton } from '@mantine/core';
+import { Button, Card, Group, Menu, Table, Text, Title, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Change } from '../change/change';
@@ -73,8 +73,8 @@ function Row({ farm, of: b, change, ask }: { farm: string; of: BackendNumbers; c
         {b.ip}:{b.port}
       </Table.Td>
       <Table.Td>
-        <UnstyledButton onClick={() => ask({ ...target, name })} aria-label={t('backends.why', { name })}>
-          <State of={b.status ?? b.actual} />
+        <UnstyledButton onClick={() => ask({ ...target, name })}>
+          <State of={b.status ?? b.actual} /> <VisuallyHidden>{t('backends.why', { name })}</VisuallyHidden>
         </UnstyledButton>
       </Table.Td>
       <Table.Td className="number">{count(b.established)}</Table.Td>
@@ -86,7 +86,7 @@ function Row({ farm, of: b, change, ask }: { farm: string; of: BackendNumbers; c
           {b.maintenance === 'none' ? (
             <Menu>
               <Menu.Target>
-                <Button size="compact-sm" variant="default" disabled={!may('farm')}>
+                <Button size="compact-sm" variant="default" disabled={!may('farm.maintenance')}>
                   {t('backends.out')}
                 </Button>
               </Menu.Target>
@@ -96,7 +96,7 @@ function Row({ farm, of: b, change, ask }: { farm: string; of: BackendNumbers; c
               </Menu.Dropdown>
             </Menu>
           ) : (
-            <Button size="compact-sm" disabled={!may('farm')} onClick={() => to('up')}>
+            <Button size="compact-sm" disabled={!may('farm.maintenance')} onClick={() => to('up')}>
               {t('backends.up')}
             </Button>
           )}

@@ -45,15 +45,15 @@ export function FarmPage() {
         <Button.Group>
           {running ? (
             <>
-              <Button variant="default" disabled={!may('farm')} onClick={() => act('restart')}>
+              <Button variant="default" disabled={!may('farm.action')} onClick={() => act('restart')}>
                 {t('farm.restart_short')}
               </Button>
-              <Button variant="default" disabled={!may('farm')} onClick={() => act('stop')}>
+              <Button variant="default" disabled={!may('farm.action')} onClick={() => act('stop')}>
                 {t('farm.stop_short')}
               </Button>
             </>
           ) : (
-            <Button disabled={!may('farm')} onClick={() => act('start')}>
+            <Button disabled={!may('farm.action')} onClick={() => act('start')}>
               {t('farm.start_short')}
             </Button>
           )}

@@ -84,7 +84,7 @@ function Languages() {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <Button variant="default" size="xs" aria-label={t('nav.language')}>
+        <Button variant="default" size="xs" aria-label={`${i18n.language.toUpperCase()}: ${t('nav.language')}`}>
           {i18n.language.toUpperCase()}
         </Button>
       </Menu.Target>

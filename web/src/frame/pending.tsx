@@ -27,10 +27,10 @@ export function PendingBar() {
       <Group justify="space-between">
         <Text size="sm">{t('pending.left', { count: left })}</Text>
         <Group gap="xs">
-          <Button size="xs" disabled={!may('history')} loading={keep.isPending} onClick={() => keep.mutate(String(change.revision))}>
+          <Button size="xs" disabled={!may('history.rollback')} loading={keep.isPending} onClick={() => keep.mutate(String(change.revision))}>
             {t('pending.keep')}
           </Button>
-          <Button size="xs" variant="default" disabled={!may('history')} loading={back.isPending} onClick={() => back.mutate()}>
+          <Button size="xs" variant="default" disabled={!may('history.rollback')} loading={back.isPending} onClick={() => back.mutate()}>
             {t('pending.back')}
           </Button>
         </Group>

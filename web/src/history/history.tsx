@@ -61,7 +61,7 @@ export function HistoryPage() {
                             {t('history.difference')}
                           </Button>
                           {r.number !== newest && (
-                            <Button size="compact-sm" variant="default" disabled={!may('history')} onClick={() => setChange(rollback(r.number, t('history.back_to', { number: r.number })))}>
+                            <Button size="compact-sm" variant="default" disabled={!may('history.rollback')} onClick={() => setChange(rollback(r.number, t('history.back_to', { number: r.number })))}>
                               {t('history.back')}
                             </Button>
                           )}

@@ -2,10 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { queries } from '../api/queries';
 
 /**
- * What the signed-in user sees of a part of the appliance. It decides what is
+ * Whether the signed-in user has a permission, as farm.modify. It decides what is
  * shown as possible; the API decides what is.
  */
-export function useMay(): (part: string) => boolean {
-  const menus = useQuery(queries.menus).data?.params as Record<string, string> | undefined;
-  return (part) => menus?.[part] === 'true';
+export function useMay(): (permission: string) => boolean {
+  const sections = useQuery(queries.permissions).data?.params;
+  return (permission) => {
+    const [section, name] = permission.split('.');
+    return sections?.[section]?.[name] === 'true';
+  };
 }

@@ -1,0 +1,42 @@
+// Every page in both themes and two widths: axe-core finds nothing against WCAG 2.1 AA,
+// nothing is wider than the screen, and there is a picture of it.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { axe, base, launch, open, picture, signIn, visit } from './house.mjs';
+
+const pages = { dashboard: '', farms: 'farms', farm: 'farms/shop', timeline: 'timeline', history: 'history' };
+
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(() => browser.close());
+
+/** What axe-core finds on a page. */
+async function audit(page, name) {
+  await page.addScriptTag({ path: axe });
+  const found = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }));
+  return found.violations.map((v) => `${name}: ${v.id}: ${v.nodes.map((n) => `${n.html.slice(0, 160)} ${n.failureSummary}`).join(' | ')}`);
+}
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const width of [1280, 390]) {
+    test(`every page, ${colorScheme}, ${width} pixels wide`, async () => {
+      // The policy of the pages lets no script in but theirs: not the auditor's either.
+      const { page, end } = await open(browser, { colorScheme, viewport: { width, height: 900 }, bypassCSP: true });
+      await page.goto(base);
+      await page.getByLabel('User').waitFor();
+      const found = await audit(page, 'sign-in');
+      await picture(page, `sign-in-${colorScheme}-${width}`);
+      await signIn(page, 'ann');
+      for (const [name, path] of Object.entries(pages)) {
+        await visit(page, path);
+        found.push(...(await audit(page, name)));
+        await picture(page, `${name}-${colorScheme}-${width}`);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} is wider than the screen`);
+      }
+      assert.deepEqual(found, []);
+      await end();
+    });
+  }
+}

@@ -1,0 +1,65 @@
+// What the tests of the GUI share: a browser, people who sign in, and the rule that no
+// page ever breaks the policy it is served with.
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { chromium } from 'playwright-core';
+
+const env = (name) => process.env[name] ?? assert.fail(`${name} is not set: run these through go test ./cmd/e2e -run GUI`);
+
+/** Where the appliance answers, and its farm. */
+export const base = `${env('GUI_URL')}/gui/`;
+export const farm = env('GUI_FARM');
+export const people = JSON.parse(env('GUI_PEOPLE'));
+const shots = process.env.GUI_SHOTS;
+
+export const axe = createRequire(import.meta.url).resolve('axe-core');
+
+export function launch() {
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage', '--no-proxy-server'] });
+}
+
+/** A page whose errors fail the test that ends it. */
+export async function open(browser, options = {}) {
+  const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-US', viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  const problems = [];
+  page.on('pageerror', (e) => problems.push(`script: ${e.message}`));
+  page.on('console', (m) => {
+    if (m.type() === 'error' && !/status of (401|403|409|412)/.test(m.text())) problems.push(`console: ${m.text()}`);
+  });
+  page.on('request', (r) => {
+    if (!r.url().startsWith(new URL(base).origin) && !r.url().startsWith('data:')) problems.push(`a request leaves for ${r.url()}`);
+  });
+  page.setDefaultTimeout(60_000);
+  return {
+    page,
+    async end() {
+      await context.close();
+      assert.deepEqual(problems, []);
+    },
+  };
+}
+
+export async function signIn(page, name) {
+  await page.goto(base);
+  await page.getByLabel('User').fill(name);
+  await page.locator('input[type=password]').fill(people[name]);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor();
+}
+
+/** Opens a page and waits until it shows something. */
+export async function visit(page, path) {
+  await page.goto(base + path);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.waitForLoadState('load');
+  await page.waitForFunction(() => !document.querySelector('[class*=Loader]'));
+}
+
+/** Keeps a picture to look at, where somebody wants them. */
+export async function picture(page, name) {
+  if (!shots) return;
+  mkdirSync(shots, { recursive: true });
+  await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true });
+}
