@@ -25,7 +25,8 @@ type front struct {
 	names *names
 	pages *gui.Pages // nil: there are none
 
-	repeats *repeats
+	repeats   *repeats
+	lingering lingering
 }
 
 func newFront(s *Server, next http.Handler) *front {
@@ -33,13 +34,16 @@ func newFront(s *Server, next http.Handler) *front {
 	if s.deps.GUI != nil {
 		pages = gui.New(s.deps.GUI)
 	}
-	return &front{s: s, pages: pages, next: next, cross: http.NewCrossOriginProtection(), repeats: newRepeats(s.deps.Now),
+	return &front{s: s, pages: pages, next: next, cross: http.NewCrossOriginProtection(), repeats: newRepeats(s.deps.Now), lingering: newLingering(),
 		names: &names{settings: s.deps.Settings, certificate: s.deps.Certificate, chosen: s.deps.Chosen, own: s.deps.HostNames, now: s.deps.Now}}
 }
 
-// ServeHTTP runs the checks in the order that tells a stranger least: headers,
+// ServeHTTP answers a request, and takes what is left of its body.
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.lingering.over(w, r, f.serve) }
+
+// serve runs the checks in the order that tells a stranger least: headers,
 // OPTIONS, cross-site, who asks, path.
-func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 	guarded := &guardedWriter{ResponseWriter: w}
 	r, keep := f.audited(guarded, r)
 	defer keep()

@@ -87,7 +87,7 @@ func TestHealthChecksOfGeneration3AreKept(t *testing.T) {
 	a.must(200, "GET", fg+"/shop_web_fg", "").want(t, "params.farms.0", "shop_web")
 	// A field alone leaves the others; of a farm of its own backends, too.
 	a.guards(t, "/farms/shop/fg", `{"service":"web","fgtimecheck":"7","fgscript":"`+tcp+` -t 2"}`, "fgenabled", "true", "fgtimecheck", 7, "fglog", "true")
-	a.guards(t, "/farms/dns/fg", `{"fgtimecheck":9}`, "fgenabled", "false", "fgtimecheck", 9, "fgscript", "")
+	a.guards(t, "/farms/dns/fg", `{"fgtimecheck":9.0}`, "fgenabled", "false", "fgtimecheck", 9, "fgscript", "")
 	a.old("PUT", "/farms/dns/fg", `{"fgenabled":"true"}`).refused(t, 400, "needs fgscript")
 	a.guards(t, "/farms/dns/fg", `{"fgscript":"`+tcp+`"}`, "fgenabled", "false")
 	a.guards(t, "/farms/dns/fg", `{"fgenabled":"true"}`, "fgenabled", "true", "fgtimecheck", 9, "fgscript", tcp)
@@ -115,7 +115,7 @@ func TestHealthChecksOfGeneration3AreTheirOwn(t *testing.T) {
 		}
 	}
 	a.old("GET", web, "").want(t, "params.fgtimecheck", 20)
-	a.guards(t, "/farms/shop/fg", `{"service":"web","fgenabled":"true","fgscript":"`+tcp+`","fgtimecheck":20}`, "fgenabled", "true") // as it is read
+	a.guards(t, "/farms/shop/fg", `{"service":"web","fgenabled":"true","fgscript":"`+tcp+`","fgtimecheck":20.0}`, "fgenabled", "true") // as it is read
 	linked("alive", "alive")
 	a.guards(t, "/farms/shop/fg", `{"service":"web","fgscript":"check_tcp -H HOST -p 81"}`, "fgenabled", "true", "fgtimecheck", 20)
 	linked("shop_web_fg", "alive")

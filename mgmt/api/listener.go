@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net"
 	"sync"
 )
@@ -57,3 +58,13 @@ func (c *boundedConn) Close() error {
 
 // NetConn returns the connection itself, for who must know what kind it is.
 func (c *boundedConn) NetConn() net.Conn { return c.Conn }
+
+// CloseWrite ends what is sent and leaves what comes: the server does so before it
+// closes a connection on which a client may still be sending, so that the client gets
+// the answer.
+func (c *boundedConn) CloseWrite() error {
+	if half, can := c.Conn.(interface{ CloseWrite() error }); can {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}

@@ -63,9 +63,9 @@ func (p *repeats) serve(s *Server, w http.ResponseWriter, r *http.Request, who s
 		next.ServeHTTP(w, r)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, document.MaxSize))
+	body, err := rest.ReadWhole(r, document.MaxSize)
 	if err != nil {
-		s.refuse(w, r, rest.BadRequest("the body is incomplete or too large"))
+		s.refuse(w, r, rest.RejectionOf(err, false))
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -82,7 +82,7 @@ func (p *repeats) serve(s *Server, w http.ResponseWriter, r *http.Request, who s
 
 func digest(r *http.Request, body []byte) [sha256.Size]byte {
 	h := sha256.New()
-	io.WriteString(h, r.Method+" "+r.URL.RequestURI()+"\x00"+r.Header.Get("If-Match")+"\x00")
+	io.WriteString(h, r.Method+" "+r.URL.RequestURI()+"\x00"+strings.Join(r.Header.Values("If-Match"), ",")+"\x00")
 	h.Write(body)
 	return [sha256.Size]byte(h.Sum(nil))
 }

@@ -57,7 +57,7 @@ func TestSessionsAreListedMadeAndDeleted(t *testing.T) {
 	a.shop(2)
 	a.must(200, "PUT", "/farms/shop/services/web", `{"persistence":"COOKIE","sessionid":"SID"}`)
 	const path = "/farms/shop/services/web/sessions"
-	r := a.must(201, "POST", path, `{"id":1,"session":"JSESSIONID.a b/ü"}`)
+	r := a.must(201, "POST", path, `{"id":1.0,"session":"JSESSIONID.a b/ü"}`)
 	r.want(t, "params.type", "static")
 	r.want(t, "params.ttl", nil)
 	r.want(t, "params.id", 1)

@@ -71,6 +71,22 @@ func TestJSONIsReadToo(t *testing.T) {
 	}
 }
 
+// 5 and 5.0 are one number.
+func TestNumbersMayBeWrittenWithAPoint(t *testing.T) {
+	for _, text := range []string{
+		"farms:\n- {name: a, profile: http, vip: \"::1\", vport: 80.0, contimeout: 5.0, error503: 1.0}\n",
+		`{"farms":[{"name":"a","profile":"http","vip":"::1","vport":80.00,"contimeout":5e0,"error503":"1.0"}]}`,
+	} {
+		cfg, err := document.Decode([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := cfg.Farms[0]; f.VPort != 80 || f.HTTP.ConnectTimeout != 5 || f.HTTP.Error503 != "1.0" { // a text stays as it is
+			t.Errorf("%s: %+v %+v", text, f, f.HTTP)
+		}
+	}
+}
+
 // Editors of Windows write a mark before a text; positions are those people see.
 func TestAMarkBeforeADocumentStandsForNothing(t *testing.T) {
 	const mark = "\ufeff"
@@ -109,6 +125,8 @@ func TestProblemsAreToldWithTheirPosition(t *testing.T) {
 		{"a misspelt key", farmOf("  contimout: 5"), `line 6, column 3: farm "a": unknown field "contimout" (did you mean "contimeout", "restimeout" or "reqtimeout"?)`},
 		{"a key of the API", farmOf("  farmname: b"), `farm "a": unknown field "farmname"`},
 		{"a wrong value", farmOf("  contimeout: soon"), `line 6, column 3: farm "a": contimeout must be a number from 1 to 86400, got "soon"`},
+		{"a fraction", farmOf("  contimeout: 5.5"), `line 6, column 3: farm "a": contimeout must be a whole number, got "5.5": a number from 1 to 86400`},
+		{"a fraction in JSON", `{"farms":[{"name":"a","profile":"http","vip":"::1","vport":80,"contimeout":55e-1}]}`, `contimeout must be a number from 1 to 86400, got "55e-1"`},
 		{"a truth that is none", farmOf("  stopped: yes"), `farm "a": stopped must be true or false, got "yes"`},
 		{"null for a number", farmOf("  contimeout: ~"), `contimeout must be a number from 1 to 86400, got null`},
 		{"a list for a number", farmOf("  contimeout: [1]"), `contimeout must be a number from 1 to 86400, got a list`},

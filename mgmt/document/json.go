@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"sort"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // jsonReader reads a JSON document into nodes: JSON is nearly YAML, but its
@@ -52,7 +54,7 @@ func (r *jsonReader) value(depth int) (*node, error) {
 	case string:
 		n.kind, n.text = scalar, v
 	case json.Number:
-		n.kind, n.text = scalar, v.String()
+		n.kind, n.text = scalar, validate.Whole(v)
 	case bool:
 		n.kind, n.text = scalar, fmt.Sprint(v)
 	}

@@ -195,7 +195,7 @@ func TestNumbersAreReadUpToWhereTheyAreExact(t *testing.T) {
 		ok   bool
 	}{
 		{1<<53 + 0.0, 1 << 53, true}, {-(1<<53 + 0.0), -1 << 53, true}, {float64(1<<53 + 2), 0, false}, {-float64(1<<53 + 2), 0, false}, {0.5, 0, false}, {math.Inf(1), 0, false}, {math.NaN(), 0, false},
-		{7, 7, true}, {int64(math.MinInt64), math.MinInt64, true}, {json.Number("12"), 12, true}, {json.Number("1.0"), 0, false}, {"9223372036854775807", math.MaxInt64, true}, {"9223372036854775808", 0, false},
+		{7, 7, true}, {int64(math.MinInt64), math.MinInt64, true}, {json.Number("12"), 12, true}, {json.Number("1.0"), 1, true}, {"9223372036854775807", math.MaxInt64, true}, {"9223372036854775808", 0, false},
 		{"+1", 0, false}, {"-1", -1, true}, {"0x10", 0, false}, {"", 0, false}, {true, 0, false}, {nil, 0, false},
 	} {
 		got, ok := validate.ParseNumber(c.raw)
@@ -211,7 +211,7 @@ func TestNumbersAreReadUpToWhereTheyAreExact(t *testing.T) {
 		raw  any
 		want string
 		ok   bool
-	}{{"x", "x", true}, {1.5, "1.5", true}, {1e21, "1000000000000000000000", true}, {7, "7", true}, {int64(-8), "-8", true}, {json.Number("1e3"), "1e3", true}, {true, "", false}, {[]any{"a"}, "", false}} {
+	}{{"x", "x", true}, {1.5, "1.5", true}, {1e21, "1000000000000000000000", true}, {7, "7", true}, {int64(-8), "-8", true}, {json.Number("1e3"), "1000", true}, {json.Number("1.50"), "1.50", true}, {true, "", false}, {[]any{"a"}, "", false}} {
 		if got, ok := errorText(c.raw); got != c.want || ok != c.ok {
 			t.Errorf("%v (%T): %q %t", c.raw, c.raw, got, ok)
 		}

@@ -1,7 +1,9 @@
 package validate
 
 import (
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,6 +40,38 @@ func TestEveryBoundIsTheLastValueThatIsTaken(t *testing.T) {
 			}
 		})
 	})
+}
+
+// A number is the same one however it is written; one with a fraction is refused in every
+// field that takes whole ones.
+func TestEveryNumberMayBeWrittenWithAPoint(t *testing.T) {
+	tried := 0
+	eachTable(t, func(t *testing.T, table any) {
+		each(table, func(r *rule, _ func(string) *rule, _ bool) {
+			if r.kind != kindNumber || r.values != nil {
+				return
+			}
+			tried++
+			low := strconv.FormatInt(r.min, 10)
+			for _, raw := range []any{json.Number(low + ".0"), low + ".00", float64(r.min)} {
+				if v, err := r.parse("", raw); err != nil || v.Number() != r.min {
+					t.Errorf("%s %v: %v %v", r.name, raw, v, err)
+				}
+			}
+			want := fmt.Sprintf("%s must be a whole number, got %s.5: %s", r.name, low, r.allowed())
+			for _, raw := range []any{json.Number(low + ".5"), float64(r.min) + 0.5} {
+				if _, err := r.parse("", raw); err == nil || err.Message != want {
+					t.Errorf("%s %v: %v\nwant %s", r.name, raw, err, want)
+				}
+			}
+			if _, err := r.parse("", low+".5"); err == nil || !strings.Contains(err.Message, "must be a whole number") {
+				t.Errorf("%s %s.5 as text: %v", r.name, low, err)
+			}
+		})
+	})
+	if tried < 50 {
+		t.Errorf("only %d were tried", tried)
+	}
 }
 
 // As many farms are possible as there are numbers for them.

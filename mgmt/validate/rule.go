@@ -62,6 +62,9 @@ func (r *rule) parse(path string, raw any) (Value, *Error) {
 		return Value{}, nil
 	}
 	v, ok := r.coerce(raw)
+	if !ok && r.kind == kindNumber && isFraction(raw) {
+		return Value{}, r.errorf(path, "must be a whole number, got %s: %s", show(raw), r.allowed())
+	}
 	if !ok {
 		return Value{}, r.refuse(path, raw)
 	}

@@ -103,7 +103,8 @@ func ParseBool(raw any) (bool, bool) {
 	return false, false
 }
 
-// ParseNumber reads a whole number: a JSON number, or decimal digits as text.
+// ParseNumber reads a whole number: a JSON number, or decimal digits as text. 5 and 5.0
+// are the same number (RFC 8259, section 6), in JSON 50e-1 too.
 func ParseNumber(raw any) (int64, bool) {
 	switch v := raw.(type) {
 	case int:
@@ -117,29 +118,34 @@ func ParseNumber(raw any) (int64, bool) {
 		}
 		return int64(v), true
 	case json.Number:
-		return parseDigits(v.String())
+		return parseDigits(Whole(v))
 	case string:
 		return parseDigits(v)
 	}
 	return 0, false
 }
 
+// parseDigits reads a text. Documents of YAML and settings of a command line are texts:
+// so a fraction that is none may follow.
 func parseDigits(s string) (int64, bool) {
 	if strings.HasPrefix(s, "+") {
 		return 0, false
+	}
+	if before, fraction, is := strings.Cut(s, "."); is && fraction != "" && strings.Trim(fraction, "0") == "" {
+		s = before
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil
 }
 
-// parseText reads a text. Numbers count as the text they were written with,
-// because the family's clients send whole objects without caring.
+// parseText reads a text. Numbers count as texts of their digits, because the
+// family's clients send whole objects without caring.
 func parseText(raw any) (string, bool) {
 	switch v := raw.(type) {
 	case string:
 		return v, true
 	case json.Number:
-		return v.String(), true
+		return Whole(v), true
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64), true
 	case int:

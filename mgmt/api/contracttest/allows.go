@@ -49,7 +49,8 @@ func (d *Document) plain(schema map[string]any, v any) any {
 			case v == "" && kinds["null"]:
 				return nil
 			case kinds["integer"] && digits.MatchString(v):
-				return json.Number(cmp.Or(strings.TrimLeft(v, "0"), "0"))
+				before, _, _ := strings.Cut(v, ".")
+				return json.Number(cmp.Or(strings.TrimLeft(before, "0"), "0"))
 			case kinds["array"]:
 				return split(v)
 			}
@@ -65,7 +66,7 @@ func (d *Document) plain(schema map[string]any, v any) any {
 	return v
 }
 
-var digits = regexp.MustCompile(`^[0-9]+$`)
+var digits = regexp.MustCompile(`^[0-9]+(\.0+)?$`)
 
 func split(v string) []any {
 	if !strings.Contains(v, ",") {

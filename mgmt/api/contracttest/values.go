@@ -81,7 +81,7 @@ func (d *Document) right(schema map[string]any) (out []value) {
 		}
 		for _, bound := range []string{"minimum", "maximum"} {
 			if n, is := number(one[bound]); is {
-				out = append(out, value(fmt.Sprint(n)))
+				out = append(out, value(fmt.Sprint(n)), value(fmt.Sprintf("%d.0", n))) // one number
 			}
 		}
 		if items := object(one["items"]); len(items) > 0 {

@@ -136,7 +136,7 @@ func (c *call) transact(g farm.Group, writes []write, revision uint64) *recorded
 
 // expects reports whether the client names the revision it means.
 func (c *call) expects() bool {
-	match := strings.TrimSpace(c.r.Header.Get("If-Match"))
+	match := strings.TrimSpace(strings.Join(c.r.Header.Values("If-Match"), ","))
 	return match != "" && match != "*"
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // guardian answers a change of a health check that is fields of what it watches: the
@@ -74,7 +75,8 @@ func checkGuardian(body, asked map[string]any) *rest.Rejection {
 			}
 		case "fgtimecheck":
 			if n, is := value.(json.Number); is {
-				text, isText = n.String(), true
+				text, isText = validate.Whole(n), true
+				asked[name] = json.Number(text)
 			}
 			if !isText || !natural(text) {
 				return rest.BadRequest("fgtimecheck: allowed are whole seconds from 1 on")

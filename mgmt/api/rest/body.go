@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // maxBody bounds every body but a configuration document, which may have
@@ -26,16 +28,9 @@ var (
 // ReadBody returns the whole body of r, at most limit bytes, when its content
 // type is one of types.
 func ReadBody(r *http.Request, limit int64, types []string) ([]byte, error) {
-	if r.ContentLength > limit {
-		return nil, tooLarge(limit)
-	}
-	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, limit))
-	var over *http.MaxBytesError
-	switch {
-	case errors.As(err, &over):
-		return nil, tooLarge(limit)
-	case err != nil:
-		return nil, &Rejection{Status: http.StatusBadRequest, Message: "the body is incomplete", Cause: err}
+	b, err := ReadWhole(r, limit)
+	if err != nil {
+		return nil, err
 	}
 	if len(b) > 0 {
 		if err := checkType(r.Header, types); err != nil {
@@ -45,20 +40,76 @@ func ReadBody(r *http.Request, limit int64, types []string) ([]byte, error) {
 	return bytes.TrimPrefix(b, []byte(mark)), nil
 }
 
+// ReadWhole returns the body of r as it came, at most limit bytes of whatever type.
+func ReadWhole(r *http.Request, limit int64) ([]byte, error) {
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, limit))
+	return b, bodyError(err, limit)
+}
+
+// bodyError says what became of a body that may have limit bytes.
+func bodyError(err error, limit int64) error {
+	var over *http.MaxBytesError
+	switch {
+	case errors.As(err, &over):
+		return tooLarge(limit)
+	case err != nil:
+		return &Rejection{Status: http.StatusBadRequest, Message: "the body is incomplete", Cause: err}
+	}
+	return nil
+}
+
 // mark begins files some editors of Windows write, and clients send as they are. It
 // stands for nothing.
 const mark = "\ufeff"
 
-// Upload is a body that is too long to be held in memory: it is read as it comes, to
-// limit at most. size is what was announced, -1 for nothing.
-func (c *Call) Upload(limit int64, types []string) (body io.Reader, size int64, err error) {
+// Upload is a body that is too long to be held in memory: it is read as it comes.
+type Upload struct {
+	Body io.Reader
+	// Size is what was announced, -1 for nothing.
+	Size int64
+
+	limit int64
+	ended error // how the body ended, if not where it was to
+}
+
+// Upload gives the body of such a call, of which limit bytes are read at most.
+func (c *Call) Upload(limit int64, types []string) (*Upload, error) {
 	if c.Request.ContentLength > limit {
-		return nil, 0, tooLarge(limit)
+		return nil, tooLarge(limit)
 	}
 	if err := checkType(c.Request.Header, types); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return http.MaxBytesReader(nil, c.Request.Body, limit), c.Request.ContentLength, nil
+	u := &Upload{Size: c.Request.ContentLength, limit: limit}
+	u.Body = &uploaded{u, http.MaxBytesReader(nil, c.Request.Body, limit)}
+	return u, nil
+}
+
+// Problem is why a body could not be read, where that is why reading it failed with
+// err: who reads formats takes every end for a damage.
+func (u *Upload) Problem(err error) error {
+	if err == nil || u.ended == nil {
+		return err
+	}
+	return bodyError(u.ended, u.limit)
+}
+
+// uploaded remembers how a body ended.
+type uploaded struct {
+	of   *Upload
+	body io.Reader
+}
+
+// Read reads on.
+func (r *uploaded) Read(p []byte) (int, error) {
+	n, err := r.body.Read(p)
+	if err != nil && err != io.EOF {
+		r.of.ended = err
+	}
+	return n, err
 }
 
 func tooLarge(limit int64) error {
@@ -161,8 +212,16 @@ func decodeField(out map[string]any, name string, dec *json.Decoder, depth int) 
 		}
 		value, err = map[string]any{}, skip(dec)
 	}
-	out[name] = value
+	out[name] = plainNumber(value)
 	return err
+}
+
+// plainNumber is a value, and a whole number as its digits alone, however it is written.
+func plainNumber(value any) any {
+	if n, is := value.(json.Number); is {
+		return json.Number(validate.Whole(n))
+	}
+	return value
 }
 
 // decodeList reads the items of the list that dec is in.
@@ -182,7 +241,7 @@ func decodeList(name string, dec *json.Decoder) ([]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, item)
+		items = append(items, plainNumber(item))
 	}
 	_, err := dec.Token()
 	return items, err

@@ -25,23 +25,24 @@ func (c *Call) Author() apply.Author {
 
 // Expected returns the revision of If-Match, 0 when any will do.
 func (c *Call) Expected() (uint64, error) {
-	text := strings.TrimSpace(c.Request.Header.Get("If-Match"))
-	if text == "" || text == "*" {
-		return 0, nil
+	m, err := readMatch(c.Request)
+	if err != nil || m.any {
+		return 0, err
 	}
-	bare := strings.TrimSuffix(strings.TrimPrefix(text, `"`), `"`)
-	n, err := strconv.ParseUint(bare, 10, 64)
-	if err != nil || len(bare) != len(text) && len(bare) != len(text)-2 {
-		return 0, noRevision(text)
+	if len(m.tags) == 1 && !isRevision(m.tags[0]) {
+		return 0, BadRequest("If-Match: %s is not a revision, allowed is the ETag of an answer", Quote(m.tags[0]))
 	}
-	if n != c.Revision { // checked again under the writer's lock
+	if !m.of(strconv.FormatUint(c.Revision, 10)) { // checked again under the writer's lock
 		return 0, RejectionOf(apply.ErrConflict, true)
 	}
-	return n, nil
+	return c.Revision, nil
 }
 
-func noRevision(text string) error {
-	return BadRequest("If-Match: %s is not a revision, allowed is the ETag of an answer", Quote(text))
+// isRevision reports whether a text has the form of one. What has not is more likely a
+// mistake than somebody else's change.
+func isRevision(tag string) bool {
+	_, err := strconv.ParseUint(tag, 10, 64)
+	return err == nil
 }
 
 // Act ends a call that is only tried, or that another revision was expected for, at

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 )
 
@@ -71,12 +70,9 @@ func within[O any](d *Document, c *Call, handler func(*Call) (O, error)) (out O,
 
 // expected refuses a change of another revision than that of If-Match.
 func (d *Document) expected(r *http.Request) error {
-	text := strings.TrimSpace(r.Header.Get("If-Match"))
-	switch {
-	case text == "", text == "*", text == d.revision(), text == d.etag():
-		return nil
-	case strings.ContainsAny(text, ", "):
-		return noRevision(text)
+	m, err := readMatch(r)
+	if err != nil || m.of(d.revision()) {
+		return err
 	}
 	return Refuse(http.StatusPreconditionFailed, "%s were changed by someone else: read them again and repeat the change", d.name)
 }

@@ -70,7 +70,8 @@ func TestAChangeNeedsTheRevisionItWasMadeFrom(t *testing.T) {
 	add := func(n *counter) func(*Call) (int64, error) {
 		return func(*Call) (int64, error) { return n.value.Add(1), nil }
 	}
-	for match, want := range map[string]int{"": 0, "*": 0, `"n0"`: 0, "n0": 0, ` "n0" `: 0, `"n1"`: 412, "n1": 412, "0": 412, `W/"n0"`: 412, `"n0", "n1"`: 400, "n0 n1": 400} {
+	for match, want := range map[string]int{"": 0, "*": 0, `"n0"`: 0, "n0": 0, ` "n0" `: 0, `"n1"`: 412, "n1": 412, "0": 412, `W/"n0"`: 412, `"n1", "n0"`: 0, `"n1","n2"`: 412,
+		`W/"n0", "n1"`: 412, `W/"n1", "n0"`: 0, "n0 n1": 400, `"n0" "n1"`: 400, `"n0`: 400, `"n1", n0`: 400, `"n1", , "n0"`: 0, `W/n0, "n1"`: 400, `"n0",`: 0} {
 		n := newCounter()
 		tag, err := n.send("PUT", match, nil, add(n))
 		var r *Rejection

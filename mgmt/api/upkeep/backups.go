@@ -123,7 +123,7 @@ func (s *Resource) downloadBackup(c *rest.Call) (rest.Streamed, error) {
 }
 
 func (s *Resource) uploadBackup(c *rest.Call) (rest.Object[BackupItem], error) {
-	body, size, err := c.Upload(backup.MaxSize, archiveTypes)
+	upload, err := c.Upload(backup.MaxSize, archiveTypes)
 	if err == nil {
 		err = c.Act()
 	}
@@ -131,9 +131,9 @@ func (s *Resource) uploadBackup(c *rest.Call) (rest.Object[BackupItem], error) {
 		return rest.Object[BackupItem]{}, err
 	}
 	c.MayTake(transferTime)
-	body, size = decoded(body, size)
+	body, size := decoded(upload.Body, upload.Size)
 	v, err := s.deps.Backups.Upload(c.Author(), c.Param("backup"), body, size)
-	return rest.Object[BackupItem]{Description: c.Summary(), Params: item(v), Message: "The backup " + v.Name + " has been uploaded."}, refused(err)
+	return rest.Object[BackupItem]{Description: c.Summary(), Params: item(v), Message: "The backup " + v.Name + " has been uploaded."}, refused(upload.Problem(err))
 }
 
 func (s *Resource) deleteBackup(c *rest.Call) (rest.Done, error) {

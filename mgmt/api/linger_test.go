@@ -1,0 +1,156 @@
+package api_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/api"
+)
+
+// stubborn sends a whole body before it looks for an answer, as many programs do: blocks
+// of 1 MiB, the first of which begins with head.
+func stubborn(t *testing.T, c net.Conn, fields, head string, blocks int, chunked bool) (int, string) {
+	t.Helper()
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
+	if chunked {
+		fields += "Transfer-Encoding: chunked\r\n"
+	} else {
+		fields += fmt.Sprintf("Content-Length: %d\r\n", blocks<<20)
+	}
+	w := bufio.NewWriter(c)
+	fmt.Fprintf(w, "PUT %s%s\r\n", api.Base, fields)
+	block := strings.Repeat("\n", 1<<20)
+	for i := range blocks {
+		text := block
+		if i == 0 {
+			text = head + block[len(head):]
+		}
+		if chunked {
+			text = fmt.Sprintf("%x\r\n%s\r\n", len(text), text)
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			t.Fatalf("after %d MiB: %v", i, err)
+		}
+	}
+	if chunked {
+		_, _ = io.WriteString(w, "0\r\n\r\n")
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatalf("no answer: %v", err)
+	}
+	defer resp.Body.Close()
+	var body struct{ Message string }
+	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, body.Message
+}
+
+// Whoever sends more than is read gets the answer, however the length is told and
+// whatever is wrong.
+func TestTheAnswerToALongBodyArrives(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(0)
+	socket, address, _, _ := serve(t, a)
+	const gzip = "Content-Type: application/gzip\r\n"
+	for _, c := range []struct {
+		what, fields, head string
+		blocks, status     int
+		message            string
+	}{
+		// base64, in which line ends stand for nothing
+		{"an archive beyond the limit", "/system/backup/b1 HTTP/1.1\r\n" + gzip, "H4sI", 110, 413, "the body is too large: allowed are 67108864 bytes"},
+		{"no archive", "/system/backup/b1 HTTP/1.1\r\n" + gzip, "nothing", 8, 400, "the archive is damaged, or no backup of Sluice: gzip: invalid header"},
+		{"another type", "/system/backup/b1 HTTP/1.1\r\nContent-Type: text/html\r\n", "", 8, 415, `content type "text/html": allowed are application/gzip, application/x-gzip, application/octet-stream`},
+		{"an object", "/farms/shop HTTP/1.1\r\n", `{"contimeout":5}`, 8, 413, "the body is too large: allowed are 1048576 bytes"},
+		{"one that is kept for a repetition", "/farms/shop HTTP/1.1\r\nIdempotency-Key: a\r\n", "", 20, 413, "the body is too large: allowed are 16777216 bytes"},
+		{"what is kept beside the configuration", "/system/global HTTP/1.1\r\n", "", 8, 413, "the body is too large: allowed are 1048576 bytes"},
+		{"an unknown path", "/nothing HTTP/1.1\r\n", "", 8, 404, "the path /api/v4.0/nothing does not exist"},
+		{"a stranger", "/system/backup/b1 HTTP/1.1\r\n" + gzip, "", 8, 401, ""},
+	} {
+		for _, chunked := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s %t", c.what, chunked), func(t *testing.T) {
+				var conn net.Conn
+				var err error
+				if c.status == 401 {
+					conn, err = tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+				} else {
+					conn, err = net.Dial("unix", socket)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				status, message := stubborn(t, conn, c.fields+"Host: localhost\r\n", c.head, c.blocks, chunked)
+				if status != c.status || c.message != "" && message != c.message {
+					t.Errorf("%d %q, want %d %q", status, message, c.status, c.message)
+				}
+			})
+		}
+	}
+}
+
+// A connection of a body that was just not read goes on.
+func TestAConnectionOutlivesABodyNobodyRead(t *testing.T) {
+	a := newAppliance(t)
+	socket, _, _, _ := serve(t, a)
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	r := bufio.NewReader(c)
+	for range 3 {
+		body := strings.Repeat("a", 100<<10)
+		fmt.Fprintf(c, "PUT %s/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", api.Base, len(body), body)
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		if resp.StatusCode != 404 || resp.Close || resp.ContentLength <= 0 {
+			t.Errorf("%d, %d bytes, closed %t", resp.StatusCode, resp.ContentLength, resp.Close)
+		}
+	}
+}
+
+// unasked is a body that fails the test when it is read.
+type unasked struct{ t *testing.T }
+
+func (u unasked) Read([]byte) (int, error) {
+	u.t.Error("a body was read that the client sends only when it is asked to")
+	return 0, io.EOF
+}
+
+func TestNobodyAsksForABodyThatIsRefused(t *testing.T) {
+	a := newAppliance(t)
+	r, _ := http.NewRequest("PUT", api.Base+"/system/backup/b1", unasked{t})
+	r.Host = "localhost"
+	r.Header.Set("Expect", "100-continue")
+	w := &discarded{header: http.Header{}}
+	a.server.Handler().ServeHTTP(w, r)
+	if w.status != 401 {
+		t.Errorf("%d", w.status)
+	}
+}
+
+type discarded struct {
+	header http.Header
+	status int
+}
+
+func (d *discarded) Header() http.Header         { return d.header }
+func (d *discarded) WriteHeader(status int)      { d.status = status }
+func (d *discarded) Write(b []byte) (int, error) { return len(b), nil }
