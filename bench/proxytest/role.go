@@ -32,7 +32,11 @@ type Player struct {
 	In  io.WriteCloser
 	t   testing.TB
 	out *bufio.Reader
+	cmd *exec.Cmd
 }
+
+// PID is the number of its process.
+func (p *Player) PID() int { return p.cmd.Process.Pid }
 
 // Play starts the test program in a role, with variables of its environment.
 func Play(t testing.TB, n *housetest.Namespace, as string, env ...string) *Player {
@@ -55,7 +59,7 @@ func Play(t testing.TB, n *housetest.Namespace, as string, env ...string) *Playe
 		_ = in.Close()
 		_ = cmd.Wait()
 	})
-	return &Player{In: in, t: t, out: bufio.NewReader(out)}
+	return &Player{In: in, t: t, out: bufio.NewReader(out), cmd: cmd}
 }
 
 // Await waits until the player has written a line.
