@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/revive"
 )
 
 // Plan is a configuration that was compiled and is not in use yet. It ends with
@@ -92,8 +93,8 @@ func (p *plan[W]) Needs() (keys []string) {
 func (p *plan[W]) Commit(opened map[string][]*os.File) (problems map[uint32]string) {
 	b, t := p.base, p.table
 	defer b.mu.Unlock()
-	listeners := t.Listeners()
-	b.adopt(listeners, t)
+	listeners, reached := t.Listeners(), t.Reached()
+	b.adopt(listeners, reached, t)
 	closed := b.unlisten(t) // first: who comes in meanwhile is for who listens next
 	before := b.Profile.Current()
 	t.Use()
@@ -113,21 +114,21 @@ func (p *plan[W]) Commit(opened map[string][]*os.File) (problems map[uint32]stri
 	over := b.ports.Over()
 	b.ports.OnLoops(func(w W) { w.Reconcile(over) })
 	t.Used(p.cfg)
-	b.Prober.Retain(t.Reached())
+	b.Prober.Retain(reached)
 	b.Marks.Keep(t.Kinds())
 	return p.problems
 }
 
 // adopt claims the shared slots of all farms and backends: one that belonged
 // to another owner before starts from nothing. It puts each farm behind its ports.
-func (b *Base[W]) adopt(listeners map[uint32][]farm.Listener, t Table) {
+func (b *Base[W]) adopt(listeners map[uint32][]farm.Listener, reached map[uint32]*revive.Backend, t Table) {
 	for id, list := range listeners {
 		b.Segment.AdoptFarm(id, uint64(id))
 		for _, l := range list {
 			t.Bind(b.ports.Of(l), id)
 		}
 	}
-	for id := range t.Reached() {
+	for id := range reached {
 		b.Segment.AdoptBackend(id, uint64(id))
 		b.Health.Adopt(id, uint64(id))
 	}

@@ -13,10 +13,7 @@ func Of(f *farm.Farm, b *farm.Backend) Kind { return Each(f, b)[0] }
 
 // Each is Of for each transport of the farm.
 func Each(f *farm.Farm, b *farm.Backend) []Kind {
-	k := Kind{V6: !b.Addr.Unmap().Is4(), Mark: cmp.Or(b.Mark, f.DefaultMark())}
-	if f.Transparent() {
-		k.Mark = Transparent
-	}
+	k := Kind{V6: !b.Addr.Unmap().Is4(), Mark: markOf(f, b)}
 	transports := f.Transports()
 	kinds := make([]Kind, len(transports))
 	for i, t := range transports {
@@ -24,6 +21,14 @@ func Each(f *farm.Farm, b *farm.Backend) []Kind {
 		kinds[i].UDP = t == farm.L4UDP
 	}
 	return kinds
+}
+
+// markOf is the mark of connections to a backend, 0 for none.
+func markOf(f *farm.Farm, b *farm.Backend) uint32 {
+	if f.Transparent() {
+		return Transparent
+	}
+	return cmp.Or(b.Mark, f.DefaultMark())
 }
 
 // Needed lists what connections to the backends of a farm need, one by one. A
@@ -34,10 +39,8 @@ func Needed(f *farm.Farm) (kinds []Kind) {
 	}
 	for _, g := range f.Groups() {
 		for i := range g.Backends() {
-			for _, k := range Each(f, &g.Backends()[i]) {
-				if k.Mark != 0 {
-					kinds = append(kinds, k)
-				}
+			if b := &g.Backends()[i]; markOf(f, b) != 0 {
+				kinds = append(kinds, Each(f, b)...)
 			}
 		}
 	}

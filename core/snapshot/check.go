@@ -82,10 +82,7 @@ func (c *checker) ports(f *farm.Farm) {
 // group checks the backends of a group. One is of the VIP's family unless the
 // engine connects anew, and has a port unless it may keep the client's.
 func (c *checker) group(g farm.Group) {
-	where := fmt.Sprintf("farm %q", g.Farm.Name)
-	if g.OfService() {
-		where += fmt.Sprintf(": service %q", g.Name())
-	}
+	where := place{g}
 	if err := c.services.take(g.ID()); err != nil {
 		c.fail("%s: %w", where, err)
 	}
@@ -105,7 +102,19 @@ func (c *checker) group(g farm.Group) {
 	}
 }
 
-func (c *checker) backend(where string, position int, b *farm.Backend) {
+// place is where a problem is. It is put into words when there is one: an engine checks
+// all farms with every change of one.
+type place struct{ of farm.Group }
+
+// String says where.
+func (p place) String() string {
+	if p.of.OfService() {
+		return fmt.Sprintf("farm %q: service %q", p.of.Farm.Name, p.of.Name())
+	}
+	return fmt.Sprintf("farm %q", p.of.Farm.Name)
+}
+
+func (c *checker) backend(where place, position int, b *farm.Backend) {
 	if err := c.backends.take(b.ID); err != nil {
 		c.fail("%s: backend at position %d: %w", where, position, err)
 	}
@@ -125,18 +134,36 @@ func reachable(a netip.Addr) bool {
 type ids struct {
 	max  uint32
 	seen map[uint32]struct{}
+	low  []bool // of those below lowIDs, which nearly all are: a map would take ten times as long
+}
+
+// lowIDs are those of all farms and backends.
+const lowIDs = 1 << 16
+
+// first notes an ID, and reports whether it is there for the first time.
+func (s *ids) first(id uint32) bool {
+	if id >= lowIDs {
+		_, twice := s.seen[id]
+		if s.seen == nil {
+			s.seen = map[uint32]struct{}{}
+		}
+		s.seen[id] = struct{}{}
+		return !twice
+	}
+	for int(id) >= len(s.low) {
+		s.low = append(s.low, make([]bool, max(256, len(s.low)))...)
+	}
+	twice := s.low[id]
+	s.low[id] = true
+	return !twice
 }
 
 func (s *ids) take(id uint32) error {
 	if id == 0 || id > s.max {
 		return fmt.Errorf("id %d is outside 1 … %d", id, s.max)
 	}
-	if _, twice := s.seen[id]; twice {
+	if !s.first(id) {
 		return fmt.Errorf("id %d is used twice", id)
 	}
-	if s.seen == nil {
-		s.seen = make(map[uint32]struct{})
-	}
-	s.seen[id] = struct{}{}
 	return nil
 }

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/fxamacker/cbor/v2"
@@ -92,9 +93,11 @@ func (r *Reader) decode(b []byte) (generation uint64, cfg *farm.Config, err erro
 	fail := func(err error) (uint64, *farm.Config, error) {
 		return 0, nil, fmt.Errorf("generation %d: %w: %w", generation, ErrBody, err)
 	}
-	if err := decoding.Wellformed(content); err != nil {
-		return fail(err)
+	if len(content) == 0 {
+		return fail(io.EOF)
 	}
+	// Unmarshal looks whether all of it is well-formed before it makes anything of it;
+	// what is not may be counted wrong here, and is refused there.
 	if major := content[0] >> 5; major != 5 { // null would decode to "no farms"
 		return fail(fmt.Errorf("it is no map but CBOR type %d", major))
 	}

@@ -43,25 +43,43 @@ func (r *Registry) Open() {
 // wait for, though no exchange ended.
 func (r *Registry) Stir() { r.Queues.Each((*Queue).Released) }
 
+// size is how many farms, and services and backends of http farms, there are.
+func size(cfg *farm.Config) (farms, services, backends int) {
+	for i := range cfg.Farms {
+		if h := cfg.Farms[i].HTTP; h != nil {
+			services += len(h.Services)
+			for k := range h.Services {
+				backends += len(h.Services[k].Backends)
+			}
+		}
+	}
+	return len(cfg.Farms), services, backends
+}
+
 // Retain forgets the state of backends and services that are gone; those of a
 // stopped farm are not. Exchanges under way keep what they hold.
 func (r *Registry) Retain(cfg *farm.Config) {
-	farms, services, backends := map[uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}
-	keeping, rates := map[SessionsOf]bool{}, map[RateID]bool{}
+	// As large as they get: growing them would take as long as filling them.
+	nFarms, nServices, nBackends := size(cfg)
+	farms, services, backends := make(map[uint32]bool, nFarms), make(map[uint32]bool, nServices), make(map[uint32]bool, nBackends)
+	keeping, rates := make(map[SessionsOf]bool, nServices), make(map[RateID]bool, nServices)
 	cutOff := map[SessionsOf][]uint32{} // of farms that are not served: no table tells what was cut since
 	for i := range cfg.Farms {
 		farms[cfg.Farms[i].ID] = true
 		if cfg.Farms[i].HTTP == nil {
 			continue
 		}
-		for _, s := range cfg.Farms[i].HTTP.Services {
+		list := cfg.Farms[i].HTTP.Services
+		for n := range list {
+			s := &list[n]
 			services[s.ID] = true
-			keeping[SessionsFor(&s)] = s.EffectivePersistence() != farm.PersistNone
-			rates[RateFor(&s)] = true
-			for _, b := range s.Backends {
+			keeping[SessionsFor(s)] = s.EffectivePersistence() != farm.PersistNone
+			rates[RateFor(s)] = true
+			for k := range s.Backends {
+				b := &s.Backends[k]
 				backends[b.ID] = true
 				if cfg.Farms[i].Stopped && b.Maintenance == farm.MaintenanceCut {
-					cutOff[SessionsFor(&s)] = append(cutOff[SessionsFor(&s)], b.ID)
+					cutOff[SessionsFor(s)] = append(cutOff[SessionsFor(s)], b.ID)
 				}
 			}
 		}

@@ -72,7 +72,8 @@ func (t *Table) Reached() map[uint32]*revive.Backend {
 }
 
 // Kinds lists which sockets the backends of the table need.
-func (t *Table) Kinds() (kinds []marks.Kind) {
+func (t *Table) Kinds() []marks.Kind {
+	kinds := make([]marks.Kind, 0, len(t.Backends))
 	for _, b := range t.Backends {
 		kinds = append(kinds, b.kind)
 	}
@@ -82,6 +83,9 @@ func (t *Table) Kinds() (kinds []marks.Kind) {
 // unmarked says why the backends of a farm cannot be connected to with the
 // marks they ask for.
 func unmarked(f *farm.Farm, missing map[marks.Kind]error) error {
+	if len(missing) == 0 {
+		return nil
+	}
 	for _, s := range f.HTTP.Services {
 		for i := range s.Backends {
 			k := marks.Of(f, &s.Backends[i])

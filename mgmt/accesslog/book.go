@@ -28,7 +28,7 @@ type farmLog struct {
 
 // newBook compiles a configuration; sinkOf gives the sink of a farm that logs.
 func newBook(cfg *farm.Config, classes []string, c *clock, sinkOf func(f *farm.Farm) *sink) *book {
-	b := &book{cfg: cfg, farms: map[uint32]*farmLog{}, services: map[uint32][]byte{}, backends: map[uint32][]byte{}}
+	b := &book{cfg: cfg, farms: make(map[uint32]*farmLog, len(cfg.Farms))}
 	for _, name := range classes {
 		b.classes = append(b.classes, []byte(name))
 	}
@@ -37,9 +37,20 @@ func newBook(cfg *farm.Config, classes []string, c *clock, sinkOf func(f *farm.F
 		fl := &farmLog{id: f.ID, name: []byte(f.Name)}
 		b.farms[f.ID] = fl
 		fl.compile(f, c, sinkOf)
-		b.list(f)
 	}
 	return b
+}
+
+// names notes what all services and backends are called, when the first record comes: most
+// configurations come and go without any.
+func (b *book) names() {
+	if b.backends != nil {
+		return
+	}
+	b.services, b.backends = map[uint32][]byte{}, map[uint32][]byte{}
+	for i := range b.cfg.Farms {
+		b.list(&b.cfg.Farms[i])
+	}
 }
 
 // compile prepares the log of a farm that has one.
@@ -77,6 +88,7 @@ func address(b *farm.Backend) string {
 
 // lookUp fills in the names of a record.
 func (b *book) lookUp(l *line, r *accesslog.Record) {
+	b.names()
 	l.Record = r
 	l.service, l.backend, l.rejection = nil, nil, nil
 	if fl := b.farms[r.Farm]; fl != nil {

@@ -274,16 +274,12 @@ func checkComment(s string) error {
 // second and later use of one: a copied farm must not share the counters and
 // sessions of the original.
 func dropForeignIDs(old, cfg *farm.Config) {
-	var known [3]map[uint32]bool
-	for kind := range known {
-		known[kind] = map[uint32]bool{}
-	}
-	eachID(old, func(kind int, id *uint32) { known[kind][*id] = true })
+	var known [3]idSet
+	eachID(old, func(kind int, id *uint32) { known[kind].add(*id) })
 	eachID(cfg, func(kind int, id *uint32) {
-		if !known[kind][*id] {
+		if !known[kind].take(*id) {
 			*id = 0
 		}
-		delete(known[kind], *id)
 	})
 }
 

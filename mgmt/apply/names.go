@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/netip"
 	"slices"
 	"sync"
@@ -37,7 +38,7 @@ func QuestionOf(b *farm.Backend) resolve.Question {
 // NamesOf lists the names a configuration depends on, each once.
 func NamesOf(cfg *farm.Config) (out []resolve.Question) {
 	seen := map[resolve.Question]bool{}
-	for _, p := range backends(cfg) {
+	for p := range backends(cfg) {
 		if q := QuestionOf(p.backend()); p.backend().Of == 0 && p.backend().Named() && !seen[q] {
 			seen[q], out = true, append(out, q)
 		}
@@ -53,16 +54,20 @@ type backendAt struct {
 
 func (p backendAt) backend() *farm.Backend { return &p.group.Backends()[p.index] }
 
-func backends(cfg *farm.Config) []backendAt {
-	var out []backendAt
-	for i := range cfg.Farms {
-		for _, g := range cfg.Farms[i].Groups() {
-			for k := range g.Backends() {
-				out = append(out, backendAt{g, k})
+// backends are all of a configuration. They are no list: a change walks through them
+// several times, and lists of ten thousand would be most of what it leaves to be collected.
+func backends(cfg *farm.Config) iter.Seq[backendAt] {
+	return func(yield func(backendAt) bool) {
+		for i := range cfg.Farms {
+			for _, g := range cfg.Farms[i].Groups() {
+				for k := range g.Backends() {
+					if !yield(backendAt{g, k}) {
+						return
+					}
+				}
 			}
 		}
 	}
-	return out
 }
 
 // resolveNew fills the addresses of cfg, which has no parts: literal ones by
@@ -71,12 +76,14 @@ func backends(cfg *farm.Config) []backendAt {
 // server; what else has no address is a warning: the backend is there, not used,
 // until it has one.
 func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found map[resolve.Question][]resolve.Target, warnings []validate.Error, err error) {
-	before := map[uint32]farm.Backend{}
-	for _, p := range backends(old) {
-		before[p.backend().ID] = *p.backend()
+	before := map[uint32]*farm.Backend{} // those with a name: nobody asks for others
+	for p := range backends(old) {
+		if b := p.backend(); b.Named() {
+			before[b.ID] = b
+		}
 	}
 	var ask []backendAt
-	for _, p := range backends(cfg) {
+	for p := range backends(cfg) {
 		b := p.backend()
 		if !b.Named() {
 			if addr, _ := netip.ParseAddr(b.Host); b.Addr != addr { // a shared one is not written
@@ -84,8 +91,8 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 			}
 			continue
 		}
-		was, known := before[b.ID]
-		known = known && b.ID != 0
+		was := before[b.ID]
+		known := was != nil && b.ID != 0
 		if b.Spreads() {
 			b.Addr = netip.Addr{}
 		}

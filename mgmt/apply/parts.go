@@ -39,7 +39,7 @@ func withoutParts(cfg *farm.Config) {
 // found, else those it had in old. The backends of cfg have their IDs.
 func addParts(old, cfg *farm.Config, found map[resolve.Question][]resolve.Target) {
 	had := map[uint32][]farm.Backend{}
-	for _, p := range backends(old) {
+	for p := range backends(old) {
 		if b := p.backend(); b.Of != 0 {
 			had[b.Of] = append(had[b.Of], *b)
 		}

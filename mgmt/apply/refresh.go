@@ -115,7 +115,7 @@ func (a *Applier) notDrained(parts []farm.Backend) (out []farm.Backend) {
 func (a *Applier) noteLeft(cfg *farm.Config) {
 	before := a.left
 	a.left = map[uint32]time.Time{}
-	for _, p := range backends(cfg) {
+	for p := range backends(cfg) {
 		if b := p.backend(); b.Left {
 			a.left[b.ID] = time.Now()
 			if since, known := before[b.ID]; known {
@@ -137,10 +137,10 @@ func (a *Applier) refuseName(q resolve.Question, err error) {
 // different counts the backends that are not the same in both.
 func different(old, cfg *farm.Config) (n int) {
 	before := map[uint32]farm.Backend{}
-	for _, p := range backends(old) {
+	for p := range backends(old) {
 		before[p.backend().ID] = *p.backend()
 	}
-	for _, p := range backends(cfg) {
+	for p := range backends(cfg) {
 		b := p.backend()
 		was, known := before[b.ID]
 		if !known || was.AddrPort() != b.AddrPort() || was.Left != b.Left {

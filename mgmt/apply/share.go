@@ -18,10 +18,47 @@ func share(old, cfg *farm.Config) {
 	}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		if was := before[f.ID]; was != nil && complete(was) && reflect.DeepEqual(was, f) {
+		if was := before[f.ID]; was != nil && complete(was) && equal(was, f) {
 			*f = *was
 		}
 	}
+}
+
+// equal is reflect.DeepEqual of two farms. Most of what a farm is are backends, and nearly
+// all of these are as they were: they are compared first, as what they are, which takes a
+// tenth of the time. What reflect.DeepEqual finds at the same place it does not look into.
+func equal(was, f *farm.Farm) bool {
+	before, now := was.Groups(), f.Groups()
+	if len(before) != len(now) {
+		return false
+	}
+	own := make([][]farm.Backend, len(now))
+	for i, g := range now {
+		own[i] = g.Backends()
+		if !sameBackends(before[i].Backends(), own[i]) {
+			return false
+		}
+	}
+	for i, g := range now {
+		g.SetBackends(before[i].Backends())
+	}
+	same := reflect.DeepEqual(was, f)
+	for i, g := range now {
+		g.SetBackends(own[i])
+	}
+	return same
+}
+
+func sameBackends(before, now []farm.Backend) bool {
+	if len(before) != len(now) || (before == nil) != (now == nil) {
+		return false
+	}
+	for i := range now {
+		if !before[i].Equal(&now[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // complete reports whether nothing is left to be given to a farm: it and all in it have

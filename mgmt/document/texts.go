@@ -41,6 +41,7 @@ func documentLines(cfg *farm.Config, known, made map[farm.Farm][]string) []strin
 		return out
 	}
 	out[len(out)-1] = "farms:" // there are some
+	parts, total := make([][]string, len(cfg.Farms)), len(out)
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		lines, is := known[*f]
@@ -49,7 +50,11 @@ func documentLines(cfg *farm.Config, known, made map[farm.Farm][]string) []strin
 			walkFarm(f, w, shown)
 			lines = splitLines(w.out.Bytes())
 		}
-		made[*f] = lines
+		made[*f], parts[i] = lines, lines
+		total += len(lines)
+	}
+	out = slices.Grow(out, total-len(out))
+	for _, lines := range parts {
 		out = append(out, lines...)
 	}
 	return out
