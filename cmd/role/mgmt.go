@@ -34,6 +34,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/guardian"
+	"github.com/sluicelb/sluice/mgmt/headroom/learner"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/machine"
@@ -96,6 +97,7 @@ type manager struct {
 	others    support.Tail // the end of what the others do
 	numbers   *timeseries.DB
 	events    *eventlog.Log
+	headroom  *learner.Learner
 	states    eventlog.States // by the last look at them
 	engine    seenEngine      // the last one; the publisher's goroutine owns it
 	root      *os.Root        // the data directory
@@ -147,6 +149,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	defer m.numbers.Close()
 	m.events = eventlog.Open(".", slog.Default(), time.Now)
 	defer m.events.Close()
+	m.headroom = learner.Open(learner.Options{Dir: ".", Counters: m.counters, Log: slog.Default(), Config: m.current})
 	book, err := m.openCertificates()
 	if err != nil {
 		return unusable(err)
@@ -213,6 +216,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	running.Go(func() { m.keepNames(ctx) })
 	running.Go(func() { m.watch.run(ctx, m) })
 	running.Go(func() { m.recorder().Run(ctx) })
+	running.Go(func() { m.headroom.Run(ctx) })
 	running.Go(func() { m.trial.Run(ctx) })
 	running.Go(func() { m.certs.Run(ctx) })
 	running.Go(func() { m.agent.Run(ctx) })
@@ -369,6 +373,7 @@ func (m *manager) deps() api.Deps {
 		Usage:        func() usage.Sample { return machineUsage(time.Now()) },
 		Numbers:      m.numbers,
 		Events:       m.events,
+		Learned:      m.headroom,
 		Logs:         logfiles.Dir{Root: m.root},
 		Reload:       m.reload,
 		Backups:      m.backups,
@@ -425,6 +430,9 @@ func (m *manager) engineState() state.Engine {
 	}
 }
 
+// current is the configuration in force.
+func (m *manager) current() *farm.Config { cfg, _ := m.applier.Current(); return cfg }
+
 // numbersFolder holds numbers over time, in the data directory.
 const numbersFolder = "numbers"
 
@@ -432,7 +440,7 @@ const numbersFolder = "numbers"
 func (m *manager) recorder() *recorder.Recorder {
 	return recorder.New(recorder.Options{
 		DB: m.numbers, Counters: m.counters, Traffic: m.kernel.counts.soon,
-		Config: func() *farm.Config { cfg, _ := m.applier.Current(); return cfg },
+		Config: m.current,
 		Usage:  machineUsage,
 	})
 }

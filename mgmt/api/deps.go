@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/checks"
 	"github.com/sluicelb/sluice/mgmt/api/cloud"
 	"github.com/sluicelb/sluice/mgmt/api/farms"
+	"github.com/sluicelb/sluice/mgmt/api/headroom"
 	"github.com/sluicelb/sluice/mgmt/api/notifications"
 	"github.com/sluicelb/sluice/mgmt/api/numbers"
 	"github.com/sluicelb/sluice/mgmt/api/people"
@@ -136,6 +137,9 @@ type Deps struct {
 	Events interface {
 		Read(from time.Time) ([]eventlog.Event, error)
 	}
+	// Learned is what is known of how much backends can take; nil: there is nothing about
+	// that in the API.
+	Learned headroom.Learned
 	// Logs reads log files; nil: there is nothing about them in the API.
 	Logs system.Logs
 	// Audit keeps who wrote something or was refused; without it nobody does.

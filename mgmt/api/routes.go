@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/family"
 	"github.com/sluicelb/sluice/mgmt/api/farms"
 	"github.com/sluicelb/sluice/mgmt/api/findings"
+	"github.com/sluicelb/sluice/mgmt/api/headroom"
 	"github.com/sluicelb/sluice/mgmt/api/notifications"
 	"github.com/sluicelb/sluice/mgmt/api/numbers"
 	"github.com/sluicelb/sluice/mgmt/api/people"
@@ -62,6 +63,7 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.
 			Certificates: d.Certificates, ACME: d.ACME, Counters: d.Counters, Traffic: d.Traffic, Health: d.Health, Since: d.HealthSince, Numbers: d.Numbers,
 			Rules: d.Rules, Log: d.Log, Now: d.Now,
 		}),
+		headroom.New(headroom.Deps{Learned: d.Learned, Health: d.Health, Counters: d.Counters, Traffic: d.Traffic, Log: d.Log, Now: d.Now}),
 		timeline.New(timeline.Deps{Sources: axis.Sources{Events: d.Events, Revisions: d.History, Numbers: d.Numbers}, Now: d.Now}),
 		notifications.New(notifications.Deps{Notifier: d.Notifier}),
 		cloud.New(cloud.Deps{Accounts: d.Cloud}),

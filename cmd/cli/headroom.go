@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
+)
+
+// room is how much more a backend can take.
+type room struct {
+	Farm, Service, IP, Bend, Text, Advice string
+	ID                                    int
+	Port                                  *uint16
+	Limit, Peak, Headroom                 *float64
+	BaseLatency                           *float64 `json:"base_latency"`
+	HeadroomPeak                          *float64 `json:"headroom_peak"`
+	ConnectionLimit                       *int     `json:"connection_limit"`
+	Weight                                *int
+	UnderWay                              float64 `json:"under_way"`
+}
+
+func (c *client) headroomCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "headroom [FARM]", Short: "Show how much more backends can take",
+		Long: `Show how much more the backends of all farms, or of one, can take. Sluice learns
+from their traffic how many requests each can have under way (LIMIT) before its
+latency bends, and how long an answer takes with little load (BASE). Where no
+bend was seen LIMIT is what the backend carried well, marked with >: head-room is
+that much at least. NOW and PEAK are requests under way: over half a minute, and the
+most of a day; ROOM is what is left of the limit at both.
+
+CONN-LIMIT and WEIGHT are advice, for backends whose bend was seen. With --why also
+what is known in words, and what to change. Backends of l4xnat farms have connections
+of which nobody knows what they wait for: there is no limit of them.`,
+		Example: "  sluice headroom\n  sluice headroom shop --why\n  sluice headroom --json",
+		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
+	}
+	why := cmd.Flags().Bool("why", false, "show in words what is known, and what to change")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		path := "/headroom"
+		if len(args) == 1 {
+			var err error
+			if path, err = pathOf("farms", args[0], "headroom"); err != nil {
+				return err
+			}
+		}
+		a, err := c.get(cmd.Context(), path)
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body struct{ Params []room }
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		return c.printRooms(cmd, body.Params, *why)
+	}
+	return cmd
+}
+
+func (c *client) printRooms(cmd *cobra.Command, list []room, why bool) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), "There are no backends.")
+		return err
+	}
+	if why {
+		for _, r := range list {
+			text := fmt.Sprintf("%s: %s", place(r.Farm, r.Service, r.ID, r.IP), r.Text)
+			if r.Advice != "" {
+				text += "\n  do: " + r.Advice
+			}
+			if _, err := fmt.Fprintln(cmd.OutOrStdout(), show.Clean(text)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	s := show.NewSheet("FARM", "SERVICE", "ID", "BACKEND", "BASE", "LIMIT", "NOW", "PEAK", "ROOM", "AT-PEAK", "CONN-LIMIT", "WEIGHT")
+	for _, r := range list {
+		s.Add(r.Farm, r.Service, r.ID, address(r.IP, r.Port), latency(r.BaseLatency), limit(r.Limit, r.Bend), amount(&r.UnderWay), amount(r.Peak),
+			percent(r.Headroom), percent(r.HeadroomPeak), orDash(r.ConnectionLimit), orDash(r.Weight))
+	}
+	return c.print(cmd, s)
+}
+
+// place names a backend as rehearsals take it, with its address.
+func place(farm, service string, id int, ip string) string {
+	parts := []string{farm}
+	if service != "" {
+		parts = append(parts, service)
+	}
+	return fmt.Sprintf("%s/%d (%s)", strings.Join(parts, "/"), id, ip)
+}
+
+func address(ip string, port *uint16) string {
+	if port == nil {
+		return ip
+	}
+	return endpoint(ip, int(*port))
+}
+
+func latency(seconds *float64) any {
+	if seconds == nil {
+		return nil
+	}
+	return time.Duration(*seconds * float64(time.Second)).Round(10 * time.Microsecond).String()
+}
+
+// limit is marked where it is a lower bound.
+func limit(v *float64, bend string) any {
+	if v == nil {
+		return nil
+	}
+	if bend == "not seen" {
+		return ">" + requests(*v)
+	}
+	return requests(*v)
+}
+
+func amount(v *float64) any {
+	if v == nil {
+		return nil
+	}
+	return requests(*v)
+}
+
+// requests are some that are under way, with a digit behind the point while they are few.
+func requests(v float64) string {
+	if v < 9.95 {
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.0f", math.Round(v))
+}
+
+func percent(v *float64) any {
+	if v == nil {
+		return nil
+	}
+	return fmt.Sprintf("%.0f%%", *v)
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
+)
+
+// rehearsed is what became of the load of a service.
+type rehearsed struct {
+	Farm, Service, Algorithm, Verdict, Text string
+	Backends                                []struct {
+		ID                  int
+		IP                  string
+		Port                *uint16
+		Status              string
+		Before, After       float64
+		UnderWay            float64 `json:"under_way"`
+		Bend, Verdict, Text string
+		Limit               *float64
+	}
+}
+
+func (c *client) rehearseCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "rehearse", Short: "Rehearse who takes over from backends, and whether it fits",
+		Long: `Rehearse that backends are taken out: who takes over how much of their load,
+by the algorithm, weights, priorities, limits and health of their farm, and whether
+that fits below the limits that 'sluice headroom' shows. Nothing is changed.
+
+BEFORE and AFTER are requests a second, UNDER-WAY is how many of these there are at
+once then, with the latency of low load; of an l4xnat farm all are connections.
+
+Exit status: 0 when it fits, 3 when it does not or nobody knows, 1 when it could not
+be rehearsed.`,
+		Example: "  sluice rehearse --backend shop/web/0\n  sluice rehearse --backend shop/web/0 --backend shop/api/0 --peak\n  sluice rehearse --farm shop --half\n  sluice rehearse --backend dns/0 --json",
+		Args:    exactly(0),
+	}
+	f := cmd.Flags()
+	backends := f.StringSlice("backend", nil, "a backend that is taken out: FARM/SERVICE/ID, of an l4xnat farm FARM/ID; several times, or with commas between")
+	of := f.String("farm", "", "a farm of which the first backends of each service are taken out")
+	half := f.Bool("half", false, "with --farm: half of them, as when nothing is said")
+	share := f.Int("share", 0, "with --farm: that many percent of them, 1 to 100")
+	peak := f.Bool("peak", false, "with the highest load of a day instead of that of now")
+	cmd.MarkFlagsMutuallyExclusive("half", "share")
+	cmd.RegisterFlagCompletionFunc("farm", func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		return c.completer(oneFarm, nil)(cmd, nil, toComplete)
+	})
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		body := map[string]any{}
+		if len(*backends) > 0 {
+			body["backends"] = *backends
+		}
+		switch {
+		case *of != "":
+			body["farm"] = *of
+		case *half || f.Changed("share"):
+			return usagef("--half and --share are of a farm: say which with --farm")
+		case len(*backends) == 0:
+			return usagef("nothing is taken out: say what with --backend or --farm")
+		}
+		if f.Changed("share") {
+			body["share"] = *share
+		}
+		if *peak {
+			body["peak"] = true
+		}
+		return c.rehearse(cmd, body)
+	}
+	return cmd
+}
+
+func (c *client) rehearse(cmd *cobra.Command, question map[string]any) error {
+	text, err := json.Marshal(question)
+	if err != nil {
+		return err
+	}
+	a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: "/rehearsals", body: text})
+	if err != nil {
+		return err
+	}
+	var body struct {
+		Params struct {
+			Verdict string
+			Groups  []rehearsed
+		}
+	}
+	if err := a.into(&body); err != nil {
+		return err
+	}
+	if c.json {
+		err = c.printJSON(cmd, a)
+	} else {
+		err = c.printRehearsal(cmd, body.Params.Groups)
+	}
+	if err == nil && body.Params.Verdict != "fits" {
+		return errFound
+	}
+	return err
+}
+
+func (c *client) printRehearsal(cmd *cobra.Command, groups []rehearsed) error {
+	for i, g := range groups {
+		if i > 0 {
+			fmt.Fprintln(cmd.OutOrStdout())
+		}
+		name := "Farm " + g.Farm
+		if g.Service != "" {
+			name += ", service " + g.Service
+		}
+		fmt.Fprintln(cmd.OutOrStdout(), show.Clean(fmt.Sprintf("%s (%s): %s: %s.", name, g.Algorithm, g.Verdict, g.Text)))
+		if len(g.Backends) == 0 {
+			continue
+		}
+		s := show.NewSheet("ID", "BACKEND", "STATUS", "BEFORE", "AFTER", "UNDER-WAY", "LIMIT", "VERDICT", "WHY")
+		for _, b := range g.Backends {
+			s.Add(b.ID, address(b.IP, b.Port), b.Status, requests(b.Before), requests(b.After), requests(b.UnderWay), limit(b.Limit, b.Bend), b.Verdict, b.Text)
+		}
+		if err := c.print(cmd, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

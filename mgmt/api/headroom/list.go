@@ -1,0 +1,140 @@
+package headroom
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/headroom"
+)
+
+// Item is how much more a backend can take. What is null is not known.
+type Item struct {
+	Farm    string      `json:"farm"`
+	Service string      `json:"service" doc:"Blank in l4xnat farms"`
+	ID      int         `json:"id"`
+	IP      string      `json:"ip"`
+	Port    *uint16     `json:"port" doc:"null for a backend of an l4xnat farm that keeps the client's port"`
+	Alias   string      `json:"alias,omitempty" doc:"Its own, or that of its address"`
+	Status  farm.Status `json:"status"`
+	Limits
+
+	Text            string `json:"text" doc:"What is known of its latency, in words"`
+	ConnectionLimit *int   `json:"connection_limit" doc:"Advice: the most requests at once"`
+	Weight          *int   `json:"weight" doc:"Advice: its weight, once the bend of all backends of its service was seen"`
+	Advice          string `json:"advice" doc:"What to change, and why; blank: nothing"`
+}
+
+// Limits are the numbers of it.
+type Limits struct {
+	Bend         string   `json:"bend" enum:"seen,not seen,not known,not measurable" doc:"Whether the concurrency was met from which latency is high"`
+	Limit        *float64 `json:"limit" doc:"Requests at once at which latency bends; where that was not seen, what it carried well: a lower bound"`
+	BaseLatency  *float64 `json:"base_latency" doc:"Seconds to the first byte at low load"`
+	Rate         *float64 `json:"rate" doc:"Requests a second at the limit"`
+	UnderWay     float64  `json:"under_way" doc:"Requests under way now, a mean of half a minute; of an l4xnat farm connections"`
+	Peak         *float64 `json:"peak" doc:"The most of a day, as means of some seconds"`
+	Headroom     *float64 `json:"headroom" doc:"Percent of the limit that are not used now; at least that, where the bend was not seen"`
+	HeadroomPeak *float64 `json:"headroom_peak" doc:"Percent of the limit that were not used at the peak"`
+}
+
+func limitsOf(f *farm.Farm, k *headroom.Known) Limits {
+	if !headroom.Measurable(f) {
+		return Limits{Bend: "not measurable", UnderWay: k.Load}
+	}
+	out := Limits{Bend: map[headroom.State]string{headroom.Unknown: "not known", headroom.Unbent: "not seen", headroom.Bent: "seen"}[k.State],
+		UnderWay: round(k.Load), Peak: positive(k.Peak)}
+	if k.State == headroom.Unknown {
+		return out
+	}
+	out.Limit, out.BaseLatency, out.Rate = positive(k.Limit()), positive(k.Base.Seconds()), positive(k.Able())
+	out.Headroom, out.HeadroomPeak = left(k, k.Load), left(k, k.Peak)
+	return out
+}
+
+// round leaves three digits or so: nothing is known more exactly.
+func round(v float64) float64 {
+	if v <= 0 {
+		return 0
+	}
+	unit := math.Pow(10, 2-math.Floor(math.Log10(v)))
+	return math.Round(v*unit) / unit
+}
+
+// positive is a number, nil when it is none.
+func positive(v float64) *float64 {
+	if v <= 0 {
+		return nil
+	}
+	v = round(v)
+	return &v
+}
+
+func left(k *headroom.Known, load float64) *float64 {
+	percent, ok := k.Left(load)
+	if !ok {
+		return nil
+	}
+	percent = math.Round(percent)
+	return &percent
+}
+
+// notMeasured says why nothing is known of latency.
+const notMeasured = "not measurable: connections are relayed, and nothing says how long a request takes"
+
+// items are the backends of a group; one that stands for several has none of its own.
+func (m *moment) items(aliases *farm.Aliases, g farm.Group) (out []Item) {
+	list := g.Backends()
+	var of []headroom.Known
+	var at []*farm.Backend
+	for i, number := range g.Numbers() {
+		b := &list[i]
+		if b.Spreads() {
+			continue
+		}
+		k := m.known(g.Farm, b)
+		text := notMeasured
+		if headroom.Measurable(g.Farm) {
+			text = k.Text()
+		}
+		out = append(out, Item{
+			Farm: g.Farm.Name, Service: g.Name(), ID: number, IP: b.ShownAddress(), Port: rest.OrNull(b.Port), Alias: aliases.Called(b),
+			Status: farmstate.InStatistics(farmstate.In(g, i, m.deps.Health)), Limits: limitsOf(g.Farm, &k), Text: text,
+		})
+		of, at = append(of, k), append(at, b)
+	}
+	advise(g, out, of, at)
+	return out
+}
+
+// advise fills in what to change.
+func advise(g farm.Group, out []Item, of []headroom.Known, at []*farm.Backend) {
+	byLoad := g.OfService() && balance.Parse(g.Service.Policy).NeedsLoad()
+	weights := headroom.Weights(of, byLoad)
+	for i := range out {
+		var say []string
+		if limit := of[i].ConnLimit(); limit > 0 {
+			out[i].ConnectionLimit = &limit
+			if now := int(at[i].ConnLimit); now == 0 || now > 2*limit || now < int(of[i].Bend) {
+				say = append(say, fmt.Sprintf("connection_limit=%d: beyond %s at once requests only wait, and %d more fill the gaps between them", limit, headroom.Amount(of[i].Bend), limit-int(of[i].Bend)))
+			}
+		}
+		if len(out) > 1 && weights != nil {
+			out[i].Weight = &weights[i]
+			if at[i].EffectiveWeight() != weights[i] {
+				say = append(say, fmt.Sprintf("weight=%d: it does %s requests a second of the %s its service can", weights[i], headroom.Amount(of[i].Able()), headroom.Amount(sum(of))))
+			}
+		}
+		out[i].Advice = strings.Join(say, "; ")
+	}
+}
+
+func sum(of []headroom.Known) (all float64) {
+	for i := range of {
+		all += of[i].Able()
+	}
+	return all
+}

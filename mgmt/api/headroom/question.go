@@ -1,0 +1,145 @@
+package headroom
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// question is the body of a rehearsal.
+type question struct{}
+
+const (
+	// defaultShare is the half of a farm.
+	defaultShare = 50
+	maxBackends  = 10_000
+)
+
+// Params lists the fields for the document.
+func (question) Params() []validate.Param {
+	return []validate.Param{
+		{Name: "backends", Format: "FARM/SERVICE/ID or FARM/ID", Options: []string{"list"}, Description: "The backends that are taken out, by farm, service and id; those of l4xnat farms by farm and id."},
+		{Name: "farm", Options: []string{"non_blank"}, Description: "A farm of which a share of each service's backends is taken out, the first ones."},
+		{Name: "share", Description: "Percent of them, 1 to 100, rounded down but to one at least; 50 when it is left out. With farm only."},
+		{Name: "peak", Format: "boolean", Description: "true to rehearse with the highest load of a day instead of that of now."},
+	}
+}
+
+// outs are the positions that are taken out of each group, groups in their order.
+type outs struct {
+	groups []farm.Group
+	out    []map[int]bool
+}
+
+func (o *outs) add(g farm.Group, positions ...int) {
+	at := 0
+	for at < len(o.groups) && (o.groups[at].Farm.ID != g.Farm.ID || o.groups[at].ID() != g.ID()) {
+		at++
+	}
+	if at == len(o.groups) {
+		o.groups, o.out = append(o.groups, g), append(o.out, map[int]bool{})
+	}
+	list := g.Backends()
+	for _, p := range positions {
+		o.out[at][p] = true
+		for i := range list { // and those its name stands for
+			if list[p].Spreads() && list[i].Of == list[p].ID {
+				o.out[at][i] = true
+			}
+		}
+	}
+}
+
+// asked reads what is taken out.
+func asked(c *rest.Call, body map[string]any) (o outs, err error) {
+	share, shared := body["share"]
+	name, named := body["farm"]
+	if body["backends"] == nil && !named {
+		return o, rest.BadRequest("nothing is taken out: send backends, such as [\"shop/web/0\"], or farm")
+	}
+	if shared && !named {
+		return o, rest.BadRequest("share is for farm: say of which farm a share is taken out")
+	}
+	if body["backends"] != nil {
+		list, err := rest.TextList(body, "backends")
+		if err != nil {
+			return o, err
+		}
+		if len(list) > maxBackends {
+			return o, rest.BadRequest("backends are too many: at most %d are allowed", maxBackends)
+		}
+		for _, text := range list {
+			if err := o.addNamed(c, text); err != nil {
+				return o, err
+			}
+		}
+	}
+	if named {
+		text, is := name.(string)
+		if !is || text == "" {
+			return o, rest.BadRequest("farm must be the name of a farm")
+		}
+		percent := float64(defaultShare)
+		if shared {
+			if percent, is = share.(float64); !is || percent < 1 || percent > 100 || percent != float64(int(percent)) {
+				return o, rest.BadRequest("share must be a number from 1 to 100, in percent")
+			}
+		}
+		if err := o.addShare(c, text, int(percent)); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// addNamed adds a backend like shop/web/0.
+func (o *outs) addNamed(c *rest.Call, text string) error {
+	parts := strings.Split(text, "/")
+	if len(parts) != 2 && len(parts) != 3 {
+		return rest.BadRequest("backends: %s names no backend: write FARM/SERVICE/ID, or FARM/ID of an l4xnat farm", rest.Quote(text))
+	}
+	if _, err := c.Visible(parts[0]); err != nil {
+		return err
+	}
+	service := strings.Join(parts[1:len(parts)-1], "")
+	g, err := rest.FindGroup(c.Config, parts[0], service)
+	if err != nil {
+		return err
+	}
+	number, err := strconv.Atoi(parts[len(parts)-1])
+	position := -1
+	if err == nil {
+		position = g.Position(number)
+	}
+	if position < 0 {
+		return rest.NotFound("the backend %s does not exist in the %s", rest.Quote(parts[len(parts)-1]), g)
+	}
+	o.add(g, position)
+	return nil
+}
+
+// addShare adds the first backends of each group of a farm.
+func (o *outs) addShare(c *rest.Call, name string, percent int) error {
+	f, err := c.Visible(name)
+	if err != nil {
+		return err
+	}
+	for _, g := range f.Groups() {
+		var all []int
+		for i := range g.Backends() {
+			if g.Backends()[i].Of == 0 {
+				all = append(all, i)
+			}
+		}
+		if len(all) > 0 && !g.Redirects() {
+			o.add(g, all[:max(1, len(all)*percent/100)]...)
+		}
+	}
+	if len(o.groups) == 0 {
+		return rest.BadRequest("the farm %s has no backends to take out", f.Name)
+	}
+	return nil
+}
