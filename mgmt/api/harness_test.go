@@ -218,6 +218,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		Links:      links,
 		Numbers:    numbers,
 		Events:     happened,
+		Learned:    learned{},
 		Logs:       logfiles.Dir{Root: root},
 		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
 		Version:    "1.2.3",

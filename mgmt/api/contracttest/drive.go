@@ -384,6 +384,7 @@ var goodBodies = map[string]string{
 	"POST /farms/{farm}/services/{service}/sessions": `{"id":0,"session":"192.0.2.9"}`,
 	"POST /farms/{farm}/sessions":                    `{"id":0,"session":"192.0.2.9"}`,
 	"POST /farms/{farm}/explain":                     `{"url":"/"}`,
+	"POST /rehearsals":                               `{"backends":["shop/web/0"]}`,
 	"POST /certificates/{certificate}":               ``,
 	"POST /farms/{farm}/addheader":                   `{"header":"X-Fresh: 1"}`,
 	"POST /system/notifications/methods/webhooks":    `{"name":"spare","url":"https://hooks.example.com/in","secret":"correct horse battery staple"}`,

@@ -1,6 +1,7 @@
 package headroom
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -71,6 +72,9 @@ func asked(c *rest.Call, body map[string]any) (o outs, err error) {
 		if len(list) > maxBackends {
 			return o, rest.BadRequest("backends are too many: at most %d are allowed", maxBackends)
 		}
+		if len(list) == 0 && !named {
+			return o, rest.BadRequest("backends: the list is empty, so nothing is taken out")
+		}
 		for _, text := range list {
 			if err := o.addNamed(c, text); err != nil {
 				return o, err
@@ -82,10 +86,11 @@ func asked(c *rest.Call, body map[string]any) (o outs, err error) {
 		if !is || text == "" {
 			return o, rest.BadRequest("farm must be the name of a farm")
 		}
-		percent := float64(defaultShare)
+		percent := int64(defaultShare)
 		if shared {
-			if percent, is = share.(float64); !is || percent < 1 || percent > 100 || percent != float64(int(percent)) {
-				return o, rest.BadRequest("share must be a number from 1 to 100, in percent")
+			n, _ := share.(json.Number)
+			if percent, err = n.Int64(); err != nil || percent < 1 || percent > 100 {
+				return o, rest.BadRequest("share must be a whole number from 1 to 100, in percent")
 			}
 		}
 		if err := o.addShare(c, text, int(percent)); err != nil {

@@ -1,0 +1,250 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/headroom"
+)
+
+// learned is what is known of backends, by their stable numbers.
+type learned map[uint32]headroom.Known
+
+func (l learned) Of(_ *farm.Farm, b *farm.Backend, _ time.Time) headroom.Known { return l[b.ID] }
+
+// bent is a backend whose latency bends, and how many requests it gets a second now.
+func bent(at, rate, base float64) headroom.Known {
+	return headroom.Known{Estimate: headroom.Estimate{State: headroom.Bent, Bend: at, Base: time.Duration(base * float64(time.Second)), Carried: at, Highest: 2 * at},
+		Load: rate * base, Rate: rate, Peak: 2 * rate * base, PeakRate: 2 * rate}
+}
+
+func unbent(carried, rate, base float64) headroom.Known {
+	k := bent(carried, rate, base)
+	k.State, k.Bend, k.Highest = headroom.Unbent, 0, carried
+	return k
+}
+
+// rehearsed is an appliance with the farm shop, service web, of backends about which that
+// is known.
+func rehearsed(t *testing.T, known ...headroom.Known) (*appliance, learned) {
+	t.Helper()
+	l := learned{}
+	a := newAppliance(t, func(d *api.Deps) { d.Learned = l })
+	a.shop(len(known))
+	for i, b := range a.config().Farms[0].HTTP.Services[0].Backends {
+		l[b.ID] = known[i]
+	}
+	return a, l
+}
+
+func TestHeadroomOfBackends(t *testing.T) {
+	a, l := rehearsed(t, bent(8, 80, 0.05), unbent(20, 100, 0.05), headroom.Known{})
+	r := a.must(200, "GET", "/farms/shop/headroom", "")
+	for path, want := range map[string]any{
+		"params.0.farm": "shop", "params.0.service": "web", "params.0.id": 0, "params.0.ip": "10.0.0.1", "params.0.port": 8080, "params.0.status": "up",
+		"params.0.bend": "seen", "params.0.limit": 8, "params.0.base_latency": 0.05, "params.0.rate": 160, "params.0.under_way": 4, "params.0.peak": 8,
+		"params.0.headroom": 50, "params.0.headroom_peak": 0, "params.0.text": "latency bends at 8 at once", "params.0.connection_limit": 11, "params.0.weight": nil,
+		"params.1.bend": "not seen", "params.1.limit": 20, "params.1.headroom": 75, "params.1.text": "no bend was seen yet: never above 20 at once", "params.1.connection_limit": nil, "params.1.advice": "",
+		"params.2.bend": "not known", "params.2.limit": nil, "params.2.headroom": nil, "params.2.peak": nil, "params.2.base_latency": nil,
+	} {
+		r.want(t, path, want)
+	}
+	if s := r.at("params.0.advice").(string); !strings.HasPrefix(s, "connection_limit=11: beyond 8 at once") || strings.Contains(s, "weight") {
+		t.Errorf("advice %q", s)
+	}
+	if r := a.must(200, "GET", "/headroom?bend=seen", ""); len(r.at("params").([]any)) != 1 {
+		t.Errorf("those with a bend: %s", r.raw)
+	}
+	a.must(404, "GET", "/farms/none/headroom", "")
+	backends := a.config().Farms[0].HTTP.Services[0].Backends
+	l[backends[1].ID], l[backends[2].ID] = bent(16, 10, 0.05), bent(8, 10, 0.1) // able to do 160, 320 and 80
+	r = a.must(200, "GET", "/farms/shop/headroom", "")
+	r.want(t, "params.0.weight", 2)
+	r.want(t, "params.1.weight", 4)
+	r.want(t, "params.2.weight", 1)
+	if s := r.at("params.1.advice").(string); !strings.Contains(s, "weight=4: it does 320 requests a second of the 560 its service can") {
+		t.Errorf("advice %q", s)
+	}
+	a.must(200, "PUT", "/farms/shop/services/web", `{"routingpolicy":"LEAST_CONNECTIONS"}`) // shares what is under way
+	r = a.must(200, "GET", "/farms/shop/headroom", "")
+	r.want(t, "params.1.weight", 2)
+	r.want(t, "params.2.weight", 1)
+}
+
+// A limit and a weight that are as they should be are not advised to be changed.
+func TestNoAdviceWhereNothingIsToBeChanged(t *testing.T) {
+	a, _ := rehearsed(t, bent(8, 80, 0.05), bent(8, 80, 0.05))
+	a.must(200, "PUT", "/farms/shop/services/web/backends/0", `{"connection_limit":12}`)
+	r := a.must(200, "GET", "/headroom", "")
+	r.want(t, "params.0.advice", "")
+	if s := r.at("params.1.advice").(string); !strings.Contains(s, "connection_limit=11") {
+		t.Errorf("advice %q", s)
+	}
+}
+
+func TestHeadroomOfL4FarmsIsNotMeasurable(t *testing.T) {
+	a, _ := rehearsed(t)
+	a.dns(2)
+	a.engine.kernel = stats.Traffic{Backends: map[uint32]stats.Backend{}}
+	for _, b := range a.config().Farm("dns").L4.Backends {
+		a.engine.backends[b.ID], a.engine.kernel.Backends[b.ID] = stats.Backend{Established: 7}, stats.Backend{Established: 7}
+	}
+	r := a.must(200, "GET", "/farms/dns/headroom", "")
+	r.want(t, "params.0.bend", "not measurable")
+	r.want(t, "params.0.under_way", 7)
+	r.want(t, "params.0.limit", nil)
+	if !strings.Contains(r.at("params.0.text").(string), "connections are relayed") {
+		t.Errorf("%s", r.raw)
+	}
+	r = a.must(200, "POST", "/rehearsals", `{"backends":["dns/0"]}`)
+	r.want(t, "params.verdict", "not known")
+	r.want(t, "params.groups.0.moved", 7)
+	r.want(t, "params.groups.0.backends.0.after", 14)
+}
+
+func rehearse(a *appliance, body string) reply {
+	a.t.Helper()
+	return a.must(200, "POST", "/rehearsals", body)
+}
+
+func TestRehearsalsSayWhetherOthersCanTakeOver(t *testing.T) {
+	a, l := rehearsed(t, bent(8, 60, 0.05), bent(8, 60, 0.05), bent(8, 60, 0.05))
+	revision := a.must(200, "GET", "/farms", "").header.Get("ETag")
+	r := rehearse(a, `{"backends":["shop/web/1"]}`)
+	for path, want := range map[string]any{
+		"params.verdict": "fits", "params.load": "now", "params.groups.0.farm": "shop", "params.groups.0.service": "web", "params.groups.0.algorithm": "round robin", "params.groups.0.out.0": 1,
+		"params.groups.0.moved": 60, "params.groups.0.refused": 0, "params.groups.0.backends.0.id": 0, "params.groups.0.backends.1.id": 2, "params.groups.0.backends.0.before": 60, "params.groups.0.backends.0.after": 90,
+		"params.groups.0.backends.0.under_way": 4.5, "params.groups.0.backends.0.limit": 8, "params.groups.0.backends.0.verdict": "fits",
+		"params.text": "service web of farm shop: 2 take over 60 requests a second, and all stay below where they bend",
+	} {
+		r.want(t, path, want)
+	}
+	r = rehearse(a, `{"backends":["shop/web/1"],"peak":true}`)
+	r.want(t, "params.verdict", "does not fit")
+	r.want(t, "params.load", "peak")
+	if s := r.at("params.text").(string); !strings.Contains(s, "backend 0 (10.0.0.1) has 9 at once then, and bends at 8; backend 2") {
+		t.Errorf("%s", s)
+	}
+	backends := a.config().Farms[0].HTTP.Services[0].Backends
+	l[backends[0].ID] = unbent(5, 60, 0.05)
+	rehearse(a, `{"backends":["shop/web/1"]}`).want(t, "params.groups.0.backends.0.text", "has 4.5 at once then, and carried 5 before")
+	l[backends[0].ID] = unbent(4, 60, 0.05)
+	r = rehearse(a, `{"backends":["shop/web/1"]}`)
+	r.want(t, "params.verdict", "not known")
+	r.want(t, "params.groups.0.backends.0.text", "has 4.5 at once then, and never carried more than 4")
+	l[backends[0].ID] = headroom.Known{}
+	r = rehearse(a, `{"backends":["shop/web/1"]}`)
+	r.want(t, "params.groups.0.backends.0.verdict", "not known")
+	if now := a.must(200, "GET", "/farms", "").header.Get("ETag"); now != revision {
+		t.Errorf("a rehearsal changed something: %s, %s before", now, revision)
+	}
+}
+
+// Health, maintenance, priorities and limits are those of the farm.
+func TestRehearsalsGoByTheFarmAsItIs(t *testing.T) {
+	a, l := rehearsed(t, bent(8, 60, 0.05), bent(8, 60, 0.05), bent(20, 0, 0.05))
+	backends := a.config().Farms[0].HTTP.Services[0].Backends
+	a.must(200, "PUT", "/farms/shop/services/web/backends/2", `{"priority":2}`)
+	r := rehearse(a, `{"backends":["shop/web/0"]}`)
+	r.want(t, "params.groups.0.backends.0.after", 60)
+	r.want(t, "params.groups.0.backends.1.after", 60)
+	a.engine.health[backends[1].ID] = farm.StatusDown
+	r = rehearse(a, `{"backends":["shop/web/0"]}`)
+	r.want(t, "params.groups.0.backends.0.after", 0)
+	r.want(t, "params.groups.0.backends.0.text", "gets nothing: it is down")
+	r.want(t, "params.groups.0.backends.1.after", 120)
+	r = rehearse(a, `{"backends":["shop/web/0","shop/web/2"]}`)
+	r.want(t, "params.verdict", "does not fit")
+	r.want(t, "params.groups.0.text", "nobody is left who can be used")
+	a.engine.health[backends[1].ID] = farm.StatusUp
+	a.must(200, "PUT", "/farms/shop/services/web/backends/1", `{"connection_limit":2}`)
+	r = rehearse(a, `{"backends":["shop/web/0","shop/web/2"]}`)
+	r.want(t, "params.verdict", "does not fit")
+	if s := r.at("params.text").(string); !strings.Contains(s, "limits of the others leave no room for") {
+		t.Errorf("%s", s)
+	}
+	for id := range l {
+		l[id] = bent(8, 0, 0.05)
+	}
+	r = rehearse(a, `{"backends":["shop/web/0"]}`)
+	r.want(t, "params.verdict", "fits")
+	if s := r.at("params.text").(string); !strings.Contains(s, "nothing to do: rehearse the peak") {
+		t.Errorf("%s", s)
+	}
+}
+
+func TestAShareOfAFarmIsRehearsed(t *testing.T) {
+	a, _ := rehearsed(t, bent(8, 60, 0.05), bent(8, 60, 0.05), bent(8, 60, 0.05), bent(8, 60, 0.05), bent(8, 60, 0.05))
+	for body, out := range map[string]string{`{"farm":"shop"}`: "[0 1]", `{"farm":"shop","share":100}`: "[0 1 2 3 4]", `{"farm":"shop","share":1}`: "[0]", `{"farm":"shop","share":20,"backends":["shop/web/3"]}`: "[0 3]"} {
+		if got := fmt.Sprint(rehearse(a, body).at("params.groups.0.out")); got != out {
+			t.Errorf("%s takes out %s, want %s", body, got, out)
+		}
+	}
+}
+
+// Backends with other server names take nothing over.
+func TestServerNamesAreRehearsedApart(t *testing.T) {
+	a, _ := rehearsed(t)
+	a.must(201, "POST", "/farms", `{"farmname":"tls","profile":"l4xnat","vip":"192.0.2.10","vport":"443"}`)
+	for i, names := range []string{`["a.test"]`, `["A.test"]`, `["b.test"]`} {
+		a.must(201, "POST", "/farms/tls/backends", fmt.Sprintf(`{"ip":"10.0.1.%d","port":443,"server_names":%s}`, i+1, names))
+	}
+	a.engine.kernel = stats.Traffic{Backends: map[uint32]stats.Backend{}}
+	for _, b := range a.config().Farm("tls").L4.Backends {
+		a.engine.backends[b.ID] = stats.Backend{Established: 10}
+	}
+	r := rehearse(a, `{"backends":["tls/0"]}`)
+	r.want(t, "params.groups.0.backends.0.after", 20)
+	r.want(t, "params.groups.0.backends.1.after", 10)
+	a.must(200, "PUT", "/farms/tls/backends/2", `{"server_names":["b.test","a.test"]}`)
+	r = rehearse(a, `{"backends":["tls/0"]}`)
+	r.want(t, "params.verdict", "not known")
+	if s := r.at("params.text").(string); !strings.Contains(s, "server names") {
+		t.Errorf("%s", s)
+	}
+}
+
+func TestRehearsalsAreAskedWithCare(t *testing.T) {
+	a, _ := rehearsed(t, bent(8, 60, 0.05))
+	for body, said := range map[string]string{
+		`{"peak":true}`: "nothing is taken out", `{"backends":[]}`: "backends", `{"backends":"shop/web/0"}`: "backends", `{"backends":[1]}`: "backends",
+		`{"backends":["shop"]}`: "shop names no backend: write FARM/SERVICE/ID", `{"backends":["a/b/c/d"]}`: "names no backend", `{"farm":""}`: "farm must be", `{"farm":3}`: "farm must be",
+		`{"share":3,"backends":["shop/web/0"]}`: "share is for farm", `{"farm":"shop","share":0}`: "1 to 100", `{"farm":"shop","share":101}`: "1 to 100", `{"farm":"shop","share":1.5}`: "1 to 100",
+		`{"farm":"shop","share":"half"}`: "1 to 100", `{"farm":"shop","peak":"yes"}`: "peak must be true or false", `{"farms":["shop"]}`: "farms",
+	} {
+		a.do("POST", "/rehearsals", body).refused(t, 400, said)
+	}
+	a.must(400, "POST", "/rehearsals", `{}`).want(t, "params.0.name", "backends")
+	for body, said := range map[string]string{
+		`{"backends":["none/web/0"]}`: "the farm none does not exist", `{"backends":["shop/none/0"]}`: "the service none does not exist", `{"backends":["shop/web/7"]}`: "the backend 7 does not exist in the service web of farm shop",
+		`{"backends":["shop/web/x"]}`: "the backend x does not exist", `{"farm":"none"}`: "the farm none does not exist",
+	} {
+		a.do("POST", "/rehearsals", body).refused(t, 404, said)
+	}
+	a.must(201, "POST", "/farms", `{"farmname":"empty","profile":"http","vip":"192.0.2.10","vport":81}`)
+	a.do("POST", "/rehearsals", `{"farm":"empty"}`).refused(t, 400, "has no backends")
+}
+
+// Who does not see a farm rehearses nothing of it, and is not told that it is there.
+func TestHeadroomIsShownToWhoSeesTheFarm(t *testing.T) {
+	a, _ := rehearsed(t, bent(8, 60, 0.05), bent(8, 60, 0.05))
+	a.people()
+	if r := a.as("GET", "/headroom", ""); r.status != 200 || strings.Contains(r.raw, "shop") {
+		t.Errorf("%s", r.raw)
+	}
+	for _, body := range []string{`{"backends":["shop/web/0"]}`, `{"farm":"shop"}`} {
+		a.as("POST", "/rehearsals", body).refused(t, 404, "the farm shop does not exist")
+	}
+	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"shop"}`)
+	if r := a.as("GET", "/headroom", ""); !strings.Contains(r.raw, "shop") {
+		t.Errorf("%s", r.raw)
+	}
+	if r := a.as("POST", "/rehearsals", `{"farm":"shop"}`); r.status != 200 {
+		t.Errorf("%s", r.raw)
+	}
+}
