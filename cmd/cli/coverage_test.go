@@ -35,7 +35,7 @@ var moreWrites = []string{
 	"backend create dns 10.0.0.9:53", "backend set dns 0 weight=2", "backend maintenance dns 0", "backend delete dns 0", "session create shop web joe 0", "session delete shop web joe", "session flush shop web",
 	"acme order a.test --farmname shop", "acme renew a.pem", "acme delete a.pem", "certificate ca crl clients --none", "system factory --force",
 	"check create alive", "check copy check_tcp own", "check set alive interval=5", "check link alive shop web", "check unlink alive shop web", "check link alive dns", "check unlink alive dns",
-	"check run check_tcp 10.0.0.1 80", "check delete alive",
+	"check run check_tcp 10.0.0.1 80", "check delete alive", "rehearse --farm shop",
 }
 
 // sameAs are lists whose operations have a second path, or a second method.

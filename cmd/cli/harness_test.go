@@ -74,6 +74,7 @@ type appliance struct {
 	dropped  []string // by firewalls
 	users    *rbac.Book
 	events   *eventlog.Log
+	learned  learned
 }
 
 func start(t *testing.T) *appliance {
@@ -83,7 +84,7 @@ func start(t *testing.T) *appliance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &appliance{t: t, data: data, health: map[uint32]farm.Status{}, counters: &counters{requests: 96}, pub: &applytest.Publisher{}, sessions: &table{}, kernel: &kernel{}, cacert: filepath.Join(data, api.CertificateFile)}
+	a := &appliance{t: t, data: data, health: map[uint32]farm.Status{}, counters: &counters{requests: 96}, pub: &applytest.Publisher{}, learned: learned{}, sessions: &table{}, kernel: &kernel{}, cacert: filepath.Join(data, api.CertificateFile)}
 	if a.key, _, err = st.CreateKey("root", "test"); err != nil {
 		t.Fatal(err)
 	}
@@ -117,6 +118,7 @@ func start(t *testing.T) *appliance {
 	t.Cleanup(a.events.Close)
 	server, err := api.New(api.Deps{
 		Events:  a.events,
+		Learned: a.learned,
 		Applier: ap, History: st, Keys: st, Users: users, Directory: directory.New(directory.Options{Keeper: st, Secrets: book}), Provider: oidc.New(oidc.Options{Keeper: st, Secrets: book}), Certificates: manager, Counters: a.counters, Version: "1.2.3", Settings: st, Audit: kept,
 		SessionTable: a.sessions,
 		Forwarded:    connections{[]uint32{1, 2}}, Tracked: connections{[]uint32{3}}, Kernel: a.kernel,

@@ -27,16 +27,16 @@ type room struct {
 func (c *client) headroomCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "headroom [FARM]", Short: "Show how much more backends can take",
-		Long: `Show how much more the backends of all farms, or of one, can take. Sluice learns
-from their traffic how many requests each can have under way (LIMIT) before its
-latency bends, and how long an answer takes with little load (BASE). Where no
-bend was seen LIMIT is what the backend carried well, marked with >: head-room is
-that much at least. NOW and PEAK are requests under way: over half a minute, and the
-most of a day; ROOM is what is left of the limit at both.
+		Long: `Show how much more the backends of all farms, or of one, can take. Sluice
+learns from their traffic how many requests each can have under way (LIMIT)
+before its latency bends, and how long an answer takes with little load (BASE).
+Where no bend was seen LIMIT is what the backend carried well, marked with >:
+head-room is that much at least. NOW and PEAK are requests under way: over half
+a minute, and the most of a day; ROOM and AT-PEAK are what is left of the limit.
 
-CONN-LIMIT and WEIGHT are advice, for backends whose bend was seen. With --why also
-what is known in words, and what to change. Backends of l4xnat farms have connections
-of which nobody knows what they wait for: there is no limit of them.`,
+CONN-LIMIT and WEIGHT are advice, for backends whose bend was seen. With --why
+also what is known in words, and what to change. Backends of l4xnat farms have
+connections of which nobody knows what they wait for: there is no limit of them.`,
 		Example: "  sluice headroom\n  sluice headroom shop --why\n  sluice headroom --json",
 		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
 	}

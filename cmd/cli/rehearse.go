@@ -29,14 +29,16 @@ func (c *client) rehearseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rehearse", Short: "Rehearse who takes over from backends, and whether it fits",
 		Long: `Rehearse that backends are taken out: who takes over how much of their load,
-by the algorithm, weights, priorities, limits and health of their farm, and whether
-that fits below the limits that 'sluice headroom' shows. Nothing is changed.
+by the algorithm, weights, priorities, limits and health of their farm, and
+whether that fits below the limits that 'sluice headroom' shows. Nothing is
+changed.
 
-BEFORE and AFTER are requests a second, UNDER-WAY is how many of these there are at
-once then, with the latency of low load; of an l4xnat farm all are connections.
+BEFORE and AFTER are requests a second, UNDER-WAY is how many of these there are
+at once then, with the latency of low load; of an l4xnat farm all are
+connections.
 
-Exit status: 0 when it fits, 3 when it does not or nobody knows, 1 when it could not
-be rehearsed.`,
+Exit status: 0 when it fits, 3 when it does not or nobody knows, 1 when it could
+not be rehearsed.`,
 		Example: "  sluice rehearse --backend shop/web/0\n  sluice rehearse --backend shop/web/0 --backend shop/api/0 --peak\n  sluice rehearse --farm shop --half\n  sluice rehearse --backend dns/0 --json",
 		Args:    exactly(0),
 	}

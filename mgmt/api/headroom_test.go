@@ -120,7 +120,7 @@ func TestRehearsalsSayWhetherOthersCanTakeOver(t *testing.T) {
 		"params.verdict": "fits", "params.load": "now", "params.groups.0.farm": "shop", "params.groups.0.service": "web", "params.groups.0.algorithm": "round robin", "params.groups.0.out.0": 1,
 		"params.groups.0.moved": 60, "params.groups.0.refused": 0, "params.groups.0.backends.0.id": 0, "params.groups.0.backends.1.id": 2, "params.groups.0.backends.0.before": 60, "params.groups.0.backends.0.after": 90,
 		"params.groups.0.backends.0.under_way": 4.5, "params.groups.0.backends.0.limit": 8, "params.groups.0.backends.0.verdict": "fits",
-		"params.text": "service web of farm shop: 2 take over 60 requests a second, and all stay below where they bend",
+		"params.text": "service web of farm shop: 2 take over 60 requests a second, and all stay below their limits",
 	} {
 		r.want(t, path, want)
 	}

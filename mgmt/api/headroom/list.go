@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/headroom"
 )
 
-// Item is how much more a backend can take. What is null is not known.
-type Item struct {
+// BackendHeadroom is how much more a backend can take. What is null is not known.
+type BackendHeadroom struct {
 	Farm    string      `json:"farm"`
 	Service string      `json:"service" doc:"Blank in l4xnat farms"`
 	ID      int         `json:"id"`
@@ -21,7 +21,7 @@ type Item struct {
 	Port    *uint16     `json:"port" doc:"null for a backend of an l4xnat farm that keeps the client's port"`
 	Alias   string      `json:"alias,omitempty" doc:"Its own, or that of its address"`
 	Status  farm.Status `json:"status"`
-	Limits
+	Room
 
 	Text            string `json:"text" doc:"What is known of its latency, in words"`
 	ConnectionLimit *int   `json:"connection_limit" doc:"Advice: the most requests at once"`
@@ -29,8 +29,8 @@ type Item struct {
 	Advice          string `json:"advice" doc:"What to change, and why; blank: nothing"`
 }
 
-// Limits are the numbers of it.
-type Limits struct {
+// Room are the numbers of it.
+type Room struct {
 	Bend         string   `json:"bend" enum:"seen,not seen,not known,not measurable" doc:"Whether the concurrency was met from which latency is high"`
 	Limit        *float64 `json:"limit" doc:"Requests at once at which latency bends; where that was not seen, what it carried well: a lower bound"`
 	BaseLatency  *float64 `json:"base_latency" doc:"Seconds to the first byte at low load"`
@@ -41,11 +41,11 @@ type Limits struct {
 	HeadroomPeak *float64 `json:"headroom_peak" doc:"Percent of the limit that were not used at the peak"`
 }
 
-func limitsOf(f *farm.Farm, k *headroom.Known) Limits {
+func limitsOf(f *farm.Farm, k *headroom.Known) Room {
 	if !headroom.Measurable(f) {
-		return Limits{Bend: "not measurable", UnderWay: k.Load}
+		return Room{Bend: "not measurable", UnderWay: k.Load}
 	}
-	out := Limits{Bend: map[headroom.State]string{headroom.Unknown: "not known", headroom.Unbent: "not seen", headroom.Bent: "seen"}[k.State],
+	out := Room{Bend: map[headroom.State]string{headroom.Unknown: "not known", headroom.Unbent: "not seen", headroom.Bent: "seen"}[k.State],
 		UnderWay: round(k.Load), Peak: positive(k.Peak)}
 	if k.State == headroom.Unknown {
 		return out
@@ -86,7 +86,7 @@ func left(k *headroom.Known, load float64) *float64 {
 const notMeasured = "not measurable: connections are relayed, and nothing says how long a request takes"
 
 // items are the backends of a group; one that stands for several has none of its own.
-func (m *moment) items(aliases *farm.Aliases, g farm.Group) (out []Item) {
+func (m *moment) items(aliases *farm.Aliases, g farm.Group) (out []BackendHeadroom) {
 	list := g.Backends()
 	var of []headroom.Known
 	var at []*farm.Backend
@@ -100,9 +100,9 @@ func (m *moment) items(aliases *farm.Aliases, g farm.Group) (out []Item) {
 		if headroom.Measurable(g.Farm) {
 			text = k.Text()
 		}
-		out = append(out, Item{
+		out = append(out, BackendHeadroom{
 			Farm: g.Farm.Name, Service: g.Name(), ID: number, IP: b.ShownAddress(), Port: rest.OrNull(b.Port), Alias: aliases.Called(b),
-			Status: farmstate.InStatistics(farmstate.In(g, i, m.deps.Health)), Limits: limitsOf(g.Farm, &k), Text: text,
+			Status: farmstate.InStatistics(farmstate.In(g, i, m.deps.Health)), Room: limitsOf(g.Farm, &k), Text: text,
 		})
 		of, at = append(of, k), append(at, b)
 	}
@@ -111,7 +111,7 @@ func (m *moment) items(aliases *farm.Aliases, g farm.Group) (out []Item) {
 }
 
 // advise fills in what to change.
-func advise(g farm.Group, out []Item, of []headroom.Known, at []*farm.Backend) {
+func advise(g farm.Group, out []BackendHeadroom, of []headroom.Known, at []*farm.Backend) {
 	byLoad := g.OfService() && balance.Parse(g.Service.Policy).NeedsLoad()
 	weights := headroom.Weights(of, byLoad)
 	for i := range out {

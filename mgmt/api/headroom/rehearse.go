@@ -29,27 +29,27 @@ func worse(a, b Verdict) bool { return slices.Index(severity, a) > slices.Index(
 
 // Rehearsal is what became of load when backends were taken out.
 type Rehearsal struct {
-	Verdict Verdict `json:"verdict" enum:"fits,not known,does not fit" doc:"The worst of all services"`
-	Text    string  `json:"text" doc:"Why, in words"`
-	Load    string  `json:"load" enum:"now,peak" doc:"Which load was rehearsed with"`
-	Groups  []Group `json:"groups"`
+	Verdict Verdict          `json:"verdict" enum:"fits,not known,does not fit" doc:"The worst of all services"`
+	Text    string           `json:"text" doc:"Why, in words"`
+	Load    string           `json:"load" enum:"now,peak" doc:"Which load was rehearsed with"`
+	Groups  []RehearsedGroup `json:"groups"`
 }
 
-// Group is a service, or an l4xnat farm, of which backends were taken out.
-type Group struct {
-	Farm      string  `json:"farm"`
-	Service   string  `json:"service" doc:"Blank in l4xnat farms"`
-	Algorithm string  `json:"algorithm" doc:"How the others were chosen"`
-	Out       []int   `json:"out" doc:"The ids that were taken out"`
-	Moved     float64 `json:"moved" doc:"What they had: requests a second, of an l4xnat farm connections"`
-	Refused   float64 `json:"refused" doc:"Of everything, for how much there was nobody, or nobody with room"`
-	Verdict   Verdict `json:"verdict" enum:"fits,not known,does not fit"`
-	Text      string  `json:"text"`
-	Backends  []Taker `json:"backends" doc:"The others"`
+// RehearsedGroup is a service, or an l4xnat farm, of which backends were taken out.
+type RehearsedGroup struct {
+	Farm      string       `json:"farm"`
+	Service   string       `json:"service" doc:"Blank in l4xnat farms"`
+	Algorithm string       `json:"algorithm" doc:"How the others were chosen"`
+	Out       []int        `json:"out" doc:"The ids that were taken out"`
+	Moved     float64      `json:"moved" doc:"What they had: requests a second, of an l4xnat farm connections"`
+	Refused   float64      `json:"refused" doc:"Of everything, for how much there was nobody, or nobody with room"`
+	Verdict   Verdict      `json:"verdict" enum:"fits,not known,does not fit"`
+	Text      string       `json:"text"`
+	Backends  []TakingOver `json:"backends" doc:"The others"`
 }
 
-// Taker is a backend that is left.
-type Taker struct {
+// TakingOver is a backend that is left.
+type TakingOver struct {
 	ID          int         `json:"id"`
 	IP          string      `json:"ip"`
 	Port        *uint16     `json:"port"`
@@ -83,7 +83,7 @@ func (s *Resource) rehearse(c *rest.Call) (rest.Object[Rehearsal], error) {
 		farms = append(farms, *g.Farm)
 	}
 	m := s.moment(c, farms)
-	out := Rehearsal{Verdict: Fits, Load: "now", Groups: []Group{}}
+	out := Rehearsal{Verdict: Fits, Load: "now", Groups: []RehearsedGroup{}}
 	if peak {
 		out.Load = "peak"
 	}
@@ -142,10 +142,10 @@ func (m *moment) loads(g farm.Group, out map[int]bool, peak bool) (of []rehearsa
 }
 
 // group plays one group.
-func (m *moment) group(g farm.Group, out map[int]bool, peak bool) Group {
+func (m *moment) group(g farm.Group, out map[int]bool, peak bool) RehearsedGroup {
 	of, known := m.loads(g, out, peak)
 	rates, refused, mixed := play(g, of)
-	a := Group{Farm: g.Farm.Name, Service: g.Name(), Algorithm: algorithm(g).String(), Out: []int{}, Refused: round(refused), Verdict: Fits, Backends: []Taker{}}
+	a := RehearsedGroup{Farm: g.Farm.Name, Service: g.Name(), Algorithm: algorithm(g).String(), Out: []int{}, Refused: round(refused), Verdict: Fits, Backends: []TakingOver{}}
 	numbers, list := g.Numbers(), g.Backends()
 	total, usable := 0.0, 0
 	var bad []string
@@ -158,7 +158,7 @@ func (m *moment) group(g farm.Group, out map[int]bool, peak bool) Group {
 		if list[i].Spreads() {
 			continue
 		}
-		t := Taker{
+		t := TakingOver{
 			ID: numbers[i], IP: list[i].ShownAddress(), Port: rest.OrNull(list[i].Port), Status: farmstate.InStatistics(farmstate.In(g, i, m.deps.Health)),
 			Before: round(of[i].Rate), After: round(rates[i]), UnderWay: round(rates[i] * of[i].Time),
 		}
@@ -168,7 +168,7 @@ func (m *moment) group(g farm.Group, out map[int]bool, peak bool) Group {
 		if rehearsal.Usable(&list[i], &of[i]) {
 			usable++
 		} else {
-			t.Verdict, t.Text = Fits, "gets nothing: it is "+string(t.Status)
+			t.Verdict, t.Text = Fits, "gets nothing: it is "+why(t.Status)
 		}
 		if worse(t.Verdict, a.Verdict) {
 			a.Verdict, bad = t.Verdict, nil
@@ -192,9 +192,23 @@ func (m *moment) group(g farm.Group, out map[int]bool, peak bool) Group {
 	case moved == 0:
 		a.Text = "those that are taken out have nothing to do: rehearse the peak of a day"
 	default:
-		a.Text = fmt.Sprintf("%d take over %s %s, and all stay below where they bend", usable, headroom.Amount(moved), unit(g.Farm))
+		a.Text = fmt.Sprintf("%s over %s %s, and all stay below their limits", takers(usable), headroom.Amount(moved), unit(g.Farm))
 	}
 	return a
+}
+
+func takers(n int) string {
+	if n == 1 {
+		return "1 takes"
+	}
+	return fmt.Sprintf("%d take", n)
+}
+
+func why(s farm.Status) string {
+	if s == farm.StatusMaintenance {
+		return "in maintenance"
+	}
+	return string(s)
 }
 
 func unit(f *farm.Farm) string {
@@ -212,7 +226,7 @@ func algorithm(g farm.Group) balance.Algorithm {
 }
 
 // judge says whether a backend can do what it then gets.
-func (t *Taker) judge(f *farm.Farm, k *headroom.Known, rate float64, of rehearsal.Backend) {
+func (t *TakingOver) judge(f *farm.Farm, k *headroom.Known, rate float64, of rehearsal.Backend) {
 	load, limit := rate*of.Time, k.Limit()
 	at := fmt.Sprintf("has %s at once then", headroom.Amount(load))
 	switch {

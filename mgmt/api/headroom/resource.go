@@ -50,19 +50,19 @@ func (s *Resource) Operations() []*rest.Operation {
 	}
 }
 
-func (s *Resource) all(c *rest.Call) (rest.List[Item], error) { return s.list(c, c.Farms()) }
+func (s *Resource) all(c *rest.Call) (rest.List[BackendHeadroom], error) { return s.list(c, c.Farms()) }
 
-func (s *Resource) one(c *rest.Call) (rest.List[Item], error) {
+func (s *Resource) one(c *rest.Call) (rest.List[BackendHeadroom], error) {
 	f, err := c.Farm()
 	if err != nil {
-		return rest.List[Item]{}, err
+		return rest.List[BackendHeadroom]{}, err
 	}
 	return s.list(c, []farm.Farm{*f})
 }
 
-func (s *Resource) list(c *rest.Call, farms []farm.Farm) (rest.List[Item], error) {
+func (s *Resource) list(c *rest.Call, farms []farm.Farm) (rest.List[BackendHeadroom], error) {
 	m := s.moment(c, farms)
-	out := []Item{}
+	out := []BackendHeadroom{}
 	for i := range farms {
 		for _, g := range farms[i].Groups() {
 			if !g.Redirects() {
