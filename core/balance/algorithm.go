@@ -59,6 +59,14 @@ func ParseL4(a farm.L4Algorithm) Algorithm {
 	return RoundRobin
 }
 
+// ParseOf returns the algorithm of a group.
+func ParseOf(c farm.Choosing) Algorithm {
+	if c.Policy != nil {
+		return Parse(*c.Policy)
+	}
+	return ParseL4(c.Algorithm)
+}
+
 // NeedsLoad reports whether the algorithm compares loads, so that every
 // exchange must be counted: Pick counts Active itself, the caller feeds
 // Load.Pending and Load.Observe.

@@ -72,6 +72,14 @@ func NewL4(a farm.L4Algorithm, members []Member, healthTable *health.Table, st *
 	return newPicker(ParseL4(a), members, healthTable, st, (*farm.Unusable).LevelL4)
 }
 
+// NewOf is New or NewL4, by how a group chooses.
+func NewOf(c farm.Choosing, members []Member, healthTable *health.Table, st *State) *Picker {
+	if c.Policy != nil {
+		return New(Parse(*c.Policy), members, healthTable, st)
+	}
+	return NewL4(c.Algorithm, members, healthTable, st)
+}
+
 func newPicker(a Algorithm, members []Member, healthTable *health.Table, st *State, level func(*farm.Unusable) int) *Picker {
 	members = members[:min(len(members), farm.MaxBackendID)]
 	p := &Picker{algorithm: a, members: make([]member, len(members)), health: healthTable, state: st, level: level}

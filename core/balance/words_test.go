@@ -52,3 +52,18 @@ func TestVerdictsAreToldInWords(t *testing.T) {
 		}
 	}
 }
+
+// Groups of services choose by their policy, those of l4xnat farms by their algorithm.
+func TestAGroupChoosesByWhatItsFarmSays(t *testing.T) {
+	f := farm.Farm{HTTP: &farm.HTTP{Services: []farm.Service{{Policy: farm.PolicyLeastConnections}}}}
+	own := farm.Farm{L4: &farm.L4{Algorithm: farm.L4Priority}}
+	for want, g := range map[balance.Algorithm]farm.Group{balance.LeastConnections: f.Groups()[0], balance.First: own.Own()} {
+		c := g.Choosing()
+		if got := balance.ParseOf(c); got != want {
+			t.Errorf("%s instead of %s", got, want)
+		}
+		if got := balance.NewOf(c, nil, newFixture(t).health, new(balance.State)).Algorithm(); got != want {
+			t.Errorf("a picker for %s instead of %s", got, want)
+		}
+	}
+}

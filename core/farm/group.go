@@ -26,6 +26,7 @@ type owner interface {
 	sessionTTL() Seconds
 	redirects() bool
 	check() *string // the name of the check of the backends
+	choosing() Choosing
 }
 
 // ID is the number sessions and rotations of the group are kept by.
@@ -69,6 +70,16 @@ func (g Group) SessionTTL() Seconds { return g.of.sessionTTL() }
 // Redirects reports whether the service sends clients elsewhere, so that its
 // backends get nothing.
 func (g Group) Redirects() bool { return g.of.redirects() }
+
+// Choosing is how a group chooses: by the policy of a service or, where that is nil, by
+// the algorithm of an l4xnat farm.
+type Choosing struct {
+	Policy    *RoutingPolicy
+	Algorithm L4Algorithm
+}
+
+// Choosing is how the group chooses among its backends.
+func (g Group) Choosing() Choosing { return g.of.choosing() }
 
 // String names the group in messages: "service web of farm shop", "farm dns".
 func (g Group) String() string {

@@ -82,6 +82,7 @@ func (s *Service) sessionsBy() string  { return string(s.EffectivePersistence())
 func (s *Service) sessionTTL() Seconds { return cmp.Or(s.TTL, DefaultTTL) }
 func (s *Service) redirects() bool     { return s.Redirect != "" }
 func (s *Service) check() *string      { return &s.Check }
+func (s *Service) choosing() Choosing  { return Choosing{Policy: &s.Policy} }
 
 // Services are those of an http farm, none for others.
 func (f *Farm) Services() []Service {

@@ -209,3 +209,4 @@ func (l *L4) sessionsBy() string  { return string(l.Persist) }
 func (l *L4) sessionTTL() Seconds { return cmp.Or(l.TTL, DefaultL4TTL) }
 func (l *L4) redirects() bool     { return false }
 func (l *L4) check() *string      { return &l.Check }
+func (l *L4) choosing() Choosing  { return Choosing{Algorithm: l.Algorithm} }

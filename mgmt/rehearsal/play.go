@@ -115,10 +115,7 @@ func (s *stage) pickerOf(loads []balance.Load, out func(i int) bool) *balance.Pi
 		}
 		members[i] = balance.Member{ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: limit, Out: out(i), Slot: new(health.Slot), Load: &loads[i]}
 	}
-	if s.group.OfService() {
-		return balance.New(balance.Parse(s.group.Service.Policy), members, emptyTable, new(balance.State))
-	}
-	return balance.NewL4(s.group.Farm.L4.Algorithm, members, emptyTable, new(balance.State))
+	return balance.NewOf(s.group.Choosing(), members, emptyTable, new(balance.State))
 }
 
 // findHashes finds clients of each backend that is taken out, as the hash maps them now.

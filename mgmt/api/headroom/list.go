@@ -112,7 +112,7 @@ func (m *moment) items(aliases *farm.Aliases, g farm.Group) (out []BackendHeadro
 
 // advise fills in what to change.
 func advise(g farm.Group, out []BackendHeadroom, of []headroom.Known, at []*farm.Backend) {
-	byLoad := g.OfService() && balance.Parse(g.Service.Policy).NeedsLoad()
+	byLoad := balance.ParseOf(g.Choosing()).NeedsLoad()
 	weights := headroom.Weights(of, byLoad)
 	for i := range out {
 		var say []string

@@ -145,7 +145,7 @@ func (m *moment) loads(g farm.Group, out map[int]bool, peak bool) (of []rehearsa
 func (m *moment) group(g farm.Group, out map[int]bool, peak bool) RehearsedGroup {
 	of, known := m.loads(g, out, peak)
 	rates, refused, mixed := play(g, of)
-	a := RehearsedGroup{Farm: g.Farm.Name, Service: g.Name(), Algorithm: algorithm(g).String(), Out: []int{}, Refused: round(refused), Verdict: Fits, Backends: []TakingOver{}}
+	a := RehearsedGroup{Farm: g.Farm.Name, Service: g.Name(), Algorithm: balance.ParseOf(g.Choosing()).String(), Out: []int{}, Refused: round(refused), Verdict: Fits, Backends: []TakingOver{}}
 	numbers, list := g.Numbers(), g.Backends()
 	total, usable := 0.0, 0
 	var bad []string
@@ -216,13 +216,6 @@ func unit(f *farm.Farm) string {
 		return "requests a second"
 	}
 	return "connections"
-}
-
-func algorithm(g farm.Group) balance.Algorithm {
-	if g.OfService() {
-		return balance.Parse(g.Service.Policy)
-	}
-	return balance.ParseL4(g.Farm.L4.Algorithm)
 }
 
 // judge says whether a backend can do what it then gets.
