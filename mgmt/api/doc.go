@@ -38,6 +38,7 @@
 //	revisions     the configuration as a whole, its history, what changes
 //	upkeep        backups, factory reset, what support needs, scripts
 //	timeline      everything that happened, on one axis
+//	headroom      how much more backends can take, and who takes over from some
 //	findings      what of the configuration is there for nothing, or will fail soon
 //	system        versions, settings, logs, audit, the kernel, names of everything
 //

@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/headroom"
 )
 
@@ -219,6 +220,18 @@ func TestRehearsalsAreAskedWithCare(t *testing.T) {
 	} {
 		a.do("POST", "/rehearsals", body).refused(t, 400, said)
 	}
+	a.must(201, "POST", "/farms", `{"farmname":"many","profile":"http","vip":"192.0.2.10","vport":82}`)
+	if _, err := a.applier.Change(t.Context(), apply.Author{Name: "test"}, "", 0, func(cfg *farm.Config) error {
+		for i := range 201 {
+			s := farm.Service{Name: fmt.Sprint("s", i), Backends: []farm.Backend{{Host: "10.0.0.1", Port: 80}}}
+			cfg.Farm("many").HTTP.Services = append(cfg.Farm("many").HTTP.Services, s)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	a.do("POST", "/rehearsals", `{"farm":"many"}`).refused(t, 400, "backends of 201 services, at most 200")
+	a.do("POST", "/rehearsals", `{"farm":"shop"}`, "If-Match", "1").refused(t, 412)
 	a.must(400, "POST", "/rehearsals", `{}`).want(t, "params.0.name", "backends")
 	for body, said := range map[string]string{
 		`{"backends":["none/web/0"]}`: "the farm none does not exist", `{"backends":["shop/none/0"]}`: "the service none does not exist", `{"backends":["shop/web/7"]}`: "the backend 7 does not exist in the service web of farm shop",

@@ -59,7 +59,7 @@ func (b *backend) observe(c Count) {
 		b.window.clear()
 		return
 	}
-	b.load.add(i.concurrency(), i.length)
+	b.load.add(i.load(), i.length)
 	b.rate.add(float64(i.answers)/i.length.Seconds(), i.length)
 	s, ok := b.window.add(i)
 	switch {

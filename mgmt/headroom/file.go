@@ -46,6 +46,13 @@ func (b *Book) Encode() ([]byte, bool) {
 	return binary.LittleEndian.AppendUint32(out, crc32.Checksum(out, castagnoli)), true
 }
 
+// Unsaved says that what Encode returned last was not kept.
+func (b *Book) Unsaved() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.changed = true
+}
+
 func (b *backend) append(out []byte, id uint32) []byte {
 	out = binary.AppendUvarint(out, uint64(id))
 	flags := uint64(0)

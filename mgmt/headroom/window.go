@@ -80,6 +80,14 @@ type interval struct {
 // concurrency is the mean number of requests under way, by Little's law.
 func (i *interval) concurrency() float64 { return float64(i.taken) / float64(i.length) }
 
+// load is concurrency or, where requests do not end, what the gauge says.
+func (i *interval) load() float64 {
+	if n := i.concurrency(); explained(n, float64(i.underWay)) {
+		return n
+	}
+	return float64(i.underWay)
+}
+
 // since is the interval since the count before; false when there is none: counters began
 // anew, time stood still, or nobody counted for long.
 func (w *window) since(c Count) (i interval, ok bool) {
@@ -110,7 +118,7 @@ func (w *window) add(i interval) (s Sample, ok bool) {
 		Time: w.last.Time, Length: w.length, Concurrency: w.met / float64(w.answers),
 		Latency: time.Duration(w.waited / w.answers), Rate: float64(w.answers) / w.length.Seconds(),
 	}
-	return s, w.explained(s.Concurrency)
+	return s, explained(s.Concurrency, w.seen/float64(w.length))
 }
 
 // inexact is the error of the mean time to a head, as a part of it.
@@ -122,8 +130,8 @@ func (w *window) inexact() float64 {
 
 // explained reports whether the requests that ended explain those that were seen under
 // way: tunnels and long polls do not end. Few more are the noise of the gauge.
-func (w *window) explained(concurrency float64) bool {
-	return w.seen/float64(w.length) <= 2*concurrency+4*math.Sqrt(concurrency)+4
+func explained(concurrency, underWay float64) bool {
+	return underWay <= 2*concurrency+4*math.Sqrt(concurrency)+4
 }
 
 func (w *window) clear() { *w = window{last: w.last} }

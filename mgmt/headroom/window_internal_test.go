@@ -119,6 +119,9 @@ func TestTunnelsAreNotExplainedByWhatEnds(t *testing.T) {
 	if len(b.curve.cells) != 0 || b.tunnelled < known {
 		t.Errorf("%d cells, %d left out", len(b.curve.cells), b.tunnelled)
 	}
+	if b.load.value < 250 {
+		t.Errorf("%g are under way", b.load.value)
+	}
 	if feed(1); len(b.curve.cells) == 0 || b.tunnelled != 0 {
 		t.Errorf("%d cells, %d left out", len(b.curve.cells), b.tunnelled)
 	}

@@ -14,7 +14,10 @@ import (
 const (
 	// Requests that are played: enough for an error of some percent of a share, and for
 	// what is under way to change several times.
+	// Where there are thousands of backends, most of which are compared for each request,
+	// they are fewer: a play takes seconds at most.
 	leastPlayed, perBackend, turnovers = 20_000, 50, 8
+	mostCompared                       = 40_000_000
 	// atOnce bounds what is under way while playing: beyond it loads and limits are played
 	// on a smaller scale.
 	atOnce = 4000
@@ -92,7 +95,7 @@ func Play(g farm.Group, of []Backend, seed uint64) Outcome {
 	if s.picker.Algorithm() == balance.ConsistentHash {
 		s.findHashes()
 	}
-	requests := max(leastPlayed, perBackend*len(of), int(turnovers*min(under, atOnce)))
+	requests := max(leastPlayed, min(max(perBackend*len(of), int(turnovers*min(under, atOnce))), mostCompared/len(of)))
 	s.play(requests/5, false)
 	s.play(requests, true)
 	for i, n := range s.taken {

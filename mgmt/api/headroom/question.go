@@ -17,6 +17,8 @@ const (
 	// defaultShare is the half of a farm.
 	defaultShare = 50
 	maxBackends  = 10_000
+	// maxGroups bounds what one call plays: each takes some hundredths of a second.
+	maxGroups = 200
 )
 
 // Params lists the fields for the document.
@@ -96,6 +98,9 @@ func asked(c *rest.Call, body map[string]any) (o outs, err error) {
 		if err := o.addShare(c, text, int(percent)); err != nil {
 			return o, err
 		}
+	}
+	if len(o.groups) > maxGroups {
+		return o, rest.BadRequest("too much is taken out at once: backends of %d services, at most %d are allowed", len(o.groups), maxGroups)
 	}
 	return o, nil
 }

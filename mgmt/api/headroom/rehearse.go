@@ -66,6 +66,9 @@ type TakingOver struct {
 
 func (s *Resource) rehearse(c *rest.Call) (rest.Object[Rehearsal], error) {
 	var none rest.Object[Rehearsal]
+	if _, err := c.Expected(); err != nil {
+		return none, err
+	}
 	body, err := c.Object(question{})
 	if err != nil {
 		return none, err
@@ -88,6 +91,9 @@ func (s *Resource) rehearse(c *rest.Call) (rest.Object[Rehearsal], error) {
 		out.Load = "peak"
 	}
 	for i, g := range o.groups {
+		if err := c.Context.Err(); err != nil { // nobody waits for it any more
+			return none, err
+		}
 		played := m.group(inUse(g), o.out[i], peak)
 		if worse(played.Verdict, out.Verdict) || i == 0 {
 			out.Verdict, out.Text = played.Verdict, fmt.Sprintf("%s: %s", g, played.Text)

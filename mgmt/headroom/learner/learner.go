@@ -111,6 +111,9 @@ func (l *Learner) Save() {
 		return
 	}
 	err := disk.Replace(l.path, data)
+	if err != nil {
+		l.Unsaved()
+	}
 	if failing := err != nil; failing != l.failing {
 		if l.failing = failing; failing {
 			l.options.Log.Error("what is learned of backends' head-room cannot be saved: a restart would forget it", "error", disk.Explain(l.path, err))
