@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-const mean = 0.05 // seconds a request takes in these tests
+const mean = 0.25 // seconds a request takes in these tests
 
 // learned is what a backend knows after a day of a server whose load rises to a share.
 func learned(seed uint64, slots int, high float64, service func(*rand.Rand) float64) *backend {
