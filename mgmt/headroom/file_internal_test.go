@@ -99,6 +99,12 @@ func TestABookIsWithinItsBounds(t *testing.T) {
 	if _, err := Decode(signed(good)); err != nil {
 		t.Fatal(err)
 	}
+	edge := with(func(b *backend) {
+		b.drift, b.peaks[1], b.curve.cells[0].at, b.curve.cells[1].at = -1, peak{hour: 1}, 0, (loadBins-1)<<8|timeBins-1
+	})
+	if b, err := Decode(signed(edge)); err != nil || b.backends[1].drift != -1 {
+		t.Errorf("at the edge: %v", err)
+	}
 	many := make([]cell, maxCells+1)
 	for i := range many {
 		many[i] = cell{uint16(i/100)<<8 | uint16(i%100), 1}

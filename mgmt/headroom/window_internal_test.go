@@ -115,6 +115,11 @@ func TestTunnelsAreNotExplainedByWhatEnds(t *testing.T) {
 			b.observe(CountOf(c.now, &c.backend, &c.times))
 		}
 	}
+	feed(1)
+	if feed(300); b.tunnelled < known {
+		t.Errorf("%d left out", b.tunnelled)
+	}
+	*b = backend{from: loadBins}
 	feed(300)
 	if len(b.curve.cells) != 0 || b.tunnelled < known {
 		t.Errorf("%d cells, %d left out", len(b.curve.cells), b.tunnelled)
@@ -124,6 +129,18 @@ func TestTunnelsAreNotExplainedByWhatEnds(t *testing.T) {
 	}
 	if feed(1); len(b.curve.cells) == 0 || b.tunnelled != 0 {
 		t.Errorf("%d cells, %d left out", len(b.curve.cells), b.tunnelled)
+	}
+}
+
+func TestFewRequestsAreNoTunnels(t *testing.T) {
+	b := &backend{from: loadBins}
+	var c counted
+	for range 20 {
+		c.step(1, time.Millisecond, 1)
+		b.observe(CountOf(c.now, &c.backend, &c.times))
+	}
+	if b.tunnelled != 0 {
+		t.Errorf("%d left out", b.tunnelled)
 	}
 }
 

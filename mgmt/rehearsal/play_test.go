@@ -162,6 +162,8 @@ func TestAHashMovesOnlyWhoHasTo(t *testing.T) {
 	for _, g := range []farm.Group{service(farm.PolicyConsistentHash, 4, nil), l4(farm.L4HashSrc, 4, nil)} {
 		of := []rehearsal.Backend{{Rate: 60, Time: 0.1, Out: true}, {Rate: 10, Time: 0.1}, {Rate: 40, Time: 0.1}, {Rate: 10, Time: 0.1}}
 		want(t, g.String(), rehearsal.Play(g, of, 1), 0, 0, 30, 60, 30)
+		of[3].Down = true // whose clients went elsewhere before
+		want(t, g.String(), rehearsal.Play(g, of, 1), 0, 0, 45, 75, 0)
 	}
 }
 
