@@ -25,9 +25,10 @@ func known(t *testing.T) *appliance {
 		a.must("backend", "create", "shop", "web", ip)
 	}
 	base := headroom.Estimate{State: headroom.Bent, Bend: 8, Base: 50 * time.Millisecond, Carried: 8, Highest: 30}
-	a.learned[1] = headroom.Known{Estimate: base, Load: 2, Rate: 40, Peak: 4, PeakRate: 80}
+	a.learned[1] = headroom.Known{Counted: true, Estimate: base, Load: 2, Rate: 40, Peak: 4, PeakRate: 80}
 	base.State, base.Bend = headroom.Unbent, 0
-	a.learned[2] = headroom.Known{Estimate: base, Load: 2, Rate: 40, Peak: 4, PeakRate: 80}
+	a.learned[2] = headroom.Known{Counted: true, Estimate: base, Load: 2, Rate: 40, Peak: 4, PeakRate: 80}
+	a.learned[3] = headroom.Known{Counted: true}
 	return a
 }
 

@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -21,7 +23,7 @@ func (l learned) Of(_ *farm.Farm, b *farm.Backend, _ time.Time) headroom.Known {
 // bent is a backend whose latency bends, and how many requests it gets a second now.
 func bent(at, rate, base float64) headroom.Known {
 	return headroom.Known{Estimate: headroom.Estimate{State: headroom.Bent, Bend: at, Base: time.Duration(base * float64(time.Second)), Carried: at, Highest: 2 * at},
-		Load: rate * base, Rate: rate, Peak: 2 * rate * base, PeakRate: 2 * rate}
+		Counted: true, Load: rate * base, Rate: rate, Peak: 2 * rate * base, PeakRate: 2 * rate}
 }
 
 func unbent(carried, rate, base float64) headroom.Known {
@@ -138,9 +140,15 @@ func TestRehearsalsSayWhetherOthersCanTakeOver(t *testing.T) {
 	r = rehearse(a, `{"backends":["shop/web/1"]}`)
 	r.want(t, "params.verdict", "not known")
 	r.want(t, "params.groups.0.backends.0.text", "has 4.5 at once then, and never carried more than 4")
-	l[backends[0].ID] = headroom.Known{}
+	l[backends[0].ID] = headroom.Known{Counted: true}
 	r = rehearse(a, `{"backends":["shop/web/1"]}`)
 	r.want(t, "params.groups.0.backends.0.verdict", "not known")
+	l[backends[0].ID] = headroom.Known{} // right after a start
+	r = rehearse(a, `{"backends":["shop/web/1"]}`)
+	r.want(t, "params.verdict", "not known")
+	if s := r.at("params.text").(string); !strings.Contains(s, "is not known yet: ask again") {
+		t.Errorf("%s", s)
+	}
 	if now := a.must(200, "GET", "/farms", "").header.Get("ETag"); now != revision {
 		t.Errorf("a rehearsal changed something: %s, %s before", now, revision)
 	}
@@ -259,5 +267,27 @@ func TestHeadroomIsShownToWhoSeesTheFarm(t *testing.T) {
 	}
 	if r := a.as("POST", "/rehearsals", `{"farm":"shop"}`); r.status != 200 {
 		t.Errorf("%s", r.raw)
+	}
+}
+
+// While netd does not answer nobody claims that connections in the kernel are none.
+func TestConnectionsInTheKernelMayNotBeKnown(t *testing.T) {
+	l := learned{}
+	a := newAppliance(t, func(d *api.Deps) {
+		d.Learned = l
+		d.Traffic = func(context.Context) (stats.Traffic, error) { return stats.Traffic{}, errors.New("no netd") }
+	})
+	a.dns(2)
+	if !a.config().Farm("dns").InKernel() {
+		a.must(200, "PUT", "/farms/dns", `{"datapath":"kernel"}`)
+	}
+	r := a.must(200, "GET", "/farms/dns/headroom", "")
+	if s := r.at("params.0.text").(string); !strings.Contains(s, "netd does not answer") {
+		t.Errorf("%s", s)
+	}
+	r = rehearse(a, `{"backends":["dns/0"]}`)
+	r.want(t, "params.verdict", "not known")
+	if s := r.at("params.text").(string); !strings.Contains(s, "netd does not answer") {
+		t.Errorf("%s", s)
 	}
 }

@@ -45,10 +45,16 @@ type peak struct {
 	load, rate float32
 }
 
-// moving is an average over the last while.
-type moving struct{ value float64 }
+// moving is an average over the last while, which begins with the first value.
+type moving struct {
+	value float64
+	known bool
+}
 
 func (m *moving) add(v float64, length time.Duration) {
+	if !m.known {
+		m.value, m.known = v, true
+	}
 	m.value += (v - m.value) * (1 - math.Exp(-length.Seconds()/recent.Seconds()))
 }
 

@@ -96,6 +96,8 @@ func (b *Book) forget(now time.Time) {
 // Known is what is known of a backend.
 type Known struct {
 	Estimate
+	// Counted says that Load and Rate are known: two counts after the start.
+	Counted bool
 	// Load is how many requests are under way now, over half a minute; Rate how many
 	// are answered a second. Peak and PeakRate are the highest in a day.
 	Load, Rate, Peak, PeakRate float64
@@ -117,7 +119,7 @@ func (b *Book) Of(f *farm.Farm, of *farm.Backend, now time.Time) Known {
 	}
 	p := one.highest(now)
 	return Known{
-		Estimate: one.curve.estimate(), Load: one.load.value, Rate: one.rate.value, Peak: float64(p.load), PeakRate: float64(p.rate),
+		Estimate: one.curve.estimate(), Counted: one.rate.known, Load: one.load.value, Rate: one.rate.value, Peak: float64(p.load), PeakRate: float64(p.rate),
 		Since: one.since, Anew: one.anew, Tunnels: one.tunnelled >= known,
 	}
 }

@@ -73,6 +73,15 @@ func TestABackendKeepsWhatIsKnownWhileItIsTheSame(t *testing.T) {
 	if k := known(b, cfg, begin); k.State != headroom.Unknown || k.Limit() != 0 || !k.Since.IsZero() {
 		t.Errorf("before: %+v", k)
 	}
+	b.Observe(cfg, e, begin.Add(-5*time.Second))
+	if k := known(b, cfg, begin); k.Counted {
+		t.Errorf("counted once: %+v", k)
+	}
+	e.answer(1, 500, 10*time.Millisecond)
+	b.Observe(cfg, e, begin)
+	if k := known(b, cfg, begin); !k.Counted || k.Rate != 100 || k.Load != 1 { // at once, not by and by
+		t.Errorf("counted twice: %+v", k)
+	}
 	now := learn(b, cfg, e, begin)
 	k := known(b, cfg, now)
 	if k.State != headroom.Bent || k.Bend < 7 || k.Bend > 9 || k.Peak < 31 || k.Load < 20 || k.PeakRate < 700 {
@@ -87,7 +96,8 @@ func TestABackendKeepsWhatIsKnownWhileItIsTheSame(t *testing.T) {
 		t.Errorf("renamed: %+v", k)
 	}
 	for name, change := range map[string]func(*farm.Backend){
-		"address": func(b *farm.Backend) { b.Host = "10.9.9.9" }, "port": func(b *farm.Backend) { b.Port = 81 },
+		"address": func(b *farm.Backend) { b.Host = "10.9.9.9" }, "port": func(b *farm.Backend) { b.Port = 81 }, "high port": func(b *farm.Backend) { b.Port = 80 + 256 },
+		"address of a name": func(b *farm.Backend) { b.Of, b.Addr = 7, netip.MustParseAddr("10.9.9.9") },
 	} {
 		other := shop(2)
 		change(&other.Farms[0].HTTP.Services[0].Backends[0])
@@ -96,6 +106,10 @@ func TestABackendKeepsWhatIsKnownWhileItIsTheSame(t *testing.T) {
 		}
 	}
 	other := shop(2)
+	other.Farms[0].ID = 1 + 256
+	if k := known(b, other, now); k.State != headroom.Unknown {
+		t.Errorf("a farm far away: %+v", k)
+	}
 	other.Farms[0].ID = 2 // the number was given again
 	b.Observe(other, e, now.Add(10*time.Second))
 	if k := known(b, other, now); k.State != headroom.Unknown {

@@ -85,6 +85,9 @@ func left(k *headroom.Known, load float64) *float64 {
 // notMeasured says why nothing is known of latency.
 const notMeasured = "not measurable: connections are relayed, and nothing says how long a request takes"
 
+// notCounted says why connections are not known.
+const notCounted = "not known: netd does not answer, and it is what knows connections in the kernel"
+
 // items are the backends of a group; one that stands for several has none of its own.
 func (m *moment) items(aliases *farm.Aliases, g farm.Group) (out []BackendHeadroom) {
 	list := g.Backends()
@@ -99,6 +102,8 @@ func (m *moment) items(aliases *farm.Aliases, g farm.Group) (out []BackendHeadro
 		text := notMeasured
 		if headroom.Measurable(g.Farm) {
 			text = k.Text()
+		} else if !k.Counted {
+			text = notCounted
 		}
 		out = append(out, BackendHeadroom{
 			Farm: g.Farm.Name, Service: g.Name(), ID: number, IP: b.ShownAddress(), Port: rest.OrNull(b.Port), Alias: aliases.Called(b),

@@ -78,10 +78,10 @@ type moment struct {
 	*Resource
 	now    time.Time
 	kernel stats.Traffic
+	silent bool // netd does not answer
 }
 
-// moment asks netd once, if the kernel carries one of the farms. While it does not answer
-// connections of these are not known, and count as none.
+// moment asks netd once, if the kernel carries one of the farms.
 func (s *Resource) moment(c *rest.Call, farms []farm.Farm) *moment {
 	m := &moment{Resource: s, now: s.deps.Now()}
 	for i := range farms {
@@ -90,6 +90,7 @@ func (s *Resource) moment(c *rest.Call, farms []farm.Farm) *moment {
 		}
 		var err error
 		if m.kernel, err = s.deps.Traffic(c.Context); err != nil {
+			m.silent = true
 			s.deps.Log.Debug("connections in the kernel are not known", "cause", err)
 		}
 		break
@@ -104,7 +105,7 @@ func (m *moment) known(f *farm.Farm, b *farm.Backend) headroom.Known {
 		return m.deps.Learned.Of(f, b, m.now)
 	}
 	if f.InKernel() {
-		return headroom.Known{Load: float64(m.kernel.Backends[b.ID].Established)}
+		return headroom.Known{Counted: !m.silent, Load: float64(m.kernel.Backends[b.ID].Established)}
 	}
-	return headroom.Known{Load: float64(m.deps.Counters.SumBackend(b.ID).Established)}
+	return headroom.Known{Counted: true, Load: float64(m.deps.Counters.SumBackend(b.ID).Established)}
 }
