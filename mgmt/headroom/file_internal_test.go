@@ -68,6 +68,25 @@ func TestABookIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+// Whatever was measured can be read again.
+func TestExtremesAreReadAsTheyWereWritten(t *testing.T) {
+	b, one := New(), &backend{from: loadBins, seen: begin}
+	b.backends[1] = one
+	for _, n := range []float64{0, 1e-30, 1e30, math.Inf(1)} {
+		for _, d := range []time.Duration{0, 1, math.MaxInt64} {
+			one.learn(Sample{Time: begin, Length: time.Second, Concurrency: n, Latency: d})
+		}
+	}
+	one.peaks = [hours]peak{}
+	read, err := Decode(encoded(t, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read.backends[1].curve.cells; !reflect.DeepEqual(got, one.curve.cells) || len(got) < 4 {
+		t.Errorf("%v, was %v", got, one.curve.cells)
+	}
+}
+
 func TestADamagedBookIsRefused(t *testing.T) {
 	data := encoded(t, filled())
 	for i := range data {

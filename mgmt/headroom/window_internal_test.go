@@ -132,6 +132,14 @@ func TestTunnelsAreNotExplainedByWhatEnds(t *testing.T) {
 	}
 }
 
+func TestWhatTheGaugeMayShowBeside(t *testing.T) {
+	for underWay, want := range map[float64]bool{0: true, 16: true, 52: true, 53: false, 1000: false} {
+		if got := explained(16, underWay); got != want {
+			t.Errorf("%g under way are explained by 16: %v", underWay, got)
+		}
+	}
+}
+
 func TestFewRequestsAreNoTunnels(t *testing.T) {
 	b := &backend{from: loadBins}
 	var c counted
