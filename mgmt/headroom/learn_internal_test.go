@@ -1,3 +1,7 @@
+//go:build !race
+
+// One sample after the other shares no memory, and with the race detector takes minutes.
+
 package headroom
 
 import (

@@ -7,6 +7,9 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
+// begin is when time begins.
+var begin = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+
 // counted feeds a window: each interval of five seconds has answers that took a time each.
 type counted struct {
 	w       window

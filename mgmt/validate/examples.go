@@ -13,6 +13,7 @@ var examples = sync.OnceValue(func() map[string]any {
 		"region":             "eu-west-1",
 		"tenant":             "example.onmicrosoft.com",
 		"api_names":          []string{"lb.example.com"},
+		"backends":           []string{"shop/web/0"},
 		"auth_header":        "X-API-Key",
 		"auth_keys":          []string{"correct-horse-battery-staple"},
 		"auth_realm":         "Shop",

@@ -24,10 +24,10 @@ const (
 // Params lists the fields for the document.
 func (question) Params() []validate.Param {
 	return []validate.Param{
-		{Name: "backends", Format: "FARM/SERVICE/ID or FARM/ID", Options: []string{"list"}, Description: "The backends that are taken out, by farm, service and id; those of l4xnat farms by farm and id."},
+		{Name: "backends", Format: "FARM/SERVICE/ID or FARM/ID", Options: []string{"list", "non_blank"}, Description: "The backends that are taken out, by farm, service and id; those of l4xnat farms by farm and id."},
 		{Name: "farm", Options: []string{"non_blank"}, Description: "A farm of which a share of each service's backends is taken out, the first ones."},
-		{Name: "share", Description: "Percent of them, 1 to 100, rounded down but to one at least; 50 when it is left out. With farm only."},
-		{Name: "peak", Format: "boolean", Description: "true to rehearse with the highest load of a day instead of that of now."},
+		{Name: "share", Interval: "1,100", Options: []string{"non_blank"}, Description: "Percent of them, rounded down but to one at least; 50 when it is left out. With farm only."},
+		{Name: "peak", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "true to rehearse with the highest load of a day instead of that of now."},
 	}
 }
 

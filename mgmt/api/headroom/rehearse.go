@@ -38,8 +38,8 @@ type RehearsedGroup struct {
 	Out       []int        `json:"out" doc:"The ids that were taken out"`
 	Moved     float64      `json:"moved" doc:"What they had: requests a second, of an l4xnat farm connections"`
 	Refused   float64      `json:"refused" doc:"Of everything, for how much there was nobody, or nobody with room"`
-	Verdict   Verdict      `json:"verdict" enum:"fits,not known,does not fit"`
-	Text      string       `json:"text"`
+	Verdict   Verdict      `json:"verdict" enum:"fits,not known,does not fit" doc:"Whether the others can take over"`
+	Text      string       `json:"text" doc:"Why, in words"`
 	Backends  []TakingOver `json:"backends" doc:"The others"`
 }
 
@@ -52,11 +52,11 @@ type TakingOver struct {
 	Before      float64     `json:"before" doc:"Requests a second now, or at the peak; of an l4xnat farm connections"`
 	After       float64     `json:"after" doc:"The same afterwards"`
 	UnderWay    float64     `json:"under_way" doc:"Requests at once afterwards, with the latency of low load; of an l4xnat farm connections"`
-	Bend        string      `json:"bend" enum:"seen,not seen,not known,not measurable"`
+	Bend        string      `json:"bend" enum:"seen,not seen,not known,not measurable" doc:"Whether the concurrency was met from which latency is high"`
 	Limit       *float64    `json:"limit" doc:"Requests at once at which latency bends; where that was not seen, what it carried well"`
 	BaseLatency *float64    `json:"base_latency" doc:"Seconds"`
-	Verdict     Verdict     `json:"verdict" enum:"fits,not known,does not fit"`
-	Text        string      `json:"text"`
+	Verdict     Verdict     `json:"verdict" enum:"fits,not known,does not fit" doc:"Whether it can do that"`
+	Text        string      `json:"text" doc:"Why, in words"`
 }
 
 func (s *Resource) rehearse(c *rest.Call) (rest.Object[Rehearsal], error) {
@@ -68,9 +68,9 @@ func (s *Resource) rehearse(c *rest.Call) (rest.Object[Rehearsal], error) {
 	if err != nil {
 		return none, err
 	}
-	peak, is := body["peak"].(bool)
-	if body["peak"] != nil && !is {
-		return none, rest.BadRequest("peak must be true or false")
+	peak := false
+	if err := rest.SetTruth(body, "peak", &peak); err != nil {
+		return none, err
 	}
 	o, err := asked(c, body)
 	if err != nil {
