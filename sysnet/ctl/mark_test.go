@@ -1,0 +1,117 @@
+package ctl_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
+)
+
+// markOf is the mark of a socket.
+func markOf(t *testing.T, c syscall.Conn) (mark int) {
+	t.Helper()
+	raw, err := c.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := raw.Control(func(fd uintptr) { mark, err = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_MARK) }); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mark
+}
+
+func TestSocketsOfProbesGetTheMarkOfTheirFarm(t *testing.T) {
+	netd := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), ctl.Parts{ctl.OpMark: ctl.MarkSocket}))
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	dial := func(network, address string, mark uint32) (net.Conn, error) {
+		var d net.Dialer
+		d.ControlContext = func(ctx context.Context, _, _ string, c syscall.RawConn) (err error) {
+			failed := c.Control(func(fd uintptr) { err = netd.Mark(ctx, int(fd), mark) })
+			return errors.Join(failed, err)
+		}
+		return d.DialContext(t.Context(), network, address)
+	}
+	at := server.Addr().String()
+	for _, c := range []struct {
+		network, address string
+		mark             uint32
+	}{{"tcp", at, 7}, {"udp", at, 1<<32 - 1}, {"udp6", "[::1]:9", 7}} {
+		conn, err := dial(c.network, c.address, c.mark)
+		if errors.Is(err, ctl.ErrNotPermitted) && os.Geteuid() != 0 {
+			t.Skip("marks cannot be set without root")
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.network, err)
+			continue
+		}
+		if got := markOf(t, conn.(syscall.Conn)); uint32(got) != c.mark {
+			t.Errorf("%s: the mark is %d, wanted %d", c.network, got, c.mark)
+		}
+		_ = conn.Close()
+	}
+	// The socket works as it did: what passed it on must not have made it wait.
+	conn, err := dial("tcp", at, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	raw, _ := conn.(syscall.Conn).SyscallConn()
+	_ = raw.Control(func(fd uintptr) {
+		if flags, err := unix.FcntlInt(fd, unix.F_GETFL, 0); err != nil || flags&unix.O_NONBLOCK == 0 {
+			t.Errorf("the socket blocks: %x %v", flags, err)
+		}
+	})
+}
+
+func TestOtherMarksAndOtherFilesAreRefused(t *testing.T) {
+	netd := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), ctl.Parts{ctl.OpMark: ctl.MarkSocket}))
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fds[0])
+	defer unix.Close(fds[1])
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(socket)
+	for _, c := range []struct {
+		fd   int
+		mark uint32
+		want string
+	}{{socket, 0, "a mark that farms may have"}, {socket, marks.Transparent, "a mark that farms may have"}, {socket, marks.FirstOwn, "a mark that farms may have"}, {socket, marks.LastOwn, "a mark that farms may have"}, {fds[0], 7, "no socket of IPv4 or IPv6"}} {
+		if err := netd.Mark(t.Context(), c.fd, c.mark); !errors.Is(err, ctl.ErrInvalid) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("mark %d: %v", c.mark, err)
+		}
+	}
+	if mark, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_MARK); mark != 0 || err != nil {
+		t.Errorf("the mark is %d, %v", mark, err)
+	}
+	for _, body := range []string{`{"mark":7}`, `{"mark":"7"}`} { // without a socket
+		if err := netd.Ask(t.Context(), ctl.OpMark, rawBody(body), nil); !errors.Is(err, ctl.ErrInvalid) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
+type rawBody string
+
+func (b rawBody) MarshalJSON() ([]byte, error) { return fmt.Append(nil, string(b)), nil }
