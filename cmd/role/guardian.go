@@ -2,6 +2,7 @@ package role
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -10,19 +11,27 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/metrics"
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/probe/all"
 	"github.com/sluicelb/sluice/mgmt/probe/program"
+	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
+// knowChecks has commands of checks read from here on; passwords in them are found by
+// what each check says of its flags, so that it comes before any configuration is read.
+func knowChecks() { all.Use(program.Plugins...) }
+
 // newGuardian makes who asks backends by their checks, until ctx ends.
-func (m *manager) newGuardian(ctx context.Context) *guardian.Guardian {
-	all.Use(program.Plugins...)
+func (m *manager) newGuardian(ctx context.Context, secrets apply.Secrets) *guardian.Guardian {
+	netd := ctl.NewClient(netdSocket) // apart from that of changes, which may take long
+	context.AfterFunc(ctx, netd.Hangup)
 	return guardian.New(ctx, guardian.Options{
+		Parse: func(command string) (probe.Probe, error) { return apply.ParseCommand(secrets, command) },
 		Table: m.health, Log: slog.Default(), Cut: m.cutBackends, AtOnce: probesAtOnce(),
-		Network: func(r guardian.Route) probe.Network { return &reach{source: r.Source} },
+		Network: func(r guardian.Route) probe.Network { return &reach{source: r.Source, mark: r.Mark, netd: netd} },
 	})
 }
 
@@ -97,18 +106,27 @@ func (m *manager) probed() (out []metrics.Probed) {
 	return out
 }
 
-// reach is the network as the traffic of a farm sees it: from the source address of that.
+// marker gives sockets a mark; *ctl.Client is one.
+type marker interface {
+	Mark(ctx context.Context, fd int, mark uint32) error
+}
+
+// reach is the network as the traffic of a farm sees it: from the source address of that,
+// and with its mark, which netd gives.
 type reach struct {
-	probe.Machine
 	source netip.Addr
+	mark   uint32
+	netd   marker
 }
 
 // DialContext implements probe.Network.
 func (r *reach) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	d := net.Dialer{}
-	if r.source.IsValid() {
-		d.Control = func(_, _ string, c syscall.RawConn) error { return bindTo(c, r.source) }
-	}
+	d := net.Dialer{ControlContext: func(ctx context.Context, _, _ string, c syscall.RawConn) error {
+		if err := r.marked(ctx, c); err != nil || !r.source.IsValid() {
+			return err
+		}
+		return bindTo(c, r.source)
+	}}
 	return d.DialContext(ctx, network, address)
 }
 
@@ -122,7 +140,24 @@ func (r *reach) ListenPacket(ctx context.Context, network, address string) (net.
 			address = netip.AddrPortFrom(r.source, 0).String()
 		}
 	}
-	return r.Machine.ListenPacket(ctx, network, address)
+	m := probe.Machine{Listener: net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error { return r.marked(ctx, c) }}}
+	return m.ListenPacket(ctx, network, address)
+}
+
+// marked has the mark of the farm set. Without it the probe would go another way than
+// traffic: then nothing is known of the backend.
+func (r *reach) marked(ctx context.Context, c syscall.RawConn) error {
+	if r.mark == 0 {
+		return nil
+	}
+	var set error
+	if err := c.Control(func(fd uintptr) { set = r.netd.Mark(ctx, int(fd), r.mark) }); err != nil {
+		return err
+	}
+	if set != nil {
+		return probe.Local(fmt.Errorf("the mark of the farm's traffic cannot be set: %w", set))
+	}
+	return nil
 }
 
 // bindNoPort (IP_BIND_ADDRESS_NO_PORT) leaves the choice of a port to connect, which

@@ -104,7 +104,9 @@ type manager struct {
 	listener  *machine.Listener
 	agent     *snmp.Agent
 	guardian  *guardian.Guardian
-	server    atomic.Pointer[api.Server]
+	// sameCommand reports whether two commands of checks ask the same.
+	sameCommand func(a, b string) bool
+	server      atomic.Pointer[api.Server]
 	// restart ends this process once what is being answered is; it is started anew then.
 	restart func()
 	// published is closed when an engine runs the stored configuration.
@@ -180,6 +182,8 @@ func (p *process) mgmt(ctx context.Context) error {
 	})
 	m.scripts = scripts.New(scripts.Options{Log: slog.Default()})
 	m.agent = m.newAgent()
+	knowChecks()
+	m.sameCommand = func(a, b string) bool { return apply.SameCommand(book, a, b) }
 	m.applier = apply.New(st, m.publisher, apply.WithEnded(m.ended), apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithBusy(m.busy), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(collectors{m.remote, m.authorities}, m.machine(book), m.agent, m.listener), apply.WithRules(m.rules()), apply.WithListeners(listeners))
 	m.trial = trial.New(trial.Options{Applier: m.applier, Counters: m.counters, Health: m.backendHealth, Now: time.Now, Log: slog.Default()})
 	m.certs = certs.NewManager(book, m.applier)
@@ -197,7 +201,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	defer running.Wait() // the store closes after the last one that may write
 	defer cancel(nil)
 	m.restart = func() { cancel(errAgain) }
-	m.guardian = m.newGuardian(ctx)
+	m.guardian = m.newGuardian(ctx, book)
 	m.checkBackends()
 	running.Go(m.guardian.Wait)
 	m.published = make(chan struct{})
@@ -343,6 +347,7 @@ func (m *manager) deps() api.Deps {
 		Unreachable:  m.watch.unreachable,
 		Moved:        m.moved,
 		Guardian:     m.guardian,
+		SameCommand:  m.sameCommand,
 		Passive:      m.passive,
 		Checked:      m.guardian.Why,
 		Lookup:       lookupHost,

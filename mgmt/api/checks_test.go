@@ -135,7 +135,7 @@ func TestPasswordsOfChecksAreForWhoMayChangeThem(t *testing.T) {
 	a.people()
 	mayChange := a.must(200, "GET", fg+"/db", "").raw
 	mayLook := a.as("GET", fg+"/db", "").raw
-	if !strings.Contains(mayChange, "hunter22") || strings.Contains(mayLook, "hunter22") || !strings.Contains(mayLook, "***") {
+	if !strings.Contains(mayChange, "--password=sealed-") || strings.Contains(mayLook, "sealed-") || !strings.Contains(mayLook, "***") || strings.Contains(mayChange+mayLook, "hunter22") {
 		t.Errorf("%s\n%s", mayChange, mayLook)
 	}
 	if r := a.as("PUT", fg+"/db", `{"interval":3}`); r.status != 403 {
@@ -154,6 +154,42 @@ func TestPasswordsOfChecksAreForWhoMayChangeThem(t *testing.T) {
 		if r := a.as(method, fg+"/db", `{"interval":3}`); r.status != 403 || strings.Contains(r.raw, "shop") {
 			t.Errorf("%s: %d %s", method, r.status, r.raw)
 		}
+	}
+}
+
+// Who reads a check and sends it back, as clients of the family do, changes nothing; nor
+// does who sends the password again.
+func TestPasswordsOfChecksAreShownSealedAndTakenBack(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	const plain = `check_mysql -H HOST -P PORT -u mon -p hunter22`
+	a.must(200, "POST", fg, `{"name":"db","command":"`+plain+`"}`)
+	a.must(200, "POST", web+"/fg", `{"name":"db"}`)
+	read, _ := a.must(200, "GET", fg+"/db", "").at("params.command").(string)
+	if !strings.HasPrefix(read, "check_mysql -H HOST -P PORT -u mon -p sealed-") {
+		t.Fatalf("it is shown as %s", read)
+	}
+	before := a.written()
+	for _, command := range []string{read, plain} { // in use, and without force
+		a.must(200, "PUT", fg+"/db", `{"command":"`+command+`"}`).want(t, "params.command", read)
+	}
+	document := a.must(200, "GET", "/config", "").raw
+	if !strings.Contains(document, read) {
+		t.Error(document)
+	}
+	if a.written() != before {
+		t.Error("something was changed")
+	}
+	a.do("PUT", fg+"/db", `{"command":"check_mysql -H HOST -P PORT -u mon -p another"}`).refused(t, 400, "force")
+	changed := a.must(200, "PUT", fg+"/db", `{"command":"check_mysql -H HOST -P PORT -u mon -p another","force":"true"}`)
+	copied := a.must(200, "POST", fg, `{"name":"copy","copy_from":"db"}`)
+	all := changed.raw + copied.raw + document + a.must(200, "GET", "/history", "").raw + a.must(200, "GET", "/history/4", "").raw + a.must(200, "GET", "/history/4/diff", "").raw
+	if strings.Contains(all, "hunter22") || strings.Contains(all, "another") || strings.Count(all, "sealed-") < 4 {
+		t.Error(all)
+	}
+	a.do("PUT", fg+"/db", `{"command":"check_pgsql -H HOST -l mon -p `+read[strings.Index(read, "sealed-"):]+`","force":"true"}`).refused(t, 400, "for another program than check_pgsql, and cannot be read here: write the password itself")
+	if r := a.must(200, "POST", fg+"/db/run", `{"host":"127.0.0.1","port":3306}`); !strings.Contains(r.raw, "hello check_mysql") || strings.Contains(r.raw, "another") {
+		t.Error(r.raw) // who asks opens it, and is no part of the API
 	}
 }
 

@@ -105,9 +105,12 @@ type Deps struct {
 	// Passive what engines found of it, Lookup what a host name leads to. nil: there are no
 	// checks that are asked.
 	Guardian checks.Guardian
-	Checked  func(backend uint32) string
-	Passive  func(backend uint32) health.State
-	Lookup   func(ctx context.Context, host string) ([]netip.Addr, error)
+	// SameCommand reports whether two commands of checks ask the same, however their
+	// passwords are written; nil: only those that are written alike do.
+	SameCommand func(a, b string) bool
+	Checked     func(backend uint32) string
+	Passive     func(backend uint32) health.State
+	Lookup      func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Engine tells the state of the engine.
 	Engine func() state.Engine
 	Watching

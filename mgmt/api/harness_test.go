@@ -207,7 +207,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		Settings: st, Resolved: names, HostNames: func() []string { return []string{"lb7.Example.net."} },
 		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}, Now: clock}),
 		SessionTable: &sessionTable{}, Audit: kept,
-		Guardian: &watchman{}, Lookup: nameserver,
+		Guardian: &watchman{}, Lookup: nameserver, SameCommand: func(a, b string) bool { return apply.SameCommand(book, a, b) },
 		Activation: &activation.Keeper{Store: st, Now: clock}, Packages: updates{},
 		Cloud:    cloud.New(cloud.Options{Store: st, Secrets: book, Now: clock, AWS: func(string) string { return "http://127.0.0.1:1/" }, Azure: "http://127.0.0.1:1"}),
 		Notifier: notify.New(notify.Options{Store: st, Secrets: book, Authorities: manager.DownloadAuthority, Now: clock, Host: func() string { return "lb7" }}),

@@ -39,7 +39,7 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.
 			State: board, Applier: d.Applier, Users: d.Users, People: roster, Certificates: d.Certificates, Engine: d.Engine, Health: d.Health, Silent: d.Silent,
 			Explain: d.Explain, Kernel: d.Kernel, LocalAddrs: d.LocalAddrs, Log: d.Log,
 		}),
-		checks.New(checks.Deps{State: board, Guardian: d.Guardian, Health: d.Health, Passive: d.Passive, Lookup: d.Lookup, Log: d.Log}),
+		checks.New(checks.Deps{State: board, Guardian: d.Guardian, SameCommand: d.SameCommand, Health: d.Health, Passive: d.Passive, Lookup: d.Lookup, Log: d.Log}),
 		traffic.New(traffic.Deps{
 			SessionTable: d.SessionTable, Tracked: d.Tracked, Forwarded: d.Forwarded, Watch: d.Watch, Holds: guard.Holds,
 		}),

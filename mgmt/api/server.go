@@ -51,6 +51,9 @@ func New(deps Deps) (*Server, error) {
 		return nil, errors.New("api: Applier, History, Keys, Users, Certificates, Counters, Health, Engine and Settings must be set")
 	}
 	deps.Now = orElse(deps.Now, time.Now)
+	if deps.SameCommand == nil {
+		deps.SameCommand = func(a, b string) bool { return a == b }
+	}
 	if deps.Silent == nil {
 		deps.Silent = func(uint32) string { return "" }
 	}
@@ -66,7 +69,7 @@ func New(deps Deps) (*Server, error) {
 	s.guard.Even = deps.RefusalTime
 	s.guard.LifeOfSessions(func() time.Duration { return auth.LoadSessionTime(deps.Settings) })
 	s.resources = resources(&s.deps, s.guard, s.collector(), s.alone)
-	s.inner = family.Over(s.bases(), s.config)
+	s.inner = family.Over(s.bases(), s.config, deps.SameCommand)
 	s.handler = newFront(s, s.inner)
 	return s, nil
 }

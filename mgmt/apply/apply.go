@@ -158,6 +158,7 @@ func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 		option(a)
 	}
 	a.checked.Rules = a.rules
+	a.sealHistory()
 	cfg, rev := st.Current()
 	cfg = cfg.Clone()
 	giveNumbers(cfg) // an older one may have none

@@ -127,6 +127,9 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config) (Result, 
 	if err := a.sealSecrets(&old.System, &cfg.System); err != nil {
 		return Result{}, err
 	}
+	if err := a.sealCommands(old, cfg); err != nil {
+		return Result{}, err
+	}
 	if err := a.checkMachine(ctx, old, cfg); err != nil {
 		return Result{}, err
 	}

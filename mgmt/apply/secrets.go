@@ -27,7 +27,7 @@ func (a *Applier) sealSecrets(old, cfg *farm.System) error {
 		if *secret.At == "" || *secret.At == *before[i].At {
 			continue
 		}
-		sealed, err := a.sealed(secret.Purpose, *before[i].At, *secret.At)
+		sealed, err := a.sealed(secret.Purpose, []farm.Secret{*before[i].At}, *secret.At)
 		if err != nil {
 			section, field, _ := strings.Cut(strings.TrimPrefix(secret.Purpose, "system "), " ")
 			return &validate.Error{Path: validate.SectionPath(section), Field: field, Message: field + " " + err.Error()}
@@ -39,7 +39,8 @@ func (a *Applier) sealSecrets(old, cfg *farm.System) error {
 
 var errForeignSecret = errors.New("was sealed by another appliance, or for something else, and cannot be read here: send the secret itself")
 
-func (a *Applier) sealed(purpose string, before, secret farm.Secret) (farm.Secret, error) {
+// sealed is a secret sealed: one of those before, if it is the same.
+func (a *Applier) sealed(purpose string, before []farm.Secret, secret farm.Secret) (farm.Secret, error) {
 	if a.secrets == nil {
 		return "", errors.New("cannot be kept: there is nothing to seal it with")
 	}
@@ -50,8 +51,10 @@ func (a *Applier) sealed(purpose string, before, secret farm.Secret) (farm.Secre
 			return "", errForeignSecret
 		}
 	}
-	if was, err := Reveal(a.secrets, purpose, before); err == nil && was == plain {
-		return before, nil
+	for _, known := range before {
+		if was, err := Reveal(a.secrets, purpose, known); err == nil && was == plain {
+			return known, nil
+		}
 	}
 	if plain != string(secret) {
 		return secret, nil // sealed here, earlier

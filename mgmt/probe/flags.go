@@ -22,7 +22,7 @@ type Flags struct {
 // flag is one of them. takes says whether it has a value.
 type flag struct {
 	takes  takes
-	secret bool
+	secret *secret // nil: everybody may see its value
 	set    func(value string) error
 }
 
@@ -71,8 +71,12 @@ func (f *Flags) Text(to *Text, names string) {
 }
 
 // Secret is a text nobody is shown.
-func (f *Flags) Secret(to *Text, names string) {
-	f.add(names, flag{takes: something, secret: true, set: func(v string) error { *to = Text(v); return nil }})
+func (f *Flags) Secret(to *Text, names string) { f.SecretAfter(to, "", names) }
+
+// SecretAfter is a text of which nobody is shown what follows the first such text in it,
+// as the password in name:password; all of it where it has none.
+func (f *Flags) SecretAfter(to *Text, after, names string) {
+	f.SecretValue(names, after, func(v string) error { *to = Text(v); return nil })
 }
 
 // Texts is a flag that may be given repeatedly.
@@ -85,9 +89,10 @@ func (f *Flags) Value(names string, set func(value string) error) {
 	f.add(names, flag{takes: something, set: set})
 }
 
-// SecretValue is the same for one that nobody is shown; errors must not have it.
-func (f *Flags) SecretValue(names string, set func(value string) error) {
-	f.add(names, flag{takes: something, secret: true, set: set})
+// SecretValue is Value for one that nobody is shown, or not what follows a text in it (""
+// for all of it); errors must not have it. It has to take another text in its place.
+func (f *Flags) SecretValue(names, after string, set func(value string) error) {
+	f.add(names, flag{takes: something, secret: &secret{after: after}, set: set})
 }
 
 // Maybe is a flag that may have a value right behind it: --ssl, --ssl=1.2, -S1.2.

@@ -43,6 +43,10 @@ func Parse(command string) (Probe, error) {
 
 // Parse is Parse for these checks.
 func (k *Known) Parse(command string) (Probe, error) {
+	return k.parse(command, func(_, secret string) (string, error) { return secret, nil })
+}
+
+func (k *Known) parse(command string, open func(program, secret string) (string, error)) (Probe, error) {
 	words, err := Words(plain(command))
 	if err != nil {
 		return nil, err
@@ -51,6 +55,16 @@ func (k *Known) Parse(command string) (Probe, error) {
 		return nil, errors.New("the command is empty: write one such as check_tcp -H HOST -p PORT")
 	}
 	name, args := words[0], words[1:]
+	for i, old := range k.secretWords(name, args)[1:] {
+		if old == "" {
+			continue
+		}
+		now, err := open(path.Base(name), old)
+		if err != nil {
+			return nil, err
+		}
+		args[i] = strings.TrimSuffix(args[i], old) + now
+	}
 	make := k.Checks[path.Base(name)]
 	if make == nil || path.IsAbs(name) && !pluginPath(name) {
 		return k.program(name, args, nil)

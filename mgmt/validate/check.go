@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -34,9 +33,10 @@ type CheckTarget struct {
 	Timeout farm.Seconds
 }
 
+// MaxCommand is the longest command in bytes, with its passwords sealed.
+const MaxCommand = 4096
+
 const (
-	// maxCommand is the longest command in bytes.
-	maxCommand = 2048
 	// maxProbes is the most probes in a row that may be asked for.
 	maxProbes = 100
 	// maxTry is how long a check that is tried may take in seconds: somebody waits for it.
@@ -75,9 +75,9 @@ var checkFields = []field[farm.Check]{
 		set: func(c *farm.Check, v Value) { c.Description = v.text },
 	},
 	{
-		rule: rule{name: "command", hints: basic(atChecks, "Command"), kind: kindText, blank: true, null: true, maxLen: maxCommand, check: checkCommand, must: "a probe Sluice knows, in the words of its plugin",
+		rule: rule{name: "command", hints: basic(atChecks, "Command"), kind: kindText, blank: true, null: true, maxLen: MaxCommand, check: checkCommand, must: "a probe Sluice knows, in the words of its plugin",
 			format: "probe and options", sample: "check_http -I HOST -p PORT -e 200",
-			about: "Probe and its options, in the words of the usual plugins. HOST and PORT stand for those of the backend. Nothing of it is given to a shell. Blank asks nothing."},
+			about: "Probe and its options, in the words of the usual plugins. HOST and PORT stand for those of the backend. Nothing of it is given to a shell. Blank asks nothing. Passwords in it are kept sealed and shown as sealed-…, which when sent keeps them."},
 		get: func(c *farm.Check) Value { return textValue(c.Command) },
 		set: func(c *farm.Check, v Value) { c.Command = v.text }, needs: needsProbe,
 	},
@@ -167,7 +167,7 @@ func checkCommand(s string) string {
 }
 
 func needsProbe(sent Values[farm.Check], _ *farm.Check) string {
-	if _, err := probe.Parse(sent.Get("command").Text()); err != nil && !errors.Is(err, probe.ErrNone) {
+	if err := probe.Check(sent.Get("command").Text()); err != nil {
 		return "cannot be run: " + err.Error()
 	}
 	return ""

@@ -135,7 +135,7 @@ func (s *Resource) modify(c *rest.Call) (rest.Object[CheckView], error) {
 			return err
 		}
 		after, _ := validate.CheckNamed(cfg, check.Name)
-		asksAnew := after.Command != before.Command || after.BackendAlias != before.BackendAlias
+		asksAnew := !s.deps.SameCommand(after.Command, before.Command) || after.BackendAlias != before.BackendAlias
 		if asksAnew && !values.Get("force").Bool() && len(cfg.CheckUsers(check.Name)) > 0 {
 			return rest.BadRequest("the health check %s is in use: command and backend_alias change with force true, and its backends are asked anew", check.Name)
 		}

@@ -29,7 +29,10 @@ type Guardian interface {
 type Deps struct {
 	State    *state.Board
 	Guardian Guardian
-	Health   farmstate.Health
+	// SameCommand reports whether two commands ask the same, however their passwords are
+	// written.
+	SameCommand func(a, b string) bool
+	Health      farmstate.Health
 	// Passive is what engines found of a backend in passing.
 	Passive func(backend uint32) health.State
 	// Lookup finds the addresses of a host name.

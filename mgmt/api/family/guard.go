@@ -3,13 +3,13 @@ package family
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/inline"
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -53,7 +53,7 @@ func (c *call) guard(service string, asked map[string]any) {
 // elsewhere, is never changed: the group gets a copy of its own.
 func (c *call) guardWrites(cfg *farm.Config, g farm.Group, asked map[string]any) ([]write, *rest.Rejection) {
 	source, own := sourceOf(cfg, g), ownCheck(cfg, g)
-	changed := differing(asked, c.seen(source))
+	changed := c.differing(asked, c.seen(source))
 	var out []write
 	target := source
 	if len(changed) > 0 {
@@ -87,7 +87,7 @@ func ownWrites(cfg *farm.Config, g farm.Group, source, own string, changed map[s
 		out = append(out, write{http.MethodDelete, all + "/" + own, nil})
 	}
 	changed["name"] = own
-	changed["description"] = fmt.Sprintf("Kept by fields of %s in older generations of the API", g)
+	changed["description"] = inline.Description(g)
 	if source != "" {
 		changed["copy_from"] = source
 	} else if changed["interval"] == nil {
@@ -106,7 +106,7 @@ func runnable(cfg *farm.Config, source string, sent any) *rest.Rejection {
 	if kept.Command == "" {
 		return rest.BadRequest("fgenabled: \"true\" needs fgscript, and none is kept: send the command, as check_tcp -H HOST -p PORT")
 	}
-	if _, err := probe.Parse(kept.Command); err != nil && !errors.Is(err, probe.ErrNone) {
+	if err := probe.Check(kept.Command); err != nil {
 		return rest.BadRequest("fgenabled: the fgscript that is kept cannot be run here: send another one")
 	}
 	return nil

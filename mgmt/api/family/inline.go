@@ -1,8 +1,6 @@
 package family
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/inline"
 )
 
 // fieldOf are the fields of a health check by their names before 3.2.
@@ -70,7 +68,7 @@ func sourceOf(cfg *farm.Config, g farm.Group) string {
 // nobody else has linked, as after a change of the farm's name.
 func ownCheck(cfg *farm.Config, g farm.Group) string {
 	for n := 1; ; n++ {
-		name := ownName(g.Farm.Name, g.Name(), n)
+		name := inline.Name(g, n)
 		if !slices.ContainsFunc(cfg.CheckUsers(name), func(user farm.Group) bool { return !same(user, g) }) {
 			return name
 		}
@@ -79,34 +77,21 @@ func ownCheck(cfg *farm.Config, g farm.Group) string {
 
 func same(a, b farm.Group) bool { return a.Farm.Name == b.Farm.Name && a.Name() == b.Name() }
 
-// ownName is the n-th name of the check of a group: shop_web_fg, dns_fg, dns_fg2. Names of
-// farms have no underscore, so no two groups have the same; what is too long for a name
-// ends in a digest of the whole.
-func ownName(farmName, service string, n int) string {
-	name, suffix := farmName, "_fg"
-	if service != "" {
-		name += "_" + service
-	}
-	if n > 1 {
-		suffix += strconv.Itoa(n)
-	}
-	if len(name)+len(suffix) > validate.MaxName {
-		sum := sha256.Sum256([]byte(name))
-		digest := "_" + hex.EncodeToString(sum[:8])
-		name = name[:validate.MaxName-len(digest)-len(suffix)] + digest
-	}
-	return name + suffix
-}
-
 // differing are the settings that were sent and are not what is seen; all of them when
 // nothing is.
-func differing(asked, seen map[string]any) map[string]any {
+func (c *call) differing(asked, seen map[string]any) map[string]any {
 	out := map[string]any{}
 	for old, now := range fieldOf {
 		value, sent := asked[old]
-		if sent && fmt.Sprint(value) != fmt.Sprint(seen[old]) {
+		if sent && !c.alike(now, fmt.Sprint(value), fmt.Sprint(seen[old])) {
 			out[now] = value
 		}
 	}
 	return out
+}
+
+// alike reports whether two values of a field of a check mean the same: a password of a
+// command is shown sealed, and may be sent as it is.
+func (c *call) alike(field, a, b string) bool {
+	return a == b || field == "command" && c.sameCommand(a, b)
 }

@@ -13,12 +13,14 @@ type layer struct {
 	next http.Handler
 	// config is the configuration in force for a request, and the number of its revision.
 	config func(context.Context) (*farm.Config, uint64)
+	// sameCommand reports whether two commands of checks ask the same.
+	sameCommand func(a, b string) bool
 }
 
 // Over puts the translation over the operations. Who asks is known already: next is
 // asked in the name of the same, more than once where an answer needs it.
-func Over(next http.Handler, config func(context.Context) (*farm.Config, uint64)) http.Handler {
-	l := &layer{next, config}
+func Over(next http.Handler, config func(context.Context) (*farm.Config, uint64), sameCommand func(a, b string) bool) http.Handler {
+	l := &layer{next, config, sameCommand}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, is := strings.CutPrefix(r.URL.Path, Base+"/")
 		if !is {

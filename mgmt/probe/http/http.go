@@ -89,9 +89,9 @@ func (c *check) requestFlags(f *probe.Flags) {
 		return nil
 	})
 	f.Value("T content-type", func(v string) error { return c.field("Content-Type: " + v) })
-	f.SecretValue("k header", c.field)
+	f.SecretValue("k header", ":", c.field)
 	f.Text(&c.agent, "A useragent")
-	f.Secret(&c.login, "a authorization")
+	f.SecretAfter(&c.login, ":", "a authorization")
 	f.Maybe("S ssl", func(v string) error { c.secure = true; return c.tls.Version(v) })
 	f.Bool(&c.http2, "http2")
 	c.tls.Flags(f, "")

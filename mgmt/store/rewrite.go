@@ -1,0 +1,172 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/document"
+)
+
+// RewriteChecks has edit change the checks of the configuration in force and of every
+// revision that is kept, in one step and in place: no revision comes of it, and the
+// differences that are kept with revisions are made anew. It is for what must not have
+// been written, passwords in commands. A document of that name says that it was done, and
+// has it done once; n is how many revisions it changed. The file may hold what stood there
+// until its pages are used again.
+func (s *Store) RewriteChecks(done string, edit func([]farm.Check) error) (n int, err error) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	var before bool
+	if before, err = s.ReadDocument(done, new(bool)); err != nil || before {
+		return 0, err
+	}
+	old := s.current.Load()
+	cfg := *old.Config
+	cfg.Checks = slices.Clone(cfg.Checks)
+	if err := edit(cfg.Checks); err != nil {
+		return 0, err
+	}
+	now := &snapshot{Revision: old.Revision, Config: &cfg}
+	err = s.update(0, func(tx *bolt.Tx) error {
+		w := &rewriter{revisions: tx.Bucket(revisionsBucket), edit: edit}
+		if err := w.all(); err != nil {
+			return err
+		}
+		if n = w.changed; !slices.Equal(cfg.Checks, old.Config.Checks) {
+			record, err := s.pieces.seal(now)
+			if err == nil {
+				err = tx.Bucket(currentBucket).Put(numberKey(now.Number), record)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return putDocuments(tx, map[string]any{done: true})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("write to %s: %w", s.name, err)
+	}
+	s.current.Store(now)
+	return n, nil
+}
+
+// rewriter changes one revision after the other, the oldest first.
+type rewriter struct {
+	revisions *bolt.Bucket
+	edit      func([]farm.Check) error
+	changed   int
+	// last is the configuration of the revision before, as it is now, and its number; nil
+	// where that is not kept.
+	last   *farm.Config
+	number uint64
+	dirty  bool // the checks of that one were changed, or of this one
+}
+
+func (w *rewriter) all() error {
+	w.last = &farm.Config{} // revision 0
+	var keys [][]byte
+	c := w.revisions.Cursor()
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		keys = append(keys, slices.Clone(k))
+	}
+	for _, k := range keys {
+		if err := w.one(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *rewriter) one(k []byte) error {
+	var e entry
+	if err := unseal(w.revisions.Get(k), &e); err != nil {
+		return err
+	}
+	follows := w.last != nil && w.number+1 == e.Number
+	was := w.dirty && follows
+	if e.Change.Checks != nil {
+		checks := slices.Clone(*e.Change.Checks)
+		if err := w.edit(checks); err != nil {
+			return err
+		}
+		w.dirty = !slices.Equal(checks, *e.Change.Checks)
+		e.Change.Checks = &checks
+	}
+	cfg, err := w.configuration(&e, follows)
+	if err != nil {
+		return err
+	}
+	diff := e.Diff
+	switch {
+	case !strings.Contains(diff, commandField):
+	case !follows || cfg == nil:
+		if diff, err = w.hidden(diff); err != nil {
+			return err
+		}
+	case was || w.dirty:
+		diff = document.Diff(w.last, cfg)
+	}
+	changed := diff != e.Diff || w.dirty && e.Change.Checks != nil
+	e.Diff, w.last, w.number = diff, cfg, e.Number
+	if !changed {
+		return nil
+	}
+	w.changed++
+	return putRecord(w.revisions, k, &e)
+}
+
+// configuration is that of a revision, nil where it is built on one that is not kept.
+func (w *rewriter) configuration(e *entry, follows bool) (*farm.Config, error) {
+	switch {
+	case e.Change.Whole:
+		return e.Change.applyTo(&farm.Config{})
+	case !follows:
+		return nil, nil
+	}
+	cfg, err := e.Change.applyTo(w.last)
+	if err != nil {
+		err = errors.Join(ErrCorrupt, err)
+	}
+	return cfg, err
+}
+
+// commandField begins the line of a command in a document.
+const commandField = "command: "
+
+// hidden is a difference to a revision nobody has any more without the commands that edit
+// would change.
+func (w *rewriter) hidden(diff string) (string, error) {
+	lines := strings.SplitAfter(diff, "\n")
+	for i, line := range lines {
+		before, text, is := strings.Cut(line, commandField)
+		if !is || strings.Trim(before, " +-") != "" {
+			continue
+		}
+		text = plainText(strings.TrimSuffix(text, "\n"))
+		one := []farm.Check{{Command: text}}
+		if err := w.edit(one); err != nil {
+			return "", err
+		}
+		if one[0].Command != text {
+			lines[i] = before + commandField + "'***'\n"
+		}
+	}
+	return strings.Join(lines, ""), nil
+}
+
+// plainText is what a text of one line in YAML says.
+func plainText(yaml string) string {
+	if text, err := strconv.Unquote(yaml); err == nil && yaml[0] == '"' {
+		return text
+	}
+	if len(yaml) > 1 && yaml[0] == '\'' {
+		return strings.ReplaceAll(strings.Trim(yaml, "'"), "''", "'")
+	}
+	return yaml
+}

@@ -1,0 +1,116 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// veiled writes commands anew that begin with "secret".
+func veiled(times *int) func([]farm.Check) error {
+	return func(list []farm.Check) error {
+		*times++
+		for i := range list {
+			if after, is := strings.CutPrefix(list[i].Command, "secret "); is {
+				list[i].Command = "veiled " + strings.ToUpper(after)
+			}
+		}
+		return nil
+	}
+}
+
+func TestCommandsAreRewrittenInEveryRevisionThatIsKept(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	s.Unsynced()
+	s.Keep(3)
+	commands := func(n int) *farm.Config {
+		one := "secret 'it''s'"
+		if n >= 33 { // the oldest that is kept
+			one = "secret \\b"
+		}
+		plain := "plain a"
+		if n >= 33 {
+			plain = "plain b"
+		}
+		c := &farm.Config{Checks: []farm.Check{{Name: "one", Command: one}, {Name: "two", Command: plain}, {Name: "three", Command: "secret c"}}}
+		c.Checks[0].Interval = farm.Seconds(n)
+		if n >= 36 {
+			c.System.NTP.Server = "ntp.example"
+		}
+		if n >= 37 { // checks stay as they are
+			c.Checks[0].Interval, c.System.NTP.Server = 36, "ntp2.example"
+		}
+		if n >= 38 {
+			c.Checks[2].Command = "secret d"
+		}
+		return c
+	}
+	for n := 1; n <= 38; n++ {
+		if _, err := s.Commit(commands(n), store.Meta{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	times := 0
+	refused := errors.New("no")
+	if _, err := s.RewriteChecks("done", func([]farm.Check) error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("an edit that fails: %v", err)
+	}
+	n, err := s.RewriteChecks("done", veiled(&times))
+	if err != nil || n == 0 || times == 0 {
+		t.Fatal(n, times, err)
+	}
+	check := func() {
+		t.Helper()
+		cfg, now := s.Current()
+		if now.Number != 38 || cfg.Checks[0].Command != "veiled \\B" || cfg.Checks[1].Command != "plain b" || cfg.Checks[2].Command != "veiled D" {
+			t.Errorf("revision %d: %+v", now.Number, cfg.Checks)
+		}
+		list, err := s.History(100, 0)
+		if err != nil || len(list) != 6 {
+			t.Fatal(len(list), err)
+		}
+		for _, r := range list {
+			if strings.Contains(r.Diff, "secret") || r.Diff == "" {
+				t.Errorf("revision %d:\n%s", r.Number, r.Diff)
+			}
+			cfg, _, err := s.Get(r.Number)
+			if err != nil || !strings.HasPrefix(cfg.Checks[2].Command, "veiled ") || cfg.System.NTP.Server != commands(int(r.Number)).System.NTP.Server {
+				t.Errorf("revision %d: %+v %v", r.Number, cfg, err)
+			}
+			if again, err := s.Diff(r.Number-1, r.Number); r.Number > 33 && (err != nil || again != r.Diff) {
+				t.Errorf("revision %d differs by\n%s, kept is\n%s (%v)", r.Number, again, r.Diff, err)
+			}
+		}
+		oldest := list[5].Diff
+		for _, want := range []string{"-    command: '***'", "+    command: '***'", "-    command: \"plain a\"", "+    command: \"plain b\""} {
+			if list[5].Number != 33 || !strings.Contains(oldest, want) {
+				t.Errorf("the oldest has no %s:\n%s", want, oldest)
+			}
+		}
+	}
+	check()
+	s.Close()
+	s = open(t, dir)
+	check()
+	times = 0
+	if n, err := s.RewriteChecks("done", veiled(&times)); n != 0 || times != 0 || err != nil {
+		t.Errorf("again: %d %d %v", n, times, err)
+	}
+}
+
+func TestAStoreWithoutSuchCommandsIsNotChanged(t *testing.T) {
+	s := open(t, t.TempDir())
+	for _, command := range []string{"plain a", "plain b"} {
+		if _, err := s.Commit(&farm.Config{Checks: []farm.Check{{Name: "one", Command: command}}}, store.Meta{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	times := 0
+	if n, err := s.RewriteChecks("done", veiled(&times)); n != 0 || times == 0 || err != nil {
+		t.Errorf("%d %d %v", n, times, err)
+	}
+}
