@@ -135,6 +135,48 @@ func TestHealthChecksOfGeneration3AreTheirOwn(t *testing.T) {
 	a.old("GET", "/farms/dns", "").want(t, "params.fgtimecheck", 20)
 }
 
+// What a farm kept is nobody else's: it is gone with the farm, and follows its name.
+func TestHealthChecksOfGeneration3GoWithTheirFarm(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	a.dns(1)
+	names := func() (out string) {
+		for _, c := range a.config().Checks {
+			out += c.Name + " "
+		}
+		return out
+	}
+	wantNames := func(want string) {
+		t.Helper()
+		if got := names(); got != want {
+			t.Errorf("there are %q, wanted %q", got, want)
+		}
+	}
+	a.guards(t, "/farms/shop/fg", `{"service":"web","fgenabled":"true","fgscript":"`+tcp+`"}`, "fgenabled", "true")
+	a.guards(t, "/farms/dns/fg", `{"fgscript":"`+tcp+`","fgtimecheck":7}`, "fgenabled", "false") // kept, and not linked
+	wantNames("shop_web_fg dns_fg ")
+	a.must(200, "PUT", "/farms/shop", `{"newfarmname":"store"}`)
+	a.must(200, "PUT", "/farms/dns", `{"newfarmname":"names"}`)
+	wantNames("store_web_fg names_fg ")
+	if got := a.config().Farm("store").HTTP.Services[0].Check; got != "store_web_fg" {
+		t.Errorf("%s is linked", got)
+	}
+	a.old("GET", "/farms/names", "").want(t, "params.fgtimecheck", 7)
+	// One that somebody else has linked stays, and one that was given a description.
+	a.must(200, "POST", "/farms/names/fg", `{"name":"store_web_fg"}`)
+	a.must(200, "DELETE", "/farms/store/services/web", "")
+	wantNames("store_web_fg names_fg ")
+	a.must(200, "PUT", "/farms/names", `{"farmguardian":"names_fg"}`)
+	a.must(200, "DELETE", "/farms/names", "")
+	wantNames("")
+	a.dns(1)
+	a.old("GET", "/farms/dns", "").want(t, "params.fgscript", "")
+	a.guards(t, "/farms/dns/fg", `{"fgscript":"`+tcp+`"}`)
+	a.must(200, "PUT", fg+"/dns_fg", `{"description":"mine"}`)
+	a.must(200, "DELETE", "/farms/dns", "")
+	wantNames("dns_fg ")
+}
+
 func TestHealthChecksOfGeneration3HaveNamesOfTheirOwn(t *testing.T) {
 	a := newAppliance(t)
 	long := strings.Repeat("x", 60)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/inline"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -38,7 +39,7 @@ func (s *Resource) updateFarm(c *rest.Call) (rest.Changed, error) {
 			}
 		}
 		was := addressesOf(f)
-		if err := values.Apply(f); err != nil {
+		if err := inline.Rename(cfg, f, func() error { return values.Apply(f) }); err != nil {
 			return err
 		}
 		followed = validate.FollowVersions(values, f)
@@ -136,6 +137,7 @@ func (s *Resource) deleteFarm(c *rest.Call) (rest.Done, error) {
 		for i := range cfg.Farms {
 			if cfg.Farms[i].Name == name {
 				cfg.Farms = append(cfg.Farms[:i], cfg.Farms[i+1:]...)
+				inline.Forget(cfg)
 				return nil
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/inline"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -224,6 +225,7 @@ func (s *Resource) deleteService(c *rest.Call) (rest.Done, error) {
 			return err
 		}
 		ProfileOf(g.Farm).services().remove(g.Farm, rest.ServiceNamed(g.Farm, name))
+		inline.Forget(cfg)
 		return nil
 	})
 	if err != nil {
