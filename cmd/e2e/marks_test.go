@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -110,6 +111,54 @@ func TestConnectionsAndProbesCarryTheMark(t *testing.T) {
 	}
 	b.open()
 	within(t, 3*time.Second, "a probe finds it again", func() error { _, err := get(url); return err })
+}
+
+// Checks ask as the traffic of the farm would: whoever is reached only with its mark is
+// found, and with another one nothing is known of a backend.
+func TestChecksCarryTheMarkOfTheFarm(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	guard(t)
+	root := identity{name: "root"}
+	a := start(t, root, dataDir(t, root))
+	b := newClosing(t, guarded+":0")
+	a.farm("shop", b.addr)
+	if err := os.WriteFile("/proc/sys/net/ipv4/ping_group_range", []byte("0 2147483647"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	datagrams, err := net.ListenPacket("udp", b.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer datagrams.Close()
+	go func() {
+		for buf := make([]byte, 100); ; {
+			n, from, err := datagrams.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			_, _ = datagrams.WriteTo(buf[:n], from)
+		}
+	}()
+	says := func(what, want string) {
+		t.Helper()
+		within(t, 6*time.Second, what, func() error {
+			if why := a.must("check", "explain", "shop", "all", "0"); !strings.Contains(why, want) {
+				return errors.New(why)
+			}
+			return nil
+		})
+	}
+	for name, command := range map[string]string{"stream": "check_http -I HOST -p PORT -e 200", "datagram": "check_udp -H HOST -p PORT -s hello -e hello", "echo": "check_ping -H HOST -w 900,100% -c 900,100% -p 1"} {
+		a.must("farm", "set", "shop", "mark=7")
+		a.must("check", "create", name, "command="+command, "interval=1", "timeout=1")
+		a.must("check", "link", name, "shop", "all")
+		says(name+": asked with the mark of the farm", "check "+name+" succeeds")
+		a.must("farm", "set", "shop", "mark=8")
+		says(name+": asked with another mark", "not asked: this machine has no route to the address")
+		a.must("check", "unlink", name, "shop", "all")
+	}
 }
 
 func TestNewConnectionsWithAMarkAllSucceed(t *testing.T) {
