@@ -33,11 +33,17 @@ func (g *guarded) Run(ctx context.Context, n Network, to Target, say Say) (err e
 	}
 	began := time.Now()
 	say = lines(say)
-	err = g.Probe.Run(ctx, n, to, say)
+	reached := &noted{Network: n}
+	err = g.Probe.Run(ctx, reached, to, say)
 	took := time.Since(began)
 	if err != nil {
 		if ours := notAsked(ctx, n, err); ours != nil {
 			return ours
+		}
+		if ctx.Err() != nil {
+			if ours := notAsked(ctx, n, reached.failure()); ours != nil {
+				return ours
+			}
 		}
 	}
 	switch {
