@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/mgmt/probe/memcached"
@@ -12,10 +13,13 @@ import (
 
 func TestRealMemcachedIsAsked(t *testing.T) {
 	server, port := probetest.Program(t, "memcached"), porttest.TCP(t).Port()
-	probetest.Start(t, port, probetest.Dir(t), server, "-p", fmt.Sprint(port), "-l", "127.0.0.1", "-U", "0")
+	run := probetest.Run(t, port, probetest.Dir(t), server, "-p", fmt.Sprint(port), "-l", "127.0.0.1", "-U", "0")
 	got := probetest.Check(t, "check_memcached", memcached.Check, probetest.At(port), "-p", "PORT")
 	got.Healthy(t)
 	if !strings.Contains(got.Said, "VERSION 1.") {
 		t.Errorf("said %s", got.Said)
 	}
+	run.Hangs(t, func(within time.Duration) probetest.Asked {
+		return probetest.In(t, within, "check_memcached", memcached.Check, probetest.At(port), "-p", "PORT")
+	})
 }

@@ -3,6 +3,7 @@ package mqtt_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/mgmt/probe/mqtt"
@@ -13,11 +14,14 @@ func TestRealBrokerIsAsked(t *testing.T) {
 	server, dir, port := probetest.Program(t, "mosquitto"), probetest.Dir(t), porttest.TCP(t).Port()
 	probetest.Once(t, dir, probetest.Program(t, "mosquitto_passwd"), "-c", "-b", dir+"/hashed", "ann", "s3cret")
 	config := fmt.Sprintf("listener %d 127.0.0.1\nallow_anonymous false\npassword_file %s/hashed\npersistence false\n", port, dir)
-	probetest.Start(t, port, dir, server, "-c", probetest.File(t, dir, "conf", config))
+	run := probetest.Run(t, port, dir, server, "-c", probetest.File(t, dir, "conf", config))
 	ask := func(args ...string) probetest.Asked {
 		return probetest.Check(t, "check_mqtt", mqtt.Check, probetest.At(port), append([]string{"-p", "PORT"}, args...)...)
 	}
 	ask("-u", "ann", "-P", "s3cret").Healthy(t)
 	ask("-u", "ann", "-P", "wrong").Down(t, "CONNECT was refused: not authorized")
 	ask().Down(t, "CONNECT was refused")
+	run.Hangs(t, func(within time.Duration) probetest.Asked {
+		return probetest.In(t, within, "check_mqtt", mqtt.Check, probetest.At(port), "-p", "PORT", "-u", "ann", "-P", "s3cret")
+	})
 }

@@ -1,15 +1,20 @@
 package probetest
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/core/enginetest"
+	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
 // nobody is the user servers run as when the test is root's.
@@ -88,6 +93,53 @@ func Once(t *testing.T, dir, program string, args ...string) {
 // waited for; 0 when it does not.
 func Start(t *testing.T, port uint16, dir, program string, args ...string) (stop func()) {
 	t.Helper()
+	return Run(t, port, dir, program, args...).Stop
+}
+
+// Running is a server that runs.
+type Running struct {
+	// Stop ends it.
+	Stop  func()
+	group int // of its processes
+}
+
+// Hangs fails the test unless the check finds out within its time that the server hangs:
+// the kernel still takes connections for it, and nothing else happens. ask gives the check
+// so long; it is to be healthy before and after.
+func (r *Running) Hangs(t *testing.T, ask func(within time.Duration) Asked) {
+	t.Helper()
+	ask(Longest).Healthy(t)
+	signal := func(s syscall.Signal) {
+		if err := syscall.Kill(-r.group, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
+	enginetest.Eventually(t, "the server to stand still", func() bool { return standsStill(r.group) })
+	got := ask(300 * time.Millisecond)
+	signal(syscall.SIGCONT)
+	if got.Err == nil || errors.Is(got.Err, probe.ErrLocal) {
+		t.Errorf("while it hangs: %v\n%s", got.Err, got.Said)
+	}
+	enginetest.Eventually(t, "the server to answer again", func() bool { return ask(Longest).Err == nil })
+}
+
+// standsStill reports whether every thread of a group of processes is stopped.
+func standsStill(group int) bool {
+	threads, _ := filepath.Glob("/proc/[0-9]*/task/[0-9]*/stat")
+	for _, file := range threads {
+		text, _ := os.ReadFile(file)
+		_, after, _ := strings.Cut(string(text), ") ") // what is before it may have any name
+		if f := strings.Fields(after); len(f) > 2 && f[2] == strconv.Itoa(group) && f[0] != "T" && f[0] != "Z" {
+			return false
+		}
+	}
+	return true
+}
+
+// Run is Start for who does more with the server than end it.
+func Run(t *testing.T, port uint16, dir, program string, args ...string) *Running {
+	t.Helper()
 	cmd := Ordinary(dir, program, args...)
 	output, err := os.Create(filepath.Join(t.TempDir(), "output"))
 	if err != nil {
@@ -98,7 +150,7 @@ func Start(t *testing.T, port uint16, dir, program string, args ...string) (stop
 		t.Fatal(err)
 	}
 	stopped := false
-	stop = func() {
+	stop := func() {
 		if stopped {
 			return
 		}
@@ -120,5 +172,5 @@ func Start(t *testing.T, port uint16, dir, program string, args ...string) (stop
 			return err == nil
 		})
 	}
-	return stop
+	return &Running{stop, cmd.Process.Pid}
 }

@@ -3,6 +3,7 @@ package redis_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/porttest"
@@ -13,10 +14,10 @@ import (
 func TestRealRedisIsAsked(t *testing.T) {
 	server := probetest.Program(t, "redis-server")
 	dir, master, slave := probetest.Dir(t), porttest.TCP(t).Port(), porttest.TCP(t).Port()
-	start := func(port uint16, more ...string) {
-		probetest.Start(t, port, dir, server, append([]string{"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--requirepass", "s3cret"}, more...)...)
+	start := func(port uint16, more ...string) *probetest.Running {
+		return probetest.Run(t, port, dir, server, append([]string{"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--requirepass", "s3cret"}, more...)...)
 	}
-	start(master)
+	run := start(master)
 	start(slave, "--replicaof", "127.0.0.1", fmt.Sprint(master), "--masterauth", "s3cret")
 	ask := func(port uint16, args ...string) probetest.Asked {
 		return probetest.Check(t, "check_redis", redis.Check, probetest.At(port), append([]string{"-h", "HOST", "-p", "PORT"}, args...)...)
@@ -27,4 +28,7 @@ func TestRealRedisIsAsked(t *testing.T) {
 	ask(master, "-u", "default", "-a", "s3cret").Healthy(t)
 	ask(slave, "-a", "s3cret").Down(t, "the server is a slave, wanted a master")
 	ask(slave, "-a", "s3cret", "--role", "slave").Healthy(t)
+	run.Hangs(t, func(within time.Duration) probetest.Asked {
+		return probetest.In(t, within, "check_redis", redis.Check, probetest.At(master), "-p", "PORT", "-a", "s3cret")
+	})
 }

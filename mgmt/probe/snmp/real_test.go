@@ -3,6 +3,7 @@ package snmp_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/porttest"
@@ -13,7 +14,7 @@ import (
 func TestRealAgentIsAsked(t *testing.T) {
 	server, dir, port := probetest.Program(t, "snmpd"), probetest.Dir(t), porttest.UDP(t).Port()
 	config := probetest.File(t, dir, "snmpd.conf", "rocommunity c0mm 127.0.0.1\nsysName house\n")
-	probetest.Start(t, 0, dir, server, "-f", "-Lo", "-C", "-c", config, "-I", "-smux,-agentx", fmt.Sprintf("udp:127.0.0.1:%d", port))
+	run := probetest.Run(t, 0, dir, server, "-f", "-Lo", "-C", "-c", config, "-I", "-smux,-agentx", fmt.Sprintf("udp:127.0.0.1:%d", port))
 	ask := func(args ...string) probetest.Asked {
 		return probetest.In(t, 9e8, "check_snmp", snmp.Check, probetest.At(port), append([]string{"-p", "PORT"}, args...)...)
 	}
@@ -23,4 +24,7 @@ func TestRealAgentIsAsked(t *testing.T) {
 		ask("-P", version, "-C", "c0mm", "-o", "1.3.6.1.2.1.1.99.0").Down(t, "the agent")
 	}
 	ask("-P", "2c", "-C", "wrong", "-o", name).Down(t, "no")
+	run.Hangs(t, func(within time.Duration) probetest.Asked {
+		return probetest.In(t, within, "check_snmp", snmp.Check, probetest.At(port), "-p", "PORT", "-P", "2c", "-C", "c0mm", "-o", uptime)
+	})
 }
