@@ -27,7 +27,7 @@ userPassword: s3cret
 `
 
 // directory runs OpenLDAP with two entries.
-func directory(t *testing.T) (plain, secure uint16) {
+func directory(t *testing.T) (plain, secure uint16, run *probetest.Running) {
 	t.Helper()
 	slapd := probetest.Program(t, "slapd")
 	dir := probetest.Dir(t)
@@ -55,12 +55,12 @@ access to dn.exact="cn=check,dc=example,dc=com" by users read by anonymous none
 access to * by * read
 `)
 	probetest.Once(t, dir, slapd, "-T", "add", "-f", config, "-l", probetest.File(t, dir, "entries.ldif", entries))
-	probetest.Start(t, secure, dir, slapd, "-f", config, "-d", "0", "-h", fmt.Sprintf("ldap://127.0.0.1:%d ldaps://127.0.0.1:%d", plain, secure))
-	return plain, secure
+	run = probetest.Run(t, secure, dir, slapd, "-f", config, "-d", "0", "-h", fmt.Sprintf("ldap://127.0.0.1:%d ldaps://127.0.0.1:%d", plain, secure))
+	return plain, secure, run
 }
 
 func TestDirectoryIsAsked(t *testing.T) {
-	plain, secure := directory(t)
+	plain, secure, run := directory(t)
 	ask := func(args ...string) probetest.Asked {
 		return probetest.Check(t, "check_ldap", ldap.Check, probetest.At(plain), append([]string{"-p", "PORT", "-t", "5", "-3"}, args...)...)
 	}
@@ -77,4 +77,7 @@ func TestDirectoryIsAsked(t *testing.T) {
 	ask("-b", base, "-D", user, "-P", "s3cret", "-W", "3:").Down(t, "2 entries were found, wanted 3")
 	probetest.Check(t, "check_ldaps", ldap.Secure, probetest.At(secure), "-p", "PORT", "-b", base, "-D", user, "-P", "s3cret").Healthy(t)
 	probetest.Check(t, "check_ldaps", ldap.Secure, probetest.At(plain), "-p", "PORT", "-b", base).Down(t, "TLS")
+	run.Hangs(t, func(within time.Duration) probetest.Asked {
+		return probetest.In(t, within, "check_ldap", ldap.Check, probetest.At(plain), "-p", "PORT", "-b", base, "-D", user, "-P", "s3cret")
+	})
 }

@@ -19,11 +19,11 @@ func TestMariaDBIsAsked(t *testing.T) {
 	data := filepath.Join(dir, "data")
 	probetest.Once(t, dir, install, "--no-defaults", "--datadir="+data, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
 	users := probetest.File(t, dir, "users.sql", "CREATE USER 'check'@'%' IDENTIFIED BY 's3cret';\n")
-	start := func(more ...string) (stop func()) {
-		return probetest.Start(t, port, dir, probetest.Program(t, "mariadbd"), append([]string{"--no-defaults", "--datadir=" + data, "--port=" + fmt.Sprint(port), "--bind-address=127.0.0.1",
+	start := func(more ...string) *probetest.Running {
+		return probetest.Run(t, port, dir, probetest.Program(t, "mariadbd"), append([]string{"--no-defaults", "--datadir=" + data, "--port=" + fmt.Sprint(port), "--bind-address=127.0.0.1",
 			"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"), "--init-file=" + users, "--skip-name-resolve", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=16M"}, more...)...)
 	}
-	stop := start()
+	run := start()
 	ask := func(args ...string) probetest.Asked {
 		return probetest.Check(t, "check_mysql", mysql.Check, probetest.At(port), append([]string{"-P", "PORT"}, args...)...)
 	}
@@ -34,7 +34,10 @@ func TestMariaDBIsAsked(t *testing.T) {
 	ask("-u", "check", "-p", "wrong", "-n").Healthy(t)
 	ask("-n").Healthy(t)
 	ask("-u", "check", "-p", "s3cret", "-l").Down(t, "TLS")
-	stop()
+	run.Hangs(t, func(within time.Duration) probetest.Asked {
+		return probetest.In(t, within, "check_mysql", mysql.Check, probetest.At(port), "-P", "PORT", "-u", "check", "-p", "s3cret")
+	})
+	run.Stop()
 	ask("-n").Down(t, "connection refused")
 
 	leaf := certstest.NewAuthority(t, "house", time.Now()).Issue("db.example")

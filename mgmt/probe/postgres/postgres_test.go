@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/porttest"
@@ -18,7 +19,7 @@ func TestPostgreSQLIsAsked(t *testing.T) {
 	probetest.Once(t, dir, initdb, "-D", data, "-N", "--locale=C", "-U", "check", "--auth=scram-sha-256", "--pwfile="+probetest.File(t, dir, "password", "s3cret\n"))
 	server := probetest.Program(t, "postgres", "/usr/lib/postgresql/*/bin/postgres")
 	args := []string{"-D", data, "-p", fmt.Sprint(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=" + dir, "-c", "fsync=off"}
-	stop := probetest.Start(t, port, dir, server, args...)
+	run := probetest.Run(t, port, dir, server, args...)
 	ask := func(args ...string) probetest.Asked {
 		return probetest.Check(t, "check_pgsql", postgres.Check, probetest.At(port), append([]string{"-P", "PORT", "-l", "check"}, args...)...)
 	}
@@ -34,6 +35,9 @@ func TestPostgreSQLIsAsked(t *testing.T) {
 	ask("-p", "wrong").Down(t, "the server refused: 28P01")
 	ask("-p", "wrong", "--ignore-auth").Healthy(t)
 	ask("-p", "s3cret", "-S").Down(t, "refused TLS")
-	stop()
+	run.Hangs(t, func(within time.Duration) probetest.Asked {
+		return probetest.In(t, within, "check_pgsql", postgres.Check, probetest.At(port), "-P", "PORT", "-l", "check", "-p", "s3cret")
+	})
+	run.Stop()
 	ask("-p", "s3cret").Down(t, "connection refused")
 }
