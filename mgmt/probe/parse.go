@@ -106,7 +106,7 @@ func (k *Known) program(name string, args []string, unknown *UnknownFlag) (Probe
 	if strings.Contains(name, "/") {
 		return nil, none
 	}
-	return nil, fmt.Errorf("%q is not built in, and %w", name, none)
+	return nil, fmt.Errorf("%q is not built in, and %w", Line(name), none)
 }
 
 // pluginFolders is where commands that name a plugin by its path have it from; the check

@@ -104,4 +104,7 @@ func TestSealedPasswordsAreOpenedBeforeACommandIsRead(t *testing.T) {
 	if err := probe.Check("check_x -a"); err == nil {
 		t.Error("a command that is none is accepted")
 	}
+	if err := probe.Check(strings.Repeat("a", 4000)); err == nil || len(err.Error()) > 1000 {
+		t.Errorf("a name that is long is said in whole: %v", err)
+	}
 }
