@@ -2,6 +2,7 @@ package changes
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -219,13 +220,12 @@ func (a *appliance) traffic(on int, long time.Duration) (wait func() string) {
 // redirected is where another farm sends its clients.
 func (a *appliance) redirected(port int) string {
 	a.t.Helper()
-	var conn net.Conn
 	conn, err := a.Dial(a.t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{Dial: func(string, string) (net.Conn, error) { return conn, nil }, DisableKeepAlives: true}}
+		Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }, DisableKeepAlives: true}}
 	res, err := client.Get("http://a.test/")
 	if err != nil {
 		a.t.Fatal(err)
