@@ -86,6 +86,13 @@ func TestExchangesAreCountedWhole(t *testing.T) {
 			_ = c.Close()
 		}, "Connections 1, Requests 1, BytesIn 32, ClientAborts 1",
 			"Requests 1, BytesOut 162, Connects 1, Abandoned 1"},
+		{"a client that goes at once", nil, nil, func(_ *l7test.Appliance, b *l7test.Backend, c *l7test.Client) {
+			c.Send(get("/"))
+			l7test.Eventually(t, "it is there", func() bool { return b.Received() != "" })
+			_ = c.SetLinger(0)
+			_ = c.Close()
+		}, "Connections 1, Requests 1, BytesIn 32, ClientAborts 1",
+			"Requests 1, BytesOut 162, Connects 1"},
 		{"a body that is refused", nil, nil, func(_ *l7test.Appliance, b *l7test.Backend, c *l7test.Client) {
 			c.Send(chunked)
 			l7test.Eventually(t, "it is there", func() bool { return b.Received() != "" })
