@@ -48,6 +48,7 @@ task('a backend is drained and used again, and the other one serves meanwhile', 
   await dialog.getByText('maintenance: drain').waitFor();
   await dialog.getByText(/sluice backend maintenance shop all \d --mode drain/).waitFor();
   await dialog.getByText(/curl -k -X PUT/).waitFor();
+  await dialog.getByRole('alert').filter({ hasText: 'Who takes over' }).waitFor();
   await dialog.getByRole('button', { name: 'Apply' }).click();
   await page.getByRole('row', { name: /blue/ }).getByText('maintenance').waitFor();
   assert.deepEqual(await answers(), ['green']);

@@ -26,6 +26,12 @@ export const queries = {
       queryFn: () => body(api.GET('/stats/farms/{farm}/series', { params: { path: { farm }, query: { last } } })),
       refetchInterval: 10_000,
     }),
+  headroom: (farm: string) =>
+    queryOptions({
+      queryKey: ['headroom', farm],
+      queryFn: () => body(api.GET('/farms/{farm}/headroom', { params: { path: { farm } } })),
+      refetchInterval: 15_000,
+    }),
   timeline: (farm?: string) =>
     queryOptions({
       queryKey: ['timeline', farm],

@@ -9,6 +9,8 @@ export type Change = {
   /** The equal command line, and call of the API. */
   command: string;
   call: string;
+  /** A backend that is taken out, as FARM/SERVICE/ID: it is rehearsed who takes over. */
+  without?: string;
   send: (query: Query) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
 };
 

@@ -14,6 +14,7 @@ export function maintenance(of: Target, mode: 'drain' | 'cut' | 'up', title: str
   return {
     title,
     command,
+    without: mode === 'up' ? undefined : [farm, ...(service ? [service] : []), backend].join('/'),
     call: call('PUT', parts, sent),
     send: (query) =>
       service

@@ -13,6 +13,8 @@ import { State } from '../ui/state';
 import { action } from './actions';
 import { Backends } from './backends';
 import { Explain } from './explain';
+import { Headroom } from './headroom';
+import { Rehearsal } from './rehearsal';
 
 const Charts = lazy(() => import('./charts').then((m) => ({ default: m.Charts })));
 
@@ -61,6 +63,7 @@ export function FarmPage() {
       </Group>
       {problem && <Alert color="red">{problem}</Alert>}
       <Backends farm={farm} backends={numbers.data.backends ?? []} change={setChange} />
+      <Headroom farm={farm} />
       <Suspense fallback={<Loader size="sm" aria-label="…" />}>
         <Charts farm={farm} />
       </Suspense>
@@ -71,7 +74,11 @@ export function FarmPage() {
         </Title>
         {timeline.data?.params?.length ? <Entries of={[...timeline.data.params].reverse().slice(0, 20)} causes /> : <Text c="dimmed">{t('timeline.empty')}</Text>}
       </Card>
-      {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
+      {change && (
+        <ChangeDialog change={change} close={() => setChange(undefined)}>
+          {change.without && <Rehearsal of={change.without} />}
+        </ChangeDialog>
+      )}
     </Stack>
   );
 }

@@ -1,0 +1,32 @@
+import { Alert, List, Loader, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { api, body } from '../api/client';
+import { Problem } from '../ui/problem';
+
+const colours = { fits: 'green', 'not known': 'yellow', 'does not fit': 'red' } as const;
+
+/** Rehearsal says who would take over from a backend, and whether that fits, before it is taken out. */
+export function Rehearsal({ of }: { of: string }) {
+  const { t } = useTranslation();
+  const played = useQuery({ queryKey: ['rehearsal', of], queryFn: () => body(api.POST('/rehearsals', { body: { backends: [of] } })), staleTime: 0, gcTime: 0, retry: false });
+  if (played.isPending) return <Loader size="sm" aria-label="…" />;
+  if (played.error) return <Problem error={played.error} />;
+  const said = played.data.params;
+  return (
+    <Alert color={colours[said.verdict]} title={t('rehearsal.title')}>
+      <Text size="sm" className="text">
+        {said.text}
+      </Text>
+      <List size="sm">
+        {(said.groups ?? []).flatMap((g) =>
+          (g.backends ?? []).map((b) => (
+            <List.Item key={`${g.service} ${b.id}`}>
+              {b.ip}:{b.port ?? ''} – {b.text}
+            </List.Item>
+          )),
+        )}
+      </List>
+    </Alert>
+  );
+}
