@@ -55,13 +55,16 @@ build: gui
 	@GOOS= GOARCH= go run -trimpath $(PGO) ./cmd/manual -version '$(VERSION)' $(SHARE) # here, whatever it is built for
 
 # The pages of the GUI, which the program carries: anew when what they are made of has
-# changed. Without Node.js the program is built without them, and says so.
-GUI := web/dist/index.html
+# changed. Without Node.js the program is built without them, and says so; `make build
+# GUI=` leaves them as they are.
+GUI ?= web/dist/index.html
 gui: $(GUI)
 
-$(GUI): $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -path web/src/api/schema.d.ts -prune -o -type f -print)
-	@if command -v npm >/dev/null 2>&1; then cd web && npm ci --no-audit --no-fund --loglevel=error && npm run --silent build; \
-	else echo "make build: no npm here, so the program gets no web GUI (Node.js 20.19 or newer makes it)" >&2; fi
+web/dist/index.html: $(shell find web \( -path web/node_modules -o -path web/dist -o -path web/src/api/schema.d.ts \) -prune -o -type f -print)
+	@if node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' 2>/dev/null && command -v npm >/dev/null; \
+	then cd web && { npm ci --no-audit --no-fund --loglevel=error && npm run --silent build; } || \
+		{ echo "make gui: the web GUI could not be built, see above; make build GUI= builds the program without it" >&2; exit 1; }; \
+	else echo "make gui: Node.js 20.19 or newer and npm are not here: the program gets no web GUI" >&2; fi
 
 # It builds nothing: root, who installs, often has neither Go nor the sources' owner.
 install:

@@ -51,6 +51,6 @@ function Door() {
     );
   }
   if (signedOut(who.error)) return <SignIn />;
-  if (who.error) return <Problem error={who.error} />;
+  if (who.error) return <Problem error={who.error} again={() => void who.refetch()} />;
   return <RouterProvider router={router} />;
 }
