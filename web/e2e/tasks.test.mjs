@@ -102,6 +102,7 @@ task('the state of a backend has its evidence', async (page) => {
 task('a farm is found with the keyboard alone', async (page) => {
   await signIn(page, 'ann');
   await page.keyboard.press('Control+k');
+  await page.waitForFunction(() => document.activeElement?.closest('[role=dialog]') && document.activeElement.tagName === 'INPUT');
   await page.keyboard.type('sho');
   await page.getByRole('dialog').getByText('shop').waitFor();
   await page.keyboard.press('Enter');

@@ -12,7 +12,7 @@ const most = 12;
 export function Palette({ opened, close }: { opened: boolean; close: () => void }) {
   const { t } = useTranslation();
   return (
-    <Modal opened={opened} onClose={close} title={t('palette.title')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
+    <Modal opened={opened} onClose={close} transitionProps={{ duration: 0 }} title={t('palette.title')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
       <Finder close={close} />
     </Modal>
   );
