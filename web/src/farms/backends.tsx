@@ -1,6 +1,7 @@
 import { Button, Card, Group, Menu, Table, Text, Title, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Wide } from '../ui/wide';
 import type { Change } from '../change/change';
 import { useMay } from '../session/may';
 import { count, duration } from '../ui/numbers';
@@ -26,7 +27,7 @@ export function Backends({ farm, backends, change }: Props) {
         </Text>
       )}
       {backends.length > 0 && (
-        <Table.ScrollContainer minWidth={720}>
+        <Wide label={t('backends.title')} minWidth={720}>
           <Table verticalSpacing="xs">
             <Table.Thead>
               <Table.Tr>
@@ -51,7 +52,7 @@ export function Backends({ farm, backends, change }: Props) {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </Wide>
       )}
       {asked && <Evidence of={asked} name={asked.name} close={() => ask(undefined)} />}
     </Card>

@@ -1,6 +1,7 @@
 import { Card, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { Wide } from '../ui/wide';
 import { queries } from '../api/queries';
 import { count, duration } from '../ui/numbers';
 
@@ -16,7 +17,7 @@ export function Headroom({ farm }: { farm: string }) {
       <Title order={2} size="h4" id="headroom" p="md" pb="xs">
         {t('headroom.title')}
       </Title>
-      <Table.ScrollContainer minWidth={640}>
+      <Wide label={t('headroom.title')} minWidth={640}>
         <Table verticalSpacing="xs">
           <Table.Thead>
             <Table.Tr>
@@ -53,7 +54,7 @@ export function Headroom({ farm }: { farm: string }) {
             ))}
           </Table.Tbody>
         </Table>
-      </Table.ScrollContainer>
+      </Wide>
     </Card>
   );
 }

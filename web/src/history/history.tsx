@@ -2,6 +2,7 @@ import { Button, Card, Loader, Modal, Stack, Table, Text, Title } from '@mantine
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Wide } from '../ui/wide';
 import { api } from '../api/client';
 import { queries } from '../api/queries';
 import { call, type Change } from '../change/change';
@@ -30,7 +31,7 @@ export function HistoryPage() {
       {history.isSuccess && revisions.length === 0 && <Text c="dimmed">{t('history.empty')}</Text>}
       {revisions.length > 0 && (
         <Card withBorder p={0}>
-          <Table.ScrollContainer minWidth={640}>
+          <Wide label={t('nav.history')} minWidth={640}>
             <Table highlightOnHover verticalSpacing="xs">
               <Table.Thead>
                 <Table.Tr>
@@ -71,7 +72,7 @@ export function HistoryPage() {
                   ))}
               </Table.Tbody>
             </Table>
-          </Table.ScrollContainer>
+          </Wide>
         </Card>
       )}
       {looked !== undefined && <Difference of={looked} close={() => look(undefined)} />}
