@@ -32,10 +32,11 @@ func file(t *testing.T, yaml string) string {
 func TestApplianceOfAHouseIsDrivenByFileCommandLineAndREST(t *testing.T) {
 	s := housetest.Plan{Backends: 1}.Build(housetest.New(t))
 	vip4, _ := s.VIP(200)
-	a, key := installed(t, s, "--config", file(t, "farms:\n- {name: shop, profile: http, vip: "+vip4+", vport: 80, services: [{name: all, backends: [{ip: 10.10.2.11, port: 80}]}]}\n"))
+	backend := s.Backends[0].Listen("tcp", "10.10.2.11:80")
 	go func() {
-		_ = http.Serve(s.Backends[0].Listen("tcp", "10.10.2.11:80"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.RemoteAddr)) }))
+		_ = http.Serve(backend, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.RemoteAddr)) }))
 	}()
+	a, key := installed(t, s, "--config", file(t, "farms:\n- {name: shop, profile: http, vip: "+vip4+", vport: 80, services: [{name: all, backends: [{ip: 10.10.2.11, port: 80}]}]}\n"))
 	resp, err := s.Client.Client().Get("http://" + vip4 + "/")
 	if err != nil {
 		t.Fatal(err)

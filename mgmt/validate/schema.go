@@ -57,7 +57,8 @@ func settledSetting(name, value, reason string) field[resolve.Limits] {
 
 // Schema is a JSON Schema (2020-12) of every body about an object of the
 // configuration, by name in $defs, with what forms need besides the rules: x-group,
-// x-unit, x-advanced, x-cost and x-only.
+// x-unit, x-advanced, x-cost, x-only, x-values (of an enum, those that are no other
+// spelling of another) and x-when (create or update, where only one takes the field).
 func Schema() map[string]any {
 	objects := map[string]any{
 		"service":     object("A service of an http farm", ServiceCreate, ServiceUpdate),
@@ -92,7 +93,11 @@ func object[T any](title string, tables ...Table[T]) map[string]any {
 			if properties[f.name] != nil {
 				continue
 			}
-			properties[f.name] = t.schema(f)
+			one := t.schema(f)
+			if other := 1 - i; len(tables) == 2 && tables[other].find(f.name) == nil {
+				one["x-when"] = [...]string{"create", "update"}[i]
+			}
+			properties[f.name] = one
 			if f.required && f.waived == nil {
 				required = append(required, f.name)
 			}
@@ -179,6 +184,9 @@ func (r *rule) schema() map[string]any {
 	}
 	if r.values != nil && r.kind != kindList {
 		out["enum"] = r.enumerated()
+		if len(r.normalize) > 0 {
+			out["x-values"] = r.values
+		}
 	}
 	if r.null || r.blank {
 		out["type"] = append(typesOf(out["type"]), "null")

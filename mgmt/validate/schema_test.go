@@ -30,6 +30,8 @@ type property struct {
 	Advanced           *bool      `json:"x-advanced"`
 	Cost               string     `json:"x-cost"`
 	Only               *condition `json:"x-only"`
+	Values             []string   `json:"x-values"`
+	When               string     `json:"x-when"`
 }
 
 type condition struct {
@@ -157,6 +159,10 @@ func TestTheSchemaSaysWhatTheRulesSay(t *testing.T) {
 	}
 	if host := defs["http_farm"]; host.Properties["vip"].Cost != "restart" || !slices.Contains(host.Required, "vip") || host.Properties["newfarmname"].Title == "" {
 		t.Errorf("vip %+v of %v", host.Properties["vip"], host.Required)
+	}
+	if host := defs["http_farm"].Properties; host["copy_from"].When != "create" || host["newfarmname"].When != "update" || host["vip"].When != "" ||
+		!slices.Equal(host["ignore_100_continue"].Values, []string{"pass", "ignore", "silent", "not-allow"}) || host["httpverb"].Values != nil {
+		t.Errorf("who takes what: %+v", host)
 	}
 	if abort := defs["service"].Properties["abortonclose"]; abort.Default != true {
 		t.Errorf("abortonclose %+v", abort)

@@ -2,7 +2,7 @@
 // nothing is wider than the screen, and there is a picture of it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { axe, base, launch, open, picture, signIn, visit } from './house.mjs';
+import { axe, base, launch, open, picture, signIn, visit } from './harness.mjs';
 
 const pages = { dashboard: '', farms: 'farms', farm: 'farms/shop', timeline: 'timeline', history: 'history' };
 

@@ -1,7 +1,7 @@
 // What operators do, by clicks and keys, at a running appliance with traffic.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { farm, launch, open, people, base, signIn, visit } from './house.mjs';
+import { farm, launch, open, people, base, signIn, visit } from './harness.mjs';
 
 let browser;
 before(async () => {

@@ -33,14 +33,14 @@ export function App() {
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
       <Notifications position="bottom-right" />
       <QueryClientProvider client={client}>
-        <Door />
+        <Authenticated />
       </QueryClientProvider>
     </MantineProvider>
   );
 }
 
-/** Door shows the pages to who is signed in, and the sign-in to everybody else. */
-function Door() {
+/** Authenticated shows the pages to who is signed in, and the sign-in to everybody else. */
+function Authenticated() {
   const who = useQuery(queries.who);
   useLive(who.isSuccess);
   if (who.isPending) {

@@ -2,9 +2,9 @@ import './styles';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app';
-import { speak } from './words/words';
+import { initLanguage } from './i18n/i18n';
 
-void speak().then(() => {
+void initLanguage().then(() => {
   createRoot(document.getElementById('root')!).render(
     <StrictMode>
       <App />

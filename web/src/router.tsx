@@ -1,8 +1,8 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
-import { Frame } from './frame/frame';
+import { Layout } from './layout/layout';
 import { Dashboard } from './dashboard/dashboard';
 
-const root = createRootRoute({ component: Frame });
+const root = createRootRoute({ component: Layout });
 
 const routes = [
   createRoute({ getParentRoute: () => root, path: '/', component: Dashboard }),

@@ -26,6 +26,7 @@ type ErrorBody struct {
 	Error       string `json:"error" enum:"true" doc:"Always \"true\""`
 	Message     string `json:"message" doc:"What is wrong, and what is allowed"`
 	Details     string `json:"details,omitempty" doc:"More about it, where clients know the message by heart"`
+	Field       string `json:"field,omitempty" doc:"Of the body, the field that is wrong, where it is one"`
 	Write       *int   `json:"write,omitempty" doc:"Of a transaction, which of its writes was refused: its position, from 0 on"`
 }
 
@@ -36,7 +37,8 @@ type Rejection struct {
 	Description string
 	Message     string
 	Details     string
-	Write       *int // of a transaction, the position of the write that was refused
+	Field       string // of the body, the one that is wrong; "" where it is not one
+	Write       *int   // of a transaction, the position of the write that was refused
 	Cause       error
 	// help replaces the body: the fields an empty body could have had.
 	help []validate.Param
@@ -72,7 +74,7 @@ func (r *Rejection) Body() any {
 	if r.help != nil {
 		return HelpBody{Description: r.Description, Message: r.Message, Params: r.help}
 	}
-	return ErrorBody{Description: r.Description, Error: "true", Message: r.Message, Details: r.Details, Write: r.Write}
+	return ErrorBody{Description: r.Description, Error: "true", Message: r.Message, Details: r.Details, Field: r.Field, Write: r.Write}
 }
 
 // Refuse is a rejection with a status.
@@ -106,7 +108,7 @@ func RejectionOf(err error, expected bool) *Rejection {
 	case errors.As(err, &placed):
 		return BadRequest("%s", err)
 	case errors.As(err, &broken):
-		return BadRequest("%s", broken.Error())
+		return &Rejection{Status: http.StatusBadRequest, Message: broken.Error(), Field: broken.Field}
 	case errors.As(err, &refused) && len(refused.Farms) > 0: // a farm that cannot run as it is meant to
 		return &Rejection{Status: http.StatusBadRequest, Message: refused.Error(), Cause: err}
 	case errors.As(err, &refused):

@@ -1,9 +1,9 @@
 import { body } from '../api/client';
 
 export type Query = { dry_run?: 'true'; confirm?: string };
-type Tried = { params: { diff?: string; impact?: { cost: string; farm: string; fields: string[] | null }[] | null; warnings?: string[] | null } };
+type Preview = { params: { diff?: string; impact?: { cost: string; farm: string; fields: string[] | null }[] | null; warnings?: string[] | null } };
 
-/** A change that can be tried before it is made. */
+/** A change that can be preview before it is made. */
 export type Change = {
   title: string;
   /** The equal command line, and call of the API. */
@@ -15,13 +15,13 @@ export type Change = {
 };
 
 /** What a change would do: the difference it makes, and what it costs whom. */
-export async function tried(change: Change) {
-  const answer = (await body(change.send({ dry_run: 'true' }))) as Tried;
+export async function preview(change: Change) {
+  const answer = (await body(change.send({ dry_run: 'true' }))) as Preview;
   return { diff: answer.params.diff ?? '', impact: answer.params.impact ?? [], warnings: answer.params.warnings ?? [] };
 }
 
 /** Makes the change; with a time it goes back by itself unless it is confirmed. */
-export function make(change: Change, confirm: string | null) {
+export function applyChange(change: Change, confirm: string | null) {
   return body(change.send(confirm ? { confirm } : {}));
 }
 

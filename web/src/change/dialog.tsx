@@ -4,7 +4,7 @@ import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Problem } from '../ui/problem';
 import { done } from '../ui/notify';
-import { make, tried, type Change } from './change';
+import { applyChange, preview, type Change } from './change';
 import { Diff } from './diff';
 
 /** ChangeDialog shows what a change would do, and makes it when told to. */
@@ -12,9 +12,9 @@ export function ChangeDialog({ change, close, children }: { change: Change; clos
   const { t } = useTranslation();
   const client = useQueryClient();
   const [confirm, setConfirm] = useState<string | null>('');
-  const trial = useQuery({ queryKey: ['try', change.call], queryFn: () => tried(change), staleTime: 0, gcTime: 0, retry: false });
+  const trial = useQuery({ queryKey: ['try', change.call], queryFn: () => preview(change), staleTime: 0, gcTime: 0, retry: false });
   const apply = useMutation({
-    mutationFn: () => make(change, confirm || null),
+    mutationFn: () => applyChange(change, confirm || null),
     onSuccess: () => {
       done(t('change.done', { what: change.title }));
       close();

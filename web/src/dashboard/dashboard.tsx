@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import { Problem } from '../ui/problem';
-import { Hands } from './hands';
+import { Attention } from './attention';
 import { Recent } from './recent';
 import { FarmTiles } from './tiles';
 import { count } from '../ui/numbers';
@@ -21,7 +21,7 @@ export function Dashboard() {
       </Title>
       <Figures />
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
-        <Hands />
+        <Attention />
         <Recent />
       </SimpleGrid>
       <FarmTiles farms={farms.data?.farms} />

@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
-import { pages } from './frame';
+import { pages } from './layout';
 
 const most = 12;
 

@@ -4,27 +4,27 @@ import { useTranslation } from 'react-i18next';
 import { FarmLink } from '../ui/farm-link';
 import { queries } from '../api/queries';
 
-type Hand = { key: string; text: string; advice?: string; farm?: string; severity: 'error' | 'warning' };
+type Item = { key: string; text: string; advice?: string; farm?: string; severity: 'error' | 'warning' };
 
 /** Days before its end from which on a certificate needs a hand. */
 const soon = 30;
 const shown = 8;
 
-/** Hands lists what needs somebody to act, the worst first. */
-export function Hands() {
+/** Attention lists what needs somebody to act, the worst first. */
+export function Attention() {
   const { t } = useTranslation();
-  const hands = useHands();
+  const items = useAttention();
   return (
-    <Card withBorder component="section" aria-labelledby="hands">
+    <Card withBorder component="section" aria-labelledby="attention">
       <Group justify="space-between" mb="xs">
-        <Title order={2} size="h4" id="hands">
-          {t('hands.title')}
+        <Title order={2} size="h4" id="attention">
+          {t('attention.title')}
         </Title>
-        {hands.length > 0 && <Badge color={hands[0].severity === 'error' ? 'red.9' : 'orange.9'}>{hands.length}</Badge>}
+        {items.length > 0 && <Badge color={items[0].severity === 'error' ? 'red.9' : 'orange.9'}>{items.length}</Badge>}
       </Group>
-      {hands.length === 0 && <Text c="dimmed">{t('hands.none')}</Text>}
+      {items.length === 0 && <Text c="dimmed">{t('attention.none')}</Text>}
       <List size="sm" spacing={6} listStyleType="none">
-        {hands.slice(0, shown).map((h) => (
+        {items.slice(0, shown).map((h) => (
           <List.Item key={h.key}>
             {h.farm && (
               <>
@@ -42,35 +42,35 @@ export function Hands() {
           </List.Item>
         ))}
       </List>
-      {hands.length > shown && (
+      {items.length > shown && (
         <Text size="xs" c="dimmed" mt="xs">
-          {t('hands.more', { count: hands.length - shown })}
+          {t('attention.more', { count: items.length - shown })}
         </Text>
       )}
     </Card>
   );
 }
 
-function useHands(): Hand[] {
+function useAttention(): Item[] {
   const { t } = useTranslation();
   const status = useQuery(queries.status).data?.params;
   const findings = useQuery(queries.findings).data?.params ?? [];
   const certificates = useQuery(queries.certificates).data?.params ?? [];
-  const hands: Hand[] = [];
+  const items: Item[] = [];
   for (const f of status?.farms ?? []) {
     if (f.configured === 'up' && f.status !== 'up') {
       const word = t(`state.${f.status.replace(' ', '_')}`, { defaultValue: f.status });
-      hands.push({ key: `farm ${f.farmname}`, farm: f.farmname, text: f.problem ? `${word}: ${f.problem}` : word, severity: f.status === 'maintenance' ? 'warning' : 'error' });
+      items.push({ key: `farm ${f.farmname}`, farm: f.farmname, text: f.problem ? `${word}: ${f.problem}` : word, severity: f.status === 'maintenance' ? 'warning' : 'error' });
     }
   }
   for (const c of certificates) {
     if (c.used_by?.length && typeof c.days_left === 'number' && c.days_left <= soon) {
-      hands.push({ key: `certificate ${c.file}`, text: t('hands.certificate', { file: c.file, count: c.days_left }), severity: c.days_left < 7 ? 'error' : 'warning' });
+      items.push({ key: `certificate ${c.file}`, text: t('attention.certificate', { file: c.file, count: c.days_left }), severity: c.days_left < 7 ? 'error' : 'warning' });
     }
   }
   for (const [i, f] of findings.entries()) {
     if (f.severity === 'info') continue;
-    hands.push({ key: `finding ${i}`, farm: f.farm || undefined, text: f.message, advice: f.advice, severity: f.severity === 'error' ? 'error' : 'warning' });
+    items.push({ key: `finding ${i}`, farm: f.farm || undefined, text: f.message, advice: f.advice, severity: f.severity === 'error' ? 'error' : 'warning' });
   }
-  return hands.sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'));
+  return items.sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'));
 }

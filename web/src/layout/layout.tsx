@@ -3,7 +3,7 @@ import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../session/session';
-import { choose, languages, type Language } from '../words/words';
+import { changeLanguage, languages, type Language } from '../i18n/i18n';
 import { Palette } from './palette';
 import { PendingBar } from './pending';
 
@@ -14,8 +14,8 @@ export const pages = [
   { to: '/history', word: 'nav.history' },
 ] as const;
 
-/** Frame is what surrounds every page. */
-export function Frame() {
+/** Layout is what surrounds every page. */
+export function Layout() {
   const { t } = useTranslation();
   const [menu, { toggle, close }] = useDisclosure(false);
   const [search, { open, close: shut }] = useDisclosure(false);
@@ -90,7 +90,7 @@ function Languages() {
       </Menu.Target>
       <Menu.Dropdown>
         {Object.entries(languages).map(([code, name]) => (
-          <Menu.Item key={code} lang={code} onClick={() => void choose(code as Language)}>
+          <Menu.Item key={code} lang={code} onClick={() => void changeLanguage(code as Language)}>
             {name}
           </Menu.Item>
         ))}

@@ -25,18 +25,18 @@ function preferred(): Language {
 }
 
 /** Makes words ready before the first page is drawn. */
-export async function speak() {
+export async function initLanguage() {
   await i18next.use(initReactI18next).init({
     lng: 'en',
     fallbackLng: 'en',
     resources: { en: { translation: en } },
     interpolation: { escapeValue: false }, // React does
   });
-  await choose(preferred(), false);
+  await changeLanguage(preferred(), false);
 }
 
 /** Changes the language, and keeps the choice in this browser. */
-export async function choose(language: Language, keep = true) {
+export async function changeLanguage(language: Language, keep = true) {
   if (language !== 'en' && !i18next.hasResourceBundle(language, 'translation')) {
     i18next.addResourceBundle(language, 'translation', (await others[language]()).default);
   }

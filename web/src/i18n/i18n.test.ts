@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-type Words = { [key: string]: string | Words };
+type Texts = { [key: string]: string | Texts };
 
 const folder = import.meta.dirname;
-const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Words;
+const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Texts;
 
 /** Every text by its key, as a.b. */
-function flat(words: Words, at = ''): Map<string, string> {
+function flat(words: Texts, at = ''): Map<string, string> {
   const all = new Map<string, string>();
   for (const [key, value] of Object.entries(words)) {
     if (typeof value === 'string') all.set(at + key, value);
