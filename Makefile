@@ -62,7 +62,7 @@ gui: $(GUI)
 
 web/dist/index.html: $(shell find web \( -path web/node_modules -o -path web/dist -o -path web/src/api/schema.d.ts \) -prune -o -type f -print)
 	@if node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' 2>/dev/null && command -v npm >/dev/null; \
-	then cd web && { npm ci --no-audit --no-fund --loglevel=error && npm run --silent build; } || \
+	then cd web && { { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund --loglevel=error; } && npm run --silent build; } || \
 		{ echo "make gui: the web GUI could not be built, see above; make build GUI= builds the program without it" >&2; exit 1; }; \
 	else echo "make gui: Node.js 20.19 or newer and npm are not here: the program gets no web GUI" >&2; fi
 
