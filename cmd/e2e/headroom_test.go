@@ -73,6 +73,7 @@ func (a *appliance) room(name string) (r roomOf) {
 // What a backend can do is learned from its traffic, and outlives the process that
 // learned it. With SLUICE_E2E_LONG=1 its bend, too, which takes minutes.
 func TestHeadroomIsLearnedFromTraffic(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	const able = 4
 	a := start(t, asOne(), dataDir(t, asOne()))
 	url := a.farm("shop", slots(t, able, 20*time.Millisecond))

@@ -95,6 +95,7 @@ func (a *checkedFarm) becomes(t *testing.T, limit time.Duration, id int, want st
 // A backend that hangs takes connections and answers nobody: only a check finds that. One
 // that is killed refuses them. Clients notice neither while the other backend is there.
 func TestChecksTakeDeadBackendsOutOfTraffic(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	asEachUser(t, func(t *testing.T, who identity) {
 		first, at := process(t, "one", "127.0.0.1:0")
 		a := &checkedFarm{appliance: start(t, who, dataDir(t, who))}

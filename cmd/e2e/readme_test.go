@@ -18,6 +18,7 @@ import (
 // terminals. Here sudo is a script, make installs below a directory of the test,
 // and the data directory is fresh; the rest is what the README says.
 func TestFirstFarmOfTheReadmeWorksByCopyAndPaste(t *testing.T) {
+	t.Parallel()
 	if !inNamespace(t) {
 		return
 	}
