@@ -58,7 +58,8 @@ func settledSetting(name, value, reason string) field[resolve.Limits] {
 // Schema is a JSON Schema (2020-12) of every body about an object of the
 // configuration, by name in $defs, with what forms need besides the rules: x-group,
 // x-unit, x-advanced, x-cost, x-only, x-values (of an enum, those that are no other
-// spelling of another) and x-when (create or update, where only one takes the field).
+// spelling of another), x-when (create or update, where only one takes the field) and
+// x-order (objects of JSON have none).
 func Schema() map[string]any {
 	objects := map[string]any{
 		"service":     object("A service of an http farm", ServiceCreate, ServiceUpdate),
@@ -94,6 +95,7 @@ func object[T any](title string, tables ...Table[T]) map[string]any {
 				continue
 			}
 			one := t.schema(f)
+			one["x-order"] = len(properties)
 			if other := 1 - i; len(tables) == 2 && tables[other].find(f.name) == nil {
 				one["x-when"] = [...]string{"create", "update"}[i]
 			}

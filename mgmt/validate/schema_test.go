@@ -32,6 +32,7 @@ type property struct {
 	Only               *condition `json:"x-only"`
 	Values             []string   `json:"x-values"`
 	When               string     `json:"x-when"`
+	Order              *int       `json:"x-order"`
 }
 
 type condition struct {
@@ -88,11 +89,15 @@ func TestTheSchemaHoldsWhatFormsNeed(t *testing.T) {
 				t.Errorf("%s requires %s, which it does not have", name, required)
 			}
 		}
+		var orders []int
 		for field, p := range object.Properties {
 			if p.Title == "" || p.Description == "" || p.Group == "" || p.Advanced == nil || !slices.Contains([]string{"none", "connections", "restart"}, p.Cost) {
 				t.Errorf("%s.%s: %+v", name, field, p)
 			}
 			p.checkDefault(t, name+"."+field)
+			if !p.ReadOnly {
+				orders = append(orders, *p.Order)
+			}
 			for _, only := range p.Only.all() {
 				in := object
 				if only.Of == "farm" {
@@ -104,6 +109,9 @@ func TestTheSchemaHoldsWhatFormsNeed(t *testing.T) {
 					}
 				}
 			}
+		}
+		if slices.Sort(orders); len(slices.Compact(orders)) != len(orders) {
+			t.Errorf("%s: two fields have one place: %v", name, orders)
 		}
 	}
 }

@@ -4,15 +4,28 @@ import { Dashboard } from './dashboard/dashboard';
 
 const root = createRootRoute({ component: Layout });
 
-const routes = [
-  createRoute({ getParentRoute: () => root, path: '/', component: Dashboard }),
-  createRoute({ getParentRoute: () => root, path: '/farms', component: lazyRouteComponent(() => import('./farms/list'), 'FarmList') }),
-  createRoute({ getParentRoute: () => root, path: '/farms/$farm', component: lazyRouteComponent(() => import('./farms/farm'), 'FarmPage') }),
-  createRoute({ getParentRoute: () => root, path: '/timeline', component: lazyRouteComponent(() => import('./timeline/timeline'), 'TimelinePage') }),
-  createRoute({ getParentRoute: () => root, path: '/history', component: lazyRouteComponent(() => import('./history/history'), 'HistoryPage') }),
+const lazily = lazyRouteComponent;
+
+const farm = createRoute({ getParentRoute: () => root, path: '/farms/$farm', component: lazily(() => import('./farms/layout'), 'FarmLayout') });
+const farmPages = [
+  createRoute({ getParentRoute: () => farm, path: '/', component: lazily(() => import('./farms/overview'), 'FarmOverview') }),
+  createRoute({ getParentRoute: () => farm, path: '/services', component: lazily(() => import('./farms/services'), 'FarmServices') }),
+  createRoute({ getParentRoute: () => farm, path: '/services/$service', component: lazily(() => import('./farms/service'), 'ServicePage') }),
+  createRoute({ getParentRoute: () => farm, path: '/settings', component: lazily(() => import('./farms/settings'), 'FarmSettings') }),
+  createRoute({ getParentRoute: () => farm, path: '/sessions', component: lazily(() => import('./farms/sessions'), 'FarmSessions') }),
+  createRoute({ getParentRoute: () => farm, path: '/trace', component: lazily(() => import('./farms/trace'), 'FarmTrace') }),
 ] as const;
 
-export const router = createRouter({ routeTree: root.addChildren(routes), basepath: '/gui', defaultPreload: 'intent' });
+const pages = [
+  createRoute({ getParentRoute: () => root, path: '/', component: Dashboard }),
+  createRoute({ getParentRoute: () => root, path: '/farms', component: lazily(() => import('./farms/list'), 'FarmList') }),
+  createRoute({ getParentRoute: () => root, path: '/new-farm', component: lazily(() => import('./farms/create'), 'CreateFarm') }),
+  farm.addChildren(farmPages),
+  createRoute({ getParentRoute: () => root, path: '/timeline', component: lazily(() => import('./timeline/timeline'), 'TimelinePage') }),
+  createRoute({ getParentRoute: () => root, path: '/history', component: lazily(() => import('./history/history'), 'HistoryPage') }),
+] as const;
+
+export const router = createRouter({ routeTree: root.addChildren(pages), basepath: '/gui', defaultPreload: 'intent' });
 
 declare module '@tanstack/react-router' {
   interface Register {

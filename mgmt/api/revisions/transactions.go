@@ -98,7 +98,7 @@ func (s *Resource) transact(c *rest.Call) (rest.Object[Transacted], error) {
 // refusedWrite names the write because of which nothing was changed.
 func refusedWrite(i int, w Write, err error) *rest.Rejection {
 	r := rest.RejectionOf(err, false)
-	return &rest.Rejection{Status: r.Status, Cause: r.Cause, Header: r.Header, Details: r.Details, Write: &i,
+	return &rest.Rejection{Status: r.Status, Cause: r.Cause, Header: r.Header, Details: r.Details, Field: r.Field, Write: &i,
 		Message: fmt.Sprintf("writes[%d], %s %s: %s; nothing was changed", i, w.Method, rest.QuotePath(w.Path), strings.TrimSuffix(r.Message, "."))}
 }
 

@@ -7,17 +7,35 @@ export class Refused extends Error {
     message: string,
     readonly status: number,
     readonly details?: string,
+    /** The field of the body that is wrong, and of a transaction which of its writes. */
+    readonly field?: string,
+    readonly write?: number,
   ) {
     super(message);
   }
 }
 
-const client = createClient<paths>({ baseUrl: '/api/v4.0', credentials: 'same-origin' });
+export type Answer<T> = { data?: T; error?: unknown; response: Response };
+
+const base = '/api/v4.0';
 
 /** The appliance's API, typed by its OpenAPI document. */
-export const api = client;
+export const api = createClient<paths>({ baseUrl: base, credentials: 'same-origin' });
 
-type Answer<T> = { data?: T; error?: unknown; response: Response };
+/** The path of a resource below the API's base, each part escaped. */
+export const pathOf = (parts: (string | number)[]) => `/${parts.map((p) => encodeURIComponent(p)).join('/')}`;
+
+/** Calls what is known only at run time, as forms made from the schema do. */
+export async function request(method: string, parts: (string | number)[], sent?: unknown, query: Record<string, string> = {}): Promise<Answer<unknown>> {
+  const response = await fetch(`${base}${pathOf(parts)}?${new URLSearchParams(query)}`, {
+    method,
+    credentials: 'same-origin',
+    headers: sent === undefined ? {} : { 'Content-Type': 'application/json' },
+    body: sent === undefined ? undefined : JSON.stringify(sent),
+  });
+  const answer: unknown = await response.json().catch(() => ({}));
+  return response.ok ? { data: answer, response } : { error: answer, response };
+}
 
 /** The body of an answer; a refusal and an appliance out of reach are thrown. */
 export async function body<T>(call: Promise<Answer<T>>): Promise<T> {
@@ -28,8 +46,8 @@ export async function body<T>(call: Promise<Answer<T>>): Promise<T> {
     throw new Refused('unreachable', 0);
   }
   if (answer.data !== undefined && answer.response.ok) return answer.data;
-  const said = (answer.error ?? {}) as { message?: string; details?: string };
-  throw new Refused(said.message ?? answer.response.statusText, answer.response.status, said.details);
+  const said = (answer.error ?? {}) as { message?: string; details?: string; field?: string; write?: number };
+  throw new Refused(said.message ?? answer.response.statusText, answer.response.status, said.details, said.field, said.write);
 }
 
 /** Whether a call failed because nobody is signed in. */

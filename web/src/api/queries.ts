@@ -1,5 +1,11 @@
 import { queryOptions } from '@tanstack/react-query';
-import { api, body } from './client';
+import type { Schema } from '../form/schema';
+import type { Seen } from '../form/values';
+import { api, body, request } from './client';
+import type { components } from './schema';
+
+/** A farm of any profile: its settings, its services or its backends. */
+export type FarmObject = { params: Seen; services: components['schemas']['ServiceView'][]; backends: components['schemas']['L4BackendView'][] };
 
 /** What pages ask. What changes without an event of its own is asked again now and then. */
 export const queries = {
@@ -9,11 +15,26 @@ export const queries = {
   machine: queryOptions({ queryKey: ['machine'], queryFn: () => body(api.GET('/stats')), refetchInterval: 5_000 }),
   farms: queryOptions({ queryKey: ['farms'], queryFn: () => body(api.GET('/stats/farms')), refetchInterval: 5_000 }),
   certificates: queryOptions({ queryKey: ['certificates'], queryFn: () => body(api.GET('/certificates')) }),
+  interfaces: queryOptions({ queryKey: ['interfaces'], queryFn: () => body(api.GET('/stats/system/network/interfaces')) }),
+  authorities: queryOptions({ queryKey: ['authorities'], queryFn: () => body(api.GET('/certificates/ca')) }),
+  checks: queryOptions({ queryKey: ['checks'], queryFn: () => body(api.GET('/monitoring/fg')) }),
+  /** What every object of the configuration takes, by its name. */
+  schemas: queryOptions({
+    queryKey: ['schema'],
+    queryFn: async () => ((await body(request('GET', ['schema']))) as { $defs: Record<string, Schema> }).$defs,
+    staleTime: Infinity,
+  }),
   findings: queryOptions({ queryKey: ['findings'], queryFn: () => body(api.GET('/lint')), refetchInterval: 60_000 }),
   pending: queryOptions({ queryKey: ['pending'], queryFn: () => body(api.GET('/pending')), refetchInterval: 5_000 }),
   history: queryOptions({ queryKey: ['history'], queryFn: () => body(api.GET('/history', { params: { query: { limit: 200 } } })) }),
   farm: (farm: string) =>
-    queryOptions({ queryKey: ['farm', farm], queryFn: () => body(api.GET('/farms/{farm}', { params: { path: { farm } } })) }),
+    queryOptions({
+      queryKey: ['farm', farm],
+      queryFn: async (): Promise<FarmObject> => {
+        const { params, ...rest } = await body(api.GET('/farms/{farm}', { params: { path: { farm } } }));
+        return { params, services: 'services' in rest ? rest.services : [], backends: 'backends' in rest ? rest.backends : [] };
+      },
+    }),
   numbers: (farm: string) =>
     queryOptions({
       queryKey: ['numbers', farm],

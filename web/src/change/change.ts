@@ -1,4 +1,4 @@
-import { body } from '../api/client';
+import { body, pathOf, request, type Answer } from '../api/client';
 
 export type Query = { dry_run?: 'true'; confirm?: string };
 type Preview = { params: { diff?: string; impact?: { cost: string; farm: string; fields: string[] | null }[] | null; warnings?: string[] | null } };
@@ -11,7 +11,7 @@ export type Change = {
   call: string;
   /** A backend that is taken out, as FARM/SERVICE/ID: it is rehearsed who takes over. */
   without?: string;
-  send: (query: Query) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
+  send: (query: Query) => Promise<Answer<unknown>>;
 };
 
 /** What a change would do: the difference it makes, and what it costs whom. */
@@ -25,8 +25,24 @@ export function applyChange(change: Change, confirm: string | null) {
   return body(change.send(confirm ? { confirm } : {}));
 }
 
-const path = (...parts: (string | number)[]) => `/${parts.map((p) => encodeURIComponent(p)).join('/')}`;
+export function call(method: string, parts: (string | number)[], sent?: object): string {
+  const data = sent ? ` -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(sent))}` : '';
+  return `curl -k -X ${method} -H "ZAPI_KEY: $KEY"${data} '${location.origin}/api/v4.0${pathOf(parts)}'`;
+}
 
-export function call(method: string, parts: (string | number)[], sent: object): string {
-  return `curl -k -X ${method} -H "ZAPI_KEY: $KEY" -H 'Content-Type: application/json' -d '${JSON.stringify(sent)}' '${location.origin}/api/v4.0${path(...parts)}'`;
+/** A change that is one call of the API. */
+export function write(title: string, command: string, method: string, parts: (string | number)[], sent?: object): Change {
+  return { title, command, call: call(method, parts, sent), send: (query) => request(method, parts, sent, query) };
+}
+
+/** A word as a shell takes it. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** Settings as the command line takes them: NAME=VALUE, null for nothing, a list by repeating its name. */
+export function settings(sent: Record<string, unknown>): string {
+  return Object.entries(sent)
+    .flatMap(([name, v]) => (Array.isArray(v) && v.length > 0 ? v : [Array.isArray(v) ? null : v]).map((one) => quoted(`${name}=${one === null ? 'null' : String(one)}`)))
+    .join(' ');
 }

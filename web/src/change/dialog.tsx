@@ -8,7 +8,7 @@ import { applyChange, preview, type Change } from './change';
 import { Diff } from './diff';
 
 /** ChangeDialog shows what a change would do, and makes it when told to. */
-export function ChangeDialog({ change, close, children }: { change: Change; close: () => void; children?: ReactNode }) {
+export function ChangeDialog({ change, close, done: after, children }: { change: Change; close: () => void; done?: () => void; children?: ReactNode }) {
   const { t } = useTranslation();
   const client = useQueryClient();
   const [confirm, setConfirm] = useState<string | null>('');
@@ -18,6 +18,7 @@ export function ChangeDialog({ change, close, children }: { change: Change; clos
     onSuccess: () => {
       done(t('change.done', { what: change.title }));
       close();
+      after?.();
       void client.invalidateQueries();
     },
   });

@@ -1,5 +1,6 @@
 import { api } from '../api/client';
-import { call, type Change } from '../change/change';
+import { call, settings, write, type Change } from '../change/change';
+import type { Seen } from '../form/values';
 
 /** Which backend is meant; service is null for farms without services. */
 export type Target = { farm: string; service: string | null; backend: number };
@@ -32,4 +33,45 @@ export function action(farm: string, what: 'start' | 'stop' | 'restart', title: 
     call: call('PUT', ['farms', farm, 'actions'], sent),
     send: (query) => api.PUT('/farms/{farm}/actions', { params: { path: { farm }, query }, body: sent }),
   };
+}
+
+/** Deletes what is at a path. */
+export function remove(title: string, parts: (string | number)[], command: string): Change {
+  return write(title, command, 'DELETE', parts);
+}
+
+/** Changes the settings of a farm. */
+export function setFarm(farm: string, sent: Seen, title: string): Change {
+  return write(title, `sluice farm set ${farm} ${settings(sent)}`, 'PUT', ['farms', farm], sent);
+}
+
+/** Where the backends of a service, or of a farm without services, are. */
+export const backendsAt = (farm: string, service: string | null) => (service ? ['farms', farm, 'services', service, 'backends'] : ['farms', farm, 'backends']);
+
+/** The words by which the command line knows a backend, or a list of them. */
+const named = (...words: (string | number | null)[]) => words.filter((w) => w !== null).join(' ');
+
+export function createBackend(farm: string, service: string | null, sent: Seen, title: string): Change {
+  return write(title, `sluice backend create ${named(farm, service)} ${settings(sent)}`, 'POST', backendsAt(farm, service), sent);
+}
+
+export function setBackend(of: Target, sent: Seen, title: string): Change {
+  return write(title, `sluice backend set ${named(of.farm, of.service, of.backend)} ${settings(sent)}`, 'PUT', [...backendsAt(of.farm, of.service), of.backend], sent);
+}
+
+export function removeBackend(of: Target, title: string): Change {
+  return { ...remove(title, [...backendsAt(of.farm, of.service), of.backend], `sluice backend delete ${named(of.farm, of.service, of.backend)}`), without: [of.farm, ...(of.service ? [of.service] : []), of.backend].join('/') };
+}
+
+export function createService(farm: string, sent: Seen, title: string): Change {
+  const { id, ...rest } = sent;
+  return write(title, `sluice service create ${farm} ${String(id)} ${settings(rest)}`.trim(), 'POST', ['farms', farm, 'services'], sent);
+}
+
+export function setService(farm: string, service: string, sent: Seen, title: string): Change {
+  return write(title, `sluice service set ${farm} ${service} ${settings(sent)}`, 'PUT', ['farms', farm, 'services', service], sent);
+}
+
+export function moveService(farm: string, service: string, position: number, title: string): Change {
+  return write(title, `sluice service move ${farm} ${service} ${position}`, 'POST', ['farms', farm, 'services', service, 'actions'], { position });
 }

@@ -6,21 +6,31 @@ import type { Change } from '../change/change';
 import { useMay } from '../session/may';
 import { count, duration } from '../ui/numbers';
 import { State } from '../ui/state';
-import { maintenance, type Target } from './actions';
+import { maintenance, removeBackend, type Target } from './actions';
+import { BackendForm, type Edited } from './backend-form';
 import { Evidence } from './evidence';
 import type { BackendNumbers } from './types';
 
-type Props = { farm: string; backends: BackendNumbers[]; change: (c: Change) => void };
+type Props = { farm: string; profile: string; backends: BackendNumbers[]; change: (c: Change) => void };
 
 /** Backends are who answers for a farm, by service; the state of each leads to its evidence. */
-export function Backends({ farm, backends, change }: Props) {
+export function Backends({ farm, profile, backends, change }: Props) {
   const { t } = useTranslation();
+  const may = useMay();
   const [asked, ask] = useState<Target & { name: string }>();
+  const [edited, edit] = useState<Edited>();
   return (
     <Card withBorder p={0} component="section" aria-labelledby="backends">
-      <Title order={2} size="h4" id="backends" p="md" pb="xs">
-        {t('backends.title')}
-      </Title>
+      <Group justify="space-between" p="md" pb="xs">
+        <Title order={2} size="h4" id="backends">
+          {t('backends.title')}
+        </Title>
+        {profile === 'l4xnat' && (
+          <Button size="xs" variant="default" disabled={!may('farm.modify')} onClick={() => edit({ service: null })}>
+            {t('backends.add')}
+          </Button>
+        )}
+      </Group>
       {backends.length === 0 && (
         <Text c="dimmed" p="md" pt={0}>
           {t('backends.none')}
@@ -48,18 +58,21 @@ export function Backends({ farm, backends, change }: Props) {
             </Table.Thead>
             <Table.Tbody>
               {backends.map((b) => (
-                <Row key={`${b.service} ${b.id}`} farm={farm} of={b} change={change} ask={ask} />
+                <Row key={`${b.service} ${b.id}`} farm={farm} of={b} change={change} ask={ask} edit={edit} />
               ))}
             </Table.Tbody>
           </Table>
         </Wide>
       )}
+      {edited && <BackendForm farm={farm} of={edited} close={() => edit(undefined)} />}
       {asked && <Evidence of={asked} name={asked.name} close={() => ask(undefined)} />}
     </Card>
   );
 }
 
-function Row({ farm, of: b, change, ask }: { farm: string; of: BackendNumbers; change: Props['change']; ask: (t: Target & { name: string }) => void }) {
+type RowProps = { farm: string; of: BackendNumbers; change: Props['change']; ask: (t: Target & { name: string }) => void; edit: (e: Edited) => void };
+
+function Row({ farm, of: b, change, ask, edit }: RowProps) {
   const { t } = useTranslation();
   const may = useMay();
   const name = b.alias || `${b.ip}:${b.port}`;
@@ -83,7 +96,10 @@ function Row({ farm, of: b, change, ask }: { farm: string; of: BackendNumbers; c
       <Table.Td className="number">{count((c.connect_failures ?? 0) + (c.resets ?? 0) + (c.timeouts ?? 0))}</Table.Td>
       <Table.Td className="number">{c.response_time ? duration(c.response_time) : '–'}</Table.Td>
       <Table.Td>
-        <Group justify="flex-end">
+        <Group justify="flex-end" gap={4} wrap="nowrap">
+          <Button size="compact-sm" variant="default" disabled={!may('farm.modify')} aria-label={`${t('form.edit')} ${name}`} onClick={() => edit({ service: b.service ?? null, backend: b.id })}>
+            {t('form.edit')}
+          </Button>
           {b.maintenance === 'none' ? (
             <Menu>
               <Menu.Target>
@@ -94,6 +110,9 @@ function Row({ farm, of: b, change, ask }: { farm: string; of: BackendNumbers; c
               <Menu.Dropdown>
                 <Menu.Item onClick={() => to('drain')}>{t('backends.drain')}</Menu.Item>
                 <Menu.Item onClick={() => to('cut')}>{t('backends.cut', { count: b.established })}</Menu.Item>
+                <Menu.Item disabled={!may('farm.modify')} onClick={() => change(removeBackend(target, t('backends.delete_title', { name })))}>
+                  {t('backends.delete')}
+                </Menu.Item>
               </Menu.Dropdown>
             </Menu>
           ) : (

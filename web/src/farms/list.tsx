@@ -1,9 +1,11 @@
-import { Card, Group, Loader, Select, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, Card, Group, Loader, Select, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
+import { useMay } from '../session/may';
 import { FarmLink } from '../ui/farm-link';
 import { bytes, count } from '../ui/numbers';
 import { Problem } from '../ui/problem';
@@ -16,6 +18,8 @@ const rowHeight = 40;
 /** FarmList is every farm, what needs a hand first. Only rows in sight are drawn. */
 export function FarmList() {
   const { t } = useTranslation();
+  const may = useMay();
+  const go = useNavigate();
   const farms = useQuery(queries.farms);
   const { of: rates } = useRates(farms.data?.farms, farms.dataUpdatedAt);
   const [text, setText] = useState('');
@@ -32,9 +36,14 @@ export function FarmList() {
   const states = [...new Set(all?.map((f) => f.status))].sort(byUrgency);
   return (
     <Stack>
-      <Title order={1} size="h2">
-        {t('nav.farms')}
-      </Title>
+      <Group justify="space-between">
+        <Title order={1} size="h2">
+          {t('nav.farms')}
+        </Title>
+        <Button disabled={!may('farm.create')} onClick={() => void go({ to: '/new-farm' })}>
+          {t('create.title')}
+        </Button>
+      </Group>
       <Group>
         <TextInput aria-label={t('farms.search')} placeholder={t('farms.search')} value={text} onChange={(e) => setText(e.currentTarget.value)} />
         <Select

@@ -1,36 +1,32 @@
-import { Alert, Badge, Button, Card, Group, Loader, Stack, Text, Title } from '@mantine/core';
+import { Alert, Badge, Button, Group, Loader, Stack, Tabs, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { Outlet, useNavigate, useParams, useRouterState } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
-import { Entries } from '../timeline/entries';
 import { Problem } from '../ui/problem';
 import { State } from '../ui/state';
-import { action } from './actions';
-import { Backends } from './backends';
-import { Explain } from './explain';
-import { Headroom } from './headroom';
-import { Rehearsal } from './rehearsal';
+import { action, remove } from './actions';
 
-const Charts = lazy(() => import('./charts').then((m) => ({ default: m.Charts })));
+/** The pages of a farm, by what their addresses end with. */
+const tabs = ['overview', 'services', 'settings', 'sessions', 'trace'] as const;
 
-/** FarmPage is one farm: its state and why, its backends, its traffic, what happened to it. */
-export function FarmPage() {
+/** FarmLayout is what all pages of a farm have: its name and state, what can be done with it, and the way to each. */
+export function FarmLayout() {
   const { t } = useTranslation();
+  const go = useNavigate();
   const { farm } = useParams({ strict: false }) as { farm: string };
+  const at = useRouterState({ select: (s) => s.location.pathname.split(`/farms/${encodeURIComponent(farm)}`)[1]?.split('/')[1] || 'overview' });
   const numbers = useQuery(queries.numbers(farm));
-  const timeline = useQuery(queries.timeline(farm));
   const problem = useQuery(queries.status).data?.params.farms?.find((f) => f.farmname === farm)?.problem;
-  const [change, setChange] = useState<Change>();
+  const [change, setChange] = useState<Change & { gone?: boolean }>();
   const may = useMay();
   if (numbers.error) return <Problem error={numbers.error} again={() => void numbers.refetch()} />;
   if (!numbers.data?.farm) return <Loader size="sm" aria-label="…" />;
   const f = numbers.data.farm;
-  const running = f.configured === 'up';
   const act = (what: 'start' | 'stop' | 'restart') => setChange(action(farm, what, t(`farm.${what}`, { farm })));
   return (
     <Stack>
@@ -45,7 +41,7 @@ export function FarmPage() {
           </Badge>
         </Group>
         <Button.Group>
-          {running ? (
+          {f.configured === 'up' ? (
             <>
               <Button variant="default" disabled={!may('farm.action')} onClick={() => act('restart')}>
                 {t('farm.restart_short')}
@@ -59,26 +55,25 @@ export function FarmPage() {
               {t('farm.start_short')}
             </Button>
           )}
+          <Button variant="default" disabled={!may('farm.delete')} onClick={() => setChange({ ...remove(t('farm.delete', { farm }), ['farms', farm], `sluice farm delete ${farm}`), gone: true })}>
+            {t('farm.delete_short')}
+          </Button>
         </Button.Group>
       </Group>
       {problem && <Alert color="red">{problem}</Alert>}
-      <Backends farm={farm} backends={numbers.data.backends ?? []} change={setChange} />
-      <Headroom farm={farm} />
-      <Suspense fallback={<Loader size="sm" aria-label="…" />}>
-        <Charts farm={farm} />
-      </Suspense>
-      {f.profile !== 'l4xnat' && <Explain farm={farm} vport={f.vport} secure={f.profile === 'https'} />}
-      <Card withBorder component="section" aria-labelledby="happened">
-        <Title order={2} size="h4" id="happened" mb="xs">
-          {t('nav.timeline')}
-        </Title>
-        {timeline.data?.params?.length ? <Entries of={[...timeline.data.params].reverse().slice(0, 20)} causes /> : <Text c="dimmed">{t('timeline.empty')}</Text>}
-      </Card>
-      {change && (
-        <ChangeDialog change={change} close={() => setChange(undefined)}>
-          {change.without && <Rehearsal of={change.without} />}
-        </ChangeDialog>
-      )}
+      <Tabs value={at} onChange={(to) => void go({ to: to === 'overview' ? '/farms/$farm' : `/farms/$farm/${to}`, params: { farm } })}>
+        <Tabs.List>
+          {tabs
+            .filter((tab) => tab !== 'services' || f.profile !== 'l4xnat')
+            .map((tab) => (
+              <Tabs.Tab key={tab} value={tab}>
+                {t(`tab.${tab}`)}
+              </Tabs.Tab>
+            ))}
+        </Tabs.List>
+      </Tabs>
+      <Outlet />
+      {change && <ChangeDialog change={change} close={() => setChange(undefined)} done={change.gone ? () => void go({ to: '/farms' }) : undefined} />}
     </Stack>
   );
 }

@@ -1,0 +1,113 @@
+import { Autocomplete, Button, Card, Group, SegmentedControl, Select, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import type { TFunction } from 'i18next';
+import { useNavigate } from '@tanstack/react-router';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Refused } from '../api/client';
+import { queries } from '../api/queries';
+import { preview, type Change } from '../change/change';
+import { ChangeDialog } from '../change/dialog';
+import { useDraft } from '../form/draft';
+import { Problem } from '../ui/problem';
+import { farmWrites, newFarm, split, type NewFarm } from './new-farm';
+
+const profiles = ['http', 'https', 'l4xnat'] as const;
+
+/** CreateFarm asks for what a farm needs to serve, tests it, and creates farm, service and backends as one change. */
+export function CreateFarm() {
+  const { t } = useTranslation();
+  const go = useNavigate();
+  const draft = useDraft('new farm', { farmname: '', profile: 'http', vip: '', vport: '', backends: '', certificate: '' });
+  const v = draft.values as NewFarm;
+  const set = (name: keyof NewFarm) => (e: { currentTarget: { value: string } }) => draft.set(name, e.currentTarget.value);
+  const addresses = useAddresses();
+  const certificates = useQuery(queries.certificates).data?.params?.filter((c) => c.type === 'Certificate').map((c) => c.file);
+  const [tried, setTried] = useState<Change>();
+  const trial = useMutation({
+    mutationFn: async (of: NewFarm) => {
+      const change = newFarm(of, t('create.what', { name: of.farmname }));
+      await preview(change);
+      return change;
+    },
+  });
+  /** Address and port are tested as soon as both are there, before anything else is filled in. */
+  const test = () => v.farmname && v.vip && v.vport && trial.mutate(v);
+  const submit = (e: FormEvent) => {
+    e.preventDefault();
+    trial.mutate(v, { onSuccess: setTried });
+  };
+  const refused = trial.error instanceof Refused ? trial.error : undefined;
+  const place = refused && farmWrites(v)[refused.write ?? 0];
+  const at = place?.what === 'backend' ? 'backends' : place?.what === 'farm' ? fieldOf(refused?.field) : undefined;
+  const wrong = (name: string) => (at === name ? refused?.message.replace(/^writes\[\d+\], \w+ \S+: /, '') : undefined);
+  return (
+    <Stack maw={720}>
+      <Title order={1} size="h2">
+        {t('create.title')}
+      </Title>
+      <form onSubmit={submit} noValidate>
+        <Stack>
+          <Card withBorder>
+            <Stack>
+              <div role="group" aria-label={t('farms.profile')}>
+                <SegmentedControl fullWidth value={v.profile} onChange={(p) => draft.set('profile', p)} data={profiles.map((p) => ({ value: p, label: t(`create.${p}`) }))} />
+                <Text size="sm" c="dimmed" mt={4}>
+                  {t(`create.${v.profile}_about`)}
+                </Text>
+              </div>
+              <TextInput name="farmname" label={t('farms.name')} description={t('create.name_about')} required value={v.farmname} onChange={set('farmname')} onBlur={test} error={wrong('farmname')} />
+              <Group align="start" grow preventGrowOverflow={false}>
+                <Autocomplete name="vip" label={t('create.vip')} description={t('create.vip_about')} required data={addresses} value={v.vip} onChange={(to) => draft.set('vip', to)} onBlur={test} error={wrong('vip')} />
+                <TextInput name="vport" label={t('create.vport')} description={t('create.vport_about')} required value={v.vport} onChange={set('vport')} onBlur={test} error={wrong('vport')} />
+              </Group>
+              {trial.isSuccess && (
+                <Text size="sm" role="status">
+                  ✓ {t('create.free', { at: `${v.vip}:${v.vport}` })}
+                </Text>
+              )}
+              {v.profile === 'https' && (
+                <Select label={t('create.certificate')} description={t('create.certificate_about')} data={certificates ?? []} value={v.certificate || null} onChange={(c) => draft.set('certificate', c ?? '')} clearable placeholder="api.pem" />
+              )}
+              <Textarea name="backends" label={t('backends.title')} description={t('create.backends_about')} rows={4} className="code" placeholder={'10.0.0.11:8080\n10.0.0.12:8080'} value={v.backends} onChange={set('backends')} error={wrong('backends') ?? wrongLine(v.backends, t)} />
+            </Stack>
+          </Card>
+          {refused && !at && <Problem error={refused} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={() => (draft.clear(), trial.reset())}>
+              {t('form.discard')}
+            </Button>
+            <Button type="submit" loading={trial.isPending}>
+              {t('form.create')}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+      {tried && (
+        <ChangeDialog
+          change={tried}
+          close={() => setTried(undefined)}
+          done={() => {
+            draft.clear();
+            void go({ to: '/farms/$farm', params: { farm: v.farmname } });
+          }}
+        />
+      )}
+    </Stack>
+  );
+}
+
+/** Where a refusal of the farm is shown; a collision is about the address. */
+const fieldOf = (field: string | undefined) => (field === 'farmname' || field === 'vip' || field === 'vport' ? field : undefined);
+
+function wrongLine(backends: string, t: TFunction): string | undefined {
+  const bad = backends.split('\n').find((line) => line.trim() !== '' && !split(line));
+  return bad === undefined ? undefined : t('create.line', { line: bad });
+}
+
+/** The addresses of this machine, which farms can have. */
+function useAddresses(): string[] {
+  const all = useQuery(queries.interfaces).data?.params;
+  const found = [...(all?.nic ?? []), ...(all?.bond ?? [])].flatMap((n) => [n.ip]);
+  return [...new Set(found.filter(Boolean))];
+}

@@ -1,0 +1,47 @@
+import { Card, Loader, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { lazy, Suspense, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { queries } from '../api/queries';
+import type { Change } from '../change/change';
+import { ChangeDialog } from '../change/dialog';
+import { Entries } from '../timeline/entries';
+import { Backends } from './backends';
+import { Explain } from './explain';
+import { Headroom } from './headroom';
+import { Rehearsal } from './rehearsal';
+
+const Charts = lazy(() => import('./charts').then((m) => ({ default: m.Charts })));
+
+/** FarmOverview is how a farm does: its backends, its traffic, what happened to it. */
+export function FarmOverview() {
+  const { t } = useTranslation();
+  const { farm } = useParams({ strict: false }) as { farm: string };
+  const numbers = useQuery(queries.numbers(farm)).data;
+  const timeline = useQuery(queries.timeline(farm));
+  const [change, setChange] = useState<Change>();
+  if (!numbers?.farm) return null;
+  const f = numbers.farm;
+  return (
+    <>
+      <Backends farm={farm} profile={f.profile} backends={numbers.backends ?? []} change={setChange} />
+      <Headroom farm={farm} />
+      <Suspense fallback={<Loader size="sm" aria-label="…" />}>
+        <Charts farm={farm} />
+      </Suspense>
+      {f.profile !== 'l4xnat' && <Explain farm={farm} vport={f.vport} secure={f.profile === 'https'} />}
+      <Card withBorder component="section" aria-labelledby="happened">
+        <Title order={2} size="h4" id="happened" mb="xs">
+          {t('nav.timeline')}
+        </Title>
+        {timeline.data?.params?.length ? <Entries of={[...timeline.data.params].reverse().slice(0, 20)} causes /> : <Text c="dimmed">{t('timeline.empty')}</Text>}
+      </Card>
+      {change && (
+        <ChangeDialog change={change} close={() => setChange(undefined)}>
+          {change.without && <Rehearsal of={change.without} />}
+        </ChangeDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,46 @@
+import { Loader, Stack, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { queries } from '../api/queries';
+import { SchemaForm } from '../form/form';
+import type { Seen } from '../form/values';
+import { useMay } from '../session/may';
+import { Problem } from '../ui/problem';
+import { setService } from './actions';
+import { Rules } from './rules';
+import { schemaOf } from './schema';
+
+/** ServicePage is everything about a service but its backends. */
+export function ServicePage() {
+  const { t } = useTranslation();
+  const may = useMay();
+  const { farm, service } = useParams({ strict: false }) as { farm: string; service: string };
+  const object = useQuery(queries.farm(farm));
+  const schemas = useQuery(queries.schemas);
+  const error = object.error ?? schemas.error;
+  if (error) return <Problem error={error} />;
+  if (!object.data || !schemas.data) return <Loader size="sm" aria-label="…" />;
+  const seen = object.data.services.find((s) => s.id === service) as Seen | undefined;
+  if (!seen) return <Problem error={new Error(t('services.gone', { name: service }))} />;
+  const farmSeen = object.data.params;
+  return (
+    <Stack>
+      <Title order={2} size="h3" className="text">
+        {service}
+      </Title>
+      <SchemaForm
+        id={`service ${farm} ${service}`}
+        schema={schemas.data.service}
+        farmSchema={schemaOf(schemas.data, String(farmSeen.profile), 'farm')}
+        farm={farmSeen}
+        when="update"
+        seen={seen}
+        without={['id', 'leastresp']}
+        change={(body) => setService(farm, service, body, t('services.set', { name: service }))}
+        disabled={!may('farm.modify')}
+      />
+      <Rules farm={farm} service={service} object={seen} />
+    </Stack>
+  );
+}

@@ -1,0 +1,104 @@
+import { ActionIcon, Anchor, Button, Card, Group, Modal, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState, type DragEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { queries } from '../api/queries';
+import type { Change } from '../change/change';
+import { ChangeDialog } from '../change/dialog';
+import { SchemaForm } from '../form/form';
+import { useMay } from '../session/may';
+import { State } from '../ui/state';
+import { createService, moveService, remove } from './actions';
+import { BackendForm } from './backend-form';
+
+/** FarmServices is the services of a farm in the order requests try them. */
+export function FarmServices() {
+  const { t } = useTranslation();
+  const may = useMay();
+  const { farm } = useParams({ strict: false }) as { farm: string };
+  const services = useQuery(queries.farm(farm)).data?.services ?? [];
+  const [creating, create] = useState(false);
+  const [change, setChange] = useState<Change>();
+  const [adding, addTo] = useState<string>();
+  const [dragged, drag] = useState<string>();
+  const move = (name: string, to: number) => setChange(moveService(farm, name, to, t('services.move', { name, to: to + 1 })));
+  const drop = (e: DragEvent, to: number) => {
+    e.preventDefault();
+    if (dragged && services[to]?.id !== dragged) move(dragged, to);
+    drag(undefined);
+  };
+  const allowed = may('farm.modify');
+  return (
+    <Stack>
+      <Group justify="space-between">
+        <Text c="dimmed" size="sm">
+          {t('services.order')}
+        </Text>
+        <Button size="xs" disabled={!allowed} onClick={() => create(true)}>
+          {t('services.add')}
+        </Button>
+      </Group>
+      {services.length === 0 && <Text c="dimmed">{t('services.none')}</Text>}
+      {services.map((s, i) => (
+        <Card key={s.id} withBorder component="section" aria-label={s.id} draggable={allowed} onDragStart={() => drag(s.id)} onDragOver={(e) => e.preventDefault()} onDrop={(e) => drop(e, i)}>
+          <Group justify="space-between" align="start">
+            <div>
+              <Group gap="xs">
+                <Text c="dimmed" size="sm">
+                  {i + 1}
+                </Text>
+                <Title order={2} size="h5">
+                  <Anchor className="text" renderRoot={(props) => <Link to="/farms/$farm/services/$service" params={{ farm, service: s.id }} {...props} />}>
+                    {s.id}
+                  </Anchor>
+                </Title>
+                <State of={s.maintenance === 'none' ? s.actual : 'maintenance'} />
+              </Group>
+              <Text size="sm" className="text">
+                {[s.vhost && `${t('services.host')} ${s.vhost}`, s.urlp && `${t('services.url')} ${s.urlp}`].filter(Boolean).join(' · ') || t('services.all')}
+              </Text>
+              <Text size="sm" c="dimmed" className="text">
+                {s.redirect ? `→ ${s.redirect}` : (s.backends ?? []).map((b) => b.alias || `${b.ip}:${b.port}`).join(', ') || t('services.no_backend')}
+              </Text>
+            </div>
+            <Group gap={4}>
+              <ActionIcon variant="default" disabled={!allowed || i === 0} aria-label={t('form.up', { name: s.id })} onClick={() => move(s.id, i - 1)}>
+                ↑
+              </ActionIcon>
+              <ActionIcon variant="default" disabled={!allowed || i === services.length - 1} aria-label={t('form.down', { name: s.id })} onClick={() => move(s.id, i + 1)}>
+                ↓
+              </ActionIcon>
+              <Button size="compact-sm" variant="default" disabled={!allowed} onClick={() => addTo(s.id)} aria-label={t('backends.add_to', { name: s.id })}>
+                {t('backends.add')}
+              </Button>
+              <Button
+                size="compact-sm"
+                variant="default"
+                disabled={!allowed}
+                aria-label={t('services.delete', { name: s.id })}
+                onClick={() => setChange(remove(t('services.delete', { name: s.id }), ['farms', farm, 'services', s.id], `sluice service delete ${farm} ${s.id}`))}
+              >
+                {t('form.delete')}
+              </Button>
+            </Group>
+          </Group>
+        </Card>
+      ))}
+      {creating && <NewService farm={farm} close={() => create(false)} />}
+      {adding && <BackendForm farm={farm} of={{ service: adding }} close={() => addTo(undefined)} />}
+      {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
+    </Stack>
+  );
+}
+
+function NewService({ farm, close }: { farm: string; close: () => void }) {
+  const { t } = useTranslation();
+  const schemas = useQuery(queries.schemas).data;
+  if (!schemas) return null;
+  return (
+    <Modal opened onClose={close} size="xl" title={t('services.add')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
+      <SchemaForm id={`service ${farm}`} schema={schemas.service} when="create" seen={{}} change={(body) => createService(farm, body, t('services.create', { name: String(body.id ?? '') }))} done={close} />
+    </Modal>
+  );
+}

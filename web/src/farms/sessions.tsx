@@ -1,0 +1,109 @@
+import { Button, Card, Group, Select, Table, Text, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { body, request } from '../api/client';
+import { queries } from '../api/queries';
+import { useMay } from '../session/may';
+import { done, failed } from '../ui/notify';
+import { Problem } from '../ui/problem';
+import { Wide } from '../ui/wide';
+
+type Session = { id: number; session: string; client?: string; backend_ip?: string; backend_port?: number | null; ttl?: string; type: string };
+
+/** FarmSessions is who stays on which backend, as it is now. */
+export function FarmSessions() {
+  const { t } = useTranslation();
+  const { farm } = useParams({ strict: false }) as { farm: string };
+  const object = useQuery(queries.farm(farm)).data;
+  const [chosen, choose] = useState<string | null>(null);
+  if (!object) return null;
+  const flat = object.params.profile === 'l4xnat';
+  const services = object.services.map((s) => s.id);
+  const service = flat ? null : (chosen ?? services[0]);
+  return (
+    <Card withBorder p={0} component="section" aria-label={t('tab.sessions')}>
+      {services.length > 1 && <Select m="md" mb={0} w={220} label={t('backends.service')} data={services} value={service} onChange={choose} allowDeselect={false} />}
+      {flat || service ? <SessionTable key={service} parts={service ? ['farms', farm, 'services', service, 'sessions'] : ['farms', farm, 'sessions']} /> : null}
+    </Card>
+  );
+}
+
+/** As many are asked for at once. */
+const most = 200;
+
+function SessionTable({ parts }: { parts: string[] }) {
+  const { t } = useTranslation();
+  const may = useMay();
+  const client = useQueryClient();
+  const [wanted, want] = useState('');
+  const key = ['sessions', ...parts, wanted];
+  const sessions = useQuery({
+    queryKey: key,
+    queryFn: async () => (await body(request('GET', parts, undefined, { limit: String(most), ...(wanted ? { session: wanted } : {}) }))) as { params: Session[]; total_sessions: number },
+    refetchInterval: 5_000,
+  });
+  const end = useMutation({
+    mutationFn: (s: Session) => body(request('DELETE', [...parts, s.id])),
+    onSuccess: (_, s) => {
+      done(t('sessions.ended', { name: s.session }));
+      void client.invalidateQueries({ queryKey: ['sessions'] });
+    },
+    onError: failed,
+  });
+  const rows = sessions.data?.params ?? [];
+  return (
+    <>
+      <Group p="md" align="end">
+        <TextInput size="xs" label={t('sessions.find')} value={wanted} onChange={(e) => want(e.currentTarget.value)} />
+        <Text size="sm" c="dimmed" role="status">
+          {t('sessions.count', { count: sessions.data?.total_sessions ?? 0 })}
+        </Text>
+      </Group>
+      {sessions.error && <Problem error={sessions.error} />}
+      {sessions.isSuccess && rows.length === 0 && (
+        <Text c="dimmed" p="md" pt={0}>
+          {t('sessions.none')}
+        </Text>
+      )}
+      {rows.length > 0 && (
+        <Wide label={t('tab.sessions')} minWidth={640}>
+          <Table verticalSpacing={4}>
+            <Table.Thead>
+              <Table.Tr>
+                {['sessions.session', 'trace.client', 'backends.backend', 'sessions.left', 'sessions.kind'].map((w) => (
+                  <Table.Th key={w}>{t(w)}</Table.Th>
+                ))}
+                <Table.Th>
+                  <Text span fz={0}>
+                    {t('history.actions')}
+                  </Text>
+                </Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {rows.map((s) => (
+                <Table.Tr key={`${s.type} ${s.session}`}>
+                  <Table.Td className="text">{s.session}</Table.Td>
+                  <Table.Td className="text">{s.client}</Table.Td>
+                  <Table.Td className="text">
+                    {s.backend_ip}
+                    {s.backend_port ? `:${s.backend_port}` : ''}
+                  </Table.Td>
+                  <Table.Td>{s.ttl}</Table.Td>
+                  <Table.Td>{s.type}</Table.Td>
+                  <Table.Td>
+                    <Button size="compact-xs" variant="default" disabled={!may('farm.modify')} onClick={() => end.mutate(s)} aria-label={t('sessions.end', { name: s.session })}>
+                      {t('form.delete')}
+                    </Button>
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Wide>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,41 @@
+import { Loader, Stack } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { queries } from '../api/queries';
+import { SchemaForm } from '../form/form';
+import { useMay } from '../session/may';
+import { Problem } from '../ui/problem';
+import { setFarm } from './actions';
+import { Rules } from './rules';
+import { schemaOf } from './schema';
+
+/** Fields that other buttons change, or that are the family's and mean nothing here. */
+const without = ['profile', 'newfarmname', 'certname', 'threads', 'control', 'certdir', 'dhparams', 'forwardsni', 'loglevel', 'sslallowclientrenegotiation', 'sslhonorcipherorder'];
+
+/** FarmSettings is everything about a farm itself, in one form, and its header rules. */
+export function FarmSettings() {
+  const { t } = useTranslation();
+  const may = useMay();
+  const { farm } = useParams({ strict: false }) as { farm: string };
+  const seen = useQuery(queries.farm(farm));
+  const schemas = useQuery(queries.schemas);
+  const error = seen.error ?? schemas.error;
+  if (error) return <Problem error={error} />;
+  if (!seen.data || !schemas.data) return <Loader size="sm" aria-label="…" />;
+  const object = seen.data.params;
+  return (
+    <Stack>
+      <SchemaForm
+        id={`farm ${farm}`}
+        schema={schemaOf(schemas.data, String(object.profile), 'farm')}
+        when="update"
+        seen={object}
+        without={without}
+        change={(body) => setFarm(farm, body, t('farm.set', { farm }))}
+        disabled={!may('farm.modify')}
+      />
+      {object.profile !== 'l4xnat' && <Rules farm={farm} object={object} />}
+    </Stack>
+  );
+}

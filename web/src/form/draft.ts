@@ -1,0 +1,28 @@
+import { useState } from 'react';
+import type { Values } from './values';
+
+/**
+ * What was typed into forms and not saved, by form. It outlives the page: somebody who
+ * looks elsewhere, or whose session ends meanwhile, finds it again.
+ */
+const drafts = new Map<string, Values>();
+
+/** Forgets all drafts: somebody else signs in. */
+export function forgetDrafts() {
+  drafts.clear();
+}
+
+/** The values of a form: what the object has, and over it what was typed. */
+export function useDraft(form: string, initial: Values) {
+  const [edits, setEdits] = useState<Values>(() => drafts.get(form) ?? {});
+  const keep = (next: Values) => {
+    if (Object.keys(next).length > 0) drafts.set(form, next);
+    else drafts.delete(form);
+    setEdits(next);
+  };
+  return {
+    values: { ...initial, ...edits },
+    set: (name: string, value: Values[string]) => keep({ ...edits, [name]: value }),
+    clear: () => keep({}),
+  };
+}

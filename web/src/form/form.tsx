@@ -1,0 +1,151 @@
+import { Alert, Button, Card, Group, SimpleGrid, Stack, Switch, Text, TextInput, Title } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useMemo, useRef, useState, type FormEvent, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Refused } from '../api/client';
+import { preview, type Change } from '../change/change';
+import { ChangeDialog } from '../change/dialog';
+import { useFieldText } from '../i18n/fields';
+import { Problem } from '../ui/problem';
+import { useDraft } from './draft';
+import { FieldInput } from './field';
+import { useOptions } from './options';
+import { groups, type Field, type Schema } from './schema';
+import { applies, changed, valuesOf, type Seen, type Values } from './values';
+
+type Props = {
+  /** Tells forms apart: what was typed into one is found again under it. */
+  id: string;
+  schema: Schema;
+  when: 'create' | 'update';
+  /** The object as it is; of one to be created, what to begin with. */
+  seen: Seen;
+  /** The farm the object belongs to, which some fields depend on. */
+  farm?: Seen;
+  farmSchema?: Schema;
+  /** Fields that are shown elsewhere, or not at all. */
+  without?: string[];
+  change: (body: Seen) => Change;
+  done?: (body: Seen) => void;
+  disabled?: boolean;
+  children?: ReactNode;
+};
+
+/** SchemaForm is a form for an object, made of what the appliance says about its fields. */
+export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without = [], change, done, disabled, children }: Props) {
+  const { t } = useTranslation();
+  const form = useRef<HTMLFormElement>(null);
+  const initial = useMemo(() => valuesOf(schema, seen), [schema, seen]);
+  const draft = useDraft(id, initial);
+  const farmValues = useMemo(() => farm && farmSchema && valuesOf(farmSchema, farm), [farm, farmSchema]);
+  const [tried, setTried] = useState<{ change: Change; body: Seen }>();
+  const trial = useMutation({
+    mutationFn: async (body: Seen) => {
+      const one = change(body);
+      await preview(one);
+      return { change: one, body };
+    },
+    onSuccess: setTried,
+    onError: (e) => e instanceof Refused && e.field && form.current?.querySelector<HTMLElement>(`[name="${CSS.escape(e.field)}"]`)?.focus(),
+  });
+  const body = changed(schema, when === 'create' ? valuesOf(schema, {}) : initial, draft.values, farmValues);
+  const edited = Object.keys(body).length;
+  const wrong = trial.error instanceof Refused ? trial.error.field : undefined;
+  const here = wrong !== undefined && schema.properties[wrong] !== undefined;
+  const submit = (e: FormEvent) => {
+    e.preventDefault();
+    trial.mutate(body);
+  };
+  return (
+    <form ref={form} onSubmit={submit} noValidate>
+      <Stack>
+        {children}
+        <Fields schema={schema} when={when} without={without} initial={initial} values={draft.values} farm={farmValues} set={draft.set} disabled={disabled} wrong={here ? { [wrong]: (trial.error as Error).message } : {}} />
+        {trial.error && !here && <Problem error={trial.error} />}
+        <Card withBorder p="xs" className="save">
+          <Group justify="space-between">
+            <Text size="sm" c="dimmed" role="status">
+              {t('form.changed', { count: edited })}
+            </Text>
+            <Group gap="xs">
+              <Button variant="default" disabled={edited === 0} onClick={() => (draft.clear(), trial.reset())}>
+                {t('form.discard')}
+              </Button>
+              <Button type="submit" disabled={disabled || (edited === 0 && when === 'update')} loading={trial.isPending}>
+                {t(when === 'create' ? 'form.create' : 'form.save')}
+              </Button>
+            </Group>
+          </Group>
+        </Card>
+        {disabled && <Alert color="gray">{t('form.read_only')}</Alert>}
+      </Stack>
+      {tried && (
+        <ChangeDialog
+          change={tried.change}
+          close={() => setTried(undefined)}
+          done={() => {
+            draft.clear();
+            done?.(tried.body);
+          }}
+        />
+      )}
+    </form>
+  );
+}
+
+type FieldsProps = { schema: Schema; when: 'create' | 'update'; without: string[]; initial: Values; values: Values; farm?: Values; set: (name: string, v: Values[string]) => void; wrong: Record<string, string>; disabled?: boolean };
+
+/** Fields that apply, by group; the rare ones when asked for, or set, or wrong. */
+function Fields({ schema, when, without, initial, values, farm, set, wrong, disabled }: FieldsProps) {
+  const { t } = useTranslation();
+  const text = useFieldText();
+  const options = useOptions();
+  const [all, setAll] = useState(false);
+  const [search, setSearch] = useState('');
+  const resting = useMemo(() => valuesOf(schema, Object.fromEntries(Object.entries(schema.properties).map(([name, f]) => [name, f.default]))), [schema]);
+  const isSet = (name: string) => (String(initial[name]) !== '' && String(initial[name]) !== String(resting[name])) || JSON.stringify(values[name]) !== JSON.stringify(initial[name]);
+  const wanted = search.trim().toLowerCase();
+  const fits = (name: string, f: Field) => `${name} ${text(f.title ?? '')} ${text(f.description ?? '')}`.toLowerCase().includes(wanted);
+  const shown = (name: string, f: Field) =>
+    !without.includes(name) && (name in wrong || (applies(f['x-only'], values, farm) && (wanted ? fits(name, f) : all || !f['x-advanced'] || isSet(name))));
+  const sections = groups(schema, when).map(([group, fields]) => [group, fields.filter(([name, f]) => shown(name, f))] as const);
+  const advanced = Object.entries(schema.properties).some(([name, f]) => f['x-advanced'] && !without.includes(name));
+  const many = Object.keys(schema.properties).length > 12;
+  return (
+    <>
+      {(many || advanced) && (
+        <Group>
+          {many && <TextInput aria-label={t('form.search')} placeholder={t('form.search')} value={search} onChange={(e) => setSearch(e.currentTarget.value)} />}
+          {advanced && <Switch label={t('form.all')} checked={all} onChange={(e) => setAll(e.currentTarget.checked)} />}
+        </Group>
+      )}
+      {sections
+        .filter(([, fields]) => fields.length > 0)
+        .map(([group, fields]) => (
+          <Card key={group} withBorder component="fieldset" m={0}>
+            {group && (
+              <Title order={2} size="h5" mb="sm" component="legend">
+                {text(group)}
+              </Title>
+            )}
+            <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" verticalSpacing="md">
+              {fields.map(([name, f]) => (
+                <FieldInput
+                  key={name}
+                  name={name}
+                  field={f}
+                  value={values[name]}
+                  set={(v) => set(name, v)}
+                  error={wrong[name]}
+                  required={schema.required?.includes(name)}
+                  options={options(f)}
+                  disabled={disabled}
+                />
+              ))}
+            </SimpleGrid>
+          </Card>
+        ))}
+      {wanted && sections.every(([, fields]) => fields.length === 0) && <Text c="dimmed">{t('farms.no_match')}</Text>}
+    </>
+  );
+}

@@ -1,0 +1,20 @@
+import { useQuery } from '@tanstack/react-query';
+import { queries } from '../api/queries';
+import type { Field } from './schema';
+
+/** The names of what a field may refer to, by the form its values have; undefined where it refers to nothing. */
+export function useOptions(): (field: Field) => string[] | undefined {
+  const certificates = useQuery(queries.certificates).data?.params;
+  const authorities = useQuery(queries.authorities).data?.params;
+  const checks = useQuery(queries.checks).data?.params;
+  return (field) => {
+    switch (field['x-format']) {
+      case 'X.pem':
+        return certificates?.filter((c) => c.type === 'Certificate').map((c) => c.file);
+      case 'name of a list of authorities':
+        return authorities?.map((a) => a.name);
+      case 'name of a check':
+        return checks?.map((c) => c.name);
+    }
+  };
+}

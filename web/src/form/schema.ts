@@ -1,0 +1,70 @@
+/** When a field means something: one of the fields has one of the values, or is set. */
+export type Condition = {
+  fields: string[];
+  values?: string[];
+  of?: 'farm';
+  text?: string;
+  or?: Condition;
+  and?: Condition;
+};
+
+/** What the appliance says about one field (GET /schema, or a body of its OpenAPI document). */
+export type Field = {
+  title?: string;
+  description?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  items?: { enum?: string[] };
+  readOnly?: boolean;
+  'x-group'?: string;
+  'x-advanced'?: boolean;
+  'x-cost'?: string;
+  'x-unit'?: string;
+  'x-format'?: string;
+  'x-only'?: Condition;
+  'x-values'?: string[];
+  'x-when'?: 'create' | 'update';
+  'x-order'?: number;
+};
+
+export type Schema = { title?: string; properties: Record<string, Field>; required?: string[] };
+
+/** How a field is filled in. */
+export type Kind = 'switch' | 'choice' | 'choices' | 'list' | 'number' | 'secret' | 'text';
+
+const types = (f: Field) => ([] as string[]).concat(f.type ?? 'string');
+
+/** Whether a field may be nothing at all. */
+export const mayBeNull = (f: Field) => types(f).includes('null');
+
+export function kindOf(name: string, f: Field): Kind {
+  const of = types(f);
+  if (of.includes('boolean') || f.enum?.every((v) => v === 'true' || v === 'false')) return 'switch';
+  if (of.includes('array')) return f.items?.enum ? 'choices' : 'list';
+  if (f.enum) return 'choice';
+  if (of.includes('integer') && !of.includes('string')) return 'number';
+  return /password|secret|zapikey|eab_hmac/.test(name) ? 'secret' : 'text';
+}
+
+/** The values one can choose, none of them another spelling of another. */
+export function choices(f: Field): string[] {
+  const all = f['x-values'] ?? f.items?.enum ?? f.enum ?? [];
+  return all.filter((v) => v !== null && v !== '').map(String);
+}
+
+/** The fields a form shows for what it does, in the groups and the order the appliance gives them. */
+export function groups(schema: Schema, when: 'create' | 'update'): [string, [string, Field][]][] {
+  const out = new Map<string, [string, Field][]>();
+  const fields = Object.entries(schema.properties).sort(([, a], [, b]) => (a['x-order'] ?? 0) - (b['x-order'] ?? 0));
+  for (const entry of fields) {
+    const [, f] = entry;
+    if (f.readOnly || (f['x-when'] && f['x-when'] !== when)) continue;
+    const group = f['x-group'] ?? '';
+    out.set(group, [...(out.get(group) ?? []), entry]);
+  }
+  return [...out];
+}

@@ -1,0 +1,61 @@
+import { kindOf, mayBeNull, type Condition, type Field, type Schema } from './schema';
+
+/** What a form holds: of a switch whether it is on, of a list its lines, of all else the text. */
+export type Value = string | boolean | string[];
+export type Values = Record<string, Value>;
+
+/** An object as the API answers it. */
+export type Seen = Record<string, unknown>;
+
+/** A value of the API as its field shows it; what is not set shows the default where that is what acts. */
+function shown(name: string, f: Field, value: unknown): Value {
+  switch (kindOf(name, f)) {
+    case 'switch':
+      return String(value ?? f.default ?? false) === 'true';
+    case 'choices':
+    case 'list':
+      return Array.isArray(value) ? value.map(String) : [];
+    case 'choice':
+      return String(value ?? (mayBeNull(f) && f.default === undefined ? '' : (f.default ?? '')));
+    default:
+      return value === null || value === undefined || typeof value === 'object' ? '' : String(value);
+  }
+}
+
+/** All fields of an object as a form shows them. */
+export function valuesOf(schema: Schema, seen: Seen): Values {
+  return Object.fromEntries(Object.entries(schema.properties).map(([name, f]) => [name, shown(name, f, seen[name])]));
+}
+
+/** A value as the API takes it. Text that should be a number is sent as it is: the appliance says what is wrong with it. */
+function sent(name: string, f: Field, value: Value): unknown {
+  if (Array.isArray(value)) return value.filter((line) => line.trim() !== '');
+  if (typeof value === 'boolean') return String(value);
+  const text = value.trim();
+  if (text === '') return f.enum?.includes('') || !mayBeNull(f) ? '' : null;
+  const number = kindOf(name, f) === 'number' || (kindOf(name, f) === 'choice' && f.enum?.some((v) => typeof v === 'number'));
+  return number && /^-?\d+$/.test(text) ? Number(text) : kindOf(name, f) === 'secret' ? value : text;
+}
+
+const same = (a: Value, b: Value) => JSON.stringify(a) === JSON.stringify(b);
+
+/** What of a form differs from what it began with, and applies: the body of a change. */
+export function changed(schema: Schema, before: Values, now: Values, farm?: Values): Seen {
+  const body: Seen = {};
+  for (const [name, f] of Object.entries(schema.properties)) {
+    if (f.readOnly || same(before[name] ?? '', now[name] ?? '') || !applies(f['x-only'], now, farm)) continue;
+    body[name] = sent(name, f, now[name]);
+  }
+  return body;
+}
+
+const isSet = (v: Value | undefined) => v !== undefined && v !== '' && v !== '0' && v !== false && !(Array.isArray(v) && v.length === 0);
+
+/** Whether a field means something beside the other values. */
+export function applies(c: Condition | undefined, values: Values, farm?: Values): boolean {
+  if (!c) return true;
+  const of = c.of === 'farm' ? farm : values;
+  if (!of) return true; // what is not known forbids nothing
+  const met = c.fields.some((name) => (c.values ? c.values.includes(String(of[name] ?? '')) : isSet(of[name])));
+  return (met || (c.or !== undefined && applies(c.or, values, farm))) && (c.and === undefined || applies(c.and, values, farm));
+}

@@ -1,0 +1,18 @@
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+
+type Texts = Record<string, string>;
+
+const languages: Record<string, () => Promise<{ default: Texts }>> = {
+  es: () => import('./fields.es.json'),
+  de: () => import('./fields.de.json'),
+  fr: () => import('./fields.fr.json'),
+};
+
+/** What the appliance says about fields, in the language of the page; in English where nobody translated it. */
+export function useFieldText(): (english: string) => string {
+  const { i18n } = useTranslation();
+  const load = languages[i18n.language];
+  const texts = useQuery({ queryKey: ['field texts', i18n.language], queryFn: async () => (await load()).default, enabled: load !== undefined, staleTime: Infinity }).data;
+  return (english) => texts?.[english] ?? english;
+}
