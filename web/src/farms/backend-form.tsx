@@ -1,8 +1,7 @@
-import { Drawer, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
-import { SchemaForm } from '../form/form';
+import { FormDrawer } from '../form/drawer';
 import type { Seen } from '../form/values';
 import { createBackend, setBackend } from './actions';
 import { schemaOf } from './schema';
@@ -11,31 +10,27 @@ import { schemaOf } from './schema';
 export type Edited = { service: string | null; backend?: number };
 
 /** BackendForm creates or changes a backend beside the page. */
-export function BackendForm({ farm, of, close }: { farm: string; of: Edited; close: () => void }) {
+export function BackendForm({ farm, of: { service, backend }, close }: { farm: string; of: Edited; close: () => void }) {
   const { t } = useTranslation();
   const schemas = useQuery(queries.schemas).data;
   const object = useQuery(queries.farm(farm)).data;
-  const { service, backend } = of;
   const all = service ? object?.services.find((s) => s.id === service)?.backends : object?.backends;
   const seen = (all as (Seen & { id: number })[] | undefined)?.find((b) => b.id === backend);
   const name = String(seen?.alias || (seen && `${String(seen.ip)}:${String(seen.port ?? '')}`) || '');
   const title = backend === undefined ? t('backends.add_to', { name: service ?? farm }) : t('backends.edit', { name });
+  const known = schemas && object && (backend === undefined || seen);
+  const profile = String(object?.params.profile);
   return (
-    <Drawer opened onClose={close} position="right" size="lg" title={title} closeButtonProps={{ 'aria-label': t('palette.close') }}>
-      {!schemas || !object || (backend !== undefined && !seen) ? (
-        <Loader size="sm" aria-label="…" />
-      ) : (
-        <SchemaForm
-          id={`backend ${farm} ${service} ${backend}`}
-          schema={schemaOf(schemas, String(object.params.profile), 'backend')}
-          farmSchema={schemaOf(schemas, String(object.params.profile), 'farm')}
-          farm={object.params as Seen}
-          when={backend === undefined ? 'create' : 'update'}
-          seen={seen ?? {}}
-          change={(body) => (backend === undefined ? createBackend(farm, service, body, title) : setBackend({ farm, service, backend }, body, title))}
-          done={close}
-        />
-      )}
-    </Drawer>
+    <FormDrawer
+      title={title}
+      close={close}
+      id={`backend ${farm} ${service} ${backend}`}
+      schema={known ? schemaOf(schemas, profile, 'backend') : undefined}
+      farmSchema={schemas && schemaOf(schemas, profile, 'farm')}
+      farm={object?.params}
+      when={backend === undefined ? 'create' : 'update'}
+      seen={seen ?? {}}
+      change={(body) => (backend === undefined ? createBackend(farm, service, body, title) : setBackend({ farm, service, backend }, body, title))}
+    />
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Card, Group, Select, Table, Text, TextInput } from '@mantine/core';
+import { Button, Card, Group, Select, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -6,9 +6,9 @@ import { useTranslation } from 'react-i18next';
 import { body, request } from '../api/client';
 import { queries } from '../api/queries';
 import { useMay } from '../session/may';
+import { DataTable } from '../ui/data-table';
 import { done, failed } from '../ui/notify';
 import { Problem } from '../ui/problem';
-import { Wide } from '../ui/wide';
 
 type Session = { id: number; session: string; client?: string; backend_ip?: string; backend_port?: number | null; ttl?: string; type: string };
 
@@ -62,47 +62,25 @@ function SessionTable({ parts }: { parts: string[] }) {
         </Text>
       </Group>
       {sessions.error && <Problem error={sessions.error} />}
-      {sessions.isSuccess && rows.length === 0 && (
-        <Text c="dimmed" p="md" pt={0}>
-          {t('sessions.none')}
-        </Text>
-      )}
-      {rows.length > 0 && (
-        <Wide label={t('tab.sessions')} minWidth={640}>
-          <Table verticalSpacing={4}>
-            <Table.Thead>
-              <Table.Tr>
-                {['sessions.session', 'trace.client', 'backends.backend', 'sessions.left', 'sessions.kind'].map((w) => (
-                  <Table.Th key={w}>{t(w)}</Table.Th>
-                ))}
-                <Table.Th>
-                  <Text span fz={0}>
-                    {t('history.actions')}
-                  </Text>
-                </Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {rows.map((s) => (
-                <Table.Tr key={`${s.type} ${s.session}`}>
-                  <Table.Td className="text">{s.session}</Table.Td>
-                  <Table.Td className="text">{s.client}</Table.Td>
-                  <Table.Td className="text">
-                    {s.backend_ip}
-                    {s.backend_port ? `:${s.backend_port}` : ''}
-                  </Table.Td>
-                  <Table.Td>{s.ttl}</Table.Td>
-                  <Table.Td>{s.type}</Table.Td>
-                  <Table.Td>
-                    <Button size="compact-xs" variant="default" disabled={!may('farm.modify')} onClick={() => end.mutate(s)} aria-label={t('sessions.end', { name: s.session })}>
-                      {t('form.delete')}
-                    </Button>
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Wide>
+      {sessions.isSuccess && (
+        <DataTable
+          label={t('tab.sessions')}
+          rows={rows}
+          id={(s) => `${s.type} ${s.session}`}
+          empty={t('sessions.none')}
+          columns={[
+            { head: t('sessions.session'), cell: (s) => s.session },
+            { head: t('trace.client'), cell: (s) => s.client },
+            { head: t('backends.backend'), cell: (s) => `${s.backend_ip}${s.backend_port ? `:${s.backend_port}` : ''}` },
+            { head: t('sessions.left'), cell: (s) => s.ttl },
+            { head: t('sessions.kind'), cell: (s) => s.type },
+          ]}
+          actions={(s) => (
+            <Button size="compact-xs" variant="default" disabled={!may('farm.modify')} onClick={() => end.mutate(s)} aria-label={`${t('form.delete')}: ${s.session}`}>
+              {t('form.delete')}
+            </Button>
+          )}
+        />
       )}
     </>
   );

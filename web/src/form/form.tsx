@@ -13,7 +13,7 @@ import { useOptions } from './options';
 import { groups, type Field, type Schema } from './schema';
 import { applies, changed, valuesOf, type Seen, type Values } from './values';
 
-type Props = {
+export type FormProps = {
   /** Tells forms apart: what was typed into one is found again under it. */
   id: string;
   schema: Schema;
@@ -32,7 +32,7 @@ type Props = {
 };
 
 /** SchemaForm is a form for an object, made of what the appliance says about its fields. */
-export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without = [], change, done, disabled, children }: Props) {
+export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without = [], change, done, disabled, children }: FormProps) {
   const { t } = useTranslation();
   const form = useRef<HTMLFormElement>(null);
   const initial = useMemo(() => valuesOf(schema, seen), [schema, seen]);

@@ -1,0 +1,29 @@
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { body, request } from '../api/client';
+import type { Field, Schema } from './schema';
+
+type Node = Field & { $ref?: string; anyOf?: Node[]; properties?: Record<string, Node>; required?: string[] };
+type Document = {
+  paths: Record<string, Record<string, { summary?: string; description?: string; requestBody?: { content: Record<string, { schema: Node }> } }>>;
+  components: { schemas: Record<string, Node> };
+};
+
+/** The appliance's own document about its API: large, and asked for by the pages that need it. */
+export const openapi = queryOptions({ queryKey: ['openapi'], queryFn: async () => (await body(request('GET', ['openapi.json']))) as Document, staleTime: Infinity });
+
+/** What the body of a call takes, where it is no object of the configuration: users, notifications, orders. */
+export function useBody(method: 'post' | 'put', path: string): Schema | undefined {
+  const document = useQuery(openapi).data;
+  return document && bodySchema(document, method, path);
+}
+
+/** The schema of a body; of several the first. */
+export function bodySchema(document: Document, method: string, path: string): Schema | undefined {
+  let node: Node | undefined = document.paths[path]?.[method]?.requestBody?.content['application/json']?.schema;
+  while (node && !node.properties) {
+    const ref: string | undefined = node.$ref ?? node.anyOf?.[0]?.$ref;
+    if (!ref) return undefined;
+    node = document.components.schemas[ref.split('/').pop() ?? ''];
+  }
+  return node && { properties: node.properties ?? {}, required: node.required };
+}
