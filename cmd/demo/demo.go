@@ -72,11 +72,17 @@ func Run(ctx context.Context, o Options) error {
 		API:  o.API,
 		Log:  o.Log,
 		Ready: func(i supervisor.Instance) {
-			if err := prepare(ctx, newClient(i.Socket), own, port, backends); err != nil {
+			c := newClient(i.Socket)
+			if err := prepare(ctx, c, own, port, backends); err != nil {
 				cancel(fmt.Errorf("preparing the demonstration farm: %w", err))
 				return
 			}
-			o.explain(i, port)
+			g, err := invite(ctx, c)
+			if err != nil {
+				cancel(fmt.Errorf("preparing the user of the demonstration: %w", err))
+				return
+			}
+			o.explain(i, port, g)
 		},
 	})
 	if err != nil {
@@ -130,7 +136,7 @@ func freePort(wanted int) (int, error) {
 }
 
 // explain says what there is and what to try.
-func (o *Options) explain(i supervisor.Instance, port int) {
+func (o *Options) explain(i supervisor.Instance, port int, g guest) {
 	program := filepath.Base(os.Args[0])
 	if path, err := os.Executable(); err == nil {
 		program = shortest(path)
@@ -144,7 +150,8 @@ func (o *Options) explain(i supervisor.Instance, port int) {
 	fmt.Fprintf(o.Out, `
 Sluice is running. Press Ctrl-C to stop it.%[4]s
 
-  API          https://%[1]s/api/v4.0/farms   (self-signed certificate)
+  GUI          https://%[1]s/gui/   user "%[5]s", password "%[6]s"   (self-signed certificate)
+  API          https://%[1]s/api/v4.0/farms
   farm "demo"  http://%[2]s/   two backends, "blue" and "green"
   API key      %[3]s key create
 
@@ -154,7 +161,7 @@ Try, in another terminal:
   %[3]s farm list
   %[3]s backend maintenance demo all 0 --mode drain
 
-`, i.API, farm, sluice, taken)
+`, i.API, farm, sluice, taken, g.name, g.password)
 }
 
 // shortest is the path as a user in the working directory would type it.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -103,7 +105,8 @@ func TestTheDemonstrationDoesWhatItSays(t *testing.T) {
 					t.Errorf("it does not say %q:\n%s", want, said)
 				}
 			}
-			c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+			c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 20 * time.Second}
+			signsIn(t, c, said)
 			heard := map[string]int{}
 			for range 4 {
 				resp, err := c.Get("http://" + farm + "/x?y")
@@ -132,6 +135,36 @@ func TestTheDemonstrationDoesWhatItSays(t *testing.T) {
 		if problem != "" {
 			t.Fatal(problem)
 		}
+	}
+}
+
+// signsIn has the guest sign in as it was said, and see the farm.
+func signsIn(t *testing.T, c *http.Client, said string) {
+	t.Helper()
+	m := regexp.MustCompile(`GUI +(https://\S+)/gui/   user "(\S+)", password "(\S+)"`).FindStringSubmatch(said)
+	if m == nil {
+		t.Fatalf("it says nothing of the GUI:\n%s", said)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, m[1]+"/api/v4.0/session", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.SetBasicAuth(m[2], m[3])
+	resp, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	r, _ = http.NewRequestWithContext(t.Context(), http.MethodGet, m[1]+"/api/v4.0/farms/demo", nil)
+	for _, cookie := range resp.Cookies() {
+		r.AddCookie(cookie)
+	}
+	if resp, err = c.Do(r); err != nil {
+		t.Fatal(err)
+	}
+	if resp.Body.Close(); resp.StatusCode != http.StatusOK {
+		t.Errorf("the guest is answered %s", resp.Status)
 	}
 }
 
@@ -208,9 +241,9 @@ func TestAnotherPortOfTheFarmIsExplained(t *testing.T) {
 	for port, want := range map[int]bool{farmPort: false, farmPort + 1: true} {
 		var out strings.Builder
 		o := Options{Out: &out}
-		o.explain(supervisor.Instance{Data: "/d", API: "127.0.0.1:4445"}, port)
+		o.explain(supervisor.Instance{Data: "/d", API: "127.0.0.1:4445"}, port, guest{"demo", "pass"})
 		if said := out.String(); strings.Contains(said, fmt.Sprintf("\nPort 8080 is taken by another program, so the farm has port %d.\n", port)) != want ||
-			!strings.Contains(said, fmt.Sprintf("\n  curl http://127.0.0.1:%d/\n", port)) || !strings.Contains(said, " https://127.0.0.1:4445/api/v4.0/farms ") {
+			!strings.Contains(said, fmt.Sprintf("\n  curl http://127.0.0.1:%d/\n", port)) || !strings.Contains(said, " https://127.0.0.1:4445/api/v4.0/farms\n") || !strings.Contains(said, `GUI          https://127.0.0.1:4445/gui/   user "demo", password "pass"`) {
 			t.Errorf("of port %d it said:\n%s", port, said)
 		}
 	}

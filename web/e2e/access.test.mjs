@@ -4,7 +4,19 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { axe, base, launch, open, picture, signIn, visit } from './harness.mjs';
 
-const pages = { dashboard: '', farms: 'farms', farm: 'farms/shop', timeline: 'timeline', history: 'history' };
+const pages = {
+  dashboard: '',
+  farms: 'farms',
+  'new-farm': 'new-farm',
+  farm: 'farms/shop',
+  services: 'farms/shop/services',
+  service: 'farms/shop/services/all',
+  settings: 'farms/shop/settings',
+  sessions: 'farms/shop/sessions',
+  trace: 'farms/shop/trace',
+  timeline: 'timeline',
+  history: 'history',
+};
 
 let browser;
 before(async () => {

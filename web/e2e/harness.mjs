@@ -26,7 +26,7 @@ export async function open(browser, options = {}) {
   const problems = [];
   page.on('pageerror', (e) => problems.push(`script: ${e.message}`));
   page.on('console', (m) => {
-    if (m.type() === 'error' && !/status of (401|403|409|412)/.test(m.text())) problems.push(`console: ${m.text()}`);
+    if (m.type() === 'error' && !(m.location().url.includes('/api/') && /status of 4\d\d/.test(m.text()))) problems.push(`console: ${m.text()}`);
   });
   page.on('request', (r) => {
     if (!r.url().startsWith(new URL(base).origin) && !r.url().startsWith('data:')) problems.push(`a request leaves for ${r.url()}`);

@@ -3,10 +3,13 @@ import { Notifications } from '@mantine/notifications';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { setNonce } from 'get-nonce';
+import { useCallback } from 'react';
 import { Refused, signedOut } from './api/client';
 import { useLive } from './api/live';
 import { queries } from './api/queries';
 import { router } from './router';
+import { IdleDialog } from './session/idle-dialog';
+import { signOut } from './session/session';
 import { SignIn } from './session/sign-in';
 import { theme } from './theme';
 import { Problem } from './ui/problem';
@@ -52,5 +55,20 @@ function Authenticated() {
   }
   if (signedOut(who.error)) return <SignIn />;
   if (who.error) return <Problem error={who.error} again={() => void who.refetch()} />;
-  return <RouterProvider router={router} />;
+  return (
+    <>
+      <RouterProvider router={router} />
+      <Idle minutes={who.data.params.session_timeout} />
+    </>
+  );
+}
+
+/** Idle ends the session of who has left, and shows the sign-in where he was. */
+function Idle({ minutes }: { minutes: number }) {
+  const end = useCallback(() => {
+    void signOut()
+      .catch(() => undefined) // it may have ended by itself
+      .then(() => client.resetQueries({ queryKey: queries.who.queryKey }));
+  }, []);
+  return <IdleDialog minutes={minutes} end={end} />;
 }

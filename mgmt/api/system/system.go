@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/trial"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -74,11 +75,13 @@ type InfoView struct {
 	Edition   string   `json:"edition" enum:"enterprise,community"`
 	Language  string   `json:"language"`
 	Platform  string   `json:"platform"`
+	Life      int64    `json:"session_timeout" doc:"Minutes for which people stay logged in without a request"`
 }
 
 func (s *Resource) info(c *rest.Call) (rest.Object[InfoView], error) {
 	return rest.Object[InfoView]{Description: c.Summary(), Params: InfoView{
 		VersionView: s.versions(), User: c.By.Who.Name(), Supported: s.deps.Generations, Last: s.deps.Generations[len(s.deps.Generations)-1], Edition: "enterprise", Language: s.language(), Platform: runtime.GOARCH,
+		Life: int64(auth.LoadSessionTime(s.deps.Settings).Minutes()),
 	}}, nil
 }
 

@@ -6,27 +6,58 @@ const byEvent = {
   status: [['farms'], ['farm'], ['numbers'], ['status'], ['timeline']],
 };
 
-/** Asks anew what an event of the appliance says has changed, many at once as one. */
+/** What happens within this time is asked for at once, in milliseconds. */
+const gather = 500;
+
+/** Asks anew what an event of the appliance says has changed; a tab nobody looks at asks when somebody does again. */
 export function useLive(on: boolean) {
   const client = useQueryClient();
   useEffect(() => {
     if (!on) return;
-    const source = new EventSource('/api/v4.0/changes/stream');
-    let waiting: ReturnType<typeof setTimeout> | undefined;
-    const keys = new Map<string, string[]>();
-    for (const [event, changed] of Object.entries(byEvent)) {
-      source.addEventListener(event, () => {
-        for (const key of changed) keys.set(key.join('/'), key);
-        waiting ??= setTimeout(() => {
-          waiting = undefined;
-          for (const queryKey of keys.values()) void client.invalidateQueries({ queryKey });
-          keys.clear();
-        }, 200);
-      });
-    }
+    const listener = new Listener((keys) => {
+      for (const queryKey of keys) void client.invalidateQueries({ queryKey });
+    });
+    const look = () => (document.hidden ? listener.close() : listener.open());
+    look();
+    document.addEventListener('visibilitychange', look);
     return () => {
-      clearTimeout(waiting);
-      source.close();
+      document.removeEventListener('visibilitychange', look);
+      listener.close();
     };
   }, [on, client]);
+}
+
+/** Listener hears of changes while it is open, and of all that may have changed when it is opened again. */
+class Listener {
+  private source?: EventSource;
+  private waiting?: ReturnType<typeof setTimeout>;
+  private readonly keys = new Map<string, string[]>();
+  private before = false;
+
+  constructor(private readonly changed: (keys: string[][]) => void) {}
+
+  open() {
+    if (this.source) return;
+    this.source = new EventSource('/api/v4.0/changes/stream');
+    for (const [event, keys] of Object.entries(byEvent)) this.source.addEventListener(event, () => this.note(keys));
+    if (this.before) this.note(Object.values(byEvent).flat());
+    this.before = true;
+  }
+
+  close() {
+    this.source?.close();
+    this.source = undefined;
+    clearTimeout(this.waiting);
+    this.waiting = undefined;
+  }
+
+  private note(keys: string[][]) {
+    for (const key of keys) this.keys.set(key.join('/'), key);
+    this.waiting ??= setTimeout(() => {
+      this.waiting = undefined;
+      const all = [...this.keys.values()];
+      this.keys.clear();
+      this.changed(all);
+    }, gather);
+  }
 }

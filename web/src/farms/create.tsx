@@ -32,13 +32,13 @@ export function CreateFarm() {
     },
   });
   /** Address and port are tested as soon as both are there, before anything else is filled in. */
-  const test = () => v.farmname && v.vip && v.vport && trial.mutate(v);
+  const test = () => v.farmname && v.vip && v.vport && trial.mutate({ ...v, backends: '' });
   const submit = (e: FormEvent) => {
     e.preventDefault();
     trial.mutate(v, { onSuccess: setTried });
   };
   const refused = trial.error instanceof Refused ? trial.error : undefined;
-  const place = refused && farmWrites(v)[refused.write ?? 0];
+  const place = refused && farmWrites(trial.variables ?? v)[refused.write ?? 0];
   const at = place?.what === 'backend' ? 'backends' : place?.what === 'farm' ? fieldOf(refused?.field) : undefined;
   const wrong = (name: string) => (at === name ? refused?.message.replace(/^writes\[\d+\], \w+ \S+: /, '') : undefined);
   return (
@@ -69,7 +69,7 @@ export function CreateFarm() {
               {v.profile === 'https' && (
                 <Select label={t('create.certificate')} description={t('create.certificate_about')} data={certificates ?? []} value={v.certificate || null} onChange={(c) => draft.set('certificate', c ?? '')} clearable placeholder="api.pem" />
               )}
-              <Textarea name="backends" label={t('backends.title')} description={t('create.backends_about')} rows={4} className="code" placeholder={'10.0.0.11:8080\n10.0.0.12:8080'} value={v.backends} onChange={set('backends')} error={wrong('backends') ?? wrongLine(v.backends, t)} />
+              <Textarea name="backends" label={t('backends.title')} description={t('create.backends_about')} rows={4} classNames={{ input: 'code' }} placeholder={'10.0.0.11:8080\n10.0.0.12:8080'} value={v.backends} onChange={set('backends')} error={wrong('backends') ?? wrongLine(v.backends, t)} />
             </Stack>
           </Card>
           {refused && !at && <Problem error={refused} />}

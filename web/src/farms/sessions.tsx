@@ -45,7 +45,7 @@ function SessionTable({ parts }: { parts: string[] }) {
     refetchInterval: 5_000,
   });
   const end = useMutation({
-    mutationFn: (s: Session) => body(request('DELETE', [...parts, s.id])),
+    mutationFn: (s: Session) => body(request('DELETE', [...parts, s.session])),
     onSuccess: (_, s) => {
       done(t('sessions.ended', { name: s.session }));
       void client.invalidateQueries({ queryKey: ['sessions'] });

@@ -16,7 +16,7 @@ export function FieldInput({ name, field, value, set, error, required, options, 
     <Group component="span" gap={6} display="inline-flex">
       {title}
       {field['x-cost'] === 'restart' && (
-        <Badge size="xs" color="orange.9" tt="none">
+        <Badge size="xs" color="red.9" tt="none">
           {t('form.restart')}
         </Badge>
       )}

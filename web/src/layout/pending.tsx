@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { api, body } from '../api/client';
 import { queries } from '../api/queries';
 import { useMay } from '../session/may';
+import { useSession } from '../session/session';
 import { failed } from '../ui/notify';
 
 /** PendingBar counts down until a change that wants to be confirmed goes back by itself. */
@@ -12,7 +13,9 @@ export function PendingBar() {
   const { t } = useTranslation();
   const client = useQueryClient();
   const change = useQuery(queries.pending).data?.params;
-  const may = useMay();
+  const { user } = useSession();
+  const all = useMay();
+  const may = all('history.rollback') || change?.author === user;
   const left = useCountdown(change?.until);
   const settled = () => client.invalidateQueries();
   const keep = useMutation({
@@ -27,10 +30,10 @@ export function PendingBar() {
       <Group justify="space-between">
         <Text size="sm">{t('pending.left', { count: left })}</Text>
         <Group gap="xs">
-          <Button size="xs" disabled={!may('history.rollback')} loading={keep.isPending} onClick={() => keep.mutate(String(change.revision))}>
+          <Button size="xs" disabled={!may} loading={keep.isPending} onClick={() => keep.mutate(String(change.revision))}>
             {t('pending.keep')}
           </Button>
-          <Button size="xs" variant="default" disabled={!may('history.rollback')} loading={back.isPending} onClick={() => back.mutate()}>
+          <Button size="xs" variant="default" disabled={!may} loading={back.isPending} onClick={() => back.mutate()}>
             {t('pending.back')}
           </Button>
         </Group>

@@ -4,7 +4,8 @@ import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
 import { queries } from '../api/queries';
-import { signIn } from './session';
+import { forgetDrafts } from '../form/draft';
+import { sameUser, signIn } from './session';
 
 export function SignIn() {
   const { t } = useTranslation();
@@ -14,7 +15,10 @@ export function SignIn() {
   const [code, setCode] = useState('');
   const enter = useMutation({
     mutationFn: () => signIn(user, password, code),
-    onSuccess: () => client.resetQueries({ queryKey: queries.who.queryKey }),
+    onSuccess: () => {
+      if (!sameUser(user)) forgetDrafts();
+      return client.resetQueries({ queryKey: queries.who.queryKey });
+    },
   });
   const submit = (e: FormEvent) => {
     e.preventDefault();

@@ -1,0 +1,198 @@
+// Farms and what belongs to them, created, changed and deleted in forms.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { farm, launch, open, people, base, signIn, visit } from './harness.mjs';
+
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(() => browser.close());
+
+const task = (name, does) =>
+  test(name, async () => {
+    const { page, end } = await open(browser);
+    await signIn(page, 'ann');
+    await does(page);
+    await end();
+  });
+
+/** Makes the change a dialog shows, and waits until it is made. */
+async function apply(page, name) {
+  const dialog = page.getByRole('dialog', { name });
+  await dialog.getByRole('button', { name: 'Apply' }).click();
+  await dialog.waitFor({ state: 'detached' });
+}
+
+const save = (page) => page.getByRole('button', { name: 'Save…' }).click();
+
+/** A port of loopback nobody listens on, near the farm's. */
+const freePort = async () => {
+  const { createServer } = await import('node:net');
+  const server = createServer();
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address();
+  await new Promise((done) => server.close(done));
+  return String(port);
+};
+
+task('a farm is created with its backends, and answers', async (page) => {
+  await visit(page, 'farms');
+  await page.getByRole('button', { name: 'New farm' }).click();
+  await page.getByLabel('Farm').fill('second');
+  await page.getByRole('combobox', { name: 'Virtual address' }).fill('127.0.0.1');
+  await page.getByLabel('Virtual port').fill(new URL(farm).port);
+  await page.getByLabel('Backends').fill('127.0.0.1');
+  await page.getByText(/must not be used by another running farm/).waitFor();
+  const port = await freePort();
+  await page.getByLabel('Virtual port').fill(port);
+  await page.getByLabel('Backends').fill('not a backend');
+  await page.getByText('Not ADDRESS:PORT: not a backend').waitFor();
+  await page.getByText(`127.0.0.1:${port} is free`).waitFor();
+  await page.getByLabel('Backends').fill('127.0.0.1:1\n127.0.0.1:2');
+  await page.getByRole('button', { name: 'Create…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Create farm second' });
+  await dialog.getByText('sluice backend create second default ip=127.0.0.1 port=2').waitFor();
+  await apply(page, 'Create farm second');
+  await page.getByRole('heading', { level: 1, name: 'second' }).waitFor();
+  assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 503);
+  await page.getByRole('button', { name: 'Delete', exact: true }).first().click();
+  await apply(page, 'Delete second');
+  await page.getByRole('heading', { level: 1, name: 'Farms' }).waitFor();
+  await assert.rejects(fetch(`http://127.0.0.1:${port}/`));
+});
+
+task('settings are found, tried, refused at their field, and saved', async (page) => {
+  await visit(page, 'farms/shop/settings');
+  await page.getByLabel('Find a setting').fill('response timeout');
+  const field = page.getByLabel('Response timeout');
+  await field.fill('never');
+  await page.getByText('1 setting changed').waitFor();
+  await save(page);
+  await page.getByText(/restimeout must be a (whole )?number/).waitFor();
+  assert.equal(await field.getAttribute('aria-invalid'), 'true');
+  await field.fill('46');
+  await save(page);
+  const dialog = page.getByRole('dialog', { name: 'Settings of shop' });
+  await dialog.getByText('sluice farm set shop restimeout=46').waitFor();
+  await dialog.locator('.diff').getByText('restimeout: 46').waitFor();
+  await apply(page, 'Settings of shop');
+  await page.getByText('0 settings changed').waitFor();
+  await page.reload();
+  await page.getByLabel('Find a setting').fill('response timeout');
+  assert.equal(await field.inputValue(), '46');
+});
+
+task('fields appear when they apply', async (page) => {
+  await visit(page, 'farms/shop/services/all');
+  await page.getByLabel('Longest wait').waitFor({ state: 'detached' });
+  await page.getByLabel('Places in the queue').fill('5');
+  await page.getByLabel('Longest wait').waitFor();
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await page.getByLabel('Longest wait').waitFor({ state: 'detached' });
+});
+
+task('what was typed is still there after another page, and after the session ended', async (page) => {
+  await visit(page, 'farms/shop/settings');
+  await page.getByLabel('Connect timeout').fill('21');
+  await page.getByRole('link', { name: 'History' }).click();
+  await page.getByRole('heading', { level: 1, name: 'History' }).waitFor();
+  await page.goBack();
+  assert.equal(await page.getByLabel('Connect timeout').inputValue(), '21');
+  await page.context().clearCookies();
+  await page.getByLabel('User').waitFor(); // whichever question comes next is refused
+  await page.getByLabel('User').fill('ann');
+  await page.locator('input[type=password]').fill(people.ann);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('1 setting changed').waitFor();
+  assert.equal(await page.getByLabel('Connect timeout').inputValue(), '21');
+});
+
+task('services are added, moved and deleted', async (page) => {
+  await visit(page, 'farms/shop/services');
+  await page.getByRole('button', { name: 'Add a service' }).click();
+  await page.getByRole('dialog').getByLabel('Name').fill('bad name');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create…' }).click();
+  await page.getByRole('dialog').getByText(/id must be a name of letters/).waitFor();
+  await page.getByRole('dialog').getByLabel('Name').fill('images');
+  await page.getByRole('dialog').getByLabel('URL').first().fill('^/images/');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create…' }).click();
+  await apply(page, 'Create service images');
+  await page.getByRole('button', { name: 'Move images up' }).click();
+  await apply(page, 'Move images to place 1');
+  await page.getByRole('region', { name: 'images' }).getByText('1', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Add a backend to images' }).click();
+  await page.getByRole('dialog').getByLabel('Address').fill('127.0.0.1');
+  await page.getByRole('dialog').getByLabel('Port').fill('70000');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create…' }).click();
+  await page.getByRole('dialog').getByText(/port must be a number from 1 to 65535/).waitFor();
+  await page.getByRole('dialog').getByLabel('Port').fill('9');
+  await page.getByRole('dialog').getByLabel('Alias').fill('nine');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('region', { name: 'images' }).getByText('nine').waitFor();
+  await page.getByRole('button', { name: 'Delete service images' }).click();
+  await apply(page, 'Delete service images');
+  await page.getByRole('region', { name: 'images' }).waitFor({ state: 'detached' });
+});
+
+task('header rules are added, changed and deleted, and change what clients get', async (page) => {
+  const seen = async () => (await fetch(farm)).headers.get('x-from');
+  await visit(page, 'farms/shop/services/all');
+  await page.getByRole('button', { name: 'Add Headers added to responses' }).click();
+  const form = page.getByRole('dialog', { name: 'Headers added to responses' }).first();
+  await form.getByLabel('Header').fill('no colon');
+  await form.getByRole('button', { name: 'Create…' }).click();
+  await form.getByText(/header must be a header as "Name: value"/).waitFor();
+  await form.getByLabel('Header').fill('X-From: gui');
+  await form.getByRole('button', { name: 'Create…' }).click();
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('button', { name: 'Delete Headers added to responses 0' }).waitFor();
+  assert.equal(await seen(), 'gui');
+  await page.getByRole('button', { name: 'Delete Headers added to responses 0' }).click();
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('button', { name: 'Delete Headers added to responses 0' }).waitFor({ state: 'detached' });
+  assert.equal(await seen(), null);
+});
+
+task('exchanges are watched as they end', async (page) => {
+  await visit(page, 'farms/shop/trace');
+  await page.getByRole('button', { name: 'Watch' }).click();
+  await page.getByText('Waiting for exchanges…').waitFor();
+  for (let i = 0; i < 20 && (await page.getByText('/watched').count()) === 0; i++) {
+    await fetch(new URL('/watched', farm));
+    await page.waitForTimeout(250);
+  }
+  await page.getByRole('row', { name: /\/watched/ }).first().getByText('200').waitFor();
+});
+
+task('sessions are seen and ended', async (page) => {
+  await visit(page, 'farms/shop/services/all');
+  await page.getByRole('combobox', { name: 'Persistence' }).click();
+  await page.getByRole('option', { name: 'IP', exact: true }).click();
+  await save(page);
+  await apply(page, 'Settings of service all');
+  await fetch(farm);
+  await visit(page, 'farms/shop/sessions');
+  await page.getByRole('button', { name: /Delete: 127\.0\.0\.1/ }).click();
+  await page.getByText('The session 127.0.0.1 is deleted.').waitFor();
+  await visit(page, 'farms/shop/services/all');
+  await page.getByRole('combobox', { name: 'Persistence' }).click();
+  await page.keyboard.press('Escape');
+  await page.locator('.mantine-Select-root', { hasText: 'Persistence' }).getByRole('button').click();
+  await save(page);
+  await apply(page, 'Settings of service all');
+});
+
+task('who leaves is warned, may stay, and is signed out', async (page) => {
+  await page.clock.install();
+  await page.goto(base);
+  await page.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor();
+  await page.clock.fastForward('29:10');
+  await page.getByRole('dialog', { name: 'Are you still there?' }).getByText(/signed out in \d+ seconds/).waitFor();
+  await page.getByRole('button', { name: 'Stay signed in' }).click();
+  await page.clock.fastForward('00:55');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.clock.fastForward('30:10');
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+});
