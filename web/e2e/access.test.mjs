@@ -14,6 +14,8 @@ const pages = {
   settings: 'farms/shop/settings',
   sessions: 'farms/shop/sessions',
   trace: 'farms/shop/trace',
+  findings: 'findings',
+  headroom: 'headroom',
   timeline: 'timeline',
   history: 'history',
 };

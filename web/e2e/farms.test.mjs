@@ -178,10 +178,53 @@ task('sessions are seen and ended', async (page) => {
   await page.getByText('The session 127.0.0.1 is deleted.').waitFor();
   await visit(page, 'farms/shop/services/all');
   await page.getByRole('combobox', { name: 'Persistence' }).click();
-  await page.keyboard.press('Escape');
-  await page.locator('.mantine-Select-root', { hasText: 'Persistence' }).getByRole('button').click();
+  await page.getByRole('option', { name: 'none', exact: true }).click();
   await save(page);
   await apply(page, 'Settings of service all');
+});
+
+task('several farms are stopped and started as one change', async (page) => {
+  await visit(page, 'farms');
+  await page.getByLabel('Choose all farms shown').check();
+  await page.getByText(/1 farm chosen/).waitFor();
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  await page.getByRole('dialog').getByText('sluice farm stop shop').waitFor();
+  await apply(page, /Stop 1 farm/);
+  await page.getByRole('row', { name: /shop/ }).getByText('down').waitFor();
+  await page.getByLabel('Choose shop').check();
+  await page.getByRole('button', { name: 'Start', exact: true }).click();
+  await apply(page, /Start 1 farm/);
+  await page.getByRole('row', { name: /shop/ }).getByText('up', { exact: true }).waitFor();
+  await fetch(farm);
+});
+
+task('a finding is mended by a click', async (page) => {
+  await visit(page, 'farms/shop/services');
+  await page.getByRole('button', { name: 'Add a service' }).click();
+  await page.getByRole('dialog').getByLabel('Name').fill('empty');
+  await page.getByRole('dialog').getByLabel('URL').first().fill('^/empty/');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create…' }).click();
+  await apply(page, 'Create service empty');
+  await visit(page, 'findings');
+  await page.getByRole('button', { name: 'Delete service empty' }).first().click();
+  await apply(page, 'Delete service empty');
+  await page.getByRole('button', { name: 'Delete service empty' }).waitFor({ state: 'detached' });
+});
+
+task('an outage is rehearsed, and nothing changes', async (page) => {
+  await visit(page, 'headroom');
+  await page.getByLabel('Backends').fill('shop/all/0');
+  await page.getByRole('button', { name: 'Rehearse' }).click();
+  await page.getByRole('alert').filter({ hasText: 'Who takes over' }).waitFor();
+  await page.getByLabel('Backends').fill('shop/all/77');
+  await page.getByRole('button', { name: 'Rehearse' }).click();
+  await page.getByRole('alert').getByText(/77/).waitFor();
+});
+
+task('traffic is put beside that of the day before', async (page) => {
+  await visit(page, 'farms/shop');
+  await page.getByText('Beside the day before').click();
+  await page.getByText('requests, the day before').waitFor();
 });
 
 task('who leaves is warned, may stay, and is signed out', async (page) => {

@@ -21,6 +21,8 @@ const pages = [
   createRoute({ getParentRoute: () => root, path: '/farms', component: lazily(() => import('./farms/list'), 'FarmList') }),
   createRoute({ getParentRoute: () => root, path: '/new-farm', component: lazily(() => import('./farms/create'), 'CreateFarm') }),
   farm.addChildren(farmPages),
+  createRoute({ getParentRoute: () => root, path: '/findings', component: lazily(() => import('./findings/findings'), 'FindingsPage') }),
+  createRoute({ getParentRoute: () => root, path: '/headroom', component: lazily(() => import('./headroom/page'), 'HeadroomPage') }),
   createRoute({ getParentRoute: () => root, path: '/timeline', component: lazily(() => import('./timeline/timeline'), 'TimelinePage') }),
   createRoute({ getParentRoute: () => root, path: '/history', component: lazily(() => import('./history/history'), 'HistoryPage') }),
 ] as const;

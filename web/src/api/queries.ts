@@ -7,6 +7,9 @@ import type { components } from './schema';
 /** A farm of any profile: its settings, its services or its backends. */
 export type FarmObject = { params: Seen; services: components['schemas']['ServiceView'][]; backends: components['schemas']['L4BackendView'][] };
 
+/** A part of the past: how far back, or from when to when. */
+export type Span = { last: string } | { from: string; to: string };
+
 /** What pages ask. What changes without an event of its own is asked again now and then. */
 export const queries = {
   who: queryOptions({ queryKey: ['who'], queryFn: () => body(api.GET('/system/info')), retry: false, staleTime: Infinity }),
@@ -41,12 +44,13 @@ export const queries = {
       queryFn: () => body(api.GET('/stats/farms/{farm}', { params: { path: { farm } } })),
       refetchInterval: 5_000,
     }),
-  series: (farm: string, last: string) =>
+  series: (farm: string, span: Span) =>
     queryOptions({
-      queryKey: ['series', farm, last],
-      queryFn: () => body(api.GET('/stats/farms/{farm}/series', { params: { path: { farm }, query: { last } } })),
+      queryKey: ['series', farm, span],
+      queryFn: () => body(api.GET('/stats/farms/{farm}/series', { params: { path: { farm }, query: span } })),
       refetchInterval: 10_000,
     }),
+  allHeadroom: queryOptions({ queryKey: ['headroom'], queryFn: () => body(api.GET('/headroom')), refetchInterval: 15_000 }),
   headroom: (farm: string) =>
     queryOptions({
       queryKey: ['headroom', farm],

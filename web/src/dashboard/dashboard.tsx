@@ -20,11 +20,9 @@ export function Dashboard() {
         {t('nav.dashboard')}
       </Title>
       <Figures />
-      <SimpleGrid cols={{ base: 1, lg: 2 }}>
-        <Attention />
-        <Recent />
-      </SimpleGrid>
+      <Attention />
       <FarmTiles farms={farms.data?.farms} />
+      <Recent />
     </Stack>
   );
 }

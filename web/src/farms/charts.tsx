@@ -1,13 +1,11 @@
-import { Card, Group, Loader, SegmentedControl, SimpleGrid, Text, Title, useComputedColorScheme } from '@mantine/core';
-import { useElementSize } from '@mantine/hooks';
+import { Button, Card, Group, Loader, SegmentedControl, SimpleGrid, Switch, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import uPlot from 'uplot';
-import 'uplot/dist/uPlot.min.css';
-import { queries } from '../api/queries';
+import { queries, type Span } from '../api/queries';
 import { count, duration } from '../ui/numbers';
 import { Problem } from '../ui/problem';
+import { Chart, type Mark, type Range } from './chart';
 
 /** What is drawn, two lines at most on one axis. */
 const drawn = [
@@ -16,79 +14,61 @@ const drawn = [
   { title: 'charts.errors', names: ['errors'], write: count },
 ];
 const ranges = ['10m', '1h', '24h', '7d'];
+const day = 86_400;
+const nothing: never[] = [];
 
-/** Charts are the numbers of a farm over time. */
+const spanOf = (r: Range, shift = 0): Span => ({ from: new Date((r.from - shift) * 1000).toISOString(), to: new Date((r.to - shift) * 1000).toISOString() });
+
+/** Charts are the numbers of a farm over time, beside those of the day before, with what happened meanwhile. */
 export function Charts({ farm }: { farm: string }) {
   const { t } = useTranslation();
   const [last, setLast] = useState('1h');
-  const series = useQuery(queries.series(farm, last));
+  const [zoomed, zoom] = useState<Range>();
+  const [comparing, compare] = useState(false);
+  const series = useQuery(queries.series(farm, zoomed ? spanOf(zoomed) : { last }));
   const data = series.data?.params;
+  const start = data ? Date.parse(data.start) / 1000 : 0;
+  const length = data?.series?.[0]?.values?.length ?? 0;
+  const earlier = useQuery({ ...queries.series(farm, data ? spanOf({ from: start, to: start + length * data.step }, day) : { last }), enabled: comparing && data !== undefined }).data?.params;
+  const marks = useMarks(farm);
+  const lines = useMemo(() => drawn.map((d) => d.names.flatMap((n) => (data?.series ?? []).filter((s) => s.name === n))), [data]);
+  const before = useMemo(() => drawn.map((d) => (comparing ? d.names.flatMap((n) => (earlier?.series ?? []).filter((s) => s.name === n)) : nothing)), [comparing, earlier]);
   return (
     <Card withBorder component="section" aria-labelledby="charts">
       <Group justify="space-between" mb="xs">
         <Title order={2} size="h4" id="charts">
           {t('charts.title')}
         </Title>
-        <SegmentedControl size="xs" value={last} onChange={setLast} data={ranges.map((r) => ({ value: r, label: t(`range.${r}`) }))} aria-label={t('charts.range')} />
+        <Group gap="xs">
+          <Switch size="xs" label={t('charts.compare')} checked={comparing} onChange={(e) => compare(e.currentTarget.checked)} />
+          {zoomed && (
+            <Button size="compact-xs" variant="default" onClick={() => zoom(undefined)}>
+              {t('charts.whole')}
+            </Button>
+          )}
+          <SegmentedControl size="xs" value={last} onChange={(r) => (setLast(r), zoom(undefined))} data={ranges.map((r) => ({ value: r, label: t(`range.${r}`) }))} aria-label={t('charts.range')} />
+        </Group>
       </Group>
       {series.error && <Problem error={series.error} again={() => void series.refetch()} />}
       {series.isPending && <Loader size="sm" aria-label="…" />}
       {data && (
-        <SimpleGrid cols={{ base: 1, md: 3 }}>
-          {drawn.map((d) => {
-            const lines = d.names.flatMap((n) => (data.series ?? []).filter((s) => s.name === n));
-            return <Chart key={d.title} title={t(d.title)} start={data.start} step={data.step} lines={lines} write={d.write} />;
-          })}
-        </SimpleGrid>
+        <>
+          <SimpleGrid cols={{ base: 1, md: 3 }}>
+            {drawn.map((d, i) => (
+              <Chart key={d.title} title={t(d.title)} start={data.start} step={data.step} lines={lines[i]} before={before[i]} marks={marks} zoom={zoom} write={d.write} />
+            ))}
+          </SimpleGrid>
+          <Text size="xs" c="dimmed" mt="xs">
+            {t('charts.help')}
+          </Text>
+        </>
       )}
     </Card>
   );
 }
 
-type Line = { name: string; values?: (number | null)[] | null };
-
-function Chart({ title, start, step, lines, write }: { title: string; start: string; step: number; lines: Line[]; write: (n: number | null | undefined) => string }) {
-  const { t } = useTranslation();
-  const { ref, width } = useElementSize();
-  const place = useRef<HTMLDivElement>(null);
-  const dark = useComputedColorScheme('light') === 'dark';
-  const first = Date.parse(start) / 1000;
-  const length = lines[0]?.values?.length ?? 0;
-  useEffect(() => {
-    if (!place.current || width === 0 || length === 0) return;
-    const ink = dark ? '#c9c9c9' : '#495057';
-    const grid = { stroke: dark ? '#3a3a3a' : '#e9ecef', width: 1 };
-    const colours = dark ? ['#3bc9db', '#ffa94d'] : ['#0b7285', '#d9480f'];
-    const times = Array.from({ length }, (_, i) => first + i * step);
-    const plot = new uPlot(
-      {
-        width,
-        height: 160,
-        legend: { show: lines.length > 1, live: false },
-        axes: [
-          { stroke: ink, grid },
-          { stroke: ink, grid, size: 64, values: (_, ticks) => ticks.map(write) },
-        ],
-        series: [{}, ...lines.map((l, i) => ({ label: l.name, stroke: colours[i], width: 1.5}))],
-        scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.1 : 1] } },
-      },
-      [times, ...lines.map((l) => l.values ?? [])] as uPlot.AlignedData,
-      place.current,
-    );
-    return () => plot.destroy();
-  }, [width, dark, first, step, length, lines, write]);
-  return (
-    <div ref={ref} role="group" aria-label={title}>
-      <Text size="sm" fw={600}>
-        {title}
-      </Text>
-      {length === 0 ? (
-        <Text c="dimmed" size="sm">
-          {t('charts.none')}
-        </Text>
-      ) : (
-        <div ref={place} />
-      )}
-    </div>
-  );
+/** Changes of the farm, and what became of its health, as marks on the axis of time. */
+function useMarks(farm: string): Mark[] {
+  const entries = useQuery(queries.timeline(farm)).data?.params;
+  return useMemo(() => (entries ?? []).map((e) => ({ at: Date.parse(e.time) / 1000, bad: e.severity !== 'info' })), [entries]);
 }

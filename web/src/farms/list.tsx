@@ -10,6 +10,7 @@ import { FarmLink } from '../ui/farm-link';
 import { bytes, count } from '../ui/numbers';
 import { Problem } from '../ui/problem';
 import { byUrgency, State } from '../ui/state';
+import { Bulk } from './bulk';
 import classes from './list.module.css';
 import { useRates } from './rates';
 
@@ -31,6 +32,13 @@ export function FarmList() {
       .filter((f) => (!state || f.status === state) && `${f.farmname} ${f.profile} ${f.vip}:${f.vport}`.toLowerCase().includes(wanted))
       .sort((a, b) => byUrgency(a.status, b.status) || a.farmname.localeCompare(b.farmname));
   }, [all, text, state]);
+  const [chosen, choose] = useState<ReadonlySet<string>>(new Set());
+  const marked = found.filter((f) => chosen.has(f.farmname)).map((f) => f.farmname);
+  const toggle = (names: string[], on: boolean) => {
+    const next = new Set(chosen);
+    for (const name of names) if (on) next.add(name); else next.delete(name);
+    choose(next);
+  };
   const scroll = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({ count: found.length, getScrollElement: () => scroll.current, estimateSize: () => rowHeight, overscan: 12 });
   const states = [...new Set(all?.map((f) => f.status))].sort(byUrgency);
@@ -58,6 +66,7 @@ export function FarmList() {
           {t('farms.count', { count: found.length })}
         </Text>
       </Group>
+      {marked.length > 0 && <Bulk farms={marked} done={() => choose(new Set())} />}
       {farms.error && <Problem error={farms.error} again={() => void farms.refetch()} />}
       {farms.isPending && <Loader size="sm" aria-label="…" />}
       {farms.isSuccess && found.length === 0 && <Text c="dimmed">{t(all?.length ? 'farms.no_match' : 'farms.empty')}</Text>}
@@ -66,6 +75,9 @@ export function FarmList() {
           <div ref={scroll} className="rows" role="table" aria-label={t('nav.farms')} aria-rowcount={found.length + 1} tabIndex={0}>
             <div role="rowgroup">
               <div role="row" className={`${classes.row} ${classes.head}`}>
+                <span role="columnheader">
+                  <input type="checkbox" aria-label={t('bulk.all')} checked={marked.length === found.length} onChange={(e) => toggle(found.map((f) => f.farmname), e.currentTarget.checked)} />
+                </span>
                 {['farms.name', 'farms.state', 'farms.address', 'farms.profile'].map((w) => (
                   <span key={w} role="columnheader">
                     {t(w)}
@@ -84,6 +96,9 @@ export function FarmList() {
                 const r = rates.get(f.farmname);
                 return (
                   <div key={f.farmname} role="row" aria-rowindex={v.index + 2} className={classes.row} style={{ position: 'absolute', top: v.start, height: v.size, left: 0, right: 0 }}>
+                    <span role="cell">
+                      <input type="checkbox" aria-label={t('bulk.one', { name: f.farmname })} checked={chosen.has(f.farmname)} onChange={(e) => toggle([f.farmname], e.currentTarget.checked)} />
+                    </span>
                     <span role="cell" className={classes.name}>
                       <FarmLink farm={f.farmname} />
                     </span>

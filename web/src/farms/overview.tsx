@@ -9,7 +9,7 @@ import { ChangeDialog } from '../change/dialog';
 import { Entries } from '../timeline/entries';
 import { Backends } from './backends';
 import { Explain } from './explain';
-import { Headroom } from './headroom';
+import { Headroom } from '../headroom/headroom';
 import { Rehearsal } from './rehearsal';
 
 const Charts = lazy(() => import('./charts').then((m) => ({ default: m.Charts })));
@@ -39,7 +39,7 @@ export function FarmOverview() {
       </Card>
       {change && (
         <ChangeDialog change={change} close={() => setChange(undefined)}>
-          {change.without && <Rehearsal of={change.without} />}
+          {change.without && <Rehearsal of={[change.without]} />}
         </ChangeDialog>
       )}
     </>

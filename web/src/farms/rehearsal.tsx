@@ -7,9 +7,9 @@ import { Problem } from '../ui/problem';
 const colours = { fits: 'green', 'not known': 'yellow', 'does not fit': 'red' } as const;
 
 /** Rehearsal says who would take over from a backend, and whether that fits, before it is taken out. */
-export function Rehearsal({ of }: { of: string }) {
+export function Rehearsal({ of }: { of: string[] }) {
   const { t } = useTranslation();
-  const played = useQuery({ queryKey: ['rehearsal', of], queryFn: () => body(api.POST('/rehearsals', { body: { backends: [of] } })), staleTime: 0, gcTime: 0, retry: false });
+  const played = useQuery({ queryKey: ['rehearsal', of], queryFn: () => body(api.POST('/rehearsals', { body: { backends: of } })), staleTime: 0, gcTime: 0, retry: false });
   if (played.isPending) return <Loader size="sm" aria-label="…" />;
   if (played.error) return <Problem error={played.error} />;
   const said = played.data.params;

@@ -39,8 +39,8 @@ export function FieldInput({ name, field, value, set, error, required, options, 
     case 'choice': {
       const known = choices(field);
       const all = typeof value === 'string' && value !== '' && !known.includes(value) ? [value, ...known] : known;
-      const clearable = mayBeNull(field) || Boolean(field.enum?.includes(''));
-      return <Select {...shared} data={all} value={String(value) || null} onChange={(v) => set(v ?? '')} clearable={clearable} allowDeselect={clearable} placeholder={clearable ? t('form.none') : undefined} />;
+      const none = mayBeNull(field) || field.enum?.includes('') ? [{ value: '', label: t('form.none') }] : [];
+      return <Select {...shared} data={[...none, ...all]} value={String(value)} onChange={(v) => set(v ?? '')} allowDeselect={false} />;
     }
     case 'choices':
       return <Listed {...shared} title={title} values={value as string[]} options={choices(field)} set={set} />;

@@ -10,6 +10,8 @@ import { PendingBar } from './pending';
 export const pages = [
   { to: '/', word: 'nav.dashboard' },
   { to: '/farms', word: 'nav.farms' },
+  { to: '/findings', word: 'nav.findings' },
+  { to: '/headroom', word: 'headroom.title' },
   { to: '/timeline', word: 'nav.timeline' },
   { to: '/history', word: 'nav.history' },
 ] as const;

@@ -1,0 +1,36 @@
+import { Button, Card, Group, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { write, type Change } from '../change/change';
+import { ChangeDialog } from '../change/dialog';
+import { useMay } from '../session/may';
+
+type Deed = 'start' | 'stop' | 'restart';
+
+/** Bulk does the same with several farms, as one change. */
+export function Bulk({ farms, done }: { farms: string[]; done: () => void }) {
+  const { t } = useTranslation();
+  const may = useMay();
+  const [change, setChange] = useState<Change>();
+  const act = (deed: Deed) => setChange(all(farms, deed, t(`bulk.${deed}`, { count: farms.length })));
+  return (
+    <Card withBorder p="xs">
+      <Group gap="xs">
+        <Text size="sm" fw={600}>
+          {t('bulk.chosen', { count: farms.length })}
+        </Text>
+        {(['start', 'stop', 'restart'] as const).map((deed) => (
+          <Button key={deed} size="compact-sm" variant="default" disabled={!may('farm.action')} onClick={() => act(deed)}>
+            {t(`farm.${deed}_short`)}
+          </Button>
+        ))}
+      </Group>
+      {change && <ChangeDialog change={change} close={() => setChange(undefined)} done={done} />}
+    </Card>
+  );
+}
+
+function all(farms: string[], action: Deed, title: string): Change {
+  const writes = farms.map((farm) => ({ method: 'PUT', path: `/farms/${encodeURIComponent(farm)}/actions`, body: { action } }));
+  return write(title, farms.map((farm) => `sluice farm ${action} ${farm}`).join('\n'), 'POST', ['transactions'], { writes });
+}
