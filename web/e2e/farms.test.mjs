@@ -223,7 +223,7 @@ task('an outage is rehearsed, and nothing changes', async (page) => {
 
 task('traffic is put beside that of the day before', async (page) => {
   await visit(page, 'farms/shop');
-  await page.getByText('Beside the day before').click();
+  await page.getByRole('switch', { name: 'Beside the day before' }).click();
   await page.getByText('requests, the day before').waitFor();
 });
 

@@ -25,5 +25,11 @@ export function bodySchema(document: Document, method: string, path: string): Sc
     if (!ref) return undefined;
     node = document.components.schemas[ref.split('/').pop() ?? ''];
   }
-  return node && { properties: node.properties ?? {}, required: node.required };
+  return node && { properties: Object.fromEntries(Object.entries(node.properties ?? {}).map(([name, f]) => [name, withFormat(f)])), required: node.required };
+}
+
+/** The document has the form of a value behind its description. */
+function withFormat(f: Field): Field {
+  const found = /^(.*) Form: (.+)\.$/s.exec(f.description ?? '');
+  return found ? { ...f, description: found[1], 'x-format': found[2] } : f;
 }

@@ -47,3 +47,10 @@ describe('the pages', () => {
     expect(unused).toEqual([]);
   });
 });
+
+describe.each(['fields.es.json', 'fields.de.json', 'fields.fr.json'])('%s', (name) => {
+  const texts = new Set(JSON.parse(readFileSync(join(folder, 'fields.en.json'), 'utf8')) as string[]);
+  const known = read(name) as Record<string, string>;
+  it('has every text about fields', () => expect([...texts].filter((text) => !known[text]?.trim())).toEqual([]));
+  it('has no other', () => expect(Object.keys(known).filter((text) => !texts.has(text))).toEqual([]));
+});

@@ -1,0 +1,88 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What forms of the GUI say about fields comes from the appliance, in English. Its
+// translations lie beside a list of these texts: whoever changes one sees that.
+func TestTheGUITranslatesTheTextsOfToday(t *testing.T) {
+	const path = "../../web/src/i18n/fields.en.json"
+	a := newAppliance(t)
+	texts := textsOf(t, a)
+	var got bytes.Buffer
+	e := json.NewEncoder(&got)
+	e.SetIndent("", " ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(texts); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(path); err != nil || !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("%s is another one (%v): run go test ./mgmt/api -run GUI -update, and translate what is new in fields.*.json", path, err)
+	}
+}
+
+// form is what the document says behind the description of a field; the GUI reads it as
+// x-format.
+var form = regexp.MustCompile(` Form: .+\.$`)
+
+// textsOf are titles, descriptions, groups and units of every field a form may have:
+// those of the schema, and those of bodies that are no part of a farm.
+func textsOf(t *testing.T, a *appliance) []string {
+	t.Helper()
+	found := map[string]bool{}
+	note := func(of map[string]any) {
+		for _, field := range of {
+			f, _ := field.(map[string]any)
+			for _, name := range []string{"title", "description", "x-group", "x-unit"} {
+				if text, _ := f[name].(string); text != "" {
+					found[form.ReplaceAllString(text, "")] = true
+				}
+			}
+		}
+	}
+	var schema, document map[string]any
+	for at, into := range map[string]*map[string]any{"/schema": &schema, "/openapi.json": &document} {
+		if err := json.Unmarshal([]byte(a.must(200, "GET", at, "").raw), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, object := range schema["$defs"].(map[string]any) {
+		note(object.(map[string]any)["properties"].(map[string]any))
+	}
+	schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
+	for path, operations := range document["paths"].(map[string]any) {
+		if strings.HasPrefix(path, "/farms") {
+			continue // the schema has these
+		}
+		for _, o := range operations.(map[string]any) {
+			operation, _ := o.(map[string]any)
+			body, _ := operation["requestBody"].(map[string]any)
+			content, _ := body["content"].(map[string]any)
+			media, _ := content["application/json"].(map[string]any)
+			of, _ := media["schema"].(map[string]any)
+			if ref, _ := of["$ref"].(string); ref != "" {
+				of, _ = schemas[strings.TrimPrefix(ref, "#/components/schemas/")].(map[string]any)
+			}
+			properties, _ := of["properties"].(map[string]any)
+			note(properties)
+		}
+	}
+	out := []string{}
+	for text := range found {
+		out = append(out, text)
+	}
+	slices.Sort(out)
+	return out
+}
