@@ -133,36 +133,14 @@ func reachable(a netip.Addr) bool {
 // ids remembers which numbers were taken.
 type ids struct {
 	max  uint32
-	seen map[uint32]struct{}
-	low  []bool // of those below lowIDs, which nearly all are: a map would take ten times as long
-}
-
-// lowIDs are those of all farms and backends.
-const lowIDs = 1 << 16
-
-// first notes an ID, and reports whether it is there for the first time.
-func (s *ids) first(id uint32) bool {
-	if id >= lowIDs {
-		_, twice := s.seen[id]
-		if s.seen == nil {
-			s.seen = map[uint32]struct{}{}
-		}
-		s.seen[id] = struct{}{}
-		return !twice
-	}
-	for int(id) >= len(s.low) {
-		s.low = append(s.low, make([]bool, max(256, len(s.low)))...)
-	}
-	twice := s.low[id]
-	s.low[id] = true
-	return !twice
+	seen farm.IDSet
 }
 
 func (s *ids) take(id uint32) error {
 	if id == 0 || id > s.max {
 		return fmt.Errorf("id %d is outside 1 … %d", id, s.max)
 	}
-	if !s.first(id) {
+	if !s.seen.Add(id) {
 		return fmt.Errorf("id %d is used twice", id)
 	}
 	return nil

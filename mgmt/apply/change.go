@@ -277,10 +277,10 @@ func checkComment(s string) error {
 // second and later use of one: a copied farm must not share the counters and
 // sessions of the original.
 func dropForeignIDs(old, cfg *farm.Config) {
-	var known [3]idSet
-	eachID(old, func(kind int, id *uint32) { known[kind].add(*id) })
+	var known [3]farm.IDSet
+	eachID(old, func(kind int, id *uint32) { known[kind].Add(*id) })
 	eachID(cfg, func(kind int, id *uint32) {
-		if !known[kind].take(*id) {
+		if !known[kind].Take(*id) {
 			*id = 0
 		}
 	})

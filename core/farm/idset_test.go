@@ -1,0 +1,50 @@
+package farm_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+func TestAnIDIsAddedOnceAndTakenOnce(t *testing.T) {
+	var s farm.IDSet
+	all := []uint32{0, 1, 255, 256, 5000, farm.MaxBackendID, farm.MaxBackendID + 1, farm.MaxBackendID + 2, math.MaxUint32}
+	for range 2 { // what was taken may come again
+		for _, id := range all {
+			if s.Take(id) {
+				t.Errorf("%d is there before it was added", id)
+			}
+		}
+		for _, id := range all {
+			if !s.Add(id) || s.Add(id) {
+				t.Errorf("%d is not new once", id)
+			}
+		}
+		for _, id := range []uint32{2, 254, 257, farm.MaxBackendID - 1, farm.MaxBackendID + 3} {
+			if s.Take(id) {
+				t.Errorf("%d was never added", id)
+			}
+		}
+		for _, id := range all {
+			if !s.Take(id) || s.Take(id) {
+				t.Errorf("%d is not taken once", id)
+			}
+		}
+	}
+}
+
+// An engine checks all farms with every change of one, and mgmt asks for each of their IDs.
+func TestIDsOfFarmsAndBackendsNeedNoMap(t *testing.T) {
+	for ids, want := range map[uint32]float64{256: 1, 1024: 3, farm.MaxBackendID + 1: 9} { // the room doubles
+		if n := testing.AllocsPerRun(10, func() {
+			var s farm.IDSet
+			for id := range ids {
+				s.Add(id)
+				s.Take(id)
+			}
+		}); n > want {
+			t.Errorf("%d IDs: %v allocations, want %v", ids, n, want)
+		}
+	}
+}
