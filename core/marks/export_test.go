@@ -25,5 +25,16 @@ func (r *Reserve) Full(k Kind) bool {
 	return len(s.fds) == s.full
 }
 
+// Held is how many sockets of the kind there are.
+func (r *Reserve) Held(k Kind) int {
+	s := (*r.kinds.Load())[k]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.fds)
+}
+
+// Waiting is how many loops wait for sockets.
+func (r *Reserve) Waiting() int { return int(r.waiting.Load()) }
+
 // First is how many sockets of one kind are kept before any burst, Most after many.
 const First, Most = first, most

@@ -28,7 +28,9 @@ type bench struct {
 	log     logtest.Log
 	code    atomic.Int32 // marks.Code
 	silent  atomic.Bool
+	asked   atomic.Int64
 	made    atomic.Int64
+	turns   chan struct{} // each answer takes one; nil: none has to wait
 	reserve *marks.Reserve
 	shut    func() // closes it
 }
@@ -88,6 +90,10 @@ func (b *bench) serve() (stop func()) {
 }
 
 func (b *bench) answer(c *net.UnixConn, r marks.Request) {
+	b.asked.Add(1)
+	if b.turns != nil {
+		<-b.turns
+	}
 	if b.silent.Load() {
 		return
 	}
@@ -187,6 +193,36 @@ func TestReserveIsFilledBeforeItIsNeededAndAfter(t *testing.T) {
 	if got := b.take(eight, 10*marks.First); got != 10*marks.First {
 		t.Errorf("a burst got %d sockets", got)
 	}
+}
+
+// It fills up by what was asked for before somebody found none, and is to go on then.
+func TestAReserveThatRanOutIsLargerAfterwards(t *testing.T) {
+	unhurried(t)
+	b := newBench(t)
+	const once = marks.First / marks.MaxCount // answers that fill it
+	b.turns = make(chan struct{}, once)
+	for range once {
+		b.turns <- struct{}{}
+	}
+	b.open()
+	b.serve()
+	release := sync.OnceFunc(func() { close(b.turns) })
+	t.Cleanup(release)
+	b.prepare(seven)
+	b.full(seven)
+	if got := b.take(seven, marks.First); got != marks.First {
+		t.Fatalf("%d were there", got)
+	}
+	eventually(t, "more are asked for", func() bool { return b.asked.Load() > once })
+	got := make(chan int)
+	go func() { got <- b.take(seven, 1) }()
+	eventually(t, "somebody finds none", func() bool { return b.reserve.Waiting() == 1 })
+	b.turns <- struct{}{}
+	if <-got != 1 {
+		t.Error("who waited got none")
+	}
+	release()
+	eventually(t, "it holds twice as many", func() bool { return b.reserve.Held(seven) == 2*marks.First })
 }
 
 func TestSocketsAreTheCallersOwnOnce(t *testing.T) {

@@ -62,6 +62,7 @@ func (s *stack) grow() (grew bool) {
 	grew = s.dry && s.wanted < most
 	if grew {
 		s.wanted = min(2*s.wanted, most)
+		s.filled = false // what filled it before is half of it now
 	}
 	s.dry = false
 	return grew
