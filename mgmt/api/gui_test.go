@@ -2,11 +2,46 @@ package api_test
 
 import (
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"testing/fstest"
+
+	"github.com/sluicelb/sluice/mgmt/api"
 )
+
+// The GUI needs no listener of its own: whoever may reach the API reaches its pages,
+// which are the same for everybody; what they show is asked for with a credential.
+func TestTheGUIIsServedBesideTheAPI(t *testing.T) {
+	a := newAppliance(t, func(d *api.Deps) { d.GUI = fstest.MapFS{"index.html": {Data: []byte("the page")}} })
+	_, address, cert, _ := serve(t, a)
+	roots := x509.NewCertPool()
+	roots.AddCert(cert.Leaf)
+	overTLS := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	for path, want := range map[string]struct {
+		key    string
+		status int
+		says   string
+	}{
+		"/":                           {"", 302, ""},
+		"/gui/":                       {"", 200, "the page"},
+		"/gui/farms/shop.example.org": {"", 200, "the page"},
+		"/gui/assets/old.js":          {"", 404, "404 page"},
+		"/guide":                      {"", 401, "message"},
+		api.Base + "/farms":           {"", 401, "message"},
+		api.Base + "/system/version":  {a.key, 200, "params"},
+	} {
+		if status, body := get(t, overTLS, "https://"+address+path, want.key); status != want.status || !strings.Contains(body, want.says) {
+			t.Errorf("%s: %d, want %d\n%s", path, status, want.status, body)
+		}
+	}
+	without := newAppliance(t)
+	without.send("GET", "/gui/", "", "ZAPI_KEY", without.key).refused(t, 404, "/gui/")
+}
 
 // The types of the GUI are generated from the part of the OpenAPI document it uses,
 // which lies beside its sources: whoever changes that part sees what it costs there.

@@ -18,6 +18,10 @@ import (
 // Base is the path all pages lie below.
 const Base = "/gui/"
 
+// assets is where the files lie whose names change with their content: what is
+// missing there belongs to another build, and is no page.
+const assets = "assets/"
+
 // nonceHere stands in index.html where the number goes that styles are known by.
 const nonceHere = "__NONCE__"
 
@@ -45,15 +49,22 @@ func Serves(r *http.Request) bool {
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Del("Access-Control-Allow-Origin") // no other page reads these
 	w.Header().Del("Access-Control-Allow-Credentials")
-	name := strings.TrimPrefix(r.URL.Path, Base)
-	switch {
-	case p.index == nil:
+	if p.index == nil {
 		missing(w)
-	case !strings.HasPrefix(r.URL.Path, Base):
+		return
+	}
+	name, below := strings.CutPrefix(r.URL.Path, Base)
+	if !below {
 		http.Redirect(w, r, Base, http.StatusFound)
-	case path.Ext(name) != "" || strings.HasPrefix(name, "assets/"):
-		p.file(w, r, name)
-	default:
+		return
+	}
+	body, packed := p.file(name, strings.Contains(r.Header.Get("Accept-Encoding"), "gzip"))
+	switch {
+	case body != nil:
+		send(w, r, name, body, packed)
+	case name == "index.html" || strings.HasPrefix(name, assets):
+		http.NotFound(w, r)
+	default: // also with a dot, as names may have
 		p.page(w, r)
 	}
 }
@@ -78,25 +89,34 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(bytes.ReplaceAll(p.index, []byte(nonceHere), []byte(nonce))))
 }
 
-// file sends one of the files the page loads. Their names change with their
-// content, so browsers keep them for ever.
-func (p *Pages) file(w http.ResponseWriter, r *http.Request, name string) {
-	packed := strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
-	body, err := fs.ReadFile(p.files, name+".gz")
-	if packed = packed && err == nil; !packed {
-		body, err = fs.ReadFile(p.files, name)
+// file is one of the files the page loads, packed if that is taken and was built;
+// nil when there is none. The page itself is sent by page only.
+func (p *Pages) file(name string, packs bool) (body []byte, packed bool) {
+	if name == "index.html" {
+		return nil, false
 	}
-	if err != nil || name == "index.html" {
-		http.NotFound(w, r)
-		return
+	if packs {
+		if body, err := fs.ReadFile(p.files, name+".gz"); err == nil {
+			return body, true
+		}
 	}
+	body, err := fs.ReadFile(p.files, name)
+	if err != nil {
+		return nil, false
+	}
+	return body, false
+}
+
+// send sends a file. Names of assets change with their content, so browsers keep
+// these for ever.
+func send(w http.ResponseWriter, r *http.Request, name string, body []byte, packed bool) {
 	h := w.Header()
 	h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
 	h.Set("Vary", "Accept-Encoding")
 	if packed {
 		h.Set("Content-Encoding", "gzip")
 	}
-	if strings.HasPrefix(name, "assets/") {
+	if strings.HasPrefix(name, assets) {
 		h.Del("Pragma")
 		h.Del("Expires")
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")

@@ -44,9 +44,15 @@ func TestEveryPathOfTheGUIIsThePageOrAFile(t *testing.T) {
 		"/gui/assets/b.css":  {200, "text/css; charset=utf-8", "b{}", "public, max-age=31536000, immutable"},
 		"/gui/icon.svg":      {200, "image/svg+xml", "<svg/>", "no-cache, no-store"},
 		"/gui/assets/c.js":   {404, "text/plain; charset=utf-8", "404", ""},
+		"/gui/assets/noext":  {404, "text/plain; charset=utf-8", "404", ""},
 		"/gui/assets/":       {404, "text/plain; charset=utf-8", "404", ""},
 		"/gui/index.html":    {404, "text/plain; charset=utf-8", "404", ""},
-		"/gui/../secret.txt": {404, "text/plain; charset=utf-8", "404", ""},
+		"/gui/assets":        {200, "text/html; charset=utf-8", "<meta", "no-cache, no-store"},
+		"/gui/../secret.txt": {200, "text/html; charset=utf-8", "<meta", "no-cache, no-store"},
+		// Names may have dots.
+		"/gui/farms/shop.example.org": {200, "text/html; charset=utf-8", "<meta", "no-cache, no-store"},
+		"/gui/farms/a.js":             {200, "text/html; charset=utf-8", "<meta", "no-cache, no-store"},
+		"/gui/farms/index.html":       {200, "text/html; charset=utf-8", "<meta", "no-cache, no-store"},
 	} {
 		w := get(p, path, "")
 		if w.Code != want.status || w.Header().Get("Content-Type") != want.kind || !strings.HasPrefix(w.Body.String(), want.body) ||
