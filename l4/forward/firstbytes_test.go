@@ -295,7 +295,7 @@ func TestWhoMayNotIntroduceIsRefused(t *testing.T) {
 
 func TestSourceThatNoBackendCanHaveSaysNothingOfTheBackend(t *testing.T) {
 	if err := loop.CanMark(); err != nil {
-		t.Skip(err)
+		t.Skip("needs root:", err)
 	}
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("first")).at())

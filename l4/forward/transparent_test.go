@@ -42,7 +42,7 @@ func dropping(t *testing.T, ln net.Listener, x byte) {
 func (a *appliance) transparent(backends ...string) farm.Farm {
 	a.t.Helper()
 	if err := loop.CanMark(); err != nil {
-		a.t.Skip(err)
+		a.t.Skip("needs root:", err)
 	}
 	f := a.farm(backends...)
 	f.L4.NAT, f.L4.ProxyIn, f.L4.Trusted = farm.NATTarget, farm.ProxyInRequired, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -64,8 +64,8 @@ func (a *appliance) dialAs(f farm.Farm, x int) net.Conn {
 func TestABackendThatDropsOneClientIsThereForTheOthers(t *testing.T) {
 	a := newAppliance(t, 1)
 	first := serve(t, name("first"))
-	dropping(t, first.Listener, 9)
 	f := a.transparent(first.at(), serve(t, name("second")).at())
+	dropping(t, first.Listener, 9)
 	f.L4.Backends[1].Priority = 2
 	a.publish(f)
 	for range 2 {

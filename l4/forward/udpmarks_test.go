@@ -34,7 +34,7 @@ func TestTheMarkOfDatagramsIsSet(t *testing.T) {
 	if fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0); err == nil {
 		defer syscall.Close(fd)
 		if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_MARK, 7); errors.Is(err, syscall.EPERM) {
-			t.Skip("not shown: an ordinary user may not set marks")
+			t.Skip("needs root: nobody else may set marks")
 		}
 	}
 	a := newAppliance(t, 1)

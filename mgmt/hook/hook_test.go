@@ -84,7 +84,7 @@ func TestOnlyTheOperatorsOwnFilesAreRun(t *testing.T) {
 	wants(t, hook.Program{Folder: path, Name: "x"}.Check(), "it is no folder")
 	wants(t, hook.Program{Folder: filepath.Join(path, "x"), Name: "x"}.Check(), "it cannot be looked at")
 	if os.Geteuid() != 0 {
-		t.Skip("not shown: only root can give files away")
+		t.Skip("needs root: nobody else can give files away")
 	}
 	must(t, os.Chown(path, 65534, 65534))
 	wants(t, p.Check(), "it belongs to user 65534")

@@ -55,7 +55,7 @@ func TestSocketsOfProbesGetTheMarkOfTheirFarm(t *testing.T) {
 	}{{"tcp", at, 7}, {"udp", at, 1<<32 - 1}, {"udp6", "[::1]:9", 7}} {
 		conn, err := dial(c.network, c.address, c.mark)
 		if errors.Is(err, ctl.ErrNotPermitted) && os.Geteuid() != 0 {
-			t.Skip("marks cannot be set without root")
+			t.Skip("needs root: nobody else may set marks")
 		}
 		if err != nil {
 			t.Errorf("%s: %v", c.network, err)
