@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -289,5 +291,45 @@ func TestConnectionsInTheKernelMayNotBeKnown(t *testing.T) {
 	r.want(t, "params.verdict", "not known")
 	if s := r.at("params.text").(string); !strings.Contains(s, "netd does not answer") {
 		t.Errorf("%s", s)
+	}
+}
+
+// crowded counts who asks what is known of backends at the same time.
+type crowded struct {
+	learned
+	now, most atomic.Int32
+	falls     atomic.Bool
+}
+
+func (c *crowded) Of(f *farm.Farm, b *farm.Backend, at time.Time) headroom.Known {
+	if c.falls.CompareAndSwap(true, false) {
+		panic("one fault")
+	}
+	n := c.now.Add(1)
+	defer c.now.Add(-1)
+	for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {
+	}
+	time.Sleep(time.Millisecond)
+	return c.learned.Of(f, b, at)
+}
+
+// Playing a group takes a CPU, and memory: many requests must not take all of them.
+func TestOneGroupIsRehearsedAtATime(t *testing.T) {
+	c := &crowded{learned: learned{}}
+	a := newAppliance(t, func(d *api.Deps) { d.Learned = c })
+	a.shop(5)
+	c.falls.Store(true)
+	a.do("POST", "/rehearsals", `{"farm":"shop"}`).refused(t, 500, "internal fault")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if r := a.do("POST", "/rehearsals", `{"farm":"shop"}`); r.status != 200 {
+				t.Error(r.raw)
+			}
+		})
+	}
+	all.Wait()
+	if most := c.most.Load(); most != 1 {
+		t.Errorf("%d groups are rehearsed at once", most)
 	}
 }

@@ -1,6 +1,7 @@
 package headroom
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -85,11 +86,13 @@ func (s *Resource) rehearse(c *rest.Call) (rest.Object[Rehearsal], error) {
 	if peak {
 		out.Load = "peak"
 	}
+	ctx, cancel := context.WithTimeout(c.Context, longest)
+	defer cancel()
 	for i, g := range o.groups {
-		if err := c.Context.Err(); err != nil { // nobody waits for it any more
+		var played RehearsedGroup
+		if err := s.stage.play(ctx, func() { played = m.group(inUse(g), o.out[i], peak) }); err != nil {
 			return none, err
 		}
-		played := m.group(inUse(g), o.out[i], peak)
 		if worse(played.Verdict, out.Verdict) || i == 0 {
 			out.Verdict, out.Text = played.Verdict, fmt.Sprintf("%s: %s", g, played.Text)
 		}

@@ -33,10 +33,13 @@ type Deps struct {
 }
 
 // Resource answers the operations; make it with New.
-type Resource struct{ deps Deps }
+type Resource struct {
+	deps  Deps
+	stage stage
+}
 
 // New returns the resource over deps.
-func New(deps Deps) *Resource { return &Resource{deps} }
+func New(deps Deps) *Resource { return &Resource{deps, newStage()} }
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {
