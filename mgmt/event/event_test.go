@@ -219,9 +219,9 @@ func TestASeverityIsAtLeastThoseBelowIt(t *testing.T) {
 }
 
 func TestEveryKindHasWords(t *testing.T) {
-	for _, a := range event.Abouts() {
-		if a.Description == "" || len(a.Severities) == 0 {
-			t.Errorf("%+v", a)
+	for _, info := range event.Catalogue() {
+		if info.Description == "" || len(info.Severities) == 0 {
+			t.Errorf("%+v", info)
 		}
 	}
 	for _, k := range event.Kinds() {

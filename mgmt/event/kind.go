@@ -27,8 +27,8 @@ const (
 	Activation      Kind = "activation"
 )
 
-// About is what there is to know of a kind.
-type About struct {
+// KindInfo is what there is to know of a kind.
+type KindInfo struct {
 	Kind Kind
 	// Severities are those its events can have, the least first.
 	Severities  []Severity
@@ -37,8 +37,8 @@ type About struct {
 	counted [2]string
 }
 
-// abouts declares every kind, once.
-var abouts = []About{
+// catalogue declares every kind, once.
+var catalogue = []KindInfo{
 	{ApplianceStart, []Severity{Info}, "The appliance has started: the stored configuration is in force", [2]string{"1 start of the appliance", "%d starts of the appliance"}},
 	{ApplianceStop, []Severity{Info}, "An orderly stop of the appliance began", [2]string{"1 stop of the appliance", "%d stops of the appliance"}},
 	{FarmStart, []Severity{Info}, "A farm was created, or started", [2]string{"1 farm starts", "%d farms start"}},
@@ -56,26 +56,26 @@ var abouts = []About{
 	{Activation, []Severity{Warning, Error}, "The activation certificate expires within 15, 7 or 1 days (warning), or has expired (error)", [2]string{"the activation certificate expires", "%d times the activation certificate expires"}},
 }
 
-// Abouts says what there is to know of all kinds.
-func Abouts() []About { return slices.Clone(abouts) }
+// Catalogue says what there is to know of all kinds.
+func Catalogue() []KindInfo { return slices.Clone(catalogue) }
 
 // Kinds lists all of them.
 func Kinds() []Kind {
-	out := make([]Kind, len(abouts))
-	for i := range abouts {
-		out[i] = abouts[i].Kind
+	out := make([]Kind, len(catalogue))
+	for i := range catalogue {
+		out[i] = catalogue[i].Kind
 	}
 	return out
 }
 
 // Count says how many events of a kind there were.
 func (k Kind) Count(n int) string {
-	i := slices.IndexFunc(abouts, func(a About) bool { return a.Kind == k })
+	i := slices.IndexFunc(catalogue, func(info KindInfo) bool { return info.Kind == k })
 	switch {
 	case i < 0:
 		return fmt.Sprintf("%d of %s", n, k)
 	case n == 1:
-		return abouts[i].counted[0]
+		return catalogue[i].counted[0]
 	}
-	return fmt.Sprintf(abouts[i].counted[1], n)
+	return fmt.Sprintf(catalogue[i].counted[1], n)
 }

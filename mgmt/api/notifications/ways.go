@@ -55,9 +55,9 @@ func (s *Resource) listKinds(c *rest.Call) (rest.List[KindView], error) {
 		}
 	}
 	var out []KindView
-	for _, a := range event.Abouts() {
-		v := KindView{Kind: string(a.Kind), Alert: alerts[a.Kind], Description: a.Description}
-		for _, severity := range a.Severities {
+	for _, info := range event.Catalogue() {
+		v := KindView{Kind: string(info.Kind), Alert: alerts[info.Kind], Description: info.Description}
+		for _, severity := range info.Severities {
 			v.Severities = append(v.Severities, string(severity))
 		}
 		out = append(out, v)
