@@ -129,9 +129,14 @@ func TestLimitsAreToldOfAndKept(t *testing.T) {
 		t.Errorf("heard %s\nwant  %s", got, want)
 	}
 	shard.Farm(id).Established, shard.Backend(backend).Established = 0, 0
-	now = now.Add(time.Minute)
+	now = now.Add(5 * time.Minute)
 	look()
-	if got := heardOf(t, heard, 8); got[4] != "limit-over:maxconnections:shop::0:10:4" {
+	if got := heardOf(t, heard, 7); got[4] != "limit-over:maxconnections:shop::0:10:4" {
+		t.Errorf("heard %q", got)
+	}
+	now = now.Add(time.Hour)
+	look()
+	if got := heardOf(t, heard, 8); got[7] != "limit-over:ratelimit:shop::::1" {
 		t.Errorf("heard %q", got)
 	}
 	kept := h.happened(t)

@@ -143,7 +143,7 @@ func TestEachWayIsChosenFor(t *testing.T) {
 		of := func(field string) any { return r.at(fmt.Sprintf("params.%d.%s", i, field)) }
 		got[fmt.Sprint(of("kind"), of("alert"), of("severities"))] = of("description") != ""
 	}
-	for _, want := range []string{"farm-status backends [info warning error]", "limit-reached limits [warning]", "revision-applied  [info]"} {
+	for _, want := range []string{"farm-status backends [info warning error]", "limit-reached limits [info warning]", "revision-applied  [info]"} {
 		kind, rest, _ := strings.Cut(want, " ")
 		alert, severities, _ := strings.Cut(rest, " ")
 		if key := kind + alert + severities; !got[key] {

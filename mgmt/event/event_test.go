@@ -165,13 +165,43 @@ func TestALimitIsToldOfOnceUntilItIsOver(t *testing.T) {
 		look(time.Second, 9, 107, "")
 		look(time.Second, 10, 107, "")
 	}
-	look(59*time.Second, 3, 107, "")
+	look(5*time.Minute-time.Second, 3, 107, "")
 	look(time.Second, 3, 107, "limit-over info the limit of connections (maxconnections) of farm shop is no longer reached; that lasted 3m0s, 7 turned away or left waiting")
 	look(time.Hour, 3, 107, "")
 	look(time.Second, 3, 109, reached+"3 of 10, 2 turned away or left waiting")
-	look(2*time.Minute, 3, 0, "limit-over info the limit of connections (maxconnections) of farm shop is no longer reached; that lasted 0s") // counted anew
+	look(6*time.Minute, 3, 0, "limit-over info the limit of connections (maxconnections) of farm shop is no longer reached; that lasted 0s") // counted anew
 	l.Look(nil, now)                                                                                                                         // the farm is gone
 	look(0, 3, 1, reached+"3 of 10, 1 turned away or left waiting; limit-reached warning the limit of connections (maxconnections) of farm calm is reached, 5 turned away or left waiting")
+}
+
+// That one client sends too much happens on any day: nobody is called for it, and it is
+// one story for hours.
+func TestARateLimitIsNoWarning(t *testing.T) {
+	for _, limit := range []event.Limit{event.FarmConnections, event.BackendConnections, event.RateLimit, event.Descriptors, event.Tracked} {
+		calm, severity := 5*time.Minute, event.Warning
+		if limit == event.RateLimit {
+			calm, severity = time.Hour, event.Info
+		}
+		var l event.Limits
+		now, refused := at, uint64(0)
+		look := func(after time.Duration) []event.Event {
+			now = now.Add(after)
+			return l.Look([]event.Gauge{{Limit: limit, Refused: refused}}, now)
+		}
+		look(0)
+		refused++
+		if list := look(time.Second); len(list) != 1 || list[0].Kind != event.LimitReached || list[0].Severity != severity {
+			t.Errorf("%s is reached: %+v", limit, list)
+		}
+		look(calm - time.Second)
+		refused++ // again, just in time
+		if list := append(look(time.Second), look(calm-time.Second)...); len(list) != 0 {
+			t.Errorf("%s refuses now and then: %+v", limit, list)
+		}
+		if list := look(time.Second); len(list) != 1 || list[0].Kind != event.LimitOver || list[0].Severity != event.Info {
+			t.Errorf("%s is over: %+v", limit, list)
+		}
+	}
 }
 
 func TestLimitsOfAllSortsHaveWords(t *testing.T) {

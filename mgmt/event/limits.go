@@ -18,8 +18,28 @@ const (
 )
 
 // calmTime is how long a limit must not be met until it is over: what refuses now and
-// then is one story.
-const calmTime = time.Minute
+// then is one story. Of a rate limit, which clients meet on any day, it is calmTimeOfRate.
+const (
+	calmTime       = 5 * time.Minute
+	calmTimeOfRate = time.Hour
+)
+
+// calm is how long the limit must not be met until it is over.
+func (l Limit) calm() time.Duration {
+	if l == RateLimit {
+		return calmTimeOfRate
+	}
+	return calmTime
+}
+
+// severity is that of reaching it. A rate limit does what it is for when it refuses one
+// client; of the others an operator gave too little.
+func (l Limit) severity() Severity {
+	if l == RateLimit {
+		return Info
+	}
+	return Warning
+}
 
 // Gauge is how it stands with a limit.
 type Gauge struct {
@@ -79,8 +99,8 @@ func (l *Limits) Look(gauges []Gauge, at time.Time) (events []Event) {
 		switch {
 		case met && !e.open:
 			e.open, e.begun, e.base = true, at, e.refused
-			events = append(events, g.event(LimitReached, Warning, e, at))
-		case e.open && !met && at.Sub(e.met) >= calmTime:
+			events = append(events, g.event(LimitReached, g.Limit.severity(), e, at))
+		case e.open && !met && at.Sub(e.met) >= g.Limit.calm():
 			e.open = false
 			events = append(events, g.event(LimitOver, Info, e, at))
 		}
