@@ -33,11 +33,13 @@ DEB_VERSION ?= $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v
 .PHONY: help build gui install deb run demo packages test race plain test-long soak fuzz mutate files lint bench profile clean
 
 help:
-	@echo "make build   bin/sluice"
+	@echo "make build   bin/sluice, with the web GUI where Node.js is; without it: make build GUI="
+	@echo "make gui     the web GUI, web/dist, which the program carries"
 	@echo "make install what was built, below $(DESTDIR)$(PREFIX): program, manual, completion, service (DESTDIR, PREFIX)"
 	@echo "make deb     bin/sluice_VERSION_ARCH.deb, to install by apt"
-	@echo "make run     build, and run a demonstration with a farm and two backends"
+	@echo "make run     build, and run a demonstration with a farm and two backends (make demo: the same)"
 	@echo "make test    every test, with the race detector where it is for; as root it installs the Debian packages it needs"
+	@echo "make packages  the Debian packages that tests need, as root"
 	@echo "make plain   those without the race detector; make race: those with it"
 	@echo "make test-long  those with a long form, in the numbers that are promised: about fifteen minutes"
 	@echo "make soak    changes under full load and roles that die, for SOAK minutes ($(SOAK))"
@@ -47,6 +49,7 @@ help:
 	@echo "make lint    gofmt, go mod tidy, go vet, staticcheck"
 	@echo "make bench   Sluice beside HAProxy and nginx"
 	@echo "make profile cmd/sluice/default.pgo, by which the compiler knows which calls are hot"
+	@echo "make clean   removes bin, all that was built but the GUI"
 
 build: gui
 	@mkdir -p $(dir $(BIN))
