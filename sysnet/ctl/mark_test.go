@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -92,7 +95,6 @@ func TestOtherMarksAndOtherFilesAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(socket)
 	for _, c := range []struct {
 		fd   int
 		mark uint32
@@ -105,8 +107,13 @@ func TestOtherMarksAndOtherFilesAreRefused(t *testing.T) {
 	if mark, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_MARK); mark != 0 || err != nil {
 		t.Errorf("the mark is %d, %v", mark, err)
 	}
-	for _, body := range []string{`{"mark":7}`, `{"mark":"7"}`} { // without a socket
-		if err := netd.Ask(t.Context(), ctl.OpMark, rawBody(body), nil); !errors.Is(err, ctl.ErrInvalid) {
+	if err := netd.Ask(t.Context(), ctl.OpMark, rawBody(`{"mark":7}`), nil); !errors.Is(err, ctl.ErrInvalid) {
+		t.Errorf("without a socket: %v", err)
+	}
+	file := os.NewFile(uintptr(socket), "socket")
+	defer file.Close()
+	for _, body := range []string{`{"mark":"7"}`, `{"mark":7,"more":1}`, `7`} {
+		if err := netd.Ask(t.Context(), ctl.OpMark, rawBody(body), nil, file); !errors.Is(err, ctl.ErrInvalid) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
@@ -115,3 +122,85 @@ func TestOtherMarksAndOtherFilesAreRefused(t *testing.T) {
 type rawBody string
 
 func (b rawBody) MarshalJSON() ([]byte, error) { return fmt.Append(nil, string(b)), nil }
+
+// What passes the socket on must not keep it: the backend would not learn that its probe
+// has ended.
+func TestASocketThatGotAMarkEndsWithItsOwner(t *testing.T) {
+	given := make(chan struct{}, 1)
+	netd := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), ctl.Parts{ctl.OpMark: func(_ context.Context, _ []byte, files []*os.File) (any, error) {
+		given <- struct{}{}
+		return struct{}{}, nil
+	}}))
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend, err := server.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer backend.Close()
+	raw, _ := conn.(syscall.Conn).SyscallConn()
+	_ = raw.Control(func(fd uintptr) { err = netd.Mark(t.Context(), int(fd), 7) })
+	if <-given; err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
+	_ = backend.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := backend.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the backend reads %v", err)
+	}
+	if err := netd.Mark(t.Context(), -1, 7); !errors.Is(err, unix.EBADF) {
+		t.Errorf("of no socket: %v", err)
+	}
+}
+
+// A probe whose netd says nothing is to fail for that, and not for its own time.
+func TestAMarkIsWaitedForOneSecond(t *testing.T) {
+	release := make(chan struct{})
+	netd := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), ctl.Parts{ctl.OpMark: func(context.Context, []byte, []*os.File) (any, error) {
+		<-release
+		return struct{}{}, nil
+	}}))
+	defer close(release)
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(socket)
+	began := time.Now()
+	if err := netd.Mark(t.Context(), socket, 7); !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(began); took < 900*time.Millisecond || took > 5*time.Second {
+		t.Errorf("after %v", took)
+	}
+}
+
+func TestWhoMayNotSetMarksIsToldSo(t *testing.T) {
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := os.NewFile(uintptr(socket), "socket")
+	defer file.Close()
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with what it has lost
+		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		var none [2]unix.CapUserData
+		if err := unix.Capset(&header, &none[0]); err != nil {
+			t.Error(err)
+		}
+		_, err := ctl.MarkSocket(t.Context(), []byte(`{"mark":7}`), []*os.File{file})
+		done <- err
+	}()
+	if err := <-done; !errors.Is(err, ctl.ErrNotPermitted) || !strings.Contains(err.Error(), marks.ErrNotPermitted.Error()) {
+		t.Errorf("got %v", err)
+	}
+}
