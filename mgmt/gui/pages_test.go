@@ -27,7 +27,10 @@ func get(p *gui.Pages, path, encoding string) *httptest.ResponseRecorder {
 	}
 	w := httptest.NewRecorder()
 	w.Header().Set("Access-Control-Allow-Origin", "https://x")
+	w.Header().Set("Access-Control-Allow-Credentials", "true")
 	w.Header().Set("Cache-Control", "no-cache, no-store")
+	w.Header().Set("Pragma", "no-cache")
+	w.Header().Set("Expires", "-1")
 	p.ServeHTTP(w, r)
 	return w
 }
@@ -56,7 +59,7 @@ func TestEveryPathOfTheGUIIsThePageOrAFile(t *testing.T) {
 	} {
 		w := get(p, path, "")
 		if w.Code != want.status || w.Header().Get("Content-Type") != want.kind || !strings.HasPrefix(w.Body.String(), want.body) ||
-			want.keep != "" && w.Header().Get("Cache-Control") != want.keep || w.Header().Get("Access-Control-Allow-Origin") != "" {
+			want.keep != "" && w.Header().Get("Cache-Control") != want.keep || w.Header().Get("Access-Control-Allow-Origin")+w.Header().Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s: %d %v %q", path, w.Code, w.Header(), w.Body)
 		}
 	}
@@ -78,6 +81,9 @@ func TestThePageMayRunAndLoadOnlyWhatWasBuilt(t *testing.T) {
 			t.Fatalf("%s: %s", policy, w.Body)
 		}
 		seen[m[1]] = true
+		if opener := w.Header().Get("Cross-Origin-Opener-Policy"); opener != "same-origin" {
+			t.Errorf("pages that open this one: %q", opener)
+		}
 		for _, want := range []string{"default-src 'none'", "script-src 'self';", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"} {
 			if !strings.Contains(policy, want) {
 				t.Errorf("%s is not in %s", want, policy)
@@ -94,6 +100,11 @@ func TestFilesArePackedForWhoTakesThem(t *testing.T) {
 			t.Errorf("%q: %q %v", encoding, w.Body, w.Header())
 		}
 	}
+	for path, want := range map[string]string{"/gui/assets/a.js": "", "/gui/icon.svg": "no-cache"} { // what is kept for ever says so in every way
+		if h := get(p, path, "").Header(); h.Get("Pragma") != want || (h.Get("Expires") == "") != (want == "") {
+			t.Errorf("%s: %v", path, h)
+		}
+	}
 	if w := get(p, "/gui/assets/b.css", "gzip"); w.Body.String() != "b{}" || w.Header().Get("Content-Encoding") != "" {
 		t.Errorf("one that is not packed: %q %v", w.Body, w.Header())
 	}
@@ -101,7 +112,7 @@ func TestFilesArePackedForWhoTakesThem(t *testing.T) {
 
 func TestAProgramBuiltWithoutItsGUISaysSo(t *testing.T) {
 	w := get(gui.New(fstest.MapFS{".keep": {}}), "/gui/", "")
-	if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "make build") {
+	if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "make build") || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

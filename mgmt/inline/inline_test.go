@@ -79,6 +79,39 @@ func TestChecksGoWithTheirGroupUnlessOthersHaveThem(t *testing.T) {
 	}
 }
 
+// The first check of the list is as much in the way as any other.
+func TestANameSomebodyHasIsNotGivenTwice(t *testing.T) {
+	cfg := shop()
+	cfg.Checks = slices.Insert(cfg.Checks, 0, farm.Check{Name: "mall_web_fg", Description: "somebody's"})
+	f := &cfg.Farms[0]
+	if err := inline.Rename(cfg, f, func() error { f.Name = "mall"; return nil }); err != nil || names(cfg) != "mall_web_fg mall_web_fg2 mall_api_fg store_web_fg store_api_fg" {
+		t.Errorf("%s, %v", names(cfg), err)
+	}
+}
+
+func TestAnotherDescriptionMakesACheckLikeOthers(t *testing.T) {
+	cfg := shop()
+	cfg.Checks[0].Description += " (see the wiki)"
+	cfg.Checks[1].Description = "Once: " + cfg.Checks[1].Description
+	cfg.Farms = cfg.Farms[1:]
+	if inline.Forget(cfg); names(cfg) != "shop_web_fg shop_api_fg store_web_fg store_api_fg" {
+		t.Error(names(cfg))
+	}
+}
+
+// Clients know a check by its name, so one that was given stays the same.
+func TestLongNamesAreTheSameForEver(t *testing.T) {
+	for service, want := range map[string]string{
+		strings.Repeat("s", 56): "shop_" + strings.Repeat("s", 56) + "_fg", // just fits
+		strings.Repeat("s", 57): "shop_" + strings.Repeat("s", 39) + "_80046cb9aec61148_fg",
+	} {
+		g := (&farm.Farm{Name: "shop", Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{Services: []farm.Service{{Name: service}}}}).Groups()[0]
+		if got := inline.Name(g, 1); got != want || len(got) != validate.MaxName {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
 func TestNamesFitAndAreApart(t *testing.T) {
 	long := strings.Repeat("x", validate.MaxName)
 	cfg := &farm.Config{Farms: []farm.Farm{{Name: long, Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{Services: []farm.Service{{Name: "a"}, {Name: "b"}}}}}}
