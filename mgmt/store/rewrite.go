@@ -160,13 +160,11 @@ func (w *rewriter) hidden(diff string) (string, error) {
 	return strings.Join(lines, ""), nil
 }
 
-// plainText is what a text of one line in YAML says.
+// plainText is what a text of one line says as documents have it: in double quotes, or as
+// it is.
 func plainText(yaml string) string {
-	if text, err := strconv.Unquote(yaml); err == nil && yaml[0] == '"' {
+	if text, err := strconv.Unquote(yaml); err == nil {
 		return text
-	}
-	if len(yaml) > 1 && yaml[0] == '\'' {
-		return strings.ReplaceAll(strings.Trim(yaml, "'"), "''", "'")
 	}
 	return yaml
 }

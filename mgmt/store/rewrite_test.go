@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,7 @@ func TestCommandsAreRewrittenInEveryRevisionThatIsKept(t *testing.T) {
 	s := open(t, dir)
 	s.Unsynced()
 	s.Keep(3)
+	const described = "see command: secret of the house"
 	commands := func(n int) *farm.Config {
 		one := "secret 'it''s'"
 		if n >= 33 { // the oldest that is kept
@@ -36,7 +38,7 @@ func TestCommandsAreRewrittenInEveryRevisionThatIsKept(t *testing.T) {
 		if n >= 33 {
 			plain = "plain b"
 		}
-		c := &farm.Config{Checks: []farm.Check{{Name: "one", Command: one}, {Name: "two", Command: plain}, {Name: "three", Command: "secret c"}}}
+		c := &farm.Config{Checks: []farm.Check{{Name: "one", Command: one}, {Name: "two", Command: plain, Description: described}, {Name: "three", Command: "secret c"}}}
 		c.Checks[0].Interval = farm.Seconds(n)
 		if n >= 36 {
 			c.System.NTP.Server = "ntp.example"
@@ -74,7 +76,7 @@ func TestCommandsAreRewrittenInEveryRevisionThatIsKept(t *testing.T) {
 			t.Fatal(len(list), err)
 		}
 		for _, r := range list {
-			if strings.Contains(r.Diff, "secret") || r.Diff == "" {
+			if strings.Contains(strings.ReplaceAll(r.Diff, described, ""), "secret") || r.Diff == "" {
 				t.Errorf("revision %d:\n%s", r.Number, r.Diff)
 			}
 			cfg, _, err := s.Get(r.Number)
@@ -86,7 +88,7 @@ func TestCommandsAreRewrittenInEveryRevisionThatIsKept(t *testing.T) {
 			}
 		}
 		oldest := list[5].Diff
-		for _, want := range []string{"-    command: '***'", "+    command: '***'", "-    command: \"plain a\"", "+    command: \"plain b\""} {
+		for _, want := range []string{"-    command: '***'", "+    command: '***'", "-    command: \"plain a\"", "+    command: \"plain b\"", described} {
 			if list[5].Number != 33 || !strings.Contains(oldest, want) {
 				t.Errorf("the oldest has no %s:\n%s", want, oldest)
 			}
@@ -112,5 +114,64 @@ func TestAStoreWithoutSuchCommandsIsNotChanged(t *testing.T) {
 	times := 0
 	if n, err := s.RewriteChecks("done", veiled(&times)); n != 0 || times == 0 || err != nil {
 		t.Errorf("%d %d %v", n, times, err)
+	}
+}
+
+// The first revision of all is made of nothing, so its difference is known as well.
+func TestTheFirstRevisionIsRewrittenWithItsDifference(t *testing.T) {
+	s := open(t, t.TempDir())
+	far := []farm.Check{{Name: "first", Command: "plain a", Description: "see command: secret manual"}}
+	for _, name := range []string{"b", "c", "d", "e"} {
+		far = append(far, farm.Check{Name: name, Command: "plain a"})
+	}
+	far = append(far, farm.Check{Name: "last", Command: "secret z"})
+	for n := range 3 { // the second and third say nothing of the command, but have it
+		far[0].Interval = farm.Seconds(10 + n)
+		if _, err := s.Commit(&farm.Config{Checks: slices.Clone(far)}, store.Meta{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := s.RewriteChecks("done", veiled(new(int))); n != 3 || err != nil {
+		t.Errorf("%d are changed, %v", n, err)
+	}
+	for number := uint64(1); number <= 3; number++ {
+		cfg, r, err := s.Get(number)
+		if err != nil || cfg.Checks[5].Command != "veiled Z" || cfg.Checks[0].Description != far[0].Description {
+			t.Errorf("revision %d: %+v %v", number, cfg, err)
+		}
+		if again, err := s.Diff(number-1, number); err != nil || again != r.Diff || strings.Contains(r.Diff, "***") || strings.Contains(r.Diff, "secret z") || strings.Contains(r.Diff, "veiled Z") != (number == 1) {
+			t.Errorf("revision %d differs by\n%s, kept is\n%s (%v)", number, again, r.Diff, err)
+		}
+	}
+}
+
+// What stands in an older revision only is as good a reason to change nothing.
+func TestAnEditThatFailsForOneRevisionChangesNone(t *testing.T) {
+	s := open(t, t.TempDir())
+	for _, command := range []string{"secret a", "bad", "secret b"} {
+		if _, err := s.Commit(&farm.Config{Checks: []farm.Check{{Name: "one", Command: command}}}, store.Meta{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused, edit := errors.New("no"), veiled(new(int))
+	n, err := s.RewriteChecks("done", func(list []farm.Check) error {
+		if list[0].Command == "bad" {
+			return refused
+		}
+		return edit(list)
+	})
+	if !errors.Is(err, refused) || n != 0 {
+		t.Errorf("%d are changed, %v", n, err)
+	}
+	for number, want := range []string{"secret a", "bad", "secret b"} {
+		if cfg, _, err := s.Get(uint64(number + 1)); err != nil || cfg.Checks[0].Command != want {
+			t.Errorf("revision %d: %+v %v", number+1, cfg, err)
+		}
+	}
+	if cfg, _ := s.Current(); cfg.Checks[0].Command != "secret b" {
+		t.Errorf("in force is %+v", cfg)
+	}
+	if n, err := s.RewriteChecks("done", edit); n != 3 || err != nil { // it was not done yet
+		t.Errorf("%d are changed, %v", n, err)
 	}
 }
