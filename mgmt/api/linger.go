@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -46,8 +45,8 @@ func (l lingering) over(w http.ResponseWriter, r *http.Request, serve func(http.
 
 // rest throws away what is left of a body.
 func (l lingering) rest(w http.ResponseWriter, body io.Reader) {
-	if n, err := io.CopyN(io.Discard, body, shortRest); err != nil || n < shortRest {
-		return
+	if _, err := io.CopyN(io.Discard, body, shortRest); err != nil {
+		return // it is over
 	}
 	select {
 	case l <- struct{}{}:
@@ -72,6 +71,6 @@ type watched struct {
 func (b *watched) Read(p []byte) (int, error) {
 	b.begun = true
 	n, err := b.ReadCloser.Read(p)
-	b.over = b.over || err != nil && !errors.Is(err, http.ErrBodyReadAfterClose)
+	b.over = b.over || err != nil
 	return n, err
 }
