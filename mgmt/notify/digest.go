@@ -18,7 +18,8 @@ const (
 	QuietTime  = time.Minute
 )
 
-// mostLines bounds the events of one message; others are counted.
+// mostLines bounds the events of one message; others are counted. Farms come first: what
+// one has become takes the line of something else.
 const mostLines = 200
 
 // Happening is an event as operators are told of it.
@@ -32,7 +33,8 @@ func happening(e event.Event) Happening { return Happening{e.Shown(), e.Headline
 // digest gathers events for one message.
 type digest struct {
 	list  []Happening
-	more  int
+	more  int            // without a line,
+	worst event.Severity // the worst of which is so bad
 	count map[event.Kind]int
 	begun time.Time // the first event of it
 	sent  time.Time // the last message,
@@ -50,10 +52,26 @@ func (d *digest) add(h Happening, now time.Time) {
 	}
 	d.count[h.Kind]++
 	if len(d.list) == mostLines {
-		d.more++
-		return
+		last := len(d.list) - 1
+		for h.Kind == event.FarmStatus && last >= 0 && d.list[last].Kind == event.FarmStatus {
+			last--
+		}
+		if h.Kind != event.FarmStatus || last < 0 {
+			d.without(h)
+			return
+		}
+		d.without(d.list[last])
+		d.list = slices.Delete(d.list, last, last+1)
 	}
 	d.list = append(d.list, h)
+}
+
+// without counts what has no line.
+func (d *digest) without(h Happening) {
+	d.more++
+	if h.Severity.AtLeast(d.worst) {
+		d.worst = h.Severity
+	}
 }
 
 // pause is how long after the last message the next one leaves.
@@ -85,18 +103,17 @@ func (d *digest) summary() string {
 	if len(d.list) == 1 && d.more == 0 {
 		return d.list[0].headline
 	}
-	var out []string
+	out := d.farms()
 	if d.count[event.FarmStatus] == 1 {
 		out = d.headlines(event.FarmStatus)
-	} else if d.count[event.FarmStatus] > 1 {
-		out = d.farms()
 	}
 	rest := len(d.list) + d.more - d.count[event.FarmStatus]
 	for _, k := range event.Kinds() {
+		lines := d.headlines(k)
 		switch n := d.count[k]; {
 		case n == 0, k == event.FarmStatus:
-		case rest == 1:
-			out = append(out, d.headlines(k)...)
+		case rest == 1 && len(lines) == 1:
+			out = append(out, lines...)
 		default:
 			out = append(out, k.Count(n))
 		}
@@ -139,6 +156,9 @@ func (d *digest) severity() event.Severity {
 	worst := slices.MaxFunc(d.list, func(a, b Happening) int {
 		return cmp.Compare(slices.Index(event.Severities(), a.Severity), slices.Index(event.Severities(), b.Severity))
 	})
+	if d.worst != "" && d.worst.AtLeast(worst.Severity) {
+		return d.worst
+	}
 	return worst.Severity
 }
 

@@ -287,3 +287,50 @@ func TestASummaryOfSeveralFarmsCountsThem(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// heard is an event as a digest gets it.
+func heard(kind event.Kind, severity event.Severity, what string) Happening {
+	return Happening{event.Shown{Kind: kind, Severity: severity, Farm: what, Text: what + " in full"}, what}
+}
+
+// Receivers are woken by severity, and operators read the subject first: neither may say
+// less because there were many events before.
+func TestAMessageThatIsFullTellsOfFarms(t *testing.T) {
+	var d digest
+	now := time.Unix(1000, 0)
+	for range mostLines {
+		d.add(heard(event.BackendDown, event.Warning, "b"), now)
+	}
+	for i, c := range []struct {
+		add      Happening
+		severity event.Severity
+		summary  string
+		last     string
+	}{
+		{heard(event.BackendDown, event.Warning, "b"), event.Warning, "201 backends are down", "b in full"},
+		{heard(event.FarmStatus, event.Error, "shop"), event.Error, "shop, 201 backends are down", "shop in full"},
+		{heard(event.FarmStatus, event.Warning, "dns"), event.Error, "1 farm is critical or down, 1 farm has a problem, 201 backends are down", "dns in full"},
+		{heard(event.FarmStatus, event.Info, "shop"), event.Warning, "1 farm has a problem, 1 farm is well again, 201 backends are down", "shop in full"},
+		{heard(event.Certificate, event.Error, "c"), event.Error, "1 farm has a problem, 1 farm is well again, 201 backends are down, 1 certificate expires", "shop in full"},
+		{heard(event.BackendUp, event.Info, "b"), event.Error, "1 farm has a problem, 1 farm is well again, 201 backends are down, 1 backend is up again, 1 certificate expires", "shop in full"},
+	} {
+		d.add(c.add, now)
+		if got := d.summary(); d.severity() != c.severity || got != c.summary {
+			t.Errorf("%d: %s, %s", i, d.severity(), got)
+		}
+		lines := strings.Split(strings.TrimSpace(d.text()), "\n")
+		more := lines[len(lines)-1]
+		if len(lines) != mostLines+1 || !strings.HasSuffix(lines[mostLines-1], c.last) || i == 0 && more != "and 1 more" || i == 3 && more != "and 3 more" {
+			t.Errorf("%d: %d lines, the last are %q", i, len(lines), lines[mostLines-1:])
+		}
+	}
+	var farms digest
+	for i := range mostLines {
+		farms.add(heard(event.FarmStatus, event.Info, strings.Repeat("x", i)), now)
+	}
+	farms.add(heard(event.FarmStatus, event.Warning, "last"), now)
+	farms.add(heard(event.BackendDown, event.Warning, "b"), now)
+	if got := farms.summary(); got != "200 farms are well again, 1 backend is down" || farms.severity() != event.Warning || farms.more != 2 {
+		t.Errorf("%s, %s, %d more", farms.severity(), got, farms.more)
+	}
+}
