@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +35,7 @@ func (c *client) farmCommand() *cobra.Command {
 
 type farmLine struct {
 	FarmName, Profile, Status, VIP, VPort, Problem string
+	Tags                                           []string
 }
 
 // reason is why the status is what it is.
@@ -43,12 +46,35 @@ func (f farmLine) reason() string {
 	return f.Problem
 }
 
+// farmsSheet is the table of farms, with their tags where there are any.
+func farmsSheet(farms []farmLine) *show.Sheet {
+	heading := []string{"FARM", "STATUS", "PROFILE", "VIP", "VPORT", "PROBLEM"}
+	tagged := slices.ContainsFunc(farms, func(f farmLine) bool { return len(f.Tags) > 0 })
+	if tagged {
+		heading = append(heading, "TAGS")
+	}
+	s := show.NewSheet(heading...)
+	for _, f := range farms {
+		row := []any{f.FarmName, f.Status, f.Profile, f.VIP, f.VPort, f.reason()}
+		if tagged {
+			row = append(row, strings.Join(f.Tags, ", "))
+		}
+		s.Add(row...)
+	}
+	return s
+}
+
 func (c *client) farmList() *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Short: "List the farms", Example: "  sluice farm list\n  sluice farm list --json",
+	var tag string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the farms", Example: "  sluice farm list\n  sluice farm list --tag production\n  sluice farm list --json",
 		Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := c.get(cmd.Context(), "/farms")
+			path := "/farms"
+			if tag != "" {
+				path += "?" + url.Values{"tag": {tag}}.Encode()
+			}
+			a, err := c.get(cmd.Context(), path)
 			if err != nil || c.json {
 				return c.orJSON(cmd, a, err)
 			}
@@ -56,13 +82,11 @@ func (c *client) farmList() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			s := show.NewSheet("FARM", "STATUS", "PROFILE", "VIP", "VPORT", "PROBLEM")
-			for _, f := range body.Params {
-				s.Add(f.FarmName, f.Status, f.Profile, f.VIP, f.VPort, f.reason())
-			}
-			return c.print(cmd, s)
+			return c.print(cmd, farmsSheet(body.Params))
 		},
 	}
+	cmd.Flags().StringVar(&tag, "tag", "", "show only farms with a tag that has this in it")
+	return cmd
 }
 
 // orJSON ends a command that failed or has to print the answer as it is.

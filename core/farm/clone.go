@@ -22,6 +22,9 @@ func (f *Farm) Clone() Farm {
 			d.copyTo(&out)
 		}
 	}
+	if out.Notes = own(f.Notes); out.Notes != nil {
+		out.Notes.Tags = slices.Clone(out.Notes.Tags)
+	}
 	return out
 }
 

@@ -39,7 +39,18 @@ type Farm struct {
 	HTTP *HTTP `json:"http,omitempty"`
 	// L4 is set if, and only if, Profile is ProfileL4.
 	L4 *L4 `json:"l4,omitempty"`
+	// Notes are what people say of the farm, nil for nothing; no engine has them.
+	Notes *Notes `json:"notes,omitempty" cbor:"-"`
 }
+
+// Notes are words of people about a farm.
+type Notes struct {
+	Comment string   `json:"comment,omitempty"`
+	Tags    []string `json:"tags,omitempty"` // at most MaxTags
+}
+
+// MaxTags bounds the tags of a farm.
+const MaxTags = 16
 
 // HTTP holds the settings of an http farm. A zero Seconds is never valid
 // here: DefaultHTTP gives the family's defaults.

@@ -26,8 +26,8 @@ type Answered struct {
 // The tables of what answers show of an object besides what was not configured:
 // names, states, lists with operations of their own.
 var (
-	FarmAnswer      = Table[farm.Farm]{fields: httpFields}
-	L4FarmAnswer    = Table[farm.Farm]{slices.Concat(l4Fields, l4LogFields), l4Facts}
+	FarmAnswer      = Table[farm.Farm]{fields: slices.Concat(noteFields, httpFields)}
+	L4FarmAnswer    = Table[farm.Farm]{slices.Concat(noteFields, l4Fields, l4LogFields), l4Facts}
 	ServiceAnswer   = ServiceUpdate
 	BackendAnswer   = Table[farm.Backend]{fields: without(backendFields, backendResolve.name)}
 	L4BackendAnswer = Table[farm.Backend]{fields: without(l4BackendFields, backendResolve.name)}

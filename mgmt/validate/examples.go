@@ -69,6 +69,7 @@ var examples = sync.OnceValue(func() map[string]any {
 		"server_names":       []string{"www.example.com"},
 		"sessionid":          "SESSIONID",
 		"source":             "192.0.2.10",
+		"tags":               []string{"production"},
 		"trusted":            []string{"192.0.2.0/24"},
 		"certificate":        "www.example.com.pem",
 		"http_proxy":         "http://proxy.example.com:3128",

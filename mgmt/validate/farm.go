@@ -13,16 +13,16 @@ var (
 	// FarmCreate is the body of POST /farms for an http farm: what the family asks
 	// for, and all that may be changed later, so that a farm is never seen half
 	// made.
-	FarmCreate = Table[farm.Farm]{fields: slices.Concat(newFarm, httpFields, directives)}
+	FarmCreate = Table[farm.Farm]{fields: slices.Concat(newFarm, noteFields, httpFields, directives)}
 	// FarmUpdate is the body of PUT /farms/F of an http farm; setting newfarmname renames.
-	FarmUpdate = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort}, httpFields, directives)}
+	FarmUpdate = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort}, noteFields, httpFields, directives)}
 	// FarmAction is the body of PUT /farms/F/actions; the caller acts on it.
 	FarmAction = Table[farm.Farm]{fields: []field[farm.Farm]{{rule: rule{name: "action", hints: basic(atBalancing, "Action"), kind: kindText, required: true,
 		values: []string{"start", "stop", "restart"}, about: "What to do with the farm."}}}}
 	// FarmDocument is an http farm of a document, without its services.
 	FarmDocument = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{
 		require(farmName), require(farmProfile), require(farmVIP), require(farmVPort), farmStopped,
-	}, tlsFields, settings, logFields, farmHeaders)}
+	}, noteFields, tlsFields, settings, logFields, farmHeaders)}
 )
 
 // newFarm is what the creation of any farm begins with. The protocol is ours:

@@ -30,6 +30,7 @@ const (
 	atLimits      section = "Limits"
 	atLogging     section = "Logging"
 	atMatching    section = "Matching"
+	atNotes       section = "Notes"
 	atOutlier     section = "Outlier detection"
 	atPersistence section = "Persistence"
 	atProxy       section = "PROXY protocol"

@@ -15,12 +15,12 @@ import (
 var (
 	// L4FarmCreate is the body of POST /farms; see FarmCreate. The protocol is
 	// among what every farm is created with.
-	L4FarmCreate = Table[farm.Farm]{slices.Concat(newFarm, l4Fields[1:], l4LogFields), l4Facts}
+	L4FarmCreate = Table[farm.Farm]{slices.Concat(newFarm, noteFields, l4Fields[1:], l4LogFields), l4Facts}
 	// L4FarmUpdate is the body of PUT /farms/F; setting newfarmname renames.
-	L4FarmUpdate = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, l4VPort}, l4Fields, l4LogFields), l4Facts}
+	L4FarmUpdate = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, l4VPort}, noteFields, l4Fields, l4LogFields), l4Facts}
 	// L4FarmDocument is a farm of a document, without its backends.
 	L4FarmDocument = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{
-		require(farmName), require(farmProfile), require(farmVIP), require(l4VPort), farmStopped}, l4Fields, l4LogFields), l4Facts}
+		require(farmName), require(farmProfile), require(farmVIP), require(l4VPort), farmStopped}, noteFields, l4Fields, l4LogFields), l4Facts}
 )
 
 // l4Facts are what follows from the fields of an l4xnat farm.

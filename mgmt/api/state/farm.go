@@ -12,6 +12,9 @@ type FarmItem struct {
 	FarmState
 	VIP   string `json:"vip"`
 	VPort string `json:"vport" doc:"A text in lists, of an http farm too: clients of the family read nothing else there"`
+	// Comment and Tags are what people say of it.
+	Comment string   `json:"comment,omitempty" doc:"What the farm is for, in words of its people"`
+	Tags    []string `json:"tags,omitempty" filter:"tag" doc:"Words by which lists show some of the farms"`
 }
 
 // FarmLine is a farm in the list and in the status of the appliance.
@@ -21,7 +24,11 @@ type FarmLine struct {
 }
 
 func (m *Moment) item(f *farm.Farm, status farm.Status) FarmItem {
-	return FarmItem{FarmName: f.Name, Profile: ShownProfile(f), Status: status, FarmState: m.FarmState(f), VIP: f.VIP.String(), VPort: f.PortsText()}
+	out := FarmItem{FarmName: f.Name, Profile: ShownProfile(f), Status: status, FarmState: m.FarmState(f), VIP: f.VIP.String(), VPort: f.PortsText()}
+	if f.Notes != nil {
+		out.Comment, out.Tags = f.Notes.Comment, f.Notes.Tags
+	}
+	return out
 }
 
 // ShownProfile is the profile as the family shows it.

@@ -1,4 +1,4 @@
-import { Alert, Badge, Button, Group, Loader, Stack, Tabs, Title } from '@mantine/core';
+import { Alert, Badge, Button, Group, Loader, Stack, Tabs, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useNavigate, useParams, useRouterState } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -60,6 +60,11 @@ export function FarmLayout() {
           </Button>
         </Button.Group>
       </Group>
+      {f.comment && (
+        <Text c="dimmed" className="text">
+          {f.comment}
+        </Text>
+      )}
       {problem && <Alert color="red">{problem}</Alert>}
       <Tabs value={at} onChange={(to) => void go({ to: to === 'overview' ? '/farms/$farm' : `/farms/$farm/${to}`, params: { farm } })}>
         <Tabs.List>

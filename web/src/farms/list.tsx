@@ -1,4 +1,4 @@
-import { Button, Card, Group, Loader, Select, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Badge, Button, Card, Group, Loader, Select, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
@@ -25,13 +25,14 @@ export function FarmList() {
   const { of: rates } = useRates(farms.data?.farms, farms.dataUpdatedAt);
   const [text, setText] = useState('');
   const [state, setState] = useState<string | null>(null);
+  const [tag, setTag] = useState<string | null>(null);
   const all = farms.data?.farms;
   const found = useMemo(() => {
     const wanted = text.trim().toLowerCase();
     return (all ?? [])
-      .filter((f) => (!state || f.status === state) && `${f.farmname} ${f.profile} ${f.vip}:${f.vport}`.toLowerCase().includes(wanted))
+      .filter((f) => (!state || f.status === state) && (!tag || f.tags?.includes(tag)) && `${f.farmname} ${f.profile} ${f.vip}:${f.vport} ${f.comment ?? ''}`.toLowerCase().includes(wanted))
       .sort((a, b) => byUrgency(a.status, b.status) || a.farmname.localeCompare(b.farmname));
-  }, [all, text, state]);
+  }, [all, text, state, tag]);
   const [chosen, choose] = useState<ReadonlySet<string>>(new Set());
   const marked = found.filter((f) => chosen.has(f.farmname)).map((f) => f.farmname);
   const toggle = (names: string[], on: boolean) => {
@@ -41,6 +42,7 @@ export function FarmList() {
   };
   const scroll = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({ count: found.length, getScrollElement: () => scroll.current, estimateSize: () => rowHeight, overscan: 12 });
+  const tags = [...new Set(all?.flatMap((f) => f.tags ?? []))].sort();
   const states = [...new Set(all?.map((f) => f.status))].sort(byUrgency);
   return (
     <Stack>
@@ -62,6 +64,7 @@ export function FarmList() {
           onChange={setState}
           data={states.map((s) => ({ value: s, label: t(`state.${s.replace(' ', '_')}`, { defaultValue: s }) }))}
         />
+        {tags.length > 0 && <Select aria-label={t('farms.tag')} placeholder={t('farms.tag')} clearable value={tag} onChange={setTag} data={tags} />}
         <Text size="sm" c="dimmed" role="status">
           {t('farms.count', { count: found.length })}
         </Text>
@@ -101,6 +104,11 @@ export function FarmList() {
                     </span>
                     <span role="cell" className={classes.name}>
                       <FarmLink farm={f.farmname} />
+                      {f.tags?.map((one) => (
+                        <Badge key={one} size="xs" variant="default" tt="none" ml={4}>
+                          {one}
+                        </Badge>
+                      ))}
                     </span>
                     <span role="cell">
                       <State of={f.status} />
