@@ -32,7 +32,7 @@ type front struct {
 func newFront(s *Server, next http.Handler) *front {
 	var pages *gui.Pages
 	if s.deps.GUI != nil {
-		pages = gui.New(s.deps.GUI)
+		pages = gui.New(s.deps.GUI, s.provided)
 	}
 	return &front{s: s, pages: pages, next: next, cross: http.NewCrossOriginProtection(), repeats: newRepeats(s.deps.Now), lingering: newLingering(),
 		names: &names{settings: s.deps.Settings, certificate: s.deps.Certificate, chosen: s.deps.Chosen, own: s.deps.HostNames, now: s.deps.Now}}
@@ -250,4 +250,13 @@ func isPublic(r *http.Request) bool {
 // isSession reports whether a request is about a session of a person.
 func isSession(r *http.Request) bool {
 	return r.URL.Path == Base+people.SessionPath || r.URL.Path == FamilyBase+people.SessionPath
+}
+
+// provided reports whether people may sign in with OpenID Connect.
+func (s *Server) provided() bool {
+	if s.deps.Provider == nil {
+		return false
+	}
+	settings, _, err := s.deps.Provider.Settings()
+	return err == nil && settings.Enabled
 }

@@ -43,6 +43,21 @@ func TestTheGUIIsServedBesideTheAPI(t *testing.T) {
 	without.send("GET", "/gui/", "", "ZAPI_KEY", without.key).refused(t, 404, "/gui/")
 }
 
+// The sign-in offers a provider where there is one.
+func TestTheGUIKnowsWhetherAProviderVouchesForPeople(t *testing.T) {
+	pages := func(d *api.Deps) { d.GUI = fstest.MapFS{"index.html": {Data: []byte("provider: __OIDC__")}} }
+	a, _ := provided(t, pages)
+	says := func(want string) {
+		t.Helper()
+		if r := a.send("GET", "/gui/", ""); r.raw != want {
+			t.Errorf("it says %q, want %q", r.raw, want)
+		}
+	}
+	says("provider: true")
+	a.must(200, "POST", "/rbac/oidc", `{"enabled":"false"}`)
+	says("provider: false")
+}
+
 // The types of the GUI are generated from the part of the OpenAPI document it uses,
 // which lies beside its sources: whoever changes that part sees what it costs there.
 func TestTheGUIIsBuiltFromTheDocumentOfToday(t *testing.T) {

@@ -72,10 +72,10 @@ func TestUsersOfTheDirectoryLogInWhenItIsAsked(t *testing.T) {
 }
 
 // provided is an appliance with a provider that is switched on.
-func provided(t *testing.T) (*appliance, *oidctest.Provider) {
+func provided(t *testing.T, change ...func(*api.Deps)) (*appliance, *oidctest.Provider) {
 	t.Helper()
 	p := oidctest.New(t, clock)
-	a := newAppliance(t)
+	a := newAppliance(t, change...)
 	a.people()
 	a.must(200, "PUT", "/system/global", `{"api_names":["lb.example"]}`)
 	a.must(201, "POST", "/certificates/ca/house", string(p.PEM()), "Content-Type", "application/x-pem-file")

@@ -11,6 +11,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -22,20 +23,23 @@ const Base = "/gui/"
 // missing there belongs to another build, and is no page.
 const assets = "assets/"
 
-// nonceHere stands in index.html where the number goes that styles are known by.
-const nonceHere = "__NONCE__"
+// What stands in index.html: nonceHere where the number goes that styles are known by,
+// providerHere where it is said whether people may sign in with OpenID Connect.
+const nonceHere, providerHere = "__NONCE__", "__OIDC__"
 
 // Pages answers requests for the GUI; make it with New.
 type Pages struct {
-	files fs.FS
-	index []byte // nil: this program was built without its GUI
+	files    fs.FS
+	index    []byte // nil: this program was built without its GUI
+	provider func() bool
 }
 
 // New serves what was built: index.html and what it loads below assets/, each
-// file also as FILE.gz.
-func New(files fs.FS) *Pages {
+// file also as FILE.gz. provider reports whether people may sign in with OpenID
+// Connect: the sign-in asks before anybody is known.
+func New(files fs.FS, provider func() bool) *Pages {
 	index, _ := fs.ReadFile(files, "index.html")
-	return &Pages{files: files, index: index}
+	return &Pages{files: files, index: index, provider: provider}
 }
 
 // Serves reports whether the request is for a page or a file of the GUI.
@@ -86,7 +90,7 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-"+nonce+"'; img-src 'self' data:; font-src 'self'; "+
 		"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(bytes.ReplaceAll(p.index, []byte(nonceHere), []byte(nonce))))
+	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(strings.NewReplacer(nonceHere, nonce, providerHere, strconv.FormatBool(p.provider())).Replace(string(p.index))))
 }
 
 // file is one of the files the page loads, packed if that is taken and was built;

@@ -1,6 +1,7 @@
 package gui_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -12,13 +13,15 @@ import (
 )
 
 var built = fstest.MapFS{
-	"index.html":       {Data: []byte(`<meta name="nonce" content="__NONCE__"><script src="/gui/assets/a.js"></script>`)},
+	"index.html":       {Data: []byte(`<meta name="nonce" content="__NONCE__"><meta name="oidc" content="__OIDC__"><script src="/gui/assets/a.js"></script>`)},
 	"assets/a.js":      {Data: []byte("plain")},
 	"assets/a.js.gz":   {Data: []byte("packed")},
 	"icon.svg":         {Data: []byte("<svg/>")},
 	"assets/b.css":     {Data: []byte("b{}")},
 	"assets/noext/.in": {Data: []byte("no")},
 }
+
+func off() bool { return false }
 
 func get(p *gui.Pages, path, encoding string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
@@ -36,7 +39,7 @@ func get(p *gui.Pages, path, encoding string) *httptest.ResponseRecorder {
 }
 
 func TestEveryPathOfTheGUIIsThePageOrAFile(t *testing.T) {
-	p := gui.New(built)
+	p := gui.New(built, off)
 	for path, want := range map[string]struct {
 		status           int
 		kind, body, keep string
@@ -71,7 +74,7 @@ func TestEveryPathOfTheGUIIsThePageOrAFile(t *testing.T) {
 }
 
 func TestThePageMayRunAndLoadOnlyWhatWasBuilt(t *testing.T) {
-	p := gui.New(built)
+	p := gui.New(built, off)
 	seen := map[string]bool{}
 	for range 2 {
 		w := get(p, "/gui/", "gzip")
@@ -93,7 +96,7 @@ func TestThePageMayRunAndLoadOnlyWhatWasBuilt(t *testing.T) {
 }
 
 func TestFilesArePackedForWhoTakesThem(t *testing.T) {
-	p := gui.New(built)
+	p := gui.New(built, off)
 	for encoding, want := range map[string]string{"gzip, br": "packed", "br": "plain", "": "plain"} {
 		w := get(p, "/gui/assets/a.js", encoding)
 		if w.Body.String() != want || (w.Header().Get("Content-Encoding") == "gzip") != (want == "packed") || w.Header().Get("Vary") != "Accept-Encoding" {
@@ -111,7 +114,7 @@ func TestFilesArePackedForWhoTakesThem(t *testing.T) {
 }
 
 func TestAProgramBuiltWithoutItsGUISaysSo(t *testing.T) {
-	w := get(gui.New(fstest.MapFS{".keep": {}}), "/gui/", "")
+	w := get(gui.New(fstest.MapFS{".keep": {}}, off), "/gui/", "")
 	if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "make build") || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -125,6 +128,16 @@ func TestOnlyReadingBelowTheBaseIsForTheGUI(t *testing.T) {
 		method, path, _ := strings.Cut(request, " ")
 		if got := gui.Serves(httptest.NewRequest(method, path, nil)); got != want {
 			t.Errorf("%s: %t", request, got)
+		}
+	}
+}
+
+func TestThePageSaysWhetherAProviderVouchesForPeople(t *testing.T) {
+	on := false
+	p := gui.New(built, func() bool { return on })
+	for _, on = range []bool{true, false} {
+		if body := get(p, "/gui/", "").Body.String(); !strings.Contains(body, fmt.Sprintf(`name="oidc" content="%t"`, on)) {
+			t.Errorf("%t: %s", on, body)
 		}
 	}
 }

@@ -7,6 +7,9 @@ import { queries } from '../api/queries';
 import { forgetDrafts } from '../form/draft';
 import { sameUser, signIn } from './session';
 
+/** Whether people may sign in with OpenID Connect: the appliance says so in the page. */
+const provided = document.querySelector<HTMLMetaElement>('meta[name="oidc"]')?.content === 'true';
+
 export function SignIn() {
   const { t } = useTranslation();
   const client = useQueryClient();
@@ -58,6 +61,11 @@ export function SignIn() {
             <Button type="submit" loading={enter.isPending}>
               {t('sign_in.enter')}
             </Button>
+            {provided && (
+              <Button component="a" variant="default" href={`/api/v4.0/session/oidc?to=${encodeURIComponent(location.pathname)}`}>
+                {t('sign_in.provider')}
+              </Button>
+            )}
           </Stack>
         </form>
       </Card>
