@@ -6,11 +6,13 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/headroom"
 	"github.com/sluicelb/sluice/mgmt/metrics"
 )
 
@@ -55,6 +57,9 @@ func (m *manager) watching() api.Watching {
 			Syslog:  m.remote.Stats,
 			Engine:  func() (bool, int) { return m.publisher.State().Connected, m.page.EnginePID() },
 			Probes:  m.probed,
+			Headroom: func(f *farm.Farm, b *farm.Backend) headroom.Known {
+				return m.headroom.Of(f, b, time.Now())
+			},
 			Version: m.version,
 		}),
 		OpenMetrics: os.Getenv(supervisor.OpenMetricsVariable) != "",

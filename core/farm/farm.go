@@ -52,6 +52,22 @@ type Notes struct {
 // MaxTags bounds the tags of a farm.
 const MaxTags = 16
 
+// Said is what people say of the farm.
+func (f *Farm) Said() Notes {
+	if f.Notes == nil {
+		return Notes{}
+	}
+	return *f.Notes
+}
+
+// Say replaces what is said; a farm of which nothing is said has no notes.
+func (f *Farm) Say(n Notes) {
+	f.Notes = &n
+	if n.Comment == "" && len(n.Tags) == 0 {
+		f.Notes = nil
+	}
+}
+
 // HTTP holds the settings of an http farm. A zero Seconds is never valid
 // here: DefaultHTTP gives the family's defaults.
 type HTTP struct {

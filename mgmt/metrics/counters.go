@@ -146,6 +146,7 @@ func (c *collector) collectGroup(ch chan<- prometheus.Metric, g farm.Group, n su
 		}
 		ch <- gauge(c.up, truth(up), labels...)
 		ch <- gauge(c.maintenance, truth(out), labels...)
+		c.collectHeadroom(ch, g.Farm, b, labels)
 		switch {
 		case !g.Farm.InKernel():
 			collect(ch, c.servers, n.SumBackend(b.ID), labels...)

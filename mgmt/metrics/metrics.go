@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
+	"github.com/sluicelb/sluice/mgmt/headroom"
 	"github.com/sluicelb/sluice/mgmt/syslog"
 )
 
@@ -51,6 +52,8 @@ type Options struct {
 	Engine func() (connected bool, pid int)
 	// Probes is what was counted of health checks; nil shows none.
 	Probes func() []Probed
+	// Headroom is what is known of how much a backend can take; nil shows none.
+	Headroom func(*farm.Farm, *farm.Backend) headroom.Known
 	// Version is the version of the program.
 	Version string
 }
@@ -92,6 +95,7 @@ type collector struct {
 	records, lines        *prometheus.Desc
 	dropped               *prometheus.Desc
 	syslog                syslogDescs
+	headroom              headroomDescs
 }
 
 var (
@@ -127,7 +131,8 @@ func newCollector(o Options) *collector {
 		lines:       desc("accesslog_lines_total", "Lines of access logs that were written since mgmt was started."),
 		dropped: desc("accesslog_dropped_total", "Records and lines that are lost: no room in a ring (ring) or in the queue of a sink (queue), not taken by a sink (sink), "+
 			"on their way when mgmt (mgmt) or the engine (engine) died.", "reason"),
-		syslog: newSyslogDescs(desc),
+		syslog:   newSyslogDescs(desc),
+		headroom: newHeadroomDescs(desc),
 	}
 }
 
@@ -143,6 +148,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 		ch <- d
 	}
 	c.syslog.describe(ch)
+	c.headroom.describe(ch)
 }
 
 // Collect implements prometheus.Collector.

@@ -19,6 +19,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/core/stats/statstest"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
+	"github.com/sluicelb/sluice/mgmt/headroom"
 	"github.com/sluicelb/sluice/mgmt/metrics"
 	"github.com/sluicelb/sluice/mgmt/syslog"
 )
@@ -35,7 +36,7 @@ func setup(t testing.TB) (*stats.Segment, metrics.Options) {
 		{ID: 2, Name: "api", Backends: []farm.Backend{backend(4, "10.0.0.1")}},
 	}
 	shop.Services[0].Backends[1].Maintenance = farm.MaintenanceDrain
-	cfg := &farm.Config{Farms: []farm.Farm{{ID: 5, Name: "shop", HTTP: shop}, {ID: 6, Name: "blog", HTTP: farm.DefaultHTTP()}}}
+	cfg := &farm.Config{Farms: []farm.Farm{{ID: 5, Name: "shop", Profile: farm.ProfileHTTP, HTTP: shop}, {ID: 6, Name: "blog", HTTP: farm.DefaultHTTP()}}}
 	return s, metrics.Options{
 		Counters: s,
 		Config:   func() (*farm.Config, uint64) { return cfg, 42 },
@@ -48,7 +49,13 @@ func setup(t testing.TB) (*stats.Segment, metrics.Options) {
 		Syslog: func() []syslog.Stats {
 			return []syslog.Stats{{Target: "tcp://192.0.2.9:601", Sent: 11, Dropped: 12, Waiting: 13, Reconnects: 14, Problem: "refused"}, {Target: "udp://192.0.2.8:514"}}
 		},
-		Engine:  func() (bool, int) { return true, os.Getpid() },
+		Engine: func() (bool, int) { return true, os.Getpid() },
+		Headroom: func(_ *farm.Farm, b *farm.Backend) headroom.Known {
+			return map[uint32]headroom.Known{
+				1: {Estimate: headroom.Estimate{State: headroom.Bent, Bend: 40}, Load: 10, Peak: 30},
+				2: {Estimate: headroom.Estimate{State: headroom.Unbent, Carried: 8}, Load: 9},
+			}[b.ID]
+		},
 		Version: "1.2.3",
 	}
 }
@@ -101,6 +108,13 @@ func TestScrapeShowsWhatWasCounted(t *testing.T) {
 		`sluice_backend_up{backend="10.0.0.1:80",farm="shop",service="api"} 1`,
 		`sluice_backend_maintenance{backend="10.0.0.2:80",farm="shop",service="web"} 1`,
 		`sluice_service_usable_backends{farm="shop",service="web"} 1`,
+		`sluice_backend_headroom_limit_requests{backend="10.0.0.1:80",farm="shop",service="web"} 40`,
+		`sluice_backend_headroom_ratio{backend="10.0.0.1:80",farm="shop",service="web"} 0.75`,
+		`sluice_backend_headroom_peak_ratio{backend="10.0.0.1:80",farm="shop",service="web"} 0.25`,
+		`sluice_backend_headroom_bend_seen{backend="10.0.0.1:80",farm="shop",service="web"} 1`,
+		`sluice_backend_headroom_limit_requests{backend="10.0.0.2:80",farm="shop",service="web"} 8`,
+		`sluice_backend_headroom_ratio{backend="10.0.0.2:80",farm="shop",service="web"} 0`,
+		`sluice_backend_headroom_bend_seen{backend="10.0.0.2:80",farm="shop",service="web"} 0`,
 		`sluice_loop_accepted_total{loop="0"} 3`,
 		`sluice_loop_accepted_total{loop="1"} 4`,
 		`sluice_loop_tls_handshakes_resumed_total{loop="1"} 5`,
@@ -121,6 +135,9 @@ func TestScrapeShowsWhatWasCounted(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("missing: %s", want)
 		}
+	}
+	if strings.Contains(text, `sluice_backend_headroom_limit_requests{backend="10.0.0.1:80",farm="shop",service="api"}`) {
+		t.Error("of a backend nothing is known of there is a limit")
 	}
 }
 

@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 
@@ -15,23 +14,13 @@ var tagPattern = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}_.:/-]*$`)
 var noteFields = []field[farm.Farm]{
 	{rule: rule{name: "comment", hints: basic(atNotes, "Comment"), kind: kindText, blank: true, null: true, maxLen: 1024,
 		about: "What the farm is for, in words of yours."},
-		get: func(f *farm.Farm) Value { return textValue(notesOf(f).Comment) },
-		set: func(f *farm.Farm, v Value) { note(f, farm.Notes{Comment: v.text, Tags: notesOf(f).Tags}) }},
+		get: func(f *farm.Farm) Value { return textValue(f.Said().Comment) },
+		set: func(f *farm.Farm, v Value) { f.Say(farm.Notes{Comment: v.text, Tags: f.Said().Tags}) }},
 	{rule: rule{name: "tags", hints: basic(atNotes, "Tags"), kind: kindList, words: true, null: true, max: farm.MaxTags, maxLen: 32, pattern: tagPattern, format: "tag",
 		must: "a word of letters, digits and _ . : / -, which begins with a letter or digit", musts: "a list of at most 16 words",
 		about: "Words by which lists show some of the farms, such as production or shop."},
-		get: func(f *farm.Farm) Value { return listValue(notesOf(f).Tags) },
+		get: func(f *farm.Farm) Value { return listValue(f.Said().Tags) },
 		set: func(f *farm.Farm, v Value) {
-			note(f, farm.Notes{Comment: notesOf(f).Comment, Tags: slices.Clone(v.list)})
+			f.Say(farm.Notes{Comment: f.Said().Comment, Tags: slices.Clone(v.list)})
 		}},
-}
-
-func notesOf(f *farm.Farm) *farm.Notes { return cmp.Or(f.Notes, &farm.Notes{}) }
-
-// note replaces what is said; a farm of which nothing is said has no notes.
-func note(f *farm.Farm, said farm.Notes) {
-	f.Notes = &said
-	if said.Comment == "" && len(said.Tags) == 0 {
-		f.Notes = nil
-	}
 }

@@ -24,11 +24,9 @@ type FarmLine struct {
 }
 
 func (m *Moment) item(f *farm.Farm, status farm.Status) FarmItem {
-	out := FarmItem{FarmName: f.Name, Profile: ShownProfile(f), Status: status, FarmState: m.FarmState(f), VIP: f.VIP.String(), VPort: f.PortsText()}
-	if f.Notes != nil {
-		out.Comment, out.Tags = f.Notes.Comment, f.Notes.Tags
-	}
-	return out
+	said := f.Said()
+	return FarmItem{FarmName: f.Name, Profile: ShownProfile(f), Status: status, FarmState: m.FarmState(f), VIP: f.VIP.String(), VPort: f.PortsText(),
+		Comment: said.Comment, Tags: said.Tags}
 }
 
 // ShownProfile is the profile as the family shows it.
