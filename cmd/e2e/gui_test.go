@@ -52,7 +52,7 @@ func TestTheGUIDoesWhatOperatorsDo(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), "node", "--test", "--test-concurrency=1", "e2e/")
 	cmd.Dir = web
-	cmd.Env = append(os.Environ(), "GUI_URL=https://"+a.api, "GUI_FARM="+farm, "GUI_PEOPLE="+string(known))
+	cmd.Env = append(os.Environ(), "GUI_URL=https://"+a.api, "GUI_FARM="+farm, "GUI_PEOPLE="+string(known), "GUI_KEY="+strings.TrimSpace(a.must("key", "create", "-q")))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	} else {

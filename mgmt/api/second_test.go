@@ -235,7 +235,6 @@ func TestWhoIsLoggedInIsListedAndLoggedOut(t *testing.T) {
 			t.Error("a token is shown")
 		}
 	}
-	a.send("GET", api.Base+"/rbac/sessions", "", "ZAPI_KEY", annsKey).refused(t, 403)
 	for _, none := range []string{"7", "01", "x", "18446744073709551616"} {
 		a.do("DELETE", "/rbac/sessions/"+none, "").refused(t, 404, "does not exist")
 	}
@@ -254,6 +253,27 @@ func TestWhoIsLoggedInIsListedAndLoggedOut(t *testing.T) {
 	}
 	a.must(200, "DELETE", "/rbac/sessions", "")
 	a.send("GET", api.Base+"/system/users", "", "Cookie", root).refused(t, 401)
+}
+
+// Who is not root sees and ends the own sessions alone.
+func TestEverybodyEndsTheOwnSessionsAlone(t *testing.T) {
+	a, _ := ticking(t)
+	one, two, root := cookieOf(t, a.login("ann", "secret-1")), cookieOf(t, a.login("ann", "secret-1")), cookieOf(t, a.login("root", rootPassword))
+	ann := func(method, path string) reply { return a.send(method, api.Base+path, "", "Cookie", one) }
+	r := ann("GET", "/rbac/sessions")
+	if all, _ := r.at("params").([]any); len(all) != 2 {
+		t.Fatalf("%d sessions: %s", len(all), r.raw)
+	}
+	r.want(t, "params.0.own", "true")
+	r.want(t, "params.1.user", "ann")
+	ann("DELETE", "/rbac/sessions/3").refused(t, 404, "does not exist")
+	ann("DELETE", "/rbac/sessions?user=root").refused(t, 403, "your own sessions only")
+	ann("DELETE", "/rbac/sessions?user=none").refused(t, 403, "your own sessions only")
+	ann("DELETE", "/rbac/sessions/2").want(t, "message", "The session 2 has been ended.")
+	a.send("GET", api.Base+"/system/users", "", "Cookie", two).refused(t, 401)
+	ann("DELETE", "/rbac/sessions").want(t, "message", "1 sessions have been ended.")
+	ann("GET", "/system/users").refused(t, 401)
+	a.send("GET", api.Base+"/system/users", "", "Cookie", root).want(t, "params.user", "root")
 }
 
 func TestHowLongSessionsLiveIsSet(t *testing.T) {

@@ -52,7 +52,7 @@ func TestWhatMayBeAPassword(t *testing.T) {
 		"1234567`": false, "1234567{": false, "1234567@": false, "1234567[": false, "abcdefgh": false, "abcdefg0": true, "abcdefg9": true,
 		"secret 12": true, "secret~12": true, "secret\x1f12": false, "secret\x7f12": false, "secret\n12": false,
 	} {
-		if err := rbac.CheckPassword(password); (err == nil) != ok {
+		if err := rbac.CheckPassword("password", password); (err == nil) != ok {
 			t.Errorf("%.20q, %d long: %v", password, len(password), err)
 		}
 	}

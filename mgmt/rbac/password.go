@@ -16,23 +16,24 @@ const minPassword, maxPassword = 8, 512
 // 30 ms.
 var hashing = argon2id.Params{Memory: 19 << 10, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 
-// CheckPassword says what is wrong with a password that is to be set.
-func CheckPassword(password string) error {
+// CheckPassword says what is wrong with a password that is to be set; field is what
+// it was sent as.
+func CheckPassword(field, password string) error {
 	switch {
 	case len(password) < minPassword || len(password) > maxPassword:
-		return invalid("password: %d to %d characters are needed", minPassword, maxPassword)
+		return invalid("%s: %d to %d characters are needed", field, minPassword, maxPassword)
 	case !strings.ContainsFunc(password, letter) || !strings.ContainsAny(password, "0123456789"):
-		return invalid("password: at least one letter and one digit are needed")
+		return invalid("%s: at least one letter and one digit are needed", field)
 	case strings.ContainsFunc(password, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return invalid("password: control characters are not allowed")
+		return invalid("%s: control characters are not allowed", field)
 	}
 	return nil
 }
 
 func letter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r > 0x7f }
 
-func (b *Book) hash(password string) (string, error) {
-	if err := CheckPassword(password); err != nil {
+func (b *Book) hash(field, password string) (string, error) {
+	if err := CheckPassword(field, password); err != nil {
 		return "", err
 	}
 	b.busy <- struct{}{}
@@ -115,7 +116,7 @@ type Changer func(ctx context.Context, old, new string) (right bool, err error)
 // for the console, too. Sessions of root end. Errors: *Error, ErrWrong when old is not
 // the one in force, and what the system says.
 func (b *Book) ChangeRootPassword(ctx context.Context, old, new string) error {
-	if err := CheckPassword(new); err != nil {
+	if err := CheckPassword("newpassword", new); err != nil {
 		return err
 	}
 	if b.ChangeSystem == nil {

@@ -80,7 +80,7 @@ func (b *Book) AddUser(name string, service Service, password string) error {
 	case service == OIDC && password != "":
 		return invalid("password: users of the service oidc have none here")
 	case service == Local:
-		hash, err := b.hash(password)
+		hash, err := b.hash("password", password)
 		if err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (b *Book) newPassword(name string, password *string) (string, error) {
 	case u.Service != Local:
 		return "", invalid("newpassword: the password of a user of the service %s is kept there", u.Service)
 	}
-	return b.hash(*password)
+	return b.hash("newpassword", *password)
 }
 
 func assign(field, to *bool) {

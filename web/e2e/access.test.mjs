@@ -18,6 +18,15 @@ const pages = {
   headroom: 'headroom',
   timeline: 'timeline',
   history: 'history',
+  users: 'people',
+  groups: 'people/groups',
+  roles: 'people/roles',
+  role: 'people/roles/monitoring',
+  keys: 'people/keys',
+  'signed-in': 'people/sessions',
+  account: 'account',
+  notifications: 'notifications',
+  audit: 'audit',
 };
 
 let browser;

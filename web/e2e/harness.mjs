@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { test } from 'node:test';
 import { chromium } from 'playwright-core';
 
 const env = (name) => process.env[name] ?? assert.fail(`${name} is not set: run these through go test ./cmd/e2e -run GUI`);
@@ -11,6 +12,8 @@ const env = (name) => process.env[name] ?? assert.fail(`${name} is not set: run 
 export const base = `${env('GUI_URL')}/gui/`;
 export const farm = env('GUI_FARM');
 export const people = JSON.parse(env('GUI_PEOPLE'));
+/** An API key of root, for what is root's alone. */
+export const key = env('GUI_KEY');
 const shots = process.env.GUI_SHOTS;
 
 export const axe = createRequire(import.meta.url).resolve('axe-core');
@@ -26,7 +29,7 @@ export async function open(browser, options = {}) {
   const problems = [];
   page.on('pageerror', (e) => problems.push(`script: ${e.message}`));
   page.on('console', (m) => {
-    if (m.type() === 'error' && !(m.location().url.includes('/api/') && /status of 4\d\d/.test(m.text()))) problems.push(`console: ${m.text()}`);
+    if (m.type() === 'error' && !(m.location().url.includes('/api/') && /status of (4\d\d|503)/.test(m.text()))) problems.push(`console: ${m.text()}`);
   });
   page.on('request', (r) => {
     if (!r.url().startsWith(new URL(base).origin) && !r.url().startsWith('data:')) problems.push(`a request leaves for ${r.url()}`);
@@ -56,6 +59,19 @@ export async function visit(page, path) {
   await page.waitForLoadState('load');
   await page.waitForFunction(() => !document.querySelector('[class*=Loader]'));
 }
+
+/** Makes tests, each in a page of its own. */
+export const tasks = (browser) => (name, does, options) =>
+  test(name, async () => {
+    const { page, end } = await open(browser(), options);
+    await does(page);
+    await end();
+  });
+
+export const button = (page, name) => page.getByRole('button', { name, exact: true });
+
+/** Makes the change a dialog shows. */
+export const apply = (page, name) => page.getByRole('dialog', { name }).getByRole('button', { name: 'Apply' }).click();
 
 /** Keeps a picture to look at, where somebody wants them. */
 export async function picture(page, name) {

@@ -1,7 +1,7 @@
 // What operators do, by clicks and keys, at a running appliance with traffic.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { farm, launch, open, people, base, signIn, visit } from './harness.mjs';
+import { after, before } from 'node:test';
+import { base, farm, launch, people, signIn, tasks, visit } from './harness.mjs';
 
 let browser;
 before(async () => {
@@ -16,13 +16,7 @@ async function answers(n = 8) {
   return [...new Set(names)].sort();
 }
 
-/** A test in a page of its own. */
-const task = (name, does, options) =>
-  test(name, async () => {
-    const { page, end } = await open(browser, options);
-    await does(page);
-    await end();
-  });
+const task = tasks(() => browser);
 
 task('a wrong password is said to be wrong', async (page) => {
   await page.goto(base);

@@ -10,6 +10,7 @@ import { queries } from './api/queries';
 import { router } from './router';
 import { IdleDialog } from './session/idle-dialog';
 import { signOut } from './session/session';
+import { ShownOnce } from './session/shown-once';
 import { SignIn } from './session/sign-in';
 import { theme } from './theme';
 import { Problem } from './ui/problem';
@@ -35,6 +36,7 @@ export function App() {
   return (
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
       <Notifications position="bottom-right" />
+      <ShownOnce />
       <QueryClientProvider client={client}>
         <Authenticated />
       </QueryClientProvider>

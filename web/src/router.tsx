@@ -16,6 +16,16 @@ const farmPages = [
   createRoute({ getParentRoute: () => farm, path: '/trace', component: lazily(() => import('./farms/trace'), 'FarmTrace') }),
 ] as const;
 
+const people = createRoute({ getParentRoute: () => root, path: '/people', component: lazily(() => import('./people/layout'), 'PeopleLayout') });
+const peoplePages = [
+  createRoute({ getParentRoute: () => people, path: '/', component: lazily(() => import('./people/users'), 'UsersPage') }),
+  createRoute({ getParentRoute: () => people, path: '/groups', component: lazily(() => import('./people/groups'), 'GroupsPage') }),
+  createRoute({ getParentRoute: () => people, path: '/roles', component: lazily(() => import('./people/roles'), 'RolesPage') }),
+  createRoute({ getParentRoute: () => people, path: '/roles/$role', component: lazily(() => import('./people/role'), 'RolePage') }),
+  createRoute({ getParentRoute: () => people, path: '/keys', component: lazily(() => import('./people/keys'), 'KeysPage') }),
+  createRoute({ getParentRoute: () => people, path: '/sessions', component: lazily(() => import('./people/sessions'), 'SessionsPage') }),
+] as const;
+
 const pages = [
   createRoute({ getParentRoute: () => root, path: '/', component: Dashboard }),
   createRoute({ getParentRoute: () => root, path: '/farms', component: lazily(() => import('./farms/list'), 'FarmList') }),
@@ -25,6 +35,10 @@ const pages = [
   createRoute({ getParentRoute: () => root, path: '/headroom', component: lazily(() => import('./headroom/page'), 'HeadroomPage') }),
   createRoute({ getParentRoute: () => root, path: '/timeline', component: lazily(() => import('./timeline/timeline'), 'TimelinePage') }),
   createRoute({ getParentRoute: () => root, path: '/history', component: lazily(() => import('./history/history'), 'HistoryPage') }),
+  people.addChildren(peoplePages),
+  createRoute({ getParentRoute: () => root, path: '/account', component: lazily(() => import('./people/account'), 'AccountPage') }),
+  createRoute({ getParentRoute: () => root, path: '/notifications', component: lazily(() => import('./notifications/page'), 'NotificationsPage') }),
+  createRoute({ getParentRoute: () => root, path: '/audit', component: lazily(() => import('./people/audit'), 'AuditPage') }),
 ] as const;
 
 export const router = createRouter({ routeTree: root.addChildren(pages), basepath: '/gui', defaultPreload: 'intent' });

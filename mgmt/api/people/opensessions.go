@@ -2,6 +2,7 @@ package people
 
 import (
 	"fmt"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -13,9 +14,9 @@ import (
 func (s *Resource) openSessionOperations() []*rest.Operation {
 	const all = "/rbac/sessions"
 	return []*rest.Operation{
-		rest.Op(rest.Get, all, rbac.RootOnly, "List who is logged in", s.listOpen),
-		rest.Op(rest.Delete, all, rbac.RootOnly, "Log people out", s.endOpen).With("user", "Only sessions of this user"),
-		rest.Op(rest.Delete, all+"/{session}", rbac.RootOnly, "End a session", s.endOne),
+		rest.Op(rest.Get, all, rbac.Open, "List who is logged in", s.listOpen),
+		rest.Op(rest.Delete, all, rbac.Open, "Log people out", s.endOpen).With("user", "Only sessions of this user"),
+		rest.Op(rest.Delete, all+"/{session}", rbac.Open, "End a session", s.endOne),
 	}
 }
 
@@ -29,24 +30,33 @@ type OpenSession struct {
 	Own     string    `json:"own" enum:"true,false" doc:"Whether it is the one this request has"`
 }
 
+// seen reports whether a session is one the caller sees and ends: root all, others
+// their own.
+func seen(c *rest.Call, o auth.OpenSession) bool { return c.By.Who.Root() || o.User == c.By.Who.Name() }
+
 func (s *Resource) listOpen(c *rest.Call) (rest.List[OpenSession], error) {
 	own := s.deps.Guard.SessionOf(c.Request)
 	var out []OpenSession
 	for _, o := range s.deps.Guard.Sessions() {
-		out = append(out, OpenSession{o.Number, o.User, o.Source, o.Began, o.Used, rest.Truth(o.Number == own)})
+		if seen(c, o) {
+			out = append(out, OpenSession{o.Number, o.User, o.Source, o.Began, o.Used, rest.Truth(o.Number == own)})
+		}
 	}
 	return rest.NewList(c.Summary(), out), nil
 }
 
 func (s *Resource) endOpen(c *rest.Call) (rest.Done, error) {
 	user := c.Query("user")
+	if user != "" && user != c.By.Who.Name() && !c.By.Who.Root() {
+		return rest.Done{}, rest.Refuse(http.StatusForbidden, "user: you may end your own sessions only")
+	}
 	if _, err := s.deps.Users.User(user); user != "" && err != nil {
 		return rest.Done{}, rbacRejection(err)
 	}
 	if err := c.Act(); err != nil {
 		return rest.Done{}, err
 	}
-	n := s.deps.Guard.EndSessions(func(o auth.OpenSession) bool { return user == "" || o.User == user })
+	n := s.deps.Guard.EndSessions(func(o auth.OpenSession) bool { return seen(c, o) && (user == "" || o.User == user) })
 	s.log(c, "sessions ended", "user", user, "number", n)
 	return rest.NewDone(c.Summary(), fmt.Sprintf("%d sessions have been ended.", n)), nil
 }
@@ -60,7 +70,7 @@ func (s *Resource) endOne(c *rest.Call) (rest.Done, error) {
 	}
 	known := false
 	for _, o := range s.deps.Guard.Sessions() {
-		known = known || o.Number == number
+		known = known || o.Number == number && seen(c, o)
 	}
 	if !known {
 		return rest.Done{}, missing

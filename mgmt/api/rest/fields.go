@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -32,6 +33,26 @@ func Decode[T any](c *Call, table *validate.Table[T]) (validate.Values[T], error
 // Help is the answer to a body without any field: it lists those there are.
 func Help(f Fields) error {
 	return &Rejection{Status: http.StatusBadRequest, Message: "No parameter has been sent. Please, try with:", help: f.Params()}
+}
+
+// fieldNamed is the field of the body a refusal is about: what is wrong with a field
+// begins with its name. "" where it begins with none.
+func (o *Operation) fieldNamed(r *Rejection) string {
+	end := strings.IndexAny(r.Message, ": ")
+	if o.fields == nil || r.Status != http.StatusBadRequest || end < 0 {
+		return ""
+	}
+	name := r.Message[:end]
+	all := []Variant{{Of: o.fields}}
+	if many, is := o.fields.(Varied); is {
+		all = many.Variants()
+	}
+	for _, one := range all {
+		if slices.ContainsFunc(one.Of.Params(), func(p validate.Param) bool { return p.Name == name }) {
+			return name
+		}
+	}
+	return ""
 }
 
 // Object reads a small body of Sluice's own, in which everything listed may

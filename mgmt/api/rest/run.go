@@ -29,7 +29,7 @@ func answer[O any](c *Call, handler func(*Call) (O, error)) {
 		c.onlyTried().Send(c.response)
 	case err != nil:
 		r := *RejectionOf(err, false)
-		r.Description = cmp.Or(r.Description, o.Summary)
+		r.Description, r.Field = cmp.Or(r.Description, o.Summary), cmp.Or(r.Field, o.fieldNamed(&r))
 		LogFault(c.host.Log, c.Request, &r)
 		told.Message = r.Message
 		c.refuse(&r)

@@ -6,11 +6,13 @@ type Preview = { params: { diff?: string; impact?: { cost: string; farm: string;
 /** A change that can be preview before it is made. */
 export type Change = {
   title: string;
-  /** The equal command line, and call of the API. */
+  /** The equal command line, blank where there is none, and call of the API. */
   command: string;
   call: string;
   /** A backend that is taken out, as FARM/SERVICE/ID: it is rehearsed who takes over. */
   without?: string;
+  /** What it changes, as lines of a difference, where the appliance tells none: it has revisions of the configuration alone. */
+  says?: string;
   send: (query: Query) => Promise<Answer<unknown>>;
 };
 

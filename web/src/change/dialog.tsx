@@ -19,10 +19,11 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
       done(t('change.done', { what: change.title }));
       close();
       after?.();
-      void client.invalidateQueries();
+      void client.invalidateQueries({ predicate: (q) => q.queryKey[0] !== 'try' }); // it is no use to try it again
     },
   });
-  const nothing = trial.isSuccess && trial.data.diff === '';
+  const diff = change.says ?? trial.data?.diff;
+  const nothing = trial.isSuccess && diff === '';
   return (
     <Modal opened onClose={close} title={change.title} size="lg" closeButtonProps={{ 'aria-label': t('palette.close') }}>
       <Stack>
@@ -31,7 +32,7 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
         {trial.error && <Problem error={trial.error} />}
         {trial.isSuccess && (
           <>
-            {nothing ? <Text c="dimmed">{t('change.nothing')}</Text> : <Diff text={trial.data.diff} />}
+            {nothing ? <Text c="dimmed">{t('change.nothing')}</Text> : <Diff text={diff ?? ''} />}
             {trial.data.impact.map((i, n) => (
               <Alert key={n} color="orange" p="xs">
                 {t(`cost.${i.cost}`, { farm: i.farm, defaultValue: `${i.farm}: ${i.cost}` })}
@@ -44,19 +45,21 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
             ))}
           </>
         )}
-        <Equal label={t('change.command')} text={change.command} />
+        {change.command && <Equal label={t('change.command')} text={change.command} />}
         <Equal label={t('change.call')} text={change.call} />
-        <Select
-          label={t('change.confirm')}
-          value={confirm}
-          onChange={setConfirm}
-          allowDeselect={false}
-          data={[
-            { value: '', label: t('change.at_once') },
-            { value: '2m', label: t('change.within', { count: 2 }) },
-            { value: '10m', label: t('change.within', { count: 10 }) },
-          ]}
-        />
+        {change.says === undefined && (
+          <Select
+            label={t('change.confirm')}
+            value={confirm}
+            onChange={setConfirm}
+            allowDeselect={false}
+            data={[
+              { value: '', label: t('change.at_once') },
+              { value: '2m', label: t('change.within', { count: 2 }) },
+              { value: '10m', label: t('change.within', { count: 10 }) },
+            ]}
+          />
+        )}
         {apply.error && <Problem error={apply.error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>

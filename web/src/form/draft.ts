@@ -1,9 +1,10 @@
 import { useState } from 'react';
+import { isSecret } from './schema';
 import type { Values } from './values';
 
 /**
  * What was typed into forms and not saved, by form. It outlives the page: somebody who
- * looks elsewhere, or whose session ends meanwhile, finds it again.
+ * looks elsewhere, or whose session ends meanwhile, finds it again. Secrets are typed anew.
  */
 const drafts = new Map<string, Values>();
 
@@ -16,7 +17,8 @@ export function forgetDrafts() {
 export function useDraft(form: string, initial: Values) {
   const [edits, setEdits] = useState<Values>(() => drafts.get(form) ?? {});
   const keep = (next: Values) => {
-    if (Object.keys(next).length > 0) drafts.set(form, next);
+    const kept = Object.entries(next).filter(([name]) => !isSecret(name));
+    if (kept.length > 0) drafts.set(form, Object.fromEntries(kept));
     else drafts.delete(form);
     setEdits(next);
   };

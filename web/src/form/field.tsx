@@ -5,10 +5,10 @@ import { OrderedList } from './list';
 import { choices, kindOf, mayBeNull, type Field } from './schema';
 import type { Value } from './values';
 
-type Props = { name: string; field: Field; value: Value; set: (v: Value) => void; error?: string; required?: boolean; options?: string[]; disabled?: boolean };
+export type FieldProps = { name: string; field: Field; value: Value; set: (v: Value) => void; error?: string; required?: boolean; options?: string[]; disabled?: boolean };
 
 /** FieldInput is one field, as the schema describes it. Options are the names of what it may refer to. */
-export function FieldInput({ name, field, value, set, error, required, options, disabled }: Props) {
+export function FieldInput({ name, field, value, set, error, required, options, disabled }: FieldProps) {
   const { t } = useTranslation();
   const text = useFieldText();
   const title = text(field.title ?? name);
@@ -32,10 +32,11 @@ export function FieldInput({ name, field, value, set, error, required, options, 
       {text(field.description ?? '')} <Bounds of={field} />
     </>
   );
-  const shared = { label, description: about, error, disabled, withAsterisk: required, name };
+  const plain = { label, description: about, error, disabled, name };
+  const shared = { ...plain, withAsterisk: required };
   switch (kindOf(name, field)) {
     case 'switch':
-      return <Switch {...shared} checked={value === true} onChange={(e) => set(e.currentTarget.checked)} />;
+      return <Switch {...plain} checked={value === true} onChange={(e) => set(e.currentTarget.checked)} />;
     case 'choice': {
       const known = choices(field);
       const all = typeof value === 'string' && value !== '' && !known.includes(value) ? [value, ...known] : known;

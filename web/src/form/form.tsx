@@ -8,7 +8,7 @@ import { ChangeDialog } from '../change/dialog';
 import { useFieldText } from '../i18n/fields';
 import { Problem } from '../ui/problem';
 import { useDraft } from './draft';
-import { FieldInput } from './field';
+import { FieldInput, type FieldProps } from './field';
 import { useOptions } from './options';
 import { groups, type Field, type Schema } from './schema';
 import { applies, changed, valuesOf, type Seen, type Values } from './values';
@@ -28,11 +28,15 @@ export type FormProps = {
   change: (body: Seen) => Change;
   done?: (body: Seen) => void;
   disabled?: boolean;
+  /** Where there is room for one column only. */
+  narrow?: boolean;
+  /** Fields with an input of their own, by name. */
+  inputs?: Record<string, (props: FieldProps) => ReactNode>;
   children?: ReactNode;
 };
 
 /** SchemaForm is a form for an object, made of what the appliance says about its fields. */
-export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without = [], change, done, disabled, children }: FormProps) {
+export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without = [], change, done, disabled, inputs = {}, narrow, children }: FormProps) {
   const { t } = useTranslation();
   const form = useRef<HTMLFormElement>(null);
   const initial = useMemo(() => valuesOf(schema, seen), [schema, seen]);
@@ -60,7 +64,7 @@ export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without =
     <form ref={form} onSubmit={submit} noValidate>
       <Stack>
         {children}
-        <Fields schema={schema} when={when} without={without} initial={initial} values={draft.values} farm={farmValues} set={draft.set} disabled={disabled} wrong={here ? { [wrong]: (trial.error as Error).message } : {}} />
+        <Fields schema={schema} when={when} without={without} initial={initial} values={draft.values} farm={farmValues} set={draft.set} disabled={disabled} inputs={inputs} narrow={narrow} wrong={here ? { [wrong]: at(wrong, (trial.error as Error).message) } : {}} />
         {trial.error && !here && <Problem error={trial.error} />}
         <Card withBorder p="xs" className="save">
           <Group justify="space-between">
@@ -93,10 +97,13 @@ export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without =
   );
 }
 
-type FieldsProps = { schema: Schema; when: 'create' | 'update'; without: string[]; initial: Values; values: Values; farm?: Values; set: (name: string, v: Values[string]) => void; wrong: Record<string, string>; disabled?: boolean };
+/** What is said beside a field need not begin with its name. */
+const at = (field: string, message: string) => (message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message);
+
+type FieldsProps = { schema: Schema; when: 'create' | 'update'; without: string[]; initial: Values; values: Values; farm?: Values; set: (name: string, v: Values[string]) => void; wrong: Record<string, string>; disabled?: boolean; inputs: NonNullable<FormProps['inputs']>; narrow?: boolean };
 
 /** Fields that apply, by group; the rare ones when asked for, or set, or wrong. */
-function Fields({ schema, when, without, initial, values, farm, set, wrong, disabled }: FieldsProps) {
+function Fields({ schema, when, without, initial, values, farm, set, wrong, disabled, inputs, narrow }: FieldsProps) {
   const { t } = useTranslation();
   const text = useFieldText();
   const options = useOptions();
@@ -128,20 +135,12 @@ function Fields({ schema, when, without, initial, values, farm, set, wrong, disa
                 {text(group)}
               </Title>
             )}
-            <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" verticalSpacing="md">
-              {fields.map(([name, f]) => (
-                <FieldInput
-                  key={name}
-                  name={name}
-                  field={f}
-                  value={values[name]}
-                  set={(v) => set(name, v)}
-                  error={wrong[name]}
-                  required={schema.required?.includes(name)}
-                  options={options(f)}
-                  disabled={disabled}
-                />
-              ))}
+            <SimpleGrid cols={narrow ? 1 : { base: 1, md: 2 }} spacing="lg" verticalSpacing="md">
+              {fields.map(([name, field]) => {
+                const Input = inputs[name] ?? FieldInput;
+                const required = schema.required?.includes(name);
+                return <Input key={name} name={name} field={field} value={values[name]} set={(v) => set(name, v)} error={wrong[name]} required={required} options={options(field)} disabled={disabled} />;
+              })}
             </SimpleGrid>
           </Card>
         ))}

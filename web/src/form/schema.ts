@@ -41,13 +41,16 @@ const types = (f: Field) => ([] as string[]).concat(f.type ?? 'string');
 /** Whether a field may be nothing at all. */
 export const mayBeNull = (f: Field) => types(f).includes('null');
 
+/** Whether what a field holds is shown to nobody. */
+export const isSecret = (name: string) => /password|secret|zapikey|eab_hmac/.test(name);
+
 export function kindOf(name: string, f: Field): Kind {
   const of = types(f);
   if (of.includes('boolean') || f.enum?.every((v) => v === 'true' || v === 'false')) return 'switch';
   if (of.includes('array')) return f.items?.enum ? 'choices' : 'list';
   if (f.enum) return 'choice';
   if (of.includes('integer') && !of.includes('string')) return 'number';
-  return /password|secret|zapikey|eab_hmac/.test(name) ? 'secret' : 'text';
+  return isSecret(name) ? 'secret' : 'text';
 }
 
 /** The values one can choose, none of them another spelling of another. */

@@ -14,6 +14,9 @@ export const pages = [
   { to: '/headroom', word: 'headroom.title' },
   { to: '/timeline', word: 'nav.timeline' },
   { to: '/history', word: 'nav.history' },
+  { to: '/people', word: 'nav.people' },
+  { to: '/notifications', word: 'nav.notifications' },
+  { to: '/audit', word: 'nav.audit' },
 ] as const;
 
 /** Layout is what surrounds every page. */
@@ -115,6 +118,9 @@ function Person() {
         <Menu.Label>
           {host} · Sluice {version}
         </Menu.Label>
+        <Menu.Item component={Link} to="/account">
+          {t('nav.account')}
+        </Menu.Item>
         <Menu.Item onClick={() => void leave()}>{t('nav.sign_out')}</Menu.Item>
       </Menu.Dropdown>
     </Menu>

@@ -12,3 +12,8 @@ export function useMay(): (permission: string) => boolean {
     return sections?.[section]?.[name] === 'true';
   };
 }
+
+/** Whether root is signed in, who alone has some things: keys, sessions of others. */
+export function useRoot(): boolean {
+  return useQuery(queries.who).data?.params.user === 'root';
+}

@@ -1,0 +1,185 @@
+// Who may do what, by clicks at a running appliance.
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { after, before } from 'node:test';
+import { apply, base, button, key, launch, open, people, signIn, tasks, visit } from './harness.mjs';
+
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(() => browser.close());
+const task = tasks(() => browser);
+
+const asRoot = { extraHTTPHeaders: { ZAPI_KEY: key } };
+const gone = (page, name) => page.getByRole('dialog', { name }).waitFor({ state: 'detached' });
+
+task('a role is made of another one, and given a permission', async (page) => {
+  await signIn(page, 'ann');
+  await visit(page, 'people/roles');
+  assert.ok(await button(page, 'Delete monitoring').isDisabled());
+  await button(page, 'Copy: monitoring').click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('night');
+  await button(page, 'Create…').click();
+  await apply(page, 'Create role night');
+  await page.getByRole('heading', { level: 2, name: 'night' }).waitFor();
+  await page.getByRole('switch', { name: 'farm.maintenance', exact: true }).press('Space');
+  await page.getByText('1 permission changed').waitFor();
+  await button(page, 'Save…').click();
+  const dialog = page.getByRole('dialog', { name: 'Permissions of night' });
+  await dialog.getByText('+ farm.maintenance').waitFor();
+  await dialog.getByText('sluice role set night farm.maintenance=true').waitFor();
+  await apply(page, 'Permissions of night');
+  await page.getByText('0 permissions changed').waitFor();
+  await page.reload();
+  assert.ok(await page.getByRole('switch', { name: 'farm.maintenance', exact: true }).isChecked());
+});
+
+task('a user in a group is made, and may do what the role of the group says', async (page) => {
+  await signIn(page, 'ann');
+  await visit(page, 'people/groups');
+  await button(page, 'Add a group').click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('watchmen');
+  await button(page, 'Create…').click();
+  await apply(page, 'Create group watchmen');
+  const group = page.getByRole('region', { name: 'watchmen' });
+  await group.getByText('Without a role its users may do nothing.').waitFor();
+  await group.getByLabel('Role: watchmen').selectOption('night');
+  await apply(page, 'Role of watchmen: night');
+  await gone(page, 'Role of watchmen: night');
+  await group.getByLabel('Add: Farms, watchmen').selectOption('shop');
+  await apply(page, 'Add shop to watchmen');
+  await button(group, 'Take out shop').waitFor();
+
+  await visit(page, 'people');
+  await button(page, 'Add a user').click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('zed');
+  await page.getByLabel('Password', { exact: true }).fill('secret-of-zed-1');
+  await page.getByRole('combobox', { name: 'Group' }).click();
+  await page.getByRole('option', { name: 'watchmen' }).click();
+  await button(page, 'Create…').click();
+  const dialog = page.getByRole('dialog', { name: 'Create user zed' });
+  await dialog.getByText('sluice group add watchmen zed').waitFor();
+  assert.ok(!(await dialog.innerText()).includes('secret-of-zed-1'), 'the password is shown');
+  await apply(page, 'Create user zed');
+  await page.getByRole('row', { name: /zed.*yes.*watchmen/ }).waitFor();
+  people.zed = 'secret-of-zed-1';
+});
+
+task('who has one permission is offered what it allows, and nothing else', async (page) => {
+  await signIn(page, 'zed');
+  await visit(page, 'farms/shop');
+  assert.ok(await page.getByRole('row', { name: /blue/ }).getByRole('button', { name: 'Take out' }).isEnabled());
+  assert.ok(await button(page, 'Stop').isDisabled());
+  await visit(page, 'people');
+  await page.getByText('the permission "rbac-user.list" is needed').waitFor();
+  assert.ok(await button(page, 'Add a user').isDisabled());
+  await visit(page, 'notifications');
+  for (const name of ['Edit Syslog', 'Add a webhook', 'Disable backends']) assert.ok(await button(page, name).isDisabled(), name);
+});
+
+task('what is wrong with a password is said beside it', async (page) => {
+  await signIn(page, 'ann');
+  await visit(page, 'people');
+  await button(page, 'Edit zed').click();
+  await page.getByLabel('New password').fill('nodigits');
+  await button(page, 'Save…').click();
+  const field = page.locator('[class*=PasswordInput-root]').filter({ has: page.getByLabel('New password') });
+  await field.getByText('at least one letter and one digit are needed').waitFor();
+  await page.getByLabel('New password').fill('secret-of-zed-2');
+  await button(page, 'Save…').click();
+  await apply(page, 'Edit user zed');
+  await button(page, 'Save…').waitFor({ state: 'detached' });
+  people.zed = 'secret-of-zed-2';
+});
+
+/** The code an app shows for a secret now (RFC 6238). */
+function codeOf(secret) {
+  const bits = [...secret].map((c) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(c).toString(2).padStart(5, '0')).join('');
+  const bytes = Buffer.from(bits.match(/.{8}/g).map((b) => parseInt(b, 2)));
+  const time = Buffer.alloc(8);
+  time.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)));
+  const hash = createHmac('sha1', bytes).update(time).digest();
+  return String((hash.readUInt32BE(hash[19] & 15) & 0x7fffffff) % 1_000_000).padStart(6, '0');
+}
+
+task('a second factor is enrolled, its codes are shown when the session ends, and one of them lets in', async (page) => {
+  await signIn(page, 'zed');
+  await visit(page, 'account');
+  const part = page.getByRole('region', { name: 'Second factor' });
+  await part.getByLabel('Your password').fill('wrong');
+  await button(part, 'Enrol an app').click();
+  await part.getByText('password is not the one in force').waitFor();
+  await part.getByLabel('Your password').fill(people.zed);
+  await button(part, 'Enrol an app').click();
+  await part.getByText(/^otpauth:\/\/totp\//).waitFor();
+  await part.getByLabel('Code').fill(codeOf(await part.getByRole('group', { name: 'Secret' }).innerText()));
+  await button(part, 'Confirm').click();
+  const codes = (await page.getByRole('dialog', { name: 'Recovery codes' }).getByRole('group').innerText()).split('\n');
+  assert.equal(codes.length, 10);
+  await page.getByText('Sign in to Sluice').waitFor(); // the session ended
+  await page.getByRole('dialog', { name: 'Recovery codes' }).getByRole('button', { name: 'Close' }).click();
+  await page.getByLabel('User').fill('zed');
+  await page.locator('input[type=password]').fill(people.zed);
+  await page.getByLabel('Code').fill(codes[0]);
+  await button(page, 'Sign in').click();
+  await page.getByText('9 recovery codes are left').waitFor();
+});
+
+task('a session elsewhere is ended from the own account', async (page) => {
+  await signIn(page, 'bob');
+  const other = await open(browser);
+  await signIn(other.page, 'bob');
+  await visit(page, 'account');
+  await page.getByRole('region', { name: 'Your sessions' }).getByRole('row').nth(2).waitFor();
+  await button(page, 'Sign out all others').click();
+  await page.getByText(/sessions? ended/).waitFor();
+  await other.page.getByRole('button', { name: 'Sign in' }).waitFor();
+  await other.end();
+});
+
+task('the second factor of somebody who lost it is taken away, and the user deleted', async (page) => {
+  await signIn(page, 'ann');
+  await visit(page, 'people');
+  await button(page, 'Reset second factor: zed').click();
+  await apply(page, 'Take the second factor of zed away');
+  await button(page, 'Reset second factor: zed').waitFor({ state: 'detached' });
+  await button(page, 'Delete zed').click();
+  await apply(page, 'Delete user zed');
+  await button(page, 'Delete zed').waitFor({ state: 'detached' });
+});
+
+task(
+  'an API key is shown once, lets a program in, and is deleted',
+  async (page) => {
+    await visit(page, 'people/keys');
+    await button(page, 'Add an API key').click();
+    await page.getByLabel('What it is for').fill('monitoring');
+    await button(page, 'Create the key').click();
+    const dialog = page.getByRole('dialog', { name: /^Key \d/ });
+    const made = await dialog.getByRole('group', { name: 'API key' }).innerText();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.ok(!(await page.content()).includes(made), 'the key is shown again');
+    const farms = async () => (await page.request.get(base.replace('/gui/', '/api/v4.0/farms'), { headers: { ZAPI_KEY: made } })).status();
+    assert.equal(await farms(), 200);
+    const row = page.getByRole('row', { name: /monitoring/ });
+    await row.getByRole('button', { name: /Delete key/ }).click();
+    await apply(page, /Delete key/);
+    await row.waitFor({ state: 'detached' });
+    assert.equal(await farms(), 401);
+  },
+  asRoot,
+);
+
+task('the audit log finds who did what, and is exported', async (page) => {
+  await signIn(page, 'ann');
+  await visit(page, 'audit');
+  await page.getByLabel('Find').fill('rbac/users/zed');
+  await page.getByRole('row', { name: /ann.*Delete a user/ }).waitFor();
+  await page.getByLabel('Refused only').press('Space');
+  await page.getByRole('row', { name: /newpassword/ }).waitFor();
+  assert.equal(await page.getByRole('row', { name: /Delete a user/ }).count(), 0);
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export all' }).click()]);
+  assert.equal(file.suggestedFilename(), 'audit.jsonl');
+});

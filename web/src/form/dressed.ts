@@ -1,0 +1,14 @@
+import type { Field, Schema } from './schema';
+
+/**
+ * Of a schema some fields, in the order they are given: each with what is known about it
+ * here, and with a title and a description in the language of the page.
+ */
+export function dressed(schema: Schema | undefined, fields: Record<string, Partial<Field>>, text: (key: string) => string): Schema | undefined {
+  if (!schema) return undefined;
+  const properties = Object.entries(fields).map(([name, more], at) => {
+    const field = { ...schema.properties[name], ...more, title: text(name), description: text(`${name}_about`), 'x-order': at, 'x-group': undefined };
+    return [name, field] as const;
+  });
+  return { properties: Object.fromEntries(properties), required: schema.required?.filter((name) => name in fields) };
+}

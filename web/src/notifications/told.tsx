@@ -1,0 +1,60 @@
+import { Table, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { Wide } from '../ui/wide';
+import { notifications } from './queries';
+import { told, type Way } from './way';
+
+const signs = { all: '✓', some: '(✓)', none: '–' };
+
+/** Told is which kinds of events go which way. */
+export function Told({ ways }: { ways: Way[] }) {
+  const { t } = useTranslation();
+  const kinds = useQuery(notifications.kinds).data ?? [];
+  const alerts = useQuery(notifications.alerts).data ?? [];
+  return (
+    <>
+      <Text size="sm" c="dimmed" mb="xs">
+        {t('notice.signs')}
+      </Text>
+      <Wide label={t('notice.told')} minWidth={420 + 90 * ways.length}>
+        <Table verticalSpacing="xs" highlightOnHover>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th scope="col">{t('notice.event')}</Table.Th>
+              {ways.map((w) => (
+                <Table.Th key={`${w.what} ${w.name}`} scope="col" ta="center">
+                  {w.name || t(`way.${w.what}`)}
+                </Table.Th>
+              ))}
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {kinds.map((k) => (
+              <Table.Tr key={k.kind}>
+                <Table.Th scope="row">
+                  <Text size="sm" className="code">
+                    {k.kind}
+                  </Text>
+                  <Text size="xs" c="dimmed" fw={400}>
+                    {t(`event.${k.kind}`, { defaultValue: k.description })}
+                  </Text>
+                </Table.Th>
+                {ways.map((w) => {
+                  const is = told(w, k, alerts);
+                  return (
+                    <Table.Td key={`${w.what} ${w.name}`} ta="center" title={t(`told.${is}`)}>
+                      <span role="img" aria-label={t(`told.${is}`)}>
+                        {signs[is]}
+                      </span>
+                    </Table.Td>
+                  );
+                })}
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Wide>
+    </>
+  );
+}

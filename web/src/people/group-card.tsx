@@ -1,0 +1,93 @@
+import { Button, Card, Group, NativeSelect, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { quoted, type Change } from '../change/change';
+import { useMay } from '../session/may';
+import type { GroupItem } from './queries';
+import { removal, says, steps } from './steps';
+
+type Props = { group: GroupItem; free: string[]; roles: string[]; farms: string[]; ask: (change: Change) => void };
+
+/** GroupCard is one group: its role, its users, and the farms they see. */
+export function GroupCard({ group, free, roles, farms, ask }: Props) {
+  const { t } = useTranslation();
+  const may = useMay();
+  const name = group.name;
+  const allowed = may('rbac-group.modify');
+  const word = quoted(name);
+  const give = (role: string) =>
+    ask(steps(t('group.give', { name, role: role || t('form.none') }), [{ command: `sluice group role ${word} ${role && quoted(role)}`.trim(), method: 'PUT', parts: ['rbac', 'groups', name], sent: { role } }], says({ role: group.role }, { role })));
+  const add = (kind: 'users' | 'farms', command: string, one: string) =>
+    ask(steps(t('group.adds', { name, one }), [{ command: `sluice group ${command} ${word} ${quoted(one)}`, method: 'POST', parts: ['rbac', 'groups', name, kind], sent: { name: one } }], `+ ${kind}: ${one}`));
+  const drop = (kind: 'users' | 'farms', command: string, one: string) => ask(removal(t('group.removes', { name, one }), `sluice group ${command} ${word} ${quoted(one)}`, ['rbac', 'groups', name, kind, one], `${kind}: ${one}`));
+  return (
+    <Card withBorder component="section" aria-label={name}>
+      <Group justify="space-between" mb="sm">
+        <Title order={2} size="h4" className="text">
+          {name}
+        </Title>
+        <Button
+          size="compact-sm"
+          variant="default"
+          disabled={!may('rbac-group.delete')}
+          aria-label={`${t('form.delete')} ${name}`}
+          onClick={() => ask(removal(t('group.delete', { name }), `sluice group delete ${word}`, ['rbac', 'groups', name], `group: ${name}`))}
+        >
+          {t('form.delete')}
+        </Button>
+      </Group>
+      <SimpleGrid cols={{ base: 1, md: 3 }}>
+        <NativeSelect
+          label={t('group.role')}
+          aria-label={`${t('group.role')}: ${name}`}
+          description={group.role ? undefined : t('group.no_role')}
+          disabled={!allowed}
+          value={group.role}
+          onChange={(e) => give(e.currentTarget.value)}
+          data={[{ value: '', label: t('form.none') }, ...new Set([group.role, ...roles].filter(Boolean))]}
+        />
+        <Members label={t('people.users')} of={name} names={group.users} others={free} disabled={!allowed} add={(one) => add('users', 'add', one)} drop={(one) => drop('users', 'remove', one)} />
+        <Members
+          label={t('nav.farms')}
+          of={name}
+          names={group.resources.farms}
+          others={farms.filter((f) => !group.resources.farms.includes(f))}
+          disabled={!allowed}
+          add={(one) => add('farms', 'add-farm', one)}
+          drop={(one) => drop('farms', 'remove-farm', one)}
+        />
+      </SimpleGrid>
+    </Card>
+  );
+}
+
+type MembersProps = { label: string; of: string; names: string[]; others: string[]; disabled: boolean; add: (name: string) => void; drop: (name: string) => void };
+
+/** Members are the users or farms of a group. */
+function Members({ label, of, names, others, disabled, add, drop }: MembersProps) {
+  const { t } = useTranslation();
+  return (
+    <Stack gap={4} role="group" aria-label={`${label}: ${of}`}>
+      <Text size="sm" fw={600}>
+        {label}
+      </Text>
+      {names.length === 0 && (
+        <Text size="sm" c="dimmed">
+          {t('form.none')}
+        </Text>
+      )}
+      {names.map((n) => (
+        <Group key={n} justify="space-between" wrap="nowrap">
+          <Text size="sm" className="text">
+            {n}
+          </Text>
+          <Button size="compact-xs" variant="default" disabled={disabled} aria-label={t('group.remove', { name: n })} onClick={() => drop(n)}>
+            {t('group.remove_short')}
+          </Button>
+        </Group>
+      ))}
+      {others.length > 0 && (
+        <NativeSelect size="xs" disabled={disabled} aria-label={`${t('form.add')}: ${label}, ${of}`} value="" onChange={(e) => e.currentTarget.value && add(e.currentTarget.value)} data={[{ value: '', label: t('form.add') }, ...others]} />
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,16 @@
+import { useTranslation } from 'react-i18next';
+import type { Change } from '../change/change';
+import { useBody } from '../form/body';
+import { FormDrawer } from '../form/drawer';
+import { dressed } from '../form/dressed';
+import type { Field } from '../form/schema';
+import type { Seen } from '../form/values';
+
+type Props = { title: string; path: string; more?: Record<string, Partial<Field>>; seen?: Seen; change: (body: Seen) => Change; done?: (body: Seen) => void; close: () => void };
+
+/** NameForm creates what has a name, and little else: groups, roles. */
+export function NameForm({ title, path, more = {}, seen = {}, change, done, close }: Props) {
+  const { t } = useTranslation();
+  const schema = dressed(useBody('post', path), { name: {}, ...more }, (key) => t(`user_field.${key}`, { context: path.split('/').pop() }));
+  return <FormDrawer title={title} close={close} id={`new ${path}`} schema={schema} when="create" seen={seen} change={change} done={done} />;
+}

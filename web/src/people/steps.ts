@@ -1,0 +1,49 @@
+import { request } from '../api/client';
+import { call, type Change } from '../change/change';
+import { isSecret } from '../form/schema';
+import type { Seen } from '../form/values';
+
+/** One call of a change, and the command line that is equal to it. */
+export type Step = { command: string; method: string; parts: (string | number)[]; sent?: Seen };
+
+/** What was sent, as it may be shown: secrets are not. */
+export function masked(sent: Seen): Seen {
+  return Object.fromEntries(Object.entries(sent).map(([name, v]) => [name, v && isSecret(name) ? '***' : v]));
+}
+
+const line = (sign: string, name: string, v: unknown) => `${sign} ${name}: ${Array.isArray(v) ? `[${v.join(', ')}]` : String(v)}`;
+const blank = (v: unknown) => v === undefined || v === null || v === '' || (Array.isArray(v) && v.length === 0);
+
+/** What fields become, as lines of a difference: - what was, + what will be. */
+export function says(before: Seen, sent: Seen): string {
+  const was = masked(before);
+  return Object.entries(masked(sent))
+    .flatMap(([name, v]) => [...(blank(was[name]) ? [] : [line('-', name, was[name])]), ...(blank(v) ? [] : [line('+', name, v)])])
+    .join('\n');
+}
+
+/**
+ * A change that takes several calls, one after the other. Only the first is tried: the
+ * others may be about what it makes. The one that is refused ends it.
+ */
+export function steps(title: string, all: Step[], difference: string): Change {
+  return {
+    title,
+    says: difference,
+    command: all.map((s) => s.command).join('\n'),
+    call: all.map((s) => call(s.method, s.parts, s.sent && masked(s.sent))).join('\n'),
+    send: async (query) => {
+      const [first, ...rest] = all;
+      let answer = await request(first.method, first.parts, first.sent, query);
+      if (query.dry_run) return answer;
+      for (const s of rest) {
+        if (!answer.response.ok) return answer;
+        answer = await request(s.method, s.parts, s.sent, query);
+      }
+      return answer;
+    },
+  };
+}
+
+/** Deletes what is at a path. */
+export const removal = (title: string, command: string, parts: (string | number)[], what: string) => steps(title, [{ command, method: 'DELETE', parts }], `- ${what}`);

@@ -1,0 +1,24 @@
+import { describe, expect, it, vi } from 'vitest';
+import type { User } from './queries';
+import { createUser, setUser } from './user-change';
+
+vi.stubGlobal('location', { origin: 'https://appliance' });
+const ann = { name: 'ann', service: 'local', webgui_permissions: 'true', zapi_permissions: 'false', group: 'ops', totp: 'false' } as User;
+
+describe('a user', () => {
+  it('is created, let in, and put into a group', () => {
+    expect(createUser({ name: 'zed', password: 'secret-1', webgui_permissions: 'true', group: 'ops' }, '').command.split('\n')).toEqual(['sluice user create zed', 'sluice user set zed webgui_permissions=true', 'sluice group add ops zed']);
+  });
+  it('of the directory has no password', () => expect(createUser({ name: 'zed', service: 'ldap' }, '').command).toBe('sluice user create zed --ldap'));
+  it('who is not let in is not let in', () => expect(createUser({ name: 'zed', webgui_permissions: 'false' }, '').command).toBe('sluice user create zed'));
+  it('leaves the group it is in for another one', () => {
+    expect(setUser(ann, { group: 'all' }, '').command.split('\n')).toEqual(['sluice group remove ops ann', 'sluice group add all ann']);
+    expect(setUser(ann, { group: '' }, '').command).toBe('sluice group remove ops ann');
+    expect(setUser({ ...ann, group: '' }, { group: 'all' }, '').command).toBe('sluice group add all ann');
+  });
+  it('gets a password that no command line holds', () => {
+    const change = setUser(ann, { newpassword: 'secret-2', zapikey: 'AnnsKey123', zapi_permissions: 'true' }, '');
+    expect(change.command.split('\n')).toEqual(['sluice user password ann', "sluice user set ann 'zapikey=***' zapi_permissions=true"]);
+    expect(change.call + change.says).not.toMatch(/secret-2|AnnsKey123/);
+  });
+});

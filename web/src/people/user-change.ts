@@ -1,0 +1,31 @@
+import { quoted, settings, type Change } from '../change/change';
+import type { Seen } from '../form/values';
+import type { User } from './queries';
+import { masked, says, steps, type Step } from './steps';
+
+const join = (group: string, name: string): Step => ({ command: `sluice group add ${quoted(group)} ${quoted(name)}`, method: 'POST', parts: ['rbac', 'groups', group, 'users'], sent: { name } });
+const leave = (group: string, name: string): Step => ({ command: `sluice group remove ${quoted(group)} ${quoted(name)}`, method: 'DELETE', parts: ['rbac', 'groups', group, 'users', name] });
+
+/** What is set of a user, beside its password and its group. */
+function set(name: string, sent: Seen): Step[] {
+  if (Object.keys(sent).length === 0) return [];
+  const { newpassword, ...rest } = sent;
+  const commands = [...(newpassword === undefined ? [] : [`sluice user password ${quoted(name)}`]), ...(Object.keys(rest).length > 0 ? [`sluice user set ${quoted(name)} ${settings(masked(rest))}`] : [])];
+  return [{ command: commands.join('\n'), method: 'PUT', parts: ['rbac', 'users', name], sent }];
+}
+
+/** Creates a user, who may sign in and is in a group when it says so. */
+export function createUser(body: Seen, title: string): Change {
+  const { group, webgui_permissions: web, ...sent } = body;
+  const name = String(sent.name ?? '');
+  const service = sent.service === 'ldap' || sent.service === 'oidc' ? ` --${sent.service}` : '';
+  const make: Step = { command: `sluice user create ${quoted(name)}${service}`, method: 'POST', parts: ['rbac', 'users'], sent };
+  return steps(title, [make, ...(web === 'true' ? set(name, { webgui_permissions: web }) : []), ...(group ? [join(String(group), name)] : [])], says({}, body));
+}
+
+/** Changes a user: what it may do, and the group it is in. */
+export function setUser(user: User, body: Seen, title: string): Change {
+  const { group, ...sent } = body;
+  const moves = group === undefined ? [] : [...(user.group ? [leave(user.group, user.name)] : []), ...(group ? [join(String(group), user.name)] : [])];
+  return steps(title, [...set(user.name, sent), ...moves], says({ ...user }, body));
+}
