@@ -1,10 +1,12 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { Layout } from './layout/layout';
+import { loadPageTexts } from './i18n/i18n';
 import { Dashboard } from './dashboard/dashboard';
 
 const root = createRootRoute({ component: Layout });
 
-const lazily = lazyRouteComponent;
+/** A page that is loaded when somebody goes there, with its texts. */
+const lazily: typeof lazyRouteComponent = (page, name) => lazyRouteComponent(async () => (await Promise.all([page(), loadPageTexts()]))[0], name);
 
 const farm = createRoute({ getParentRoute: () => root, path: '/farms/$farm', component: lazily(() => import('./farms/layout'), 'FarmLayout') });
 const farmPages = [

@@ -17,11 +17,14 @@ function flat(words: Texts, at = ''): Map<string, string> {
   return all;
 }
 
-const english = flat(read('en.json'));
+/** All texts of a language: of every page, and of the pages that are loaded when somebody goes there. */
+const texts = (language: string) => new Map([...flat(read(`${language}.json`)), ...flat(read(`pages.${language}.json`))]);
+
+const english = texts('en');
 const holes = (text: string) => [...text.matchAll(/\{\{\w+\}\}/g)].map((m) => m[0]).sort();
 
-describe.each(['es.json', 'de.json', 'fr.json'])('%s', (name) => {
-  const words = flat(read(name));
+describe.each(['es', 'de', 'fr'])('%s', (name) => {
+  const words = texts(name);
   it('has every text that English has, and no other', () => expect([...words.keys()].sort()).toEqual([...english.keys()].sort()));
   it('fills in what English fills in', () => {
     for (const [key, text] of words) expect([key, holes(text)]).toEqual([key, holes(english.get(key) ?? '')]);
@@ -32,6 +35,17 @@ describe.each(['es.json', 'de.json', 'fr.json'])('%s', (name) => {
 const sources = readdirSync(join(folder, '..'), { recursive: true, encoding: 'utf8' })
   .filter((f) => /\.tsx?$/.test(f) && !/\.test\.|schema/.test(f))
   .map((f) => readFileSync(join(folder, '..', f), 'utf8'));
+
+describe('what every page has', () => {
+  const first = new Set([...flat(read('en.json')).keys()].map((k) => k.split('.')[0]));
+  it('needs no text of others', () => {
+    const files = ['app.tsx', 'layout', 'session', 'dashboard', 'ui', 'timeline/entries.tsx'];
+    const own = readdirSync(join(folder, '..'), { recursive: true, encoding: 'utf8' }).filter((f) => /\.tsx?$/.test(f) && !/\.test\./.test(f) && files.some((start) => f.startsWith(start)));
+    const used = own.flatMap((f) => [...readFileSync(join(folder, '..', f), 'utf8').matchAll(/['`]([a-z_]+)\.(?:[a-z_.0-9]+'|\$\{)/g)].map((m) => m[1]));
+    expect(used.length).toBeGreaterThan(50);
+    expect([...new Set(used)].filter((section) => !first.has(section) && [...english.keys()].some((k) => k.startsWith(`${section}.`)))).toEqual([]);
+  });
+});
 
 describe('the pages', () => {
   const known = new Set([...english.keys()].map((k) => k.replace(/_(one|other)$/, '')));

@@ -8,11 +8,37 @@ export type Language = keyof typeof languages;
 
 const kept = 'sluice.language';
 
-const others: Record<Exclude<Language, 'en'>, () => Promise<{ default: typeof en }>> = {
+type Texts = () => Promise<{ default: object }>;
+
+/** The texts of what every page has. English is there at once. */
+const shells: Record<Exclude<Language, 'en'>, Texts> = {
   es: () => import('./es.json'),
   de: () => import('./de.json'),
   fr: () => import('./fr.json'),
 };
+
+/** The texts of pages that are loaded when somebody goes there. */
+const pages: Record<Language, Texts> = {
+  en: () => import('./pages.en.json'),
+  es: () => import('./pages.es.json'),
+  de: () => import('./pages.de.json'),
+  fr: () => import('./pages.fr.json'),
+};
+
+const loaded = new Set<Texts>();
+let paged = false;
+
+async function load(language: Language, texts: Texts) {
+  if (loaded.has(texts)) return;
+  i18next.addResourceBundle(language, 'translation', (await texts()).default, true);
+  loaded.add(texts);
+}
+
+/** Has the texts of the other pages beside them, in the language chosen and in English. */
+export async function loadPageTexts() {
+  paged = true;
+  await Promise.all([load('en', pages.en), load(i18next.language as Language, pages[i18next.language as Language])]);
+}
 
 function known(name: string | null | undefined): Language | undefined {
   const short = name?.slice(0, 2);
@@ -37,9 +63,8 @@ export async function initLanguage() {
 
 /** Changes the language, and keeps the choice in this browser. */
 export async function changeLanguage(language: Language, keep = true) {
-  if (language !== 'en' && !i18next.hasResourceBundle(language, 'translation')) {
-    i18next.addResourceBundle(language, 'translation', (await others[language]()).default);
-  }
+  if (language !== 'en') await load(language, shells[language]);
+  if (paged) await load(language, pages[language]);
   await i18next.changeLanguage(language);
   document.documentElement.lang = language;
   if (keep) localStorage.setItem(kept, language);
