@@ -2,60 +2,89 @@ package e2e_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// The GUI is used by clicks and keys in Chromium, at an appliance with two backends and
-// two people: the tests that say how lie in web/e2e. GUI_SHOTS names a folder for
-// pictures of every page.
+const web = "../../web"
+
+// The GUI is used by clicks and keys in Chromium. The tests that say how lie in web/e2e;
+// each file has an appliance of its own, with a farm of two backends and two people.
+// GUI_SHOTS names a folder for pictures of every page.
 func TestTheGUIDoesWhatOperatorsDo(t *testing.T) {
 	t.Parallel()
 	needs(t, "chromium")
 	needs(t, "node")
-	const web = "../../web"
 	if _, err := os.Stat(web + "/node_modules"); err != nil {
 		t.Fatalf("the GUI was not built: run make gui (%v)", err)
 	}
+	files, err := filepath.Glob(web + "/e2e/*.test.mjs")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no tests: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".test.mjs"), func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), "node", "--test", "e2e/"+filepath.Base(file))
+			cmd.Dir = web
+			cmd.Env = append(os.Environ(), operated(t)...)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// operated starts an appliance, and returns what the tests have to know of it.
+func operated(t *testing.T) (variables []string) {
+	t.Helper()
 	who := asOne()
 	a := start(t, who, dataDir(t, who))
 	farm := a.farm("shop", backend(t, "blue"))
 	a.must("backend", "set", "shop", "all", "0", "alias=blue")
 	a.must("backend", "create", "shop", "all", backend(t, "green"), "alias=green")
-	const script = `<img src=x onerror="window.broken=1"><script>window.broken=1</script>`
-	document := filepath.Join(t.TempDir(), "shop.yaml")
-	if err := os.WriteFile(document, []byte(strings.Replace(a.must("export"), "alias: green", "alias: grass", 1)), 0o600); err != nil {
-		t.Fatal(err)
+	folder := t.TempDir()
+	file := func(name, content string) string {
+		t.Helper()
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
-	a.must("apply", "-f", document, "--comment", script)
+	const script = `<img src=x onerror="window.broken=1"><script>window.broken=1</script>`
+	a.must("apply", "-f", file("shop.yaml", strings.Replace(a.must("export"), "alias: green", "alias: grass", 1)), "--comment", script)
 	people := map[string]string{"ann": "secret-of-ann-1", "bob": "secret-of-bob-1"}
 	for name, password := range people {
-		create := a.command("--data", a.data, "user", "create", name)
-		create.Stdin = strings.NewReader(password + "\n")
-		if out, err := create.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		a.must("user", "set", name, "webgui_permissions=true")
-		a.must("group", "create", name)
-		a.must("group", "role", name, map[string]string{"ann": "administration", "bob": "monitoring"}[name])
-		a.must("group", "add", name, name)
-		a.must("group", "add-farm", name, "shop")
+		a.employs(name, password, map[string]string{"ann": "administration", "bob": "monitoring"}[name])
 	}
 	people["script"] = script
 	known, err := json.Marshal(people)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", "--test", "--test-concurrency=1", "e2e/")
-	cmd.Dir = web
-	cmd.Env = append(os.Environ(), "GUI_URL=https://"+a.api, "GUI_FARM="+farm, "GUI_PEOPLE="+string(known), "GUI_KEY="+strings.TrimSpace(a.must("key", "create", "-q")))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	} else {
-		t.Log(fmt.Sprint(strings.Count(string(out), "\n# Subtest"), " tests"))
+	root := certstest.NewAuthority(t, "clients", time.Now())
+	return []string{"GUI_URL=https://" + a.api, "GUI_FARM=" + farm, "GUI_PEOPLE=" + string(known), "GUI_KEY=" + strings.TrimSpace(a.must("key", "create", "-q")),
+		"GUI_PEM=" + file("shop.pem", root.Issue("shop.example").FullPEM()), "GUI_CA=" + file("ca.pem", root.CertPEM())}
+}
+
+// employs makes a user who may sign in, with a role for the farm shop.
+func (a *appliance) employs(name, password, role string) {
+	a.t.Helper()
+	create := a.command("--data", a.data, "user", "create", name)
+	create.Stdin = strings.NewReader(password + "\n")
+	if out, err := create.CombinedOutput(); err != nil {
+		a.t.Fatalf("%v: %s", err, out)
 	}
+	a.must("user", "set", name, "webgui_permissions=true")
+	a.must("group", "create", name)
+	a.must("group", "role", name, role)
+	a.must("group", "add", name, name)
+	a.must("group", "add-farm", name, "shop")
 }

@@ -63,3 +63,14 @@ for (const colorScheme of ['light', 'dark']) {
     });
   }
 }
+
+test('what a browser loads for the first page is small', async () => {
+  const { page, end } = await open(browser);
+  const loaded = [];
+  page.on('requestfinished', (r) => /\.(js|css)$/.test(new URL(r.url()).pathname) && loaded.push(r.sizes()));
+  await signIn(page, 'ann');
+  await page.waitForTimeout(1000); // what is asked for last
+  const bytes = (await Promise.all(loaded)).reduce((sum, s) => sum + s.responseBodySize, 0);
+  assert.ok(bytes > 50_000 && bytes <= 250 * 1024, `${bytes} bytes of scripts and styles, packed`);
+  await end();
+});
