@@ -27,6 +27,22 @@ const pages = {
   account: 'account',
   notifications: 'notifications',
   audit: 'audit',
+  checks: 'checks',
+  check: 'checks/check_http',
+  certificates: 'certificates',
+  authorities: 'certificates/authorities',
+  orders: 'certificates/orders',
+  ocsp: 'certificates/ocsp',
+  system: 'system',
+  'system-settings': 'system/settings',
+  machine: 'system/machine',
+  'machine-ntp': 'system/machine/ntp',
+  'machine-http': 'system/machine/http',
+  aliases: 'system/aliases',
+  backups: 'system/backups',
+  logs: 'system/logs',
+  apidocs: 'apidocs',
+  operation: 'apidocs/post-monitoring-fg',
 };
 
 let browser;

@@ -39,6 +39,7 @@ const freePort = async () => {
 task('a farm is created with its backends, and answers', async (page) => {
   await visit(page, 'farms');
   await page.getByRole('button', { name: 'New farm' }).click();
+  await page.getByRole('heading', { level: 1, name: 'New farm' }).waitFor();
   await page.getByLabel('Farm').fill('second');
   await page.getByRole('combobox', { name: 'Virtual address' }).fill('127.0.0.1');
   await page.getByLabel('Virtual port').fill(new URL(farm).port);

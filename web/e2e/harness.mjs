@@ -11,6 +11,9 @@ const env = (name) => process.env[name] ?? assert.fail(`${name} is not set: run 
 /** Where the appliance answers, and its farm. */
 export const base = `${env('GUI_URL')}/gui/`;
 export const farm = env('GUI_FARM');
+/** A certificate with its key, and the authority that issued it, to upload. */
+export const pem = env('GUI_PEM');
+export const authority = env('GUI_CA');
 export const people = JSON.parse(env('GUI_PEOPLE'));
 /** An API key of root, for what is root's alone. */
 export const key = env('GUI_KEY');
@@ -34,7 +37,7 @@ export async function open(browser, options = {}) {
   page.on('request', (r) => {
     if (!r.url().startsWith(new URL(base).origin) && !r.url().startsWith('data:')) problems.push(`a request leaves for ${r.url()}`);
   });
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(Number(process.env.GUI_WAIT ?? 60_000));
   return {
     page,
     async end() {

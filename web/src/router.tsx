@@ -28,6 +28,26 @@ const peoplePages = [
   createRoute({ getParentRoute: () => people, path: '/sessions', component: lazily(() => import('./people/sessions'), 'SessionsPage') }),
 ] as const;
 
+const certificates = createRoute({ getParentRoute: () => root, path: '/certificates', component: lazily(() => import('./certificates/layout'), 'CertificatesLayout') });
+const certificatePages = [
+  createRoute({ getParentRoute: () => certificates, path: '/', component: lazily(() => import('./certificates/list'), 'CertificateList') }),
+  createRoute({ getParentRoute: () => certificates, path: '/authorities', component: lazily(() => import('./certificates/authorities'), 'Authorities') }),
+  createRoute({ getParentRoute: () => certificates, path: '/orders', component: lazily(() => import('./certificates/orders'), 'Orders') }),
+  createRoute({ getParentRoute: () => certificates, path: '/ocsp', component: lazily(() => import('./certificates/ocsp'), 'OCSPSettings') }),
+] as const;
+
+const system = createRoute({ getParentRoute: () => root, path: '/system', component: lazily(() => import('./system/layout'), 'SystemLayout') });
+const machine = lazily(() => import('./system/machine'), 'MachineSettings');
+const systemPages = [
+  createRoute({ getParentRoute: () => system, path: '/', component: lazily(() => import('./system/overview'), 'SystemOverview') }),
+  createRoute({ getParentRoute: () => system, path: '/settings', component: lazily(() => import('./system/global'), 'SystemSettings') }),
+  createRoute({ getParentRoute: () => system, path: '/machine', component: machine }),
+  createRoute({ getParentRoute: () => system, path: '/machine/$section', component: machine }),
+  createRoute({ getParentRoute: () => system, path: '/aliases', component: lazily(() => import('./system/aliases'), 'Aliases') }),
+  createRoute({ getParentRoute: () => system, path: '/backups', component: lazily(() => import('./system/backups'), 'Backups') }),
+  createRoute({ getParentRoute: () => system, path: '/logs', component: lazily(() => import('./system/logs'), 'Logs') }),
+] as const;
+
 const pages = [
   createRoute({ getParentRoute: () => root, path: '/', component: Dashboard }),
   createRoute({ getParentRoute: () => root, path: '/farms', component: lazily(() => import('./farms/list'), 'FarmList') }),
@@ -41,6 +61,12 @@ const pages = [
   createRoute({ getParentRoute: () => root, path: '/account', component: lazily(() => import('./people/account'), 'AccountPage') }),
   createRoute({ getParentRoute: () => root, path: '/notifications', component: lazily(() => import('./notifications/page'), 'NotificationsPage') }),
   createRoute({ getParentRoute: () => root, path: '/audit', component: lazily(() => import('./people/audit'), 'AuditPage') }),
+  createRoute({ getParentRoute: () => root, path: '/checks', component: lazily(() => import('./checks/list'), 'ChecksPage') }),
+  createRoute({ getParentRoute: () => root, path: '/checks/$check', component: lazily(() => import('./checks/check'), 'CheckPage') }),
+  certificates.addChildren(certificatePages),
+  system.addChildren(systemPages),
+  createRoute({ getParentRoute: () => root, path: '/apidocs', component: lazily(() => import('./apidocs/list'), 'OperationList') }),
+  createRoute({ getParentRoute: () => root, path: '/apidocs/$operation', component: lazily(() => import('./apidocs/operation'), 'OperationPage') }),
 ] as const;
 
 export const router = createRouter({ routeTree: root.addChildren(pages), basepath: '/gui', defaultPreload: 'intent' });

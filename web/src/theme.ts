@@ -9,3 +9,6 @@ export const theme = createTheme({
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, "DejaVu Sans Mono", monospace',
   headings: { fontFamily: 'inherit', fontWeight: '650' },
 });
+
+/** Orange that white text is read on: those of the palette are too pale for it. */
+export const darkOrange = '#b34700';

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { FarmLink } from '../ui/farm-link';
 import { queries } from '../api/queries';
+import { darkOrange } from '../theme';
 
 type Item = { key: string; text: string; advice?: string; farm?: string; severity: 'error' | 'warning' };
 
@@ -20,7 +21,7 @@ export function Attention() {
         <Title order={2} size="h4" id="attention">
           {t('attention.title')}
         </Title>
-        {items.length > 0 && <Badge color={items[0].severity === 'error' ? 'red.9' : 'orange.9'}>{items.length}</Badge>}
+        {items.length > 0 && <Badge color={items[0].severity === 'error' ? 'red.9' : darkOrange}>{items.length}</Badge>}
       </Group>
       {items.length === 0 && <Text c="dimmed">{t('attention.none')}</Text>}
       <List size="sm" spacing={6} listStyleType="none">

@@ -26,6 +26,8 @@ export type FormProps = {
   /** Fields that are shown elsewhere, or not at all. */
   without?: string[];
   change: (body: Seen) => Change;
+  /** What the button says that shows the change, where it is neither saved nor created. */
+  verb?: string;
   done?: (body: Seen) => void;
   disabled?: boolean;
   /** Where there is room for one column only. */
@@ -36,7 +38,7 @@ export type FormProps = {
 };
 
 /** SchemaForm is a form for an object, made of what the appliance says about its fields. */
-export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without = [], change, done, disabled, inputs = {}, narrow, children }: FormProps) {
+export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without = [], change, verb, done, disabled, inputs = {}, narrow, children }: FormProps) {
   const { t } = useTranslation();
   const form = useRef<HTMLFormElement>(null);
   const initial = useMemo(() => valuesOf(schema, seen), [schema, seen]);
@@ -76,7 +78,7 @@ export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without =
                 {t('form.discard')}
               </Button>
               <Button type="submit" disabled={disabled || (edited === 0 && when === 'update')} loading={trial.isPending}>
-                {t(when === 'create' ? 'form.create' : 'form.save')}
+                {verb ?? t(when === 'create' ? 'form.create' : 'form.save')}
               </Button>
             </Group>
           </Group>

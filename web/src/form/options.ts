@@ -10,8 +10,10 @@ export function useOptions(): (field: Field) => string[] | undefined {
   return (field) => {
     switch (field['x-format']) {
       case 'X.pem':
+      case 'name of a certificate':
         return certificates?.filter((c) => c.type === 'Certificate').map((c) => c.file);
       case 'name of a list of authorities':
+      case 'name of an authority':
         return authorities?.map((a) => a.name);
       case 'name of a check':
         return checks?.map((c) => c.name);

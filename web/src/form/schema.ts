@@ -42,7 +42,7 @@ const types = (f: Field) => ([] as string[]).concat(f.type ?? 'string');
 export const mayBeNull = (f: Field) => types(f).includes('null');
 
 /** Whether what a field holds is shown to nobody. */
-export const isSecret = (name: string) => /password|secret|zapikey|eab_hmac/.test(name);
+export const isSecret = (name: string) => /password|passphrase|secret|zapikey|eab_hmac/.test(name);
 
 export function kindOf(name: string, f: Field): Kind {
   const of = types(f);

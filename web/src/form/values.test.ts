@@ -78,6 +78,7 @@ describe('fields', () => {
     ['queue', schema.properties.queue, 'number'],
     ['vport', schema.properties.vport, 'text'],
     ['newpassword', {}, 'secret'],
+    ['passphrase', {}, 'secret'],
   ])('%s', (name, f, want) => expect(kindOf(name, f)).toBe(want));
   it('are offered once, whatever spellings there are', () => {
     expect(choices(schema.properties.expect)).toEqual(['pass', 'ignore']);

@@ -1,22 +1,28 @@
 import { ActionIcon, AppShell, Burger, Button, Group, Image, Menu, NavLink, Text, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../session/session';
 import { changeLanguage, languages, type Language } from '../i18n/i18n';
-import { Palette } from './palette';
 import { PendingBar } from './pending';
+
+const Palette = lazy(() => import('./palette'));
 
 export const pages = [
   { to: '/', word: 'nav.dashboard' },
   { to: '/farms', word: 'nav.farms' },
   { to: '/findings', word: 'nav.findings' },
   { to: '/headroom', word: 'headroom.title' },
+  { to: '/checks', word: 'nav.checks' },
+  { to: '/certificates', word: 'nav.certificates' },
   { to: '/timeline', word: 'nav.timeline' },
   { to: '/history', word: 'nav.history' },
   { to: '/people', word: 'nav.people' },
   { to: '/notifications', word: 'nav.notifications' },
   { to: '/audit', word: 'nav.audit' },
+  { to: '/system', word: 'nav.system' },
+  { to: '/apidocs', word: 'nav.apidocs' },
 ] as const;
 
 /** Layout is what surrounds every page. */
@@ -64,7 +70,7 @@ export function Layout() {
         <PendingBar />
         <Outlet />
       </AppShell.Main>
-      <Palette opened={search} close={shut} />
+      <Suspense fallback={null}>{search && <Palette opened close={shut} />}</Suspense>
     </AppShell>
   );
 }

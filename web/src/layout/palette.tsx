@@ -9,7 +9,7 @@ import { pages } from './layout';
 const most = 12;
 
 /** Palette finds any page or farm by a few letters. */
-export function Palette({ opened, close }: { opened: boolean; close: () => void }) {
+export default function Palette({ opened, close }: { opened: boolean; close: () => void }) {
   const { t } = useTranslation();
   return (
     <Modal opened={opened} onClose={close} transitionProps={{ duration: 0 }} title={t('palette.title')} closeButtonProps={{ 'aria-label': t('palette.close') }}>

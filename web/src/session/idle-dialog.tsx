@@ -1,7 +1,8 @@
-import { Button, Group, Modal, Text } from '@mantine/core';
+import { Button, Group, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { idleness, lastUsed, noteUse, type Idleness } from './idle';
+import { LateModal } from '../ui/late-modal';
 
 const signs = ['pointerdown', 'keydown', 'wheel', 'touchstart'];
 
@@ -13,7 +14,7 @@ export function IdleDialog({ minutes, end }: { minutes: number; end: () => void 
     if (state === 'ended') end();
   }, [state, end]);
   return (
-    <Modal opened={state === 'warned'} onClose={stay} title={t('idle.title')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
+    <LateModal opened={state === 'warned'} onClose={stay} title={t('idle.title')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
       <Text>{t('idle.left', { count: left })}</Text>
       <Group justify="flex-end" mt="md">
         <Button variant="default" onClick={end}>
@@ -23,7 +24,7 @@ export function IdleDialog({ minutes, end }: { minutes: number; end: () => void 
           {t('idle.stay')}
         </Button>
       </Group>
-    </Modal>
+    </LateModal>
   );
 }
 

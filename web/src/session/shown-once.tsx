@@ -1,7 +1,8 @@
-import { Modal, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Once } from '../ui/once';
+import { LateModal } from '../ui/late-modal';
 
 type Shown = { title: string; about: string; label: string; text: string };
 
@@ -22,13 +23,13 @@ export function ShownOnce() {
     () => shown,
   );
   return (
-    <Modal opened={is !== undefined} onClose={() => showOnce(undefined)} closeOnClickOutside={false} size="lg" title={is?.title} closeButtonProps={{ 'aria-label': t('palette.close') }}>
+    <LateModal opened={is !== undefined} onClose={() => showOnce(undefined)} closeOnClickOutside={false} size="lg" title={is?.title} closeButtonProps={{ 'aria-label': t('palette.close') }}>
       {is && (
         <Stack>
           <Text>{is.about}</Text>
           <Once label={is.label} text={is.text} />
         </Stack>
       )}
-    </Modal>
+    </LateModal>
   );
 }

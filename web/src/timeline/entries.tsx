@@ -2,9 +2,10 @@ import { Badge, Group, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { FarmLink } from '../ui/farm-link';
 import type { Entry } from '../farms/types';
+import { darkOrange } from '../theme';
 import { when } from '../ui/time';
 
-const colours = { info: 'gray.8', warning: 'orange.9', error: 'red.9' } as const;
+const colours = { info: 'gray.8', warning: darkOrange, error: 'red.9' } as const;
 
 /** Entries of the timeline, in the order given. */
 export function Entries({ of, causes = false }: { of: Entry[]; causes?: boolean }) {

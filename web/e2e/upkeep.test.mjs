@@ -1,0 +1,318 @@
+// What keeps an appliance going: certificates, health checks, backups, settings of the
+// machine, logs, and the documentation of the API.
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { after, before, test } from 'node:test';
+import { connect } from 'node:tls';
+import { authority, farm, launch, open, pem, signIn, visit } from './harness.mjs';
+
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(() => browser.close());
+
+const task = (name, does, who = 'ann') =>
+  test(name, async () => {
+    const { page, end } = await open(browser);
+    await signIn(page, who);
+    await does(page);
+    await end();
+  });
+
+/** Makes the change a dialog shows, and waits until it is made. */
+async function apply(page, name) {
+  const dialog = page.getByRole('dialog', { name });
+  await dialog.getByRole('button', { name: 'Apply' }).click();
+  await dialog.waitFor({ state: 'detached' });
+}
+
+/** A port of loopback nobody listens on. */
+async function freePort() {
+  const server = createServer();
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address();
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+/** The fingerprint of the certificate somebody answers with. */
+const served = (port) =>
+  new Promise((done, failed) => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      done(socket.getPeerX509Certificate().fingerprint256);
+      socket.destroy();
+    });
+    socket.on('error', failed);
+  });
+
+task('a certificate is uploaded, listed, used by a new farm, and kept while it is', async (page) => {
+  await visit(page, 'certificates');
+  await page.getByRole('button', { name: 'Upload a certificate' }).click();
+  await page.locator('input[type=file]').setInputFiles(pem);
+  await page.getByRole('textbox', { name: /^Name/ }).fill('fresh');
+  await page.getByRole('dialog').getByRole('button', { name: 'Upload', exact: true }).click();
+  await page.getByText('The certificate fresh.pem has been uploaded.').waitFor();
+  await page.getByRole('row', { name: /fresh\.pem/ }).getByText(/\d+ days?$/).waitFor();
+  await page.getByRole('region', { name: 'When they end' }).getByText('fresh.pem').waitFor();
+
+  const port = await freePort();
+  await visit(page, 'new-farm');
+  await page.getByText('HTTPS', { exact: true }).click();
+  await page.getByLabel('Farm').fill('safe');
+  await page.getByRole('combobox', { name: 'Virtual address' }).fill('127.0.0.1');
+  await page.getByLabel('Virtual port').fill(String(port));
+  await page.getByRole('combobox', { name: 'Certificate' }).click();
+  await page.getByRole('option', { name: 'fresh.pem' }).click();
+  await page.getByRole('button', { name: 'Create…' }).click();
+  await apply(page, 'Create farm safe');
+  await page.getByRole('heading', { level: 1, name: 'safe' }).waitFor();
+  assert.equal(await served(port), new X509Certificate(readFileSync(pem)).fingerprint256);
+
+  await visit(page, 'certificates');
+  await page.getByRole('row', { name: /fresh\.pem/ }).getByText('safe').waitFor();
+  await page.getByRole('button', { name: 'Delete fresh.pem' }).click();
+  await page.getByRole('dialog').getByText(/in use.*safe/).waitFor();
+  assert.ok(await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).isDisabled());
+  await visit(page, 'farms/safe');
+  await page.getByRole('button', { name: 'Delete', exact: true }).first().click();
+  await apply(page, 'Delete safe');
+  await page.getByRole('heading', { level: 1, name: 'Farms' }).waitFor();
+  await visit(page, 'certificates');
+  await page.getByRole('button', { name: 'Delete fresh.pem' }).click();
+  await apply(page, 'Delete fresh.pem');
+  await page.getByText('Delete fresh.pem: done').waitFor();
+});
+
+task('what is no certificate is refused in the words of the appliance', async (page) => {
+  await visit(page, 'certificates');
+  await page.getByRole('button', { name: 'Upload a certificate' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Paste', { exact: true }).click();
+  await dialog.getByLabel('PEM file').fill('hello');
+  await dialog.getByRole('textbox', { name: /^Name/ }).fill('wrong');
+  await dialog.getByRole('button', { name: 'Upload', exact: true }).click();
+  await dialog.getByText(/the upload has no certificate in PEM/).waitFor();
+  await dialog.getByText('Parts', { exact: true }).click();
+  await dialog.getByRole('textbox', { name: 'Certificate', exact: true }).fill(new X509Certificate(readFileSync(pem)).toString());
+  await dialog.getByRole('button', { name: 'Upload', exact: true }).click();
+  await dialog.getByText(/the upload has no private key/).waitFor();
+});
+
+task('a CSR is made, shown, and deleted', async (page) => {
+  await visit(page, 'certificates');
+  await page.getByRole('button', { name: 'New CSR' }).click();
+  const form = page.getByRole('dialog', { name: 'New CSR' });
+  await form.getByRole('textbox', { name: /^Name/ }).fill('signed');
+  const fields = { 'Host name': 'www.example.com', Country: 'Germany', 'State or province': 'Bavaria', Town: 'Ulm', Organization: 'Example Ltd', Unit: 'Web', 'Mail address': 'ops@example.com' };
+  for (const [label, value] of Object.entries(fields)) await form.getByLabel(label).first().fill(value);
+  await form.getByRole('button', { name: 'Create…' }).click();
+  await form.getByText(/country must be two letters/).waitFor();
+  await form.getByLabel('Country').fill('DE');
+  await form.getByRole('button', { name: 'Create…' }).click();
+  await page.getByRole('dialog', { name: 'Create CSR signed' }).getByText('sluice certificate csr signed').first().waitFor();
+  await apply(page, 'Create CSR signed');
+  await form.getByText('-----BEGIN CERTIFICATE REQUEST-----').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Delete signed.csr' }).click();
+  await apply(page, 'Delete signed.csr');
+  await page.getByRole('row', { name: /signed\.csr/ }).waitFor({ state: 'detached' });
+});
+
+task('authorities are uploaded, and deleted', async (page) => {
+  await visit(page, 'certificates/authorities');
+  await page.getByRole('button', { name: 'Upload authorities' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Upload authorities' });
+  const send = dialog.getByRole('button', { name: 'Upload', exact: true });
+  await page.locator('input[type=file]').setInputFiles({ name: 'clients.pem', mimeType: 'application/x-pem-file', buffer: Buffer.from('no authority') });
+  await send.click();
+  await dialog.getByText(/no certificate in PEM/).waitFor();
+  await page.locator('input[type=file]').setInputFiles({ name: 'clients.pem', mimeType: 'application/x-pem-file', buffer: Buffer.from(readFileSync(authority)) });
+  await send.click();
+  await page.getByRole('row', { name: /^clients/ }).waitFor();
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download: clients' }).click()]);
+  assert.match(readFileSync(await download.path(), 'utf8'), /BEGIN CERTIFICATE/);
+  await page.getByRole('button', { name: 'CRL…: clients' }).click();
+  await page.locator('input[type=file]').setInputFiles({ name: 'crl.pem', mimeType: 'application/x-pem-file', buffer: Buffer.from('no CRL') });
+  await page.getByRole('dialog').getByRole('button', { name: 'Upload', exact: true }).click();
+  await page.getByRole('dialog').getByText(/CRL/i).last().waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Delete clients' }).click();
+  await apply(page, 'Delete clients');
+  await page.getByRole('row', { name: /^clients/ }).waitFor({ state: 'detached' });
+});
+
+task('an order that cannot be is refused before anybody is asked', async (page) => {
+  await visit(page, 'certificates/orders');
+  await page.getByRole('button', { name: 'Order a certificate' }).click();
+  const form = page.getByRole('dialog', { name: 'Order a certificate' });
+  await form.getByLabel('Domains').fill('www.example.com');
+  await form.getByRole('button', { name: 'Order…' }).click();
+  await form.getByText(/vip or farmname is needed/).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Account…' }).click();
+  const account = page.getByRole('dialog', { name: /^Account and authority/ });
+  await account.getByLabel('Mail address').fill('nobody');
+  await account.getByRole('button', { name: 'Save…' }).click();
+  await account.getByText(/"nobody" is no mail address/).waitFor();
+  await account.getByRole('button', { name: 'Discard' }).click();
+});
+
+task('a check is made of a template, tried, linked, kept while it is used, and deleted', async (page) => {
+  const backend = new URL(farm).port; // whoever listens there
+  await visit(page, 'checks');
+  await page.getByRole('button', { name: 'Copy: check_tcp', exact: true }).click();
+  const form = page.getByRole('dialog', { name: 'Copy of check_tcp' });
+  await form.getByLabel('Name').fill('bad name');
+  await form.getByRole('button', { name: 'Create…' }).click();
+  await form.getByText(/name must be a name of letters/).waitFor();
+  await form.getByLabel('Name').fill('alive');
+  await form.getByRole('button', { name: 'Create…' }).click();
+  await apply(page, 'Create check alive');
+  await page.getByRole('heading', { level: 1, name: 'alive' }).waitFor();
+
+  await page.getByRole('button', { name: 'Try', exact: true }).click();
+  const trial = page.getByRole('dialog', { name: 'Try alive' });
+  await trial.getByLabel('Address or host name').fill('127.0.0.1');
+  await trial.getByRole('textbox', { name: 'Port' }).fill('70000');
+  await trial.getByRole('button', { name: 'Ask it' }).click();
+  await trial.getByText(/port must be/).waitFor();
+  await trial.getByRole('textbox', { name: 'Port' }).fill(backend);
+  await trial.getByRole('button', { name: 'Ask it' }).click();
+  await trial.getByText('127.0.0.1 is healthy').waitFor();
+  await trial.getByText(`connected to 127.0.0.1:${backend}`).waitFor();
+  await trial.getByRole('textbox', { name: 'Port' }).fill(String(await freePort()));
+  await trial.getByRole('button', { name: 'Ask it' }).click();
+  await trial.getByText('127.0.0.1 is not healthy').waitFor();
+  await page.keyboard.press('Escape');
+
+  await page.getByRole('combobox', { name: 'Farm' }).click();
+  await page.getByRole('option', { name: 'shop' }).click();
+  await page.getByRole('combobox', { name: 'Service' }).click();
+  await page.getByRole('option', { name: 'all' }).click();
+  await page.getByRole('button', { name: 'Link…' }).click();
+  await page.getByRole('dialog', { name: 'Link to shop / all' }).getByText('sluice check link alive shop all').waitFor();
+  await apply(page, 'Link to shop / all');
+  const save = page.getByRole('button', { name: 'Save…' });
+  await page.getByRole('textbox', { name: /^Command/ }).fill('check_tcp -H HOST -p PORT -t 2');
+  await save.click();
+  await page.getByText(/change with force true/).waitFor();
+  await page.getByRole('switch', { name: 'Force' }).press(' ');
+  await save.click();
+  await apply(page, 'Settings of check alive');
+  await page.getByText('0 settings changed').waitFor();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Delete check alive' }).getByText(/is in use: unlink it first from shop_all/).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Unlink from shop / all' }).click();
+  await apply(page, 'Unlink from shop / all');
+  await page.getByRole('button', { name: 'Unlink from shop / all' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await apply(page, 'Delete check alive');
+  await page.getByRole('heading', { level: 1, name: 'Health checks' }).waitFor();
+});
+
+task('a backup is made, listed, downloaded, uploaded again, and deleted', async (page) => {
+  await visit(page, 'system/backups');
+  await page.getByRole('button', { name: 'Create a backup' }).click();
+  const form = page.getByRole('dialog', { name: 'Create a backup' });
+  await form.getByLabel('Name').fill('monday');
+  await form.getByLabel('Passphrase').fill('short');
+  await form.getByRole('button', { name: 'Create…' }).click();
+  await form.getByText(/12 to 512 bytes/).waitFor();
+  await form.getByLabel('Passphrase').fill('');
+  await form.getByRole('button', { name: 'Create…' }).click();
+  await apply(page, 'Create backup monday');
+  await page.getByRole('row', { name: /monday/ }).waitFor();
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download: monday' }).click()]);
+  assert.equal(download.suggestedFilename(), 'monday.tar.gz');
+  const archive = await download.path();
+  await page.getByRole('button', { name: 'Upload a backup' }).click();
+  await page.locator('input[type=file]').setInputFiles({ name: 'again.tar.gz', mimeType: 'application/gzip', buffer: readFileSync(archive) });
+  await page.getByRole('dialog').getByRole('button', { name: 'Upload', exact: true }).click();
+  await page.getByText('The backup again has been uploaded.').waitFor();
+  await page.getByRole('button', { name: 'Restore backup again' }).click();
+  await page.getByRole('dialog').getByText(/kept as the backup before-restore/).waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Restore…' }).click();
+  await page.getByText('sluice backup apply again', { exact: true }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  for (const name of ['monday', 'again']) {
+    await page.getByRole('button', { name: `Delete backup ${name}` }).click();
+    await apply(page, `Delete backup ${name}`);
+    await page.getByRole('button', { name: `Delete backup ${name}` }).waitFor({ state: 'detached' });
+  }
+});
+
+task('settings of appliance and machine are refused at their field, and saved', async (page) => {
+  await visit(page, 'system/settings');
+  const field = page.getByLabel('Time-out of sessions');
+  await field.fill('20000');
+  await page.getByRole('button', { name: 'Save…' }).click();
+  await page.getByText(/a number of minutes from 1 to 1440/).waitFor();
+  for (const minutes of ['31', '30']) {
+    await field.fill(minutes);
+    await page.getByRole('button', { name: 'Save…' }).click();
+    await page.getByRole('dialog').getByText(`sluice system config session_timeout=${minutes}`).waitFor();
+    await apply(page, 'Settings');
+    await page.getByText('0 settings changed').waitFor();
+    await page.reload();
+    await field.waitFor();
+    assert.equal(await field.inputValue(), minutes);
+  }
+  await visit(page, 'system/machine/syslog');
+  await page.getByLabel('Servers').fill('ftp://192.0.2.1');
+  await page.getByRole('button', { name: 'Save…' }).click();
+  await page.getByText(/servers.*ftp/).last().waitFor();
+  await page.getByRole('button', { name: 'Discard' }).click();
+});
+
+task('an alias is given, and taken away', async (page) => {
+  await visit(page, 'system/aliases');
+  await page.getByRole('button', { name: 'Add: Aliases of backends' }).click();
+  const form = page.getByRole('dialog', { name: 'Aliases of backends' });
+  await form.getByLabel('Of').fill('no address');
+  await form.getByLabel('Alias').fill('db-1');
+  await form.getByRole('button', { name: 'Create…' }).click();
+  await form.getByText(/id must be/).waitFor();
+  await form.getByLabel('Of').fill('192.0.2.77');
+  await form.getByRole('button', { name: 'Create…' }).click();
+  await apply(page, 'Alias of 192.0.2.77');
+  await page.getByRole('row', { name: /192\.0\.2\.77/ }).getByText('db-1').waitFor();
+  await page.getByRole('button', { name: 'Delete the alias of 192.0.2.77' }).click();
+  await apply(page, 'Delete the alias of 192.0.2.77');
+  await page.getByRole('row', { name: /192\.0\.2\.77/ }).waitFor({ state: 'detached' });
+});
+
+task('a log is watched', async (page) => {
+  await visit(page, 'system/logs');
+  await page.getByRole('button', { name: 'Show: sluice-audit.log' }).click();
+  const lines = page.getByRole('log', { name: 'sluice-audit.log' });
+  await lines.getByText(/Log in/).waitFor();
+  const { page: other, end } = await open(browser);
+  await signIn(other, 'bob');
+  await end();
+  await lines.getByText(/"user":"bob"/).waitFor();
+});
+
+task('the documentation of the API finds an operation, and has its call', async (page) => {
+  await visit(page, 'apidocs');
+  await page.getByLabel('Find an operation or a field').fill('health check run');
+  await page.getByRole('link', { name: /\/monitoring\/fg\/\{check\}\/run/ }).click();
+  await page.getByRole('heading', { level: 1, name: 'Try a health check on a server' }).waitFor();
+  await page.getByText(/curl -k -X POST .*"host":"10\.0\.0\.11"/).waitFor();
+  await page.getByRole('row', { name: /^port/ }).first().getByText('1…65535').waitFor();
+});
+
+task('who only watches is offered no change, and is told what is not shown', async (page) => {
+  await visit(page, 'checks');
+  assert.ok(await page.getByRole('button', { name: 'New check' }).isDisabled());
+  await visit(page, 'certificates');
+  await page.getByText(/the permission "certificate\.show" is needed/).waitFor();
+  await visit(page, 'system/backups');
+  await page.getByText(/the permission "backup\.menu" is needed/).waitFor();
+  await visit(page, 'system/settings');
+  await page.getByText('You may look at these settings, not change them.').waitFor();
+}, 'bob');

@@ -1,0 +1,29 @@
+import { Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { object } from '../api/files';
+import { useBody } from '../form/body';
+import { FormDrawer } from '../form/drawer';
+import { only, titled } from '../form/titled';
+import type { Seen } from '../form/values';
+import { useMay } from '../session/may';
+import { setACME } from './actions';
+
+const fields = ['email', 'directory', 'staging', 'ca', 'hook', 'dns_wait', 'dns_servers'];
+
+/** Account is whom certificates are ordered from, and by whom. */
+export function Account({ close }: { close: () => void }) {
+  const { t } = useTranslation();
+  const may = useMay();
+  const seen = useQuery({ queryKey: ['certificates', 'acme'], queryFn: () => object<Seen>('certificates', 'letsencryptz', 'config') });
+  const body = useBody('put', '/certificates/letsencryptz/config');
+  const schema = useMemo(() => titled(only(body, fields), t), [body, t]);
+  return (
+    <FormDrawer title={t('orders.settings')} close={close} id="acme" schema={seen.data && schema} when="update" seen={seen.data ?? {}} change={(sent) => setACME(sent, t('orders.settings'))} disabled={!may('certificate.upload')}>
+      <Text size="sm" c="dimmed">
+        {t('orders.settings_about')}
+      </Text>
+    </FormDrawer>
+  );
+}

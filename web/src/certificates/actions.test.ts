@@ -1,0 +1,23 @@
+import { describe, expect, it, vi } from 'vitest';
+import { order, renew, setRenewal } from './actions';
+
+vi.stubGlobal('location', { origin: 'https://appliance' });
+
+describe('orders', () => {
+  it('are the words of the command line', () => {
+    expect(order({ domains: ['*.example.com', 'example.com'], challenge: 'dns-01', test: 'true' }, '').command).toBe("sluice acme order '*.example.com' example.com --dns --test");
+    expect(order({ domains: ['example.com'], farmname: 'web' }, '').command).toBe('sluice acme order example.com --farmname web');
+    expect(renew('a.pem', true, '').command).toBe('sluice acme renew a.pem --force');
+    expect(renew('a.pem', false, '').call).toContain('{"action":"renew"}');
+  });
+});
+
+describe('how a certificate is renewed', () => {
+  const seen = { autorenewal: 'true', farmname: 'web', vip: '' };
+  it('is sent whole', () => expect(setRenewal('a.pem', seen, { autorenewal: 'false' }, '').call).toContain('{"autorenewal":"false","farmname":"web"}'));
+  it('is at one place', () => {
+    const change = setRenewal('a.pem', seen, { vip: '192.0.2.1' }, '');
+    expect(change.call).toContain('{"autorenewal":"true","vip":"192.0.2.1"}');
+    expect(change.command).toBe('sluice acme set a.pem --renew=true --vip 192.0.2.1');
+  });
+});

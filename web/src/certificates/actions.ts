@@ -1,0 +1,67 @@
+import type { TFunction } from 'i18next';
+import { removes, sets } from '../change/beside';
+import { quoted, settings, write, type Change } from '../change/change';
+import type { Seen } from '../form/values';
+
+export function removeCertificate(file: string, t: TFunction): Change {
+  return removes(write(t('certificates.delete', { name: file }), `sluice certificate delete ${quoted(file)}`, 'DELETE', ['certificates', file]), file);
+}
+
+/** Makes a CSR; made is told the CSR, which the answer has. */
+export function createRequest(sent: Seen, title: string, made: (csr: string) => void): Change {
+  const { name, ...rest } = sent;
+  const change = write(title, `sluice certificate csr ${quoted(String(name ?? ''))} ${settings(rest)}`, 'POST', ['certificates'], sent);
+  const send: Change['send'] = async (query) => {
+    const answer = await change.send(query);
+    const csr = (answer.data as { params?: { csr?: string } } | undefined)?.params?.csr;
+    if (csr) made(csr);
+    return answer;
+  };
+  return sets({ ...change, send }, sent);
+}
+
+export function removeAuthority(name: string, title: string): Change {
+  return removes(write(title, `sluice certificate ca delete ${quoted(name)}`, 'DELETE', ['certificates', 'ca', name]), name);
+}
+
+export function removeCRLs(name: string, title: string): Change {
+  return removes(write(title, `sluice certificate ca crl ${quoted(name)} --none`, 'DELETE', ['certificates', 'ca', name, 'crl']), `${name}: CRL`);
+}
+
+export function setOCSP(sent: Seen, title: string): Change {
+  return sets(write(title, `sluice certificate ocsp ${settings(sent)}`, 'PUT', ['certificates', 'ocsp'], sent), sent);
+}
+
+export function setACME(sent: Seen, title: string): Change {
+  return sets(write(title, `sluice acme config ${settings(sent)}`, 'PUT', [...orders, 'config'], sent), sent);
+}
+
+const orders = ['certificates', 'letsencryptz'];
+
+/** Where an authority asks, as flags of the command line. */
+const target = (sent: Seen) => ['farmname', 'vip'].filter((n) => sent[n]).map((n) => `--${n} ${quoted(String(sent[n]))}`);
+
+export function order(sent: Seen, title: string): Change {
+  const domains = (Array.isArray(sent.domains) ? sent.domains : []).map((d) => quoted(String(d)));
+  const flags = [...(sent.challenge === 'dns-01' ? ['--dns'] : []), ...(sent.test === 'true' ? ['--test'] : []), ...target(sent)];
+  return sets(write(title, ['sluice acme order', ...domains, ...flags].join(' '), 'POST', orders, sent), sent);
+}
+
+export function renew(file: string, force: boolean, title: string): Change {
+  const sent = { action: 'renew', ...(force ? { force_renewal: 'true' } : {}) };
+  return sets(write(title, `sluice acme renew ${quoted(file)}${force ? ' --force' : ''}`, 'POST', [...orders, file, 'actions'], sent), { renewed: file });
+}
+
+/** Changes how a certificate is renewed. The call takes all of it: what was not changed is sent as it was. */
+export function setRenewal(file: string, seen: Seen, sent: Seen, title: string): Change {
+  const now: Seen = { autorenewal: seen.autorenewal, farmname: seen.farmname, vip: seen.vip, ...sent };
+  if (sent.farmname && sent.vip === undefined) now.vip = null; // one of both says where
+  if (sent.vip && sent.farmname === undefined) now.farmname = null;
+  const body = Object.fromEntries(Object.entries(now).filter(([, v]) => v !== '' && v !== null && v !== undefined));
+  const command = ['sluice acme set', quoted(file), `--renew=${String(body.autorenewal)}`, ...target(body)].join(' ');
+  return sets(write(title, command, 'PUT', [...orders, file], body), sent);
+}
+
+export function removeOrdered(file: string, title: string): Change {
+  return removes(write(title, `sluice acme delete ${quoted(file)}`, 'DELETE', [...orders, file]), file);
+}

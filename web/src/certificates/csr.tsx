@@ -1,0 +1,35 @@
+import { Button, Drawer, Group, Loader, Stack, Text } from '@mantine/core';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useBody } from '../form/body';
+import { SchemaForm } from '../form/form';
+import { only, titled } from '../form/titled';
+import { Once } from '../ui/once';
+import { createRequest } from './actions';
+
+const fields = ['name', 'fqdn', 'san', 'organization', 'division', 'locality', 'state', 'country', 'mail'];
+
+/** NewRequest makes a key and a CSR, and shows the CSR for the authority. The key stays here. */
+export function NewRequest({ close }: { close: () => void }) {
+  const { t } = useTranslation();
+  const body = useBody('post', '/certificates');
+  const schema = useMemo(() => titled(only(body, fields), t), [body, t]);
+  const [csr, setCSR] = useState('');
+  return (
+    <Drawer opened onClose={close} position="right" size="lg" title={t('certificates.new_csr')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
+      {csr ? (
+        <Stack>
+          <Text size="sm">{t('certificates.csr_about')}</Text>
+          <Once label={t('certificates.csr')} text={csr} />
+          <Group justify="flex-end">
+            <Button onClick={close}>{t('palette.close')}</Button>
+          </Group>
+        </Stack>
+      ) : schema ? (
+        <SchemaForm id="new csr" schema={schema} when="create" seen={{}} change={(sent) => createRequest(sent, t('certificates.create_csr', { name: String(sent.name ?? '') }), setCSR)} />
+      ) : (
+        <Loader size="sm" aria-label="…" />
+      )}
+    </Drawer>
+  );
+}

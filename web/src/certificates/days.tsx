@@ -1,0 +1,17 @@
+import { Badge } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { darkOrange } from '../theme';
+import { urgencyOf } from './expiry';
+
+const colours = { ended: 'red.9', soon: darkOrange, later: 'gray.8' };
+
+/** Days says how long a certificate is good, in a word and a colour. */
+export function Days({ left }: { left: number }) {
+  const { t } = useTranslation();
+  const urgency = urgencyOf(left);
+  return (
+    <Badge color={colours[urgency]} tt="none" miw="max-content">
+      {urgency === 'ended' ? t('certificates.ended') : t('certificates.days', { count: left })}
+    </Badge>
+  );
+}

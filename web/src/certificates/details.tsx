@@ -1,0 +1,69 @@
+import { Button, Code, Drawer, Group, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { fileAt, text } from '../api/files';
+import { queries } from '../api/queries';
+import { useMay } from '../session/may';
+import { Asked } from '../ui/asked';
+import { Once } from '../ui/once';
+import { Facts } from '../ui/facts';
+import { Problem } from '../ui/problem';
+import { when } from '../ui/time';
+import { Days } from './days';
+import { UploadCertificate } from './upload';
+
+/** Details are all that can be known of a certificate, and of a CSR what its authority needs. */
+export function Details({ file, close }: { file: string; close: () => void }) {
+  const { t } = useTranslation();
+  const may = useMay();
+  const c = useQuery(queries.certificates).data?.params?.find((one) => one.file === file);
+  const info = useQuery({ queryKey: ['certificate', file, 'info'], queryFn: () => text('certificates', file, 'info') });
+  const csr = c?.type === 'CSR';
+  const pem = useQuery({ queryKey: ['certificate', file, 'pem'], queryFn: () => text('certificates', file), enabled: csr && may('certificate.download') });
+  const [replacing, replace] = useState(false);
+  return (
+    <Drawer opened onClose={close} position="right" size="lg" title={file} closeButtonProps={{ 'aria-label': t('palette.close') }}>
+      <Stack>
+        <Group gap="xs">
+          <Button component="a" href={fileAt('certificates', file)} download={file} variant="default" size="xs" disabled={!may('certificate.download')}>
+            {t('upload.download')}
+          </Button>
+          {!csr && (
+            <Button variant="default" size="xs" disabled={!may('certificate.upload') || c?.appliance === 'true'} onClick={() => replace(true)}>
+              {t('certificates.replace')}
+            </Button>
+          )}
+        </Group>
+        {c && (
+          <Facts
+            facts={[
+              [t('certificates.names'), (c.names ?? []).join(', ') || c.CN],
+              [t('certificates.issuer'), c.issuer],
+              [t('certificates.ends'), c.expiration && c.days_left !== null ? <Group gap="xs">{when(c.expiration)} <Days left={c.days_left} /></Group> : undefined],
+              [t('certificates.key'), c.key_type],
+              [t('certificates.fingerprint'), c.fingerprint],
+              [t('certificates.used'), (c.used_by ?? []).join(', ')],
+              [t('certificates.added'), `${when(c.added)}, ${c.author}`],
+              [t('certificates.problem'), c.problem || c.ocsp.problem],
+            ]}
+          />
+        )}
+        {csr && (
+          <>
+            <Text size="sm">{t('certificates.csr_about')}</Text>
+            {pem.data && <Once label={t('certificates.csr')} text={pem.data} />}
+            {pem.error && <Problem error={pem.error} />}
+          </>
+        )}
+        {!info.data && <Asked of={info}>{() => null}</Asked>}
+        {info.data && (
+          <Code block tabIndex={0}>
+            {info.data}
+          </Code>
+        )}
+        {replacing && <UploadCertificate name={file} close={() => replace(false)} />}
+      </Stack>
+    </Drawer>
+  );
+}

@@ -1,0 +1,32 @@
+import { Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { object } from '../api/files';
+import { useBody } from '../form/body';
+import { SchemaForm } from '../form/form';
+import { only, titled } from '../form/titled';
+import type { Seen } from '../form/values';
+import { useMay } from '../session/may';
+import { setOCSP } from './actions';
+import { Asked } from '../ui/asked';
+
+const fields = ['enabled', 'private_responders'];
+
+/** OCSPSettings is how responses of issuers are fetched and stapled. */
+export function OCSPSettings() {
+  const { t } = useTranslation();
+  const may = useMay();
+  const seen = useQuery({ queryKey: ['certificates', 'ocsp'], queryFn: () => object<Seen>('certificates', 'ocsp') });
+  const body = useBody('put', '/certificates/ocsp');
+  const schema = useMemo(() => titled(only(body, fields), t), [body, t]);
+  if (!seen.data || !schema) return <Asked of={seen}>{() => null}</Asked>;
+  return (
+    <Stack>
+      <Text size="sm" c="dimmed">
+        {t('certificates.ocsp_about')}
+      </Text>
+      <SchemaForm id="ocsp" schema={schema} when="update" seen={seen.data} change={(sent) => setOCSP(sent, 'OCSP')} disabled={!may('certificate.upload')} />
+    </Stack>
+  );
+}

@@ -1,0 +1,94 @@
+import { Badge, Button, Card, Group, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { queries } from '../api/queries';
+import type { Change } from '../change/change';
+import { ChangeDialog } from '../change/dialog';
+import { SchemaForm } from '../form/form';
+import type { Schema } from '../form/schema';
+import type { Seen } from '../form/values';
+import { useMay } from '../session/may';
+import { Asked } from '../ui/asked';
+import { Problem } from '../ui/problem';
+import { removeCheck, setCheck } from './actions';
+import { Links } from './links';
+import { NewCheck } from './new';
+import { TryIt } from './try';
+
+/** CheckPage is one health check: whom it asks, what it says, and its settings. */
+export function CheckPage() {
+  const { t } = useTranslation();
+  const may = useMay();
+  const go = useNavigate();
+  const { check: name } = useParams({ strict: false }) as { check: string };
+  const checks = useQuery(queries.checks);
+  const schemas = useQuery(queries.schemas);
+  const [copying, copy] = useState(false);
+  const [trying, tryIt] = useState(false);
+  const [change, setChange] = useState<Change>();
+  const check = checks.data?.params?.find((c) => c.name === name);
+  const used = (check?.farms.length ?? 0) > 0;
+  const schema = useMemo(() => schemas.data && forced(schemas.data.check, used), [schemas.data, used]);
+  if (!checks.data || !schema) return <Asked of={checks.data ? schemas : checks}>{() => null}</Asked>;
+  if (!check) return <Problem error={new Error(t('checks.gone', { name }))} />;
+  const template = check.template === 'true';
+  const allowed = may('farmguardian.modify');
+  return (
+    <Stack>
+      <Group justify="space-between" align="start">
+        <Group>
+          <Title order={1} size="h2" className="text">
+            {name}
+          </Title>
+          {template && (
+            <Badge variant="default" tt="none">
+              {t('checks.template')}
+            </Badge>
+          )}
+        </Group>
+        <Group gap="xs">
+          <Button disabled={!allowed} onClick={() => tryIt(true)}>
+            {t('checks.try')}
+          </Button>
+          <Button variant="default" disabled={!allowed} onClick={() => copy(true)}>
+            {t('checks.copy')}
+          </Button>
+          <Button variant="default" disabled={!allowed} onClick={() => setChange(removeCheck(name, t(template ? 'checks.reset' : 'checks.delete', { name })))}>
+            {t(template ? 'checks.reset_short' : 'form.delete')}
+          </Button>
+        </Group>
+      </Group>
+      {template && (
+        <Card withBorder>
+          <Text size="sm" ff="monospace" className="text">
+            {String(check.command ?? '')}
+          </Text>
+          <Text size="sm" c="dimmed">
+            {String(check.description ?? '')}
+          </Text>
+        </Card>
+      )}
+      <Links check={name} places={check.farms} />
+      <SchemaForm
+        id={`check ${name}`}
+        schema={schema}
+        when="update"
+        seen={check as Seen}
+        without={template ? ['command', 'description'] : []}
+        change={(body) => setCheck(name, body, t('checks.set', { name }))}
+        disabled={!allowed}
+      />
+      {trying && <TryIt check={name} close={() => tryIt(false)} />}
+      {copying && <NewCheck from={name} close={() => copy(false)} />}
+      {change && <ChangeDialog change={change} close={() => setChange(undefined)} done={template ? undefined : () => void go({ to: '/checks' })} />}
+    </Stack>
+  );
+}
+
+/** A check in use shows its force: without it command and alias stay as they are. */
+function forced(schema: Schema, used: boolean): Schema {
+  const { force, ...rest } = schema.properties;
+  return { ...schema, properties: used ? { ...rest, force: { ...force, 'x-advanced': false } } : rest };
+}

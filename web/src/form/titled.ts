@@ -1,0 +1,19 @@
+import type { TFunction } from 'i18next';
+import type { Schema } from './schema';
+
+/** A body whose fields have no titles of their own, with those people read. */
+export function titled(schema: Schema | undefined, t: TFunction): Schema | undefined {
+  if (!schema) return undefined;
+  const fields = Object.entries(schema.properties).map(([name, f], i) => {
+    const title = f.title ?? t(`field.${name}`, { defaultValue: name });
+    return [name, { 'x-order': i, ...f, title, description: f.description === `${title}.` ? undefined : f.description }] as const; // said once is enough
+  });
+  return { ...schema, properties: Object.fromEntries(fields) };
+}
+
+/** Some fields of a body, in this order. */
+export function only(schema: Schema | undefined, names: string[]): Schema | undefined {
+  if (!schema) return undefined;
+  const fields = names.filter((n) => schema.properties[n]).map((n, i) => [n, { ...schema.properties[n], 'x-order': i }] as const);
+  return { ...schema, properties: Object.fromEntries(fields), required: schema.required?.filter((n) => names.includes(n)) };
+}

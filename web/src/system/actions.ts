@@ -1,0 +1,57 @@
+import { removes, sets } from '../change/beside';
+import { call, quoted, settings, write, type Change } from '../change/change';
+import type { Seen } from '../form/values';
+
+/** Changes settings of the appliance, which are kept beside the configuration. */
+export function setGlobal(sent: Seen, title: string): Change {
+  return sets(write(title, `sluice system config ${settings(sent)}`, 'PUT', ['system', 'global'], sent), sent);
+}
+
+/** Changes a section of the machine's settings. */
+export function setMachine(section: string, sent: Seen, title: string): Change {
+  return write(title, `sluice system ${section} ${settings(sent)}`, 'POST', ['system', section], sent);
+}
+
+/** What can have an alias. */
+export type AliasKind = 'backends' | 'interfaces';
+
+export function setAlias(kind: AliasKind, id: string, alias: string, title: string): Change {
+  return write(title, `sluice alias set ${quoted(id)} ${quoted(alias)}`, 'PUT', ['aliases', kind, id], { alias });
+}
+
+export function createAlias(kind: AliasKind, sent: Seen, title: string): Change {
+  return write(title, `sluice alias set ${quoted(String(sent.id ?? ''))} ${quoted(String(sent.alias ?? ''))}`, 'POST', ['aliases', kind], sent);
+}
+
+export function removeAlias(kind: AliasKind, id: string, title: string): Change {
+  return write(title, `sluice alias delete ${quoted(id)}`, 'DELETE', ['aliases', kind, id]);
+}
+
+/** A change whose passphrase is shown nowhere. */
+function withSecret(title: string, command: string, parts: string[], sent: Seen): Change {
+  const shown = sent.passphrase ? { ...sent, passphrase: '…' } : sent;
+  return sets({ ...write(title, command + (sent.passphrase ? ' --passphrase' : ''), 'POST', parts, sent), call: call('POST', parts, shown) }, shown);
+}
+
+export function createBackup(sent: Seen, title: string): Change {
+  return withSecret(title, `sluice backup create ${quoted(String(sent.name ?? ''))}`, ['system', 'backup'], sent);
+}
+
+/** Restores a backup. Where the configuration becomes another one that is shown; the rest has no difference. */
+export function applyBackup(name: string, sent: Seen, title: string): Change {
+  const flags = [...(sent.force === 'true' ? [' --force'] : []), ...(sent.system === 'false' ? [' --system=false'] : [])].join('');
+  const change = withSecret(title, `sluice backup apply ${quoted(name)}${flags}`, ['system', 'backup', name, 'actions'], { action: 'apply', ...sent });
+  const send = change.send;
+  change.says = `+ ${name}`;
+  change.send = async (query) => {
+    const answer = await send(query);
+    const diff = (answer.data as { params?: { diff?: string } } | undefined)?.params?.diff;
+    if (query.dry_run && diff) change.says = diff;
+    return answer;
+  };
+  return change;
+}
+
+export function removeBackup(name: string, title: string): Change {
+  return removes(write(title, `sluice backup delete ${quoted(name)}`, 'DELETE', ['system', 'backup', name]), name);
+}

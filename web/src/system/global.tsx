@@ -1,0 +1,22 @@
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { object } from '../api/files';
+import { queries } from '../api/queries';
+import { SchemaForm } from '../form/form';
+import type { Seen } from '../form/values';
+import { useMay } from '../session/may';
+import { setGlobal } from './actions';
+import { Asked } from '../ui/asked';
+
+/** Fields that are the family's and mean nothing here. */
+const without = ['arp_announce', 'duplicated_network', 'force', 'http_farm_stop_grace_time', 'l4xnat_sip_params', 'proxy_new_generation', 'ssyncd', 'waf_assistant'];
+
+/** SystemSettings are the settings of the appliance itself. */
+export function SystemSettings() {
+  const { t } = useTranslation();
+  const may = useMay();
+  const seen = useQuery({ queryKey: ['system', 'global'], queryFn: () => object<Seen>('system', 'global') });
+  const schemas = useQuery(queries.schemas);
+  if (!seen.data || !schemas.data) return <Asked of={seen.data ? schemas : seen}>{() => null}</Asked>;
+  return <SchemaForm id="system global" schema={schemas.data.settings} when="update" seen={seen.data} without={without} change={(sent) => setGlobal(sent, t('system_tab.settings'))} disabled={!may('system-service.modify')} />;
+}

@@ -1,0 +1,62 @@
+import { Alert, Card, Stack, Tabs, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { object } from '../api/files';
+import { queries } from '../api/queries';
+import { SchemaForm } from '../form/form';
+import type { Seen } from '../form/values';
+import { useMay } from '../session/may';
+import { Asked } from '../ui/asked';
+import { Facts } from '../ui/facts';
+import { Problem } from '../ui/problem';
+import { setMachine } from './actions';
+import { knownOf } from './known';
+
+const sections = ['dns', 'ntp', 'proxy', 'snmp', 'ssh', 'syslog', 'http'] as const;
+
+/** MachineSettings are what the appliance sets of its machine, and where it is reached, section by section. */
+export function MachineSettings() {
+  const { t } = useTranslation();
+  const go = useNavigate();
+  const { section = 'dns' } = useParams({ strict: false }) as { section?: string };
+  return (
+    <Stack>
+      <Tabs variant="pills" value={section} onChange={(to) => void go({ to: '/system/machine/$section', params: { section: String(to) } })}>
+        <Tabs.List>
+          {sections.map((s) => (
+            <Tabs.Tab key={s} value={s}>
+              {t(`machine.${s}`)}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+      </Tabs>
+      <Section key={section} of={section} />
+    </Stack>
+  );
+}
+
+function Section({ of }: { of: string }) {
+  const { t } = useTranslation();
+  const may = useMay();
+  const seen = useQuery({ queryKey: ['system', of], queryFn: () => object<Seen>('system', of), refetchInterval: 10_000 });
+  const schemas = useQuery(queries.schemas);
+  const schema = schemas.data?.[`system_${of}`];
+  if (!seen.data || !schemas.data) return <Asked of={seen.data ? schemas : seen}>{() => null}</Asked>;
+  if (!schema) return <Problem error={new Error(t('machine.unknown', { name: of }))} />;
+  return (
+    <Stack>
+      <Text size="sm" c="dimmed">
+        {t(`machine.${of}_about`)}
+      </Text>
+      {typeof seen.data.problem === 'string' && <Alert color="red">{seen.data.problem}</Alert>}
+      <Card withBorder component="section" aria-labelledby="now">
+        <Title order={2} size="h5" id="now" mb={4}>
+          {t('machine.now')}
+        </Title>
+        <Facts facts={knownOf(of, seen.data, t)} />
+      </Card>
+      <SchemaForm id={`system ${of}`} schema={schema} when="update" seen={seen.data} change={(sent) => setMachine(of, sent, t(`machine.${of}`))} disabled={!may('system-service.modify')} />
+    </Stack>
+  );
+}
