@@ -53,7 +53,7 @@ export function Layout() {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label={t('nav.pages')}>
+      <AppShell.Navbar p="xs" aria-label={t('nav.pages')} style={{ overflowY: 'auto' }}>
         {pages.map((p) => (
           <NavLink
             key={p.to}
