@@ -1,7 +1,7 @@
 // Farms and what belongs to them, created, changed and deleted in forms.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { farm, launch, open, people, base, signIn, visit } from './harness.mjs';
+import { after, before } from 'node:test';
+import { base, farm, freePort, launch, people, settle as apply, signedIn, visit } from './harness.mjs';
 
 let browser;
 before(async () => {
@@ -9,32 +9,9 @@ before(async () => {
 });
 after(() => browser.close());
 
-const task = (name, does) =>
-  test(name, async () => {
-    const { page, end } = await open(browser);
-    await signIn(page, 'ann');
-    await does(page);
-    await end();
-  });
-
-/** Makes the change a dialog shows, and waits until it is made. */
-async function apply(page, name) {
-  const dialog = page.getByRole('dialog', { name });
-  await dialog.getByRole('button', { name: 'Apply' }).click();
-  await dialog.waitFor({ state: 'detached' });
-}
+const task = signedIn(() => browser);
 
 const save = (page) => page.getByRole('button', { name: 'Save…' }).click();
-
-/** A port of loopback nobody listens on, near the farm's. */
-const freePort = async () => {
-  const { createServer } = await import('node:net');
-  const server = createServer();
-  await new Promise((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address();
-  await new Promise((done) => server.close(done));
-  return String(port);
-};
 
 task('a farm is created with its backends, and answers', async (page) => {
   await visit(page, 'farms');

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { chromium } from 'playwright-core';
 
@@ -72,6 +73,28 @@ export const tasks = (browser) => (name, does, options) =>
   });
 
 export const button = (page, name) => page.getByRole('button', { name, exact: true });
+
+/** Makes tests, each in a page of its own where somebody has signed in. */
+export const signedIn = (browser) => (name, does, who = 'ann') =>
+  tasks(browser)(name, async (page) => {
+    await signIn(page, who);
+    await does(page);
+  });
+
+/** Makes the change a dialog shows, and waits until it is made. */
+export async function settle(page, name) {
+  await apply(page, name);
+  await page.getByRole('dialog', { name }).waitFor({ state: 'detached' });
+}
+
+/** A port of loopback nobody listens on. */
+export async function freePort() {
+  const server = createServer();
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address();
+  await new Promise((done) => server.close(done));
+  return String(port);
+}
 
 /** Makes the change a dialog shows. */
 export const apply = (page, name) => page.getByRole('dialog', { name }).getByRole('button', { name: 'Apply' }).click();

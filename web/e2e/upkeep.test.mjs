@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import { connect } from 'node:tls';
-import { authority, farm, launch, open, pem, signIn, visit } from './harness.mjs';
+import { authority, farm, freePort, launch, open, pem, settle as apply, signIn, signedIn, visit } from './harness.mjs';
 
 let browser;
 before(async () => {
@@ -14,29 +13,7 @@ before(async () => {
 });
 after(() => browser.close());
 
-const task = (name, does, who = 'ann') =>
-  test(name, async () => {
-    const { page, end } = await open(browser);
-    await signIn(page, who);
-    await does(page);
-    await end();
-  });
-
-/** Makes the change a dialog shows, and waits until it is made. */
-async function apply(page, name) {
-  const dialog = page.getByRole('dialog', { name });
-  await dialog.getByRole('button', { name: 'Apply' }).click();
-  await dialog.waitFor({ state: 'detached' });
-}
-
-/** A port of loopback nobody listens on. */
-async function freePort() {
-  const server = createServer();
-  await new Promise((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address();
-  await new Promise((done) => server.close(done));
-  return port;
-}
+const task = signedIn(() => browser);
 
 /** The fingerprint of the certificate somebody answers with. */
 const served = (port) =>

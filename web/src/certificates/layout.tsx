@@ -1,29 +1,10 @@
-import { Stack, Tabs, Title } from '@mantine/core';
-import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { Tabbed } from '../ui/tabbed';
 
-const tabs = ['list', 'authorities', 'orders', 'ocsp'] as const;
+const tabs = ['list', 'authorities', 'orders', 'ocsp'];
 
 /** CertificatesLayout is the way to certificates, authorities, orders, and OCSP. */
 export function CertificatesLayout() {
   const { t } = useTranslation();
-  const go = useNavigate();
-  const at = useRouterState({ select: (s) => s.location.pathname.split('/certificates')[1]?.split('/')[1] || 'list' });
-  return (
-    <Stack>
-      <Title order={1} size="h2">
-        {t('nav.certificates')}
-      </Title>
-      <Tabs value={at} onChange={(to) => void go({ to: to === 'list' ? '/certificates' : `/certificates/${to}` })}>
-        <Tabs.List>
-          {tabs.map((tab) => (
-            <Tabs.Tab key={tab} value={tab}>
-              {t(`certificates_tab.${tab}`)}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-      </Tabs>
-      <Outlet />
-    </Stack>
-  );
+  return <Tabbed title={t('nav.certificates')} base="/certificates" tabs={tabs} word={(tab) => t(`certificates_tab.${tab}`)} />;
 }

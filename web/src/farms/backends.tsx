@@ -1,9 +1,9 @@
-import { Button, Card, Group, Menu, Table, Text, Title, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { Button, Card, Group, Menu, Title, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Wide } from '../ui/wide';
 import type { Change } from '../change/change';
 import { useMay } from '../session/may';
+import { DataTable } from '../ui/data-table';
 import { count, duration } from '../ui/numbers';
 import { State } from '../ui/state';
 import { maintenance, removeBackend, type Target } from './actions';
@@ -31,97 +31,81 @@ export function Backends({ farm, profile, backends, change }: Props) {
           </Button>
         )}
       </Group>
-      {backends.length === 0 && (
-        <Text c="dimmed" p="md" pt={0}>
-          {t('backends.none')}
-        </Text>
-      )}
-      {backends.length > 0 && (
-        <Wide label={t('backends.title')} minWidth={720}>
-          <Table verticalSpacing="xs">
-            <Table.Thead>
-              <Table.Tr>
-                {['backends.service', 'backends.backend', 'farms.state'].map((w) => (
-                  <Table.Th key={w}>{t(w)}</Table.Th>
-                ))}
-                {['farms.open', 'backends.requests', 'backends.failures', 'backends.time'].map((w) => (
-                  <Table.Th key={w} ta="right">
-                    {t(w)}
-                  </Table.Th>
-                ))}
-                <Table.Th>
-                  <Text span fz={0}>
-                    {t('history.actions')}
-                  </Text>
-                </Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {backends.map((b) => (
-                <Row key={`${b.service} ${b.id}`} farm={farm} of={b} change={change} ask={ask} edit={edit} />
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Wide>
-      )}
+      <DataTable
+        label={t('backends.title')}
+        rows={backends}
+        id={(b) => `${b.service} ${b.id}`}
+        empty={t('backends.none')}
+        minWidth={720}
+        columns={[
+          { head: t('backends.service'), cell: (b) => b.service },
+          {
+            head: t('backends.backend'),
+            cell: (b) => (
+              <>
+                {b.alias && <b>{b.alias} </b>}
+                {b.ip}:{b.port}
+              </>
+            ),
+          },
+          {
+            head: t('farms.state'),
+            cell: (b) => (
+              <UnstyledButton onClick={() => ask({ ...targetOf(farm, b), name: nameOf(b) })}>
+                <State of={b.status ?? b.actual} /> <VisuallyHidden>{t('backends.why', { name: nameOf(b) })}</VisuallyHidden>
+              </UnstyledButton>
+            ),
+          },
+          { head: t('farms.open'), cell: (b) => count(b.established), number: true },
+          { head: t('backends.requests'), cell: (b) => count(b.counters.requests || b.counters.connects || 0), number: true },
+          { head: t('backends.failures'), cell: (b) => count((b.counters.connect_failures ?? 0) + (b.counters.resets ?? 0) + (b.counters.timeouts ?? 0)), number: true },
+          { head: t('backends.time'), cell: (b) => (b.counters.response_time ? duration(b.counters.response_time) : '–'), number: true },
+        ]}
+        actions={(b) => <Actions farm={farm} of={b} change={change} edit={edit} />}
+      />
       {edited && <BackendForm farm={farm} of={edited} close={() => edit(undefined)} />}
       {asked && <Evidence of={asked} name={asked.name} close={() => ask(undefined)} />}
     </Card>
   );
 }
 
-type RowProps = { farm: string; of: BackendNumbers; change: Props['change']; ask: (t: Target & { name: string }) => void; edit: (e: Edited) => void };
+const nameOf = (b: BackendNumbers) => b.alias || `${b.ip}:${b.port}`;
+const targetOf = (farm: string, b: BackendNumbers): Target => ({ farm, service: b.service ?? null, backend: b.id });
 
-function Row({ farm, of: b, change, ask, edit }: RowProps) {
+type ActionsProps = { farm: string; of: BackendNumbers; change: Props['change']; edit: (e: Edited) => void };
+
+/** Actions are what can be done with a backend. */
+function Actions({ farm, of: b, change, edit }: ActionsProps) {
   const { t } = useTranslation();
   const may = useMay();
-  const name = b.alias || `${b.ip}:${b.port}`;
-  const target: Target = { farm, service: b.service ?? null, backend: b.id };
+  const name = nameOf(b);
+  const target = targetOf(farm, b);
   const to = (mode: 'drain' | 'cut' | 'up') => change(maintenance(target, mode, t(`backends.${mode}_title`, { name })));
-  const c = b.counters;
   return (
-    <Table.Tr>
-      <Table.Td className="text">{b.service}</Table.Td>
-      <Table.Td className="text">
-        {b.alias && <b>{b.alias} </b>}
-        {b.ip}:{b.port}
-      </Table.Td>
-      <Table.Td>
-        <UnstyledButton onClick={() => ask({ ...target, name })}>
-          <State of={b.status ?? b.actual} /> <VisuallyHidden>{t('backends.why', { name })}</VisuallyHidden>
-        </UnstyledButton>
-      </Table.Td>
-      <Table.Td className="number">{count(b.established)}</Table.Td>
-      <Table.Td className="number">{count(c.requests || c.connects || 0)}</Table.Td>
-      <Table.Td className="number">{count((c.connect_failures ?? 0) + (c.resets ?? 0) + (c.timeouts ?? 0))}</Table.Td>
-      <Table.Td className="number">{c.response_time ? duration(c.response_time) : '–'}</Table.Td>
-      <Table.Td>
-        <Group justify="flex-end" gap={4} wrap="nowrap">
-          <Button size="compact-sm" variant="default" disabled={!may('farm.modify')} aria-label={`${t('form.edit')} ${name}`} onClick={() => edit({ service: b.service ?? null, backend: b.id })}>
-            {t('form.edit')}
-          </Button>
-          {b.maintenance === 'none' ? (
-            <Menu>
-              <Menu.Target>
-                <Button size="compact-sm" variant="default" disabled={!may('farm.maintenance')}>
-                  {t('backends.out')}
-                </Button>
-              </Menu.Target>
-              <Menu.Dropdown>
-                <Menu.Item onClick={() => to('drain')}>{t('backends.drain')}</Menu.Item>
-                <Menu.Item onClick={() => to('cut')}>{t('backends.cut', { count: b.established })}</Menu.Item>
-                <Menu.Item disabled={!may('farm.modify')} onClick={() => change(removeBackend(target, t('backends.delete_title', { name })))}>
-                  {t('backends.delete')}
-                </Menu.Item>
-              </Menu.Dropdown>
-            </Menu>
-          ) : (
-            <Button size="compact-sm" disabled={!may('farm.maintenance')} onClick={() => to('up')}>
-              {t('backends.up')}
+    <>
+      <Button size="compact-sm" variant="default" disabled={!may('farm.modify')} aria-label={`${t('form.edit')} ${name}`} onClick={() => edit({ service: target.service, backend: b.id })}>
+        {t('form.edit')}
+      </Button>
+      {b.maintenance === 'none' ? (
+        <Menu>
+          <Menu.Target>
+            <Button size="compact-sm" variant="default" disabled={!may('farm.maintenance')}>
+              {t('backends.out')}
             </Button>
-          )}
-        </Group>
-      </Table.Td>
-    </Table.Tr>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item onClick={() => to('drain')}>{t('backends.drain')}</Menu.Item>
+            <Menu.Item onClick={() => to('cut')}>{t('backends.cut', { count: b.established })}</Menu.Item>
+            <Menu.Item disabled={!may('farm.modify')} onClick={() => change(removeBackend(target, t('backends.delete_title', { name })))}>
+              {t('backends.delete')}
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      ) : (
+        <Button size="compact-sm" disabled={!may('farm.maintenance')} onClick={() => to('up')}>
+          {t('backends.up')}
+        </Button>
+      )}
+    </>
   );
 }

@@ -61,11 +61,10 @@ export function CreateFarm() {
                 <Autocomplete name="vip" label={t('create.vip')} description={t('create.vip_about')} required data={addresses} value={v.vip} onChange={(to) => draft.set('vip', to)} onBlur={test} error={wrong('vip')} />
                 <TextInput name="vport" label={t('create.vport')} description={t('create.vport_about')} required value={v.vport} onChange={set('vport')} onBlur={test} error={wrong('vport')} />
               </Group>
-              {trial.isSuccess && (
-                <Text size="sm" role="status">
-                  ✓ {t('create.free', { at: `${v.vip}:${v.vport}` })}
-                </Text>
-              )}
+              {/* It has its place before there is something to say: nothing moves under the pointer. */}
+              <Text size="sm" mih="1.4em" role="status">
+                {trial.isSuccess ? `✓ ${t('create.free', { at: `${v.vip}:${v.vport}` })}` : ''}
+              </Text>
               {v.profile === 'https' && (
                 <Select label={t('create.certificate')} description={t('create.certificate_about')} data={certificates ?? []} value={v.certificate || null} onChange={(c) => draft.set('certificate', c ?? '')} clearable placeholder="api.pem" />
               )}

@@ -1,14 +1,14 @@
-import { Button, Card, Loader, Modal, Stack, Table, Text, Title } from '@mantine/core';
+import { Button, Card, Loader, Modal, Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Wide } from '../ui/wide';
 import { api } from '../api/client';
 import { queries } from '../api/queries';
 import { call, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { Diff } from '../change/diff';
 import { useMay } from '../session/may';
+import { DataTable } from '../ui/data-table';
 import { Problem } from '../ui/problem';
 import { when } from '../ui/time';
 
@@ -28,51 +28,32 @@ export function HistoryPage() {
       </Title>
       {history.error && <Problem error={history.error} again={() => void history.refetch()} />}
       {history.isPending && <Loader size="sm" aria-label="…" />}
-      {history.isSuccess && revisions.length === 0 && <Text c="dimmed">{t('history.empty')}</Text>}
-      {revisions.length > 0 && (
+      {history.isSuccess && (
         <Card withBorder p={0}>
-          <Wide label={t('nav.history')} minWidth={640}>
-            <Table highlightOnHover verticalSpacing="xs">
-              <Table.Thead>
-                <Table.Tr>
-                  {['history.number', 'history.when', 'history.who', 'history.what'].map((w) => (
-                    <Table.Th key={w}>{t(w)}</Table.Th>
-                  ))}
-                  <Table.Th>
-                    <Text span fz={0}>
-                      {t('history.actions')}
-                    </Text>
-                  </Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {[...revisions]
-                  .sort((a, b) => b.number - a.number)
-                  .map((r) => (
-                    <Table.Tr key={r.number}>
-                      <Table.Td className="number">{r.number}</Table.Td>
-                      <Table.Td>{when(r.time)}</Table.Td>
-                      <Table.Td className="text">
-                        {r.author} ({r.source})
-                      </Table.Td>
-                      <Table.Td className="text">{r.comment}</Table.Td>
-                      <Table.Td>
-                        <Button.Group>
-                          <Button size="compact-sm" variant="default" onClick={() => look(r.number)}>
-                            {t('history.difference')}
-                          </Button>
-                          {r.number !== newest && (
-                            <Button size="compact-sm" variant="default" disabled={!may('history.rollback')} onClick={() => setChange(rollback(r.number, t('history.back_to', { number: r.number })))}>
-                              {t('history.back')}
-                            </Button>
-                          )}
-                        </Button.Group>
-                      </Table.Td>
-                    </Table.Tr>
-                  ))}
-              </Table.Tbody>
-            </Table>
-          </Wide>
+          <DataTable
+            label={t('nav.history')}
+            rows={[...revisions].sort((a, b) => b.number - a.number)}
+            id={(r) => String(r.number)}
+            empty={t('history.empty')}
+            columns={[
+              { head: t('history.number'), cell: (r) => r.number, number: true },
+              { head: t('history.when'), cell: (r) => when(r.time) },
+              { head: t('history.who'), cell: (r) => `${r.author} (${r.source})` },
+              { head: t('history.what'), cell: (r) => r.comment },
+            ]}
+            actions={(r) => (
+              <>
+                <Button size="compact-sm" variant="default" onClick={() => look(r.number)}>
+                  {t('history.difference')}
+                </Button>
+                {r.number !== newest && (
+                  <Button size="compact-sm" variant="default" disabled={!may('history.rollback')} onClick={() => setChange(rollback(r.number, t('history.back_to', { number: r.number })))}>
+                    {t('history.back')}
+                  </Button>
+                )}
+              </>
+            )}
+          />
         </Card>
       )}
       {looked !== undefined && <Difference of={looked} close={() => look(undefined)} />}
