@@ -79,6 +79,45 @@ task('the configuration goes back to an earlier revision', async (page) => {
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
 });
 
+task('a revision is tagged, compared with another one, and its tag removed', async (page) => {
+  await signIn(page, 'ann');
+  await visit(page, 'history');
+  await page.getByRole('button', { name: /Tag revision/ }).first().click();
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('1st');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create…' }).click();
+  await page.getByRole('dialog').getByText(/1st.*a letter/i).waitFor();
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('before-the-fair');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create…' }).click();
+  await page.getByText(/sluice tag create before-the-fair \d+/).waitFor();
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('button', { name: 'Remove the tag before-the-fair' }).waitFor();
+  await page.getByRole('row', { name: /before-the-fair/ }).getByRole('button', { name: 'Difference' }).click();
+  await page.getByLabel('Compared with revision').selectOption('1');
+  await page.getByRole('dialog').locator('.diff').getByText('alias: blue').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Remove the tag before-the-fair' }).click();
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('button', { name: 'Remove the tag before-the-fair' }).waitFor({ state: 'detached' });
+});
+
+task('a change is guarded, and says which conditions it knows', async (page) => {
+  await signIn(page, 'ann');
+  await visit(page, 'farms/shop');
+  await page.getByRole('button', { name: 'Restart' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Restart shop' });
+  await dialog.getByRole('combobox', { name: 'When does it hold?' }).click();
+  await page.getByRole('option', { name: 'Only while it goes well' }).click();
+  await dialog.getByLabel('Conditions').fill('nonsense');
+  await dialog.getByRole('button', { name: 'Apply' }).click();
+  await dialog.getByRole('alert').getByText(/guard/).waitFor();
+});
+
+task('the first page says which way a request would take', async (page) => {
+  await signIn(page, 'ann');
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByText(/forward → all → 127\.0\.0\.1/).waitFor();
+});
+
 task('a request is explained, rule by rule', async (page) => {
   await signIn(page, 'ann');
   await visit(page, 'farms/shop');
@@ -101,6 +140,24 @@ task('a farm is found with the keyboard alone', async (page) => {
   await page.getByRole('dialog').getByText('shop').waitFor();
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'shop' }).waitFor();
+});
+
+task('what is to be done is found with the keyboard alone, too', async (page) => {
+  await signIn(page, 'ann');
+  await page.keyboard.press('Control+k');
+  await page.waitForFunction(() => document.activeElement?.closest('[role=dialog]') && document.activeElement.tagName === 'INPUT');
+  await page.keyboard.type('restart shop');
+  await page.getByRole('dialog').getByText('Restart shop').waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: 'Restart shop' }).getByText('sluice farm restart shop').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.keyboard.press('Control+k');
+  await page.waitForFunction(() => document.activeElement?.closest('[role=dialog]') && document.activeElement.tagName === 'INPUT');
+  await page.keyboard.type('service of shop');
+  await page.getByRole('dialog').getByText('service of shop').waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 2, name: 'all' }).waitFor();
 });
 
 task('who only watches is offered no change', async (page) => {

@@ -1,6 +1,6 @@
 import { body, pathOf, request, type Answer } from '../api/client';
 
-export type Query = { dry_run?: 'true'; confirm?: string };
+export type Query = { dry_run?: 'true'; confirm?: string; guard?: string };
 type Preview = { params: { diff?: string; impact?: { cost: string; farm: string; fields: string[] | null }[] | null; warnings?: string[] | null } };
 
 /** A change that can be preview before it is made. */
@@ -22,9 +22,12 @@ export async function preview(change: Change) {
   return { diff: answer.params.diff ?? '', impact: answer.params.impact ?? [], warnings: answer.params.warnings ?? [] };
 }
 
-/** Makes the change; with a time it goes back by itself unless it is confirmed. */
-export function applyChange(change: Change, confirm: string | null) {
-  return body(change.send(confirm ? { confirm } : {}));
+/** Until when a change is on trial: a time in which somebody confirms it, or conditions that must hold. */
+export type Trial = { confirm?: string; guard?: string };
+
+/** Makes the change; one on trial goes back by itself. */
+export function applyChange(change: Change, trial: Trial) {
+  return body(change.send(trial));
 }
 
 export function call(method: string, parts: (string | number)[], sent?: object): string {

@@ -1,20 +1,21 @@
-import { Alert, Button, Code, CopyButton, Group, Loader, Modal, Select, Stack, Text } from '@mantine/core';
+import { Alert, Button, Code, CopyButton, Group, Loader, Modal, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Problem } from '../ui/problem';
 import { done } from '../ui/notify';
-import { applyChange, preview, type Change } from './change';
+import { applyChange, preview, type Change, type Trial } from './change';
 import { Diff } from './diff';
+import { TrialInput } from './trial';
 
 /** ChangeDialog shows what a change would do, and makes it when told to. */
 export function ChangeDialog({ change, close, done: after, children }: { change: Change; close: () => void; done?: () => void; children?: ReactNode }) {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const [confirm, setConfirm] = useState<string | null>('');
+  const [on, setOn] = useState<Trial>({});
   const trial = useQuery({ queryKey: ['try', change.call], queryFn: () => preview(change), staleTime: 0, gcTime: 0, retry: false });
   const apply = useMutation({
-    mutationFn: () => applyChange(change, confirm || null),
+    mutationFn: () => applyChange(change, on),
     onSuccess: () => {
       done(t('change.done', { what: change.title }));
       close();
@@ -47,19 +48,7 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
         )}
         {change.command && <Equal label={t('change.command')} text={change.command} />}
         <Equal label={t('change.call')} text={change.call} />
-        {change.says === undefined && (
-          <Select
-            label={t('change.confirm')}
-            value={confirm}
-            onChange={setConfirm}
-            allowDeselect={false}
-            data={[
-              { value: '', label: t('change.at_once') },
-              { value: '2m', label: t('change.within', { count: 2 }) },
-              { value: '10m', label: t('change.within', { count: 10 }) },
-            ]}
-          />
-        )}
+        {change.says === undefined && <TrialInput trial={on} set={setOn} />}
         {apply.error && <Problem error={apply.error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>

@@ -1,5 +1,6 @@
 import { Card, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import { Problem } from '../ui/problem';
@@ -8,6 +9,8 @@ import { Recent } from './recent';
 import { FarmTiles } from './tiles';
 import { count } from '../ui/numbers';
 import { useRates } from '../farms/rates';
+
+const WhichWay = lazy(() => import('./which-way'));
 
 /** Dashboard answers what is asked daily: what is exposed, is it healthy, what changed, what needs a hand. */
 export function Dashboard() {
@@ -22,6 +25,9 @@ export function Dashboard() {
       <Figures />
       <Attention />
       <FarmTiles farms={farms.data?.farms} />
+      <Suspense>
+        <WhichWay farms={farms.data?.farms} />
+      </Suspense>
       <Recent />
     </Stack>
   );

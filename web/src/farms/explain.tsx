@@ -1,12 +1,12 @@
 import { Button, Card, Group, List, Select, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { useState, type FormEvent } from 'react';
+import { useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, body } from '../api/client';
 import { Problem } from '../ui/problem';
 
 /** Explain says which way a request would take, rule by rule, without sending one. */
-export function Explain({ farm, vport, secure }: { farm: string; vport: string; secure: boolean }) {
+export function Explain({ farm, vport, secure, children }: { farm: string; vport: string; secure: boolean; children?: ReactNode }) {
   const { t } = useTranslation();
   const [method, setMethod] = useState<string | null>('GET');
   const [url, setURL] = useState(`${secure ? 'https' : 'http'}://www.example.org${vport === '80' || vport === '443' ? '' : `:${vport}`}/`);
@@ -25,6 +25,7 @@ export function Explain({ farm, vport, secure }: { farm: string; vport: string; 
       </Title>
       <form onSubmit={submit}>
         <Group align="end">
+          {children}
           <Select label={t('explain.method')} data={['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']} value={method} onChange={setMethod} w={110} allowDeselect={false} />
           <TextInput label="URL" value={url} onChange={(e) => setURL(e.currentTarget.value)} required style={{ flex: '1 1 16rem' }} />
           <Button type="submit" loading={ask.isPending}>

@@ -8,6 +8,7 @@ import type { Seen } from '../form/values';
 import { useMay } from '../session/may';
 import { Problem } from '../ui/problem';
 import { setService } from './actions';
+import { Explain } from './explain';
 import { Rules } from './rules';
 import { schemaOf } from './schema';
 
@@ -41,6 +42,7 @@ export function ServicePage() {
         disabled={!may('farm.modify')}
       />
       <Rules farm={farm} service={service} object={seen} />
+      <Explain farm={farm} vport={String(farmSeen.vport)} secure={farmSeen.listener === 'https'} />
     </Stack>
   );
 }

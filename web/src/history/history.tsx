@@ -1,16 +1,17 @@
-import { Button, Card, Loader, Modal, Stack, Title } from '@mantine/core';
+import { Badge, Button, Card, CloseButton, Loader, Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api } from '../api/client';
 import { queries } from '../api/queries';
-import { call, type Change } from '../change/change';
+import { call, write, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
-import { Diff } from '../change/diff';
 import { useMay } from '../session/may';
 import { DataTable } from '../ui/data-table';
 import { Problem } from '../ui/problem';
 import { when } from '../ui/time';
+import { Difference } from './difference';
+import { NameRevision } from './name';
 
 /** HistoryPage is every revision: who changed what, and the way back. */
 export function HistoryPage() {
@@ -18,6 +19,7 @@ export function HistoryPage() {
   const may = useMay();
   const history = useQuery(queries.history);
   const [looked, look] = useState<number>();
+  const [named, name] = useState<number>();
   const [change, setChange] = useState<Change>();
   const revisions = history.data?.params ?? [];
   const newest = revisions.reduce((n, r) => Math.max(n, r.number), 0);
@@ -39,12 +41,27 @@ export function HistoryPage() {
               { head: t('history.number'), cell: (r) => r.number, number: true },
               { head: t('history.when'), cell: (r) => when(r.time) },
               { head: t('history.who'), cell: (r) => `${r.author} (${r.source})` },
-              { head: t('history.what'), cell: (r) => r.comment },
+              {
+                head: t('history.what'),
+                cell: (r) => (
+                  <>
+                    {r.comment}
+                    {r.tags?.map((tag) => (
+                      <Badge key={tag} variant="default" tt="none" ml={6} rightSection={<CloseButton size="xs" disabled={!may('history.rollback')} aria-label={t('history.unname', { name: tag })} onClick={() => setChange(unname(tag, t('history.unname', { name: tag })))} />}>
+                        {tag}
+                      </Badge>
+                    ))}
+                  </>
+                ),
+              },
             ]}
             actions={(r) => (
               <>
                 <Button size="compact-sm" variant="default" onClick={() => look(r.number)}>
                   {t('history.difference')}
+                </Button>
+                <Button size="compact-sm" variant="default" disabled={!may('history.rollback')} onClick={() => name(r.number)} aria-label={t('history.name_of', { number: r.number })}>
+                  {t('history.name')}
                 </Button>
                 {r.number !== newest && (
                   <Button size="compact-sm" variant="default" disabled={!may('history.rollback')} onClick={() => setChange(rollback(r.number, t('history.back_to', { number: r.number })))}>
@@ -56,10 +73,16 @@ export function HistoryPage() {
           />
         </Card>
       )}
-      {looked !== undefined && <Difference of={looked} close={() => look(undefined)} />}
+      {looked !== undefined && <Difference of={looked} all={revisions.map((r) => r.number)} close={() => look(undefined)} />}
+      {named !== undefined && <NameRevision of={named} close={() => name(undefined)} />}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
     </Stack>
   );
+}
+
+/** Takes a name from its revision. */
+function unname(tag: string, title: string): Change {
+  return { ...write(title, `sluice tag delete ${tag}`, 'DELETE', ['history', 'tags', tag]), says: `- ${tag}` };
 }
 
 function rollback(number: number, title: string): Change {
@@ -70,16 +93,4 @@ function rollback(number: number, title: string): Change {
     call: call('POST', ['history', 'rollback'], sent),
     send: (query) => api.POST('/history/rollback', { params: { query }, body: sent }),
   };
-}
-
-function Difference({ of, close }: { of: number; close: () => void }) {
-  const { t } = useTranslation();
-  const diff = useQuery(queries.diff(String(of), String(of - 1)));
-  return (
-    <Modal opened onClose={close} size="lg" title={t('history.of', { number: of })} closeButtonProps={{ 'aria-label': t('palette.close') }}>
-      {diff.isPending && <Loader size="sm" aria-label="…" />}
-      {diff.error && <Problem error={diff.error} />}
-      {diff.data && <Diff text={diff.data.params.diff} />}
-    </Modal>
-  );
 }

@@ -1,13 +1,15 @@
 import { ActionIcon, AppShell, Burger, Button, Group, Image, Menu, NavLink, Text, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../session/session';
-import { changeLanguage, languages, type Language } from '../i18n/i18n';
+import type { Change } from '../change/change';
+import { changeLanguage, languages, loadPageTexts, type Language } from '../i18n/i18n';
 import { PendingBar } from './pending';
 
-const Palette = lazy(() => import('./palette'));
+const Palette = lazy(async () => (await Promise.all([import('./palette'), loadPageTexts()]))[0]);
+const ChangeDialog = lazy(async () => ({ default: (await import('../change/dialog')).ChangeDialog }));
 
 export const pages = [
   { to: '/', word: 'nav.dashboard' },
@@ -30,6 +32,7 @@ export function Layout() {
   const { t } = useTranslation();
   const [menu, { toggle, close }] = useDisclosure(false);
   const [search, { open, close: shut }] = useDisclosure(false);
+  const [change, setChange] = useState<Change>();
   const path = useRouterState({ select: (s) => s.location.pathname });
   useHotkeys([['mod+K', open]], []);
   return (
@@ -70,7 +73,10 @@ export function Layout() {
         <PendingBar />
         <Outlet />
       </AppShell.Main>
-      <Suspense fallback={null}>{search && <Palette opened close={shut} />}</Suspense>
+      <Suspense fallback={null}>
+        {search && <Palette opened close={shut} show={setChange} />}
+        {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
+      </Suspense>
     </AppShell>
   );
 }

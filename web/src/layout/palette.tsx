@@ -1,40 +1,28 @@
 import { Modal, NavLink, ScrollArea, Text, TextInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
-import { useMemo, useState, type KeyboardEvent } from 'react';
+import { useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { queries } from '../api/queries';
-import { pages } from './layout';
+import type { Change } from '../change/change';
+import { useFindable } from './findable';
 
 const most = 12;
 
-/** Palette finds any page or farm by a few letters. */
-export default function Palette({ opened, close }: { opened: boolean; close: () => void }) {
+type Props = { opened: boolean; close: () => void; show: (c: Change) => void };
+
+/** Palette finds any page, object or action by a few letters. */
+export default function Palette({ opened, close, show }: Props) {
   const { t } = useTranslation();
   return (
     <Modal opened={opened} onClose={close} transitionProps={{ duration: 0 }} title={t('palette.title')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
-      <Finder close={close} />
+      <Finder close={close} show={show} />
     </Modal>
   );
 }
 
-function Finder({ close }: { close: () => void }) {
+function Finder({ close, show }: Omit<Props, 'opened'>) {
   const { t } = useTranslation();
-  const go = useNavigate();
-  const farms = useQuery(queries.farms).data?.farms;
+  const all = useFindable(show);
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
-  const all = useMemo(
-    () => [
-      ...pages.map((p) => ({ label: t(p.word), hint: t('palette.page'), run: () => go({ to: p.to }) })),
-      ...(farms ?? []).map((f) => ({
-        label: f.farmname,
-        hint: `${f.profile} ${f.vip}:${f.vport}`,
-        run: () => go({ to: '/farms/$farm', params: { farm: f.farmname } }),
-      })),
-    ],
-    [farms, go, t],
-  );
   const wanted = text.trim().toLowerCase();
   const found = all.filter((a) => `${a.label} ${a.hint}`.toLowerCase().includes(wanted)).slice(0, most);
   const chosen = Math.min(at, found.length - 1);

@@ -1,0 +1,23 @@
+import { NativeSelect } from '@mantine/core';
+import { use, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Explain } from '../farms/explain';
+import type { FarmNumbers } from '../farms/types';
+import { loadPageTexts } from '../i18n/i18n';
+
+const texts = loadPageTexts();
+
+/** WhichWay says which way a request would take through one of the farms that read requests. */
+export default function WhichWay({ farms }: { farms: FarmNumbers[] | undefined }) {
+  use(texts);
+  const { t } = useTranslation();
+  const [chosen, choose] = useState('');
+  const readers = (farms ?? []).filter((f) => f.profile !== 'l4xnat');
+  const farm = readers.find((f) => f.farmname === chosen) ?? readers[0];
+  if (!farm) return null;
+  return (
+    <Explain key={farm.farmname} farm={farm.farmname} vport={farm.vport} secure={farm.profile === 'https'}>
+      {readers.length > 1 && <NativeSelect label={t('farms.name')} value={farm.farmname} onChange={(e) => choose(e.currentTarget.value)} data={readers.map((f) => f.farmname)} />}
+    </Explain>
+  );
+}

@@ -1,0 +1,29 @@
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { quoted, write } from '../change/change';
+import { useBody } from '../form/body';
+import { FormDrawer } from '../form/drawer';
+import { only, titled } from '../form/titled';
+
+/** NameRevision gives a revision a tag, by which it is kept and found again. */
+export function NameRevision({ of, close }: { of: number; close: () => void }) {
+  const { t } = useTranslation();
+  const body = useBody('post', '/history/tags');
+  const schema = useMemo(() => titled(only(body, ['name', 'comment']), t), [body, t]);
+  const title = t('history.name_of', { number: of });
+  return (
+    <FormDrawer
+      title={title}
+      close={close}
+      id={`tag ${of}`}
+      schema={schema}
+      when="create"
+      seen={{}}
+      narrow
+      change={(sent) => {
+        const comment = sent.comment ? ` --comment ${quoted(String(sent.comment))}` : '';
+        return { ...write(title, `sluice tag create ${String(sent.name ?? '')} ${of}${comment}`, 'POST', ['history', 'tags'], { ...sent, revision: of }), says: `+ ${String(sent.name ?? '')}` };
+      }}
+    />
+  );
+}

@@ -1,0 +1,61 @@
+import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { body, request } from '../api/client';
+import { queries } from '../api/queries';
+import { action } from '../farms/actions';
+import type { Change } from '../change/change';
+import { useMay } from '../session/may';
+import { useSession } from '../session/session';
+import { pages } from './layout';
+
+/** Something a few letters find: a page, an object, or something to do. */
+export type Findable = { label: string; hint: string; run: () => unknown };
+
+type Tree = { [name: string]: Tree | null };
+
+/** Names of all objects, each with what belongs to it. */
+const ids = { queryKey: ['ids'], queryFn: async () => ((await body(request('GET', ['ids']))) as { params: Tree }).params };
+
+/** Services of farms that have none are called so in the tree of names. */
+const nameless = 'default_service';
+
+/** All that can be found, pages first. A change is handed to whoever shows it. */
+export function useFindable(show: (c: Change) => void): Findable[] {
+  const { t } = useTranslation();
+  const go = useNavigate();
+  const may = useMay();
+  const { leave } = useSession();
+  const { setColorScheme } = useMantineColorScheme();
+  const dark = useComputedColorScheme('light') === 'dark';
+  const farms = useQuery(queries.farms).data?.farms;
+  const tree = useQuery(ids).data;
+  return useMemo(() => {
+    const all: Findable[] = pages.map((p) => ({ label: t(p.word), hint: t('palette.page'), run: () => go({ to: p.to }) }));
+    const todo = t('palette.action');
+    if (may('farm.create')) all.push({ label: t('palette.new_farm'), hint: todo, run: () => go({ to: '/new-farm' }) });
+    all.push({ label: t(dark ? 'nav.light' : 'nav.dark'), hint: todo, run: () => setColorScheme(dark ? 'light' : 'dark') });
+    all.push({ label: t('nav.sign_out'), hint: todo, run: leave });
+    for (const f of farms ?? []) {
+      all.push({ label: f.farmname, hint: `${f.profile} ${f.vip}:${f.vport}`, run: () => go({ to: '/farms/$farm', params: { farm: f.farmname } }) });
+    }
+    for (const [farm, has] of Object.entries(tree?.farms ?? {})) {
+      for (const service of Object.keys(has?.services ?? {})) {
+        if (service !== nameless) all.push({ label: service, hint: t('palette.service', { farm }), run: () => go({ to: '/farms/$farm/services/$service', params: { farm, service } }) });
+      }
+    }
+    for (const check of Object.keys(tree?.farmguardians ?? {})) all.push({ label: check, hint: t('nav.checks'), run: () => go({ to: '/checks/$check', params: { check } }) });
+    for (const file of Object.keys(tree?.certificates ?? {})) all.push({ label: file, hint: t('nav.certificates'), run: () => go({ to: '/certificates' }) });
+    if (may('farm.action')) {
+      for (const f of farms ?? []) {
+        for (const deed of f.configured === 'up' ? (['stop', 'restart'] as const) : (['start'] as const)) {
+          const label = t(`palette.${deed}`, { farm: f.farmname });
+          all.push({ label, hint: todo, run: () => show(action(f.farmname, deed, label)) });
+        }
+      }
+    }
+    return all;
+  }, [t, go, may, leave, setColorScheme, dark, farms, tree, show]);
+}
