@@ -96,6 +96,7 @@ type manager struct {
 	said      support.Tail // the end of what mgmt logs
 	others    support.Tail // the end of what the others do
 	numbers   *timeseries.DB
+	recorded  *recorder.Recorder
 	events    *eventlog.Log
 	headroom  *learner.Learner
 	states    eventlog.States // by the last look at them
@@ -219,7 +220,8 @@ func (p *process) mgmt(ctx context.Context) error {
 	running.Go(func() { m.names.Run(ctx) })
 	running.Go(func() { m.keepNames(ctx) })
 	running.Go(func() { m.watch.run(ctx, m) })
-	running.Go(func() { m.recorder().Run(ctx) })
+	m.recorded = m.recorder()
+	running.Go(func() { m.recorded.Run(ctx) })
 	running.Go(func() { m.headroom.Run(ctx) })
 	running.Go(func() { m.trial.Run(ctx) })
 	running.Go(func() { m.certs.Run(ctx) })
@@ -377,6 +379,7 @@ func (m *manager) deps() api.Deps {
 		Roles:        m.roles,
 		Usage:        func() usage.Sample { return machineUsage(time.Now()) },
 		Numbers:      m.numbers,
+		Latency:      m.recorded.Latency,
 		Events:       m.events,
 		Learned:      m.headroom,
 		Logs:         logfiles.Dir{Root: m.root},

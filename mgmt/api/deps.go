@@ -28,6 +28,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/support"
 	"github.com/sluicelb/sluice/mgmt/trial"
@@ -136,6 +137,8 @@ type Deps struct {
 	// Links are the network interfaces; nil: those of this machine.
 	Links   func() []numbers.Link
 	Numbers numbers.Numbers
+	// Latency tells how long exchanges of a farm took just now; nil: nobody knows.
+	Latency func(farm uint32) (recorder.Latency, bool)
 	// Events are what happened and nobody else keeps; nil: there is no timeline.
 	Events interface {
 		Read(from time.Time) ([]eventlog.Event, error)

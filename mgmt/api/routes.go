@@ -44,7 +44,7 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.
 			SessionTable: d.SessionTable, Tracked: d.Tracked, Forwarded: d.Forwarded, Watch: d.Watch, Holds: guard.Holds,
 		}),
 		numbers.New(numbers.Deps{
-			State: board, Counters: d.Counters, Health: d.Health, Sessions: d.Sessions, Traffic: d.Traffic, Usage: d.Usage, Links: orElse(d.Links, numbers.HostLinks), Numbers: d.Numbers,
+			State: board, Counters: d.Counters, Health: d.Health, Sessions: d.Sessions, Traffic: d.Traffic, Usage: d.Usage, Links: orElse(d.Links, numbers.HostLinks), Numbers: d.Numbers, Latency: d.Latency,
 			Log: d.Log, Now: d.Now,
 		}),
 		people.New(people.Deps{

@@ -25,12 +25,28 @@ type round struct {
 	kernel   stats.Traffic
 	farms    map[uint32]farmTotals
 	backends map[uint32]backendTotals
+	latency  map[uint32]Latency
+}
+
+// Latency is how long exchanges of a farm took in the last round, in seconds: half of
+// them at most P50, 99 % at most P99.
+type Latency struct{ P50, P99 float64 }
+
+// Latency returns that of a farm; false where no exchange ended in the last round. Any
+// goroutine may call it.
+func (r *Recorder) Latency(farm uint32) (Latency, bool) {
+	last := r.latency.Load()
+	if last == nil {
+		return Latency{}, false
+	}
+	l, known := (*last)[farm]
+	return l, known
 }
 
 // recordFarms writes down all farms. Of those the kernel carries nothing is known
 // while netd does not answer; then they are left out.
 func (r *Recorder) recordFarms(cfg *farm.Config, now time.Time, elapsed float64, first bool) {
-	o := &round{Recorder: r, elapsed: elapsed, farms: make(map[uint32]farmTotals, len(cfg.Farms)), backends: make(map[uint32]backendTotals, len(r.backends))}
+	o := &round{Recorder: r, elapsed: elapsed, farms: make(map[uint32]farmTotals, len(cfg.Farms)), backends: make(map[uint32]backendTotals, len(r.backends)), latency: map[uint32]Latency{}}
 	asked, known := false, false
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
@@ -47,6 +63,7 @@ func (r *Recorder) recordFarms(cfg *farm.Config, now time.Time, elapsed float64,
 		}
 	}
 	r.farms, r.backends = o.farms, o.backends
+	r.latency.Store(&o.latency)
 }
 
 // values are those of a farm and its backends.
@@ -68,6 +85,10 @@ func (o *round) values(f *farm.Farm) []timeseries.Value {
 	}
 	o.farms[f.ID] = now
 	exchanges := now.times.Since(&before.times)
+	half, most := quantile(exchanges, 0.5), quantile(exchanges, 0.99)
+	if !math.IsNaN(half) && !math.IsNaN(most) {
+		o.latency[f.ID] = Latency{half, most}
+	}
 	is := map[string]float64{
 		connections.Name: rate(now.connections, before.connections, o.elapsed),
 		established.Name: float64(sum.Established),
@@ -76,8 +97,8 @@ func (o *round) values(f *farm.Farm) []timeseries.Value {
 		bytesIn.Name:     rate(now.bytesIn, before.bytesIn, o.elapsed),
 		bytesOut.Name:    rate(now.bytesOut, before.bytesOut, o.elapsed),
 		failures.Name:    rate(now.failures, before.failures, o.elapsed),
-		median.Name:      quantile(exchanges, 0.5),
-		p99.Name:         quantile(exchanges, 0.99),
+		median.Name:      half,
+		p99.Name:         most,
 	}
 	var values []timeseries.Value
 	for _, s := range OfFarm(f) {

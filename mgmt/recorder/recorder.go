@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -38,6 +39,8 @@ type Recorder struct {
 	backends map[uint32]backendTotals
 	system   usage.Sample
 	rounds   int
+	// latency is that of each farm in the last round; nobody changes a map that is there.
+	latency atomic.Pointer[map[uint32]Latency]
 }
 
 // New makes one.

@@ -119,7 +119,13 @@ func TestFarmsAndBackendsAreRecordedASecond(t *testing.T) {
 	if got := h.last(t, recorder.Farm(3), "backend 7 requests", "backend 7 errors", "backend 7 established"); got != "50 15 4" {
 		t.Errorf("backend: %s", got)
 	}
+	if l, known := h.Latency(3); !known || l.P50 < 0.0007 || l.P50 > 0.0008 || l.P99 < 0.001 || l.P99 > 0.0011 {
+		t.Errorf("latency: %+v %t", l, known)
+	}
 	h.round()
+	if l, known := h.Latency(3); known {
+		t.Errorf("latency of a round in which nothing happened: %+v", l)
+	}
 	if got := h.last(t, recorder.Farm(3), "connections", "established", "p50", "p99", "backend 7 requests"); got != "0 12 - - 0" {
 		t.Errorf("a round in which nothing happened: %s", got)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
@@ -32,6 +33,8 @@ type Deps struct {
 	Usage   func() usage.Sample
 	Links   func() []Link // the network interfaces of the machine
 	Numbers Numbers
+	// Latency tells how long exchanges of a farm took just now; nil: nobody knows.
+	Latency func(farm uint32) (recorder.Latency, bool)
 	Log     *slog.Logger
 	Now     func() time.Time
 }

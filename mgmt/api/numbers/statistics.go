@@ -93,6 +93,8 @@ type FarmStatistics struct {
 	Established uint64       `json:"established" doc:"Client connections open; of an l4xnat farm its connections and flows"`
 	Pending     uint64       `json:"pending" doc:"Of these, without a complete first request; of an l4xnat farm those that are not established yet"`
 	Queued      uint64       `json:"queued" doc:"Exchanges that wait for a backend to have room"`
+	P50         *float64     `json:"p50,omitempty" doc:"Seconds half of the exchanges took at most, in the last five seconds; missing where none ended"`
+	P99         *float64     `json:"p99,omitempty" doc:"Seconds 99 % of them took at most"`
 	Counters    FarmCounters `json:"counters"`
 }
 
@@ -151,7 +153,13 @@ func listed[W ~string](words []W) string {
 
 func (s *Resource) farmStatistics(t tally, f *farm.Farm) FarmStatistics {
 	sum := t.farm(f)
-	return FarmStatistics{FarmItem: t.now.Item(f), Established: sum.Established, Pending: sum.Pending, Queued: sum.Queued, Counters: farmCounters(sum)}
+	out := FarmStatistics{FarmItem: t.now.Item(f), Established: sum.Established, Pending: sum.Pending, Queued: sum.Queued, Counters: farmCounters(sum)}
+	if s.deps.Latency != nil {
+		if l, known := s.deps.Latency(f.ID); known {
+			out.P50, out.P99 = &l.P50, &l.P99
+		}
+	}
+	return out
 }
 
 // BackendCounters are the counters of a backend since it was created.

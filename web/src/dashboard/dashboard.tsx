@@ -7,8 +7,9 @@ import { Problem } from '../ui/problem';
 import { Attention } from './attention';
 import { Recent } from './recent';
 import { FarmTiles } from './tiles';
-import { count } from '../ui/numbers';
+import { count, duration } from '../ui/numbers';
 import { useRates } from '../farms/rates';
+import type { FarmNumbers } from '../farms/types';
 
 const WhichWay = lazy(() => import('./which-way'));
 
@@ -33,24 +34,26 @@ export function Dashboard() {
   );
 }
 
-/** Figures are the node and its traffic in six numbers. */
+/** Figures are the node and its traffic in a few numbers. */
 function Figures() {
   const { t } = useTranslation();
   const farms = useQuery(queries.farms);
   const machine = useQuery(queries.machine).data?.params;
   const { total } = useRates(farms.data?.farms, farms.dataUpdatedAt);
   const established = farms.data?.farms?.reduce((sum, f) => sum + f.established, 0);
+  const slowest = farms.data?.farms?.reduce((worst, f) => ((f.p99 ?? 0) > (worst?.p99 ?? 0) ? f : worst), undefined as FarmNumbers | undefined);
   const memory = machine && (100 * machine.memory.MemUsed) / machine.memory.MemTotal;
   const figures: [string, string][] = [
     [t('figure.farms'), count(farms.data?.farms?.length)],
     [t('figure.requests'), count(total.requests)],
     [t('figure.connections'), count(established)],
     [t('figure.errors'), count(total.errors)],
+    [t('figure.latency'), slowest ? `${duration(slowest.p50)} / ${duration(slowest.p99)}` : '–'],
     [t('figure.cpu'), machine ? `${machine.cpu.usage.toFixed(0)} %` : '–'],
     [t('figure.memory'), memory === undefined ? '–' : `${memory.toFixed(0)} %`],
   ];
   return (
-    <SimpleGrid cols={{ base: 2, xs: 3, lg: 6 }} component="dl" m={0}>
+    <SimpleGrid cols={{ base: 2, xs: 4, lg: 7 }} component="dl" m={0}>
       {figures.map(([name, value]) => (
         <Card key={name} withBorder p="sm">
           <Text component="dt" size="xs" c="dimmed">
