@@ -100,6 +100,16 @@ task('a revision is tagged, compared with another one, and its tag removed', asy
   await page.getByRole('button', { name: 'Remove the tag before-the-fair' }).waitFor({ state: 'detached' });
 });
 
+task('a farm is restarted', async (page) => {
+  await signIn(page, 'ann');
+  await visit(page, 'farms/shop');
+  await page.getByRole('button', { name: 'Restart' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Restart shop' });
+  await dialog.getByText('all its traffic is interrupted').waitFor();
+  await dialog.getByRole('button', { name: 'Apply' }).click();
+  await page.getByText('Restart shop: done').waitFor();
+});
+
 task('a change is guarded, and says which conditions it knows', async (page) => {
   await signIn(page, 'ann');
   await visit(page, 'farms/shop');
@@ -137,7 +147,7 @@ task('a farm is found with the keyboard alone', async (page) => {
   await page.keyboard.press('Control+k');
   await page.waitForFunction(() => document.activeElement?.closest('[role=dialog]') && document.activeElement.tagName === 'INPUT');
   await page.keyboard.type('sho');
-  await page.getByRole('dialog').getByText('shop').waitFor();
+  await page.getByRole('dialog').getByText('shop', { exact: true }).waitFor();
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'shop' }).waitFor();
 });

@@ -24,7 +24,7 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
     },
   });
   const diff = change.says ?? trial.data?.diff;
-  const nothing = trial.isSuccess && diff === '';
+  const nothing = trial.isSuccess && diff === '' && trial.data.impact.length === 0; // a restart changes no line
   return (
     <Modal opened onClose={close} title={change.title} size="lg" closeButtonProps={{ 'aria-label': t('palette.close') }}>
       <Stack>
@@ -33,7 +33,8 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
         {trial.error && <Problem error={trial.error} />}
         {trial.isSuccess && (
           <>
-            {nothing ? <Text c="dimmed">{t('change.nothing')}</Text> : <Diff text={diff ?? ''} />}
+            {nothing && <Text c="dimmed">{t('change.nothing')}</Text>}
+            {diff && <Diff text={diff} />}
             {trial.data.impact.map((i, n) => (
               <Alert key={n} color="orange" p="xs">
                 {t(`cost.${i.cost}`, { farm: i.farm, defaultValue: `${i.farm}: ${i.cost}` })}
