@@ -1,15 +1,11 @@
 import { NativeSelect } from '@mantine/core';
-import { use, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Explain } from '../farms/explain';
 import type { FarmNumbers } from '../farms/types';
-import { loadPageTexts } from '../i18n/i18n';
-
-const texts = loadPageTexts();
 
 /** WhichWay says which way a request would take through one of the farms that read requests. */
 export default function WhichWay({ farms }: { farms: FarmNumbers[] | undefined }) {
-  use(texts);
   const { t } = useTranslation();
   const [chosen, choose] = useState('');
   const readers = (farms ?? []).filter((f) => f.profile !== 'l4xnat');

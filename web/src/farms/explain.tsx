@@ -1,4 +1,4 @@
-import { Button, Card, Group, List, Select, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, Card, Group, List, NativeSelect, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -8,10 +8,10 @@ import { Problem } from '../ui/problem';
 /** Explain says which way a request would take, rule by rule, without sending one. */
 export function Explain({ farm, vport, secure, children }: { farm: string; vport: string; secure: boolean; children?: ReactNode }) {
   const { t } = useTranslation();
-  const [method, setMethod] = useState<string | null>('GET');
+  const [method, setMethod] = useState('GET');
   const [url, setURL] = useState(`${secure ? 'https' : 'http'}://www.example.org${vport === '80' || vport === '443' ? '' : `:${vport}`}/`);
   const ask = useMutation({
-    mutationFn: () => body(api.POST('/farms/{farm}/explain', { params: { path: { farm } }, body: { method: method ?? 'GET', url } })),
+    mutationFn: () => body(api.POST('/farms/{farm}/explain', { params: { path: { farm } }, body: { method, url } })),
   });
   const submit = (e: FormEvent) => {
     e.preventDefault();
@@ -26,7 +26,7 @@ export function Explain({ farm, vport, secure, children }: { farm: string; vport
       <form onSubmit={submit}>
         <Group align="end">
           {children}
-          <Select label={t('explain.method')} data={['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']} value={method} onChange={setMethod} w={110} allowDeselect={false} />
+          <NativeSelect label={t('explain.method')} data={['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']} value={method} onChange={(e) => setMethod(e.currentTarget.value)} w={110} />
           <TextInput label="URL" value={url} onChange={(e) => setURL(e.currentTarget.value)} required style={{ flex: '1 1 16rem' }} />
           <Button type="submit" loading={ask.isPending}>
             {t('explain.ask')}
