@@ -33,18 +33,3 @@ func TestAnIDIsAddedOnceAndTakenOnce(t *testing.T) {
 		}
 	}
 }
-
-// An engine checks all farms with every change of one, and mgmt asks for each of their IDs.
-func TestIDsOfFarmsAndBackendsNeedNoMap(t *testing.T) {
-	for ids, want := range map[uint32]float64{256: 1, 1024: 3, farm.MaxBackendID + 1: 9} { // the room doubles
-		if n := testing.AllocsPerRun(10, func() {
-			var s farm.IDSet
-			for id := range ids {
-				s.Add(id)
-				s.Take(id)
-			}
-		}); n > want {
-			t.Errorf("%d IDs: %v allocations, want %v", ids, n, want)
-		}
-	}
-}

@@ -114,7 +114,7 @@ func TestCallsSayWhereBackendsAndServicesAre(t *testing.T) {
 	a.do("DELETE", "/farms/dns/certificates/shop.pem", "").refused(t, 400, "l4xnat")
 	a.must(200, "PUT", "/farms/dns", `{"nattype":"dnat"}`)
 	a.do("GET", "/farms/dns/trace", "").refused(t, 400, "kernel", "sluice conn list dns")
-	a.do("PUT", "/farms/dns", `{}`).want(t, "params.3.name", "protocol") // help
+	a.do("PUT", "/farms/dns", `{}`).want(t, "params.5.name", "protocol") // help, behind name, address, port and what is said of the farm
 }
 
 func TestBackendsOfL4Farms(t *testing.T) {
