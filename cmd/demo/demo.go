@@ -77,7 +77,7 @@ func Run(ctx context.Context, o Options) error {
 				cancel(fmt.Errorf("preparing the demonstration farm: %w", err))
 				return
 			}
-			g, err := invite(ctx, c)
+			g, err := invite(ctx, c, own)
 			if err != nil {
 				cancel(fmt.Errorf("preparing the user of the demonstration: %w", err))
 				return

@@ -186,6 +186,24 @@ func TestNoFarmOfSomebodyIsReplaced(t *testing.T) {
 	}
 }
 
+// Nor is a user of somebody's, who happens to have the name of the guest.
+func TestNoUserOfSomebodyIsReplaced(t *testing.T) {
+	data := directory(t)
+	problem := shown(t, data, func(string) {
+		c := newClient(filepath.Join(data, "mgmt.sock"))
+		if err := c.call(t.Context(), http.MethodDelete, "/rbac/groups/demo", nil, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	if problem != "" {
+		t.Fatal(problem)
+	}
+	problem = shown(t, data, func(said string) { t.Errorf("it said:\n%s", said) })
+	if !strings.Contains(problem, `the data directory has a user or group "demo", which the demonstration would replace`) {
+		t.Errorf("it failed with %s", problem)
+	}
+}
+
 // The farm replaces what an earlier demonstration left, and in a directory of its own
 // anything; what the API refuses ends it.
 func TestTheDemonstrationBecomesTheConfiguration(t *testing.T) {
