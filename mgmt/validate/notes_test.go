@@ -26,6 +26,12 @@ func TestWhatIsSaidOfAFarmIsKeptAndCanBeTakenBack(t *testing.T) {
 		if n := set(map[string]any{"comment": "the shop", "tags": []any{"prod", "eu:west"}}); n == nil || n.Comment != "the shop" || !slices.Equal(n.Tags, []string{"prod", "eu:west"}) {
 			t.Errorf("%s: %+v", name, n)
 		}
+		if n := set(map[string]any{"comment": "the old shop"}); n == nil || n.Comment != "the old shop" || len(n.Tags) != 2 {
+			t.Errorf("%s: the comment alone: %+v", name, n)
+		}
+		if n := set(map[string]any{"comment": "the shop"}); n == nil || n.Comment != "the shop" {
+			t.Errorf("%s: %+v", name, n)
+		}
 		if n := set(map[string]any{"tags": []any{}}); n == nil || n.Comment != "the shop" || len(n.Tags) != 0 {
 			t.Errorf("%s without tags: %+v", name, n)
 		}
