@@ -15,10 +15,10 @@ import (
 )
 
 // ofProfiles is code of one profile: what a profile says of its farms stands
-// there, and everybody else asks it. Files called http…, l4… and …profile.go are
+// there, and everybody else asks it. Files called http…, l4…, dns… and …profile.go are
 // that, too, in the folders of manners.
 var (
-	ofProfiles = []string{"core/farm", "l7", "l4", "bench"}
+	ofProfiles = []string{"core/farm", "l7", "l4", "dns", "bench"}
 	manners    = []string{"mgmt/api", "mgmt/document", "mgmt/validate"}
 )
 
@@ -31,7 +31,7 @@ var reaching = map[string]string{
 func mayKnowProfiles(path string) bool {
 	dir, name := filepath.Split(path)
 	dir = strings.TrimSuffix(dir, "/")
-	own := strings.HasSuffix(name, "profile.go") || strings.HasPrefix(name, "http") || strings.HasPrefix(name, "l4")
+	own := strings.HasSuffix(name, "profile.go") || strings.HasPrefix(name, "http") || strings.HasPrefix(name, "l4") || strings.HasPrefix(name, "dns")
 	return within(dir, ofProfiles) || own && within(dir, manners) || reaching[path] != ""
 }
 

@@ -32,6 +32,7 @@ func cloneBackends(list []Backend) []Backend {
 	out := slices.Clone(list)
 	for i := range out {
 		out[i].Sessions, out[i].ServerNames = slices.Clone(out[i].Sessions), slices.Clone(out[i].ServerNames)
+		out[i].Nets = slices.Clone(out[i].Nets)
 	}
 	return out
 }

@@ -71,7 +71,7 @@ func words[T ~string](list []T) string {
 // The words of a setting are told in one order, in help and in manual pages.
 func TestSettingsHaveTheirWords(t *testing.T) {
 	for got, want := range map[string]string{
-		words(farm.Profiles()):          "http l4xnat",
+		words(farm.Profiles()):          "http l4xnat gslb",
 		words(farm.LogSinks()):          "file syslog stdout",
 		words(farm.RequestIDs()):        " off backend both",
 		words(farm.Codings()):           "gzip zstd br",

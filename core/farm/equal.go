@@ -10,7 +10,7 @@ func (b *Backend) Equal(o *Backend) bool {
 		b.Port == o.Port && b.Weight == o.Weight && b.Priority == o.Priority && b.ConnLimit == o.ConnLimit &&
 		b.Timeout == o.Timeout && b.ConnectTimeout == o.ConnectTimeout && b.Source == o.Source && b.Mark == o.Mark &&
 		b.Alias == o.Alias && b.Maintenance == o.Maintenance &&
-		sameTexts(b.Sessions, o.Sessions) && sameTexts(b.ServerNames, o.ServerNames)
+		same(b.Sessions, o.Sessions) && same(b.ServerNames, o.ServerNames) && same(b.Nets, o.Nets)
 }
 
-func sameTexts(a, b []string) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }
+func same[T comparable](a, b []T) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }

@@ -22,6 +22,8 @@ func TestBackendsAreComparedInEveryField(t *testing.T) {
 				t.Errorf("%s: nothing and an empty list are the same", fields.Field(i).Name)
 			}
 			v.Set(reflect.ValueOf([]string{"a"}))
+		case []netip.Prefix:
+			v.Set(reflect.ValueOf([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}))
 		case bool:
 			v.SetBool(true)
 		default:

@@ -39,6 +39,8 @@ type Farm struct {
 	HTTP *HTTP `json:"http,omitempty"`
 	// L4 is set if, and only if, Profile is ProfileL4.
 	L4 *L4 `json:"l4,omitempty"`
+	// Global is set if, and only if, Profile is ProfileGSLB.
+	Global *GSLB `json:"gslb,omitempty"`
 	// Notes are what people say of the farm, nil for nothing; no engine has them.
 	Notes *Notes `json:"notes,omitempty" cbor:"-"`
 }
@@ -256,6 +258,9 @@ type Backend struct {
 	// else, "*.example.com" for all below one; a backend without takes who asks
 	// for no name of another. l4xnat farms only.
 	ServerNames []string `json:"server_names,omitempty"`
+	// Nets are the nets of clients the backend is for, with DNSGeo; of several that
+	// hold a client the longest decides. Services of gslb farms only.
+	Nets []netip.Prefix `json:"nets,omitempty"`
 }
 
 // MaxSplit is the highest Split.

@@ -25,6 +25,7 @@ var profiles = []struct {
 }{
 	{ProfileHTTP, func(f *Farm) settings { return given(f.HTTP) }, &HTTP{}},
 	{ProfileL4, func(f *Farm) settings { return given(f.L4) }, &L4{}},
+	{ProfileGSLB, func(f *Farm) settings { return given(f.Global) }, &GSLB{}},
 }
 
 // settings are what a farm of one profile has besides its name and address.
@@ -179,6 +180,8 @@ const (
 	TrafficRequests Traffic = "requests"
 	// TrafficConnections are connections and flows, passed on as they are.
 	TrafficConnections Traffic = "connections"
+	// TrafficQueries are questions of the DNS, each with an answer.
+	TrafficQueries Traffic = "queries"
 )
 
 // Carries is what the farm takes of its clients.

@@ -29,7 +29,7 @@ func TestCheckRefusesWhatNoEngineCanCarry(t *testing.T) {
 		"no vip":              {func(c *farm.Config) { c.Farms[0].VIP = netip.Addr{} }, `farm "shop": vip invalid IP is not`},
 		"multicast vip":       {func(c *farm.Config) { c.Farms[0].VIP = netip.MustParseAddr("224.0.0.1") }, `farm "shop": vip 224.0.0.1 is not`},
 		"virtual port 0":      {func(c *farm.Config) { c.Farms[1].VPort = 0 }, "virtual port 0"},
-		"unknown profile":     {func(c *farm.Config) { c.Farms[0].Profile = "gslb" }, `farm "shop": no engine carries profile "gslb"`},
+		"unknown profile":     {func(c *farm.Config) { c.Farms[0].Profile = "smtp" }, `farm "shop": no engine carries profile "smtp"`},
 		"http without":        {func(c *farm.Config) { c.Farms[0].HTTP = nil }, `farm "shop": profile http without its settings`},
 		"service id 0":        {func(c *farm.Config) { c.Farms[0].HTTP.Services[1].ID = 0 }, `service "other": id 0`},
 		"service id twice":    {func(c *farm.Config) { c.Farms[0].HTTP.Services[1].ID = 1 }, "id 1 is used twice"},

@@ -1,0 +1,304 @@
+package farm
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// ProfileGSLB is that of farms which answer for zones of the DNS.
+const ProfileGSLB Profile = "gslb"
+
+// GSLB holds the settings of a gslb farm: the zones it answers for, and the services
+// that choose addresses for some of their names.
+type GSLB struct {
+	Services []DNSService `json:"services,omitempty"`
+	Zones    []Zone       `json:"zones,omitempty"`
+	// LastZone is the highest ID a zone of the farm was given, also one that is gone.
+	LastZone uint32 `json:"last_zone,omitempty"`
+	// ServerVersion is what version.bind is answered with; empty refuses the question.
+	// NSID is the name of this server for clients that ask for it (RFC 5001).
+	ServerVersion string `json:"server_version,omitempty"`
+	NSID          string `json:"nsid,omitempty"`
+	// QueryRate bounds the queries per second of a client net (/24 of IPv4, /56 of
+	// IPv6), AnswerRate those that get the same answer; 0 does not. Of answers
+	// beyond AnswerRate every Slip-th is sent truncated, so that a client whose
+	// address was borrowed comes back by TCP; 0 means DefaultSlip.
+	QueryRate  uint32 `json:"query_rate,omitempty"`
+	AnswerRate uint32 `json:"answer_rate,omitempty"`
+	Slip       uint8  `json:"slip,omitempty"`
+	// MaxConnections bounds the TCP connections of the farm; 0 means
+	// DefaultDNSConnections. IdleTimeout is how long one may be silent; 0 means
+	// DefaultDNSIdle.
+	MaxConnections uint32  `json:"maxconnections,omitempty"`
+	IdleTimeout    Seconds `json:"idle_timeout,omitempty"`
+	// Transfers are the secondaries that may copy zones (RFC 5936); none, nobody may.
+	// Notified are told of changes (RFC 1996), on port 53.
+	Transfers []netip.Prefix `json:"transfer_from,omitempty"`
+	Notified  []netip.Addr   `json:"notify,omitempty"`
+}
+
+// DNSService chooses the addresses a name has just now: of the backends that
+// work, for the client that asks.
+type DNSService struct {
+	// ID is stable and unique among all services of the configuration.
+	ID        uint32       `json:"id,omitempty"`
+	Name      string       `json:"name"`
+	Algorithm DNSAlgorithm `json:"algorithm"`
+	// Port is that of the built-in check by TCP; 0 means DefaultDNSPort. Check is the
+	// name of the check that is asked instead.
+	Port  uint16 `json:"deftcpport,omitempty"`
+	Check string `json:"farmguardian,omitempty"`
+	// TTL is how long answers may be kept, DegradedTTL while a backend is down; 0 means
+	// DefaultDNSTTL, and TTL.
+	TTL         Seconds `json:"ttl,omitempty"`
+	DegradedTTL Seconds `json:"degraded_ttl,omitempty"`
+	// Answers is how many addresses an answer has at most; 0 means all that work with
+	// roundrobin, and one otherwise.
+	Answers uint8 `json:"answers,omitempty"`
+	// AllDown is what is answered when no backend works; empty means AllDownAll.
+	// Fallback are the addresses of AllDownFallback.
+	AllDown  AllDown      `json:"all_down,omitempty"`
+	Fallback []netip.Addr `json:"fallback,omitempty"`
+	// Unprobed answers with backends before their first probe has a result.
+	Unprobed bool      `json:"answer_unprobed,omitempty"`
+	Backends []Backend `json:"backends,omitempty"`
+	// LastSlot is the highest slot a backend was given, also one that is gone.
+	LastSlot uint32 `json:"last_seat,omitempty"`
+}
+
+// DNSAlgorithm is how a service of a gslb farm chooses.
+type DNSAlgorithm string
+
+// The algorithms.
+const (
+	DNSRoundRobin DNSAlgorithm = "roundrobin" // all that work, beginning with another one each time
+	DNSPriority   DNSAlgorithm = "prio"       // the best that works
+	DNSWeight     DNSAlgorithm = "weight"     // by chance, in proportion to weights
+	DNSHash       DNSAlgorithm = "hash"       // always the same for a client net
+	DNSGeo        DNSAlgorithm = "geo"        // those whose nets the client is in, else those without
+)
+
+// DNSAlgorithms lists every algorithm.
+func DNSAlgorithms() []DNSAlgorithm {
+	return []DNSAlgorithm{DNSRoundRobin, DNSPriority, DNSWeight, DNSHash, DNSGeo}
+}
+
+// AllDown is what a service answers when none of its backends works.
+type AllDown string
+
+// The answers.
+const (
+	AllDownAll      AllDown = "all"      // as if all worked: somebody may reach one
+	AllDownNone     AllDown = "none"     // no address
+	AllDownFail     AllDown = "servfail" // a failure, so that resolvers ask another server
+	AllDownFallback AllDown = "fallback" // the fallback addresses
+)
+
+// AllDowns lists every one.
+func AllDowns() []AllDown {
+	return []AllDown{AllDownAll, AllDownNone, AllDownFail, AllDownFallback}
+}
+
+// Zone is a part of the DNS a gslb farm answers for.
+type Zone struct {
+	// ID is stable and unique among the zones of the farm.
+	ID uint32 `json:"id,omitempty"`
+	// Name is the domain in lower case, without a dot at its end.
+	Name string `json:"name"`
+	// NameServer is the first name server of the SOA record, relative to the zone
+	// unless it ends with a dot.
+	NameServer string `json:"defnamesv,omitempty"`
+	// Serial is that of the SOA record; it rises with every change of the zone.
+	Serial uint32 `json:"serial,omitempty"`
+	// TTL is that of records without one; 0 means DefaultZoneTTL.
+	TTL     Seconds  `json:"ttl,omitempty"`
+	Records []Record `json:"records,omitempty"`
+	// LastRecord is the highest ID a record was given, also one that is gone.
+	LastRecord uint32 `json:"last_record,omitempty"`
+}
+
+// Record is one resource of a zone.
+type Record struct {
+	// ID is one more than the number the API calls it; 0 means that none was given yet.
+	ID uint32 `json:"id,omitempty"`
+	// Name is relative to the zone; "@" is the zone itself.
+	Name string     `json:"name"`
+	Type RecordType `json:"type"`
+	// TTL is 0 where the zone's, or that of the service, holds.
+	TTL Seconds `json:"ttl,omitempty"`
+	// Data is the value in the words of master files; names in it are relative to
+	// the zone unless they end with a dot. Of DYNA it is the name of a service.
+	Data    string `json:"rdata"`
+	Comment string `json:"comment,omitempty"`
+}
+
+// RecordType is what a record holds.
+type RecordType string
+
+// RecordDYNA is answered by a service of the farm.
+const RecordDYNA RecordType = "DYNA"
+
+// RecordTypes lists every type, those of the family first.
+func RecordTypes() []RecordType {
+	return []RecordType{"A", "AAAA", "NS", "CNAME", RecordDYNA, "MX", "SRV", "TXT", "PTR", "NAPTR", "SOA", "CAA", "TLSA", "SVCB", "HTTPS", "DS"}
+}
+
+// Defaults of a gslb farm.
+const (
+	DefaultDNSPort        uint16  = 80
+	DefaultDNSTTL         Seconds = 30
+	DefaultZoneTTL        Seconds = 3600
+	DefaultSlip           uint8   = 2
+	DefaultDNSConnections uint32  = 1000
+	DefaultDNSIdle        Seconds = 10
+)
+
+// DefaultDNS returns the settings a new gslb farm starts with.
+func DefaultDNS() *GSLB { return &GSLB{} }
+
+// NewZone is a zone as it begins (contract, zones of gslb farms): with a name
+// server whose address is still to be told.
+func NewZone(name string) Zone {
+	return Zone{Name: strings.ToLower(name), NameServer: "ns1", Records: []Record{
+		{Name: "@", Type: "NS", Data: "ns1"},
+		{Name: "ns1", Type: "A", Data: "0.0.0.0"},
+	}}
+}
+
+// EffectivePort is the port in force.
+func (s *DNSService) EffectivePort() uint16 { return cmp.Or(s.Port, DefaultDNSPort) }
+
+// EffectiveTTL is the time to live in force while all backends work.
+func (s *DNSService) EffectiveTTL() Seconds { return cmp.Or(s.TTL, DefaultDNSTTL) }
+
+// EffectiveAllDown is the answer in force.
+func (s *DNSService) EffectiveAllDown() AllDown { return cmp.Or(s.AllDown, AllDownAll) }
+
+// MostAnswers is how many addresses an answer has at most.
+func (s *DNSService) MostAnswers() int {
+	if s.Answers == 0 && s.Algorithm != DNSRoundRobin {
+		return 1
+	}
+	if s.Answers == 0 {
+		return len(s.Backends)
+	}
+	return int(s.Answers)
+}
+
+// EffectiveTTL is the time to live of records without one.
+func (z *Zone) EffectiveTTL() Seconds { return cmp.Or(z.TTL, DefaultZoneTTL) }
+
+// GiveNumbers gives the records that have no number the next ones; of two that
+// have the same, the second counts as having none.
+func (z *Zone) GiveNumbers() {
+	taken := make(map[uint32]bool, len(z.Records))
+	for i := range z.Records {
+		if id := z.Records[i].ID; taken[id] {
+			z.Records[i].ID = 0
+		} else if id != 0 {
+			taken[id], z.LastRecord = true, max(z.LastRecord, id)
+		}
+	}
+	for i := range z.Records {
+		if z.Records[i].ID == 0 {
+			z.LastRecord++
+			z.Records[i].ID = z.LastRecord
+		}
+	}
+}
+
+// Record returns the record the API calls by that number, nil when there is none.
+func (z *Zone) Record(number int) *Record {
+	for i := range z.Records {
+		if int(z.Records[i].ID)-1 == number {
+			return &z.Records[i]
+		}
+	}
+	return nil
+}
+
+// Zone returns the zone of that name, nil when there is none.
+func (d *GSLB) Zone(name string) *Zone {
+	for i := range d.Zones {
+		if d.Zones[i].Name == name {
+			return &d.Zones[i]
+		}
+	}
+	return nil
+}
+
+// Service returns the service of that name, nil when there is none.
+func (d *GSLB) Service(name string) *DNSService {
+	for i := range d.Services {
+		if d.Services[i].Name == name {
+			return &d.Services[i]
+		}
+	}
+	return nil
+}
+
+// UsedBy names the zones that have a record answered by the service.
+func (d *GSLB) UsedBy(service string) (zones []string) {
+	for i := range d.Zones {
+		if slices.ContainsFunc(d.Zones[i].Records, func(r Record) bool { return r.Type == RecordDYNA && r.Data == service }) {
+			zones = append(zones, d.Zones[i].Name)
+		}
+	}
+	return zones
+}
+
+// What every profile says of its farms (see settings), said by gslb.
+
+func (d *GSLB) own() owner                 { return nil }
+func (d *GSLB) transports() []L4Protocol   { return []L4Protocol{L4TCP, L4UDP} }
+func (d *GSLB) vports(f *Farm) []PortRange { return f.onePort() }
+func (d *GSLB) portsText(f *Farm) string   { return f.onePort()[0].String() }
+func (d *GSLB) inEngine(*Farm) bool        { return true }
+func (d *GSLB) keepsPort() bool            { return true }
+func (d *GSLB) mixesVersions() bool        { return true }
+func (d *GSLB) mark() uint32               { return 0 }
+func (d *GSLB) maxConnections() uint32     { return d.MaxConnections }
+func (d *GSLB) source() netip.Addr         { return netip.Addr{} }
+func (d *GSLB) carries() Traffic           { return TrafficQueries }
+func (d *GSLB) reach(*Farm) string         { return "" }
+func (d *GSLB) tls() *TLS                  { return nil }
+func (d *GSLB) headerRules() *HeaderRules  { return nil }
+func (d *GSLB) filtered() bool             { return false }
+func (d *GSLB) log() (*AccessLog, bool)    { return nil, false }
+func (d *GSLB) keyHeaders() []string       { return nil }
+func (d *GSLB) noGrace()                   {}
+
+func (d *GSLB) groups(f *Farm) (all []Group) {
+	for i := range d.Services {
+		all = append(all, Group{Farm: f, of: &d.Services[i]})
+	}
+	return all
+}
+
+func (d *GSLB) copyTo(f *Farm) {
+	out := *d
+	out.Transfers, out.Notified = slices.Clone(d.Transfers), slices.Clone(d.Notified)
+	out.Services, out.Zones = slices.Clone(d.Services), slices.Clone(d.Zones)
+	for i := range out.Services {
+		s := &out.Services[i]
+		s.Fallback, s.Backends = slices.Clone(s.Fallback), cloneBackends(s.Backends)
+	}
+	for i := range out.Zones {
+		out.Zones[i].Records = slices.Clone(out.Zones[i].Records)
+	}
+	f.Global = &out
+}
+
+// What a service says of its backends (see owner).
+
+func (s *DNSService) called() string      { return s.Name }
+func (s *DNSService) number() *uint32     { return &s.ID }
+func (s *DNSService) lastSlot() *uint32   { return &s.LastSlot }
+func (s *DNSService) list() *[]Backend    { return &s.Backends }
+func (s *DNSService) sessionsBy() string  { return "" }
+func (s *DNSService) sessionTTL() Seconds { return 0 }
+func (s *DNSService) redirects() bool     { return false }
+func (s *DNSService) check() *string      { return &s.Check }
+func (s *DNSService) choosing() Choosing  { return Choosing{} }

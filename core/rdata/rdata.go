@@ -1,0 +1,172 @@
+// Package rdata turns what people write about records of the DNS into what is
+// sent, and back. It is the door to the parser of master files (RFC 1035 §5).
+package rdata
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// MaxName is how many bytes a name has at most in messages (RFC 1035 §2.3.4).
+const MaxName = 255
+
+// ErrName says what names look like.
+var ErrName = errors.New("a name is labels of at most 63 characters with dots between them, 253 in all")
+
+// Name is a name as messages have it, in lower case: labels with their lengths, and
+// the empty one at the end. Text without a dot at its end is relative to the zone,
+// "@" is the zone; an empty zone is the root.
+func Name(text, zone string) ([]byte, error) {
+	full, err := absolute(text, zone)
+	if err != nil {
+		return nil, err
+	}
+	var space [MaxName]byte
+	n, err := dns.PackDomainName(strings.ToLower(full), space[:], 0, nil, false)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", text, ErrName)
+	}
+	return append([]byte(nil), space[:n]...), nil
+}
+
+func absolute(text, zone string) (string, error) {
+	full := text
+	switch {
+	case text == "":
+		return "", ErrName
+	case text == "@":
+		full = dns.Fqdn(zone)
+	case !dns.IsFqdn(text):
+		full = text + "." + strings.TrimPrefix(dns.Fqdn(zone), ".")
+	}
+	if _, ok := dns.IsDomainName(full); !ok || strings.ContainsAny(text, " \t\r\n\"();") {
+		return "", fmt.Errorf("%q: %w", text, ErrName)
+	}
+	return full, nil
+}
+
+// NameText is a name of a message as text, with a dot at its end.
+func NameText(wire []byte) string {
+	name, _, err := dns.UnpackDomainName(wire, 0)
+	if err != nil {
+		return "?"
+	}
+	return name
+}
+
+// Code is the number of a type, 0 for one that is no type of messages, as DYNA.
+func Code(t farm.RecordType) uint16 { return dns.StringToType[string(t)] }
+
+// TypeText is what a type is called: "A", "TYPE65280".
+func TypeText(code uint16) string { return dns.Type(code).String() }
+
+// Pack is the data of a record as messages have it, without compression. The text is
+// what master files have behind the type; names in it are relative to the zone.
+// What families of appliances take besides is taken too: the preference of MX may be
+// missing (10), and TXT without quotes is one text.
+func Pack(t farm.RecordType, text, zone string) ([]byte, error) {
+	if Code(t) == 0 || t == farm.RecordDYNA {
+		return nil, fmt.Errorf("%s is no type of record data", t)
+	}
+	if at := strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }); at >= 0 {
+		return nil, errors.New("it has a control character")
+	}
+	master := dressed(t, strings.TrimSpace(text))
+	p := dns.NewZoneParser(strings.NewReader("@ 1 IN "+string(t)+" "+master+"\n"), dns.Fqdn(zone), "")
+	rr, ok := p.Next()
+	if text == "" || !ok || p.Err() != nil || rr.Header().Rrtype != Code(t) {
+		return nil, fmt.Errorf("%q is no data of %s: it is %s", text, t, shape(t))
+	}
+	return packed(rr)
+}
+
+func packed(rr dns.RR) ([]byte, error) {
+	rr.Header().Name = "."
+	space := make([]byte, dns.Len(rr)+64)
+	n, err := dns.PackRR(rr, space, 0, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	const head = 11 // the root, type, class, time to live, length
+	return append([]byte(nil), space[head:n]...), nil
+}
+
+// dressed completes what may be written shorter than master files have it.
+func dressed(t farm.RecordType, text string) string {
+	switch t {
+	case "MX":
+		if len(strings.Fields(text)) == 1 {
+			return "10 " + text
+		}
+	case "TXT":
+		if text != "" && !strings.Contains(text, `"`) {
+			return quoted(text)
+		}
+	}
+	return text
+}
+
+// quoted is a text as strings of at most 255 bytes.
+func quoted(text string) string {
+	var b strings.Builder
+	for len(text) > 0 {
+		n := min(len(text), 255)
+		b.WriteString(`"` + strings.ReplaceAll(text[:n], `\`, `\\`) + `" `)
+		text = text[n:]
+	}
+	return b.String()
+}
+
+// shape says what the data of a type look like.
+func shape(t farm.RecordType) string {
+	if s := shapes[t]; s != "" {
+		return s
+	}
+	return "what master files have for it"
+}
+
+var shapes = map[farm.RecordType]string{
+	"A":     "an IPv4 address, as 192.0.2.1",
+	"AAAA":  "an IPv6 address, as 2001:db8::1",
+	"NS":    "the name of a name server, as ns1",
+	"CNAME": "a name, as www.example.com.",
+	"MX":    "a preference and the name of a mail server, as 10 mail",
+	"SRV":   "priority, weight, port and the name of a server, as 10 60 5060 sip",
+	"TXT":   `text, as v=spf1 -all, or texts in quotes, as "one" "two"`,
+	"PTR":   "a name, as www.example.com.",
+	"NAPTR": `order, preference, flags, service, expression and name, as 100 10 "S" "SIP+D2U" "" _sip._udp`,
+	"SOA":   "name server, mailbox, serial, refresh, retry, expire and minimum, as ns1 hostmaster 1 3600 600 604800 300",
+	"CAA":   `flags, tag and value, as 0 issue "letsencrypt.org"`,
+	"TLSA":  "usage, selector, matching type and hexadecimal data, as 3 1 1 0123abcd…",
+	"SVCB":  "priority, name and parameters, as 1 . alpn=h2",
+	"HTTPS": "priority, name and parameters, as 1 . alpn=h2",
+	"DS":    "key tag, algorithm, digest type and digest, as 12345 13 2 0123abcd…",
+}
+
+// Shapes says what the data of each type look like.
+func Shapes() map[farm.RecordType]string { return shapes }
+
+// Text is the data of a message as master files have it, with absolute names.
+func Text(code uint16, data []byte) string {
+	h := dns.RR_Header{Name: ".", Rrtype: code, Class: dns.ClassINET, Rdlength: uint16(len(data))}
+	rr, _, err := dns.UnpackRRWithHeader(h, data, 0)
+	if err != nil {
+		return fmt.Sprintf(`\# %d %x`, len(data), data)
+	}
+	return strings.TrimPrefix(rr.String(), rr.Header().String())
+}
+
+// Address is that of A and AAAA data, invalid for others.
+func Address(code uint16, data []byte) netip.Addr {
+	if code == dns.TypeA || code == dns.TypeAAAA {
+		addr, _ := netip.AddrFromSlice(data)
+		return addr
+	}
+	return netip.Addr{}
+}

@@ -1,0 +1,110 @@
+package rdata_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/rdata"
+)
+
+func TestNamesAreRelativeToTheirZone(t *testing.T) {
+	for _, c := range []struct{ text, zone, want string }{
+		{"www", "Example.com", "www.example.com."},
+		{"WWW.a", "example.com.", "www.a.example.com."},
+		{"@", "example.com", "example.com."},
+		{"www.other.org.", "example.com", "www.other.org."},
+		{"*", "example.com", "*.example.com."},
+		{"com", "", "com."},
+		{".", "example.com", "."},
+	} {
+		wire, err := rdata.Name(c.text, c.zone)
+		if err != nil || rdata.NameText(wire) != c.want {
+			t.Errorf("%q in %q: %q, %v; want %q", c.text, c.zone, rdata.NameText(wire), err, c.want)
+		}
+	}
+}
+
+func TestNamesThatAreNoneAreRefused(t *testing.T) {
+	long := strings.Repeat("a", 64)
+	for _, text := range []string{"", "a..b", long, strings.Repeat("a.", 130), "a b", "a\nb", `a"b`, "(a", ";a"} {
+		if wire, err := rdata.Name(text, "example.com"); err == nil || !strings.Contains(err.Error(), "labels") {
+			t.Errorf("%q: %q, %v", text, wire, err)
+		}
+	}
+}
+
+func TestDataOfEveryTypeIsTakenAndTold(t *testing.T) {
+	for of, text := range map[farm.RecordType][2]string{
+		"A":     {"192.0.2.1", "192.0.2.1"},
+		"AAAA":  {"2001:db8::1", "2001:db8::1"},
+		"NS":    {"ns1", "ns1.example.com."},
+		"CNAME": {"www.other.org.", "www.other.org."},
+		"MX":    {"mail", "10 mail.example.com."},
+		"SRV":   {"10 60 5060 sip", "10 60 5060 sip.example.com."},
+		"TXT":   {"v=DMARC1; p=none", `"v=DMARC1; p=none"`},
+		"PTR":   {"host", "host.example.com."},
+		"NAPTR": {`100 10 "S" "SIP+D2U" "" _sip._udp`, `100 10 "S" "SIP+D2U" "" _sip._udp.example.com.`},
+		"SOA":   {"ns1 hostmaster 1 2 3 4 5", "ns1.example.com. hostmaster.example.com. 1 2 3 4 5"},
+		"CAA":   {`0 issue "letsencrypt.org"`, `0 issue "letsencrypt.org"`},
+		"TLSA":  {"3 1 1 00ff", "3 1 1 00ff"},
+		"SVCB":  {"1 . alpn=h2", `1 . alpn="h2"`},
+		"HTTPS": {"1 . alpn=h2", `1 . alpn="h2"`},
+		"DS":    {"12345 13 2 00ff", "12345 13 2 00FF"},
+	} {
+		data, err := rdata.Pack(of, text[0], "example.com")
+		if got := rdata.Text(rdata.Code(of), data); err != nil || got != text[1] {
+			t.Errorf("%s %s: %s, %v; want %s", of, text[0], got, err, text[1])
+		}
+		if _, err := rdata.Pack(of, "", "example.com"); err == nil || !strings.Contains(err.Error(), rdata.Shapes()[of]) {
+			t.Errorf("%s of nothing: %v", of, err)
+		}
+	}
+	for _, of := range farm.RecordTypes() {
+		if of != farm.RecordDYNA && rdata.Shapes()[of] == "" {
+			t.Errorf("%s: say what its data look like", of)
+		}
+	}
+}
+
+func TestTextsMayBeLongAndHaveBackslashes(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	data, err := rdata.Pack("TXT", long, "example.com")
+	if err != nil || data[0] != 255 || data[256] != 45 || len(data) != 302 {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	if data, err = rdata.Pack("TXT", `a\b`, "example.com"); err != nil || !bytes.Equal(data, []byte("\x03a\\b")) {
+		t.Errorf("%q, %v", data, err)
+	}
+	if data, err = rdata.Pack("TXT", `"one" "two"`, "example.com"); err != nil || !bytes.Equal(data, []byte("\x03one\x03two")) {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
+func TestDataAreOfTheirTypeAlone(t *testing.T) {
+	for _, c := range []struct {
+		of   farm.RecordType
+		text string
+	}{
+		{"A", "2001:db8::1"}, {"AAAA", "192.0.2.1"}, {"A", "192.0.2.1\n@ 1 IN A 192.0.2.2"}, {"A", "192.0.2.1 192.0.2.2"},
+		{"DYNA", "shop"}, {"ANY", "x"}, {"NS", "a b"}, {"MX", "70000 mail"}, {"SRV", "1 2 70000 a"}, {"TXT", "a\x00"},
+	} {
+		if data, err := rdata.Pack(c.of, c.text, "example.com"); err == nil {
+			t.Errorf("%s %q is taken as %q", c.of, c.text, data)
+		}
+	}
+}
+
+func FuzzPack(f *testing.F) {
+	f.Add("TXT", "v=spf1 -all")
+	f.Add("NAPTR", `100 10 "S" "SIP+D2U" "" _sip._udp`)
+	f.Add("SVCB", "1 . alpn=h2 ipv4hint=192.0.2.1")
+	f.Add("A", "$INCLUDE /etc/passwd")
+	f.Fuzz(func(t *testing.T, of, text string) {
+		data, err := rdata.Pack(farm.RecordType(of), text, "example.com")
+		if err == nil && len(data) > 65535 {
+			t.Errorf("%d bytes", len(data))
+		}
+	})
+}
