@@ -25,6 +25,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/dns/server"
 	"github.com/sluicelb/sluice/l4/forward"
 	"github.com/sluicelb/sluice/l7/proxy"
 )
@@ -100,7 +101,7 @@ func newEngine(in inherit.Set) (*engine, error) {
 	}
 	e.proxy = proxy.New(e.loops, healthTable, segment, slog.Default())
 	e.forward = forward.New(e.loops, healthTable, segment, slog.Default())
-	e.set = engines.Set{e.proxy, e.forward}
+	e.set = engines.Set{e.proxy, e.forward, server.New(e.loops, healthTable, segment, slog.Default())}
 	if err := e.record(in); err != nil {
 		return nil, err
 	}

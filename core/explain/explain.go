@@ -45,6 +45,10 @@ type Question struct {
 	// SNI is the name TLS is asked for; when it is empty that of the URL or, if
 	// that is a path, of the header Host.
 	SNI string `json:"sni,omitempty"`
+	// Name and Type are what a gslb farm is asked for; a missing type is A. From may be
+	// a net then.
+	Name string `json:"name,omitempty"`
+	Type string `json:"type,omitempty"`
 }
 
 // Explanation is the answer.
@@ -65,6 +69,7 @@ type Explanation struct {
 	Persistence *Persistence `json:"persistence,omitempty" doc:"The session of the client"`
 	Balance     *Balance     `json:"balance,omitempty" doc:"How the backend is chosen"`
 	Head        []string     `json:"head,omitempty" doc:"The request as the backend would get it, line by line; secrets are masked"`
+	Answer      *Passport    `json:"answer,omitempty" doc:"What a question is answered with, and why"`
 	Result      Result       `json:"result"`
 }
 
@@ -75,6 +80,41 @@ type Request struct {
 	Path   string `json:"path" doc:"Canonical, with its query"`
 	// Trusted peers are believed what they say about the client.
 	Trusted bool `json:"trusted" doc:"The address is a trusted peer's"`
+}
+
+// Passport is what a question of the DNS is answered with, and how that was found.
+type Passport struct {
+	Question   string      `json:"question" doc:"Name and type"`
+	Rcode      string      `json:"rcode" doc:"NOERROR, NXDOMAIN, SERVFAIL or REFUSED"`
+	Zone       string      `json:"zone,omitempty" doc:"The zone of the name"`
+	Serial     uint32      `json:"serial,omitempty" doc:"Of the zone"`
+	Path       []NameStep  `json:"path,omitempty" doc:"The names that were found on the way, in order"`
+	Scope      int         `json:"scope" doc:"How many bits of the client's net the answer depends on"`
+	Truncated  bool        `json:"truncated,omitempty" doc:"By UDP it does not fit: the client asks again by TCP"`
+	Records    []string    `json:"records,omitempty" doc:"The answer, as master files have it"`
+	Authority  []string    `json:"authority,omitempty"`
+	Additional []string    `json:"additional,omitempty"`
+	Service    string      `json:"service,omitempty" doc:"The service that chose"`
+	Algorithm  string      `json:"algorithm,omitempty" doc:"Of the service"`
+	Candidates []Candidate `json:"candidates,omitempty" doc:"The backends of the service that have an address of the type"`
+}
+
+// NameStep is a name that was found, and what of it was used.
+type NameStep struct {
+	Zone string `json:"zone"`
+	Name string `json:"name" doc:"As the zone has it: of a wildcard with its star"`
+	Type string `json:"type,omitempty" doc:"Of the records that were used; absent when there are none"`
+}
+
+// Candidate is a backend of a service, and what speaks for or against it.
+type Candidate struct {
+	ID      int    `json:"id" doc:"Number of the backend"`
+	Address string `json:"address"`
+	Weight  int    `json:"weight"`
+	Status  string `json:"status" enum:"up,down,undefined,maintenance"`
+	Near    bool   `json:"near,omitempty" doc:"Its nets hold the client"`
+	Taken   bool   `json:"taken"`
+	Reason  string `json:"reason"`
 }
 
 // Step is a check.

@@ -30,6 +30,8 @@ type Datagram struct {
 	// Segment is 0 when Data is one datagram, else the length of each of them;
 	// only the last may be shorter. None is empty then.
 	Segment int
+	// First says that it begins a batch: all that was sent on before has left.
+	First bool
 	// From is the sender; not set by connected sockets, which have one peer.
 	From Endpoint
 	// To is the address of this machine it was sent to, without a port. Only
@@ -112,7 +114,7 @@ func (ln *UDPListener) receive() {
 			ln.again()
 			return
 		}
-		d.batch = true
+		d.batch, d.current.First = true, true
 		for i := 0; i < n; {
 			i = ln.deliver(i, n)
 		}
@@ -140,6 +142,7 @@ func (ln *UDPListener) deliver(i, n int) (next int) {
 	for ; i < n && !ln.closed; i++ {
 		if d.show(&d.named[i], i) && d.current.From.kind != 0 {
 			ln.handler.Received(ln, &d.current)
+			d.current.First = false
 		}
 	}
 	return n

@@ -45,11 +45,14 @@ func absolute(text, zone string) (string, error) {
 	case !dns.IsFqdn(text):
 		full = text + "." + strings.TrimPrefix(dns.Fqdn(zone), ".")
 	}
-	if _, ok := dns.IsDomainName(full); !ok || strings.ContainsAny(text, " \t\r\n\"();") {
+	if _, ok := dns.IsDomainName(full); !ok || strings.ContainsFunc(text, foreign) {
 		return "", fmt.Errorf("%q: %w", text, ErrName)
 	}
 	return full, nil
 }
+
+// foreign are characters that are in no name; other alphabets are written as xn--….
+func foreign(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"();", r) }
 
 // NameText is a name of a message as text, with a dot at its end.
 func NameText(wire []byte) string {
@@ -77,6 +80,9 @@ func Pack(t farm.RecordType, text, zone string) ([]byte, error) {
 	if at := strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }); at >= 0 {
 		return nil, errors.New("it has a control character")
 	}
+	if t == "A" || t == "AAAA" {
+		return address(t, text)
+	}
 	master := dressed(t, strings.TrimSpace(text))
 	p := dns.NewZoneParser(strings.NewReader("@ 1 IN "+string(t)+" "+master+"\n"), dns.Fqdn(zone), "")
 	rr, ok := p.Next()
@@ -84,6 +90,15 @@ func Pack(t farm.RecordType, text, zone string) ([]byte, error) {
 		return nil, fmt.Errorf("%q is no data of %s: it is %s", text, t, shape(t))
 	}
 	return packed(rr)
+}
+
+// address is the data of most records, read without a parser of files.
+func address(t farm.RecordType, text string) ([]byte, error) {
+	addr, err := netip.ParseAddr(strings.TrimSpace(text))
+	if err != nil || addr.Is4() != (t == "A") || addr.Zone() != "" {
+		return nil, fmt.Errorf("%q is no data of %s: it is %s", text, t, shape(t))
+	}
+	return addr.AsSlice(), nil
 }
 
 func packed(rr dns.RR) ([]byte, error) {
@@ -170,3 +185,39 @@ func Address(code uint16, data []byte) netip.Addr {
 	}
 	return netip.Addr{}
 }
+
+// Sections are the records of the three sections of a message, as master files have them.
+func Sections(msg []byte) (answer, authority, additional []string, err error) {
+	var m dns.Msg
+	if err := m.Unpack(msg); err != nil {
+		return nil, nil, nil, err
+	}
+	return texts(m.Answer), texts(m.Ns), texts(m.Extra), nil
+}
+
+func texts(list []dns.RR) (out []string) {
+	for _, rr := range list {
+		if rr.Header().Rrtype != dns.TypeOPT {
+			out = append(out, strings.ReplaceAll(rr.String(), "\t", " "))
+		}
+	}
+	return out
+}
+
+// Query is the message that asks for a name and type, with the net of a client.
+func Query(name []byte, kind uint16, from netip.Prefix) ([]byte, error) {
+	m := new(dns.Msg)
+	m.SetQuestion(NameText(name), kind)
+	m.SetEdns0(1232, false)
+	if from.IsValid() {
+		subnet := &dns.EDNS0_SUBNET{Code: dns.EDNS0SUBNET, Family: 1, SourceNetmask: uint8(from.Bits()), Address: from.Addr().AsSlice()}
+		if from.Addr().Is6() {
+			subnet.Family = 2
+		}
+		m.IsEdns0().Option = append(m.IsEdns0().Option, subnet)
+	}
+	return m.Pack()
+}
+
+// TypeNamed is the number of a type by what it is called, 0 for no type.
+func TypeNamed(text string) uint16 { return dns.StringToType[strings.ToUpper(text)] }

@@ -65,7 +65,22 @@ type Farm struct {
 	Evicted       uint64    `metric:"evicted_flows_total" help:"Flows that were idle and made room for others."`
 	Dropped       uint64    `metric:"dropped_datagrams_total" help:"Datagrams that did not go on: a flow was not to be had, or a socket took no more."`
 	Forgotten     uint64    `metric:"forgotten_sessions_total" help:"Persistence sessions that made room for others."`
-	_             [31]uint64
+
+	Queries       uint64 `metric:"dns_queries_total" help:"Questions read, by UDP and TCP."`
+	QueriesTCP    uint64 `metric:"dns_tcp_queries_total" help:"Questions read from TCP connections."`
+	NoErrors      uint64 `metric:"dns_noerror_total" help:"Questions answered NOERROR."`
+	NXDomains     uint64 `metric:"dns_nxdomain_total" help:"Questions answered NXDOMAIN: the name does not exist."`
+	ServFails     uint64 `metric:"dns_servfail_total" help:"Questions answered SERVFAIL: a service had nothing to answer with."`
+	RefusedNames  uint64 `metric:"dns_refused_total" help:"Questions answered REFUSED: of no zone of the farm, or not allowed."`
+	BadMessages   uint64 `metric:"dns_formerr_total" help:"Messages answered FORMERR, NOTIMP or BADVERS."`
+	NoMessages    uint64 `metric:"dns_dropped_total" help:"Messages without an answer: they are none, or too short."`
+	Truncated     uint64 `metric:"dns_truncated_total" help:"Answers that did not fit: the client asks again by TCP."`
+	LimitedAsks   uint64 `metric:"dns_limited_total" help:"Questions without an answer: the client's net asked too often."`
+	SlippedAsks   uint64 `metric:"dns_slipped_total" help:"Questions over the limit of an answer that were answered truncated."`
+	ServiceChosen uint64 `metric:"dns_service_answers_total" help:"Answers chosen by a service."`
+	Transfers     uint64 `metric:"dns_transfers_total" help:"Zones sent to secondaries."`
+
+	_ [18]uint64
 }
 
 // Backend counts one backend on one loop. 256 bytes, for the same reason.

@@ -1,0 +1,385 @@
+// Package choose picks the addresses a name has just now: by the algorithm of a
+// service, among backends that work, for the net of who asks.
+package choose
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/dns/wire"
+	"github.com/sluicelb/sluice/dns/zone"
+)
+
+// Nets of clients that are one where a choice is kept for a client, if it says no net.
+const (
+	bits4 = 24
+	bits6 = 56
+)
+
+// Service is one service, compiled. Nothing of it changes.
+type Service struct {
+	ID   uint32
+	Name string
+
+	algorithm     farm.DNSAlgorithm
+	ttl, degraded uint32
+	answers       int
+	allDown       farm.AllDown
+	unprobed      bool
+	versions      [2][]backend // of IPv4, of IPv6
+	fallback      [2][][16]byte
+}
+
+type backend struct {
+	id     uint32
+	number int
+	addr   netip.Addr
+	bytes  [16]byte
+	slot   *health.Slot
+	weight uint32
+	out    bool // in maintenance
+	nets   []netip.Prefix
+}
+
+// Compile makes the services of a farm, in their order.
+func Compile(f *farm.Farm, table *health.Table) []Service {
+	list := make([]Service, len(f.Global.Services))
+	for i, g := range f.Groups() {
+		list[i] = compile(&f.Global.Services[i], g.Numbers(), table)
+	}
+	return list
+}
+
+func compile(s *farm.DNSService, numbers []int, table *health.Table) Service {
+	out := Service{
+		ID: s.ID, Name: s.Name, algorithm: s.Algorithm, ttl: uint32(s.EffectiveTTL()), degraded: uint32(cmp.Or(s.DegradedTTL, s.EffectiveTTL())),
+		answers: min(max(1, s.MostAnswers()), zone.MaxPicks), allDown: s.EffectiveAllDown(), unprobed: s.Unprobed,
+	}
+	order := make([]int, 0, len(s.Backends))
+	for i := range s.Backends {
+		if s.Backends[i].Addr.IsValid() {
+			order = append(order, i)
+		}
+	}
+	if s.Algorithm == farm.DNSPriority {
+		slices.SortStableFunc(order, func(a, b int) int { return s.Backends[a].EffectivePriority() - s.Backends[b].EffectivePriority() })
+	}
+	for _, i := range order {
+		b := &s.Backends[i]
+		of := &out.versions[version(b.Addr)]
+		if len(*of) == zone.MaxPicks {
+			continue
+		}
+		*of = append(*of, backend{
+			id: b.ID, number: numbers[i], addr: b.Addr, bytes: bytesOf(b.Addr), slot: table.Slot(b.ID), weight: uint32(b.EffectiveWeight()),
+			out: b.Maintenance != farm.MaintenanceOff, nets: b.Nets,
+		})
+	}
+	for _, a := range s.Fallback {
+		out.fallback[version(a)] = append(out.fallback[version(a)], bytesOf(a))
+	}
+	return out
+}
+
+func version(a netip.Addr) int {
+	if a.Is4() {
+		return 0
+	}
+	return 1
+}
+
+func bytesOf(a netip.Addr) (b [16]byte) {
+	copy(b[:], a.AsSlice())
+	return b
+}
+
+// Algorithm is how the service chooses.
+func (s *Service) Algorithm() farm.DNSAlgorithm { return s.algorithm }
+
+// Chooser chooses on one loop.
+type Chooser struct {
+	// Services are those of the farm that is asked.
+	Services []Service
+	// Trail is told of each candidate, unless it is nil.
+	Trail func(Candidate)
+
+	random *rand.Rand
+	turn   uint32
+	picked [zone.MaxPicks]int // positions, in the order of the answer
+	count  int
+}
+
+// New returns a chooser whose chance begins with a seed.
+func New(seed uint64) *Chooser {
+	return &Chooser{random: rand.New(rand.NewPCG(seed, 0x5105ce))}
+}
+
+// Candidate is what an explanation says of a backend.
+type Candidate struct {
+	Backend uint32
+	Number  int
+	Addr    netip.Addr
+	Weight  int
+	Out     bool
+	Status  farm.Status
+	Near    bool // it is for the client's net
+	Taken   bool
+	Reason  string
+}
+
+// Choose implements zone.Services.
+func (c *Chooser) Choose(service int, q *wire.Query, v6 bool, p *zone.Pick) {
+	s, of := &c.Services[service], 0
+	if v6 {
+		of = 1
+	}
+	list := s.versions[of]
+	p.TTL, c.count = s.ttl, 0
+	up, down, unknown := 0, 0, 0
+	for i := range list {
+		switch b := &list[i]; {
+		case b.out:
+		case b.usable(s):
+			c.picked[up] = i
+			up++
+		case b.slot.Usable():
+			unknown++
+		default:
+			down++
+		}
+	}
+	c.count = up
+	if down > 0 {
+		p.TTL = min(s.ttl, s.degraded)
+	}
+	switch {
+	case up > 0:
+		c.order(s, list, q, p)
+	case unknown > 0:
+		p.Unknown = true
+	case len(list) > 0:
+		c.allDown(s, list, of, p)
+	}
+	for i := range min(c.count, s.answers) {
+		p.Addresses[p.Count] = list[c.picked[i]].bytes
+		p.Count++
+	}
+	if c.Trail != nil {
+		c.tell(s, list, q, p)
+	}
+}
+
+// usable reports whether answers may have the backend: it works, or nobody knows and
+// the service says that is enough.
+func (b *backend) usable(s *Service) bool {
+	return b.slot.Usable() && (s.unprobed || b.slot.Status() == farm.StatusUp)
+}
+
+// allDown does what the service says for when no backend works. All of them may be in
+// maintenance: that is no failure, and there is no address then.
+func (c *Chooser) allDown(s *Service, list []backend, of int, p *zone.Pick) {
+	switch s.allDown {
+	case farm.AllDownFail:
+		p.Fail = true
+	case farm.AllDownFallback:
+		for _, b := range s.fallback[of] {
+			if p.Count < zone.MaxPicks {
+				p.Addresses[p.Count] = b
+				p.Count++
+			}
+		}
+	case farm.AllDownAll:
+		for i := range list {
+			if !list[i].out {
+				c.picked[c.count] = i
+				c.count++
+			}
+		}
+	}
+}
+
+// order puts the candidates into the order in which they are answered.
+func (c *Chooser) order(s *Service, list []backend, q *wire.Query, p *zone.Pick) {
+	switch s.algorithm {
+	case farm.DNSRoundRobin:
+		c.turn++
+		rotate(c.picked[:c.count], int(c.turn%uint32(c.count)))
+	case farm.DNSWeight:
+		c.draw(list, s.answers)
+	case farm.DNSHash:
+		c.rank(list, net(q, p))
+	case farm.DNSGeo:
+		c.nearest(list, q.From(), p)
+	}
+}
+
+func rotate(list []int, by int) {
+	slices.Reverse(list[:by])
+	slices.Reverse(list[by:])
+	slices.Reverse(list)
+}
+
+// draw brings as many as are answered to the front, each by chance in proportion to its
+// weight.
+func (c *Chooser) draw(list []backend, answers int) {
+	total := uint32(0)
+	for _, i := range c.picked[:c.count] {
+		total += list[i].weight
+	}
+	for at := 0; at < min(answers, c.count); at++ {
+		drawn := c.random.Uint32N(total)
+		for j := at; j < c.count; j++ {
+			w := list[c.picked[j]].weight
+			if drawn < w {
+				total -= w
+				c.picked[at], c.picked[j] = c.picked[j], c.picked[at]
+				break
+			}
+			drawn -= w
+		}
+	}
+}
+
+// net is the net of the client a choice is kept for, and how many bits of it count.
+func net(q *wire.Query, p *zone.Pick) netip.Prefix {
+	from, bits := q.From(), bits6
+	if from.Is4() {
+		bits = bits4
+	}
+	if q.HasSubnet && q.Subnet.Bits() > 0 {
+		bits = min(bits, q.Subnet.Bits())
+	}
+	p.Scope = uint8(bits)
+	of, _ := from.Prefix(bits)
+	return of
+}
+
+// rank orders by a hash of net and backend: when one fails its clients alone move.
+func (c *Chooser) rank(list []backend, of netip.Prefix) {
+	a := of.Addr().As16()
+	seed := binary.LittleEndian.Uint64(a[:]) ^ binary.LittleEndian.Uint64(a[8:])*0x9e3779b97f4a7c15
+	var scores [zone.MaxPicks]uint64
+	for j, i := range c.picked[:c.count] {
+		scores[j] = mixed(seed ^ uint64(list[i].id)*0xff51afd7ed558ccd)
+	}
+	for j := 1; j < c.count; j++ { // few: sorted in place
+		for k := j; k > 0 && scores[k] > scores[k-1]; k-- {
+			scores[k], scores[k-1] = scores[k-1], scores[k]
+			c.picked[k], c.picked[k-1] = c.picked[k-1], c.picked[k]
+		}
+	}
+}
+
+// mixed is the finalizer of splitmix64.
+func mixed(h uint64) uint64 {
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}
+
+// nearest keeps those whose nets hold the client by the most bits; where none does, those
+// that are for no nets; else all. The scope is as long as a net of the service decides.
+func (c *Chooser) nearest(list []backend, from netip.Addr, p *zone.Pick) {
+	best, kept := -1, 0
+	for i := range list {
+		for _, n := range list[i].nets {
+			p.Scope = max(p.Scope, decides(n, from))
+		}
+	}
+	for _, i := range c.picked[:c.count] {
+		best = max(best, list[i].bits(from))
+	}
+	for _, i := range c.picked[:c.count] {
+		if at := list[i].bits(from); at == best && (best >= 0 || len(list[i].nets) == 0) {
+			c.picked[kept] = i
+			kept++
+		}
+	}
+	if kept > 0 {
+		c.count = kept
+	}
+	c.turn++
+	rotate(c.picked[:c.count], int(c.turn%uint32(c.count)))
+}
+
+// bits is the length of the longest net of the backend that holds an address, -1
+// without one.
+func (b *backend) bits(a netip.Addr) int {
+	best := -1
+	for _, n := range b.nets {
+		if n.Contains(a) {
+			best = max(best, n.Bits())
+		}
+	}
+	return best
+}
+
+// decides is how many bits of an address tell whether a net holds it.
+func decides(n netip.Prefix, a netip.Addr) uint8 {
+	if n.Addr().Is4() != a.Is4() {
+		return 0
+	}
+	x, y := n.Addr().As16(), a.As16()
+	first := 0
+	if a.Is4() {
+		first = 96
+	}
+	for i := range n.Bits() {
+		at := first + i
+		if (x[at/8]^y[at/8])>>(7-at%8)&1 != 0 {
+			return uint8(i + 1)
+		}
+	}
+	return uint8(n.Bits())
+}
+
+// tell tells the trail of every backend.
+func (c *Chooser) tell(s *Service, list []backend, q *wire.Query, p *zone.Pick) {
+	for i := range list {
+		b := &list[i]
+		one := Candidate{
+			Backend: b.id, Number: b.number, Addr: b.addr, Weight: int(b.weight), Out: b.out, Status: b.slot.Status(),
+			Near: b.bits(q.From()) >= 0, Taken: slices.Contains(p.Addresses[:p.Count], b.bytes),
+		}
+		one.Reason = c.why(s, b, &one)
+		c.Trail(one)
+	}
+}
+
+// why says why a backend was taken or not.
+func (c *Chooser) why(s *Service, b *backend, one *Candidate) string {
+	switch {
+	case b.out:
+		return "it is in maintenance"
+	case one.Taken && !b.usable(s):
+		return "no backend works, and the service then answers with all"
+	case one.Taken:
+		return taken[s.algorithm]
+	case !b.slot.Usable():
+		return "it is down"
+	case !b.usable(s):
+		return "no probe has a result yet"
+	}
+	return passed[s.algorithm]
+}
+
+var taken = map[farm.DNSAlgorithm]string{
+	farm.DNSRoundRobin: "it works",
+	farm.DNSPriority:   "it is the first that works",
+	farm.DNSWeight:     "it was drawn, by its weight",
+	farm.DNSHash:       "the client's net belongs to it",
+	farm.DNSGeo:        "its nets are the closest to the client's",
+}
+
+var passed = map[farm.DNSAlgorithm]string{
+	farm.DNSRoundRobin: "as many as an answer has were taken",
+	farm.DNSPriority:   "one before it works",
+	farm.DNSWeight:     "others were drawn",
+	farm.DNSHash:       "the client's net belongs to others",
+	farm.DNSGeo:        "others are closer to the client's net",
+}

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/dns/wire"
+)
+
+// amplified is how many times as long as the question an answer may be whose client's
+// address may be borrowed: one that has no cookie of ours asks again by TCP.
+const amplified = 10
+
+// answer answers one message whose sender is in w.query. The answer lies in space, and is
+// empty where there is none.
+func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
+	q, s := &w.query, w.shard.Farm(f.id)
+	if f.limited.queries && !w.mayAsk(f, q) {
+		s.LimitedAsks++
+		return nil
+	}
+	switch verdict, code := q.Parse(msg); verdict {
+	case wire.Drop:
+		s.NoMessages++
+		return nil
+	case wire.Fail:
+		s.BadMessages++
+		return wire.Failure(q, code, space)
+	}
+	s.Queries++
+	if q.TCP {
+		s.QueriesTCP++
+	} else {
+		f.server.Verify(q)
+	}
+	r := &w.reply
+	r.Begin(q, msg, space, w.room(q, len(msg)))
+	w.resolve(f, r)
+	if f.limited.answers && !q.Verified && !w.mayHave(f, q, r) {
+		if w.slipped++; w.slipped%f.slip != 0 {
+			s.LimitedAsks++
+			return nil
+		}
+		s.SlippedAsks++
+		r.Truncate(q)
+	}
+	count(s, r)
+	return r.End(q, &f.server)
+}
+
+// room is how long the answer may be.
+func (w *worker) room(q *wire.Query, asked int) int {
+	switch {
+	case q.TCP:
+		return wire.LargestTCP
+	case q.Verified:
+		return q.Room
+	}
+	return min(q.Room, max(amplified*asked, wire.HeaderSize))
+}
+
+// resolve finds the answer.
+func (w *worker) resolve(f *farmTable, r *wire.Reply) {
+	q := &w.query
+	switch {
+	case q.Version() != 0:
+		r.Rcode = wire.BadVers
+	case q.Class == wire.ClassCH:
+		w.chaos(f, r)
+	case q.Class != wire.ClassIN && q.Class != wire.ClassANY:
+		r.Rcode = wire.Refused
+	case q.Type == wire.TypeAXFR || q.Type == wire.TypeIXFR:
+		r.Rcode = wire.Refused // by UDP; by TCP it never comes here
+	default:
+		w.chooser.Services = f.services
+		if !w.answerer.Answer(f.zones, q, r) {
+			r.Rcode, r.More = wire.Refused, wire.NotAuthoritative
+		}
+	}
+}
+
+// chaos answers what is asked about the server itself (RFC 4892).
+func (w *worker) chaos(f *farmTable, r *wire.Reply) {
+	text := ""
+	switch string(w.query.Name()) {
+	case "\x07version\x04bind\x00", "\x07version\x06server\x00":
+		text = f.version
+	case "\x02id\x06server\x00", "\x08hostname\x04bind\x00":
+		text = f.server.NSID
+	}
+	text = text[:min(len(text), 255)]
+	if text == "" || w.query.Type != wire.TypeTXT && w.query.Type != wire.TypeANY || !r.Fits(wire.RecordSize+1+len(text)) {
+		r.Rcode = wire.Refused
+		return
+	}
+	at := len(r.Msg)
+	r.Record(wire.HeaderSize, wire.TypeTXT, 0, 1+len(text))
+	r.Msg[at+5] = byte(wire.ClassCH)
+	r.Msg = append(append(r.Msg, byte(len(text))), text...)
+	r.Added(wire.Answer, 1)
+	r.AA = true
+}
+
+// count counts an answer.
+func count(s *stats.Farm, r *wire.Reply) {
+	if r.TC {
+		s.Truncated++
+	}
+	switch r.Rcode {
+	case wire.NoError:
+		s.NoErrors++
+	case wire.NXDomain:
+		s.NXDomains++
+	case wire.ServFail:
+		s.ServFails++
+	case wire.Refused, wire.NotAuth:
+		s.RefusedNames++
+	default:
+		s.BadMessages++
+	}
+}

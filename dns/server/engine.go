@@ -1,0 +1,93 @@
+package server
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/engine"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/revive"
+	"github.com/sluicelb/sluice/core/session"
+	"github.com/sluicelb/sluice/core/stats"
+)
+
+// Engine carries the gslb farms on the given loops, together with engines for other
+// farms.
+type Engine struct {
+	engine.Base[*worker]
+	table    atomic.Pointer[table]
+	registry *registry
+	secret   [2]uint64 // of cookies
+}
+
+// New returns an engine that serves nothing until Publish. Each loop counts in the shard
+// of its position.
+func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, log *slog.Logger) *Engine {
+	e := &Engine{
+		Base:     engine.Base[*worker]{Health: healthTable, Segment: segment, Prober: revive.New(loops, healthTable, log), Marks: marks.NewUser("dns", loop.CanMark)},
+		registry: newRegistry(),
+	}
+	var seed [24]byte
+	_, _ = rand.Read(seed[:]) // never fails
+	e.secret = [2]uint64{binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:])}
+	for i, l := range loops {
+		e.Workers = append(e.Workers, newWorker(e, l, segment.Shard(i), binary.LittleEndian.Uint64(seed[16:])+uint64(i)))
+	}
+	e.Profile = e
+	e.Start()
+	e.table.Store(&table{engine: e})
+	return e
+}
+
+// Close ends what the engine does beside the loops, which are the caller's.
+func (e *Engine) Close() {
+	if e.Stop() {
+		e.Prober.Close()
+	}
+}
+
+// Handles implements engine.Engine.
+func (e *Engine) Handles(f *farm.Farm) bool { return f.Global != nil }
+
+// Generation implements engine.Profile.
+func (e *Engine) Generation() uint64 { return e.table.Load().generation }
+
+// Current implements engine.Profile.
+func (e *Engine) Current() engine.Table { return e.table.Load() }
+
+// Empty implements engine.Profile.
+func (e *Engine) Empty() engine.Table { return &table{engine: e, generation: e.Generation()} }
+
+// Compile implements engine.Profile.
+func (e *Engine) Compile(generation uint64, _ bool, cfg *farm.Config, _ map[marks.Kind]error) (engine.Table, map[uint32]error) {
+	return e.compile(generation, cfg)
+}
+
+// RunsFarm implements engine.Engine.
+func (e *Engine) RunsFarm(id uint32) bool { return e.table.Load().byID[id] != nil }
+
+// RunsService implements engine.Engine. Clients of a gslb farm have no sessions.
+func (e *Engine) RunsService(uint32) bool { return false }
+
+// SessionsOf implements engine.Engine.
+func (e *Engine) SessionsOf(uint32) session.View { return session.View{} }
+
+// SessionOwners implements engine.Engine.
+func (e *Engine) SessionOwners(*farm.Config) []uint64 { return nil }
+
+// KeepSessions implements engine.Engine.
+func (e *Engine) KeepSessions(*session.Memory) {}
+
+// Record implements engine.Engine.
+func (e *Engine) Record(*accesslog.Segment, []*accesslog.Writer) {}
+
+// grace is how long a TCP connection may go on once its farm is gone: the answer that is
+// under way.
+const grace = 2 * time.Second

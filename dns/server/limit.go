@@ -1,0 +1,45 @@
+package server
+
+import (
+	"net/netip"
+
+	"github.com/sluicelb/sluice/dns/wire"
+)
+
+// Nets of clients that share a limit: who can borrow one address of a net can borrow
+// all of them.
+const (
+	limitBits4 = 24
+	limitBits6 = 56
+)
+
+func netOf(a netip.Addr) netip.Addr {
+	bits := limitBits6
+	if a.Is4() {
+		bits = limitBits4
+	}
+	net, _ := a.Prefix(bits)
+	return net.Addr()
+}
+
+// mayAsk charges the net of a client for a query.
+func (w *worker) mayAsk(f *farmTable, q *wire.Query) bool {
+	t := f.kept.queries
+	return t.Take(t.Address(netOf(q.Client)), w.loop.Now(), f.queries) == 0
+}
+
+// mayHave charges the net of a client for an answer: names that do not exist are one
+// answer for each zone, all others one for each name and type.
+func (w *worker) mayHave(f *farmTable, q *wire.Query, r *wire.Reply) bool {
+	a := netOf(q.Client).As16()
+	key := append(w.key[:0], a[:]...)
+	key = append(key, byte(r.Rcode))
+	if r.Rcode == wire.NXDomain {
+		key = append(key, w.answerer.Zone()...)
+	} else {
+		key = append(append(key, q.Name()...), byte(q.Type>>8), byte(q.Type))
+	}
+	w.key = key[:0]
+	t := f.kept.answers
+	return t.Take(t.Text(key), w.loop.Now(), f.answers) == 0
+}

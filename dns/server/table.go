@@ -1,0 +1,201 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/lasting"
+	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/ports"
+	"github.com/sluicelb/sluice/core/ratelimit"
+	"github.com/sluicelb/sluice/core/revive"
+	"github.com/sluicelb/sluice/dns/choose"
+	"github.com/sluicelb/sluice/dns/wire"
+	"github.com/sluicelb/sluice/dns/zone"
+)
+
+type port = ports.Port
+
+// table is a configuration as the engine compiled it.
+type table struct {
+	engine     *Engine
+	generation uint64
+	byID       map[uint32]*farmTable
+	ports      []*farmTable // by number of port
+	backends   map[uint32]*revive.Backend
+}
+
+// farmTable is one farm.
+type farmTable struct {
+	id       uint32
+	name     string
+	listen   []farm.Listener
+	source   *farm.GSLB // what it was compiled from
+	zones    *zone.Table
+	services []choose.Service
+	server   wire.Server
+	version  string
+
+	maxConns  int64
+	conns     *atomic.Int64
+	idle      int64
+	transfers []netip.Prefix
+
+	queries, answers ratelimit.Limit
+	limited          struct{ queries, answers bool }
+	slip             uint32
+	kept             *kept
+}
+
+// kept is what outlives tables, by farm.
+type kept struct {
+	conns            atomic.Int64
+	queries, answers *ratelimit.Table
+}
+
+type registry struct{ farms lasting.Map[uint32, kept] }
+
+func newRegistry() *registry {
+	r := &registry{}
+	r.farms.Make = func(uint32) *kept {
+		return &kept{queries: ratelimit.NewTable(), answers: ratelimit.NewTable()}
+	}
+	return r
+}
+
+// compile makes the table of a configuration. A farm that does not compile is left out
+// and named in problems. Zones that are as before are not compiled again: one of a
+// million records takes seconds.
+func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint32]error) {
+	t := &table{engine: e, generation: generation, byID: map[uint32]*farmTable{}, backends: map[uint32]*revive.Backend{}}
+	problems := map[uint32]error{}
+	before := e.table.Load()
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.Stopped || f.Global == nil {
+			continue
+		}
+		ft, err := e.compileFarm(f, before.byID[f.ID])
+		if err != nil {
+			problems[f.ID] = fmt.Errorf("farm %q: %w", f.Name, err)
+			continue
+		}
+		t.byID[f.ID] = ft
+		for _, g := range f.Groups() {
+			for j := range g.Backends() {
+				t.backends[g.Backends()[j].ID] = reach(f, &g.Backends()[j])
+			}
+		}
+	}
+	return t, problems
+}
+
+func (e *Engine) compileFarm(f *farm.Farm, before *farmTable) (*farmTable, error) {
+	g := f.Global
+	ft := &farmTable{
+		id: f.ID, name: f.Name, listen: f.Listeners(), source: g, services: choose.Compile(f, e.Health),
+		server: wire.Server{NSID: g.NSID, Secret: e.secret}, version: g.ServerVersion,
+		maxConns: int64(cmp.Or(g.MaxConnections, farm.DefaultDNSConnections)), idle: int64(cmp.Or(g.IdleTimeout, farm.DefaultDNSIdle)) * int64(time.Second),
+		transfers: g.Transfers, slip: uint32(cmp.Or(g.Slip, farm.DefaultSlip)), kept: e.registry.farms.Of(f.ID),
+	}
+	ft.conns = &ft.kept.conns
+	if ft.limited.queries = g.QueryRate > 0; ft.limited.queries {
+		ft.queries = ratelimit.New(int(g.QueryRate), time.Second, int(g.QueryRate))
+	}
+	if ft.limited.answers = g.AnswerRate > 0; ft.limited.answers {
+		ft.answers = ratelimit.New(int(g.AnswerRate), time.Second, int(g.AnswerRate))
+	}
+	if before != nil && sameZones(before.source, g) {
+		ft.zones = before.zones
+		return ft, nil
+	}
+	var err error
+	ft.zones, err = zone.Compile(g)
+	return ft, err
+}
+
+// sameZones reports whether two farms have the same zones, and services in the same
+// places.
+func sameZones(a, b *farm.GSLB) bool {
+	if len(a.Zones) != len(b.Zones) || len(a.Services) != len(b.Services) {
+		return false
+	}
+	for i := range a.Services {
+		if a.Services[i].Name != b.Services[i].Name {
+			return false
+		}
+	}
+	for i := range a.Zones {
+		x, y := &a.Zones[i], &b.Zones[i]
+		if x.Name != y.Name || x.NameServer != y.NameServer || x.Serial != y.Serial || x.TTL != y.TTL || len(x.Records) != len(y.Records) {
+			return false
+		}
+		for j := range x.Records {
+			if x.Records[j] != y.Records[j] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// reach is how a backend is known to the tables of health and counters. Clients connect
+// to it by themselves: the engine never does, so nobody here calls it down.
+func reach(f *farm.Farm, b *farm.Backend) *revive.Backend {
+	return &revive.Backend{ID: b.ID, Addr: netip.AddrPortFrom(b.Addr, b.Port), Owner: []any{"farm", f.Name}, Alias: b.Alias, Blind: true}
+}
+
+// farm is the one behind a port, nil when there is none.
+func (t *table) farm(p *port) *farmTable {
+	if p.Number >= len(t.ports) {
+		return nil
+	}
+	return t.ports[p.Number]
+}
+
+// Bind implements engine.Table.
+func (t *table) Bind(p *port, id uint32) {
+	for p.Number >= len(t.ports) {
+		t.ports = append(t.ports, nil)
+	}
+	t.ports[p.Number] = t.byID[id]
+}
+
+// Behind implements engine.Table.
+func (t *table) Behind(p *port) (is bool, wait time.Duration) {
+	if t.farm(p) != nil {
+		return true, grace
+	}
+	return false, 0
+}
+
+// Listeners implements engine.Table.
+func (t *table) Listeners() map[uint32][]farm.Listener {
+	all := make(map[uint32][]farm.Listener, len(t.byID))
+	for id, f := range t.byID {
+		all[id] = f.listen
+	}
+	return all
+}
+
+// Reached implements engine.Table.
+func (t *table) Reached() map[uint32]*revive.Backend { return t.backends }
+
+// Kinds implements engine.Table.
+func (t *table) Kinds() []marks.Kind { return nil }
+
+// Use implements engine.Table.
+func (t *table) Use() { t.engine.table.Store(t) }
+
+// Used implements engine.Table.
+func (t *table) Used(cfg *farm.Config) {
+	there := map[uint32]bool{}
+	for i := range cfg.Farms {
+		there[cfg.Farms[i].ID] = cfg.Farms[i].Global != nil
+	}
+	t.engine.registry.farms.RetainIn(there)
+}

@@ -1,0 +1,177 @@
+package server
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/dns/wire"
+)
+
+const (
+	lengthSize = 2
+	// most bounds what waits to be sent to a client before no more is read from it.
+	most = 64 << 10
+	// linger is how long a client may still send once it is told that all is over.
+	linger = int64(2 * time.Second)
+)
+
+// connection is a TCP connection of a client (RFC 7766).
+type connection struct {
+	w        *worker
+	port     *port
+	conn     *loop.Conn
+	counted  *farmTable
+	rest     []byte // of a message that has not come completely
+	transfer *transfer
+	ended    bool // by the client: what is left to do is to answer
+}
+
+// accept takes a new client of the farm behind a port.
+func (w *worker) accept(at *port, c *loop.Conn) {
+	f := w.engine.table.Load().farm(at)
+	if f == nil {
+		c.Abort()
+		return
+	}
+	s := w.shard.Farm(f.id)
+	s.Connections++
+	if f.conns.Add(1) > f.maxConns {
+		f.conns.Add(-1)
+		s.Dropped++
+		c.Abort()
+		return
+	}
+	s.Established++
+	c.SetHandler(&connection{w: w, port: at, conn: c, counted: f})
+	c.SetDeadline(w.loop.Now() + f.idle)
+}
+
+// Readable implements loop.Handler.
+func (s *connection) Readable(c *loop.Conn) {
+	if s.transfer != nil || c.Pending() > most {
+		return // Drained goes on
+	}
+	w := s.w
+	if w.read == nil {
+		w.read, w.stream = make([]byte, lengthSize+wire.LargestTCP), make([]byte, 0, lengthSize+wire.LargestTCP)
+	}
+	n := copy(w.read, s.rest)
+	got, err := c.Read(w.read[n:])
+	if errors.Is(err, loop.ErrDry) {
+		return
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.end()
+		return
+	}
+	s.ended = err != nil
+	s.messages(w.read[:n+got])
+}
+
+// messages answers all that came completely and keeps the rest.
+func (s *connection) messages(all []byte) {
+	f := s.w.engine.table.Load().farm(s.port)
+	if f == nil {
+		s.end()
+		return
+	}
+	for len(all) >= lengthSize && s.transfer == nil {
+		n := int(binary.BigEndian.Uint16(all))
+		if len(all) < lengthSize+n {
+			break
+		}
+		msg := all[lengthSize : lengthSize+n]
+		all = all[lengthSize+n:]
+		if !s.message(f, msg) {
+			s.end()
+			return
+		}
+		s.conn.SetDeadline(s.w.loop.Now() + f.idle)
+	}
+	s.rest = append(s.rest[:0], all...)
+	switch {
+	case s.ended && s.transfer == nil:
+		s.close()
+	case s.transfer == nil && s.conn.Pending() <= most:
+		s.conn.Wait()
+	}
+}
+
+// message answers one message. It reports false where nothing is to be answered: who sends
+// such things by TCP is not served.
+func (s *connection) message(f *farmTable, msg []byte) bool {
+	w := s.w
+	q := &w.query
+	q.Client, q.TCP = s.conn.Peer().Addr(), true
+	if s.asksTransfer(f, msg) {
+		return true
+	}
+	answer := w.answer(f, msg, w.stream[lengthSize:lengthSize])
+	if len(answer) == 0 {
+		return false
+	}
+	return s.send(f, answer)
+}
+
+// send sends an answer that lies in w.stream, behind the room for its length.
+func (s *connection) send(f *farmTable, answer []byte) bool {
+	all := s.w.stream[:lengthSize+len(answer)]
+	binary.BigEndian.PutUint16(all, uint16(len(answer)))
+	s.w.shard.Farm(f.id).BytesOut += uint64(len(all))
+	return s.conn.Write(all) == nil
+}
+
+// Drained implements loop.Handler.
+func (s *connection) Drained(c *loop.Conn) {
+	if s.transfer != nil && !s.goOn() {
+		return
+	}
+	if s.transfer == nil {
+		if len(s.rest) > lengthSize { // messages that waited for a transfer to end
+			s.messages(append([]byte(nil), s.rest...))
+			return
+		}
+		if s.ended {
+			s.close()
+			return
+		}
+		c.Wait()
+	}
+}
+
+// Connected implements loop.Handler.
+func (s *connection) Connected(*loop.Conn, error) {}
+
+// Expired implements loop.Handler.
+func (s *connection) Expired(*loop.Conn) { s.end() }
+
+// Failed implements loop.Handler.
+func (s *connection) Failed(*loop.Conn, error) { s.uncount() }
+
+// close ends a connection whose answers are still on their way.
+func (s *connection) close() {
+	s.uncount()
+	s.conn.Linger(linger)
+}
+
+// end ends the connection at once.
+func (s *connection) end() {
+	s.uncount()
+	s.conn.Close()
+}
+
+func (s *connection) uncount() {
+	if s.counted == nil {
+		return
+	}
+	s.counted.conns.Add(-1)
+	s.w.shard.Farm(s.counted.id).Established--
+	s.counted = nil
+	if s.transfer != nil {
+		s.transfer = nil
+		s.w.busy--
+	}
+}

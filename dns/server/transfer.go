@@ -1,0 +1,77 @@
+package server
+
+import (
+	"net/netip"
+
+	"github.com/sluicelb/sluice/dns/wire"
+	"github.com/sluicelb/sluice/dns/zone"
+)
+
+// transfer is a zone on its way to a secondary (RFC 5936).
+type transfer struct {
+	farm   *farmTable
+	query  wire.Query
+	head   []byte // header and question
+	cursor zone.Cursor
+}
+
+// asksTransfer begins the transfer a message asks for, reporting whether it asks for one
+// that is allowed. Others are answered REFUSED like any question.
+func (s *connection) asksTransfer(f *farmTable, msg []byte) bool {
+	q := &s.w.query
+	if verdict, _ := q.Parse(msg); verdict != wire.Serve || q.Class != wire.ClassIN || q.Type != wire.TypeAXFR && q.Type != wire.TypeIXFR {
+		return false
+	}
+	cursor, is := f.zones.Transfer(q.Name())
+	if !is || !allowed(f.transfers, q.Client) {
+		return false
+	}
+	stats := s.w.shard.Farm(f.id)
+	stats.Queries++
+	stats.QueriesTCP++
+	stats.Transfers++
+	if serial, ok := q.Serial(msg); ok && q.Type == wire.TypeIXFR && int32(cursor.Serial()-serial) <= 0 {
+		cursor = cursor.SerialAlone() // it has what we have
+	}
+	s.transfer = &transfer{farm: f, query: *q, head: append([]byte(nil), msg[:q.Question]...), cursor: cursor}
+	s.w.busy++
+	s.goOn()
+	return true
+}
+
+func allowed(nets []netip.Prefix, a netip.Addr) bool {
+	for _, n := range nets {
+		if n.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// transferRoom is how long each message of a transfer becomes: names can be compressed
+// in the first 16 KiB.
+const transferRoom = 16 << 10
+
+// goOn sends messages until the client has to take some first. It reports whether the
+// transfer is over.
+func (s *connection) goOn() bool {
+	w, t := s.w, s.transfer
+	for s.conn.Pending() == 0 {
+		r := &w.reply
+		r.Begin(&t.query, t.head, w.stream[lengthSize:lengthSize], transferRoom)
+		r.AA = true
+		w.chooser.Services = t.farm.services
+		more := w.answerer.Transfer(&t.cursor, &t.query, r)
+		if !s.send(t.farm, r.End(&t.query, &t.farm.server)) {
+			return false
+		}
+		if !more {
+			s.transfer = nil
+			w.busy--
+			s.w.shard.Farm(t.farm.id).NoErrors++
+			return true
+		}
+	}
+	s.conn.SetDeadline(w.loop.Now() + t.farm.idle)
+	return false
+}

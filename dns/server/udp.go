@@ -1,0 +1,90 @@
+package server
+
+import (
+	"os"
+
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/dns/wire"
+)
+
+// Memory for the answers of a batch: grown to what the largest one took.
+const (
+	firstSpace = 64 * wire.LargestUDP
+	mostSpace  = 4096 * wire.LargestUDP // 64 datagrams of as many messages each
+)
+
+// udpListener takes the queries that come to a port.
+type udpListener struct {
+	w    *worker
+	port *port
+	ln   *loop.UDPListener
+	of   *os.File // a duplicate, for who serves the port next
+}
+
+func (w *worker) listenUDP(p *port, file *os.File) error {
+	u := &udpListener{w: w, port: p}
+	ln, err := w.loop.ListenUDP(file, u)
+	if err != nil {
+		return err
+	}
+	u.ln = ln
+	if w.space == nil {
+		w.space = make([]byte, 0, firstSpace)
+	}
+	w.udp[p] = u
+	return nil
+}
+
+// file is never there: an address for datagrams is opened anew.
+func (u *udpListener) file() (*os.File, error) { return nil, os.ErrNotExist }
+
+// Received implements loop.UDPListenerHandler: it answers each message of a datagram, or
+// of several that the kernel handed over as one.
+func (u *udpListener) Received(ln *loop.UDPListener, d *loop.Datagram) {
+	w := u.w
+	f := w.engine.table.Load().farm(u.port)
+	if f == nil {
+		return
+	}
+	if d.First {
+		w.space = w.space[:0]
+	}
+	rest, each := d.Data, d.Segment
+	if each == 0 {
+		each = len(rest)
+	}
+	for more := true; more; more = len(rest) > 0 {
+		n := min(each, len(rest))
+		w.datagram(ln, f, rest[:n], d)
+		rest = rest[n:]
+	}
+}
+
+// datagram answers one message.
+func (w *worker) datagram(ln *loop.UDPListener, f *farmTable, msg []byte, d *loop.Datagram) {
+	if cap(w.space)-len(w.space) < wire.LargestUDP {
+		// What waits to be sent keeps the memory it lies in.
+		w.space = make([]byte, 0, min(mostSpace, 2*cap(w.space)))
+	}
+	at := len(w.space)
+	q := &w.query
+	q.Client, q.TCP = d.From.Addr(), false
+	answer := w.answer(f, msg, w.space[at:at:at+wire.LargestUDP])
+	s := w.shard.Farm(f.id)
+	s.PacketsIn++
+	s.BytesIn += uint64(len(msg))
+	if len(answer) == 0 {
+		return
+	}
+	w.space = w.space[:at+len(answer)]
+	ln.Send(answer, 0, &d.From, &d.To)
+	s.PacketsOut++
+	s.BytesOut += uint64(len(answer))
+}
+
+// Lost implements loop.UDPListenerHandler.
+func (u *udpListener) Lost(_ *loop.UDPListener, _ loop.Endpoint, count int) {
+	if f := u.w.engine.table.Load().farm(u.port); f != nil {
+		u.w.shard.Farm(f.id).Dropped += uint64(count)
+	}
+}

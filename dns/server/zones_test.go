@@ -1,0 +1,118 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+)
+
+const soa = "example.com. 300 IN SOA ns1.example.com. hostmaster.example.com. 5 3600 600 604800 300"
+
+func TestQuestionsAreAnsweredFromZones(t *testing.T) {
+	a := newAppliance(t, 1, example())
+	for _, c := range []struct {
+		ask        string
+		rcode      int
+		authority  bool // the server's word is final
+		answer     string
+		section    string
+		additional string
+	}{
+		{"www.example.com A", 0, true, "www.example.com. 3600 IN A 192.0.2.10|www.example.com. 3600 IN A 192.0.2.11", "", ""},
+		{"www.example.com AAAA", 0, true, "", soa, ""},
+		{"nothing.example.com A", 3, true, "", soa, ""},
+		{"b.c.example.com A", 0, true, "", soa, ""},
+		{"c.example.com A", 0, true, "", soa, ""},
+		{"x.b.c.example.com A", 3, true, "", soa, ""},
+		{"any.wild.example.com A", 0, true, "any.wild.example.com. 3600 IN A 192.0.2.30", "", ""},
+		{"x.y.wild.example.com A", 0, true, "x.y.wild.example.com. 3600 IN A 192.0.2.30", "", ""},
+		{"any.wild.example.com MX", 0, true, "", soa, ""},
+		{"wild.example.com A", 0, true, "", soa, ""},
+		{"alias.example.com A", 0, true, "alias.example.com. 3600 IN CNAME www.example.com.|www.example.com. 3600 IN A 192.0.2.10|www.example.com. 3600 IN A 192.0.2.11", "", ""},
+		{"alias.example.com CNAME", 0, true, "alias.example.com. 3600 IN CNAME www.example.com.", "", ""},
+		{"far.example.com A", 0, true, "far.example.com. 3600 IN CNAME www.example.org.", "", ""},
+		{"example.com MX", 0, true, "example.com. 3600 IN MX 10 mail.example.com.", "", "mail.example.com. 3600 IN A 192.0.2.20"},
+		{"example.com NS", 0, true, "example.com. 3600 IN NS ns1.example.com.", "", "ns1.example.com. 3600 IN A 192.0.2.1|ns1.example.com. 3600 IN AAAA 2001:db8::1"},
+		{"example.com SOA", 0, true, strings.Replace(soa, " 300 IN", " 3600 IN", 1), "", ""},
+		{"_sip._tcp.example.com SRV", 0, true, "_sip._tcp.example.com. 3600 IN SRV 10 60 5060 www.example.com.", "", "www.example.com. 3600 IN A 192.0.2.10|www.example.com. 3600 IN A 192.0.2.11"},
+		{"www.sub.example.com A", 0, false, "", "sub.example.com. 3600 IN NS ns.sub.example.com.|sub.example.com. 3600 IN NS ns.example.net.", "ns.sub.example.com. 3600 IN A 192.0.2.50"},
+		{"sub.example.com A", 0, false, "", "sub.example.com. 3600 IN NS ns.sub.example.com.|sub.example.com. 3600 IN NS ns.example.net.", "ns.sub.example.com. 3600 IN A 192.0.2.50"},
+		{"sub.example.com DS", 0, true, "sub.example.com. 3600 IN DS 12345 13 2 00FF", "", ""},
+		{"www.child.example.com A", 0, true, "www.child.example.com. 3600 IN A 192.0.2.60", "", ""},
+		{"no.child.example.com A", 3, true, "", "child.example.com. 300 IN SOA ns1.example.com. hostmaster.child.example.com. 1 3600 600 604800 300", ""},
+		{"www.example.org A", 5, false, "", "", ""},
+		{". NS", 5, false, "", "", ""},
+		{"www.example.com ANY", 0, true, `www.example.com. 3600 IN HINFO "RFC8482" ""`, "", ""},
+	} {
+		for _, tcp := range []bool{false, true} {
+			got := a.ask(c.ask, tcp)
+			if got.rcode() != c.rcode || got.flags&flagAA != 0 != c.authority || got.flags&flagTC != 0 {
+				t.Errorf("%s: flags %x", c.ask, got.flags)
+			}
+			for _, s := range []struct {
+				got  []string
+				want string
+			}{{got.answer, c.answer}, {got.authority, c.section}, {got.additional, c.additional}} {
+				want := strings.Split(s.want, "|")
+				if s.want == "" {
+					want = nil
+				}
+				if !same(s.got, want...) {
+					t.Errorf("%s by tcp %v: %q, want %q", c.ask, tcp, s.got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestChainsOfAliasesEnd(t *testing.T) {
+	a := newAppliance(t, 1, example())
+	if got := a.ask("loop.example.com A", false); len(got.answer) == 0 || len(got.answer) > 8 || got.rcode() != 0 {
+		t.Errorf("%x %q", got.flags, got.answer)
+	}
+	if got := a.ask("deep.example.com A", false); len(got.answer) != 4 {
+		t.Errorf("%q", got.answer)
+	}
+}
+
+func TestServicesAnswerWithWhatWorks(t *testing.T) {
+	a := newAppliance(t, 1, example())
+	if got := a.ask("shop.example.com A", false); got.rcode() != 2 || len(got.answer) > 0 {
+		t.Errorf("before the first probe: %x %q", got.flags, got.answer)
+	}
+	a.up(1, 2, 3)
+	first, second := a.ask("shop.example.com A", false), a.ask("shop.example.com A", false)
+	both := []string{"shop.example.com. 30 IN A 192.0.2.100", "shop.example.com. 30 IN A 192.0.2.101"}
+	if !same(first.answer, both...) || !same(second.answer, both...) || first.answer[0] == second.answer[0] {
+		t.Errorf("%q, then %q", first.answer, second.answer)
+	}
+	a.down(1)
+	if got := a.ask("toshop.example.com A", false); !same(got.answer, "toshop.example.com. 3600 IN CNAME shop.example.com.", both[1]) {
+		t.Errorf("%q", got.answer)
+	}
+	if got := a.ask("shop.example.com AAAA", false); !same(got.answer, "shop.example.com. 30 IN AAAA 2001:db8::100") {
+		t.Errorf("%q", got.answer)
+	}
+	a.down(2)
+	if got := a.ask("shop.example.com A", false); !same(got.answer, both...) {
+		t.Errorf("all down: %q", got.answer)
+	}
+}
+
+func TestWhatDoesNotFitIsAskedAgainByTCP(t *testing.T) {
+	a := newAppliance(t, 1, example())
+	if got := a.ask("big.example.com TXT", false); got.flags&flagTC == 0 || len(got.answer) > 0 || len(got.raw) > 10*45 {
+		t.Errorf("%d bytes, flags %x", len(got.raw), got.flags)
+	}
+	if got := a.ask("big.example.com TXT", true); got.flags&flagTC != 0 || len(got.answer) != 1 {
+		t.Errorf("%d bytes, flags %x", len(got.raw), got.flags)
+	}
+}
+
+func TestNamesHaveNoCaseAndAnswersKeepThatOfTheQuestion(t *testing.T) {
+	a := newAppliance(t, 1, example())
+	msg := query(t, "www.example.com A")
+	copy(msg[12:], "\x03WwW\x07eXample\x03cOm")
+	if got := read(t, a.exchange(msg, false)); !same(got.answer, "WwW.eXample.cOm. 3600 IN A 192.0.2.10", "WwW.eXample.cOm. 3600 IN A 192.0.2.11") {
+		t.Errorf("%q", got.answer)
+	}
+}

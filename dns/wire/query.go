@@ -1,0 +1,313 @@
+package wire
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// Query is a question as it came.
+type Query struct {
+	ID    uint16
+	Flags uint16
+	Type  uint16
+	Class uint16
+	// Size is that of the whole message, Question where the question ends in it.
+	Size, Question int
+	// Client is who asks, TCP whether its address is certain for that reason.
+	Client netip.Addr
+	TCP    bool
+
+	// EDNS says that what follows is set. Room is how long an answer by UDP may be.
+	EDNS, DO, NSID bool
+	version        uint8
+	Room           int
+	// Subnet is the net the client says it asks for (RFC 7871), invalid for none; a net
+	// of no bits asks that nothing of it is used. Family and Source are what was sent.
+	Subnet       netip.Prefix
+	HasSubnet    bool
+	family       uint16
+	source       uint8
+	cookie       [40]byte // of the client, then the server's
+	cookieLength int
+	Verified     bool // its cookie is one of ours, or it came by TCP
+
+	// TSIGAt is where the record of a signature begins, 0 without one.
+	TSIGAt int
+
+	name   [MaxName]byte // in lower case
+	length int
+	labels [MaxLabels + 1]uint8 // where each begins in name; the last is the root
+	count  int                  // of labels, without the root
+}
+
+// Verdict is what becomes of a message.
+type Verdict int
+
+// The verdicts.
+const (
+	Drop  Verdict = iota // no answer: it is none, or too short for one
+	Fail                 // answered with the code, and nothing of the question
+	Serve                // a question
+)
+
+// Name is the name asked for in lower case, as messages have it. It is valid until
+// the next Parse.
+func (q *Query) Name() []byte { return q.name[:q.length] }
+
+// Labels is how many labels the name has, Label where one begins in Name. Label
+// Labels() is the root.
+func (q *Query) Labels() int { return q.count }
+
+// Label is where a label begins in Name.
+func (q *Query) Label(i int) int { return int(q.labels[i]) }
+
+// Parse reads a message. With Fail the code says what is wrong. What msg holds is
+// not kept.
+func (q *Query) Parse(msg []byte) (Verdict, Rcode) {
+	if len(msg) < HeaderSize {
+		return Drop, 0
+	}
+	q.ID, q.Flags = binary.BigEndian.Uint16(msg), binary.BigEndian.Uint16(msg[2:])
+	if q.Flags&FlagQR != 0 {
+		return Drop, 0
+	}
+	q.reset(len(msg))
+	if q.Flags>>opcodeShift&opcodeMask != OpQuery {
+		return Fail, NotImp
+	}
+	questions, answers := binary.BigEndian.Uint16(msg[4:]), binary.BigEndian.Uint16(msg[6:])
+	authority, more := int(binary.BigEndian.Uint16(msg[8:])), int(binary.BigEndian.Uint16(msg[10:]))
+	if questions != 1 || answers != 0 {
+		return Fail, FormErr
+	}
+	at, ok := q.question(msg)
+	if !ok || authority > 0 && (q.Type != TypeIXFR || authority > 1) || more > maxAdditional {
+		return Fail, FormErr
+	}
+	for ; authority > 0; authority-- {
+		if at, ok = skipRecord(msg, at); !ok {
+			return Fail, FormErr
+		}
+	}
+	for i := range more {
+		start := at
+		if at, ok = skipRecord(msg, at); !ok || !q.additional(msg, start, at, i == more-1) {
+			return Fail, FormErr
+		}
+	}
+	if at != len(msg) {
+		return Fail, FormErr
+	}
+	return Serve, NoError
+}
+
+// maxAdditional bounds the records behind a question: one of EDNS and a signature.
+const maxAdditional = 2
+
+func (q *Query) reset(size int) {
+	q.Size, q.Question, q.Room = size, 0, PlainUDP
+	q.EDNS, q.DO, q.NSID, q.HasSubnet, q.Verified = false, false, false, false, q.TCP
+	q.Subnet, q.cookieLength, q.TSIGAt = netip.Prefix{}, 0, 0
+	q.length, q.count = 0, 0
+}
+
+// question reads the one question; names in it are not compressed.
+func (q *Query) question(msg []byte) (at int, ok bool) {
+	at = HeaderSize
+	for {
+		if at >= len(msg) {
+			return 0, false
+		}
+		n := int(msg[at])
+		if n > maxLabel || q.length+n+1 > MaxName || at+1+n > len(msg) {
+			return 0, false
+		}
+		q.labels[q.count] = uint8(q.length)
+		q.name[q.length] = uint8(n)
+		q.length++
+		at++
+		if n == 0 {
+			break
+		}
+		for _, b := range msg[at : at+n] {
+			q.name[q.length] = lower[b]
+			q.length++
+		}
+		q.count++
+		at += n
+	}
+	if at+4 > len(msg) {
+		return 0, false
+	}
+	q.Type, q.Class = binary.BigEndian.Uint16(msg[at:]), binary.BigEndian.Uint16(msg[at+2:])
+	q.Question = at + 4
+	return q.Question, true
+}
+
+// lower has the lower case of each byte.
+var lower = func() (t [256]byte) {
+	for i := range t {
+		t[i] = byte(i)
+		if 'A' <= i && i <= 'Z' {
+			t[i] += 'a' - 'A'
+		}
+	}
+	return t
+}()
+
+// skipRecord is where a record ends.
+func skipRecord(msg []byte, at int) (end int, ok bool) {
+	for {
+		if at >= len(msg) {
+			return 0, false
+		}
+		n := int(msg[at])
+		if n >= 0xc0 {
+			at += 2
+			break
+		}
+		if n > maxLabel {
+			return 0, false
+		}
+		at += 1 + n
+		if n == 0 {
+			break
+		}
+	}
+	if at+10 > len(msg) {
+		return 0, false
+	}
+	end = at + 10 + int(binary.BigEndian.Uint16(msg[at+8:]))
+	return end, end <= len(msg)
+}
+
+// additional reads a record behind the question: EDNS, or a signature, which is the
+// last.
+func (q *Query) additional(msg []byte, start, end int, last bool) bool {
+	at := start
+	for msg[at] != 0 && msg[at] < 0xc0 {
+		at += 1 + int(msg[at])
+	}
+	if msg[at] >= 0xc0 {
+		at++
+	}
+	at++
+	switch binary.BigEndian.Uint16(msg[at:]) {
+	case TypeOPT:
+		if q.EDNS || msg[start] != 0 {
+			return false
+		}
+		q.EDNS = true
+		q.Room = max(PlainUDP, min(LargestUDP, int(binary.BigEndian.Uint16(msg[at+2:]))))
+		q.version, q.DO = msg[at+5], msg[at+6]&0x80 != 0
+		return q.options(msg[at+10 : end])
+	case TypeTSIG:
+		q.TSIGAt = start
+		return last
+	}
+	return true
+}
+
+// Version is that of EDNS.
+func (q *Query) Version() int {
+	if !q.EDNS {
+		return 0
+	}
+	return int(q.version)
+}
+
+// options reads the options of EDNS; those nobody knows are passed over.
+func (q *Query) options(list []byte) bool {
+	for len(list) > 0 {
+		if len(list) < 4 {
+			return false
+		}
+		code, n := binary.BigEndian.Uint16(list), int(binary.BigEndian.Uint16(list[2:]))
+		if list = list[4:]; n > len(list) {
+			return false
+		}
+		data := list[:n]
+		list = list[n:]
+		ok := true
+		switch code {
+		case optNSID:
+			q.NSID = true
+		case optSubnet:
+			ok = q.subnet(data)
+		case optCookie:
+			ok = n == 8 || n >= 16 && n <= 40
+			q.cookieLength = copy(q.cookie[:], data)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// subnet reads the net of a client: as many bytes as its bits take, and nothing behind
+// these bits (RFC 7871 §6).
+func (q *Query) subnet(data []byte) bool {
+	if len(data) < 4 || q.HasSubnet {
+		return false
+	}
+	q.family, q.source = binary.BigEndian.Uint16(data), data[2]
+	scope, bytes := data[3], data[4:]
+	bits := 32
+	if q.family == 2 {
+		bits = 128
+	}
+	if scope != 0 || q.family != 1 && q.family != 2 || int(q.source) > bits || len(bytes) != (int(q.source)+7)/8 {
+		return false
+	}
+	var a [16]byte
+	copy(a[:], bytes)
+	addr := netip.AddrFrom16(a)
+	if q.family == 1 {
+		addr = netip.AddrFrom4([4]byte(a[:4]))
+	}
+	q.HasSubnet = true
+	q.Subnet = netip.PrefixFrom(addr, int(q.source))
+	return q.Subnet.Masked() == q.Subnet
+}
+
+// From is the net the answer is for, as far as it depends on the client: what the
+// client says, else its own address; Scope is how many bits of it an answer that
+// depends on it may be kept for.
+func (q *Query) From() netip.Addr {
+	if q.HasSubnet && q.Subnet.Bits() > 0 {
+		return q.Subnet.Addr()
+	}
+	return q.Client
+}
+
+// AppendLower appends a name in lower case.
+func AppendLower(to, name []byte) []byte {
+	for _, b := range name {
+		to = append(to, lower[b])
+	}
+	return to
+}
+
+// EqualName reports whether two names of one length are the same without case.
+func EqualName(a, b []byte) bool {
+	for i := range a {
+		if lower[a[i]] != lower[b[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+// Serial is that of the SOA record a question for a part of a zone has with it (RFC
+// 1995 §3).
+func (q *Query) Serial(msg []byte) (serial uint32, ok bool) {
+	if q.Type != TypeIXFR || binary.BigEndian.Uint16(msg[8:]) != 1 {
+		return 0, false
+	}
+	end, ok := skipRecord(msg, q.Question)
+	if !ok || end-q.Question < 20 {
+		return 0, false
+	}
+	return binary.BigEndian.Uint32(msg[end-20:]), true
+}

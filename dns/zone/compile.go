@@ -1,0 +1,215 @@
+package zone
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/rdata"
+	"github.com/sluicelb/sluice/dns/wire"
+)
+
+// KindDYNA is the number of sets a service answers. It is one of those no message has
+// (RFC 6895 §3.1).
+const KindDYNA uint16 = 65535
+
+// owned is a name while zones are compiled.
+type owned struct {
+	name  []byte
+	zone  int
+	sets  []*rrset
+	flags byte
+	other *owned
+	at    node
+}
+
+type rrset struct {
+	kind    uint16
+	ttl     uint32
+	records [][]byte
+}
+
+type compiler struct {
+	farm  *farm.GSLB
+	zones []Zone
+	names map[string]*owned
+	// apexes are the zones by their names: what is below one belongs to it.
+	apexes map[string]int
+	apex   [][]byte // the names, by the position of the zone
+}
+
+// Compile makes the table of a farm. What is wrong with it is told with the zone and
+// the record.
+func Compile(g *farm.GSLB) (*Table, error) {
+	c := &compiler{farm: g, names: map[string]*owned{}, apexes: map[string]int{}}
+	for i := range g.Zones {
+		apex, err := rdata.Name("@", g.Zones[i].Name)
+		if err != nil {
+			return nil, fmt.Errorf("zone %q: %w", g.Zones[i].Name, err)
+		}
+		if _, is := c.apexes[string(apex)]; is {
+			return nil, fmt.Errorf("zone %q is there twice", g.Zones[i].Name)
+		}
+		c.apexes[string(apex)] = i
+		c.apex = append(c.apex, apex)
+	}
+	for i := range g.Zones {
+		if err := c.zone(i, &g.Zones[i]); err != nil {
+			return nil, fmt.Errorf("zone %q: %w", g.Zones[i].Name, err)
+		}
+	}
+	c.delegations()
+	return c.table(), nil
+}
+
+func (c *compiler) zone(i int, z *farm.Zone) error {
+	apex := c.apex[i]
+	c.zones = append(c.zones, Zone{Name: z.Name, Serial: z.Serial, length: len(apex)})
+	c.name(apex, i).flags |= isApex
+	for j := range z.Records {
+		if err := c.record(i, z, &z.Records[j]); err != nil {
+			return fmt.Errorf("record %d (%s %s): %w", int(z.Records[j].ID)-1, z.Records[j].Name, z.Records[j].Type, err)
+		}
+	}
+	return c.soa(i, z)
+}
+
+// record puts one record to its name. What lies in a zone below this one that is ours
+// too belongs to that, all but the delegation's signer.
+func (c *compiler) record(i int, z *farm.Zone, r *farm.Record) error {
+	name, err := rdata.Name(r.Name, z.Name)
+	if err != nil {
+		return err
+	}
+	kind, data, ttl := rdata.Code(r.Type), []byte(nil), uint32(cmp.Or(r.TTL, z.EffectiveTTL()))
+	if r.Type == farm.RecordDYNA {
+		at := slices.IndexFunc(c.farm.Services, func(s farm.DNSService) bool { return s.Name == r.Data })
+		if at < 0 {
+			return fmt.Errorf("there is no service %q", r.Data)
+		}
+		kind, data, ttl = KindDYNA, binary.LittleEndian.AppendUint16(nil, uint16(at)), uint32(r.TTL)
+	} else if data, err = rdata.Pack(r.Type, r.Data, z.Name); err != nil {
+		return err
+	}
+	switch owner := c.owner(name); {
+	case !under(name, c.apex[i]):
+		return errors.New("it is not in the zone")
+	case owner != i && (kind != wire.TypeDS || !bytes.Equal(name, c.apex[owner])):
+		return nil
+	}
+	o := c.name(name, i)
+	for _, s := range o.sets {
+		if s.kind == kind {
+			s.ttl = min(s.ttl, ttl) // those of a set are one (RFC 2181 §5.2)
+			if !slices.ContainsFunc(s.records, func(d []byte) bool { return bytes.Equal(d, data) }) {
+				s.records = append(s.records, data)
+			}
+			return nil
+		}
+	}
+	o.sets = append(o.sets, &rrset{kind, ttl, [][]byte{data}})
+	return nil
+}
+
+// under reports whether a name is that of the zone or ends with it.
+func under(name, apex []byte) bool {
+	for at := 0; ; at += 1 + int(name[at]) {
+		if bytes.Equal(name[at:], apex) {
+			return true
+		}
+		if name[at] == 0 {
+			return false
+		}
+	}
+}
+
+// owner is the zone a name belongs to: the one with the longest name.
+func (c *compiler) owner(name []byte) int {
+	for at := 0; ; at += 1 + int(name[at]) {
+		if i, is := c.apexes[string(name[at:])]; is {
+			return i
+		}
+		if name[at] == 0 {
+			return -1
+		}
+	}
+}
+
+// name is the entry of a name; the names between it and the apex get one as well
+// (empty non-terminals, RFC 4592 §2.2.2).
+func (c *compiler) name(name []byte, zone int) *owned {
+	o := c.names[string(name)]
+	if o != nil {
+		return o
+	}
+	o = &owned{name: name, zone: zone}
+	c.names[string(name)] = o
+	if len(name) > len(c.apex[zone]) {
+		above := c.name(name[1+int(name[0]):], zone)
+		if name[0] == 1 && name[1] == '*' {
+			above.flags |= hasWildcard
+			above.other = o
+		}
+	}
+	return o
+}
+
+// soa takes the SOA record of a zone, or makes it one.
+func (c *compiler) soa(i int, z *farm.Zone) error {
+	o := c.names[string(c.apex[i])]
+	at := slices.IndexFunc(o.sets, func(s *rrset) bool { return s.kind == wire.TypeSOA })
+	if at < 0 {
+		server := cmp.Or(z.NameServer, "@")
+		data, err := rdata.Pack("SOA", fmt.Sprintf("%s hostmaster %d 3600 600 604800 300", server, z.Serial), z.Name)
+		if err != nil {
+			return err
+		}
+		at = len(o.sets)
+		o.sets = append(o.sets, &rrset{wire.TypeSOA, uint32(z.EffectiveTTL()), [][]byte{data}})
+	}
+	s := o.sets[at]
+	if len(s.records) > 1 {
+		return errors.New("it has several SOA records")
+	}
+	data := s.records[0]
+	// The serial is the zone's: it rises with every change.
+	binary.BigEndian.PutUint32(data[len(data)-20:], max(z.Serial, binary.BigEndian.Uint32(data[len(data)-20:])))
+	of := &c.zones[i]
+	of.Serial = binary.BigEndian.Uint32(data[len(data)-20:])
+	of.soa, of.ownTTL, of.soaTTL = data, s.ttl, min(s.ttl, binary.BigEndian.Uint32(data[len(data)-4:]))
+	return nil
+}
+
+// delegations marks the names zones are cut at, and those below.
+func (c *compiler) delegations() {
+	for _, o := range c.names {
+		if o.flags&isApex == 0 && o.has(wire.TypeNS) {
+			o.flags |= isCut
+		}
+	}
+	for _, o := range c.names {
+		if cut := c.cut(o); cut != nil && cut != o {
+			o.flags |= isBelow
+			o.other = cut
+		}
+	}
+}
+
+// cut is the highest delegated name at or above one, in its zone.
+func (c *compiler) cut(o *owned) (cut *owned) {
+	for at := o; at.flags&isApex == 0; {
+		if at.flags&isCut != 0 {
+			cut = at
+		}
+		at = c.names[string(at.name[1+int(at.name[0]):])]
+	}
+	return cut
+}
+
+func (o *owned) has(kind uint16) bool {
+	return slices.ContainsFunc(o.sets, func(s *rrset) bool { return s.kind == kind })
+}

@@ -1,0 +1,130 @@
+package zone
+
+import (
+	"bytes"
+	"encoding/binary"
+	"maps"
+	"math/bits"
+	"slices"
+
+	"github.com/sluicelb/sluice/dns/wire"
+)
+
+// table lays the names out, those of a zone beside each other.
+func (c *compiler) table() *Table {
+	names := slices.SortedFunc(maps.Values(c.names), func(a, b *owned) int {
+		if a.zone != b.zone {
+			return a.zone - b.zone
+		}
+		return bytes.Compare(a.name, b.name)
+	})
+	size := 1
+	for _, o := range names {
+		o.at = node(size)
+		size += o.size()
+	}
+	for _, o := range names {
+		z := &c.zones[o.zone]
+		if z.first == 0 {
+			z.first = o.at
+		}
+		z.end = o.at + node(o.size())
+	}
+	t := &Table{names: make([]byte, 1, size), zones: c.zones}
+	slots := 1 << bits.Len(uint(max(1, len(names)*3/2)))
+	t.index, t.mask = make([]slot, slots), uint32(slots-1)
+	for _, o := range names {
+		c.write(t, o)
+		h := hashOf(o.name)
+		i := mixed(h) & t.mask
+		for t.index[i].at != 0 {
+			i = (i + 1) & t.mask
+		}
+		t.index[i] = slot{h, uint32(o.at)}
+	}
+	for i := range t.zones {
+		z := &t.zones[i]
+		z.apex = c.names[string(c.apex[i])].at
+	}
+	return t
+}
+
+func (o *owned) size() int {
+	n := 1 + len(o.name) + nodeHead
+	for _, s := range o.sets {
+		n += setHead
+		for _, data := range s.records {
+			n += recordHead + len(data)
+		}
+	}
+	return n
+}
+
+func (c *compiler) write(t *Table, o *owned) {
+	b := append(t.names, byte(len(o.name)))
+	b = append(append(b, o.name...), o.flags)
+	b = binary.LittleEndian.AppendUint16(b, uint16(o.zone))
+	var other node
+	if o.other != nil {
+		other = o.other.at
+	}
+	b = binary.LittleEndian.AppendUint32(b, uint32(other))
+	b = append(b, byte(len(o.sets)))
+	apex := c.apex[o.zone]
+	for _, s := range o.sets {
+		b = binary.LittleEndian.AppendUint16(b, s.kind)
+		b = binary.LittleEndian.AppendUint32(b, s.ttl)
+		b = binary.LittleEndian.AppendUint16(b, uint16(len(s.records)))
+		length := len(b)
+		b = append(b, 0, 0, 0, 0)
+		for _, data := range s.records {
+			b = c.data(b, s.kind, data, apex)
+		}
+		binary.LittleEndian.PutUint32(b[length:], uint32(len(b)-length-4))
+	}
+	t.names = b
+}
+
+// data writes one record.
+func (c *compiler) data(b []byte, kind uint16, data, apex []byte) []byte {
+	name, zoneAt, target := none, none, uint32(0)
+	if at := nameIn(kind); at >= 0 {
+		name, zoneAt = at, wireSuffix(data[at:], apex)
+		if o := c.names[lowered(data[at:])]; o != nil && kind != wire.TypeCNAME && kind != wire.TypePTR {
+			target = uint32(o.at)
+		}
+	}
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(data)))
+	b = append(b, byte(name), byte(zoneAt))
+	b = binary.LittleEndian.AppendUint32(b, target)
+	return append(b, data...)
+}
+
+// nameIn is where data of a type have the name that is its end, -1 where they have none.
+// Of SRV it is not compressed (RFC 2782), but what it leads to is told.
+func nameIn(kind uint16) int {
+	switch kind {
+	case wire.TypeNS, wire.TypeCNAME, wire.TypePTR:
+		return 0
+	case wire.TypeMX:
+		return 2
+	case wire.TypeSRV:
+		return 6
+	}
+	return -1
+}
+
+// compressed reports whether names in data of the type may be (RFC 3597 §4).
+func compressed(kind uint16) bool { return kind != wire.TypeSRV }
+
+// wireSuffix is where in a name that of its zone begins, none where it does not.
+func wireSuffix(name, apex []byte) int {
+	for at := 0; name[at] != 0; at += 1 + int(name[at]) {
+		if len(name)-at >= len(apex) && wire.EqualName(name[at:at+len(apex)], apex) {
+			return at
+		}
+	}
+	return none
+}
+
+func lowered(name []byte) string { return string(wire.AppendLower(nil, name)) }

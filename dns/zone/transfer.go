@@ -1,0 +1,151 @@
+package zone
+
+import (
+	"encoding/binary"
+
+	"github.com/sluicelb/sluice/dns/wire"
+)
+
+// Cursor is how far a zone has been sent to a secondary.
+type Cursor struct {
+	table *Table
+	zone  *Zone
+	// at is the name that is next, 0 before the first SOA record, and set the position
+	// of the next of its sets.
+	at, end node
+	set     int
+	alone   bool
+	done    bool
+}
+
+// Transfer is a cursor at the beginning of the zone of that name.
+func (t *Table) Transfer(name []byte) (c Cursor, is bool) {
+	n := t.at(name, hashOf(name))
+	if n == 0 || t.flags(n)&isApex == 0 {
+		return Cursor{}, false
+	}
+	z := t.zoneOf(n)
+	return Cursor{table: t, zone: z, end: z.end}, true
+}
+
+// Serial is that of the zone.
+func (c Cursor) Serial() uint32 { return c.zone.Serial }
+
+// SerialAlone is a cursor that sends nothing but the SOA record: the secondary has the
+// zone as it is.
+func (c Cursor) SerialAlone() Cursor {
+	c.alone = true
+	return c
+}
+
+// Transfer appends records of the zone until the message is full, and reports whether
+// there are more. The first and the last is the SOA record (RFC 5936 §2.2).
+func (a *Answerer) Transfer(c *Cursor, q *wire.Query, r *wire.Reply) (more bool) {
+	x := asked{t: c.table, q: q, r: r, name: q.Name(), owner: wire.HeaderSize, inMessage: true}
+	a.placed = maxPlaces // no addresses are added
+	if c.at == 0 {
+		a.transferSOA(&x, c)
+		if c.alone {
+			return false
+		}
+		c.at = c.zone.first
+	}
+	for c.at < c.end {
+		if !a.transferName(&x, c) {
+			return true
+		}
+		c.at, c.set = c.at+node(c.table.size(c.at)), 0
+	}
+	if !r.Fits(wire.RecordSize + len(c.zone.soa)) {
+		return true
+	}
+	a.transferSOA(&x, c)
+	return false
+}
+
+func (a *Answerer) transferSOA(x *asked, c *Cursor) {
+	putSOA(x, c.zone, c.zone.ownTTL, c.zone.soa, wire.HeaderSize, wire.HeaderSize)
+	x.r.Added(wire.Answer, 1)
+}
+
+// transferName appends the sets of a name that are left, reporting whether all fitted.
+func (a *Answerer) transferName(x *asked, c *Cursor) bool {
+	rest := x.t.rest(c.at)
+	sets, rest := int(rest[7]), rest[nodeHead:]
+	for i := range sets {
+		length := binary.LittleEndian.Uint32(rest[8:])
+		s := set{binary.LittleEndian.Uint16(rest), binary.LittleEndian.Uint32(rest[2:]), int(binary.LittleEndian.Uint16(rest[6:])), rest[setHead : setHead+length]}
+		rest = rest[setHead+length:]
+		if i < c.set || s.kind == wire.TypeSOA {
+			continue
+		}
+		if !a.transferSet(x, c, s) {
+			return false
+		}
+		c.set = i + 1
+	}
+	return true
+}
+
+// transferSet appends a set whose owner is written out. A set longer than a message is
+// sent in one that holds nothing else.
+func (a *Answerer) transferSet(x *asked, c *Cursor, s set) bool {
+	name := x.t.name(c.at)
+	if s.kind == KindDYNA {
+		return a.transferChosen(x, name, s)
+	}
+	mark, empty := x.r.Mark(), x.r.Count(wire.Answer) == 0
+	if empty {
+		x.r.Limit = wire.LargestTCP
+	}
+	for {
+		rec, ok := s.next()
+		if !ok {
+			return true
+		}
+		if !x.r.Fits(len(name) + wire.RecordSize + len(rec.data)) {
+			x.r.Back(mark)
+			return empty // longer than a message may be: nothing can be done
+		}
+		whole(x.r, name, s.kind, s.ttl, rec.data)
+	}
+}
+
+// whole appends a record with its owner written out.
+func whole(r *wire.Reply, name []byte, kind uint16, ttl uint32, data []byte) {
+	r.Msg = append(r.Msg, name...)
+	r.Msg = append(r.Msg, byte(kind>>8), byte(kind), 0, byte(wire.ClassIN), byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl))
+	r.Msg = binary.BigEndian.AppendUint16(r.Msg, uint16(len(data)))
+	r.Msg = append(r.Msg, data...)
+	r.Added(wire.Answer, 1)
+}
+
+// transferChosen appends what a service would answer the secondary just now.
+func (a *Answerer) transferChosen(x *asked, name []byte, of set) bool {
+	rec, _ := of.next()
+	service := int(binary.LittleEndian.Uint16(rec.data))
+	if !x.r.Fits(2 * MaxPicks * (len(name) + wire.RecordSize + 16)) {
+		return x.r.Count(wire.Answer) == 0
+	}
+	for v, kind := range [...]uint16{wire.TypeA, wire.TypeAAAA} {
+		p := &a.pick
+		p.reset()
+		a.Services.Choose(service, x.q, v == 1, p)
+		for i := range p.Count {
+			whole(x.r, name, kind, p.TTL, p.Addresses[i][:4+12*v])
+		}
+	}
+	return true
+}
+
+// size is how many bytes a node takes.
+func (t *Table) size(n node) int {
+	size := 1 + int(t.names[n]) + nodeHead
+	rest := t.rest(n)
+	sets, rest := rest[7], rest[nodeHead:]
+	for ; sets > 0; sets-- {
+		length := setHead + int(binary.LittleEndian.Uint32(rest[8:]))
+		size, rest = size+length, rest[length:]
+	}
+	return size
+}
