@@ -27,6 +27,10 @@ func (w *worker) listenUDP(p *port, file *os.File) error {
 	if err != nil {
 		return err
 	}
+	if err := ln.Whole(); err != nil { // answers fit every way (wire.LargestUDP)
+		ln.Close()
+		return err
+	}
 	u.ln = ln
 	if w.space == nil {
 		w.space = make([]byte, 0, firstSpace)

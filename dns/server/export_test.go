@@ -1,0 +1,19 @@
+package server
+
+import (
+	"net/netip"
+
+	"github.com/sluicelb/sluice/dns/wire"
+)
+
+// Answerer answers messages of the farm with that number as its first loop would, beside
+// the loop.
+func (e *Engine) Answerer(id uint32) func(msg []byte, from netip.Addr) []byte {
+	w := newWorker(e, e.Workers[0].loop, e.Segment.Shard(0), 1)
+	space := make([]byte, 0, wire.LargestUDP)
+	f := e.table.Load().byID[id]
+	return func(msg []byte, from netip.Addr) []byte {
+		w.query.Client, w.query.TCP = from, false
+		return w.answer(f, msg, space)
+	}
+}
