@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -219,5 +220,13 @@ func Query(name []byte, kind uint16, from netip.Prefix) ([]byte, error) {
 	return m.Pack()
 }
 
-// TypeNamed is the number of a type by what it is called, 0 for no type.
-func TypeNamed(text string) uint16 { return dns.StringToType[strings.ToUpper(text)] }
+// TypeNamed is the number of a type by what it is called, as MX or TYPE15 (RFC 3597
+// §5), 0 for no type.
+func TypeNamed(text string) uint16 {
+	text = strings.ToUpper(text)
+	if number, is := strings.CutPrefix(text, "TYPE"); is {
+		n, _ := strconv.ParseUint(number, 10, 16)
+		return uint16(n)
+	}
+	return dns.StringToType[text]
+}

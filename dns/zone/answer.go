@@ -303,12 +303,32 @@ func (a *Answerer) refer(x *asked, cut node) {
 	s, _ := x.t.find(cut, wire.TypeNS)
 	x.r.AA = x.r.AA && x.owner != wire.HeaderSize
 	a.tell(x, cut, wire.TypeNS, -1)
-	was := x.owner
-	if x.owner = x.placeOf(cut); x.owner == 0 {
-		return // the name of a chain, which is followed no further
+	if at := x.placeOf(cut); at != 0 {
+		x.owner = at
+		a.put(x, wire.Authority, s, x.t.zoneOf(cut))
+		return
 	}
-	a.put(x, wire.Authority, s, x.t.zoneOf(cut))
-	x.owner = was
+	a.referWhole(x, cut, s)
+}
+
+// referWhole is refer for a name that is nowhere in the message: a chain led to it.
+func (a *Answerer) referWhole(x *asked, cut node, s set) {
+	name := x.t.name(cut)
+	for {
+		rec, ok := s.next()
+		if !ok {
+			return
+		}
+		if !x.r.Fits(len(name) + wire.RecordSize + len(rec.data)) {
+			x.r.Truncate(x.q)
+			return
+		}
+		whole(x.r, wire.Authority, name, wire.TypeNS, s.ttl, rec.data)
+		if rec.target != 0 && a.placed < maxPlaces {
+			a.places[a.placed] = place{len(x.r.Msg) - len(rec.data) + rec.name, rec.target}
+			a.placed++
+		}
+	}
 }
 
 // placeOf is where the name of a node above the question lies in the message, 0 when

@@ -90,7 +90,7 @@ func (c *compiler) data(b []byte, kind uint16, data, apex []byte) []byte {
 	name, zoneAt, target := none, none, uint32(0)
 	if at := nameIn(kind); at >= 0 {
 		name, zoneAt = at, wireSuffix(data[at:], apex)
-		if o := c.names[lowered(data[at:])]; o != nil && kind != wire.TypeCNAME && kind != wire.TypePTR {
+		if o := c.names[lowered(nameOf(data[at:]))]; o != nil && kind != wire.TypeCNAME && kind != wire.TypePTR {
 			target = uint32(o.at)
 		}
 	}
@@ -100,13 +100,22 @@ func (c *compiler) data(b []byte, kind uint16, data, apex []byte) []byte {
 	return append(b, data...)
 }
 
-// nameIn is where data of a type have the name that is its end, -1 where they have none.
-// Of SRV it is not compressed (RFC 2782), but what it leads to is told.
+// nameOf is the name data begin with.
+func nameOf(data []byte) []byte {
+	end := 0
+	for data[end] != 0 {
+		end += 1 + int(data[end])
+	}
+	return data[:end+1]
+}
+
+// nameIn is where data of a type have a name that clients ask for next, -1 where they have
+// none. That of most types is their end.
 func nameIn(kind uint16) int {
 	switch kind {
 	case wire.TypeNS, wire.TypeCNAME, wire.TypePTR:
 		return 0
-	case wire.TypeMX:
+	case wire.TypeMX, wire.TypeSVCB, wire.TypeHTTPS:
 		return 2
 	case wire.TypeSRV:
 		return 6
@@ -114,8 +123,9 @@ func nameIn(kind uint16) int {
 	return -1
 }
 
-// compressed reports whether names in data of the type may be (RFC 3597 §4).
-func compressed(kind uint16) bool { return kind != wire.TypeSRV }
+// compressed reports whether names in data of the type may be (RFC 3597 §4): those of
+// the first types there were.
+func compressed(kind uint16) bool { return kind <= wire.TypeMX }
 
 // wireSuffix is where in a name that of its zone begins, none where it does not.
 func wireSuffix(name, apex []byte) int {

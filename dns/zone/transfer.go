@@ -107,17 +107,17 @@ func (a *Answerer) transferSet(x *asked, c *Cursor, s set) bool {
 			x.r.Back(mark)
 			return empty // longer than a message may be: nothing can be done
 		}
-		whole(x.r, name, s.kind, s.ttl, rec.data)
+		whole(x.r, wire.Answer, name, s.kind, s.ttl, rec.data)
 	}
 }
 
 // whole appends a record with its owner written out.
-func whole(r *wire.Reply, name []byte, kind uint16, ttl uint32, data []byte) {
+func whole(r *wire.Reply, s wire.Section, name []byte, kind uint16, ttl uint32, data []byte) {
 	r.Msg = append(r.Msg, name...)
 	r.Msg = append(r.Msg, byte(kind>>8), byte(kind), 0, byte(wire.ClassIN), byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl))
 	r.Msg = binary.BigEndian.AppendUint16(r.Msg, uint16(len(data)))
 	r.Msg = append(r.Msg, data...)
-	r.Added(wire.Answer, 1)
+	r.Added(s, 1)
 }
 
 // transferChosen appends what a service would answer the secondary just now.
@@ -132,7 +132,7 @@ func (a *Answerer) transferChosen(x *asked, name []byte, of set) bool {
 		p.reset()
 		a.Services.Choose(service, x.q, v == 1, p)
 		for i := range p.Count {
-			whole(x.r, name, kind, p.TTL, p.Addresses[i][:4+12*v])
+			whole(x.r, wire.Answer, name, kind, p.TTL, p.Addresses[i][:4+12*v])
 		}
 	}
 	return true
