@@ -87,7 +87,7 @@ func Pack(t farm.RecordType, text, zone string) ([]byte, error) {
 	master := dressed(t, strings.TrimSpace(text))
 	p := dns.NewZoneParser(strings.NewReader("@ 1 IN "+string(t)+" "+master+"\n"), dns.Fqdn(zone), "")
 	rr, ok := p.Next()
-	if text == "" || !ok || p.Err() != nil || rr.Header().Rrtype != Code(t) {
+	if text == "" || !ok || !sized(rr) || p.Err() != nil || rr.Header().Rrtype != Code(t) {
 		return nil, fmt.Errorf("%q is no data of %s: it is %s", text, t, shape(t))
 	}
 	return packed(rr)
@@ -100,6 +100,19 @@ func address(t farm.RecordType, text string) ([]byte, error) {
 		return nil, fmt.Errorf("%q is no data of %s: it is %s", text, t, shape(t))
 	}
 	return addr.AsSlice(), nil
+}
+
+// sized reports whether digests are as long as their kind: servers that copy the zone
+// refuse all of it otherwise.
+func sized(rr dns.RR) bool {
+	digest, want := "", 0
+	switch r := rr.(type) {
+	case *dns.DS:
+		digest, want = r.Digest, map[uint8]int{1: 20, 2: 32, 4: 48}[r.DigestType]
+	case *dns.TLSA:
+		digest, want = r.Certificate, map[uint8]int{1: 32, 2: 64}[r.MatchingType]
+	}
+	return want == 0 || len(digest) == 2*want
 }
 
 func packed(rr dns.RR) ([]byte, error) {
@@ -159,10 +172,10 @@ var shapes = map[farm.RecordType]string{
 	"NAPTR": `order, preference, flags, service, expression and name, as 100 10 "S" "SIP+D2U" "" _sip._udp`,
 	"SOA":   "name server, mailbox, serial, refresh, retry, expire and minimum, as ns1 hostmaster 1 3600 600 604800 300",
 	"CAA":   `flags, tag and value, as 0 issue "letsencrypt.org"`,
-	"TLSA":  "usage, selector, matching type and hexadecimal data, as 3 1 1 0123abcd…",
+	"TLSA":  "usage, selector, matching type and hexadecimal data, as 3 1 1 and 64 digits",
 	"SVCB":  "priority, name and parameters, as 1 . alpn=h2",
 	"HTTPS": "priority, name and parameters, as 1 . alpn=h2",
-	"DS":    "key tag, algorithm, digest type and digest, as 12345 13 2 0123abcd…",
+	"DS":    "key tag, algorithm, digest type and digest, as 12345 13 2 and 64 digits",
 }
 
 // Shapes says what the data of each type look like.

@@ -35,6 +35,8 @@ func TestNamesThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
+var digest = strings.Repeat("00ff", 16)
+
 func TestDataOfEveryTypeIsTakenAndTold(t *testing.T) {
 	for of, text := range map[farm.RecordType][2]string{
 		"A":     {"192.0.2.1", "192.0.2.1"},
@@ -48,10 +50,10 @@ func TestDataOfEveryTypeIsTakenAndTold(t *testing.T) {
 		"NAPTR": {`100 10 "S" "SIP+D2U" "" _sip._udp`, `100 10 "S" "SIP+D2U" "" _sip._udp.example.com.`},
 		"SOA":   {"ns1 hostmaster 1 2 3 4 5", "ns1.example.com. hostmaster.example.com. 1 2 3 4 5"},
 		"CAA":   {`0 issue "letsencrypt.org"`, `0 issue "letsencrypt.org"`},
-		"TLSA":  {"3 1 1 00ff", "3 1 1 00ff"},
+		"TLSA":  {"3 1 1 " + digest, "3 1 1 " + digest},
 		"SVCB":  {"1 . alpn=h2", `1 . alpn="h2"`},
 		"HTTPS": {"1 . alpn=h2", `1 . alpn="h2"`},
-		"DS":    {"12345 13 2 00ff", "12345 13 2 00FF"},
+		"DS":    {"12345 13 2 " + digest, "12345 13 2 " + strings.ToUpper(digest)},
 	} {
 		data, err := rdata.Pack(of, text[0], "example.com")
 		if got := rdata.Text(rdata.Code(of), data); err != nil || got != text[1] {
@@ -88,7 +90,7 @@ func TestDataAreOfTheirTypeAlone(t *testing.T) {
 		text string
 	}{
 		{"A", "2001:db8::1"}, {"AAAA", "192.0.2.1"}, {"A", "192.0.2.1\n@ 1 IN A 192.0.2.2"}, {"A", "192.0.2.1 192.0.2.2"},
-		{"DYNA", "shop"}, {"ANY", "x"}, {"NS", "a b"}, {"MX", "70000 mail"}, {"SRV", "1 2 70000 a"}, {"TXT", "a\x00"},
+		{"DYNA", "shop"}, {"ANY", "x"}, {"NS", "a b"}, {"MX", "70000 mail"}, {"SRV", "1 2 70000 a"}, {"DS", "12345 13 2 00ff"}, {"DS", "12345 13 1 " + digest}, {"TLSA", "3 1 2 " + digest}, {"TXT", "a\x00"},
 	} {
 		if data, err := rdata.Pack(c.of, c.text, "example.com"); err == nil {
 			t.Errorf("%s %q is taken as %q", c.of, c.text, data)

@@ -177,7 +177,7 @@ func example() *farm.GSLB {
 		sub    NS    ns.sub
 		sub    NS    ns.example.net.
 		ns.sub A     192.0.2.50
-		sub    DS    12345 13 2 00ff
+		sub    DS    12345 13 2 0011223344556677889900112233445566778899001122334455667788990011
 		shop   DYNA  shop
 		toshop CNAME shop
 		_sip._tcp SRV 10 60 5060 www

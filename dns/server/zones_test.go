@@ -36,7 +36,7 @@ func TestQuestionsAreAnsweredFromZones(t *testing.T) {
 		{"_sip._tcp.example.com SRV", 0, true, "_sip._tcp.example.com. 3600 IN SRV 10 60 5060 www.example.com.", "", "www.example.com. 3600 IN A 192.0.2.10|www.example.com. 3600 IN A 192.0.2.11"},
 		{"www.sub.example.com A", 0, false, "", "sub.example.com. 3600 IN NS ns.sub.example.com.|sub.example.com. 3600 IN NS ns.example.net.", "ns.sub.example.com. 3600 IN A 192.0.2.50"},
 		{"sub.example.com A", 0, false, "", "sub.example.com. 3600 IN NS ns.sub.example.com.|sub.example.com. 3600 IN NS ns.example.net.", "ns.sub.example.com. 3600 IN A 192.0.2.50"},
-		{"sub.example.com DS", 0, true, "sub.example.com. 3600 IN DS 12345 13 2 00FF", "", ""},
+		{"sub.example.com DS", 0, true, "sub.example.com. 3600 IN DS 12345 13 2 0011223344556677889900112233445566778899001122334455667788990011", "", ""},
 		{"www.child.example.com A", 0, true, "www.child.example.com. 3600 IN A 192.0.2.60", "", ""},
 		{"no.child.example.com A", 3, true, "", "child.example.com. 300 IN SOA ns1.example.com. hostmaster.child.example.com. 1 3600 600 604800 300", ""},
 		{"www.example.org A", 5, false, "", "", ""},

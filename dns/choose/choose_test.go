@@ -1,0 +1,234 @@
+package choose_test
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/dns/choose"
+	"github.com/sluicelb/sluice/dns/wire"
+	"github.com/sluicelb/sluice/dns/zone"
+)
+
+// board is a service of backends with the addresses 192.0.2.1 and so on, which are up.
+type board struct {
+	*choose.Chooser
+	health *health.Table
+	told   []choose.Candidate
+}
+
+func newBoard(t *testing.T, backends int, edit func(*farm.DNSService)) *board {
+	t.Helper()
+	table, err := health.OpenTable(make([]byte, health.TableSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := farm.DNSService{ID: 1, Name: "shop", Algorithm: farm.DNSRoundRobin, TTL: 60}
+	for i := range backends {
+		a := netip.AddrFrom4([4]byte{192, 0, 2, byte(i + 1)})
+		s.Backends = append(s.Backends, farm.Backend{ID: uint32(i + 1), Host: a.String(), Addr: a})
+		table.SetGuardian(uint32(i+1), health.Up, time.Now())
+	}
+	edit(&s)
+	f := farm.Farm{ID: 1, Global: &farm.GSLB{Services: []farm.DNSService{s}}}
+	b := &board{Chooser: choose.New(1), health: table}
+	b.Services = choose.Compile(&f, table)
+	b.Trail = func(c choose.Candidate) { b.told = append(b.told, c) }
+	return b
+}
+
+func (b *board) set(state health.State, ids ...uint32) {
+	for _, id := range ids {
+		b.health.SetGuardian(id, state, time.Now())
+	}
+}
+
+// ask is the last byte of each address a client gets, and the rest.
+func (b *board) ask(client string) (got []int, p zone.Pick) {
+	q := wire.Query{Client: netip.MustParseAddr(client)}
+	b.told = nil
+	b.Choose(0, &q, false, &p)
+	for i := range p.Count {
+		got = append(got, int(p.Addresses[i][3]))
+	}
+	return got, p
+}
+
+func (b *board) want(t *testing.T, what string, want ...int) zone.Pick {
+	t.Helper()
+	got, p := b.ask("198.51.100.1")
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+	return p
+}
+
+func TestRoundRobinBeginsWithAnotherOneEachTime(t *testing.T) {
+	b := newBoard(t, 3, func(s *farm.DNSService) {})
+	b.want(t, "first", 2, 3, 1)
+	b.want(t, "second", 3, 1, 2)
+	b.want(t, "third", 1, 2, 3)
+	b.set(health.Down, 2)
+	got, _ := b.ask("198.51.100.1")
+	slices.Sort(got)
+	if !slices.Equal(got, []int{1, 3}) {
+		t.Errorf("one is down: %v", got)
+	}
+	b = newBoard(t, 3, func(s *farm.DNSService) { s.Answers = 2 })
+	b.want(t, "two of them", 2, 3)
+}
+
+func TestThePrimaryAnswersWhileItWorks(t *testing.T) {
+	b := newBoard(t, 3, func(s *farm.DNSService) {
+		s.Algorithm = farm.DNSPriority
+		s.Backends[0].Priority, s.Backends[1].Priority, s.Backends[2].Priority = 2, 3, 1
+	})
+	b.want(t, "all up", 3)
+	b.want(t, "again", 3)
+	b.set(health.Down, 3)
+	b.want(t, "the first is down", 1)
+	b.set(health.Down, 1)
+	b.want(t, "the second, too", 2)
+	b.set(health.Up, 3)
+	b.want(t, "the first is back", 3)
+}
+
+func TestWeightsAreShares(t *testing.T) {
+	b := newBoard(t, 3, func(s *farm.DNSService) {
+		s.Algorithm = farm.DNSWeight
+		s.Backends[0].Weight, s.Backends[1].Weight, s.Backends[2].Weight = 1, 2, 5
+	})
+	var count [4]int
+	for range 8000 {
+		got, _ := b.ask("198.51.100.1")
+		if len(got) != 1 {
+			t.Fatal(got)
+		}
+		count[got[0]]++
+	}
+	for i, want := range []int{0, 1000, 2000, 5000} {
+		if count[i] < want*85/100 || count[i] > want*115/100 {
+			t.Errorf("%v, want about 1000, 2000, 5000", count)
+			break
+		}
+	}
+	b = newBoard(t, 3, func(s *farm.DNSService) { s.Algorithm, s.Answers = farm.DNSWeight, 3 })
+	got, _ := b.ask("198.51.100.1")
+	slices.Sort(got)
+	if !slices.Equal(got, []int{1, 2, 3}) {
+		t.Errorf("three are drawn: %v", got)
+	}
+}
+
+func TestAClientNetKeepsItsBackend(t *testing.T) {
+	b := newBoard(t, 5, func(s *farm.DNSService) { s.Algorithm = farm.DNSHash })
+	before, used := map[int]int{}, map[int]bool{}
+	for i := range 200 {
+		one, p := b.ask(fmt.Sprintf("198.51.%d.1", i))
+		other, _ := b.ask(fmt.Sprintf("198.51.%d.77", i))
+		if len(one) != 1 || !slices.Equal(one, other) || p.Scope != 24 {
+			t.Fatalf("%v and %v of a net, scope %d", one, other, p.Scope)
+		}
+		before[i], used[one[0]] = one[0], true
+	}
+	if len(used) != 5 {
+		t.Errorf("only %v are used", used)
+	}
+	b.set(health.Down, 3)
+	for i := range 200 {
+		now, _ := b.ask(fmt.Sprintf("198.51.%d.1", i))
+		if before[i] != 3 && now[0] != before[i] {
+			t.Fatalf("net %d moved from %d to %d", i, before[i], now[0])
+		}
+	}
+}
+
+func TestTheLongestNetDecides(t *testing.T) {
+	b := newBoard(t, 4, func(s *farm.DNSService) {
+		s.Algorithm = farm.DNSGeo
+		s.Backends[0].Nets = []netip.Prefix{netip.MustParsePrefix("198.51.0.0/16")}
+		s.Backends[1].Nets = []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
+		s.Backends[2].Nets = []netip.Prefix{netip.MustParsePrefix("2001:db8::/32")}
+	})
+	for _, c := range []struct {
+		client string
+		want   int
+		scope  uint8
+	}{{"198.51.100.1", 2, 24}, {"198.51.7.1", 1, 18}, {"203.0.113.9", 2, 24}, {"10.0.0.1", 4, 1}, {"192.0.2.1", 4, 6}, {"2001:db8::1", 3, 32}, {"2001:db9::1", 4, 32}} {
+		if got, p := b.ask(c.client); !slices.Equal(got, []int{c.want}) || p.Scope != c.scope {
+			t.Errorf("%s: %v with scope %d, want %d with %d", c.client, got, p.Scope, c.want, c.scope)
+		}
+	}
+	b.set(health.Down, 2)
+	if got, _ := b.ask("198.51.100.1"); !slices.Equal(got, []int{1}) {
+		t.Errorf("the closest is down: %v", got)
+	}
+	b.set(health.Down, 4)
+	if got, _ := b.ask("10.0.0.1"); len(got) != 1 {
+		t.Errorf("of no net, and who is for all is down: %v", got)
+	}
+}
+
+func TestNothingIsAnsweredBeforeItWasProbed(t *testing.T) {
+	b := newBoard(t, 2, func(s *farm.DNSService) {})
+	b.set(health.Undefined, 1, 2)
+	if p := b.want(t, "unknown"); !p.Unknown || p.Fail {
+		t.Errorf("%+v", p)
+	}
+	b.set(health.Down, 1)
+	if p := b.want(t, "one down, one unknown"); !p.Unknown {
+		t.Errorf("%+v", p)
+	}
+	b.set(health.Up, 2)
+	b.want(t, "one is up", 2)
+	b = newBoard(t, 2, func(s *farm.DNSService) { s.Unprobed = true })
+	b.set(health.Undefined, 1, 2)
+	b.want(t, "told so", 2, 1)
+}
+
+func TestWhatIsAnsweredWhenAllAreDown(t *testing.T) {
+	for policy, want := range map[farm.AllDown][]int{"": {1, 2}, farm.AllDownAll: {1, 2}, farm.AllDownNone: nil, farm.AllDownFail: nil, farm.AllDownFallback: {99, 98}} {
+		b := newBoard(t, 3, func(s *farm.DNSService) {
+			s.AllDown = policy
+			s.Fallback = []netip.Addr{netip.MustParseAddr("192.0.2.99"), netip.MustParseAddr("192.0.2.98"), netip.MustParseAddr("2001:db8::1")}
+			s.Backends[2].Maintenance = farm.MaintenanceDrain
+		})
+		b.set(health.Down, 1, 2)
+		if p := b.want(t, string(policy), want...); p.Fail != (policy == farm.AllDownFail) || p.Unknown {
+			t.Errorf("%s: %+v", policy, p)
+		}
+	}
+}
+
+func TestMaintenanceIsNoFailure(t *testing.T) {
+	b := newBoard(t, 2, func(s *farm.DNSService) {
+		s.Backends[0].Maintenance, s.DegradedTTL = farm.MaintenanceDrain, 5
+	})
+	if p := b.want(t, "one is out", 2); p.TTL != 60 {
+		t.Errorf("kept for %d s", p.TTL)
+	}
+	b.set(health.Down, 2)
+	if p := b.want(t, "the other is down", 2); p.TTL != 5 {
+		t.Errorf("kept for %d s", p.TTL)
+	}
+}
+
+func TestEveryBackendIsToldWithAReason(t *testing.T) {
+	b := newBoard(t, 4, func(s *farm.DNSService) {
+		s.Algorithm = farm.DNSPriority
+		s.Backends[3].Maintenance = farm.MaintenanceCut
+	})
+	b.set(health.Down, 1)
+	b.ask("198.51.100.1")
+	var reasons []string
+	for _, c := range b.told {
+		reasons = append(reasons, fmt.Sprint(c.Number, c.Taken, " ", c.Reason))
+	}
+	if want := []string{"0 false it is down", "1 true it is the first that works", "2 false one before it works", "3 false it is in maintenance"}; !slices.Equal(reasons, want) {
+		t.Errorf("%q", reasons)
+	}
+}

@@ -1,0 +1,126 @@
+package server_test
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/enginetest"
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+func TestANetThatAsksTooOftenIsNotAnswered(t *testing.T) {
+	g := example()
+	g.QueryRate = 5
+	a := newAppliance(t, 1, g)
+	ask := a.engine.Answerer(7)
+	msg := query(t, "www.example.com A")
+	answered := 0
+	for i := range 20 {
+		if ask(msg, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})) != nil {
+			answered++
+		}
+	}
+	if answered != 5 {
+		t.Errorf("%d of 20 are answered, want 5", answered)
+	}
+	if ask(msg, netip.MustParseAddr("192.0.3.1")) == nil {
+		t.Error("another net pays for it")
+	}
+	if got := a.Segment.SumFarm(7); got.LimitedAsks != 15 || got.Queries != 6 {
+		t.Errorf("counted: %d limited, %d asked", got.LimitedAsks, got.Queries)
+	}
+}
+
+func TestTheSameAnswerIsGivenSoOften(t *testing.T) {
+	g := example()
+	g.AnswerRate, g.Slip = 10, 3
+	a := newAppliance(t, 1, g)
+	ask := a.engine.Answerer(7)
+	count := func(question func(i int) string) (whole, truncated int) {
+		for i := range 40 {
+			out := ask(query(t, question(i)), client)
+			switch {
+			case out == nil:
+			case out[2]&2 != 0:
+				truncated++
+			default:
+				whole++
+			}
+		}
+		return whole, truncated
+	}
+	if whole, truncated := count(func(int) string { return "www.example.com A" }); whole != 10 || truncated != 10 {
+		t.Errorf("one name: %d whole, %d truncated, want 10 and 10", whole, truncated)
+	}
+	if whole, truncated := count(func(i int) string { return fmt.Sprintf("x%d.example.com A", i) }); whole != 10 || truncated != 10 {
+		t.Errorf("names that do not exist: %d whole, %d truncated", whole, truncated)
+	}
+	if whole, _ := count(func(i int) string { return fmt.Sprintf("a%d.wild.example.com A", i) }); whole != 40 {
+		t.Errorf("different names: %d whole", whole)
+	}
+	for range 30 {
+		if got := a.ask("www.example.com A", true); len(got.answer) != 2 {
+			t.Fatal("by TCP there is a limit, too")
+		}
+	}
+}
+
+// Whose address may be borrowed gets ten times its question at most.
+func TestAnswersAmplifyNothingMuch(t *testing.T) {
+	list := []farm.Record{}
+	for i := range 60 {
+		list = append(list, farm.Record{Name: "many", Type: "A", Data: fmt.Sprintf("192.0.2.%d", i)})
+	}
+	a := newAppliance(t, 1, &farm.GSLB{Zones: []farm.Zone{{ID: 1, Name: "example.com", Records: list}}})
+	ask := a.engine.Answerer(7)
+	msg := query(t, "many.example.com A")
+	out := ask(msg, client)
+	if len(out) > 10*len(msg) || out[2]&2 == 0 {
+		t.Errorf("%d bytes for %d", len(out), len(msg))
+	}
+	cookie := append([]byte(nil), msg...)
+	cookie = append(cookie, 0, 10, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8)
+	cookie[len(msg)-1] = 12 // of options
+	out = ask(cookie, client)
+	verified := append(append([]byte(nil), msg...), 0, 10, 0, 24)
+	verified = append(verified, out[len(out)-24:]...)
+	verified[len(msg)-1] = 28
+	if out = ask(verified, client); out[2]&2 != 0 || len(out) < 60*16 {
+		t.Errorf("with a cookie: %d bytes, flags %x", len(out), out[2])
+	}
+	if out = ask(verified, netip.MustParseAddr("192.0.2.201")); out[2]&2 == 0 {
+		t.Error("another client uses the cookie")
+	}
+}
+
+func TestTheServerSaysWhoItIsWhenItIsTold(t *testing.T) {
+	g := example()
+	a := newAppliance(t, 1, g)
+	ask := a.engine.Answerer(7)
+	chaos := query(t, "version.bind TXT")
+	chaos[12+14+3] = 3
+	if out := ask(chaos, client); out[3]&0xf != 5 {
+		t.Errorf("it says %x", out)
+	}
+	g.ServerVersion = "none of your business"
+	a.publish(a.farm)
+	if out := read(t, a.exchange(chaos, false)); len(out.answer) != 1 || out.answer[0] != `version.bind. 0 CH TXT "none of your business"` {
+		t.Errorf("%q", out.answer)
+	}
+}
+
+func TestAnswersAreCounted(t *testing.T) {
+	a := newAppliance(t, 1, example())
+	for _, ask := range []string{"www.example.com A", "nothing.example.com A", "www.example.org A", "shop.example.com A", "big.example.com TXT"} {
+		a.ask(ask, false)
+	}
+	a.ask("www.example.com A", true)
+	a.exchange([]byte("\x12\x34\x01\x00\x00\x02\x00\x00\x00\x00\x00\x00"), false)
+	enginetest.Eventually(t, "all are counted", func() bool { return a.Segment.SumFarm(7).BadMessages == 1 })
+	got := a.Segment.SumFarm(7)
+	if got.Queries != 6 || got.QueriesTCP != 1 || got.NoErrors != 3 || got.NXDomains != 1 || got.RefusedNames != 1 || got.ServFails != 1 || got.Truncated != 1 ||
+		got.PacketsIn != 6 || got.PacketsOut != 6 || got.BytesIn == 0 || got.BytesOut == 0 || got.Connections != 1 {
+		t.Errorf("%+v", got)
+	}
+}

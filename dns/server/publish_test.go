@@ -1,0 +1,137 @@
+package server_test
+
+import (
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+func TestZonesChangeWithoutALostQuery(t *testing.T) {
+	a := newAppliance(t, 2, example())
+	msg := query(t, "www.example.com A")
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	for range 4 {
+		wg.Go(func() {
+			c, err := net.Dial("udp", a.farm.AddrPort().String())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			for buf := make([]byte, 1500); ; {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+				_, _ = c.Write(msg)
+				if _, err := c.Read(buf); err != nil || buf[3]&0xf != 0 || buf[7] != 2 {
+					t.Errorf("%v: %x", err, buf[:12])
+					return
+				}
+			}
+		})
+	}
+	for i := range 100 {
+		g := example()
+		g.Zones[0].Serial = uint32(100 + i)
+		a.farm.Global = g
+		a.publish(a.farm)
+	}
+	close(stop)
+	wg.Wait()
+	if got := a.ask("example.com SOA", false); !strings.Contains(got.answer[0], " 199 3600 ") {
+		t.Errorf("%q", got.answer)
+	}
+}
+
+func TestAFarmThatDoesNotCompileChangesNothing(t *testing.T) {
+	a := newAppliance(t, 1, example())
+	for wrong, edit := range map[string]func(*farm.GSLB){
+		`record 0 (x A): "one" is no data of A`: func(g *farm.GSLB) { g.Zones[0].Records = []farm.Record{{ID: 1, Name: "x", Type: "A", Data: "one"}} },
+		`there is no service "gone"`:            func(g *farm.GSLB) { g.Zones[0].Records = []farm.Record{{ID: 1, Name: "x", Type: "DYNA", Data: "gone"}} },
+		`zone "example.com" is there twice`:     func(g *farm.GSLB) { g.Zones[1].Name = "example.com" },
+		`zone "a..b"`:                           func(g *farm.GSLB) { g.Zones[1].Name = "a..b" },
+		`it is not in the zone`: func(g *farm.GSLB) {
+			g.Zones[0].Records = []farm.Record{{ID: 1, Name: "www.example.org.", Type: "A", Data: "192.0.2.1"}}
+		},
+		`several SOA records`: func(g *farm.GSLB) { g.Zones[0].Records = records("@ SOA a b 1 2 3 4 5\n@ SOA c d 1 2 3 4 5") },
+	} {
+		g := example()
+		edit(g)
+		f := a.farm
+		f.Global = g
+		_, err := a.engine.Publish(a.gen+1, &farm.Config{Farms: []farm.Farm{f}}, a.Files)
+		if err == nil || !strings.Contains(err.Error(), wrong) || !strings.Contains(err.Error(), `farm "names"`) {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+	if got := a.ask("www.example.com A", false); len(got.answer) != 2 {
+		t.Errorf("%q", got.answer)
+	}
+}
+
+func TestAFarmThatIsStoppedAnswersNobody(t *testing.T) {
+	a := newAppliance(t, 1, example())
+	c := a.dial()
+	_, _ = c.Write(framed(query(t, "www.example.com A")))
+	message(t, c)
+	stopped := a.farm
+	stopped.Stopped = true
+	a.publish(stopped)
+	if len(a.engine.Listeners()) != 0 {
+		t.Errorf("it listens on %v", a.engine.Listeners())
+	}
+	_, _ = c.Write(framed(query(t, "www.example.com A")))
+	if _, err := c.Read(make([]byte, 1)); err == nil {
+		t.Error("a client that was there before is answered")
+	}
+}
+
+func TestAnswersAreExplained(t *testing.T) {
+	a := newAppliance(t, 1, example())
+	a.up(1)
+	a.down(2)
+	x, err := a.engine.Explain(&explain.Question{Farm: 7, Name: "toshop.example.com", From: "203.0.113.0/24"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := x.Answer
+	if p.Rcode != "NOERROR" || p.Zone != "example.com" || p.Serial != 5 || p.Service != "shop" || p.Algorithm != "roundrobin" || x.From != "203.0.113.0/24" {
+		t.Errorf("%+v", p)
+	}
+	if !same(p.Records, "toshop.example.com. 3600 IN CNAME shop.example.com.", "shop.example.com. 30 IN A 192.0.2.100") {
+		t.Errorf("%q", p.Records)
+	}
+	if len(p.Path) != 2 || p.Path[0].Type != "CNAME" || p.Path[1].Type != "DYNA" || p.Path[1].Name != "shop.example.com." {
+		t.Errorf("%+v", p.Path)
+	}
+	if len(p.Candidates) != 2 || !p.Candidates[0].Taken || p.Candidates[1].Taken || p.Candidates[1].Status != "down" || p.Candidates[1].Reason != "it is down" {
+		t.Errorf("%+v", p.Candidates)
+	}
+	for want, q := range map[string]explain.Question{
+		"name": {Farm: 7, Name: "x..y"}, "type": {Farm: 7, Name: "a.b", Type: "XYZ"}, "from": {Farm: 7, Name: "a.b", From: "here"}, "does not serve": {Farm: 8, Name: "a.b"},
+	} {
+		if _, err := a.engine.Explain(&q); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	for name, want := range map[string]string{
+		"nothing.example.com": "no such name", "www.example.org": "no zone of the farm", "www.sub.example.com": "delegated", "www.example.com": "has the records", "wild.example.com": "no records of the type",
+	} {
+		x, err := a.engine.Explain(&explain.Question{Farm: 7, Name: name})
+		if err != nil || !strings.Contains(x.Result.Reason, want) {
+			t.Errorf("%s: %v, %q", name, err, x.Result.Reason)
+		}
+	}
+	if a.Segment.SumFarm(7).Queries != 0 {
+		t.Error("explanations are counted")
+	}
+}

@@ -1,0 +1,98 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluicelb/sluice/dns/wire"
+)
+
+// asked is a query with a cookie, and what the server sends back with it.
+func asked(t *testing.T, s *wire.Server, client, cookie string) (q wire.Query, sent string) {
+	t.Helper()
+	q.Client = netip.MustParseAddr(client)
+	n := hex.EncodeToString([]byte{byte(len(cookie) / 2)})
+	msg := raw(t, opted+www+isA+opt("000a 00"+n+cookie))
+	if verdict, code := q.Parse(msg); verdict != wire.Serve {
+		t.Fatal(code)
+	}
+	s.Verify(&q)
+	var r wire.Reply
+	r.Begin(&q, msg, make([]byte, 0, 512), 512)
+	out := r.End(&q, s)
+	return q, hex.EncodeToString(out[len(out)-24:])
+}
+
+func TestACookieIsGoodForItsClientAndAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &wire.Server{Secret: [2]uint64{1, 2}}
+		const client, mine = "192.0.2.1", "0102030405060708"
+		q, cookie := asked(t, s, client, mine)
+		if q.Verified || cookie[:16] != mine || cookie[16:24] != "01000000" {
+			t.Errorf("at first: %v %s", q.Verified, cookie)
+		}
+		if q, again := asked(t, s, client, cookie); !q.Verified || again != cookie {
+			t.Errorf("it is not known again: %s, then %s", cookie, again)
+		}
+		for name, c := range map[string][2]string{
+			"another client": {"192.0.2.2", cookie}, "IPv6": {"2001:db8::1", cookie},
+			"another cookie of the client": {client, "1" + cookie[1:]}, "another hash": {client, cookie[:47] + string(cookie[47]^1)},
+			"another version": {client, cookie[:17] + "2" + cookie[18:]},
+		} {
+			if q, _ := asked(t, s, c[0], c[1]); q.Verified {
+				t.Errorf("%s: it is good", name)
+			}
+		}
+		if q, _ := asked(t, &wire.Server{Secret: [2]uint64{1, 3}}, client, cookie); q.Verified {
+			t.Error("of another server it is good")
+		}
+		time.Sleep(time.Hour)
+		if q, _ := asked(t, s, client, cookie); !q.Verified {
+			t.Error("after an hour it is not good")
+		}
+		time.Sleep(time.Second)
+		if q, _ := asked(t, s, client, cookie); q.Verified {
+			t.Error("after more than an hour it is good")
+		}
+	})
+}
+
+// The example of RFC 9018, appendix A.1, with our clock at its time.
+func TestCookiesAreThoseOfTheStandard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1559731985, 0)))
+		s := &wire.Server{Secret: [2]uint64{0xd13c7a5b9f8e3fe5, 0}}
+		secret := raw(t, "e5e973e5a6b2a43f48e7dc849e37bfcf")
+		for i := range 8 {
+			s.Secret[0] = s.Secret[0]<<8 | uint64(secret[7-i])
+			s.Secret[1] = s.Secret[1]<<8 | uint64(secret[15-i])
+		}
+		if _, got := asked(t, s, "198.51.100.100", "2464c4abcf10c957"); got != "2464c4abcf10c957010000005cf79f111f8130c3eee29480" {
+			t.Errorf("%s", got)
+		}
+	})
+}
+
+func TestEDNSTellsOfServerAndScope(t *testing.T) {
+	var q wire.Query
+	msg := raw(t, opted+www+isA+opt("0003 0000 0008 0007 0001 18 00 c00002"))
+	q.Client = netip.MustParseAddr("192.0.2.1")
+	q.Parse(msg)
+	var r wire.Reply
+	r.Begin(&q, msg, make([]byte, 0, 512), 512)
+	r.Scope, r.More, r.Rcode, r.AA = 20, wire.NotAuthoritative, wire.BadVers, true
+	out := r.End(&q, &wire.Server{NSID: "one"})
+	want := raw(t, "1234 8500 0001 0000 0000 0001"+www+isA+"00 0029 04d0 01 00 8000 0018 0008 0007 0001 18 14 c00002 0003 0003 6f6e65 000f 0002 0014")
+	if !bytes.Equal(out, want) {
+		t.Errorf("%x, want %x", out, want)
+	}
+	q.Parse(raw(t, opted+www+isA+opt("0008 0006 0002 10 00 2001")))
+	r.Begin(&q, msg, make([]byte, 0, 512), 512)
+	if out := r.End(&q, &wire.Server{}); !bytes.HasSuffix(out, raw(t, "0008 0006 0002 10 00 2001")) {
+		t.Errorf("%x", out)
+	}
+}
