@@ -45,8 +45,10 @@ type compiler struct {
 // Compile makes the table of a farm. What is wrong with it is told with the zone and
 // the record.
 func Compile(g *farm.GSLB) (*Table, error) {
-	c := &compiler{farm: g, names: map[string]*owned{}, apexes: map[string]int{}}
+	c := &compiler{farm: g, apexes: map[string]int{}}
+	records := 0
 	for i := range g.Zones {
+		records += len(g.Zones[i].Records)
 		apex, err := rdata.Name("@", g.Zones[i].Name)
 		if err != nil {
 			return nil, fmt.Errorf("zone %q: %w", g.Zones[i].Name, err)
@@ -57,6 +59,7 @@ func Compile(g *farm.GSLB) (*Table, error) {
 		c.apexes[string(apex)] = i
 		c.apex = append(c.apex, apex)
 	}
+	c.names = make(map[string]*owned, records)
 	for i := range g.Zones {
 		if err := c.zone(i, &g.Zones[i]); err != nil {
 			return nil, fmt.Errorf("zone %q: %w", g.Zones[i].Name, err)

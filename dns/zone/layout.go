@@ -12,7 +12,8 @@ import (
 
 // table lays the names out, those of a zone beside each other.
 func (c *compiler) table() *Table {
-	names := slices.SortedFunc(maps.Values(c.names), func(a, b *owned) int {
+	names := slices.AppendSeq(make([]*owned, 0, len(c.names)), maps.Values(c.names))
+	slices.SortFunc(names, func(a, b *owned) int {
 		if a.zone != b.zone {
 			return a.zone - b.zone
 		}
