@@ -145,6 +145,10 @@ func RecordTypes() []RecordType {
 	return []RecordType{"A", "AAAA", "NS", "CNAME", RecordDYNA, "MX", "SRV", "TXT", "PTR", "NAPTR", "SOA", "CAA", "TLSA", "SVCB", "HTTPS", "DS"}
 }
 
+// FirstDNSBackend is what the first backend of a service of a gslb farm is called: 1 is
+// the primary, 2 the secondary (contract).
+const FirstDNSBackend = 1
+
 // Defaults of a gslb farm.
 const (
 	DefaultDNSPort        uint16  = 80
@@ -155,8 +159,8 @@ const (
 	DefaultDNSIdle        Seconds = 10
 )
 
-// DefaultDNS returns the settings a new gslb farm starts with.
-func DefaultDNS() *GSLB { return &GSLB{} }
+// DefaultGSLB returns the settings a new gslb farm starts with.
+func DefaultGSLB() *GSLB { return &GSLB{} }
 
 // NewZone is a zone as it begins (contract, zones of gslb farms): with a name
 // server whose address is still to be told.
@@ -189,25 +193,6 @@ func (s *DNSService) MostAnswers() int {
 
 // EffectiveTTL is the time to live of records without one.
 func (z *Zone) EffectiveTTL() Seconds { return cmp.Or(z.TTL, DefaultZoneTTL) }
-
-// GiveNumbers gives the records that have no number the next ones; of two that
-// have the same, the second counts as having none.
-func (z *Zone) GiveNumbers() {
-	taken := make(map[uint32]bool, len(z.Records))
-	for i := range z.Records {
-		if id := z.Records[i].ID; taken[id] {
-			z.Records[i].ID = 0
-		} else if id != 0 {
-			taken[id], z.LastRecord = true, max(z.LastRecord, id)
-		}
-	}
-	for i := range z.Records {
-		if z.Records[i].ID == 0 {
-			z.LastRecord++
-			z.Records[i].ID = z.LastRecord
-		}
-	}
-}
 
 // Record returns the record the API calls by that number, nil when there is none.
 func (z *Zone) Record(number int) *Record {
@@ -248,6 +233,9 @@ func (d *GSLB) UsedBy(service string) (zones []string) {
 	}
 	return zones
 }
+
+// Zones are the settings of a farm that answers for zones, nil for others.
+func (f *Farm) Zones() *GSLB { return f.Global }
 
 // What every profile says of its farms (see settings), said by gslb.
 
@@ -293,12 +281,13 @@ func (d *GSLB) copyTo(f *Farm) {
 
 // What a service says of its backends (see owner).
 
-func (s *DNSService) called() string      { return s.Name }
-func (s *DNSService) number() *uint32     { return &s.ID }
-func (s *DNSService) lastSlot() *uint32   { return &s.LastSlot }
-func (s *DNSService) list() *[]Backend    { return &s.Backends }
-func (s *DNSService) sessionsBy() string  { return "" }
-func (s *DNSService) sessionTTL() Seconds { return 0 }
-func (s *DNSService) redirects() bool     { return false }
-func (s *DNSService) check() *string      { return &s.Check }
-func (s *DNSService) choosing() Choosing  { return Choosing{} }
+func (s *DNSService) called() string            { return s.Name }
+func (s *DNSService) number() *uint32           { return &s.ID }
+func (s *DNSService) lastSlot() *uint32         { return &s.LastSlot }
+func (s *DNSService) list() *[]Backend          { return &s.Backends }
+func (s *DNSService) sessionsBy() string        { return "" }
+func (s *DNSService) sessionTTL() Seconds       { return 0 }
+func (s *DNSService) redirects() bool           { return false }
+func (s *DNSService) check() *string            { return &s.Check }
+func (s *DNSService) builtIn() (string, uint16) { return "check_tcp", s.EffectivePort() }
+func (s *DNSService) choosing() Choosing        { return Choosing{} }

@@ -26,6 +26,9 @@ type owner interface {
 	sessionTTL() Seconds
 	redirects() bool
 	check() *string // the name of the check of the backends
+	// builtIn is the check they are asked by where none is named, and the port it asks
+	// of backends that have none; empty and 0 for none.
+	builtIn() (check string, port uint16)
 	choosing() Choosing
 }
 
@@ -70,6 +73,10 @@ func (g Group) SessionTTL() Seconds { return g.of.sessionTTL() }
 // Redirects reports whether the service sends clients elsewhere, so that its
 // backends get nothing.
 func (g Group) Redirects() bool { return g.of.redirects() }
+
+// BuiltIn is the check the backends are asked by where none is named, and the port it asks
+// of those that have none; empty and 0 for none.
+func (g Group) BuiltIn() (check string, port uint16) { return g.of.builtIn() }
 
 // Choosing is how a group chooses: by the policy of a service or, where that is nil, by
 // the algorithm of an l4xnat farm.

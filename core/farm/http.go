@@ -74,15 +74,16 @@ func (f *Farm) GroupOf(s *Service) Group { return Group{Farm: f, Service: s, of:
 
 // What a service says of its backends (see owner).
 
-func (s *Service) called() string      { return s.Name }
-func (s *Service) number() *uint32     { return &s.ID }
-func (s *Service) lastSlot() *uint32   { return &s.LastSlot }
-func (s *Service) list() *[]Backend    { return &s.Backends }
-func (s *Service) sessionsBy() string  { return string(s.EffectivePersistence()) }
-func (s *Service) sessionTTL() Seconds { return cmp.Or(s.TTL, DefaultTTL) }
-func (s *Service) redirects() bool     { return s.Redirect != "" }
-func (s *Service) check() *string      { return &s.Check }
-func (s *Service) choosing() Choosing  { return Choosing{Policy: &s.Policy} }
+func (s *Service) called() string            { return s.Name }
+func (s *Service) number() *uint32           { return &s.ID }
+func (s *Service) lastSlot() *uint32         { return &s.LastSlot }
+func (s *Service) list() *[]Backend          { return &s.Backends }
+func (s *Service) sessionsBy() string        { return string(s.EffectivePersistence()) }
+func (s *Service) sessionTTL() Seconds       { return cmp.Or(s.TTL, DefaultTTL) }
+func (s *Service) redirects() bool           { return s.Redirect != "" }
+func (s *Service) check() *string            { return &s.Check }
+func (s *Service) builtIn() (string, uint16) { return "", 0 }
+func (s *Service) choosing() Choosing        { return Choosing{Policy: &s.Policy} }
 
 // Services are those of an http farm, none for others.
 func (f *Farm) Services() []Service {

@@ -201,12 +201,13 @@ func (l *L4) copyTo(f *Farm) {
 
 // What the farm says of its own backends (see owner).
 
-func (l *L4) called() string      { return "" }
-func (l *L4) number() *uint32     { return &l.ID }
-func (l *L4) lastSlot() *uint32   { return &l.LastSlot }
-func (l *L4) list() *[]Backend    { return &l.Backends }
-func (l *L4) sessionsBy() string  { return string(l.Persist) }
-func (l *L4) sessionTTL() Seconds { return cmp.Or(l.TTL, DefaultL4TTL) }
-func (l *L4) redirects() bool     { return false }
-func (l *L4) check() *string      { return &l.Check }
-func (l *L4) choosing() Choosing  { return Choosing{Algorithm: l.Algorithm} }
+func (l *L4) called() string            { return "" }
+func (l *L4) number() *uint32           { return &l.ID }
+func (l *L4) lastSlot() *uint32         { return &l.LastSlot }
+func (l *L4) list() *[]Backend          { return &l.Backends }
+func (l *L4) sessionsBy() string        { return string(l.Persist) }
+func (l *L4) sessionTTL() Seconds       { return cmp.Or(l.TTL, DefaultL4TTL) }
+func (l *L4) redirects() bool           { return false }
+func (l *L4) check() *string            { return &l.Check }
+func (l *L4) builtIn() (string, uint16) { return "", 0 }
+func (l *L4) choosing() Choosing        { return Choosing{Algorithm: l.Algorithm} }

@@ -12,9 +12,9 @@ func (g Group) Number(position int) int {
 	list := g.Backends()
 	switch {
 	case position >= len(list):
-		return position
+		return position + g.first()
 	case list[position].Slot != 0:
-		return int(list[position].Slot) - 1
+		return int(list[position].Slot) - 1 + g.first()
 	}
 	return g.Numbers()[position]
 }
@@ -23,11 +23,19 @@ func (g Group) Number(position int) int {
 func (g Group) Position(number int) int {
 	slots, _ := g.slots()
 	for i, slot := range slots {
-		if int(slot)-1 == number {
+		if int(slot)-1+g.first() == number {
 			return i
 		}
 	}
 	return -1
+}
+
+// first is what the first backend of a group is called.
+func (g Group) first() int {
+	if g.Farm != nil && g.Farm.Global != nil {
+		return FirstDNSBackend
+	}
+	return 0
 }
 
 // Numbers is what each backend is called, by position.
@@ -35,7 +43,7 @@ func (g Group) Numbers() []int {
 	slots, _ := g.slots()
 	out := make([]int, len(slots))
 	for i, slot := range slots {
-		out[i] = int(slot) - 1
+		out[i] = int(slot) - 1 + g.first()
 	}
 	return out
 }

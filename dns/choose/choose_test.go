@@ -228,7 +228,7 @@ func TestEveryBackendIsToldWithAReason(t *testing.T) {
 	for _, c := range b.told {
 		reasons = append(reasons, fmt.Sprint(c.Number, c.Taken, " ", c.Reason))
 	}
-	if want := []string{"0 false it is down", "1 true it is the first that works", "2 false one before it works", "3 false it is in maintenance"}; !slices.Equal(reasons, want) {
+	if want := []string{"1 false it is down", "2 true it is the first that works", "3 false one before it works", "4 false it is in maintenance"}; !slices.Equal(reasons, want) {
 		t.Errorf("%q", reasons)
 	}
 }

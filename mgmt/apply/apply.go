@@ -161,7 +161,7 @@ func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 	a.sealHistory()
 	cfg, rev := st.Current()
 	cfg = cfg.Clone()
-	giveNumbers(cfg) // an older one may have none
+	giveNumbers(cfg, cfg) // an older one may have none
 	a.now.Store(&state{cfg, rev})
 	a.loadPending()
 	a.problems.Store(&map[uint32]string{})

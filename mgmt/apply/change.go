@@ -118,7 +118,7 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config) (Result, 
 	cfg.ForgetPasswords()
 	withoutParts(cfg)
 	dropForeignIDs(old, cfg)
-	giveNumbers(cfg)
+	giveNumbers(old, cfg)
 	share(old, cfg)
 	warnings, err := a.checked.Config(cfg)
 	if err != nil {
@@ -301,9 +301,19 @@ func eachID(cfg *farm.Config, do func(kind int, id *uint32)) {
 	}
 }
 
-// giveNumbers gives backends the numbers they are called by.
-func giveNumbers(cfg *farm.Config) {
+// giveNumbers gives backends and records the numbers they are called by, and zones
+// their serials. old is the configuration before.
+func giveNumbers(old, cfg *farm.Config) {
+	zones := map[uint32]*farm.GSLB{}
+	for i := range old.Farms {
+		if g := old.Farms[i].Zones(); g != nil {
+			zones[old.Farms[i].ID] = g
+		}
+	}
 	for i := range cfg.Farms {
+		if g := cfg.Farms[i].Zones(); g != nil {
+			g.Follow(zones[cfg.Farms[i].ID])
+		}
 		for _, g := range cfg.Farms[i].Groups() {
 			g.GiveNumbers()
 		}

@@ -248,7 +248,7 @@ func (a *Applier) before(p *Pending, cfg *farm.Config) (*farm.Config, error) {
 	}
 	next := base.Clone()
 	document.Carry(cfg, next)
-	giveNumbers(next)
+	giveNumbers(cfg, next)
 	if err := a.store.GiveIDs(next); err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ type profile struct {
 var profiles = map[farm.Profile]profile{
 	farm.ProfileHTTP: {[]string{validate.ReplaceRequest.Farm, validate.ReplaceResponse.Farm, "services"}, writeServices, readServices},
 	farm.ProfileL4:   {[]string{"backends"}, writeOwnBackends, readOwnBackends},
+	farm.ProfileGSLB: {[]string{"services", "zones"}, writeNames, readNames},
 }
 
 func writeServices(w writer, f *farm.Farm, of given) {

@@ -62,6 +62,8 @@ type Guardian struct {
 	counts   map[string]Count // by check
 	full     bool             // it was said that probes wait for their turn
 	loop     bool             // the goroutine runs
+	ours     []own            // backends that are farms of ours
+	watched  bool             // these are looked at
 	ctx      context.Context
 	wake     chan struct{}
 	finished sync.WaitGroup
@@ -135,6 +137,7 @@ func (g *Guardian) Set(cfg *farm.Config) {
 	for _, id := range wanted.unasked {
 		g.options.Table.SetGuardian(id, health.Undefined, now)
 	}
+	g.follow(wanted.ours)
 	g.forget()
 	g.poke()
 }

@@ -48,6 +48,9 @@ func (g *Guardian) Look(backend uint32) (f Finding, is bool) {
 func (g *Guardian) Why(backend uint32) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if why, down := g.whyOurs(backend); down {
+		return why
+	}
 	t := g.of[backend]
 	if t == nil || t.verdict != health.Down {
 		return ""

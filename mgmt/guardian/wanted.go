@@ -1,6 +1,7 @@
 package guardian
 
 import (
+	"cmp"
 	"net/netip"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -18,6 +19,7 @@ type wantedTask struct {
 type wanted struct {
 	tasks   map[key]*wantedTask
 	unasked []uint32 // backends nothing is to be found of
+	ours    []own    // backends that are farms of ours
 }
 
 // wantedBy puts together who is to be asked what. Nobody is asked who gets no clients:
@@ -26,11 +28,14 @@ func wantedBy(cfg *farm.Config) wanted {
 	out := wanted{tasks: map[key]*wantedTask{}}
 	for i := range cfg.Farms {
 		for _, g := range cfg.Farms[i].Groups() {
-			c, is := validate.CheckNamed(cfg, g.CheckedBy())
+			builtIn, at := g.BuiltIn()
+			c, is := validate.CheckNamed(cfg, cmp.Or(g.CheckedBy(), builtIn))
 			is = is && c.Command != "" && !g.Farm.Stopped && !g.Redirects()
 			list := g.Backends()
 			for k := range list {
-				if b := &list[k]; is && asked(b) && port(g.Farm, b, c.Command) {
+				if b := &list[k]; is && at != 0 && asked(b) && out.isOurs(cfg, g, b, at) {
+					continue
+				} else if is && asked(b) && port(g, b, c.Command) {
 					out.add(cfg, g, b, c)
 				} else {
 					out.unasked = append(out.unasked, list[k].ID)
@@ -47,8 +52,8 @@ func asked(b *farm.Backend) bool {
 }
 
 // port reports whether it is known which port is to be asked, if one is.
-func port(f *farm.Farm, b *farm.Backend, command string) bool {
-	return targetPort(f, b) != 0 || !NeedsPort(command)
+func port(g farm.Group, b *farm.Backend, command string) bool {
+	return targetPort(g, b) != 0 || !NeedsPort(command)
 }
 
 // NeedsPort reports whether a command asks the port of the backend.
@@ -57,13 +62,16 @@ func NeedsPort(command string) bool {
 	return text.For(probe.Target{Port: 1}) != text.For(probe.Target{Port: 2})
 }
 
-// targetPort is the port of a backend, or the first virtual port where it has the one
-// clients used; 0 where that may be any.
-func targetPort(f *farm.Farm, b *farm.Backend) uint16 {
+// targetPort is the port of a backend, or that of the built-in check, or the first virtual
+// port where it has the one clients used; 0 where that may be any.
+func targetPort(g farm.Group, b *farm.Backend) uint16 {
 	if b.Port != 0 {
 		return b.Port
 	}
-	ports := f.VPorts()
+	if _, port := g.BuiltIn(); port != 0 {
+		return port
+	}
+	ports := g.Farm.VPorts()
 	if len(ports) == 1 && ports[0].First == 1 && ports[0].Last == 65535 {
 		return 0
 	}
@@ -71,7 +79,7 @@ func targetPort(f *farm.Farm, b *farm.Backend) uint16 {
 }
 
 func (w *wanted) add(cfg *farm.Config, g farm.Group, b *farm.Backend, c farm.Check) {
-	k := key{check: c.Name, command: c.Command, to: target(cfg, g.Farm, b, &c), from: route(g.Farm, b)}
+	k := key{check: c.Name, command: c.Command, to: target(cfg, g, b, &c), from: route(g.Farm, b)}
 	t := w.tasks[k]
 	if t == nil {
 		t = &wantedTask{settings: c}
@@ -80,8 +88,8 @@ func (w *wanted) add(cfg *farm.Config, g farm.Group, b *farm.Backend, c farm.Che
 	t.users = append(t.users, user{b.ID, g.Farm.Name, g.Name()})
 }
 
-func target(cfg *farm.Config, f *farm.Farm, b *farm.Backend, c *farm.Check) probe.Target {
-	to := probe.Target{Addr: b.Addr, Port: targetPort(f, b)}
+func target(cfg *farm.Config, g farm.Group, b *farm.Backend, c *farm.Check) probe.Target {
+	to := probe.Target{Addr: b.Addr, Port: targetPort(g, b)}
 	if b.Named() && b.Of == 0 {
 		to.Name = b.Host
 	}

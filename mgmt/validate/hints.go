@@ -21,6 +21,7 @@ const (
 	atBackends    section = "Backends"
 	atBalancing   section = "Balancing"
 	atAccess      section = "Access"
+	atAnswers     section = "Answers"
 	atChecks      section = "Health check"
 	atCompression section = "Compression"
 	atCookie      section = "Cookie"
@@ -43,6 +44,7 @@ const (
 	atSystem      section = "System"
 	atTimeouts    section = "Timeouts"
 	atTLS         section = "TLS"
+	atTransfers   section = "Secondary servers"
 	atBackendTLS  section = "TLS to backends"
 )
 

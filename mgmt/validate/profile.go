@@ -49,7 +49,7 @@ type warn func(field, text string)
 
 // profiles lists every profile. Farms whose profile is wrong or missing are
 // looked at as those of the first.
-var profiles = []Profile{httpProfile{}, l4Profile{}}
+var profiles = []Profile{httpProfile{}, l4Profile{}, dnsProfile{}}
 
 // Profiles lists every profile, in the order of farm.Profiles.
 func Profiles() []Profile { return profiles }

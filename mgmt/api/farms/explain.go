@@ -53,6 +53,8 @@ func (explainFields) Params() []validate.Param {
 		{Name: "to", Options: []string{"non_blank"}, Description: "The address of the farm, with or without a port, that the client connects to; for farms of profile l4xnat only."},
 		{Name: "protocol", PossibleValues: []string{"tcp", "udp"}, Options: []string{"non_blank"},
 			Description: "What the client speaks; what the farm takes when it is left out, and tcp where that is both. For farms of profile l4xnat only."},
+		{Name: "name", Options: []string{"non_blank"}, Description: "The name that is asked for, as www.example.com. Farms of profile gslb need it; from may be a net for them, as 203.0.113.0/24."},
+		{Name: "type", Options: []string{"non_blank"}, Description: "The type that is asked for, as A, AAAA or MX; A when it is left out. For farms of profile gslb only."},
 	}
 }
 
@@ -100,9 +102,9 @@ func (s *Resource) explainRequest(c *rest.Call) (rest.Object[*explain.Explanatio
 
 // checkL4Question looks at a question about a connection or datagram.
 func checkL4Question(body map[string]any, q *explain.Question) error {
-	for _, name := range []string{"url", "method", "headers"} {
+	for _, name := range []string{"url", "method", "headers", "name", "type"} {
 		if body[name] != nil {
-			return rest.BadRequest("%s is for farms of profile http: this one does not read requests", name)
+			return rest.BadRequest("%s is for farms of other profiles: this one passes on what comes, and does not read it", name)
 		}
 	}
 	for name, text := range map[string]string{"from": q.From, "to": q.To} {
@@ -122,7 +124,7 @@ func checkL4Question(body map[string]any, q *explain.Question) error {
 
 // readQuestion reads what all questions have.
 func readQuestion(body map[string]any) (q explain.Question, err error) {
-	for name, to := range map[string]*string{"url": &q.URL, "method": &q.Method, "from": &q.From, "to": &q.To, "protocol": &q.Protocol, "sni": &q.SNI} {
+	for name, to := range map[string]*string{"url": &q.URL, "method": &q.Method, "from": &q.From, "to": &q.To, "protocol": &q.Protocol, "sni": &q.SNI, "name": &q.Name, "type": &q.Type} {
 		value, sent := body[name]
 		if !sent {
 			continue

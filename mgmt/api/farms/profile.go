@@ -50,6 +50,7 @@ type profile interface {
 var profiles = []profile{
 	httpFarms{validate.ProfileNamed(farm.ProfileHTTP)},
 	l4Farms{validate.ProfileNamed(farm.ProfileL4)},
+	dnsFarms{validate.ProfileNamed(farm.ProfileGSLB)},
 }
 
 // ProfileOf is the profile of a farm.

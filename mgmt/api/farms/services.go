@@ -25,7 +25,8 @@ type services interface {
 
 	create(s *Resource, c *rest.Call, f *farm.Farm) (rest.Changed, error)
 	update(s *Resource, c *rest.Call, g farm.Group) (rest.Changed, error)
-	remove(f *farm.Farm, position int)
+	// remove takes one out of the farm, unless something needs it.
+	remove(f *farm.Farm, position int) error
 	move(f *farm.Farm, from, to int)
 }
 
@@ -37,6 +38,8 @@ type servicesOf[T, V any] struct {
 	view             func(*Resource, *farm.Aliases, farm.Group) V
 	// rules is how many items each list has that is changed item by item.
 	rules func(*T) map[string]int
+	// kept says why a service cannot be deleted; nil: it always can.
+	kept func(f *farm.Farm, name string) error
 }
 
 func (l servicesOf[T, V]) bodies() (create, update rest.Fields) { return l.creation, l.change }
@@ -108,9 +111,15 @@ func (l servicesOf[T, V]) update(s *Resource, c *rest.Call, g farm.Group) (rest.
 	}, nil
 }
 
-func (l servicesOf[T, V]) remove(f *farm.Farm, position int) {
+func (l servicesOf[T, V]) remove(f *farm.Farm, position int) error {
+	if l.kept != nil {
+		if err := l.kept(f, f.Groups()[position].Name()); err != nil {
+			return err
+		}
+	}
 	all := l.list(f)
 	*all = slices.Delete(*all, position, position+1)
+	return nil
 }
 
 func (l servicesOf[T, V]) move(f *farm.Farm, from, to int) {
@@ -224,7 +233,9 @@ func (s *Resource) deleteService(c *rest.Call) (rest.Done, error) {
 		if err != nil {
 			return err
 		}
-		ProfileOf(g.Farm).services().remove(g.Farm, rest.ServiceNamed(g.Farm, name))
+		if err := ProfileOf(g.Farm).services().remove(g.Farm, rest.ServiceNamed(g.Farm, name)); err != nil {
+			return err
+		}
 		inline.Forget(cfg)
 		return nil
 	})

@@ -1,0 +1,117 @@
+package farm
+
+import (
+	"slices"
+	"strings"
+)
+
+// Follow gives zones and records without a number one, and zones their serials: as
+// before where nothing of what is answered differs, one more otherwise. before are the
+// settings that were in force, nil for none. What is there already is not written:
+// others may read it.
+func (g *GSLB) Follow(before *GSLB) {
+	if before == nil {
+		before = &GSLB{}
+	}
+	last := max(g.LastZone, before.LastZone)
+	taken := map[uint32]bool{}
+	for i := range g.Zones {
+		z := &g.Zones[i]
+		was := before.zoneBefore(z, taken)
+		if was != nil && z.ID != was.ID {
+			z.ID = was.ID
+		}
+		z.follow(was)
+		last = max(last, z.ID)
+		taken[z.ID] = true
+	}
+	for i := range g.Zones {
+		if g.Zones[i].ID == 0 {
+			last++
+			g.Zones[i].ID = last
+		}
+	}
+	if g.LastZone != last {
+		g.LastZone = last
+	}
+}
+
+// zoneBefore is what a zone was: the one of its name, else of its number.
+func (g *GSLB) zoneBefore(z *Zone, taken map[uint32]bool) *Zone {
+	if was := g.Zone(z.Name); was != nil {
+		return was
+	}
+	at := slices.IndexFunc(g.Zones, func(was Zone) bool { return z.ID != 0 && was.ID == z.ID && !taken[was.ID] })
+	if at < 0 {
+		return nil
+	}
+	return &g.Zones[at]
+}
+
+func (z *Zone) follow(was *Zone) {
+	serial := uint32(1)
+	if was == nil {
+		z.number(nil)
+	} else {
+		z.number(was)
+		if serial = was.Serial; !z.answersAs(was) {
+			if serial++; serial == 0 { // RFC 1982: it goes on behind the highest
+				serial = 1
+			}
+		}
+	}
+	if z.Serial != serial {
+		z.Serial = serial
+	}
+}
+
+// answersAs reports whether both zones answer the same.
+func (z *Zone) answersAs(o *Zone) bool {
+	return z.Name == o.Name && z.NameServer == o.NameServer && z.TTL == o.TTL && slices.EqualFunc(z.Records, o.Records, func(a, b Record) bool {
+		return a.Name == b.Name && a.Type == b.Type && a.TTL == b.TTL && a.Data == b.Data
+	})
+}
+
+// number gives records without a number that of the same record before, else the next
+// one. Of two with the same, the second counts as having none.
+func (z *Zone) number(was *Zone) {
+	if was != nil && len(z.Records) > 0 && len(was.Records) > 0 && &z.Records[0] == &was.Records[0] && len(z.Records) == len(was.Records) && z.LastRecord == was.LastRecord {
+		return // the same list
+	}
+	last := z.LastRecord
+	known := map[string][]uint32{}
+	if was != nil {
+		last = max(last, was.LastRecord)
+		for i := range was.Records {
+			k := was.Records[i].key()
+			known[k] = append(known[k], was.Records[i].ID)
+		}
+	}
+	taken := make(map[uint32]bool, len(z.Records))
+	for i := range z.Records {
+		if id := z.Records[i].ID; id != 0 && taken[id] {
+			z.Records[i].ID = 0
+		} else if id != 0 {
+			taken[id], last = true, max(last, id)
+		}
+	}
+	for i := range z.Records {
+		r := &z.Records[i]
+		if r.ID != 0 {
+			continue
+		}
+		if ids := slices.DeleteFunc(known[r.key()], func(id uint32) bool { return taken[id] }); len(ids) > 0 {
+			r.ID = ids[0]
+		} else {
+			last++
+			r.ID = last
+		}
+		taken[r.ID] = true
+	}
+	if z.LastRecord != last {
+		z.LastRecord = last
+	}
+}
+
+// key is what makes records of a zone the same.
+func (r *Record) key() string { return strings.ToLower(r.Name) + " " + string(r.Type) + " " + r.Data }

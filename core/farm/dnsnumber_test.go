@@ -1,0 +1,94 @@
+package farm_test
+
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+func numbered(before *farm.GSLB, edit func(*farm.GSLB)) *farm.GSLB {
+	g := &farm.GSLB{}
+	if before != nil {
+		f := farm.Farm{Global: before}
+		c := f.Clone()
+		g = c.Global
+	}
+	edit(g)
+	g.Follow(before)
+	return g
+}
+
+func TestASerialRisesWithWhatIsAnsweredOnly(t *testing.T) {
+	g := numbered(nil, func(g *farm.GSLB) { g.Zones = []farm.Zone{farm.NewZone("Example.com"), farm.NewZone("example.org")} })
+	if g.Zones[0].Serial != 1 || g.Zones[0].ID != 1 || g.Zones[1].ID != 2 || g.Zones[0].Records[1].ID != 2 || g.Zones[0].Name != "example.com" {
+		t.Fatalf("%+v", g)
+	}
+	for what, c := range map[string]struct {
+		edit func(*farm.GSLB)
+		want uint32
+	}{
+		"nothing":           {func(*farm.GSLB) {}, 1},
+		"a comment":         {func(g *farm.GSLB) { g.Zones[0].Records[0].Comment = "mine" }, 1},
+		"of another zone":   {func(g *farm.GSLB) { g.Zones[1].TTL = 7 }, 1},
+		"the same document": {func(g *farm.GSLB) { g.Zones[0] = farm.NewZone("example.com") }, 1},
+		"an order":          {func(g *farm.GSLB) { r := g.Zones[0].Records; r[0], r[1] = r[1], r[0] }, 2},
+		"a record more":     {func(g *farm.GSLB) { g.Zones[0].Records = append(g.Zones[0].Records, farm.Record{Name: "www"}) }, 2},
+		"a record less":     {func(g *farm.GSLB) { g.Zones[0].Records = g.Zones[0].Records[:1] }, 2},
+		"a value":           {func(g *farm.GSLB) { g.Zones[0].Records[1].Data = "192.0.2.1" }, 2},
+		"a ttl":             {func(g *farm.GSLB) { g.Zones[0].Records[1].TTL = 5 }, 2},
+		"the server":        {func(g *farm.GSLB) { g.Zones[0].NameServer = "ns2" }, 2},
+		"the zone's ttl":    {func(g *farm.GSLB) { g.Zones[0].TTL = 5 }, 2},
+	} {
+		if got := numbered(g, c.edit).Zones[0]; got.Serial != c.want || got.ID != 1 {
+			t.Errorf("%s: serial %d of zone %d, want %d", what, got.Serial, got.ID, c.want)
+		}
+	}
+	g.Zones[0].Serial = 1<<32 - 1
+	if got := numbered(g, func(g *farm.GSLB) { g.Zones[0].TTL = 5 }).Zones[0].Serial; got != 1 {
+		t.Errorf("behind the highest comes %d", got)
+	}
+}
+
+func TestNumbersOfRecordsAreGivenOnce(t *testing.T) {
+	g := numbered(nil, func(g *farm.GSLB) { g.Zones = []farm.Zone{farm.NewZone("example.com")} })
+	g = numbered(g, func(g *farm.GSLB) {
+		g.Zones[0].Records = append(g.Zones[0].Records[:1], farm.Record{Name: "a", Type: "A", Data: "192.0.2.1"})
+	})
+	if z := g.Zones[0]; z.Records[0].ID != 1 || z.Records[1].ID != 3 || z.LastRecord != 3 {
+		t.Errorf("a deleted number comes back: %+v", z)
+	}
+	again := numbered(g, func(g *farm.GSLB) { // as a document has it: without numbers, in another order
+		g.Zones[0] = farm.Zone{Name: "example.com", NameServer: "ns1", Records: []farm.Record{{Name: "b", Type: "A", Data: "192.0.2.2"}, {Name: "A", Type: "A", Data: "192.0.2.1"}, {Name: "@", Type: "NS", Data: "ns1"}}}
+	})
+	if z := again.Zones[0]; z.Records[0].ID != 4 || z.Records[1].ID != 3 || z.Records[2].ID != 1 || z.LastRecord != 4 || z.ID != 1 {
+		t.Errorf("%+v", z)
+	}
+	twice := numbered(g, func(g *farm.GSLB) { g.Zones[0].Records = append(g.Zones[0].Records, g.Zones[0].Records[1]) })
+	if z := twice.Zones[0]; z.Records[1].ID != 3 || z.Records[2].ID != 4 {
+		t.Errorf("%+v", z)
+	}
+	if got := z(twice).Record(3); got == nil || got.ID != 4 || z(twice).Record(9) != nil {
+		t.Errorf("%+v", got)
+	}
+	gone := numbered(g, func(g *farm.GSLB) { g.Zones = nil })
+	if back := numbered(gone, func(g *farm.GSLB) { g.Zones = []farm.Zone{farm.NewZone("example.net")} }); back.Zones[0].ID != 2 {
+		t.Errorf("a deleted zone's number comes back: %d", back.Zones[0].ID)
+	}
+}
+
+func z(g *farm.GSLB) *farm.Zone { return &g.Zones[0] }
+
+func TestServicesAreFoundAndKnowTheirUse(t *testing.T) {
+	g := &farm.GSLB{Services: []farm.DNSService{{Name: "shop", Algorithm: farm.DNSPriority, Backends: make([]farm.Backend, 3)}, {Name: "idle", Algorithm: farm.DNSRoundRobin, Backends: make([]farm.Backend, 3)}},
+		Zones: []farm.Zone{{Name: "a", Records: []farm.Record{{Type: farm.RecordDYNA, Data: "shop"}}}, {Name: "b", Records: []farm.Record{{Type: "TXT", Data: "shop"}}}}}
+	if used := g.UsedBy("shop"); len(used) != 1 || used[0] != "a" || len(g.UsedBy("idle")) != 0 || g.Service("none") != nil || g.Zone("c") != nil {
+		t.Errorf("%v", used)
+	}
+	if s := g.Service("shop"); s.MostAnswers() != 1 || g.Service("idle").MostAnswers() != 3 {
+		t.Errorf("%d answers", s.MostAnswers())
+	}
+	f := farm.Farm{Name: "names", Global: g}
+	if numbers := f.Groups()[0].Numbers(); numbers[0] != 1 || f.Groups()[0].Position(2) != 1 || f.Groups()[0].Number(0) != 1 {
+		t.Errorf("the primary is %d", numbers[0])
+	}
+}

@@ -1,0 +1,141 @@
+package farms
+
+import (
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// DNSFarmView is everything about a gslb farm but its services and zones.
+type DNSFarmView = rest.View[aboutDNSFarm]
+
+type aboutDNSFarm struct {
+	FarmName string       `json:"farmname"`
+	Profile  farm.Profile `json:"profile"`
+	Status   farm.Status  `json:"status"`
+	state.FarmState
+	Problem  string   `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
+	VIP      string   `json:"vip"`
+	VPort    uint16   `json:"vport"`
+	Listener string   `json:"listener" enum:"gslb"`
+	Warnings []string `json:"warnings,omitempty" doc:"What of the farm cannot work now"`
+}
+
+func (aboutDNSFarm) Table() (string, []validate.Answered) {
+	return "DNSFarmView", validate.DNSFarmAnswer.Answers()
+}
+
+func (s *Resource) dnsFarmView(f *farm.Farm) DNSFarmView {
+	now := s.deps.State.Now()
+	status, problem := now.Look(f)
+	return DNSFarmView{Fields: validate.DNSFarmAnswer.Answer(f), About: aboutDNSFarm{
+		FarmName: f.Name, Profile: f.Profile, Status: status, FarmState: now.FarmState(f), Problem: problem,
+		VIP: f.VIP.String(), VPort: f.VPort, Listener: string(farm.ProfileGSLB), Warnings: s.deps.State.Warnings(f),
+	}}
+}
+
+// DNSFarmDetails is the answer about one gslb farm, DNSFarmSummary that of a list.
+type (
+	DNSFarmDetails struct {
+		Description string           `json:"description"`
+		Params      DNSFarmView      `json:"params"`
+		Services    []DNSServiceView `json:"services"`
+		Zones       []ZoneView       `json:"zones"`
+		IPDS        IPDS             `json:"ipds"`
+	}
+	DNSFarmSummary struct {
+		Description string        `json:"description"`
+		Params      DNSFarmView   `json:"params"`
+		Services    []ServiceName `json:"services"`
+		Zones       []ServiceName `json:"zones"`
+		IPDS        IPDS          `json:"ipds"`
+	}
+)
+
+// DNSServiceView is everything about a service of a gslb farm.
+type DNSServiceView = rest.View[aboutDNSService]
+
+type aboutDNSService struct {
+	ID string `json:"id"`
+	state.ServiceState
+	Backends []DNSBackendView `json:"backends"`
+}
+
+func (aboutDNSService) Table() (string, []validate.Answered) {
+	return "DNSServiceView", validate.DNSServiceUpdate.Answers()
+}
+
+func (s *Resource) dnsServiceView(known *farm.Aliases, g farm.Group) DNSServiceView {
+	list := []DNSBackendView{}
+	for i := range g.Backends() {
+		list = append(list, s.dnsBackendView(known, g, i))
+	}
+	return DNSServiceView{Fields: validate.DNSServiceUpdate.Answer(g.Farm.Global.Service(g.Name())), About: aboutDNSService{
+		ID: g.Name(), ServiceState: s.deps.State.Now().ServiceState(g), Backends: list}}
+}
+
+// DNSBackendView is everything about a backend of a service of a gslb farm.
+type DNSBackendView = rest.View[aboutDNSBackend]
+
+type aboutDNSBackend struct {
+	ID     int         `json:"id"`
+	IP     string      `json:"ip"`
+	Status farm.Status `json:"status"`
+	state.BackendState
+	Problem string `json:"problem,omitempty" doc:"Why the backend is not answered"`
+	Mode    string `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"How the backend was taken out"`
+}
+
+func (aboutDNSBackend) Table() (string, []validate.Answered) {
+	return "DNSBackendView", validate.DNSBackendAnswer.Answers()
+}
+
+func (s *Resource) dnsBackendView(known *farm.Aliases, g farm.Group, i int) DNSBackendView {
+	b := &g.Backends()[i]
+	return DNSBackendView{Fields: called(known, b, validate.DNSBackendAnswer.Answer(b)), About: aboutDNSBackend{
+		ID: g.Number(i), IP: b.ShownAddress(), Status: farmstate.In(g, i, s.deps.Health), BackendState: s.deps.State.BackendState(g, i),
+		Problem: s.deps.State.BackendProblem(b), Mode: string(b.Maintenance)}}
+}
+
+// ZoneView is everything about a zone.
+type ZoneView = rest.View[aboutZone]
+
+type aboutZone struct {
+	ID        string       `json:"id" doc:"The domain"`
+	Serial    uint32       `json:"serial" doc:"Of the SOA record: it rises with every change of the zone"`
+	Resources []RecordView `json:"resources"`
+}
+
+func (aboutZone) Table() (string, []validate.Answered) {
+	return "ZoneView", validate.ZoneUpdate.Answers()
+}
+
+func zoneView(z *farm.Zone) ZoneView {
+	return ZoneView{Fields: validate.ZoneUpdate.Answer(z), About: aboutZone{ID: z.Name, Serial: z.Serial, Resources: recordViews(z)}}
+}
+
+// RecordView is everything about a record.
+type RecordView = rest.View[aboutRecord]
+
+type aboutRecord struct {
+	ID   int    `json:"id"`
+	Zone string `json:"zone"`
+}
+
+func (aboutRecord) Table() (string, []validate.Answered) {
+	return "RecordView", validate.RecordUpdate.Answers()
+}
+
+func recordView(z *farm.Zone, r *farm.Record) RecordView {
+	return RecordView{Fields: validate.RecordUpdate.Answer(r), About: aboutRecord{ID: int(r.ID) - 1, Zone: z.Name}}
+}
+
+func recordViews(z *farm.Zone) []RecordView {
+	out := make([]RecordView, len(z.Records))
+	for i := range z.Records {
+		out[i] = recordView(z, &z.Records[i])
+	}
+	return out
+}

@@ -1,0 +1,307 @@
+package farms
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func (s *Resource) zoneOperations() []*rest.Operation {
+	const (
+		all       = "/farms/{farm}/zones"
+		one       = all + "/{zone}"
+		resources = one + "/resources"
+	)
+	return []*rest.Operation{
+		rest.Op(rest.Get, all, rbac.Open, "List the zones of a farm", s.listZones),
+		rest.Op(rest.Post, all, rbac.FarmModify, "Create a zone", s.createZone).Body(&validate.ZoneCreate).Created().Edits(),
+		rest.Op(rest.Get, one, rbac.Open, "Get a zone", s.getZone),
+		rest.Op(rest.Put, one, rbac.FarmModify, "Modify a zone", s.updateZone).Body(&validate.ZoneUpdate).Edits(),
+		rest.Op(rest.Delete, one, rbac.FarmModify, "Delete a zone", s.deleteZone).Edits(),
+		rest.Op(rest.Get, resources, rbac.Open, "List the resources of a zone", s.listRecords),
+		rest.Op(rest.Post, resources, rbac.FarmModify, "Create a resource of a zone", s.createRecord).Body(&validate.RecordCreate).Created().Edits(),
+		rest.Op(rest.Put, resources+"/{resource}", rbac.FarmModify, "Modify a resource of a zone", s.updateRecord).Body(&validate.RecordUpdate).Edits(),
+		rest.Op(rest.Delete, resources+"/{resource}", rbac.FarmModify, "Delete a resource of a zone", s.deleteRecord).Edits(),
+	}
+}
+
+// zonesOf are the zones of a farm, which must be one that has some.
+func zonesOf(f *farm.Farm) (*farm.GSLB, error) {
+	if g := f.Zones(); g != nil {
+		return g, nil
+	}
+	return nil, rest.BadRequest("the farm %s is an %s farm and has no zones: farms of profile gslb have", f.Name, f.Profile)
+}
+
+// findZone finds a zone of a farm in a configuration.
+func findZone(cfg *farm.Config, name, zone string) (*farm.Farm, *farm.Zone, error) {
+	f, err := rest.FindFarm(cfg, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	g, err := zonesOf(f)
+	if err != nil {
+		return nil, nil, err
+	}
+	if z := g.Zone(zone); z != nil {
+		return f, z, nil
+	}
+	return nil, nil, rest.NotFound("the zone %s does not exist in the farm %s", rest.Quote(zone), name)
+}
+
+// zone is the zone the path names, of a farm who asks may see.
+func zone(c *rest.Call) (*farm.Farm, *farm.Zone, error) {
+	if _, err := c.Farm(); err != nil {
+		return nil, nil, err
+	}
+	return findZone(c.Config, c.Param("farm"), c.Param("zone"))
+}
+
+// record is the position of the record the path names.
+func record(c *rest.Call, z *farm.Zone) (int, error) {
+	id := c.Param("resource")
+	n, err := strconv.Atoi(id)
+	at := slices.IndexFunc(z.Records, func(r farm.Record) bool { return err == nil && int(r.ID)-1 == n })
+	if at < 0 {
+		return 0, rest.NotFound("the resource %s does not exist in the zone %s", rest.Quote(id), z.Name)
+	}
+	return at, nil
+}
+
+func (s *Resource) listZones(c *rest.Call) (rest.List[ZoneView], error) {
+	f, err := c.Farm()
+	if err != nil {
+		return rest.List[ZoneView]{}, err
+	}
+	g, err := zonesOf(f)
+	if err != nil {
+		return rest.List[ZoneView]{}, err
+	}
+	return rest.ListOf("List the zones of farm "+f.Name, len(g.Zones), func(i int) ZoneView { return zoneView(&g.Zones[i]) }), nil
+}
+
+func (s *Resource) getZone(c *rest.Call) (rest.Object[ZoneView], error) {
+	f, z, err := zone(c)
+	if err != nil {
+		return rest.Object[ZoneView]{}, err
+	}
+	return rest.Object[ZoneView]{Description: fmt.Sprintf("Get zone %s of farm %s", z.Name, f.Name), Params: zoneView(z)}, nil
+}
+
+func (s *Resource) createZone(c *rest.Call) (rest.Changed, error) {
+	f, err := c.Farm()
+	if err == nil {
+		_, err = zonesOf(f)
+	}
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	values, err := rest.Decode(c, &validate.ZoneCreate)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	farmName, name := f.Name, values.Get("id").Text()
+	_, err = c.Change(fmt.Sprintf("create zone %s of farm %s", name, farmName), func(cfg *farm.Config) error {
+		f, err := rest.FindFarm(cfg, farmName)
+		if err != nil {
+			return err
+		}
+		g, err := zonesOf(f)
+		if err != nil {
+			return err
+		}
+		if g.Zone(name) != nil {
+			return rest.BadRequest("id: a zone named %s exists already in the farm %s", name, farmName)
+		}
+		created := farm.NewZone(name)
+		if err := values.Apply(&created); err != nil {
+			return err
+		}
+		g.Zones = append(g.Zones, created)
+		return nil
+	})
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	return s.changedZone(c, farmName, name, rest.Changed{
+		Description: "New zone of farm " + farmName, Params: values.Sent(), Message: fmt.Sprintf("The zone %s has been created in farm %s.", name, farmName)}), nil
+}
+
+// changedZone adds to an answer what the farm became, and what of the zone cannot work.
+func (s *Resource) changedZone(c *rest.Call, farmName, name string, out rest.Changed) rest.Changed {
+	out.Status = s.deps.State.StatusOf(c, farmName)
+	if _, z, err := findZone(c.Config, farmName, name); err == nil {
+		out.Warning = validate.ZoneWarning(z)
+	}
+	return out
+}
+
+func (s *Resource) updateZone(c *rest.Call) (rest.Changed, error) {
+	f, z, err := zone(c)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	values, err := rest.Decode(c, &validate.ZoneUpdate)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	farmName, name := f.Name, z.Name
+	_, err = c.Change(fmt.Sprintf("modify zone %s of farm %s", name, farmName), func(cfg *farm.Config) error {
+		_, z, err := findZone(cfg, farmName, name)
+		if err != nil {
+			return err
+		}
+		return values.Apply(z)
+	})
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	return s.changedZone(c, farmName, name, rest.Changed{
+		Description: fmt.Sprintf("Modify zone %s of farm %s", name, farmName), Params: values.Sent(),
+		Message: fmt.Sprintf("Some parameters have been changed in zone %s of farm %s.", name, farmName)}), nil
+}
+
+func (s *Resource) deleteZone(c *rest.Call) (rest.Done, error) {
+	f, z, err := zone(c)
+	if err != nil {
+		return rest.Done{}, err
+	}
+	farmName, name := f.Name, z.Name
+	_, err = c.Change(fmt.Sprintf("delete zone %s of farm %s", name, farmName), func(cfg *farm.Config) error {
+		f, _, err := findZone(cfg, farmName, name)
+		if err != nil {
+			return err
+		}
+		g := f.Zones()
+		g.Zones = slices.DeleteFunc(g.Zones, func(z farm.Zone) bool { return z.Name == name })
+		return nil
+	})
+	if err != nil {
+		return rest.Done{}, err
+	}
+	return rest.NewDone(fmt.Sprintf("Delete zone %s of farm %s", name, farmName), fmt.Sprintf("The zone %s has been deleted from farm %s.", name, farmName)), nil
+}
+
+func (s *Resource) listRecords(c *rest.Call) (rest.List[RecordView], error) {
+	_, z, err := zone(c)
+	if err != nil {
+		return rest.List[RecordView]{}, err
+	}
+	return rest.ListOf("List the resources of zone "+z.Name, len(z.Records), func(i int) RecordView { return recordView(z, &z.Records[i]) }), nil
+}
+
+func (s *Resource) createRecord(c *rest.Call) (rest.Object[RecordView], error) {
+	var none rest.Object[RecordView]
+	f, z, err := zone(c)
+	if err != nil {
+		return none, err
+	}
+	values, err := rest.Decode(c, &validate.RecordCreate)
+	if err != nil {
+		return none, err
+	}
+	farmName, name := f.Name, z.Name
+	comment := fmt.Sprintf("add %s %s to zone %s of farm %s", values.Get("rname").Text(), values.Get("type").Text(), name, farmName)
+	_, err = c.Change(comment, func(cfg *farm.Config) error {
+		f, z, err := findZone(cfg, farmName, name)
+		if err != nil {
+			return err
+		}
+		var created farm.Record
+		if err := values.Apply(&created); err != nil {
+			return err
+		}
+		if err := serviceThere(f, &created); err != nil {
+			return err
+		}
+		z.Records = append(z.Records, created)
+		return nil
+	})
+	if err != nil {
+		return none, err
+	}
+	_, now, err := findZone(c.Config, farmName, name)
+	if err != nil || len(now.Records) == 0 {
+		return none, err
+	}
+	return rest.Object[RecordView]{
+		Description: fmt.Sprintf("New resource of zone %s of farm %s", name, farmName), Params: recordView(now, &now.Records[len(now.Records)-1]),
+		Message: fmt.Sprintf("The resource %s has been added to zone %s.", values.Get("rname").Text(), name), Status: s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(now),
+	}, nil
+}
+
+// serviceThere refuses a record of a service the farm does not have, as something that
+// was not found (contract).
+func serviceThere(f *farm.Farm, r *farm.Record) error {
+	if r.Type == farm.RecordDYNA && f.Zones().Service(r.Data) == nil {
+		return rest.NotFound("rdata: the service %s does not exist in the farm %s", rest.Quote(r.Data), f.Name)
+	}
+	return nil
+}
+
+func (s *Resource) updateRecord(c *rest.Call) (rest.Changed, error) {
+	f, z, err := zone(c)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	if _, err := record(c, z); err != nil {
+		return rest.Changed{}, err
+	}
+	values, err := rest.Decode(c, &validate.RecordUpdate)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	farmName, name, id := f.Name, z.Name, c.Param("resource")
+	_, err = c.Change(fmt.Sprintf("modify resource %s of zone %s of farm %s", id, name, farmName), func(cfg *farm.Config) error {
+		f, z, err := findZone(cfg, farmName, name)
+		if err != nil {
+			return err
+		}
+		at, err := record(c, z)
+		if err != nil {
+			return err
+		}
+		if err := values.Apply(&z.Records[at]); err != nil {
+			return err
+		}
+		return serviceThere(f, &z.Records[at])
+	})
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	return s.changedZone(c, farmName, name, rest.Changed{
+		Description: fmt.Sprintf("Modify resource %s of zone %s of farm %s", id, name, farmName), Params: values.Sent(),
+		Message: fmt.Sprintf("The resource %s of zone %s has been changed.", id, name)}), nil
+}
+
+func (s *Resource) deleteRecord(c *rest.Call) (rest.Done, error) {
+	f, z, err := zone(c)
+	if err != nil {
+		return rest.Done{}, err
+	}
+	if _, err := record(c, z); err != nil {
+		return rest.Done{}, err
+	}
+	farmName, name, id := f.Name, z.Name, c.Param("resource")
+	_, err = c.Change(fmt.Sprintf("delete resource %s of zone %s of farm %s", id, name, farmName), func(cfg *farm.Config) error {
+		_, z, err := findZone(cfg, farmName, name)
+		if err != nil {
+			return err
+		}
+		at, err := record(c, z)
+		if err != nil {
+			return err
+		}
+		z.Records = slices.Delete(z.Records, at, at+1)
+		return nil
+	})
+	if err != nil {
+		return rest.Done{}, err
+	}
+	return rest.NewDone(fmt.Sprintf("Delete resource %s of zone %s of farm %s", id, name, farmName), fmt.Sprintf("The resource %s has been deleted from zone %s.", id, name)), nil
+}

@@ -1,0 +1,78 @@
+package document
+
+import (
+	"fmt"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// writeNames writes services and zones of a gslb farm.
+func writeNames(w writer, f *farm.Farm, _ given) {
+	if f.Global == nil {
+		return
+	}
+	objects(w, "services", f.Global.Services, func(s *farm.DNSService) {
+		fields(w, validate.DNSServiceDocument.Given(s))
+		walkBackends(s.Backends, w, &validate.DNSBackendDocument)
+	})
+	objects(w, "zones", f.Global.Zones, func(z *farm.Zone) {
+		fields(w, validate.ZoneDocument.Given(z))
+		objects(w, "resources", z.Records, func(r *farm.Record) { fields(w, validate.RecordDocument.Given(r)) })
+	})
+}
+
+// objects writes a list of objects, unless there are none.
+func objects[T any](w writer, name string, list []T, each func(*T)) {
+	if len(list) == 0 {
+		return
+	}
+	w.open(name, false)
+	for i := range list {
+		w.item()
+		each(&list[i])
+		w.end()
+	}
+	w.close()
+}
+
+// readNames reads what writeNames writes.
+func readNames(d *decoder, lists map[string]*node, path string, f *farm.Farm) {
+	if f.Global == nil { // its profile is wrong, but what it holds is looked at
+		f.Global = &farm.GSLB{}
+	}
+	for i, item := range d.items(lists["services"], path, "services") {
+		d.dnsService(item, f, i)
+	}
+	for i, item := range d.items(lists["zones"], path, "zones") {
+		d.zone(item, f, i)
+	}
+}
+
+func (d *decoder) dnsService(n *node, f *farm.Farm, position int) {
+	path := validate.ServicePath(f.Name, textOf(n, "name", fmt.Sprintf("number %d", position+1)))
+	s := farm.DNSService{}
+	inner := fill(d, n, path, &validate.DNSServiceDocument, &s, "backends")
+	for i, item := range d.items(inner["backends"], path, "backends") {
+		b := farm.Backend{}
+		fill(d, item, validate.BackendPath(f.Name, s.Name, i+farm.FirstDNSBackend), &validate.DNSBackendDocument, &b)
+		s.Backends = append(s.Backends, b)
+	}
+	if s.Name != "" {
+		f.Global.Services = append(f.Global.Services, s)
+	}
+}
+
+func (d *decoder) zone(n *node, f *farm.Farm, position int) {
+	z := farm.Zone{}
+	name := textOf(n, "name", fmt.Sprintf("number %d", position+1))
+	inner := fill(d, n, validate.ZonePath(f.Name, name), &validate.ZoneDocument, &z, "resources")
+	for i, item := range d.items(inner["resources"], validate.ZonePath(f.Name, name), "resources") {
+		r := farm.Record{}
+		fill(d, item, validate.RecordPath(f.Name, z.Name, i), &validate.RecordDocument, &r)
+		z.Records = append(z.Records, r)
+	}
+	if z.Name != "" {
+		f.Global.Zones = append(f.Global.Zones, z)
+	}
+}

@@ -1,0 +1,103 @@
+package validate
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// The bodies about a gslb farm. FarmAction is that of every profile.
+var (
+	// DNSFarmCreate is the body of POST /farms; see FarmCreate.
+	DNSFarmCreate = Table[farm.Farm]{fields: slices.Concat(newFarm, noteFields, dnsFields)}
+	// DNSFarmUpdate is the body of PUT /farms/F; setting newfarmname renames.
+	DNSFarmUpdate = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort}, noteFields, dnsFields)}
+	// DNSFarmDocument is a farm of a document, without services and zones.
+	DNSFarmDocument = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{
+		require(farmName), require(farmProfile), require(farmVIP), require(farmVPort), farmStopped}, noteFields, dnsFields)}
+	// DNSFarmAnswer is what answers show.
+	DNSFarmAnswer = Table[farm.Farm]{fields: slices.Concat(noteFields, dnsFields)}
+)
+
+// Bounds of gslb farms.
+const (
+	maxRate = 10_000_000
+	maxNSID = 64
+)
+
+// dnsFields are what a gslb farm has besides its address.
+var dnsFields = []field[farm.Farm]{
+	dnsText("server_version", basic(atAnswers, "Server version"), "What the question version.bind is answered with; empty refuses it.", 255, func(g *farm.GSLB) *string { return &g.ServerVersion }),
+	dnsText("nsid", advanced(atAnswers, "Server identity"), "Name of this server for clients that ask for it (NSID, id.server); empty for none.", maxNSID, func(g *farm.GSLB) *string { return &g.NSID }),
+	boundIn(dnsPart, "query_rate", basic(atLimits, "Queries of a net").in(perSecondQueries), "Queries per second a net of clients (/24, of IPv6 /56) is answered at most; 0 means no bound.", 0, maxRate, 0, func(g *farm.GSLB) *uint32 { return &g.QueryRate }),
+	boundIn(dnsPart, "answer_rate", basic(atLimits, "Same answer to a net").in(perSecondQueries), "How often per second a net of clients is sent the same answer by UDP; 0 means no bound. It keeps the farm from being used against others.", 0, maxRate, 0, func(g *farm.GSLB) *uint32 { return &g.AnswerRate }),
+	{
+		rule: rule{name: "slip", hints: advanced(atLimits, "Truncated beyond that"), kind: kindNumber, min: 1, max: 255, null: true, unset: numberValue(int64(farm.DefaultSlip)),
+			about: "Of answers beyond answer_rate one in that many is sent truncated, so that a real client asks again by TCP; the others are dropped."},
+		get: func(f *farm.Farm) Value { return numberValue(int64(cmp.Or(dnsSeen(f).Slip, farm.DefaultSlip))) },
+		set: func(f *farm.Farm, v Value) { dnsOf(f).Slip = orZero(uint8(v.number), farm.DefaultSlip) },
+	},
+	boundIn(dnsPart, "maxconnections", basic(atLimits, "Most connections").costs(CostConnections), "TCP connections of the farm at most.", 1, maxUnbounded, farm.DefaultDNSConnections, func(g *farm.GSLB) *uint32 { return &g.MaxConnections }),
+	boundIn(dnsPart, "idle_timeout", basic(atTimeouts, "Idle timeout").in(inSeconds).costs(CostConnections), "Seconds a TCP connection may be without a question.", 1, MaxTimeout, farm.DefaultDNSIdle, func(g *farm.GSLB) *farm.Seconds { return &g.IdleTimeout }),
+	networksIn(dnsPart, "transfer_from", basic(atTransfers, "Secondaries"), "Secondary servers that may copy zones (AXFR, IXFR): addresses and networks; none, nobody may.", func(g *farm.GSLB) *[]netip.Prefix { return &g.Transfers }),
+	addressesIn("notify", basic(atTransfers, "Told of changes"), "Secondary servers that are told of changes of zones (NOTIFY), on port 53.", 64),
+}
+
+const perSecondQueries = "queries/s"
+
+func dnsText(name string, h hints, about string, most int, at func(*farm.GSLB) *string) field[farm.Farm] {
+	return field[farm.Farm]{
+		rule: rule{name: name, hints: h, kind: kindText, blank: true, null: true, maxLen: most, pattern: printable, must: "a text of letters, digits and signs of ASCII", about: about},
+		get:  func(f *farm.Farm) Value { return textValue(*at(dnsSeen(f))) },
+		set:  func(f *farm.Farm, v Value) { *at(dnsOf(f)) = v.text },
+	}
+}
+
+// addressRule is that of a list of addresses.
+func addressRule(name string, h hints, about string, most int64) rule {
+	return rule{name: name, hints: h, kind: kindList, words: true, format: "ip", null: true, max: most, maxLen: 64, check: checkVIP, must: "an IPv4 or IPv6 address", musts: "a list of addresses", about: about}
+}
+
+func addressesIn(name string, h hints, about string, most int64) field[farm.Farm] {
+	return field[farm.Farm]{
+		rule: addressRule(name, h, about, most),
+		get:  func(f *farm.Farm) Value { return listValue(addressTexts(dnsSeen(f).Notified)) },
+		set:  func(f *farm.Farm, v Value) { dnsOf(f).Notified = addressesOf(v.list) },
+	}
+}
+
+func addressTexts(list []netip.Addr) (out []string) {
+	for _, a := range list {
+		out = append(out, a.String())
+	}
+	return out
+}
+
+func addressesOf(list []string) (out []netip.Addr) {
+	for _, text := range list {
+		if a, err := netip.ParseAddr(text); err == nil {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+var dnsPart = part[farm.GSLB]{dnsOf, dnsSeen, farm.DefaultGSLB}
+
+// dnsOf returns the settings to set in, the defaults for a new farm.
+func dnsOf(f *farm.Farm) *farm.GSLB {
+	if f.Global == nil {
+		f.Global = farm.DefaultGSLB()
+	}
+	return f.Global
+}
+
+// dnsSeen returns the settings to read, the defaults for a farm without any.
+func dnsSeen(f *farm.Farm) *farm.GSLB {
+	if f.Global == nil {
+		return farm.DefaultGSLB()
+	}
+	return f.Global
+}

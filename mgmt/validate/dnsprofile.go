@@ -1,0 +1,69 @@
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// dnsProfile is what the rules say of gslb farms.
+type dnsProfile struct{}
+
+func (dnsProfile) Name() farm.Profile { return farm.ProfileGSLB }
+
+func (dnsProfile) Farm() Bodies[farm.Farm] {
+	return Bodies[farm.Farm]{&DNSFarmCreate, &DNSFarmUpdate, &DNSFarmDocument}
+}
+
+func (dnsProfile) Backend() Bodies[farm.Backend] {
+	return Bodies[farm.Backend]{&DNSBackendCreate, &DNSBackendUpdate, &DNSBackendDocument}
+}
+
+func (dnsProfile) TakesBackend(farm.Group) error { return nil }
+
+func (dnsProfile) Session(farm.Group, any) (string, error) {
+	return "", errors.New("session: clients of a gslb farm have no sessions; algorithm hash keeps the nets of clients with a backend")
+}
+
+func (dnsProfile) begin(f *farm.Farm)             { dnsOf(f) }
+func (dnsProfile) setPorts(f *farm.Farm, v Value) { httpProfile{}.setPorts(f, v) }
+
+func (dnsProfile) portsProblem(sent Values[farm.Farm]) string {
+	if _, ok := ParseNumber(sent.Get("vport").Text()); ok {
+		return ""
+	}
+	return fmt.Sprintf("must be one port with profile gslb, got %s", show(sent.Get("vport").Text()))
+}
+
+func (dnsProfile) ListensOn(f *farm.Farm) string { return f.AddrPort().String() }
+
+func (dnsProfile) oneVersion(*farm.Farm) string { return "" }
+
+func (dnsProfile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
+	path := FarmPath(f.Name)
+	if !DNSFarmDocument.verify(path, f, f, yield) {
+		return false
+	}
+	if f.Global == nil {
+		return yield(Error{path, "profile", "profile gslb needs its settings; they are missing"})
+	}
+	return checkDNSServices(f, local, yield) && checkZones(f, yield)
+}
+
+func (dnsProfile) groupWarnings(*farm.Farm, int, warn) {}
+
+func (dnsProfile) backendWarnings(farm.Group, int, []netip.Prefix, warn) {}
+
+func (dnsProfile) priorityWarning(farm.Group, int) string { return "" }
+
+// farmWarnings tells of zones whose name servers nobody can find.
+func (dnsProfile) farmWarnings(f *farm.Farm, add warn) {
+	if f.Global == nil {
+		return
+	}
+	for i := range f.Global.Zones {
+		add("zones", ZoneWarning(&f.Global.Zones[i]))
+	}
+}

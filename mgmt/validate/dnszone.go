@@ -1,0 +1,255 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/rdata"
+)
+
+// Bounds of zones.
+const (
+	// MaxZones is how many zones a farm may have, MaxRecords how many records a zone.
+	MaxZones     = 10_000
+	MaxRecords   = 2_000_000
+	maxRecordTTL = 1<<31 - 1 // RFC 2181 §8
+	maxRecord    = 64 << 10
+)
+
+// The bodies about a zone and about a record.
+var (
+	ZoneCreate   = Table[farm.Zone]{fields: slices.Concat([]field[farm.Zone]{require(named(zoneName, "id"))}, zoneFields)}
+	ZoneUpdate   = Table[farm.Zone]{fields: zoneFields}
+	ZoneDocument = Table[farm.Zone]{fields: slices.Concat([]field[farm.Zone]{require(zoneName)}, zoneFields)}
+
+	RecordCreate   = Table[farm.Record]{fields: []field[farm.Record]{require(recordName), require(recordType), recordTTL, require(recordData), recordComment}}
+	RecordUpdate   = Table[farm.Record]{fields: []field[farm.Record]{recordName, recordType, recordTTL, recordData, recordComment}}
+	RecordDocument = RecordCreate
+)
+
+// printable is a text of visible characters and blanks of ASCII.
+var printable = regexp.MustCompile(`^[ -~]*$`)
+
+var zoneName = field[farm.Zone]{
+	rule: rule{name: "name", hints: basic(atAddress, "Zone"), kind: kindText, format: "domain", maxLen: 253, check: checkZoneName, canon: canonZone, must: "the name of a domain, as example.com",
+		about: "Domain the farm answers for; a reverse zone as 2.0.192.in-addr.arpa."},
+	get: func(z *farm.Zone) Value { return textValue(z.Name) },
+	set: func(z *farm.Zone, v Value) { z.Name = v.text },
+}
+
+func canonZone(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".")) }
+
+func checkZoneName(s string) string {
+	if s == "@" || strings.HasPrefix(s, "*") {
+		return "a zone has a name of its own"
+	}
+	if _, err := rdata.Name(strings.TrimSuffix(s, ".")+".", ""); err != nil {
+		return rdata.ErrName.Error()
+	}
+	return ""
+}
+
+var zoneFields = []field[farm.Zone]{
+	{
+		rule: rule{name: "defnamesv", hints: basic(atAnswers, "Name server"), kind: kindText, blank: true, maxLen: 255, check: checkRecordName, must: "the name of a name server, as ns1, or ns1.example.net. with a dot at its end",
+			about: "First name server of the zone, in its SOA record; relative to the zone unless it ends with a dot."},
+		get: func(z *farm.Zone) Value { return textValue(z.NameServer) },
+		set: func(z *farm.Zone, v Value) { z.NameServer = v.text },
+	},
+	{
+		rule: rule{name: "ttl", hints: basic(atAnswers, "Time to live").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, null: true, unset: numberValue(int64(farm.DefaultZoneTTL)), about: "Seconds records without a ttl of their own may be kept."},
+		get:  func(z *farm.Zone) Value { return numberValue(int64(z.EffectiveTTL())) },
+		set:  func(z *farm.Zone, v Value) { z.TTL = orZero(farm.Seconds(v.number), farm.DefaultZoneTTL) },
+	},
+}
+
+var recordName = field[farm.Record]{
+	rule: rule{name: "rname", hints: basic(atAddress, "Name"), kind: kindText, format: "[\\w.-]+ or @", maxLen: 253, check: checkRecordName, must: "a name relative to the zone, as www, @ for the zone itself or * for all others",
+		about: "Name of the record, relative to the zone; @ is the zone itself."},
+	get: func(r *farm.Record) Value { return textValue(r.Name) },
+	set: func(r *farm.Record, v Value) { r.Name = v.text },
+}
+
+func checkRecordName(s string) string {
+	if s == "" {
+		return ""
+	}
+	if _, err := rdata.Name(s, "example"); err != nil {
+		return rdata.ErrName.Error()
+	}
+	return ""
+}
+
+var recordType = field[farm.Record]{
+	rule: rule{name: "type", hints: basic(atAnswers, "Type"), kind: kindText, values: texts(farm.RecordTypes()), about: "What the record holds; DYNA is answered by a service of the farm."},
+	get:  func(r *farm.Record) Value { return textValue(string(r.Type)) },
+	set:  func(r *farm.Record, v Value) { r.Type = farm.RecordType(v.text) },
+}
+
+var recordTTL = field[farm.Record]{
+	rule: rule{name: "ttl", hints: basic(atAnswers, "Time to live").in(inSeconds), bare: asNull, kind: kindNumber, min: 1, max: maxRecordTTL, null: true, about: "Seconds the record may be kept; that of the zone when unset."},
+	get:  func(r *farm.Record) Value { return numberValue(int64(r.TTL)) },
+	set:  func(r *farm.Record, v Value) { r.TTL = farm.Seconds(v.number) },
+}
+
+var recordData = field[farm.Record]{
+	rule: rule{name: "rdata", hints: basic(atAnswers, "Value"), kind: kindText, maxLen: maxRecord, must: "what the type holds", about: "Value, as master files have it: an address for A, a name for CNAME, 10 mail for MX, the name of a service for DYNA."},
+	get:  func(r *farm.Record) Value { return textValue(r.Data) },
+	set:  func(r *farm.Record, v Value) { r.Data = v.text },
+}
+
+var recordComment = field[farm.Record]{
+	rule: rule{name: "comment", hints: advanced(atNotes, "Comment"), kind: kindText, blank: true, null: true, maxLen: 256, about: "Words for people."},
+	get:  func(r *farm.Record) Value { return textValue(r.Comment) },
+	set:  func(r *farm.Record, v Value) { r.Comment = v.text },
+}
+
+// ZonePath and RecordPath name the object an error is about; numbers are those of the API.
+func ZonePath(farmName, zone string) string { return FarmPath(farmName) + " zone " + show(zone) }
+
+// RecordPath names a record by its number.
+func RecordPath(farmName, zone string, number int) string {
+	return fmt.Sprintf("%s record %d", ZonePath(farmName, zone), number)
+}
+
+func checkZones(f *farm.Farm, yield func(Error) bool) bool {
+	if n := len(f.Global.Zones); n > MaxZones && !yield(Error{FarmPath(f.Name), "zones", fmt.Sprintf("zones: at most %d are possible in a farm, got %d", MaxZones, n)}) {
+		return false
+	}
+	names := map[string]bool{}
+	for i := range f.Global.Zones {
+		z := &f.Global.Zones[i]
+		path := ZonePath(f.Name, z.Name)
+		if names[z.Name] && !yield(Error{path, "name", fmt.Sprintf("name must be unique in the farm, the zone %s exists already", show(z.Name))}) {
+			return false
+		}
+		names[z.Name] = true
+		if !ZoneDocument.verify(path, z, nil, yield) || !checkRecords(f, z, path, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkRecords holds the rules of records, alone and together: a CNAME is alone at its
+// name (RFC 1034 §3.6.2), and a service gives all addresses of one.
+func checkRecords(f *farm.Farm, z *farm.Zone, path string, yield func(Error) bool) bool {
+	if n := len(z.Records); n > MaxRecords {
+		return yield(Error{path, "resources", fmt.Sprintf("resources: at most %d are possible in a zone, got %d", MaxRecords, n)})
+	}
+	at := make(map[string]uint8, len(z.Records))
+	for i := range z.Records {
+		r := &z.Records[i]
+		err := CheckRecord(f, z, r)
+		if err == nil {
+			key := strings.ToLower(r.Name)
+			if err = beside(r, at[key]); err == nil {
+				at[key] |= kindOf(r)
+			}
+		}
+		if err != nil {
+			err.Path = RecordPath(f.Name, z.Name, recordNumber(r, i))
+			if !yield(*err) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func recordNumber(r *farm.Record, position int) int {
+	if r.ID != 0 {
+		return int(r.ID) - 1
+	}
+	return position
+}
+
+// What a name holds.
+const (
+	holdsCNAME = 1 << iota
+	holdsAddress
+	holdsService
+	holdsOther
+)
+
+func kindOf(r *farm.Record) uint8 {
+	switch r.Type {
+	case "CNAME":
+		return holdsCNAME
+	case "A", "AAAA":
+		return holdsAddress
+	case farm.RecordDYNA:
+		return holdsService
+	}
+	return holdsOther
+}
+
+// beside says why a record cannot be beside those its name has.
+func beside(r *farm.Record, has uint8) *Error {
+	kind := kindOf(r)
+	switch {
+	case kind == holdsCNAME && has != 0, has&holdsCNAME != 0:
+		return &Error{"", "type", fmt.Sprintf("type CNAME must be alone at its name, and %s has other records; remove these, or write the addresses", r.Name)}
+	case kind == holdsService && has&(holdsAddress|holdsService) != 0, has&holdsService != 0 && kind == holdsAddress:
+		return &Error{"", "type", fmt.Sprintf("type DYNA gives all addresses of its name, and %s has others; remove these, or add them to the service", r.Name)}
+	}
+	return nil
+}
+
+// CheckRecord holds the rules of one record.
+func CheckRecord(f *farm.Farm, z *farm.Zone, r *farm.Record) *Error {
+	for err := range verified(&RecordDocument, r) {
+		return &err
+	}
+	if r.Type == farm.RecordDYNA {
+		if f.Global.Service(r.Data) == nil {
+			return &Error{"", "rdata", fmt.Sprintf("rdata: there is no service %s in the farm %s; create it first", show(r.Data), f.Name)}
+		}
+		return nil
+	}
+	if r.Type == "SOA" && r.Name != "@" {
+		return &Error{"", "rname", fmt.Sprintf("rname must be @ for SOA, got %s", show(r.Name))}
+	}
+	if r.Type == "CNAME" && r.Name == "@" {
+		return &Error{"", "type", "type CNAME is not possible for @, which has the zone's own records"}
+	}
+	if _, err := rdata.Pack(r.Type, r.Data, z.Name); err != nil {
+		return &Error{"", "rdata", fmt.Sprintf("rdata must be %s for %s, got %s", rdata.Shapes()[r.Type], r.Type, show(r.Data))}
+	}
+	return nil
+}
+
+// verified are the values of an object that break their rule.
+func verified[T any](t *Table[T], of *T) func(func(Error) bool) {
+	return func(yield func(Error) bool) { t.verify("", of, nil, yield) }
+}
+
+// ZoneWarning says which name server of a zone nobody can find, or nothing.
+func ZoneWarning(z *farm.Zone) string {
+	addresses := map[string]bool{}
+	for i := range z.Records {
+		if r := &z.Records[i]; (r.Type == "A" || r.Type == "AAAA" || r.Type == farm.RecordDYNA) && r.Data != "0.0.0.0" && r.Data != "::" {
+			addresses[strings.ToLower(r.Name)] = true
+		}
+	}
+	servers := []string{cmp.Or(z.NameServer, "ns1")}
+	for i := range z.Records {
+		if r := &z.Records[i]; r.Type == "NS" && r.Name == "@" {
+			servers = append(servers, r.Data)
+		}
+	}
+	for _, name := range servers {
+		relative := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), "."+z.Name+"."), ".")
+		if strings.HasSuffix(name, ".") && strings.HasSuffix(relative, strings.TrimSuffix(strings.ToLower(name), ".")) {
+			continue // of another zone
+		}
+		if !addresses[relative] {
+			return fmt.Sprintf("zone %s: its name server %s has no address yet; add a record %s of type A", z.Name, name, relative)
+		}
+	}
+	return ""
+}
