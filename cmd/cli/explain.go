@@ -15,26 +15,28 @@ import (
 
 func (c *client) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "explain FARM [URL]", Short: "Show where a request or connection would go, and why, without sending it",
+		Use: "explain FARM [URL]", Short: "Show where a request or connection would go, or what a name is answered with, and why",
 		Long: `Show where a request would go, and why, without sending it: the services that
 were tried and why each did not match, what rules change, the session, each
 backend and why it is chosen or not, and the request as the backend would get
 it. The running engine finds that out the way it does for traffic; nothing is
 counted, and no session is made.
 
-URL is a path or a whole URL; for farms of profile l4xnat there is none. Values
-of headers that let their owner in are masked, keys of sessions shown as
-digests.`,
+URL is a path or a whole URL. For farms of profile l4xnat there is none, for
+those of profile gslb it is the name that is asked for. Values of headers that
+let their owner in are masked, keys of sessions shown as digests.`,
 		Example: `  sluice explain shop /cart?id=1
   sluice explain shop https://a.example/ -H 'Cookie: sid=1' --from 192.0.2.7
   sluice explain shop /upload -X POST -H 'Content-Length: 9000000' --json
-  sluice explain dns --from 192.0.2.7:5353 --to 192.0.2.10:53 --protocol udp`,
+  sluice explain dns --from 192.0.2.7:5353 --to 192.0.2.10:53 --protocol udp
+  sluice explain names www.example.com --type AAAA --from 203.0.113.0/24`,
 		Args: between(1, 2), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
 	headers := cmd.Flags().StringArrayP("header", "H", nil, "a header of the request, as 'Name: value'; may be repeated")
 	method := cmd.Flags().StringP("method", "X", http.MethodGet, "method of the request")
 	sni := cmd.Flags().String("sni", "", "name TLS is asked for (default that of the URL or of the header Host)")
-	from := cmd.Flags().String("from", "", "address the request comes from (default 127.0.0.1); for l4xnat with or without a port")
+	from := cmd.Flags().String("from", "", "address the request comes from (default 127.0.0.1); for l4xnat with or without a port, for gslb also a net")
+	kind := cmd.Flags().String("type", "", "type a gslb farm is asked for (default A)")
 	to := cmd.Flags().String("to", "", "address of an l4xnat farm that is connected to, with or without a port (default its first)")
 	protocol := cmd.Flags().String("protocol", "", "what the client of an l4xnat farm speaks, tcp or udp (default what the farm takes, tcp of both)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -43,16 +45,18 @@ digests.`,
 		if len(args) == 2 {
 			url = args[1]
 			var err error
-			if fields, err = explainBody(url, *method, *headers); err != nil {
+			if isName(url) {
+				fields["name"] = url
+			} else if fields, err = explainBody(url, *method, *headers); err != nil {
 				return err
 			}
 		}
-		for name, text := range map[string]string{"from": *from, "to": *to, "protocol": *protocol, "sni": *sni} {
+		for name, text := range map[string]string{"from": *from, "to": *to, "protocol": *protocol, "sni": *sni, "type": *kind} {
 			if text != "" {
 				fields[name] = text
 			}
 		}
-		if _, err := netip.ParseAddr(*from); *from != "" && url != "" && err != nil {
+		if _, err := netip.ParseAddr(*from); *from != "" && url != "" && !isName(url) && err != nil {
 			return usagef("--from: %q is no address", *from)
 		}
 		path, err := pathOf("farms", args[0], "explain")

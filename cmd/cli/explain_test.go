@@ -94,7 +94,7 @@ func TestExplainUsedWronglyOrInVain(t *testing.T) {
 			t.Errorf("%q: %+v", args, r)
 		}
 	}
-	if r := a.run("explain", "shop", "x"); r.code != 1 || !strings.Contains(r.stderr, "must be a path") {
+	if r := a.run("explain", "shop", "x"); r.code != 1 || !strings.Contains(r.stderr, "is asked for a path, as /") {
 		t.Errorf("%+v", r)
 	}
 	if r := a.run("explain", "shop", "--from", "192.0.2.7"); r.code != 1 || !strings.Contains(r.stderr, "URL is required") {

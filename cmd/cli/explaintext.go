@@ -94,6 +94,10 @@ func tickIf(is bool) string {
 func explainText(e *explain.Explanation, method, url string, colored bool) string {
 	text.EnableColors() // whether there are any was decided before
 	p := &page{colored: colored}
+	if e.Answer != nil {
+		p.named(e)
+		return p.out.String()
+	}
 	if r := e.Request; r != nil {
 		method, url = r.Method, cmp.Or(r.Host, "(no host)")+"  "+r.Path
 	}

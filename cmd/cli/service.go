@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -22,6 +24,8 @@ func (c *client) serviceCommand() *cobra.Command {
 
 type service struct {
 	ID, VHost, URLP, Redirect, Persistence, RoutingPolicy string
+	Algorithm, FarmGuardian                               string
+	DefTCPPort, TTL                                       any
 	Backends                                              []backend
 }
 
@@ -33,6 +37,13 @@ func (c *client) serviceList() *cobra.Command {
 			if !profileCalled(body.profile()).HasServices() {
 				name := body.Params["farmname"]
 				return fmt.Errorf("the farm %s is an %s farm and has no services: `sluice backend list %s` lists its backends", name, body.profile(), name)
+			}
+			if profileCalled(body.profile()).Carries() == farm.TrafficQueries {
+				s := show.NewSheet("SERVICE", "ALGORITHM", "CHECK", "TTL", "BACKENDS")
+				for _, v := range body.Services {
+					s.Add(v.ID, v.Algorithm, cmp.Or(v.FarmGuardian, fmt.Sprintf("tcp %v", v.DefTCPPort)), v.TTL, len(v.Backends))
+				}
+				return c.print(cmd, s)
 			}
 			s := show.NewSheet("SERVICE", "VHOST", "URLP", "REDIRECT", "PERSISTENCE", "ROUTINGPOLICY", "BACKENDS")
 			for _, v := range body.Services {
@@ -69,9 +80,12 @@ func (c *client) serviceShow() *cobra.Command {
 			for _, name := range []string{"configured", "maintenance", "actual"} {
 				s.Add(name, body.Services[name])
 			}
-			for _, p := range validate.ServiceUpdate.Params() {
-				if v, ok := body.Services[p.Name]; ok {
-					s.Add(p.Name, v)
+			for _, part := range serviceSections() {
+				for _, p := range part.params {
+					if v, ok := body.Services[p.Name]; ok {
+						s.Add(p.Name, v)
+						delete(body.Services, p.Name) // what both profiles have comes once
+					}
 				}
 			}
 			s.AlignLeft()
@@ -87,9 +101,9 @@ func (c *client) serviceShow() *cobra.Command {
 func (c *client) serviceCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create FARM SERVICE [NAME=VALUE…]", Short: "Create a service at the end of a farm's list", Args: atLeast(2),
-		Example: "  sluice service create shop web\n  sluice service create shop api urlp=^/api/ routingpolicy=LEAST_CONNECTIONS",
+		Example: "  sluice service create shop web\n  sluice service create shop api urlp=^/api/ routingpolicy=LEAST_CONNECTIONS\n  sluice service create names shop algorithm=prio deftcpport=443",
 	}
-	s := addSettings(cmd, validate.ServiceUpdate.Params())
+	s := addSections(cmd, serviceSections())
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
 			return nil, cobra.ShellCompDirectiveNoFileComp // the new name
@@ -112,12 +126,17 @@ func (c *client) serviceCreate() *cobra.Command {
 	return cmd
 }
 
+// serviceSections are the settings of services, by profile.
+func serviceSections() []section {
+	return []section{{"services of http farms", validate.ServiceUpdate.Params()}, {"services of gslb farms", validate.DNSServiceUpdate.Params()}}
+}
+
 func (c *client) serviceSet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "set FARM SERVICE NAME=VALUE…", Short: "Change settings of a service", Args: atLeast(2),
 		Example: "  sluice service set shop web persistence=COOKIE sessionid=SID\n  sluice service set shop old redirect=https://example.com",
 	}
-	s := addSettings(cmd, validate.ServiceUpdate.Params())
+	s := addSections(cmd, serviceSections())
 	cmd.ValidArgsFunction = c.completer(oneService, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.set(cmd, s, args[2:], "farms", args[0], "services", args[1])

@@ -92,8 +92,8 @@ type Passport struct {
 	Scope      int         `json:"scope" doc:"How many bits of the client's net the answer depends on"`
 	Truncated  bool        `json:"truncated,omitempty" doc:"By UDP it does not fit: the client asks again by TCP"`
 	Records    []string    `json:"records,omitempty" doc:"The answer, as master files have it"`
-	Authority  []string    `json:"authority,omitempty"`
-	Additional []string    `json:"additional,omitempty"`
+	Authority  []string    `json:"authority,omitempty" doc:"The section that says whose word it is"`
+	Additional []string    `json:"additional,omitempty" doc:"Addresses clients ask for next"`
 	Service    string      `json:"service,omitempty" doc:"The service that chose"`
 	Algorithm  string      `json:"algorithm,omitempty" doc:"Of the service"`
 	Candidates []Candidate `json:"candidates,omitempty" doc:"The backends of the service that have an address of the type"`
@@ -101,7 +101,7 @@ type Passport struct {
 
 // NameStep is a name that was found, and what of it was used.
 type NameStep struct {
-	Zone string `json:"zone"`
+	Zone string `json:"zone" doc:"Its zone"`
 	Name string `json:"name" doc:"As the zone has it: of a wildcard with its star"`
 	Type string `json:"type,omitempty" doc:"Of the records that were used; absent when there are none"`
 }
@@ -113,7 +113,7 @@ type Candidate struct {
 	Weight  int    `json:"weight"`
 	Status  string `json:"status" enum:"up,down,undefined,maintenance"`
 	Near    bool   `json:"near,omitempty" doc:"Its nets hold the client"`
-	Taken   bool   `json:"taken"`
+	Taken   bool   `json:"taken" doc:"The answer has its address"`
 	Reason  string `json:"reason"`
 }
 

@@ -405,6 +405,15 @@ func (a *appliance) dns(n int) {
 	}
 }
 
+// gslb makes a gslb farm with a zone, and a service with a backend.
+func (a *appliance) gslb() {
+	a.t.Helper()
+	a.must(201, "POST", "/farms", `{"farmname":"names","profile":"gslb","vip":"192.0.2.10","vport":5300}`)
+	a.must(201, "POST", "/farms/names/services", `{"id":"shop","algorithm":"prio"}`)
+	a.must(201, "POST", "/farms/names/services/shop/backends", `{"ip":"10.0.0.1"}`)
+	a.must(201, "POST", "/farms/names/zones", `{"id":"example.com"}`)
+}
+
 func (a *appliance) config() *farm.Config {
 	cfg, _ := a.applier.Current()
 	return cfg

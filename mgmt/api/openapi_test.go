@@ -120,6 +120,7 @@ func TestEveryRouteIsDocumentedAndClosed(t *testing.T) {
 	a.shop(1)
 	a.rules()
 	a.dns(1)
+	a.gslb()
 	a.must(201, "POST", "/keys", "")
 	d := readDoc(t, a)
 	routes := a.server.Routes()
@@ -157,6 +158,7 @@ func TestEveryRouteIsDocumentedAndClosed(t *testing.T) {
 			a.shop(1)
 			a.rules()
 			a.dns(1)
+			a.gslb()
 			a.must(201, "POST", "/keys", "")
 		}
 	}
@@ -192,6 +194,7 @@ func TestEveryDocumentedFieldIsKnown(t *testing.T) {
 			a.shop(1)
 			a.rules()
 			a.dns(1)
+			a.gslb()
 			a.people()
 			for name := range s.Properties {
 				if name == "newfarmname" || path == "/system/users" && name == "zapikey" {
@@ -219,7 +222,10 @@ func filled(path string) string {
 	if strings.HasPrefix(path, "/farms/{farm}/backends") || strings.HasPrefix(path, "/farms/{farm}/sessions") || strings.HasPrefix(path, "/farms/{farm}/fg") {
 		name = "dns"
 	}
-	return strings.NewReplacer("{farm}", name, "{service}", "web", "{backend}", "0", "{rule}", "0", "{revision}", "1", "{tag}", "one", "{key}", "2",
+	if strings.HasPrefix(path, "/farms/{farm}/zones") {
+		name = "names"
+	}
+	return strings.NewReplacer("{zone}", "example.com", "{resource}", "0", "{farm}", name, "{service}", "web", "{backend}", "0", "{rule}", "0", "{revision}", "1", "{tag}", "one", "{key}", "2",
 		"{certificate}", "shop.pem", "{authority}", "clients", "{alert}", "backends", "{webhook}", "ops",
 		"{session}", "192.0.2.1", "{user}", "ann", "{group}", "team", "{role}", "ops",
 		"{log}", "sluice-audit.log", "{backup}", "monday", "{lines}", "1", "{address}", "10.0.0.1", "{interface}", "eth0", "{graph}", "cpu", "{check}", "check_tcp", "{disk}", "root", "{frequency}", "daily",

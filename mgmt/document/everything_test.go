@@ -103,8 +103,23 @@ func everything() *farm.Config {
 		}),
 		l4("dns", "10.0.0.5", &farm.L4{Ports: []farm.PortRange{{First: 53, Last: 53}}, Protocol: farm.L4UDP, NAT: farm.NATMasquerade, Algorithm: farm.L4Weight, TTL: farm.DefaultL4TTL,
 			Responses: &responses, QUIC: true, Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 5353}, {Host: "pool.example.com", Resolve: farm.ResolveAll}}}),
+		{Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("10.0.0.5"), VPort: 5300, Global: names()},
 		l4("rest", "2001:db8::5", &farm.L4{Protocol: farm.L4All, NAT: farm.NATDirect, Algorithm: farm.L4HashDst, TTL: farm.DefaultL4TTL, DataPath: farm.DataPathKernel}),
 	}}
+}
+
+// names are settings of a gslb farm with everything set.
+func names() *farm.GSLB {
+	addr := netip.MustParseAddr
+	return &farm.GSLB{
+		ServerVersion: "mine", NSID: "ns1", QueryRate: 1000, AnswerRate: 100, Slip: 3, MaxConnections: 7, IdleTimeout: 5,
+		Transfers: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Notified: []netip.Addr{addr("10.0.0.7"), addr("2001:db8::7")},
+		Services: []farm.DNSService{{Name: "shop", Algorithm: farm.DNSGeo, Port: 443, Check: "check_tcp", TTL: 9, DegradedTTL: 3, Answers: 2, AllDown: farm.AllDownFallback,
+			Fallback: []netip.Addr{addr("192.0.2.99")}, Unprobed: true,
+			Backends: []farm.Backend{{Host: "192.0.2.1", Addr: addr("192.0.2.1"), Weight: 2, Priority: 3, Alias: "first", Maintenance: farm.MaintenanceDrain, Nets: []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}}}}},
+		Zones: []farm.Zone{{Name: "example.com", NameServer: "ns1", TTL: 60, Records: []farm.Record{
+			{Name: "@", Type: "NS", Data: "ns1"}, {Name: "ns1", Type: "A", TTL: 5, Data: "192.0.2.53", Comment: "ours: \"first\""}, {Name: "www", Type: farm.RecordDYNA, Data: "shop"}}}},
+	}
 }
 
 // tried are values of every kind a rule may ask for.
@@ -211,7 +226,7 @@ func TestEverythingIsEverything(t *testing.T) {
 	shape(missing, reflect.TypeFor[farm.Farm]())
 	shape(missing, reflect.TypeFor[farm.System]())
 	shape(missing, reflect.TypeFor[farm.Check]())
-	for _, name := range []string{"ID", "Slot", "LastSlot", "Of", "Left"} { // numbers are in no document
+	for _, name := range []string{"ID", "Slot", "LastSlot", "Of", "Left", "LastZone", "LastRecord", "Serial"} { // numbers are in no document
 		for of := range missing {
 			if strings.HasSuffix(of, "."+name) {
 				delete(missing, of)

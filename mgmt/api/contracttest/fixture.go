@@ -43,6 +43,10 @@ func (g *Target) configured() []step {
 		fields("POST", "/farms/dns/sessions", `{"id":0,"session":"192.0.2.1"}`),
 		fields("POST", "/farms", `{"farmname":"tls","profile":"http",`+vip+`"vport":18443,"listener":"https"}`),
 		fields("POST", "/farms", `{"farmname":"asked","profile":"l4xnat",`+vip+`"vport":"15354","datapath":"userspace"}`),
+		fields("POST", "/farms", `{"farmname":"names","profile":"gslb",`+vip+`"vport":15300}`),
+		fields("POST", "/farms/names/services", `{"id":"shop","algorithm":"prio"}`),
+		fields("POST", "/farms/names/services/shop/backends", `{"ip":"192.0.2.81"}`),
+		fields("POST", "/farms/names/zones", `{"id":"example.com"}`),
 		fields("POST", "/farms/tls/certificates", `{"file":"shop.pem"}`),
 		fields("POST", "/farms/shop/addheader", addRule), fields("POST", web+"/addrequestheader", addRule),
 		fields("POST", "/farms/shop/headremove", removeRule), fields("POST", web+"/removerequestheader", removeRule),
@@ -134,7 +138,7 @@ func (s *stage) restore(o *Operation) {
 	if !strings.HasPrefix(o.Path, "/farms") {
 		s.beside()
 	}
-	if o.Method == "DELETE" || strings.Contains(o.Path, "/backends") {
+	if o.Method == "DELETE" || strings.Contains(o.Path, "/backends") || strings.Contains(o.Path, "/resources") {
 		s.apply(o, `{"farms":[]}`) // so that numbers begin anew
 	}
 	s.apply(o, s.document)
@@ -156,7 +160,7 @@ func (s *stage) apply(o *Operation, document string) {
 // names are what the parameters of a path stand for.
 func (s *stage) names(o *Operation) map[string]string {
 	out := map[string]string{
-		"farm": "shop", "service": "web", "backend": "0", "rule": "0", "session": "192.0.2.1", "revision": s.revision, "key": s.key,
+		"farm": "shop", "zone": "example.com", "resource": "0", "service": "web", "backend": "0", "rule": "0", "session": "192.0.2.1", "revision": s.revision, "key": s.key,
 		"certificate": "shop.pem", "authority": "clients", "user": "ann", "group": "team", "role": "ops", "lines": "3", "alert": "backends", "webhook": "ops",
 		"address": "10.0.0.12", "check": "alive", "graph": "cpu", "frequency": "daily", "start": "01-01-2026-00:00", "end": "01-02-2026-00:00",
 	}
@@ -166,6 +170,8 @@ func (s *stage) names(o *Operation) map[string]string {
 	switch {
 	case strings.HasPrefix(o.Path, "/farms/{farm}/backends"), strings.HasPrefix(o.Path, "/farms/{farm}/sessions"), strings.HasPrefix(o.Path, "/stats/farms/{farm}/backends"):
 		out["farm"] = "dns"
+	case strings.HasPrefix(o.Path, "/farms/{farm}/zones"):
+		out["farm"] = "names"
 	case strings.HasPrefix(o.Path, "/farms/{farm}/fg"):
 		out["farm"], out["check"] = "dns", "check_tcp"
 		if o.Method == "DELETE" {

@@ -119,7 +119,7 @@ func (l backendList[V]) add(c *rest.Call) (rest.Object[V], error) {
 	if err != nil {
 		return rest.Object[V]{}, err
 	}
-	values, err := rest.Decode(c, ProfileOf(g.Farm).Backend().Create)
+	values, err := decodeOwn(c, g.Farm, ProfileOf(g.Farm).Backend().Create, newBackend)
 	if err != nil {
 		return rest.Object[V]{}, err
 	}
@@ -168,7 +168,8 @@ func (l backendList[V]) modify(c *rest.Call) (rest.Changed, error) {
 	if err != nil {
 		return rest.Changed{}, err
 	}
-	values, err := rest.Decode(c, ProfileOf(c.Config.Farm(at.Farm)).Backend().Update)
+	own := c.Config.Farm(at.Farm)
+	values, err := decodeOwn(c, own, ProfileOf(own).Backend().Update, changedBackend)
 	if err != nil {
 		return rest.Changed{}, err
 	}

@@ -109,12 +109,40 @@ func ofAnother(name string, own profile, farmName string, body func(profile) res
 		return nil
 	}
 	for _, other := range profiles {
-		if has(body(other), name) {
+		if of := body(other); of != nil && has(of, name) {
 			return rest.BadRequest("%s is a field of %s farms, and %s is an %s farm", name, other.Name(), farmName, own.Name())
 		}
 	}
 	return nil
 }
+
+// decodeOwn reads a body through a table of the farm's profile; body says which one
+// other profiles have in its place, nil for none.
+func decodeOwn[T any](c *rest.Call, f *farm.Farm, table *validate.Table[T], body func(profile) rest.Fields) (validate.Values[T], error) {
+	return decodeBeside(c, table, nil, func(name string) error { return ofAnother(name, ProfileOf(f), f.Name, body) })
+}
+
+// newService, changedService, newBackend and changedBackend are the bodies of POST and
+// PUT about services, nil for profiles without, and about backends.
+func newService(p profile) rest.Fields {
+	if own := p.services(); own != nil {
+		create, _ := own.bodies()
+		return create
+	}
+	return nil
+}
+
+func changedService(p profile) rest.Fields {
+	if own := p.services(); own != nil {
+		_, update := own.bodies()
+		return update
+	}
+	return nil
+}
+
+func newBackend(p profile) rest.Fields { return p.Backend().Create }
+
+func changedBackend(p profile) rest.Fields { return p.Backend().Update }
 
 func has(f rest.Fields, name string) bool {
 	return slices.ContainsFunc(f.Params(), func(p validate.Param) bool { return p.Name == name })

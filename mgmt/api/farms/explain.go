@@ -102,9 +102,14 @@ func (s *Resource) explainRequest(c *rest.Call) (rest.Object[*explain.Explanatio
 
 // checkL4Question looks at a question about a connection or datagram.
 func checkL4Question(body map[string]any, q *explain.Question) error {
-	for _, name := range []string{"url", "method", "headers", "name", "type"} {
+	for _, name := range []string{"url", "method", "headers"} {
 		if body[name] != nil {
-			return rest.BadRequest("%s is for farms of other profiles: this one passes on what comes, and does not read it", name)
+			return rest.BadRequest("%s is for farms of profile http: this one does not read requests", name)
+		}
+	}
+	for _, name := range []string{"name", "type"} {
+		if body[name] != nil {
+			return rest.BadRequest("%s is for farms of profile gslb: this one does not read questions", name)
 		}
 	}
 	for name, text := range map[string]string{"from": q.From, "to": q.To} {

@@ -85,12 +85,12 @@ func (httpFarms) question(body map[string]any) (explain.Question, error) {
 		return q, err
 	}
 	switch _, err := netip.ParseAddr(q.From); {
+	case q.Name != "" || q.Type != "":
+		return q, rest.BadRequest("name and type are for farms of profile gslb: a farm of profile http is asked for a path, as /, or a whole URL")
 	case q.URL == "":
 		return q, rest.BadRequest("url is required")
 	case q.To != "":
 		return q, rest.BadRequest("to is for farms of profile l4xnat: a farm of profile http has one address")
-	case q.Name != "" || q.Type != "":
-		return q, rest.BadRequest("name and type are for farms of profile gslb: a farm of profile http is asked for a url")
 	case q.Protocol != "":
 		return q, rest.BadRequest("protocol is for farms of profile l4xnat: a farm of profile http takes tcp")
 	case q.From != "" && err != nil:

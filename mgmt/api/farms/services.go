@@ -51,7 +51,7 @@ func (l servicesOf[T, V]) details(s *Resource, known *farm.Aliases, g farm.Group
 func (l servicesOf[T, V]) shape() reflect.Type { return reflect.TypeFor[V]() }
 
 func (l servicesOf[T, V]) create(s *Resource, c *rest.Call, f *farm.Farm) (rest.Changed, error) {
-	values, err := rest.Decode(c, l.creation)
+	values, err := decodeOwn(c, f, l.creation, newService)
 	if err != nil {
 		return rest.Changed{}, err
 	}
@@ -87,7 +87,9 @@ func (l servicesOf[T, V]) create(s *Resource, c *rest.Call, f *farm.Farm) (rest.
 
 func (l servicesOf[T, V]) update(s *Resource, c *rest.Call, g farm.Group) (rest.Changed, error) {
 	farmName, name := g.Farm.Name, g.Name()
-	values, err := decodeBeside(c, l.change, l.rules(&(*l.list(g.Farm))[rest.ServiceNamed(g.Farm, name)]), func(string) error { return nil })
+	values, err := decodeBeside(c, l.change, l.rules(&(*l.list(g.Farm))[rest.ServiceNamed(g.Farm, name)]), func(field string) error {
+		return ofAnother(field, ProfileOf(g.Farm), farmName, changedService)
+	})
 	if err != nil {
 		return rest.Changed{}, err
 	}

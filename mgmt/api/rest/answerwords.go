@@ -4,6 +4,7 @@ package rest
 // else needs it.
 func answerWords() map[string]meaning {
 	return map[string]meaning{
+		"zone": {"The domain", "example.com", ""}, "zones": {"The zones, in their order", nil, ""}, "resources": {"The records, in their order", nil, ""},
 		"seconds": {"How long it took", 2, "s"}, "event": {"What happened", "farm-start", ""}, "since": {"Since when", "2026-01-31T10:00:00Z", ""}, "at": {"When", "2026-01-31T10:00:00Z", ""},
 		"failed": {"How many failed", 0, ""}, "running": {"How many run", 0, ""}, "until": {"Until when", "2026-01-31T10:05:00Z", ""},
 		"alert": {"Kind of alert", "backends", ""}, "base_dn": {"Where users are looked for", "dc=example,dc=com", ""}, "began": {"When it began", "2026-01-31T10:00:00Z", ""},

@@ -35,7 +35,9 @@ export const queries = {
       queryKey: ['farm', farm],
       queryFn: async (): Promise<FarmObject> => {
         const { params, ...rest } = await body(api.GET('/farms/{farm}', { params: { path: { farm } } }));
-        return { params, services: 'services' in rest ? rest.services : [], backends: 'backends' in rest ? rest.backends : [] };
+        // Services of a gslb farm are of another shape, and have no pages yet.
+        const services = 'services' in rest && !('zones' in rest) ? rest.services : [];
+        return { params, services, backends: 'backends' in rest ? rest.backends : [] };
       },
     }),
   numbers: (farm: string) =>

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
+	"github.com/sluicelb/sluice/core/explain"
+)
+
+// named is an explanation of a question of the DNS.
+func (p *page) named(e *explain.Explanation) {
+	a := e.Answer
+	fmt.Fprintf(&p.out, "%s\n", p.paint(show.Clean(a.Question), text.Bold))
+	fmt.Fprintf(&p.out, "from %s to farm %s at %s, generation %d\n", show.Clean(e.From), show.Clean(e.Farm), show.Clean(e.Listener), e.Generation)
+	if len(a.Path) > 0 {
+		p.title("Names")
+		for _, s := range a.Path {
+			what := s.Type
+			if what == "" {
+				what = "nothing of the type"
+			}
+			p.row(tickIf(s.Type != ""), s.Name, what, "zone "+s.Zone)
+		}
+	}
+	if a.Service != "" {
+		p.title(fmt.Sprintf("Service %s, %s", show.Clean(a.Service), a.Algorithm))
+		for _, b := range a.Candidates {
+			p.row(tickIf(b.Taken), fmt.Sprint(b.ID), b.Address, b.Status, fmt.Sprintf("weight %d", b.Weight), b.Reason)
+		}
+	}
+	p.title("Answer")
+	for _, s := range []struct {
+		name string
+		list []string
+	}{{"", a.Records}, {"authority: ", a.Authority}, {"additional: ", a.Additional}} {
+		for _, r := range s.list {
+			p.row("", s.name+r)
+		}
+	}
+	p.flush()
+	end := a.Rcode + ": " + e.Result.Reason
+	if a.Scope > 0 {
+		end += fmt.Sprintf("; it holds for a net of %d bits", a.Scope)
+	}
+	if a.Truncated {
+		end += "; by UDP it does not fit, the client asks again by TCP"
+	}
+	p.out.WriteString("\n" + show.Clean(end) + "\n")
+}
+
+// isName reports whether what is to be explained is a name, and no URL.
+func isName(text string) bool { return text != "" && !strings.Contains(text, "/") }
