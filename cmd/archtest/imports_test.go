@@ -190,7 +190,7 @@ var doors = []door{
 	{"github.com/sluicelb/sluice!", []string{"mgmt/api/system"}, false},
 	{"github.com/wneessen/go-mail", []string{"mgmt/notify/mail"}, true},
 	{"github.com/dchest/siphash", []string{"dns/wire"}, false},
-	{"github.com/miekg/dns", []string{"core/rdata", "mgmt/acme", "mgmt/probe/dns", "mgmt/resolve"}, false},
+	{"github.com/miekg/dns", []string{"core/rdata", "mgmt/acme", "mgmt/probe/dns", "mgmt/resolve", "mgmt/zonefile"}, false},
 	{"github.com/jackc/pgx", []string{"mgmt/probe/postgres"}, true},
 	{"github.com/go-sql-driver/mysql", []string{"mgmt/probe/mysql"}, true},
 	{"github.com/gosnmp/gosnmp", []string{"mgmt/probe/snmp"}, true},

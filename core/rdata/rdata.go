@@ -84,7 +84,7 @@ func Pack(t farm.RecordType, text, zone string) ([]byte, error) {
 	if t == "A" || t == "AAAA" {
 		return address(t, text)
 	}
-	master := dressed(t, strings.TrimSpace(text))
+	master := Master(t, text)
 	p := dns.NewZoneParser(strings.NewReader("@ 1 IN "+string(t)+" "+master+"\n"), dns.Fqdn(zone), "")
 	rr, ok := p.Next()
 	if text == "" || !ok || !sized(rr) || p.Err() != nil || rr.Header().Rrtype != Code(t) {
@@ -126,8 +126,10 @@ func packed(rr dns.RR) ([]byte, error) {
 	return append([]byte(nil), space[head:n]...), nil
 }
 
-// dressed completes what may be written shorter than master files have it.
-func dressed(t farm.RecordType, text string) string {
+// Master is the data of a record as master files have it: what may be written shorter is
+// completed.
+func Master(t farm.RecordType, text string) string {
+	text = strings.TrimSpace(text)
 	switch t {
 	case "MX":
 		if len(strings.Fields(text)) == 1 {

@@ -1,0 +1,109 @@
+package zonefile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/rdata"
+)
+
+// errEnd is the end of a file.
+var errEnd = io.EOF
+
+// typeDYNA is the type of private use (RFC 6895 §3.1) that stands for DYNA.
+const typeDYNA = 65400
+
+// What an SOA record has that nobody said (see dns/zone): its mailbox; refresh, retry, expire, minimum.
+const mailboxName = "hostmaster"
+
+var timesSOA = [4]uint32{3600, 600, 604800, 300}
+
+// Text is a zone as a master file.
+func Text(z *farm.Zone) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "$ORIGIN %s.\n$TTL %d\n", z.Name, z.EffectiveTTL())
+	own := false
+	for i := range z.Records {
+		if r := &z.Records[i]; r.Type == "SOA" {
+			own = true
+			write(&out, r, withSerial(r.Data, z.Serial))
+		}
+	}
+	if !own {
+		fmt.Fprintf(&out, "@\tIN\tSOA\t%s %s %d %d %d %d %d\n", cmp.Or(z.NameServer, "@"), mailboxName, z.Serial, timesSOA[0], timesSOA[1], timesSOA[2], timesSOA[3])
+	}
+	for i := range z.Records {
+		if r := &z.Records[i]; r.Type != "SOA" {
+			write(&out, r, r.Data)
+		}
+	}
+	return out.Bytes()
+}
+
+// write writes a record, in one line.
+func write(out *bytes.Buffer, r *farm.Record, data string) {
+	if strings.HasPrefix(r.Name, "$") {
+		out.WriteByte('\\') // it is no directive
+	}
+	out.WriteString(r.Name)
+	if r.TTL != 0 {
+		fmt.Fprintf(out, "\t%d", r.TTL)
+	}
+	comment := strings.Map(oneLine, r.Comment)
+	if r.Type == farm.RecordDYNA {
+		fmt.Fprintf(out, "\tIN\t%s", privateText(data))
+		comment = strings.TrimSuffix(serviceComment(data)+": "+comment, ": ")
+	} else {
+		fmt.Fprintf(out, "\tIN\t%s\t%s", r.Type, rdata.Master(r.Type, data))
+	}
+	if comment != "" {
+		out.WriteString(" ; " + comment)
+	}
+	out.WriteByte('\n')
+}
+
+func oneLine(r rune) rune {
+	if r < ' ' {
+		return ' '
+	}
+	return r
+}
+
+// withSerial is the data of an SOA record with the serial of the zone.
+func withSerial(data string, serial uint32) string {
+	words := strings.Fields(strings.NewReplacer("(", " ", ")", " ").Replace(data))
+	if len(words) == 7 && serial != 0 {
+		words[2] = fmt.Sprint(serial)
+	}
+	return strings.Join(words, " ")
+}
+
+// privateText is type and data of a record that a service answers, as any server reads it.
+func privateText(service string) string {
+	return fmt.Sprintf(`TYPE%d \# %d %x`, typeDYNA, len(service), service)
+}
+
+func serviceComment(service string) string { return "DYNA " + service }
+
+// asService makes a record of private use one that a service answers; false when its data
+// are no name of a service.
+func asService(rec *farm.Record, rr dns.RR) bool {
+	private, is := rr.(*dns.RFC3597)
+	if !is {
+		return false
+	}
+	name, err := hex.DecodeString(private.Rdata)
+	if err != nil || len(name) == 0 || bytes.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return false
+	}
+	rec.Type, rec.Data = farm.RecordDYNA, string(name)
+	rec.Comment = strings.TrimPrefix(strings.TrimPrefix(rec.Comment, serviceComment(rec.Data)), ": ")
+	return true
+}
