@@ -2,12 +2,14 @@ package farm
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // Follow gives zones and records without a number one, and zones their serials: as
 // before where nothing of what is answered differs, one more otherwise. before are the
-// settings that were in force, nil for none. What is there already is not written:
+// settings that were in force, nil for none. A newer serial, in the zone or in its SOA
+// record, is taken. What is there already is not written:
 // others may read it.
 func (g *GSLB) Follow(before *GSLB) {
 	if before == nil {
@@ -60,9 +62,29 @@ func (z *Zone) follow(was *Zone) {
 			}
 		}
 	}
+	// Who copied the zone from another server, with its serial, is told of changes by a newer one only.
+	for _, told := range []uint32{z.Serial, z.soaSerial()} {
+		if told != 0 && int32(told-serial) > 0 { // RFC 1982 §3.2
+			serial = told
+		}
+	}
 	if z.Serial != serial {
 		z.Serial = serial
 	}
+}
+
+// soaSerial is the serial an SOA record of the zone says, 0 without one.
+func (z *Zone) soaSerial() uint32 {
+	at := slices.IndexFunc(z.Records, func(r Record) bool { return r.Type == "SOA" })
+	if at < 0 {
+		return 0
+	}
+	words := strings.Fields(strings.NewReplacer("(", " ", ")", " ").Replace(z.Records[at].Data))
+	if len(words) < 3 {
+		return 0
+	}
+	serial, _ := strconv.ParseUint(words[2], 10, 32)
+	return uint32(serial)
 }
 
 // answersAs reports whether both zones answer the same.

@@ -49,6 +49,24 @@ func TestASerialRisesWithWhatIsAnsweredOnly(t *testing.T) {
 	}
 }
 
+// A zone that comes from another server has been copied by others with its serial.
+func TestASerialOfAnotherServerIsGoneOnWith(t *testing.T) {
+	soa := func(data string) farm.Record { return farm.Record{Name: "@", Type: "SOA", Data: data} }
+	g := numbered(nil, func(g *farm.GSLB) {
+		g.Zones = []farm.Zone{{Name: "a", Serial: 2026010105}, {Name: "b", Records: []farm.Record{soa("ns1 hostmaster ( 70 1 2 3 4 )")}}, {Name: "c", Records: []farm.Record{soa("ns1 hostmaster")}}}
+	})
+	if g.Zones[0].Serial != 2026010105 || g.Zones[1].Serial != 70 || g.Zones[2].Serial != 1 {
+		t.Fatalf("%+v", g.Zones)
+	}
+	g = numbered(g, func(g *farm.GSLB) {
+		g.Zones[0].Serial = 3
+		g.Zones[1].Records = append(g.Zones[1].Records, farm.Record{Name: "www"})
+	})
+	if g.Zones[0].Serial != 2026010105 || g.Zones[1].Serial != 71 {
+		t.Errorf("an older one is taken, or it does not rise: %+v", g.Zones)
+	}
+}
+
 func TestNumbersOfRecordsAreGivenOnce(t *testing.T) {
 	g := numbered(nil, func(g *farm.GSLB) { g.Zones = []farm.Zone{farm.NewZone("example.com")} })
 	g = numbered(g, func(g *farm.GSLB) {
