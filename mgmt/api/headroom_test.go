@@ -198,6 +198,20 @@ func TestAShareOfAFarmIsRehearsed(t *testing.T) {
 	}
 }
 
+// What clients send to addresses they were told is not known.
+func TestBackendsThatAreNamedToClientsAreNotRehearsed(t *testing.T) {
+	a := newAppliance(t)
+	a.must(201, "POST", "/farms", `{"farmname":"names","profile":"gslb","vip":"192.0.2.10","vport":5300}`)
+	a.must(201, "POST", "/farms/names/services", `{"id":"shop","algorithm":"roundrobin"}`)
+	a.must(201, "POST", "/farms/names/services/shop/backends", `{"ip":"10.0.0.1"}`)
+	for _, body := range []string{`{"backends":["names/shop/1"]}`, `{"farm":"names"}`} {
+		a.do("POST", "/rehearsals", body).refused(t, 400, "names backends to clients")
+	}
+	if got := fmt.Sprint(a.must(200, "GET", "/headroom", "").at("params")); got != "[]" {
+		t.Errorf("headroom of %s", got)
+	}
+}
+
 // Backends with other server names take nothing over.
 func TestServerNamesAreRehearsedApart(t *testing.T) {
 	a, _ := rehearsed(t)

@@ -13,7 +13,8 @@
 //	6  all up                                               up
 //
 // A service that only redirects counts as one backend that is up, and its
-// backends, which receive nothing, count as nothing.
+// backends, which receive nothing, count as nothing. So does a farm without services
+// that answers for zones.
 package farmstate
 
 import "github.com/sluicelb/sluice/core/farm"

@@ -154,6 +154,18 @@ func TestL4FarmsCountTheirBackends(t *testing.T) {
 	}
 }
 
+// Zones are answered without any service.
+func TestAFarmOfZonesNeedsNoBackends(t *testing.T) {
+	f := &farm.Farm{Name: "names", Profile: farm.ProfileGSLB, Global: &farm.GSLB{Zones: []farm.Zone{farm.NewZone("example.com")}}}
+	if got := farmstate.Farm(f, nil, nothing, running); got != farm.StatusUp {
+		t.Errorf("status %q, want up", got)
+	}
+	f.Global.Services = []farm.DNSService{{Name: "web", Backends: []farm.Backend{{ID: 1, Host: "10.0.0.1"}}}}
+	if got := farmstate.Farm(f, func(uint32) farm.Status { return farm.StatusDown }, nothing, running); got != farm.StatusCritical {
+		t.Errorf("status %q, want critical", got)
+	}
+}
+
 func TestFarmWithoutAProfileHasNoBackends(t *testing.T) {
 	f := &farm.Farm{Name: "odd"}
 	if got := farmstate.Farm(f, func(uint32) farm.Status { return farm.StatusUp }, nothing, running); got != farm.StatusCritical {

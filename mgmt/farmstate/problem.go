@@ -32,7 +32,11 @@ type finding struct {
 // survey looks at each backend once. Their texts are made for those only that are
 // named: lists of farms look at thousands that are well.
 func survey(f *farm.Farm, health Health, told Told) (out finding) {
-	for _, g := range f.Groups() {
+	groups := f.Groups()
+	if len(groups) == 0 && f.Carries() == farm.TrafficQueries {
+		out.Up++ // its zones are answered all the same
+	}
+	for _, g := range groups {
 		if g.Redirects() {
 			out.Up++
 			continue

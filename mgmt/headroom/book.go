@@ -32,7 +32,7 @@ func New() *Book { return &Book{backends: map[uint32]*backend{}} }
 
 // Measurable reports whether the latency of a farm's backends is known: only of what asks
 // and answers.
-func Measurable(f *farm.Farm) bool { return f.Profile.HasServices() }
+func Measurable(f *farm.Farm) bool { return f.Profile.Carries() == farm.TrafficRequests }
 
 // Observe takes the counts of all backends of a configuration at a time.
 func (b *Book) Observe(cfg *farm.Config, counters Counters, now time.Time) {

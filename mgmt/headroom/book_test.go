@@ -160,10 +160,13 @@ func TestABackendThatRestsCostsNothing(t *testing.T) {
 // Farms whose backends' latency nobody knows are left out.
 func TestRelayedConnectionsAreNotMeasured(t *testing.T) {
 	b, e := headroom.New(), newEngine()
-	cfg := &farm.Config{Farms: []farm.Farm{{ID: 1, Profile: farm.ProfileL4, L4: &farm.L4{Backends: []farm.Backend{{ID: 1, Host: "10.0.0.1"}}}}}}
+	cfg := &farm.Config{Farms: []farm.Farm{
+		{ID: 1, Profile: farm.ProfileL4, L4: &farm.L4{Backends: []farm.Backend{{ID: 1, Host: "10.0.0.1"}}}},
+		{ID: 2, Profile: farm.ProfileGSLB, Global: &farm.GSLB{Services: []farm.DNSService{{Name: "s", Backends: []farm.Backend{{ID: 1, Host: "10.0.0.1"}}}}}},
+	}}
 	e.answer(1, 100, time.Second)
 	b.Observe(cfg, e, begin)
-	if headroom.Measurable(&cfg.Farms[0]) || e.asked != 0 {
+	if headroom.Measurable(&cfg.Farms[0]) || headroom.Measurable(&cfg.Farms[1]) || e.asked != 0 {
 		t.Error("measured")
 	}
 }

@@ -76,8 +76,11 @@ func (o *round) values(f *farm.Farm) []timeseries.Value {
 		connections: sum.Connections, requests: sum.Requests, bytesIn: sum.BytesIn, bytesOut: sum.BytesOut,
 		failures: sum.Responses[4] + sum.Dropped, times: times.Total,
 	}
-	if !f.Profile.HasServices() {
+	switch f.Profile.Carries() {
+	case farm.TrafficConnections:
 		now.failures += sum.NoBackend + sum.BackendErrors
+	case farm.TrafficQueries:
+		now.requests, now.failures = sum.Queries, sum.ServFails
 	}
 	before, had := o.Recorder.farms[f.ID]
 	if !had {
@@ -119,7 +122,7 @@ func (o *round) backend(f *farm.Farm, id uint32) []timeseries.Value {
 		sum = o.options.Counters.SumBackend(id)
 	}
 	now := backendTotals{sum.Requests, sum.Responses[4] + sum.ConnectFailures + sum.Resets + sum.BadResponses + sum.Timeouts}
-	if !f.Profile.HasServices() {
+	if f.Profile.Carries() == farm.TrafficConnections {
 		now.requests = sum.Connects
 	}
 	before, had := o.Recorder.backends[id]

@@ -236,6 +236,17 @@ func TestErrorsOfForwardedFarmsAreThoseNobodyServed(t *testing.T) {
 	}
 }
 
+func TestQueriesOfFarmsOfTheDNSAreTheirRequests(t *testing.T) {
+	f := farm.Farm{ID: 5, Profile: farm.ProfileGSLB, Global: &farm.GSLB{Services: []farm.DNSService{{Name: "s", Backends: []farm.Backend{{ID: 8}}}}}}
+	h := newHouse(t, t.TempDir(), f)
+	h.round()
+	h.farms[5] = stats.Farm{Queries: 50, ServFails: 10, NXDomains: 5}
+	h.round()
+	if got := h.last(t, recorder.Farm(5), "requests") + " " + h.last(t, recorder.Farm(5), "errors") + " " + h.last(t, recorder.Farm(5), recorder.OfBackend(8, "requests")); got != "10 2 0" {
+		t.Errorf("requests, errors, requests of the backend: %s", got)
+	}
+}
+
 func TestTheMachineIsRecorded(t *testing.T) {
 	h := newHouse(t, t.TempDir())
 	h.usage = usage.Sample{CPU: usage.CPU{User: 10, Idle: 100}, Interfaces: []usage.Interface{{Name: "eth0", In: 100, Out: 200}}, Connections: -1}

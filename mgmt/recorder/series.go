@@ -31,10 +31,10 @@ var (
 	connections = Series{"connections", perSecond, timeseries.Mean, "Client connections accepted"}
 	established = Series{"established", count, timeseries.Mean, "Client connections open"}
 	pending     = Series{"pending", count, timeseries.Mean, "Connections that are not established yet"}
-	requests    = Series{"requests", perSecond, timeseries.Mean, "Requests"}
+	requests    = Series{"requests", perSecond, timeseries.Mean, "Requests; of a gslb farm queries"}
 	bytesIn     = Series{"bytes_in", byteRate, timeseries.Mean, "Bytes from clients"}
 	bytesOut    = Series{"bytes_out", byteRate, timeseries.Mean, "Bytes to clients"}
-	failures    = Series{"errors", perSecond, timeseries.Mean, "Answers 5xx; of an l4xnat farm connections without a backend, and datagrams that were dropped"}
+	failures    = Series{"errors", perSecond, timeseries.Mean, "Answers 5xx; of an l4xnat farm connections without a backend, and datagrams that were dropped; of a gslb farm answers SERVFAIL"}
 	median      = Series{"p50", seconds, timeseries.Mean, "Half of all exchanges took at most this long"}
 	p99         = Series{"p99", seconds, timeseries.Max, "99 of 100 exchanges took at most this long"}
 )
@@ -42,8 +42,11 @@ var (
 // OfFarm are the series of a farm: what its profile takes of clients has answers and
 // times, or not.
 func OfFarm(f *farm.Farm) []Series {
-	if f.Profile.HasServices() {
+	switch f.Profile.Carries() {
+	case farm.TrafficRequests:
 		return []Series{connections, established, requests, bytesIn, bytesOut, failures, median, p99}
+	case farm.TrafficQueries:
+		return []Series{connections, established, requests, bytesIn, bytesOut, failures}
 	}
 	return []Series{connections, established, pending, bytesIn, bytesOut, failures}
 }

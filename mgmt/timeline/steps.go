@@ -97,8 +97,11 @@ func (s Sources) withSteps(q Question, happened []Entry) ([]Entry, error) {
 // stepsOf are those of a farm, and of its backends.
 func (s Sources) stepsOf(q Question, f *farm.Farm) (of, backends []Entry, err error) {
 	names, asks := []string{"connections", "errors"}, "connections"
-	if f.Profile.HasServices() {
+	switch f.Profile.Carries() {
+	case farm.TrafficRequests:
 		names, asks = []string{"requests", "errors", "p50"}, "requests"
+	case farm.TrafficQueries:
+		names, asks = []string{"requests", "errors"}, "requests"
 	}
 	for _, g := range f.Groups() {
 		for _, b := range g.Backends() {

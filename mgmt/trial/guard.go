@@ -60,7 +60,7 @@ func measurable(s Spec, farms []*farm.Farm) error {
 	}
 	for _, c := range s.Conditions {
 		if !slices.ContainsFunc(farms, func(f *farm.Farm) bool { return measures(f, c.Metric) }) {
-			return &Unmeasurable{fmt.Sprintf("%s is not measured of farm %s: of l4xnat farms in userspace there are errors, requests and backends_up, of those in the kernel backends_up only", c.Metric, farms[0].Name)}
+			return &Unmeasurable{fmt.Sprintf("%s is not measured of farm %s: of gslb farms and l4xnat farms in userspace there are errors, requests and backends_up, of those in the kernel backends_up only", c.Metric, farms[0].Name)}
 		}
 	}
 	return nil
@@ -73,7 +73,7 @@ func measures(f *farm.Farm, m Metric) bool {
 	case f.InKernel():
 		return false
 	case quantiles[m] != 0:
-		return f.Profile.HasServices()
+		return f.Profile.Carries() == farm.TrafficRequests
 	}
 	return true
 }

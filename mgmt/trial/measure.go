@@ -28,8 +28,10 @@ func totalsOf(c Counters, f *farm.Farm) totals {
 	switch {
 	case f.InKernel():
 		return totals{}
-	case !f.Profile.HasServices():
+	case f.Profile.Carries() == farm.TrafficConnections:
 		return totals{Answers: sum.Connections, Failures: sum.NoBackend + sum.BackendErrors}
+	case f.Profile.Carries() == farm.TrafficQueries:
+		return totals{Answers: sum.Queries, Failures: sum.ServFails}
 	}
 	out := totals{Failures: sum.Responses[4], Times: c.SumFarmTimes(f.ID).Total}
 	for _, n := range sum.Responses[1:] {

@@ -370,6 +370,7 @@ func TestWhatIsNotMeasuredIsRefused(t *testing.T) {
 	l4 := func(name string, nat farm.NATType) farm.Farm {
 		return farm.Farm{Name: name, Profile: farm.ProfileL4, VIP: netip.MustParseAddr("127.0.0.1"), L4: &farm.L4{Protocol: farm.L4TCP, NAT: nat, Ports: []farm.PortRange{{First: 53, Last: 53}}}}
 	}
+	names := farm.Farm{Name: "n", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("127.0.0.1"), VPort: 53, Global: farm.DefaultGSLB()}
 	stopped := shop("s", 1)
 	stopped.Stopped = true
 	for _, c := range []struct {
@@ -384,6 +385,8 @@ func TestWhatIsNotMeasuredIsRefused(t *testing.T) {
 		{"p99<1s", []farm.Farm{l4("l", "nat"), shop("a", 1)}, "l", "p99 is not measured of farm l"},
 		{"p99<1s,all", []farm.Farm{l4("l", "nat"), shop("a", 1)}, "l", ""},
 		{"errors<1%", []farm.Farm{l4("l", "nat")}, "l", ""},
+		{"p99<1s", []farm.Farm{names}, "n", "p99 is not measured of farm n"},
+		{"errors<1%", []farm.Farm{names}, "n", ""},
 		{"errors<1%", []farm.Farm{l4("k", "dsr")}, "k", "errors is not measured of farm k"},
 		{"backends_up>=1", []farm.Farm{l4("k", "dsr")}, "k", ""},
 		{"p99<1s", []farm.Farm{stopped, shop("a", 1)}, "s", ""}, // none that is touched runs: all are watched

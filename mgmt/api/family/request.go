@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+
+	"github.com/sluicelb/sluice/core/farm"
 )
 
 // What an older client reads of an object and sends back though nobody can set it.
@@ -22,7 +24,7 @@ var (
 
 	// tlsFields mean nothing while a farm speaks plain HTTP.
 	tlsFields = []string{"ciphers", "cipherc", "disable_sslv2", "disable_sslv3", "disable_tlsv1", "disable_tlsv1_1", "disable_tlsv1_2"}
-	// httpFields mean nothing for an l4xnat farm.
+	// httpFields mean nothing for farms of other profiles.
 	httpFields = append([]string{"listener", "contimeout", "restimeout", "resurrectime", "reqtimeout", "rewritelocation", "httpverb",
 		"error414", "error500", "error501", "error503"}, tlsFields...)
 	// inlineGuardian are the fields of a health check, which had an operation of its own.
@@ -40,7 +42,7 @@ func (c *call) farmFields() []string {
 	switch {
 	case f == nil:
 		return out
-	case !f.HasServices():
+	case f.Carries() != farm.TrafficRequests:
 		return append(out, httpFields...)
 	}
 	listener, _ := c.body()["listener"].(string)

@@ -73,7 +73,9 @@ func (n counted) hits(f *farm.Farm, backend uint32) (uint64, bool) {
 	switch {
 	case f.InKernel():
 		return n.kernel.Backends[backend].Connects, !n.failed
-	case f.Profile.HasServices():
+	case f.Profile.Carries() == farm.TrafficQueries:
+		return 0, false // clients go to it by themselves
+	case f.Profile.Carries() == farm.TrafficRequests:
 		return n.deps.Counters.SumBackend(backend).Requests, true
 	}
 	return n.deps.Counters.SumBackend(backend).Connects, true

@@ -111,7 +111,7 @@ func (o *outs) addNamed(c *rest.Call, text string) error {
 	if len(parts) != 2 && len(parts) != 3 {
 		return rest.BadRequest("backends: %s names no backend: write FARM/SERVICE/ID, or FARM/ID of an l4xnat farm", rest.Quote(text))
 	}
-	if _, err := c.Visible(parts[0]); err != nil {
+	if _, err := balances(c, parts[0]); err != nil {
 		return err
 	}
 	service := strings.Join(parts[1:len(parts)-1], "")
@@ -131,9 +131,18 @@ func (o *outs) addNamed(c *rest.Call, text string) error {
 	return nil
 }
 
+// balances finds a farm whose clients' traffic goes to backends through it.
+func balances(c *rest.Call, name string) (*farm.Farm, error) {
+	f, err := c.Visible(name)
+	if err == nil && f.Carries() == farm.TrafficQueries {
+		err = rest.BadRequest("the farm %s is an %s farm: it names backends to clients, and what these send there is not known", name, f.Profile)
+	}
+	return f, err
+}
+
 // addShare adds the first backends of each group of a farm.
 func (o *outs) addShare(c *rest.Call, name string, percent int) error {
-	f, err := c.Visible(name)
+	f, err := balances(c, name)
 	if err != nil {
 		return err
 	}

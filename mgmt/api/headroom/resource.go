@@ -68,7 +68,7 @@ func (s *Resource) list(c *rest.Call, farms []farm.Farm) (rest.List[BackendHeadr
 	out := []BackendHeadroom{}
 	for i := range farms {
 		for _, g := range farms[i].Groups() {
-			if !g.Redirects() {
+			if !g.Redirects() && g.Farm.Carries() != farm.TrafficQueries {
 				out = append(out, m.items(state.Aliases(c), g)...)
 			}
 		}

@@ -95,7 +95,7 @@ func (s *Resource) farmDrawing(c *rest.Call) (drawing, error) {
 
 // graphed are the series of a farm that say most, and have one unit.
 func graphed(f *farm.Farm) []recorder.Series {
-	if f.HasServices() {
+	if f.Carries() != farm.TrafficConnections {
 		return choose(recorder.OfFarm(f), "requests", "connections", "errors")
 	}
 	return choose(recorder.OfFarm(f), "established", "pending")
