@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/guardian"
@@ -31,6 +32,7 @@ func (m *manager) newGuardian(ctx context.Context, secrets apply.Secrets) *guard
 	return guardian.New(ctx, guardian.Options{
 		Parse: func(command string) (probe.Probe, error) { return apply.ParseCommand(secrets, command) },
 		Table: m.health, Log: slog.Default(), Cut: m.cutBackends, AtOnce: probesAtOnce(),
+		Farm:    func(f *farm.Farm) (farm.Status, string) { return m.board().Look(f) },
 		Network: func(r guardian.Route) probe.Network { return &reach{source: r.Source, mark: r.Mark, netd: netd} },
 	})
 }

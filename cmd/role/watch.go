@@ -90,6 +90,9 @@ func (w *watch) look(ctx context.Context, m *manager) {
 
 // lookHealth tells everybody who went down or came up, by the ways each of them has.
 func (w *watch) lookHealth(m *manager, now time.Time) {
+	if m.isInForce() {
+		m.guardian.LookFarms()
+	}
 	cfg, _ := m.applier.Current()
 	if mark := m.statesMark(cfg); mark != w.mark || w.turn == 0 {
 		w.mark = mark

@@ -12,6 +12,9 @@
 // turn. One goroutine looks what is due, and there is none while no check is linked.
 // What this machine could not ask (probe.ErrLocal) is told and changes no verdict.
 //
+// Who names backends to clients, as a farm of the DNS does, may name addresses of farms
+// of this appliance: these are not asked, but are as their farm is (LookFarms).
+//
 // The guardian writes words of its own (health.Table.SetGuardian): a backend it found
 // down is not raised by a connect that succeeds, nor the other way round. What it does
 // not ask about, as backends in maintenance, it calls undefined.

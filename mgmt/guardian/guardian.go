@@ -27,6 +27,9 @@ type Options struct {
 	Network func(Route) probe.Network
 	// Parse reads a command; nil means probe.Parse.
 	Parse func(command string) (probe.Probe, error)
+	// Farm tells how a farm is, and why it is not up; nil: nobody can, and backends that
+	// have its address are asked as others.
+	Farm func(*farm.Farm) (farm.Status, string)
 	// Cut ends the connections of backends; nil: nobody can.
 	Cut func(backends []uint32)
 	// AtOnce is how many probes may be under way; 0 means DefaultAtOnce.
@@ -62,8 +65,6 @@ type Guardian struct {
 	counts   map[string]Count // by check
 	full     bool             // it was said that probes wait for their turn
 	loop     bool             // the goroutine runs
-	ours     []own            // backends that are farms of ours
-	watched  bool             // these are looked at
 	ctx      context.Context
 	wake     chan struct{}
 	finished sync.WaitGroup
@@ -108,7 +109,7 @@ func (g *Guardian) Set(cfg *farm.Config) {
 	first := g.seen == nil
 	g.seen = cfg
 	g.moved.Add(1)
-	wanted := wantedBy(cfg)
+	wanted := wantedBy(cfg, g.options.Farm != nil)
 	for k, t := range g.tasks {
 		if wanted.tasks[k] == nil {
 			g.end(t)
@@ -137,22 +138,24 @@ func (g *Guardian) Set(cfg *farm.Config) {
 	for _, id := range wanted.unasked {
 		g.options.Table.SetGuardian(id, health.Undefined, now)
 	}
-	g.follow(wanted.ours)
 	g.forget()
 	g.poke()
 }
 
 // begin makes a task; nil when its command cannot be read, which the rules say.
 func (g *Guardian) begin(k key, w *wantedTask, first bool) *task {
-	p, err := g.options.Parse(k.command)
-	if err != nil {
-		g.options.Log.Warn("backends are not asked", "check", k.check, "reason", err)
-		return nil
+	t := &task{key: k, at: -1, soon: true}
+	if w.ours == nil {
+		p, err := g.options.Parse(k.command)
+		if err != nil {
+			g.options.Log.Warn("backends are not asked", "check", k.check, "reason", err)
+			return nil
+		}
+		t.probe = p
 	}
-	t := &task{key: k, probe: p, at: -1, soon: true}
-	for _, u := range w.users {
-		if first && g.options.Table.Slot(u.id).Guardian() == health.Down {
-			t.verdict = health.Down
+	if first || w.ours != nil {
+		for _, u := range w.users {
+			t.verdict = max(t.verdict, g.options.Table.Slot(u.id).Guardian())
 		}
 	}
 	g.tasks[k] = t
@@ -168,7 +171,7 @@ func (g *Guardian) keep(t *task, w *wantedTask, now time.Time) {
 			g.waiting.put(t)
 		}
 	}
-	t.users, t.settings = w.users, w.settings
+	t.users, t.settings, t.ours = w.users, w.settings, w.ours
 	for _, u := range t.users {
 		g.of[u.id] = t
 		g.options.Table.SetGuardian(u.id, t.verdict, now)
@@ -178,7 +181,7 @@ func (g *Guardian) keep(t *task, w *wantedTask, now time.Time) {
 // spread gives new tasks their time: apart from each other, over an interval at most.
 func (g *Guardian) spread(now time.Time, fresh int) {
 	for _, t := range g.tasks {
-		if t.due.IsZero() {
+		if t.due.IsZero() && t.ours == nil {
 			within := min(interval(&t.settings), time.Duration(fresh)*apart)
 			t.due = now.Add(rand.N(within))
 			g.waiting.put(t)

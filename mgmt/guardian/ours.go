@@ -6,97 +6,97 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// A backend may be the address of another farm of this appliance. To ask it would say that
-// the farm listens; what clients want to know is whether it has somebody who answers them,
-// and that is known.
-
-// lookEvery is how soon after a farm a backend that is the farm is found up or down.
-const lookEvery = 50 * time.Millisecond
-
-// own is a backend that is a farm.
-type own struct {
-	backend uint32
-	at      user
-	farm    *farm.Farm
-}
-
-// isOurs notes a backend that is another farm of the configuration, on that port.
-func (w *wanted) isOurs(cfg *farm.Config, g farm.Group, b *farm.Backend, port uint16) bool {
+// follow makes a backend of a group that names others to clients follow the farms of
+// this appliance that have its address and port, if there are any: there is one truth of
+// both, at once. Farms that name others themselves are asked, or two could keep each
+// other down.
+func (w *wanted) follow(cfg *farm.Config, g farm.Group, b *farm.Backend, port uint16) bool {
+	if port == 0 {
+		return false
+	}
+	var ours []*farm.Farm
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		if f.Name != g.Farm.Name && f.VIP == b.Addr && f.Takes(farm.L4TCP, port) {
-			w.ours = append(w.ours, own{b.ID, user{b.ID, g.Farm.Name, g.Name()}, f})
-			return true
+		if f.VIP.Unmap() == b.Addr.Unmap() && f.Carries() != farm.TrafficQueries && f.Takes(farm.L4TCP, port) {
+			ours = append(ours, f)
 		}
 	}
-	return false
+	if len(ours) == 0 {
+		return false
+	}
+	w.use(key{to: probe.Target{Addr: b.Addr, Port: port}}, g, b).ours = ours
+	return true
 }
 
-// follow looks after these from now on. The caller holds the lock.
-func (g *Guardian) follow(list []own) {
-	g.ours = list
-	g.look()
-	if len(list) == 0 || g.watched {
+// LookFarms looks how the farms are that backends follow. It is to be called often, but
+// not before it is known how farms are: at the start of mgmt they only seem to be down.
+func (g *Guardian) LookFarms() {
+	cfg, ours := g.ours()
+	why := make(map[*farm.Farm]string, len(ours))
+	for _, f := range ours { // not locked: how a farm is depends on what its checks found
+		if _, known := why[f]; !known {
+			why[f] = g.downFor(f)
+		}
+	}
+	if len(ours) == 0 {
 		return
 	}
-	g.watched = true
-	g.finished.Go(func() {
-		ticker := time.NewTicker(lookEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-g.ctx.Done():
-				return
-			case <-ticker.C:
-				g.mu.Lock()
-				g.look()
-				g.mu.Unlock()
-			}
-		}
-	})
-}
-
-// look writes what the farms are into the table.
-func (g *Guardian) look() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.seen != cfg || g.ctx.Err() != nil {
+		return
+	}
 	now := time.Now()
-	for i := range g.ours {
-		o := &g.ours[i]
-		state := g.stateOf(o.farm)
-		if was := g.options.Table.Slot(o.backend).Guardian(); !g.options.Table.SetGuardian(o.backend, state, now) || was == state {
+	for _, t := range g.tasks {
+		if t.ours == nil {
 			continue
 		}
-		g.moved.Add(1)
-		g.options.Log.Info("backend is "+state.String(), "farm", o.at.farm, "service", o.at.service, "reason", fmt.Sprintf("the farm %s is", o.farm.Name))
-	}
-}
-
-// stateOf is up while the farm runs and a client of it is answered by somebody.
-func (g *Guardian) stateOf(f *farm.Farm) health.State {
-	if f.Stopped {
-		return health.Down
-	}
-	for _, group := range f.Groups() {
-		if group.Redirects() {
-			return health.Up
-		}
-		for i := range group.Backends() {
-			b := &group.Backends()[i]
-			if b.Maintenance == farm.MaintenanceOff && b.Addr.IsValid() && g.options.Table.Slot(b.ID).Usable() {
-				return health.Up
+		reason := why[t.ours[0]]
+		for _, f := range t.ours { // one that is up is enough: others are stopped
+			if why[f] == "" {
+				reason = ""
 			}
 		}
+		g.is(t, now, reason)
 	}
-	return health.Down
 }
 
-// whyOurs says why a backend that is a farm is down; false for others.
-func (g *Guardian) whyOurs(backend uint32) (string, bool) {
-	for i := range g.ours {
-		if o := &g.ours[i]; o.backend == backend && g.stateOf(o.farm) == health.Down {
-			return fmt.Sprintf("is the farm %s, of which no backend works", o.farm.Name), true
-		}
+// ours lists the farms that backends follow.
+func (g *Guardian) ours() (cfg *farm.Config, out []*farm.Farm) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, t := range g.tasks {
+		out = append(out, t.ours...)
 	}
-	return "", false
+	return g.seen, out
+}
+
+// downFor says why no client of a farm is served, "" when they are.
+func (g *Guardian) downFor(f *farm.Farm) string {
+	switch status, why := g.options.Farm(f); {
+	case f.Stopped:
+		return fmt.Sprintf("farm %s is stopped", f.Name)
+	case status == farm.StatusDown, status == farm.StatusCritical:
+		return fmt.Sprintf("farm %s is %s: %s", f.Name, status, why)
+	}
+	return ""
+}
+
+// is makes what is known of a farm the verdict of a task. g.mu is held.
+func (g *Guardian) is(t *task, now time.Time, reason string) {
+	if before, any := t.results.last(); !any || before.Reason != reason {
+		g.moved.Add(1)
+		t.results.add(Result{At: now, Reason: reason})
+	}
+	was, to := t.verdict, health.Up
+	if reason != "" {
+		t.why, to = reason, health.Down
+	}
+	if was != to {
+		t.turn(to, now)
+		g.turned(t, now, was, reason)
+	}
 }

@@ -38,6 +38,9 @@ type task struct {
 	judge
 	why     string // it failed the last time it did
 	results ring
+	// ours are farms of this appliance that have the address: it is not asked, but is
+	// as one of them is.
+	ours []*farm.Farm
 
 	due     time.Time
 	at      int // in the heap it is in, -1 while it is in none

@@ -10,7 +10,10 @@ import (
 
 // Finding is what is known of one backend.
 type Finding struct {
-	Check   string
+	Check string
+	// Farm is the one of this appliance that has the address, where the backend is as
+	// that one is and is not asked; Check, Needed and Next mean nothing then.
+	Farm    string
 	Verdict health.State
 	Since   time.Time // zero: since before this process, or nothing was found yet
 	// Against is how many results in a row contradict the verdict, Needed how many turn it.
@@ -41,6 +44,9 @@ func (g *Guardian) Look(backend uint32) (f Finding, is bool) {
 	if !t.running {
 		f.Next = t.due
 	}
+	if t.ours != nil {
+		f.Farm = t.ours[0].Name
+	}
 	return f, true
 }
 
@@ -48,14 +54,16 @@ func (g *Guardian) Look(backend uint32) (f Finding, is bool) {
 func (g *Guardian) Why(backend uint32) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if why, down := g.whyOurs(backend); down {
-		return why
-	}
 	t := g.of[backend]
 	if t == nil || t.verdict != health.Down {
 		return ""
 	}
-	if t.why == "" {
+	switch {
+	case t.ours != nil && t.why == "":
+		return "was down before mgmt was started"
+	case t.ours != nil:
+		return "is at the address of a farm: " + t.why
+	case t.why == "":
 		return fmt.Sprintf("failed check %s before mgmt was started", t.check)
 	}
 	return fmt.Sprintf("fails check %s: %s", t.check, t.why)

@@ -13,18 +13,19 @@ import (
 type wantedTask struct {
 	settings farm.Check
 	users    []user
+	ours     []*farm.Farm // see task
 }
 
 // wanted is what a configuration asks for.
 type wanted struct {
 	tasks   map[key]*wantedTask
 	unasked []uint32 // backends nothing is to be found of
-	ours    []own    // backends that are farms of ours
 }
 
 // wantedBy puts together who is to be asked what. Nobody is asked who gets no clients:
 // backends in maintenance, those of farms that are stopped, those without an address.
-func wantedBy(cfg *farm.Config) wanted {
+// Who has the address of a farm that is known is as that one is.
+func wantedBy(cfg *farm.Config, known bool) wanted {
 	out := wanted{tasks: map[key]*wantedTask{}}
 	for i := range cfg.Farms {
 		for _, g := range cfg.Farms[i].Groups() {
@@ -33,12 +34,12 @@ func wantedBy(cfg *farm.Config) wanted {
 			is = is && c.Command != "" && !g.Farm.Stopped && !g.Redirects()
 			list := g.Backends()
 			for k := range list {
-				if b := &list[k]; is && at != 0 && asked(b) && out.isOurs(cfg, g, b, at) {
-					continue
-				} else if is && asked(b) && port(g, b, c.Command) {
+				b := &list[k]
+				switch {
+				case !is || !asked(b) || !port(g, b, c.Command):
+					out.unasked = append(out.unasked, b.ID)
+				case !known || !out.follow(cfg, g, b, at):
 					out.add(cfg, g, b, c)
-				} else {
-					out.unasked = append(out.unasked, list[k].ID)
 				}
 			}
 		}
@@ -79,13 +80,18 @@ func targetPort(g farm.Group, b *farm.Backend) uint16 {
 }
 
 func (w *wanted) add(cfg *farm.Config, g farm.Group, b *farm.Backend, c farm.Check) {
-	k := key{check: c.Name, command: c.Command, to: target(cfg, g, b, &c), from: route(g.Farm, b)}
+	w.use(key{check: c.Name, command: c.Command, to: target(cfg, g, b, &c), from: route(g.Farm, b)}, g, b).settings = c
+}
+
+// use adds a backend to a task, which is made for the first.
+func (w *wanted) use(k key, g farm.Group, b *farm.Backend) *wantedTask {
 	t := w.tasks[k]
 	if t == nil {
-		t = &wantedTask{settings: c}
+		t = &wantedTask{}
 		w.tasks[k] = t
 	}
 	t.users = append(t.users, user{b.ID, g.Farm.Name, g.Name()})
+	return t
 }
 
 func target(cfg *farm.Config, g farm.Group, b *farm.Backend, c *farm.Check) probe.Target {

@@ -30,7 +30,8 @@ type HealthExplanation struct {
 
 // ProbeFindings is what the probes of a backend found.
 type ProbeFindings struct {
-	Check   string         `json:"check" doc:"Name of the health check"`
+	Check   string         `json:"check" doc:"Name of the health check; empty where the backend follows a farm"`
+	Farm    string         `json:"farm,omitempty" doc:"Farm of this appliance that has the address: the backend is as that one is, and is not asked"`
 	Verdict farm.Status    `json:"verdict" doc:"undefined before the first result"`
 	Since   *time.Time     `json:"since,omitempty"`
 	Against int            `json:"against" doc:"Results in a row that contradict the verdict"`
@@ -79,7 +80,7 @@ func (s *Resource) explain(c *rest.Call) (rest.Object[HealthExplanation], error)
 }
 
 func probes(f guardian.Finding) *ProbeFindings {
-	out := &ProbeFindings{Check: f.Check, Verdict: farm.Status(f.Verdict.String()), Against: f.Against, Needed: f.Needed, Results: []ProbeOutcome{}}
+	out := &ProbeFindings{Check: f.Check, Farm: f.Farm, Verdict: farm.Status(f.Verdict.String()), Against: f.Against, Needed: f.Needed, Results: []ProbeOutcome{}}
 	if !f.Since.IsZero() {
 		since := f.Since.UTC()
 		out.Since = &since
@@ -105,10 +106,14 @@ func (s *Resource) reason(c *rest.Call, g farm.Group, b *farm.Backend, e *Health
 		return "its name has no address"
 	case e.Passive != nil && *e.Passive == farm.StatusDown:
 		return "connections to it failed; it is tried again until one succeeds"
+	case e.Probes != nil && e.Probes.Farm != "":
+		return "it is at the address of farm " + e.Probes.Farm + ", which clients can use"
 	case unable != "":
 		return "it stays as it was found; check " + e.Probes.Check + ": " + unable
 	case e.Probes != nil && e.Probes.Verdict == farm.StatusUp:
 		return "check " + e.Probes.Check + " succeeds"
+	case e.Probes != nil && g.Farm.Carries() == farm.TrafficQueries:
+		return "check " + e.Probes.Check + " has no result yet; clients are not told of it meanwhile, unless answer_unprobed is set"
 	case e.Probes != nil:
 		return "check " + e.Probes.Check + " has no result yet; it gets clients meanwhile"
 	case g.Farm.Stopped:
