@@ -141,6 +141,14 @@ func checkRecords(f *farm.Farm, z *farm.Zone, path string, yield func(Error) boo
 	if n := len(z.Records); n > MaxRecords {
 		return yield(Error{path, "resources", fmt.Sprintf("resources: at most %d are possible in a zone, got %d", MaxRecords, n)})
 	}
+	return CheckRecords(f, z, func(i int, err Error) bool {
+		err.Path = RecordPath(f.Name, z.Name, recordNumber(&z.Records[i], i))
+		return yield(err)
+	})
+}
+
+// CheckRecords holds the rules of the records of a zone, and says which breaks one.
+func CheckRecords(f *farm.Farm, z *farm.Zone, yield func(position int, err Error) bool) bool {
 	at := make(map[string]uint8, len(z.Records))
 	for i := range z.Records {
 		r := &z.Records[i]
@@ -151,11 +159,8 @@ func checkRecords(f *farm.Farm, z *farm.Zone, path string, yield func(Error) boo
 				at[key] |= kindOf(r)
 			}
 		}
-		if err != nil {
-			err.Path = RecordPath(f.Name, z.Name, recordNumber(r, i))
-			if !yield(*err) {
-				return false
-			}
+		if err != nil && !yield(i, *err) {
+			return false
 		}
 	}
 	return true

@@ -1,0 +1,81 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// zoned is an appliance with a gslb farm that has a service, and an empty zone.
+func zoned(t *testing.T) *appliance {
+	a := newAppliance(t)
+	a.must(201, "POST", "/farms", `{"farmname":"names","profile":"gslb","vip":"192.0.2.10","vport":5300}`)
+	a.must(201, "POST", "/farms/names/services", `{"id":"shop","algorithm":"roundrobin"}`)
+	a.must(201, "POST", "/farms/names/zones", `{"id":"example.com"}`)
+	return a
+}
+
+const zone = "/farms/names/zones/example.com"
+
+var textFile = []string{"Content-Type", "text/plain"}
+
+func TestAZoneIsImportedAndExported(t *testing.T) {
+	a := zoned(t)
+	file := "$TTL 300\n@ SOA ns1 hostmaster 2026112701 3600 600 604800 300\n@ NS ns1\nns1 A 192.0.2.53\nwww DYNA shop ; by health\nmail 60 A 192.0.2.25\nwww RRSIG A 13 3 300 20270101000000 20260101000000 1 example.com. AAAA\n"
+	dry := a.must(200, "POST", zone+"/import?dry_run=true", file, textFile...)
+	dry.want(t, "params.dry_run", "true")
+	r := a.must(200, "POST", zone+"/import", file, textFile...)
+	r.want(t, "params.records", 4.0)
+	r.want(t, "params.serial", 2026112701.0)
+	r.want(t, "params.skipped.RRSIG", 1.0)
+	z := a.must(200, "GET", zone, "")
+	z.want(t, "params.ttl", 300.0)
+	z.want(t, "params.resources.2.type", "DYNA")
+	z.want(t, "params.resources.2.comment", "by health")
+	z.want(t, "params.resources.3.ttl", 60.0)
+
+	export := a.must(200, "GET", zone+"/export", "")
+	if got := export.header.Get("Content-Disposition"); got != `attachment; filename="example.com.zone"` {
+		t.Error(got)
+	}
+	if !strings.Contains(export.raw, "$ORIGIN example.com.\n$TTL 300\n@\tIN\tSOA\tns1 hostmaster 2026112701 ") || !strings.Contains(export.raw, "; DYNA shop: by health") {
+		t.Error(export.raw)
+	}
+	again := a.must(200, "POST", zone+"/import", export.raw, textFile...)
+	again.want(t, "params.serial", 2026112701.0)
+
+	added := a.must(200, "POST", zone+"/import?add=true", "$TTL 60\nmail A 192.0.2.25\nftp A 192.0.2.21\n@ SOA other hostmaster 5 1 1 1 1\n", textFile...)
+	added.want(t, "params.records", 5.0)
+	added.want(t, "params.serial", 2026112702.0)
+	z = a.must(200, "GET", zone, "")
+	z.want(t, "params.defnamesv", "ns1")
+	z.want(t, "params.resources.4.ttl", 60.0)
+}
+
+func TestAFileThatBreaksARuleIsRefusedWithItsLines(t *testing.T) {
+	a := zoned(t)
+	before := a.must(200, "GET", zone, "").raw
+	for file, want := range map[string]string{
+		"www A 192.0.2.1\nftp A 192.0.2.300\n":      `line 2: A is an IPv4 address, as 192.0.2.1, got "192.0.2.300"`,
+		"a A 192.0.2.1\n\na CNAME b\n":              "line 3: type CNAME must be alone at its name",
+		"a DYNA shop\na A 192.0.2.1\nb DYNA none\n": "line 2: type DYNA gives all addresses of its name, and a has others; remove these, or add them to the service; line 3: rdata: there is no service",
+		"":                                          "the body is empty",
+	} {
+		a.do("POST", zone+"/import", file, textFile...).refused(t, 400, want)
+	}
+	a.do("POST", zone+"/import?add=perhaps", "a A 192.0.2.1\n", textFile...).refused(t, 400, "add")
+	a.do("POST", zone+"/import", "{}", "Content-Type", "application/json").refused(t, 415)
+	a.do("POST", "/farms/names/zones/example.org/import", "a A 192.0.2.1\n", textFile...).refused(t, 404, "example.org")
+	if after := a.must(200, "GET", zone, "").raw; after != before {
+		t.Errorf("%s became %s", before, after)
+	}
+}
+
+func TestALongZoneIsImported(t *testing.T) {
+	a := zoned(t)
+	var file strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&file, "host-%d A 10.%d.%d.%d\n", i, i>>16, i>>8&255, i&255)
+	}
+	a.must(200, "POST", zone+"/import", file.String(), textFile...).want(t, "params.records", 50_000.0)
+}

@@ -1,0 +1,151 @@
+package farms
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/zonefile"
+)
+
+const (
+	// maxZoneFile bounds files of zones.
+	maxZoneFile = 64 << 20
+	// importTime is how long an import may take.
+	importTime = 5 * time.Minute
+	// mostLines is how many lines a refusal of a file names.
+	mostLines = 20
+	zoneType  = "text/dns; charset=utf-8" // RFC 4027
+)
+
+var zoneTypes = []string{"text/dns", "text/plain", "application/octet-stream"}
+
+func (s *Resource) zoneFileOperations() []*rest.Operation {
+	const one = "/farms/{farm}/zones/{zone}"
+	return []*rest.Operation{
+		rest.Op(rest.Post, one+"/import", rbac.FarmModify, "Import a zone from a master file", s.importZone).TakesFile(zoneTypes).Edits().
+			With("add", "true to add the records of the file to those of the zone; without, they take their place"),
+		rest.File(rest.Get, one+"/export", rbac.Open, "Export a zone as a master file", zoneType, s.exportZone),
+	}
+}
+
+// ZoneImport is what came of an import.
+type ZoneImport struct {
+	Zone    string         `json:"zone"`
+	Serial  uint32         `json:"serial" doc:"Of the SOA record, after the import"`
+	Records int            `json:"records" doc:"How many records the zone has now"`
+	Read    int            `json:"read" doc:"How many records the file has that zones can have"`
+	Skipped map[string]int `json:"skipped,omitempty" doc:"Records that servers make for themselves, as signatures, by type: they were left out"`
+}
+
+func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
+	var none rest.Object[ZoneImport]
+	f, z, err := zone(c)
+	if err != nil {
+		return none, err
+	}
+	add, err := c.Flag("add")
+	if err != nil {
+		return none, err
+	}
+	c.MayTake(importTime)
+	raw, err := rest.ReadBody(c.Request, maxZoneFile, zoneTypes)
+	if err != nil {
+		return none, err
+	}
+	if len(raw) == 0 {
+		return none, rest.BadRequest("the body is empty: send a master file, as `$TTL 300` and `www A 192.0.2.1`")
+	}
+	read := zonefile.Parse(raw, z.Name)
+	if err := refusedFile(read.Problems); err != nil {
+		return none, err
+	}
+	farmName, name := f.Name, z.Name
+	_, err = c.Change(fmt.Sprintf("import zone %s of farm %s", name, farmName), func(cfg *farm.Config) error {
+		f, z, err := findZone(cfg, farmName, name)
+		if err != nil {
+			return err
+		}
+		lines := takeFile(z, &read, add)
+		return refusedFile(brokenRules(f, z, lines))
+	})
+	if err != nil {
+		return none, err
+	}
+	out := ZoneImport{Zone: name, Read: len(read.Zone.Records), Skipped: read.Skipped}
+	_, now, err := findZone(c.Config, farmName, name)
+	if err != nil {
+		return none, err
+	}
+	out.Serial, out.Records = now.Serial, len(now.Records)
+	return rest.Object[ZoneImport]{Description: fmt.Sprintf("Import zone %s of farm %s", name, farmName), Params: out,
+		Message: fmt.Sprintf("The zone %s has been imported: it has %d records.", name, out.Records),
+		Status:  s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(now)}, nil
+}
+
+// takeFile puts the records of a file into a zone, and returns the line of each record it
+// then has, 0 for those of before.
+func takeFile(z *farm.Zone, read *zonefile.Read, add bool) (lines []int) {
+	if !add {
+		of := &read.Zone
+		z.Records, z.TTL = slices.Clone(of.Records), of.TTL
+		if of.NameServer != "" {
+			z.NameServer, z.Serial = of.NameServer, of.Serial
+		}
+		return read.Lines
+	}
+	lines = make([]int, len(z.Records))
+	there := map[string]bool{}
+	for i := range z.Records {
+		there[recordKey(&z.Records[i])] = true
+	}
+	for i, r := range read.Zone.Records {
+		if k := recordKey(&r); r.Type != "SOA" && !there[k] {
+			if r.TTL == 0 && read.Zone.TTL != z.TTL { // what it is without saying differs
+				r.TTL = read.Zone.EffectiveTTL()
+			}
+			there[k] = true
+			z.Records, lines = append(z.Records, r), append(lines, read.Lines[i])
+		}
+	}
+	return lines
+}
+
+func recordKey(r *farm.Record) string {
+	return strings.ToLower(r.Name) + " " + string(r.Type) + " " + r.Data
+}
+
+// brokenRules are those the records of a zone break, by their lines in a file.
+func brokenRules(f *farm.Farm, z *farm.Zone, lines []int) (out []zonefile.Problem) {
+	validate.CheckRecords(f, z, func(i int, err validate.Error) bool {
+		out = append(out, zonefile.Problem{Line: lines[i], Text: err.Message})
+		return len(out) < mostLines
+	})
+	return out
+}
+
+// refusedFile refuses a file with what is wrong with its lines, nil when nothing is.
+func refusedFile(problems []zonefile.Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	var texts []string
+	for _, p := range problems {
+		texts = append(texts, p.Error())
+	}
+	return rest.BadRequest("the file cannot be imported: %s", strings.Join(texts, "; "))
+}
+
+func (s *Resource) exportZone(c *rest.Call) ([]byte, error) {
+	_, z, err := zone(c)
+	if err != nil {
+		return nil, err
+	}
+	c.SaveAs(z.Name + ".zone")
+	return zonefile.Text(z), nil
+}
