@@ -191,7 +191,10 @@ func (c *client) sendFiles(cmd *cobra.Command, method, path string, files []stri
 // maxUpload is more than any upload may have.
 const maxUpload = 8 << 20
 
-func readFile(cmd *cobra.Command, name string) ([]byte, error) {
+func readFile(cmd *cobra.Command, name string) ([]byte, error) { return readUpTo(cmd, name, maxUpload) }
+
+// readUpTo reads a file of at most so many bytes, - for standard input.
+func readUpTo(cmd *cobra.Command, name string, most int) ([]byte, error) {
 	in := cmd.InOrStdin()
 	if name != "-" {
 		f, err := os.Open(name)
@@ -201,12 +204,12 @@ func readFile(cmd *cobra.Command, name string) ([]byte, error) {
 		defer f.Close()
 		in = f
 	}
-	content, err := io.ReadAll(io.LimitReader(in, maxUpload+1))
+	content, err := io.ReadAll(io.LimitReader(in, int64(most)+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", name, err)
-	case len(content) > maxUpload:
-		return nil, fmt.Errorf("%s has more than %d bytes", name, maxUpload)
+	case len(content) > most:
+		return nil, fmt.Errorf("%s has more than %d bytes", name, most)
 	}
 	return content, nil
 }

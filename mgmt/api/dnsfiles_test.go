@@ -59,7 +59,7 @@ func TestAFileThatBreaksARuleIsRefusedWithItsLines(t *testing.T) {
 		"www A 192.0.2.1\nftp A 192.0.2.300\n":      `line 2: A is an IPv4 address, as 192.0.2.1, got "192.0.2.300"`,
 		"a A 192.0.2.1\n\na CNAME b\n":              "line 3: type CNAME must be alone at its name",
 		"a DYNA shop\na A 192.0.2.1\nb DYNA none\n": "line 2: type DYNA gives all addresses of its name, and a has others; remove these, or add them to the service; line 3: rdata: there is no service",
-		"":                                          "the body is empty",
+		"": "the body is empty",
 	} {
 		a.do("POST", zone+"/import", file, textFile...).refused(t, 400, want)
 	}
@@ -78,4 +78,24 @@ func TestALongZoneIsImported(t *testing.T) {
 		fmt.Fprintf(&file, "host-%d A 10.%d.%d.%d\n", i, i>>16, i>>8&255, i&255)
 	}
 	a.must(200, "POST", zone+"/import", file.String(), textFile...).want(t, "params.records", 50_000.0)
+}
+
+func TestNamesOfZonesAreThereToComplete(t *testing.T) {
+	zones := zoned(t).must(200, "GET", "/ids", "").at("params.farms.names.zones").(map[string]any)
+	if value, is := zones["example.com"]; !is || value != nil || len(zones) != 1 {
+		t.Errorf("%v", zones)
+	}
+}
+
+func TestStatisticsOfAFarmOfTheDNSHaveItsQueries(t *testing.T) {
+	a := zoned(t)
+	a.shop(1)
+	list := a.must(200, "GET", "/stats/farms", "").at("farms").([]any)
+	for _, one := range list {
+		f := one.(map[string]any)
+		dns, is := f["counters"].(map[string]any)["dns"]
+		if is != (f["farmname"] == "names") || is && dns.(map[string]any)["queries"] == nil {
+			t.Errorf("%v: %v", f["farmname"], dns)
+		}
+	}
 }

@@ -166,6 +166,17 @@ func CheckRecords(f *farm.Farm, z *farm.Zone, yield func(position int, err Error
 	return true
 }
 
+// CheckRecordsAlone is CheckRecords of a zone that is in no farm: every service is there.
+func CheckRecordsAlone(z *farm.Zone, yield func(position int, err Error) bool) bool {
+	f := farm.Farm{Profile: farm.ProfileGSLB, Global: farm.DefaultGSLB()}
+	for i := range z.Records {
+		if r := &z.Records[i]; r.Type == farm.RecordDYNA && f.Global.Service(r.Data) == nil {
+			f.Global.Services = append(f.Global.Services, farm.DNSService{Name: r.Data})
+		}
+	}
+	return CheckRecords(&f, z, yield)
+}
+
 func recordNumber(r *farm.Record, position int) int {
 	if r.ID != 0 {
 		return int(r.ID) - 1

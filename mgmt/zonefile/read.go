@@ -60,6 +60,10 @@ var skipped = []uint16{dns.TypeRRSIG, dns.TypeNSEC, dns.TypeNSEC3, dns.TypeNSEC3
 func Parse(file []byte, zone string) Read {
 	r := reader{zone: strings.ToLower(strings.TrimSuffix(zone, ".")), lines: lines{left: servicesAsTypes(file), at: 1}}
 	r.out.Zone.Name = r.zone
+	if _, err := rdata.Name(r.zone+".", ""); err != nil {
+		r.problem(0, "the zone %s", err)
+		return r.out
+	}
 	p := dns.NewZoneParser(&r.lines, dns.Fqdn(r.zone), "")
 	p.SetDefaultTTL(uint32(farm.DefaultZoneTTL))
 	for rr, ok := p.Next(); ok; rr, ok = p.Next() {

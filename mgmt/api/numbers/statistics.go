@@ -74,16 +74,46 @@ type FarmCounters struct {
 	QueueFull     uint64    `json:"queue_full" doc:"Requests answered 503 because too many waited already"`
 	PacketsIn     uint64    `json:"packets_in" doc:"Datagrams from clients; packets of farms the kernel carries"`
 	PacketsOut    uint64    `json:"packets_out" doc:"Datagrams to clients; packets of farms the kernel carries"`
+	// DNS is nil for farms that take no queries.
+	DNS *DNSCounters `json:"dns,omitempty" doc:"Of a gslb farm: its queries"`
 }
 
-func farmCounters(f stats.Farm) FarmCounters {
+// DNSCounters are what a farm counted of queries.
+type DNSCounters struct {
+	Queries    uint64 `json:"queries" doc:"Questions read"`
+	TCP        uint64 `json:"tcp_queries" doc:"Of these, by TCP"`
+	NoErrors   uint64 `json:"noerror" doc:"Answered NOERROR"`
+	NXDomains  uint64 `json:"nxdomain" doc:"Answered NXDOMAIN: the name does not exist"`
+	ServFails  uint64 `json:"servfail" doc:"Answered SERVFAIL: a service had nothing to answer with"`
+	Refused    uint64 `json:"refused_names" doc:"Answered REFUSED: of no zone of the farm, or not allowed"`
+	Malformed  uint64 `json:"formerr" doc:"Answered FORMERR, NOTIMP or BADVERS"`
+	Unanswered uint64 `json:"no_messages" doc:"Not answered: no messages of the DNS"`
+	Truncated  uint64 `json:"truncated" doc:"Answers that did not fit: the client asks again by TCP"`
+	Limited    uint64 `json:"limited" doc:"Not answered: the net of the client asked too often"`
+	Slipped    uint64 `json:"slipped" doc:"Answered truncated, because the same answer went to the net of the client too often"`
+	Chosen     uint64 `json:"service_answers" doc:"Answers chosen by a service"`
+	Transfers  uint64 `json:"transfers" doc:"Zones sent to secondaries"`
+}
+
+// dnsCounters are those of a farm that takes queries, nil for others.
+func dnsCounters(of *farm.Farm, f stats.Farm) *DNSCounters {
+	if of.Carries() != farm.TrafficQueries {
+		return nil
+	}
+	return &DNSCounters{
+		Queries: f.Queries, TCP: f.QueriesTCP, NoErrors: f.NoErrors, NXDomains: f.NXDomains, ServFails: f.ServFails, Refused: f.RefusedNames, Malformed: f.BadMessages,
+		Unanswered: f.NoMessages, Truncated: f.Truncated, Limited: f.LimitedAsks, Slipped: f.SlippedAsks, Chosen: f.ServiceChosen, Transfers: f.Transfers,
+	}
+}
+
+func farmCounters(of *farm.Farm, f stats.Farm) FarmCounters {
 	return FarmCounters{
 		Connections: f.Connections, Requests: f.Requests, Responses: responses(f.Responses),
 		BytesIn: f.BytesIn, BytesOut: f.BytesOut, BadRequests: f.BadRequests, RefusedHeads: f.RefusedHead,
 		BadMethods: f.BadMethods, NoBackend: f.NoBackend, BackendErrors: f.BackendErrors,
 		Timeouts: f.Timeouts, ClientAborts: f.ClientAborts, Redirects: f.Redirects, Upgrades: f.Upgrades,
 		Queued: f.QueuedTotal, QueueTimeouts: f.QueueTimeouts, QueueFull: f.QueueFull,
-		PacketsIn: f.PacketsIn, PacketsOut: f.PacketsOut,
+		PacketsIn: f.PacketsIn, PacketsOut: f.PacketsOut, DNS: dnsCounters(of, f),
 	}
 }
 
@@ -153,7 +183,7 @@ func listed[W ~string](words []W) string {
 
 func (s *Resource) farmStatistics(t tally, f *farm.Farm) FarmStatistics {
 	sum := t.farm(f)
-	out := FarmStatistics{FarmItem: t.now.Item(f), Established: sum.Established, Pending: sum.Pending, Queued: sum.Queued, Counters: farmCounters(sum)}
+	out := FarmStatistics{FarmItem: t.now.Item(f), Established: sum.Established, Pending: sum.Pending, Queued: sum.Queued, Counters: farmCounters(f, sum)}
 	if s.deps.Latency != nil {
 		if l, known := s.deps.Latency(f.ID); known {
 			out.P50, out.P99 = &l.P50, &l.P99

@@ -64,6 +64,13 @@ func farmIDs(f *farm.Farm) IDs {
 		}
 	}
 	out := IDs{"services": branch(services)}
+	if g := f.Zones(); g != nil {
+		zones := IDs{}
+		for i := range g.Zones {
+			zones[g.Zones[i].Name] = nil // records may be a million
+		}
+		out["zones"] = branch(zones)
+	}
 	if t := f.ListenerTLS(); t != nil {
 		certificates := IDs{}
 		for _, name := range t.Certificates {

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
+	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/zonefile"
+)
+
+// maxZoneFile bounds files of zones.
+const maxZoneFile = 64 << 20
+
+// errZoneFile ends a look at a file that cannot be imported; what is wrong was said.
+var errZoneFile = errors.New("the file cannot be imported")
+
+func (c *client) zoneImport() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "import FARM ZONE FILE", Short: "Take the records of a zone from a master file", Args: exactly(3),
+		Long: `Take the records of a zone from a master file, in place of those it has or, with --add, beside them.
+The zone must be there. Names without a dot at their end are relative to it. What is wrong is said with its line, and then nothing is changed.
+Secondaries go on: the serial is not below that of the file. A record "www DYNA shop" is answered by the service shop of the farm.`,
+		Example:           "  sluice zone import names example.com db.example.com --dry-run\n  sluice zone import names example.com db.example.com\n  dig @ns.old.example example.com AXFR | sluice zone import names example.com -",
+		ValidArgsFunction: thenFiles(c.completer([]argument{aFarm, aWord}, nil)),
+	}
+	add := cmd.Flags().Bool("add", false, "keep the records the zone has, and add those of the file")
+	dryRun := cmd.Flags().Bool("dry-run", false, "show the difference and change nothing")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		path, err := pathOf("farms", args[0], "zones", args[1], "import")
+		if err != nil {
+			return err
+		}
+		content, err := readUpTo(cmd, args[2], maxZoneFile)
+		if err != nil {
+			return err
+		}
+		query := url.Values{}
+		if *add {
+			query.Set("add", "true")
+		}
+		if *dryRun {
+			query.Set("dry_run", "true")
+		}
+		a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: path, query: query, body: content, files: args[2:], kind: "text/dns"})
+		if err != nil || !*dryRun || c.json {
+			return c.orSay(cmd, a, err)
+		}
+		var body struct{ Params struct{ Diff string } }
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		return c.printDiff(cmd, body.Params.Diff)
+	}
+	return cmd
+}
+
+func (c *client) zoneExport() *cobra.Command {
+	return &cobra.Command{
+		Use: "export FARM ZONE", Short: "Write a zone as a master file to standard output", Example: "  sluice zone export names example.com > db.example.com",
+		Args: exactly(2), ValidArgsFunction: c.completer([]argument{aFarm, aWord}, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := pathOf("farms", args[0], "zones", args[1], "export")
+			if err != nil {
+				return err
+			}
+			a, err := c.get(cmd.Context(), path)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), show.Clean(string(a.raw)))
+			return err
+		},
+	}
+}
+
+func (c *client) zoneCheck() *cobra.Command {
+	return &cobra.Command{
+		Use: "check ZONE FILE", Short: "Say what is wrong with a master file, without an appliance", Args: exactly(2),
+		Example:           "  sluice zone check example.com db.example.com",
+		ValidArgsFunction: thenFiles(cobra.NoFileCompletions),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			content, err := readUpTo(cmd, args[1], maxZoneFile)
+			if err != nil {
+				return err
+			}
+			read := zonefile.Parse(content, args[0])
+			problems := read.Problems
+			validate.CheckRecordsAlone(&read.Zone, func(i int, err validate.Error) bool {
+				problems = append(problems, zonefile.Problem{Line: read.Lines[i], Text: err.Message})
+				return true
+			})
+			for _, p := range problems {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", args[1], show.Clean(p.Error()))
+			}
+			if len(problems) > 0 {
+				return errZoneFile
+			}
+			for kind, n := range read.Skipped {
+				warn(cmd, fmt.Sprintf("%d records of type %s are left out: servers make them for themselves", n, kind))
+			}
+			warn(cmd, validate.ZoneWarning(&read.Zone))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d records of zone %s.\n", args[1], len(read.Zone.Records), read.Zone.Name)
+			return err
+		},
+	}
+}
