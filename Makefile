@@ -127,7 +127,7 @@ fuzz:
 
 # Faults everywhere but in what is there for tests. One at a time and politely:
 # tests that fail for the load would count as tests that noticed something.
-PKG         ?= ./core/... ./l7/... ./l4/... ./sysnet/... ./mgmt/... ./cmd/...
+PKG         ?= ./core/... ./l7/... ./l4/... ./dns/... ./sysnet/... ./mgmt/... ./cmd/...
 MUTATEFLAGS ?= $(if $(filter file,$(origin PKG)),-n 300)
 mutate: packages
 	@go build -o bin/mutate ./cmd/mutate && nice -n 10 bin/mutate $(MUTATEFLAGS) $(PKG)
