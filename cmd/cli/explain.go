@@ -19,20 +19,23 @@ func (c *client) explainCommand() *cobra.Command {
 		Long: `Show where a request would go, and why, without sending it: the services that
 were tried and why each did not match, what rules change, the session, each
 backend and why it is chosen or not, and the request as the backend would get
-it. The running engine finds that out the way it does for traffic; nothing is
-counted, and no session is made.
+it; with --answer also what rules make of an answer with these headers. The
+running engine finds that out the way it does for traffic; nothing is counted,
+and no session is made.
 
 URL is a path or a whole URL. For farms of profile l4xnat there is none, for
 those of profile gslb it is the name that is asked for. Values of headers that
 let their owner in are masked, keys of sessions shown as digests.`,
 		Example: `  sluice explain shop /cart?id=1
   sluice explain shop https://a.example/ -H 'Cookie: sid=1' --from 192.0.2.7
+  sluice explain shop / --answer 'Server: Apache'
   sluice explain shop /upload -X POST -H 'Content-Length: 9000000' --json
   sluice explain dns --from 192.0.2.7:5353 --to 192.0.2.10:53 --protocol udp
   sluice explain names www.example.com --type AAAA --from 203.0.113.0/24`,
 		Args: between(1, 2), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
 	headers := cmd.Flags().StringArrayP("header", "H", nil, "a header of the request, as 'Name: value'; may be repeated")
+	answer := cmd.Flags().StringArray("answer", nil, "a header of an answer of the backend, as 'Name: value', or first its status line; may be repeated")
 	method := cmd.Flags().StringP("method", "X", http.MethodGet, "method of the request")
 	sni := cmd.Flags().String("sni", "", "name TLS is asked for (default that of the URL or of the header Host)")
 	from := cmd.Flags().String("from", "", "address the request comes from (default 127.0.0.1); for l4xnat with or without a port, for gslb also a net")
@@ -47,7 +50,7 @@ let their owner in are masked, keys of sessions shown as digests.`,
 			var err error
 			if isName(url) {
 				fields["name"] = url
-			} else if fields, err = explainBody(url, *method, *headers); err != nil {
+			} else if fields, err = explainBody(url, *method, *headers, *answer); err != nil {
 				return err
 			}
 		}
@@ -88,7 +91,7 @@ let their owner in are masked, keys of sessions shown as digests.`,
 	return cmd
 }
 
-func explainBody(url, method string, headers []string) (map[string]any, error) {
+func explainBody(url, method string, headers, answer []string) (map[string]any, error) {
 	fields := map[string]any{"url": url, "method": method}
 	switch {
 	case url == "":
@@ -97,9 +100,14 @@ func explainBody(url, method string, headers []string) (map[string]any, error) {
 		return nil, usagef("--method: it is empty")
 	case slices.Contains(headers, ""):
 		return nil, usagef("--header: it is empty: write 'Name: value'")
+	case slices.Contains(answer, ""):
+		return nil, usagef("--answer: it is empty: write 'Name: value'")
 	}
 	if len(headers) > 0 {
 		fields["headers"] = headers
+	}
+	if len(answer) > 0 {
+		fields["answer"] = answer
 	}
 	return fields, nil
 }

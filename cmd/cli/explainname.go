@@ -12,7 +12,7 @@ import (
 
 // named is an explanation of a question of the DNS.
 func (p *page) named(e *explain.Explanation) {
-	a := e.Answer
+	a := e.Passport
 	fmt.Fprintf(&p.out, "%s\n", p.paint(show.Clean(a.Question), text.Bold))
 	fmt.Fprintf(&p.out, "from %s to farm %s at %s, generation %d\n", show.Clean(e.From), show.Clean(e.Farm), show.Clean(e.Listener), e.Generation)
 	if len(a.Path) > 0 {

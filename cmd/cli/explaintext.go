@@ -94,7 +94,7 @@ func tickIf(is bool) string {
 func explainText(e *explain.Explanation, method, url string, colored bool) string {
 	text.EnableColors() // whether there are any was decided before
 	p := &page{colored: colored}
-	if e.Answer != nil {
+	if e.Passport != nil {
 		p.named(e)
 		return p.out.String()
 	}
@@ -124,18 +124,25 @@ func explainText(e *explain.Explanation, method, url string, colored bool) strin
 		p.row(tickIf(s.Passed), s.Name, s.Reason)
 	}
 	p.services(e)
-	p.changes(e.Changes)
+	p.changes("Rules that change the request", e.Changes)
 	p.keeping(e)
 	p.balance(e.Balance)
-	if len(e.Head) > 0 {
-		p.title("Request as the backend gets it")
-		for _, line := range e.Head {
-			p.row(line)
-		}
-	}
+	p.head("Request as the backend gets it", e.Head)
+	p.changes("Rules that change the answer", e.AnswerChanges)
+	p.head("Answer as rules leave it", e.AnswerHead)
 	p.result(&e.Result)
 	p.flush()
 	return p.out.String()
+}
+
+func (p *page) head(title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	p.title(title)
+	for _, line := range lines {
+		p.row(line)
+	}
 }
 
 func (p *page) services(e *explain.Explanation) {
@@ -151,11 +158,11 @@ func (p *page) services(e *explain.Explanation) {
 	}
 }
 
-func (p *page) changes(list []explain.Change) {
+func (p *page) changes(title string, list []explain.Change) {
 	if len(list) == 0 {
 		return
 	}
-	p.title("Rules that change the request")
+	p.title(title)
 	for _, c := range list {
 		rule := c.Kind
 		if c.Rule >= 0 {

@@ -49,6 +49,9 @@ type Question struct {
 	// a net then.
 	Name string `json:"name,omitempty"`
 	Type string `json:"type,omitempty"`
+	// Answer is what a backend would answer: field lines, of which the first may be
+	// a status line instead. Without one it is not asked what becomes of it.
+	Answer []string `json:"answer,omitempty"`
 }
 
 // Explanation is the answer.
@@ -69,8 +72,12 @@ type Explanation struct {
 	Persistence *Persistence `json:"persistence,omitempty" doc:"The session of the client"`
 	Balance     *Balance     `json:"balance,omitempty" doc:"How the backend is chosen"`
 	Head        []string     `json:"head,omitempty" doc:"The request as the backend would get it, line by line; secrets are masked"`
-	Answer      *Passport    `json:"answer,omitempty" doc:"What a question is answered with, and why"`
-	Result      Result       `json:"result"`
+	Passport    *Passport    `json:"passport,omitempty" doc:"What a question is answered with, and why"`
+
+	AnswerChanges []Change `json:"answer_changes,omitempty" doc:"What rules change of the answer that was asked about, in order"`
+	AnswerHead    []string `json:"answer_head,omitempty" doc:"That answer as rules leave it, line by line; secrets are masked. Location, and what the engine sets itself, is not in it"`
+
+	Result Result `json:"result"`
 }
 
 // Request is a request as it is read.

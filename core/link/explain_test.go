@@ -27,7 +27,10 @@ var explained = func() explain.Explanation {
 		Balance: &explain.Balance{Algorithm: "round robin", Protocol: "h2", Pinned: true, Random: true, Level: 2, Backends: []explain.Backend{{
 			ID: 2, Address: "10.0.0.1:80", Alias: "b", Weight: 9, Priority: 9, Status: "up", InFlight: 1 << 40, Limit: 5, Cost: "2 pending", Chosen: true, Might: true,
 			Reason: "its turn", Maintenance: "drain"}}},
-		Head:   []string{"GET / HTTP/1.1", "Host: a.test"},
+		Head: []string{"GET / HTTP/1.1", "Host: a.test"},
+
+		AnswerChanges: []explain.Change{{Kind: "add-header", Owner: "farm", Header: "X", After: "1"}}, AnswerHead: []string{"HTTP/1.1 200 OK", "X: 1"},
+
 		Result: explain.Result{Outcome: "forward", Status: 503, Reason: "its turn", Step: "limits", Location: "/", Service: "web", Backend: &two, Address: "a", Decision: "session"},
 	}
 }()
@@ -60,6 +63,7 @@ func TestExplanationsArriveWhole(t *testing.T) {
 	for range explain.MaxChanges {
 		large.Changes = append(large.Changes, explain.Change{Before: text, After: text})
 	}
+	large.AnswerHead = []string{strings.Repeat("x", explain.MaxQuestion)}
 	for _, want := range []explain.Explanation{explained, large} {
 		c := dial(t, fakeEngine(t, func(c *net.UnixConn) {
 			hello(c)

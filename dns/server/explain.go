@@ -41,7 +41,7 @@ func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	if err := x.run(name, kind, from); err != nil {
 		return nil, err
 	}
-	out.Answer = x.passport
+	out.Passport = x.passport
 	out.Result = x.result()
 	return out, nil
 }

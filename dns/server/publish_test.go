@@ -103,7 +103,7 @@ func TestAnswersAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := x.Answer
+	p := x.Passport
 	if p.Rcode != "NOERROR" || p.Zone != "example.com" || p.Serial != 5 || p.Service != "shop" || p.Algorithm != "roundrobin" || x.From != "203.0.113.0/24" {
 		t.Errorf("%+v", p)
 	}

@@ -127,7 +127,7 @@ func (x *explainer) run(a asked) {
 		x.Result.Outcome, x.Result.Status, x.Result.Location = explain.Redirect, p.Service.Redirect.Code, explain.Clip(string(q.Text))
 		x.Result.Reason = "the service redirects"
 	case table.OutcomeForward:
-		x.forward(p.Service)
+		x.forward(p.Service, a.answer)
 	}
 }
 
@@ -137,8 +137,8 @@ func (x *explainer) broken(at table.Step, err error) {
 	x.Refuse(at, status, reason)
 }
 
-// forward finds the backend.
-func (x *explainer) forward(found *table.Service) {
+// forward finds the backend, and says what becomes of its answer.
+func (x *explainer) forward(found *table.Service, answer *http1.Response) {
 	q, sv := &x.query, found.Rehearsal()
 	x.EnterService(sv, q.Req.Path)
 	head, out, err := x.rewrite(sv)
@@ -159,6 +159,12 @@ func (x *explainer) forward(found *table.Service) {
 	b := &sv.Backends[i]
 	x.Head = x.MaskedHead(out.Address(new([]byte), head, b))
 	x.Result = explain.Result{Outcome: explain.Forward, Service: sv.Name, Backend: &b.Number, Address: b.Origin, Decision: x.choice.Why.String(), Reason: x.chosen}
+	if answer == nil {
+		return
+	}
+	if err := x.Answered(sv, answer); err != nil {
+		x.Refuse(table.StepRules, 502, "rules make it an answer that is not passed on: "+err.Error())
+	}
 }
 
 // rewrite makes the head the backend would get.

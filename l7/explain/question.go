@@ -4,15 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
 // asked is a question as it is understood.
 type asked struct {
 	head   []byte
+	answer *http1.Response // of the backend; nil when nobody asks about one
 	from   netip.Addr
 	secure bool
 	name   string // TLS is asked for
@@ -22,13 +25,13 @@ type asked struct {
 // found out by who reads those of clients.
 func readQuestion(f *table.Farm, q *explain.Question) (a asked, err error) {
 	size := len(q.Method) + len(q.URL) + len(q.SNI)
-	for _, line := range q.Headers {
+	for _, line := range slices.Concat(q.Headers, q.Answer) {
 		size += len(line)
 	}
-	if size > explain.MaxQuestion || len(q.Headers) > explain.MaxHeaders {
+	if size > explain.MaxQuestion || len(q.Headers) > explain.MaxHeaders || len(q.Answer) > explain.MaxHeaders {
 		return a, fmt.Errorf("the request is too long: at most %d bytes and %d headers are allowed", explain.MaxQuestion, explain.MaxHeaders)
 	}
-	for _, text := range append([]string{q.Method, q.URL, q.SNI}, q.Headers...) {
+	for _, text := range slices.Concat([]string{q.Method, q.URL, q.SNI}, q.Headers, q.Answer) {
 		if strings.Contains(text, "\n") {
 			return a, errors.New("method, URL, headers and name hold no line ends")
 		}
@@ -84,7 +87,28 @@ func readQuestion(f *table.Farm, q *explain.Question) (a asked, err error) {
 		a.head = append(append(a.head, line...), "\r\n"...)
 	}
 	a.head = append(a.head, "\r\n"...)
-	return a, nil
+	a.answer, err = readAnswer(q.Answer)
+	return a, err
+}
+
+// readAnswer reads what a backend would answer.
+func readAnswer(lines []string) (*http1.Response, error) {
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	if !strings.HasPrefix(lines[0], "HTTP/") {
+		lines = append([]string{"HTTP/1.1 200 OK"}, lines...)
+	}
+	head := []byte(strings.Join(lines, "\r\n") + "\r\n\r\n")
+	r := new(http1.Response)
+	r.Reset()
+	switch n, err := r.Parse(head); {
+	case err != nil:
+		return nil, fmt.Errorf("the answer cannot be read: %w", err)
+	case n != len(head):
+		return nil, errors.New("the answer cannot be read: its head does not end where it should")
+	}
+	return r, nil
 }
 
 // nameOfHost is what a client asks TLS for: the host, unless it is an address

@@ -7,6 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
 // Who owns a rule that changed something.
@@ -32,13 +33,42 @@ func (t *Trail) LeaveService(s *Service) {
 	if n := len(t.Changes); n > 0 && s.urls != nil && t.Changes[n-1].Kind == "rewrite-url" {
 		t.Changes[n-1].Last = s.urls.Last(t.Changes[n-1].Rule)
 	}
-	if s.Request == nil {
-		return
+	if s.Request != nil {
+		t.added(s.Request)
 	}
-	for i, line := range fieldLines(s.Request.Add) {
+}
+
+// added tells of the lines that rules add. Strict-Transport-Security, the last one
+// where a service asks for it, is of no list.
+func (t *Trail) added(r *Rules) {
+	lines := fieldLines(r.Add)
+	for i, line := range lines {
 		name, value, _ := strings.Cut(line, ": ")
-		t.change(explain.Change{Kind: "add-header", Owner: s.Request.addedBy, Rule: i, Header: name, After: t.masked(name, []byte(value))})
+		c := explain.Change{Kind: "add-header", Owner: r.addedBy, Rule: i, Header: name, After: t.masked(name, []byte(value))}
+		if r.sts && i == len(lines)-1 {
+			c.Owner, c.Rule = ownerService, -1
+		}
+		t.change(c)
 	}
+}
+
+// Answered tells what the rules of a service make of the head of an answer: as many
+// changes as those of the request leave room for.
+func (t *Trail) Answered(s *Service, r *http1.Response) error {
+	told := Trail{Explanation: &explain.Explanation{Changes: t.Changes}, hidden: t.hidden}
+	var o http1.ResponseOptions
+	if rules := s.Response; rules != nil {
+		told.owner, told.own = rules.cutBy, rules.own
+		scratch := new(rewrite.Scratch)
+		scratch.Observe(&told)
+		if err := rules.Apply(&r.Head, scratch); err != nil {
+			return err
+		}
+		told.added(rules)
+		o.Extra = rules.Add
+	}
+	t.AnswerChanges, t.AnswerHead = told.Changes[len(t.Changes):], t.MaskedHead(http1.AppendResponse(nil, r, &o))
+	return nil
 }
 
 // change tells of a change, unless there were too many.

@@ -21,6 +21,7 @@ type Rules struct {
 	own     int            // how many rules of replace are the service's, the first
 	Add     []byte         // field lines
 	addedBy string         // whose rules Add is of
+	cutBy   string         // whose rules remove is of, for responses
 	given   http1.Identity // what of identities is in Add
 	sts     bool           // Strict-Transport-Security is ours
 }
@@ -36,9 +37,7 @@ func requestRules(f, s *farm.HeaderRules) (r *Rules, err error) {
 		return nil, err
 	}
 	lines := either(s.AddRequest, f.AddRequest)
-	if r.addedBy = ownerFarm; len(s.AddRequest) > 0 {
-		r.addedBy = ownerService
-	}
+	r.addedBy = ownerOf(s.AddRequest)
 	if r.Add, err = rewrite.Lines(lines); err != nil {
 		return nil, err
 	}
@@ -53,7 +52,7 @@ func requestRules(f, s *farm.HeaderRules) (r *Rules, err error) {
 // come back with TLS only (RFC 6797).
 func responseRules(f *farm.Farm, s *farm.Service) (r *Rules, err error) {
 	h := f.HTTP
-	r = &Rules{sts: f.HTTPS() && s.STS > 0}
+	r = &Rules{sts: f.HTTPS() && s.STS > 0, own: len(s.ReplaceResponse), addedBy: ownerOf(s.AddResponse), cutBy: ownerOf(s.RemoveResponse)}
 	if r.remove, err = rewrite.NewRemover(either(s.RemoveResponse, h.RemoveResponse)); err != nil {
 		return nil, err
 	}
@@ -80,6 +79,14 @@ func either[T any](service, farm []T) []T {
 		return service
 	}
 	return farm
+}
+
+// ownerOf says whose list either gives.
+func ownerOf[T any](service []T) string {
+	if len(service) > 0 {
+		return ownerService
+	}
+	return ownerFarm
 }
 
 func (r *Rules) orNil() *Rules {

@@ -48,6 +48,8 @@ func (explainFields) Params() []validate.Param {
 		{Name: "method", Options: []string{"non_blank"}, Description: "GET when it is left out."},
 		{Name: "headers", Format: "Name: value", Options: []string{"list"},
 			Description: "The header fields. Without a Host that of the URL is sent or, if that is a path, the address of the farm."},
+		{Name: "answer", Format: "Name: value", Options: []string{"list"},
+			Description: "Header fields of an answer of the backend; the first may be a status line instead. What rules make of it is told, too. For farms of profile http only."},
 		{Name: "sni", Options: []string{"non_blank"}, Description: "The name TLS is asked for; when it is left out that of the URL or, if that is a path, of the header Host."},
 		{Name: "from", Options: []string{"non_blank"}, Description: "The address the request comes from; 127.0.0.1 when it is left out. For farms of profile l4xnat it may have a port."},
 		{Name: "to", Options: []string{"non_blank"}, Description: "The address of the farm, with or without a port, that the client connects to; for farms of profile l4xnat only."},
@@ -102,7 +104,7 @@ func (s *Resource) explainRequest(c *rest.Call) (rest.Object[*explain.Explanatio
 
 // checkL4Question looks at a question about a connection or datagram.
 func checkL4Question(body map[string]any, q *explain.Question) error {
-	for _, name := range []string{"url", "method", "headers"} {
+	for _, name := range []string{"url", "method", "headers", "answer"} {
 		if body[name] != nil {
 			return rest.BadRequest("%s is for farms of profile http: this one does not read requests", name)
 		}

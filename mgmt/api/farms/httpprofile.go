@@ -96,22 +96,33 @@ func (httpFarms) question(body map[string]any) (explain.Question, error) {
 	case q.From != "" && err != nil:
 		return q, rest.BadRequest("from must be an address, got %s", rest.Quote(q.From))
 	}
-	if one, alone := body["headers"].(string); alone {
-		q.Headers = []string{one}
-	} else if body["headers"] != nil {
-		if q.Headers, err = rest.TextList(body, "headers"); err != nil {
-			return q, err
-		}
+	if q.Headers, err = fieldLines(body, "headers"); err != nil {
+		return q, err
 	}
-	if slices.Contains(q.Headers, "") {
-		return q, rest.BadRequest("headers must hold texts like \"Name: value\", none of them empty")
+	if q.Answer, err = fieldLines(body, "answer"); err != nil {
+		return q, err
 	}
 	size := len(q.Method) + len(q.URL) + len(q.SNI)
-	for _, line := range q.Headers {
+	for _, line := range slices.Concat(q.Headers, q.Answer) {
 		size += len(line)
 	}
-	if size > explain.MaxQuestion || len(q.Headers) > explain.MaxHeaders {
+	if size > explain.MaxQuestion || len(q.Headers) > explain.MaxHeaders || len(q.Answer) > explain.MaxHeaders {
 		return q, rest.BadRequest("the request is too long: at most %d bytes and %d headers are allowed", explain.MaxQuestion, explain.MaxHeaders)
 	}
 	return q, nil
+}
+
+// fieldLines reads a field of a body that holds the lines of a head, or one of them.
+func fieldLines(body map[string]any, name string) (lines []string, err error) {
+	if one, alone := body[name].(string); alone {
+		lines = []string{one}
+	} else if body[name] != nil {
+		if lines, err = rest.TextList(body, name); err != nil {
+			return nil, err
+		}
+	}
+	if slices.Contains(lines, "") {
+		return nil, rest.BadRequest("%s must hold texts like \"Name: value\", none of them empty", name)
+	}
+	return lines, nil
 }
