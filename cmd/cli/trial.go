@@ -18,6 +18,8 @@ var writing = [][]string{
 	{"farm", "create"}, {"farm", "copy"}, {"farm", "set"}, {"farm", "rename"}, {"farm", "delete"}, {"farm", "start"}, {"farm", "stop"}, {"farm", "restart"},
 	{"service", "create"}, {"service", "set"}, {"service", "move"}, {"service", "delete"},
 	{"backend", "create"}, {"backend", "set"}, {"backend", "maintenance"}, {"backend", "delete"},
+	{"zone", "create"}, {"zone", "set"}, {"zone", "delete"}, {"zone", "import"},
+	{"record", "create"}, {"record", "set"}, {"record", "delete"},
 	{"header", "create"}, {"header", "set"}, {"header", "move"}, {"header", "delete"},
 	{"rewrite", "create"}, {"rewrite", "set"}, {"rewrite", "move"}, {"rewrite", "delete"},
 	{"certificate", "add"}, {"certificate", "remove"}, {"certificate", "move"}, {"session", "create"}, {"session", "delete"},

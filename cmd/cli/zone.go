@@ -13,8 +13,10 @@ func (c *client) zoneCommand() *cobra.Command {
 	return parentCommand("zone", "Manage the zones of a gslb farm", `  sluice zone create names example.com
   sluice zone list names
   sluice zone set names example.com defnamesv=ns1 ttl=600
+  sluice zone import names example.com db.example.com
+  sluice zone export names example.com
   sluice zone delete names example.com`,
-		c.zoneList(), c.zoneCreate(), c.zoneSet(), c.zoneDelete())
+		c.zoneList(), c.zoneCreate(), c.zoneSet(), c.zoneDelete(), c.zoneImport(), c.zoneExport(), c.zoneCheck())
 }
 
 func (c *client) zoneList() *cobra.Command {

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -23,9 +25,13 @@ var errZoneFile = errors.New("the file cannot be imported")
 func (c *client) zoneImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import FARM ZONE FILE", Short: "Take the records of a zone from a master file", Args: exactly(3),
-		Long: `Take the records of a zone from a master file, in place of those it has or, with --add, beside them.
-The zone must be there. Names without a dot at their end are relative to it. What is wrong is said with its line, and then nothing is changed.
-Secondaries go on: the serial is not below that of the file. A record "www DYNA shop" is answered by the service shop of the farm.`,
+		Long: `Take the records of a zone from a master file, in place of those it has
+or, with --add, beside them. The zone must be there; names without a dot at
+their end are relative to it. What is wrong is said with its line, and then
+nothing is changed.
+
+Secondaries go on: the serial is not below that of the file. The service
+shop of the farm answers for a record "www DYNA shop".`,
 		Example:           "  sluice zone import names example.com db.example.com --dry-run\n  sluice zone import names example.com db.example.com\n  dig @ns.old.example example.com AXFR | sluice zone import names example.com -",
 		ValidArgsFunction: thenFiles(c.completer([]argument{aFarm, aWord}, nil)),
 	}
@@ -101,8 +107,8 @@ func (c *client) zoneCheck() *cobra.Command {
 			if len(problems) > 0 {
 				return errZoneFile
 			}
-			for kind, n := range read.Skipped {
-				warn(cmd, fmt.Sprintf("%d records of type %s are left out: servers make them for themselves", n, kind))
+			for _, kind := range slices.Sorted(maps.Keys(read.Skipped)) {
+				warn(cmd, fmt.Sprintf("%d records of type %s are left out: servers make them for themselves", read.Skipped[kind], kind))
 			}
 			warn(cmd, validate.ZoneWarning(&read.Zone))
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d records of zone %s.\n", args[1], len(read.Zone.Records), read.Zone.Name)

@@ -19,6 +19,8 @@ import (
 const (
 	// mostProblems is how many problems are told of a file.
 	mostProblems = 20
+	// mostText is how many bytes of a problem are told.
+	mostText = 300
 	// mostGenerated is how many records $GENERATE may make in a file.
 	mostGenerated = 1 << 18
 	// mostComment is how much of a comment is kept.
@@ -31,12 +33,16 @@ type Problem struct {
 	Text string
 }
 
-// Error implements error.
+// Error implements error. What a file has may be long, and is not told as a whole.
 func (p Problem) Error() string {
-	if p.Line == 0 {
-		return p.Text
+	text := p.Text
+	if len(text) > mostText {
+		text = strings.ToValidUTF8(text[:mostText], "") + "…"
 	}
-	return fmt.Sprintf("line %d: %s", p.Line, p.Text)
+	if p.Line == 0 {
+		return text
+	}
+	return fmt.Sprintf("line %d: %s", p.Line, text)
 }
 
 // Read is a file that was read.

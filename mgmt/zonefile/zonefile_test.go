@@ -101,6 +101,9 @@ func TestProblemsHaveTheirLine(t *testing.T) {
 			t.Errorf("%.60q: %v, want %s", text, got.Problems, want)
 		}
 	}
+	if long := zonefile.Parse([]byte(strings.Repeat("a", 1<<20)), "example.com").Problems; len(long) != 1 || len(long[0].Error()) > 400 {
+		t.Errorf("%d problems", len(long))
+	}
 	many := zonefile.Parse([]byte(strings.Repeat("a.example.org. A 192.0.2.1\n", 100)), "example.com")
 	if len(many.Problems) != 20 || many.Problems[19].Line != 20 {
 		t.Errorf("%d problems", len(many.Problems))

@@ -363,6 +363,8 @@ func (s *stage) typicalBody(o *Operation) string {
 		return ""
 	case strings.HasPrefix(o.Path, "/config"):
 		return `{"farms":[]}`
+	case o.content()[zoneKind] != nil:
+		return "@ NS ns1\nns1 A 192.0.2.53\n"
 	case strings.HasSuffix(o.Path, "/crl"):
 		return s.Files["crl"]
 	case strings.Contains(o.Path, "{authority}"):
@@ -403,6 +405,8 @@ func (s *stage) typicalKind(o *Operation) string {
 		return ""
 	case o.content()[jsonKind] != nil:
 		return jsonKind
+	case o.content()[zoneKind] != nil:
+		return zoneKind
 	}
 	return pemKind
 }

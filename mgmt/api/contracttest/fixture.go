@@ -11,6 +11,7 @@ import (
 const (
 	jsonKind = "application/json"
 	pemKind  = "application/x-pem-file"
+	zoneKind = "text/dns"
 )
 
 // step is a call that puts something on the appliance. It may be there already.

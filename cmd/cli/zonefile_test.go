@@ -1,0 +1,46 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestAFileIsCheckedWithoutAnAppliance(t *testing.T) {
+	for file, want := range map[string]string{
+		"@ SOA ns1 hostmaster 7 1 2 3 4\n@ NS ns1\nns1 A 192.0.2.53\nwww DYNA shop\nwww RRSIG A 13 3 300 20270101000000 20260101000000 1 example.com. AAAA\n": "FILE: 4 records of zone example.com.\nsluice: warning: 1 records of type RRSIG are left out: servers make them for themselves\n",
+		"@ NS ns1\n":                     "FILE: 1 records of zone example.com.\nsluice: warning: zone example.com: its name server ns1 has no address yet; add a record ns1 of type A\n",
+		"www A 192.0.2.300\n":            "FILE: line 1: A is an IPv4 address, as 192.0.2.1, got \"192.0.2.300\"\nsluice: the file cannot be imported\n",
+		"a DYNA s\nb A ::1\na A 1.2.3.4": "FILE: line 2: A is an IPv4 address, as 192.0.2.1, got \"::1\"\nsluice: the file cannot be imported\n",
+		"a DYNA s\na A 1.2.3.4\n":        "FILE: line 2: type DYNA gives all addresses of its name, and a has others; remove these, or add them to the service\nsluice: the file cannot be imported\n",
+	} {
+		name := filepath.Join(t.TempDir(), "db")
+		if err := os.WriteFile(name, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := execute("", "zone", "check", "example.com", name)
+		if got := strings.ReplaceAll(r.stdout+r.stderr, name, "FILE"); got != want {
+			t.Errorf("%q:\n%s\nwant\n%s", file, got, want)
+		}
+	}
+}
+
+func TestZonesAreImportedAndExported(t *testing.T) {
+	a := start(t)
+	a.must("farm", "create", "names", "vip=127.0.0.1", "vport=5300", "profile=gslb")
+	a.must("zone", "create", "names", "example.com")
+	if out := a.must("zone", "import", "names", "example.com", "testdata/db.example.com", "--dry-run"); !strings.Contains(out, "+") || !strings.Contains(out, "192.0.2.53") {
+		t.Error(out)
+	}
+	if out := a.must("zone", "export", "names", "example.com"); !strings.Contains(out, "0.0.0.0") {
+		t.Errorf("it was only tried: %s", out)
+	}
+	if out := a.must("zone", "import", "names", "example.com", "testdata/db.example.com"); !strings.Contains(out, "it has 3 records") {
+		t.Error(out)
+	}
+	r := a.feed("ftp A 192.0.2.21\n", "zone", "import", "names", "example.com", "-", "--add")
+	if out := a.must("zone", "export", "names", "example.com"); r.code != 0 || !strings.HasSuffix(out, "www\tIN\tA\t192.0.2.1\nftp\t3600\tIN\tA\t192.0.2.21\n") {
+		t.Errorf("%+v: %s", r, out)
+	}
+}
