@@ -55,9 +55,10 @@ func documentSections() []documentSection {
 		{"Header rules", "Items of **" + request.Farm + "** and **" + response.Farm + "**, in a farm and in a service.", request.Rule.Params()},
 		{"Rewrite rules", "Items of **" + rewrites.Service + "** of a service.", rewrites.Rule.Params()},
 	}
-	for _, p := range validate.Profiles() {
+	for _, p := range validate.Profiles()[1:] { // the first is above
 		if p.Name().HasServices() {
-			continue // above
+			out = append(out, namesSections(p)...)
+			continue
 		}
 		out = append(out, documentSection{"Farms of profile " + string(p.Name()), "Besides these fields a farm has the list **backends**.", p.Farm().Document.Params()},
 			documentSection{"Backends of " + string(p.Name()) + " farms", "The list **backends** of such a farm.", p.Backend().Document.Params()})
@@ -67,6 +68,18 @@ func documentSections() []documentSection {
 		out = append(out, documentSection{"System: " + s.Name, s.Title + ": the object **" + s.Name + "** of **system**.", s.Table.Params()})
 	}
 	return out
+}
+
+// namesSections are the objects of farms that answer for zones.
+func namesSections(p validate.Profile) []documentSection {
+	farms := string(p.Name()) + " farms"
+	return []documentSection{
+		{"Farms of profile " + string(p.Name()), "Besides these fields a farm has the lists **services** and **zones**.", p.Farm().Document.Params()},
+		{"Services of " + farms, "The list **services** of such a farm. Besides these fields a service has the list **backends**.", validate.DNSServiceDocument.Params()},
+		{"Backends of services of " + farms, "The list **backends** of such a service.", p.Backend().Document.Params()},
+		{"Zones", "The list **zones** of such a farm. Besides these fields a zone has the list **resources**.", validate.ZoneDocument.Params()},
+		{"Records", "The list **resources** of a zone.", validate.RecordDocument.Params()},
+	}
 }
 
 // DocumentPage is the manual page about documents, from the rules they are read by,

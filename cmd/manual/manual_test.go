@@ -127,7 +127,7 @@ func TestManualPagesExplainEverySettingOnceAndInALine(t *testing.T) {
 			}
 		}
 	}
-	if got, want := terms(pages["sluice-service-set.8"]), validate.ServiceUpdate.Names(); !slices.Equal(got, want) {
+	if got, want := terms(pages["sluice-service-set.8"]), slices.Concat(validate.ServiceUpdate.Names(), validate.DNSServiceUpdate.Names()); !slices.Equal(got, want) {
 		t.Errorf("settings of services: %q, want %q", got, want)
 	}
 	if text := pages["sluice-service-set.8"]; strings.Contains(text, `\fB--retry-on\fP`) {
@@ -143,7 +143,14 @@ func TestAPageExplainsEveryFieldOfADocument(t *testing.T) {
 	want := slices.Concat(validate.FarmDocument.Names(), validate.ServiceDocument.Names(), validate.BackendDocument.Names(),
 		validate.ReplaceRequest.Rule.Names(), validate.Rewrites.Rule.Names())
 	for _, p := range validate.Profiles()[1:] {
-		want = slices.Concat(want, p.Farm().Document.Names(), p.Backend().Document.Names())
+		want = append(want, p.Farm().Document.Names()...)
+		if p.Name().HasServices() {
+			want = append(want, validate.DNSServiceDocument.Names()...)
+		}
+		want = append(want, p.Backend().Document.Names()...)
+		if p.Name().HasServices() {
+			want = slices.Concat(want, validate.ZoneDocument.Names(), validate.RecordDocument.Names())
+		}
 	}
 	for i := range validate.Sections {
 		want = slices.Concat(want, validate.Sections[i].Table.Names())
