@@ -1,7 +1,7 @@
 // Farms and what belongs to them, created, changed and deleted in forms.
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
-import { base, farm, freePort, launch, people, settle as apply, signedIn, visit } from './harness.mjs';
+import { base, button, farm, freePort, launch, people, picture, settle as apply, signedIn, visit } from './harness.mjs';
 
 let browser;
 before(async () => {
@@ -127,6 +127,14 @@ task('header rules are added, changed and deleted, and change what clients get',
   await page.getByRole('button', { name: 'Apply' }).click();
   await page.getByRole('button', { name: 'Delete Headers added to responses 0' }).waitFor();
   assert.equal(await seen(), 'gui');
+  await page.getByLabel('Headers of the request').fill('X-Mine: 1');
+  await page.getByLabel('Headers of the answer').fill('HTTP/1.1 404 Not Found\nX-Theirs: 2');
+  await button(page, 'Explain').click();
+  await page.getByRole('region', { name: 'The request as the backend gets it' }).getByText('X-Mine: 1').waitFor();
+  const answer = page.getByRole('region', { name: 'The answer as rules leave it' });
+  await answer.getByText(/HTTP\/1\.1 404 Not Found\s+X-Theirs: 2\s+X-From: gui/).waitFor();
+  await answer.getByText('added (service): X-From: gui').waitFor();
+  await picture(page, 'explained');
   await page.getByRole('button', { name: 'Delete Headers added to responses 0' }).click();
   await page.getByRole('button', { name: 'Apply' }).click();
   await page.getByRole('button', { name: 'Delete Headers added to responses 0' }).waitFor({ state: 'detached' });

@@ -1,23 +1,36 @@
-import { Button, Card, Group, List, NativeSelect, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, Card, Code, Collapse, Group, List, NativeSelect, SimpleGrid, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, body } from '../api/client';
+import type { components } from '../api/schema';
 import { Problem } from '../ui/problem';
 
-/** Explain says which way a request would take, rule by rule, without sending one. */
-export function Explain({ farm, vport, secure, children }: { farm: string; vport: string; secure: boolean; children?: ReactNode }) {
+type Explained = components['schemas']['Explanation'];
+type Props = { farm: string; vport: string; secure: boolean; headers?: boolean; children?: ReactNode };
+
+/** The lines of a text that hold something. */
+const lines = (text: string) => text.split('\n').map((line) => line.trim()).filter(Boolean);
+
+/** Explain says which way a request would take, rule by rule, without sending one, and what rules make of it and of its answer. */
+export function Explain({ farm, vport, secure, headers = false, children }: Props) {
   const { t } = useTranslation();
   const [method, setMethod] = useState('GET');
   const [url, setURL] = useState(`${secure ? 'https' : 'http'}://www.example.org${vport === '80' || vport === '443' ? '' : `:${vport}`}/`);
+  const [sent, setSent] = useState('');
+  const [answered, setAnswered] = useState('Content-Type: text/html');
+  const [more, { toggle }] = useDisclosure(headers);
   const ask = useMutation({
-    mutationFn: () => body(api.POST('/farms/{farm}/explain', { params: { path: { farm } }, body: { method, url } })),
+    mutationFn: () => {
+      const fields = { method, url, headers: lines(sent), answer: more ? lines(answered) : [] };
+      return body(api.POST('/farms/{farm}/explain', { params: { path: { farm } }, body: fields }));
+    },
   });
   const submit = (e: FormEvent) => {
     e.preventDefault();
     ask.mutate();
   };
-  const said = ask.data?.params;
   return (
     <Card withBorder component="section" aria-labelledby="explain">
       <Title order={2} size="h4" id="explain" mb="xs">
@@ -28,37 +41,75 @@ export function Explain({ farm, vport, secure, children }: { farm: string; vport
           {children}
           <NativeSelect label={t('explain.method')} data={['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']} value={method} onChange={(e) => setMethod(e.currentTarget.value)} w={110} />
           <TextInput label="URL" value={url} onChange={(e) => setURL(e.currentTarget.value)} required style={{ flex: '1 1 16rem' }} />
+          <Button variant="default" aria-expanded={more} onClick={toggle}>
+            {t('explain.headers')}
+          </Button>
           <Button type="submit" loading={ask.isPending}>
             {t('explain.ask')}
           </Button>
         </Group>
+        <Collapse expanded={more}>
+          <SimpleGrid cols={{ base: 1, sm: 2 }} mt="sm">
+            <Textarea label={t('explain.sent')} description={t('explain.lines')} autosize minRows={2} className="code" value={sent} onChange={(e) => setSent(e.currentTarget.value)} />
+            <Textarea label={t('explain.answered')} description={t('explain.lines')} autosize minRows={2} className="code" value={answered} onChange={(e) => setAnswered(e.currentTarget.value)} />
+          </SimpleGrid>
+        </Collapse>
       </form>
       {ask.error && <Problem error={ask.error} />}
-      {said && (
-        <Stack gap="xs" mt="md" role="status">
-          <Text fw={650} className="text">
-            {said.result?.outcome}
-            {said.result?.service ? ` → ${said.result.service}` : ''}
-            {said.result?.address ? ` → ${said.result.address}` : ''}
-            {said.result?.status ? ` (${said.result.status})` : ''}
-          </Text>
-          <Text size="sm" className="text">
-            {said.result?.reason}
-          </Text>
-          <List size="sm" spacing={2}>
-            {said.steps?.map((s, i) => (
-              <List.Item key={i}>
-                <b>{s.name}</b>: {s.reason}
-              </List.Item>
-            ))}
-            {said.services?.map((s, i) => (
-              <List.Item key={`s${i}`}>
-                <b>{s.name}</b>: {s.reason}
-              </List.Item>
-            ))}
-          </List>
-        </Stack>
-      )}
+      {ask.data && <Said of={ask.data.params} />}
     </Card>
+  );
+}
+
+/** Said is an explanation. */
+function Said({ of: { result, steps, services, ...of } }: { of: Explained }) {
+  const { t } = useTranslation();
+  return (
+    <Stack gap="xs" mt="md" role="status">
+      <Text fw={650} className="text">
+        {result.outcome}
+        {result.service ? ` → ${result.service}` : ''}
+        {result.address ? ` → ${result.address}` : ''}
+        {result.status ? ` (${result.status})` : ''}
+      </Text>
+      <Text size="sm" className="text">
+        {result.reason}
+      </Text>
+      <List size="sm" spacing={2}>
+        {[...(steps ?? []), ...(services ?? [])].map((s, i) => (
+          <List.Item key={i}>
+            <b>{s.name}</b>: {s.reason}
+          </List.Item>
+        ))}
+      </List>
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <Changed title={t('explain.request')} changes={of.changes} head={of.head} />
+        <Changed title={t('explain.answer')} changes={of.answer_changes} head={of.answer_head} />
+      </SimpleGrid>
+    </Stack>
+  );
+}
+
+/** Changed is what rules did to a head, and what is left of it. */
+function Changed({ title, changes, head }: { title: string; changes?: Explained['changes']; head?: string[] | null }) {
+  const { t } = useTranslation();
+  if (!head) return null;
+  return (
+    <section aria-label={title}>
+      <Text fw={600} size="sm">
+        {title}
+      </Text>
+      <Code block tabIndex={0} className="text">
+        {head.join('\n')}
+      </Code>
+      <List size="sm" spacing={2} mt={4}>
+        {changes?.map((c, i) => (
+          <List.Item key={i} className="text">
+            {t(`explain.${c.kind.replace('-', '_')}`, { owner: t(`explain.${c.owner}`), name: c.header, before: c.before, after: c.after })}
+          </List.Item>
+        ))}
+        {!changes?.length && <List.Item>{t('explain.unchanged')}</List.Item>}
+      </List>
+    </section>
   );
 }

@@ -42,7 +42,7 @@ export function ServicePage() {
         disabled={!may('farm.modify')}
       />
       <Rules farm={farm} service={service} object={seen} />
-      <Explain farm={farm} vport={String(farmSeen.vport)} secure={farmSeen.listener === 'https'} />
+      <Explain headers farm={farm} vport={String(farmSeen.vport)} secure={farmSeen.listener === 'https'} />
     </Stack>
   );
 }
