@@ -50,8 +50,8 @@ export function Explain({ farm, vport, secure, headers = false, children }: Prop
         </Group>
         <Collapse expanded={more}>
           <SimpleGrid cols={{ base: 1, sm: 2 }} mt="sm">
-            <Textarea label={t('explain.sent')} description={t('explain.lines')} autosize minRows={2} className="code" value={sent} onChange={(e) => setSent(e.currentTarget.value)} />
-            <Textarea label={t('explain.answered')} description={t('explain.lines')} autosize minRows={2} className="code" value={answered} onChange={(e) => setAnswered(e.currentTarget.value)} />
+            <Textarea label={t('explain.sent')} description={t('explain.lines')} autosize minRows={2} classNames={{ input: 'code' }} value={sent} onChange={(e) => setSent(e.currentTarget.value)} />
+            <Textarea label={t('explain.answered')} description={t('explain.lines')} autosize minRows={2} classNames={{ input: 'code' }} value={answered} onChange={(e) => setAnswered(e.currentTarget.value)} />
           </SimpleGrid>
         </Collapse>
       </form>
@@ -78,7 +78,8 @@ function Said({ of: { result, steps, services, ...of } }: { of: Explained }) {
       <List size="sm" spacing={2}>
         {[...(steps ?? []), ...(services ?? [])].map((s, i) => (
           <List.Item key={i}>
-            <b>{s.name}</b>: {s.reason}
+            <b>{s.name}</b>
+            {s.reason && `: ${s.reason}`}
           </List.Item>
         ))}
       </List>
