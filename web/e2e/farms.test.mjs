@@ -1,7 +1,7 @@
 // Farms and what belongs to them, created, changed and deleted in forms.
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
-import { base, button, farm, freePort, launch, people, picture, settle as apply, signedIn, visit } from './harness.mjs';
+import { base, button, farm, freePort, key, launch, people, picture, settle as apply, signedIn, visit } from './harness.mjs';
 
 let browser;
 before(async () => {
@@ -59,6 +59,30 @@ task('settings are found, tried, refused at their field, and saved', async (page
   await page.reload();
   await page.getByLabel('Find a setting').fill('response timeout');
   assert.equal(await field.inputValue(), '46');
+});
+
+task('what was saved is undone by a click, unless somebody else has changed something meanwhile', async (page) => {
+  const timeout = async () => (await (await page.request.get(new URL('/api/v4.0/farms/shop', base).href)).json()).params.resurrectime;
+  const change = async (to) => {
+    await visit(page, 'farms/shop/settings');
+    await page.getByLabel('Find a setting').fill('resurrectime');
+    await page.locator('[name=resurrectime]').fill(String(to));
+    await save(page);
+    await apply(page, 'Settings of shop');
+    await page.getByRole('alert').getByRole('button', { name: 'Undo' }).hover(); // it waits
+  };
+  const before = await timeout();
+  await change(before + 7);
+  assert.equal(await timeout(), before + 7);
+  await picture(page, 'undo');
+  await page.getByRole('alert').getByRole('button', { name: 'Undo' }).click();
+  await page.getByText(/Revision \d+ is undone/).waitFor();
+  assert.equal(await timeout(), before);
+  await change(before + 8);
+  await page.request.put(new URL('/api/v4.0/farms/shop', base).href, { headers: { ZAPI_KEY: key }, data: { comment: 'of somebody else' } });
+  await page.getByRole('alert').getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('alert').getByText(/changed by someone else/).waitFor();
+  assert.equal(await timeout(), before + 8);
 });
 
 task('fields appear when they apply', async (page) => {

@@ -25,9 +25,16 @@ export async function preview(change: Change) {
 /** Until when a change is on trial: a time in which somebody confirms it, or conditions that must hold. */
 export type Trial = { confirm?: string; guard?: string };
 
-/** Makes the change; one on trial goes back by itself. */
-export function applyChange(change: Change, trial: Trial) {
-  return body(change.send(trial));
+/** Makes the change; one on trial goes back by itself. It gives the revision that is the newest then. */
+export async function applyChange(change: Change, trial: Trial): Promise<number> {
+  let tag: string | null = null;
+  await body(
+    change.send(trial).then((answer) => {
+      tag = answer.response.headers.get('ETag');
+      return answer;
+    }),
+  );
+  return Number(/^"(\d+)"$/.exec(tag ?? '')?.[1]);
 }
 
 export function call(method: string, parts: (string | number)[], sent?: object): string {

@@ -2,25 +2,32 @@ import { Alert, Button, Code, CopyButton, Group, Loader, Modal, Stack, Text } fr
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useMay } from '../session/may';
 import { Problem } from '../ui/problem';
 import { done } from '../ui/notify';
 import { applyChange, preview, type Change, type Trial } from './change';
 import { Diff } from './diff';
 import { TrialInput } from './trial';
+import { offerUndo } from './undo';
 
 /** ChangeDialog shows what a change would do, and makes it when told to. */
 export function ChangeDialog({ change, close, done: after, children }: { change: Change; close: () => void; done?: () => void; children?: ReactNode }) {
   const { t } = useTranslation();
   const client = useQueryClient();
+  const may = useMay();
   const [on, setOn] = useState<Trial>({});
   const trial = useQuery({ queryKey: ['try', change.call], queryFn: () => preview(change), staleTime: 0, gcTime: 0, retry: false });
+  const again = () => void client.invalidateQueries({ predicate: (q) => q.queryKey[0] !== 'try' }); // it is no use to try it again
   const apply = useMutation({
     mutationFn: () => applyChange(change, on),
-    onSuccess: () => {
-      done(t('change.done', { what: change.title }));
+    onSuccess: (revision) => {
+      const message = t('change.done', { what: change.title });
+      const goesBack = change.says === undefined && trial.data?.diff && !on.confirm && !on.guard && may('history.rollback');
+      if (goesBack && revision > 1) offerUndo(message, revision, again);
+      else done(message);
       close();
       after?.();
-      void client.invalidateQueries({ predicate: (q) => q.queryKey[0] !== 'try' }); // it is no use to try it again
+      again();
     },
   });
   const diff = change.says ?? trial.data?.diff;

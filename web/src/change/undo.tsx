@@ -1,0 +1,51 @@
+import { Button, Group, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import i18next from 'i18next';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { api, body } from '../api/client';
+import { failed } from '../ui/notify';
+
+/** As long a change is offered to be undone, in seconds somebody neither points at the offer nor is in it. */
+const offered = 10;
+
+/** Goes back to what was before a revision, unless another one followed. */
+export const undo = (revision: number) =>
+  body(api.POST('/history/rollback', { params: { header: { 'If-Match': `"${revision}"` } }, body: { revision: String(revision - 1) } }));
+
+/** Says that a change was made, and offers for a while to undo the revision it made. */
+export function offerUndo(message: string, revision: number, undone: () => void) {
+  const id = `undo ${revision}`;
+  const close = () => notifications.hide(id);
+  const back = () =>
+    undo(revision)
+      .then(() => notifications.show({ message: i18next.t('undo.done', { revision }), color: 'green', closeButtonProps: { 'aria-label': i18next.t('palette.close') } }), failed)
+      .finally(() => (close(), undone()));
+  notifications.show({ id, message: <Offer message={message} back={back} close={close} />, color: 'green', autoClose: false, closeButtonProps: { 'aria-label': i18next.t('palette.close') } });
+}
+
+function Offer({ message, back, close }: { message: string; back: () => Promise<unknown>; close: () => void }) {
+  const { t } = useTranslation();
+  const [left, setLeft] = useState(offered);
+  const [held, hold] = useState(false);
+  const [going, go] = useState(false);
+  useEffect(() => {
+    if (held || going) return;
+    if (left === 0) return close();
+    const timer = setTimeout(() => setLeft(left - 1), 1000);
+    return () => clearTimeout(timer);
+  }, [left, held, going, close]);
+  const on = () => hold(true);
+  const off = () => hold(false);
+  return (
+    <Group justify="space-between" wrap="nowrap" onMouseEnter={on} onMouseLeave={off} onFocus={on} onBlur={off}>
+      <Text size="sm">{message}</Text>
+      <Button size="compact-sm" variant="default" loading={going} onClick={() => (go(true), void back())}>
+        {t('undo.do')}
+        <span aria-hidden className="number">
+          &nbsp;({left})
+        </span>
+      </Button>
+    </Group>
+  );
+}
