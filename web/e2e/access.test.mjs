@@ -24,6 +24,8 @@ const pages = {
   role: 'people/roles/monitoring',
   keys: 'people/keys',
   'signed-in': 'people/sessions',
+  signing: 'people/signing',
+  oidc: 'people/signing/oidc',
   account: 'account',
   notifications: 'notifications',
   audit: 'audit',

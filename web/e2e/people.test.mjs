@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before } from 'node:test';
-import { apply, base, button, key, launch, open, people, signIn, tasks, visit } from './harness.mjs';
+import { apply, base, button, key, launch, open, people, picture, signIn, tasks, visit } from './harness.mjs';
 
 let browser;
 before(async () => {
@@ -171,6 +171,53 @@ task(
   },
   asRoot,
 );
+
+task(
+  'a directory is set, its password shown nowhere, tested, and its users let in',
+  async (page) => {
+    await visit(page, 'people/signing');
+    await page.getByRole('switch', { name: 'Users of the directory' }).press('Space');
+    await button(page, 'Save…').click();
+    await page.getByText(/there is no directory to ask/).waitFor();
+    await button(page, 'Discard').click();
+    await page.getByRole('tab', { name: 'Directory (LDAP)' }).click();
+    await page.getByLabel('Host').fill('127.0.0.1');
+    await page.getByLabel('Port').fill('1');
+    await page.getByLabel('Base').fill('dc=example,dc=com');
+    await page.getByLabel('Filter').fill('uid=nobody');
+    await button(page, 'Save…').click();
+    await page.getByText(/does not say where the name of the user goes/).waitFor();
+    await page.getByLabel('Filter').fill('(uid=%s)');
+    await page.getByLabel('Bind as').fill('cn=search,dc=example,dc=com');
+    await page.locator('[name=bind_password]').fill('hidden-1');
+    await button(page, 'Save…').click();
+    const dialog = page.getByRole('dialog', { name: 'Directory (LDAP)' });
+    await dialog.getByText('+ bind_password: ***').waitFor();
+    assert.ok(!(await dialog.innerText()).includes('hidden-1'), 'the password is shown');
+    await apply(page, 'Directory (LDAP)');
+    await page.getByText('0 settings changed').waitFor();
+    await picture(page, 'directory');
+    await button(page, 'Test the directory').click();
+    await page.getByRole('alert').getByText(/refused/).waitFor();
+    const users = page.getByRole('switch', { name: 'Users of the directory' });
+    for (const may of [true, false]) {
+      await page.getByRole('tab', { name: 'Users', exact: true }).last().click();
+      await users.press('Space');
+      await button(page, 'Save…').click();
+      await apply(page, 'Users');
+      await page.getByText('0 settings changed').waitFor();
+      await page.reload();
+      assert.equal(await users.isChecked(), may);
+    }
+  },
+  asRoot,
+);
+
+task('who is not root may not say who signs in', async (page) => {
+  await signIn(page, 'ann');
+  await visit(page, 'people/signing/oidc');
+  await page.getByText(/you may not/i).waitFor();
+});
 
 task('the audit log finds who did what, and is exported', async (page) => {
   await signIn(page, 'ann');

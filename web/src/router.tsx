@@ -19,6 +19,7 @@ const farmPages = [
 ] as const;
 
 const people = createRoute({ getParentRoute: () => root, path: '/people', component: lazily(() => import('./people/layout'), 'PeopleLayout') });
+const signing = lazily(() => import('./people/signing'), 'SigningPage');
 const peoplePages = [
   createRoute({ getParentRoute: () => people, path: '/', component: lazily(() => import('./people/users'), 'UsersPage') }),
   createRoute({ getParentRoute: () => people, path: '/groups', component: lazily(() => import('./people/groups'), 'GroupsPage') }),
@@ -26,6 +27,8 @@ const peoplePages = [
   createRoute({ getParentRoute: () => people, path: '/roles/$role', component: lazily(() => import('./people/role'), 'RolePage') }),
   createRoute({ getParentRoute: () => people, path: '/keys', component: lazily(() => import('./people/keys'), 'KeysPage') }),
   createRoute({ getParentRoute: () => people, path: '/sessions', component: lazily(() => import('./people/sessions'), 'SessionsPage') }),
+  createRoute({ getParentRoute: () => people, path: '/signing', component: signing }),
+  createRoute({ getParentRoute: () => people, path: '/signing/$source', component: signing }),
 ] as const;
 
 const certificates = createRoute({ getParentRoute: () => root, path: '/certificates', component: lazily(() => import('./certificates/layout'), 'CertificatesLayout') });

@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { Tabbed } from '../ui/tabbed';
 
-const tabs = ['users', 'groups', 'roles', 'keys', 'sessions'];
+const tabs = ['users', 'groups', 'roles', 'keys', 'sessions', 'signing'];
 
 /** PeopleLayout is what all pages about people have: who may use the appliance, and for what. */
 export function PeopleLayout() {

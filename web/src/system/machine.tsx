@@ -1,6 +1,6 @@
-import { Alert, Card, Stack, Tabs, Text, Title } from '@mantine/core';
+import { Alert, Card, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { object } from '../api/files';
 import { queries } from '../api/queries';
@@ -9,6 +9,7 @@ import type { Seen } from '../form/values';
 import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
 import { Facts } from '../ui/facts';
+import { Pills } from '../ui/pills';
 import { Problem } from '../ui/problem';
 import { setMachine } from './actions';
 import { knownOf } from './known';
@@ -18,19 +19,10 @@ const sections = ['dns', 'ntp', 'proxy', 'snmp', 'ssh', 'syslog', 'http'] as con
 /** MachineSettings are what the appliance sets of its machine, and where it is reached, section by section. */
 export function MachineSettings() {
   const { t } = useTranslation();
-  const go = useNavigate();
   const { section = 'dns' } = useParams({ strict: false }) as { section?: string };
   return (
     <Stack>
-      <Tabs variant="pills" value={section} onChange={(to) => void go({ to: '/system/machine/$section', params: { section: String(to) } })}>
-        <Tabs.List>
-          {sections.map((s) => (
-            <Tabs.Tab key={s} value={s}>
-              {t(`machine.${s}`)}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-      </Tabs>
+      <Pills base="/system/machine" at={section} tabs={sections} word={(s) => t(`machine.${s}`)} />
       <Section key={section} of={section} />
     </Stack>
   );
