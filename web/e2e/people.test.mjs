@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before } from 'node:test';
+import { encode } from 'uqr';
 import { apply, base, button, key, launch, open, people, picture, signIn, tasks, visit } from './harness.mjs';
 
 let browser;
@@ -12,6 +13,9 @@ after(() => browser.close());
 const task = tasks(() => browser);
 
 const asRoot = { extraHTTPHeaders: { ZAPI_KEY: key } };
+/** The black squares of a picture, row by row, and those of a text. */
+const blackOf = async (image) => (await image.locator('path').getAttribute('d')).match(/M\d+ \d+/g).join();
+const black = (text) => encode(text, { ecc: 'M', border: 4 }).data.flatMap((row, y) => row.flatMap((is, x) => (is ? [`M${x} ${y}`] : []))).join();
 const gone = (page, name) => page.getByRole('dialog', { name }).waitFor({ state: 'detached' });
 
 task('a role is made of another one, and given a permission', async (page) => {
@@ -112,8 +116,10 @@ task('a second factor is enrolled, its codes are shown when the session ends, an
   await part.getByText('password is not the one in force').waitFor();
   await part.getByLabel('Your password').fill(people.zed);
   await button(part, 'Enrol an app').click();
-  await part.getByText(/^otpauth:\/\/totp\//).waitFor();
-  await part.getByLabel('Code').fill(codeOf(await part.getByRole('group', { name: 'Secret' }).innerText()));
+  const uri = await part.getByText(/^otpauth:\/\/totp\//).innerText();
+  assert.equal(await blackOf(part.getByRole('img', { name: 'QR code for authenticator apps' })), black(uri));
+  await picture(page, 'second-factor');
+  await part.getByRole('textbox', { name: 'Code' }).fill(codeOf(await part.getByRole('group', { name: 'Secret' }).innerText()));
   await button(part, 'Confirm').click();
   const codes = (await page.getByRole('dialog', { name: 'Recovery codes' }).getByRole('group').innerText()).split('\n');
   assert.equal(codes.length, 10);

@@ -1,5 +1,6 @@
-import { Group, Stack, Text } from '@mantine/core';
+import { Group, Loader, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { showOnce } from '../session/shown-once';
 import { Asked } from '../ui/asked';
@@ -7,6 +8,8 @@ import { done } from '../ui/notify';
 import { actOnSecond, enrolSecond, people, type SecondAction } from './queries';
 import { SecretForm } from './secret-form';
 import { Once } from '../ui/once';
+
+const QR = lazy(() => import('./qr'));
 
 /** SecondFactor is one's own codes of an app, asked for at sign-in: enrolled, confirmed, renewed, and taken away. */
 export function SecondFactor() {
@@ -31,6 +34,9 @@ export function SecondFactor() {
           {enrol.data && (
             <>
               <Text size="sm">{t('second.scan')}</Text>
+              <Suspense fallback={<Loader size="sm" aria-label="…" />}>
+                <QR text={enrol.data.uri} label={t('second.qr')} />
+              </Suspense>
               <Once label={t('second.secret')} text={enrol.data.secret} />
               <Once label={t('second.uri')} text={enrol.data.uri} />
             </>
