@@ -14,6 +14,7 @@ const pages = {
   settings: 'farms/shop/settings',
   sessions: 'farms/shop/sessions',
   trace: 'farms/shop/trace',
+  log: 'farms/shop/log',
   findings: 'findings',
   headroom: 'headroom',
   timeline: 'timeline',

@@ -176,6 +176,29 @@ task('exchanges are watched as they end', async (page) => {
   await page.getByRole('row', { name: /\/watched/ }).first().getByText('200').waitFor();
 });
 
+task('the access log of a farm is switched on, watched and searched', async (page) => {
+  await visit(page, 'farms/shop/log');
+  await page.getByText('the setting Logging of this farm is off').waitFor();
+  await page.getByRole('main').getByRole('link', { name: 'Settings' }).click();
+  await page.getByRole('switch', { name: 'Logging' }).press('Space');
+  await save(page);
+  await apply(page, 'Settings of shop');
+  await page.getByRole('tab', { name: 'Access log' }).click();
+  for (const path of ['/one', '/two']) await fetch(new URL(path, farm));
+  const log = page.getByRole('log', { name: 'shop.log' });
+  await log.getByText('/two').waitFor();
+  await picture(page, 'log');
+  await page.getByLabel('Search').fill('/one');
+  await page.getByText('1 line, the newest first').waitFor();
+  assert.ok(!(await log.innerText()).includes('/two'));
+  await page.getByRole('combobox', { name: 'Status' }).click();
+  await page.getByRole('option', { name: '5xx' }).click();
+  await page.getByText('0 lines, the newest first').waitFor();
+  await page.getByRole('combobox', { name: 'Status' }).click();
+  await page.getByRole('option', { name: '2xx' }).click();
+  await page.getByText('1 line, the newest first').waitFor();
+});
+
 task('sessions are seen and ended', async (page) => {
   await visit(page, 'farms/shop/services/all');
   await page.getByRole('combobox', { name: 'Persistence' }).click();

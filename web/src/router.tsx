@@ -15,6 +15,7 @@ const farmPages = [
   createRoute({ getParentRoute: () => farm, path: '/services/$service', component: lazily(() => import('./farms/service'), 'ServicePage') }),
   createRoute({ getParentRoute: () => farm, path: '/settings', component: lazily(() => import('./farms/settings'), 'FarmSettings') }),
   createRoute({ getParentRoute: () => farm, path: '/sessions', component: lazily(() => import('./farms/sessions'), 'FarmSessions') }),
+  createRoute({ getParentRoute: () => farm, path: '/log', component: lazily(() => import('./farms/log'), 'FarmLog') }),
   createRoute({ getParentRoute: () => farm, path: '/trace', component: lazily(() => import('./farms/trace'), 'FarmTrace') }),
 ] as const;
 

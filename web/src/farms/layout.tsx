@@ -12,7 +12,7 @@ import { State } from '../ui/state';
 import { action, remove } from './actions';
 
 /** The pages of a farm, by what their addresses end with. */
-const tabs = ['overview', 'services', 'settings', 'sessions', 'trace'] as const;
+const tabs = ['overview', 'services', 'settings', 'sessions', 'trace', 'log'] as const;
 
 /** FarmLayout is what all pages of a farm have: its name and state, what can be done with it, and the way to each. */
 export function FarmLayout() {

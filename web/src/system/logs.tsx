@@ -1,4 +1,4 @@
-import { Button, Card, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { Button, Card, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -8,7 +8,7 @@ import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
 import { DataTable } from '../ui/data-table';
 import { bytes } from '../ui/numbers';
-import { Problem } from '../ui/problem';
+import { Lines } from './lines';
 
 /** Logs are the log files of the appliance; one of them can be watched. */
 export function Logs() {
@@ -45,39 +45,5 @@ export function Logs() {
       </Card>
       {shown && <Lines key={shown} of={shown} />}
     </Stack>
-  );
-}
-
-const numbers = ['50', '200', '1000'];
-
-/** Lines are the last lines of a log, the newest first; asked anew as long as it is watched. */
-function Lines({ of }: { of: string }) {
-  const { t } = useTranslation();
-  const [n, setN] = useState('200');
-  const [watching, watch] = useState(true);
-  const [wanted, want] = useState('');
-  const lines = useQuery({
-    queryKey: ['log', of, n],
-    queryFn: () => body(api.GET('/system/logs/{log}/lines/{lines}', { params: { path: { log: of, lines: n } } })),
-    refetchInterval: watching ? 2_000 : false,
-  });
-  const found = (lines.data?.log ?? []).filter((l) => l.toLowerCase().includes(wanted.trim().toLowerCase()));
-  return (
-    <Card withBorder component="section" aria-label={of}>
-      <Stack gap="xs">
-        <Group align="end">
-          <Select size="xs" w={110} label={t('logs.lines')} data={numbers} value={n} onChange={(v) => setN(v ?? '200')} allowDeselect={false} />
-          <TextInput size="xs" label={t('farms.search')} value={wanted} onChange={(e) => want(e.currentTarget.value)} />
-          <Switch label={t('logs.watch')} checked={watching} onChange={(e) => watch(e.currentTarget.checked)} />
-        </Group>
-        <Text size="sm" c="dimmed" role="status">
-          {t('logs.count', { count: found.length })}
-        </Text>
-        {lines.error && <Problem error={lines.error} />}
-        <pre className="rows lines" tabIndex={0} role="log" aria-live="off" aria-label={of}>
-          {found.join('\n')}
-        </pre>
-      </Stack>
-    </Card>
   );
 }

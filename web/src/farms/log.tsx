@@ -1,0 +1,50 @@
+import { Button, Card, Group, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { fileAt } from '../api/files';
+import { queries } from '../api/queries';
+import { useMay } from '../session/may';
+import { Lines } from '../system/lines';
+import { Asked } from '../ui/asked';
+
+/** FarmLog is the access log of a farm, where it is a file of the appliance; else where its lines are. */
+export function FarmLog() {
+  const { t } = useTranslation();
+  const may = useMay();
+  const { farm } = useParams({ strict: false }) as { farm: string };
+  return (
+    <Asked of={useQuery(queries.farm(farm))}>
+      {({ params }) => {
+        if (String(params.logs) !== 'true') return <Elsewhere farm={farm}>{t('logs.off')}</Elsewhere>;
+        if (params.log_sink && params.log_sink !== 'file') return <Elsewhere farm={farm}>{t('logs.elsewhere', { target: `${String(params.log_sink)} ${String(params.log_target ?? '')}`.trim() })}</Elsewhere>;
+        const file = `${String(params.log_file || farm)}.log`;
+        return (
+          <Lines key={file} of={file} exchanges={params.profile !== 'l4xnat'}>
+            <Button component="a" href={fileAt('system', 'logs', file)} download={file} size="xs" variant="default" disabled={!may('log.download')}>
+              {t('upload.download')}
+            </Button>
+          </Lines>
+        );
+      }}
+    </Asked>
+  );
+}
+
+/** Elsewhere says why there are no lines here, and leads to what changes that. */
+function Elsewhere({ farm, children }: { farm: string; children: ReactNode }) {
+  const { t } = useTranslation();
+  return (
+    <Card withBorder>
+      <Group justify="space-between">
+        <Text c="dimmed" className="text">
+          {children}
+        </Text>
+        <Button renderRoot={(props) => <Link {...props} to="/farms/$farm/settings" params={{ farm }} />} variant="default" size="xs">
+          {t('tab.settings')}
+        </Button>
+      </Group>
+    </Card>
+  );
+}
