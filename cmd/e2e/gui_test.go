@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
+	"github.com/sluicelb/sluice/mgmt/oidc/oidctest"
 )
 
 const web = "../../web"
 
 // The GUI is used by clicks and keys in Chromium. The tests that say how lie in web/e2e;
-// each file has an appliance of its own, with a farm of two backends and two people.
+// each file has an appliance of its own, with a farm of two backends and two people, and
+// a provider that vouches for a third who is in the group ops there.
 // GUI_SHOTS names a folder for pictures of every page.
 func TestTheGUIDoesWhatOperatorsDo(t *testing.T) {
 	t.Parallel()
@@ -69,9 +71,12 @@ func operated(t *testing.T) (variables []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	provider := oidctest.New(t, time.Now)
+	provider.Claims = map[string]any{"preferred_username": "olga", "groups": []string{"ops"}}
+	a.must("certificate", "ca", "upload", "provider", file("provider.pem", string(provider.PEM())))
 	root := certstest.NewAuthority(t, "clients", time.Now())
 	return []string{"GUI_URL=https://" + a.api, "GUI_FARM=" + farm, "GUI_PEOPLE=" + string(known), "GUI_KEY=" + strings.TrimSpace(a.must("key", "create", "-q")),
-		"GUI_PEM=" + file("shop.pem", root.Issue("shop.example").FullPEM()), "GUI_CA=" + file("ca.pem", root.CertPEM())}
+		"GUI_PEM=" + file("shop.pem", root.Issue("shop.example").FullPEM()), "GUI_CA=" + file("ca.pem", root.CertPEM()), "GUI_ISSUER=" + provider.Issuer()}
 }
 
 // employs makes a user who may sign in, with a role for the farm shop.

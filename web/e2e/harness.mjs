@@ -15,6 +15,8 @@ export const farm = env('GUI_FARM');
 /** A certificate with its key, and the authority that issued it, to upload. */
 export const pem = env('GUI_PEM');
 export const authority = env('GUI_CA');
+/** A provider of OpenID Connect, whose certificate the appliance has as "provider". */
+export const issuer = env('GUI_ISSUER');
 export const people = JSON.parse(env('GUI_PEOPLE'));
 /** An API key of root, for what is root's alone. */
 export const key = env('GUI_KEY');
@@ -26,8 +28,9 @@ export function launch() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage', '--no-proxy-server'] });
 }
 
-/** A page whose errors fail the test that ends it. */
-export async function open(browser, options = {}) {
+/** A page whose errors fail the test that ends it, as do requests to other places than also. */
+export async function open(browser, { also = [], ...options } = {}) {
+  const elsewhere = [new URL(base).origin, ...also];
   const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-US', viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
   const problems = [];
@@ -36,7 +39,7 @@ export async function open(browser, options = {}) {
     if (m.type() === 'error' && !(m.location().url.includes('/api/') && /status of (4\d\d|503)/.test(m.text()))) problems.push(`console: ${m.text()}`);
   });
   page.on('request', (r) => {
-    if (!r.url().startsWith(new URL(base).origin) && !r.url().startsWith('data:')) problems.push(`a request leaves for ${r.url()}`);
+    if (!elsewhere.some((place) => r.url().startsWith(place)) && !r.url().startsWith('data:')) problems.push(`a request leaves for ${r.url()}`);
   });
   page.setDefaultTimeout(Number(process.env.GUI_WAIT ?? 60_000));
   return {

@@ -57,6 +57,7 @@ func New(t testing.TB, now func() time.Time) *Provider {
 		p.Described.Add(1)
 		pages.ServeHTTP(w, r)
 	})
+	mux.HandleFunc("GET /auth", p.authorize)
 	mux.HandleFunc("POST /token", p.token)
 	p.server = httptest.NewTLSServer(mux)
 	t.Cleanup(p.server.Close)
@@ -85,11 +86,30 @@ func (p *Provider) PEM() []byte {
 func (p *Provider) LogIn(t testing.TB, to string) url.Values {
 	t.Helper()
 	u, err := url.Parse(to)
-	q := u.Query()
-	if err != nil || u.Host != p.server.Listener.Addr().String() || q.Get("response_type") != "code" || q.Get("client_id") != ClientID || q.Get("code_challenge_method") != "S256" ||
-		q.Get("state") == "" || q.Get("nonce") == "" || q.Get("redirect_uri") == "" {
+	if err != nil || u.Host != p.server.Listener.Addr().String() || !complete(u.Query()) {
 		t.Fatalf("the browser is sent to %s: %v", to, err)
 	}
+	return p.vouch(u.Query())
+}
+
+// authorize is LogIn for browsers that come here: nobody is asked for anything.
+func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if !complete(q) {
+		http.Error(w, "the query is not what a client sends", http.StatusBadRequest)
+		return
+	}
+	http.Redirect(w, r, q.Get("redirect_uri")+"?"+p.vouch(q).Encode(), http.StatusFound)
+}
+
+// complete reports whether a client sends all it must.
+func complete(q url.Values) bool {
+	return q.Get("response_type") == "code" && q.Get("client_id") == ClientID && q.Get("code_challenge_method") == "S256" &&
+		q.Get("state") != "" && q.Get("nonce") != "" && q.Get("redirect_uri") != ""
+}
+
+// vouch is what the provider sends who logged in back with.
+func (p *Provider) vouch(q url.Values) url.Values {
 	code := rand.Text()
 	p.mu.Lock()
 	defer p.mu.Unlock()
