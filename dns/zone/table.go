@@ -131,16 +131,6 @@ func (t *Table) find(n node, kind uint16) (s set, ok bool) {
 	return set{}, false
 }
 
-// kinds calls fn for the type of each set.
-func (t *Table) kinds(n node, fn func(kind uint16)) {
-	rest := t.rest(n)
-	sets, rest := rest[7], rest[nodeHead:]
-	for ; sets > 0; sets-- {
-		fn(binary.LittleEndian.Uint16(rest))
-		rest = rest[setHead+binary.LittleEndian.Uint32(rest[8:]):]
-	}
-}
-
 // record is one of a set.
 type record struct {
 	data         []byte

@@ -15,7 +15,6 @@ type Cursor struct {
 	at, end node
 	set     int
 	alone   bool
-	done    bool
 }
 
 // Transfer is a cursor at the beginning of the zone of that name.
