@@ -87,7 +87,8 @@ func TestTheManualExplainsDocuments(t *testing.T) {
 			sections = append(sections, strings.TrimSpace(title))
 		}
 	}
-	want := []string{"EXAMPLE", "FARMS OF PROFILE HTTP", "SERVICES", "BACKENDS OF SERVICES", "HEADER RULES", "REWRITE RULES", "FARMS OF PROFILE L4XNAT", "BACKENDS OF L4XNAT FARMS"}
+	want := []string{"EXAMPLE", "FARMS OF PROFILE HTTP", "SERVICES", "BACKENDS OF SERVICES", "HEADER RULES", "REWRITE RULES", "FARMS OF PROFILE L4XNAT", "BACKENDS OF L4XNAT FARMS",
+		"FARMS OF PROFILE GSLB", "SERVICES OF GSLB FARMS", "BACKENDS OF SERVICES OF GSLB FARMS", "ZONES", "RECORDS"}
 	for _, s := range validate.Sections {
 		want = append(want, "SYSTEM: "+strings.ToUpper(s.Name))
 	}
