@@ -18,7 +18,6 @@ type udpListener struct {
 	w    *worker
 	port *port
 	ln   *loop.UDPListener
-	of   *os.File // a duplicate, for who serves the port next
 }
 
 func (w *worker) listenUDP(p *port, file *os.File) error {
