@@ -123,8 +123,8 @@ var examples = sync.OnceValue(func() map[string]any {
 		"to":            "192.0.2.10:443",
 		"url":           "/cart?item=7",
 
-		"urlp":      "^/api/",
-		"defnamesv": "ns1", "fallback": []string{"192.0.2.99"}, "nets": []string{"203.0.113.0/24"}, "notify": []string{"192.0.2.54"}, "nsid": "ns1-muc", "rdata": "192.0.2.10",
+		"urlp":   "^/api/",
+		"answer": []string{"Server: Apache"}, "defnamesv": "ns1", "fallback": []string{"192.0.2.99"}, "nets": []string{"203.0.113.0/24"}, "notify": []string{"192.0.2.54"}, "nsid": "ns1-muc", "rdata": "192.0.2.10",
 		"rname": "www", "server_version": "none of your business", "transfer_from": []string{"192.0.2.54"},
 		"vhost":   `www\.example\.com`,
 		"vip":     "192.0.2.10",
