@@ -35,7 +35,7 @@ setNonce(nonce);
 export function App() {
   return (
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
-      <Notifications position="bottom-right" />
+      <Notifications position="top-center" />
       <ShownOnce />
       <QueryClientProvider client={client}>
         <Authenticated />
