@@ -39,6 +39,8 @@ func explained(outcome string) *explain.Explanation {
 			{ID: 1, Address: "10.0.0.2:8080", Alias: "second", Weight: 1, Priority: 2, Status: "up", InFlight: 3, Limit: 10, Chosen: true, Might: true, Reason: "the client's session names it"},
 		}}
 		e.Head = []string{"GET /cart?id=1 HTTP/1.1", "Host: shop.example.com", "Cookie: ***"}
+		e.AnswerChanges = []explain.Change{{Kind: "remove-header", Owner: "farm", Rule: 0, Header: "Server", Before: "x"}}
+		e.AnswerHead = []string{"HTTP/1.1 200 OK", "Set-Cookie: ***"}
 		e.Result = explain.Result{Outcome: outcome, Service: "web", Backend: &two, Address: "10.0.0.2:8080", Decision: "session", Reason: "the client's session names it"}
 	case explain.Redirect:
 		e.Result = explain.Result{Outcome: outcome, Status: 301, Location: "https://shop.example.com/cart", Service: "web", Reason: "the service redirects"}
@@ -56,9 +58,9 @@ func TestExplainShowsTheWayOfARequest(t *testing.T) {
 	var asked explain.Question
 	for _, outcome := range []string{explain.Forward, explain.Redirect, explain.Refuse} {
 		a.explain = func(q explain.Question) (*explain.Explanation, error) { asked = q; return explained(outcome), nil }
-		golden(t, "explain_"+outcome, a.must("explain", "shop", "/../x", "-H", "X: 1", "-H", "Y: 2", "-X", "PUT", "--from", "192.0.2.7", "--sni", "b.test"))
+		golden(t, "explain_"+outcome, a.must("explain", "shop", "/../x", "-H", "X: 1", "-H", "Y: 2", "-X", "PUT", "--from", "192.0.2.7", "--sni", "b.test", "--answer", "Server: x"))
 	}
-	want := explain.Question{Farm: 1, Method: "PUT", URL: "/../x", Headers: []string{"X: 1", "Y: 2"}, From: "192.0.2.7", SNI: "b.test"}
+	want := explain.Question{Farm: 1, Method: "PUT", URL: "/../x", Headers: []string{"X: 1", "Y: 2"}, Answer: []string{"Server: x"}, From: "192.0.2.7", SNI: "b.test"}
 	if !reflect.DeepEqual(asked, want) {
 		t.Errorf("asked %+v", asked)
 	}
@@ -89,7 +91,7 @@ func TestExplainUsedWronglyOrInVain(t *testing.T) {
 	a.explain = func(explain.Question) (*explain.Explanation, error) {
 		return nil, fmt.Errorf("%w: the URL must be a path", farms.ErrNotExplained)
 	}
-	for _, args := range [][]string{{}, {"shop", "/", "x"}, {"shop", ""}, {"shop", "/", "-X", ""}, {"shop", "/", "-H", ""}, {"shop", "/", "--from", "me"}} {
+	for _, args := range [][]string{{}, {"shop", "/", "x"}, {"shop", ""}, {"shop", "/", "-X", ""}, {"shop", "/", "-H", ""}, {"shop", "/", "--answer", ""}, {"shop", "/", "--from", "me"}} {
 		if r := a.run(append([]string{"explain"}, args...)...); r.code != 2 {
 			t.Errorf("%q: %+v", args, r)
 		}

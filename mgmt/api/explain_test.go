@@ -20,7 +20,7 @@ func explainer(err *error) farms.Explainer {
 		if err != nil && *err != nil {
 			return nil, *err
 		}
-		return &explain.Explanation{From: q.From, SNI: q.SNI, Head: append([]string{q.Method, q.URL}, q.Headers...), Generation: uint64(q.Farm),
+		return &explain.Explanation{From: q.From, SNI: q.SNI, Head: append([]string{q.Method, q.URL}, q.Headers...), AnswerHead: q.Answer, Generation: uint64(q.Farm),
 			Result: explain.Result{Outcome: explain.Forward}}, nil
 	}
 }
@@ -38,7 +38,9 @@ func TestRequestsAreExplained(t *testing.T) {
 		r.want(t, fmt.Sprintf("params.head.%d", i), want)
 	}
 	a.must(200, "POST", path, `{"url":"/x","headers":"X-A: 1"}`).want(t, "params.head.2", "X-A: 1")
+	a.must(200, "POST", path, `{"url":"/x","answer":["HTTP/1.1 404 Not Found","Server: x"]}`).want(t, "params.answer_head.1", "Server: x")
 	for body, status := range map[string]int{
+		`{"url":"/","answer":5}`: 400, `{"url":"/","answer":[""]}`: 400, `{"url":"/","answer":"` + strings.Repeat("x", explain.MaxQuestion) + `"}`: 400,
 		`{}`: 400, `{"method":"GET"}`: 400, `{"url":""}`: 400, `{"url":5}`: 400, `{"url":"/","method":""}`: 400, `{"url":"/","from":"me"}`: 400, `{"url":"/","protocol":"tcp"}`: 400,
 		`{"url":"/","headers":5}`: 400, `{"url":"/","headers":[5]}`: 400, `{"url":"/","headers":["X: 1",""]}`: 400, `{"url":"/","header":["X: 1"]}`: 400,
 		`{"url":"/` + strings.Repeat("x", explain.MaxQuestion) + `"}`: 400,
