@@ -201,10 +201,7 @@ func TestZonesAreCopiedToSecondariesOnly(t *testing.T) {
 
 // dig is the world's client.
 func TestDigGetsAZoneOnlyWhenItIsNewer(t *testing.T) {
-	dig, err := exec.LookPath("dig")
-	if err != nil {
-		t.Skip("not shown: dig is not here")
-	}
+	dig := installed(t, "dig")
 	g := example()
 	g.Transfers = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	a := newAppliance(t, 1, g)
