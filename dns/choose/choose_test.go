@@ -215,6 +215,11 @@ func TestMaintenanceIsNoFailure(t *testing.T) {
 	if p := b.want(t, "the other is down", 2); p.TTL != 5 {
 		t.Errorf("kept for %d s", p.TTL)
 	}
+	b = newBoard(t, 2, func(s *farm.DNSService) { s.DegradedTTL = 90 })
+	b.set(health.Down, 2)
+	if p := b.want(t, "one is down", 1); p.TTL != 60 {
+		t.Errorf("kept for longer than while all work: %d s", p.TTL)
+	}
 }
 
 func TestEveryBackendIsToldWithAReason(t *testing.T) {

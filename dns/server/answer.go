@@ -13,23 +13,25 @@ const amplified = 10
 // empty where there is none.
 func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 	q, s := &w.query, w.shard.Farm(f.id)
+	verdict, code := q.Parse(msg)
+	if verdict == wire.Drop {
+		s.NoMessages++
+		return nil
+	}
+	if !q.TCP {
+		f.server.Verify(q)
+	}
 	if f.limited.queries && !w.mayAsk(f, q) {
 		s.LimitedAsks++
 		return nil
 	}
-	switch verdict, code := q.Parse(msg); verdict {
-	case wire.Drop:
-		s.NoMessages++
-		return nil
-	case wire.Fail:
+	if verdict == wire.Fail {
 		s.BadMessages++
 		return wire.Failure(q, code, space)
 	}
 	s.Queries++
 	if q.TCP {
 		s.QueriesTCP++
-	} else {
-		f.server.Verify(q)
 	}
 	r := &w.reply
 	r.Begin(q, msg, space, w.room(q, len(msg)))

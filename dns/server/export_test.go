@@ -17,3 +17,17 @@ func (e *Engine) Answerer(id uint32) func(msg []byte, from netip.Addr) []byte {
 		return w.answer(f, msg, space)
 	}
 }
+
+// Space is how much memory the answers of a batch have on the first loop.
+func (e *Engine) Space() (n int) {
+	done := make(chan struct{})
+	e.Workers[0].Post(func() { n = cap(e.Workers[0].space); close(done) })
+	<-done
+	return n
+}
+
+// FirstSpace is what that is at first.
+const FirstSpace = firstSpace
+
+// MostPerTurn bounds what one transfer sends in a turn of its loop.
+const MostPerTurn = messagesPerTurn * (transferRoom + lengthSize)

@@ -22,9 +22,13 @@ func netOf(a netip.Addr) netip.Addr {
 	return net.Addr()
 }
 
-// mayAsk charges the net of a client for a query.
+// mayAsk charges the net of a client for a query. Who certainly has its address is
+// charged apart: others who borrow addresses of its net use up nothing of what it may.
 func (w *worker) mayAsk(f *farmTable, q *wire.Query) bool {
 	t := f.kept.queries
+	if q.Verified {
+		t = f.kept.verified
+	}
 	return t.Take(t.Address(netOf(q.Client)), w.loop.Now(), f.queries) == 0
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/dns/server"
 )
 
 func TestANetThatAsksTooOftenIsNotAnswered(t *testing.T) {
@@ -79,18 +80,40 @@ func TestAnswersAmplifyNothingMuch(t *testing.T) {
 	if len(out) > 10*len(msg) || out[2]&2 == 0 {
 		t.Errorf("%d bytes for %d", len(out), len(msg))
 	}
-	cookie := append([]byte(nil), msg...)
-	cookie = append(cookie, 0, 10, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8)
-	cookie[len(msg)-1] = 12 // of options
-	out = ask(cookie, client)
-	verified := append(append([]byte(nil), msg...), 0, 10, 0, 24)
-	verified = append(verified, out[len(out)-24:]...)
-	verified[len(msg)-1] = 28
+	out = ask(withCookie(msg, "\x01\x02\x03\x04\x05\x06\x07\x08"), client)
+	verified := withCookie(msg, string(out[len(out)-24:]))
 	if out = ask(verified, client); out[2]&2 != 0 || len(out) < 60*16 {
 		t.Errorf("with a cookie: %d bytes, flags %x", len(out), out[2])
 	}
 	if out = ask(verified, netip.MustParseAddr("192.0.2.201")); out[2]&2 == 0 {
 		t.Error("another client uses the cookie")
+	}
+}
+
+// Ten times the question, and not a byte more: 22 addresses are one byte too many here.
+func TestTheBoundOfAmplificationIsExact(t *testing.T) {
+	list := []farm.Record{}
+	for i := range 22 {
+		list = append(list, farm.Record{Name: "aaaaaaaaa", Type: "A", Data: fmt.Sprintf("192.0.2.%d", i)})
+	}
+	msg := query(t, "aaaaaaaaa.example.com A")[:39]
+	msg[11] = 0 // without EDNS
+	for n, truncated := range map[int]bool{21: false, 22: true} {
+		a := newAppliance(t, 1, &farm.GSLB{Zones: []farm.Zone{{ID: 1, Name: "example.com", Records: list[:n]}}})
+		if out := a.engine.Answerer(7)(msg, client); out[2]&2 != 0 != truncated || !truncated && len(out) != 39+21*16 {
+			t.Errorf("%d addresses: %d bytes, flags %x", n, len(out), out[2])
+		}
+	}
+}
+
+// What a batch took is free for the next one.
+func TestAnswersOfABatchUseTheMemoryOfTheOneBefore(t *testing.T) {
+	a := newAppliance(t, 1, example())
+	for range 3000 {
+		a.ask("www.example.com A", false)
+	}
+	if got := a.engine.Space(); got != server.FirstSpace {
+		t.Errorf("%d bytes, at first %d", got, server.FirstSpace)
 	}
 }
 
@@ -123,4 +146,41 @@ func TestAnswersAreCounted(t *testing.T) {
 		got.PacketsIn != 6 || got.PacketsOut != 6 || got.BytesIn == 0 || got.BytesOut == 0 || got.Connections != 1 {
 		t.Errorf("%+v", got)
 	}
+}
+
+// Who borrows addresses of a net uses up nothing of what those who have them may ask.
+func TestBorrowedAddressesTakeNothingFromTheirOwners(t *testing.T) {
+	g := example()
+	g.QueryRate = 5
+	a := newAppliance(t, 1, g)
+	ask := a.engine.Answerer(7)
+	msg := query(t, "www.example.com A")
+	known := withCookie(msg, "\x01\x02\x03\x04\x05\x06\x07\x08")
+	out := ask(known, client)
+	known = withCookie(msg, string(out[len(out)-24:]))
+	for range 20 {
+		ask(msg, client)
+	}
+	if ask(msg, client) != nil {
+		t.Fatal("there is no limit")
+	}
+	for i := range 5 {
+		if ask(known, client) == nil {
+			t.Fatalf("question %d of a client with a cookie is not answered", i)
+		}
+	}
+	if ask(known, client) != nil {
+		t.Error("with a cookie there is no limit")
+	}
+	if got := read(t, a.exchange(msg, true)); len(got.answer) != 2 {
+		t.Errorf("%q", got.answer)
+	}
+}
+
+// withCookie is a query that has EDNS without options, with a cookie.
+func withCookie(msg []byte, cookie string) []byte {
+	n := byte(len(cookie))
+	out := append(append([]byte(nil), msg...), 0, 10, 0, n)
+	out[len(msg)-1] = n + 4 // of options
+	return append(out, cookie...)
 }

@@ -78,6 +78,36 @@ func TestAFarmThatDoesNotCompileChangesNothing(t *testing.T) {
 	}
 }
 
+// Whatever of a zone changes: it is answered, with a serial that rose or without.
+func TestEveryChangeOfAZoneIsAnswered(t *testing.T) {
+	a := newAppliance(t, 1, example())
+	for what, c := range map[string]struct {
+		edit      func(g *farm.GSLB)
+		ask, want string
+	}{
+		"a value":    {func(g *farm.GSLB) { g.Zones[0].Records[5].Data = "192.0.2.99" }, "www.example.com A", "www.example.com. 3600 IN A 192.0.2.99"},
+		"a ttl":      {func(g *farm.GSLB) { g.Zones[0].Records[5].TTL = 7 }, "www.example.com A", "www.example.com. 7 IN A 192.0.2.10"},
+		"the zone's": {func(g *farm.GSLB) { g.Zones[0].TTL = 8 }, "mail.example.com A", "mail.example.com. 8 IN A 192.0.2.20"},
+		"a record":   {func(g *farm.GSLB) { g.Zones[0].Records = append(g.Zones[0].Records, records("new A 192.0.2.77")...) }, "new.example.com A", "new.example.com. 3600 IN A 192.0.2.77"},
+		"a zone":     {func(g *farm.GSLB) { g.Zones[1].Name = "example.net" }, "www.example.net A", "www.example.net. 3600 IN A 192.0.2.60"},
+		"the server": {func(g *farm.GSLB) { g.Zones[0].NameServer = "ns9" }, "example.com SOA", "example.com. 3600 IN SOA ns9.example.com. hostmaster.example.com. 5 3600 600 604800 300"},
+		"the services": {func(g *farm.GSLB) {
+			g.Services = append([]farm.DNSService{{ID: 9, Name: "other"}}, g.Services...)
+			g.Services[1].Unprobed = true
+		}, "shop.example.com AAAA", "shop.example.com. 30 IN AAAA 2001:db8::100"},
+	} {
+		g := example()
+		c.edit(g)
+		a.farm.Global = g
+		a.publish(a.farm)
+		if got := a.ask(c.ask, false); !strings.Contains(strings.Join(got.answer, "|"), c.want) {
+			t.Errorf("%s: %q, want %q", what, got.answer, c.want)
+		}
+		a.farm.Global = example()
+		a.publish(a.farm)
+	}
+}
+
 func TestAFarmThatIsStoppedAnswersNobody(t *testing.T) {
 	a := newAppliance(t, 1, example())
 	c := a.dial()

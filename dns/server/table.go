@@ -53,8 +53,9 @@ type farmTable struct {
 
 // kept is what outlives tables, by farm.
 type kept struct {
-	conns            atomic.Int64
-	queries, answers *ratelimit.Table
+	conns atomic.Int64
+	// queries are those of clients whose address may be borrowed, verified of the others.
+	queries, verified, answers *ratelimit.Table
 }
 
 type registry struct{ farms lasting.Map[uint32, kept] }
@@ -62,7 +63,7 @@ type registry struct{ farms lasting.Map[uint32, kept] }
 func newRegistry() *registry {
 	r := &registry{}
 	r.farms.Make = func(uint32) *kept {
-		return &kept{queries: ratelimit.NewTable(), answers: ratelimit.NewTable()}
+		return &kept{queries: ratelimit.NewTable(), verified: ratelimit.NewTable(), answers: ratelimit.NewTable()}
 	}
 	return r
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/sluicelb/sluice/core/list"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/dns/wire"
 )
@@ -27,6 +28,10 @@ type connection struct {
 	rest     []byte // of a message that has not come completely
 	transfer *transfer
 	ended    bool // by the client: what is left to do is to answer
+	// asked is when the last question came; links is its place among the connections of
+	// the loop, of which the first was silent for longest.
+	asked int64
+	links list.Links[connection]
 }
 
 // accept takes a new client of the farm behind a port.
@@ -38,19 +43,50 @@ func (w *worker) accept(at *port, c *loop.Conn) {
 	}
 	s := w.shard.Farm(f.id)
 	s.Connections++
-	if f.conns.Add(1) > f.maxConns {
+	if f.conns.Add(1) > f.maxConns && !w.makeRoom(f) {
 		f.conns.Add(-1)
 		s.Dropped++
 		c.Abort()
 		return
 	}
 	s.Established++
-	c.SetHandler(&connection{w: w, port: at, conn: c, counted: f})
-	c.SetDeadline(w.loop.Now() + f.idle)
+	one := &connection{w: w, port: at, conn: c, counted: f}
+	c.SetHandler(one)
+	one.heard(f)
+}
+
+// silence is how long a connection must have been without a question before it makes room
+// for another client: who takes all there are, and asks nothing, keeps nobody out.
+const silence = int64(time.Second)
+
+// makeRoom ends the connection of a farm that was silent for longest, if one was.
+func (w *worker) makeRoom(f *farmTable) bool {
+	for s := w.conns.First(); s != nil && w.loop.Now()-s.asked > silence; s = s.links.Next() {
+		if s.counted.id == f.id && s.transfer == nil {
+			s.end()
+			w.shard.Farm(f.id).Evicted++
+			return true
+		}
+	}
+	return false
+}
+
+// heard notes a question, and that the client has all its time for the next.
+func (s *connection) heard(f *farmTable) {
+	if s.links.Listed() {
+		s.w.conns.Remove(&s.links)
+	}
+	s.asked = s.w.loop.Now()
+	s.w.conns.PushBack(&s.links, s)
+	s.conn.SetDeadline(s.asked + f.idle)
 }
 
 // Readable implements loop.Handler.
 func (s *connection) Readable(c *loop.Conn) {
+	if s.transfer != nil && c.Pending() == 0 {
+		s.Drained(c)
+		return
+	}
 	if s.transfer != nil || c.Pending() > most {
 		return // Drained goes on
 	}
@@ -89,7 +125,7 @@ func (s *connection) messages(all []byte) {
 			s.end()
 			return
 		}
-		s.conn.SetDeadline(s.w.loop.Now() + f.idle)
+		s.heard(f)
 	}
 	s.rest = append(s.rest[:0], all...)
 	switch {
@@ -167,6 +203,7 @@ func (s *connection) uncount() {
 	if s.counted == nil {
 		return
 	}
+	s.w.conns.Remove(&s.links)
 	s.counted.conns.Add(-1)
 	s.w.shard.Farm(s.counted.id).Established--
 	s.counted = nil

@@ -16,6 +16,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/dns/server"
 )
 
 // dial connects to the farm by TCP until the test ends.
@@ -124,6 +126,10 @@ func TestConnectionsAreBoundedAndSilentOnesEnd(t *testing.T) {
 		}
 		_ = c.Close()
 	}
+	for _, c := range open { // nobody made room: all had asked just now
+		_, _ = c.Write(framed(query(t, "www.example.com A")))
+		message(t, c)
+	}
 	_ = open[0].Close()
 	enginetest.Eventually(t, "there is room again", func() bool { return a.Segment.SumFarm(7).Established == 2 })
 	a.ask("www.example.com A", true)
@@ -213,5 +219,146 @@ func TestDigGetsAZoneOnlyWhenItIsNewer(t *testing.T) {
 		if got := strings.Count(strings.TrimSpace(string(out)), "\n") + 1; err != nil || got != want {
 			t.Errorf("%s: %d lines, want %d: %v\n%s", question, got, want, err, out)
 		}
+	}
+}
+
+// Who takes all connections and asks nothing keeps nobody out.
+func TestTheConnectionThatWasSilentForLongestMakesRoom(t *testing.T) {
+	g := example()
+	g.MaxConnections = 3
+	a := newAppliance(t, 1, g)
+	var open []net.Conn
+	for range 3 {
+		c := a.dial()
+		_, _ = c.Write(framed(query(t, "www.example.com A")))
+		message(t, c)
+		open = append(open, c)
+	}
+	enginetest.Advance(a.Loops[0], 1500*time.Millisecond)
+	_, _ = open[0].Write(framed(query(t, "www.example.com A")))
+	message(t, open[0])
+	for range 2 {
+		if got := a.ask("www.example.com A", true); len(got.answer) != 2 {
+			t.Fatalf("%q", got.answer)
+		}
+	}
+	if _, err := open[1].Read(make([]byte, 1)); err == nil {
+		t.Error("the one that was silent for longest is kept")
+	}
+	for _, c := range []net.Conn{open[0], open[2]} {
+		_, _ = c.Write(framed(query(t, "www.example.com A")))
+		message(t, c)
+	}
+	if n := a.Segment.SumFarm(7).Evicted; n != 1 {
+		t.Errorf("%d made room", n)
+	}
+	for _, c := range open { // those that are gone are looked for no more
+		_ = c.Close()
+	}
+	enginetest.Eventually(t, "all are gone", func() bool { return a.Segment.SumFarm(7).Established == 0 })
+	for range 3 {
+		c := a.dial()
+		_, _ = c.Write(framed(query(t, "www.example.com A")))
+		message(t, c)
+	}
+	enginetest.Advance(a.Loops[0], 1500*time.Millisecond)
+	if got := a.ask("www.example.com A", true); len(got.answer) != 2 || a.Segment.SumFarm(7).Evicted != 2 {
+		t.Errorf("%q, %d made room", got.answer, a.Segment.SumFarm(7).Evicted)
+	}
+}
+
+// While a zone is copied others have their turns.
+func TestATransferTakesAShareOfEachTurn(t *testing.T) {
+	g := example()
+	for i := range 60_000 {
+		g.Zones[0].Records = append(g.Zones[0].Records, farm.Record{Name: fmt.Sprintf("host%d", i), Type: "A", Data: "192.0.2.1"})
+	}
+	g.Transfers = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	a := newAppliance(t, 1, g)
+	a.up(1, 2, 3)
+	turns := watchTurns(t, a)
+	if list := a.transferred("example.com"); len(list) < 60_000 {
+		t.Errorf("%d records", len(list))
+	}
+	if most := turns.stop(); most == 0 || most > server.MostPerTurn {
+		t.Errorf("%d bytes in a turn, at most %d", most, server.MostPerTurn)
+	}
+}
+
+// turns looks in each turn of the first loop what the farm sent since the one before.
+type turns struct {
+	a            *appliance
+	before, most uint64
+	over         bool
+	looks        chan struct{} // closed when it looks
+}
+
+// watchTurns has a connection of its own on the loop, which always has more.
+func watchTurns(t *testing.T, a *appliance) *turns {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	w := &turns{a: a, looks: make(chan struct{})}
+	a.Loops[0].Post(func() {
+		if _, err := a.Loops[0].Dial(netip.MustParseAddrPort(ln.Addr().String()), w, int64(time.Second), loop.DialOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	<-w.looks
+	return w
+}
+
+func (w *turns) stop() (most uint64) {
+	w.a.Loops[0].Post(func() { w.over, most = true, w.most })
+	w.a.Turn()
+	return most
+}
+
+func (w *turns) Connected(c *loop.Conn, err error) {
+	close(w.looks)
+	if err == nil {
+		w.Readable(c)
+	}
+}
+
+func (w *turns) Readable(c *loop.Conn) {
+	now := w.a.Segment.Shard(0).Farm(7).BytesOut
+	w.most, w.before = max(w.most, now-w.before), now
+	if w.over {
+		c.Close()
+		return
+	}
+	w.a.Loops[0].Again(c)
+}
+
+func (w *turns) Drained(*loop.Conn)       {}
+func (w *turns) Expired(*loop.Conn)       {}
+func (w *turns) Failed(*loop.Conn, error) {}
+
+// Pointers lead to the first 16 KiB only.
+func TestLongAnswersAreRight(t *testing.T) {
+	long := strings.Repeat("a", 63) + "." + strings.Repeat("b", 63) + "." + strings.Repeat("c", 50)
+	list := records("x A 192.0.2.1")
+	for i := range 200 {
+		host := fmt.Sprintf("h%d.%s", i, long)
+		list = append(list, farm.Record{Name: "many", Type: "MX", Data: fmt.Sprintf("%d %s", i, host)}, farm.Record{Name: host, Type: "A", Data: "192.0.2.2"})
+	}
+	list = append(list, farm.Record{Name: "dyna." + long, Type: farm.RecordDYNA, Data: "shop"})
+	g := &farm.GSLB{Zones: []farm.Zone{{ID: 1, Name: "example.com", Records: list}}, Services: example().Services, Transfers: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
+	a := newAppliance(t, 1, g)
+	a.up(1, 2, 3)
+	got := a.ask("many.example.com MX", true)
+	if len(got.answer) != 200 || len(got.additional) == 0 || got.flags&flagTC != 0 {
+		t.Errorf("%d answers, %d besides", len(got.answer), len(got.additional))
+	}
+	for _, r := range got.additional {
+		if !strings.HasPrefix(r, "h") || !strings.HasSuffix(r, ".example.com. 3600 IN A 192.0.2.2") {
+			t.Fatalf("%q", r)
+		}
+	}
+	if all := strings.Join(a.transferred("example.com"), "\n"); strings.Count(all, "dyna.") != 3 {
+		t.Errorf("%d addresses of a service whose name is long", strings.Count(all, "dyna."))
 	}
 }

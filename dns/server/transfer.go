@@ -52,11 +52,18 @@ func allowed(nets []netip.Prefix, a netip.Addr) bool {
 // in the first 16 KiB.
 const transferRoom = 16 << 10
 
+// messagesPerTurn bounds what one transfer takes of a turn: 128 KiB.
+const messagesPerTurn = 8
+
 // goOn sends messages until the client has to take some first. It reports whether the
 // transfer is over.
 func (s *connection) goOn() bool {
 	w, t := s.w, s.transfer
-	for s.conn.Pending() == 0 {
+	for n := 0; s.conn.Pending() == 0; n++ {
+		if n == messagesPerTurn {
+			w.loop.Again(s.conn) // others have their turn before
+			break
+		}
 		r := &w.reply
 		r.Begin(&t.query, t.head, w.stream[lengthSize:lengthSize], transferRoom)
 		r.AA = true

@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/list"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/dns/choose"
@@ -19,6 +20,7 @@ type worker struct {
 	tcp    map[*port]*loop.Listener
 	udp    map[*port]*udpListener
 	busy   int // transfers under way
+	conns  list.List[connection]
 
 	query    wire.Query
 	reply    wire.Reply

@@ -56,6 +56,8 @@ type Answerer struct {
 	starts [wire.MaxLabels + 1]uint8
 }
 
+// maxPlaces bounds these: records of so many names lie in the first 16 KiB of a message,
+// where pointers lead (RFC 1035 §4.1.4).
 const maxPlaces = 32
 
 // place is a name in a message, and what the table has of it.

@@ -86,29 +86,51 @@ func (a *Answerer) transferName(x *asked, c *Cursor) bool {
 	return true
 }
 
-// transferSet appends a set whose owner is written out. A set longer than a message is
-// sent in one that holds nothing else.
+// transferSet appends a set whose owner is written out. A set longer than a message of
+// its own is left out: no answer can have it either.
 func (a *Answerer) transferSet(x *asked, c *Cursor, s set) bool {
 	name := x.t.name(c.at)
 	if s.kind == KindDYNA {
 		return a.transferChosen(x, name, s)
 	}
-	mark, empty := x.r.Mark(), x.r.Count(wire.Answer) == 0
-	if empty {
-		x.r.Limit = wire.LargestTCP
+	if wholeSet(x.r, name, s) {
+		return true
 	}
+	if !x.roomy() {
+		return false
+	}
+	wholeSet(x.r, name, s)
+	return true
+}
+
+// wholeSet appends the records of a set with their owner written out, all or none.
+func wholeSet(r *wire.Reply, name []byte, s set) bool {
+	mark := r.Mark()
 	for {
 		rec, ok := s.next()
 		if !ok {
 			return true
 		}
-		if !x.r.Fits(len(name) + wire.RecordSize + len(rec.data)) {
-			x.r.Back(mark)
-			return empty // longer than a message may be: nothing can be done
+		if !r.Fits(len(name) + wire.RecordSize + len(rec.data)) {
+			r.Back(mark)
+			return false
 		}
-		whole(x.r, wire.Answer, name, s.kind, s.ttl, rec.data)
+		whole(r, wire.Answer, name, s.kind, s.ttl, rec.data)
 	}
 }
+
+// roomy gives a message that is still empty all the room there may be by TCP, and reports
+// whether it is empty.
+func (x *asked) roomy() bool {
+	empty := x.r.Count(wire.Answer) == 0
+	if empty {
+		x.r.Limit = wire.LargestTCP - optionsAtMost
+	}
+	return empty
+}
+
+// optionsAtMost is more than EDNS takes behind the records.
+const optionsAtMost = 512
 
 // whole appends a record with its owner written out.
 func whole(r *wire.Reply, s wire.Section, name []byte, kind uint16, ttl uint32, data []byte) {
@@ -123,8 +145,9 @@ func whole(r *wire.Reply, s wire.Section, name []byte, kind uint16, ttl uint32, 
 func (a *Answerer) transferChosen(x *asked, name []byte, of set) bool {
 	rec, _ := of.next()
 	service := int(binary.LittleEndian.Uint16(rec.data))
-	if !x.r.Fits(2 * MaxPicks * (len(name) + wire.RecordSize + 16)) {
-		return x.r.Count(wire.Answer) == 0
+	size := 2 * MaxPicks * (len(name) + wire.RecordSize + 16)
+	if !x.r.Fits(size) && !(x.roomy() && x.r.Fits(size)) {
+		return false
 	}
 	for v, kind := range [...]uint16{wire.TypeA, wire.TypeAAAA} {
 		p := &a.pick

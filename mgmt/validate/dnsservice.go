@@ -105,6 +105,10 @@ var dnsBackendFields = append(unsetAsNull(backendWeight, backendPriority, backen
 	},
 })
 
+// MaxDNSBackends is how many backends a service of a gslb farm may have: all are looked
+// at for every answer.
+const MaxDNSBackends = 64
+
 // checkDNSServices holds the rules of the services of a gslb farm.
 func checkDNSServices(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
 	if n := len(f.Global.Services); n > MaxServices && !yield(Error{FarmPath(f.Name), "services", fmt.Sprintf("services: at most %d are possible in a farm, got %d", MaxServices, n)}) {
@@ -127,6 +131,9 @@ func checkDNSServices(f *farm.Farm, local []netip.Prefix, yield func(Error) bool
 
 func checkDNSBackends(path string, g farm.Group, local []netip.Prefix, yield func(Error) bool) bool {
 	seen := map[string]int{}
+	if n := len(g.Backends()); n > MaxDNSBackends && !yield(Error{path, "backends", fmt.Sprintf("backends: at most %d are possible in a service of a gslb farm, got %d", MaxDNSBackends, n)}) {
+		return false
+	}
 	for i := range g.Backends() {
 		b, at := &g.Backends()[i], backendPath(path, g.Number(i))
 		if !DNSBackendDocument.verify(at, b, g.Farm, yield) {

@@ -1,0 +1,101 @@
+package validate_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// named is a gslb farm with a zone and a service, which keep the rules.
+func named(edit func(*farm.GSLB)) *farm.Config {
+	g := &farm.GSLB{
+		Services: []farm.DNSService{{ID: 1, Name: "shop", Algorithm: farm.DNSPriority, Backends: []farm.Backend{{ID: 1, Host: "192.0.2.1", Addr: netip.MustParseAddr("192.0.2.1")}}}},
+		Zones: []farm.Zone{{ID: 1, Name: "example.com", NameServer: "ns1", Records: []farm.Record{
+			{ID: 1, Name: "@", Type: "NS", Data: "ns1"}, {ID: 2, Name: "ns1", Type: "A", Data: "192.0.2.53"}, {ID: 3, Name: "www", Type: farm.RecordDYNA, Data: "shop"},
+			{ID: 4, Name: "alias", Type: "CNAME", Data: "www"},
+		}}},
+	}
+	edit(g)
+	return &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("192.0.2.10"), VPort: 53, Global: g}}}
+}
+
+func add(name, kind, data string) func(*farm.GSLB) {
+	return func(g *farm.GSLB) {
+		z := &g.Zones[0]
+		z.Records = append(z.Records, farm.Record{ID: uint32(len(z.Records) + 1), Name: name, Type: farm.RecordType(kind), Data: data})
+	}
+}
+
+func TestGSLBFarmsKeepTheirRules(t *testing.T) {
+	if err := validate.Config(named(func(*farm.GSLB) {})); err != nil {
+		t.Fatal(err)
+	}
+	for want, edit := range map[string]func(*farm.GSLB){
+		"record 4: type CNAME must be alone at its name, and www":     add("www", "CNAME", "x"),
+		"record 4: type CNAME must be alone at its name, and alias":   add("alias", "A", "192.0.2.1"),
+		"record 4: type CNAME must be alone at its name, and Alias":   add("Alias", "TXT", "x"),
+		"record 4: type DYNA gives all addresses of its name, and ns": add("ns1", "DYNA", "shop"),
+		"record 4: type DYNA gives all addresses of its name, and ww": add("www", "AAAA", "2001:db8::1"),
+		"there is no service \"gone\"":                                add("x", "DYNA", "gone"),
+		"rdata must be an IPv4 address, as 192.0.2.1 for A":           add("x", "A", "2001:db8::1"),
+		"rname must be @ for SOA":                                     add("x", "SOA", "a b 1 2 3 4 5"),
+		"type CNAME is not possible for @":                            add("@", "CNAME", "x"),
+		"rname must be a name relative to the zone":                   add("a b", "A", "192.0.2.1"),
+		"the zone \"example.com\" exists already":                     func(g *farm.GSLB) { g.Zones = append(g.Zones, g.Zones[0]) },
+		"name must be the name of a domain":                           func(g *farm.GSLB) { g.Zones[0].Name = "a..b" },
+		"a zone has a name of its own":                                func(g *farm.GSLB) { g.Zones[0].Name = "*.example.com" },
+		"name must be unique in the farm, \"shop\" exists already": func(g *farm.GSLB) {
+			g.Services = append(g.Services, farm.DNSService{ID: 2, Name: "shop", Algorithm: farm.DNSHash})
+		},
+		"ip must be unique in the service, backend 1 is 192.0.2.1": func(g *farm.GSLB) { s := &g.Services[0]; s.Backends = append(s.Backends, s.Backends[0]) },
+		"backends: at most 64 are possible": func(g *farm.GSLB) {
+			for i := range 64 {
+				a := netip.AddrFrom4([4]byte{192, 0, 2, byte(i + 2)})
+				g.Services[0].Backends = append(g.Services[0].Backends, farm.Backend{ID: uint32(i + 2), Host: a.String(), Addr: a})
+			}
+		},
+		"it is a multicast address":       func(g *farm.GSLB) { g.Services[0].Backends[0].Host = "224.0.0.1" },
+		"profile gslb needs its settings": nil,
+	} {
+		cfg := named(func(*farm.GSLB) {})
+		if edit == nil {
+			cfg.Farms[0].Global = nil
+		} else {
+			cfg = named(edit)
+		}
+		if err := validate.Config(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	for i, edit := range []func(*farm.GSLB){add("www", "TXT", "x"), add("ns1", "AAAA", "2001:db8::1"), add("@", "SOA", "a b 1 2 3 4 5"), add("*.x", "A", "192.0.2.1"), add("_sip._tcp", "SRV", "1 2 3 www")} {
+		if err := validate.Config(named(edit)); err != nil {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+}
+
+func TestNameServersNobodyFindsAreTold(t *testing.T) {
+	for i, c := range []struct {
+		edit func(*farm.Zone)
+		says string
+	}{
+		{func(*farm.Zone) {}, "ns1 has no address"},
+		{func(z *farm.Zone) { z.Records[1].Data = "192.0.2.1" }, ""},
+		{func(z *farm.Zone) { z.Records[1] = farm.Record{Name: "NS1", Type: "AAAA", Data: "2001:db8::1"} }, ""},
+		{func(z *farm.Zone) { z.Records[1] = farm.Record{Name: "ns1", Type: farm.RecordDYNA, Data: "x"} }, ""},
+		{func(z *farm.Zone) { z.Records[1] = farm.Record{Name: "ns1", Type: "TXT", Data: "x"} }, "ns1 has no address"},
+		{func(z *farm.Zone) { z.NameServer, z.Records[0].Data = "ns.example.net.", "ns.example.net." }, ""},
+		{func(z *farm.Zone) { z.Records[1].Data, z.NameServer = "192.0.2.1", "ns1.example.com." }, ""},
+		{func(z *farm.Zone) { z.Records[1].Data, z.NameServer = "192.0.2.1", "ns2.example.com." }, "ns2.example.com. has no address"},
+		{func(z *farm.Zone) { z.Records[1].Data, z.Records[0].Data = "192.0.2.1", "ns3" }, "ns3 has no address"},
+	} {
+		z := farm.NewZone("example.com")
+		c.edit(&z)
+		if got := validate.ZoneWarning(&z); c.says == "" && got != "" || !strings.Contains(got, c.says) {
+			t.Errorf("%d: %q, want %q", i, got, c.says)
+		}
+	}
+}
