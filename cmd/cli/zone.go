@@ -15,8 +15,10 @@ func (c *client) zoneCommand() *cobra.Command {
   sluice zone set names example.com defnamesv=ns1 ttl=600
   sluice zone import names example.com db.example.com
   sluice zone export names example.com
+  sluice zone set names example.com dnssec=ecdsap256sha256
+  sluice zone key list names example.com
   sluice zone delete names example.com`,
-		c.zoneList(), c.zoneCreate(), c.zoneSet(), c.zoneDelete(), c.zoneImport(), c.zoneExport(), c.zoneCheck())
+		c.zoneList(), c.zoneCreate(), c.zoneSet(), c.zoneDelete(), c.zoneImport(), c.zoneExport(), c.zoneCheck(), c.zoneKeyCommand())
 }
 
 func (c *client) zoneList() *cobra.Command {

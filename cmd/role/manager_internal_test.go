@@ -35,6 +35,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/publish"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/scripts"
+	"github.com/sluicelb/sluice/mgmt/secondaries"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/syslog"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -157,6 +158,8 @@ func newHouse(t *testing.T, parts ctl.Parts) *house {
 	ctx, leave := context.WithCancel(t.Context())
 	h.guardian = guardian.New(ctx, guardian.Options{Table: h.manager.health})
 	t.Cleanup(h.guardian.Wait)
+	h.secondaries = secondaries.New(ctx, secondaries.Options{})
+	t.Cleanup(h.secondaries.Wait)
 	t.Cleanup(leave)
 	h.applier = apply.New(st, &h.engine, apply.WithRules(validate.Rules{}), apply.WithSecrets(book), apply.WithMachine(collectors{h.remote, h.authorities}))
 	before := slog.Default()

@@ -46,6 +46,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/scripts"
+	"github.com/sluicelb/sluice/mgmt/secondaries"
 	"github.com/sluicelb/sluice/mgmt/snmp"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/support"
@@ -105,6 +106,8 @@ type manager struct {
 	listener  *machine.Listener
 	agent     *snmp.Agent
 	guardian  *guardian.Guardian
+	// secondaries copy zones of gslb farms.
+	secondaries *secondaries.Teller
 	// sameCommand reports whether two commands of checks ask the same.
 	sameCommand func(a, b string) bool
 	server      atomic.Pointer[api.Server]
@@ -166,6 +169,7 @@ func (p *process) mgmt(ctx context.Context) error {
 		Kernel: netd, KernelSessions: m.kernel,
 		Complete: func(cfg *farm.Config) (*farm.Config, map[uint32]string) {
 			out, problems := book.Complete(cfg)
+			apply.OpenZoneKeys(book, out, problems)
 			return responder.Complete(out), problems
 		},
 		Page: m.page, Kinds: m.kinds,
@@ -205,6 +209,8 @@ func (p *process) mgmt(ctx context.Context) error {
 	m.guardian = m.newGuardian(ctx, book)
 	m.checkBackends()
 	running.Go(m.guardian.Wait)
+	m.secondaries = secondaries.New(ctx, secondaries.Options{Log: slog.Default()})
+	running.Go(m.secondaries.Wait)
 	m.published = make(chan struct{})
 	published := sync.OnceFunc(m.inForce)
 	running.Go(func() {

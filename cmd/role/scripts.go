@@ -15,13 +15,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// changed tells scripts of a change, the timeline, and who asks backends.
+// changed tells scripts of a change, the timeline, who asks backends, and who copies
+// zones.
 func (m *manager) changed(old, now *farm.Config, rev store.Revision) {
 	for _, e := range event.Changed(old, now, rev, time.Now()) {
 		m.tell(e)
 	}
 	m.events.Add(eventlog.Changed(old, now, rev)...)
 	m.guardian.Set(now)
+	m.secondaries.Changed(old, now)
 }
 
 // inForce is called once the stored configuration is in force for the first time.

@@ -117,6 +117,10 @@ type Zone struct {
 	Records []Record `json:"records,omitempty"`
 	// LastRecord is the highest ID a record was given, also one that is gone.
 	LastRecord uint32 `json:"last_record,omitempty"`
+	// Signing is what answers are signed with. Keys are made when that is set first, and
+	// kept while it is not.
+	Signing SigningAlgorithm `json:"dnssec,omitempty"`
+	Keys    []ZoneKey        `json:"keys,omitempty"`
 }
 
 // Record is one resource of a zone.
@@ -237,6 +241,14 @@ func (d *GSLB) UsedBy(service string) (zones []string) {
 // Zones are the settings of a farm that answers for zones, nil for others.
 func (f *Farm) Zones() *GSLB { return f.Global }
 
+// OwnZones has the farm share its list of zones with nobody: what each zone has is still
+// shared, and may be replaced.
+func (f *Farm) OwnZones() {
+	own := *f.Global
+	own.Zones = slices.Clone(own.Zones)
+	f.Global = &own
+}
+
 // What every profile says of its farms (see settings), said by gslb.
 
 func (d *GSLB) own() owner                 { return nil }
@@ -274,7 +286,7 @@ func (d *GSLB) copyTo(f *Farm) {
 		s.Fallback, s.Backends = slices.Clone(s.Fallback), cloneBackends(s.Backends)
 	}
 	for i := range out.Zones {
-		out.Zones[i].Records = slices.Clone(out.Zones[i].Records)
+		out.Zones[i].Records, out.Zones[i].Keys = slices.Clone(out.Zones[i].Records), slices.Clone(out.Zones[i].Keys)
 	}
 	f.Global = &out
 }

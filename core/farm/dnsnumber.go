@@ -89,7 +89,7 @@ func (z *Zone) soaSerial() uint32 {
 
 // answersAs reports whether both zones answer the same.
 func (z *Zone) answersAs(o *Zone) bool {
-	return z.Name == o.Name && z.NameServer == o.NameServer && z.TTL == o.TTL && slices.EqualFunc(z.Records, o.Records, func(a, b Record) bool {
+	return z.Name == o.Name && z.NameServer == o.NameServer && z.TTL == o.TTL && z.Signing == o.Signing && slices.Equal(z.Keys, o.Keys) && slices.EqualFunc(z.Records, o.Records, func(a, b Record) bool {
 		return a.Name == b.Name && a.Type == b.Type && a.TTL == b.TTL && a.Data == b.Data
 	})
 }

@@ -245,3 +245,22 @@ func TypeNamed(text string) uint16 {
 	}
 	return dns.StringToType[text]
 }
+
+// Notify is the message that tells a server of a zone's serial (RFC 1996 §3.11), and what
+// reports whether a message is the answer to it, and whether the server refused.
+func Notify(zone string, serial uint32) (msg []byte, answers func([]byte) (bool, error), err error) {
+	m := new(dns.Msg)
+	m.SetNotify(dns.Fqdn(zone))
+	m.Answer = []dns.RR{&dns.SOA{Hdr: dns.RR_Header{Name: dns.Fqdn(zone), Rrtype: dns.TypeSOA, Class: dns.ClassINET}, Ns: ".", Mbox: ".", Serial: serial}}
+	msg, err = m.Pack()
+	return msg, func(raw []byte) (bool, error) {
+		var r dns.Msg
+		if r.Unpack(raw) != nil || r.Id != m.Id || !r.Response || r.Opcode != dns.OpcodeNotify {
+			return false, nil
+		}
+		if r.Rcode != dns.RcodeSuccess {
+			return true, fmt.Errorf("it answers %s: see whether it has the zone, and takes this address for its primary", dns.RcodeToString[r.Rcode])
+		}
+		return true, nil
+	}, err
+}

@@ -2,7 +2,11 @@
 
 package server_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
 
 func TestAnAnswerAllocatesNothing(t *testing.T) {
 	a := newAppliance(t, 1, example())
@@ -10,6 +14,23 @@ func TestAnAnswerAllocatesNothing(t *testing.T) {
 	ask := a.engine.Answerer(7)
 	for _, question := range costly {
 		msg := query(t, question)
+		if n := testing.AllocsPerRun(100, func() { ask(msg, client) }); n != 0 {
+			t.Errorf("%s: %v allocations, want none", question, n)
+		}
+	}
+}
+
+func TestASignatureThatIsKeptAllocatesNothing(t *testing.T) {
+	g := example()
+	key := zoneKey(t, farm.SignECDSA, farm.KeyActive)
+	g.Zones[0].Signing, g.Zones[0].Keys = farm.SignECDSA, []farm.ZoneKey{key}
+	a := newAppliance(t, 1, g)
+	a.up(1, 2, 3)
+	ask := a.engine.Answerer(7)
+	for _, question := range costly {
+		msg := query(t, question)
+		msg[len(msg)-4] |= 0x80
+		ask(msg, client) // signs
 		if n := testing.AllocsPerRun(100, func() { ask(msg, client) }); n != 0 {
 			t.Errorf("%s: %v allocations, want none", question, n)
 		}

@@ -69,6 +69,8 @@ func (w *worker) resolve(f *farmTable, r *wire.Reply) {
 		w.chaos(f, r)
 	case q.Class != wire.ClassIN && q.Class != wire.ClassANY:
 		r.Rcode = wire.Refused
+	case q.Type == wire.TypeNXNAME: // RFC 9824 §3.5
+		r.Rcode, r.More = wire.FormErr, wire.InvalidType
 	case q.Type == wire.TypeAXFR || q.Type == wire.TypeIXFR:
 		r.Rcode = wire.Refused // by UDP; by TCP it never comes here
 	default:
@@ -106,11 +108,13 @@ func count(s *stats.Farm, r *wire.Reply) {
 	if r.TC {
 		s.Truncated++
 	}
+	if r.NoName {
+		s.NXDomains++
+		return
+	}
 	switch r.Rcode {
 	case wire.NoError:
 		s.NoErrors++
-	case wire.NXDomain:
-		s.NXDomains++
 	case wire.ServFail:
 		s.ServFails++
 	case wire.Refused, wire.NotAuth:

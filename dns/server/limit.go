@@ -37,8 +37,7 @@ func (w *worker) mayAsk(f *farmTable, q *wire.Query) bool {
 func (w *worker) mayHave(f *farmTable, q *wire.Query, r *wire.Reply) bool {
 	a := netOf(q.Client).As16()
 	key := append(w.key[:0], a[:]...)
-	key = append(key, byte(r.Rcode))
-	if r.Rcode == wire.NXDomain {
+	if key = append(key, byte(r.Rcode)); r.NoName {
 		key = append(key, w.answerer.Zone()...)
 	} else {
 		key = append(append(key, q.Name()...), byte(q.Type>>8), byte(q.Type))

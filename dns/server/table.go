@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -132,7 +133,7 @@ func sameZones(a, b *farm.GSLB) bool {
 	}
 	for i := range a.Zones {
 		x, y := &a.Zones[i], &b.Zones[i]
-		if x.Name != y.Name || x.NameServer != y.NameServer || x.Serial != y.Serial || x.TTL != y.TTL || len(x.Records) != len(y.Records) {
+		if x.Name != y.Name || x.NameServer != y.NameServer || x.Serial != y.Serial || x.TTL != y.TTL || x.Signing != y.Signing || !slices.Equal(x.Keys, y.Keys) || len(x.Records) != len(y.Records) {
 			return false
 		}
 		for j := range x.Records {

@@ -19,8 +19,11 @@ type Query struct {
 
 	// EDNS says that what follows is set. Room is how long an answer by UDP may be.
 	EDNS, DO, NSID bool
-	version        uint8
-	Room           int
+	// CompactOK says that the client takes the code of a name that is not there with what
+	// tells a validator so (RFC 9824 §5.1).
+	CompactOK bool
+	version   uint8
+	Room      int
 	// Subnet is the net the client says it asks for (RFC 7871), invalid for none; a net
 	// of no bits asks that nothing of it is used. Family and Source are what was sent.
 	Subnet       netip.Prefix
@@ -106,7 +109,7 @@ const maxAdditional = 2
 
 func (q *Query) reset(size int) {
 	q.Size, q.Question, q.Room = size, 0, PlainUDP
-	q.EDNS, q.DO, q.NSID, q.HasSubnet, q.Verified = false, false, false, false, q.TCP
+	q.EDNS, q.DO, q.CompactOK, q.NSID, q.HasSubnet, q.Verified = false, false, false, false, false, q.TCP
 	q.Subnet, q.cookieLength, q.TSIGAt = netip.Prefix{}, 0, 0
 	q.length, q.count = 0, 0
 }
@@ -199,7 +202,7 @@ func (q *Query) additional(msg []byte, start, end int, last bool) bool {
 		}
 		q.EDNS = true
 		q.Room = max(PlainUDP, min(LargestUDP, int(binary.BigEndian.Uint16(msg[at+2:]))))
-		q.version, q.DO = msg[at+5], msg[at+6]&0x80 != 0
+		q.version, q.DO, q.CompactOK = msg[at+5], msg[at+6]&0x80 != 0, msg[at+6]&0x40 != 0
 		return q.options(msg[at+10 : end])
 	case TypeTSIG:
 		q.TSIGAt = start

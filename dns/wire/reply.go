@@ -17,6 +17,8 @@ type Reply struct {
 	// TC is set where the answer or a referral did not fit.
 	TC   bool
 	More ExtendedError
+	// NoName says that the name is not there, whatever Rcode is.
+	NoName bool
 	// Scope is how many bits of the client's net the answer depends on.
 	Scope uint8
 

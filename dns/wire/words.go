@@ -72,28 +72,31 @@ func (r Rcode) String() string {
 
 // Types and classes that are looked at here.
 const (
-	TypeA      uint16 = 1
-	TypeNS     uint16 = 2
-	TypeCNAME  uint16 = 5
-	TypeSOA    uint16 = 6
-	TypePTR    uint16 = 12
-	TypeHINFO  uint16 = 13
-	TypeMX     uint16 = 15
-	TypeTXT    uint16 = 16
-	TypeAAAA   uint16 = 28
-	TypeSRV    uint16 = 33
-	TypeNAPTR  uint16 = 35
-	TypeOPT    uint16 = 41
-	TypeDS     uint16 = 43
-	TypeRRSIG  uint16 = 46
-	TypeNSEC   uint16 = 47
-	TypeDNSKEY uint16 = 48
-	TypeSVCB   uint16 = 64
-	TypeHTTPS  uint16 = 65
-	TypeTSIG   uint16 = 250
-	TypeIXFR   uint16 = 251
-	TypeAXFR   uint16 = 252
-	TypeANY    uint16 = 255
+	TypeA       uint16 = 1
+	TypeNS      uint16 = 2
+	TypeCNAME   uint16 = 5
+	TypeSOA     uint16 = 6
+	TypePTR     uint16 = 12
+	TypeHINFO   uint16 = 13
+	TypeMX      uint16 = 15
+	TypeTXT     uint16 = 16
+	TypeAAAA    uint16 = 28
+	TypeSRV     uint16 = 33
+	TypeNAPTR   uint16 = 35
+	TypeOPT     uint16 = 41
+	TypeDS      uint16 = 43
+	TypeRRSIG   uint16 = 46
+	TypeNSEC    uint16 = 47
+	TypeDNSKEY  uint16 = 48
+	TypeCDS     uint16 = 59
+	TypeCDNSKEY uint16 = 60
+	TypeSVCB    uint16 = 64
+	TypeHTTPS   uint16 = 65
+	TypeNXNAME  uint16 = 128 // of names that are not there, in NSEC records alone (RFC 9824 §3.2)
+	TypeTSIG    uint16 = 250
+	TypeIXFR    uint16 = 251
+	TypeAXFR    uint16 = 252
+	TypeANY     uint16 = 255
 
 	ClassIN  uint16 = 1
 	ClassCH  uint16 = 3
@@ -117,4 +120,5 @@ const (
 	NotReady         ExtendedError = 15
 	NotAuthoritative ExtendedError = 21
 	NotSupported     ExtendedError = 22
+	InvalidType      ExtendedError = 31
 )

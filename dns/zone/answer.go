@@ -3,6 +3,7 @@ package zone
 import (
 	"encoding/binary"
 
+	"github.com/sluicelb/sluice/dns/sign"
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
@@ -47,10 +48,14 @@ type Answerer struct {
 	Services Services
 	// Trail is told each step, unless it is nil.
 	Trail func(Step)
+	// Signer signs what comes from zones that are signed, for who asks for it.
+	Signer sign.Signer
 
 	pick   Pick
-	zone   []byte           // the name of the one that was answered from last
-	places [maxPlaces]place // names in the answer whose addresses are of use
+	sorted [MaxPicks][16]byte // its addresses
+	data   []byte             // of a record that is made
+	zone   []byte             // the name of the one that was answered from last
+	places [maxPlaces]place   // names in the answer whose addresses are of use
 	placed int
 	chain  [wire.MaxName]byte
 	starts [wire.MaxLabels + 1]uint8
@@ -127,8 +132,7 @@ func (a *Answerer) step(x *asked, f found) (next []byte, labels int) {
 	x.r.AA = x.r.AA || x.owner == wire.HeaderSize
 	if !f.exact {
 		if flags&hasWildcard == 0 {
-			x.r.Rcode = wire.NXDomain
-			a.negative(x, n)
+			a.missing(x, n)
 			return nil, 0
 		}
 		n = t.other(n)
@@ -141,7 +145,7 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 	kind := x.q.Type
 	switch kind {
 	case wire.TypeANY:
-		a.any(x)
+		a.any(x, x.t.zoneOf(n))
 		return nil, 0
 	case wire.TypeA, wire.TypeAAAA:
 		if s, ok := x.t.find(n, KindDYNA); ok {
@@ -151,10 +155,14 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 	}
 	if s, ok := x.t.find(n, kind); ok {
 		a.tell(x, n, kind, -1)
-		a.put(x, wire.Answer, s, x.t.zoneOf(n))
+		a.put(x, wire.Answer, s, x.t.zoneOf(n), x.name)
 		return nil, 0
 	}
 	s, ok := x.t.find(n, wire.TypeCNAME)
+	if z := x.t.zoneOf(n); kind == wire.TypeNSEC && z.keys != nil {
+		a.deny(x, wire.Answer, z, x.name, x.owner, x.existing(n), z.soaTTL)
+		return nil, 0
+	}
 	if !ok {
 		a.negative(x, n)
 		return nil, 0
@@ -162,7 +170,7 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 	a.tell(x, n, wire.TypeCNAME, -1)
 	at := len(x.r.Msg) + wire.RecordSize
 	data := s.list[recordHead:]
-	if !a.put(x, wire.Answer, s, x.t.zoneOf(n)) {
+	if !a.put(x, wire.Answer, s, x.t.zoneOf(n), x.name) {
 		return nil, 0
 	}
 	x.owner, x.inMessage = at, false
@@ -183,10 +191,10 @@ func (a *Answerer) tell(x *asked, n node, kind uint16, service int) {
 	}
 }
 
-// put appends a set to a section. It reports false, with the message truncated, when
-// that does not fit.
-func (a *Answerer) put(x *asked, s wire.Section, of set, z *Zone) bool {
-	if !a.append(x, s, of, z) {
+// put appends a set to a section, with the signatures of an owner of that name unless it is
+// nil. It reports false, with the message truncated, when that does not fit.
+func (a *Answerer) put(x *asked, s wire.Section, of set, z *Zone, owner []byte) bool {
+	if !a.append(x, s, of, z) || owner != nil && x.signs(z) && !a.signSet(x, s, of, z, owner) {
 		x.r.Truncate(x.q)
 		return false
 	}
@@ -255,14 +263,37 @@ func putSOA(x *asked, z *Zone, ttl uint32, data []byte, owner uint16, zoneAt int
 	binary.BigEndian.PutUint16(x.r.Msg[begin-2:], uint16(len(x.r.Msg)-begin))
 }
 
-// negative says that there is nothing: the zone's SOA record tells how long that holds
-// (RFC 2308).
+// negative says that a name has nothing of the type: the zone's SOA record tells how long
+// that holds (RFC 2308).
 func (a *Answerer) negative(x *asked, n node) {
+	z := a.nothing(x, n)
+	a.soa(x, z, z.soaTTL)
+	if x.signs(z) && !x.r.TC {
+		a.deny(x, wire.Authority, z, x.name, x.owner, x.existing(n), z.soaTTL)
+	}
+}
+
+// missing says that there is no such name; n is the closest there is. Who validates is told
+// by a record (RFC 9824 §3.2), and by the code as well if it understands both (§5.1).
+func (a *Answerer) missing(x *asked, n node) {
+	z := a.nothing(x, n)
+	x.r.NoName = true
+	if !x.signs(z) || x.q.CompactOK {
+		x.r.Rcode = wire.NXDomain
+	}
+	a.soa(x, z, z.soaTTL)
+	if x.signs(z) && !x.r.TC {
+		a.deny(x, wire.Authority, z, x.name, x.owner, nowhere, z.soaTTL)
+	}
+}
+
+// nothing tells the trail that it ends, and returns the zone where it does.
+func (a *Answerer) nothing(x *asked, n node) *Zone {
 	z := x.t.zoneOf(n)
 	if a.Trail != nil {
 		a.Trail(Step{Zone: z.Name, Name: x.t.name(n), Service: -1})
 	}
-	a.soa(x, z, z.soaTTL)
+	return z
 }
 
 // soa puts the SOA record of a zone into the authority section.
@@ -272,12 +303,22 @@ func (a *Answerer) soa(x *asked, z *Zone, ttl uint32) {
 		x.r.Truncate(x.q)
 		return
 	}
+	owner := at
 	if at != 0 {
 		putSOA(x, z, ttl, z.soa, uint16(at), at)
 	} else {
+		owner = len(x.r.Msg)
 		putWhole(x, z, ttl)
 	}
 	x.r.Added(wire.Authority, 1)
+	if x.signs(z) {
+		name := x.t.name(z.apex)
+		a.Signer.Set(z.keys, name, wire.TypeSOA, ttl)
+		a.Signer.Record(name, wire.TypeSOA, ttl, z.soa)
+		if !a.signatures(x, wire.Authority, z, wire.TypeSOA, ttl, owner, false) {
+			x.r.Truncate(x.q)
+		}
+	}
 }
 
 // putWhole appends the SOA record of a zone whose name is nowhere in the message.
@@ -289,15 +330,23 @@ func putWhole(x *asked, z *Zone, ttl uint32) {
 }
 
 // any answers a question for everything with next to nothing (RFC 8482 §4.2).
-func (a *Answerer) any(x *asked) {
-	const data = "\x07RFC8482\x00"
+func (a *Answerer) any(x *asked, z *Zone) {
+	const data, ttl = "\x07RFC8482\x00", 3600
 	if !x.r.Fits(wire.RecordSize + len(data)) {
 		x.r.Truncate(x.q)
 		return
 	}
-	x.r.Record(uint16(x.owner), wire.TypeHINFO, 3600, len(data))
+	x.r.Record(uint16(x.owner), wire.TypeHINFO, ttl, len(data))
 	x.r.Msg = append(x.r.Msg, data...)
 	x.r.Added(wire.Answer, 1)
+	if x.signs(z) {
+		a.data = append(a.data[:0], data...)
+		a.Signer.Set(z.keys, x.name, wire.TypeHINFO, ttl)
+		a.Signer.Record(x.name, wire.TypeHINFO, ttl, a.data)
+		if !a.signatures(x, wire.Answer, z, wire.TypeHINFO, ttl, x.owner, false) {
+			x.r.Truncate(x.q)
+		}
+	}
 }
 
 // refer sends the client on to the servers of a delegated name.
@@ -305,12 +354,26 @@ func (a *Answerer) refer(x *asked, cut node) {
 	s, _ := x.t.find(cut, wire.TypeNS)
 	x.r.AA = x.r.AA && x.owner != wire.HeaderSize
 	a.tell(x, cut, wire.TypeNS, -1)
+	z := x.t.zoneOf(cut)
 	if at := x.placeOf(cut); at != 0 {
 		x.owner = at
-		a.put(x, wire.Authority, s, x.t.zoneOf(cut))
+		a.put(x, wire.Authority, s, z, nil)
+	} else {
+		x.owner = len(x.r.Msg)
+		a.referWhole(x, cut, s)
+	}
+	if !x.signs(z) || x.r.TC {
 		return
 	}
-	a.referWhole(x, cut, s)
+	name := x.t.name(cut)
+	if ds, is := x.t.find(cut, wire.TypeDS); is {
+		a.put(x, wire.Authority, ds, z, name)
+		return
+	}
+	has := x.t.typesAt(cut)
+	has.add(wire.TypeRRSIG)
+	has.add(wire.TypeNSEC)
+	a.deny(x, wire.Authority, z, name, x.owner, has, z.soaTTL)
 }
 
 // referWhole is refer for a name that is nowhere in the message: a chain led to it.
@@ -350,8 +413,19 @@ func (a *Answerer) additional(x *asked) {
 		p := a.places[i]
 		x.owner = p.at
 		for _, kind := range [...]uint16{wire.TypeA, wire.TypeAAAA} {
-			if s, ok := x.t.find(p.target, kind); ok && !a.append(x, wire.Additional, s, x.t.zoneOf(p.target)) {
+			s, ok := x.t.find(p.target, kind)
+			if !ok {
+				continue
+			}
+			z := x.t.zoneOf(p.target)
+			if !a.append(x, wire.Additional, s, z) {
 				return
+			}
+			if x.signs(z) && x.t.flags(p.target)&(isBelow|isCut) == 0 {
+				mark := x.r.Mark()
+				if !a.signSet(x, wire.Additional, s, z, x.t.name(p.target)) {
+					x.r.Back(mark) // what is not asked for may go without (RFC 4035 §3.1.1)
+				}
 			}
 		}
 	}
@@ -380,6 +454,9 @@ func (a *Answerer) dynamic(x *asked, n node, of set) {
 			ttl = min(ttl, p.TTL)
 		}
 		a.soa(x, z, ttl)
+		if x.signs(z) && !x.r.TC {
+			a.deny(x, wire.Authority, z, x.name, x.owner, x.existing(n), ttl)
+		}
 		return
 	}
 	ttl, size := p.TTL, 4
@@ -397,5 +474,8 @@ func (a *Answerer) dynamic(x *asked, n node, of set) {
 		x.r.Record(uint16(x.owner), x.q.Type, ttl, size)
 		x.r.Msg = append(x.r.Msg, p.Addresses[i][:size]...)
 		x.r.Added(wire.Answer, 1)
+	}
+	if z := x.t.zoneOf(n); x.signs(z) && !a.signChosen(x, z, ttl, size) {
+		x.r.Truncate(x.q)
 	}
 }

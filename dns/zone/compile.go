@@ -78,7 +78,10 @@ func (c *compiler) zone(i int, z *farm.Zone) error {
 			return fmt.Errorf("record %d (%s %s): %w", int(z.Records[j].ID)-1, z.Records[j].Name, z.Records[j].Type, err)
 		}
 	}
-	return c.soa(i, z)
+	if err := c.soa(i, z); err != nil {
+		return err
+	}
+	return c.keys(i, z)
 }
 
 // record puts one record to its name. What lies in a zone below this one that is ours
@@ -97,6 +100,9 @@ func (c *compiler) record(i int, z *farm.Zone, r *farm.Record) error {
 		kind, data, ttl = KindDYNA, binary.LittleEndian.AppendUint16(nil, uint16(at)), uint32(r.TTL)
 	} else if data, err = rdata.Pack(r.Type, r.Data, z.Name); err != nil {
 		return err
+	}
+	if z.Signing != "" {
+		data = canonical(kind, data)
 	}
 	switch owner := c.owner(name); {
 	case !under(name, c.apex[i]):
@@ -170,6 +176,9 @@ func (c *compiler) soa(i int, z *farm.Zone) error {
 		data, err := rdata.Pack("SOA", fmt.Sprintf("%s hostmaster %d 3600 600 604800 300", server, z.Serial), z.Name)
 		if err != nil {
 			return err
+		}
+		if z.Signing != "" {
+			data = canonical(wire.TypeSOA, data)
 		}
 		at = len(o.sets)
 		o.sets = append(o.sets, &rrset{wire.TypeSOA, uint32(z.EffectiveTTL()), [][]byte{data}})

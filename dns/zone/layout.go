@@ -78,6 +78,9 @@ func (c *compiler) write(t *Table, o *owned) {
 		b = binary.LittleEndian.AppendUint16(b, uint16(len(s.records)))
 		length := len(b)
 		b = append(b, 0, 0, 0, 0)
+		if c.zones[o.zone].keys != nil {
+			slices.SortFunc(s.records, bytes.Compare) // as they are signed (RFC 4034 §6.3)
+		}
 		for _, data := range s.records {
 			b = c.data(b, s.kind, data, apex)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/sluicelb/sluice/core/rdata"
+	"github.com/sluicelb/sluice/dns/sign"
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
@@ -31,6 +32,7 @@ type Zone struct {
 	length     int    // of its name in messages
 	soa        []byte // the data of its SOA record
 	soaTTL     uint32 // of negative answers (RFC 2308 §5)
+	keys       *sign.Keys
 }
 
 // Zones are those of the table.

@@ -17,10 +17,11 @@ type Cursor struct {
 	alone   bool
 }
 
-// Transfer is a cursor at the beginning of the zone of that name.
+// Transfer is a cursor at the beginning of the zone of that name. A zone that is signed is
+// not copied: its signatures are made as they are asked for.
 func (t *Table) Transfer(name []byte) (c Cursor, is bool) {
 	n := t.at(name, hashOf(name))
-	if n == 0 || t.flags(n)&isApex == 0 {
+	if n == 0 || t.flags(n)&isApex == 0 || t.zoneOf(n).keys != nil {
 		return Cursor{}, false
 	}
 	z := t.zoneOf(n)

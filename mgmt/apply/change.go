@@ -118,6 +118,9 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config) (Result, 
 	cfg.ForgetPasswords()
 	withoutParts(cfg)
 	dropForeignIDs(old, cfg)
+	if err := a.keepZoneKeys(old, cfg); err != nil {
+		return Result{}, err
+	}
 	giveNumbers(old, cfg)
 	share(old, cfg)
 	warnings, err := a.checked.Config(cfg)
@@ -128,6 +131,9 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config) (Result, 
 		return Result{}, err
 	}
 	if err := a.sealCommands(old, cfg); err != nil {
+		return Result{}, err
+	}
+	if err := a.sealZoneKeys(old, cfg); err != nil {
 		return Result{}, err
 	}
 	if err := a.checkMachine(ctx, old, cfg); err != nil {

@@ -18,6 +18,7 @@ func writeNames(w writer, f *farm.Farm, _ given) {
 	})
 	objects(w, "zones", f.Global.Zones, func(z *farm.Zone) {
 		fields(w, validate.ZoneDocument.Given(z))
+		objects(w, "keys", z.Keys, func(k *farm.ZoneKey) { fields(w, validate.ZoneKeyDocument.Given(k)) })
 		objects(w, "resources", z.Records, func(r *farm.Record) { fields(w, validate.RecordDocument.Given(r)) })
 	})
 }
@@ -66,7 +67,12 @@ func (d *decoder) dnsService(n *node, f *farm.Farm, position int) {
 func (d *decoder) zone(n *node, f *farm.Farm, position int) {
 	z := farm.Zone{}
 	name := textOf(n, "name", fmt.Sprintf("number %d", position+1))
-	inner := fill(d, n, validate.ZonePath(f.Name, name), &validate.ZoneDocument, &z, "resources")
+	inner := fill(d, n, validate.ZonePath(f.Name, name), &validate.ZoneDocument, &z, "keys", "resources")
+	for i, item := range d.items(inner["keys"], validate.ZonePath(f.Name, name), "keys") {
+		k := farm.ZoneKey{}
+		fill(d, item, validate.KeyPath(f.Name, z.Name, i), &validate.ZoneKeyDocument, &k)
+		z.Keys = append(z.Keys, k)
+	}
 	for i, item := range d.items(inner["resources"], validate.ZonePath(f.Name, name), "resources") {
 		r := farm.Record{}
 		fill(d, item, validate.RecordPath(f.Name, z.Name, i), &validate.RecordDocument, &r)

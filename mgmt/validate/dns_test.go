@@ -94,7 +94,7 @@ func TestNameServersNobodyFindsAreTold(t *testing.T) {
 	} {
 		z := farm.NewZone("example.com")
 		c.edit(&z)
-		if got := validate.ZoneWarning(&z); c.says == "" && got != "" || !strings.Contains(got, c.says) {
+		if got := validate.NameServerWarning(&z); c.says == "" && got != "" || !strings.Contains(got, c.says) {
 			t.Errorf("%d: %q, want %q", i, got, c.says)
 		}
 	}

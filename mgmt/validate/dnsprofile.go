@@ -58,12 +58,12 @@ func (dnsProfile) backendWarnings(farm.Group, int, []netip.Prefix, warn) {}
 
 func (dnsProfile) priorityWarning(farm.Group, int) string { return "" }
 
-// farmWarnings tells of zones whose name servers nobody can find.
+// farmWarnings tells of zones of which something cannot work.
 func (dnsProfile) farmWarnings(f *farm.Farm, add warn) {
 	if f.Global == nil {
 		return
 	}
 	for i := range f.Global.Zones {
-		add("zones", ZoneWarning(&f.Global.Zones[i]))
+		add("zones", ZoneWarning(f.Global, &f.Global.Zones[i]))
 	}
 }

@@ -65,6 +65,12 @@ var zoneFields = []field[farm.Zone]{
 		get:  func(z *farm.Zone) Value { return numberValue(int64(z.EffectiveTTL())) },
 		set:  func(z *farm.Zone, v Value) { z.TTL = orZero(farm.Seconds(v.number), farm.DefaultZoneTTL) },
 	},
+	{
+		rule: rule{name: "dnssec", hints: basic(atAnswers, "Signed"), kind: kindText, values: append([]string{string(farm.SignNot)}, texts(farm.SigningAlgorithms())...), null: true, unset: textValue(string(farm.SignNot)),
+			about: "What answers are signed with (DNSSEC). Keys are made by themselves; resolvers validate once the parent zone has the DS record of the key."},
+		get: func(z *farm.Zone) Value { return textValue(string(cmp.Or(z.Signing, farm.SignNot))) },
+		set: func(z *farm.Zone, v Value) { z.Signing = orZero(farm.SigningAlgorithm(v.text), farm.SignNot) },
+	},
 }
 
 var recordName = field[farm.Record]{
@@ -128,7 +134,7 @@ func checkZones(f *farm.Farm, yield func(Error) bool) bool {
 			return false
 		}
 		names[z.Name] = true
-		if !ZoneDocument.verify(path, z, nil, yield) || !checkRecords(f, z, path, yield) {
+		if !ZoneDocument.verify(path, z, nil, yield) || !checkKeys(f, z, yield) || !checkRecords(f, z, path, yield) {
 			return false
 		}
 	}
@@ -244,8 +250,16 @@ func verified[T any](t *Table[T], of *T) func(func(Error) bool) {
 	return func(yield func(Error) bool) { t.verify("", of, nil, yield) }
 }
 
-// ZoneWarning says which name server of a zone nobody can find, or nothing.
-func ZoneWarning(z *farm.Zone) string {
+// ZoneWarning says what of a zone cannot work, or nothing.
+func ZoneWarning(g *farm.GSLB, z *farm.Zone) string {
+	if z.Signing != "" && len(g.Transfers) > 0 {
+		return fmt.Sprintf("zone %s: it is signed as it is asked for, so nobody may copy it (transfer_from)", z.Name)
+	}
+	return NameServerWarning(z)
+}
+
+// NameServerWarning says which name server of a zone nobody can find, or nothing.
+func NameServerWarning(z *farm.Zone) string {
 	addresses := map[string]bool{}
 	for i := range z.Records {
 		if r := &z.Records[i]; (r.Type == "A" || r.Type == "AAAA" || r.Type == farm.RecordDYNA) && r.Data != "0.0.0.0" && r.Data != "::" {

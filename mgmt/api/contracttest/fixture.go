@@ -47,7 +47,9 @@ func (g *Target) configured() []step {
 		fields("POST", "/farms", `{"farmname":"names","profile":"gslb",`+vip+`"vport":15300}`),
 		fields("POST", "/farms/names/services", `{"id":"shop","algorithm":"prio"}`),
 		fields("POST", "/farms/names/services/shop/backends", `{"ip":"192.0.2.81"}`),
-		fields("POST", "/farms/names/zones", `{"id":"example.com"}`),
+		fields("POST", "/farms/names/zones", `{"id":"example.com","dnssec":"ed25519"}`),
+		fields("POST", "/farms/names/zones", `{"id":"rolled.example","dnssec":"ed25519"}`),
+		fields("POST", "/farms/names/zones/rolled.example/keys", ""),
 		fields("POST", "/farms/tls/certificates", `{"file":"shop.pem"}`),
 		fields("POST", "/farms/shop/addheader", addRule), fields("POST", web+"/addrequestheader", addRule),
 		fields("POST", "/farms/shop/headremove", removeRule), fields("POST", web+"/removerequestheader", removeRule),
@@ -86,6 +88,8 @@ type stage struct {
 	document string // the configuration as it was set up
 	revision string // of that
 	key      string // number of a key that may be deleted
+	active   string // tag of the key that signs example.com
+	next     string // and of the one that is to sign rolled.example next
 	ok       map[*Operation]int
 	absent   bool // what the operation is about is not there
 }
@@ -106,9 +110,32 @@ func setUp(t testing.TB, g *Target, d *Document) *stage {
 	for _, of := range []string{"backends/10.0.0.12", "interfaces/eth9"} {
 		s.Send(t, Call{Method: "PUT", Path: "/aliases/" + of, Body: `{"alias":"known"}`, Kind: jsonKind})
 	}
+	s.active, s.next = s.keyOf("example.com", "active"), s.keyOf("rolled.example", "published")
 	s.document = string(s.Send(t, Call{Method: "GET", Path: "/config?format=json"}).Raw)
 	s.revision = strings.Trim(s.Send(t, Call{Method: "GET", Path: "/farms"}).Header.Get("ETag"), `"`)
 	return s
+}
+
+// keyOf is the key of a zone that is in that state.
+func (s *stage) keyOf(zone, state string) string {
+	s.t.Helper()
+	var body struct {
+		Params []struct {
+			ID    int
+			State string
+		}
+	}
+	a := s.Send(s.t, Call{Method: "GET", Path: "/farms/names/zones/" + zone + "/keys"})
+	if err := json.Unmarshal(a.Raw, &body); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, k := range body.Params {
+		if k.State == state {
+			return fmt.Sprint(k.ID)
+		}
+	}
+	s.t.Fatalf("zone %s has no key that is %s: %s", zone, state, a.Raw)
+	return ""
 }
 
 // beside makes what is not of the configuration, unless it is there.
@@ -172,7 +199,10 @@ func (s *stage) names(o *Operation) map[string]string {
 	case strings.HasPrefix(o.Path, "/farms/{farm}/backends"), strings.HasPrefix(o.Path, "/farms/{farm}/sessions"), strings.HasPrefix(o.Path, "/stats/farms/{farm}/backends"):
 		out["farm"] = "dns"
 	case strings.HasPrefix(o.Path, "/farms/{farm}/zones"):
-		out["farm"] = "names"
+		out["farm"], out["key"] = "names", s.active
+		if strings.Contains(o.Path, "/keys") && o.Method == "DELETE" {
+			out["zone"], out["key"] = "rolled.example", s.next
+		}
 	case strings.HasPrefix(o.Path, "/farms/{farm}/fg"):
 		out["farm"], out["check"] = "dns", "check_tcp"
 		if o.Method == "DELETE" {

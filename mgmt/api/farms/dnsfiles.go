@@ -85,7 +85,7 @@ func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
 	out.Serial, out.Records = now.Serial, len(now.Records)
 	return rest.Object[ZoneImport]{Description: fmt.Sprintf("Import zone %s of farm %s", name, farmName), Params: out,
 		Message: fmt.Sprintf("The zone %s has been imported: it has %d records.", name, out.Records),
-		Status:  s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(now)}, nil
+		Status:  s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now)}, nil
 }
 
 // takeFile puts the records of a file into a zone, and returns the line of each record it

@@ -135,8 +135,8 @@ func (s *Resource) createZone(c *rest.Call) (rest.Changed, error) {
 // changedZone adds to an answer what the farm became, and what of the zone cannot work.
 func (s *Resource) changedZone(c *rest.Call, farmName, name string, out rest.Changed) rest.Changed {
 	out.Status = s.deps.State.StatusOf(c, farmName)
-	if _, z, err := findZone(c.Config, farmName, name); err == nil {
-		out.Warning = validate.ZoneWarning(z)
+	if f, z, err := findZone(c.Config, farmName, name); err == nil {
+		out.Warning = validate.ZoneWarning(f.Zones(), z)
 	}
 	return out
 }
@@ -225,13 +225,13 @@ func (s *Resource) createRecord(c *rest.Call) (rest.Object[RecordView], error) {
 	if err != nil {
 		return none, err
 	}
-	_, now, err := findZone(c.Config, farmName, name)
+	f, now, err := findZone(c.Config, farmName, name)
 	if err != nil || len(now.Records) == 0 {
 		return none, err
 	}
 	return rest.Object[RecordView]{
 		Description: fmt.Sprintf("New resource of zone %s of farm %s", name, farmName), Params: recordView(now, &now.Records[len(now.Records)-1]),
-		Message: fmt.Sprintf("The resource %s has been added to zone %s.", values.Get("rname").Text(), name), Status: s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(now),
+		Message: fmt.Sprintf("The resource %s has been added to zone %s.", values.Get("rname").Text(), name), Status: s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now),
 	}, nil
 }
 

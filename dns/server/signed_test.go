@@ -1,0 +1,351 @@
+package server_test
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/porttest"
+	"github.com/sluicelb/sluice/core/rdata"
+	"github.com/sluicelb/sluice/core/rdata/rdatatest"
+)
+
+// zoneKey makes a key.
+func zoneKey(t testing.TB, of farm.SigningAlgorithm, state farm.KeyState) farm.ZoneKey {
+	t.Helper()
+	public, private, err := rdata.NewKey(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return farm.ZoneKey{Algorithm: of, State: state, Public: public, Private: farm.Secret(private)}
+}
+
+// signed is the zone of the corpus with a key, and with a name two services answer for.
+func signed(t testing.TB, of farm.SigningAlgorithm) *farm.GSLB {
+	list := append(records(corpusZone), records(`
+		shop     DYNA shop
+		*.shops  DYNA shop
+		four     DYNA four
+		NS3      A    192.0.2.3
+		Mixed    MX   10 MAIL.Example.COM.
+		Mixed    NAPTR 100 10 "S" "SIP+D2U" "" _SIP._udp
+	`)...)
+	for i := range list {
+		list[i].ID = uint32(i + 1)
+	}
+	v4 := backends("192.0.2.104")
+	v4[0].ID, v4[0].Slot = 9, 9
+	return &farm.GSLB{
+		Zones: []farm.Zone{{ID: 1, Name: "example.com", NameServer: "ns1", Serial: 5, Records: list, Signing: of, Keys: []farm.ZoneKey{zoneKey(t, of, farm.KeyActive)}}},
+		Services: []farm.DNSService{
+			{ID: 1, Name: "shop", Algorithm: farm.DNSRoundRobin, Backends: backends("192.0.2.101", "192.0.2.100", "2001:db8::100", "192.0.2.100")},
+			{ID: 2, Name: "four", Algorithm: farm.DNSRoundRobin, AllDown: farm.AllDownNone, Backends: v4},
+		},
+	}
+}
+
+// askSigned asks as a resolver that validates: by TCP again where UDP has no room.
+func (a *appliance) askSigned(question string) []byte {
+	a.t.Helper()
+	msg := query(a.t, question)
+	msg[len(msg)-4] |= 0x80 // DO
+	raw := a.exchange(msg, false)
+	if read(a.t, raw).flags&flagTC != 0 {
+		raw = a.exchange(msg, true)
+	}
+	return raw
+}
+
+// validated reads what was answered, which must be signed as it should.
+func (a *appliance) validated(question string) *rdatatest.Answer {
+	a.t.Helper()
+	var keys []string
+	for _, k := range a.farm.Global.Zones[0].Keys {
+		keys = append(keys, rdata.KeyOf("example.com", k.Algorithm, k.Public).DNSKEY)
+	}
+	out, err := rdatatest.Read(a.askSigned(question), "example.com", keys...)
+	if err == nil {
+		err = out.Check(time.Now())
+	}
+	if err != nil {
+		a.t.Errorf("%s: %v", question, err)
+	}
+	return out
+}
+
+// Whatever is asked: each set has a signature, and what is not there is denied.
+func TestEveryAnswerOfASignedZoneIsSigned(t *testing.T) {
+	for _, of := range farm.SigningAlgorithms() {
+		t.Run(string(of), func(t *testing.T) {
+			g := signed(t, of)
+			a := newAppliance(t, 1, g)
+			a.up(1, 2, 3, 4, 9)
+			names := []string{"", "nothing.", "b.c.", "wild.", "any.wild.", "x.x.wild.", "any.cwild.", "host.sub.", "x.plain.", "_tcp.", "any.shops.", "*.wild.", strings.Repeat("a.", 120)}
+			for _, r := range g.Zones[0].Records {
+				if r.Name != "@" {
+					names = append(names, r.Name+".")
+				}
+			}
+			for _, name := range names {
+				for _, kind := range []string{"A", "AAAA", "NS", "CNAME", "MX", "TXT", "SOA", "SRV", "NAPTR", "CAA", "TLSA", "HTTPS", "DS", "DNSKEY", "CDS", "CDNSKEY", "NSEC", "ANY", "TYPE65280"} {
+					a.validated(name + "example.com " + kind)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatIsNotThereIsDenied(t *testing.T) {
+	a := newAppliance(t, 1, signed(t, farm.SignEd25519))
+	a.up(1, 2, 3, 4)
+	a.down(9)
+	for question, want := range map[string]string{
+		"nothing.example.com A":   "NSEC NXNAME RRSIG",
+		"x.y.example.com A":       "NSEC NXNAME RRSIG",
+		"www.example.com TXT":     "A AAAA HTTPS NSEC RRSIG",
+		"b.c.example.com A":       "NSEC RRSIG",
+		"any.wild.example.com MX": "A NSEC RRSIG TXT",
+		"shop.example.com TXT":    "A AAAA NSEC RRSIG",
+		"four.example.com A":      "AAAA NSEC RRSIG", // no server works: the other version may be there
+		"four.example.com AAAA":   "A NSEC RRSIG",
+		"plain.example.com DS":    "NS NSEC RRSIG",
+		"sub.example.com NS":      "",
+		"example.com AAAA":        "A CAA CDNSKEY CDS DNSKEY MX NS NSEC RRSIG SOA TXT",
+	} {
+		name, _, _ := strings.Cut(question, " ")
+		types, _ := a.validated(question).Denied(name)
+		if got := strings.Join(types, " "); got != want {
+			t.Errorf("%s: %s is denied all but %q, want %q", question, name, got, want)
+		}
+	}
+	if types, _ := a.validated("www.plain.example.com A").Denied("plain.example.com"); strings.Join(types, " ") != "NS NSEC RRSIG" {
+		t.Errorf("that plain has no keys is said with %q", types)
+	}
+}
+
+// A name that is not there is one by the code for who asks without signatures, and for who
+// understands both.
+func TestTheCodeOfANameThatIsNotThere(t *testing.T) {
+	a := newAppliance(t, 1, signed(t, farm.SignECDSA))
+	for name, want := range map[byte]int{0: 3, 0x80: 0, 0xc0: 3, 0x40: 3} {
+		msg := query(t, "nothing.example.com A")
+		msg[len(msg)-4] |= name
+		if got := read(t, a.exchange(msg, false)).rcode(); got != want {
+			t.Errorf("flags of EDNS %x: code %d, want %d", name, got, want)
+		}
+	}
+	if n := a.Segment.SumFarm(7).NXDomains; n != 4 {
+		t.Errorf("%d names that are not there were counted, want 4", n)
+	}
+	got := a.ask("www.example.com TYPE128", false)
+	if got.rcode() != 1 || len(got.answer) != 0 {
+		t.Errorf("the type of names that are not there is answered %s", got)
+	}
+}
+
+// Names that are not there are one answer for each zone, signed or not: inventing them does
+// not get around the limit of equal answers.
+func TestInventedNamesOfASignedZoneAreOneAnswer(t *testing.T) {
+	g := signed(t, farm.SignEd25519)
+	g.AnswerRate = 10
+	a := newAppliance(t, 1, g)
+	ask := a.engine.Answerer(7)
+	whole := 0
+	for i := range 40 {
+		msg := query(t, fmt.Sprintf("x%d.example.com A", i))
+		msg[len(msg)-4] |= 0x80
+		if out := ask(msg, client); out != nil && out[2]&2 == 0 {
+			whole++
+		}
+	}
+	if whole != 10 {
+		t.Errorf("%d of 40 are answered, want 10", whole)
+	}
+}
+
+// Who does not ask for signatures gets none, and is answered as ever.
+func TestWithoutAWishThereAreNoSignatures(t *testing.T) {
+	g := signed(t, farm.SignECDSA)
+	a := newAppliance(t, 1, g)
+	for _, question := range []string{"www.example.com A", "nothing.example.com A", "x.sub.example.com A", "example.com SOA"} {
+		for _, list := range [][]string{a.ask(question, false).answer, a.ask(question, false).authority} {
+			for _, rr := range list {
+				if strings.Contains(rr, "RRSIG") || strings.Contains(rr, "NSEC") {
+					t.Errorf("%s: %s", question, rr)
+				}
+			}
+		}
+	}
+}
+
+// A zone that is signed is not copied: the copy would have no signatures.
+func TestASignedZoneIsNotCopied(t *testing.T) {
+	g := signed(t, farm.SignECDSA)
+	g.Transfers = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	if got := newAppliance(t, 1, g).ask("example.com AXFR", true); got.rcode() != 5 {
+		t.Errorf("it is answered %s", got)
+	}
+}
+
+// While keys change, the list of keys is signed by each of them, and the rest by the one in
+// force; the parent is told of all but the one that goes.
+func TestKeysChange(t *testing.T) {
+	g := signed(t, farm.SignEd25519)
+	z := &g.Zones[0]
+	next, old := zoneKey(t, farm.SignEd25519, farm.KeyPublished), zoneKey(t, farm.SignEd25519, farm.KeyRetired)
+	active := z.Keys[0]
+	z.Keys = append(z.Keys, next, old)
+	a := newAppliance(t, 1, g)
+	tag := func(k farm.ZoneKey) uint16 { return rdata.KeyOf("example.com", k.Algorithm, k.Public).Tag }
+	all := []uint16{tag(active), tag(next), tag(old)}
+	slices.Sort(all)
+	if got := a.validated("example.com DNSKEY").Signers("DNSKEY"); !slices.Equal(got, all) {
+		t.Errorf("the keys are signed by %d, want %d", got, all)
+	}
+	for _, kind := range []string{"SOA", "CDS", "CDNSKEY"} {
+		if got := a.validated("example.com " + kind).Signers(kind); !slices.Equal(got, []uint16{tag(active)}) {
+			t.Errorf("%s is signed by %d, want %d", kind, got, tag(active))
+		}
+	}
+	cds := read(t, a.askSigned("example.com CDS")).answer
+	for key, want := range map[*farm.ZoneKey]bool{&active: true, &next: true, &old: false} {
+		ds := strings.ToUpper(strings.ReplaceAll(rdata.KeyOf("example.com", key.Algorithm, key.Public).DS, "\t", " "))
+		got := slices.ContainsFunc(cds, func(rr string) bool { return strings.HasSuffix(strings.ToUpper(rr), ds) })
+		if got != want {
+			t.Errorf("the parent is told of the %s key: %v, want %v: %q", key.State, got, want, cds)
+		}
+	}
+}
+
+// A signature is that of what is answered now, also when the zone has changed since.
+func TestNoSignatureIsOfWhatWas(t *testing.T) {
+	g := signed(t, farm.SignEd25519)
+	a := newAppliance(t, 1, g)
+	a.validated("www.example.com A")
+	for i := range 20 {
+		f := a.farm.Clone()
+		z := &f.Global.Zones[0]
+		for j := range z.Records {
+			if z.Records[j].Name == "www" && z.Records[j].Type == "A" {
+				z.Records[j].Data = fmt.Sprintf("192.0.2.%d", 10+i+j)
+			}
+		}
+		if i == 10 { // another key with all else as it is
+			z.Keys[0] = zoneKey(t, farm.SignEd25519, farm.KeyActive)
+		}
+		z.Serial++
+		a.farm = f
+		a.publish(f)
+		a.validated("www.example.com A")
+		a.validated("example.com SOA")
+		a.validated("gone.example.com A")
+	}
+}
+
+// delv believes what is answered, from the key alone that the registrar is given.
+func TestDelvBelievesWhatIsAnswered(t *testing.T) {
+	program := installed(t, "delv")
+	for _, of := range farm.SigningAlgorithms() {
+		g := signed(t, of)
+		a := newAppliance(t, 1, g)
+		a.up(1, 2, 3, 4, 9)
+		ds := rdata.KeyOf("example.com", of, g.Zones[0].Keys[0].Public).DS
+		f := strings.Fields(ds)
+		anchors := filepath.Join(t.TempDir(), "anchors")
+		text := fmt.Sprintf("trust-anchors { example.com. static-ds %s %s %s \"%s\"; };\n", f[0], f[1], f[2], strings.Join(f[3:], ""))
+		if err := os.WriteFile(anchors, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for question, want := range map[string]string{
+			"www.example.com A": "; fully validated", "example.com MX": "; fully validated", "alias2.example.com A": "; fully validated",
+			"shop.example.com A": "; fully validated", "any.shops.example.com AAAA": "; fully validated", "any.wild.example.com A": "; fully validated",
+			"Mixed.example.com NAPTR": "; fully validated", "sub.example.com DS": "; fully validated",
+			"nothing.example.com A": "; negative response, fully validated", "www.example.com TXT": "; negative response, fully validated",
+			"any.wild.example.com MX": "; negative response, fully validated", "plain.example.com DS": "; negative response, fully validated",
+		} {
+			name, kind, _ := strings.Cut(question, " ")
+			out, err := exec.Command(program, "@127.0.0.1", "-p", fmt.Sprint(a.farm.VPort), "-a", anchors, "+root=example.com", name, kind).CombinedOutput()
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%s, %s: %v\n%s", of, question, err, out)
+			}
+		}
+	}
+}
+
+// unbound, which validates and answers from what was denied before, believes it as well.
+func TestUnboundBelievesWhatIsAnswered(t *testing.T) {
+	program := installed(t, "unbound")
+	g := signed(t, farm.SignECDSA)
+	a := newAppliance(t, 2, g)
+	a.up(1, 2, 3, 4, 9)
+	at := porttest.Both(t)
+	dir := t.TempDir()
+	conf := fmt.Sprintf(`server:
+  interface: 127.0.0.1@%d
+  do-daemonize: no
+  use-syslog: no
+  chroot: ""
+  username: ""
+  pidfile: ""
+  directory: %[2]s
+  do-not-query-localhost: no
+  module-config: "validator iterator"
+  aggressive-nsec: yes
+  num-threads: 1
+  trust-anchor: "example.com. DS %[3]s"
+stub-zone:
+  name: example.com
+  stub-addr: 127.0.0.1@%[4]d
+remote-control:
+  control-enable: no
+`, at.Port(), dir, rdata.KeyOf("example.com", farm.SignECDSA, g.Zones[0].Keys[0].Public).DS, a.farm.VPort)
+	if err := os.WriteFile(filepath.Join(dir, "unbound.conf"), []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-d", "-c", filepath.Join(dir, "unbound.conf"))
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(said.String())
+		}
+	})
+	resolver := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), at.Port())
+	ask := func(question string) (out answer) {
+		msg := query(t, question)
+		msg[2] |= 1             // RD
+		msg[len(msg)-4] |= 0x80 // DO
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			if raw, err := exchangeWith(resolver, msg); err == nil {
+				return read(t, raw)
+			}
+		}
+		t.Fatalf("unbound does not answer %s", question)
+		return answer{}
+	}
+	const flagAD = 1 << 5
+	for question, want := range map[string]int{
+		"www.example.com A": 0, "alias2.example.com A": 0, "shop.example.com AAAA": 0, "any.wild.example.com A": 0, "example.com MX": 0, "sub.example.com DS": 0,
+		"nothing.example.com A": 0, "other.nothing.example.com A": 0, "www.example.com TXT": 0, "four.example.com AAAA": 0, "four.example.com A": 0, "b.c.example.com A": 0,
+	} {
+		got := ask(question)
+		if got.flags&flagAD == 0 || got.rcode() != want {
+			t.Errorf("%s: unbound answers %s", question, got)
+		}
+	}
+	if got := ask("four.example.com A"); len(got.answer) != 2 {
+		t.Errorf("after a denial of the other version it answers %s", got)
+	}
+}

@@ -1,0 +1,201 @@
+package zone
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/dns/sign"
+	"github.com/sluicelb/sluice/dns/wire"
+)
+
+// keys puts the keys of a zone that is signed to its name.
+func (c *compiler) keys(i int, z *farm.Zone) error {
+	keys, err := sign.Open(z, c.apex[i])
+	if keys == nil || err != nil {
+		return err
+	}
+	c.zones[i].keys = keys
+	sets := [...]*rrset{{kind: wire.TypeDNSKEY}, {kind: wire.TypeCDNSKEY}, {kind: wire.TypeCDS}}
+	for _, k := range keys.All() {
+		sets[0].records = append(sets[0].records, k.DNSKEY)
+	}
+	for _, k := range keys.Published {
+		sets[1].records, sets[2].records = append(sets[1].records, k.DNSKEY), append(sets[2].records, k.CDS)
+	}
+	apex := c.names[string(c.apex[i])]
+	for _, s := range sets {
+		s.ttl = uint32(z.EffectiveTTL())
+		apex.sets = append(apex.sets, s)
+	}
+	return nil
+}
+
+// canonical puts the names in data of a type into lower case, in place (RFC 4034 §6.2,
+// RFC 6840 §5.1): that is what is signed.
+func canonical(kind uint16, data []byte) []byte {
+	names := data[len(data):]
+	switch kind {
+	case wire.TypeNS, wire.TypeCNAME, wire.TypePTR:
+		names = data
+	case wire.TypeMX:
+		names = data[2:]
+	case wire.TypeSRV:
+		names = data[6:]
+	case wire.TypeSOA:
+		names = data[:len(data)-20]
+	case wire.TypeNAPTR:
+		names = data[4:]
+		for range 3 {
+			names = names[1+int(names[0]):]
+		}
+	}
+	copy(names, bytes.ToLower(names))
+	return data
+}
+
+// signs reports whether what comes from a zone is to be signed.
+func (x *asked) signs(z *Zone) bool { return x.q.DO && z.keys != nil }
+
+// signSet appends the signatures of a set of the table, whose owner is that name.
+func (a *Answerer) signSet(x *asked, s wire.Section, of set, z *Zone, owner []byte) bool {
+	a.Signer.Set(z.keys, owner, of.kind, of.ttl)
+	for {
+		rec, ok := of.next()
+		if !ok {
+			return a.signatures(x, s, z, of.kind, of.ttl, x.owner, false)
+		}
+		a.Signer.Record(owner, of.kind, of.ttl, rec.data)
+	}
+}
+
+// signatures appends those of the set the signer was given, reporting whether they fit.
+func (a *Answerer) signatures(x *asked, s wire.Section, z *Zone, kind uint16, ttl uint32, owner int, denies bool) bool {
+	return a.Signer.Sign(z.keys, kind, denies, func(data []byte) bool {
+		if !x.r.Fits(wire.RecordSize + len(data)) {
+			return false
+		}
+		x.r.Record(uint16(owner), wire.TypeRRSIG, ttl, len(data))
+		x.r.Msg = append(x.r.Msg, data...)
+		x.r.Added(s, 1)
+		return true
+	})
+}
+
+// signChosen appends the signatures of the addresses a service chose.
+func (a *Answerer) signChosen(x *asked, z *Zone, ttl uint32, size int) bool {
+	p := &a.pick
+	sorted := a.sorted[:0]
+	for i := range p.Count { // few: sorted as they come
+		at := len(sorted)
+		sorted = append(sorted, p.Addresses[i])
+		for ; at > 0 && bytes.Compare(sorted[at-1][:], sorted[at][:]) > 0; at-- {
+			sorted[at-1], sorted[at] = sorted[at], sorted[at-1]
+		}
+	}
+	a.Signer.Set(z.keys, x.name, x.q.Type, ttl)
+	for _, address := range slices.Compact(sorted) {
+		a.Signer.Record(x.name, x.q.Type, ttl, address[:size])
+	}
+	return a.signatures(x, wire.Answer, z, x.q.Type, ttl, x.owner, false)
+}
+
+// types are types of records, of the first two windows of 256 (RFC 4034 §4.1.2).
+type types [2][32]byte
+
+func (t *types) add(kind uint16) {
+	if int(kind)/256 < len(t) {
+		t[kind/256][kind%256/8] |= 0x80 >> (kind % 8)
+	}
+}
+
+func (t *types) remove(kind uint16) {
+	if int(kind)/256 < len(t) {
+		t[kind/256][kind%256/8] &^= 0x80 >> (kind % 8)
+	}
+}
+
+// append appends the types as NSEC records have them.
+func (t *types) append(to []byte) []byte {
+	for window := range t {
+		bits := bytes.TrimRight(t[window][:], "\x00")
+		if len(bits) > 0 {
+			to = append(append(to, byte(window), byte(len(bits))), bits...)
+		}
+	}
+	return to
+}
+
+// typesAt are the types of a name: where it is delegated, those this side has.
+func (t *Table) typesAt(n node) (out types) {
+	cut := t.flags(n)&isCut != 0
+	rest := t.rest(n)
+	sets, rest := rest[7], rest[nodeHead:]
+	for ; sets > 0; sets-- {
+		switch kind := binary.LittleEndian.Uint16(rest); {
+		case cut && kind != wire.TypeNS && kind != wire.TypeDS:
+		case kind == KindDYNA:
+			out.add(wire.TypeA)
+			out.add(wire.TypeAAAA)
+		default:
+			out.add(kind)
+		}
+		rest = rest[setHead+binary.LittleEndian.Uint32(rest[8:]):]
+	}
+	return out
+}
+
+// existing are the types to say a name has that has none of the type that is asked for.
+func (x *asked) existing(n node) types {
+	out := x.t.typesAt(n)
+	out.remove(x.q.Type) // those of a service are not always there
+	out.add(wire.TypeRRSIG)
+	out.add(wire.TypeNSEC)
+	return out
+}
+
+// nowhere are the types of a name that is not there (RFC 9824 §3.2).
+var nowhere = func() (out types) {
+	out.add(wire.TypeRRSIG)
+	out.add(wire.TypeNSEC)
+	out.add(wire.TypeNXNAME)
+	return out
+}()
+
+// deny appends the record that says which types a name has, and its signatures (RFC 9824
+// §3). The owner lies in the message at that place.
+func (a *Answerer) deny(x *asked, s wire.Section, z *Zone, name []byte, owner int, has types, ttl uint32) {
+	a.data = has.append(appendNext(a.data[:0], name))
+	if !x.r.Fits(wire.RecordSize + len(a.data)) {
+		x.r.Truncate(x.q)
+		return
+	}
+	x.r.Record(uint16(owner), wire.TypeNSEC, ttl, len(a.data))
+	x.r.Msg = append(x.r.Msg, a.data...)
+	x.r.Added(s, 1)
+	a.Signer.Set(z.keys, name, wire.TypeNSEC, ttl)
+	a.Signer.Record(name, wire.TypeNSEC, ttl, a.data)
+	if !a.signatures(x, s, z, wire.TypeNSEC, ttl, owner, has == nowhere) {
+		x.r.Truncate(x.q)
+	}
+}
+
+// appendNext appends the name that follows one: nothing is between them (RFC 4471 §3.1.2).
+func appendNext(to, name []byte) []byte {
+	if len(name)+2 <= wire.MaxName {
+		return append(append(to, 1, 0), name...)
+	}
+	// There is no room for a label before it: the next is its first label raised.
+	begin := len(to)
+	to = append(to, name...)
+	for at := begin + int(to[begin]); at > begin; at-- {
+		if to[at]++; to[at] == 'A' {
+			to[at] = 'Z' + 1
+		}
+		if to[at] != 0 {
+			break
+		}
+	}
+	return to
+}

@@ -1,0 +1,77 @@
+package zone
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/rdata"
+	"github.com/sluicelb/sluice/dns/wire"
+)
+
+// What is signed has names in lower case, and everything else as it is.
+func TestOnlyNamesAreInLowerCase(t *testing.T) {
+	for text, want := range map[string]string{
+		"NS NS1.Example.": "ns1.example.", "CNAME WWW.Example.": "www.example.", "PTR WWW.Example.": "www.example.", "MX 66 MAIL.Example.": "66 mail.example.",
+		"SRV 65 66 67 WWW.Example.": "65 66 67 www.example.", "SOA NS.Example. HOST.Example. 1094795585 1 1 1 1094795585": "ns.example. host.example. 1094795585 1 1 1 1094795585",
+		`NAPTR 65 66 "S" "SIP+D2U" "!A!B!" SIP.Example.`: `65 66 "S" "SIP+D2U" "!A!B!" sip.example.`,
+		`TXT "ABC"`: `"ABC"`, "HTTPS 1 WWW.Example.": "1 WWW.Example.",
+	} {
+		kind, data, _ := strings.Cut(text, " ")
+		code := rdata.TypeNamed(kind)
+		raw, err := rdata.Pack(farm.RecordType(kind), data, "example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(rdata.Text(code, canonical(code, raw))); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// Between a name and the next there is no other (RFC 4034 §6.1: a label before is later).
+func TestNothingIsBetweenANameAndTheNext(t *testing.T) {
+	label := func(n int, fill byte) []byte { return append([]byte{byte(n)}, bytes.Repeat([]byte{fill}, n)...) }
+	long := func(first []byte) []byte {
+		name := first
+		for len(name) < wire.MaxName-1-64 {
+			name = append(name, label(63, 'x')...)
+		}
+		return append(append(name, label(wire.MaxName-len(name)-2, 'x')...), 0)
+	}
+	for name, want := range map[string][]byte{
+		"\x03www\x00":                      []byte("\x01\x00\x03www\x00"),
+		string(long(label(3, 'a'))):        long([]byte("\x03aab")),
+		string(long([]byte("\x03aa@"))):    long([]byte("\x03aa[")), // upper case is no case of its own
+		string(long([]byte("\x03aa\xff"))): long([]byte("\x03ab\x00")),
+	} {
+		if got := appendNext(nil, []byte(name)); !bytes.Equal(got, want) {
+			t.Errorf("%q is followed by %q, want %q", name, got, want)
+		}
+		if n := len(appendNext(nil, []byte(name))); n > wire.MaxName {
+			t.Errorf("%q is followed by a name of %d bytes", name, n)
+		}
+	}
+}
+
+// The example of RFC 4034 §4.3, without its type 1234, which no name here has.
+func TestTypesAreWrittenAsNSECRecordsHaveThem(t *testing.T) {
+	var has types
+	for _, kind := range []uint16{wire.TypeA, wire.TypeMX, wire.TypeRRSIG, wire.TypeNSEC, 1234} {
+		has.add(kind)
+	}
+	if got := fmt.Sprintf("%x", has.append(nil)); got != "0006400100000003" {
+		t.Errorf("%s", got)
+	}
+	has.add(257)
+	if got := fmt.Sprintf("%x", has.append(nil)); got != "0006400100000003"+"010140" {
+		t.Errorf("with CAA: %s", got)
+	}
+	has.remove(wire.TypeA)
+	has.remove(1234)
+	if got := fmt.Sprintf("%x", has.append(nil)); got != "0006000100000003"+"010140" {
+		t.Errorf("without A: %s", got)
+	}
+}

@@ -1,0 +1,186 @@
+package farms
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/rdata"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+func (s *Resource) keyOperations() []*rest.Operation {
+	const (
+		all = "/farms/{farm}/zones/{zone}/keys"
+		one = all + "/{key}"
+	)
+	return []*rest.Operation{
+		rest.Op(rest.Get, all, rbac.Open, "List the keys of a zone", s.listKeys),
+		rest.Op(rest.Post, all, rbac.FarmModify, "Make the next key of a zone", s.createKey).Created().Edits(),
+		rest.Op(rest.Put, one, rbac.FarmModify, "Have a key of a zone sign", s.updateKey).Body(&validate.ZoneKeyUpdate).Edits(),
+		rest.Op(rest.Delete, one, rbac.FarmModify, "Delete a key of a zone", s.deleteKey).Edits(),
+	}
+}
+
+// ZoneKeyView is what is shown of a key of a zone: all but the key itself.
+type ZoneKeyView struct {
+	ID        int                   `json:"id" doc:"Its key tag, by which DNSKEY, DS and RRSIG records name it"`
+	Algorithm farm.SigningAlgorithm `json:"algorithm" enum:"ecdsap256sha256,ed25519" doc:"What it signs with"`
+	State     farm.KeyState         `json:"state" enum:"published,active,retired" doc:"published: resolvers learn it; active: it signs; retired: it signs no more"`
+	Since     time.Time             `json:"since" doc:"When it got its state"`
+	DNSKEY    string                `json:"dnskey" doc:"Data of its DNSKEY record"`
+	DS        string                `json:"ds" doc:"Data of the DS record the parent zone is to have: give it to the registrar"`
+}
+
+func keyViews(z *farm.Zone) []ZoneKeyView {
+	out := make([]ZoneKeyView, len(z.Keys))
+	for i := range z.Keys {
+		out[i] = keyView(z, &z.Keys[i])
+	}
+	return out
+}
+
+func keyView(z *farm.Zone, k *farm.ZoneKey) ZoneKeyView {
+	told := rdata.KeyOf(z.Name, k.Algorithm, k.Public)
+	return ZoneKeyView{int(told.Tag), k.Algorithm, k.State, time.Unix(k.Since, 0).UTC(), told.DNSKEY, told.DS}
+}
+
+// key is the position of the key the path names.
+func key(c *rest.Call, z *farm.Zone) (int, error) {
+	id := c.Param("key")
+	n, err := strconv.Atoi(id)
+	at := slices.IndexFunc(z.Keys, func(k farm.ZoneKey) bool { return err == nil && keyView(z, &k).ID == n })
+	if at < 0 {
+		return 0, rest.NotFound("the key %s does not exist in the zone %s", rest.Quote(id), z.Name)
+	}
+	return at, nil
+}
+
+func (s *Resource) listKeys(c *rest.Call) (rest.List[ZoneKeyView], error) {
+	_, z, err := zone(c)
+	if err != nil {
+		return rest.List[ZoneKeyView]{}, err
+	}
+	return rest.ListOf("List the keys of zone "+z.Name, len(z.Keys), func(i int) ZoneKeyView { return keyView(z, &z.Keys[i]) }), nil
+}
+
+// createKey makes the key that is to sign next.
+func (s *Resource) createKey(c *rest.Call) (rest.Object[ZoneKeyView], error) {
+	var none rest.Object[ZoneKeyView]
+	f, z, err := zone(c)
+	if err != nil {
+		return none, err
+	}
+	farmName, name := f.Name, z.Name
+	var made farm.ZoneKey
+	_, err = c.Change(fmt.Sprintf("make a key of zone %s of farm %s", name, farmName), func(cfg *farm.Config) error {
+		_, z, err := findZone(cfg, farmName, name)
+		switch {
+		case err != nil:
+			return err
+		case z.Signing == "":
+			return rest.BadRequest("the zone %s is not signed: set dnssec first, which makes its first key", name)
+		case z.NextKey() != nil:
+			return rest.BadRequest("the zone %s has its next key already, %d: have it sign, or delete it", name, keyView(z, z.NextKey()).ID)
+		}
+		made, err = apply.NewZoneKey(z.Signing, farm.KeyPublished, time.Now())
+		z.Keys = append(slices.Clone(z.Keys), made)
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	out := keyView(z, &made)
+	return rest.Object[ZoneKeyView]{
+		Description: fmt.Sprintf("New key of zone %s of farm %s", name, farmName), Params: out, Status: s.deps.State.StatusOf(c, farmName),
+		Message: fmt.Sprintf("The zone %s has its next key, %d: give its DS record to the registrar, and have it sign once the parent zone has had that for as long as it may be kept.", name, out.ID),
+	}, nil
+}
+
+// updateKey has the next key sign. The one that signed stays to be seen for as long as
+// what it signed may be kept.
+func (s *Resource) updateKey(c *rest.Call) (rest.Changed, error) {
+	f, z, err := zone(c)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	if _, err := key(c, z); err != nil {
+		return rest.Changed{}, err
+	}
+	values, err := rest.Decode(c, &validate.ZoneKeyUpdate)
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	farmName, name, id := f.Name, z.Name, c.Param("key")
+	_, err = c.Change(fmt.Sprintf("have key %s of zone %s of farm %s sign", id, name, farmName), func(cfg *farm.Config) error {
+		_, z, err := findZone(cfg, farmName, name)
+		if err != nil {
+			return err
+		}
+		at, err := key(c, z)
+		if err != nil {
+			return err
+		}
+		return activate(z, at)
+	})
+	if err != nil {
+		return rest.Changed{}, err
+	}
+	return s.changedZone(c, farmName, name, rest.Changed{
+		Description: fmt.Sprintf("Modify key %s of zone %s of farm %s", id, name, farmName), Params: values.Sent(),
+		Message: fmt.Sprintf("The key %s signs the zone %s. Remove the DS record of the one before from the parent zone.", id, name)}), nil
+}
+
+func activate(z *farm.Zone, at int) error {
+	switch z.Keys[at].State {
+	case farm.KeyActive:
+		return nil
+	case farm.KeyRetired:
+		return rest.BadRequest("state: the key signs no more; make another one")
+	}
+	now := time.Now()
+	if wait := time.Unix(z.Keys[at].Since, 0).Add(time.Duration(z.EffectiveTTL()) * time.Second).Sub(now); wait > 0 {
+		return rest.BadRequest("state: resolvers may keep the list of keys of before, without this one, for another %s: have it sign after that", wait.Round(time.Second))
+	}
+	z.Keys = slices.Clone(z.Keys)
+	if was := z.ActiveKey(); was != nil {
+		was.State, was.Since = farm.KeyRetired, now.Unix()
+	}
+	z.Keys[at].State, z.Keys[at].Since = farm.KeyActive, now.Unix()
+	return nil
+}
+
+func (s *Resource) deleteKey(c *rest.Call) (rest.Done, error) {
+	f, z, err := zone(c)
+	if err != nil {
+		return rest.Done{}, err
+	}
+	if _, err := key(c, z); err != nil {
+		return rest.Done{}, err
+	}
+	farmName, name, id := f.Name, z.Name, c.Param("key")
+	_, err = c.Change(fmt.Sprintf("delete key %s of zone %s of farm %s", id, name, farmName), func(cfg *farm.Config) error {
+		_, z, err := findZone(cfg, farmName, name)
+		if err != nil {
+			return err
+		}
+		at, err := key(c, z)
+		if err != nil {
+			return err
+		}
+		if z.Keys[at].State == farm.KeyActive && z.Signing != "" {
+			return rest.BadRequest("the key %s signs the zone %s: have another one sign, or set dnssec to off", id, name)
+		}
+		z.Keys = slices.Delete(slices.Clone(z.Keys), at, at+1)
+		return nil
+	})
+	if err != nil {
+		return rest.Done{}, err
+	}
+	return rest.NewDone(fmt.Sprintf("Delete key %s of zone %s of farm %s", id, name, farmName), fmt.Sprintf("The key %s has been deleted from zone %s.", id, name)), nil
+}

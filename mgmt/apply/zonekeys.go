@@ -1,0 +1,144 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/rdata"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// keepZoneKeys gives the zones of cfg that name no keys those they had, and a key to each
+// that is to be signed and has none. What a retired key signed is kept nowhere after a
+// while: it goes then.
+func (a *Applier) keepZoneKeys(old, cfg *farm.Config) error {
+	return eachZone(old, cfg, func(f *farm.Farm, z, was *farm.Zone) error {
+		if was != nil && len(z.Keys) == 0 {
+			z.Keys = was.Keys
+		}
+		if z.Signing == "" {
+			return nil
+		}
+		now := a.clock()
+		if slices.ContainsFunc(z.Keys, func(k farm.ZoneKey) bool { return over(f, z, &k, now) }) {
+			z.Keys = slices.DeleteFunc(slices.Clone(z.Keys), func(k farm.ZoneKey) bool { return over(f, z, &k, now) })
+		}
+		active := z.ActiveKey()
+		switch {
+		case active != nil && active.Algorithm == z.Signing:
+			return nil
+		case active != nil && was != nil && was.Signing != "":
+			return &validate.Error{Path: validate.ZonePath(f.Name, z.Name), Field: "dnssec", Message: fmt.Sprintf(
+				"dnssec: resolvers trust the key of %s the zone is signed with, by the DS record of the parent zone: remove that there, set dnssec to off, and then to %s", active.Algorithm, z.Signing)}
+		}
+		k, err := NewZoneKey(z.Signing, farm.KeyActive, now)
+		if err != nil {
+			return err
+		}
+		z.Keys = []farm.ZoneKey{k} // nobody trusts those of another algorithm
+		return nil
+	})
+}
+
+// keptElsewhere is how long after their time answers are still kept somewhere.
+const keptElsewhere = time.Hour
+
+// over reports whether nothing that a retired key signed is kept anywhere.
+func over(f *farm.Farm, z *farm.Zone, k *farm.ZoneKey, now time.Time) bool {
+	return k.State == farm.KeyRetired && now.After(time.Unix(k.Since, 0).Add(time.Duration(z.LongestTTL(f.Zones()))*time.Second+keptElsewhere))
+}
+
+// NewZoneKey makes a key in that state.
+func NewZoneKey(algorithm farm.SigningAlgorithm, state farm.KeyState, now time.Time) (farm.ZoneKey, error) {
+	public, private, err := rdata.NewKey(algorithm)
+	return farm.ZoneKey{Algorithm: algorithm, State: state, Since: now.Unix(), Public: public, Private: farm.Secret(private)}, err
+}
+
+// eachZone calls each with every zone of cfg and what it was in old, nil for none.
+func eachZone(old, cfg *farm.Config, each func(f *farm.Farm, z, was *farm.Zone) error) error {
+	before := map[uint32]*farm.GSLB{}
+	for i := range old.Farms {
+		if g := old.Farms[i].Zones(); g != nil {
+			before[old.Farms[i].ID] = g
+		}
+	}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.Zones() == nil {
+			continue
+		}
+		for j := range f.Zones().Zones {
+			z, was := &f.Zones().Zones[j], (*farm.Zone)(nil)
+			if g := before[f.ID]; g != nil {
+				was = g.Zone(z.Name)
+			}
+			if err := each(f, z, was); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keyPurpose is what a private key is sealed for: with no other public key it opens.
+func keyPurpose(k *farm.ZoneKey) string { return farm.SecretZoneKey + " " + k.Public }
+
+// sealZoneKeys leaves no private key in cfg that others could read.
+func (a *Applier) sealZoneKeys(old, cfg *farm.Config) error {
+	return eachZone(old, cfg, func(f *farm.Farm, z, was *farm.Zone) error {
+		for i := range z.Keys {
+			k, before := &z.Keys[i], []farm.Secret(nil)
+			if was != nil {
+				if at := slices.IndexFunc(was.Keys, func(o farm.ZoneKey) bool { return o.Public == k.Public }); at >= 0 {
+					before = append(before, was.Keys[at].Private)
+				}
+			}
+			if slices.Contains(before, k.Private) {
+				continue
+			}
+			sealed, err := a.sealed(keyPurpose(k), before, k.Private)
+			if err != nil {
+				return &validate.Error{Path: validate.KeyPath(f.Name, z.Name, i), Field: "private_key", Message: "private_key " + err.Error()}
+			}
+			k.Private = sealed
+		}
+		return nil
+	})
+}
+
+// OpenZoneKeys opens, in a configuration for the engine, the private keys of zones that are
+// signed. Farms one of whose keys does not open are stopped there, and named with why:
+// without signatures nobody who validates believes their answers.
+func OpenZoneKeys(s Secrets, cfg *farm.Config, problems map[uint32]string) {
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if g := f.Zones(); g == nil || f.Stopped || !slices.ContainsFunc(g.Zones, func(z farm.Zone) bool { return len(z.Keys) > 0 }) {
+			continue
+		}
+		f.OwnZones()
+		for j := range f.Zones().Zones {
+			if err := openKeys(s, &f.Zones().Zones[j]); err != nil {
+				f.Stopped = true
+				problems[f.ID] = err.Error()
+			}
+		}
+	}
+}
+
+func openKeys(s Secrets, z *farm.Zone) error {
+	if z.Signing == "" {
+		z.Keys = nil
+		return nil
+	}
+	z.Keys = slices.Clone(z.Keys)
+	for i := range z.Keys {
+		plain, err := Reveal(s, keyPurpose(&z.Keys[i]), z.Keys[i].Private)
+		if err != nil {
+			return fmt.Errorf("the key of the zone %s was sealed by another appliance and cannot be read here: delete it, or restore a backup of that appliance", z.Name)
+		}
+		z.Keys[i].Private = farm.Secret(plain)
+	}
+	return nil
+}

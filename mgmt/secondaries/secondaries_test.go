@@ -1,0 +1,259 @@
+package secondaries_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/secondaries"
+)
+
+var here = netip.MustParseAddr("127.0.0.1")
+
+// secondary is a server that is told of zones.
+type secondary struct {
+	conn   *net.UDPConn
+	port   uint16
+	told   chan message
+	answer func(msg []byte) []byte // nil: none
+}
+
+type message struct {
+	from   netip.AddrPort
+	serial uint32
+	name   string
+}
+
+// notified is the answer of a server that understood.
+func notified(msg []byte) []byte {
+	out := append([]byte(nil), msg...)
+	out[2] |= 0x80
+	return out
+}
+
+func listens(t *testing.T, answer func([]byte) []byte) *secondary {
+	t.Helper()
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &secondary{conn: conn, port: conn.LocalAddr().(*net.UDPAddr).AddrPort().Port(), told: make(chan message, 100), answer: answer}
+	t.Cleanup(func() { conn.Close() })
+	go func() {
+		for raw := make([]byte, 512); ; {
+			n, from, err := conn.ReadFromUDPAddrPort(raw)
+			if err != nil {
+				return
+			}
+			msg := raw[:n]
+			end := 12 + bytes.IndexByte(msg[12:], 0)
+			s.told <- message{from: from, serial: binary.BigEndian.Uint32(msg[len(msg)-20:]), name: string(msg[13:end])}
+			if out := s.answer(msg); out != nil {
+				_, _ = conn.WriteToUDPAddrPort(out, from)
+			}
+		}
+	}()
+	return s
+}
+
+// next is the message that comes next.
+func (s *secondary) next(t *testing.T) message {
+	t.Helper()
+	select {
+	case m := <-s.told:
+		return m
+	case <-time.After(10 * time.Second):
+		t.Fatal("the secondary was not told")
+		return message{}
+	}
+}
+
+// said is what a teller logs.
+type said struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+func (s *said) until(t *testing.T, text string) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if strings.Contains(s.String(), text) {
+			return
+		}
+	}
+	t.Fatalf("%q was not said: %s", text, s)
+}
+
+// teller is one whose tries follow each other at once.
+func teller(t *testing.T, port uint16, waits ...time.Duration) (*secondaries.Teller, *said) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	log := &said{}
+	out := secondaries.New(ctx, secondaries.Options{Port: port, Waits: append([]time.Duration{}, waits...), Patience: 500 * time.Millisecond, Log: slog.New(slog.NewTextHandler(log, nil))})
+	t.Cleanup(func() { cancel(); out.Wait() })
+	return out, log
+}
+
+// config is a farm with one zone of a serial.
+func config(serial uint32, servers ...netip.Addr) *farm.Config {
+	return &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "names", Profile: farm.ProfileGSLB, VIP: here, VPort: 53, Global: &farm.GSLB{
+		Zones: []farm.Zone{{ID: 1, Name: "example.com", Serial: serial}}, Notified: servers,
+	}}}}
+}
+
+func TestASecondaryIsToldOfAChangeOfAZone(t *testing.T) {
+	s := listens(t, notified)
+	tell, log := teller(t, s.port)
+	tell.Changed(config(4, here), config(5, here))
+	m := s.next(t)
+	if m.serial != 5 || m.name != "example\x03com" || m.from.Addr() != here {
+		t.Errorf("it was told %+v", m)
+	}
+	log.until(t, "a secondary was told of a zone")
+	if n := len(s.told); n != 0 {
+		t.Errorf("it was told %d times more, though it answered", n)
+	}
+}
+
+func TestNobodyIsToldOfWhatIsAsItWas(t *testing.T) {
+	s := listens(t, notified)
+	tell, _ := teller(t, s.port)
+	stopped := config(6, here)
+	stopped.Farms[0].Stopped = true
+	tell.Changed(config(5, here), config(5, here))
+	tell.Changed(config(5, here), config(6))
+	tell.Changed(config(5, here), stopped)
+	tell.Changed(config(5, here), &farm.Config{})
+	tell.Changed(config(6, here), config(7, here)) // the first there is to tell
+	if m := s.next(t); m.serial != 7 {
+		t.Errorf("it was told of serial %d", m.serial)
+	}
+}
+
+func TestWhoIsNewIsTold(t *testing.T) {
+	was := config(5, here)
+	was.Farms[0].Stopped = true
+	for name, old := range map[string]*farm.Config{
+		"farm":      {},
+		"secondary": config(5),
+		"zone":      {Farms: []farm.Farm{{ID: 1, Global: &farm.GSLB{Notified: []netip.Addr{here}}}}},
+		"start":     was,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := listens(t, notified)
+			tell, _ := teller(t, s.port)
+			tell.Changed(old, config(5, here))
+			if m := s.next(t); m.serial != 5 {
+				t.Errorf("it was told of serial %d", m.serial)
+			}
+		})
+	}
+}
+
+func TestASecondaryThatIsSilentIsToldAgainAndThenReported(t *testing.T) {
+	s := listens(t, func([]byte) []byte { return nil })
+	tell, log := teller(t, s.port, time.Millisecond)
+	tell.Changed(config(4, here), config(5, here))
+	first, second := s.next(t), s.next(t)
+	if first.serial != 5 || second.serial != 5 {
+		t.Errorf("it was told %+v and %+v", first, second)
+	}
+	log.until(t, "a secondary was not told of a zone")
+	if n := len(s.told); n != 0 {
+		t.Errorf("it was told %d times more than it should", n)
+	}
+}
+
+func TestARefusalIsReportedWithWhatToDo(t *testing.T) {
+	s := listens(t, func(msg []byte) []byte {
+		out := notified(msg)
+		out[3] = out[3]&0xf0 | 9 // NOTAUTH
+		return out
+	})
+	tell, log := teller(t, s.port, 0, 0)
+	tell.Changed(config(4, here), config(5, here))
+	log.until(t, "NOTAUTH: see whether it has the zone")
+	s.next(t)
+	if n := len(s.told); n != 0 {
+		t.Errorf("it was told %d times more, though it refused", n)
+	}
+}
+
+func TestAnswersOfOthersAreNone(t *testing.T) {
+	for name, spoil := range map[string]func([]byte){
+		"number":   func(out []byte) { out[0]++ },
+		"question": func(out []byte) { out[2] &^= 0x80 },
+		"opcode":   func(out []byte) { out[2] &^= 0x78 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var once sync.Once
+			s := listens(t, func(msg []byte) []byte {
+				out := notified(msg)
+				once.Do(func() { spoil(out) })
+				return out
+			})
+			tell, log := teller(t, s.port, time.Millisecond)
+			tell.Changed(config(4, here), config(5, here))
+			s.next(t)
+			s.next(t) // since the first answer was none
+			log.until(t, "a secondary was told of a zone")
+		})
+	}
+}
+
+func TestANewerSerialIsToldAfterTheOneUnderWay(t *testing.T) {
+	hold := make(chan struct{})
+	s := listens(t, func(msg []byte) []byte {
+		<-hold
+		return notified(msg)
+	})
+	tell, _ := teller(t, s.port, 0, 0, 0)
+	tell.Changed(config(4, here), config(5, here))
+	got := []uint32{s.next(t).serial}
+	tell.Changed(config(5, here), config(6, here))
+	tell.Changed(config(6, here), config(7, here))
+	close(hold)
+	for got[len(got)-1] != 7 {
+		got = append(got, s.next(t).serial)
+	}
+	if slices.Contains(got, 6) {
+		t.Errorf("it was told %v: 6 was out of date before its turn", got)
+	}
+}
+
+func TestTheEndWaitsForNobody(t *testing.T) {
+	s := listens(t, func([]byte) []byte { return nil })
+	ctx, cancel := context.WithCancel(t.Context())
+	tell := secondaries.New(ctx, secondaries.Options{Port: s.port, Waits: []time.Duration{time.Hour}})
+	tell.Changed(config(4, here), config(5, here))
+	s.next(t)
+	began := time.Now()
+	cancel()
+	tell.Wait()
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("it took %v", took)
+	}
+	tell.Changed(config(5, here), config(6, here)) // no more
+	tell.Wait()
+}
