@@ -105,8 +105,7 @@ packages:
 # Every test once: under the race detector where goroutines share memory.
 test: packages gui
 	cd web && npm test --silent
-	@.ci/plain
-	@.ci/raced
+	@.ci/test
 
 # The two halves of it.
 race: packages
@@ -114,6 +113,7 @@ race: packages
 
 plain: packages gui
 	@.ci/plain
+	@.ci/beside
 
 # What takes too long for every change: before something is released, or on request.
 test-long: packages

@@ -90,9 +90,9 @@ func TestManyFarmsAreMadeAtOnceAndComeBackAtOnce(t *testing.T) {
 	}
 
 	a.kill("engine")
-	within(t, time.Second, "all farms answer after the engine died", func() error { return all("one") })
+	within(t, 20*time.Second, "all farms answer after the engine died", func() error { return all("one") })
 	a.kill("mgmt")
-	within(t, 2*time.Second, "the API answers after mgmt died", a.answers)
+	within(t, 20*time.Second, "the API answers after mgmt died", a.answers)
 	began = time.Now()
 	a.must("farm", "set", "farm7", "error503=x")
 	t.Logf("one farm of all was edited in %v", time.Since(began).Round(time.Millisecond))

@@ -149,7 +149,7 @@ func WithEnded(tell func(Ended)) Option { return func(a *Applier) { a.onEnded = 
 // New returns an Applier with the store's current configuration. It publishes
 // nothing by itself: call Republish when the engine is there.
 func New(st *store.Store, pub Publisher, options ...Option) *Applier {
-	a := &Applier{store: st, pub: pub, timeout: 10 * time.Second, turn: make(chan struct{}, 1), settling: make(chan struct{}, 1),
+	a := &Applier{store: st, pub: pub, timeout: 20 * time.Second, turn: make(chan struct{}, 1), settling: make(chan struct{}, 1),
 		told: func(old, now *farm.Config, rev store.Revision) {}, rules: validate.Rules{Prefixes: validate.SystemPrefixes}, log: slog.New(slog.DiscardHandler),
 		clock: time.Now, onEnded: func(Ended) {}, signal: make(chan struct{}, 1),
 		left: map[uint32]time.Time{}, badNames: map[resolve.Question]string{}}
