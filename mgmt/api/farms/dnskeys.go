@@ -109,11 +109,11 @@ func (s *Resource) updateKey(c *rest.Call) (rest.Changed, error) {
 	if err != nil {
 		return rest.Changed{}, err
 	}
-	if _, err := key(c, z); err != nil {
-		return rest.Changed{}, err
-	}
 	values, err := rest.Decode(c, &validate.ZoneKeyUpdate)
 	if err != nil {
+		return rest.Changed{}, err
+	}
+	if _, err := key(c, z); err != nil {
 		return rest.Changed{}, err
 	}
 	farmName, name, id := f.Name, z.Name, c.Param("key")
