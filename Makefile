@@ -145,7 +145,7 @@ lint:
 
 bench: build packages
 	go run ./bench $(BENCHFLAGS)
-	SLUICE_BENCH=1 go test -v -count=1 -p 1 ./bench/kernelfarms ./bench/roundtrips ./bench/floods ./bench/outages ./bench/changes ./bench/pages
+	SLUICE_BENCH=1 go test -v -count=1 -p 1 ./bench/kernelfarms ./bench/roundtrips ./bench/floods ./bench/outages ./bench/changes ./bench/pages ./bench/queries
 
 # What the compiler is told of hot calls: it builds cmd/sluice by this profile. To be
 # made anew when the way of a request changed much.

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Installs what the bench compares with and by, from Debian's packages: HAProxy,
-# nginx with its stream module, wrk, h2load and strace. Does nothing when all are there. Their services are not
-# started.
+# nginx with its stream module, wrk, h2load, strace, and for the DNS dnsperf and
+# gdnsd. Does nothing when all are there. Their services are not started.
 set -eu
 
 missing=
-for tool in haproxy nginx wrk h2load strace; do
+for tool in haproxy nginx wrk h2load strace dnsperf gdnsd; do
 	package=$tool
 	[ "$tool" = h2load ] && package=nghttp2-client
 	command -v "$tool" >/dev/null 2>&1 || [ -x "/usr/sbin/$tool" ] || missing="$missing $package"
