@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -87,9 +88,10 @@ func (c *client) backendCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create FARM [SERVICE] [ADDRESS[:PORT]] [NAME=VALUE…]", Aliases: []string{"add"}, Short: "Add a backend to a service or to an l4xnat farm", Args: atLeast(1),
 		Long: `Add a backend to a service or to an l4xnat farm. Without a port, a backend of
-an l4xnat farm gets connections on the port the client used.`,
+an l4xnat farm gets connections on the port the client used. Backends of gslb
+farms have none.`,
 		Example: "  sluice backend create shop web 10.0.0.1:8080\n  sluice backend create shop web ip=10.0.0.2 port=8080 weight=3\n  sluice backend create shop web [2001:db8::1]:8080\n" +
-			"  sluice backend create dns 10.0.0.1\n  sluice backend create mail 10.0.0.1:25 max_conns=500",
+			"  sluice backend create dns 10.0.0.1\n  sluice backend create mail 10.0.0.1:25 max_conns=500\n  sluice backend create names web 192.0.2.10",
 	}
 	s := addSections(cmd, sections(func(p validate.Profile) []validate.Param { return p.Backend().Create.Params() }))
 	cmd.ValidArgsFunction = c.completeOwner(nil, s)
@@ -99,7 +101,7 @@ an l4xnat farm gets connections on the port the client used.`,
 			return err
 		}
 		if before(rest) == 1 {
-			fields, err := addressFields(rest[0], o)
+			fields, err := c.addressFields(cmd.Context(), rest[0], o)
 			if err != nil {
 				return err
 			}
@@ -148,16 +150,27 @@ func (c *client) newOwner(ctx context.Context, args []string) (owner, []string, 
 	return o, args[1:], err
 }
 
-// addressFields reads ADDRESS:PORT; in an l4xnat farm the port may be left out.
-func addressFields(text string, o owner) ([]string, error) {
+// addressFields reads ADDRESS:PORT; where backends of the farm may have none, the port may
+// be left out.
+func (c *client) addressFields(ctx context.Context, text string, o owner) ([]string, error) {
 	host, port, err := net.SplitHostPort(text)
 	switch {
 	case err == nil:
 		return []string{"ip=" + host, "port=" + port}, nil
-	case o.service == "":
+	case o.service == "" || !c.needsPort(ctx, o.farm):
 		return []string{"ip=" + strings.Trim(text, "[]")}, nil
 	}
 	return nil, usagef("%q is not ADDRESS:PORT", text)
+}
+
+// needsPort reports whether backends of a farm must have a port, as far as can be found out.
+func (c *client) needsPort(ctx context.Context, name string) bool {
+	f, err := c.summary(ctx, name)
+	if err != nil {
+		return true
+	}
+	params := validate.ProfileNamed(farm.Profile(f.Params.Profile)).Backend().Create.Params()
+	return slices.ContainsFunc(params, func(p validate.Param) bool { return p.Name == "port" && slices.Contains(p.Options, "required") })
 }
 
 func (c *client) backendSet() *cobra.Command {

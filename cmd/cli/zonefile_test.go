@@ -44,3 +44,15 @@ func TestZonesAreImportedAndExported(t *testing.T) {
 		t.Errorf("%+v: %s", r, out)
 	}
 }
+
+// Backends of a gslb farm have no port, and are written so.
+func TestABackendOfAZoneIsAnAddress(t *testing.T) {
+	a := start(t)
+	a.must("farm", "create", "names", "vip=127.0.0.1", "vport=5300", "profile=gslb")
+	a.must("service", "create", "names", "web", "algorithm=prio")
+	a.must("backend", "create", "names", "web", "192.0.2.1")
+	a.must("backend", "create", "names", "web", "2001:db8::1", "alias=six")
+	if out := a.must("backend", "list", "names", "web"); !strings.Contains(out, "192.0.2.1") || !strings.Contains(out, "2001:db8::1") {
+		t.Error(out)
+	}
+}

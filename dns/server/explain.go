@@ -127,6 +127,8 @@ func (x *explainer) result() explain.Result {
 		out.Outcome, out.Reason = explain.Refuse, "the service "+p.Service+" has nothing to answer with"
 	case len(p.Records) == 0 && len(p.Authority) > 0 && strings.Contains(p.Authority[0], " NS "):
 		out.Reason = "the name is delegated to other servers"
+	case len(p.Records) == 0 && p.Service != "":
+		out.Reason = "the service " + p.Service + " has no address of the type to answer with"
 	case len(p.Records) == 0:
 		out.Reason = "the name has no records of the type"
 	case p.Service != "":
