@@ -16,9 +16,6 @@ import (
 	"github.com/sluicelb/sluice/mgmt/zonefile"
 )
 
-// maxZoneFile bounds files of zones.
-const maxZoneFile = 64 << 20
-
 // errZoneFile ends a look at a file that cannot be imported; what is wrong was said.
 var errZoneFile = errors.New("the file cannot be imported")
 
@@ -42,7 +39,7 @@ shop of the farm answers for a record "www DYNA shop".`,
 		if err != nil {
 			return err
 		}
-		content, err := readUpTo(cmd, args[2], maxZoneFile)
+		content, err := readUpTo(cmd, args[2], zonefile.MaxSize)
 		if err != nil {
 			return err
 		}
@@ -91,7 +88,7 @@ func (c *client) zoneCheck() *cobra.Command {
 		Example:           "  sluice zone check example.com db.example.com",
 		ValidArgsFunction: thenFiles(cobra.NoFileCompletions),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			content, err := readUpTo(cmd, args[1], maxZoneFile)
+			content, err := readUpTo(cmd, args[1], zonefile.MaxSize)
 			if err != nil {
 				return err
 			}

@@ -105,7 +105,7 @@ func (z *Zone) number(was *Zone) {
 	if was != nil {
 		last = max(last, was.LastRecord)
 		for i := range was.Records {
-			k := was.Records[i].key()
+			k := was.Records[i].Key()
 			known[k] = append(known[k], was.Records[i].ID)
 		}
 	}
@@ -122,7 +122,7 @@ func (z *Zone) number(was *Zone) {
 		if r.ID != 0 {
 			continue
 		}
-		if ids := slices.DeleteFunc(known[r.key()], func(id uint32) bool { return taken[id] }); len(ids) > 0 {
+		if ids := slices.DeleteFunc(known[r.Key()], func(id uint32) bool { return taken[id] }); len(ids) > 0 {
 			r.ID = ids[0]
 		} else {
 			last++
@@ -135,5 +135,5 @@ func (z *Zone) number(was *Zone) {
 	}
 }
 
-// key is what makes records of a zone the same.
-func (r *Record) key() string { return strings.ToLower(r.Name) + " " + string(r.Type) + " " + r.Data }
+// Key is what makes records of a zone the same.
+func (r *Record) Key() string { return strings.ToLower(r.Name) + " " + string(r.Type) + " " + r.Data }

@@ -130,7 +130,10 @@ func TestARetiredKeyGoesInTime(t *testing.T) {
 		return err
 	})
 	touch := func() int {
-		h.must(func(c *farm.Config) error { c.Farms[0].Notes = &farm.Notes{Comment: now.String() + strconv.Itoa(len(h.keys()))}; return nil })
+		h.must(func(c *farm.Config) error {
+			c.Farms[0].Notes = &farm.Notes{Comment: now.String() + strconv.Itoa(len(h.keys()))}
+			return nil
+		})
 		return len(h.keys())
 	}
 	for _, step := range []struct {

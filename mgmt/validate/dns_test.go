@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -97,5 +98,38 @@ func TestNameServersNobodyFindsAreTold(t *testing.T) {
 		if got := validate.NameServerWarning(&z); c.says == "" && got != "" || !strings.Contains(got, c.says) {
 			t.Errorf("%d: %q, want %q", i, got, c.says)
 		}
+	}
+}
+
+// A set no message has room for is refused, once, and one that just fits is taken; records
+// of other types, or another name, count for themselves.
+func TestASetNoMessageHasRoomForIsRefused(t *testing.T) {
+	texts := func(n int, names ...string) func(g *farm.GSLB) {
+		return func(g *farm.GSLB) {
+			for i := range n {
+				text := fmt.Sprintf("%04d", i) + strings.Repeat("x", 196)
+				g.Zones[0].Records = append(g.Zones[0].Records, farm.Record{Name: names[i%len(names)], Type: "TXT", Data: text})
+			}
+		}
+	}
+	// A record is its name (3), that of the zone (11), 12 bytes and the text with its length.
+	const fits = 60_000 / (3 + 11 + 12 + 201)
+	if err := validate.Config(named(texts(fits, "web"))); err != nil {
+		t.Error(err)
+	}
+	if err := validate.Config(named(texts(2*fits, "web", "ftp"))); err != nil {
+		t.Error(err)
+	}
+	err := validate.Config(named(texts(fits+20, "web")))
+	if err == nil || strings.Count(err.Error(), "the records web TXT are more than 60000 bytes together") != 1 {
+		t.Errorf("%v", err)
+	}
+	if err := validate.Config(named(func(g *farm.GSLB) {
+		texts(fits, "web")(g)
+		for i := range 400 {
+			g.Zones[0].Records = append(g.Zones[0].Records, farm.Record{Name: "WEB", Type: "A", Data: fmt.Sprintf("192.0.%d.%d", i/256, i%256)})
+		}
+	})); err != nil {
+		t.Error(err)
 	}
 }

@@ -155,21 +155,55 @@ func checkRecords(f *farm.Farm, z *farm.Zone, path string, yield func(Error) boo
 
 // CheckRecords holds the rules of the records of a zone, and says which breaks one.
 func CheckRecords(f *farm.Farm, z *farm.Zone, yield func(position int, err Error) bool) bool {
-	at := make(map[string]uint8, len(z.Records))
+	at := make(map[string]atName, len(z.Records))
 	for i := range z.Records {
 		r := &z.Records[i]
 		err := CheckRecord(f, z, r)
 		if err == nil {
 			key := strings.ToLower(r.Name)
-			if err = beside(r, at[key]); err == nil {
-				at[key] |= kindOf(r)
+			n := at[key]
+			if err = beside(r, n.kinds); err == nil {
+				n.kinds |= kindOf(r)
+				n.size += uint32(len(r.Data) + len(r.Name) + len(z.Name) + recordHead)
 			}
+			if n.size > maxSet && !n.told && setSize(z, r) > maxSet {
+				n.told = true
+				err = &Error{"", "rdata", fmt.Sprintf("rdata: the records %s %s are more than %d bytes together, which no answer has room for; spread them over several names", r.Name, r.Type, maxSet)}
+			}
+			at[key] = n
 		}
 		if err != nil && !yield(i, *err) {
 			return false
 		}
 	}
 	return true
+}
+
+// atName is what is known of a name while records are checked.
+type atName struct {
+	kinds uint8
+	told  bool
+	size  uint32 // of its records, at most: as text
+}
+
+const (
+	// maxSet bounds the records of one name and type: they have to fit in a message of
+	// 64 KiB, with what a transfer of the zone and signatures have beside them.
+	maxSet     = 60_000
+	recordHead = 12
+)
+
+// setSize is how long the records of the name and type of one are in a transfer.
+func setSize(z *farm.Zone, r *farm.Record) (size uint32) {
+	for i := range z.Records {
+		o := &z.Records[i]
+		if o.Type != r.Type || !strings.EqualFold(o.Name, r.Name) {
+			continue
+		}
+		data, _ := rdata.Pack(o.Type, o.Data, z.Name)
+		size += uint32(len(data) + len(o.Name) + len(z.Name) + recordHead)
+	}
+	return size
 }
 
 // CheckRecordsAlone is CheckRecords of a zone that is in no farm: every service is there.

@@ -27,6 +27,9 @@ const (
 	mostComment = 256
 )
 
+// MaxSize bounds files of zones, in bytes.
+const MaxSize = 64 << 20
+
 // Problem is what is wrong with a line.
 type Problem struct {
 	Line int // from 1; 0: of the whole file

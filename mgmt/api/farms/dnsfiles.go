@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// maxZoneFile bounds files of zones.
-	maxZoneFile = 64 << 20
 	// importTime is how long an import may take.
 	importTime = 5 * time.Minute
 	// mostLines is how many lines a refusal of a file names.
@@ -54,7 +52,7 @@ func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
 		return none, err
 	}
 	c.MayTake(importTime)
-	raw, err := rest.ReadBody(c.Request, maxZoneFile, zoneTypes)
+	raw, err := rest.ReadBody(c.Request, zonefile.MaxSize, zoneTypes)
 	if err != nil {
 		return none, err
 	}
@@ -102,10 +100,10 @@ func takeFile(z *farm.Zone, read *zonefile.Read, add bool) (lines []int) {
 	lines = make([]int, len(z.Records))
 	there := map[string]bool{}
 	for i := range z.Records {
-		there[recordKey(&z.Records[i])] = true
+		there[z.Records[i].Key()] = true
 	}
 	for i, r := range read.Zone.Records {
-		if k := recordKey(&r); r.Type != "SOA" && !there[k] {
+		if k := r.Key(); r.Type != "SOA" && !there[k] {
 			if r.TTL == 0 && read.Zone.TTL != z.TTL { // what it is without saying differs
 				r.TTL = read.Zone.EffectiveTTL()
 			}
@@ -114,10 +112,6 @@ func takeFile(z *farm.Zone, read *zonefile.Read, add bool) (lines []int) {
 		}
 	}
 	return lines
-}
-
-func recordKey(r *farm.Record) string {
-	return strings.ToLower(r.Name) + " " + string(r.Type) + " " + r.Data
 }
 
 // brokenRules are those the records of a zone break, by their lines in a file.
