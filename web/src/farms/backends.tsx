@@ -13,10 +13,10 @@ import { BackendForm, type Edited } from './backend-form';
 import { Evidence } from './evidence';
 import type { BackendNumbers } from './types';
 
-type Props = { farm: string; profile: string; backends: BackendNumbers[]; change: (c: Change) => void };
+type Props = { farm: string; profile: string; service?: string; backends: BackendNumbers[]; change: (c: Change) => void };
 
-/** Backends are who answers for a farm, by service; the state of each leads to its evidence. */
-export function Backends({ farm, profile, backends, change }: Props) {
+/** Backends are who answers for a farm, by service, or for one service; the state of each leads to its evidence. */
+export function Backends({ farm, profile, service, backends, change }: Props) {
   const { t } = useTranslation();
   const may = useMay();
   const [asked, ask] = useState<Target & { name: string }>();
@@ -41,8 +41,8 @@ export function Backends({ farm, profile, backends, change }: Props) {
         <Title order={2} size="h4" id="backends">
           {t('backends.title')}
         </Title>
-        {profile === 'l4xnat' && (
-          <Button size="xs" variant="default" disabled={!may('farm.modify')} onClick={() => edit({ service: null })}>
+        {(service !== undefined || profile === 'l4xnat') && (
+          <Button size="xs" variant="default" disabled={!may('farm.modify')} onClick={() => edit({ service: service ?? null })}>
             {t('backends.add')}
           </Button>
         )}
@@ -51,7 +51,7 @@ export function Backends({ farm, profile, backends, change }: Props) {
         label={t('backends.title')}
         rows={backends}
         id={(b) => `${b.service} ${b.id}`}
-        empty={t('backends.none')}
+        empty={t(service === undefined ? 'backends.none' : 'backends.none_here')}
         minWidth={720}
         columns={[
           { head: t('backends.service'), cell: (b) => b.service },

@@ -1,4 +1,4 @@
-import { Autocomplete, Button, Card, Group, SegmentedControl, Select, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
+import { Autocomplete, Button, Card, Group, SegmentedControl, Select, Stack, Text, Textarea, TextInput, Title, useMatches } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { TFunction } from 'i18next';
 import { useNavigate } from '@tanstack/react-router';
@@ -22,6 +22,7 @@ export function CreateFarm() {
   const v = draft.values as NewFarm;
   const set = (name: keyof NewFarm) => (e: { currentTarget: { value: string } }) => draft.set(name, e.currentTarget.value);
   const addresses = useAddresses();
+  const size = useMatches({ base: 'xs', sm: 'sm' });
   const certificates = useQuery(queries.certificates).data?.params?.filter((c) => c.type === 'Certificate').map((c) => c.file);
   const [tried, setTried] = useState<Change>();
   const trial = useMutation({
@@ -51,7 +52,7 @@ export function CreateFarm() {
           <Card withBorder>
             <Stack>
               <div role="group" aria-label={t('farms.profile')}>
-                <SegmentedControl fullWidth value={v.profile} onChange={(p) => draft.set('profile', p)} data={profiles.map((p) => ({ value: p, label: t(`create.${p}`) }))} />
+                <SegmentedControl fullWidth size={size} value={v.profile} onChange={(p) => draft.set('profile', p)} data={profiles.map((p) => ({ value: p, label: t(`create.${p}`) }))} />
                 <Text size="sm" c="dimmed" mt={4}>
                   {t(`create.${v.profile}_about`)}
                 </Text>

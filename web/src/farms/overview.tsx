@@ -31,7 +31,7 @@ export function FarmOverview() {
       <Headroom farm={farm} />
       {f.counters.dns && <Questions of={f.counters.dns} />}
       <Suspense fallback={<Loader size="sm" aria-label="…" />}>
-        <Charts farm={farm} />
+        <Charts farm={farm} profile={f.profile} />
       </Suspense>
       {f.profile === 'gslb' && <Passport farm={farm} />}
       {(f.profile === 'http' || f.profile === 'https') && <Explain farm={farm} vport={f.vport} secure={f.profile === 'https'} />}
@@ -43,7 +43,7 @@ export function FarmOverview() {
       </Card>
       {change && (
         <ChangeDialog change={change} close={() => setChange(undefined)}>
-          {change.without && <Rehearsal of={[change.without]} />}
+          {change.without && f.profile !== 'gslb' && <Rehearsal of={[change.without]} />}
         </ChangeDialog>
       )}
     </>

@@ -12,6 +12,7 @@ import { Passport } from '../zones/passport';
 import { Explain } from './explain';
 import { Rules } from './rules';
 import { schemaOf } from './schema';
+import { ServiceBackends } from './service-backends';
 
 /** ServicePage is everything about a service but its backends. */
 export function ServicePage() {
@@ -44,7 +45,10 @@ export function ServicePage() {
         disabled={!may('farm.modify')}
       />
       {profile === 'gslb' ? (
-        <Passport farm={farm} service={service} />
+        <>
+          <ServiceBackends farm={farm} profile={profile} service={service} />
+          <Passport farm={farm} service={service} />
+        </>
       ) : (
         <>
           <Rules farm={farm} service={service} object={seen} />

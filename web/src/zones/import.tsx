@@ -1,4 +1,4 @@
-import { Alert, Button, Code, Group, Modal, Radio, Stack, Text, Textarea } from '@mantine/core';
+import { Alert, Button, Code, Group, Modal, Stack, Switch, Text, Textarea } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -17,12 +17,12 @@ export function ImportZone({ farm, zone, close }: { farm: string; zone: string; 
   const { t } = useTranslation();
   const [text, setText] = useState('');
   const [files, setFiles] = useState<File[]>([]);
-  const [way, setWay] = useState('replace');
+  const [add, setAdd] = useState(false);
   const [tried, setTried] = useState<Change>();
   const area = useRef<HTMLTextAreaElement>(null);
   const trial = useMutation({
     mutationFn: async () => {
-      const change = importZone(farm, zone, text, way === 'add', t('zones.import_of', { name: zone }));
+      const change = importZone(farm, zone, text, add, t('zones.import_of', { name: zone }));
       await preview(change);
       return change;
     },
@@ -57,12 +57,7 @@ export function ImportZone({ farm, zone, close }: { farm: string; zone: string; 
           {text.length <= shownBytes && (
             <Textarea ref={area} label={t('zones.text')} description={t('zones.text_about')} rows={10} wrap="off" spellCheck={false} classNames={{ input: 'code' }} placeholder={'$TTL 3600\n@    NS    ns1\nns1  A     192.0.2.53\nwww  A     192.0.2.10'} value={text} error={wrong.length > 0} onChange={(e) => type(e.currentTarget.value)} />
           )}
-          <Radio.Group label={t('zones.way')} value={way} onChange={setWay}>
-            <Stack gap={6} mt={4}>
-              <Radio value="replace" label={t('zones.replace')} />
-              <Radio value="add" label={t('zones.beside')} />
-            </Stack>
-          </Radio.Group>
+          <Switch label={t('zones.beside')} description={t('zones.replace')} checked={add} onChange={(e) => setAdd(e.currentTarget.checked)} />
           {wrong.length > 0 && (
             <Alert color="red" role="alert" title={t('zones.wrong', { count: wrong.length })}>
               <Stack gap="sm">

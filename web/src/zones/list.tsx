@@ -1,4 +1,4 @@
-import { Alert, Anchor, Box, Button, Card, Group, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Box, Button, Card, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -11,6 +11,7 @@ import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
 import { DataTable } from '../ui/data-table';
 import { removeZone } from './actions';
+import { Warnings } from './warnings';
 import { ZoneForm } from './zone-form';
 
 /** ZoneList is the domains a farm answers for. */
@@ -21,14 +22,9 @@ export function ZoneList() {
   const object = useQuery(queries.farm(farm));
   const [edited, edit] = useState<{ zone?: string }>();
   const [change, setChange] = useState<Change>();
-  const warnings = object.data?.params.warnings as string[] | undefined;
   return (
     <Stack>
-      {warnings?.map((w) => (
-        <Alert key={w} color="yellow" p="xs">
-          {w}
-        </Alert>
-      ))}
+      <Warnings farm={farm} />
       <Card withBorder p={0} component="section" aria-labelledby="zones">
         <Group p="md" pb="xs" justify="space-between">
           <div>
@@ -57,7 +53,7 @@ export function ZoneList() {
             columns={[
               {
                 head: t('zones.zone'),
-                cell: (z) => <Anchor renderRoot={(props) => <Link to="/farms/$farm/zones/$zone" params={{ farm, zone: z.id }} {...props} />}>{z.id}</Anchor>,
+                cell: (z) => <Anchor size="sm" renderRoot={(props) => <Link to="/farms/$farm/zones/$zone" params={{ farm, zone: z.id }} {...props} />}>{z.id}</Anchor>,
               },
               { head: t('zones.server'), cell: (z) => z.defnamesv },
               { head: t('zones.serial'), cell: (z) => z.serial, number: true },

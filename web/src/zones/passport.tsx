@@ -51,7 +51,7 @@ export function Passport({ farm, service }: { farm: string; service?: string }) 
           <TextInput label={t('passport.name')} {...at('name')} placeholder="www.example.com" onChange={(e) => type({ ...typed, name: e.currentTarget.value })} style={{ flex: '2 1 14rem' }} />
           <Autocomplete label={t('records.type')} {...at('type')} data={types} onChange={(to) => type({ ...typed, type: to })} w={120} />
           <TextInput label={t('passport.from')} {...at('from')} placeholder="198.51.100.0/24" onChange={(e) => type({ ...typed, from: e.currentTarget.value })} style={{ flex: '1 1 11rem' }} />
-          <Button type="submit" loading={said.isFetching && !said.data} mt={25}>
+          <Button type="submit" loading={said.isFetching && !said.data} mt={{ base: 0, sm: 25 }}>
             {t('explain.ask')}
           </Button>
         </Group>

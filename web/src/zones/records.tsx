@@ -1,4 +1,4 @@
-import { Button, Card, Checkbox, Group, Pagination, Select, Table, Text, TextInput, Title } from '@mantine/core';
+import { Button, Card, Group, Select, Table, Text, TextInput, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -93,7 +93,7 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
             <Table.Thead>
               <Table.Tr>
                 <Table.Th w={40}>
-                  <Checkbox size="xs" aria-label={t('records.all')} disabled={!allowed} checked={shown.length > 0 && shown.every((r) => chosen.has(r.id))} onChange={(e) => toggle(shown, e.currentTarget.checked)} />
+                  <input type="checkbox" aria-label={t('records.all')} disabled={!allowed} checked={shown.length > 0 && shown.every((r) => chosen.has(r.id))} onChange={(e) => toggle(shown, e.currentTarget.checked)} />
                 </Table.Th>
                 <Table.Th w="18%">{t('records.name')}</Table.Th>
                 <Table.Th w={120}>{t('records.type')}</Table.Th>
@@ -117,11 +117,15 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
                 ) : (
                   <Table.Tr key={r.id}>
                     <Table.Td>
-                      <Checkbox size="xs" aria-label={t('bulk.one', { name: titleOf(r) })} disabled={!allowed} checked={chosen.has(r.id)} onChange={(e) => toggle([r], e.currentTarget.checked)} />
+                      <input type="checkbox" aria-label={t('bulk.one', { name: titleOf(r) })} disabled={!allowed} checked={chosen.has(r.id)} onChange={(e) => toggle([r], e.currentTarget.checked)} />
                     </Table.Td>
                     <Table.Td className="text">{r.rname}</Table.Td>
                     <Table.Td>{r.type}</Table.Td>
-                    <Table.Td className="number">{r.ttl ?? <Text span c="dimmed">{zone.ttl}</Text>}</Table.Td>
+                    <Table.Td className="number">{r.ttl ?? (
+                        <Text span size="sm" c="dimmed">
+                          {zone.ttl}
+                        </Text>
+                      )}</Table.Td>
                     <Table.Td className="text">{r.rdata}</Table.Td>
                     <Table.Td className="text">{r.comment}</Table.Td>
                     <Table.Td>
@@ -141,7 +145,19 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
           </Table>
         </Wide>
       )}
-      {pages > 1 && <Pagination p="md" size="sm" total={pages} value={at} onChange={setPage} getControlProps={(control) => ({ 'aria-label': t(`records.${control}`) })} />}
+      {pages > 1 && (
+        <Group p="md" gap="xs">
+          <Button size="compact-sm" variant="default" disabled={at === 1} onClick={() => setPage(at - 1)}>
+            {t('records.previous')}
+          </Button>
+          <Text size="sm" role="status">
+            {t('records.page', { page: at, of: pages })}
+          </Text>
+          <Button size="compact-sm" variant="default" disabled={at === pages} onClick={() => setPage(at + 1)}>
+            {t('records.next')}
+          </Button>
+        </Group>
+      )}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} done={() => choose(new Set())} />}
     </Card>
   );

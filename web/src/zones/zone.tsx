@@ -12,6 +12,7 @@ import { removeZone } from './actions';
 import { ImportZone } from './import';
 import { Records } from './records';
 import { zoneQuery } from './types';
+import { Warnings } from './warnings';
 import { ZoneForm } from './zone-form';
 
 /** ZonePage is a zone with its records. */
@@ -42,7 +43,7 @@ export function ZonePage() {
               </Text>
             </div>
             <Group gap="xs">
-              <Button size="xs" variant="default" disabled={!allowed} onClick={() => edit(true)}>
+              <Button size="xs" variant="default" disabled={!allowed} onClick={() => edit(true)} aria-label={`${t('form.edit')}: ${zone.id}`}>
                 {t('form.edit')}
               </Button>
               <Button size="xs" variant="default" disabled={!allowed} onClick={() => setImporting(true)}>
@@ -51,11 +52,12 @@ export function ZonePage() {
               <Button size="xs" variant="default" component="a" href={fileAt('farms', farm, 'zones', zone.id, 'export')} download={`${zone.id}.zone`}>
                 {t('upload.download')}
               </Button>
-              <Button size="xs" variant="default" disabled={!allowed} onClick={() => setChange(removeZone(farm, zone.id, t('zones.delete', { name: zone.id })))}>
+              <Button size="xs" variant="default" disabled={!allowed} onClick={() => setChange(removeZone(farm, zone.id, t('zones.delete', { name: zone.id })))} aria-label={t('zones.delete', { name: zone.id })}>
                 {t('zones.delete_short')}
               </Button>
             </Group>
           </Group>
+          <Warnings farm={farm} zone={zone.id} />
           <Records farm={farm} zone={zone} />
           {editing && <ZoneForm farm={farm} zone={zone} close={() => edit(false)} />}
           {importing && <ImportZone farm={farm} zone={zone.id} close={() => setImporting(false)} />}
