@@ -54,7 +54,7 @@ export function Backends({ farm, profile, service, backends, change }: Props) {
         empty={t(service === undefined ? 'backends.none' : 'backends.none_here')}
         minWidth={720}
         columns={[
-          { head: t('backends.service'), cell: (b) => b.service },
+          ...(service === undefined ? [{ head: t('backends.service'), cell: (b: BackendNumbers) => b.service }] : []),
           {
             head: t('backends.backend'),
             cell: (b) => (

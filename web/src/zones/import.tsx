@@ -55,7 +55,7 @@ export function ImportZone({ farm, zone, close }: { farm: string; zone: string; 
         <Stack>
           <Drop label={t('zones.file')} about={t('zones.drop')} files={files} set={take} accept=".zone,.db,.txt,text/*" />
           {text.length <= shownBytes && (
-            <Textarea ref={area} label={t('zones.text')} description={t('zones.text_about')} rows={10} wrap="off" spellCheck={false} classNames={{ input: 'code' }} placeholder={'$TTL 3600\n@    NS    ns1\nns1  A     192.0.2.53\nwww  A     192.0.2.10'} value={text} error={wrong.length > 0} onChange={(e) => type(e.currentTarget.value)} />
+            <Textarea ref={area} label={t('zones.text')} description={t('zones.text_about')} rows={10} wrap="off" spellCheck={false} classNames={{ input: 'code' }} placeholder={'$TTL 3600\n@    NS    ns1\nns1  A     192.0.2.53\nwww  A     192.0.2.10'} value={text} aria-invalid={wrong.length > 0} onChange={(e) => type(e.currentTarget.value)} />
           )}
           <Switch label={t('zones.beside')} description={t('zones.replace')} checked={add} onChange={(e) => setAdd(e.currentTarget.checked)} />
           {wrong.length > 0 && (

@@ -50,6 +50,7 @@ export function ZoneList() {
             rows={object.data.zones}
             id={(z) => z.id}
             empty={t('zones.none')}
+            minWidth={860}
             columns={[
               {
                 head: t('zones.zone'),

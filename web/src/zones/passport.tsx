@@ -12,6 +12,7 @@ import type { Zone } from './types';
 import { wrongField } from './wrong';
 
 type Explained = components['schemas']['Explanation'];
+type Candidate = components['schemas']['Candidate'];
 type Question = { name: string; type: string; from: string };
 
 const fields = ['name', 'type', 'from'];
@@ -20,7 +21,9 @@ const types = ['A', 'AAAA', 'MX', 'TXT', 'NS', 'SOA', 'CNAME', 'SRV', 'PTR', 'CA
 /** Passport is who gets which answer, and why: it asks again by itself, since health changes answers. */
 export function Passport({ farm, service }: { farm: string; service?: string }) {
   const { t } = useTranslation();
-  const zones = useQuery(queries.farm(farm)).data?.zones ?? [];
+  const object = useQuery(queries.farm(farm)).data;
+  const zones = object?.zones ?? [];
+  const nets = [...new Set(object?.services.flatMap((s) => ('algorithm' in s && (!service || s.id === service) ? s.backends.flatMap((b) => b.nets) : [])))];
   const [typed, type] = useState<Partial<Question>>({});
   const [asked, ask] = useState<Question & { at: number }>();
   const question: Question = { name: exampleOf(zones, service), type: 'A', from: '', ...typed };
@@ -50,7 +53,7 @@ export function Passport({ farm, service }: { farm: string; service?: string }) 
         <Group align="start">
           <TextInput label={t('passport.name')} {...at('name')} placeholder="www.example.com" onChange={(e) => type({ ...typed, name: e.currentTarget.value })} style={{ flex: '2 1 14rem' }} />
           <Autocomplete label={t('records.type')} {...at('type')} data={types} onChange={(to) => type({ ...typed, type: to })} w={120} />
-          <TextInput label={t('passport.from')} {...at('from')} placeholder="198.51.100.0/24" onChange={(e) => type({ ...typed, from: e.currentTarget.value })} style={{ flex: '1 1 11rem' }} />
+          <Autocomplete label={t('passport.from')} {...at('from')} placeholder="198.51.100.0/24" data={nets} onChange={(to) => type({ ...typed, from: to })} style={{ flex: '1 1 11rem' }} />
           <Button type="submit" loading={said.isFetching && !said.data} mt={{ base: 0, sm: 25 }}>
             {t('explain.ask')}
           </Button>
@@ -148,7 +151,7 @@ function Said({ of: { passport, result, from } }: { of: Explained }) {
               { head: t('backends.backend'), cell: (c) => c.address },
               { head: t('farms.state'), cell: (c) => <State of={c.status} /> },
               { head: t('backends.weight'), cell: (c) => c.weight, number: true },
-              { head: t('passport.near'), cell: (c) => t(c.near ? 'passport.yes' : 'passport.no') },
+              ...(passport.algorithm === 'geo' ? [{ head: t('passport.near'), cell: (c: Candidate) => t(c.near ? 'passport.yes' : 'passport.no') }] : []),
               { head: t('passport.reason'), cell: (c) => c.reason },
             ]}
           />
