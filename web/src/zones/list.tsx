@@ -54,7 +54,7 @@ export function ZoneList() {
             columns={[
               {
                 head: t('zones.zone'),
-                cell: (z) => <Anchor size="sm" renderRoot={(props) => <Link to="/farms/$farm/zones/$zone" params={{ farm, zone: z.id }} {...props} />}>{z.id}</Anchor>,
+                cell: (z) => <Anchor size="sm" className="nowrap" renderRoot={(props) => <Link to="/farms/$farm/zones/$zone" params={{ farm, zone: z.id }} {...props} />}>{z.id}</Anchor>,
               },
               { head: t('zones.server'), cell: (z) => z.defnamesv },
               { head: t('zones.serial'), cell: (z) => z.serial, number: true },

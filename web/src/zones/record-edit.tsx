@@ -1,6 +1,6 @@
 import { Autocomplete, Button, Group, NativeSelect, Table, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { useId, useRef, useState, type FormEvent } from 'react';
+import { useId, useRef, useState, type FormEvent, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { preview, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
@@ -29,6 +29,8 @@ export function RecordEdit({ farm, zone, record, types, services, close }: Props
     draft.clear();
     close();
   };
+  /** Escape ends it, unless it closes a list or a dialog. */
+  const escape = (e: KeyboardEvent<HTMLElement>) => e.key === 'Escape' && !tried && (e.target as Element).ariaExpanded !== 'true' && end();
   const trial = useMutation({
     mutationFn: async (body: Seen) => {
       const title = t(record ? 'records.set' : 'records.create', { name: `${typed.rname} ${typed.type}` });
@@ -52,7 +54,7 @@ export function RecordEdit({ farm, zone, record, types, services, close }: Props
   const text = (name: keyof Typed, label: string) => ({ ...shared(name, label), onChange: (e: { currentTarget: { value: string } }) => draft.set(name, e.currentTarget.value) });
   return (
     <>
-      <Table.Tr ref={row} onKeyDown={(e) => e.key === 'Escape' && !tried && end()} className="edited-row">
+      <Table.Tr ref={row} onKeyDown={escape}>
         <Table.Td />
         <Table.Td>
           <TextInput {...text('rname', t('records.name'))} placeholder="www" data-autofocus autoFocus />
