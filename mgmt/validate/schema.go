@@ -66,8 +66,11 @@ func Schema() map[string]any {
 		"maintenance": object("Maintenance of a backend", Maintenance),
 		"header_add":  object("A header that is added", AddRequest.Rule), "header_remove": object("Headers that are removed", RemoveRequest.Rule),
 		"header_replace": object("Headers that are changed", ReplaceRequest.Rule), "url_rewrite": object("A rewritten URL", Rewrites.Rule),
-		"settings": object("Settings of the appliance", GlobalSettings),
-		"check":    object("Health check", CheckCreate, CheckUpdate),
+		"settings":     object("Settings of the appliance", GlobalSettings),
+		"check":        object("Health check", CheckCreate, CheckUpdate),
+		"gslb_service": object("A service of a gslb farm", DNSServiceCreate, DNSServiceUpdate),
+		"gslb_zone":    object("A zone of a gslb farm", ZoneCreate, ZoneUpdate),
+		"gslb_record":  object("A record of a zone", RecordCreate, RecordUpdate),
 	}
 	for _, p := range profiles {
 		name, farms, backends := string(p.Name()), p.Farm(), p.Backend()

@@ -2,7 +2,7 @@
 // nothing is wider than the screen, and there is a picture of it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { axe, base, launch, open, picture, signIn, visit } from './harness.mjs';
+import { axe, base, freePort, launch, open, picture, signIn, visit } from './harness.mjs';
 
 const pages = {
   dashboard: '',
@@ -15,6 +15,12 @@ const pages = {
   sessions: 'farms/shop/sessions',
   trace: 'farms/shop/trace',
   log: 'farms/shop/log',
+  names: 'farms/names',
+  zones: 'farms/names/zones',
+  zone: 'farms/names/zones/example.com',
+  choosers: 'farms/names/services',
+  chooser: 'farms/names/services/web',
+  'names-settings': 'farms/names/settings',
   findings: 'findings',
   headroom: 'headroom',
   timeline: 'timeline',
@@ -51,8 +57,28 @@ const pages = {
 let browser;
 before(async () => {
   browser = await launch();
+  await answersForNames();
 });
 after(() => browser.close());
+
+/** A farm that answers for names, with a zone, a service and a record of each kind. */
+async function answersForNames() {
+  const { page, end } = await open(browser);
+  await signIn(page, 'ann');
+  const at = '/farms/names';
+  const post = (path, body) => ({ method: 'POST', path, body });
+  const writes = [
+    post('/farms', { farmname: 'names', profile: 'gslb', vip: '127.0.0.1', vport: Number(await freePort()) }),
+    post(`${at}/services`, { id: 'web', algorithm: 'geo' }),
+    post(`${at}/services/web/backends`, { ip: '127.0.0.1', nets: ['10.0.0.0/8', '192.0.2.0/24'] }),
+    post(`${at}/zones`, { id: 'example.com' }),
+    post(`${at}/zones/example.com/resources`, { rname: 'www', type: 'DYNA', rdata: 'web' }),
+    post(`${at}/zones/example.com/resources`, { rname: '@', type: 'TXT', rdata: '"v=spf1 ip4:198.51.100.0/24 -all"', comment: 'who may send mail' }),
+  ];
+  const made = await page.request.post(new URL('/api/v4.0/transactions', base).href, { data: { writes } });
+  assert.ok(made.ok(), await made.text());
+  await end();
+}
 
 /** What axe-core finds on a page. */
 async function audit(page, name) {

@@ -13,6 +13,8 @@ const farmPages = [
   createRoute({ getParentRoute: () => farm, path: '/', component: lazily(() => import('./farms/overview'), 'FarmOverview') }),
   createRoute({ getParentRoute: () => farm, path: '/services', component: lazily(() => import('./farms/services'), 'FarmServices') }),
   createRoute({ getParentRoute: () => farm, path: '/services/$service', component: lazily(() => import('./farms/service'), 'ServicePage') }),
+  createRoute({ getParentRoute: () => farm, path: '/zones', component: lazily(() => import('./zones/list'), 'ZoneList') }),
+  createRoute({ getParentRoute: () => farm, path: '/zones/$zone', component: lazily(() => import('./zones/zone'), 'ZonePage') }),
   createRoute({ getParentRoute: () => farm, path: '/settings', component: lazily(() => import('./farms/settings'), 'FarmSettings') }),
   createRoute({ getParentRoute: () => farm, path: '/sessions', component: lazily(() => import('./farms/sessions'), 'FarmSessions') }),
   createRoute({ getParentRoute: () => farm, path: '/log', component: lazily(() => import('./farms/log'), 'FarmLog') }),

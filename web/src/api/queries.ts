@@ -4,8 +4,11 @@ import type { Seen } from '../form/values';
 import { api, body, request } from './client';
 import type { components } from './schema';
 
-/** A farm of any profile: its settings, its services or its backends. */
-export type FarmObject = { params: Seen; services: components['schemas']['ServiceView'][]; backends: components['schemas']['L4BackendView'][] };
+/** A service: one requests go to, or one that chooses addresses of names. */
+export type Service = components['schemas']['ServiceView'] | components['schemas']['DNSServiceView'];
+
+/** A farm of any profile: its settings, and what it has of services, zones and backends of its own. */
+export type FarmObject = { params: Seen; services: Service[]; zones: components['schemas']['ZoneView'][]; backends: components['schemas']['L4BackendView'][] };
 
 /** A part of the past: how far back, or from when to when. */
 export type Span = { last: string } | { from: string; to: string };
@@ -35,9 +38,7 @@ export const queries = {
       queryKey: ['farm', farm],
       queryFn: async (): Promise<FarmObject> => {
         const { params, ...rest } = await body(api.GET('/farms/{farm}', { params: { path: { farm } } }));
-        // Services of a gslb farm are of another shape, and have no pages yet.
-        const services = 'services' in rest && !('zones' in rest) ? rest.services : [];
-        return { params, services, backends: 'backends' in rest ? rest.backends : [] };
+        return { params, services: 'services' in rest ? rest.services : [], zones: 'zones' in rest ? rest.zones : [], backends: 'backends' in rest ? rest.backends : [] };
       },
     }),
   numbers: (farm: string) =>

@@ -8,7 +8,7 @@ import type { FarmNumbers } from '../farms/types';
 export default function WhichWay({ farms }: { farms: FarmNumbers[] | undefined }) {
   const { t } = useTranslation();
   const [chosen, choose] = useState('');
-  const readers = (farms ?? []).filter((f) => f.profile !== 'l4xnat');
+  const readers = (farms ?? []).filter((f) => f.profile === 'http' || f.profile === 'https');
   const farm = readers.find((f) => f.farmname === chosen) ?? readers[0];
   if (!farm) return null;
   return (

@@ -16,7 +16,7 @@ export function BackendForm({ farm, of: { service, backend }, close }: { farm: s
   const object = useQuery(queries.farm(farm)).data;
   const all = service ? object?.services.find((s) => s.id === service)?.backends : object?.backends;
   const seen = (all as (Seen & { id: number })[] | undefined)?.find((b) => b.id === backend);
-  const name = String(seen?.alias || (seen && `${String(seen.ip)}:${String(seen.port ?? '')}`) || '');
+  const name = String(seen?.alias || (seen && [seen.ip, seen.port].filter(Boolean).join(':')) || '');
   const title = backend === undefined ? t('backends.add_to', { name: service ?? farm }) : t('backends.edit', { name });
   const known = schemas && object && (backend === undefined || seen);
   const profile = String(object?.params.profile);

@@ -1,9 +1,11 @@
 import { Button, Card, Group, Menu, Title, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { useMay } from '../session/may';
-import { DataTable } from '../ui/data-table';
+import { DataTable, type Column } from '../ui/data-table';
 import { count, duration } from '../ui/numbers';
 import { State } from '../ui/state';
 import { maintenance, removeBackend, type Target } from './actions';
@@ -11,22 +13,36 @@ import { BackendForm, type Edited } from './backend-form';
 import { Evidence } from './evidence';
 import type { BackendNumbers } from './types';
 
-type Props = { farm: string; profile: string; backends: BackendNumbers[]; change: (c: Change) => void };
+type Props = { farm: string; profile: string; service?: string; backends: BackendNumbers[]; change: (c: Change) => void };
 
-/** Backends are who answers for a farm, by service; the state of each leads to its evidence. */
-export function Backends({ farm, profile, backends, change }: Props) {
+/** Backends are who answers for a farm, by service, or for one service; the state of each leads to its evidence. */
+export function Backends({ farm, profile, service, backends, change }: Props) {
   const { t } = useTranslation();
   const may = useMay();
   const [asked, ask] = useState<Target & { name: string }>();
   const [edited, edit] = useState<Edited>();
+  const services = useQuery({ ...queries.farm(farm), enabled: profile === 'gslb' }).data?.services;
+  const configured = (b: BackendNumbers) => services?.find((s) => s.id === b.service)?.backends?.find((c) => c.id === b.id);
+  const measured: Column<BackendNumbers>[] = [
+    { head: t('farms.open'), cell: (b) => count(b.established), number: true },
+    { head: t('backends.requests'), cell: (b) => count(b.counters.requests || b.counters.connects || 0), number: true },
+    { head: t('backends.failures'), cell: (b) => count((b.counters.connect_failures ?? 0) + (b.counters.resets ?? 0) + (b.counters.timeouts ?? 0)), number: true },
+    { head: t('backends.time'), cell: (b) => (b.counters.response_time ? duration(b.counters.response_time) : '–'), number: true },
+  ];
+  /** No client connects through a gslb farm: what counts is by what its backends are chosen. */
+  const chosenBy: Column<BackendNumbers>[] = [
+    { head: t('backends.weight'), cell: (b) => configured(b)?.weight ?? 1, number: true },
+    { head: t('backends.priority'), cell: (b) => configured(b)?.priority ?? 1, number: true },
+    { head: t('backends.nets'), cell: (b) => netsOf(configured(b)) },
+  ];
   return (
     <Card withBorder p={0} component="section" aria-labelledby="backends">
       <Group justify="space-between" p="md" pb="xs">
         <Title order={2} size="h4" id="backends">
           {t('backends.title')}
         </Title>
-        {profile === 'l4xnat' && (
-          <Button size="xs" variant="default" disabled={!may('farm.modify')} onClick={() => edit({ service: null })}>
+        {(service !== undefined || profile === 'l4xnat') && (
+          <Button size="xs" variant="default" disabled={!may('farm.modify')} onClick={() => edit({ service: service ?? null })}>
             {t('backends.add')}
           </Button>
         )}
@@ -35,16 +51,16 @@ export function Backends({ farm, profile, backends, change }: Props) {
         label={t('backends.title')}
         rows={backends}
         id={(b) => `${b.service} ${b.id}`}
-        empty={t('backends.none')}
+        empty={t(service === undefined ? 'backends.none' : 'backends.none_here')}
         minWidth={720}
         columns={[
-          { head: t('backends.service'), cell: (b) => b.service },
+          ...(service === undefined ? [{ head: t('backends.service'), cell: (b: BackendNumbers) => b.service }] : []),
           {
             head: t('backends.backend'),
             cell: (b) => (
               <>
                 {b.alias && <b>{b.alias} </b>}
-                {b.ip}:{b.port}
+                {addressOf(b)}
               </>
             ),
           },
@@ -56,12 +72,9 @@ export function Backends({ farm, profile, backends, change }: Props) {
               </UnstyledButton>
             ),
           },
-          { head: t('farms.open'), cell: (b) => count(b.established), number: true },
-          { head: t('backends.requests'), cell: (b) => count(b.counters.requests || b.counters.connects || 0), number: true },
-          { head: t('backends.failures'), cell: (b) => count((b.counters.connect_failures ?? 0) + (b.counters.resets ?? 0) + (b.counters.timeouts ?? 0)), number: true },
-          { head: t('backends.time'), cell: (b) => (b.counters.response_time ? duration(b.counters.response_time) : '–'), number: true },
+          ...(profile === 'gslb' ? chosenBy : measured),
         ]}
-        actions={(b) => <Actions farm={farm} of={b} change={change} edit={edit} />}
+        actions={(b) => <Actions farm={farm} of={b} connected={profile !== 'gslb'} change={change} edit={edit} />}
       />
       {edited && <BackendForm farm={farm} of={edited} close={() => edit(undefined)} />}
       {asked && <Evidence of={asked} name={asked.name} close={() => ask(undefined)} />}
@@ -69,13 +82,16 @@ export function Backends({ farm, profile, backends, change }: Props) {
   );
 }
 
-const nameOf = (b: BackendNumbers) => b.alias || `${b.ip}:${b.port}`;
+/** Backends of gslb farms have no port. */
+const addressOf = (b: BackendNumbers) => [b.ip, b.port].filter(Boolean).join(':');
+const nameOf = (b: BackendNumbers) => b.alias || addressOf(b);
+const netsOf = (b: object | undefined) => (b && 'nets' in b && Array.isArray(b.nets) && b.nets.join(', ')) || '–';
 const targetOf = (farm: string, b: BackendNumbers): Target => ({ farm, service: b.service ?? null, backend: b.id });
 
-type ActionsProps = { farm: string; of: BackendNumbers; change: Props['change']; edit: (e: Edited) => void };
+type ActionsProps = { farm: string; of: BackendNumbers; connected: boolean; change: Props['change']; edit: (e: Edited) => void };
 
 /** Actions are what can be done with a backend. */
-function Actions({ farm, of: b, change, edit }: ActionsProps) {
+function Actions({ farm, of: b, connected, change, edit }: ActionsProps) {
   const { t } = useTranslation();
   const may = useMay();
   const name = nameOf(b);
@@ -94,8 +110,8 @@ function Actions({ farm, of: b, change, edit }: ActionsProps) {
             </Button>
           </Menu.Target>
           <Menu.Dropdown>
-            <Menu.Item onClick={() => to('drain')}>{t('backends.drain')}</Menu.Item>
-            <Menu.Item onClick={() => to('cut')}>{t('backends.cut', { count: b.established })}</Menu.Item>
+            <Menu.Item onClick={() => to('drain')}>{t(connected ? 'backends.drain' : 'backends.unanswered')}</Menu.Item>
+            {connected && <Menu.Item onClick={() => to('cut')}>{t('backends.cut', { count: b.established })}</Menu.Item>}
             <Menu.Item disabled={!may('farm.modify')} onClick={() => change(removeBackend(target, t('backends.delete_title', { name })))}>
               {t('backends.delete')}
             </Menu.Item>

@@ -8,7 +8,7 @@ import { Problem } from '../ui/problem';
 import { Chart, type Mark, type Range } from './chart';
 
 /** What is drawn, two lines at most on one axis. */
-const drawn = [
+const all = [
   { title: 'charts.requests', names: ['requests', 'connections'], write: count },
   { title: 'charts.latency', names: ['p50', 'p99'], write: duration },
   { title: 'charts.errors', names: ['errors'], write: count },
@@ -17,11 +17,15 @@ const ranges = ['10m', '1h', '24h', '7d'];
 const day = 86_400;
 const nothing: never[] = [];
 
+/** What a gslb farm answers takes no exchange with a backend. */
+const names = all.filter((d) => d.title !== 'charts.latency');
+
 const spanOf = (r: Range, shift = 0): Span => ({ from: new Date((r.from - shift) * 1000).toISOString(), to: new Date((r.to - shift) * 1000).toISOString() });
 
 /** Charts are the numbers of a farm over time, beside those of the day before, with what happened meanwhile. */
-export function Charts({ farm }: { farm: string }) {
+export function Charts({ farm, profile }: { farm: string; profile: string }) {
   const { t } = useTranslation();
+  const drawn = profile === 'gslb' ? names : all;
   const [last, setLast] = useState('1h');
   const [zoomed, zoom] = useState<Range>();
   const [comparing, compare] = useState(false);
@@ -31,8 +35,8 @@ export function Charts({ farm }: { farm: string }) {
   const length = data?.series?.[0]?.values?.length ?? 0;
   const earlier = useQuery({ ...queries.series(farm, data ? spanOf({ from: start, to: start + length * data.step }, day) : { last }), enabled: comparing && data !== undefined }).data?.params;
   const marks = useMarks(farm);
-  const lines = useMemo(() => drawn.map((d) => d.names.flatMap((n) => (data?.series ?? []).filter((s) => s.name === n))), [data]);
-  const before = useMemo(() => drawn.map((d) => (comparing ? d.names.flatMap((n) => (earlier?.series ?? []).filter((s) => s.name === n)) : nothing)), [comparing, earlier]);
+  const lines = useMemo(() => drawn.map((d) => d.names.flatMap((n) => (data?.series ?? []).filter((s) => s.name === n))), [drawn, data]);
+  const before = useMemo(() => drawn.map((d) => (comparing ? d.names.flatMap((n) => (earlier?.series ?? []).filter((s) => s.name === n)) : nothing)), [drawn, comparing, earlier]);
   return (
     <Card withBorder component="section" aria-labelledby="charts">
       <Group justify="space-between" mb="xs">
@@ -53,7 +57,7 @@ export function Charts({ farm }: { farm: string }) {
       {series.isPending && <Loader size="sm" aria-label="…" />}
       {data && (
         <>
-          <SimpleGrid cols={{ base: 1, md: 3 }}>
+          <SimpleGrid cols={{ base: 1, md: drawn.length }}>
             {drawn.map((d, i) => (
               <Chart key={d.title} title={t(d.title)} start={data.start} step={data.step} lines={lines[i]} before={before[i]} marks={marks} zoom={zoom} write={d.write} />
             ))}

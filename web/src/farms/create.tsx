@@ -1,4 +1,4 @@
-import { Autocomplete, Button, Card, Group, SegmentedControl, Select, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
+import { Autocomplete, Button, Card, Group, SegmentedControl, Select, Stack, Text, Textarea, TextInput, Title, useMatches } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { TFunction } from 'i18next';
 import { useNavigate } from '@tanstack/react-router';
@@ -12,16 +12,17 @@ import { useDraft } from '../form/draft';
 import { Problem } from '../ui/problem';
 import { farmWrites, newFarm, split, type NewFarm } from './new-farm';
 
-const profiles = ['http', 'https', 'l4xnat'] as const;
+const profiles = ['http', 'https', 'l4xnat', 'gslb'] as const;
 
 /** CreateFarm asks for what a farm needs to serve, tests it, and creates farm, service and backends as one change. */
 export function CreateFarm() {
   const { t } = useTranslation();
   const go = useNavigate();
-  const draft = useDraft('new farm', { farmname: '', profile: 'http', vip: '', vport: '', backends: '', certificate: '' });
+  const draft = useDraft('new farm', { farmname: '', profile: 'http', vip: '', vport: '', backends: '', certificate: '', zone: '' });
   const v = draft.values as NewFarm;
   const set = (name: keyof NewFarm) => (e: { currentTarget: { value: string } }) => draft.set(name, e.currentTarget.value);
   const addresses = useAddresses();
+  const size = useMatches({ base: 'xs', sm: 'sm' });
   const certificates = useQuery(queries.certificates).data?.params?.filter((c) => c.type === 'Certificate').map((c) => c.file);
   const [tried, setTried] = useState<Change>();
   const trial = useMutation({
@@ -32,14 +33,14 @@ export function CreateFarm() {
     },
   });
   /** Address and port are tested as soon as both are there, before anything else is filled in. */
-  const test = () => v.farmname && v.vip && v.vport && trial.mutate({ ...v, backends: '' });
+  const test = () => v.farmname && v.vip && v.vport && trial.mutate({ ...v, backends: '', zone: '' });
   const submit = (e: FormEvent) => {
     e.preventDefault();
     trial.mutate(v, { onSuccess: setTried });
   };
   const refused = trial.error instanceof Refused ? trial.error : undefined;
   const place = refused && farmWrites(trial.variables ?? v)[refused.write ?? 0];
-  const at = place?.what === 'backend' ? 'backends' : place?.what === 'farm' ? fieldOf(refused?.field) : undefined;
+  const at = place?.what === 'backend' ? 'backends' : place?.what === 'zone' ? 'zone' : place?.what === 'farm' ? fieldOf(refused?.field) : undefined;
   const wrong = (name: string) => (at === name ? refused?.message.replace(/^writes\[\d+\], \w+ \S+: /, '') : undefined);
   return (
     <Stack maw={720}>
@@ -51,7 +52,7 @@ export function CreateFarm() {
           <Card withBorder>
             <Stack>
               <div role="group" aria-label={t('farms.profile')}>
-                <SegmentedControl fullWidth value={v.profile} onChange={(p) => draft.set('profile', p)} data={profiles.map((p) => ({ value: p, label: t(`create.${p}`) }))} />
+                <SegmentedControl fullWidth size={size} value={v.profile} onChange={(p) => draft.set('profile', p)} data={profiles.map((p) => ({ value: p, label: t(`create.${p}`) }))} />
                 <Text size="sm" c="dimmed" mt={4}>
                   {t(`create.${v.profile}_about`)}
                 </Text>
@@ -59,7 +60,7 @@ export function CreateFarm() {
               <TextInput name="farmname" label={t('farms.name')} description={t('create.name_about')} required value={v.farmname} onChange={set('farmname')} onBlur={test} error={wrong('farmname')} />
               <Group align="start" grow preventGrowOverflow={false}>
                 <Autocomplete name="vip" label={t('create.vip')} description={t('create.vip_about')} required data={addresses} value={v.vip} onChange={(to) => draft.set('vip', to)} onBlur={test} error={wrong('vip')} />
-                <TextInput name="vport" label={t('create.vport')} description={t('create.vport_about')} required value={v.vport} onChange={set('vport')} onBlur={test} error={wrong('vport')} />
+                <TextInput name="vport" label={t('create.vport')} description={t(v.profile === 'gslb' ? 'create.port_of_names' : 'create.vport_about')} required value={v.vport} onChange={set('vport')} onBlur={test} error={wrong('vport')} />
               </Group>
               {/* It has its place before there is something to say: nothing moves under the pointer. */}
               <Text size="sm" mih="1.4em" role="status">
@@ -68,7 +69,11 @@ export function CreateFarm() {
               {v.profile === 'https' && (
                 <Select label={t('create.certificate')} description={t('create.certificate_about')} data={certificates ?? []} value={v.certificate || null} onChange={(c) => draft.set('certificate', c ?? '')} clearable placeholder="api.pem" />
               )}
-              <Textarea name="backends" label={t('backends.title')} description={t('create.backends_about')} rows={4} classNames={{ input: 'code' }} placeholder={'10.0.0.11:8080\n10.0.0.12:8080'} value={v.backends} onChange={set('backends')} error={wrong('backends') ?? wrongLine(v.backends, t)} />
+              {v.profile === 'gslb' ? (
+                <TextInput name="zone" label={t('create.zone')} description={t('create.zone_about')} placeholder="example.com" value={v.zone} onChange={set('zone')} error={wrong('zone')} />
+              ) : (
+                <Textarea name="backends" label={t('backends.title')} description={t('create.backends_about')} rows={4} classNames={{ input: 'code' }} placeholder={'10.0.0.11:8080\n10.0.0.12:8080'} value={v.backends} onChange={set('backends')} error={wrong('backends') ?? wrongLine(v.backends, t)} />
+              )}
             </Stack>
           </Card>
           {refused && !at && <Problem error={refused} />}
@@ -88,7 +93,7 @@ export function CreateFarm() {
           close={() => setTried(undefined)}
           done={() => {
             draft.clear();
-            void go({ to: '/farms/$farm', params: { farm: v.farmname } });
+            void go({ to: v.profile === 'gslb' ? '/farms/$farm/zones' : '/farms/$farm', params: { farm: v.farmname } });
           }}
         />
       )}

@@ -11,8 +11,13 @@ import { Problem } from '../ui/problem';
 import { State } from '../ui/state';
 import { action, remove } from './actions';
 
-/** The pages of a farm, by what their addresses end with. */
-const tabs = ['overview', 'services', 'settings', 'sessions', 'trace', 'log'] as const;
+/** The pages of a farm by its profile, by what their addresses end with. */
+const tabs = {
+  http: ['overview', 'services', 'settings', 'sessions', 'trace', 'log'],
+  l4xnat: ['overview', 'settings', 'sessions', 'trace', 'log'],
+  gslb: ['overview', 'zones', 'services', 'settings'],
+} as const;
+const tabsOf = (profile: string) => (profile in tabs ? tabs[profile as keyof typeof tabs] : tabs.http);
 
 /** FarmLayout is what all pages of a farm have: its name and state, what can be done with it, and the way to each. */
 export function FarmLayout() {
@@ -68,13 +73,11 @@ export function FarmLayout() {
       {problem && <Alert color="red">{problem}</Alert>}
       <Tabs value={at} onChange={(to) => void go({ to: to === 'overview' ? '/farms/$farm' : `/farms/$farm/${to}`, params: { farm } })}>
         <Tabs.List>
-          {tabs
-            .filter((tab) => tab !== 'services' || f.profile !== 'l4xnat')
-            .map((tab) => (
-              <Tabs.Tab key={tab} value={tab}>
-                {t(`tab.${tab}`)}
-              </Tabs.Tab>
-            ))}
+          {tabsOf(f.profile).map((tab) => (
+            <Tabs.Tab key={tab} value={tab}>
+              {t(`tab.${tab}`)}
+            </Tabs.Tab>
+          ))}
         </Tabs.List>
       </Tabs>
       <Outlet />

@@ -16,7 +16,7 @@ describe('a backend as it is typed', () => {
   ])('%s', (line, want) => expect(split(line)).toEqual(want));
 });
 
-const typed = { farmname: 'shop', profile: 'https' as const, vip: '192.0.2.1', vport: '443', backends: '10.0.0.1:80\n\n10.0.0.2:80\n', certificate: 'shop.pem' };
+const typed = { farmname: 'shop', profile: 'https' as const, vip: '192.0.2.1', vport: '443', backends: '10.0.0.1:80\n\n10.0.0.2:80\n', certificate: 'shop.pem', zone: '' };
 
 describe('a new farm', () => {
   it('is a farm, a service and its backends', () =>
@@ -32,6 +32,12 @@ describe('a new farm', () => {
       ['/farms/shop/backends', { ip: '10.0.0.1', port: 80 }],
       ['/farms/shop/backends', { ip: '10.0.0.2', port: 80 }],
     ]));
+  it('has a zone where it answers for names, if one was typed', () => {
+    const names = { ...typed, farmname: 'names', profile: 'gslb' as const, vport: '53' };
+    expect(farmWrites(names).map((w) => w.path)).toEqual(['/farms']);
+    expect(farmWrites({ ...names, zone: ' example.com ' }).slice(1).map((w) => [w.path, w.body])).toEqual([['/farms/names/zones', { id: 'example.com' }]]);
+    expect(newFarm({ ...names, zone: 'example.com' }, '').command.split('\n')).toEqual(['sluice farm create names profile=gslb vip=192.0.2.1 vport=53', 'sluice zone create names example.com']);
+  });
   it('has an equal on the command line', () =>
     expect(newFarm(typed, '').command.split('\n')).toEqual([
       'sluice farm create shop profile=https vip=192.0.2.1 vport=443 certificates=shop.pem',

@@ -1,9 +1,9 @@
-import { write, type Change } from '../change/change';
+import { quoted, write, type Change } from '../change/change';
 
 /** What the short form asks for. */
-export type NewFarm = { farmname: string; profile: 'http' | 'https' | 'l4xnat'; vip: string; vport: string; backends: string; certificate: string };
+export type NewFarm = { farmname: string; profile: 'http' | 'https' | 'l4xnat' | 'gslb'; vip: string; vport: string; backends: string; certificate: string; zone: string };
 
-type Write = { what: 'farm' | 'service' | 'backend'; method: 'POST' | 'PUT'; path: string; body: Record<string, unknown> };
+type Write = { what: 'farm' | 'service' | 'backend' | 'zone'; method: 'POST' | 'PUT'; path: string; body: Record<string, unknown> };
 
 /** The service a farm begins with. */
 const service = 'default';
@@ -18,13 +18,17 @@ export function split(line: string): { ip: string; port?: number } | undefined {
 /** The changes a new farm is made of, in their order. */
 export function farmWrites(v: NewFarm): Write[] {
   const farm = v.farmname.trim();
-  const layer7 = v.profile !== 'l4xnat';
+  const layer7 = v.profile === 'http' || v.profile === 'https';
   const path = `/farms/${encodeURIComponent(farm)}`;
   const backends = v.backends.split('\n').map(split).filter((b) => b !== undefined);
   const port = /^\d+$/.test(v.vport.trim()) ? Number(v.vport) : v.vport.trim();
   const out: Write[] = [
     { what: 'farm', method: 'POST', path: '/farms', body: { farmname: farm, profile: v.profile, vip: v.vip.trim(), vport: port, ...(v.profile === 'https' && v.certificate ? { certificates: [v.certificate] } : {}) } },
   ];
+  if (v.profile === 'gslb') {
+    if (v.zone.trim()) out.push({ what: 'zone', method: 'POST', path: `${path}/zones`, body: { id: v.zone.trim() } });
+    return out;
+  }
   if (layer7) out.push({ what: 'service', method: 'POST', path: `${path}/services`, body: { id: service } });
   for (const body of backends) out.push({ what: 'backend', method: 'POST', path: layer7 ? `${path}/services/${service}/backends` : `${path}/backends`, body });
   return out;
@@ -35,7 +39,8 @@ export function newFarm(v: NewFarm, title: string): Change {
   const writes = farmWrites(v);
   const lines = [`sluice farm create ${v.farmname} profile=${v.profile} vip=${v.vip} vport=${v.vport}${v.profile === 'https' && v.certificate ? ` certificates=${v.certificate}` : ''}`];
   for (const w of writes.slice(1)) {
-    if (w.what === 'service') lines.push(`sluice service create ${v.farmname} ${service}`);
+    if (w.what === 'zone') lines.push(`sluice zone create ${v.farmname} ${quoted(String(w.body.id))}`);
+    else if (w.what === 'service') lines.push(`sluice service create ${v.farmname} ${service}`);
     else lines.push(`sluice backend create ${v.farmname}${v.profile === 'l4xnat' ? '' : ` ${service}`} ip=${String(w.body.ip)}${w.body.port ? ` port=${String(w.body.port)}` : ''}`);
   }
   const sent = { writes: writes.map(({ method, path, body }) => ({ method, path, body })) };

@@ -7,6 +7,8 @@ import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { Entries } from '../timeline/entries';
+import { Passport } from '../zones/passport';
+import { Questions } from '../zones/questions';
 import { Backends } from './backends';
 import { Explain } from './explain';
 import { Headroom } from '../headroom/headroom';
@@ -27,10 +29,12 @@ export function FarmOverview() {
     <>
       <Backends farm={farm} profile={f.profile} backends={numbers.backends ?? []} change={setChange} />
       <Headroom farm={farm} />
+      {f.counters.dns && <Questions of={f.counters.dns} />}
       <Suspense fallback={<Loader size="sm" aria-label="…" />}>
-        <Charts farm={farm} />
+        <Charts farm={farm} profile={f.profile} />
       </Suspense>
-      {f.profile !== 'l4xnat' && <Explain farm={farm} vport={f.vport} secure={f.profile === 'https'} />}
+      {f.profile === 'gslb' && <Passport farm={farm} />}
+      {(f.profile === 'http' || f.profile === 'https') && <Explain farm={farm} vport={f.vport} secure={f.profile === 'https'} />}
       <Card withBorder component="section" aria-labelledby="happened">
         <Title order={2} size="h4" id="happened" mb="xs">
           {t('nav.timeline')}
@@ -39,7 +43,7 @@ export function FarmOverview() {
       </Card>
       {change && (
         <ChangeDialog change={change} close={() => setChange(undefined)}>
-          {change.without && <Rehearsal of={[change.without]} />}
+          {change.without && f.profile !== 'gslb' && <Rehearsal of={[change.without]} />}
         </ChangeDialog>
       )}
     </>

@@ -2,14 +2,14 @@ import { useEffect, useRef, useState } from 'react';
 import { rate } from '../ui/numbers';
 import type { FarmNumbers } from './types';
 
-/** What passes in a second: requests (connections of a layer 4 farm), and those that failed for the backends. */
+/** What passes in a second: requests (connections of a layer 4 farm, queries of a gslb farm), and those that failed for the backends. */
 export type Rates = { requests?: number; errors?: number };
 
 type Reading = { at: number; requests: number; errors: number };
 
 function read(f: FarmNumbers, at: number): Reading {
   const c = f.counters;
-  return { at, requests: c.requests || c.connections || 0, errors: (c.backend_errors ?? 0) + (c.no_backend ?? 0) };
+  return { at, requests: c.dns?.queries ?? (c.requests || c.connections || 0), errors: (c.backend_errors ?? 0) + (c.no_backend ?? 0) + (c.dns?.servfail ?? 0) };
 }
 
 /** Rates of each farm and of all, between the last two answers. */

@@ -1,6 +1,7 @@
 import type { Schema } from '../form/schema';
 
-/** The schema of a farm, or of its backends: https is http with another listener. */
-export function schemaOf(all: Record<string, Schema>, profile: string, of: 'farm' | 'backend'): Schema {
-  return all[`${profile === 'https' ? 'http' : profile}_${of}`];
+/** The schema of a farm, or of what belongs to it: https is http with another listener. */
+export function schemaOf(all: Record<string, Schema>, profile: string, of: 'farm' | 'backend' | 'service'): Schema {
+  const name = `${profile === 'https' ? 'http' : profile}_${of}`;
+  return name === 'http_service' ? all.service : all[name];
 }

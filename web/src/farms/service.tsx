@@ -8,9 +8,11 @@ import type { Seen } from '../form/values';
 import { useMay } from '../session/may';
 import { Problem } from '../ui/problem';
 import { setService } from './actions';
+import { Passport } from '../zones/passport';
 import { Explain } from './explain';
 import { Rules } from './rules';
 import { schemaOf } from './schema';
+import { ServiceBackends } from './service-backends';
 
 /** ServicePage is everything about a service but its backends. */
 export function ServicePage() {
@@ -25,6 +27,7 @@ export function ServicePage() {
   const seen = object.data.services.find((s) => s.id === service) as Seen | undefined;
   if (!seen) return <Problem error={new Error(t('services.gone', { name: service }))} />;
   const farmSeen = object.data.params;
+  const profile = String(farmSeen.profile);
   return (
     <Stack>
       <Title order={2} size="h3" className="text">
@@ -32,8 +35,8 @@ export function ServicePage() {
       </Title>
       <SchemaForm
         id={`service ${farm} ${service}`}
-        schema={schemas.data.service}
-        farmSchema={schemaOf(schemas.data, String(farmSeen.profile), 'farm')}
+        schema={schemaOf(schemas.data, profile, 'service')}
+        farmSchema={schemaOf(schemas.data, profile, 'farm')}
         farm={farmSeen}
         when="update"
         seen={seen}
@@ -41,8 +44,17 @@ export function ServicePage() {
         change={(body) => setService(farm, service, body, t('services.set', { name: service }))}
         disabled={!may('farm.modify')}
       />
-      <Rules farm={farm} service={service} object={seen} />
-      <Explain headers farm={farm} vport={String(farmSeen.vport)} secure={farmSeen.listener === 'https'} />
+      {profile === 'gslb' ? (
+        <>
+          <ServiceBackends farm={farm} profile={profile} service={service} />
+          <Passport farm={farm} service={service} />
+        </>
+      ) : (
+        <>
+          <Rules farm={farm} service={service} object={seen} />
+          <Explain headers farm={farm} vport={String(farmSeen.vport)} secure={farmSeen.listener === 'https'} />
+        </>
+      )}
     </Stack>
   );
 }

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState, type DragEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { queries } from '../api/queries';
+import { queries, type Service } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { SchemaForm } from '../form/form';
@@ -11,13 +11,16 @@ import { useMay } from '../session/may';
 import { State } from '../ui/state';
 import { createService, moveService, remove } from './actions';
 import { BackendForm } from './backend-form';
+import { schemaOf } from './schema';
 
-/** FarmServices is the services of a farm in the order requests try them. */
+/** FarmServices is the services of a farm: in the order requests try them, or those that choose addresses of names. */
 export function FarmServices() {
   const { t } = useTranslation();
   const may = useMay();
   const { farm } = useParams({ strict: false }) as { farm: string };
-  const services = useQuery(queries.farm(farm)).data?.services ?? [];
+  const object = useQuery(queries.farm(farm)).data;
+  const services = object?.services ?? [];
+  const names = object?.params.profile === 'gslb';
   const [creating, create] = useState(false);
   const [change, setChange] = useState<Change>();
   const [adding, addTo] = useState<string>();
@@ -33,21 +36,23 @@ export function FarmServices() {
     <Stack>
       <Group justify="space-between">
         <Text c="dimmed" size="sm">
-          {t('services.order')}
+          {t(names ? 'services.names' : 'services.order')}
         </Text>
         <Button size="xs" disabled={!allowed} onClick={() => create(true)}>
           {t('services.add')}
         </Button>
       </Group>
-      {services.length === 0 && <Text c="dimmed">{t('services.none')}</Text>}
+      {object && services.length === 0 && <Text c="dimmed">{t(names ? 'services.no_names' : 'services.none')}</Text>}
       {services.map((s, i) => (
-        <Card key={s.id} withBorder component="section" aria-label={s.id} draggable={allowed} onDragStart={() => drag(s.id)} onDragOver={(e) => e.preventDefault()} onDrop={(e) => drop(e, i)}>
+        <Card key={s.id} withBorder component="section" aria-label={s.id} draggable={allowed && !names} onDragStart={() => drag(s.id)} onDragOver={(e) => e.preventDefault()} onDrop={(e) => drop(e, i)}>
           <Group justify="space-between" align="start">
             <div>
               <Group gap="xs">
-                <Text c="dimmed" size="sm">
-                  {i + 1}
-                </Text>
+                {!names && (
+                  <Text c="dimmed" size="sm">
+                    {i + 1}
+                  </Text>
+                )}
                 <Title order={2} size="h5">
                   <Anchor className="text" renderRoot={(props) => <Link to="/farms/$farm/services/$service" params={{ farm, service: s.id }} {...props} />}>
                     {s.id}
@@ -56,19 +61,23 @@ export function FarmServices() {
                 <State of={s.maintenance === 'none' ? s.actual : 'maintenance'} />
               </Group>
               <Text size="sm" className="text">
-                {[s.vhost && `${t('services.host')} ${s.vhost}`, s.urlp && `${t('services.url')} ${s.urlp}`].filter(Boolean).join(' · ') || t('services.all')}
+                <About of={s} />
               </Text>
               <Text size="sm" c="dimmed" className="text">
-                {s.redirect ? `→ ${s.redirect}` : (s.backends ?? []).map((b) => b.alias || `${b.ip}:${b.port}`).join(', ') || t('services.no_backend')}
+                {'redirect' in s && s.redirect ? `→ ${s.redirect}` : (s.backends ?? []).map((b) => b.alias || ('port' in b ? `${b.ip}:${b.port}` : b.ip)).join(', ') || t('services.no_backend')}
               </Text>
             </div>
             <Group gap={4}>
-              <ActionIcon variant="default" disabled={!allowed || i === 0} aria-label={t('form.up', { name: s.id })} onClick={() => move(s.id, i - 1)}>
-                ↑
-              </ActionIcon>
-              <ActionIcon variant="default" disabled={!allowed || i === services.length - 1} aria-label={t('form.down', { name: s.id })} onClick={() => move(s.id, i + 1)}>
-                ↓
-              </ActionIcon>
+              {!names && (
+                <>
+                  <ActionIcon variant="default" disabled={!allowed || i === 0} aria-label={t('form.up', { name: s.id })} onClick={() => move(s.id, i - 1)}>
+                    ↑
+                  </ActionIcon>
+                  <ActionIcon variant="default" disabled={!allowed || i === services.length - 1} aria-label={t('form.down', { name: s.id })} onClick={() => move(s.id, i + 1)}>
+                    ↓
+                  </ActionIcon>
+                </>
+              )}
               <Button size="compact-sm" variant="default" disabled={!allowed} onClick={() => addTo(s.id)} aria-label={t('backends.add_to', { name: s.id })}>
                 {t('backends.add')}
               </Button>
@@ -85,20 +94,27 @@ export function FarmServices() {
           </Group>
         </Card>
       ))}
-      {creating && <NewService farm={farm} close={() => create(false)} />}
+      {creating && <NewService farm={farm} profile={String(object?.params.profile)} close={() => create(false)} />}
       {adding && <BackendForm farm={farm} of={{ service: adding }} close={() => addTo(undefined)} />}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
     </Stack>
   );
 }
 
-function NewService({ farm, close }: { farm: string; close: () => void }) {
+/** About says what a service is for: requests, or how it chooses. */
+function About({ of: s }: { of: Service }) {
+  const { t } = useTranslation();
+  if ('algorithm' in s) return <>{`${s.algorithm} · ${t('services.ttl', { seconds: s.ttl })} · ${t('services.all_down', { answer: s.all_down })}`}</>;
+  return <>{[s.vhost && `${t('services.host')} ${s.vhost}`, s.urlp && `${t('services.url')} ${s.urlp}`].filter(Boolean).join(' · ') || t('services.all')}</>;
+}
+
+function NewService({ farm, profile, close }: { farm: string; profile: string; close: () => void }) {
   const { t } = useTranslation();
   const schemas = useQuery(queries.schemas).data;
   if (!schemas) return null;
   return (
     <Modal opened onClose={close} size="xl" title={t('services.add')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
-      <SchemaForm id={`service ${farm}`} schema={schemas.service} when="create" seen={{}} change={(body) => createService(farm, body, t('services.create', { name: String(body.id ?? '') }))} done={close} />
+      <SchemaForm id={`service ${farm}`} schema={schemaOf(schemas, profile, 'service')} when="create" seen={{}} change={(body) => createService(farm, body, t('services.create', { name: String(body.id ?? '') }))} done={close} />
     </Modal>
   );
 }

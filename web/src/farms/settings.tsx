@@ -35,7 +35,7 @@ export function FarmSettings() {
         change={(body) => setFarm(farm, body, t('farm.set', { farm }))}
         disabled={!may('farm.modify')}
       />
-      {object.profile !== 'l4xnat' && <Rules farm={farm} object={object} />}
+      {(object.profile === 'http' || object.profile === 'https') && <Rules farm={farm} object={object} />}
     </Stack>
   );
 }

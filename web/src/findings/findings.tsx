@@ -6,11 +6,12 @@ import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
+import { darkOrange } from '../theme';
 import { FarmLink } from '../ui/farm-link';
 import { Problem } from '../ui/problem';
 import { fixes, type Finding } from './fixes';
 
-const colours = { error: 'red.9', warning: 'orange.9', info: 'gray.8' } as const;
+const colours = { error: 'red.9', warning: darkOrange, info: 'gray.8' } as const;
 
 /** FindingsPage is what of the configuration is there for nothing, or will fail soon, and a way to mend each. */
 export function FindingsPage() {

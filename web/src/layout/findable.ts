@@ -45,6 +45,7 @@ export function useFindable(show: (c: Change) => void): Findable[] {
       for (const service of Object.keys(has?.services ?? {})) {
         if (service !== nameless) all.push({ label: service, hint: t('palette.service', { farm }), run: () => go({ to: '/farms/$farm/services/$service', params: { farm, service } }) });
       }
+      for (const zone of Object.keys(has?.zones ?? {})) all.push({ label: zone, hint: t('palette.zone', { farm }), run: () => go({ to: '/farms/$farm/zones/$zone', params: { farm, zone } }) });
     }
     for (const check of Object.keys(tree?.farmguardians ?? {})) all.push({ label: check, hint: t('nav.checks'), run: () => go({ to: '/checks/$check', params: { check } }) });
     for (const file of Object.keys(tree?.certificates ?? {})) all.push({ label: file, hint: t('nav.certificates'), run: () => go({ to: '/certificates' }) });

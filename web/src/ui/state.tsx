@@ -39,7 +39,7 @@ export function State({ of, text = true }: { of: string; text?: boolean }) {
         <path d={look.path} style={{ fill: look.colour }} fillRule="evenodd" />
       </svg>
       {text && (
-        <Text span size="sm">
+        <Text span size="sm" className="nowrap">
           {word}
         </Text>
       )}

@@ -1,0 +1,235 @@
+// A farm that answers for names, made by clicks and keys, and asked over its port.
+import assert from 'node:assert/strict';
+import { Resolver } from 'node:dns/promises';
+import { createServer } from 'node:net';
+import { after, before } from 'node:test';
+import { button, freePort, launch, picture, settle as apply, signedIn, visit } from './harness.mjs';
+
+let browser;
+let port; // of the farm
+let backend; // it takes connections, so its check is passed
+let resolver;
+before(async () => {
+  browser = await launch();
+  port = await freePort();
+  backend = createServer((c) => c.destroy());
+  await new Promise((done) => backend.listen(0, '127.0.0.1', done));
+  resolver = new Resolver({ timeout: 2000, tries: 3 });
+  resolver.setServers([`127.0.0.1:${port}`]);
+});
+after(async () => {
+  backend.close();
+  await browser.close();
+});
+
+const task = signedIn(() => browser);
+const zone = 'farms/names/zones/example.com';
+
+/** Asks again until it is answered so: health is found out in its time. */
+async function answers(name, want) {
+  let last;
+  for (let i = 0; i < 120; i++) {
+    last = await resolver.resolve4(name).catch((e) => e.code);
+    if (JSON.stringify(last) === JSON.stringify(want)) return;
+    await new Promise((done) => setTimeout(done, 250));
+  }
+  assert.deepEqual(last, want);
+}
+
+/** Fills in the row that is edited. */
+async function fill(page, values) {
+  for (const [label, value] of Object.entries(values)) {
+    const field = page.getByRole('row').filter({ has: page.getByRole('button', { name: 'Cancel' }) }).getByLabel(label, { exact: true });
+    if (label === 'Type') await field.selectOption(value);
+    else await field.fill(value);
+  }
+}
+
+task('a farm that answers for names is created with its first zone', async (page) => {
+  await visit(page, 'new-farm');
+  await page.getByText('DNS', { exact: true }).click();
+  await page.getByLabel('Backends').waitFor({ state: 'detached' });
+  await page.getByLabel('Farm').fill('names');
+  await page.getByRole('combobox', { name: 'Virtual address' }).fill('127.0.0.1');
+  await page.getByLabel('Virtual port').fill(port);
+  await page.getByLabel('Zone').fill('a..b');
+  await page.getByText(`127.0.0.1:${port} is free`).waitFor();
+  await button(page, 'Create…').click();
+  await page.getByText(/id must be the name of a domain/).waitFor();
+  assert.equal(await page.getByLabel('Zone').getAttribute('aria-invalid'), 'true');
+  await page.getByLabel('Zone').fill('example.com');
+  await button(page, 'Create…').click();
+  await page.getByRole('dialog').getByText('sluice zone create names example.com').waitFor();
+  await apply(page, 'Create farm names');
+  await page.getByRole('link', { name: 'example.com', exact: true }).waitFor();
+  for (const absent of ['Sessions', 'Live', 'Access log']) assert.equal(await page.getByRole('tab', { name: absent }).count(), 0);
+});
+
+task('records are refused at their field, added with keys alone, and answered', async (page) => {
+  await visit(page, zone);
+  await button(page, 'Add a record').focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('www');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('60');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('nonsense');
+  await page.keyboard.press('Enter');
+  await page.getByText(/rdata must be an IPv4 address/).waitFor();
+  const value = page.getByLabel('Data', { exact: true });
+  assert.equal(await value.getAttribute('aria-invalid'), 'true');
+  await page.waitForFunction(() => document.activeElement?.name === 'rdata');
+  await value.fill('192.0.2.10');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByText('sluice record create names example.com www A 192.0.2.10 ttl=60').waitFor();
+  await apply(page, 'Create record www A');
+  await page.getByRole('row', { name: /www.*192\.0\.2\.10/ }).waitFor();
+  assert.deepEqual(await resolver.resolve4('www.example.com', { ttl: true }), [{ address: '192.0.2.10', ttl: 60 }]);
+  await button(page, 'Add a record').click();
+  await page.keyboard.press('Escape');
+  await page.waitForFunction(() => document.activeElement?.textContent === 'Add a record');
+});
+
+task('records are edited in their row, undone, found, and deleted together', async (page) => {
+  await visit(page, zone);
+  await button(page, 'Edit: www A').click();
+  await fill(page, { Data: '192.0.2.11', Comment: 'moved' });
+  await button(page, 'Save…').click();
+  await page.getByRole('dialog').locator('.diff').getByText('rdata: 192.0.2.11').waitFor();
+  await apply(page, 'Change record www A');
+  assert.deepEqual(await resolver.resolve4('www.example.com'), ['192.0.2.11']);
+  await page.getByRole('alert').getByRole('button', { name: 'Undo' }).click();
+  await page.getByText(/Revision \d+ is undone/).waitFor();
+  assert.deepEqual(await resolver.resolve4('www.example.com'), ['192.0.2.10']);
+  for (const name of ['one', 'two']) {
+    await button(page, 'Add a record').click();
+    await fill(page, { Name: name, Type: 'TXT', Data: `"${name}"` });
+    await button(page, 'Create…').click();
+    await apply(page, `Create record ${name} TXT`);
+  }
+  await page.getByLabel('Find a record').fill('two');
+  await page.getByText('1 record', { exact: true }).waitFor();
+  await page.getByLabel('Find a record').fill('txt');
+  await page.getByText('2 records', { exact: true }).waitFor();
+  await page.getByLabel('Choose all records shown').check();
+  await button(page, 'Delete 2 records').click();
+  await page.getByRole('dialog').getByText(/sluice record delete names example.com \d+/).waitFor();
+  await apply(page, 'Delete 2 records');
+  await page.getByText('Nothing fits.').waitFor();
+  await assert.rejects(resolver.resolveTxt('two.example.com'));
+});
+
+task('a service chooses among its backends, and is explained', async (page) => {
+  await visit(page, 'farms/names/services');
+  await page.getByText(/There is no service yet/).waitFor();
+  await button(page, 'Add a service').click();
+  const service = page.getByRole('dialog', { name: 'Add a service' });
+  await service.getByLabel('Name').fill('shop');
+  await service.getByRole('combobox', { name: 'Algorithm' }).click();
+  await page.getByRole('option', { name: 'prio' }).click();
+  await service.getByLabel('Port of the built-in check').fill(String(backend.address().port));
+  await button(service, 'Create…').click();
+  await apply(page, 'Create service shop');
+  await page.getByRole('link', { name: 'shop' }).click();
+  await page.getByText('The service has no backend yet.').waitFor();
+  await button(page, 'Add a backend').click();
+  const form = page.getByRole('dialog', { name: 'Add a backend to shop' });
+  await form.getByLabel('Address').fill('nowhere');
+  await button(form, 'Create…').click();
+  await form.getByText(/ip must be an IPv4 or IPv6 address/).waitFor();
+  await form.getByLabel('Address').fill('127.0.0.1');
+  await button(form, 'Create…').click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('row', { name: /127\.0\.0\.1/ }).getByText('up', { exact: true }).waitFor();
+  await visit(page, zone);
+  await button(page, 'Add a record').click();
+  await fill(page, { Name: 'shop', Type: 'DYNA', Data: 'gone' });
+  await button(page, 'Create…').click();
+  await page.getByText('the service gone does not exist').waitFor();
+  await fill(page, { Data: 'shop' });
+  await button(page, 'Create…').click();
+  await apply(page, 'Create record shop DYNA');
+  await answers('shop.example.com', ['127.0.0.1']);
+
+  await visit(page, 'farms/names/services/shop');
+  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'shop.example.com');
+  await page.getByLabel('Client or its net').fill('everywhere');
+  await button(page, 'Explain').click();
+  await page.getByText(/is no address and no net/).waitFor();
+  await page.getByLabel('Client or its net').fill('198.51.100.0/24');
+  await button(page, 'Explain').click();
+  const said = page.getByRole('region', { name: 'Answer' });
+  await said.getByText('NOERROR · shop.example.com. A').waitFor();
+  await said.getByText(/shop\.example\.com\.\s+\d+\s+IN\s+A\s+127\.0\.0\.1/).waitFor();
+  await said.getByRole('row', { name: /yes 127\.0\.0\.1 up/ }).waitFor();
+  await picture(page, 'passport');
+});
+
+task('a backend is taken out of answers, and the picture follows', async (page) => {
+  await visit(page, 'farms/names');
+  await button(page, 'Explain').click();
+  const said = page.getByRole('region', { name: 'Answer' });
+  await said.getByRole('row', { name: /yes 127\.0\.0\.1 up/ }).waitFor();
+  await page.getByRole('row', { name: /shop 127\.0\.0\.1/ }).getByRole('button', { name: 'Take out' }).click();
+  await page.getByRole('menuitem', { name: 'Take it out of answers' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
+  await said.getByRole('row', { name: /127\.0\.0\.1 maintenance/ }).waitFor();
+  await page.getByRole('row', { name: /shop 127\.0\.0\.1/ }).getByRole('button', { name: 'Use again' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
+  await said.getByRole('row', { name: /yes 127\.0\.0\.1 up/ }).waitFor();
+  await page.getByRole('button', { name: /Why is 127\.0\.0\.1/ }).click();
+  await page.getByRole('dialog').getByText(/check_tcp/).first().waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('region', { name: 'Questions' }).getByText('Chosen by a service').waitFor();
+});
+
+task('a zone file is imported, and its faulty lines are said with their numbers', async (page) => {
+  await visit(page, zone);
+  await button(page, 'Import…').click();
+  const form = page.getByRole('dialog', { name: 'Import zone example.com' });
+  await form.getByRole('textbox', { name: 'Records' }).fill('$TTL 300\n@ NS ns1\nns1 A 192.0.2.53\nbad A somewhere\nmail A 192.0.2.25\n');
+  await button(form, 'Show the difference…').click();
+  const wrong = form.getByRole('alert');
+  await wrong.getByText('1 line is wrong').waitFor();
+  await wrong.getByText('bad A somewhere').waitFor();
+  await picture(page, 'import');
+  await button(wrong, 'Line 4').click();
+  assert.equal(await page.evaluate(() => getSelection()?.toString() || document.activeElement.value.slice(document.activeElement.selectionStart, document.activeElement.selectionEnd)), 'bad A somewhere');
+  await page.keyboard.type('good A 192.0.2.26');
+  await form.getByLabel('Keep the records the zone has').press('Space');
+  await button(form, 'Show the difference…').click();
+  await page.getByRole('dialog').getByText('sluice zone import names example.com FILE --add').waitFor();
+  await page.getByRole('dialog').locator('.diff').getByText('rdata: 192.0.2.26').waitFor();
+  await apply(page, 'Import zone example.com');
+  await page.getByRole('row', { name: /good/ }).waitFor();
+  assert.deepEqual(await resolver.resolve4('good.example.com'), ['192.0.2.26']);
+  assert.deepEqual(await resolver.resolve4('www.example.com'), ['192.0.2.10']);
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download' }).click()]);
+  assert.equal(file.suggestedFilename(), 'example.com.zone');
+});
+
+task('zones are added, changed and deleted', async (page) => {
+  await visit(page, 'farms/names/zones');
+  await button(page, 'Add a zone').click();
+  const form = page.getByRole('dialog', { name: 'Add a zone' });
+  await form.getByLabel('Zone').fill('example.net');
+  await form.getByLabel('Time to live').fill('soon');
+  await button(form, 'Create…').click();
+  await form.getByText(/ttl must be a (whole )?number/).waitFor();
+  await form.getByLabel('Time to live').fill('120');
+  await button(form, 'Create…').click();
+  await apply(page, 'Create zone example.net');
+  await page.getByRole('row', { name: /example\.net.*120 s/ }).waitFor();
+  await button(page, 'Edit: example.net').click();
+  const edit = page.getByRole('dialog', { name: 'Settings of zone example.net' });
+  await edit.getByLabel('Name server').fill('ns.example.org.');
+  await button(edit, 'Save…').click();
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('row', { name: /ns\.example\.org\./ }).waitFor();
+  assert.equal((await resolver.resolveSoa('example.net')).nsname, 'ns.example.org');
+  await button(page, 'Delete zone example.net').click();
+  await apply(page, 'Delete zone example.net');
+  await page.getByRole('row', { name: /example\.net/ }).waitFor({ state: 'detached' });
+  await assert.rejects(resolver.resolveSoa('example.net'), { code: 'EREFUSED' });
+});

@@ -1,0 +1,53 @@
+import { pathOf } from '../api/client';
+import { upload } from '../api/files';
+import { quoted, settings, write, type Change } from '../change/change';
+import type { Seen } from '../form/values';
+import type { Record } from './types';
+
+const zoneAt = (farm: string, zone: string) => ['farms', farm, 'zones', zone];
+const recordsAt = (farm: string, zone: string) => [...zoneAt(farm, zone), 'resources'];
+
+export function createZone(farm: string, sent: Seen, title: string): Change {
+  const { id, ...rest } = sent;
+  return write(title, `sluice zone create ${farm} ${quoted(String(id))} ${settings(rest)}`.trim(), 'POST', ['farms', farm, 'zones'], sent);
+}
+
+export function setZone(farm: string, zone: string, sent: Seen, title: string): Change {
+  return write(title, `sluice zone set ${farm} ${zone} ${settings(sent)}`, 'PUT', zoneAt(farm, zone), sent);
+}
+
+export function removeZone(farm: string, zone: string, title: string): Change {
+  return write(title, `sluice zone delete ${farm} ${zone}`, 'DELETE', zoneAt(farm, zone));
+}
+
+export function createRecord(farm: string, zone: string, sent: Seen, title: string): Change {
+  const { rname, type, rdata, ...rest } = sent;
+  const value = String(rdata);
+  const words = /^[\w. :/-]+$/.test(value) ? value : quoted(value);
+  return write(title, `sluice record create ${farm} ${zone} ${quoted(String(rname))} ${String(type)} ${words} ${settings(rest)}`.trim(), 'POST', recordsAt(farm, zone), sent);
+}
+
+export function setRecord(farm: string, zone: string, id: number, sent: Seen, title: string): Change {
+  return write(title, `sluice record set ${farm} ${zone} ${id} ${settings(sent)}`, 'PUT', [...recordsAt(farm, zone), id], sent);
+}
+
+/** As many changes one transaction has at most. */
+export const mostAtOnce = 256;
+
+/** Deletes records as one change. */
+export function removeRecords(farm: string, zone: string, records: Record[], title: string): Change {
+  const writes = records.map((r) => ({ method: 'DELETE', path: pathOf([...recordsAt(farm, zone), r.id]) }));
+  return write(title, records.map((r) => `sluice record delete ${farm} ${zone} ${r.id}`).join('\n'), 'POST', ['transactions'], { writes });
+}
+
+/** Takes the records of a zone from a master file, in place of its own or, with add, beside them. */
+export function importZone(farm: string, zone: string, file: string, add: boolean, title: string): Change {
+  const parts = [...zoneAt(farm, zone), 'import'];
+  const more: { add?: string } = add ? { add: 'true' } : {};
+  return {
+    title,
+    command: `sluice zone import ${farm} ${zone} FILE${add ? ' --add' : ''}`,
+    call: `curl -k -X POST -H "ZAPI_KEY: $KEY" -H 'Content-Type: text/dns' --data-binary @FILE '${location.origin}/api/v4.0${pathOf(parts)}${add ? '?add=true' : ''}'`,
+    send: (query) => upload('POST', parts, file, 'text/dns', { ...query, ...more }),
+  };
+}

@@ -1,0 +1,38 @@
+import type { Seen } from '../form/values';
+
+/** A record as it is typed. */
+export type Typed = { rname: string; type: string; ttl: string; rdata: string; comment: string };
+
+/** What values look like, by type. */
+export const shapes: { [type: string]: string } = {
+  A: '192.0.2.10',
+  AAAA: '2001:db8::10',
+  CNAME: 'www',
+  NS: 'ns1',
+  MX: '10 mail',
+  SRV: '10 5 5060 sip',
+  TXT: '"v=spf1 -all"',
+  PTR: 'www.example.com.',
+  CAA: '0 issue "letsencrypt.org"',
+  HTTPS: '1 . alpn=h2',
+  SVCB: '1 svc alpn=h2',
+  TLSA: '3 1 1 …',
+  DS: '12345 13 2 …',
+  NAPTR: '10 10 "S" "SIP+D2U" "" _sip._udp',
+};
+
+/** A number as one; other text is sent as it is, for the appliance to say what is wrong with it. */
+function seconds(text: string): number | string | null {
+  if (text.trim() === '') return null;
+  return /^\d+$/.test(text.trim()) ? Number(text) : text.trim();
+}
+
+/** What of a record differs from what it was; of a new one what it needs, and what was typed. */
+export function recordBody(before: Typed | undefined, now: Typed): Seen {
+  const body: Seen = before ? {} : { rname: now.rname.trim(), type: now.type, rdata: now.rdata.trim() };
+  for (const name of ['rname', 'type', 'rdata', 'comment'] as const) {
+    if (before ? before[name] !== now[name] : name === 'comment' && now[name] !== '') body[name] = now[name].trim();
+  }
+  if ((before?.ttl ?? '') !== now.ttl) body.ttl = seconds(now.ttl);
+  return body;
+}

@@ -1,0 +1,25 @@
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { queries } from '../api/queries';
+import { FormDrawer } from '../form/drawer';
+import { createZone, setZone } from './actions';
+import type { Zone } from './types';
+
+/** ZoneForm creates a zone, or changes what it has besides its records. */
+export function ZoneForm({ farm, zone, close }: { farm: string; zone?: Zone; close: () => void }) {
+  const { t } = useTranslation();
+  const schema = useQuery(queries.schemas).data?.gslb_zone;
+  const title = zone ? t('zones.set', { name: zone.id }) : t('zones.add');
+  return (
+    <FormDrawer
+      title={title}
+      close={close}
+      id={`zone ${farm} ${zone?.id ?? ''}`}
+      schema={schema}
+      when={zone ? 'update' : 'create'}
+      seen={{ ...zone }}
+      narrow
+      change={(body) => (zone ? setZone(farm, zone.id, body, title) : createZone(farm, body, t('zones.create', { name: String(body.id ?? '') })))}
+    />
+  );
+}

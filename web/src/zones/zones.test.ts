@@ -1,0 +1,44 @@
+import { describe, expect, it, vi } from 'vitest';
+import { Refused } from '../api/client';
+import { createRecord, createZone, importZone, removeRecords } from './actions';
+import { wrongField, wrongLines } from './wrong';
+
+vi.stubGlobal('location', { origin: 'https://appliance' });
+
+describe('a refusal', () => {
+  const fields = ['rname', 'rdata', 'type'];
+  it.each([
+    [new Refused('farm "names" zone "example.com" record 4: rdata must be an IPv4 address, got "x"', 400, undefined, 'rdata'), { name: 'rdata', text: 'rdata must be an IPv4 address, got "x"' }],
+    [new Refused('rdata: the service gone does not exist in the farm names', 404), { name: 'rdata', text: 'the service gone does not exist in the farm names' }],
+    [new Refused('the request cannot be explained: refused by the engine: type: "FOO" is no type of records', 400), { name: 'type', text: '"FOO" is no type of records' }],
+    [new Refused('the farm is locked', 409), undefined],
+    [new Refused('id must be a name', 400, undefined, 'id'), undefined],
+    [new Error('rdata: no'), undefined],
+  ])('%s is shown at its field', (error, want) => expect(wrongField(error, fields)).toEqual(want));
+  it('of a file names its lines', () => {
+    const said = 'the file cannot be imported: line 3: type CNAME must be alone; remove these, or write the addresses; line 14: rdata: no service';
+    expect(wrongLines(new Refused(said, 400))).toEqual([
+      { line: 3, text: 'type CNAME must be alone; remove these, or write the addresses' },
+      { line: 14, text: 'rdata: no service' },
+    ]);
+    expect(wrongLines(new Refused('the body is empty', 400))).toEqual([]);
+  });
+});
+
+describe('changes of zones', () => {
+  it('have equals on the command line', () => {
+    expect(createZone('names', { id: 'example.com', ttl: 60 }, '').command).toBe('sluice zone create names example.com ttl=60');
+    expect(createRecord('names', 'example.com', { rname: '@', type: 'MX', rdata: '10 mail', ttl: 60 }, '').command).toBe('sluice record create names example.com @ MX 10 mail ttl=60');
+    expect(createRecord('names', 'example.com', { rname: '*', type: 'TXT', rdata: '"a b"' }, '').command).toBe(`sluice record create names example.com '*' TXT '"a b"'`);
+  });
+  it('delete records as one', () => {
+    const record = { zone: 'example.com', rname: 'www', type: 'A' as const, ttl: null, rdata: '192.0.2.1', comment: '' };
+    const change = removeRecords('names', 'example.com', [{ ...record, id: 2 }, { ...record, id: 7 }], '');
+    expect(change.command).toBe('sluice record delete names example.com 2\nsluice record delete names example.com 7');
+    expect(change.call).toContain('"/farms/names/zones/example.com/resources/7"');
+  });
+  it('import a file in place of the records or beside them', () => {
+    expect(importZone('names', 'example.com', '', false, '').call).toContain("/farms/names/zones/example.com/import'");
+    expect(importZone('names', 'example.com', '', true, '')).toMatchObject({ command: 'sluice zone import names example.com FILE --add' });
+  });
+});
