@@ -154,10 +154,10 @@ task('a service chooses among its backends, and is explained', async (page) => {
 
   await visit(page, 'farms/names/services/shop');
   assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'shop.example.com');
-  await page.getByLabel('Client or its net').fill('everywhere');
+  await page.getByRole('combobox', { name: 'Client or its net' }).fill('everywhere');
   await button(page, 'Explain').click();
   await page.getByText(/is no address and no net/).waitFor();
-  await page.getByLabel('Client or its net').fill('198.51.100.0/24');
+  await page.getByRole('combobox', { name: 'Client or its net' }).fill('198.51.100.0/24');
   await button(page, 'Explain').click();
   const said = page.getByRole('region', { name: 'Answer' });
   await said.getByText('NOERROR · shop.example.com. A').waitFor();
