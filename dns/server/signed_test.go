@@ -349,3 +349,50 @@ remote-control:
 		t.Errorf("after a denial of the other version it answers %s", got)
 	}
 }
+
+// A zone and one below it, both of the farm: who signs the lower one is said, and signed, by
+// the upper one, whichever comes first. Without keys the upper one says that there are none.
+func TestTheZoneAboveTellsWhoSigns(t *testing.T) {
+	upper := farm.Zone{ID: 1, Name: "example.com", NameServer: "ns1", Serial: 5, Records: records("@ NS ns1\nns1 A 192.0.2.1\nwww A 192.0.2.10"),
+		Signing: farm.SignECDSA, Keys: []farm.ZoneKey{zoneKey(t, farm.SignECDSA, farm.KeyActive)}}
+	lower := farm.Zone{ID: 2, Name: "deep.child.example.com", NameServer: "ns1.example.com.", Serial: 1, Records: records("@ NS ns1.example.com.\nwww A 192.0.2.60")}
+	keyed := lower
+	keyed.Signing, keyed.Keys = farm.SignEd25519, []farm.ZoneKey{zoneKey(t, farm.SignEd25519, farm.KeyActive), zoneKey(t, farm.SignEd25519, farm.KeyPublished)}
+	told := upper
+	told.Records = append(slices.Clone(upper.Records), farm.Record{Name: "deep.child", Type: "DS", Data: "12345 13 2 0011223344556677889900112233445566778899001122334455667788990011"})
+	for name, c := range map[string]struct {
+		zones []farm.Zone
+		ds    int
+	}{
+		"not signed": {[]farm.Zone{upper, lower}, 0}, "not signed, first": {[]farm.Zone{lower, upper}, 0},
+		"signed": {[]farm.Zone{upper, keyed}, 2}, "signed, first": {[]farm.Zone{keyed, upper}, 2},
+		"told": {[]farm.Zone{told, keyed}, 1}, "told, first": {[]farm.Zone{keyed, told}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAppliance(t, 1, &farm.GSLB{Zones: c.zones})
+			at := slices.IndexFunc(c.zones, func(z farm.Zone) bool { return z.Name == "example.com" })
+			a.farm.Global = &farm.GSLB{Zones: []farm.Zone{c.zones[at]}} // whose keys are asked for
+			got := read(t, a.askSigned("deep.child.example.com DS"))
+			if n := len(got.answer); n != c.ds && n != c.ds+1 || got.rcode() != 0 {
+				t.Errorf("%s", got)
+			}
+			denied := a.validated("deep.child.example.com DS")
+			types, is := denied.Denied("deep.child.example.com")
+			if c.ds == 0 && strings.Join(types, " ") != "NS NSEC RRSIG" || c.ds > 0 && is {
+				t.Errorf("denied: %q", types)
+			}
+			if types, _ := a.validated("child.example.com A").Denied("child.example.com"); strings.Join(types, " ") != "NSEC RRSIG" {
+				t.Errorf("the name between is denied all but %q", types)
+			}
+			soa := read(t, a.askSigned("nothing.deep.child.example.com A")).authority
+			if !slices.ContainsFunc(soa, func(rr string) bool {
+				return strings.HasPrefix(rr, "deep.child.example.com. ") && strings.Contains(rr, " SOA ")
+			}) {
+				t.Errorf("the zone below denies by %q", soa)
+			}
+			if got := a.ask("deep.child.example.com NS", false); len(got.answer) != 1 || got.flags&flagAA == 0 {
+				t.Errorf("the zone below: %s", got)
+			}
+		})
+	}
+}

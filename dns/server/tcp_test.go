@@ -241,6 +241,7 @@ func TestTheConnectionThatWasSilentForLongestMakesRoom(t *testing.T) {
 		if got := a.ask("www.example.com A", true); len(got.answer) != 2 {
 			t.Fatalf("%q", got.answer)
 		}
+		enginetest.Eventually(t, "who asked is gone", func() bool { return a.Segment.SumFarm(7).Established == 2 })
 	}
 	if _, err := open[1].Read(make([]byte, 1)); err == nil {
 		t.Error("the one that was silent for longest is kept")

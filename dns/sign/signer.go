@@ -42,7 +42,6 @@ type Signer struct {
 	sets, denied []kept
 	tick         uint32
 	message      []byte
-	count        int // of records in message
 	data         []byte
 }
 

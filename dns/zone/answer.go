@@ -130,6 +130,10 @@ func (a *Answerer) step(x *asked, f found) (next []byte, labels int) {
 		return nil, 0
 	}
 	x.r.AA = x.r.AA || x.owner == wire.HeaderSize
+	if flags&isApex != 0 && f.exact && x.q.Type == wire.TypeDS && t.zoneOf(n).parent != noParent {
+		a.signer(x, n)
+		return nil, 0
+	}
 	if !f.exact {
 		if flags&hasWildcard == 0 {
 			a.missing(x, n)

@@ -66,13 +66,19 @@ func Compile(g *farm.GSLB) (*Table, error) {
 		}
 	}
 	c.delegations()
+	c.parents()
 	return c.table(), nil
 }
 
 func (c *compiler) zone(i int, z *farm.Zone) error {
 	apex := c.apex[i]
-	c.zones = append(c.zones, Zone{Name: z.Name, Serial: z.Serial, length: len(apex)})
-	c.name(apex, i).flags |= isApex
+	c.zones = append(c.zones, Zone{Name: z.Name, Serial: z.Serial, length: len(apex), parent: noParent})
+	o := c.name(apex, i)
+	o.flags |= isApex
+	o.zone = i // the zone above may have named it, for its signer
+	if above := c.above(i); above >= 0 {
+		c.name(apex[1+int(apex[0]):], above)
+	}
 	for j := range z.Records {
 		if err := c.record(i, z, &z.Records[j]); err != nil {
 			return fmt.Errorf("record %d (%s %s): %w", int(z.Records[j].ID)-1, z.Records[j].Name, z.Records[j].Type, err)
@@ -145,6 +151,31 @@ func (c *compiler) owner(name []byte) int {
 		if name[at] == 0 {
 			return -1
 		}
+	}
+}
+
+// above is the zone of the farm that a zone is delegated from, -1 when that is elsewhere.
+func (c *compiler) above(i int) int {
+	apex := c.apex[i]
+	if apex[0] == 0 {
+		return -1
+	}
+	return c.owner(apex[1+int(apex[0]):])
+}
+
+// parents has the zones of the farm know the one above them. That one tells by whose keys
+// a signed zone is signed, as it would tell the parent elsewhere (CDS).
+func (c *compiler) parents() {
+	for i := range c.zones {
+		z, o := &c.zones[i], c.names[string(c.apex[i])]
+		if z.parent = c.above(i); z.parent == noParent || z.keys == nil || o.has(wire.TypeDS) {
+			continue
+		}
+		ds := &rrset{kind: wire.TypeDS, ttl: c.zones[z.parent].ownTTL}
+		for _, k := range z.keys.Published {
+			ds.records = append(ds.records, k.CDS)
+		}
+		o.sets = append(o.sets, ds)
 	}
 }
 

@@ -101,6 +101,25 @@ func (a *Answerer) signChosen(x *asked, z *Zone, ttl uint32, size int) bool {
 	return a.signatures(x, wire.Answer, z, x.q.Type, ttl, x.owner, false)
 }
 
+// signer answers who signs a zone, for which the one above it is asked (RFC 4035 §3.1.4.1).
+func (a *Answerer) signer(x *asked, n node) {
+	z := &x.t.zones[x.t.zoneOf(n).parent]
+	a.zone = x.t.name(z.apex)
+	if s, ok := x.t.find(n, wire.TypeDS); ok {
+		a.tell(x, n, wire.TypeDS, -1)
+		a.put(x, wire.Answer, s, z, x.name)
+		return
+	}
+	a.soa(x, z, z.soaTTL)
+	if x.signs(z) && !x.r.TC {
+		var has types
+		has.add(wire.TypeNS)
+		has.add(wire.TypeRRSIG)
+		has.add(wire.TypeNSEC)
+		a.deny(x, wire.Authority, z, x.name, x.owner, has, z.soaTTL)
+	}
+}
+
 // types are types of records, of the first two windows of 256 (RFC 4034 §4.1.2).
 type types [2][32]byte
 
@@ -127,14 +146,15 @@ func (t *types) append(to []byte) []byte {
 	return to
 }
 
-// typesAt are the types of a name: where it is delegated, those this side has.
+// typesAt are the types of a name: where it is delegated, those this side has; of a zone,
+// those it has itself.
 func (t *Table) typesAt(n node) (out types) {
-	cut := t.flags(n)&isCut != 0
+	cut, apex := t.flags(n)&isCut != 0, t.flags(n)&isApex != 0
 	rest := t.rest(n)
 	sets, rest := rest[7], rest[nodeHead:]
 	for ; sets > 0; sets-- {
 		switch kind := binary.LittleEndian.Uint16(rest); {
-		case cut && kind != wire.TypeNS && kind != wire.TypeDS:
+		case cut && kind != wire.TypeNS && kind != wire.TypeDS, apex && kind == wire.TypeDS:
 		case kind == KindDYNA:
 			out.add(wire.TypeA)
 			out.add(wire.TypeAAAA)

@@ -33,7 +33,10 @@ type Zone struct {
 	soa        []byte // the data of its SOA record
 	soaTTL     uint32 // of negative answers (RFC 2308 §5)
 	keys       *sign.Keys
+	parent     int // the zone of the farm it is delegated from, noParent when that is elsewhere
 }
+
+const noParent = -1
 
 // Zones are those of the table.
 func (t *Table) Zones() []Zone { return t.zones }

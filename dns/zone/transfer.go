@@ -76,7 +76,7 @@ func (a *Answerer) transferName(x *asked, c *Cursor) bool {
 		length := binary.LittleEndian.Uint32(rest[8:])
 		s := set{binary.LittleEndian.Uint16(rest), binary.LittleEndian.Uint32(rest[2:]), int(binary.LittleEndian.Uint16(rest[6:])), rest[setHead : setHead+length]}
 		rest = rest[setHead+length:]
-		if i < c.set || s.kind == wire.TypeSOA {
+		if i < c.set || s.kind == wire.TypeSOA || s.kind == wire.TypeDS && x.t.flags(c.at)&isApex != 0 {
 			continue
 		}
 		if !a.transferSet(x, c, s) {
