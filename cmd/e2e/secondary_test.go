@@ -15,10 +15,15 @@ const (
 	secondaryAddress = "127.0.0.54"
 )
 
-// copies starts knot as a server that copies the zone of the primary, until the test ends.
-func copies(t *testing.T, zone string) {
+// copies starts knot as a server that copies the zone of the primary, until the test ends;
+// with a secret by the key ns2.
+func copies(t *testing.T, zone, secret string) {
 	t.Helper()
 	dir := t.TempDir()
+	key, signed := "", ""
+	if secret != "" {
+		key, signed = "key:\n  - id: ns2\n    algorithm: hmac-sha256\n    secret: "+secret+"\n", "    key: ns2\n"
+	}
 	conf := filepath.Join(dir, "knot.conf")
 	text := fmt.Sprintf(`server:
   rundir: %[1]s
@@ -28,20 +33,20 @@ func copies(t *testing.T, zone string) {
   background-workers: 1
 database:
   storage: %[1]s/db
-remote:
+%[5]sremote:
   - id: primary
     address: %[3]s@53
     via: %[2]s
-acl:
+%[6]sacl:
   - id: told
     address: %[3]s
     action: notify
-zone:
+%[6]szone:
   - domain: %[4]s
     storage: %[1]s
     master: primary
     acl: told
-`, dir, secondaryAddress, primaryAddress, zone)
+`, dir, secondaryAddress, primaryAddress, zone, key, signed)
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +71,14 @@ func dig(server string, args ...string) string {
 
 // A zone of the farm is copied by another server, which is told of each change: without
 // that it would ask after an hour.
-func TestASecondaryHasAChangeOfAZoneAtOnce(t *testing.T) {
+func TestASecondaryHasAChangeOfAZoneAtOnce(t *testing.T) { isCopied(t, "") }
+
+// With a key both sign all they say to each other.
+func TestASecondaryWithAKeyHasAChangeOfAZoneAtOnce(t *testing.T) {
+	isCopied(t, "MDEyMzQ1Njc4OWFiY2RlZg==")
+}
+
+func isCopied(t *testing.T, secret string) {
 	t.Parallel()
 	if !inNamespace(t) {
 		return
@@ -76,7 +88,13 @@ func TestASecondaryHasAChangeOfAZoneAtOnce(t *testing.T) {
 	a.must("farm", "create", "names", "--profile", "gslb", "--vip", primaryAddress, "--vport", "53", "transfer_from="+secondaryAddress, "notify="+secondaryAddress)
 	a.must("zone", "create", "names", "example.com")
 	a.must("record", "add", "names", "example.com", "www", "A", "192.0.2.1")
-	copies(t, "example.com")
+	if secret != "" {
+		a.must("farm", "set", "names", "transfer_keys=ns2:"+secret)
+		if out := a.must("farm", "show", "names"); strings.Contains(out, secret) {
+			t.Errorf("the secret is shown:\n%s", out)
+		}
+	}
+	copies(t, "example.com", secret)
 	answered := func(want string) {
 		t.Helper()
 		within(t, 20*time.Second, "the secondary has "+want, func() error {

@@ -209,7 +209,8 @@ func (p *process) mgmt(ctx context.Context) error {
 	m.guardian = m.newGuardian(ctx, book)
 	m.checkBackends()
 	running.Go(m.guardian.Wait)
-	m.secondaries = secondaries.New(ctx, secondaries.Options{Log: slog.Default()})
+	m.secondaries = secondaries.New(ctx, secondaries.Options{Log: slog.Default(),
+		Open: func(k farm.TransferKey) (farm.TransferKey, error) { return apply.OpenTransferKey(book, k) }})
 	running.Go(m.secondaries.Wait)
 	m.published = make(chan struct{})
 	published := sync.OnceFunc(m.inForce)

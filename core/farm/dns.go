@@ -37,6 +37,9 @@ type GSLB struct {
 	// Notified are told of changes (RFC 1996), on port 53.
 	Transfers []netip.Prefix `json:"transfer_from,omitempty"`
 	Notified  []netip.Addr   `json:"notify,omitempty"`
+	// Keys sign transfers and what is told of changes (RFC 8945); with any, nobody copies
+	// a zone without one of them. The first signs what is told.
+	Keys []TransferKey `json:"transfer_keys,omitempty"`
 }
 
 // DNSService chooses the addresses a name has just now: of the backends that
@@ -241,11 +244,11 @@ func (d *GSLB) UsedBy(service string) (zones []string) {
 // Zones are the settings of a farm that answers for zones, nil for others.
 func (f *Farm) Zones() *GSLB { return f.Global }
 
-// OwnZones has the farm share its list of zones with nobody: what each zone has is still
-// shared, and may be replaced.
+// OwnZones has the farm share its lists of zones and keys with nobody: what each zone has
+// is still shared, and may be replaced.
 func (f *Farm) OwnZones() {
 	own := *f.Global
-	own.Zones = slices.Clone(own.Zones)
+	own.Zones, own.Keys = slices.Clone(own.Zones), slices.Clone(own.Keys)
 	f.Global = &own
 }
 
@@ -279,7 +282,7 @@ func (d *GSLB) groups(f *Farm) (all []Group) {
 
 func (d *GSLB) copyTo(f *Farm) {
 	out := *d
-	out.Transfers, out.Notified = slices.Clone(d.Transfers), slices.Clone(d.Notified)
+	out.Transfers, out.Notified, out.Keys = slices.Clone(d.Transfers), slices.Clone(d.Notified), slices.Clone(d.Keys)
 	out.Services, out.Zones = slices.Clone(d.Services), slices.Clone(d.Zones)
 	for i := range out.Services {
 		s := &out.Services[i]

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/miekg/dns"
 
@@ -246,21 +248,28 @@ func TypeNamed(text string) uint16 {
 	return dns.StringToType[text]
 }
 
-// Notify is the message that tells a server of a zone's serial (RFC 1996 §3.11), and what
-// reports whether a message is the answer to it, and whether the server refused.
-func Notify(zone string, serial uint32) (msg []byte, answers func([]byte) (bool, error), err error) {
+// Notify is the message that tells a server of a zone's serial (RFC 1996 §3.11), signed if
+// there is a key, and what reports whether a message is the answer to it, and whether the
+// server refused.
+func Notify(zone string, serial uint32, key *farm.TransferKey) (msg []byte, answers func([]byte) (bool, error), err error) {
 	m := new(dns.Msg)
 	m.SetNotify(dns.Fqdn(zone))
 	m.Answer = []dns.RR{&dns.SOA{Hdr: dns.RR_Header{Name: dns.Fqdn(zone), Rrtype: dns.TypeSOA, Class: dns.ClassINET}, Ns: ".", Mbox: ".", Serial: serial}}
-	msg, err = m.Pack()
+	mac := ""
+	if key == nil {
+		msg, err = m.Pack()
+	} else {
+		m.SetTsig(keyName(key), keyAlgorithm(key), fudge, time.Now().Unix())
+		msg, mac, err = dns.TsigGenerate(m, string(key.Secret), "", false)
+	}
 	return msg, func(raw []byte) (bool, error) {
 		var r dns.Msg
 		if r.Unpack(raw) != nil || r.Id != m.Id || !r.Response || r.Opcode != dns.OpcodeNotify {
 			return false, nil
 		}
-		if r.Rcode != dns.RcodeSuccess {
-			return true, fmt.Errorf("it answers %s: see whether it has the zone, and takes this address for its primary", dns.RcodeToString[r.Rcode])
+		if r.Rcode != dns.RcodeSuccess { // not signed where the key is what is wrong
+			return true, fmt.Errorf("it answers %s: see whether it has the zone, takes this address for its primary, and has the same key", dns.RcodeToString[r.Rcode])
 		}
-		return true, nil
+		return key == nil || dns.TsigVerify(slices.Clone(raw), string(key.Secret), mac, false) == nil, nil
 	}, err
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/sluicelb/sluice/core/rdata"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/dns/wire"
 )
@@ -33,8 +34,19 @@ func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 	if q.TCP {
 		s.QueriesTCP++
 	}
+	room := w.room(q, len(msg))
+	var signs *rdata.Exchange
+	if q.TSIGAt != 0 {
+		var refusal []byte
+		var err error
+		if signs, refusal, err = rdata.Verified(msg, f.keys); err != nil {
+			s.RefusedNames++
+			return in(space, refusal)
+		}
+		room -= signs.Size()
+	}
 	r := &w.reply
-	r.Begin(q, msg, space, w.room(q, len(msg)))
+	r.Begin(q, msg, space, room)
 	w.resolve(f, r)
 	if f.limited.answers && !q.Verified && !w.mayHave(f, q, r) {
 		if w.slipped++; w.slipped%f.slip != 0 {
@@ -45,7 +57,19 @@ func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 		r.Truncate(q)
 	}
 	count(s, r)
-	return r.End(q, &f.server)
+	answer := r.End(q, &f.server)
+	if signs != nil {
+		answer = in(space, signs.Sign(answer))
+	}
+	return answer
+}
+
+// in puts a message into memory that has room for it; without room there is none.
+func in(space, msg []byte) []byte {
+	if len(msg) > cap(space) {
+		return nil
+	}
+	return append(space[:0], msg...)
 }
 
 // room is how long the answer may be.

@@ -61,7 +61,7 @@ const corpusZone = `
 
 // installed is where a program of the machine lies. Root has them all (.ci/packages), so
 // that nothing is left untested where the gate runs.
-func installed(t *testing.T, name string) string {
+func installed(t testing.TB, name string) string {
 	t.Helper()
 	for _, folder := range []string{"", "/usr/sbin/"} {
 		if path, err := exec.LookPath(folder + name); err == nil {

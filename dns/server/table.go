@@ -45,6 +45,7 @@ type farmTable struct {
 	conns     *atomic.Int64
 	idle      int64
 	transfers []netip.Prefix
+	keys      []farm.TransferKey
 
 	queries, answers ratelimit.Limit
 	limited          struct{ queries, answers bool }
@@ -102,7 +103,7 @@ func (e *Engine) compileFarm(f *farm.Farm, before *farmTable) (*farmTable, error
 		id: f.ID, name: f.Name, listen: f.Listeners(), source: g, services: choose.Compile(f, e.Health),
 		server: wire.Server{NSID: g.NSID, Secret: e.secret}, version: g.ServerVersion,
 		maxConns: int64(cmp.Or(g.MaxConnections, farm.DefaultDNSConnections)), idle: int64(cmp.Or(g.IdleTimeout, farm.DefaultDNSIdle)) * int64(time.Second),
-		transfers: g.Transfers, slip: uint32(cmp.Or(g.Slip, farm.DefaultSlip)), kept: e.registry.farms.Of(f.ID),
+		transfers: g.Transfers, keys: g.Keys, slip: uint32(cmp.Or(g.Slip, farm.DefaultSlip)), kept: e.registry.farms.Of(f.ID),
 	}
 	ft.conns = &ft.kept.conns
 	if ft.limited.queries = g.QueryRate > 0; ft.limited.queries {

@@ -3,6 +3,7 @@ package server
 import (
 	"net/netip"
 
+	"github.com/sluicelb/sluice/core/rdata"
 	"github.com/sluicelb/sluice/dns/wire"
 	"github.com/sluicelb/sluice/dns/zone"
 )
@@ -13,6 +14,7 @@ type transfer struct {
 	query  wire.Query
 	head   []byte // header and question
 	cursor zone.Cursor
+	signs  *rdata.Exchange // nil: nothing does
 }
 
 // asksTransfer begins the transfer a message asks for, reporting whether it asks for one
@@ -23,7 +25,11 @@ func (s *connection) asksTransfer(f *farmTable, msg []byte) bool {
 		return false
 	}
 	cursor, is := f.zones.Transfer(q.Name())
-	if !is || !allowed(f.transfers, q.Client) {
+	if !is {
+		return false
+	}
+	signs, may := mayCopy(f, q, msg)
+	if !may {
 		return false
 	}
 	stats := s.w.shard.Farm(f.id)
@@ -33,10 +39,23 @@ func (s *connection) asksTransfer(f *farmTable, msg []byte) bool {
 	if serial, ok := q.Serial(msg); ok && q.Type == wire.TypeIXFR && int32(cursor.Serial()-serial) <= 0 {
 		cursor = cursor.SerialAlone() // it has what we have
 	}
-	s.transfer = &transfer{farm: f, query: *q, head: append([]byte(nil), msg[:q.Question]...), cursor: cursor}
+	s.transfer = &transfer{farm: f, query: *q, head: append([]byte(nil), msg[:q.Question]...), cursor: cursor, signs: signs}
 	s.w.busy++
 	s.goOn()
 	return true
+}
+
+// mayCopy reports whether who asks may copy a zone: by its address, by a key where the farm
+// has some, which then signs what it gets, or by both.
+func mayCopy(f *farmTable, q *wire.Query, msg []byte) (signs *rdata.Exchange, may bool) {
+	switch {
+	case len(f.keys) == 0:
+		return nil, q.TSIGAt == 0 && allowed(f.transfers, q.Client)
+	case q.TSIGAt == 0, len(f.transfers) > 0 && !allowed(f.transfers, q.Client):
+		return nil, false
+	}
+	signs, _, err := rdata.Verified(msg, f.keys)
+	return signs, err == nil
 }
 
 func allowed(nets []netip.Prefix, a netip.Addr) bool {
@@ -69,7 +88,15 @@ func (s *connection) goOn() bool {
 		r.AA = true
 		w.chooser.Services = t.farm.services
 		more := w.answerer.Transfer(&t.cursor, &t.query, r)
-		if !s.send(t.farm, r.End(&t.query, &t.farm.server)) {
+		msg := r.End(&t.query, &t.farm.server)
+		if t.signs != nil {
+			msg = in(w.stream[lengthSize:lengthSize], t.signs.Sign(msg))
+		}
+		if len(msg) == 0 { // it cannot be signed: the copy ends, as one that hangs does
+			s.conn.SetDeadline(w.loop.Now())
+			return false
+		}
+		if !s.send(t.farm, msg) {
 			return false
 		}
 		if !more {

@@ -133,7 +133,7 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config) (Result, 
 	if err := a.sealCommands(old, cfg); err != nil {
 		return Result{}, err
 	}
-	if err := a.sealZoneKeys(old, cfg); err != nil {
+	if err := errors.Join(a.sealZoneKeys(old, cfg), a.sealTransferKeys(old, cfg)); err != nil {
 		return Result{}, err
 	}
 	if err := a.checkMachine(ctx, old, cfg); err != nil {

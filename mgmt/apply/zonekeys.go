@@ -108,16 +108,66 @@ func (a *Applier) sealZoneKeys(old, cfg *farm.Config) error {
 	})
 }
 
+// transferPurpose is what the secret of a key is sealed for.
+func transferPurpose(k *farm.TransferKey) string { return farm.SecretTransferKey + " " + k.Name }
+
+// sealTransferKeys leaves no secret in cfg that farms share with secondaries.
+func (a *Applier) sealTransferKeys(old, cfg *farm.Config) error {
+	before := map[string][]farm.Secret{}
+	for i := range old.Farms {
+		if g := old.Farms[i].Zones(); g != nil {
+			for _, k := range g.Keys {
+				before[k.Name] = append(before[k.Name], k.Secret)
+			}
+		}
+	}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.Zones() == nil {
+			continue
+		}
+		for j := range f.Zones().Keys {
+			k := &f.Zones().Keys[j]
+			if slices.Contains(before[k.Name], k.Secret) {
+				continue
+			}
+			sealed, err := a.sealed(transferPurpose(k), before[k.Name], k.Secret)
+			if err != nil {
+				return &validate.Error{Path: validate.FarmPath(f.Name), Field: "transfer_keys", Message: fmt.Sprintf("transfer_keys: the secret of %s %v", k.Name, err)}
+			}
+			k.Secret = sealed
+		}
+	}
+	return nil
+}
+
+// OpenTransferKey is a key with its secret as it was given.
+func OpenTransferKey(s Secrets, k farm.TransferKey) (farm.TransferKey, error) {
+	plain, err := Reveal(s, transferPurpose(&k), k.Secret)
+	if err != nil {
+		return k, fmt.Errorf("the key %s was sealed by another appliance and cannot be read here: give it again", k.Name)
+	}
+	k.Secret = farm.Secret(plain)
+	return k, nil
+}
+
 // OpenZoneKeys opens, in a configuration for the engine, the private keys of zones that are
-// signed. Farms one of whose keys does not open are stopped there, and named with why:
-// without signatures nobody who validates believes their answers.
+// signed, and the keys farms share with secondaries. Farms one of whose keys does not open
+// are stopped there, and named with why: nobody would believe their answers.
 func OpenZoneKeys(s Secrets, cfg *farm.Config, problems map[uint32]string) {
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		if g := f.Zones(); g == nil || f.Stopped || !slices.ContainsFunc(g.Zones, func(z farm.Zone) bool { return len(z.Keys) > 0 }) {
+		if g := f.Zones(); g == nil || f.Stopped || len(g.Keys) == 0 && !slices.ContainsFunc(g.Zones, func(z farm.Zone) bool { return len(z.Keys) > 0 }) {
 			continue
 		}
 		f.OwnZones()
+		for j, k := range f.Zones().Keys {
+			var err error
+			if f.Zones().Keys[j], err = OpenTransferKey(s, k); err != nil {
+				f.Stopped = true
+				problems[f.ID] = err.Error()
+			}
+		}
 		for j := range f.Zones().Zones {
 			if err := openKeys(s, &f.Zones().Zones[j]); err != nil {
 				f.Stopped = true

@@ -191,3 +191,49 @@ func TestAKeyThatDoesNotOpenStopsTheFarm(t *testing.T) {
 		t.Errorf("elsewhere it is taken: %v", err)
 	}
 }
+
+// Keys that farms share with secondaries are sealed, stay as they are while they are the
+// same, and are open for the engine alone.
+func TestKeysOfSecondariesAreSealed(t *testing.T) {
+	const plain = farm.Secret("MDEyMzQ1Njc4OWFiY2RlZg==")
+	h := signedHouse(t)
+	set := func(keys ...farm.TransferKey) []farm.TransferKey {
+		h.must(func(c *farm.Config) error { c.Farms[0].Global.Keys = keys; return nil })
+		cfg, _ := h.Current()
+		return cfg.Farms[0].Global.Keys
+	}
+	first := set(farm.TransferKey{Name: "ns2", Secret: plain})
+	if _, sealed := first[0].Secret.Sealed(); !sealed {
+		t.Fatalf("it is kept as %q", first[0].Secret)
+	}
+	if again := set(farm.TransferKey{Name: "ns2", Secret: plain}, farm.TransferKey{Name: "ns3", Secret: plain}); again[0] != first[0] || again[1].Secret == first[0].Secret {
+		t.Errorf("the same again is %+v, was %+v", again, first)
+	}
+	open, err := apply.OpenTransferKey(newSalted("here"), first[0])
+	if err != nil || open.Secret != plain {
+		t.Errorf("it opens as %q, %v", open.Secret, err)
+	}
+	stranger := first[0]
+	stranger.Name = "ns3"
+	if _, err := apply.OpenTransferKey(newSalted("here"), stranger); err == nil || !strings.Contains(err.Error(), "give it again") {
+		t.Errorf("it opens under another name: %v", err)
+	}
+	cfg, _ := h.Current()
+	out, problems := *cfg, map[uint32]string{}
+	out.Farms = slices.Clone(cfg.Farms)
+	apply.OpenZoneKeys(newSalted("here"), &out, problems)
+	if got := out.Farms[0].Global.Keys[0].Secret; got != plain || len(problems) != 0 || cfg.Farms[0].Global.Keys[0].Secret == plain {
+		t.Errorf("the engine is given %q, %v", got, problems)
+	}
+	out.Farms = slices.Clone(cfg.Farms)
+	apply.OpenZoneKeys(newSalted("there"), &out, problems)
+	if !out.Farms[0].Stopped || len(problems) != 1 {
+		t.Errorf("a farm whose keys do not open runs: %v", problems)
+	}
+	if _, err := h.Change(context.Background(), root, "test", 0, func(c *farm.Config) error {
+		c.Farms[0].Global.Keys[0] = stranger
+		return nil
+	}); err == nil || !strings.Contains(err.Error(), "transfer_keys: the secret of ns3 was sealed by another appliance, or for something else") {
+		t.Errorf("a seal of another key is taken: %v", err)
+	}
+}

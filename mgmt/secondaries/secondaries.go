@@ -26,7 +26,9 @@ type Options struct {
 	Waits []time.Duration
 	// Patience is how long a server may take to answer; 0 means 2 s.
 	Patience time.Duration
-	Log      *slog.Logger // nil: nobody hears
+	// Open opens a key that farms share with their secondaries; nil: it is open.
+	Open func(farm.TransferKey) (farm.TransferKey, error)
+	Log  *slog.Logger // nil: nobody hears
 }
 
 const (
@@ -44,7 +46,14 @@ type Teller struct {
 	all     sync.WaitGroup
 
 	mu    sync.Mutex
-	under map[key]uint32 // the serial that is told, or waits to be
+	under map[key]news // what is told, or waits to be
+}
+
+// news is a zone's serial, and the farm as it is with it: also how it is reached, and by
+// which key, may have changed since the last try.
+type news struct {
+	serial uint32
+	farm   *farm.Farm
 }
 
 // key is one zone and one who is told of it.
@@ -64,7 +73,7 @@ func New(ctx context.Context, o Options) *Teller {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Teller{options: o, ctx: ctx, turns: make(chan struct{}, atOnce), under: map[key]uint32{}}
+	return &Teller{options: o, ctx: ctx, turns: make(chan struct{}, atOnce), under: map[key]news{}}
 }
 
 // Wait returns when ctx has ended and nobody is told any more.
@@ -112,66 +121,80 @@ func (t *Teller) tell(f *farm.Farm, z *farm.Zone, server netip.Addr) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_, busy := t.under[k]
-	t.under[k] = z.Serial
+	t.under[k] = news{z.Serial, f}
 	if busy || t.ctx.Err() != nil {
 		return
 	}
 	t.all.Go(func() {
-		for serial, more := z.Serial, true; more; serial, more = t.next(k, serial) {
-			t.one(k, f.Name, f.VIP, serial)
+		for t.more(k, t.one(k)) {
 		}
 	})
 }
 
-// next is the serial to tell after one was told; false when that was the last.
-func (t *Teller) next(k key, told uint32) (serial uint32, more bool) {
+// more reports whether there is something newer to tell; else nobody tells it any more.
+func (t *Teller) more(k key, told uint32) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	serial = t.under[k]
-	if more = serial != told && t.ctx.Err() == nil; !more {
-		delete(t.under, k)
+	if t.under[k].serial != told && t.ctx.Err() == nil {
+		return true
 	}
-	return serial, more
+	delete(t.under, k)
+	return false
 }
 
-// one tells a server until it answers, or for as often as it may be told.
-func (t *Teller) one(k key, farmName string, vip netip.Addr, serial uint32) {
-	log := t.options.Log.With("farm", farmName, "zone", k.zone, "serial", serial, "secondary", k.server)
+func (t *Teller) newest(k key) news {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.under[k]
+}
+
+// one tells a server until it answers, or for as often as it may be told, and returns the
+// serial of the last try.
+func (t *Teller) one(k key) uint32 {
+	var n news
 	var why error
+	var log *slog.Logger
 	for _, wait := range append([]time.Duration{0}, t.options.Waits...) {
 		select {
 		case <-t.ctx.Done():
-			return
+			return n.serial
 		case <-time.After(wait):
 		}
-		switch answered, err := t.ask(k, vip, serial); {
+		n = t.newest(k)
+		log = t.options.Log.With("farm", n.farm.Name, "zone", k.zone, "serial", n.serial, "secondary", k.server)
+		switch answered, err := t.ask(k, n.farm, n.serial); {
 		case err == nil:
 			log.Info("a secondary was told of a zone")
-			return
+			return n.serial
 		case answered:
 			log.Warn("a secondary was told of a zone and does not copy it", "cause", err)
-			return
+			return n.serial
 		default:
 			why = err
 			log.Debug("a secondary does not answer yet", "cause", why)
 		}
 	}
 	log.Warn("a secondary was not told of a zone: it does not answer, and copies when it asks by itself", "cause", why)
+	return n.serial
 }
 
 // ask sends one message and waits for its answer, which may be a refusal.
-func (t *Teller) ask(k key, vip netip.Addr, serial uint32) (answered bool, err error) {
+func (t *Teller) ask(k key, f *farm.Farm, serial uint32) (answered bool, err error) {
 	select {
 	case t.turns <- struct{}{}:
 		defer func() { <-t.turns }()
 	case <-t.ctx.Done():
 		return false, t.ctx.Err()
 	}
-	msg, answers, err := rdata.Notify(k.zone, serial)
+	signs, err := t.signs(f)
 	if err != nil {
 		return false, err
 	}
-	c, err := t.dial(vip, netip.AddrPortFrom(k.server, t.options.Port).String())
+	msg, answers, err := rdata.Notify(k.zone, serial, signs)
+	if err != nil {
+		return false, err
+	}
+	c, err := t.dial(f.VIP, netip.AddrPortFrom(k.server, t.options.Port).String())
 	if err != nil {
 		return false, err
 	}
@@ -191,6 +214,19 @@ func (t *Teller) ask(k key, vip netip.Addr, serial uint32) (answered bool, err e
 			return true, err
 		}
 	}
+}
+
+// signs is the key that signs what is told, nil without one.
+func (t *Teller) signs(f *farm.Farm) (*farm.TransferKey, error) {
+	if len(f.Zones().Keys) == 0 {
+		return nil, nil
+	}
+	k := f.Zones().Keys[0]
+	if t.options.Open == nil {
+		return &k, nil
+	}
+	k, err := t.options.Open(k)
+	return &k, err
 }
 
 // dial opens the way to a server: from the address of the farm, by which secondaries know

@@ -4,16 +4,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/rdata"
 	"github.com/sluicelb/sluice/mgmt/secondaries"
 )
 
@@ -56,7 +59,11 @@ func listens(t *testing.T, answer func([]byte) []byte) *secondary {
 			}
 			msg := raw[:n]
 			end := 12 + bytes.IndexByte(msg[12:], 0)
-			s.told <- message{from: from, serial: binary.BigEndian.Uint32(msg[len(msg)-20:]), name: string(msg[13:end])}
+			soa := end + 5 + end - 12 + 1 + 10 + 2 // the question's type, then owner and head of the record, and its two empty names
+			if msg[end+5] >= 0xc0 {
+				soa = end + 5 + 2 + 10 + 2
+			}
+			s.told <- message{from: from, serial: binary.BigEndian.Uint32(msg[soa:]), name: string(msg[13:end])}
 			if out := s.answer(msg); out != nil {
 				_, _ = conn.WriteToUDPAddrPort(out, from)
 			}
@@ -256,4 +263,69 @@ func TestTheEndWaitsForNobody(t *testing.T) {
 	}
 	tell.Changed(config(5, here), config(6, here)) // no more
 	tell.Wait()
+}
+
+// With a key, what is told is signed, and so must be the answer.
+func TestWhatIsToldIsSigned(t *testing.T) {
+	key := farm.TransferKey{Name: "ns2.example.com", Secret: "MDEyMzQ1Njc4OWFiY2RlZg=="}
+	signs := func(e *rdata.Exchange, msg []byte) []byte {
+		at := bytes.LastIndex(msg, []byte("\x03ns2\x07example\x03com\x00")) // the question and the zone's serial, without the signature
+		plain := notified(msg[:at])
+		plain[11] = 0
+		if e == nil {
+			return plain
+		}
+		return e.Sign(plain)
+	}
+	var answers atomic.Int32
+	s := listens(t, func(msg []byte) []byte {
+		e, _, err := rdata.Verified(msg, []farm.TransferKey{key})
+		if err != nil {
+			t.Errorf("it is not signed as it should be: %v", err)
+			return nil
+		}
+		if answers.Add(1) == 1 {
+			return signs(nil, msg) // somebody else's
+		}
+		return signs(e, msg)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	log := &said{}
+	opened := func(k farm.TransferKey) (farm.TransferKey, error) {
+		if k.Secret != "sealed-x" {
+			return k, errors.New("it is another key")
+		}
+		return key, nil
+	}
+	tell := secondaries.New(ctx, secondaries.Options{Port: s.port, Waits: []time.Duration{0}, Patience: 500 * time.Millisecond, Open: opened, Log: slog.New(slog.NewTextHandler(log, nil))})
+	t.Cleanup(func() { cancel(); tell.Wait() })
+	now := config(5, here)
+	now.Farms[0].Global.Keys = []farm.TransferKey{{Name: key.Name, Secret: "sealed-x"}, {Name: "second", Secret: "sealed-y"}}
+	tell.Changed(config(4, here), now)
+	log.until(t, "a secondary was told of a zone")
+	if n := answers.Load(); n != 2 {
+		t.Errorf("it was told %d times: an answer that is not signed is none", n)
+	}
+}
+
+// A try says what is so at its time: who was silent may be told of a newer serial, and by
+// another key, than the try before was of.
+func TestATryKnowsWhatChangedMeanwhile(t *testing.T) {
+	key := farm.TransferKey{Name: "ns2.example.com", Secret: "MDEyMzQ1Njc4OWFiY2RlZg=="}
+	verified := make(chan bool, 10)
+	s := listens(t, func(msg []byte) []byte {
+		_, _, err := rdata.Verified(msg, []farm.TransferKey{key})
+		verified <- err == nil
+		return nil
+	})
+	tell, _ := teller(t, s.port, time.Millisecond)
+	tell.Changed(config(4, here), config(5, here))
+	first := s.next(t)
+	now := config(6, here)
+	now.Farms[0].Global.Keys = []farm.TransferKey{key}
+	tell.Changed(config(5, here), now)
+	second := s.next(t)
+	if first.serial != 5 || <-verified || second.serial != 6 || !<-verified {
+		t.Errorf("it was told of %d, then of %d", first.serial, second.serial)
+	}
 }

@@ -2,10 +2,13 @@ package validate
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/rdata"
 )
 
 // The bodies about a gslb farm. FarmAction is that of every profile.
@@ -25,6 +28,8 @@ var (
 const (
 	maxRate = 10_000_000
 	maxNSID = 64
+	// maxTransferKeys is how many keys a farm may share with secondaries.
+	maxTransferKeys = 16
 )
 
 // dnsFields are what a gslb farm has besides its address.
@@ -42,6 +47,27 @@ var dnsFields = []field[farm.Farm]{
 	boundIn(dnsPart, "maxconnections", basic(atLimits, "Most connections").costs(CostConnections), "TCP connections of the farm at most.", 1, maxUnbounded, farm.DefaultDNSConnections, func(g *farm.GSLB) *uint32 { return &g.MaxConnections }),
 	boundIn(dnsPart, "idle_timeout", basic(atTimeouts, "Idle timeout").in(inSeconds).costs(CostConnections), "Seconds a TCP connection may be without a question.", 1, MaxTimeout, farm.DefaultDNSIdle, func(g *farm.GSLB) *farm.Seconds { return &g.IdleTimeout }),
 	networksIn(dnsPart, "transfer_from", basic(atTransfers, "Secondaries"), "Secondary servers that may copy zones (AXFR, IXFR): addresses and networks; none, nobody may.", func(g *farm.GSLB) *[]netip.Prefix { return &g.Transfers }),
+	{
+		rule: rule{name: "transfer_keys", hints: basic(atTransfers, "Keys of secondaries"), kind: kindList, words: true, format: "[algorithm:]name:secret", null: true, max: maxTransferKeys, maxLen: 1024, check: checkTransferKey,
+			must: "a key as dig takes it, [algorithm:]name:secret", musts: "a list of keys, each [algorithm:]name:secret",
+			about: "Keys that sign copies of zones (TSIG): hmac-sha256 unless another algorithm is said, hmac-sha384 or hmac-sha512, a name, and the secret in base64. With any, nobody copies a zone without one of them, and the first signs what secondaries are told."},
+		get: func(f *farm.Farm) Value {
+			var out []string
+			for _, k := range dnsSeen(f).Keys {
+				out = append(out, k.String())
+			}
+			return listValue(out)
+		},
+		set: func(f *farm.Farm, v Value) {
+			g := dnsOf(f)
+			g.Keys = nil
+			for _, text := range v.list {
+				if k, ok := farm.NewTransferKey(text); ok {
+					g.Keys = append(g.Keys, k)
+				}
+			}
+		},
+	},
 	addressesIn("notify", basic(atTransfers, "Told of changes"), "Secondary servers that are told of changes of zones (NOTIFY), on port 53.", 64),
 }
 
@@ -53,6 +79,18 @@ func dnsText(name string, h hints, about string, most int, at func(*farm.GSLB) *
 		get:  func(f *farm.Farm) Value { return textValue(*at(dnsSeen(f))) },
 		set:  func(f *farm.Farm, v Value) { *at(dnsOf(f)) = v.text },
 	}
+}
+
+// checkTransferKey says what is wrong with a key, or nothing.
+func checkTransferKey(text string) string {
+	k, ok := farm.NewTransferKey(text)
+	switch {
+	case !ok:
+		return "a key is [algorithm:]name:secret"
+	case !slices.Contains(farm.TransferAlgorithms(), k.EffectiveAlgorithm()):
+		return fmt.Sprintf("its algorithm is none of %s", strings.Join(texts(farm.TransferAlgorithms()), ", "))
+	}
+	return rdata.CheckTransferKey(&k)
 }
 
 // addressRule is that of a list of addresses.

@@ -125,7 +125,7 @@ var examples = sync.OnceValue(func() map[string]any {
 
 		"urlp":   "^/api/",
 		"answer": []string{"Server: Apache"}, "defnamesv": "ns1", "fallback": []string{"192.0.2.99"}, "nets": []string{"203.0.113.0/24"}, "notify": []string{"192.0.2.54"}, "nsid": "ns1-muc", "rdata": "192.0.2.10",
-		"rname": "www", "server_version": "none of your business", "transfer_from": []string{"192.0.2.54"},
+		"rname": "www", "server_version": "none of your business", "transfer_from": []string{"192.0.2.54"}, "transfer_keys": []string{"ns2.example.com:c2VjcmV0cyBvZiAxNiBieXRlcw=="},
 		"vhost":   `www\.example\.com`,
 		"vip":     "192.0.2.10",
 		"vport":   443,

@@ -1,0 +1,132 @@
+package rdata
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Why a signed message is not believed (RFC 8945 §3).
+var (
+	ErrBadKey  = errors.New("BADKEY")
+	ErrBadSig  = errors.New("BADSIG")
+	ErrBadTime = errors.New("BADTIME")
+)
+
+// fudge is by how many seconds clocks may differ (RFC 8945 §10).
+const fudge = 300
+
+// shortestKey is how many bytes a key has at least: with fewer it is guessed.
+const shortestKey = 16
+
+// CheckTransferKey says what is wrong with a key, or nothing.
+func CheckTransferKey(k *farm.TransferKey) string {
+	if _, err := Name(k.Name+".", ""); err != nil || strings.HasPrefix(k.Name, "*") {
+		return "its name is no name of the DNS, as ns2.example.com"
+	}
+	if _, sealed := k.Secret.Sealed(); sealed {
+		return ""
+	}
+	if raw, err := base64.StdEncoding.DecodeString(string(k.Secret)); err != nil || len(raw) < shortestKey {
+		return fmt.Sprintf("its secret is no base64 of %d bytes or more, as tsig-keygen makes", shortestKey)
+	}
+	return ""
+}
+
+// Exchange is what a message and its answers are signed with (TSIG, RFC 8945).
+type Exchange struct {
+	key    farm.TransferKey
+	mac    string // of the message before
+	timers bool   // an answer came before: the times alone are signed with it
+}
+
+func keyName(k *farm.TransferKey) string { return strings.ToLower(dns.Fqdn(k.Name)) }
+
+func keyAlgorithm(k *farm.TransferKey) string { return dns.Fqdn(string(k.EffectiveAlgorithm())) }
+
+// Verified finds the key a signed message has, whose answers are to be signed with what is
+// returned. A message nobody believes gets the error's own answer, ready to be sent.
+func Verified(msg []byte, keys []farm.TransferKey) (e *Exchange, refusal []byte, err error) {
+	var m dns.Msg
+	if err := m.Unpack(msg); err != nil {
+		return nil, nil, err
+	}
+	t := m.IsTsig()
+	if t == nil {
+		return nil, nil, dns.ErrNoSig
+	}
+	at := slices.IndexFunc(keys, func(k farm.TransferKey) bool {
+		return strings.EqualFold(t.Hdr.Name, keyName(&k)) && strings.EqualFold(t.Algorithm, keyAlgorithm(&k))
+	})
+	if at < 0 {
+		return nil, refused(&m, t, dns.RcodeBadKey), ErrBadKey
+	}
+	e = &Exchange{key: keys[at], mac: t.MAC}
+	switch err := dns.TsigVerify(slices.Clone(msg), string(e.key.Secret), "", false); {
+	case errors.Is(err, dns.ErrTime):
+		return nil, e.late(&m, t), ErrBadTime
+	case err != nil:
+		return nil, refused(&m, t, dns.RcodeBadSig), ErrBadSig
+	}
+	return e, nil, nil
+}
+
+// refused is the answer to a message whose signature is not believed; nothing signs it.
+func refused(m *dns.Msg, t *dns.TSIG, code uint16) []byte {
+	r := answerTo(m, t, code)
+	out, _, err := dns.TsigGenerate(r, "", "", false)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// late is the answer to a message of another time: signed, with the time that is here (RFC
+// 8945 §5.2.3).
+func (e *Exchange) late(m *dns.Msg, t *dns.TSIG) []byte {
+	r := answerTo(m, t, dns.RcodeBadTime)
+	of := r.Extra[len(r.Extra)-1].(*dns.TSIG)
+	of.TimeSigned = t.TimeSigned
+	of.OtherLen, of.OtherData = 6, fmt.Sprintf("%012x", time.Now().Unix())
+	out, _, err := dns.TsigGenerate(r, string(e.key.Secret), e.mac, false)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+func answerTo(m *dns.Msg, t *dns.TSIG, code uint16) *dns.Msg {
+	r := new(dns.Msg).SetRcode(m, dns.RcodeNotAuth)
+	r.Extra = []dns.RR{&dns.TSIG{Hdr: dns.RR_Header{Name: t.Hdr.Name, Rrtype: dns.TypeTSIG, Class: dns.ClassANY},
+		Algorithm: t.Algorithm, TimeSigned: uint64(time.Now().Unix()), Fudge: fudge, OrigId: m.Id, Error: code}}
+	return r
+}
+
+// Size is how much longer an answer becomes with its signature, at most.
+func (e *Exchange) Size() int {
+	const head, times, longestMAC = 10, 16, 64 // RFC 8945 §4.2
+	return len(keyName(&e.key)) + 1 + head + len(keyAlgorithm(&e.key)) + 1 + times + longestMAC
+}
+
+// Sign is an answer with its signature, nil where that is not possible.
+func (e *Exchange) Sign(answer []byte) []byte {
+	var m dns.Msg
+	if m.Unpack(answer) != nil {
+		return nil
+	}
+	m.Compress = true
+	m.SetTsig(keyName(&e.key), keyAlgorithm(&e.key), fudge, time.Now().Unix())
+	out, mac, err := dns.TsigGenerate(&m, string(e.key.Secret), e.mac, e.timers)
+	if err != nil {
+		return nil
+	}
+	e.mac, e.timers = mac, true
+	return out
+}

@@ -1,0 +1,105 @@
+package rdata_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/rdata"
+)
+
+var shared = farm.TransferKey{Name: "ns2.example.com", Secret: farm.Secret(base64.StdEncoding.EncodeToString([]byte("0123456789abcdef")))}
+
+// asked is a question signed at a time, and its signature.
+func asked(t *testing.T, at time.Time) (msg []byte, mac string) {
+	t.Helper()
+	m := new(dns.Msg).SetQuestion("Example.com.", dns.TypeSOA)
+	m.SetTsig("NS2.example.com.", dns.HmacSHA256, 300, at.Unix())
+	msg, mac, err := dns.TsigGenerate(m, string(shared.Secret), "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return msg, mac
+}
+
+// The first answer is signed with the question, each further one with the one before.
+func TestAnswersAreSignedOneAfterTheOther(t *testing.T) {
+	msg, mac := asked(t, time.Now())
+	before := string(msg)
+	e, _, err := rdata.Verified(msg, []farm.TransferKey{{Name: "other", Secret: shared.Secret}, shared})
+	if err != nil || string(msg) != before {
+		t.Fatalf("%v; the message is as it was: %v", err, string(msg) == before)
+	}
+	m := new(dns.Msg)
+	if err := m.Unpack(msg); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		answer, err := new(dns.Msg).SetReply(m).Pack()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := e.Sign(answer)
+		if len(out) == 0 || len(out) > len(answer)+e.Size() {
+			t.Fatalf("answer %d is %d bytes, %d without the signature", i, len(out), len(answer))
+		}
+		if err := dns.TsigVerify(append([]byte(nil), out...), string(shared.Secret), mac, i > 0); err != nil {
+			t.Errorf("answer %d: %v", i, err)
+		}
+		var r dns.Msg
+		if err := r.Unpack(out); err != nil {
+			t.Fatal(err)
+		}
+		mac = r.IsTsig().MAC
+	}
+	if e.Sign([]byte("no message")) != nil {
+		t.Error("what is no message is signed")
+	}
+}
+
+// A clock that differs by more than five minutes is told so, with the time that is here.
+func TestAMessageOfAnotherTimeIsRefused(t *testing.T) {
+	for _, off := range []time.Duration{-10 * time.Minute, 10 * time.Minute} {
+		msg, mac := asked(t, time.Now().Add(off))
+		_, refusal, err := rdata.Verified(msg, []farm.TransferKey{shared})
+		if !errors.Is(err, rdata.ErrBadTime) {
+			t.Fatalf("%v: %v", off, err)
+		}
+		var r dns.Msg
+		if err := r.Unpack(refusal); err != nil {
+			t.Fatal(err)
+		}
+		s := r.IsTsig()
+		if r.Rcode != dns.RcodeNotAuth || s.Error != dns.RcodeBadTime || s.MAC == "" || s.OtherLen != 6 || mac == "" {
+			t.Errorf("%v: %s", off, &r)
+		}
+	}
+}
+
+func TestKeysOfSecondariesAreLookedAt(t *testing.T) {
+	for text, want := range map[string]string{
+		shared.String(): "", "a b:" + string(shared.Secret): "its name is no name", "*.x:" + string(shared.Secret): "its name is no name",
+		"ns2:c2hvcnQ=": "16 bytes or more", "ns2:%": "no base64", "ns2:sealed-abc": "",
+	} {
+		k, ok := farm.NewTransferKey(text)
+		if got := rdata.CheckTransferKey(&k); !ok || want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	for _, text := range []string{"", "ns2", "ns2:", ":x", "a:b:c:d"} {
+		if k, ok := farm.NewTransferKey(text); ok {
+			t.Errorf("%q is %+v", text, k)
+		}
+	}
+	if k, _ := farm.NewTransferKey("HMAC-SHA512:NS2.Example.com.:AbC="); k.String() != "hmac-sha512:ns2.example.com:AbC=" {
+		t.Errorf("%s", k)
+	}
+	if k, _ := farm.NewTransferKey("hmac-sha256:ns2:AbC="); k.String() != "ns2:AbC=" {
+		t.Errorf("%s", k)
+	}
+}
