@@ -2,6 +2,8 @@ package nft
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
@@ -125,6 +127,12 @@ func (r *Ruleset) Tables() []Table {
 	return slices.SortedFunc(maps.Keys(seen), func(a, b Table) int {
 		return cmp.Or(cmp.Compare(a.Family, b.Family), cmp.Compare(a.Name, b.Name))
 	})
+}
+
+// Digest tells rulesets apart: 32 hexadecimal digits. Owners make no difference.
+func (r *Ruleset) Digest() string {
+	sum := sha256.Sum256([]byte(diff(&Ruleset{}, r, nil).Text()))
+	return hex.EncodeToString(sum[:16])
 }
 
 func ordered[V any](m map[ID]V) []ID { return slices.SortedFunc(maps.Keys(m), ID.compare) }

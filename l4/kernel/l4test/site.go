@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"regexp"
 	"slices"
 	"syscall"
 	"testing"
@@ -56,8 +57,24 @@ func NewSite(t *testing.T, backends int) *Site {
 	return s
 }
 
-// Renew makes a reconciler that knows nothing of what the kernel has.
-func (s *Site) Renew() { s.Use(nftables.New(s.NFT, Quiet)) }
+// Renew makes a reconciler that knows nothing of what the kernel has, and makes
+// everything anew.
+func (s *Site) Renew() {
+	s.t.Helper()
+	Unseal(s.t, s.Appliance)
+	s.Use(nftables.New(s.NFT, Quiet))
+}
+
+// Unseal takes from the rules of a namespace what tells which they are: who comes
+// next has to make them anew.
+func Unseal(t *testing.T, in *housetest.Namespace) {
+	t.Helper()
+	for _, seal := range sealed.FindAllString(in.Run("nft", "-t", "list", "sets"), -1) {
+		in.Run("nft", "delete", "set", "inet", "sluice", seal)
+	}
+}
+
+var sealed = regexp.MustCompile(`seal[0-9a-f]{32}`)
 
 // Use makes a reconciler that has the filter carry farms.
 func (s *Site) Use(f kernel.Filter) { s.Reconciler = kernel.New(kernel.Options{Filter: f, Log: Quiet}) }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/l4test"
 	"github.com/sluicelb/sluice/l4/kernel/nftables"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/housetest"
@@ -49,6 +50,7 @@ func TestTheKernelHasWhatIsCompiledAfterEveryEdit(t *testing.T) {
 		what := e.edit()
 		in := e.input()
 		if i%97 == 96 {
+			l4test.Unseal(t, space)
 			filter, what = nftables.New(run, log), what+", restart"
 		}
 		var problems map[uint32]string

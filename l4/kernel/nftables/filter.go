@@ -34,8 +34,8 @@ func (n *Filter) set(applied *nft.Ruleset) {
 	n.applied = applied
 }
 
-// New returns a filter that knows nothing of what the kernel has, so the first
-// Carry builds everything anew.
+// New returns a filter that knows nothing of what the kernel has: the first Carry
+// builds everything anew, unless just that is there.
 func New(run *nft.Runner, log *slog.Logger) *Filter { return &Filter{run: run, log: log} }
 
 // Carry makes the kernel carry the farms of in and no others of ours. A farm the
@@ -57,8 +57,15 @@ func (n *Filter) Carry(ctx context.Context, in *rules.Input) (problems map[uint3
 }
 
 // become makes the kernel's tables equal to want: by the difference to what is
-// known to be there, else from nothing.
+// known to be there, else from nothing. What is there already is left alone: a
+// packet may begin with the old chains and look for a set that is a new one then,
+// which is empty for it, and each exchange of all chains loses a new connection or
+// two where thousands come in every second.
 func (n *Filter) become(ctx context.Context, want *nft.Ruleset) error {
+	if n.applied == nil && sealed(want) {
+		n.set(want)
+		return nil
+	}
 	if n.applied != nil {
 		if batch, ok := nft.Diff(n.applied, want); ok {
 			err := n.run.Apply(ctx, batch)
@@ -109,8 +116,8 @@ func (n *Filter) load(ctx context.Context, want *nft.Ruleset) error {
 	return n.run.Apply(ctx, nft.Load(rules.Tables(), want, carried))
 }
 
-// Doubt tells that what was carried may be gone: the next Carry makes everything
-// anew.
+// Doubt tells that what was carried may be gone: the next Carry looks, and makes
+// everything anew if something is.
 func (n *Filter) Doubt() { n.set(nil) }
 
 // Check returns the farms of in that would not be carried and why, by ID: the

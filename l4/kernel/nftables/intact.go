@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
@@ -44,6 +45,20 @@ func (n *Filter) Intact(ctx context.Context) bool {
 	n.log.Warn("somebody changed rules of ours, they are made anew", "where", missing)
 	n.set(nil)
 	return false
+}
+
+// sealed reports whether the kernel has want, as far as that can be counted: its
+// seal came with all the rest in one transaction, and goes with the next.
+func sealed(want *nft.Ruleset) bool {
+	seal, any := rules.Seal(want)
+	if !any {
+		return false
+	}
+	if elements, err := nft.CountElements(seal); err != nil || elements != 0 {
+		return false
+	}
+	missing, err := lacking(want)
+	return err == nil && missing == ""
 }
 
 // lacking is a part of the rules that is not in the kernel as it should be; empty

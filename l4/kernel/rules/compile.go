@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/sysnet/nft"
@@ -28,7 +29,31 @@ func Compile(in *Input) (rules *nft.Ruleset, problems map[uint32]string) {
 	c.base()
 	c.netdevBase()
 	c.transparent()
+	c.seal()
 	return c.rules, c.problems
+}
+
+// sealPrefix begins the name of a set that is always empty; what follows is the
+// digest of all other rules.
+const sealPrefix = "seal"
+
+// seal names the rules in the kernel itself. It comes and goes with them in one
+// transaction, so who finds it knows what was loaded last, whoever loaded it.
+func (c *compiler) seal() {
+	if tables := c.rules.Tables(); len(tables) > 0 {
+		id := nft.ID{Table: tables[0], Name: sealPrefix + c.rules.Digest()}
+		c.rules.SetOf(id, func() *nft.Set { return &nft.Set{Type: "mark"} })
+	}
+}
+
+// Seal is the set that tells which rules were loaded; false for no rules.
+func Seal(compiled *nft.Ruleset) (nft.ID, bool) {
+	for id := range compiled.Sets {
+		if strings.HasPrefix(id.Name, sealPrefix) {
+			return id, true
+		}
+	}
+	return nft.ID{}, false
 }
 
 // compiler holds what one compilation has made so far.

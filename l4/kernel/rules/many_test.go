@@ -24,7 +24,8 @@ func TestAnEditOfOneInAThousandFarmsConcernsItAlone(t *testing.T) {
 		t.Errorf("%d lines for one backend:\n%s", len(lines), batch.Text())
 	}
 	for i := range lines {
-		if owner := batch.Owner(i + 1); owner != farms[500].ID {
+		seal := strings.Contains(lines[i], "set inet sluice seal") // it goes with every change
+		if owner := batch.Owner(i + 1); owner != farms[500].ID && !seal {
 			t.Errorf("a line of farm %d: %s", owner, lines[i])
 		}
 	}
