@@ -144,7 +144,7 @@ func domOf(t *testing.T, url string) ([]byte, error) {
 	t.Cleanup(func() { _ = os.RemoveAll(profile) }) // its last processes may still write there
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+	cmd := exec.CommandContext(ctx, "chromium-headless-shell", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
 		"--ignore-certificate-errors", "--user-data-dir="+profile, "--host-resolver-rules=MAP shop.example 127.0.0.1", "--dump-dom", url)
 	cmd.WaitDelay = 5 * time.Second
@@ -161,7 +161,7 @@ func domOf(t *testing.T, url string) ([]byte, error) {
 // compressed answers, its cookie, a WebSocket over HTTP/2 and events.
 func TestABrowserIsServed(t *testing.T) {
 	t.Parallel()
-	needs(t, "chromium")
+	needs(t, "chromium-headless-shell")
 	for _, coding := range []string{"br", "zstd", "gzip"} {
 		t.Run(coding, func(t *testing.T) {
 			who := asOne()

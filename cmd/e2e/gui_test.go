@@ -16,30 +16,50 @@ import (
 const web = "../../web"
 
 // The GUI is used by clicks and keys in Chromium. The tests that say how lie in web/e2e;
-// each file has an appliance of its own, with a farm of two backends and two people, and
-// a provider that vouches for a third who is in the group ops there.
+// each file has a test here and an appliance of its own, with a farm of two backends and
+// two people, and a provider that vouches for a third who is in the group ops there.
 // GUI_SHOTS names a folder for pictures of every page.
-func TestTheGUIDoesWhatOperatorsDo(t *testing.T) {
+
+func TestTheGUIAccess(t *testing.T)        { inBrowser(t, "access") }
+func TestTheGUIFarms(t *testing.T)         { inBrowser(t, "farms") }
+func TestTheGUINarrow(t *testing.T)        { inBrowser(t, "narrow") }
+func TestTheGUINotifications(t *testing.T) { inBrowser(t, "notifications") }
+func TestTheGUIPeople(t *testing.T)        { inBrowser(t, "people") }
+func TestTheGUIProvider(t *testing.T)      { inBrowser(t, "provider") }
+func TestTheGUITasks(t *testing.T)         { inBrowser(t, "tasks") }
+func TestTheGUIUpkeep(t *testing.T)        { inBrowser(t, "upkeep") }
+func TestTheGUIZones(t *testing.T)         { inBrowser(t, "zones") }
+
+// inBrowser runs a file of web/e2e.
+func inBrowser(t *testing.T, name string) {
+	t.Helper()
 	t.Parallel()
-	needs(t, "chromium")
+	needs(t, "chromium-headless-shell")
 	needs(t, "node")
 	if _, err := os.Stat(web + "/node_modules"); err != nil {
 		t.Fatalf("the GUI was not built: run make gui (%v)", err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", "--test", "e2e/"+name+".test.mjs")
+	cmd.Dir = web
+	cmd.Env = append(os.Environ(), operated(t)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestTheGUIHasATestForEachFile(t *testing.T) {
+	here, err := os.ReadFile("gui_test.go")
+	if err != nil {
+		t.Fatal(err)
 	}
 	files, err := filepath.Glob(web + "/e2e/*.test.mjs")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are no tests: %v", err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".test.mjs"), func(t *testing.T) {
-			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), "node", "--test", "e2e/"+filepath.Base(file))
-			cmd.Dir = web
-			cmd.Env = append(os.Environ(), operated(t)...)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s", err, out)
-			}
-		})
+		if name := strings.TrimSuffix(filepath.Base(file), ".test.mjs"); !strings.Contains(string(here), `inBrowser(t, "`+name+`")`) {
+			t.Errorf("%s runs nowhere", file)
+		}
 	}
 }
 

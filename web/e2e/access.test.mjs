@@ -1,113 +1,16 @@
-// Every page in both themes and two widths: axe-core finds nothing against WCAG 2.1 AA,
-// nothing is wider than the screen, and there is a picture of it.
+// Every page on a desk, and what the first one loads.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { axe, base, freePort, launch, open, picture, signIn, visit } from './harness.mjs';
+import { everyPage } from './everypage.mjs';
+import { launch, open, signIn } from './harness.mjs';
 
-const pages = {
-  dashboard: '',
-  farms: 'farms',
-  'new-farm': 'new-farm',
-  farm: 'farms/shop',
-  services: 'farms/shop/services',
-  service: 'farms/shop/services/all',
-  settings: 'farms/shop/settings',
-  sessions: 'farms/shop/sessions',
-  trace: 'farms/shop/trace',
-  log: 'farms/shop/log',
-  names: 'farms/names',
-  zones: 'farms/names/zones',
-  zone: 'farms/names/zones/example.com',
-  choosers: 'farms/names/services',
-  chooser: 'farms/names/services/web',
-  'names-settings': 'farms/names/settings',
-  findings: 'findings',
-  headroom: 'headroom',
-  timeline: 'timeline',
-  history: 'history',
-  users: 'people',
-  groups: 'people/groups',
-  roles: 'people/roles',
-  role: 'people/roles/monitoring',
-  keys: 'people/keys',
-  'signed-in': 'people/sessions',
-  signing: 'people/signing',
-  oidc: 'people/signing/oidc',
-  account: 'account',
-  notifications: 'notifications',
-  audit: 'audit',
-  checks: 'checks',
-  check: 'checks/check_http',
-  certificates: 'certificates',
-  authorities: 'certificates/authorities',
-  orders: 'certificates/orders',
-  ocsp: 'certificates/ocsp',
-  system: 'system',
-  'system-settings': 'system/settings',
-  machine: 'system/machine',
-  'machine-ntp': 'system/machine/ntp',
-  'machine-http': 'system/machine/http',
-  aliases: 'system/aliases',
-  backups: 'system/backups',
-  logs: 'system/logs',
-  apidocs: 'apidocs',
-  operation: 'apidocs/post-monitoring-fg',
-};
+everyPage(1280, ['light', 'dark']);
 
 let browser;
 before(async () => {
   browser = await launch();
-  await answersForNames();
 });
 after(() => browser.close());
-
-/** A farm that answers for names, with a zone, a service and a record of each kind. */
-async function answersForNames() {
-  const { page, end } = await open(browser);
-  await signIn(page, 'ann');
-  const at = '/farms/names';
-  const post = (path, body) => ({ method: 'POST', path, body });
-  const writes = [
-    post('/farms', { farmname: 'names', profile: 'gslb', vip: '127.0.0.1', vport: Number(await freePort()) }),
-    post(`${at}/services`, { id: 'web', algorithm: 'geo' }),
-    post(`${at}/services/web/backends`, { ip: '127.0.0.1', nets: ['10.0.0.0/8', '192.0.2.0/24'] }),
-    post(`${at}/zones`, { id: 'example.com' }),
-    post(`${at}/zones/example.com/resources`, { rname: 'www', type: 'DYNA', rdata: 'web' }),
-    post(`${at}/zones/example.com/resources`, { rname: '@', type: 'TXT', rdata: '"v=spf1 ip4:198.51.100.0/24 -all"', comment: 'who may send mail' }),
-  ];
-  const made = await page.request.post(new URL('/api/v4.0/transactions', base).href, { data: { writes } });
-  assert.ok(made.ok(), await made.text());
-  await end();
-}
-
-/** What axe-core finds on a page. */
-async function audit(page, name) {
-  await page.addScriptTag({ path: axe });
-  const found = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }));
-  return found.violations.map((v) => `${name}: ${v.id}: ${v.nodes.map((n) => `${n.html.slice(0, 160)} ${n.failureSummary}`).join(' | ')}`);
-}
-
-for (const colorScheme of ['light', 'dark']) {
-  for (const width of [1280, 390]) {
-    test(`every page, ${colorScheme}, ${width} pixels wide`, async () => {
-      // The policy of the pages lets no script in but theirs: not the auditor's either.
-      const { page, end } = await open(browser, { colorScheme, viewport: { width, height: 900 }, bypassCSP: true });
-      await page.goto(base);
-      await page.getByLabel('User').waitFor();
-      const found = await audit(page, 'sign-in');
-      await picture(page, `sign-in-${colorScheme}-${width}`);
-      await signIn(page, 'ann');
-      for (const [name, path] of Object.entries(pages)) {
-        await visit(page, path);
-        if (width > 390 || colorScheme === 'light') found.push(...(await audit(page, name))); // a narrow page has the colours of a wide one
-        await picture(page, `${name}-${colorScheme}-${width}`);
-        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} is wider than the screen`);
-      }
-      assert.deepEqual(found, []);
-      await end();
-    });
-  }
-}
 
 test('what a browser loads for the first page is small', async () => {
   const { page, end } = await open(browser);
