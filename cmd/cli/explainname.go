@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/core/explain"
+	"github.com/sluicelb/sluice/core/farm"
 )
 
 // named is an explanation of a question of the DNS.
@@ -28,7 +29,7 @@ func (p *page) named(e *explain.Explanation) {
 	if a.Service != "" {
 		p.title(fmt.Sprintf("Service %s, %s", show.Clean(a.Service), a.Algorithm))
 		for _, b := range a.Candidates {
-			p.row(tickIf(b.Taken), fmt.Sprint(b.ID), b.Address, b.Status, fmt.Sprintf("weight %d", b.Weight), b.Reason)
+			p.row(tickIf(b.Taken), fmt.Sprint(b.ID), b.Address, b.Status, speaks(a.Algorithm, &b), b.Reason)
 		}
 	}
 	p.title("Answer")
@@ -49,6 +50,17 @@ func (p *page) named(e *explain.Explanation) {
 		end += "; by UDP it does not fit, the client asks again by TCP"
 	}
 	p.out.WriteString("\n" + show.Clean(end) + "\n")
+}
+
+// speaks is what speaks for a candidate.
+func speaks(algorithm string, b *explain.Candidate) string {
+	switch {
+	case algorithm != string(farm.DNSFastest):
+		return fmt.Sprintf("weight %d", b.Weight)
+	case b.Latency == 0:
+		return "not measured"
+	}
+	return fmt.Sprintf("%.1f ms", b.Latency)
 }
 
 // isName reports whether what is to be explained is a name, and no URL.

@@ -24,7 +24,8 @@ import (
 type exchange struct {
 	Time                                                                     time.Time
 	Client, Method, Host, Path, Service, Backend, Decision, Flags, Rejection string
-	Protocol                                                                 string // UDP and TCP are those of connections
+	Protocol                                                                 string // UDP and TCP are those of connections, DNS/UDP and DNS/TCP of questions
+	Name, Type, Rcode                                                        string // of questions
 	Status                                                                   int
 	BytesIn                                                                  uint64 `json:"bytes_in"`
 	BytesOut                                                                 uint64 `json:"bytes_out"`
@@ -41,13 +42,15 @@ func (c *client) traceCommand() *cobra.Command {
 backend took them, why that backend (DECISION: algorithm, session, cookie or
 pin), how long waiting in the queue, connecting, the response and the whole
 took, and what happened (FLAGS, and the class of what was refused). Of an
-l4xnat farm in userspace it is connections and flows, with their bytes.
+l4xnat farm in userspace it is connections and flows, with their bytes; of a
+gslb farm questions, with type, response code and name.
 
 A filter is NAME=VALUE; all must hold. The names are
 ` + hanging("", strings.Join(accesslog.Conditions(), ", ")) + `:
 status takes 404 or 5xx, client an address or a network, path what it begins
-with, min_ms the shortest total time, flag a word of the column FLAGS.`,
-		Example: "  sluice trace shop\n  sluice trace shop --filter status=5xx --filter path=/api/\n  sluice trace shop --filter min_ms=200 --count 10 --json",
+with, min_ms the shortest total time, flag a word of the column FLAGS; name,
+type and rcode are those of questions.`,
+		Example: "  sluice trace names --filter rcode=NXDOMAIN\n  sluice trace shop\n  sluice trace shop --filter status=5xx --filter path=/api/\n  sluice trace shop --filter min_ms=200 --count 10 --json",
 		Args:    exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
 	filters := cmd.Flags().StringArray("filter", nil, "show only exchanges for which NAME=VALUE holds")
@@ -195,8 +198,11 @@ func (t *tracer) show(data string) error {
 		status = fmt.Sprint(e.Status)
 	}
 	method, address := e.Method, e.Host+e.Path
-	if e.Protocol == "TCP" || e.Protocol == "UDP" {
+	switch {
+	case e.Protocol == "TCP" || e.Protocol == "UDP":
 		method, address = e.Protocol, fmt.Sprintf("%s in, %s out", show.Size(e.BytesIn), show.Size(e.BytesOut))
+	case e.Rcode != "":
+		method, status, address = e.Type, e.Rcode, e.Name
 	}
 	return t.row(e.Time.Local().Format("15:04:05.000"), show.Cell(e.Client), show.Cell(method), status, micros(e.Queue), micros(e.Connect), micros(e.Response), micros(e.Total),
 		show.Cell(e.Service), show.Cell(e.Backend), show.Cell(e.Decision), flagText(e), show.Cell(address))

@@ -120,6 +120,9 @@ func (c *kernelFarms) listing(t *testing.T) map[string]string {
 			if kind == "rule" && strings.Contains(fmt.Sprint(o["expr"]), "field:flags") {
 				continue // what connections were ended, which a kernel that is new has not seen
 			}
+			if kind == "set" && strings.HasPrefix(fmt.Sprint(o["name"]), "seal") {
+				continue // the digest of all, so of these rules, too
+			}
 			name := fmt.Sprint(o["family"], " ", o["table"], " ", o["name"])
 			if kind == "rule" {
 				name = fmt.Sprint(o["family"], " ", o["table"], " ", o["chain"])

@@ -64,6 +64,7 @@ func (m *manager) watching() api.Watching {
 		}),
 		OpenMetrics: os.Getenv(supervisor.OpenMetricsVariable) != "",
 		Watch:       m.logs.Watch,
+		Tally:       m.logs.Tally,
 	}
 }
 

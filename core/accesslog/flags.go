@@ -23,6 +23,7 @@ const (
 	AbortedByBackend // the backend cut it, or did not come to its end
 	AbortedHere      // we ended it: a time-out of the client, a cut, a stop
 	Own              // the answer was made here, not by a backend
+	Truncated        // the answer did not fit: the client asks again by TCP
 )
 
 // flagNames are what the flags are called, those that say what happened.
@@ -32,7 +33,7 @@ var flagNames = [...]struct {
 }{
 	{Retried, "retried"}, {Reused, "reused"}, {Session, "session"}, {Redirected, "redirected"}, {Tunnel, "tunnel"},
 	{AbortedByClient, "aborted-by-client"}, {AbortedByBackend, "aborted-by-backend"}, {AbortedHere, "aborted-here"},
-	{Own, "own-answer"}, {Cut, "cut"},
+	{Own, "own-answer"}, {Truncated, "truncated"}, {Cut, "cut"},
 }
 
 // Has reports whether all of other are set.
@@ -65,9 +66,11 @@ const (
 	ProtoHTTP2
 	ProtoTCP // of a connection that is not looked into
 	ProtoUDP
+	ProtoDNS // of a question, by UDP
+	ProtoDNSTCP
 )
 
-var protoNames = [...]string{"", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "TCP", "UDP"}
+var protoNames = [...]string{"", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "TCP", "UDP", "DNS/UDP", "DNS/TCP"}
 
 // String is what access logs call the protocol, empty for none.
 func (p Proto) String() string {
@@ -76,6 +79,10 @@ func (p Proto) String() string {
 	}
 	return ""
 }
+
+// IsDNS reports whether the record is of a question: its Host is the name as messages have
+// it, its Method the type in two bytes, high one first, its Status the response code.
+func (p Proto) IsDNS() bool { return p == ProtoDNS || p == ProtoDNSTCP }
 
 // Why says how the backend of an exchange was found.
 type Why uint8

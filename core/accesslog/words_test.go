@@ -13,7 +13,7 @@ func TestWhatHappenedIsToldInWords(t *testing.T) {
 		accesslog.Retried: "retried", accesslog.Reused: "reused", accesslog.Session: "session",
 		accesslog.Redirected: "redirected", accesslog.Tunnel: "tunnel", accesslog.AbortedByClient: "aborted-by-client",
 		accesslog.AbortedByBackend: "aborted-by-backend", accesslog.AbortedHere: "aborted-here",
-		accesslog.Own: "own-answer", accesslog.Cut: "cut",
+		accesslog.Own: "own-answer", accesslog.Truncated: "truncated", accesslog.Cut: "cut",
 		accesslog.Cut | accesslog.Own | accesslog.Logged | accesslog.Retried: "retried,own-answer,cut",
 	} {
 		if got := flags.String(); got != want {
@@ -24,7 +24,7 @@ func TestWhatHappenedIsToldInWords(t *testing.T) {
 	if !both.Has(accesslog.Cut) || !both.Has(both) || accesslog.Cut.Has(both) {
 		t.Error("flags are not all that are set")
 	}
-	for i, want := range []string{"", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "TCP", "UDP", "", ""} {
+	for i, want := range []string{"", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "TCP", "UDP", "DNS/UDP", "DNS/TCP", "", ""} {
 		if got := accesslog.Proto(i).String(); got != want {
 			t.Errorf("protocol %d is %q, want %q", i, got, want)
 		}

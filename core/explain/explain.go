@@ -115,13 +115,14 @@ type NameStep struct {
 
 // Candidate is a backend of a service, and what speaks for or against it.
 type Candidate struct {
-	ID      int    `json:"id" doc:"Number of the backend"`
-	Address string `json:"address"`
-	Weight  int    `json:"weight"`
-	Status  string `json:"status" enum:"up,down,undefined,maintenance"`
-	Near    bool   `json:"near,omitempty" doc:"Its nets hold the client"`
-	Taken   bool   `json:"taken" doc:"The answer has its address"`
-	Reason  string `json:"reason"`
+	ID      int     `json:"id" doc:"Number of the backend"`
+	Address string  `json:"address"`
+	Weight  int     `json:"weight"`
+	Status  string  `json:"status" enum:"up,down,undefined,maintenance"`
+	Near    bool    `json:"near,omitempty" doc:"Its nets hold the client"`
+	Latency float64 `json:"latency,omitempty" doc:"Milliseconds in which it lately answered its checks; absent when that is not known"`
+	Taken   bool    `json:"taken" doc:"The answer has its address"`
+	Reason  string  `json:"reason"`
 }
 
 // Step is a check.

@@ -2,8 +2,8 @@ package farm
 
 import "slices"
 
-// AccessLog says how the exchanges of a farm are logged, or the connections of
-// an l4xnat farm in userspace; valid with its Logs.
+// AccessLog says how the exchanges of a farm are logged, the connections of an
+// l4xnat farm in userspace, or the questions to a gslb farm; valid with its Logs.
 // The zero value logs every exchange as a JSON line to a file that is named
 // after the farm.
 type AccessLog struct {
@@ -51,6 +51,15 @@ func ConnectionLogFields() []LogField {
 	return []LogField{LogTime, LogFarm, LogBackend, LogClient, LogClientPort, LogProtocol, LogBytesIn, LogBytesOut,
 		LogConnect, LogTotal, LogFlags, LogRejection, LogTries, LogLoop, LogDecision}
 }
+
+// QueryLogFields are the fields that questions to gslb farms have.
+func QueryLogFields() []LogField {
+	return []LogField{LogTime, LogFarm, LogClient, LogClientPort, LogName, LogType, LogProtocol, LogRcode, LogService, LogBackend,
+		LogBytesIn, LogBytesOut, LogFlags, LogLoop}
+}
+
+// EveryLogField lists the fields of requests, connections and questions.
+func EveryLogField() []LogField { return append(LogFields(), LogName, LogType, LogRcode) }
 
 // LogFormat says what a line of an access log looks like.
 type LogFormat string
@@ -124,9 +133,13 @@ const (
 	LogTLSCipher  LogField = "tls_cipher"
 	LogAgent      LogField = "user_agent"
 	LogReferer    LogField = "referer"
+	// Of questions.
+	LogName  LogField = "name"
+	LogType  LogField = "type"
+	LogRcode LogField = "rcode"
 )
 
-// LogFields lists the fields.
+// LogFields lists the fields of requests.
 func LogFields() []LogField {
 	return []LogField{LogTime, LogFarm, LogService, LogBackend, LogClient, LogClientPort, LogMethod, LogHost, LogPath, LogProtocol,
 		LogStatus, LogBytesIn, LogBytesOut, LogQueue, LogConnect, LogResponse, LogFirstByte, LogTotal, LogRequestID, LogFlags,

@@ -40,6 +40,9 @@ type GSLB struct {
 	// Keys sign transfers and what is told of changes (RFC 8945); with any, nobody copies
 	// a zone without one of them. The first signs what is told.
 	Keys []TransferKey `json:"transfer_keys,omitempty"`
+	// Logs makes each question that is answered leave a line where AccessLog says.
+	Logs      bool      `json:"logs,omitempty"`
+	AccessLog AccessLog `json:"access_log,omitzero"`
 }
 
 // DNSService chooses the addresses a name has just now: of the backends that
@@ -81,11 +84,12 @@ const (
 	DNSWeight     DNSAlgorithm = "weight"     // by chance, in proportion to weights
 	DNSHash       DNSAlgorithm = "hash"       // always the same for a client net
 	DNSGeo        DNSAlgorithm = "geo"        // those whose nets the client is in, else those without
+	DNSFastest    DNSAlgorithm = "fastest"    // those that answer their checks soonest
 )
 
 // DNSAlgorithms lists every algorithm.
 func DNSAlgorithms() []DNSAlgorithm {
-	return []DNSAlgorithm{DNSRoundRobin, DNSPriority, DNSWeight, DNSHash, DNSGeo}
+	return []DNSAlgorithm{DNSRoundRobin, DNSPriority, DNSWeight, DNSHash, DNSGeo, DNSFastest}
 }
 
 // AllDown is what a service answers when none of its backends works.
@@ -269,9 +273,17 @@ func (d *GSLB) reach(*Farm) string         { return "" }
 func (d *GSLB) tls() *TLS                  { return nil }
 func (d *GSLB) headerRules() *HeaderRules  { return nil }
 func (d *GSLB) filtered() bool             { return false }
-func (d *GSLB) log() (*AccessLog, bool)    { return nil, false }
 func (d *GSLB) keyHeaders() []string       { return nil }
 func (d *GSLB) noGrace()                   {}
+
+// log is in JSON always: the other form is one of requests.
+func (d *GSLB) log() (*AccessLog, bool) {
+	of := d.AccessLog
+	if of.Format = LogJSON; len(of.Fields) == 0 {
+		of.Fields = QueryLogFields()
+	}
+	return &of, d.Logs
+}
 
 func (d *GSLB) groups(f *Farm) (all []Group) {
 	for i := range d.Services {
@@ -283,6 +295,7 @@ func (d *GSLB) groups(f *Farm) (all []Group) {
 func (d *GSLB) copyTo(f *Farm) {
 	out := *d
 	out.Transfers, out.Notified, out.Keys = slices.Clone(d.Transfers), slices.Clone(d.Notified), slices.Clone(d.Keys)
+	out.AccessLog = d.AccessLog.clone()
 	out.Services, out.Zones = slices.Clone(d.Services), slices.Clone(d.Zones)
 	for i := range out.Services {
 		s := &out.Services[i]

@@ -12,6 +12,9 @@
 // engine found that its answers fail one after the other (Slot.Failed, Eject).
 // No finding ends that, only the engine does (Readmit).
 //
+// Beside its finding mgmt notes how soon probes are answered (Slot.Latency). That
+// makes no backend more or less usable, and is no new version.
+//
 // A reader asks Slot.Usable on its hot path. One that derives tables from many
 // slots keeps Table.Version with them and rebuilds when it differs: the
 // version is read before the slots, and writers count after they wrote, so no

@@ -50,9 +50,10 @@ func (s *Slot) Ejected() bool { return s.ejected.Load() != 0 }
 
 // Ejection returns the ejection the backend is in, and whether there is one.
 func (s *Slot) Ejection() (Ejection, bool) {
+	last := s.last.Load()
 	e := Ejection{
 		Since: time.Unix(0, s.ejectedAt.Load()), Until: time.Unix(0, s.ejectedUntil.Load()),
-		Cause: Cause(s.cause.Load()), Times: int(s.times.Load()),
+		Cause: Cause(last & 0xff), Times: int(last >> 8),
 	}
 	return e, s.Ejected()
 }
@@ -71,11 +72,10 @@ func (t *Table) Eject(id uint32, cause Cause, at time.Time, base time.Duration) 
 	s := t.Slot(id)
 	times := uint32(1)
 	if before := s.ejectedUntil.Load(); before != 0 && at.UnixNano()-before < int64(farm.OutlierTimes*base) {
-		times = min(s.times.Load(), 30) + 1
+		times = min(s.last.Load()>>8, 30) + 1
 	}
 	until := at.Add(base * time.Duration(min(1<<(times-1), farm.OutlierTimes)))
-	s.cause.Store(uint32(cause))
-	s.times.Store(times)
+	s.last.Store(times<<8 | uint32(cause)&0xff)
 	s.ejectedAt.Store(at.UnixNano())
 	s.ejectedUntil.Store(until.UnixNano())
 	s.failures.Store(0)

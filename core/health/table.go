@@ -3,6 +3,7 @@ package health
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -58,8 +59,8 @@ type Slot struct {
 	// What follows is the engine's, see Eject.
 	ejected      atomic.Uint32 // 1 while it is
 	failures     atomic.Uint32 // in a row
-	cause        atomic.Uint32
-	times        atomic.Uint32 // it was ejected, one soon after the other
+	last         atomic.Uint32 // ejection: how often one came soon after the other, and its Cause in the low byte
+	latency      atomic.Uint32 // mgmt's: see Latency
 	ejectedAt    atomic.Int64  // Unix ns
 	ejectedUntil atomic.Int64
 }
@@ -93,6 +94,19 @@ func (s *Slot) Passive() State { return State(s.passive.Load()).known() }
 // Guardian returns mgmt's finding.
 func (s *Slot) Guardian() State { return State(s.guardian.Load()).known() }
 
+// Latency is how long the backend lately took to answer probes, in whole microseconds;
+// 0 when that is not known.
+func (s *Slot) Latency() time.Duration { return time.Duration(s.latency.Load()) * time.Microsecond }
+
+// SetLatency writes it; what is shorter than a microsecond is one, and what is not
+// positive is not known.
+func (s *Slot) SetLatency(d time.Duration) {
+	if d > 0 {
+		d = max(d, time.Microsecond)
+	}
+	s.latency.Store(uint32(min(max(d, 0)/time.Microsecond, math.MaxUint32)))
+}
+
 // Since returns when Status took its present value; the zero time when it
 // never changed.
 func (s *Slot) Since() time.Time {
@@ -111,7 +125,7 @@ const TableSize = int(unsafe.Sizeof(Table{}))
 const magic = 0x534c4845414c5448
 
 // layout grows whenever the meaning or offset of a word in Table changes.
-const layout = 2
+const layout = 3
 
 // ErrTable occurs when memory does not hold a table of this layout.
 var ErrTable = errors.New("no health table")
@@ -206,6 +220,7 @@ func (t *Table) Adopt(id uint32, owner uint64) {
 	ejected := s.ejected.Swap(0)
 	s.failures.Store(0)
 	s.ejectedUntil.Store(0) // the next ejection is the first
+	s.latency.Store(0)
 	if State(passive) == Down || State(guardian) == Down || ejected != 0 {
 		t.passive.Add(1)
 	}

@@ -2,6 +2,7 @@ package health_test
 
 import (
 	"errors"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -218,7 +219,7 @@ func TestOpenRefusesWhatIsNoTable(t *testing.T) {
 	if _, err := health.OpenTable(older); err != nil {
 		t.Fatal(err)
 	}
-	if got := *(*[2]uint64)(unsafe.Pointer(&older[0])); got != [2]uint64{0x534c4845414c5448, 2} { // what another release knows it by
+	if got := *(*[2]uint64)(unsafe.Pointer(&older[0])); got != [2]uint64{0x534c4845414c5448, 3} { // what another release knows it by
 		t.Errorf("it begins with %#x", got)
 	}
 	older[8] = 200
@@ -307,5 +308,30 @@ func BenchmarkUsable(b *testing.B) {
 		if !s.Usable() {
 			b.Fatal("down")
 		}
+	}
+}
+
+func TestLatencyIsOfOneBackendAndItsOwner(t *testing.T) {
+	b := newTable(t)
+	b.Adopt(3, 7)
+	before := b.Version()
+	s := b.Slot(3)
+	for set, want := range map[time.Duration]time.Duration{
+		0: 0, -time.Second: 0, time.Nanosecond: time.Microsecond, 1234567: 1234 * time.Microsecond,
+		time.Minute: time.Minute, 3 * time.Hour: math.MaxUint32 * time.Microsecond,
+	} {
+		s.SetLatency(set)
+		if got := s.Latency(); got != want || b.Slot(4).Latency() != 0 {
+			t.Errorf("%v: %v, want %v", set, got, want)
+		}
+	}
+	s.SetLatency(time.Second)
+	b.Adopt(3, 7)
+	if s.Latency() != time.Second || b.Version() != before || !s.Usable() {
+		t.Errorf("%v, usable %v", s.Latency(), s.Usable())
+	}
+	b.Adopt(3, 8)
+	if s.Latency() != 0 {
+		t.Error("another backend has the latency of the one before")
 	}
 }

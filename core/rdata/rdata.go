@@ -69,6 +69,14 @@ func NameText(wire []byte) string {
 // Code is the number of a type, 0 for one that is no type of messages, as DYNA.
 func Code(t farm.RecordType) uint16 { return dns.StringToType[string(t)] }
 
+// RcodeText is what a response code is called: "NXDOMAIN", "RCODE100".
+func RcodeText(code uint16) string {
+	if text, known := dns.RcodeToString[int(code)]; known {
+		return text
+	}
+	return "RCODE" + strconv.Itoa(int(code))
+}
+
 // TypeText is what a type is called: "A", "TYPE65280".
 func TypeText(code uint16) string { return dns.Type(code).String() }
 

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
@@ -105,6 +106,8 @@ func (s *Service) Algorithm() farm.DNSAlgorithm { return s.algorithm }
 type Chooser struct {
 	// Services are those of the farm that is asked.
 	Services []Service
+	// Last is what was chosen since it was emptied.
+	Last Choice
 	// Trail is told of each candidate, unless it is nil.
 	Trail func(Candidate)
 
@@ -112,6 +115,14 @@ type Chooser struct {
 	turn   uint32
 	picked [zone.MaxPicks]int // positions, in the order of the answer
 	count  int
+}
+
+// Choice is a service and the backends whose addresses it answered with; the zero value
+// is none.
+type Choice struct {
+	Service  uint32
+	Backends [zone.MaxPicks]uint32
+	Count    int
 }
 
 // New returns a chooser whose chance begins with a seed.
@@ -127,7 +138,8 @@ type Candidate struct {
 	Weight  int
 	Out     bool
 	Status  farm.Status
-	Near    bool // it is for the client's net
+	Near    bool          // it is for the client's net
+	Latency time.Duration // of probes lately; 0 is not known
 	Taken   bool
 	Reason  string
 }
@@ -165,9 +177,12 @@ func (c *Chooser) Choose(service int, q *wire.Query, v6 bool, p *zone.Pick) {
 	case len(list) > 0:
 		c.allDown(s, list, of, p)
 	}
-	for i := range min(c.count, s.answers) {
-		p.Addresses[p.Count] = list[c.picked[i]].bytes
+	c.Last.Service, c.Last.Count = s.ID, min(c.count, s.answers)
+	for i := range c.Last.Count {
+		b := &list[c.picked[i]]
+		p.Addresses[p.Count] = b.bytes
 		p.Count++
+		c.Last.Backends[i] = b.id
 	}
 	if c.Trail != nil {
 		c.tell(s, list, q, p)
@@ -215,6 +230,8 @@ func (c *Chooser) order(s *Service, list []backend, q *wire.Query, p *zone.Pick)
 		c.rank(list, net(q, p))
 	case farm.DNSGeo:
 		c.nearest(list, q.From(), p)
+	case farm.DNSFastest:
+		c.fastest(list)
 	}
 }
 
@@ -273,6 +290,37 @@ func (c *Chooser) rank(list []backend, of netip.Prefix) {
 			c.picked[k], c.picked[k-1] = c.picked[k-1], c.picked[k]
 		}
 	}
+}
+
+const (
+	// alike is how much longer than the fastest a backend may take and still be as fast,
+	// so that clients do not move with every result.
+	alike = time.Millisecond
+	// unmeasured is the latency of what no probe has measured: the longest.
+	unmeasured = time.Hour
+)
+
+// fastest orders by how soon probes are answered. Those that are as fast as the fastest,
+// within a quarter, are taken in turn.
+func (c *Chooser) fastest(list []backend) {
+	var took [zone.MaxPicks]time.Duration
+	for j, i := range c.picked[:c.count] {
+		if took[j] = list[i].slot.Latency(); took[j] == 0 {
+			took[j] = unmeasured
+		}
+	}
+	for j := 1; j < c.count; j++ { // few: sorted in place
+		for k := j; k > 0 && took[k] < took[k-1]; k-- {
+			took[k], took[k-1] = took[k-1], took[k]
+			c.picked[k], c.picked[k-1] = c.picked[k-1], c.picked[k]
+		}
+	}
+	bound, first := took[0]+max(took[0]/4, alike), 1
+	for first < c.count && took[first] <= bound {
+		first++
+	}
+	c.turn++
+	rotate(c.picked[:first], int(c.turn%uint32(first)))
 }
 
 // mixed is the finalizer of splitmix64.
@@ -344,7 +392,7 @@ func (c *Chooser) tell(s *Service, list []backend, q *wire.Query, p *zone.Pick) 
 		b := &list[i]
 		one := Candidate{
 			Backend: b.id, Number: b.number, Addr: b.addr, Weight: int(b.weight), Out: b.out, Status: b.slot.Status(),
-			Near: b.bits(q.From()) >= 0, Taken: slices.Contains(p.Addresses[:p.Count], b.bytes),
+			Near: b.bits(q.From()) >= 0, Latency: b.slot.Latency(), Taken: slices.Contains(p.Addresses[:p.Count], b.bytes),
 		}
 		one.Reason = c.why(s, b, &one)
 		c.Trail(one)
@@ -374,6 +422,7 @@ var taken = map[farm.DNSAlgorithm]string{
 	farm.DNSWeight:     "it was drawn, by its weight",
 	farm.DNSHash:       "the client's net belongs to it",
 	farm.DNSGeo:        "its nets are the closest to the client's",
+	farm.DNSFastest:    "it answers its checks as soon as any",
 }
 
 var passed = map[farm.DNSAlgorithm]string{
@@ -382,4 +431,5 @@ var passed = map[farm.DNSAlgorithm]string{
 	farm.DNSWeight:     "others were drawn",
 	farm.DNSHash:       "the client's net belongs to others",
 	farm.DNSGeo:        "others are closer to the client's net",
+	farm.DNSFastest:    "others answer their checks sooner, or it was their turn",
 }

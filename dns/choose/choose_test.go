@@ -237,3 +237,59 @@ func TestEveryBackendIsToldWithAReason(t *testing.T) {
 		t.Errorf("%q", reasons)
 	}
 }
+
+func TestTheFastestIsTakenAndThoseAsFastInTurn(t *testing.T) {
+	b := newBoard(t, 4, func(s *farm.DNSService) { s.Algorithm = farm.DNSFastest })
+	took := func(list ...time.Duration) {
+		for i, d := range list {
+			b.health.Slot(uint32(i + 1)).SetLatency(d)
+		}
+	}
+	answers := func() (out []int) {
+		seen := map[int]bool{}
+		for range 20 {
+			got, p := b.ask("198.51.100.1")
+			if len(got) != 1 || p.Scope != 0 {
+				t.Fatalf("%v, scope %d", got, p.Scope)
+			}
+			seen[got[0]] = true
+		}
+		for i := range 5 {
+			if seen[i] {
+				out = append(out, i)
+			}
+		}
+		return out
+	}
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		latency []time.Duration
+		want    []int
+	}{
+		{[]time.Duration{30 * ms, 20 * ms, 10 * ms, 50 * ms}, []int{3}},
+		{[]time.Duration{40 * ms, 45 * ms, 50 * ms, 51 * ms}, []int{1, 2, 3}}, // within a quarter
+		{[]time.Duration{1100 * time.Microsecond, 200 * time.Microsecond, 1300 * time.Microsecond, 0}, []int{1, 2}},
+		{[]time.Duration{0, 0, 90 * ms, 0}, []int{3}},
+		{[]time.Duration{0, 0, 0, 0}, []int{1, 2, 3, 4}}, // nobody knows
+	} {
+		took(c.latency...)
+		if got := answers(); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.latency, got, c.want)
+		}
+	}
+	took(30*ms, 20*ms, 10*ms, 0)
+	b.set(health.Down, 3)
+	if got := answers(); !slices.Equal(got, []int{2}) {
+		t.Errorf("the fastest is down: %v", got)
+	}
+	for _, c := range b.told {
+		if c.Number == 2 && (c.Latency != 20*ms || !c.Taken || c.Reason != "it answers its checks as soon as any") || c.Number == 1 && c.Reason != "others answer their checks sooner, or it was their turn" {
+			t.Errorf("told of %+v", c)
+		}
+	}
+	b = newBoard(t, 3, func(s *farm.DNSService) { s.Algorithm, s.Answers = farm.DNSFastest, 3 })
+	took(30*ms, 0, 10*ms)
+	if got, _ := b.ask("198.51.100.1"); !slices.Equal(got, []int{3, 1, 2}) {
+		t.Errorf("all are answered, the fastest first: %v", got)
+	}
+}

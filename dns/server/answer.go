@@ -47,6 +47,7 @@ func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 	}
 	r := &w.reply
 	r.Begin(q, msg, space, room)
+	w.chooser.Last.Service, w.chooser.Last.Count = 0, 0
 	w.resolve(f, r)
 	if f.limited.answers && !q.Verified && !w.mayHave(f, q, r) {
 		if w.slipped++; w.slipped%f.slip != 0 {
@@ -57,10 +58,12 @@ func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 		r.Truncate(q)
 	}
 	count(s, r)
+	w.countChoice(s)
 	answer := r.End(q, &f.server)
 	if signs != nil {
 		answer = in(space, signs.Sign(answer))
 	}
+	w.record(f, len(msg), len(answer))
 	return answer
 }
 
@@ -125,6 +128,18 @@ func (w *worker) chaos(f *farmTable, r *wire.Reply) {
 	r.Msg = append(append(r.Msg, byte(len(text))), text...)
 	r.Added(wire.Answer, 1)
 	r.AA = true
+}
+
+// countChoice counts what a service chose.
+func (w *worker) countChoice(s *stats.Farm) {
+	last := &w.chooser.Last
+	if last.Service == 0 {
+		return
+	}
+	s.ServiceChosen++
+	for _, id := range last.Backends[:last.Count] {
+		w.shard.Backend(id).Requests++
+	}
 }
 
 // count counts an answer.

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
@@ -84,9 +83,6 @@ func (e *Engine) SessionOwners(*farm.Config) []uint64 { return nil }
 
 // KeepSessions implements engine.Engine.
 func (e *Engine) KeepSessions(*session.Memory) {}
-
-// Record implements engine.Engine.
-func (e *Engine) Record(*accesslog.Segment, []*accesslog.Writer) {}
 
 // grace is how long a TCP connection may go on once its farm is gone: the answer that is
 // under way.

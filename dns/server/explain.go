@@ -107,7 +107,7 @@ func (x *explainer) step(s zone.Step) {
 
 // candidate takes a backend the service looked at.
 func (x *explainer) candidate(c choose.Candidate) {
-	out := explain.Candidate{ID: c.Number, Address: c.Addr.String(), Weight: c.Weight, Status: string(c.Status), Near: c.Near, Taken: c.Taken, Reason: c.Reason}
+	out := explain.Candidate{ID: c.Number, Address: c.Addr.String(), Weight: c.Weight, Status: string(c.Status), Near: c.Near, Latency: float64(c.Latency.Microseconds()) / 1000, Taken: c.Taken, Reason: c.Reason}
 	if c.Out {
 		out.Status = string(farm.StatusMaintenance)
 	}

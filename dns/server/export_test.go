@@ -3,6 +3,7 @@ package server
 import (
 	"net/netip"
 
+	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/dns/wire"
 )
@@ -10,7 +11,13 @@ import (
 // Answerer answers messages of the farm with that number as a loop would, on which no time
 // passes.
 func (e *Engine) Answerer(id uint32) func(msg []byte, from netip.Addr) []byte {
+	return e.RecordingAnswerer(id, nil, nil)
+}
+
+// RecordingAnswerer is an Answerer that leaves records.
+func (e *Engine) RecordingAnswerer(id uint32, to *accesslog.Writer, segment *accesslog.Segment) func(msg []byte, from netip.Addr) []byte {
 	w := newWorker(e, new(loop.Loop), e.Segment.Shard(0), 1)
+	w.records = records{segment: segment, writer: to, entry: new(accesslog.Entry), ids: accesslog.NewIDs()}
 	space := make([]byte, 0, wire.LargestUDP)
 	f := e.table.Load().byID[id]
 	return func(msg []byte, from netip.Addr) []byte {

@@ -141,7 +141,8 @@ func (s *connection) messages(all []byte) {
 func (s *connection) message(f *farmTable, msg []byte) bool {
 	w := s.w
 	q := &w.query
-	q.Client, q.TCP = s.conn.Peer().Addr(), true
+	peer := s.conn.Peer()
+	q.Client, w.port, q.TCP = peer.Addr(), peer.Port(), true
 	if s.asksTransfer(f, msg) {
 		return true
 	}

@@ -25,6 +25,7 @@ type worker struct {
 	query    wire.Query
 	reply    wire.Reply
 	answerer zone.Answerer
+	port     uint16 // the query comes from, at its Client
 	chooser  *choose.Chooser
 	slipped  uint32
 
@@ -33,6 +34,8 @@ type worker struct {
 	space        []byte
 	read, stream []byte
 	key          []byte
+
+	records records
 }
 
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, seed uint64) *worker {

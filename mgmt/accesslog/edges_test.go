@@ -47,7 +47,7 @@ func TestDurationsAreRoundedToMicroseconds(t *testing.T) {
 
 func TestWhatIsNoFilterIsRefusedWithTheReason(t *testing.T) {
 	names := strings.Join(Conditions(), ", ")
-	if names != "backend, client, decision, flag, host, method, min_ms, path, rejection, request_id, service, status" {
+	if names != "backend, client, decision, flag, host, method, min_ms, name, path, rcode, rejection, request_id, service, status, type" {
 		t.Errorf("conditions are %s", names)
 	}
 	for text, want := range map[string]string{

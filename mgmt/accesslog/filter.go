@@ -29,8 +29,11 @@ func (f Filter) passes(l *line) bool {
 var conditions = map[string]func(text string) (func(*line) bool, error){
 	"status":     statusCondition,
 	"client":     clientCondition,
-	"method":     textCondition(func(l *line) []byte { return l.Method }),
-	"host":       textCondition(func(l *line) []byte { return l.Host }),
+	"method":     textCondition(func(l *line) []byte { return l.request(l.Method) }),
+	"host":       textCondition(func(l *line) []byte { return l.request(l.Host) }),
+	"type":       textCondition((*line).kind),
+	"rcode":      textCondition((*line).rcode),
+	"name":       nameCondition,
 	"service":    textCondition(func(l *line) []byte { return l.service }),
 	"backend":    textCondition(func(l *line) []byte { return l.backend }),
 	"rejection":  textCondition(func(l *line) []byte { return l.rejection }),
@@ -86,6 +89,12 @@ func textCondition(of func(*line) []byte) func(string) (func(*line) bool, error)
 	}
 }
 
+// nameCondition takes a name with or without the dot at its end.
+func nameCondition(text string) (func(*line) bool, error) {
+	text = strings.TrimSuffix(text, ".") + "."
+	return func(l *line) bool { return strings.EqualFold(string(l.name()), text) }, nil
+}
+
 func statusCondition(text string) (func(*line) bool, error) {
 	if class, ok := strings.CutSuffix(strings.ToLower(text), "xx"); ok && len(class) == 1 && class[0] >= '1' && class[0] <= '5' {
 		return func(l *line) bool { return l.Status/100 == uint16(class[0]-'0') }, nil
@@ -94,7 +103,7 @@ func statusCondition(text string) (func(*line) bool, error) {
 	if err != nil || n > 599 {
 		return nil, fmt.Errorf("%q is neither a status, as 404, nor a class, as 5xx", text)
 	}
-	return func(l *line) bool { return uint64(l.Status) == n }, nil
+	return func(l *line) bool { return !l.Proto.IsDNS() && uint64(l.Status) == n }, nil
 }
 
 func clientCondition(text string) (func(*line) bool, error) {

@@ -163,13 +163,21 @@ var fields = map[farm.LogField]field{
 		}
 		return strconv.AppendUint(dst, uint64(l.Client.Port()), 10)
 	}},
-	farm.LogMethod: text(func(l *line) []byte { return l.Method }),
-	farm.LogHost:   text(func(l *line) []byte { return l.Host }),
+	farm.LogMethod: text(func(l *line) []byte { return l.request(l.Method) }),
+	farm.LogHost:   text(func(l *line) []byte { return l.request(l.Host) }),
+	farm.LogName:   text((*line).name),
+	farm.LogType:   text((*line).kind),
+	farm.LogRcode:  text((*line).rcode),
 	farm.LogPath:   {true, func(f *formatter, dst []byte, l *line) []byte { return f.text(dst, f.redact.target(l.Path)) }},
 	farm.LogProtocol: {true, func(_ *formatter, dst []byte, l *line) []byte {
 		return append(dst, l.Proto.String()...)
 	}},
-	farm.LogStatus:    number(func(l *line) uint64 { return uint64(l.Status) }),
+	farm.LogStatus: {false, func(_ *formatter, dst []byte, l *line) []byte {
+		if l.Proto.IsDNS() {
+			return dst
+		}
+		return strconv.AppendUint(dst, uint64(l.Status), 10)
+	}},
 	farm.LogBytesIn:   number(func(l *line) uint64 { return l.BytesIn }),
 	farm.LogBytesOut:  number(func(l *line) uint64 { return l.BytesOut }),
 	farm.LogQueue:     duration(func(l *line) int64 { return l.Queue }),

@@ -34,6 +34,7 @@ type Watcher struct {
 	missed atomic.Uint64
 	tokens float64
 	last   time.Time
+	tally  *Tally // nil: it gets lines
 }
 
 // Missed returns how many exchanges were not shown since it was last asked:
@@ -56,7 +57,7 @@ func watchFormat(cfg *farm.Config, c *clock) *formatter {
 			names = append(append(names, l.Redact...), f.KeyHeaders()...)
 		}
 	}
-	return newFormatter(&farm.AccessLog{Fields: farm.LogFields(), Headers: []string{"whatever"}, Redact: names}, c)
+	return newFormatter(&farm.AccessLog{Fields: farm.EveryLogField(), Headers: []string{"whatever"}, Redact: names}, c)
 }
 
 // hub holds the watchers. They come and go on any goroutine, lines come on the
@@ -75,19 +76,23 @@ type hub struct {
 func (h *hub) busy() bool { return h.now.Load() > 0 }
 
 func (h *hub) join(farm uint32, filter Filter) (*Watcher, error) {
+	lines := make(chan []byte, watchQueue)
+	return h.enter(&Watcher{Lines: lines, lines: lines, hub: h, farm: farm, filter: filter, tokens: watchRate, last: time.Now()})
+}
+
+// enter lets a watcher see what its farm does from now on.
+func (h *hub) enter(w *Watcher) (*Watcher, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ended || h.now.Load() >= MaxWatchers {
 		return nil, ErrWatchers
 	}
-	lines := make(chan []byte, watchQueue)
-	w := &Watcher{Lines: lines, lines: lines, hub: h, farm: farm, filter: filter, tokens: watchRate, last: time.Now()}
 	if h.watchers == nil {
 		h.watchers = map[uint32][]*Watcher{}
 	}
-	h.watchers[farm] = append(h.watchers[farm], w)
+	h.watchers[w.farm] = append(h.watchers[w.farm], w)
 	h.now.Add(1)
-	h.segment.Watch(farm, true)
+	h.segment.Watch(w.farm, true)
 	return w, nil
 }
 
@@ -126,6 +131,10 @@ func (h *hub) show(l *line) {
 	defer h.mu.Unlock()
 	var text []byte
 	for _, w := range h.watchers[l.Farm] {
+		if w.tally != nil {
+			w.tally.add(l)
+			continue
+		}
 		if !w.filter.passes(l) {
 			continue
 		}
@@ -166,7 +175,9 @@ func (h *hub) close() {
 	h.ended = true
 	for _, list := range h.watchers {
 		for _, w := range list {
-			close(w.lines)
+			if w.lines != nil {
+				close(w.lines)
+			}
 		}
 	}
 	h.watchers = nil

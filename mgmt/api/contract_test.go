@@ -76,10 +76,14 @@ func (o oneOrder) Renew(ctx context.Context, by apply.Author, name string, force
 
 func (o oneOrder) Delete(_ context.Context, _ apply.Author, name string) error { return o.known(name) }
 
+// bounded is what the tests of the document give the API: one order of a certificate, and
+// nothing that counts questions, which takes seconds.
+func bounded(d *api.Deps) { d.ACME, d.Tally = oneOrder{&orders{ACME: d.ACME}}, nil }
+
 // The document is what the API does: every operation, with every kind of request.
 func TestTheAPIIsWhatItsDocumentSays(t *testing.T) {
 	watch, _, start := watchable(t)
-	a := newAppliance(t, watch, func(d *api.Deps) { d.ACME = oneOrder{&orders{ACME: d.ACME}} })
+	a := newAppliance(t, watch, bounded)
 	start(a.config())
 	contracttest.Drive(t, target(t, a), contracttest.Read(t, []byte(a.must(200, "GET", "/openapi.json", "").raw)))
 }
@@ -88,7 +92,7 @@ func TestTheAPIIsWhatItsDocumentSays(t *testing.T) {
 // sent: who may not is answered 403 before anything else is looked at.
 func TestTheAPIIsOpenToExactlyWhoMayUseIt(t *testing.T) {
 	watch, _, start := watchable(t)
-	a := newAppliance(t, watch, func(d *api.Deps) { d.ACME = oneOrder{&orders{ACME: d.ACME}} })
+	a := newAppliance(t, watch, bounded)
 	start(a.config())
 	document := contracttest.Read(t, []byte(a.must(200, "GET", "/openapi.json", "").raw))
 	for _, role := range []string{"monitoring", "management", "readonly", "administration"} {
@@ -107,7 +111,7 @@ func TestTheAPIIsOpenToExactlyWhoMayUseIt(t *testing.T) {
 // for as long as SLUICE_E2E_WALK says, five minutes without.
 func TestTheAPIIsWhatItsDocumentSaysInAnyOrder(t *testing.T) {
 	watch, _, start := watchable(t)
-	a := newAppliance(t, watch, func(d *api.Deps) { d.ACME = oneOrder{&orders{ACME: d.ACME}} })
+	a := newAppliance(t, watch, bounded)
 	start(a.config())
 	seed, long := rand.Uint64(), 2*time.Second
 	if contracttest.Long() {

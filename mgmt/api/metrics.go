@@ -24,6 +24,8 @@ type Watching struct {
 	OpenMetrics bool
 	// Watch shows exchanges of a farm as they end; nil when that is not possible.
 	Watch func(farm uint32, filter accesslog.Filter) (*accesslog.Watcher, error)
+	// Tally counts the questions of a gslb farm; nil when that is not possible.
+	Tally func(farm uint32) (*accesslog.Tally, error)
 }
 
 // metrics answers a scrape, and reports whether it was one. The key may come as

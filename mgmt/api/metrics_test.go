@@ -113,7 +113,7 @@ func TestWhatAScrapeMayBe(t *testing.T) {
 }
 
 // watchable gives the API a pump, and returns what fills it.
-func watchable(t *testing.T) (change func(*api.Deps), put func(path string, status uint16), set func(*farm.Config)) {
+func watchable(t *testing.T) (change func(*api.Deps), put func(fill func(*records.Entry)), set func(*farm.Config)) {
 	t.Helper()
 	f, err := shm.Shared("test", records.SegmentSize)
 	if err != nil {
@@ -154,11 +154,11 @@ func watchable(t *testing.T) (change func(*api.Deps), put func(path string, stat
 		cfg = c
 		go func() { defer close(ended); pump.Run(ctx) }()
 	}
-	return func(d *api.Deps) { d.Watch = pump.Watch }, func(path string, status uint16) {
+	return func(d *api.Deps) { d.Watch, d.Tally = pump.Watch, pump.Tally }, func(fill func(*records.Entry)) {
 		var e records.Entry
 		e.Begin()
-		e.Farm, e.Flags, e.Status = 1, records.Watched, status
-		e.Path([]byte(path))
+		e.Farm, e.Flags = 1, records.Watched
+		fill(&e)
 		w.Put(&e)
 	}, start
 }
@@ -168,7 +168,10 @@ type nobody struct{}
 func (nobody) Wake() {}
 
 func TestExchangesOfAFarmAreStreamedUntilTheClientLeaves(t *testing.T) {
-	change, put, start := watchable(t)
+	change, record, start := watchable(t)
+	put := func(path string, status uint16) {
+		record(func(e *records.Entry) { e.Status = status; e.Path([]byte(path)) })
+	}
 	a := newAppliance(t, change)
 	a.shop(1)
 	cfg, _ := a.applier.Current()

@@ -41,7 +41,7 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.
 		}),
 		checks.New(checks.Deps{State: board, Guardian: d.Guardian, SameCommand: d.SameCommand, Health: d.Health, Passive: d.Passive, Lookup: d.Lookup, Log: d.Log}),
 		traffic.New(traffic.Deps{
-			SessionTable: d.SessionTable, Tracked: d.Tracked, Forwarded: d.Forwarded, Watch: d.Watch, Holds: guard.Holds,
+			SessionTable: d.SessionTable, Tracked: d.Tracked, Forwarded: d.Forwarded, Watch: d.Watch, Tally: d.Tally, Holds: guard.Holds,
 		}),
 		numbers.New(numbers.Deps{
 			State: board, Counters: d.Counters, Health: d.Health, Sessions: d.Sessions, Traffic: d.Traffic, Usage: d.Usage, Links: orElse(d.Links, numbers.HostLinks), Numbers: d.Numbers, Latency: d.Latency,

@@ -137,6 +137,7 @@ func (g *Guardian) Set(cfg *farm.Config) {
 	}
 	for _, id := range wanted.unasked {
 		g.options.Table.SetGuardian(id, health.Undefined, now)
+		g.options.Table.Slot(id).SetLatency(0)
 	}
 	g.forget()
 	g.poke()
@@ -157,6 +158,10 @@ func (g *Guardian) begin(k key, w *wantedTask, first bool) *task {
 		for _, u := range w.users {
 			t.verdict = max(t.verdict, g.options.Table.Slot(u.id).Guardian())
 		}
+		t.latency = remembered(g.options.Table, w.users)
+	}
+	if w.ours != nil {
+		t.latency = here
 	}
 	g.tasks[k] = t
 	return t
@@ -176,6 +181,7 @@ func (g *Guardian) keep(t *task, w *wantedTask, now time.Time) {
 		g.of[u.id] = t
 		g.options.Table.SetGuardian(u.id, t.verdict, now)
 	}
+	g.note(t)
 }
 
 // spread gives new tasks their time: apart from each other, over an interval at most.
@@ -348,7 +354,10 @@ func (g *Guardian) unable(t *task, before, one Result) {
 func (g *Guardian) judge(t *task, now time.Time, one Result) {
 	g.count(t, one)
 	healthy := one.Reason == ""
-	if !healthy {
+	if healthy {
+		t.measured(one.Took)
+		g.note(t)
+	} else {
 		t.why = one.Reason
 	}
 	if t.settings.Logs {

@@ -36,6 +36,7 @@ type task struct {
 	users    []user
 
 	judge
+	latency
 	why     string // it failed the last time it did
 	results ring
 	// ours are farms of this appliance that have the address: it is not asked, but is

@@ -33,7 +33,10 @@ const (
 )
 
 // dnsFields are what a gslb farm has besides its address.
-var dnsFields = []field[farm.Farm]{
+var dnsFields = slices.Concat(dnsSettings, dnsLogFields)
+
+// dnsSettings are those but for the log of questions.
+var dnsSettings = []field[farm.Farm]{
 	dnsText("server_version", basic(atAnswers, "Server version"), "What the question version.bind is answered with; empty refuses it.", 255, func(g *farm.GSLB) *string { return &g.ServerVersion }),
 	dnsText("nsid", advanced(atAnswers, "Server identity"), "Name of this server for clients that ask for it (NSID, id.server); empty for none.", maxNSID, func(g *farm.GSLB) *string { return &g.NSID }),
 	boundIn(dnsPart, "query_rate", basic(atLimits, "Queries of a net").in(perSecondQueries), "Queries per second a net of clients (/24, of IPv6 /56) is answered at most; 0 means no bound.", 0, maxRate, 0, func(g *farm.GSLB) *uint32 { return &g.QueryRate }),
@@ -69,7 +72,16 @@ var dnsFields = []field[farm.Farm]{
 		},
 	},
 	addressesIn("notify", basic(atTransfers, "Told of changes"), "Secondary servers that are told of changes of zones (NOTIFY), on port 53.", 64),
+	truthIn(dnsPart, "logs", basic(atLogging, "Logging"), "Whether each question that is answered leaves a line where log_sink says.", func(g *farm.GSLB) *bool { return &g.Logs }),
 }
+
+// dnsLogFields say how questions are logged.
+var dnsLogFields = slices.Concat([]field[farm.Farm]{
+	logFieldsIn(dnsPart, "Fields of a line, in their order; none means all.", farm.QueryLogFields(), dnsLog),
+	boundIn(dnsPart, "log_sample", advanced(atLogging, "Sampling"), "One in that many questions is logged, by chance.", 1, MaxLogSample, 1, func(g *farm.GSLB) *uint32 { return &g.AccessLog.Sample }),
+}, sinkFields(dnsPart, dnsLog))
+
+func dnsLog(g *farm.GSLB) *farm.AccessLog { return &g.AccessLog }
 
 const perSecondQueries = "queries/s"
 

@@ -198,6 +198,8 @@ func (s *stage) names(o *Operation) map[string]string {
 	switch {
 	case strings.HasPrefix(o.Path, "/farms/{farm}/backends"), strings.HasPrefix(o.Path, "/farms/{farm}/sessions"), strings.HasPrefix(o.Path, "/stats/farms/{farm}/backends"):
 		out["farm"] = "dns"
+	case strings.HasPrefix(o.Path, "/farms/{farm}/questions"):
+		out["farm"] = "names"
 	case strings.HasPrefix(o.Path, "/farms/{farm}/zones"):
 		out["farm"], out["key"] = "names", s.active
 		if strings.Contains(o.Path, "/keys") && o.Method == "DELETE" {

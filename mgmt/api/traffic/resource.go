@@ -20,6 +20,8 @@ type Deps struct {
 	Tracked, Forwarded ConnectionTable
 	// Watch shows exchanges of a farm as they end; nil when that is not possible.
 	Watch func(farm uint32, filter accesslog.Filter) (*accesslog.Watcher, error)
+	// Tally counts the questions of a gslb farm; nil when that is not possible.
+	Tally func(farm uint32) (*accesslog.Tally, error)
 	// Holds reports whether the credential of a request is still one.
 	Holds func(*http.Request) bool
 }
@@ -32,5 +34,5 @@ func New(deps Deps) *Resource { return &Resource{deps: deps} }
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {
-	return slices.Concat(s.sessionOperations(), s.connectionOperations(), s.traceOperations())
+	return slices.Concat(s.sessionOperations(), s.connectionOperations(), s.traceOperations(), s.questionOperations())
 }

@@ -15,7 +15,7 @@ import { action, remove } from './actions';
 const tabs = {
   http: ['overview', 'services', 'settings', 'sessions', 'trace', 'log'],
   l4xnat: ['overview', 'settings', 'sessions', 'trace', 'log'],
-  gslb: ['overview', 'zones', 'services', 'settings'],
+  gslb: ['overview', 'zones', 'services', 'settings', 'trace', 'log'],
 } as const;
 const tabsOf = (profile: string) => (profile in tabs ? tabs[profile as keyof typeof tabs] : tabs.http);
 

@@ -21,7 +21,7 @@ export function FarmLog() {
         if (params.log_sink && params.log_sink !== 'file') return <Elsewhere farm={farm}>{t('logs.elsewhere', { target: `${String(params.log_sink)} ${String(params.log_target ?? '')}`.trim() })}</Elsewhere>;
         const file = `${String(params.log_file || farm)}.log`;
         return (
-          <Lines key={file} of={file} exchanges={params.profile !== 'l4xnat'}>
+          <Lines key={file} of={file} exchanges={params.profile === 'http' || params.profile === 'https'}>
             <Button component="a" href={fileAt('system', 'logs', file)} download={file} size="xs" variant="default" disabled={!may('log.download')}>
               {t('upload.download')}
             </Button>

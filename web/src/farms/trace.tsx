@@ -1,11 +1,13 @@
 import { Button, Card, Group, Table, Text, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { queries } from '../api/queries';
 import { duration } from '../ui/numbers';
 import { Wide } from '../ui/wide';
 
-/** An exchange that ended, as the trace of a farm tells of it. */
+/** An exchange that ended, or a question that was answered, as the trace of a farm tells of it. */
 type Exchange = {
   time: string;
   service?: string;
@@ -14,6 +16,9 @@ type Exchange = {
   method?: string;
   host?: string;
   path?: string;
+  name?: string;
+  type?: string;
+  rcode?: string;
   status?: number;
   total_us?: number;
   decision?: string;
@@ -23,12 +28,14 @@ type Exchange = {
 
 /** As many are kept in sight. */
 const kept = 200;
-const filters = ['status', 'path', 'client', 'backend'] as const;
+const ofRequests = ['status', 'path', 'client', 'backend'] as const;
+const ofQuestions = ['name', 'type', 'rcode', 'client'] as const;
 
 /** FarmTrace shows exchanges as they end, and who decided where each went. */
 export function FarmTrace() {
   const { t } = useTranslation();
   const { farm } = useParams({ strict: false }) as { farm: string };
+  const filters = useQuery(queries.numbers(farm)).data?.farm?.profile === 'gslb' ? ofQuestions : ofRequests;
   const [watching, watch] = useState(false);
   const [filter, setFilter] = useState<Record<string, string>>({});
   const seen = useExchanges(farm, filter, watching);
@@ -65,11 +72,11 @@ export function FarmTrace() {
                   <Table.Td>{e.time.slice(11, 23)}</Table.Td>
                   <Table.Td className="text">{e.client}</Table.Td>
                   <Table.Td className="text">
-                    {e.method} {e.host}
+                    {e.method ?? e.type} {e.host ?? e.name}
                     {e.path}
                   </Table.Td>
-                  <Table.Td>{e.status}</Table.Td>
-                  <Table.Td className="number">{duration((e.total_us ?? 0) / 1e6)}</Table.Td>
+                  <Table.Td>{e.rcode ?? e.status}</Table.Td>
+                  <Table.Td className="number">{e.rcode ? '' : duration((e.total_us ?? 0) / 1e6)}</Table.Td>
                   <Table.Td className="text">{[e.service, e.backend].filter(Boolean).join(' → ')}</Table.Td>
                   <Table.Td className="text">{[e.decision, e.rejection, ...(e.flags ?? [])].filter(Boolean).join(', ')}</Table.Td>
                 </Table.Tr>

@@ -31,6 +31,22 @@ export function setRecord(farm: string, zone: string, id: number, sent: Seen, ti
   return write(title, `sluice record set ${farm} ${zone} ${id} ${settings(sent)}`, 'PUT', [...recordsAt(farm, zone), id], sent);
 }
 
+const keysAt = (farm: string, zone: string) => [...zoneAt(farm, zone), 'keys'];
+
+/** Makes the key that is to sign a zone next. */
+export function addKey(farm: string, zone: string, title: string): Change {
+  return write(title, `sluice zone key add ${farm} ${zone}`, 'POST', keysAt(farm, zone), {});
+}
+
+/** Has the next key of a zone sign. */
+export function activateKey(farm: string, zone: string, key: number, title: string): Change {
+  return write(title, `sluice zone key use ${farm} ${zone} ${key}`, 'PUT', [...keysAt(farm, zone), key], { state: 'active' });
+}
+
+export function removeKey(farm: string, zone: string, key: number, title: string): Change {
+  return write(title, `sluice zone key delete ${farm} ${zone} ${key}`, 'DELETE', [...keysAt(farm, zone), key]);
+}
+
 /** As many changes one transaction has at most. */
 export const mostAtOnce = 256;
 

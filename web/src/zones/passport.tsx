@@ -6,6 +6,7 @@ import { api, body } from '../api/client';
 import { queries } from '../api/queries';
 import type { components } from '../api/schema';
 import { DataTable } from '../ui/data-table';
+import { duration } from '../ui/numbers';
 import { Problem } from '../ui/problem';
 import { State } from '../ui/state';
 import type { Zone } from './types';
@@ -152,6 +153,9 @@ function Said({ of: { passport, result, from } }: { of: Explained }) {
               { head: t('farms.state'), cell: (c) => <State of={c.status} /> },
               { head: t('backends.weight'), cell: (c) => c.weight, number: true },
               ...(passport.algorithm === 'geo' ? [{ head: t('passport.near'), cell: (c: Candidate) => t(c.near ? 'passport.yes' : 'passport.no') }] : []),
+              ...(passport.algorithm === 'fastest'
+                ? [{ head: t('passport.latency'), cell: (c: Candidate) => duration(c.latency === undefined ? undefined : c.latency / 1000), number: true }]
+                : []),
               { head: t('passport.reason'), cell: (c) => c.reason },
             ]}
           />

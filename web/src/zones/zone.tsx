@@ -11,6 +11,7 @@ import { Asked } from '../ui/asked';
 import { removeZone } from './actions';
 import { ImportZone } from './import';
 import { Records } from './records';
+import { Signing } from './signing';
 import { zoneQuery } from './types';
 import { Warnings } from './warnings';
 import { ZoneForm } from './zone-form';
@@ -59,6 +60,7 @@ export function ZonePage() {
           </Group>
           <Warnings farm={farm} zone={zone.id} />
           <Records farm={farm} zone={zone} />
+          <Signing farm={farm} zone={zone} set={() => edit(true)} />
           {editing && <ZoneForm farm={farm} zone={zone} close={() => edit(false)} />}
           {importing && <ImportZone farm={farm} zone={zone.id} close={() => setImporting(false)} />}
           {change && <ChangeDialog change={change} close={() => setChange(undefined)} done={() => void go({ to: '/farms/$farm/zones', params: { farm } })} />}

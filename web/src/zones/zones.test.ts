@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Refused } from '../api/client';
-import { createRecord, createZone, importZone, removeRecords } from './actions';
+import { activateKey, addKey, createRecord, createZone, importZone, removeKey, removeRecords } from './actions';
 import { wrongField, wrongLines } from './wrong';
 
 vi.stubGlobal('location', { origin: 'https://appliance' });
@@ -30,6 +30,14 @@ describe('changes of zones', () => {
     expect(createZone('names', { id: 'example.com', ttl: 60 }, '').command).toBe('sluice zone create names example.com ttl=60');
     expect(createRecord('names', 'example.com', { rname: '@', type: 'MX', rdata: '10 mail', ttl: 60 }, '').command).toBe('sluice record create names example.com @ MX 10 mail ttl=60');
     expect(createRecord('names', 'example.com', { rname: '*', type: 'TXT', rdata: '"a b"' }, '').command).toBe(`sluice record create names example.com '*' TXT '"a b"'`);
+  });
+  it('of keys too', () => {
+    expect(addKey('names', 'example.com', '').command).toBe('sluice zone key add names example.com');
+    const use = activateKey('names', 'example.com', 7, '');
+    expect(use.command).toBe('sluice zone key use names example.com 7');
+    expect(use.call).toContain(`-X PUT`);
+    expect(use.call).toContain(`'{"state":"active"}'`);
+    expect(removeKey('names', 'example.com', 7, '').call).toContain('/farms/names/zones/example.com/keys/7');
   });
   it('delete records as one', () => {
     const record = { zone: 'example.com', rname: 'www', type: 'A' as const, ttl: null, rdata: '192.0.2.1', comment: '' };

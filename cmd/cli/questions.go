@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
+)
+
+// questions is what came to a gslb farm in some seconds.
+type questions struct {
+	Seconds   float64
+	Questions uint64
+	Names     []struct {
+		Name, Type string
+		Times      uint64
+	}
+	Clients []struct {
+		Client string
+		Times  uint64
+	}
+	Rcodes []struct {
+		Rcode string
+		Times uint64
+	}
+	Services []struct {
+		Service string
+		Times   uint64
+	}
+}
+
+func (c *client) questionsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "questions FARM", Short: "Count the questions of a gslb farm: top names, clients and codes",
+		Long: `Count the questions to a gslb farm for some seconds: the names and types that
+were asked for most, the clients that asked most (resolvers, as a rule), how
+answers ended, and which services chose them. Nothing is counted otherwise, so
+that answers cost nothing more. What was not answered, because of a limit or
+because it was no question, is in the farm's statistics.`,
+		Example: "  sluice questions names\n  sluice questions names --for 20s --most 50\n  sluice questions names --json",
+		Args:    exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
+	}
+	limit := cmd.Flags().Duration("for", 5*time.Second, "how long to count, 1s to 30s")
+	most := cmd.Flags().Int("most", 10, "how many names and clients to show")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		path, err := pathOf("farms", args[0], "questions")
+		if err != nil {
+			return err
+		}
+		query := url.Values{"seconds": {strconv.Itoa(int(limit.Round(time.Second).Seconds()))}, "most": {strconv.Itoa(*most)}}
+		a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: path, query: query, wait: *limit + timeout})
+		if err != nil || c.json {
+			return c.orJSON(cmd, a, err)
+		}
+		var body struct{ Params questions }
+		if err := a.into(&body); err != nil {
+			return err
+		}
+		return c.printQuestions(cmd, &body.Params)
+	}
+	return cmd
+}
+
+// print shows what was counted: a table of each kind of which there is something.
+func (c *client) printQuestions(cmd *cobra.Command, q *questions) error {
+	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%d questions in %.0f seconds\n", q.Questions, q.Seconds); err != nil || q.Questions == 0 {
+		return err
+	}
+	share := func(n uint64) string { return fmt.Sprintf("%.1f%%", float64(n)*100/float64(q.Questions)) }
+	counted := func(what string) *show.Sheet { return show.NewSheet(what, "TIMES", "SHARE").AlignRight(2) }
+	names, clients, codes, services := show.NewSheet("NAME", "TYPE", "TIMES", "SHARE").AlignRight(3), counted("CLIENT"), counted("RCODE"), counted("SERVICE")
+	for _, n := range q.Names {
+		names.Add(n.Name, n.Type, n.Times, share(n.Times))
+	}
+	for _, n := range q.Clients {
+		clients.Add(n.Client, n.Times, share(n.Times))
+	}
+	for _, n := range q.Rcodes {
+		codes.Add(n.Rcode, n.Times, share(n.Times))
+	}
+	sheets := []*show.Sheet{names, clients, codes}
+	if len(q.Services) > 0 {
+		for _, n := range q.Services {
+			services.Add(n.Service, n.Times, share(n.Times))
+		}
+		sheets = append(sheets, services)
+	}
+	for _, s := range sheets {
+		if _, err := fmt.Fprintln(cmd.OutOrStdout()); err != nil {
+			return err
+		}
+		if err := c.print(cmd, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

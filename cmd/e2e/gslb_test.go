@@ -1,0 +1,117 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// digs asks a farm of loopback once.
+func digs(t *testing.T, port int, more ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "dig", append([]string{"@127.0.0.1", "-p", fmt.Sprint(port), "+short", "+tries=3", "+time=2"}, more...)...).Output()
+	if err != nil {
+		t.Fatalf("dig %v: %v", more, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// What a name server is asked can be logged, watched and counted, and who answers its
+// checks soonest is who clients are sent to.
+func TestQuestionsAreToldAndTheFastestAnswers(t *testing.T) {
+	t.Parallel()
+	needs(t, "dig")
+	who := asOne()
+	a := start(t, who, dataDir(t, who))
+	port := freePorts(t, 1)[0]
+	a.must("farm", "create", "names", "--profile", "gslb", "vip=127.0.0.1", fmt.Sprintf("vport=%d", port), "logs=true")
+	a.must("zone", "create", "names", "example.com")
+	a.must("service", "create", "names", "web", "algorithm=fastest")
+	a.must("check", "create", "speed", "command=check_http -I HOST -p PORT -u /", "interval=1", "timeout=1")
+
+	// Both have one port, at two addresses.
+	at := servesAfter(t, "127.0.0.1:0", 200*time.Millisecond)
+	_, number, _ := net.SplitHostPort(at)
+	servesAfter(t, "127.0.0.2:"+number, 0)
+	a.must("service", "set", "names", "web", "deftcpport="+number)
+	a.must("check", "link", "speed", "names", "web")
+	a.must("backend", "create", "names", "web", "127.0.0.1")
+	a.must("backend", "create", "names", "web", "127.0.0.2")
+	a.must("record", "create", "names", "example.com", "www", "DYNA", "web")
+	within(t, 20*time.Second, "the faster one is answered alone", func() error {
+		for range 6 {
+			if got := digs(t, port, "www.example.com"); got != "127.0.0.2" {
+				return fmt.Errorf("answered %q", got)
+			}
+		}
+		return nil
+	})
+	if out := a.must("explain", "names", "www.example.com"); !strings.Contains(out, "others answer their checks sooner") || !strings.Contains(out, "it answers its checks as soon as any") {
+		t.Errorf("explained:\n%s", out)
+	}
+
+	type told struct {
+		Questions int
+		Names     []struct {
+			Name, Type string
+			Times      int
+		}
+		Services []struct{ Service string }
+	}
+	counted := make(chan string)
+	go func() { out, _ := a.run("questions", "names", "--for", "4s", "--json"); counted <- out }()
+	watched := make(chan string)
+	go func() {
+		out, _ := a.run("trace", "names", "--filter", "rcode=NXDOMAIN", "--count", "1")
+		watched <- out
+	}()
+	for range 20 {
+		digs(t, port, "+tcp", "none.example.com", "MX")
+		digs(t, port, "www.example.com")
+		time.Sleep(100 * time.Millisecond)
+	}
+	var body struct{ Params told }
+	if out := <-counted; json.Unmarshal([]byte(out), &body) != nil || body.Params.Questions < 10 || len(body.Params.Names) != 2 || len(body.Params.Services) != 1 || body.Params.Services[0].Service != "web" {
+		t.Errorf("counted: %s", out)
+	}
+	if out := <-watched; !strings.Contains(out, "MX") || !strings.Contains(out, "none.example.com.") || strings.Contains(out, "www.") {
+		t.Errorf("watched:\n%s", out)
+	}
+	var line map[string]any
+	within(t, 5*time.Second, "the log has the question", func() error {
+		for _, line = range a.logged("names.log") {
+			if line["name"] == "www.example.com." && line["backend"] == "127.0.0.2" {
+				return nil
+			}
+		}
+		return fmt.Errorf("the last line is %v", line)
+	})
+	if line["service"] != "web" || line["rcode"] != "NOERROR" || line["type"] != "A" || line["protocol"] != "DNS/UDP" || line["client"] != "127.0.0.1" {
+		t.Errorf("logged: %v", line)
+	}
+	if out := a.must("stats", "names", "--json"); !regexp.MustCompile(`"service_answers": [1-9]`).MatchString(out) {
+		t.Errorf("no answer was chosen by a service, say the statistics:\n%s", out)
+	}
+}
+
+// servesAfter answers HTTP after a while.
+func servesAfter(t *testing.T, address string, after time.Duration) string {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(after) }))
+	s.Listener.Close()
+	s.Listener = l
+	s.Start()
+	t.Cleanup(s.Close)
+	return l.Addr().String()
+}

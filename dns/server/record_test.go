@@ -1,0 +1,107 @@
+package server_test
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/rdata"
+)
+
+type nobody struct{}
+
+func (nobody) Wake() {}
+
+// record is one as it was read.
+type record struct {
+	accesslog.Exchange
+	client     netip.AddrPort
+	name, kind string
+}
+
+// recorded makes the engine leave records, and returns how to read those there are.
+func recorded(t *testing.T, a *appliance) (segment *accesslog.Segment, read func() []record) {
+	t.Helper()
+	segment, err := accesslog.OpenSegment(make([]byte, accesslog.SegmentSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.engine.Record(segment, segment.Writers(len(a.Loops), nobody{}))
+	r := segment.Reader()
+	return segment, func() (list []record) {
+		r.Drain(func(rec *accesslog.Record) {
+			list = append(list, record{rec.Exchange, rec.Client, rdata.NameText(rec.Host), rdata.TypeText(binary.BigEndian.Uint16(rec.Method))})
+		})
+		return list
+	}
+}
+
+func TestQuestionsLeaveRecords(t *testing.T) {
+	g := example()
+	g.Logs = true
+	a := newAppliance(t, 1, g)
+	_, read := recorded(t, a)
+	a.up(1, 2, 3)
+	for _, c := range []struct {
+		question   string
+		tcp        bool
+		name, kind string
+		want       accesslog.Exchange
+	}{
+		{"WWW.example.com A", false, "www.example.com.", "A", accesslog.Exchange{Proto: accesslog.ProtoDNS, Flags: accesslog.Logged}},
+		{"none.example.com MX", true, "none.example.com.", "MX", accesslog.Exchange{Proto: accesslog.ProtoDNSTCP, Flags: accesslog.Logged, Status: 3}},
+		{"example.net TXT", false, "example.net.", "TXT", accesslog.Exchange{Proto: accesslog.ProtoDNS, Flags: accesslog.Logged, Status: 5}},
+		{"big.example.com TXT", false, "big.example.com.", "TXT", accesslog.Exchange{Proto: accesslog.ProtoDNS, Flags: accesslog.Logged | accesslog.Truncated}},
+		{"toshop.example.com AAAA", false, "toshop.example.com.", "AAAA", accesslog.Exchange{Proto: accesslog.ProtoDNS, Flags: accesslog.Logged, Service: 1, Backend: 3, Why: accesslog.WhyAlgorithm}},
+	} {
+		before := time.Now()
+		msg := query(t, c.question)
+		reply := a.exchange(msg, c.tcp)
+		list := read()
+		if len(list) != 1 {
+			t.Fatalf("%s: %d records", c.question, len(list))
+		}
+		got := list[0]
+		c.want.Farm, c.want.BytesIn, c.want.BytesOut = 7, uint64(len(msg)), uint64(len(reply))
+		at := time.Unix(0, got.Time)
+		if got.Time = 0; got.Exchange != c.want || got.name != c.name || got.kind != c.kind {
+			t.Errorf("%s: the record is %s %s\n%+v, want\n%+v", c.question, got.name, got.kind, got.Exchange, c.want)
+		}
+		if at.Before(before.Add(-time.Second)) || got.client.Addr() != netip.MustParseAddr("127.0.0.1") || got.client.Port() == 0 {
+			t.Errorf("%s: at %v from %v", c.question, at, got.client)
+		}
+	}
+	if n := a.Segment.SumFarm(7).ServiceChosen; n != 1 {
+		t.Errorf("%d answers are said to be chosen, want 1", n)
+	}
+	if n := a.Segment.SumBackend(3).Requests; n != 1 {
+		t.Errorf("the backend is said to be in %d answers, want 1", n)
+	}
+}
+
+func TestOnlyWantedRecordsAreLeft(t *testing.T) {
+	a := newAppliance(t, 1, example())
+	segment, read := recorded(t, a)
+	a.ask("www.example.com A", false)
+	if list := read(); len(list) != 0 {
+		t.Errorf("nobody wants %+v", list)
+	}
+	segment.Watch(7, true)
+	a.ask("www.example.com A", false)
+	if list := read(); len(list) != 1 || list[0].Flags != accesslog.Watched {
+		t.Errorf("somebody watches: %+v", list)
+	}
+	segment.Watch(7, false)
+	g := *a.farm.Global
+	g.Logs, g.AccessLog.Sample = true, 10
+	a.farm.Global = &g
+	a.publish(a.farm)
+	for range 400 {
+		a.exchange(query(t, "www.example.com A"), false)
+	}
+	if n := len(read()); n < 10 || n > 100 {
+		t.Errorf("%d of 400 are logged, one in 10 should be", n)
+	}
+}

@@ -1,0 +1,117 @@
+package traffic
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/accesslog"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+const (
+	// countTime is for how many seconds questions are counted, at most longestCount.
+	countTime, longestCount = 5, 30
+	// topQuestions is how many of each kind are told, at most mostQuestions.
+	topQuestions, mostQuestions = 10, 1000
+)
+
+func (s *Resource) questionOperations() []*rest.Operation {
+	return []*rest.Operation{
+		rest.Op(rest.Get, "/farms/{farm}/questions", rbac.TraceShow, "Count the questions of a farm for some seconds", s.countQuestions).
+			With("seconds", fmt.Sprintf("For how many seconds questions are counted, at most %d; %d when not given", longestCount, countTime)).
+			With("most", fmt.Sprintf("How many names, clients, codes and services are told, at most %d; %d when not given", mostQuestions, topQuestions)),
+	}
+}
+
+// Questions is what came to a gslb farm in some seconds, the most frequent first.
+type Questions struct {
+	Seconds   float64         `json:"seconds" doc:"For how long questions were counted"`
+	Questions uint64          `json:"questions" doc:"Questions that were answered meanwhile"`
+	Names     []AskedName     `json:"names" doc:"What was asked for, the most frequent first"`
+	Clients   []AskingClient  `json:"clients" doc:"Who asked, the most frequent first"`
+	Codes     []CountedCode   `json:"rcodes" doc:"How questions ended"`
+	Services  []CountedChoice `json:"services" doc:"The services that chose answers"`
+}
+
+// AskedName is a name with a type, and how often they were asked for.
+type AskedName struct {
+	Name  string `json:"name" doc:"With a dot at its end"`
+	Type  string `json:"type"`
+	Times uint64 `json:"times" doc:"How often it was asked for"`
+}
+
+// AskingClient is a client, and how often it asked.
+type AskingClient struct {
+	Client string `json:"client" doc:"Its address; that of a resolver, as a rule"`
+	Times  uint64 `json:"times" doc:"How often it asked"`
+}
+
+// CountedCode is a response code, and how often it was the answer's.
+type CountedCode struct {
+	Code  string `json:"rcode" doc:"NOERROR, NXDOMAIN, REFUSED and so on"`
+	Times uint64 `json:"times" doc:"Answers with the code"`
+}
+
+// CountedChoice is a service, and how often it chose.
+type CountedChoice struct {
+	Service string `json:"service"`
+	Times   uint64 `json:"times" doc:"Answers it chose"`
+}
+
+// countQuestions counts for as long as it is asked to, or until the client leaves.
+func (s *Resource) countQuestions(c *rest.Call) (rest.Object[Questions], error) {
+	var none rest.Object[Questions]
+	f, err := c.Farm()
+	if err != nil {
+		return none, err
+	}
+	seconds, err := c.Number("seconds", countTime, 1, longestCount)
+	if err != nil {
+		return none, err
+	}
+	most, err := c.Number("most", topQuestions, 1, mostQuestions)
+	switch {
+	case err != nil:
+		return none, err
+	case f.Carries() != farm.TrafficQueries:
+		return none, rest.BadRequest("the farm %s has profile %s: only farms of profile gslb are asked questions", f.Name, f.Profile)
+	case s.deps.Tally == nil:
+		return none, rest.BadRequest("questions cannot be counted: the engine leaves no records")
+	}
+	tally, err := s.deps.Tally(f.ID)
+	if errors.Is(err, accesslog.ErrWatchers) {
+		return none, rest.Refuse(http.StatusServiceUnavailable, "%d watch already: wait until one has ended", accesslog.MaxWatchers)
+	}
+	if err != nil {
+		return none, err
+	}
+	defer tally.Close()
+	began := time.Now()
+	select {
+	case <-c.Request.Context().Done():
+	case <-time.After(time.Duration(seconds) * time.Second):
+	}
+	return rest.Object[Questions]{Description: "Count the questions of farm " + f.Name, Params: questionsOf(tally.Sum(int(most)), time.Since(began))}, nil
+}
+
+func questionsOf(s accesslog.Sum, took time.Duration) Questions {
+	out := Questions{Seconds: float64(took.Milliseconds()) / 1000, Questions: s.Questions,
+		Names: []AskedName{}, Clients: []AskingClient{}, Codes: []CountedCode{}, Services: []CountedChoice{}}
+	for _, n := range s.Names {
+		out.Names = append(out.Names, AskedName{n.Key.Name, n.Key.Type, n.Times})
+	}
+	for _, n := range s.Clients {
+		out.Clients = append(out.Clients, AskingClient{n.Key.String(), n.Times})
+	}
+	for _, n := range s.Rcodes {
+		out.Codes = append(out.Codes, CountedCode{n.Key, n.Times})
+	}
+	for _, n := range s.Services {
+		out.Services = append(out.Services, CountedChoice{n.Key, n.Times})
+	}
+	return out
+}
