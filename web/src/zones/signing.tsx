@@ -21,7 +21,7 @@ export function Signing({ farm, zone, set }: { farm: string; zone: Zone; set: ()
   return (
     <Card withBorder component="section" aria-labelledby="signing">
       <Stack gap="sm">
-        <Group justify="space-between" align="start">
+        <Group justify="space-between" align="start" wrap="nowrap">
           <div>
             <Title order={3} size="h4" id="signing">
               DNSSEC
@@ -36,7 +36,7 @@ export function Signing({ farm, zone, set }: { farm: string; zone: Zone; set: ()
             </Button>
           )}
           {signed && !zone.keys.some((k) => k.state === 'published') && (
-            <Button size="xs" variant="default" disabled={!allowed} onClick={() => setChange(addKey(farm, zone.id, t('dnssec.add', { zone: zone.id })))}>
+            <Button size="xs" variant="default" className="nowrap" disabled={!allowed} onClick={() => setChange(addKey(farm, zone.id, t('dnssec.add', { zone: zone.id })))}>
               {t('dnssec.add_short')}
             </Button>
           )}
