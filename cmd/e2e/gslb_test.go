@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
 // digs asks a farm of loopback once.
@@ -114,4 +116,53 @@ func servesAfter(t *testing.T, address string, after time.Duration) string {
 	s.Start()
 	t.Cleanup(s.Close)
 	return l.Addr().String()
+}
+
+// Names are asked for over TLS by a client that verifies the server, and pads.
+func TestNamesAreAskedForOverTLS(t *testing.T) {
+	t.Parallel()
+	needs(t, "kdig")
+	who := asOne()
+	a := start(t, who, dataDir(t, who))
+	ports := freePorts(t, 2)
+	authority := certstest.NewAuthority(t, "authority", time.Now())
+	leaf := authority.Issue("ns1.example.com")
+	a.must("certificate", "upload", "ns1", file(t, leaf.FullPEM()))
+	ca := file(t, authority.CertPEM())
+	a.must("farm", "create", "names", "--profile", "gslb", "vip=127.0.0.1", fmt.Sprintf("vport=%d", ports[0]))
+	a.must("zone", "create", "names", "example.com")
+	a.must("record", "create", "names", "example.com", "www", "A", "192.0.2.10")
+	if out, code := a.run("certificate", "add", "names", "ns1"); code == 0 || !strings.Contains(out, "set its dot to true first") {
+		t.Errorf("a certificate for a farm without TLS: %d, %s", code, out)
+	}
+	if out, code := a.run("farm", "set", "names", "dot=true", fmt.Sprintf("dot_port=%d", ports[0])); code == 0 || !strings.Contains(out, "must be another port than vport") {
+		t.Errorf("one port for both: %d, %s", code, out)
+	}
+	a.must("farm", "set", "names", "dot=true", fmt.Sprintf("dot_port=%d", ports[1]), "certificates=ns1.pem")
+	ask := func(more ...string) (string, error) {
+		arguments := append([]string{"@127.0.0.1", "-p", fmt.Sprint(ports[1]), "+tls-ca=" + ca, "+tls-host=ns1.example.com", "+time=3", "+retry=0"}, more...)
+		out, err := exec.CommandContext(t.Context(), "kdig", arguments...).CombinedOutput()
+		return string(out), err
+	}
+	for _, more := range [][]string{{"www.example.com"}, {"+padding", "www.example.com", "A"}} {
+		if out, err := ask(more...); err != nil || !strings.Contains(out, "192.0.2.10") || !strings.Contains(out, "TLS session (TLS1.3)") {
+			t.Errorf("%v: %v\n%s", more, err, out)
+		}
+	}
+	if out, _ := ask("+padding", "www.example.com"); !strings.Contains(out, "Received 468 B") {
+		t.Errorf("who pads gets a block:\n%s", out)
+	}
+	if out, err := ask("+tls-host=other.example.com", "www.example.com"); err == nil && strings.Contains(out, "192.0.2.10") {
+		t.Errorf("another name is believed:\n%s", out)
+	}
+	if out, code := a.run("certificate", "delete", "ns1.pem"); code == 0 || !strings.Contains(out, "names") {
+		t.Errorf("a certificate in use is deleted: %d, %s", code, out)
+	}
+	if got := digs(t, ports[0], "www.example.com"); got != "192.0.2.10" {
+		t.Errorf("without TLS: %s", got)
+	}
+	a.must("farm", "set", "names", "dot=false")
+	if out, err := ask("www.example.com"); err == nil && strings.Contains(out, "192.0.2.10") {
+		t.Errorf("after its end:\n%s", out)
+	}
 }

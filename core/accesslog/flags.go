@@ -68,9 +68,10 @@ const (
 	ProtoUDP
 	ProtoDNS // of a question, by UDP
 	ProtoDNSTCP
+	ProtoDNSTLS
 )
 
-var protoNames = [...]string{"", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "TCP", "UDP", "DNS/UDP", "DNS/TCP"}
+var protoNames = [...]string{"", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "TCP", "UDP", "DNS/UDP", "DNS/TCP", "DNS/TLS"}
 
 // String is what access logs call the protocol, empty for none.
 func (p Proto) String() string {
@@ -82,7 +83,7 @@ func (p Proto) String() string {
 
 // IsDNS reports whether the record is of a question: its Host is the name as messages have
 // it, its Method the type in two bytes, high one first, its Status the response code.
-func (p Proto) IsDNS() bool { return p == ProtoDNS || p == ProtoDNSTCP }
+func (p Proto) IsDNS() bool { return p >= ProtoDNS && p <= ProtoDNSTLS }
 
 // Why says how the backend of an exchange was found.
 type Why uint8

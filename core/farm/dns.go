@@ -40,6 +40,10 @@ type GSLB struct {
 	// Keys sign transfers and what is told of changes (RFC 8945); with any, nobody copies
 	// a zone without one of them. The first signs what is told.
 	Keys []TransferKey `json:"transfer_keys,omitempty"`
+	// TLS answers on TLSPort, too, by connections that are encrypted (DoT, RFC 7858);
+	// nil does not. Port 0 means DefaultDoTPort.
+	TLS     *TLS   `json:"tls,omitempty"`
+	TLSPort uint16 `json:"dot_port,omitempty"`
 	// Logs makes each question that is answered leave a line where AccessLog says.
 	Logs      bool      `json:"logs,omitempty"`
 	AccessLog AccessLog `json:"access_log,omitzero"`
@@ -168,6 +172,7 @@ const (
 	DefaultSlip           uint8   = 2
 	DefaultDNSConnections uint32  = 1000
 	DefaultDNSIdle        Seconds = 10
+	DefaultDoTPort        uint16  = 853
 )
 
 // DefaultGSLB returns the settings a new gslb farm starts with.
@@ -258,23 +263,42 @@ func (f *Farm) OwnZones() {
 
 // What every profile says of its farms (see settings), said by gslb.
 
-func (d *GSLB) own() owner                 { return nil }
-func (d *GSLB) transports() []L4Protocol   { return []L4Protocol{L4TCP, L4UDP} }
-func (d *GSLB) vports(f *Farm) []PortRange { return f.onePort() }
-func (d *GSLB) portsText(f *Farm) string   { return f.onePort()[0].String() }
-func (d *GSLB) inEngine(*Farm) bool        { return true }
-func (d *GSLB) keepsPort() bool            { return true }
-func (d *GSLB) mixesVersions() bool        { return true }
-func (d *GSLB) mark() uint32               { return 0 }
-func (d *GSLB) maxConnections() uint32     { return d.MaxConnections }
-func (d *GSLB) source() netip.Addr         { return netip.Addr{} }
-func (d *GSLB) carries() Traffic           { return TrafficQueries }
-func (d *GSLB) reach(*Farm) string         { return "" }
-func (d *GSLB) tls() *TLS                  { return nil }
-func (d *GSLB) headerRules() *HeaderRules  { return nil }
-func (d *GSLB) filtered() bool             { return false }
-func (d *GSLB) keyHeaders() []string       { return nil }
-func (d *GSLB) noGrace()                   {}
+func (d *GSLB) own() owner                { return nil }
+func (d *GSLB) transports() []L4Protocol  { return []L4Protocol{L4TCP, L4UDP} }
+func (d *GSLB) portsText(f *Farm) string  { return f.onePort()[0].String() }
+func (d *GSLB) inEngine(*Farm) bool       { return true }
+func (d *GSLB) keepsPort() bool           { return true }
+func (d *GSLB) mixesVersions() bool       { return true }
+func (d *GSLB) mark() uint32              { return 0 }
+func (d *GSLB) maxConnections() uint32    { return d.MaxConnections }
+func (d *GSLB) source() netip.Addr        { return netip.Addr{} }
+func (d *GSLB) carries() Traffic          { return TrafficQueries }
+func (d *GSLB) reach(*Farm) string        { return "" }
+func (d *GSLB) tls() *TLS                 { return d.TLS }
+func (d *GSLB) headerRules() *HeaderRules { return nil }
+func (d *GSLB) filtered() bool            { return false }
+func (d *GSLB) keyHeaders() []string      { return nil }
+func (d *GSLB) noGrace()                  {}
+
+// EffectiveTLSPort is the port of encrypted connections, 0 where there are none.
+func (d *GSLB) EffectiveTLSPort() uint16 {
+	if d.TLS == nil {
+		return 0
+	}
+	return cmp.Or(d.TLSPort, DefaultDoTPort)
+}
+
+// vports are the farm's own, and that of encrypted connections.
+func (d *GSLB) vports(f *Farm) []PortRange {
+	list, port := f.onePort(), d.EffectiveTLSPort()
+	switch {
+	case port == 0 || port == f.VPort:
+		return list
+	case port < f.VPort:
+		return []PortRange{{First: port, Last: port}, list[0]}
+	}
+	return append(list, PortRange{First: port, Last: port})
+}
 
 // log is in JSON always: the other form is one of requests.
 func (d *GSLB) log() (*AccessLog, bool) {
@@ -296,6 +320,9 @@ func (d *GSLB) copyTo(f *Farm) {
 	out := *d
 	out.Transfers, out.Notified, out.Keys = slices.Clone(d.Transfers), slices.Clone(d.Notified), slices.Clone(d.Keys)
 	out.AccessLog = d.AccessLog.clone()
+	if out.TLS = own(d.TLS); out.TLS != nil {
+		out.TLS.Certificates = slices.Clone(d.TLS.Certificates)
+	}
 	out.Services, out.Zones = slices.Clone(d.Services), slices.Clone(d.Zones)
 	for i := range out.Services {
 		s := &out.Services[i]

@@ -204,7 +204,7 @@ func (f *Farm) ListenerTLS() *TLS {
 }
 
 // HTTPS reports whether the farm's listener speaks TLS.
-func (f *Farm) HTTPS() bool { return f.ListenerTLS() != nil }
+func (f *Farm) HTTPS() bool { return f.HTTP != nil && f.HTTP.TLS != nil }
 
 // Headers are the header rules of all services of the farm, nil where there can
 // be none.
@@ -254,12 +254,18 @@ func (f *Farm) onePort() []PortRange { return []PortRange{{First: f.VPort, Last:
 func (f *Farm) Takes(transport L4Protocol, port uint16) bool {
 	for _, t := range f.Transports() {
 		for _, p := range f.VPorts() {
-			if t == transport && p.First <= port && port <= p.Last {
+			if t == transport && p.First <= port && port <= p.Last && !f.without(t, port) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// without reports whether a port is none of a transport, though it is one of the farm's:
+// encrypted connections for questions have a port of TCP alone.
+func (f *Farm) without(t L4Protocol, port uint16) bool {
+	return t == L4UDP && f.Global != nil && port == f.Global.EffectiveTLSPort()
 }
 
 // PortsText is the virtual port of a farm of any profile as text.
@@ -355,7 +361,9 @@ func (f *Farm) Listeners() (list []Listener) {
 	for _, r := range f.VPorts() {
 		for port := int(r.First); port <= int(r.Last); port++ {
 			for _, t := range f.Transports() {
-				list = append(list, Listener{t, netip.AddrPortFrom(f.VIP, uint16(port))})
+				if !f.without(t, uint16(port)) {
+					list = append(list, Listener{t, netip.AddrPortFrom(f.VIP, uint16(port))})
+				}
 			}
 		}
 	}

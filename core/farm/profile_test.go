@@ -2,6 +2,7 @@ package farm_test
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"testing"
@@ -14,6 +15,7 @@ func TestFarmsTakeThePortsOfTheirTransports(t *testing.T) {
 	dns := farm.Farm{L4: &farm.L4{Protocol: farm.L4TCPUDP, Ports: []farm.PortRange{{First: 53, Last: 53}}}}
 	sip := farm.Farm{L4: &farm.L4{Protocol: farm.L4SIP, Ports: []farm.PortRange{{First: 5060, Last: 5061}}}}
 	all := farm.Farm{L4: &farm.L4{Protocol: farm.L4All}}
+	names := farm.Farm{VPort: 5300, Global: &farm.GSLB{TLS: &farm.TLS{}}}
 	for _, c := range []struct {
 		f         *farm.Farm
 		transport farm.L4Protocol
@@ -23,10 +25,34 @@ func TestFarmsTakeThePortsOfTheirTransports(t *testing.T) {
 		{&http, farm.L4TCP, 80, true}, {&http, farm.L4TCP, 81, false}, {&http, farm.L4UDP, 80, false},
 		{&sip, farm.L4UDP, 5060, true}, {&sip, farm.L4TCP, 5061, true}, {&sip, farm.L4TCP, 5062, false}, {&sip, farm.L4SCTP, 5060, false},
 		{&dns, farm.L4UDP, 53, true}, {&dns, farm.L4TCP, 53, true}, {&dns, farm.L4SCTP, 53, false},
+		{&names, farm.L4UDP, 5300, true}, {&names, farm.L4TCP, 5300, true}, {&names, farm.L4TCP, 853, true}, {&names, farm.L4UDP, 853, false},
 		{&all, farm.L4SCTP, 1, true}, {&all, farm.L4UDP, 65535, true},
 	} {
 		if got := c.f.Takes(c.transport, c.port); got != c.takes {
 			t.Errorf("%s %d of %s: %v", c.transport, c.port, c.f.PortsText(), got)
+		}
+	}
+}
+
+// Encrypted questions come to a port of their own, by TCP alone.
+func TestEncryptedQuestionsHaveAPortOfTheirOwn(t *testing.T) {
+	f := farm.Farm{VIP: netip.MustParseAddr("192.0.2.1"), VPort: 5300, Global: &farm.GSLB{TLSPort: 5301}}
+	for _, c := range []struct {
+		tls  *farm.TLS
+		port uint16
+		want string
+	}{
+		{nil, 5301, "[tcp/192.0.2.1:5300 udp/192.0.2.1:5300]"},
+		{&farm.TLS{}, 5301, "[tcp/192.0.2.1:5300 udp/192.0.2.1:5300 tcp/192.0.2.1:5301]"},
+		{&farm.TLS{}, 0, "[tcp/192.0.2.1:853 tcp/192.0.2.1:5300 udp/192.0.2.1:5300]"},
+	} {
+		f.Global.TLS, f.Global.TLSPort = c.tls, c.port
+		var keys []string
+		for _, l := range f.Listeners() {
+			keys = append(keys, l.Key())
+		}
+		if got := fmt.Sprint(keys); got != c.want || f.PortsText() != "5300" || f.HTTPS() {
+			t.Errorf("%v %d: %s, want %s", c.tls, c.port, got, c.want)
 		}
 	}
 }

@@ -29,16 +29,20 @@ type named[S, L any] struct {
 
 // Listener returns the configuration for the clients of a farm: to be given to
 // tls.Server as it is, not to be changed. The error names what is missing or
-// unusable; nothing is served then that the farm did not ask for.
-func (b *Build) Listener(farmID uint32, t *farm.TLS) (*tls.Config, error) {
+// unusable; nothing is served then that the farm did not ask for. protocols are
+// what is spoken, by the names of ALPN; none means HTTP.
+func (b *Build) Listener(farmID uint32, t *farm.TLS, protocols ...string) (*tls.Config, error) {
 	o, err := offerOf(t)
 	if err != nil {
 		return nil, err
 	}
+	if len(protocols) > 0 {
+		o.http2, o.others = false, slices.Clone(protocols)
+	}
 	if len(t.Certificates) == 0 {
 		return nil, errors.New("the farm has no certificate: add one")
 	}
-	key := digestOf("listener").number(uint64(farmID)).number(uint64(o.lowest)).number(uint64(o.highest)).flag(o.http2).text(string(t.Clients))
+	key := digestOf("listener").number(uint64(farmID)).number(uint64(o.lowest)).number(uint64(o.highest)).flag(o.http2).text(string(t.Clients)).text(strings.Join(o.others, " "))
 	for _, id := range o.suites {
 		key.number(uint64(id))
 	}

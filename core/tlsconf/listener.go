@@ -99,8 +99,11 @@ func (l *listener) configure(auth tls.ClientAuthType, http2 bool, policy digest)
 		ClientAuth:       auth,
 		ClientCAs:        x509.NewCertPool(),
 	}
-	if http2 {
+	switch {
+	case http2:
 		c.NextProtos = []string{"h2", "http/1.1"}
+	case len(l.offer.others) > 0:
+		c.NextProtos = l.offer.others
 	}
 	if l.client != nil {
 		c.ClientCAs = l.client.pool

@@ -15,6 +15,7 @@ type offer struct {
 	suites          []uint16
 	curves          []tls.CurveID
 	http2           bool
+	others          []string // protocols, instead of those of HTTP
 }
 
 // CheckListener tells whether the versions, ciphers and groups of a farm can

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
 // Engine carries the gslb farms on the given loops, together with engines for other
@@ -24,6 +25,8 @@ type Engine struct {
 	table    atomic.Pointer[table]
 	registry *registry
 	secret   [2]uint64 // of cookies
+	tls      *tlsconf.Store
+	log      *slog.Logger
 }
 
 // New returns an engine that serves nothing until Publish. Each loop counts in the shard
@@ -31,7 +34,7 @@ type Engine struct {
 func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, log *slog.Logger) *Engine {
 	e := &Engine{
 		Base:     engine.Base[*worker]{Health: healthTable, Segment: segment, Prober: revive.New(loops, healthTable, log), Marks: marks.NewUser("dns", loop.CanMark)},
-		registry: newRegistry(),
+		registry: newRegistry(), tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), log: log,
 	}
 	var seed [24]byte
 	_, _ = rand.Read(seed[:]) // never fails

@@ -54,7 +54,10 @@ func (w *worker) record(f *farmTable, asked, answered int) {
 		Time: time.Now().UnixNano(), BytesIn: uint64(asked), BytesOut: uint64(answered), Farm: f.id, Service: last.Service,
 		Flags: flags, Proto: accesslog.ProtoDNS, Status: uint16(w.reply.Rcode), Loop: r.loop,
 	}
-	if q.TCP {
+	switch {
+	case q.TLS:
+		e.Proto = accesslog.ProtoDNSTLS
+	case q.TCP:
 		e.Proto = accesslog.ProtoDNSTCP
 	}
 	if last.Count > 0 {

@@ -10,10 +10,12 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/lasting"
+	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/ports"
 	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/core/revive"
+	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/dns/choose"
 	"github.com/sluicelb/sluice/dns/wire"
 	"github.com/sluicelb/sluice/dns/zone"
@@ -28,6 +30,7 @@ type table struct {
 	byID       map[uint32]*farmTable
 	ports      []*farmTable // by number of port
 	backends   map[uint32]*revive.Backend
+	build      *tlsconf.Build // made the TLS configurations
 }
 
 // farmTable is one farm.
@@ -40,6 +43,9 @@ type farmTable struct {
 	services []choose.Service
 	server   wire.Server
 	version  string
+
+	tlsPort  uint16 // whose connections are encrypted; 0 for none
+	security loop.Security
 
 	maxConns  int64
 	conns     *atomic.Int64
@@ -74,7 +80,7 @@ func newRegistry() *registry {
 // and named in problems. Zones that are as before are not compiled again: one of a
 // million records takes seconds.
 func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint32]error) {
-	t := &table{engine: e, generation: generation, byID: map[uint32]*farmTable{}, backends: map[uint32]*revive.Backend{}}
+	t := &table{engine: e, generation: generation, byID: map[uint32]*farmTable{}, backends: map[uint32]*revive.Backend{}, build: e.tls.Begin(cfg)}
 	problems := map[uint32]error{}
 	before := e.table.Load()
 	for i := range cfg.Farms {
@@ -82,7 +88,7 @@ func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint3
 		if f.Stopped || f.Global == nil {
 			continue
 		}
-		ft, err := e.compileFarm(f, before.byID[f.ID])
+		ft, err := e.compileFarm(t.build, f, before.byID[f.ID])
 		if err != nil {
 			problems[f.ID] = fmt.Errorf("farm %q: %w", f.Name, err)
 			continue
@@ -97,7 +103,7 @@ func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint3
 	return t, problems
 }
 
-func (e *Engine) compileFarm(f *farm.Farm, before *farmTable) (*farmTable, error) {
+func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm, before *farmTable) (*farmTable, error) {
 	g := f.Global
 	ft := &farmTable{
 		id: f.ID, name: f.Name, listen: f.Listeners(), source: g, services: choose.Compile(f, e.Health),
@@ -106,6 +112,13 @@ func (e *Engine) compileFarm(f *farm.Farm, before *farmTable) (*farmTable, error
 		transfers: g.Transfers, keys: g.Keys, slip: uint32(cmp.Or(g.Slip, farm.DefaultSlip)), kept: e.registry.farms.Of(f.ID),
 	}
 	ft.conns = &ft.kept.conns
+	if g.TLS != nil {
+		config, err := build.Listener(f.ID, g.TLS, "dot")
+		if err != nil {
+			return nil, err
+		}
+		ft.tlsPort, ft.security = g.EffectiveTLSPort(), loop.Security{Config: config}
+	}
 	if ft.limited.queries = g.QueryRate > 0; ft.limited.queries {
 		ft.queries = ratelimit.New(int(g.QueryRate), time.Second, int(g.QueryRate))
 	}
@@ -192,7 +205,15 @@ func (t *table) Reached() map[uint32]*revive.Backend { return t.backends }
 func (t *table) Kinds() []marks.Kind { return nil }
 
 // Use implements engine.Table.
-func (t *table) Use() { t.engine.table.Store(t) }
+func (t *table) Use() {
+	if t.build != nil {
+		t.build.Commit()
+		for _, w := range t.build.Warnings() {
+			t.engine.log.Warn("certificate", "problem", w)
+		}
+	}
+	t.engine.table.Store(t)
+}
 
 // Used implements engine.Table.
 func (t *table) Used(cfg *farm.Config) {

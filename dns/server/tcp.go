@@ -28,6 +28,7 @@ type connection struct {
 	rest     []byte // of a message that has not come completely
 	transfer *transfer
 	ended    bool // by the client: what is left to do is to answer
+	tls      bool // it is encrypted
 	// asked is when the last question came; links is its place among the connections of
 	// the loop, of which the first was silent for longest.
 	asked int64
@@ -52,6 +53,9 @@ func (w *worker) accept(at *port, c *loop.Conn) {
 	s.Established++
 	one := &connection{w: w, port: at, conn: c, counted: f}
 	c.SetHandler(one)
+	if one.tls = at.Addr.Port() == f.tlsPort; one.tls {
+		c.Secure(f.security)
+	}
 	one.heard(f)
 }
 
@@ -142,7 +146,7 @@ func (s *connection) message(f *farmTable, msg []byte) bool {
 	w := s.w
 	q := &w.query
 	peer := s.conn.Peer()
-	q.Client, w.port, q.TCP = peer.Addr(), peer.Port(), true
+	q.Client, w.port, q.TCP, q.TLS = peer.Addr(), peer.Port(), true, s.tls
 	if s.asksTransfer(f, msg) {
 		return true
 	}
@@ -179,8 +183,17 @@ func (s *connection) Drained(c *loop.Conn) {
 	}
 }
 
-// Connected implements loop.Handler.
-func (s *connection) Connected(*loop.Conn, error) {}
+// Connected implements loop.Handler: the outcome of a handshake. Who does not speak TLS
+// on its port is told nothing, because nothing there goes in clear.
+func (s *connection) Connected(c *loop.Conn, err error) {
+	switch {
+	case err == nil:
+	case c.Closed():
+		s.uncount()
+	default:
+		s.end()
+	}
+}
 
 // Expired implements loop.Handler.
 func (s *connection) Expired(*loop.Conn) { s.end() }

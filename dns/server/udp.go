@@ -71,7 +71,7 @@ func (w *worker) datagram(ln *loop.UDPListener, f *farmTable, msg []byte, d *loo
 	}
 	at := len(w.space)
 	q := &w.query
-	q.Client, w.port, q.TCP = d.From.Addr(), d.From.Port(), false
+	q.Client, w.port, q.TCP, q.TLS = d.From.Addr(), d.From.Port(), false, false
 	answer := w.answer(f, msg, w.space[at:at:at+wire.LargestUDP])
 	s := w.shard.Farm(f.id)
 	s.PacketsIn++

@@ -41,7 +41,26 @@ func (r *Reply) edns(q *Query, s *Server) {
 		r.option(optError, 2)
 		r.Msg = binary.BigEndian.AppendUint16(r.Msg, uint16(r.More)-1)
 	}
+	if q.Pads && q.TLS {
+		r.pad()
+	}
 	binary.BigEndian.PutUint16(r.Msg[length:], uint16(len(r.Msg)-length-2))
+}
+
+// block is what the length of an encrypted answer is a multiple of, so that it tells
+// little of what is in it (RFC 8467 §4.1).
+const block = 468
+
+// pad fills the message up to a whole number of blocks, if it may be that long.
+func (r *Reply) pad() {
+	n := block - 1 - (len(r.Msg)+4+block-1)%block
+	if len(r.Msg)+4+n > LargestTCP {
+		return
+	}
+	r.option(optPadding, n)
+	for range n {
+		r.Msg = append(r.Msg, 0)
+	}
 }
 
 func (r *Reply) option(code, length int) {

@@ -16,9 +16,13 @@ type Query struct {
 	// Client is who asks, TCP whether its address is certain for that reason.
 	Client netip.Addr
 	TCP    bool
+	// TLS says that the connection is encrypted.
+	TLS bool
 
 	// EDNS says that what follows is set. Room is how long an answer by UDP may be.
 	EDNS, DO, NSID bool
+	// Pads says that the client pads its messages (RFC 7830).
+	Pads bool
 	// CompactOK says that the client takes the code of a name that is not there with what
 	// tells a validator so (RFC 9824 §5.1).
 	CompactOK bool
@@ -109,7 +113,7 @@ const maxAdditional = 2
 
 func (q *Query) reset(size int) {
 	q.Size, q.Question, q.Room = size, 0, PlainUDP
-	q.EDNS, q.DO, q.CompactOK, q.NSID, q.HasSubnet, q.Verified = false, false, false, false, false, q.TCP
+	q.EDNS, q.DO, q.CompactOK, q.NSID, q.Pads, q.HasSubnet, q.Verified = false, false, false, false, false, false, q.TCP
 	q.Subnet, q.cookieLength, q.TSIGAt = netip.Prefix{}, 0, 0
 	q.length, q.count = 0, 0
 }
@@ -235,6 +239,8 @@ func (q *Query) options(list []byte) bool {
 		switch code {
 		case optNSID:
 			q.NSID = true
+		case optPadding:
+			q.Pads = true
 		case optSubnet:
 			ok = q.subnet(data)
 		case optCookie:

@@ -105,10 +105,11 @@ const (
 
 // Options of EDNS.
 const (
-	optNSID   = 3
-	optSubnet = 8
-	optCookie = 10
-	optError  = 15
+	optNSID    = 3
+	optPadding = 12
+	optSubnet  = 8
+	optCookie  = 10
+	optError   = 15
 )
 
 // ExtendedError says more than a code (RFC 8914); 0 says nothing.

@@ -152,7 +152,7 @@ func (m *Manager) due() []*entry {
 func shown(cfg *farm.Config, _ store.Revision) []string {
 	var out []string
 	for i := range cfg.Farms {
-		if f := &cfg.Farms[i]; f.HTTPS() && !f.Stopped {
+		if f := &cfg.Farms[i]; f.ListenerTLS() != nil && !f.Stopped {
 			out = append(out, f.ListenerTLS().Certificates...)
 		}
 	}

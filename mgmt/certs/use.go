@@ -252,7 +252,7 @@ func (c *completion) farm(f *farm.Farm) {
 		return // what a farm that does not run lacks is looked at when it is started
 	}
 	*f = f.Clone()
-	fatal := f.HTTPS() && c.prune(f.ListenerTLS())
+	fatal := f.ListenerTLS() != nil && c.prune(f.ListenerTLS())
 	for _, s := range f.Services() {
 		if t := s.TLS; t != nil {
 			fatal = fatal || t.CA != "" && c.authorities[t.CA] == nil

@@ -228,7 +228,7 @@ func (b *Book) DescribeAuthority(name string) ([]byte, error) {
 // FarmCertificates returns what is known of the certificates of a farm in
 // their order; one that is gone is listed by its name with a problem.
 func (b *Book) FarmCertificates(f *farm.Farm) []View {
-	if !f.HTTPS() {
+	if f.ListenerTLS() == nil {
 		return nil
 	}
 	var out []View

@@ -110,8 +110,10 @@ func everything() *farm.Config {
 
 // names are settings of a gslb farm with everything set.
 func names() *farm.GSLB {
-	addr := netip.MustParseAddr
+	addr, dot := netip.MustParseAddr, farm.DefaultTLS()
+	dot.Certificates = []string{"shop.pem", "ns1.pem"}
 	return &farm.GSLB{
+		TLS: dot, TLSPort: 8853, Logs: true, AccessLog: farm.AccessLog{Fields: []farm.LogField{farm.LogName, farm.LogRcode}, Sample: 10, Sink: farm.LogSyslog, Target: "udp://10.0.0.9:514", File: "asked", Size: 5, Keep: 3},
 		ServerVersion: "mine", NSID: "ns1", QueryRate: 1000, AnswerRate: 100, Slip: 3, MaxConnections: 7, IdleTimeout: 5,
 		Transfers: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Notified: []netip.Addr{addr("10.0.0.7"), addr("2001:db8::7")},
 		Services: []farm.DNSService{{Name: "shop", Algorithm: farm.DNSGeo, Port: 443, Check: "check_tcp", TTL: 9, DegradedTTL: 3, Answers: 2, AllDown: farm.AllDownFallback,

@@ -72,7 +72,37 @@ var dnsSettings = []field[farm.Farm]{
 		},
 	},
 	addressesIn("notify", basic(atTransfers, "Told of changes"), "Secondary servers that are told of changes of zones (NOTIFY), on port 53.", 64),
+	{
+		rule: rule{name: "dot", hints: basic(atTLS, "DNS over TLS").costs(CostConnections), kind: kindBool,
+			about: "Whether names are answered by encrypted connections (DoT), too, on dot_port. It begins with the appliance's certificate and TLS 1.2 and 1.3; false forgets everything about TLS."},
+		get: func(f *farm.Farm) Value { return boolValue(dnsSeen(f).TLS != nil) },
+		set: func(f *farm.Farm, v Value) {
+			switch g := dnsOf(f); {
+			case !v.truth:
+				g.TLS, g.TLSPort = nil, 0
+			case g.TLS == nil:
+				g.TLS = farm.DefaultTLS()
+			}
+		},
+	},
+	under(overDoT, boundIn(dnsPart, "dot_port", basic(atTLS, "Port of DNS over TLS"), "Port of encrypted connections, by TCP.", 1, 65535, farm.DefaultDoTPort, func(g *farm.GSLB) *uint16 { return &g.TLSPort })),
+	{
+		rule: dotCertificates(),
+		get:  func(f *farm.Farm) Value { return listValue(tlsSeen(f).Certificates) },
+		set:  onTLS(setCertificates),
+	},
 	truthIn(dnsPart, "logs", basic(atLogging, "Logging"), "Whether each question that is answered leaves a line where log_sink says.", func(g *farm.GSLB) *bool { return &g.Logs }),
+}
+
+// overDoT is the condition of what only a farm with encrypted connections has.
+var overDoT = with("dot")
+
+// dotCertificates is the rule of certificates of an https listener, for those of names.
+func dotCertificates() rule {
+	at := slices.IndexFunc(tlsFields, func(f field[farm.Farm]) bool { return f.name == "certificates" })
+	r := tlsFields[at].rule
+	r.only = overDoT
+	return r
 }
 
 // dnsLogFields say how questions are logged.

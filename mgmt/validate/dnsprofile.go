@@ -49,6 +49,9 @@ func (dnsProfile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) bo
 	if f.Global == nil {
 		return yield(Error{path, "profile", "profile gslb needs its settings; they are missing"})
 	}
+	if f.Global.EffectiveTLSPort() == f.VPort && !yield(Error{path, "dot_port", fmt.Sprintf("dot_port must be another port than vport, both are %d", f.VPort)}) {
+		return false
+	}
 	return checkDNSServices(f, local, yield) && checkZones(f, yield)
 }
 

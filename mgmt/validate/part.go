@@ -24,7 +24,7 @@ func secondsIn[D any](in part[D], name string, h hints, about string, most int64
 }
 
 // boundIn makes the field of a number whose zero value stands for a default.
-func boundIn[D any, N ~uint32 | ~uint64](in part[D], name string, h hints, about string, least, most int64, unset N, at func(*D) *N) field[farm.Farm] {
+func boundIn[D any, N ~uint16 | ~uint32 | ~uint64](in part[D], name string, h hints, about string, least, most int64, unset N, at func(*D) *N) field[farm.Farm] {
 	return field[farm.Farm]{
 		rule: rule{name: name, hints: h, kind: kindNumber, min: least, max: most, null: true, about: about, unset: numberValue(int64(unset))},
 		get:  func(f *farm.Farm) Value { return numberValue(int64(cmp.Or(*at(in.seen(f)), unset))) },

@@ -50,7 +50,7 @@ type ListedCertificate struct {
 // listedCertificates is the family's list of the certificates of a farm.
 func listedCertificates(f *farm.Farm) []ListedCertificate {
 	out := []ListedCertificate{}
-	if f.HTTPS() {
+	if f.ListenerTLS() != nil {
 		for i, name := range f.ListenerTLS().Certificates {
 			out = append(out, ListedCertificate{File: name, ID: i})
 		}

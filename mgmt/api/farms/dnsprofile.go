@@ -72,7 +72,10 @@ func (dnsFarms) source(*farm.Farm) netip.Addr { return netip.Addr{} }
 func (dnsFarms) rules(*farm.Farm) map[string]int { return nil }
 
 func (dnsFarms) mayHaveCertificates(f *farm.Farm) error {
-	return rest.BadRequest("the farm %s is a gslb farm: it speaks no TLS and has no certificates", f.Name)
+	if f.ListenerTLS() != nil {
+		return nil
+	}
+	return rest.BadRequest("the farm %s has no certificates: set its dot to true first", f.Name)
 }
 
 func (dnsFarms) carrying(f *farm.Farm) FarmExplanation {
