@@ -17,7 +17,7 @@ func (e *Engine) Answerer(id uint32) func(msg []byte, from netip.Addr) []byte {
 // RecordingAnswerer is an Answerer that leaves records.
 func (e *Engine) RecordingAnswerer(id uint32, to *accesslog.Writer, segment *accesslog.Segment) func(msg []byte, from netip.Addr) []byte {
 	w := newWorker(e, new(loop.Loop), e.Segment.Shard(0), 1)
-	w.records = records{segment: segment, writer: to, entry: new(accesslog.Entry), ids: accesslog.NewIDs()}
+	w.recorder = accesslog.NewRecorder(segment, to, 0)
 	space := make([]byte, 0, wire.LargestUDP)
 	f := e.table.Load().byID[id]
 	return func(msg []byte, from netip.Addr) []byte {

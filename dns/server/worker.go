@@ -3,6 +3,7 @@ package server
 import (
 	"os"
 
+	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/list"
 	"github.com/sluicelb/sluice/core/loop"
@@ -35,7 +36,7 @@ type worker struct {
 	read, stream []byte
 	key          []byte
 
-	records records
+	recorder accesslog.Recorder
 }
 
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, seed uint64) *worker {

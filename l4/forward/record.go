@@ -14,17 +14,8 @@ import (
 // watches. Call it before the first Publish.
 func (e *Engine) Record(to *accesslog.Segment, writers []*accesslog.Writer) {
 	for i, w := range e.Workers {
-		w.records = records{segment: to, writer: writers[i], entry: new(accesslog.Entry), ids: accesslog.NewIDs(), loop: uint8(i)}
+		w.recorder = accesslog.NewRecorder(to, writers[i], i)
 	}
-}
-
-// records is a worker's part.
-type records struct {
-	segment *accesslog.Segment // nil: nothing is recorded
-	writer  *accesslog.Writer
-	entry   *accesslog.Entry // records are made when all is over, so one is enough
-	ids     *accesslog.IDs
-	loop    uint8
 }
 
 // story is what happened to a connection or flow, as far as it is not counted.
@@ -58,31 +49,22 @@ func (w *worker) chose(s *story, c choice, b *backend) {
 
 // tell puts the record of what ended into the ring, if anybody wants it.
 func (w *worker) tell(f *farmTable, proto accesslog.Proto, client netip.AddrPort, s *story) {
-	r := &w.records
-	if r.segment == nil {
-		return
-	}
-	var to accesslog.Flags
-	if f.logged && r.ids.OneIn(f.sample) {
-		to = accesslog.Logged
-	}
-	if r.segment.Watched(f.id) {
-		to |= accesslog.Watched
-	}
+	r := &w.recorder
+	to := r.Wants(f.id, f.logged, f.sample)
 	if to == 0 {
 		return
 	}
-	e, now := r.entry, w.loop.Now()
+	e, now := r.Entry, w.loop.Now()
 	e.Begin()
 	e.Exchange = accesslog.Exchange{
 		Time: time.Now().UnixNano() - (now - s.began), Connect: s.connect, Total: now - s.began, BytesIn: s.in, BytesOut: s.out,
-		Farm: f.id, Backend: s.backend, Flags: s.flags | to, Proto: proto, Tries: s.tries, Loop: r.loop, Why: s.why,
+		Farm: f.id, Backend: s.backend, Flags: s.flags | to, Proto: proto, Tries: s.tries, Loop: r.Loop, Why: s.why,
 	}
 	if s.rejection > 0 {
 		e.Rejection = uint8(w.engine.classes[s.rejection-1]) + 1
 	}
 	e.Client(client)
-	r.writer.Put(e)
+	r.Put(e)
 }
 
 // The classes of what is refused: what a client did or failed to do, then what

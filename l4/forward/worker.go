@@ -19,7 +19,7 @@ type worker struct {
 	loop       *loop.Loop
 	shard      *stats.Shard
 	rejections *rejection.Recorder
-	records    records
+	recorder   accesslog.Recorder
 	listeners  map[*port]*loop.Listener
 	pairs      *loop.FreeList[pair]
 	busy       int    // pairs and flows in use

@@ -255,16 +255,7 @@ type record struct {
 // r is the request's head, nil when it cannot be read.
 func (w *worker) entry(p *client.Peer, f *table.Farm, r *http1.Request) *accesslog.Entry {
 	rec := &w.records
-	if rec.segment == nil {
-		return nil
-	}
-	var why accesslog.Flags
-	if f.Recording.Logged && rec.ids.OneIn(f.Recording.Sample) {
-		why = accesslog.Logged
-	}
-	if rec.segment.Watched(f.ID) {
-		why |= accesslog.Watched
-	}
+	why := rec.Wants(f.ID, f.Recording.Logged, f.Recording.Sample)
 	if why == 0 {
 		return nil
 	}
@@ -275,7 +266,7 @@ func (w *worker) entry(p *client.Peer, f *table.Farm, r *http1.Request) *accessl
 		e = new(accesslog.Entry)
 	}
 	e.Begin()
-	e.Flags, e.Farm, e.Loop = why, f.ID, rec.loop
+	e.Flags, e.Farm, e.Loop = why, f.ID, rec.Loop
 	e.Time = rec.wall(w.loop.Now())
 	e.Client(table.RealClient(f, p.Conn.Peer(), r))
 	if t := p.Conn.TLS(); t != nil {
@@ -311,7 +302,7 @@ func (ex *exchange) takeID() {
 	if f.Recording.ID == farm.RequestIDOff {
 		return
 	}
-	ex.id = ex.w.query.AppendID(ex.id[:0], ex.w.records.ids)
+	ex.id = ex.w.query.AppendID(ex.id[:0], ex.w.records.IDs)
 }
 
 // recordMoved counts bytes from and to the client.

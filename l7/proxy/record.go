@@ -16,18 +16,15 @@ import (
 // that somebody watches. Call it before the first Publish.
 func (e *Engine) Record(to *accesslog.Segment, writers []*accesslog.Writer) {
 	for i, w := range e.Workers {
-		w.records.segment, w.records.writer, w.records.loop = to, writers[i], uint8(i)
+		w.records.Recorder = accesslog.NewRecorder(to, writers[i], i)
 	}
 }
 
 // records is a worker's part.
 type records struct {
-	segment *accesslog.Segment // nil: nothing is recorded
-	writer  *accesslog.Writer
-	loop    uint8
-	ids     *accesslog.IDs
-	free    []*accesslog.Entry
-	extra   []byte // field lines with an id of the message at hand
+	accesslog.Recorder
+	free  []*accesslog.Entry
+	extra []byte // field lines with an id of the message at hand
 
 	skew, synced int64 // from the loop's clock to Unix time, and when that was found
 }
@@ -43,7 +40,7 @@ func (r *records) wall(now int64) int64 {
 
 // put hands a record over and takes the entry back.
 func (rec *records) put(e *accesslog.Entry) {
-	rec.writer.Put(e)
+	rec.Put(e)
 	rec.free = append(rec.free, e)
 }
 

@@ -50,7 +50,7 @@ type worker struct {
 
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, rejections *rejection.Recorder) *worker {
 	w := &worker{
-		engine: e, loop: l, shard: shard, rejections: rejections, records: records{ids: accesslog.NewIDs()},
+		engine: e, loop: l, shard: shard, rejections: rejections, records: records{Recorder: accesslog.Recorder{IDs: accesslog.NewIDs()}},
 		pool:      backend.NewPool(l),
 		exchanges: loop.NewFreeList[exchange](l),
 		waiters:   loop.NewFreeList[waiter](l),
