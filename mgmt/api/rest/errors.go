@@ -145,8 +145,12 @@ func RejectionOf(err error, expected bool) *Rejection {
 // InternalFault is all that clients learn of a fault of ours.
 const InternalFault = "internal fault: see the log of the appliance"
 
-// LogFault logs what is our fault; what is the client's fault is in the answer.
+// LogFault logs what is our fault; what is the client's fault is in the answer. That it
+// left before there was one is nobody's.
 func LogFault(log *slog.Logger, r *http.Request, err *Rejection) {
+	if gone := r.Context().Err(); gone != nil && errors.Is(err.Cause, gone) {
+		return
+	}
 	if err.Status >= http.StatusInternalServerError {
 		log.Error("API request failed", "method", r.Method, "path", r.URL.Path, "status", err.Status, "error", fmt.Sprint(err.Cause))
 	}
