@@ -25,14 +25,14 @@ func TestARecordAllocatesNothing(t *testing.T) {
 	g.Logs = true
 	a := newAppliance(t, 1, g)
 	a.up(1, 2, 3)
-	segment, read := recorded(t, a)
-	ask := a.engine.RecordingAnswerer(7, segment.Writers(1, nobody{})[0], segment)
+	records := newRecorder(t)
+	ask := a.engine.RecordingAnswerer(7, records.Writers(1, nobody{})[0], records.Segment)
 	for _, question := range costly {
 		msg := query(t, question)
 		if n := testing.AllocsPerRun(100, func() { ask(msg, client) }); n != 0 {
 			t.Errorf("%s: %v allocations, want none", question, n)
 		}
-		if n := len(read()); n < 100 {
+		if n := len(records.read()); n < 100 {
 			t.Errorf("%s: %d records", question, n)
 		}
 	}

@@ -30,9 +30,9 @@ type appliance struct {
 	farm   farm.Farm
 }
 
-// newAppliance starts an engine with that many loops, which end with the test, and
-// publishes a farm of those zones.
-func newAppliance(t testing.TB, loops int, g *farm.GSLB) *appliance {
+// newAppliance starts an engine with that many loops, which end with the test, does what is
+// to be done before anything is published, and publishes a farm of those zones.
+func newAppliance(t testing.TB, loops int, g *farm.GSLB, before ...func(*appliance)) *appliance {
 	t.Helper()
 	h := enginetest.New(t, loops)
 	a := &appliance{House: h, t: t, engine: server.New(h.Loops, h.Health, h.Segment, h.Logger())}
@@ -40,6 +40,9 @@ func newAppliance(t testing.TB, loops int, g *farm.GSLB) *appliance {
 		a.publish()
 		a.engine.Close()
 	})
+	for _, do := range before {
+		do(a)
+	}
 	at := h.ListenBoth(t, "127.0.0.1")
 	a.farm = farm.Farm{ID: 7, Name: "names", Profile: farm.ProfileGSLB, VIP: at.Addr(), VPort: at.Port(), Global: g}
 	a.publish(a.farm)

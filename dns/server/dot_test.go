@@ -45,11 +45,11 @@ func certificate(t *testing.T) (c farm.Certificate, trusted *x509.CertPool) {
 }
 
 // encrypted is an appliance whose farm answers by TLS at an address, too.
-func encrypted(t *testing.T) (a *appliance, at netip.AddrPort, client *tls.Config) {
+func encrypted(t *testing.T, before ...func(*appliance)) (a *appliance, at netip.AddrPort, client *tls.Config) {
 	t.Helper()
 	c, trusted := certificate(t)
 	g := example()
-	a = newAppliance(t, 1, g)
+	a = newAppliance(t, 1, g, before...)
 	at = a.Listen(t, "127.0.0.1")
 	a.farm.Global.TLS, a.farm.Global.TLSPort = &farm.TLS{Certificates: []string{c.Name}}, at.Port()
 	a.gen++
@@ -73,9 +73,9 @@ func padded(t *testing.T, question string) []byte {
 }
 
 func TestNamesAreAnsweredByTLS(t *testing.T) {
-	a, at, client := encrypted(t)
-	segment, records := recorded(t, a)
-	segment.Watch(7, true)
+	records := newRecorder(t)
+	records.Watch(7, true)
+	a, at, client := encrypted(t, records.of)
 	c, err := tls.Dial("tcp", at.String(), client)
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestNamesAreAnsweredByTLS(t *testing.T) {
 	if reply := a.exchange(padded(t, "www.example.com A"), true); len(reply)%468 == 0 {
 		t.Errorf("what is not encrypted is padded to %d bytes", len(reply))
 	}
-	if list := records(); len(list) != 3 || list[0].Proto != accesslog.ProtoDNSTLS || list[2].Proto != accesslog.ProtoDNSTCP {
+	if list := records.read(); len(list) != 3 || list[0].Proto != accesslog.ProtoDNSTLS || list[2].Proto != accesslog.ProtoDNSTCP {
 		t.Errorf("%d records: %+v", len(list), list)
 	}
 }

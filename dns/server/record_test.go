@@ -21,28 +21,34 @@ type record struct {
 	name, kind string
 }
 
-// recorded makes the engine leave records, and returns how to read those there are.
-func recorded(t *testing.T, a *appliance) (segment *accesslog.Segment, read func() []record) {
+// recorder has an engine leave records.
+type recorder struct {
+	*accesslog.Segment
+	read func() []record // those there are
+}
+
+func newRecorder(t *testing.T) recorder {
 	t.Helper()
 	segment, err := accesslog.OpenSegment(make([]byte, accesslog.SegmentSize))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.engine.Record(segment, segment.Writers(len(a.Loops), nobody{}))
 	r := segment.Reader()
-	return segment, func() (list []record) {
+	return recorder{segment, func() (list []record) {
 		r.Drain(func(rec *accesslog.Record) {
 			list = append(list, record{rec.Exchange, rec.Client, rdata.NameText(rec.Host), rdata.TypeText(binary.BigEndian.Uint16(rec.Method))})
 		})
 		return list
-	}
+	}}
 }
+
+func (r recorder) of(a *appliance) { a.engine.Record(r.Segment, r.Writers(len(a.Loops), nobody{})) }
 
 func TestQuestionsLeaveRecords(t *testing.T) {
 	g := example()
 	g.Logs = true
-	a := newAppliance(t, 1, g)
-	_, read := recorded(t, a)
+	records := newRecorder(t)
+	a := newAppliance(t, 1, g, records.of)
 	a.up(1, 2, 3)
 	for _, c := range []struct {
 		question   string
@@ -59,7 +65,7 @@ func TestQuestionsLeaveRecords(t *testing.T) {
 		before := time.Now()
 		msg := query(t, c.question)
 		reply := a.exchange(msg, c.tcp)
-		list := read()
+		list := records.read()
 		if len(list) != 1 {
 			t.Fatalf("%s: %d records", c.question, len(list))
 		}
@@ -82,18 +88,18 @@ func TestQuestionsLeaveRecords(t *testing.T) {
 }
 
 func TestOnlyWantedRecordsAreLeft(t *testing.T) {
-	a := newAppliance(t, 1, example())
-	segment, read := recorded(t, a)
+	records := newRecorder(t)
+	a := newAppliance(t, 1, example(), records.of)
 	a.ask("www.example.com A", false)
-	if list := read(); len(list) != 0 {
+	if list := records.read(); len(list) != 0 {
 		t.Errorf("nobody wants %+v", list)
 	}
-	segment.Watch(7, true)
+	records.Watch(7, true)
 	a.ask("www.example.com A", false)
-	if list := read(); len(list) != 1 || list[0].Flags != accesslog.Watched {
+	if list := records.read(); len(list) != 1 || list[0].Flags != accesslog.Watched {
 		t.Errorf("somebody watches: %+v", list)
 	}
-	segment.Watch(7, false)
+	records.Watch(7, false)
 	g := *a.farm.Global
 	g.Logs, g.AccessLog.Sample = true, 10
 	a.farm.Global = &g
@@ -101,7 +107,7 @@ func TestOnlyWantedRecordsAreLeft(t *testing.T) {
 	for range 400 {
 		a.exchange(query(t, "www.example.com A"), false)
 	}
-	if n := len(read()); n < 10 || n > 100 {
+	if n := len(records.read()); n < 10 || n > 100 {
 		t.Errorf("%d of 400 are logged, one in 10 should be", n)
 	}
 }
