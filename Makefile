@@ -113,7 +113,8 @@ race: packages
 
 plain: packages gui
 	@.ci/plain
-	@.ci/beside
+	@.ci/beside gui
+	@.ci/beside counts
 
 # What takes too long for every change: before something is released, or on request.
 test-long: packages
