@@ -17,10 +17,13 @@ import (
 type Filter struct {
 	run *nft.Runner
 	log *slog.Logger
-	mu  sync.Mutex // guards applied and past
+	mu  sync.Mutex // guards applied, begun and past
 	// applied is what the kernel has for certain; nil while in doubt. Only Carry
 	// sets it, and nobody changes what it points to.
 	applied *nft.Ruleset
+	// begun says that this filter has carried something, or that somebody doubts what is
+	// there: a seal of an earlier process proves nothing any more.
+	begun bool
 	// past is what was counted for backends of farms that were stopped since: the
 	// rules that counted are no more.
 	past map[uint32]ctl.KernelCount
@@ -53,7 +56,21 @@ func (n *Filter) Carry(ctx context.Context, in *rules.Input) (problems map[uint3
 		return problems, nil, err
 	})
 	n.keep(in, parting)
+	n.begin()
 	return problems, err
+}
+
+// untouched reports whether what is there can only be what an earlier process left.
+func (n *Filter) untouched() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.applied == nil && !n.begun
+}
+
+func (n *Filter) begin() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.begun = true
 }
 
 // become makes the kernel's tables equal to want: by the difference to what is
@@ -62,7 +79,7 @@ func (n *Filter) Carry(ctx context.Context, in *rules.Input) (problems map[uint3
 // which is empty for it, and each exchange of all chains loses a new connection or
 // two where thousands come in every second.
 func (n *Filter) become(ctx context.Context, want *nft.Ruleset) error {
-	if n.applied == nil && sealed(want) {
+	if n.untouched() && sealed(want) {
 		n.set(want)
 		return nil
 	}
@@ -116,9 +133,12 @@ func (n *Filter) load(ctx context.Context, want *nft.Ruleset) error {
 	return n.run.Apply(ctx, nft.Load(rules.Tables(), want, carried))
 }
 
-// Doubt tells that what was carried may be gone: the next Carry looks, and makes
-// everything anew if something is.
-func (n *Filter) Doubt() { n.set(nil) }
+// Doubt tells that what was carried may be gone: the next Carry makes everything
+// anew.
+func (n *Filter) Doubt() {
+	n.set(nil)
+	n.begin()
+}
 
 // Check returns the farms of in that would not be carried and why, by ID: the
 // kernel looks at the difference without taking it.

@@ -70,6 +70,20 @@ func TestRulesThatAreNotWhatTheySayAreMadeAnew(t *testing.T) {
 			t.Errorf("%s: %+v", what, got)
 		}
 	}
+	for _, begun := range []bool{false, true} {
+		s.Apply(f)
+		before := line(handles(s), "chain farm1")
+		filter := nftables.New(s.NFT, l4test.Quiet)
+		s.Use(filter)
+		if begun {
+			s.Apply(f)
+		}
+		filter.Doubt()
+		s.Apply(f)
+		if now := line(handles(s), "chain farm1"); now == before {
+			t.Errorf("somebody doubts, and it has carried %v: nothing was made anew", begun)
+		}
+	}
 	s.Apply(f)
 	before := line(handles(s), "chain farm1")
 	other := f.Clone()
