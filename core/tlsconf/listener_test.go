@@ -191,6 +191,27 @@ func TestGroupsAreThoseOfTheFarm(t *testing.T) {
 	}
 }
 
+func TestOtherProtocolsAreNegotiatedInsteadOfHTTP(t *testing.T) {
+	cfg, l := simple(t)
+	build := tlsconf.NewStore(tlsconf.Options{}).Begin(cfg)
+	http, err := build.Listener(1, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dot, err := build.Listener(1, l, "dot")
+	if err != nil || dot == http {
+		t.Fatalf("%v; one configuration for both: %v", err, dot == http)
+	}
+	for offered, want := range map[string]string{"dot": "dot", "h2 dot": "dot", "": "", "h2 http/1.1": "-"} {
+		client := anyone("www.example.com")
+		client.NextProtos = strings.Fields(offered)
+		o := shake(t, dot, client)
+		if want == "-" && !o.failed() || want != "-" && (o.failed() || o.server.NegotiatedProtocol != want) {
+			t.Errorf("%q: %q, %v, want %q", offered, o.server.NegotiatedProtocol, o.clientErr, want)
+		}
+	}
+}
+
 func TestProtocolsAreNegotiated(t *testing.T) {
 	cfg, l := simple(t)
 	with := func(c *tls.Config, protocols string) *tls.Config {

@@ -96,3 +96,34 @@ func TestEDNSTellsOfServerAndScope(t *testing.T) {
 		t.Errorf("%x", out)
 	}
 }
+
+// Who pads by an encrypted connection is answered in whole blocks (RFC 8467 §4.1).
+func TestEncryptedAnswersArePaddedForWhoPads(t *testing.T) {
+	for name, c := range map[string]struct {
+		options string
+		tls     bool
+		filled  int // of the message before, in bytes
+		want    int
+	}{
+		"it pads":                 {"000c 0002 0000", true, 0, 468},
+		"it pads, in clear":       {"000c 0002 0000", false, 0, 44},
+		"it does not pad":         {"", true, 0, 44},
+		"all but the option fits": {"000c 0000", true, 468 - 44 - 4, 468},
+		"one byte too many":       {"000c 0000", true, 468 - 44 - 3, 936},
+		"as long as can be":       {"000c 0000", true, wire.LargestTCP - 44, wire.LargestTCP},
+	} {
+		var q wire.Query
+		msg := raw(t, opted+www+isA+opt(c.options))
+		if verdict, code := q.Parse(msg); verdict != wire.Serve {
+			t.Fatalf("%s: %v", name, code)
+		}
+		q.TLS = c.tls
+		var r wire.Reply
+		r.Begin(&q, msg, make([]byte, 0, wire.LargestTCP), wire.LargestTCP)
+		bare := len(r.Msg) + 11
+		r.Msg = append(r.Msg, make([]byte, c.filled+44-bare)...)
+		if got := len(r.End(&q, &wire.Server{})); got != c.want {
+			t.Errorf("%s: %d bytes, want %d", name, got, c.want)
+		}
+	}
+}
