@@ -134,7 +134,7 @@ func serviceSections() []section {
 func (c *client) serviceSet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "set FARM SERVICE NAME=VALUE…", Short: "Change settings of a service", Args: atLeast(2),
-		Example: "  sluice service set shop web persistence=COOKIE sessionid=SID\n  sluice service set shop old redirect=https://example.com",
+		Example: "  sluice service set shop web persistence=COOKIE sessionid=SID\n  sluice service set shop old redirect=https://example.com\n  sluice service set secure doh urlp=^/dns-query dns_farm=names",
 	}
 	s := addSections(cmd, serviceSections())
 	cmd.ValidArgsFunction = c.completer(oneService, s)

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -164,5 +165,66 @@ func TestNamesAreAskedForOverTLS(t *testing.T) {
 	a.must("farm", "set", "names", "dot=false")
 	if out, err := ask("www.example.com"); err == nil && strings.Contains(out, "192.0.2.10") {
 		t.Errorf("after its end:\n%s", out)
+	}
+}
+
+// Names are asked for by HTTPS: a service of an https farm gives questions to the gslb farm,
+// which knows the client and logs it.
+func TestNamesAreAskedForByHTTPS(t *testing.T) {
+	t.Parallel()
+	needs(t, "kdig", "curl")
+	who := asOne()
+	a := start(t, who, dataDir(t, who))
+	ports := freePorts(t, 2)
+	authority := certstest.NewAuthority(t, "authority", time.Now())
+	a.must("certificate", "upload", "ns1", file(t, authority.Issue("ns1.example.com").FullPEM()))
+	ca := file(t, authority.CertPEM())
+	a.must("farm", "create", "names", "--profile", "gslb", "vip=127.0.0.1", fmt.Sprintf("vport=%d", ports[0]))
+	a.must("zone", "create", "names", "example.com")
+	a.must("record", "create", "names", "example.com", "www", "A", "192.0.2.10")
+	a.must("farm", "create", "secure", "--profile", "https", "vip=127.0.0.1", fmt.Sprintf("vport=%d", ports[1]), "certificates=ns1.pem")
+	if out, code := a.run("service", "create", "secure", "doh", "dns_farm=nobody"); code == 0 || !strings.Contains(out, `there is none named "nobody"`) {
+		t.Errorf("a farm that is not there: %d, %s", code, out)
+	}
+	a.must("service", "create", "secure", "doh", "urlp=^/dns-query", "dns_farm=names")
+	if out, code := a.run("backend", "create", "secure", "doh", "192.0.2.1:80"); code == 0 || !strings.Contains(out, "dns_farm must be empty") {
+		t.Errorf("a backend that would not be asked: %d, %s", code, out)
+	}
+	ask := func(more ...string) string {
+		arguments := append([]string{"@127.0.0.1", "-p", fmt.Sprint(ports[1]), "+tls-ca=" + ca, "+tls-host=ns1.example.com", "+time=3", "+retry=0", "www.example.com"}, more...)
+		out, _ := exec.CommandContext(t.Context(), "kdig", arguments...).CombinedOutput()
+		return string(out)
+	}
+	for _, more := range []string{"+https", "+https-get", "+https=ns1.example.com/dns-query"} {
+		if out := ask(more); !strings.Contains(out, "192.0.2.10") || !strings.Contains(out, "HTTP/2") || !strings.Contains(out, "status: 200") {
+			t.Errorf("%s:\n%s", more, out)
+		}
+	}
+	a.must("farm", "set", "names", "newfarmname=zones")
+	if out := a.must("service", "show", "secure", "doh", "--json"); !strings.Contains(out, `"dns_farm": "zones"`) {
+		t.Errorf("after the farm got another name:\n%s", out)
+	}
+	if out, code := a.run("farm", "delete", "zones"); code == 0 || !strings.Contains(out, "dns_farm") {
+		t.Errorf("a farm in use is deleted: %d, %s", code, out)
+	}
+	a.must("farm", "set", "zones", "logs=true", "log_sample=1")
+	within(t, 5*time.Second, "a line of the log", func() error {
+		ask("+https")
+		if out := a.must("logs", "zones"); !strings.Contains(out, "DNS/HTTPS") || !strings.Contains(out, "www.example.com") {
+			return errors.New(out)
+		}
+		return nil
+	})
+	out, err := exec.CommandContext(t.Context(), "curl", "-sS", "--cacert", ca, "--resolve", fmt.Sprintf("ns1.example.com:%d:127.0.0.1", ports[1]),
+		"--doh-insecure", "--doh-url", fmt.Sprintf("https://127.0.0.1:%d/dns-query", ports[1]), "--connect-timeout", "1", "http://www.example.com:9/").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "www.example.com") || strings.Contains(string(out), "resolve host") {
+		t.Errorf("curl asks by HTTPS, and cannot connect to what it is told: %v, %s", err, out)
+	}
+	if out := a.must("explain", "secure", "/dns-query"); !strings.Contains(out, "the gslb farm zones answers") {
+		t.Errorf("explained:\n%s", out)
+	}
+	a.must("farm", "stop", "zones")
+	if out := ask("+https"); strings.Contains(out, "192.0.2.10") {
+		t.Errorf("a farm that is stopped answers:\n%s", out)
 	}
 }

@@ -101,7 +101,9 @@ func newEngine(in inherit.Set) (*engine, error) {
 	}
 	e.proxy = proxy.New(e.loops, healthTable, segment, slog.Default())
 	e.forward = forward.New(e.loops, healthTable, segment, slog.Default())
-	e.set = engines.Set{e.proxy, e.forward, server.New(e.loops, healthTable, segment, slog.Default())}
+	zones := server.New(e.loops, healthTable, segment, slog.Default())
+	e.proxy.AnswerNames(zones)
+	e.set = engines.Set{e.proxy, e.forward, zones}
 	if err := e.record(in); err != nil {
 		return nil, err
 	}

@@ -69,9 +69,10 @@ const (
 	ProtoDNS // of a question, by UDP
 	ProtoDNSTCP
 	ProtoDNSTLS
+	ProtoDNSHTTPS
 )
 
-var protoNames = [...]string{"", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "TCP", "UDP", "DNS/UDP", "DNS/TCP", "DNS/TLS"}
+var protoNames = [...]string{"", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "TCP", "UDP", "DNS/UDP", "DNS/TCP", "DNS/TLS", "DNS/HTTPS"}
 
 // String is what access logs call the protocol, empty for none.
 func (p Proto) String() string {
@@ -83,7 +84,7 @@ func (p Proto) String() string {
 
 // IsDNS reports whether the record is of a question: its Host is the name as messages have
 // it, its Method the type in two bytes, high one first, its Status the response code.
-func (p Proto) IsDNS() bool { return p >= ProtoDNS && p <= ProtoDNSTLS }
+func (p Proto) IsDNS() bool { return p >= ProtoDNS && p <= ProtoDNSHTTPS }
 
 // Why says how the backend of an exchange was found.
 type Why uint8

@@ -24,7 +24,7 @@ func TestWhatHappenedIsToldInWords(t *testing.T) {
 	if !both.Has(accesslog.Cut) || !both.Has(both) || accesslog.Cut.Has(both) {
 		t.Error("flags are not all that are set")
 	}
-	for i, want := range []string{"", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "TCP", "UDP", "DNS/UDP", "DNS/TCP", "DNS/TLS", ""} {
+	for i, want := range []string{"", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "TCP", "UDP", "DNS/UDP", "DNS/TCP", "DNS/TLS", "DNS/HTTPS", ""} {
 		if got := accesslog.Proto(i).String(); got != want {
 			t.Errorf("protocol %d is %q, want %q", i, got, want)
 		}

@@ -250,6 +250,19 @@ func (d *GSLB) UsedBy(service string) (zones []string) {
 	return zones
 }
 
+// RenameDNSFarm has the services follow that name a gslb farm which is called something
+// else now.
+func (c *Config) RenameDNSFarm(from, to string) {
+	for i := range c.Farms {
+		services := c.Farms[i].Services()
+		for j := range services {
+			if services[j].DNSFarm == from {
+				services[j].DNSFarm = to
+			}
+		}
+	}
+}
+
 // Zones are the settings of a farm that answers for zones, nil for others.
 func (f *Farm) Zones() *GSLB { return f.Global }
 

@@ -148,8 +148,11 @@ type Service struct {
 	Redirect     string       `json:"redirect,omitempty"`
 	RedirectType RedirectType `json:"redirecttype,omitempty"`
 	// RedirectCode is 301, 302 or 307; 0 means DefaultRedirectCode.
-	RedirectCode int         `json:"redirect_code,omitempty"`
-	Persistence  Persistence `json:"persistence,omitempty"`
+	RedirectCode int `json:"redirect_code,omitempty"`
+	// DNSFarm is the name of the gslb farm that answers what comes here as DNS over HTTPS
+	// (RFC 8484); with one the backends are not used.
+	DNSFarm     string      `json:"dns_farm,omitempty"`
+	Persistence Persistence `json:"persistence,omitempty"`
 	// TTL is how long a session lives after its last use; without Persistence it
 	// waits for one.
 	TTL Seconds `json:"ttl,omitempty"`

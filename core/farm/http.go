@@ -80,7 +80,7 @@ func (s *Service) lastSlot() *uint32         { return &s.LastSlot }
 func (s *Service) list() *[]Backend          { return &s.Backends }
 func (s *Service) sessionsBy() string        { return string(s.EffectivePersistence()) }
 func (s *Service) sessionTTL() Seconds       { return cmp.Or(s.TTL, DefaultTTL) }
-func (s *Service) redirects() bool           { return s.Redirect != "" }
+func (s *Service) redirects() bool           { return s.Redirect != "" || s.DNSFarm != "" }
 func (s *Service) check() *string            { return &s.Check }
 func (s *Service) builtIn() (string, uint16) { return "", 0 }
 func (s *Service) choosing() Choosing        { return Choosing{Policy: &s.Policy} }

@@ -14,6 +14,7 @@ const amplified = 10
 // empty where there is none.
 func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 	q, s := &w.query, w.shard.Farm(f.id)
+	w.limited = false
 	verdict, code := q.Parse(msg)
 	if verdict == wire.Drop {
 		s.NoMessages++
@@ -24,6 +25,7 @@ func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 	}
 	if f.limited.queries && !w.mayAsk(f, q) {
 		s.LimitedAsks++
+		w.limited = true
 		return nil
 	}
 	if verdict == wire.Fail {

@@ -37,6 +37,8 @@ func (w *worker) record(f *farmTable, asked, answered int) {
 		Flags: flags, Proto: accesslog.ProtoDNS, Status: uint16(w.reply.Rcode), Loop: r.Loop,
 	}
 	switch {
+	case w.https:
+		e.Proto = accesslog.ProtoDNSHTTPS
 	case q.TLS:
 		e.Proto = accesslog.ProtoDNSTLS
 	case q.TCP:

@@ -28,7 +28,8 @@ type table struct {
 	engine     *Engine
 	generation uint64
 	byID       map[uint32]*farmTable
-	ports      []*farmTable // by number of port
+	byName     map[string]*farmTable // for questions that come by HTTPS
+	ports      []*farmTable          // by number of port
 	backends   map[uint32]*revive.Backend
 	build      *tlsconf.Build // made the TLS configurations
 }
@@ -80,7 +81,7 @@ func newRegistry() *registry {
 // and named in problems. Zones that are as before are not compiled again: one of a
 // million records takes seconds.
 func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint32]error) {
-	t := &table{engine: e, generation: generation, byID: map[uint32]*farmTable{}, backends: map[uint32]*revive.Backend{}, build: e.tls.Begin(cfg)}
+	t := &table{engine: e, generation: generation, byID: map[uint32]*farmTable{}, byName: map[string]*farmTable{}, backends: map[uint32]*revive.Backend{}, build: e.tls.Begin(cfg)}
 	problems := map[uint32]error{}
 	before := e.table.Load()
 	for i := range cfg.Farms {
@@ -93,7 +94,7 @@ func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint3
 			problems[f.ID] = fmt.Errorf("farm %q: %w", f.Name, err)
 			continue
 		}
-		t.byID[f.ID] = ft
+		t.byID[f.ID], t.byName[f.Name] = ft, ft
 		for _, g := range f.Groups() {
 			for j := range g.Backends() {
 				t.backends[g.Backends()[j].ID] = reach(f, &g.Backends()[j])

@@ -95,8 +95,8 @@ func (s *connection) Readable(c *loop.Conn) {
 		return // Drained goes on
 	}
 	w := s.w
-	if w.read == nil {
-		w.read, w.stream = make([]byte, lengthSize+wire.LargestTCP), make([]byte, 0, lengthSize+wire.LargestTCP)
+	if w.stream == nil {
+		w.makeStream()
 	}
 	n := copy(w.read, s.rest)
 	got, err := c.Read(w.read[n:])
@@ -109,6 +109,11 @@ func (s *connection) Readable(c *loop.Conn) {
 	}
 	s.ended = err != nil
 	s.messages(w.read[:n+got])
+}
+
+// makeStream makes the memory of what comes and goes by connections.
+func (w *worker) makeStream() {
+	w.read, w.stream = make([]byte, lengthSize+wire.LargestTCP), make([]byte, 0, lengthSize+wire.LargestTCP)
 }
 
 // messages answers all that came completely and keeps the rest.

@@ -29,11 +29,13 @@ type worker struct {
 	port     uint16 // the query comes from, at its Client
 	chooser  *choose.Chooser
 	slipped  uint32
+	limited  bool // the last message got no answer because its client asks too often
 
 	// space holds the answers of a batch until it is over, read and stream what comes
 	// and goes by TCP.
 	space        []byte
 	read, stream []byte
+	https        bool // what is asked came by HTTPS
 	key          []byte
 
 	recorder accesslog.Recorder

@@ -162,26 +162,27 @@ var lower = func() (t [256]byte) {
 	return t
 }()
 
-// skipRecord is where a record ends.
-func skipRecord(msg []byte, at int) (end int, ok bool) {
-	for {
-		if at >= len(msg) {
+// skipName is where a name ends.
+func skipName(msg []byte, at int) (end int, ok bool) {
+	for at < len(msg) {
+		switch n := int(msg[at]); {
+		case n >= 0xc0:
+			return at + 2, at+2 <= len(msg)
+		case n > maxLabel:
 			return 0, false
-		}
-		n := int(msg[at])
-		if n >= 0xc0 {
-			at += 2
-			break
-		}
-		if n > maxLabel {
-			return 0, false
-		}
-		at += 1 + n
-		if n == 0 {
-			break
+		case n == 0:
+			return at + 1, true
+		default:
+			at += 1 + n
 		}
 	}
-	if at+10 > len(msg) {
+	return 0, false
+}
+
+// skipRecord is where a record ends.
+func skipRecord(msg []byte, at int) (end int, ok bool) {
+	at, ok = skipName(msg, at)
+	if !ok || at+10 > len(msg) {
 		return 0, false
 	}
 	end = at + 10 + int(binary.BigEndian.Uint16(msg[at+8:]))
@@ -191,14 +192,7 @@ func skipRecord(msg []byte, at int) (end int, ok bool) {
 // additional reads a record behind the question: EDNS, or a signature, which is the
 // last.
 func (q *Query) additional(msg []byte, start, end int, last bool) bool {
-	at := start
-	for msg[at] != 0 && msg[at] < 0xc0 {
-		at += 1 + int(msg[at])
-	}
-	if msg[at] >= 0xc0 {
-		at++
-	}
-	at++
+	at, _ := skipName(msg, start)
 	switch binary.BigEndian.Uint16(msg[at:]) {
 	case TypeOPT:
 		if q.EDNS || msg[start] != 0 {

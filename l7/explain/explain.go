@@ -127,6 +127,10 @@ func (x *explainer) run(a asked) {
 		x.Result.Outcome, x.Result.Status, x.Result.Location = explain.Redirect, p.Service.Redirect.Code, explain.Clip(string(q.Text))
 		x.Result.Reason = "the service redirects"
 	case table.OutcomeForward:
+		if farm := p.Service.DNSFarm; farm != "" {
+			x.Result = explain.Result{Outcome: explain.Answer, Status: 200, Service: p.Service.Name, Reason: "the gslb farm " + farm + " answers what is asked (RFC 8484)"}
+			return
+		}
 		x.forward(p.Service, a.answer)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/names"
 	"github.com/sluicelb/sluice/l7/l7test"
 	"github.com/sluicelb/sluice/l7/proxy"
 )
@@ -72,6 +73,14 @@ func TestExchangesAllocateNothing(t *testing.T) {
 		{"pinned", get("/"), func(_ *farm.HTTP, s *farm.Service) { s.Pinned = true }},
 	} {
 		t.Run(c.name, func(t *testing.T) { exchanges(t, c.request, c.edit) })
+	}
+}
+
+func TestQuestionsByHTTPSAllocateNothing(t *testing.T) {
+	const post = "POST /dns-query HTTP/1.1\r\nHost: a.test\r\nContent-Type: application/dns-message\r\nContent-Length: 6\r\n\r\n\r\n\r\nok"
+	for _, request := range []string{post, get(query64("\r\n\r\nok"))} {
+		a, _ := resolving(t, names.Answered)
+		repeat(t, l7test.Dial(t, a.Serve(nil, asksNames)).TCPConn, request, 0)
 	}
 }
 

@@ -27,6 +27,10 @@ func (ex *exchange) ClientReadable() {
 		ex.tunnelUp()
 		return
 	}
+	if ex.service.DNSFarm != "" {
+		ex.readQuestion()
+		return
+	}
 	if ex.up == nil || ex.phase == phaseConnect || ex.request.done() || ex.bodyRefused {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/names"
 	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/core/revive"
@@ -41,6 +42,7 @@ type Engine struct {
 	checker    *guard.Checker
 	guesses    *ratelimit.Table // wrong passwords by client address
 	penalties  *client.Penalties
+	names      names.Answerer
 	stop       chan struct{} // closed by Close
 }
 
@@ -69,6 +71,10 @@ func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, 
 	go e.background()
 	return e
 }
+
+// AnswerNames has questions of services with a gslb farm answered by somebody on the same
+// loops. It is called before anything is published.
+func (e *Engine) AnswerNames(by names.Answerer) { e.names = by }
 
 // Close stops looking after backends that are down and writes the last lines.
 // The loops are the caller's.

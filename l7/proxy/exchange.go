@@ -43,6 +43,7 @@ type progress struct {
 	table.Choice
 	table.Outgoing
 	loginWait
+	question
 	queueWait
 	reviving
 	sending
@@ -218,6 +219,9 @@ func (ex *exchange) End() {
 	}
 	ex.recordEnd()
 	ex.unsave()
+	if ex.asked != nil {
+		ex.w.loop.Buffers.Put(ex.asked)
+	}
 	if ex.ahead != nil {
 		ex.w.loop.Buffers.Put(ex.ahead)
 	}

@@ -146,7 +146,7 @@ func (ex *exchange) renew() {
 		return
 	}
 	for i := range f.Services {
-		if sv := &f.Services[i]; sv.ID == ex.service.ID && sv.Redirect == nil && sv.Multiplexed == ex.service.Multiplexed {
+		if sv := &f.Services[i]; sv.ID == ex.service.ID && sv.Redirect == nil && sv.DNSFarm == "" && sv.Multiplexed == ex.service.Multiplexed {
 			ex.moveTo(f, sv)
 			return
 		}

@@ -87,17 +87,22 @@ func (ex *exchange) fail(status int) { ex.failWith(status, nil) }
 
 // failWith is fail with more field lines.
 func (ex *exchange) failWith(status int, lines []byte) {
-	cl, w, f := ex.client, ex.w, ex.farm
-	complete := ex.request.done()
-	close := !ex.keepClient || !complete || ex.oldClient
-	head := ex.verb == http1.VerbHEAD
-	s := ex.stats()
+	last := ex.closes()
+	ex.answerOwn(status, ex.farm.Answers.AppendWith(ex.w.loop.Scratch[:0], status, lines, ex.verb == http1.VerbHEAD, last), last)
+}
+
+// closes reports whether the client's connection ends with an answer of ours.
+func (ex *exchange) closes() bool { return !ex.keepClient || !ex.request.done() || ex.oldClient }
+
+// answerOwn ends the exchange with an answer that was made here.
+func (ex *exchange) answerOwn(status int, out []byte, last bool) {
+	cl, s := ex.client, ex.stats()
 	s.Responses[status/100-1]++
-	out := ex.ownID(f.Answers.AppendWith(w.loop.Scratch[:0], status, lines, head, close))
+	out = ex.ownID(out)
 	ex.recordOwn(status, len(out))
 	ex.End()
 	s.BytesOut += uint64(len(out))
-	cl.Answer(out, close)
+	cl.Answer(out, last)
 }
 
 // refuse answers a request that cannot be sent on, most often because its body

@@ -123,6 +123,9 @@ func (ex *exchange) inviteBody() bool {
 // prepare makes the request a backend gets in the loop's scratch buffer: head
 // and as much of the body as has come.
 func (ex *exchange) prepare(rest []byte) (used int, err error) {
+	if ex.service.DNSFarm != "" {
+		return ex.prepareQuestion(rest)
+	}
 	told := table.Told{Proto: ex.peer.Scheme()}
 	if len(ex.id) > 0 { // copying what was just written makes the processor wait
 		told.ID = ex.id
@@ -181,6 +184,10 @@ func (ex *exchange) requestTrailer() []byte {
 // forwardTo finds a backend for the request and sends it, or starts to
 // connect. It goes on to the next backend as long as none has seen a byte.
 func (ex *exchange) forwardTo() {
+	if ex.service.DNSFarm != "" {
+		ex.ask()
+		return
+	}
 	if ex.keepsOwn() && ex.wait == nil && ex.takeKept() {
 		ex.send()
 		return

@@ -40,6 +40,7 @@ var reasons = map[int]string{
 	408: "Request Timeout",
 	413: "Content Too Large",
 	414: "URI Too Long",
+	415: "Unsupported Media Type",
 	417: "Expectation Failed",
 	421: "Misdirected Request",
 	429: "Too Many Requests",

@@ -23,6 +23,7 @@ type Service struct {
 	limit      *rateLimit  // nil without one
 	Auth       *Protection // nil lets everybody in
 	Redirect   *Redirect   // nil without one
+	DNSFarm    string      // the gslb farm that answers; empty without one
 
 	// Its backends, and which of them a request gets.
 	Backends []Backend
@@ -77,7 +78,7 @@ func (sv *Service) Rehearsal() *Service {
 
 func (c *Compiler) compileService(out *Service, build *tlsconf.Build, first bool, f *farm.Farm, s *farm.Service) (err error) {
 	*out = Service{
-		ID: s.ID, Name: s.Name, Persist: newPersistence(s), Multiplexed: s.Multiplexed(),
+		ID: s.ID, Name: s.Name, DNSFarm: s.DNSFarm, Persist: newPersistence(s), Multiplexed: s.Multiplexed(),
 		Pinned: (s.Pinned || announcing(s) != 0) && !s.Multiplexed(), IgnoreClose: s.IgnoreClose,
 	}
 	c.compileBackends(out, first, f, s)

@@ -89,6 +89,8 @@ func everything() *farm.Config {
 		{Name: "alive", Description: "Is it alive?", Command: "check_http -I HOST -p PORT -s 'a b'", Interval: 5, Timeout: 3, Rise: 3, Fall: 4, Priority: 1, Logs: true, CutConns: true, BackendAlias: true},
 		{Name: "check_tcp", Interval: 20}, {Name: "none"},
 	}
+	doh := farm.DefaultHTTP()
+	doh.Services = []farm.Service{{Name: "doh", URL: "^/dns-query", DNSFarm: "names"}}
 	return &farm.Config{System: system, Checks: checks, Farms: []farm.Farm{
 		{Name: "shop", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("10.0.0.5"), VPort: 443, Stopped: true, HTTP: h},
 		l4("relay", "10.0.0.5", &farm.L4{
@@ -104,6 +106,7 @@ func everything() *farm.Config {
 		l4("dns", "10.0.0.5", &farm.L4{Ports: []farm.PortRange{{First: 53, Last: 53}}, Protocol: farm.L4UDP, NAT: farm.NATMasquerade, Algorithm: farm.L4Weight, TTL: farm.DefaultL4TTL,
 			Responses: &responses, QUIC: true, Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 5353}, {Host: "pool.example.com", Resolve: farm.ResolveAll}}}),
 		{Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("10.0.0.5"), VPort: 5300, Global: names()},
+		{Name: "secure", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("10.0.0.5"), VPort: 8443, Stopped: true, HTTP: doh}, // apart: it is nothing without the one above
 		l4("rest", "2001:db8::5", &farm.L4{Protocol: farm.L4All, NAT: farm.NATDirect, Algorithm: farm.L4HashDst, TTL: farm.DefaultL4TTL, DataPath: farm.DataPathKernel}),
 	}}
 }

@@ -21,6 +21,7 @@ func (l *look) services(f *farm.Farm) {
 		switch {
 		case s.Redirect != "":
 			redirecting++
+		case s.DNSFarm != "": // whose questions are counted by that farm
 		case len(s.Backends) == 0:
 			l.add(Finding{Code: ServiceEmpty, Severity: Warning, Farm: f.Name, Service: s.Name,
 				Message:  fmt.Sprintf("service %s has no backends: what it takes is answered 503", s.Name),

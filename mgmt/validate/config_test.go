@@ -259,6 +259,9 @@ func TestABackendIsNotAddedBesideARedirect(t *testing.T) {
 	if err := validate.AddBackend("p", &farm.Service{}); err != nil {
 		t.Error(err)
 	}
+	if err := validate.AddBackend("p", &farm.Service{DNSFarm: "names"}); err == nil || !strings.HasPrefix(err.Error(), "p: dns_farm must be empty") {
+		t.Errorf("%v", err)
+	}
 	if err := validate.AddBackend("p", &farm.Service{Redirect: "http://x"}); err == nil || !strings.HasPrefix(err.Error(), "p: redirect must be empty") {
 		t.Errorf("got %v", err)
 	}

@@ -133,3 +133,26 @@ func TestASetNoMessageHasRoomForIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAServiceAnswersNamesOfAFarmThatIsThere(t *testing.T) {
+	names := farm.Farm{Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("192.0.2.1"), VPort: 53, Global: farm.DefaultGSLB()}
+	for want, s := range map[string]farm.Service{
+		"":                                 {DNSFarm: "names"},
+		`there is none named "nobody"`:     {DNSFarm: "nobody"},
+		`there is none named "web"`:        {DNSFarm: "web"}, // is of another profile
+		"dns_farm is not possible with re": {DNSFarm: "names", Redirect: "https://a.test"},
+	} {
+		cfg := onFarm(s, "https")
+		cfg.Farms[0].Name = "web"
+		cfg.Farms = append(cfg.Farms, names)
+		all := validate.All(cfg)
+		if want == "" && len(all) > 0 || want != "" && (len(all) != 1 || all[0].Field != "dns_farm" || !strings.Contains(all[0].Message, want)) {
+			t.Errorf("%q: %v", want, all)
+		}
+	}
+	cfg := onFarm(farm.Service{DNSFarm: "names"}, "https")
+	cfg.RenameDNSFarm("names", "zones")
+	if got := cfg.Farms[0].HTTP.Services[0].DNSFarm; got != "zones" {
+		t.Errorf("it asks %q", got)
+	}
+}

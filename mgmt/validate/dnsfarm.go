@@ -181,3 +181,36 @@ func dnsSeen(f *farm.Farm) *farm.GSLB {
 	}
 	return f.Global
 }
+
+// checkDNSFarms holds that the farms exist which answer for services.
+func checkDNSFarms(cfg *farm.Config, yield func(Error) bool) bool {
+	var known map[string]bool
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		for j := range f.Services() {
+			s := &f.Services()[j]
+			if s.DNSFarm == "" {
+				continue
+			}
+			if known == nil {
+				known = namesOfZones(cfg)
+			}
+			if !known[s.DNSFarm] && !yield(Error{ServicePath(f.Name, s.Name), "dns_farm",
+				fmt.Sprintf("dns_farm must be the name of a gslb farm, and there is none named %s: create it, or empty dns_farm first", show(s.DNSFarm))}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// namesOfZones are the names of all farms that answer for zones.
+func namesOfZones(cfg *farm.Config) map[string]bool {
+	names := map[string]bool{}
+	for i := range cfg.Farms {
+		if cfg.Farms[i].Zones() != nil {
+			names[cfg.Farms[i].Name] = true
+		}
+	}
+	return names
+}

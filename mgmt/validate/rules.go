@@ -72,6 +72,8 @@ func checkTogetherWith(path string, f *farm.Farm, s *farm.Service) *Error {
 	switch {
 	case s.STS != 0 && !f.HTTPS():
 		return &Error{path, "sts_status", "sts_status must be false with listener http: browsers obey Strict-Transport-Security over TLS only; set sts_status false, or listener https"}
+	case s.DNSFarm != "" && s.Redirect != "":
+		return &Error{path, "dns_farm", "dns_farm is not possible with redirect: a service does one of both; empty one of them"}
 	case s.TLS != nil:
 		return checkBackendTLS(path, s.TLS)
 	}
@@ -188,5 +190,5 @@ func checkTogether(cfg *farm.Config, yield func(Error) bool) bool {
 		}
 		names[f.Name] = true
 	}
-	return checkCollisions(cfg, yield) && checkAnswers(cfg, yield)
+	return checkDNSFarms(cfg, yield) && checkCollisions(cfg, yield) && checkAnswers(cfg, yield)
 }

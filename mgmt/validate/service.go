@@ -50,6 +50,13 @@ var serviceFields = []field[farm.Service]{
 		set:  func(s *farm.Service, v Value) { s.RedirectCode = int(v.number) },
 	},
 	{
+		rule: rule{name: "dns_farm", hints: advanced(atRedirect, "DNS over HTTPS"), bare: leftOut, kind: kindText, format: "name of a gslb farm", blank: true, null: true, maxLen: MaxName, pattern: farmNamePattern,
+			must:  "the name of a gslb farm",
+			about: "The gslb farm that answers questions of the DNS which come as requests (DoH, RFC 8484); empty for none. The backends are not used then."},
+		get: func(s *farm.Service) Value { return textValue(s.DNSFarm) },
+		set: func(s *farm.Service, v Value) { s.DNSFarm = v.text },
+	},
+	{
 		rule: rule{name: "persistence", hints: basic(atPersistence, "Persistence"), kind: kindText, values: append([]string{""}, texts(farm.Persistences())...),
 			normalize: map[string]string{"NONE": ""}, null: true, about: "What identifies a returning client; empty or NONE for nothing."},
 		get: func(s *farm.Service) Value { return textValue(string(s.Persistence)) },

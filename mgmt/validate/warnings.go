@@ -68,9 +68,12 @@ func farmWarnings(f *farm.Farm, local []netip.Prefix) (out []Error) {
 // used, whichever others are unusable: each profile has a rule of its own for it.
 func GroupPriorityWarning(g farm.Group, i int) string { return ProfileOf(g.Farm).priorityWarning(g, i) }
 
-// AddBackend says whether a backend may be added to s: not while s has a
-// redirect, because its backends are not used then. path is s's own.
+// AddBackend says whether a backend may be added to s: not while s has a redirect, or a
+// farm that answers, because its backends are not used then. path is s's own.
 func AddBackend(path string, s *farm.Service) error {
+	if s.DNSFarm != "" {
+		return &Error{path, "dns_farm", "dns_farm must be empty before a backend can be added: a gslb farm answers for the service"}
+	}
 	if s.Redirect == "" {
 		return nil
 	}

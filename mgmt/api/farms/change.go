@@ -42,6 +42,9 @@ func (s *Resource) updateFarm(c *rest.Call) (rest.Changed, error) {
 		if err := inline.Rename(cfg, f, func() error { return values.Apply(f) }); err != nil {
 			return err
 		}
+		if newName != name {
+			cfg.RenameDNSFarm(name, newName)
+		}
 		followed = validate.FollowVersions(values, f)
 		return s.checkLocal(f, was)
 	})

@@ -1,0 +1,81 @@
+package server_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/names"
+)
+
+// byHTTPS asks a farm as layer 7 does: on the loop.
+func (a *appliance) byHTTPS(farm string, msg []byte) (raw []byte, fresh uint32, what names.Outcome) {
+	done := make(chan struct{})
+	a.Loops[0].Post(func() {
+		defer close(done)
+		var answer []byte
+		answer, fresh, what = a.engine.AnswerHTTPS(0, farm, msg, netip.MustParseAddrPort("192.0.2.77:4711"))
+		raw = append(raw, answer...)
+	})
+	<-done
+	return raw, fresh, what
+}
+
+func TestNamesAreAnsweredByHTTPS(t *testing.T) {
+	g := example()
+	g.QueryRate = 12
+	records := newRecorder(t)
+	records.Watch(7, true)
+	a := newAppliance(t, 1, g, records.of)
+	a.up(1, 2, 3)
+	for question, want := range map[string]struct {
+		fresh uint32
+		says  string
+	}{
+		"www.example.com A":     {3600, "www.example.com. 3600 IN A 192.0.2.10"},
+		"toshop.example.com A":  {30, "shop.example.com. 30 IN A 192.0.2.100"}, // CNAME of 3600 s
+		"nothing.example.com A": {300, ""},                                    // of the SOA record
+		"mail.example.com AAAA": {300, ""},
+		"www.example.org A":     {0, ""}, // refused
+		"example.com AXFR":      {0, ""},
+	} {
+		raw, fresh, what := a.byHTTPS("names", query(t, question))
+		if what != names.Answered {
+			t.Fatalf("%s: %v", question, what)
+		}
+		if got := read(t, raw); fresh != want.fresh || !strings.Contains(strings.Join(got.answer, "|"), want.says) {
+			t.Errorf("%s: fresh %d, %q", question, fresh, got.answer)
+		}
+	}
+	if list := records.read(); len(list) != 6 || list[0].Proto != accesslog.ProtoDNSHTTPS || list[0].client.String() != "192.0.2.77:4711" {
+		t.Errorf("%d records: %+v", len(list), list)
+	}
+	if raw, _, _ := a.byHTTPS("names", padded(t, "www.example.com A")); len(raw) != 468 {
+		t.Errorf("%d bytes for who pads", len(raw))
+	}
+	for _, msg := range [][]byte{nil, []byte("short"), append([]byte{0, 0, 0x80}, make([]byte, 20)...)} {
+		if _, _, what := a.byHTTPS("names", msg); what != names.Unreadable {
+			t.Errorf("%x: %v", msg, what)
+		}
+	}
+	if _, _, what := a.byHTTPS("other", query(t, "www.example.com A")); what != names.Absent {
+		t.Errorf("a farm that is not there: %v", what)
+	}
+	what := names.Answered
+	for range 12 {
+		_, _, what = a.byHTTPS("names", query(t, "www.example.com A"))
+	}
+	if what != names.Limited {
+		t.Errorf("who asks too often: %v", what)
+	}
+	if got := a.ask("www.example.com A", false); len(got.answer) != 2 { // another net
+		t.Errorf("afterwards by UDP: %q", got.answer)
+	}
+	if rec := records.read(); rec[len(rec)-1].Proto != accesslog.ProtoDNS {
+		t.Errorf("afterwards by UDP: %v", rec[len(rec)-1].Proto)
+	}
+	if s := a.Segment.SumFarm(7); s.QueriesTCP == 0 || s.BytesOut == 0 {
+		t.Errorf("%+v", s)
+	}
+}

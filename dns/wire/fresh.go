@@ -1,0 +1,27 @@
+package wire
+
+import "encoding/binary"
+
+// Fresh is how many seconds the answer to a question may be kept by who does not read it
+// (RFC 8484 §5.1): the shortest time of the records that answer it, or of its SOA record
+// where there are none (RFC 2308 §5); 0 for failures.
+func Fresh(q *Query, answer []byte) (seconds uint32) {
+	code := Rcode(answer[3] & 0xf)
+	count := int(binary.BigEndian.Uint16(answer[6:]))
+	if count == 0 {
+		count = int(binary.BigEndian.Uint16(answer[8:]))
+	}
+	at := q.Question
+	if code != NoError && code != NXDomain || at == 0 || count == 0 {
+		return 0
+	}
+	seconds = ^uint32(0)
+	for range count {
+		name, ok := skipName(answer, at)
+		if at, ok = skipRecord(answer, at); !ok {
+			return 0
+		}
+		seconds = min(seconds, binary.BigEndian.Uint32(answer[name+4:]))
+	}
+	return seconds
+}

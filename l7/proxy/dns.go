@@ -1,0 +1,210 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net/netip"
+	"strconv"
+
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/names"
+	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/rejected"
+	"github.com/sluicelb/sluice/l7/table"
+)
+
+// question is what a client asks the gslb farm of a service: DNS over HTTPS (RFC 8484).
+type question struct {
+	asked []byte         // the message as far as it has come; pooled
+	from  netip.AddrPort // the client
+	wrong *unasked       // why it cannot be asked
+}
+
+// unasked is an answer to a request that asks nothing.
+type unasked struct {
+	status int
+	text   string
+}
+
+const dnsMessage = "application/dns-message"
+
+var (
+	noQuestion  = &unasked{400, "A question of the DNS comes as POST with a body, or as GET with ?dns= and base64url (RFC 8484).\n"}
+	notEncoded  = &unasked{400, "What follows ?dns= is not base64url without padding (RFC 8484).\n"}
+	notMessage  = &unasked{400, "This is no message of the DNS.\n"}
+	noMethod    = &unasked{405, "Questions of the DNS come by GET, HEAD or POST.\n"}
+	tooLong     = &unasked{413, "No message of the DNS has more than 65535 bytes.\n"}
+	notThatType = &unasked{415, "A question of the DNS has the Content-Type application/dns-message.\n"}
+	tooMany     = &unasked{429, "There were too many questions. Please try again later.\n"}
+	noNames     = &unasked{503, "No names are answered here now. Please try again later.\n"}
+)
+
+// prepareQuestion takes the question from the request: its address, or as much of its
+// body as has come.
+func (ex *exchange) prepareQuestion(rest []byte) (used int, err error) {
+	r := &ex.w.req
+	ex.from = table.RealClient(ex.farm, ex.peer.Conn.Peer(), r)
+	ex.w.loop.Scratch = ex.w.loop.Scratch[:0]
+	ex.phase = phaseHead // no backend is connected to
+	switch r.Verb {
+	case http1.VerbGET, http1.VerbHEAD:
+		ex.fromAddress(r.Path)
+	case http1.VerbPOST:
+		switch i := r.Lookup("content-type"); {
+		case i < 0 || !isMessage(r.Value(i)):
+			ex.wrong = notThatType
+		case r.Body() == http1.BodyNone:
+			ex.wrong = noQuestion
+		}
+	default:
+		ex.wrong = noMethod
+	}
+	in, out, err := ex.request.take(rest, true)
+	if err != nil {
+		return 0, err
+	}
+	ex.peer.Stats().BytesIn += uint64(in)
+	ex.recordMoved(uint64(in), 0)
+	if r.Verb == http1.VerbPOST {
+		ex.collect(rest[:out])
+	}
+	return in, nil
+}
+
+// isMessage reports whether a media type, perhaps with parameters, is that of messages.
+func isMessage(value []byte) bool {
+	of, _, _ := bytes.Cut(value, []byte{';'})
+	return bytes.EqualFold(bytes.TrimSpace(of), []byte(dnsMessage))
+}
+
+// fromAddress takes the message from the query of an address.
+func (ex *exchange) fromAddress(path []byte) {
+	ex.wrong = noQuestion
+	_, query, _ := bytes.Cut(path, []byte{'?'})
+	for len(query) > 0 {
+		var one []byte
+		one, query, _ = bytes.Cut(query, []byte{'&'})
+		text, is := bytes.CutPrefix(one, []byte("dns="))
+		if !is {
+			continue
+		}
+		text = bytes.TrimRight(text, "=") // clients of other standards pad
+		b := ex.w.loop.Buffers.Get(base64.RawURLEncoding.DecodedLen(len(text)))
+		ex.asked, ex.wrong = b, nil
+		n, err := base64.RawURLEncoding.Decode(b[:cap(b)], text)
+		if err != nil {
+			ex.wrong = notEncoded
+			return
+		}
+		ex.asked = b[:n]
+		return
+	}
+}
+
+// collect adds a part of a body to the message.
+func (ex *exchange) collect(p []byte) {
+	switch {
+	case len(ex.asked)+len(p) > names.MaxMessage:
+		ex.wrong = tooLong
+	case ex.asked == nil:
+		ex.asked = append(ex.w.loop.Buffers.Get(max(len(p), 512)), p...)
+	default:
+		ex.asked = append(ex.w.loop.Buffers.Grow(ex.asked, len(p)), p...)
+	}
+}
+
+// readQuestion reads more of the body, and asks once it is whole.
+func (ex *exchange) readQuestion() {
+	if ex.request.done() {
+		return
+	}
+	l := ex.w.loop
+	for range readsPerTurn {
+		n, err := ex.client.ReadBody(l.In[:bodyRead])
+		if err == loop.ErrDry {
+			ex.client.SetDeadline(l.Now() + ex.farm.RequestTimeout)
+			return
+		}
+		if err != nil {
+			ex.ClientGone()
+			return
+		}
+		in, out, err := ex.request.take(l.In[:n], true)
+		if err != nil {
+			ex.refuse(err)
+			return
+		}
+		ex.stats().BytesIn += uint64(in)
+		ex.recordMoved(uint64(in), 0)
+		ex.collect(l.In[:out])
+		if in < n {
+			ex.client.Unread(l.In[in:n])
+		}
+		if ex.wrong != nil || ex.request.done() {
+			ex.ask()
+			return
+		}
+	}
+	ex.client.Again()
+}
+
+// ask answers the request, once its client is let in and the whole question has come.
+func (ex *exchange) ask() {
+	if ex.login != nil || ex.wrong == nil && !ex.request.done() {
+		return
+	}
+	no := ex.wrong
+	if no == nil {
+		w := ex.w
+		answer, fresh, what := w.engine.names.AnswerHTTPS(w.index, ex.service.DNSFarm, ex.asked, ex.from)
+		switch what {
+		case names.Answered:
+			ex.tell(answer, fresh)
+			return
+		case names.Limited:
+			no = tooMany
+		case names.Absent:
+			no = noNames
+		default:
+			no = notMessage
+		}
+	}
+	ex.tellNot(no)
+}
+
+// tell sends the answer to a question.
+func (ex *exchange) tell(answer []byte, fresh uint32) {
+	out := table.AppendStatus(ex.w.loop.Scratch[:0], 200)
+	out = append(out, "Content-Type: "+dnsMessage+"\r\nCache-Control: max-age="...)
+	out = strconv.AppendUint(out, uint64(fresh), 10)
+	last := ex.closes()
+	out = table.AppendFraming(append(out, "\r\n"...), len(answer), last)
+	if ex.verb != http1.VerbHEAD {
+		out = append(out, answer...)
+	}
+	ex.w.loop.Scratch = out // it may have grown
+	ex.answerOwn(200, out, last)
+}
+
+// tellNot says why nothing was asked.
+func (ex *exchange) tellNot(no *unasked) {
+	class := rejected.BadRequest
+	switch no.status {
+	case 429:
+		class = rejected.RateLimited
+	case 503:
+		class = rejected.NoBackend
+	}
+	ex.note(class, no.status, no.text[:len(no.text)-len(".\n")])
+	rejected.Count(ex.stats(), class)
+	out := table.AppendStatus(ex.w.loop.Scratch[:0], no.status)
+	if no.status == 405 {
+		out = append(out, "Allow: GET, HEAD, POST\r\n"...)
+	}
+	last := ex.closes()
+	out = table.AppendFraming(append(out, "Content-Type: text/plain; charset=utf-8\r\nCache-Control: no-cache\r\n"...), len(no.text), last)
+	if ex.verb != http1.VerbHEAD {
+		out = append(out, no.text...)
+	}
+	ex.answerOwn(no.status, out, last)
+}
