@@ -28,10 +28,12 @@ require (
 	github.com/labstack/echo/v4 v4.16.0
 	github.com/leodido/go-syslog/v4 v4.6.0
 	github.com/letsencrypt/pebble/v2 v2.10.1
+	github.com/maxmind/mmdbwriter v1.2.0
 	github.com/mdlayher/netlink v1.7.2
 	github.com/mdlayher/packet v1.2.0
 	github.com/mholt/acmez/v3 v3.1.7
 	github.com/miekg/dns v1.1.72
+	github.com/oschwald/maxminddb-golang/v2 v2.9.0
 	github.com/panjf2000/gnet/v2 v2.10.0
 	github.com/posteo/go-agentx v0.3.0
 	github.com/pquerna/otp v1.5.0
@@ -56,7 +58,7 @@ require (
 	golang.org/x/oauth2 v0.37.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
-	golang.org/x/tools v0.51.0
+	golang.org/x/tools v0.52.0
 	gonum.org/v1/plot v0.17.0
 	google.golang.org/grpc v1.85.0
 	layeh.com/radius v0.0.0-20231213012653-1006025d24f8
@@ -106,8 +108,9 @@ require (
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap v1.28.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	go4.org/netipx v0.0.0-20231129151722-fdeea329fbba // indirect
 	golang.org/x/image v0.30.0 // indirect
-	golang.org/x/mod v0.41.0 // indirect
+	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect

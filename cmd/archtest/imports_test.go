@@ -189,6 +189,8 @@ var doors = []door{
 	{"github.com/letsencrypt/pebble", nil, false},
 	{"github.com/sluicelb/sluice!", []string{"mgmt/api/system"}, false},
 	{"github.com/wneessen/go-mail", []string{"mgmt/notify/mail"}, true},
+	{"github.com/oschwald/maxminddb-golang", []string{"mgmt/geoip"}, true},
+	{"github.com/maxmind/mmdbwriter", nil, false},
 	{"github.com/dchest/siphash", []string{"dns/wire"}, false},
 	{"github.com/miekg/dns", []string{"core/rdata", "mgmt/acme", "mgmt/probe/dns", "mgmt/resolve", "mgmt/zonefile"}, false},
 	{"github.com/jackc/pgx", []string{"mgmt/probe/postgres"}, true},

@@ -31,6 +31,7 @@ var moreWrites = []string{
 	"user totp enrol", "user totp disable", "user totp reset tim", "user set root zapi_permissions=true", "user oidc config enabled=false", "user ldap config host=ldap.example", "user ldap test",
 	"user services ldap=false", "user sessions end 7", "user sessions end --all", "cloud login aws AKIDEXAMPLE000000000 eu-west-1", "cloud logout", "pending --undo", "confirm 3", "transaction -f -", "acme set a.pem --renew=false",
 	"notification test", "notification webhook create ops url=https://hooks.test/in", "notification webhook set ops severity=warning", "notification webhook secret ops", "notification webhook test ops", "notification webhook delete ops", "notification cluster prefix=x", "notification interfaces interfaces=eth0", "notification syslog severity=warning", "notification scripts kinds=farm-start", "system dns primary=", "system ntp server=", "system ssh port=22", "system snmp status=false", "system http port=4444", "system proxy http_proxy=", "system syslog servers=",
+	"geoip upload /dev/null", "geoip delete",
 	"backup create monday", "backup upload monday /dev/null", "backup apply monday", "backup delete monday",
 	"backend create dns 10.0.0.9:53", "backend set dns 0 weight=2", "backend maintenance dns 0", "backend delete dns 0", "session create shop web joe 0", "session delete shop web joe", "session flush shop web",
 	"acme order a.test --farmname shop", "acme renew a.pem", "acme delete a.pem", "certificate ca crl clients --none", "system factory --force",

@@ -16,6 +16,9 @@ func (p *page) named(e *explain.Explanation) {
 	a := e.Passport
 	fmt.Fprintf(&p.out, "%s\n", p.paint(show.Clean(a.Question), text.Bold))
 	fmt.Fprintf(&p.out, "from %s to farm %s at %s, generation %d\n", show.Clean(e.From), show.Clean(e.Farm), show.Clean(e.Listener), e.Generation)
+	if a.Place != "" {
+		fmt.Fprintf(&p.out, "the client is in %s\n", show.Clean(a.Place))
+	}
 	if len(a.Path) > 0 {
 		p.title("Names")
 		for _, s := range a.Path {
@@ -55,6 +58,10 @@ func (p *page) named(e *explain.Explanation) {
 // speaks is what speaks for a candidate.
 func speaks(algorithm string, b *explain.Candidate) string {
 	switch {
+	case algorithm == string(farm.DNSNearest) && b.Distance != nil:
+		return fmt.Sprintf("%.0f km", *b.Distance)
+	case algorithm == string(farm.DNSNearest):
+		return "distance unknown"
 	case algorithm != string(farm.DNSFastest):
 		return fmt.Sprintf("weight %d", b.Weight)
 	case b.Latency == 0:

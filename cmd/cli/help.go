@@ -21,7 +21,7 @@ var groups = []struct {
 	{"farms", "Farms and what belongs to them:", []string{"farm", "service", "backend", "zone", "record", "header", "rewrite", "certificate", "acme"}},
 	{"watch", "See what happens:", []string{"status", "stats", "top", "graph", "logs", "trace", "questions", "explain", "lint", "timeline", "headroom", "rehearse", "session", "conn"}},
 	{"config", "The configuration as a whole:", []string{"check", "apply", "export", "reload", "transaction", "pending", "confirm", "history", "diff", "rollback", "tag", "audit"}},
-	{"run", "The appliance itself:", []string{"run", "demo", "user", "group", "role", "key", "notification", "alias", "cloud", "system", "backup", "supportsave", "shell", "version"}},
+	{"run", "The appliance itself:", []string{"run", "demo", "user", "group", "role", "key", "notification", "alias", "cloud", "system", "geoip", "backup", "supportsave", "shell", "version"}},
 	{"more", "More:", []string{"help", "completion"}},
 }
 

@@ -15,17 +15,19 @@ const (
 	secondaryAddress = "127.0.0.54"
 )
 
-// copies starts knot as a server that copies the zone of the primary, until the test ends;
-// with a secret by the key ns2.
-func copies(t *testing.T, zone, secret string) {
-	t.Helper()
-	dir := t.TempDir()
+// secondary is a server that copies the zone of the primary, with a secret by the key ns2.
+type secondary struct {
+	program string
+	// start is its command line in a directory of its own.
+	start func(t *testing.T, dir, zone, secret string) []string
+}
+
+var knot = secondary{"knotd", func(t *testing.T, dir, zone, secret string) []string {
 	key, signed := "", ""
 	if secret != "" {
 		key, signed = "key:\n  - id: ns2\n    algorithm: hmac-sha256\n    secret: "+secret+"\n", "    key: ns2\n"
 	}
-	conf := filepath.Join(dir, "knot.conf")
-	text := fmt.Sprintf(`server:
+	return []string{"-c", written(t, dir, fmt.Sprintf(`server:
   rundir: %[1]s
   listen: %[2]s@53
   udp-workers: 1
@@ -46,11 +48,39 @@ database:
     storage: %[1]s
     master: primary
     acl: told
-`, dir, secondaryAddress, primaryAddress, zone, key, signed)
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+`, dir, secondaryAddress, primaryAddress, zone, key, signed))}
+}}
+
+var bind = secondary{"named", func(t *testing.T, dir, zone, secret string) []string {
+	key, signed := "", ""
+	if secret != "" {
+		key, signed = fmt.Sprintf("key ns2 { algorithm hmac-sha256; secret %q; };\nserver %s { keys { ns2; }; };\n", secret, primaryAddress), " key ns2"
+	}
+	return []string{"-f", "-n", "1", "-c", written(t, dir, fmt.Sprintf(`%[5]soptions {
+  directory %[1]q; pid-file none; session-keyfile none; lock-file none; managed-keys-directory %[1]q;
+  listen-on { %[2]s; }; listen-on-v6 { none; }; transfer-source %[2]s; query-source address %[2]s;
+  recursion no; dnssec-validation no; notify no;
+};
+controls { };
+zone %[4]q { type secondary; file "zone"; primaries { %[3]s%[6]s; }; allow-notify { %[3]s; }; };
+`, dir, secondaryAddress, primaryAddress, zone, key, signed))}
+}}
+
+// written puts a configuration into a directory.
+func written(t *testing.T, dir, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(dir, "conf")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("knotd", "-c", conf)
+	return path
+}
+
+// runs starts the server, until the test ends.
+func (s *secondary) runs(t *testing.T, zone, secret string) {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command(s.program, s.start(t, dir, zone, secret)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -71,19 +101,23 @@ func dig(server string, args ...string) string {
 
 // A zone of the farm is copied by another server, which is told of each change: without
 // that it would ask after an hour.
-func TestASecondaryHasAChangeOfAZoneAtOnce(t *testing.T) { isCopied(t, "") }
+func TestASecondaryHasAChangeOfAZoneAtOnce(t *testing.T) {
+	t.Run("knot", func(t *testing.T) { isCopied(t, knot, "") })
+	t.Run("bind", func(t *testing.T) { isCopied(t, bind, "") })
+}
 
 // With a key both sign all they say to each other.
 func TestASecondaryWithAKeyHasAChangeOfAZoneAtOnce(t *testing.T) {
-	isCopied(t, "MDEyMzQ1Njc4OWFiY2RlZg==")
+	t.Run("knot", func(t *testing.T) { isCopied(t, knot, "MDEyMzQ1Njc4OWFiY2RlZg==") })
+	t.Run("bind", func(t *testing.T) { isCopied(t, bind, "MDEyMzQ1Njc4OWFiY2RlZg==") })
 }
 
-func isCopied(t *testing.T, secret string) {
+func isCopied(t *testing.T, by secondary, secret string) {
 	t.Parallel()
 	if !inNamespace(t) {
 		return
 	}
-	needs(t, "knotd", "dig")
+	needs(t, by.program, "dig")
 	a := start(t, identity{name: "root"}, dataDir(t, identity{}))
 	a.must("farm", "create", "names", "--profile", "gslb", "--vip", primaryAddress, "--vport", "53", "transfer_from="+secondaryAddress, "notify="+secondaryAddress)
 	a.must("zone", "create", "names", "example.com")
@@ -94,7 +128,10 @@ func isCopied(t *testing.T, secret string) {
 			t.Errorf("the secret is shown:\n%s", out)
 		}
 	}
-	copies(t, "example.com", secret)
+	if out, err := exec.Command("ip", "address", "add", secondaryAddress+"/32", "dev", "lo").CombinedOutput(); err != nil { // bind listens on what interfaces have
+		t.Fatalf("%v: %s", err, out)
+	}
+	by.runs(t, "example.com", secret)
 	answered := func(want string) {
 		t.Helper()
 		within(t, 20*time.Second, "the secondary has "+want, func() error {

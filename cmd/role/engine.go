@@ -77,6 +77,7 @@ type engine struct {
 	set     engines.Set
 	proxy   *proxy.Engine
 	forward *forward.Engine
+	zones   *server.Engine
 	started time.Time
 }
 
@@ -101,9 +102,9 @@ func newEngine(in inherit.Set) (*engine, error) {
 	}
 	e.proxy = proxy.New(e.loops, healthTable, segment, slog.Default())
 	e.forward = forward.New(e.loops, healthTable, segment, slog.Default())
-	zones := server.New(e.loops, healthTable, segment, slog.Default())
-	e.proxy.AnswerNames(zones)
-	e.set = engines.Set{e.proxy, e.forward, zones}
+	e.zones = server.New(e.loops, healthTable, segment, slog.Default())
+	e.proxy.AnswerNames(e.zones)
+	e.set = engines.Set{e.proxy, e.forward, e.zones}
 	if err := e.record(in); err != nil {
 		return nil, err
 	}
@@ -193,7 +194,7 @@ func openMemory(in inherit.Set, loops int) (page *snapshot.Page, healthTable *he
 func (e *engine) Hello() link.Hello {
 	return link.Hello{
 		PID: os.Getpid(), Layout: snapshot.Layout, Generation: e.set.Generation(), Loops: len(e.loops),
-		Listeners: e.set.Listeners(), Started: e.started,
+		Listeners: e.holds(), Started: e.started,
 	}
 }
 
@@ -205,7 +206,7 @@ func (e *engine) Explain(q explain.Question) (*explain.Explanation, error) {
 func (e *engine) refuse(generation uint64, err error) link.Ack {
 	slog.Warn("snapshot refused, the one in use stays", "generation", generation, "cause", err)
 	e.page.SetRefused(generation)
-	return link.Ack{Generation: generation, Refused: err.Error(), Listeners: e.set.Listeners()}
+	return link.Ack{Generation: generation, Refused: err.Error(), Listeners: e.holds()}
 }
 
 // closeAll closes the listeners that came with a snapshot; the loops hold

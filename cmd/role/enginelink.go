@@ -76,11 +76,12 @@ func (e *engine) Publish(file *os.File, opened map[string][]*os.File) link.Ack {
 	if err != nil {
 		return e.refuse(generation, err)
 	}
+	e.takePlaces(opened)
 	problems, err := e.set.Publish(generation, cfg, opened)
 	if err != nil {
 		return e.refuse(generation, err)
 	}
 	e.memory.Retain(e.set.SessionOwners(cfg)...)
 	e.page.SetAcknowledged(generation)
-	return link.Ack{Generation: generation, Farms: problems, Listeners: e.set.Listeners()}
+	return link.Ack{Generation: generation, Farms: problems, Listeners: e.holds()}
 }

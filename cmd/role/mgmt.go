@@ -33,6 +33,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/directory"
 	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/eventlog"
+	"github.com/sluicelb/sluice/mgmt/geoip"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/headroom/learner"
 	"github.com/sluicelb/sluice/mgmt/hook"
@@ -100,6 +101,7 @@ type manager struct {
 	recorded  *recorder.Recorder
 	events    *eventlog.Log
 	headroom  *learner.Learner
+	geoip     *geoip.Store
 	states    eventlog.States // by the last look at them
 	engine    seenEngine      // the last one; the publisher's goroutine owns it
 	root      *os.Root        // the data directory
@@ -163,6 +165,9 @@ func (p *process) mgmt(ctx context.Context) error {
 	m.knowPeople(book)
 	responder := &acme.Responder{}
 	netd := ctl.NewClient(netdSocket)
+	if m.geoip, err = geoip.Open(".", m.republish); err != nil {
+		slog.Warn("no places of addresses are known", "reason", err)
+	}
 	m.publisher = publish.New(publish.Options{
 		Dial:   func(ctx context.Context) (publish.Engine, error) { return link.Dial(ctx, engineSocket) },
 		Netd:   netd,
@@ -172,7 +177,7 @@ func (p *process) mgmt(ctx context.Context) error {
 			apply.OpenZoneKeys(book, out, problems)
 			return responder.Complete(out), problems
 		},
-		Page: m.page, Kinds: m.kinds,
+		Page: m.page, Kinds: m.kinds, Places: m.geoip,
 		Log: slog.Default(),
 	})
 	if m.listener, err = m.newListener(book); err != nil {
@@ -392,6 +397,7 @@ func (m *manager) deps() api.Deps {
 		Logs:         logfiles.Dir{Root: m.root},
 		Reload:       m.reload,
 		Backups:      m.backups,
+		GeoIP:        m.geoip,
 		Scripts:      m.scripts,
 		Support:      m.support,
 		Restart:      m.restart,

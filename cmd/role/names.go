@@ -21,6 +21,19 @@ func (m *manager) refreshNames(ctx context.Context) {
 	m.checkBackends()
 }
 
+// republish gives the engine what changed beside the configuration. What fails is tried
+// again by who publishes.
+func (m *manager) republish() {
+	ctx, cancel := context.WithTimeout(context.Background(), republishTime)
+	defer cancel()
+	if _, err := m.applier.Republish(ctx); err != nil {
+		slog.Warn("what changed is not in force yet", "reason", err)
+	}
+}
+
+// republishTime is how long that is waited for.
+const republishTime = 30 * time.Second
+
 // keepNames does so now and then: what could not be done is tried again.
 func (m *manager) keepNames(ctx context.Context) {
 	look := time.NewTicker(drainLook)

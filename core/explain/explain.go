@@ -103,6 +103,7 @@ type Passport struct {
 	Additional []string    `json:"additional,omitempty" doc:"Addresses clients ask for next"`
 	Service    string      `json:"service,omitempty" doc:"The service that chose"`
 	Algorithm  string      `json:"algorithm,omitempty" doc:"Of the service"`
+	Place      string      `json:"place,omitempty" doc:"Where the GeoIP database says the client is: country, continent and coordinates; absent where nobody asked, or it does not know"`
 	Candidates []Candidate `json:"candidates,omitempty" doc:"The backends of the service that have an address of the type"`
 }
 
@@ -119,7 +120,9 @@ type Candidate struct {
 	Address string  `json:"address"`
 	Weight  int     `json:"weight"`
 	Status  string  `json:"status" enum:"up,down,undefined,maintenance"`
-	Near    bool    `json:"near,omitempty" doc:"Its nets hold the client"`
+	Near    bool    `json:"near,omitempty" doc:"It is for the client's net, country or continent"`
+	// Distance is absent where it is not known.
+	Distance *float64 `json:"distance,omitempty" doc:"Kilometres from the client"`
 	Latency float64 `json:"latency,omitempty" doc:"Milliseconds in which it lately answered its checks; absent when that is not known"`
 	Taken   bool    `json:"taken" doc:"The answer has its address"`
 	Reason  string  `json:"reason"`

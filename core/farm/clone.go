@@ -32,7 +32,7 @@ func cloneBackends(list []Backend) []Backend {
 	out := slices.Clone(list)
 	for i := range out {
 		out[i].Sessions, out[i].ServerNames = slices.Clone(out[i].Sessions), slices.Clone(out[i].ServerNames)
-		out[i].Nets = slices.Clone(out[i].Nets)
+		out[i].Nets, out[i].Countries, out[i].Continents = slices.Clone(out[i].Nets), slices.Clone(out[i].Countries), slices.Clone(out[i].Continents)
 	}
 	return out
 }

@@ -2,8 +2,10 @@ package farm
 
 import (
 	"cmp"
+	"errors"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -87,13 +89,14 @@ const (
 	DNSPriority   DNSAlgorithm = "prio"       // the best that works
 	DNSWeight     DNSAlgorithm = "weight"     // by chance, in proportion to weights
 	DNSHash       DNSAlgorithm = "hash"       // always the same for a client net
-	DNSGeo        DNSAlgorithm = "geo"        // those whose nets the client is in, else those without
+	DNSGeo        DNSAlgorithm = "geo"        // those for the client's net, country or continent, else those for none
+	DNSNearest    DNSAlgorithm = "nearest"    // those the fewest kilometres from the client
 	DNSFastest    DNSAlgorithm = "fastest"    // those that answer their checks soonest
 )
 
 // DNSAlgorithms lists every algorithm.
 func DNSAlgorithms() []DNSAlgorithm {
-	return []DNSAlgorithm{DNSRoundRobin, DNSPriority, DNSWeight, DNSHash, DNSGeo, DNSFastest}
+	return []DNSAlgorithm{DNSRoundRobin, DNSPriority, DNSWeight, DNSHash, DNSGeo, DNSNearest, DNSFastest}
 }
 
 // AllDown is what a service answers when none of its backends works.
@@ -187,6 +190,22 @@ func NewZone(name string) Zone {
 	}}
 }
 
+// Continents are the codes of those there are.
+func Continents() []string { return []string{"AF", "AN", "AS", "EU", "NA", "OC", "SA"} }
+
+// ParseCoordinates reads a latitude and a longitude in degrees, as "48.14,11.58".
+func ParseCoordinates(text string) (latitude, longitude float64, err error) {
+	north, east, _ := strings.Cut(text, ",")
+	latitude, err = strconv.ParseFloat(strings.TrimSpace(north), 64)
+	if err == nil {
+		longitude, err = strconv.ParseFloat(strings.TrimSpace(east), 64)
+	}
+	if err != nil || !(latitude >= -90 && latitude <= 90 && longitude >= -180 && longitude <= 180) { // NaN is in no range
+		return 0, 0, errors.New("it is no latitude and longitude as 48.14,11.58")
+	}
+	return latitude, longitude, nil
+}
+
 // EffectivePort is the port in force.
 func (s *DNSService) EffectivePort() uint16 { return cmp.Or(s.Port, DefaultDNSPort) }
 
@@ -261,6 +280,21 @@ func (c *Config) RenameDNSFarm(from, to string) {
 			}
 		}
 	}
+}
+
+// ChoosesByPlace names the first service of the farm that asks where clients are; empty for
+// none.
+func (f *Farm) ChoosesByPlace() string {
+	if f.Global == nil {
+		return ""
+	}
+	for i := range f.Global.Services {
+		s := &f.Global.Services[i]
+		if s.Algorithm == DNSNearest || s.Algorithm == DNSGeo && slices.ContainsFunc(s.Backends, func(b Backend) bool { return len(b.Countries)+len(b.Continents) > 0 }) {
+			return s.Name
+		}
+	}
+	return ""
 }
 
 // Zones are the settings of a farm that answers for zones, nil for others.

@@ -10,7 +10,8 @@ func (b *Backend) Equal(o *Backend) bool {
 		b.Port == o.Port && b.Weight == o.Weight && b.Priority == o.Priority && b.ConnLimit == o.ConnLimit &&
 		b.Timeout == o.Timeout && b.ConnectTimeout == o.ConnectTimeout && b.Source == o.Source && b.Mark == o.Mark &&
 		b.Alias == o.Alias && b.Maintenance == o.Maintenance &&
-		same(b.Sessions, o.Sessions) && same(b.ServerNames, o.ServerNames) && same(b.Nets, o.Nets)
+		same(b.Sessions, o.Sessions) && same(b.ServerNames, o.ServerNames) && same(b.Nets, o.Nets) &&
+		same(b.Countries, o.Countries) && same(b.Continents, o.Continents) && b.Coordinates == o.Coordinates
 }
 
 func same[T comparable](a, b []T) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }

@@ -264,6 +264,13 @@ type Backend struct {
 	// Nets are the nets of clients the backend is for, with DNSGeo; of several that
 	// hold a client the longest decides. Services of gslb farms only.
 	Nets []netip.Prefix `json:"nets,omitempty"`
+	// Countries (ISO 3166-1) and Continents are those of clients the backend is for, with
+	// DNSGeo, where no net of a backend holds the client.
+	Countries  []string `json:"countries,omitempty"`
+	Continents []string `json:"continents,omitempty"`
+	// Coordinates are where the backend is with DNSNearest, as "latitude,longitude" in degrees;
+	// empty for where its address is.
+	Coordinates string `json:"coordinates,omitempty"`
 }
 
 // MaxSplit is the highest Split.

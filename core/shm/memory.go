@@ -120,6 +120,21 @@ func Detach(f *os.File) (fd int, err error) {
 	return fd, nil
 }
 
+// Duplicate is another descriptor of the same memory, which the caller closes.
+func Duplicate(f *os.File) (out *os.File, err error) {
+	err = control(f, func(fd int) error {
+		copied, err := another(fd)
+		if err == nil {
+			out = os.NewFile(uintptr(copied), f.Name())
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("duplicate %s: %w", f.Name(), err)
+	}
+	return out, nil
+}
+
 // another is a descriptor of the same, close-on-exec.
 func another(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0) }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/geoip"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/dns/wire"
 	"github.com/sluicelb/sluice/dns/zone"
@@ -34,6 +35,7 @@ type Service struct {
 	unprobed      bool
 	versions      [2][]backend // of IPv4, of IPv6
 	fallback      [2][][16]byte
+	byPlace       bool // a backend is for a country or continent
 }
 
 type backend struct {
@@ -45,18 +47,22 @@ type backend struct {
 	weight uint32
 	out    bool // in maintenance
 	nets   []netip.Prefix
+
+	countries, continents []geoip.Code
+	at                    vector // where it is; zero is not known
 }
 
-// Compile makes the services of a farm, in their order.
-func Compile(f *farm.Farm, table *health.Table) []Service {
+// Compile makes the services of a farm, in their order. places say where backends are that
+// have no coordinates of their own; nil says nothing.
+func Compile(f *farm.Farm, table *health.Table, places *geoip.Table) []Service {
 	list := make([]Service, len(f.Global.Services))
 	for i, g := range f.Groups() {
-		list[i] = compile(&f.Global.Services[i], g.Numbers(), table)
+		list[i] = compile(&f.Global.Services[i], g.Numbers(), table, places)
 	}
 	return list
 }
 
-func compile(s *farm.DNSService, numbers []int, table *health.Table) Service {
+func compile(s *farm.DNSService, numbers []int, table *health.Table, places *geoip.Table) Service {
 	out := Service{
 		ID: s.ID, Name: s.Name, algorithm: s.Algorithm, ttl: uint32(s.EffectiveTTL()), degraded: uint32(cmp.Or(s.DegradedTTL, s.EffectiveTTL())),
 		answers: min(max(1, s.MostAnswers()), zone.MaxPicks), allDown: s.EffectiveAllDown(), unprobed: s.Unprobed,
@@ -78,8 +84,9 @@ func compile(s *farm.DNSService, numbers []int, table *health.Table) Service {
 		}
 		*of = append(*of, backend{
 			id: b.ID, number: numbers[i], addr: b.Addr, bytes: bytesOf(b.Addr), slot: table.Slot(b.ID), weight: uint32(b.EffectiveWeight()),
-			out: b.Maintenance != farm.MaintenanceOff, nets: b.Nets,
+			out: b.Maintenance != farm.MaintenanceOff, nets: b.Nets, countries: codes(b.Countries), continents: codes(b.Continents), at: whereIs(b, places),
 		})
+		out.byPlace = out.byPlace || len(b.Countries)+len(b.Continents) > 0
 	}
 	for _, a := range s.Fallback {
 		out.fallback[version(a)] = append(out.fallback[version(a)], bytesOf(a))
@@ -108,6 +115,8 @@ type Chooser struct {
 	Services []Service
 	// Last is what was chosen since it was emptied.
 	Last Choice
+	// Places say where clients are; nil says nothing.
+	Places *geoip.Table
 	// Trail is told of each candidate, unless it is nil.
 	Trail func(Candidate)
 
@@ -115,6 +124,9 @@ type Chooser struct {
 	turn   uint32
 	picked [zone.MaxPicks]int // positions, in the order of the answer
 	count  int
+
+	place     geoip.Place // of the client, where the algorithm asks for it
+	distances [zone.MaxPicks]float32
 }
 
 // Choice is a service and the backends whose addresses it answered with; the zero value
@@ -124,6 +136,9 @@ type Choice struct {
 	Backends [zone.MaxPicks]uint32
 	Count    int
 }
+
+// Place is where the last client is that a service looked for by its place; zero for none.
+func (c *Chooser) Place() geoip.Place { return c.place }
 
 // New returns a chooser whose chance begins with a seed.
 func New(seed uint64) *Chooser {
@@ -138,7 +153,8 @@ type Candidate struct {
 	Weight  int
 	Out     bool
 	Status  farm.Status
-	Near    bool          // it is for the client's net
+	Near    bool          // it is for the client's net, country or continent
+	Away    float64       // kilometres from the client, -1 where that is not known
 	Latency time.Duration // of probes lately; 0 is not known
 	Taken   bool
 	Reason  string
@@ -151,7 +167,7 @@ func (c *Chooser) Choose(service int, q *wire.Query, v6 bool, p *zone.Pick) {
 		of = 1
 	}
 	list := s.versions[of]
-	p.TTL, c.count = s.ttl, 0
+	p.TTL, c.count, c.place = s.ttl, 0, geoip.Place{}
 	up, down, unknown := 0, 0, 0
 	for i := range list {
 		switch b := &list[i]; {
@@ -229,6 +245,8 @@ func (c *Chooser) order(s *Service, list []backend, q *wire.Query, p *zone.Pick)
 	case farm.DNSHash:
 		c.rank(list, net(q, p))
 	case farm.DNSGeo:
+		c.closest(s, list, q.From(), p)
+	case farm.DNSNearest:
 		c.nearest(list, q.From(), p)
 	case farm.DNSFastest:
 		c.fastest(list)
@@ -330,31 +348,6 @@ func mixed(h uint64) uint64 {
 	return h ^ h>>31
 }
 
-// nearest keeps those whose nets hold the client by the most bits; where none does, those
-// that are for no nets; else all. The scope is as long as a net of the service decides.
-func (c *Chooser) nearest(list []backend, from netip.Addr, p *zone.Pick) {
-	best, kept := -1, 0
-	for i := range list {
-		for _, n := range list[i].nets {
-			p.Scope = max(p.Scope, decides(n, from))
-		}
-	}
-	for _, i := range c.picked[:c.count] {
-		best = max(best, list[i].bits(from))
-	}
-	for _, i := range c.picked[:c.count] {
-		if at := list[i].bits(from); at == best && (best >= 0 || len(list[i].nets) == 0) {
-			c.picked[kept] = i
-			kept++
-		}
-	}
-	if kept > 0 {
-		c.count = kept
-	}
-	c.turn++
-	rotate(c.picked[:c.count], int(c.turn%uint32(c.count)))
-}
-
 // bits is the length of the longest net of the backend that holds an address, -1
 // without one.
 func (b *backend) bits(a netip.Addr) int {
@@ -392,7 +385,7 @@ func (c *Chooser) tell(s *Service, list []backend, q *wire.Query, p *zone.Pick) 
 		b := &list[i]
 		one := Candidate{
 			Backend: b.id, Number: b.number, Addr: b.addr, Weight: int(b.weight), Out: b.out, Status: b.slot.Status(),
-			Near: b.bits(q.From()) >= 0, Latency: b.slot.Latency(), Taken: slices.Contains(p.Addresses[:p.Count], b.bytes),
+			Near: b.bits(q.From()) >= 0 || b.isFor(c.place) > 0, Away: away(b, c.place), Latency: b.slot.Latency(), Taken: slices.Contains(p.Addresses[:p.Count], b.bytes),
 		}
 		one.Reason = c.why(s, b, &one)
 		c.Trail(one)
@@ -421,7 +414,8 @@ var taken = map[farm.DNSAlgorithm]string{
 	farm.DNSPriority:   "it is the first that works",
 	farm.DNSWeight:     "it was drawn, by its weight",
 	farm.DNSHash:       "the client's net belongs to it",
-	farm.DNSGeo:        "its nets are the closest to the client's",
+	farm.DNSGeo:        "none is closer to the client: by net, country, continent, or as one for nobody else",
+	farm.DNSNearest:    "no other is nearer to the client",
 	farm.DNSFastest:    "it answers its checks as soon as any",
 }
 
@@ -430,6 +424,7 @@ var passed = map[farm.DNSAlgorithm]string{
 	farm.DNSPriority:   "one before it works",
 	farm.DNSWeight:     "others were drawn",
 	farm.DNSHash:       "the client's net belongs to others",
-	farm.DNSGeo:        "others are closer to the client's net",
+	farm.DNSGeo:        "others are closer to the client: by net, country or continent",
+	farm.DNSNearest:    "others are nearer to the client, or it was their turn",
 	farm.DNSFastest:    "others answer their checks sooner, or it was their turn",
 }

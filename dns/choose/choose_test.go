@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/geoip"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/dns/choose"
 	"github.com/sluicelb/sluice/dns/wire"
@@ -23,6 +24,11 @@ type board struct {
 
 func newBoard(t *testing.T, backends int, edit func(*farm.DNSService)) *board {
 	t.Helper()
+	return newBoardOf(t, nil, backends, edit)
+}
+
+func newBoardOf(t *testing.T, places *geoip.Table, backends int, edit func(*farm.DNSService)) *board {
+	t.Helper()
 	table, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +42,7 @@ func newBoard(t *testing.T, backends int, edit func(*farm.DNSService)) *board {
 	edit(&s)
 	f := farm.Farm{ID: 1, Global: &farm.GSLB{Services: []farm.DNSService{s}}}
 	b := &board{Chooser: choose.New(1), health: table}
-	b.Services = choose.Compile(&f, table)
+	b.Services, b.Places = choose.Compile(&f, table, places), places
 	b.Trail = func(c choose.Candidate) { b.told = append(b.told, c) }
 	return b
 }

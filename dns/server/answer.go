@@ -103,7 +103,7 @@ func (w *worker) resolve(f *farmTable, r *wire.Reply) {
 	case q.Type == wire.TypeAXFR || q.Type == wire.TypeIXFR:
 		r.Rcode = wire.Refused // by UDP; by TCP it never comes here
 	default:
-		w.chooser.Services = f.services
+		w.chooser.Services, w.chooser.Places = f.services, f.places
 		if !w.answerer.Answer(f.zones, q, r) {
 			r.Rcode, r.More = wire.Refused, wire.NotAuthoritative
 		}

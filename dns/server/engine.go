@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/geoip"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
@@ -26,6 +27,7 @@ type Engine struct {
 	registry *registry
 	secret   [2]uint64 // of cookies
 	tls      *tlsconf.Store
+	places   atomic.Pointer[geoip.Table]
 	log      *slog.Logger
 }
 
@@ -47,6 +49,13 @@ func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, 
 	e.table.Store(&table{engine: e})
 	return e
 }
+
+// UsePlaces has services choose by where a table says that clients are, from the next
+// publication on.
+func (e *Engine) UsePlaces(t *geoip.Table) { e.places.Store(t) }
+
+// Places is that table, nil without one.
+func (e *Engine) Places() *geoip.Table { return e.places.Load() }
 
 // Close ends what the engine does beside the loops, which are the caller's.
 func (e *Engine) Close() {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"strings"
 
@@ -80,7 +81,7 @@ func (x *explainer) run(name []byte, kind uint16, from netip.Prefix) error {
 	r.Begin(q, msg, make([]byte, 0, wire.LargestTCP), wire.LargestTCP)
 	w.resolve(x.farm, r)
 	p := x.passport
-	p.Rcode, p.Scope = r.Rcode.String(), int(r.Scope)
+	p.Rcode, p.Scope, p.Place = r.Rcode.String(), int(r.Scope), w.chooser.Place().String()
 	answer := r.End(q, &x.farm.server)
 	p.Truncated = len(answer) > wire.LargestUDP
 	p.Records, p.Authority, p.Additional, err = rdata.Sections(answer)
@@ -108,6 +109,10 @@ func (x *explainer) step(s zone.Step) {
 // candidate takes a backend the service looked at.
 func (x *explainer) candidate(c choose.Candidate) {
 	out := explain.Candidate{ID: c.Number, Address: c.Addr.String(), Weight: c.Weight, Status: string(c.Status), Near: c.Near, Latency: float64(c.Latency.Microseconds()) / 1000, Taken: c.Taken, Reason: c.Reason}
+	if c.Away >= 0 {
+		distance := math.Round(c.Away)
+		out.Distance = &distance
+	}
 	if c.Out {
 		out.Status = string(farm.StatusMaintenance)
 	}

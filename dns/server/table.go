@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/geoip"
 	"github.com/sluicelb/sluice/core/lasting"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
@@ -42,6 +43,7 @@ type farmTable struct {
 	source   *farm.GSLB // what it was compiled from
 	zones    *zone.Table
 	services []choose.Service
+	places   *geoip.Table // where clients are; nil says nothing
 	server   wire.Server
 	version  string
 
@@ -105,9 +107,9 @@ func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint3
 }
 
 func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm, before *farmTable) (*farmTable, error) {
-	g := f.Global
+	g, places := f.Global, e.places.Load()
 	ft := &farmTable{
-		id: f.ID, name: f.Name, listen: f.Listeners(), source: g, services: choose.Compile(f, e.Health),
+		id: f.ID, name: f.Name, listen: f.Listeners(), source: g, services: choose.Compile(f, e.Health, places), places: places,
 		server: wire.Server{NSID: g.NSID, Secret: e.secret}, version: g.ServerVersion,
 		maxConns: int64(cmp.Or(g.MaxConnections, farm.DefaultDNSConnections)), idle: int64(cmp.Or(g.IdleTimeout, farm.DefaultDNSIdle)) * int64(time.Second),
 		transfers: g.Transfers, keys: g.Keys, slip: uint32(cmp.Or(g.Slip, farm.DefaultSlip)), kept: e.registry.farms.Of(f.ID),

@@ -16,6 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/api/contracttest"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/geoip/geoiptest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/recorder"
 )
@@ -29,7 +30,8 @@ func target(t *testing.T, a *appliance) *contracttest.Target {
 	return &contracttest.Target{
 		URL: server.URL + api.Base, Key: a.key, VIP: "192.0.2.10", Client: server.Client(), State: a.written, Password: rootPassword,
 		Files: map[string]string{"certificate": leaf.FullPEM(), "chain": leaf.ChainPEM(), "key": leaf.KeyPEM(), "authority": authority.CertPEM(),
-			"crl": string(authority.CRL(clock(), clock().Add(time.Hour)))},
+			"geoip": string(geoiptest.Database(t, "Test-City", geoiptest.Place{Net: "192.0.2.0/24", Country: "DE", Continent: "EU", At: []float64{48.14, 11.58}})),
+			"crl":   string(authority.CRL(clock(), clock().Add(time.Hour)))},
 		Recorded: a.recordAll,
 		Names:    map[string]string{"interface": "eth0", "disk": "root", "log": "sluice-audit.log", "ordered": ordered},
 	}

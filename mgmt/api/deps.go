@@ -81,6 +81,8 @@ type Deps struct {
 	Activation certificates.Activation
 	Notifier   notifications.Notifier
 	Packages   system.Packages
+	// GeoIP keeps the database of places; nil: there is nothing about that in the API.
+	GeoIP system.GeoIP
 	// Cloud keeps the credentials of a cloud; nil: there is nothing about that in the API.
 	Cloud    cloud.Accounts
 	Counters numbers.Counters

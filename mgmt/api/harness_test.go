@@ -36,6 +36,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/cloud"
 	"github.com/sluicelb/sluice/mgmt/directory"
 	"github.com/sluicelb/sluice/mgmt/eventlog"
+	"github.com/sluicelb/sluice/mgmt/geoip"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/notify"
@@ -202,7 +203,12 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	t.Cleanup(numbers.Close)
 	happened := eventlog.Open(dir, slog.Default(), clock)
 	t.Cleanup(happened.Close)
+	places, err := geoip.Open(dir, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
 	deps := api.Deps{
+		GeoIP:   places,
 		Applier: ap, History: st, Keys: st, Users: users, Directory: ldap, Provider: provider, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
 		Settings: st, Resolved: names, HostNames: func() []string { return []string{"lb7.Example.net."} },
 		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}, Now: clock}),

@@ -60,6 +60,19 @@ func (p *Publisher) listeners(ctx context.Context, cfg *farm.Config) *listeners 
 	return ls
 }
 
+// addPlaces adds the table of places, unless the engine has it.
+func (p *Publisher) addPlaces(ls *listeners) {
+	if p.options.Places == nil || ls.before[p.options.Places.Key()] {
+		return
+	}
+	key, file, err := p.options.Places.Memory()
+	if err != nil {
+		p.options.Log.Warn("the engine does not get the GeoIP database; the next change tries again", "error", err)
+		return
+	}
+	ls.opened[key] = []*os.File{file}
+}
+
 // fail makes an address that could not be opened a problem of its farm: the
 // first is told.
 func (ls *listeners) fail(f *farm.Farm, l farm.Listener, reason string) {

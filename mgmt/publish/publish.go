@@ -41,8 +41,15 @@ type Opener interface {
 	List(ctx context.Context) ([]string, error)
 }
 
+// Places is the sealed memory of a table of places, by the name that tells it from others;
+// *geoip.Store is one.
+type Places interface {
+	Key() string
+	Memory() (key string, file *os.File, err error)
+}
+
 // Options is what a Publisher works with; all fields but Kernel, KernelSessions,
-// Complete and Kinds must be set.
+// Complete, Places and Kinds must be set.
 type Options struct {
 	// Dial connects to the engine and returns when it has greeted.
 	Dial func(ctx context.Context) (Engine, error)
@@ -59,6 +66,8 @@ type Options struct {
 	// tells why by farm ID. nil publishes the configuration as it is.
 	Complete func(cfg *farm.Config) (*farm.Config, map[uint32]string)
 	Page     *snapshot.Page
+	// Places is the table of places the engine is to have; nil gives it none.
+	Places Places
 	// Kinds is where netd reads which sockets with a mark farms need; nil when
 	// nobody makes any.
 	Kinds *marks.Published
@@ -212,6 +221,7 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 	}
 	ls := p.listeners(ctx, cfg)
 	defer ls.close()
+	p.addPlaces(ls)
 	generation := p.next()
 	moves := p.pack(ctx, engine, cfg)
 	maps.Copy(ls.problems, p.carry(ctx, generation, cfg))

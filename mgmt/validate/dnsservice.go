@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -29,7 +31,7 @@ var dnsServiceName = field[farm.DNSService]{
 
 var dnsAlgorithm = field[farm.DNSService]{
 	rule: rule{name: "algorithm", hints: basic(atBalancing, "Algorithm"), kind: kindText, values: texts(farm.DNSAlgorithms()),
-		about: "How addresses are chosen among backends that work: roundrobin (all, beginning with another one each time), prio (the first), weight (by chance), hash (the same for a net of clients), geo (those whose nets hold the client), fastest (what answers its checks soonest)."},
+		about: "How addresses are chosen among backends that work: roundrobin (all, beginning with another one each time), prio (the first), weight (by chance), hash (the same for a net of clients), geo (those for the client's net, country or continent), nearest (the fewest kilometres away), fastest (what answers its checks soonest)."},
 	get: func(s *farm.DNSService) Value { return textValue(string(s.Algorithm)) },
 	set: func(s *farm.DNSService, v Value) { s.Algorithm = farm.DNSAlgorithm(v.text) },
 }
@@ -85,25 +87,77 @@ var dnsAddress = field[farm.Backend]{
 	get:  backendHost.get, set: backendHost.set,
 }
 
-var dnsBackendFields = append(unsetAsNull(backendWeight, backendPriority, backendAlias), field[farm.Backend]{
-	rule: rule{name: "nets", hints: basic(atBalancing, "Nets of clients"), kind: kindList, words: true, format: "ip or ip/bits", null: true, max: MaxTrusted, maxLen: 64, check: checkNetwork, canon: canonNetwork,
-		must: "an address or network", musts: "a list of addresses and networks", about: "Nets of clients the backend is for with algorithm geo; without any it is for those of no other."},
-	get: func(b *farm.Backend) Value {
-		var out []string
-		for _, p := range b.Nets {
-			out = append(out, NetworkText(p))
-		}
-		return listValue(out)
-	},
-	set: func(b *farm.Backend, v Value) {
-		b.Nets = nil
-		for _, text := range v.list {
-			if p, err := parseNetwork(text); err == nil {
-				b.Nets = append(b.Nets, p)
+var dnsBackendFields = slices.Concat(unsetAsNull(backendWeight, backendPriority, backendAlias), []field[farm.Backend]{
+	{
+		rule: rule{name: "nets", hints: basic(atBalancing, "Nets of clients"), kind: kindList, words: true, format: "ip or ip/bits", null: true, max: MaxTrusted, maxLen: 64, check: checkNetwork, canon: canonNetwork,
+			must: "an address or network", musts: "a list of addresses and networks", about: "Nets of clients the backend is for with algorithm geo; they come before countries and continents. Without any of the three it is for those of no other."},
+		get: func(b *farm.Backend) Value {
+			var out []string
+			for _, p := range b.Nets {
+				out = append(out, NetworkText(p))
 			}
-		}
+			return listValue(out)
+		},
+		set: func(b *farm.Backend, v Value) {
+			b.Nets = nil
+			for _, text := range v.list {
+				if p, err := parseNetwork(text); err == nil {
+					b.Nets = append(b.Nets, p)
+				}
+			}
+		},
+	},
+	codeList("countries", "Countries of clients", "Countries of clients (ISO 3166-1) the backend is for with algorithm geo, by the GeoIP database.", "DE", maxCountries, checkCountry, func(b *farm.Backend) *[]string { return &b.Countries }),
+	codeList("continents", "Continents of clients", "Continents of clients the backend is for with algorithm geo, where no backend is for their country: "+strings.Join(farm.Continents(), ", ")+".", "EU", len(farm.Continents()), checkContinent, func(b *farm.Backend) *[]string { return &b.Continents }),
+	{
+		rule: rule{name: "coordinates", hints: advanced(atBalancing, "Coordinates"), kind: kindText, format: "latitude,longitude", blank: true, null: true, maxLen: 40, check: checkCoordinates, canon: canonCoordinates,
+			must: "a latitude and a longitude in degrees, as 48.14,11.58", about: "Where the backend is, for algorithm nearest; empty for where the GeoIP database says its address is."},
+		get: func(b *farm.Backend) Value { return textValue(b.Coordinates) },
+		set: func(b *farm.Backend, v Value) { b.Coordinates = v.text },
 	},
 })
+
+// maxCountries bounds a list: there are some 250.
+const maxCountries = 260
+
+// codeList is a list of codes of two letters.
+func codeList(name, label, about, example string, most int, check func(string) string, at func(*farm.Backend) *[]string) field[farm.Backend] {
+	return field[farm.Backend]{
+		rule: rule{name: name, hints: basic(atBalancing, label), kind: kindList, words: true, format: "two letters, as " + example, null: true, max: int64(most), maxLen: 2, check: check, canon: strings.ToUpper,
+			must: "a code of two letters, as " + example, musts: "a list of codes of two letters, as " + example, about: about},
+		get: func(b *farm.Backend) Value { return listValue(*at(b)) },
+		set: func(b *farm.Backend, v Value) { *at(b) = slices.Clone(v.list) },
+	}
+}
+
+func checkCountry(s string) string {
+	if len(s) == 2 && strings.Trim(strings.ToUpper(s), "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+		return ""
+	}
+	return "it is no code of a country, as DE"
+}
+
+func checkContinent(s string) string {
+	if slices.Contains(farm.Continents(), strings.ToUpper(s)) {
+		return ""
+	}
+	return "it is none of " + strings.Join(farm.Continents(), ", ")
+}
+
+func checkCoordinates(s string) string {
+	if _, _, err := farm.ParseCoordinates(s); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func canonCoordinates(s string) string {
+	latitude, longitude, err := farm.ParseCoordinates(s)
+	if err != nil {
+		return s
+	}
+	return strconv.FormatFloat(latitude, 'f', -1, 64) + "," + strconv.FormatFloat(longitude, 'f', -1, 64)
+}
 
 // MaxDNSBackends is how many backends a service of a gslb farm may have: all are looked
 // at for every answer.

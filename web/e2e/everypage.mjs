@@ -48,6 +48,7 @@ const pages = {
   'machine-ntp': 'system/machine/ntp',
   'machine-http': 'system/machine/http',
   aliases: 'system/aliases',
+  geoip: 'system/geoip',
   backups: 'system/backups',
   logs: 'system/logs',
   apidocs: 'apidocs',

@@ -5,6 +5,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { after, before } from 'node:test';
 import { connect } from 'node:tls';
+import { gunzipSync } from 'node:zlib';
 import { authority, farm, freePort, launch, open, pem, settle as apply, signIn, signedIn, visit } from './harness.mjs';
 
 let browser;
@@ -293,3 +294,28 @@ task('who only watches is offered no change, and is told what is not shown', asy
   await visit(page, 'system/settings');
   await page.getByText('You may look at these settings, not change them.').waitFor();
 }, 'bob');
+
+/** A database of two places in the MaxMind DB format: 10.1.0.0/16 in Germany, 10.2.0.0/16 in the United States. */
+const places = gunzipSync(
+  Buffer.from(
+    'H4sIAAAAAAACA13RyVPTYBjH8beI+66ouMcdN9xx1wJFWxDUIoqixpC8tsE2qUmK1hUX3Pcd3Kh68+SMB4/iWf4HES+OB0/ejV/A7ZnMZ37zvnnyzvtEiIAQr4TIwT5CXBAil9wX+2F/HIADcRAOxiE4FIfhcByBI3EUjsY8HINjcRzm43icgBNxEk7GKTgVFZyG03EGzsRZOBvnYAHOxXk4HxfgQizERbgYl+BSXIbLcQUW4UpchatxDa7FdbgeN+BGDGIxlmAphrAMN+FmDGMEy7ECt2AlVuFW3IbbhTgiRJRcjTuwBnfiLqzF3bgH63Av7sP9qOIB1LBeiMNC6GQD/UcKcbA3x4SIE0xswEOYwCRaaAuRIrwVgVDvFxx00cM0Nv4ycIx8FDPYvXIcT+BJPIWnsQnP4Fk8h+exufeaFwmX8DJewat4Da/jDbyJt/A23hHiJeGuEPcI9/EBPsRH2IKt+Bif4FN8hs+xDbP44q8/0u2/9SWi25ZnWtLyOkO6bciSsprNup22PCfzuTwmbUtLStU02gNh07VV3giVhRO2rnmmbXVt1XQ97Wh6RnU0w0y72bxwwt/x0oaMB8MjvzVPeReNJGwr1rM0p+DHh5t750YdGTNdTzrSUHtO61TmldTWflECncqQkqpiJe+zMrk94C/WVCtFXUowm6dE48HQ7ha/WhUj/j7axA2UI8oVv0sZ/KdjU/SvjnDio18dfkcw52N39Dted3yv1I5WmpZRqNvJr3X1pqU5GfWg7SQ1T01qDbajNkrH9e+Yzfl/17T+7LZV1KfNhKHKlK3Hc3Ma3qxtqjQ0T6vXXKl6mZSM7JCut7DU9DIVhnR1x0z9GtyncjP1+4B+kYRmxdJaTLoit9zyZ9w9lPZXFY7UbcdQXfOYzOb/BNNQMhKVBQAA',
+    'base64',
+  ),
+);
+
+task('a GeoIP database is uploaded, asked where an address is, and deleted', async (page) => {
+  await visit(page, 'system/geoip');
+  await page.getByText('There is none yet.', { exact: false }).waitFor();
+  await page.locator('input[type=file]').setInputFiles({ name: 'text.mmdb', mimeType: 'application/octet-stream', buffer: Buffer.from('text') });
+  await page.getByRole('button', { name: 'Upload', exact: true }).click();
+  await page.getByText(/is not taken: it is no database/).waitFor();
+  await page.locator('input[type=file]').setInputFiles({ name: 'city.mmdb', mimeType: 'application/octet-stream', buffer: places });
+  await page.getByRole('button', { name: 'Upload', exact: true }).click();
+  await page.getByRole('row', { name: /Test-City/ }).waitFor();
+  await page.getByRole('textbox', { name: 'Address' }).fill('10.1.2.3');
+  await page.getByRole('region', { name: 'Where is an address?' }).getByRole('button').click();
+  await page.getByText('10.1.2.3 is in DE, EU, as all of 10.1.0.0/16 (48.1400,11.5800)').waitFor();
+  await page.getByRole('button', { name: 'Delete the GeoIP database' }).click();
+  await apply(page, 'Delete the GeoIP database');
+  await page.getByText('There is none yet.', { exact: false }).waitFor();
+});

@@ -50,6 +50,7 @@ const systemPages = [
   createRoute({ getParentRoute: () => system, path: '/machine', component: machine }),
   createRoute({ getParentRoute: () => system, path: '/machine/$section', component: machine }),
   createRoute({ getParentRoute: () => system, path: '/aliases', component: lazily(() => import('./system/aliases'), 'Aliases') }),
+  createRoute({ getParentRoute: () => system, path: '/geoip', component: lazily(() => import('./system/geoip'), 'Geoip') }),
   createRoute({ getParentRoute: () => system, path: '/backups', component: lazily(() => import('./system/backups'), 'Backups') }),
   createRoute({ getParentRoute: () => system, path: '/logs', component: lazily(() => import('./system/logs'), 'Logs') }),
 ] as const;

@@ -366,6 +366,8 @@ func (s *stage) typicalBody(o *Operation) string {
 		return `{"farms":[]}`
 	case o.content()[zoneKind] != nil:
 		return "@ NS ns1\nns1 A 192.0.2.53\n"
+	case o.content()[mmdbKind] != nil:
+		return s.Files["geoip"]
 	case strings.HasSuffix(o.Path, "/crl"):
 		return s.Files["crl"]
 	case strings.Contains(o.Path, "{authority}"):
@@ -408,6 +410,8 @@ func (s *stage) typicalKind(o *Operation) string {
 		return jsonKind
 	case o.content()[zoneKind] != nil:
 		return zoneKind
+	case o.content()[mmdbKind] != nil:
+		return mmdbKind
 	}
 	return pemKind
 }

@@ -12,6 +12,7 @@ const (
 	jsonKind = "application/json"
 	pemKind  = "application/x-pem-file"
 	zoneKind = "text/dns"
+	mmdbKind = "application/vnd.maxmind.maxmind-db"
 )
 
 // step is a call that puts something on the appliance. It may be there already.
@@ -67,6 +68,7 @@ func (g *Target) others() []step {
 		{"POST", "/certificates/shop.pem", g.Files["certificate"], pemKind},
 		{"POST", "/certificates/spare.pem", g.Files["certificate"], pemKind},
 		{"POST", "/certificates/ca/clients", g.Files["authority"], pemKind},
+		{"PUT", "/system/geoip", g.Files["geoip"], mmdbKind},
 		fields("POST", "/rbac/users", `{"name":"ann","password":"secret-1"}`),
 		fields("POST", "/rbac/users", `{"name":"bob","password":"secret-1"}`),
 		fields("POST", "/rbac/roles", `{"name":"ops","copy_from":"management"}`),

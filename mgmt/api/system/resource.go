@@ -35,6 +35,8 @@ type Deps struct {
 	// LogLevel has this process log as much from now on, "" for as much as it was
 	// started with; nil: that cannot be changed.
 	LogLevel func(level string)
+	// GeoIP keeps the database of places; nil: there is nothing about that.
+	GeoIP GeoIP
 	// Packages tells which updates the system knows of; nil: there is nothing about that.
 	Packages Packages
 	Version  string
@@ -72,5 +74,5 @@ func New(deps Deps) *Resource {
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {
-	return slices.Concat(s.systemOperations(), s.languageOperations(), s.licenseOperations(), s.packageOperations(), s.logOperations(), s.kernelOperations(), s.auditOperations(), s.idsOperations(), s.machineOperations(), aliasOperations())
+	return slices.Concat(s.systemOperations(), s.languageOperations(), s.licenseOperations(), s.packageOperations(), s.geoipOperations(), s.logOperations(), s.kernelOperations(), s.auditOperations(), s.idsOperations(), s.machineOperations(), aliasOperations())
 }

@@ -52,6 +52,10 @@ export function applyBackup(name: string, sent: Seen, title: string): Change {
   return change;
 }
 
+export function removeGeoip(title: string): Change {
+  return removes(write(title, 'sluice geoip delete', 'DELETE', ['system', 'geoip']), 'GeoIP');
+}
+
 export function removeBackup(name: string, title: string): Change {
   return removes(write(title, `sluice backup delete ${quoted(name)}`, 'DELETE', ['system', 'backup', name]), name);
 }

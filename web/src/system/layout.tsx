@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { Tabbed } from '../ui/tabbed';
 
-const tabs = ['overview', 'settings', 'machine', 'aliases', 'backups', 'logs'];
+const tabs = ['overview', 'settings', 'machine', 'aliases', 'geoip', 'backups', 'logs'];
 
 /** SystemLayout is the way to everything about the appliance itself and its machine. */
 export function SystemLayout() {

@@ -127,6 +127,7 @@ function Said({ of: { passport, result, from } }: { of: Explained }) {
             </div>
           ),
       )}
+      {passport.place && <Text size="sm">{t('passport.place', { place: passport.place })}</Text>}
       {passport.scope > 0 && <Text size="sm">{t('passport.scope', { bits: passport.scope })}</Text>}
       {passport.truncated && <Text size="sm">{t('passport.truncated')}</Text>}
       {passport.service && (
@@ -153,6 +154,9 @@ function Said({ of: { passport, result, from } }: { of: Explained }) {
               { head: t('farms.state'), cell: (c) => <State of={c.status} /> },
               { head: t('backends.weight'), cell: (c) => c.weight, number: true },
               ...(passport.algorithm === 'geo' ? [{ head: t('passport.near'), cell: (c: Candidate) => t(c.near ? 'passport.yes' : 'passport.no') }] : []),
+              ...(passport.algorithm === 'nearest'
+                ? [{ head: t('passport.distance'), cell: (c: Candidate) => (c.distance === undefined ? '' : `${c.distance} km`), number: true }]
+                : []),
               ...(passport.algorithm === 'fastest'
                 ? [{ head: t('passport.latency'), cell: (c: Candidate) => duration(c.latency === undefined ? undefined : c.latency / 1000), number: true }]
                 : []),

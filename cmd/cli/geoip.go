@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
+)
+
+const geoipPath = "/system/geoip"
+
+func (c *client) geoipCommand() *cobra.Command {
+	return parentCommand("geoip", "Say where clients are, for services with algorithm geo or nearest", `  sluice geoip upload GeoLite2-City.mmdb
+  sluice geoip find 198.51.100.7
+  sluice backend set names www 1 countries=DE,AT`,
+		c.geoipShow(), c.geoipUpload(), c.geoipFind(), c.geoipDelete())
+}
+
+func (c *client) geoipShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show", Short: "Show what is known of the GeoIP database", Example: "  sluice geoip show", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.get(cmd.Context(), geoipPath)
+			return c.orPairs(cmd, a, err, [][2]string{{"installed", "installed"}, {"kind", "kind"}, {"built", "built"}, {"uploaded", "uploaded"}, {"by", "by"},
+				{"countries_known", "countries"}, {"nets_ipv4", "nets of IPv4"}, {"nets_ipv6", "nets of IPv6"}, {"has_coordinates", "has coordinates"}})
+		},
+	}
+}
+
+func (c *client) geoipUpload() *cobra.Command {
+	return &cobra.Command{
+		Use: "upload FILE", Short: "Use a database in the MaxMind DB format from now on",
+		Long: `Use a database in the MaxMind DB format (.mmdb) from now on: GeoLite2, GeoIP2,
+DB-IP, IPinfo and others have such files. One of countries is enough for
+algorithm geo; nearest needs coordinates, as those of cities have. The file is
+read once; clients are answered by it as soon as it is in use, without a pause.
+Backups do not hold it.`,
+		Example: "  sluice geoip upload GeoLite2-City.mmdb", Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			content, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			a, err := c.do(cmd.Context(), request{method: http.MethodPut, path: geoipPath, body: content, files: args, kind: "application/octet-stream", wait: carryTime})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+func (c *client) geoipFind() *cobra.Command {
+	return &cobra.Command{
+		Use: "find ADDRESS", Short: "Show where an address is", Example: "  sluice geoip find 198.51.100.7", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := pathOf("system", "geoip", args[0])
+			if err != nil {
+				return err
+			}
+			a, err := c.get(cmd.Context(), path)
+			return c.orPairs(cmd, a, err, [][2]string{{"address", "address"}, {"known", "known"}, {"country", "country"}, {"continent", "continent"}, {"coordinates", "coordinates"}, {"net", "net"}})
+		},
+	}
+}
+
+func (c *client) geoipDelete() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete", Short: "Forget the GeoIP database", Example: "  sluice geoip delete", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := c.send(cmd.Context(), http.MethodDelete, geoipPath, nil)
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+// orPairs shows fields of an answer, one a line, in the order they are named.
+func (c *client) orPairs(cmd *cobra.Command, a answer, err error, of [][2]string) error {
+	if err != nil || c.json {
+		return c.orJSON(cmd, a, err)
+	}
+	var body struct{ Params map[string]any }
+	if err := a.into(&body); err != nil {
+		return err
+	}
+	s := show.NewSheet("FIELD", "VALUE")
+	for _, field := range of {
+		if v, is := body.Params[field[0]]; is {
+			s.Add(field[1], fmt.Sprint(v))
+		}
+	}
+	return c.print(cmd, s)
+}

@@ -1,0 +1,162 @@
+package choose
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/geoip"
+	"github.com/sluicelb/sluice/dns/zone"
+)
+
+// find finds where the client is, and notes how many bits of its address tell that.
+func (c *Chooser) find(from netip.Addr, p *zone.Pick) {
+	if c.Places == nil {
+		return
+	}
+	var known int
+	c.place, known = c.Places.Find(from)
+	p.Scope = max(p.Scope, uint8(known))
+}
+
+// How close a backend is to a client, beyond its nets.
+const (
+	forNobody    = iota // it is for others
+	forAnybody          // it is for no net, country or continent
+	forContinent        // it is for that of the client
+	forCountry
+)
+
+// isFor is what of a place the backend is for; 0 for none of it.
+func (b *backend) isFor(p geoip.Place) int {
+	switch {
+	case p.Country != geoip.Code{} && slices.Contains(b.countries, p.Country):
+		return forCountry
+	case p.Continent != geoip.Code{} && slices.Contains(b.continents, p.Continent):
+		return forContinent
+	}
+	return 0
+}
+
+// closest keeps those whose nets hold the client by the most bits; where none does, those
+// for its country, then those for its continent, then those for nobody else; else all. The
+// scope is as long as what the service decides by.
+func (c *Chooser) closest(s *Service, list []backend, from netip.Addr, p *zone.Pick) {
+	for i := range list {
+		for _, n := range list[i].nets {
+			p.Scope = max(p.Scope, decides(n, from))
+		}
+	}
+	if s.byPlace {
+		c.find(from, p)
+	}
+	best, kept := forNobody, 0
+	for _, i := range c.picked[:c.count] {
+		best = max(best, list[i].close(from, c.place))
+	}
+	for _, i := range c.picked[:c.count] {
+		if list[i].close(from, c.place) == best {
+			c.picked[kept] = i
+			kept++
+		}
+	}
+	c.count = kept
+	c.turn++
+	rotate(c.picked[:c.count], int(c.turn%uint32(c.count)))
+}
+
+// close is how close a client is, the more the closer: a net of many bits, a net of few,
+// its country, its continent, anywhere.
+func (b *backend) close(from netip.Addr, p geoip.Place) int {
+	if bits := b.bits(from); bits >= 0 {
+		return forCountry + 1 + bits
+	}
+	if by := b.isFor(p); by > 0 {
+		return by
+	}
+	if len(b.nets)+len(b.countries)+len(b.continents) == 0 {
+		return forAnybody
+	}
+	return forNobody
+}
+
+func codes(list []string) (out []geoip.Code) {
+	for _, text := range list {
+		out = append(out, geoip.CodeOf(text))
+	}
+	return out
+}
+
+// vector is a point of the globe, of length 1.
+type vector [3]float32
+
+func vectorOf(latitude, longitude float64) vector {
+	north, east := latitude*math.Pi/180, longitude*math.Pi/180
+	return vector{float32(math.Cos(north) * math.Cos(east)), float32(math.Cos(north) * math.Sin(east)), float32(math.Sin(north))}
+}
+
+// whereIs is where a backend is: as it says, or where its address is.
+func whereIs(b *farm.Backend, places *geoip.Table) vector {
+	if north, east, err := farm.ParseCoordinates(b.Coordinates); err == nil {
+		return vectorOf(north, east)
+	}
+	if places != nil {
+		if p, _ := places.Find(b.Addr); p.Located {
+			return vectorOf(float64(p.Latitude), float64(p.Longitude))
+		}
+	}
+	return vector{}
+}
+
+// apart is the square of the length of the line between two points, 0–4: it grows as
+// their distance does.
+func apart(a, b vector) float32 {
+	x, y, z := a[0]-b[0], a[1]-b[1], a[2]-b[2]
+	return x*x + y*y + z*z
+}
+
+const (
+	earth    = 6371 // kilometres, its mean radius
+	farthest = 5    // beyond what apart can be: of those nobody knows of
+	// together is how much farther another may be and still be as near: 25 km, since
+	// databases tell cities at best.
+	together = 25.0 / earth
+)
+
+// nearest orders by distance. Those that are as near as the nearest are taken in turn, and
+// so are all for a client of whom nobody knows where it is.
+func (c *Chooser) nearest(list []backend, from netip.Addr, p *zone.Pick) {
+	c.find(from, p)
+	first := c.count
+	if c.place.Located {
+		client := vectorOf(float64(c.place.Latitude), float64(c.place.Longitude))
+		for j, i := range c.picked[:c.count] {
+			if c.distances[j] = farthest; list[i].at != (vector{}) {
+				c.distances[j] = apart(client, list[i].at)
+			}
+		}
+		for j := 1; j < c.count; j++ { // few: sorted in place
+			for k := j; k > 0 && c.distances[k] < c.distances[k-1]; k-- {
+				c.distances[k], c.distances[k-1] = c.distances[k-1], c.distances[k]
+				c.picked[k], c.picked[k-1] = c.picked[k-1], c.picked[k]
+			}
+		}
+		bound := float32(math.Sqrt(float64(c.distances[0]))) + together
+		for first = 1; first < c.count && c.distances[first] <= bound*bound; {
+			first++
+		}
+	}
+	c.turn++
+	rotate(c.picked[:first], int(c.turn%uint32(first)))
+}
+
+// away is how many kilometres of the globe lie between a backend and a place, -1 where
+// that is not known.
+func away(b *backend, p geoip.Place) float64 {
+	if !p.Located || b.at == (vector{}) {
+		return -1
+	}
+	line := math.Sqrt(float64(apart(vectorOf(float64(p.Latitude), float64(p.Longitude)), b.at)))
+	return 2 * earth * math.Asin(min(line/2, 1))
+}

@@ -1,0 +1,243 @@
+package geoip
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/core/geoip"
+	"github.com/sluicelb/sluice/core/shm"
+)
+
+// MaxSize bounds an upload, in bytes.
+const MaxSize = 512 << 20
+
+// FileName is what the table is called in the data directory; partName an upload on its way.
+const (
+	FileName = "geoip.table"
+	partName = "geoip.part"
+)
+
+// Info is what is known of the database.
+type Info struct {
+	Kind     string    `json:"kind"` // what it calls itself
+	Built    time.Time `json:"-"`
+	Uploaded time.Time `json:"uploaded"`
+	By       string    `json:"by"`
+	// Countries is how many there are, Ranges how many of each version; Located says
+	// whether it has coordinates.
+	Countries        int  `json:"-"`
+	Ranges4, Ranges6 int  `json:"-"`
+	Located          bool `json:"-"`
+}
+
+// Store is the database in use. Any goroutine may use it.
+type Store struct {
+	dir     string
+	changed func() // the table is another one
+
+	write sync.Mutex // held by who changes it
+	mu    sync.Mutex
+	table *geoip.Table
+	file  *os.File // its sealed memory
+	info  Info
+}
+
+// ErrNone is for what needs a database where there is none.
+var ErrNone = errors.New("there is no GeoIP database: upload one (sluice geoip upload FILE)")
+
+// Open reads what lies in a data directory. A table that cannot be read is left where it is,
+// and the error says so: the store works without it. changed is called when there is
+// another table, or none any more.
+func Open(dir string, changed func()) (*Store, error) {
+	s := &Store{dir: dir, changed: changed}
+	raw, err := os.ReadFile(filepath.Join(dir, FileName))
+	if errors.Is(err, os.ErrNotExist) {
+		return s, nil
+	}
+	if err == nil {
+		err = s.use(raw)
+	}
+	if err != nil {
+		return s, fmt.Errorf("the GeoIP database is not used: %w", err)
+	}
+	return s, nil
+}
+
+// use has the table in force that a file holds: a line about it, then its memory.
+func (s *Store) use(raw []byte) error {
+	end := lineEnd(raw)
+	var info Info
+	if err := json.Unmarshal(raw[:end], &info); err != nil {
+		return fmt.Errorf("%s is damaged: %w", FileName, err)
+	}
+	file, err := shm.Sealed("geoip", raw[end:])
+	if err != nil {
+		return err
+	}
+	m, err := shm.MapSealed(file)
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	table, err := geoip.Map(m)
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	if built := table.Built(); built > 0 {
+		info.Built = time.Unix(built, 0).UTC()
+	}
+	info.Countries, info.Located = table.Countries()
+	info.Ranges4, info.Ranges6 = table.Ranges()
+	s.mu.Lock()
+	old := s.file
+	s.table, s.file, s.info = table, file, info
+	s.mu.Unlock()
+	if old != nil {
+		_ = old.Close()
+	}
+	return nil
+}
+
+// lineEnd is how long the first line is, which makes the memory behind it begin anywhere.
+func lineEnd(raw []byte) int {
+	for i, c := range raw {
+		if c == '\n' {
+			return i + 1
+		}
+	}
+	return len(raw)
+}
+
+// Upload makes the database that is read from body the one in use. It fails with *Error for
+// what is none; the one in use stays then.
+func (s *Store) Upload(by string, body io.Reader, now time.Time) (Info, error) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	part := filepath.Join(s.dir, partName)
+	defer os.Remove(part)
+	if err := save(part, body); err != nil {
+		return Info{}, err
+	}
+	mem, kind, err := Read(part, MaxNets)
+	if err != nil {
+		return Info{}, err
+	}
+	head, err := json.Marshal(Info{Kind: kind, By: by, Uploaded: now.UTC()})
+	if err != nil {
+		return Info{}, err
+	}
+	raw := append(append(head, '\n'), mem...)
+	if err := replace(part, filepath.Join(s.dir, FileName), raw); err != nil {
+		return Info{}, err
+	}
+	if err := s.use(raw); err != nil {
+		return Info{}, err
+	}
+	s.changed()
+	info, err := s.Info()
+	return info, err
+}
+
+// save writes a stream to a file.
+func save(path string, body io.Reader) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, body)
+	return errors.Join(err, f.Close())
+}
+
+// replace puts a file in the place of another, whole or not at all.
+func replace(part, path string, raw []byte) error {
+	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(raw)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(part, path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Remove forgets the database. It fails with ErrNone where there is none.
+func (s *Store) Remove() error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if _, err := s.Info(); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(s.dir, FileName)); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	old := s.file
+	s.table, s.file, s.info = nil, nil, Info{}
+	s.mu.Unlock()
+	_ = old.Close()
+	s.changed()
+	return nil
+}
+
+// Info is what is known of the database in use; ErrNone without one.
+func (s *Store) Info() (Info, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.table == nil {
+		return Info{}, ErrNone
+	}
+	return s.info, nil
+}
+
+// Table is the one in use, nil without one.
+func (s *Store) Table() *geoip.Table {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.table
+}
+
+// noPlaces is the memory of a table that knows nothing: what the engine has without one.
+var noPlaces = sync.OnceValues(func() (*geoip.Table, []byte) {
+	mem := geoip.NewBuilder().Memory(0)
+	t, err := geoip.Open(mem)
+	if err != nil {
+		panic(err) // a table is always one
+	}
+	return t, mem
+})
+
+// Key is what the memory of the table in use is called.
+func (s *Store) Key() string {
+	if t := s.Table(); t != nil {
+		return t.Key()
+	}
+	none, _ := noPlaces()
+	return none.Key()
+}
+
+// Memory is the sealed memory of the table in use, of one that knows nothing where there is
+// none, and what it is called. The caller closes the file.
+func (s *Store) Memory() (key string, file *os.File, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.table == nil {
+		none, mem := noPlaces()
+		file, err = shm.Sealed("geoip", mem)
+		return none.Key(), file, err
+	}
+	file, err = shm.Duplicate(s.file)
+	return s.table.Key(), file, err
+}
