@@ -30,7 +30,7 @@ func TestCommandsOfTheGuideWorkAsTheyStand(t *testing.T) {
 	data := filepath.Join(u.dir, "data")
 	root := certstest.NewAuthority(t, "root", time.Now())
 	leaf := root.Issue("shop.example")
-	ports := freePorts(t, 3)
+	ports := freePorts(t, 4)
 	give := func(name, text string) {
 		path := filepath.Join(u.dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o755)); err != nil {
@@ -51,6 +51,7 @@ func TestCommandsOfTheGuideWorkAsTheyStand(t *testing.T) {
 	for _, line := range commandsOfTheGuide(t) {
 		line = strings.ReplaceAll(line, "vip=192.0.2.10 vport=53", fmt.Sprintf("vip=127.0.0.1 vport=%d", ports[1]))
 		line = strings.ReplaceAll(line, "vip=192.0.2.11 vport=53", fmt.Sprintf("vip=127.0.0.1 vport=%d", ports[2]))
+		line = strings.ReplaceAll(line, "vip=192.0.2.11 vport=443", fmt.Sprintf("vip=127.0.0.1 vport=%d", ports[3]))
 		cmd := u.shell(line)
 		cmd.Dir, cmd.Stdin = u.dir, strings.NewReader(secret+"\n"+secret+"\n")
 		out, err := cmd.CombinedOutput()

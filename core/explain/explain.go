@@ -116,16 +116,16 @@ type NameStep struct {
 
 // Candidate is a backend of a service, and what speaks for or against it.
 type Candidate struct {
-	ID      int     `json:"id" doc:"Number of the backend"`
-	Address string  `json:"address"`
-	Weight  int     `json:"weight"`
-	Status  string  `json:"status" enum:"up,down,undefined,maintenance"`
-	Near    bool    `json:"near,omitempty" doc:"It is for the client's net, country or continent"`
+	ID      int    `json:"id" doc:"Number of the backend"`
+	Address string `json:"address"`
+	Weight  int    `json:"weight"`
+	Status  string `json:"status" enum:"up,down,undefined,maintenance"`
+	Near    bool   `json:"near,omitempty" doc:"It is for the client's net, country or continent"`
 	// Distance is absent where it is not known.
 	Distance *float64 `json:"distance,omitempty" doc:"Kilometres from the client"`
-	Latency float64 `json:"latency,omitempty" doc:"Milliseconds in which it lately answered its checks; absent when that is not known"`
-	Taken   bool    `json:"taken" doc:"The answer has its address"`
-	Reason  string  `json:"reason"`
+	Latency  float64  `json:"latency,omitempty" doc:"Milliseconds in which it lately answered its checks; absent when that is not known"`
+	Taken    bool     `json:"taken" doc:"The answer has its address"`
+	Reason   string   `json:"reason"`
 }
 
 // Step is a check.

@@ -3,6 +3,8 @@ package farm
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"hash/fnv"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -158,6 +160,10 @@ type RecordType string
 // RecordDYNA is answered by a service of the farm.
 const RecordDYNA RecordType = "DYNA"
 
+// RecordALIAS is asked for where a name, the zone itself too, is to have the addresses of
+// another one. No zone has it: it becomes DYNA, see Alias.
+const RecordALIAS RecordType = "ALIAS"
+
 // RecordTypes lists every type, those of the family first.
 func RecordTypes() []RecordType {
 	return []RecordType{"A", "AAAA", "NS", "CNAME", RecordDYNA, "MX", "SRV", "TXT", "PTR", "NAPTR", "SOA", "CAA", "TLSA", "SVCB", "HTTPS", "DS"}
@@ -257,6 +263,42 @@ func (d *GSLB) Service(name string) *DNSService {
 		}
 	}
 	return nil
+}
+
+// Alias makes a record of type ALIAS one that is answered by a service whose only backend is
+// the name it stands for, at all its addresses, each of which is checked. A service there is
+// for the name is taken.
+func (d *GSLB) Alias(z *Zone, r *Record) {
+	target := strings.ToLower(strings.TrimSuffix(r.Data, "."))
+	if target != "" && !strings.HasSuffix(r.Data, ".") {
+		target += "." + z.Name
+	}
+	name := aliasName(target, false)
+	if s := d.Service(name); s != nil && !s.standsFor(target) {
+		name = aliasName(target, true)
+	}
+	if d.Service(name) == nil {
+		d.Services = append(d.Services, DNSService{Name: name, Algorithm: DNSRoundRobin, Backends: []Backend{{Host: target, Resolve: ResolveAll}}})
+	}
+	r.Type, r.Data = RecordDYNA, name
+}
+
+// standsFor reports whether a name is one of its backends.
+func (s *DNSService) standsFor(name string) bool {
+	return slices.ContainsFunc(s.Backends, func(b Backend) bool { return b.Host == name })
+}
+
+// aliasName is what a service for the addresses of a name is called; sure says that no
+// other name may have the same.
+func aliasName(target string, sure bool) string {
+	const prefix, most, digits = "alias-", 64, 9
+	name := prefix + strings.NewReplacer(".", "-", "_", "-").Replace(target)
+	if sure || len(name) > most {
+		sum := fnv.New32a()
+		_, _ = sum.Write([]byte(target)) // never fails
+		name = fmt.Sprintf("%s-%08x", name[:min(len(name), most-digits)], sum.Sum32())
+	}
+	return name
 }
 
 // UsedBy names the zones that have a record answered by the service.

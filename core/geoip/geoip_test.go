@@ -5,10 +5,13 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/netip"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/geoip"
+	"github.com/sluicelb/sluice/core/shm"
 )
 
 func place(country, continent string, at ...float32) geoip.Place {
@@ -171,6 +174,40 @@ func TestNetsComeInOrder(t *testing.T) {
 		if err := b.Add(netip.MustParsePrefix(two[1]), fr); !errors.Is(err, geoip.ErrOrder) {
 			t.Errorf("%v: %v", two, err)
 		}
+	}
+}
+
+func TestTablesHaveKeysOfTheirOwn(t *testing.T) {
+	one, same, other := open(t, build(t, "1.0.0.0/8", de)), open(t, build(t, "1.0.0.0/8", de)), open(t, build(t, "1.0.0.0/8", fr))
+	if one.Key() != same.Key() || one.Key() == other.Key() || one.Key() == open(t, build(t)).Key() || !strings.HasPrefix(one.Key(), geoip.Prefix) {
+		t.Errorf("%s, %s, %s", one.Key(), same.Key(), other.Key())
+	}
+}
+
+func TestATableIsMapped(t *testing.T) {
+	mapped := func(mem []byte) (*geoip.Table, error) {
+		t.Helper()
+		f, err := shm.Sealed("test", mem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		m, err := shm.MapSealed(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return geoip.Map(m)
+	}
+	table, err := mapped(build(t, "1.0.0.0/8", de))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC() // it stays while somebody has it
+	if p, _ := table.Find(netip.MustParseAddr("1.2.3.4")); p != de {
+		t.Errorf("%v", p)
+	}
+	if table, err := mapped([]byte("something else, that is long enough to have been a header of a table.")); table != nil || !errors.Is(err, geoip.ErrLayout) {
+		t.Errorf("%v, %v", table, err)
 	}
 }
 

@@ -299,3 +299,72 @@ func TestTheFastestIsTakenAndThoseAsFastInTurn(t *testing.T) {
 		t.Errorf("all are answered, the fastest first: %v", got)
 	}
 }
+
+// askFor is ask with a net the resolver tells.
+func (b *board) askFor(client, subnet string, v6 bool) (p zone.Pick) {
+	q := wire.Query{Client: netip.MustParseAddr(client)}
+	if subnet != "" {
+		q.HasSubnet, q.Subnet = true, netip.MustParsePrefix(subnet)
+	}
+	b.Choose(0, &q, v6, &p)
+	return p
+}
+
+// A choice is kept for a net: the one a resolver tells, if that is shorter than ours.
+func TestAHashIsOfANet(t *testing.T) {
+	v6 := netip.MustParseAddr("2001:db8::1")
+	b := newBoard(t, 16, func(s *farm.DNSService) {
+		s.Algorithm = farm.DNSHash
+		for i := range 8 {
+			v6 = v6.Next()
+			s.Backends[i].Addr, s.Backends[i].Host = v6, v6.String()
+		}
+	})
+	for _, c := range []struct {
+		client, subnet string
+		scope          uint8
+		v6             bool
+		same, others   string // a client of that net; nets of which some have another backend
+	}{
+		{"10.1.2.3", "", 24, false, "10.1.2.200", "10.1.%d.1"},
+		{"192.0.2.53", "10.1.2.0/24", 24, false, "10.1.2.9", "10.1.%d.1"},
+		{"192.0.2.53", "10.1.2.0/25", 24, false, "10.1.2.9", "10.1.%d.1"},
+		{"192.0.2.53", "10.1.0.0/16", 16, false, "", "10.%d.0.1"},
+		{"192.0.2.53", "0.0.0.0/1", 1, false, "", "%d.0.0.1"},
+		{"192.0.2.53", "0.0.0.0/0", 24, false, "192.0.2.1", "10.1.%d.1"}, // who says nothing
+		{"2001:db8:1:1::1", "", 56, true, "2001:db8:1:ff::1", "2001:db8:%d:1::1"},
+	} {
+		p := b.askFor(c.client, c.subnet, c.v6)
+		if p.Scope != c.scope || p.Count != 1 || c.v6 != (p.Addresses[0][4] != 0 || p.Addresses[0][0] == 0x20) {
+			t.Errorf("%s, %s: scope %d, %d addresses", c.client, c.subnet, p.Scope, p.Count)
+		}
+		if c.same != "" {
+			if q := b.askFor(c.same, "", c.v6); q.Addresses[0] != p.Addresses[0] {
+				t.Errorf("%s, %s: another of the net has another backend", c.client, c.subnet)
+			}
+		}
+		differ := false
+		for i := range 20 {
+			differ = differ || b.askFor(fmt.Sprintf(c.others, 200-i), "", c.v6).Addresses[0] != p.Addresses[0]
+		}
+		if !differ {
+			t.Errorf("%s, %s: every net has the same backend", c.client, c.subnet)
+		}
+	}
+}
+
+// Of several that are drawn each order is as probable as its weights make it.
+func TestWhatIsDrawnSecondIsDrawnByWeight(t *testing.T) {
+	b := newBoard(t, 3, func(s *farm.DNSService) { s.Algorithm, s.Answers = farm.DNSWeight, 3 })
+	orders := map[string]int{}
+	const rounds = 12_000
+	for range rounds {
+		got, _ := b.ask("10.0.0.1")
+		orders[fmt.Sprint(got)]++
+	}
+	for order, n := range orders {
+		if len(orders) != 6 || n < rounds/6*85/100 || n > rounds/6*115/100 {
+			t.Errorf("%s came %d times of %d, and there are %d orders", order, n, rounds, len(orders))
+		}
+	}
+}

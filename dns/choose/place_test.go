@@ -93,6 +93,19 @@ func TestBackendsForCountriesAndContinents(t *testing.T) {
 	if got, p := newBoard(t, 5, edit).ask("10.1.0.1"); !slices.Equal(got, []int{5}) || p.Scope != 21 {
 		t.Errorf("without a table: %v, %d", got, p.Scope)
 	}
+	// any net comes before a country, and one country is enough to ask the table
+	all := netip.MustParsePrefix("0.0.0.0/0")
+	if got, _ := newBoardOf(t, world(t), 2, func(s *farm.DNSService) {
+		s.Algorithm, s.Answers = farm.DNSGeo, 9
+		s.Backends[0].Nets, s.Backends[1].Countries = []netip.Prefix{all}, []string{"DE"}
+	}).ask("10.1.0.1"); !slices.Equal(got, []int{1}) {
+		t.Errorf("a net of everybody: %v", got)
+	}
+	if got, _ := newBoardOf(t, world(t), 2, func(s *farm.DNSService) {
+		s.Algorithm, s.Backends[1].Countries = farm.DNSGeo, []string{"DE"}
+	}).ask("10.1.0.1"); !slices.Equal(got, []int{2}) {
+		t.Errorf("one country: %v", got)
+	}
 	// who is for nets alone needs no table
 	if _, p := newBoardOf(t, world(t), 2, func(s *farm.DNSService) {
 		s.Algorithm, s.Backends[0].Nets = farm.DNSGeo, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}

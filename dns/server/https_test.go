@@ -35,7 +35,7 @@ func TestNamesAreAnsweredByHTTPS(t *testing.T) {
 	}{
 		"www.example.com A":     {3600, "www.example.com. 3600 IN A 192.0.2.10"},
 		"toshop.example.com A":  {30, "shop.example.com. 30 IN A 192.0.2.100"}, // CNAME of 3600 s
-		"nothing.example.com A": {300, ""},                                    // of the SOA record
+		"nothing.example.com A": {300, ""},                                     // of the SOA record
 		"mail.example.com AAAA": {300, ""},
 		"www.example.org A":     {0, ""}, // refused
 		"example.com AXFR":      {0, ""},

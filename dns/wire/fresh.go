@@ -17,10 +17,12 @@ func Fresh(q *Query, answer []byte) (seconds uint32) {
 	}
 	seconds = ^uint32(0)
 	for range count {
-		name, ok := skipName(answer, at)
-		if at, ok = skipRecord(answer, at); !ok {
+		name, _ := skipName(answer, at)
+		end, ok := skipRecord(answer, at)
+		if !ok {
 			return 0
 		}
+		at = end
 		seconds = min(seconds, binary.BigEndian.Uint32(answer[name+4:]))
 	}
 	return seconds

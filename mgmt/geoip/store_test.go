@@ -165,6 +165,19 @@ func TestADamagedTableIsTold(t *testing.T) {
 	}
 }
 
+func TestADatabaseHasABound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db")
+	if err := os.WriteFile(path, geoiptest.Database(t, "Test", world...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := geoip.Read(path, 5); err == nil || !strings.Contains(err.Error(), "more than 5 nets") {
+		t.Errorf("%v", err)
+	}
+	if _, _, err := geoip.Read(path, 1000); err != nil {
+		t.Error(err)
+	}
+}
+
 func FuzzDatabase(f *testing.F) {
 	f.Add(geoiptest.Database(f, "Test", world...))
 	f.Add([]byte("\xab\xcd\xefMaxMind.com"))

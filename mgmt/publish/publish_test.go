@@ -40,6 +40,8 @@ type engine struct {
 	sessions   *keeper           // nil: as many as are asked for
 	during     func()            // called while it takes a publication
 	published  []*farm.Config
+	places     []string   // the table of places it has
+	cameTables int        // how many came
 	got        [][]string // keys that came with each publication
 	done       chan struct{}
 	once       sync.Once
@@ -74,6 +76,10 @@ func (e *engine) Publish(ctx context.Context, file *os.File, opened map[string][
 	}
 	keys := []string{}
 	for key, files := range opened {
+		if strings.HasPrefix(key, "geoip/") {
+			e.places, e.cameTables = []string{key}, e.cameTables+1
+			continue
+		}
 		if len(files) != 2 {
 			return link.Ack{}, errors.New("not one socket per loop")
 		}
@@ -97,7 +103,7 @@ func (e *engine) Publish(ctx context.Context, file *os.File, opened map[string][
 	if e.problems != nil {
 		problems = e.problems
 	}
-	return link.Ack{Generation: generation - e.behind, Farms: problems, Listeners: slices.Clone(e.listeners)}, nil
+	return link.Ack{Generation: generation - e.behind, Farms: problems, Listeners: append(slices.Clone(e.listeners), e.places...)}, nil
 }
 
 func (e *engine) Sessions(ctx context.Context, service uint32, limit int) (int, []link.Session, error) {
@@ -557,4 +563,65 @@ func TestAnEngineThatEndsWithTheApplianceIsNoWarning(t *testing.T) {
 			<-done
 		})
 	}
+}
+
+// tables are what tells where addresses are: a file, by a name.
+type tables struct {
+	mu  sync.Mutex
+	key string
+	err error
+}
+
+func (s *tables) Key() string { s.mu.Lock(); defer s.mu.Unlock(); return s.key }
+
+func (s *tables) Memory() (string, *os.File, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return "", nil, s.err
+	}
+	f, err := os.Open(os.DevNull)
+	return s.key, f, err
+}
+
+// An engine gets a table of places once, a new one when there is, and each life of it its own.
+func TestAnEngineGetsPlacesThatItDoesNotHave(t *testing.T) {
+	of := &tables{key: "geoip/1"}
+	b := newBench(t, config(a), func(o *publish.Options) { o.Places = of })
+	e := b.start(t, newEngine())
+	publishing := func(came int) {
+		t.Helper()
+		if _, err := b.Publish(t.Context(), config(a, b2)); err != nil {
+			t.Fatal(err)
+		}
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.cameTables != came {
+			t.Errorf("%d tables came, want %d", e.cameTables, came)
+		}
+	}
+	publishing(1)
+	publishing(1)
+	of.mu.Lock()
+	of.key = "geoip/2"
+	of.mu.Unlock()
+	publishing(2)
+	publishing(2)
+	of.mu.Lock()
+	of.key, of.err = "geoip/3", errors.New("no memory")
+	of.mu.Unlock()
+	publishing(2) // and the change is in force all the same
+	if !strings.Contains(b.log.String(), "the engine does not get the GeoIP database") {
+		t.Errorf("%s", b.log.String())
+	}
+	of.mu.Lock()
+	of.err = nil
+	of.mu.Unlock()
+	_ = e.Close()
+	next := b.start(t, newEngine())
+	eventually(t, func() bool {
+		next.mu.Lock()
+		defer next.mu.Unlock()
+		return next.cameTables == 1 && next.places[0] == "geoip/3"
+	})
 }

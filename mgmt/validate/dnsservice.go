@@ -20,7 +20,7 @@ var (
 	DNSBackendCreate   = Table[farm.Backend]{fields: slices.Concat([]field[farm.Backend]{require(dnsAddress)}, dnsBackendFields)}
 	DNSBackendUpdate   = Table[farm.Backend]{fields: slices.Concat([]field[farm.Backend]{dnsAddress}, dnsBackendFields)}
 	DNSBackendDocument = Table[farm.Backend]{fields: slices.Concat([]field[farm.Backend]{require(dnsAddress)}, dnsBackendFields, []field[farm.Backend]{backendMaintenance})}
-	DNSBackendAnswer   = Table[farm.Backend]{fields: dnsBackendFields}
+	DNSBackendAnswer   = Table[farm.Backend]{fields: without(dnsBackendFields, dnsResolve.name)}
 )
 
 var dnsServiceName = field[farm.DNSService]{
@@ -81,13 +81,22 @@ func dnsSeconds(name string, h hints, about string, unset farm.Seconds, at func(
 	}
 }
 
-// dnsAddress is that of a backend: a name would be one more thing to look up.
+// dnsAddress is that of a backend.
 var dnsAddress = field[farm.Backend]{
-	rule: rule{name: "ip", hints: basic(atAddress, "Address"), kind: kindText, format: "ip", maxLen: 64, check: checkVIP, must: "an IPv4 or IPv6 address", about: "Address that is answered."},
+	rule: rule{name: "ip", hints: basic(atAddress, "Address"), kind: kindText, format: "ip or host name", maxLen: 255, check: checkHost, must: "an address or a resolvable host name", about: "Address that is answered, or a host name whose addresses are."},
 	get:  backendHost.get, set: backendHost.set,
 }
 
+// dnsResolve is what a name stands for; ports of SRV records would be nothing in an answer.
+var dnsResolve = func() field[farm.Backend] {
+	f := backendResolve
+	f.values = slices.DeleteFunc(farm.ResolveWords(), func(word string) bool { return word == string(farm.ResolveService) })
+	f.about = "What a host name stands for: one of its addresses (first), or all of them, each of which is checked (all)."
+	return f
+}()
+
 var dnsBackendFields = slices.Concat(unsetAsNull(backendWeight, backendPriority, backendAlias), []field[farm.Backend]{
+	dnsResolve,
 	{
 		rule: rule{name: "nets", hints: basic(atBalancing, "Nets of clients"), kind: kindList, words: true, format: "ip or ip/bits", null: true, max: MaxTrusted, maxLen: 64, check: checkNetwork, canon: canonNetwork,
 			must: "an address or network", musts: "a list of addresses and networks", about: "Nets of clients the backend is for with algorithm geo; they come before countries and continents. Without any of the three it is for those of no other."},
@@ -193,10 +202,11 @@ func checkDNSBackends(path string, g farm.Group, local []netip.Prefix, yield fun
 		if !DNSBackendDocument.verify(at, b, g.Farm, yield) {
 			return false
 		}
-		if addr, err := netip.ParseAddr(b.Host); err == nil {
-			if problem := checkBackendAddr(addr, local); problem != "" && !yield(Error{at, "ip", fmt.Sprintf("ip must be the address of one server, got %s: %s", b.Host, problem)}) {
-				return false
-			}
+		if _, problem := checkReach(at, g.Farm, b, local); problem != nil && !yield(*problem) {
+			return false
+		}
+		if b.Of != 0 {
+			continue // made of the name of another
 		}
 		if first, twice := seen[b.Host]; twice && !yield(Error{at, "ip", fmt.Sprintf("ip must be unique in the service, backend %d is %s already", first, b.Host)}) {
 			return false

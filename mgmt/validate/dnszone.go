@@ -26,9 +26,9 @@ var (
 	ZoneUpdate   = Table[farm.Zone]{fields: zoneFields}
 	ZoneDocument = Table[farm.Zone]{fields: slices.Concat([]field[farm.Zone]{require(zoneName)}, zoneFields)}
 
-	RecordCreate   = Table[farm.Record]{fields: []field[farm.Record]{require(recordName), require(recordType), recordTTL, require(recordData), recordComment}}
-	RecordUpdate   = Table[farm.Record]{fields: []field[farm.Record]{recordName, recordType, recordTTL, recordData, recordComment}}
-	RecordDocument = RecordCreate
+	RecordCreate   = Table[farm.Record]{fields: []field[farm.Record]{require(recordName), require(askedType), recordTTL, require(recordData), recordComment}}
+	RecordUpdate   = Table[farm.Record]{fields: []field[farm.Record]{recordName, askedType, recordTTL, recordData, recordComment}}
+	RecordDocument = Table[farm.Record]{fields: []field[farm.Record]{require(recordName), require(recordType), recordTTL, require(recordData), recordComment}}
 )
 
 // printable is a text of visible characters and blanks of ASCII.
@@ -95,6 +95,14 @@ var recordType = field[farm.Record]{
 	get:  func(r *farm.Record) Value { return textValue(string(r.Type)) },
 	set:  func(r *farm.Record, v Value) { r.Type = farm.RecordType(v.text) },
 }
+
+// askedType is recordType where ALIAS may be asked for, too: it becomes DYNA.
+var askedType = func() field[farm.Record] {
+	f := recordType
+	f.values = append(slices.Clone(f.values), string(farm.RecordALIAS))
+	f.about = "What the record holds; DYNA is answered by a service of the farm. ALIAS gives the name, the zone itself too, the addresses of another one: it becomes DYNA of a service that looks for them."
+	return f
+}()
 
 var recordTTL = field[farm.Record]{
 	rule: rule{name: "ttl", hints: basic(atAnswers, "Time to live").in(inSeconds), bare: asNull, kind: kindNumber, min: 1, max: maxRecordTTL, null: true, about: "Seconds the record may be kept; that of the zone when unset."},

@@ -1,6 +1,8 @@
 package farms
 
 import (
+	"cmp"
+
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
@@ -86,6 +88,8 @@ type aboutDNSBackend struct {
 	state.BackendState
 	Problem string `json:"problem,omitempty" doc:"Why the backend is not answered"`
 	Mode    string `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"How the backend was taken out"`
+	// Resolution is nil for a backend with an address.
+	Resolution *state.Resolution `json:"resolution,omitempty" doc:"Of a backend with a host name"`
 }
 
 func (aboutDNSBackend) Table() (string, []validate.Answered) {
@@ -94,9 +98,10 @@ func (aboutDNSBackend) Table() (string, []validate.Answered) {
 
 func (s *Resource) dnsBackendView(known *farm.Aliases, g farm.Group, i int) DNSBackendView {
 	b := &g.Backends()[i]
+	r := s.deps.State.Resolution(g, i)
 	return DNSBackendView{Fields: called(known, b, validate.DNSBackendAnswer.Answer(b)), About: aboutDNSBackend{
 		ID: g.Number(i), IP: b.ShownAddress(), Status: farmstate.In(g, i, s.deps.Health), BackendState: s.deps.State.BackendState(g, i),
-		Problem: s.deps.State.BackendProblem(b), Mode: string(b.Maintenance)}}
+		Problem: cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r}}
 }
 
 // ZoneView is everything about a zone.

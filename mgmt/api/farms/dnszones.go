@@ -216,6 +216,9 @@ func (s *Resource) createRecord(c *rest.Call) (rest.Object[RecordView], error) {
 		if err := values.Apply(&created); err != nil {
 			return err
 		}
+		if created.Type == farm.RecordALIAS {
+			f.Zones().Alias(z, &created)
+		}
 		if err := serviceThere(f, &created); err != nil {
 			return err
 		}
@@ -229,10 +232,20 @@ func (s *Resource) createRecord(c *rest.Call) (rest.Object[RecordView], error) {
 	if err != nil || len(now.Records) == 0 {
 		return none, err
 	}
+	added := &now.Records[len(now.Records)-1]
 	return rest.Object[RecordView]{
-		Description: fmt.Sprintf("New resource of zone %s of farm %s", name, farmName), Params: recordView(now, &now.Records[len(now.Records)-1]),
-		Message: fmt.Sprintf("The resource %s has been added to zone %s.", values.Get("rname").Text(), name), Status: s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now),
+		Description: fmt.Sprintf("New resource of zone %s of farm %s", name, farmName), Params: recordView(now, added),
+		Message: addedRecord(values.Get("type").Text(), added, name), Status: s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now),
 	}, nil
+}
+
+// addedRecord says what was added, and what became of an ALIAS.
+func addedRecord(asked string, r *farm.Record, zone string) string {
+	text := fmt.Sprintf("The resource %s has been added to zone %s.", r.Name, zone)
+	if farm.RecordType(asked) == farm.RecordALIAS {
+		text += fmt.Sprintf(" The service %s answers it with the addresses of that name.", r.Data)
+	}
+	return text
 }
 
 // serviceThere refuses a record of a service the farm does not have, as something that
@@ -268,6 +281,9 @@ func (s *Resource) updateRecord(c *rest.Call) (rest.Changed, error) {
 		}
 		if err := values.Apply(&z.Records[at]); err != nil {
 			return err
+		}
+		if z.Records[at].Type == farm.RecordALIAS {
+			f.Zones().Alias(z, &z.Records[at])
 		}
 		return serviceThere(f, &z.Records[at])
 	})

@@ -124,7 +124,7 @@ type PlaceView struct {
 	Address     string `json:"address"`
 	Known       string `json:"known" enum:"true,false" doc:"Whether the database knows anything of it"`
 	Country     string `json:"country,omitempty" doc:"ISO 3166-1"`
-	Continent   string `json:"continent,omitempty" enum:"AF,AN,AS,EU,NA,OC,SA"`
+	Continent   string `json:"continent,omitempty" enum:"AF,AN,AS,EU,NA,OC,SA" doc:"Africa, Antarctica, Asia, Europe, North America, Oceania, South America"`
 	Coordinates string `json:"coordinates,omitempty" doc:"Latitude and longitude in degrees"`
 	Net         string `json:"net" doc:"All of it is there"`
 }
