@@ -132,7 +132,7 @@ func (c *client) newOwner(ctx context.Context, args []string) (owner, []string, 
 		return owner{}, nil, usagef("%q is not a setting: write NAME=VALUE", args[3])
 	case words == 3:
 		if farm, err := c.summary(ctx, args[0]); err == nil && !farm.hasServices() {
-			return owner{}, nil, fmt.Errorf("the farm %s is an %s farm and has no services: leave %q out", args[0], farm.Params.Profile, args[1])
+			return owner{}, nil, fmt.Errorf("the farm %s is of profile %s and has no services: leave %q out", args[0], farm.Params.Profile, args[1])
 		}
 		return owner{args[0], args[1]}, args[2:], nil
 	case words == 1:

@@ -36,7 +36,7 @@ func (c *client) serviceList() *cobra.Command {
 		RunE: c.aboutFarm(func(cmd *cobra.Command, body farmDetails) error {
 			if !profileCalled(body.profile()).HasServices() {
 				name := body.Params["farmname"]
-				return fmt.Errorf("the farm %s is an %s farm and has no services: `sluice backend list %s` lists its backends", name, body.profile(), name)
+				return fmt.Errorf("the farm %s is of profile %s and has no services: `sluice backend list %s` lists its backends", name, body.profile(), name)
 			}
 			if profileCalled(body.profile()).Carries() == farm.TrafficQueries {
 				s := show.NewSheet("SERVICE", "ALGORITHM", "CHECK", "TTL", "BACKENDS")

@@ -3,6 +3,7 @@
 package server_test
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -35,6 +36,20 @@ func TestARecordAllocatesNothing(t *testing.T) {
 		if n := len(records.read()); n < 100 {
 			t.Errorf("%s: %d records", question, n)
 		}
+	}
+}
+
+func TestAnAnswerByHTTPSAllocatesNothing(t *testing.T) {
+	a := newAppliance(t, 1, example())
+	a.up(1, 2, 3)
+	msg, from := query(t, "www.example.com A"), netip.AddrPortFrom(client, 4711)
+	done, n := make(chan struct{}), 0.0
+	a.Loops[0].Post(func() {
+		defer close(done)
+		n = testing.AllocsPerRun(100, func() { a.engine.AnswerHTTPS(0, "names", msg, from) })
+	})
+	if <-done; n != 0 {
+		t.Errorf("%v allocations, want none", n)
 	}
 }
 

@@ -107,8 +107,8 @@ func TestCallsSayWhereBackendsAndServicesAre(t *testing.T) {
 	} {
 		a.do(c[0], c[1], `{"ip":"10.0.0.9"}`).refused(t, 400, "http farm", "name one of these")
 	}
-	a.do("PUT", "/farms/shop", `{"nattype":"dnat"}`).refused(t, 400, "nattype", "l4xnat farms", "shop is an http farm")
-	a.do("PUT", "/farms/dns", `{"httpverb":"standardHTTP"}`).refused(t, 400, "httpverb", "http farms", "dns is an l4xnat farm")
+	a.do("PUT", "/farms/shop", `{"nattype":"dnat"}`).refused(t, 400, "nattype", "l4xnat farms", "shop is of profile http")
+	a.do("PUT", "/farms/dns", `{"httpverb":"standardHTTP"}`).refused(t, 400, "httpverb", "http farms", "dns is of profile l4xnat")
 	a.do("PUT", "/farms/dns", `{"nattyp":"dnat"}`).refused(t, 400, "unknown field", "nattype")
 	a.do("GET", "/farms/dns/addheader", "").refused(t, 400, "no header rules")
 	a.do("DELETE", "/farms/dns/certificates/shop.pem", "").refused(t, 400, "l4xnat")

@@ -113,7 +113,7 @@ func ofAnother(name string, own profile, farmName string, body func(profile) res
 	}
 	for _, other := range profiles {
 		if of := body(other); of != nil && has(of, name) {
-			return rest.BadRequest("%s is a field of %s farms, and %s is an %s farm", name, other.Name(), farmName, own.Name())
+			return rest.BadRequest("%s is a field of %s farms, and %s is of profile %s", name, other.Name(), farmName, own.Name())
 		}
 	}
 	return nil

@@ -35,7 +35,7 @@ func zonesOf(f *farm.Farm) (*farm.GSLB, error) {
 	if g := f.Zones(); g != nil {
 		return g, nil
 	}
-	return nil, rest.BadRequest("the farm %s is an %s farm and has no zones: farms of profile gslb have", f.Name, f.Profile)
+	return nil, rest.BadRequest("the farm %s is of profile %s and has no zones: farms of profile gslb have", f.Name, f.Profile)
 }
 
 // findZone finds a zone of a farm in a configuration.

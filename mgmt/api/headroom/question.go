@@ -135,7 +135,7 @@ func (o *outs) addNamed(c *rest.Call, text string) error {
 func balances(c *rest.Call, name string) (*farm.Farm, error) {
 	f, err := c.Visible(name)
 	if err == nil && f.Carries() == farm.TrafficQueries {
-		err = rest.BadRequest("the farm %s is an %s farm: it names backends to clients, and what these send there is not known", name, f.Profile)
+		err = rest.BadRequest("the farm %s is of profile %s: it names backends to clients, and what these send there is not known", name, f.Profile)
 	}
 	return f, err
 }

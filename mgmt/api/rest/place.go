@@ -30,7 +30,7 @@ func FindGroup(cfg *farm.Config, name, service string) (farm.Group, error) {
 	case err != nil:
 		return farm.Group{}, err
 	case f.HasServices():
-		return farm.Group{}, BadRequest("the farm %s is an %s farm, whose backends and sessions belong to its services: name one of these too", name, f.Profile)
+		return farm.Group{}, BadRequest("the farm %s is of profile %s, whose backends and sessions belong to its services: name one of these too", name, f.Profile)
 	}
 	return f.Own(), nil
 }
@@ -40,7 +40,7 @@ func HasServices(f *farm.Farm) error {
 	if f.HasServices() {
 		return nil
 	}
-	return BadRequest("the farm %s is an %s farm and has no services: its backends and sessions are its own, name no service", f.Name, f.Profile)
+	return BadRequest("the farm %s is of profile %s and has no services: its backends and sessions are its own, name no service", f.Name, f.Profile)
 }
 
 // findBackend finds the position an id names.

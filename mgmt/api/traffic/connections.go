@@ -105,7 +105,7 @@ func choice(c *rest.Call) (chosen, error) {
 			return out, err
 		}
 		if f.Carries() != farm.TrafficConnections {
-			return out, rest.BadRequest("farm: %s is an %s farm, and connections are those of l4xnat farms: `sluice stats %s` shows what it carries", name, f.Profile, name)
+			return out, rest.BadRequest("farm: %s is of profile %s, and connections are those of l4xnat farms: `sluice stats %s` shows what it carries", name, f.Profile, name)
 		}
 		out.name = "farm " + name
 		if backend != "" {
