@@ -34,11 +34,16 @@ func TestClientsAreAnsweredByWhereTheyAre(t *testing.T) {
 	if out, code := a.run("geoip", "upload", file(t, "no database")); code == 0 || !strings.Contains(out, "no database in the MaxMind DB format") {
 		t.Errorf("a text is uploaded: %d, %s", code, out)
 	}
+	a.must("farm", "create", "names", "--profile", "gslb", "vip=127.0.0.1", fmt.Sprintf("vport=%d", port))
+	a.must("service", "create", "names", "early", "algorithm=nearest")
+	if out := a.must("farm", "show", "names"); !strings.Contains(out, "service early chooses by where clients are") {
+		t.Errorf("without a database:\n%s", out)
+	}
+	a.must("service", "delete", "names", "early")
 	a.must("geoip", "upload", file(t, string(geoiptest.Database(t, "Test-City", germany, york, server))))
 	if out := a.must("geoip", "find", "198.51.100.7"); !strings.Contains(out, "DE") || !strings.Contains(out, "48.1400,11.5800") || !strings.Contains(out, "198.51.100.0/24") {
 		t.Errorf("where an address is:\n%s", out)
 	}
-	a.must("farm", "create", "names", "--profile", "gslb", "vip=127.0.0.1", fmt.Sprintf("vport=%d", port))
 	a.must("zone", "create", "names", "example.com")
 	for service, backends := range map[string][][]string{
 		"geo":     {{"127.0.0.11", "countries=de,AT"}, {"127.0.0.12", "continents=NA"}, {"127.0.0.13"}},

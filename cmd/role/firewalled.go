@@ -23,7 +23,7 @@ func (m *manager) warnings(f *farm.Farm) []string {
 	if f.InKernel() {
 		return m.kernel.warnings(f.ID)
 	}
-	return m.watch.firewalled(f)
+	return append(m.watch.firewalled(f), m.geoip.Missing(f)...)
 }
 
 // firewalled is what firewalls of others surely drop of a farm of the engine.

@@ -324,19 +324,19 @@ func (c *Config) RenameDNSFarm(from, to string) {
 	}
 }
 
-// ChoosesByPlace names the first service of the farm that asks where clients are; empty for
-// none.
-func (f *Farm) ChoosesByPlace() string {
+// ChoosesByPlace is the first service of the farm that asks where clients are, nil for
+// none; with measured that it asks how far they are from its backends.
+func (f *Farm) ChoosesByPlace(measured bool) *DNSService {
 	if f.Global == nil {
-		return ""
+		return nil
 	}
 	for i := range f.Global.Services {
 		s := &f.Global.Services[i]
-		if s.Algorithm == DNSNearest || s.Algorithm == DNSGeo && slices.ContainsFunc(s.Backends, func(b Backend) bool { return len(b.Countries)+len(b.Continents) > 0 }) {
-			return s.Name
+		if s.Algorithm == DNSNearest || !measured && s.Algorithm == DNSGeo && slices.ContainsFunc(s.Backends, func(b Backend) bool { return len(b.Countries)+len(b.Continents) > 0 }) {
+			return s
 		}
 	}
-	return ""
+	return nil
 }
 
 // Zones are the settings of a farm that answers for zones, nil for others.

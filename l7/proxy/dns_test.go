@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -18,13 +19,17 @@ import (
 // echoes answers with what was asked, in a loop's memory.
 type echoes struct {
 	space []byte
-	from  netip.AddrPort
-	farm  string
 	what  names.Outcome
+
+	mu   sync.Mutex
+	from netip.AddrPort
+	farm string
 }
 
 func (e *echoes) AnswerHTTPS(_ int, farm string, msg []byte, from netip.AddrPort) ([]byte, uint32, names.Outcome) {
+	e.mu.Lock()
 	e.from, e.farm = from, farm
+	e.mu.Unlock()
 	e.space = append(append(e.space[:0], "re:"...), msg...)
 	return e.space, 42, e.what
 }
@@ -94,9 +99,11 @@ func TestQuestionsComeByHTTPS(t *testing.T) {
 					res.Header.Get("Content-Type") != "application/dns-message" || res.Header.Get("Cache-Control") != "max-age=42" {
 					t.Errorf("%s %s, %d bytes: %s %v, %d bytes", ask.method, ask.path, len(ask.body), res.Status, res.Header, len(text))
 				}
+				e.mu.Lock()
 				if e.farm != "names" || e.from.Addr() != netip.MustParseAddr("127.0.0.1") || e.from.Port() == 0 {
 					t.Errorf("asked of %s, from %v", e.farm, e.from)
 				}
+				e.mu.Unlock()
 				if rec := records.Next(); rec.Status != 200 || rec.Backend != 0 || rec.Service == 0 {
 					t.Errorf("record %+v", rec)
 				}

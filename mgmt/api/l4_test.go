@@ -105,7 +105,7 @@ func TestCallsSayWhereBackendsAndServicesAre(t *testing.T) {
 		{"GET", "/farms/shop/backends"}, {"POST", "/farms/shop/backends"}, {"PUT", "/farms/shop/backends/0"}, {"DELETE", "/farms/shop/backends/0"},
 		{"PUT", "/farms/shop/backends/0/maintenance"}, {"GET", "/farms/shop/sessions"}, {"POST", "/farms/shop/sessions"}, {"DELETE", "/farms/shop/sessions"}, {"DELETE", "/farms/shop/sessions/x"},
 	} {
-		a.do(c[0], c[1], `{"ip":"10.0.0.9"}`).refused(t, 400, "http farm", "name one of these")
+		a.do(c[0], c[1], `{"ip":"10.0.0.9"}`).refused(t, 400, "of profile http", "name one of these")
 	}
 	a.do("PUT", "/farms/shop", `{"nattype":"dnat"}`).refused(t, 400, "nattype", "l4xnat farms", "shop is of profile http")
 	a.do("PUT", "/farms/dns", `{"httpverb":"standardHTTP"}`).refused(t, 400, "httpverb", "http farms", "dns is of profile l4xnat")

@@ -97,7 +97,7 @@ func TestConnectionsAreListedAndEndedByWhoCarriesThem(t *testing.T) {
 	}
 	a.must(200, "GET", "/connections?farm=dns&limit=1", "").want(t, "total_connections", 2)
 	a.must(200, "GET", "/connections?farm=dns&backend=1", "").want(t, "params.0.id", 1)
-	for query, texts := range map[string][]string{"farm=shop": {"shop", "http farm", "sluice stats shop"}, "backend=1": {"farm"}, "limit=0": {"limit"}, "from=x": {"from"}} {
+	for query, texts := range map[string][]string{"farm=shop": {"shop", "of profile http", "sluice stats shop"}, "backend=1": {"farm"}, "limit=0": {"limit"}, "from=x": {"from"}} {
 		a.do("GET", "/connections?"+query, "").refused(t, 400, texts...)
 	}
 	a.do("GET", "/connections?farm=none", "").refused(t, 404, "none")

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/geoip"
 	"github.com/sluicelb/sluice/core/shm"
 )
@@ -200,6 +201,18 @@ func (s *Store) Info() (Info, error) {
 		return Info{}, ErrNone
 	}
 	return s.info, nil
+}
+
+// Missing says what a farm wants of the database that it does not have, in sentences.
+func (s *Store) Missing(f *farm.Farm) []string {
+	info, err := s.Info()
+	if by := f.ChoosesByPlace(false); by != nil && err != nil {
+		return []string{fmt.Sprintf("service %s chooses by where clients are, and nobody knows that: %s", by.Name, err)}
+	}
+	if by := f.ChoosesByPlace(true); by != nil && !info.Located {
+		return []string{fmt.Sprintf("service %s takes what is nearest, and the GeoIP database %s has no coordinates: upload one of cities (sluice geoip upload FILE)", by.Name, info.Kind)}
+	}
+	return nil
 }
 
 // Table is the one in use, nil without one.

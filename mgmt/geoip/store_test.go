@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/farm"
 	table "github.com/sluicelb/sluice/core/geoip"
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/mgmt/geoip"
@@ -162,6 +163,36 @@ func TestADamagedTableIsTold(t *testing.T) {
 		if _, err := s.Upload("ann", bytes.NewReader(geoiptest.Database(t, "Test", world...)), time.Now()); err != nil {
 			t.Errorf("%q: then %v", raw, err)
 		}
+	}
+}
+
+func TestAFarmIsToldWhatIsMissing(t *testing.T) {
+	s := open(t, t.TempDir(), func() {})
+	of := func(a farm.DNSAlgorithm, b farm.Backend) *farm.Farm {
+		return &farm.Farm{Global: &farm.GSLB{Services: []farm.DNSService{{Name: "first"}, {Name: "www", Algorithm: a, Backends: []farm.Backend{{}, b}}}}}
+	}
+	nearest, countries, continents := of(farm.DNSNearest, farm.Backend{}), of(farm.DNSGeo, farm.Backend{Countries: []string{"DE"}}), of(farm.DNSGeo, farm.Backend{Continents: []string{"EU"}})
+	content := []*farm.Farm{{}, of(farm.DNSGeo, farm.Backend{}), of(farm.DNSWeight, farm.Backend{Countries: []string{"DE"}})}
+	wants := func(f *farm.Farm, want string) {
+		t.Helper()
+		if got := strings.Join(s.Missing(f), "; "); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for _, f := range []*farm.Farm{nearest, countries, continents} {
+		wants(f, "service www chooses by where clients are, and nobody knows that: there is no GeoIP database")
+	}
+	upload := func(places ...geoiptest.Place) {
+		if _, err := s.Upload("ann", bytes.NewReader(geoiptest.Database(t, "Test", places...)), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		content = append(content, countries, continents)
+	}
+	upload(world[1])
+	wants(nearest, "the GeoIP database Test has no coordinates")
+	upload(world[0])
+	for _, f := range append(content, nearest) {
+		wants(f, "")
 	}
 }
 

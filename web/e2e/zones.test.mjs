@@ -135,9 +135,9 @@ task('a service chooses among its backends, and is explained', async (page) => {
   await page.getByText('The service has no backend yet.').waitFor();
   await button(page, 'Add a backend').click();
   const form = page.getByRole('dialog', { name: 'Add a backend to shop' });
-  await form.getByLabel('Address').fill('nowhere');
+  await form.getByLabel('Address').fill('no where');
   await button(form, 'Create…').click();
-  await form.getByText(/ip must be an IPv4 or IPv6 address/).waitFor();
+  await form.getByText(/ip must be an address or a resolvable host name/).waitFor();
   await form.getByLabel('Address').fill('127.0.0.1');
   await button(form, 'Create…').click();
   await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();

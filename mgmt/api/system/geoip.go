@@ -112,8 +112,8 @@ func (s *Resource) deleteGeoIP(c *rest.Call) (rest.Done, error) {
 // placesUsed names the first service that chooses by where clients are.
 func placesUsed(cfg *farm.Config) string {
 	for i := range cfg.Farms {
-		if name := cfg.Farms[i].ChoosesByPlace(); name != "" {
-			return fmt.Sprintf("the service %s of the farm %s", name, cfg.Farms[i].Name)
+		if s := cfg.Farms[i].ChoosesByPlace(false); s != nil {
+			return fmt.Sprintf("the service %s of the farm %s", s.Name, cfg.Farms[i].Name)
 		}
 	}
 	return ""
