@@ -13,11 +13,11 @@ import (
 type Builder struct {
 	places []byte
 	known  map[Place]uint32
-	v4, v6 ranges
+	v4, v6 added
 }
 
-// ranges are those of one version.
-type ranges struct {
+// added are the ranges of one version.
+type added struct {
 	starts, places []byte
 	next           uint64 // the address behind the last
 	full           bool   // there is none behind
@@ -69,7 +69,7 @@ func (b *Builder) number(p Place) uint32 {
 	return n
 }
 
-func (r *ranges) add(first uint64, width, bits int, place uint32, size int) error {
+func (r *added) add(first uint64, width, bits int, place uint32, size int) error {
 	if r.full || first < r.next {
 		return ErrOrder
 	}
@@ -83,7 +83,7 @@ func (r *ranges) add(first uint64, width, bits int, place uint32, size int) erro
 }
 
 // begin begins a range, unless it goes on with the place before.
-func (r *ranges) begin(first uint64, place uint32, size int) {
+func (r *added) begin(first uint64, place uint32, size int) {
 	if r.any && r.last == place {
 		return
 	}
@@ -99,7 +99,7 @@ func (r *ranges) begin(first uint64, place uint32, size int) {
 // Memory is the table; built is when the database was made, in seconds since 1970.
 func (b *Builder) Memory(built int64) []byte {
 	for _, r := range []struct {
-		of   *ranges
+		of   *added
 		size int
 	}{{&b.v4, 4}, {&b.v6, 8}} {
 		if r.of.any && !r.of.full {

@@ -82,11 +82,38 @@ const (
 
 // Table finds places. Nothing of it changes; any goroutine may ask.
 type Table struct {
-	mem              []byte
-	places           []byte
-	starts4, places4 []byte
-	starts6, places6 []byte
-	mapping          *shm.Mapping // of mem, nil where it is the caller's
+	mem     []byte
+	places  []byte
+	v4, v6  ranges
+	mapping *shm.Mapping // of mem, nil where it is the caller's
+}
+
+// ranges are those of one version, by the first 64 bits of addresses; IPv4 has 32, and
+// zeros behind them.
+type ranges struct {
+	starts, places []byte
+	size           int // bytes of a start
+}
+
+func (r *ranges) count() int { return len(r.places) / 4 }
+
+func (r *ranges) start(i int) uint64 {
+	if r.size == 4 {
+		return uint64(binary.LittleEndian.Uint32(r.starts[4*i:])) << 32
+	}
+	return binary.LittleEndian.Uint64(r.starts[8*i:])
+}
+
+func (r *ranges) place(i int) uint32 { return binary.LittleEndian.Uint32(r.places[4*i:]) }
+
+// orderly reports whether ranges follow each other, and are at places there are.
+func (r *ranges) orderly(places int) bool {
+	for i := range r.count() {
+		if i > 0 && r.start(i) <= r.start(i-1) || r.place(i) >= uint32(places) {
+			return false
+		}
+	}
+	return true
 }
 
 // ErrLayout is for memory that is no table, or one of another release.
@@ -107,17 +134,11 @@ func Open(mem []byte) (*Table, error) {
 		part, rest = rest[:size:size], rest[size:]
 		return part
 	}
-	t.places, t.starts4, t.places4 = take(n*placeSize), take(n4*4), take(n4*4)
-	t.starts6, t.places6 = take(n6*8), take(n6*4)
-	for i := range n4 {
-		if i > 0 && t.start4(i) <= t.start4(i-1) || binary.LittleEndian.Uint32(t.places4[4*i:]) >= uint32(n) {
-			return nil, fmt.Errorf("%w: range %d of IPv4 is out of order", ErrLayout, i)
-		}
-	}
-	for i := range n6 {
-		if i > 0 && t.start6(i) <= t.start6(i-1) || binary.LittleEndian.Uint32(t.places6[4*i:]) >= uint32(n) {
-			return nil, fmt.Errorf("%w: range %d of IPv6 is out of order", ErrLayout, i)
-		}
+	t.places = take(n * placeSize)
+	t.v4 = ranges{take(n4 * 4), take(n4 * 4), 4}
+	t.v6 = ranges{take(n6 * 8), take(n6 * 4), 8}
+	if !t.v4.orderly(n) || !t.v6.orderly(n) {
+		return nil, fmt.Errorf("%w: its ranges are out of order", ErrLayout)
 	}
 	return t, nil
 }
@@ -148,7 +169,7 @@ func (t *Table) Built() int64 {
 }
 
 // Ranges is how many ranges of each version there are.
-func (t *Table) Ranges() (v4, v6 int) { return len(t.starts4) / 4, len(t.starts6) / 8 }
+func (t *Table) Ranges() (v4, v6 int) { return t.v4.count(), t.v6.count() }
 
 // Countries is how many different ones there are; located says that any place has
 // coordinates.
@@ -162,9 +183,6 @@ func (t *Table) Countries() (n int, located bool) {
 	runtime.KeepAlive(t)
 	return len(seen), located
 }
-
-func (t *Table) start4(i int) uint32 { return binary.LittleEndian.Uint32(t.starts4[4*i:]) }
-func (t *Table) start6(i int) uint64 { return binary.LittleEndian.Uint64(t.starts6[8*i:]) }
 
 func (t *Table) place(i uint32) Place {
 	b := t.places[int(i)*placeSize:]
@@ -181,56 +199,39 @@ func (t *Table) place(i uint32) Place {
 // Hot path: 0 allocations.
 func (t *Table) Find(a netip.Addr) (p Place, known int) {
 	a = a.Unmap()
+	at := uint32(0)
 	switch {
 	case a.Is4():
 		b := a.As4()
-		p, known = t.find4(binary.BigEndian.Uint32(b[:]))
+		at, known = t.v4.find(uint64(binary.BigEndian.Uint32(b[:])) << 32)
 	case a.Is6():
 		b := a.As16()
-		p, known = t.find6(binary.BigEndian.Uint64(b[:8]))
+		at, known = t.v6.find(binary.BigEndian.Uint64(b[:8]))
 	}
+	p = t.place(at)
 	runtime.KeepAlive(t) // the memory goes with the table
 	return p, known
 }
 
-func (t *Table) find4(a uint32) (p Place, known int) {
-	low, high := 0, len(t.starts4)/4
-	for low < high { // the first range that begins behind a
-		if mid := (low + high) / 2; t.start4(mid) > a {
-			high = mid
+// find is the place of the range an address is in, and how many bits tell that: one more
+// than it shares with the address before the range, and with the one behind.
+func (r *ranges) find(a uint64) (place uint32, known int) {
+	low, behind := 0, r.count()
+	for low < behind { // the first range that begins behind a
+		if mid := (low + behind) / 2; r.start(mid) > a {
+			behind = mid
 		} else {
 			low = mid + 1
 		}
 	}
-	if high < len(t.starts4)/4 {
-		known = bits.LeadingZeros32(a^t.start4(high)) + 1
+	if behind < r.count() {
+		known = bits.LeadingZeros64(a^r.start(behind)) + 1
 	}
-	if high == 0 {
-		return Place{}, known
+	if behind == 0 {
+		return 0, known
 	}
-	if start := t.start4(high - 1); start > 0 {
-		known = max(known, bits.LeadingZeros32(a^(start-1))+1)
-	}
-	return t.place(binary.LittleEndian.Uint32(t.places4[4*(high-1):])), known
-}
-
-func (t *Table) find6(a uint64) (p Place, known int) {
-	low, high := 0, len(t.starts6)/8
-	for low < high {
-		if mid := (low + high) / 2; t.start6(mid) > a {
-			high = mid
-		} else {
-			low = mid + 1
-		}
-	}
-	if high < len(t.starts6)/8 {
-		known = bits.LeadingZeros64(a^t.start6(high)) + 1
-	}
-	if high == 0 {
-		return Place{}, known
-	}
-	if start := t.start6(high - 1); start > 0 {
+	if start := r.start(behind - 1); start > 0 {
 		known = max(known, bits.LeadingZeros64(a^(start-1))+1)
 	}
-	return t.place(binary.LittleEndian.Uint32(t.places6[4*(high-1):])), known
+	return r.place(behind - 1), known
 }

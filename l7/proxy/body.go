@@ -27,16 +27,13 @@ func (ex *exchange) ClientReadable() {
 		ex.tunnelUp()
 		return
 	}
-	if ex.service.DNSFarm != "" {
-		ex.readQuestion()
-		return
-	}
-	if ex.up == nil || ex.phase == phaseConnect || ex.request.done() || ex.bodyRefused {
+	asks := ex.service.DNSFarm != ""
+	if ex.request.done() || !asks && (ex.up == nil || ex.phase == phaseConnect || ex.bodyRefused) {
 		return
 	}
 	l := ex.w.loop
 	for range readsPerTurn {
-		if ex.up.Pending() != 0 {
+		if !asks && ex.up.Pending() != 0 {
 			return // BackendDrained comes back here
 		}
 		n, err := ex.client.ReadBody(l.In[:bodyRead])
@@ -48,7 +45,13 @@ func (ex *exchange) ClientReadable() {
 			ex.ClientGone()
 			return
 		}
-		if !ex.sendBody(l.In[:n]) {
+		var more bool
+		if asks {
+			more = ex.takeQuestion(l.In[:n])
+		} else {
+			more = ex.sendBody(l.In[:n])
+		}
+		if !more {
 			return
 		}
 	}

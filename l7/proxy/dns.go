@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"strconv"
 
-	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/names"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rejected"
@@ -113,39 +112,25 @@ func (ex *exchange) collect(p []byte) {
 	}
 }
 
-// readQuestion reads more of the body, and asks once it is whole.
-func (ex *exchange) readQuestion() {
-	if ex.request.done() {
-		return
+// takeQuestion takes the next bytes of the body, and asks once it is whole. It reports
+// whether more are wanted.
+func (ex *exchange) takeQuestion(p []byte) bool {
+	in, out, err := ex.request.take(p, true)
+	if err != nil {
+		ex.refuse(err)
+		return false
 	}
-	l := ex.w.loop
-	for range readsPerTurn {
-		n, err := ex.client.ReadBody(l.In[:bodyRead])
-		if err == loop.ErrDry {
-			ex.client.SetDeadline(l.Now() + ex.farm.RequestTimeout)
-			return
-		}
-		if err != nil {
-			ex.ClientGone()
-			return
-		}
-		in, out, err := ex.request.take(l.In[:n], true)
-		if err != nil {
-			ex.refuse(err)
-			return
-		}
-		ex.stats().BytesIn += uint64(in)
-		ex.recordMoved(uint64(in), 0)
-		ex.collect(l.In[:out])
-		if in < n {
-			ex.client.Unread(l.In[in:n])
-		}
-		if ex.wrong != nil || ex.request.done() {
-			ex.ask()
-			return
-		}
+	ex.stats().BytesIn += uint64(in)
+	ex.recordMoved(uint64(in), 0)
+	ex.collect(p[:out])
+	if in < len(p) {
+		ex.client.Unread(p[in:])
 	}
-	ex.client.Again()
+	if ex.wrong == nil && !ex.request.done() {
+		return true
+	}
+	ex.ask()
+	return false
 }
 
 // ask answers the request, once its client is let in and the whole question has come.
