@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 
@@ -24,8 +23,7 @@ func (c *client) geoipShow() *cobra.Command {
 		Use: "show", Short: "Show what is known of the GeoIP database", Example: "  sluice geoip show", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), geoipPath)
-			return c.orPairs(cmd, a, err, [][2]string{{"installed", "installed"}, {"kind", "kind"}, {"built", "built"}, {"uploaded", "uploaded"}, {"by", "by"},
-				{"countries_known", "countries"}, {"nets_ipv4", "nets of IPv4"}, {"nets_ipv6", "nets of IPv6"}, {"has_coordinates", "has coordinates"}})
+			return c.orFields(cmd, a, err, "installed", "kind", "built", "uploaded", "by", "countries_known", "nets_ipv4", "nets_ipv6", "has_coordinates")
 		},
 	}
 }
@@ -59,7 +57,7 @@ func (c *client) geoipFind() *cobra.Command {
 				return err
 			}
 			a, err := c.get(cmd.Context(), path)
-			return c.orPairs(cmd, a, err, [][2]string{{"address", "address"}, {"known", "known"}, {"country", "country"}, {"continent", "continent"}, {"coordinates", "coordinates"}, {"net", "net"}})
+			return c.orFields(cmd, a, err, "address", "known", "country", "continent", "coordinates", "net")
 		},
 	}
 }
@@ -74,8 +72,9 @@ func (c *client) geoipDelete() *cobra.Command {
 	}
 }
 
-// orPairs shows fields of an answer, one a line, in the order they are named.
-func (c *client) orPairs(cmd *cobra.Command, a answer, err error, of [][2]string) error {
+// orFields shows fields of an answer, one a line, in the order they are named; those it does
+// not have are left out.
+func (c *client) orFields(cmd *cobra.Command, a answer, err error, names ...string) error {
 	if err != nil || c.json {
 		return c.orJSON(cmd, a, err)
 	}
@@ -83,11 +82,12 @@ func (c *client) orPairs(cmd *cobra.Command, a answer, err error, of [][2]string
 	if err := a.into(&body); err != nil {
 		return err
 	}
-	s := show.NewSheet("FIELD", "VALUE")
-	for _, field := range of {
-		if v, is := body.Params[field[0]]; is {
-			s.Add(field[1], fmt.Sprint(v))
+	s := show.NewSheet("SETTING", "VALUE")
+	for _, name := range names {
+		if v, is := body.Params[name]; is {
+			s.Add(name, v)
 		}
 	}
+	s.AlignLeft() // mixed values
 	return c.print(cmd, s)
 }

@@ -89,19 +89,7 @@ func (c *client) activationShow() *cobra.Command {
 		Use: "show", Short: "Show for whom the activation certificate is and how long", Example: "  sluice certificate activation show", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), activationPath+"/info")
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
-			}
-			var body struct{ Params map[string]any }
-			if err := a.into(&body); err != nil {
-				return err
-			}
-			s := show.NewSheet("SETTING", "VALUE")
-			for _, name := range []string{"hostname", "type", "status", "days_to_expire", "expiration", "issuer", "notice"} {
-				s.Add(name, body.Params[name])
-			}
-			s.AlignLeft() // mixed values
-			return c.print(cmd, s)
+			return c.orFields(cmd, a, err, "hostname", "type", "status", "days_to_expire", "expiration", "issuer", "notice")
 		},
 	}
 }

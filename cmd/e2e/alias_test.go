@@ -23,6 +23,11 @@ func TestAZoneIsTheAliasOfAName(t *testing.T) {
 	defer ln.Close()
 	a.must("farm", "create", "names", "--profile", "gslb", "vip=127.0.0.1", fmt.Sprintf("vport=%d", port))
 	a.must("zone", "create", "names", "example.com")
+	for wrong, says := range map[string]string{"192.0.2.1": "an address is a record of type A", "no where": "rdata must be a host name with type ALIAS"} {
+		if out, code := a.run("record", "create", "names", "example.com", "@", "ALIAS", wrong); code == 0 || !strings.Contains(out, says) {
+			t.Errorf("%s: %d, %s", wrong, code, out)
+		}
+	}
 	if out := a.must("record", "create", "names", "example.com", "@", "ALIAS", "localhost."); !strings.Contains(out, "The service alias-localhost answers it") {
 		t.Errorf("%s", out)
 	}

@@ -15,12 +15,18 @@ const (
 	Absent             // there is no such farm, or it is stopped
 )
 
+// Answer is a message, and how HTTP may keep it (RFC 8484 §5.1).
+type Answer struct {
+	Message []byte
+	Fresh   uint32 // seconds it may be kept
+	Private bool   // it depends on where the client is: no other may get it
+}
+
 // Answerer answers questions.
 type Answerer interface {
 	// AnswerHTTPS answers a message for the gslb farm of a name, on the loop of that
-	// position, where it is called. The answer is good until the next call on the loop;
-	// fresh is how many seconds it may be kept (RFC 8484 §5.1).
-	AnswerHTTPS(loop int, farm string, msg []byte, from netip.AddrPort) (answer []byte, fresh uint32, what Outcome)
+	// position, where it is called. The answer is good until the next call on the loop.
+	AnswerHTTPS(loop int, farm string, msg []byte, from netip.AddrPort) (Answer, Outcome)
 }
 
 // MaxMessage is the longest message there is (RFC 1035 §4.2.2).

@@ -6,20 +6,51 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/names"
 )
 
 // byHTTPS asks a farm as layer 7 does: on the loop.
 func (a *appliance) byHTTPS(farm string, msg []byte) (raw []byte, fresh uint32, what names.Outcome) {
+	raw, fresh, _, what = a.byHTTPSFrom("192.0.2.77:4711", farm, msg)
+	return raw, fresh, what
+}
+
+func (a *appliance) byHTTPSFrom(from, farm string, msg []byte) (raw []byte, fresh uint32, private bool, what names.Outcome) {
 	done := make(chan struct{})
 	a.Loops[0].Post(func() {
 		defer close(done)
-		var answer []byte
-		answer, fresh, what = a.engine.AnswerHTTPS(0, farm, msg, netip.MustParseAddrPort("192.0.2.77:4711"))
-		raw = append(raw, answer...)
+		var answer names.Answer
+		answer, what = a.engine.AnswerHTTPS(0, farm, msg, netip.MustParseAddrPort(from))
+		raw, fresh, private = append(raw, answer.Message...), answer.Fresh, answer.Private
 	})
 	<-done
-	return raw, fresh, what
+	return raw, fresh, private, what
+}
+
+// An answer that goes by the client's net is nobody else's, and each IPv4 net has a limit of
+// its own however its addresses are written.
+func TestAnswersByHTTPSAreOfTheClientsNet(t *testing.T) {
+	g := example()
+	g.QueryRate = 3
+	g.Services[0].Algorithm = farm.DNSHash
+	a := newAppliance(t, 1, g)
+	a.up(1, 2, 3)
+	for question, private := range map[string]bool{"shop.example.com A": true, "www.example.com A": false} {
+		if _, _, got, what := a.byHTTPSFrom("192.0.2.77:1", "names", query(t, question)); got != private || what != names.Answered {
+			t.Errorf("%s: private %v, %v", question, got, what)
+		}
+	}
+	for range 6 {
+		a.byHTTPSFrom("[::ffff:203.0.113.1]:1", "names", query(t, "www.example.com A"))
+	}
+	for from, want := range map[string]names.Outcome{
+		"[::ffff:203.0.113.9]:1": names.Limited, "203.0.113.5:1": names.Limited, "[::ffff:198.51.100.1]:1": names.Answered, "[2001:db8::1]:1": names.Answered,
+	} {
+		if _, _, _, what := a.byHTTPSFrom(from, "names", query(t, "www.example.com A")); what != want {
+			t.Errorf("%s: %v, want %v", from, what, want)
+		}
+	}
 }
 
 func TestNamesAreAnsweredByHTTPS(t *testing.T) {

@@ -20,6 +20,17 @@ const (
 	bodyLate = "body not complete in time"
 )
 
+// wantsBody reports whether the client is waited for, to send more of the body.
+func (ex *exchange) wantsBody() bool {
+	switch {
+	case ex.request.done():
+		return false
+	case ex.service.DNSFarm != "":
+		return true
+	}
+	return ex.up != nil && ex.phase != phaseConnect && ex.up.Pending() == 0
+}
+
 // ClientReadable implements client.Exchange: it moves the request body on, until it
 // pauses or ends.
 func (ex *exchange) ClientReadable() {
@@ -27,13 +38,12 @@ func (ex *exchange) ClientReadable() {
 		ex.tunnelUp()
 		return
 	}
-	asks := ex.service.DNSFarm != ""
-	if ex.request.done() || !asks && (ex.up == nil || ex.phase == phaseConnect || ex.bodyRefused) {
+	if ex.bodyRefused {
 		return
 	}
 	l := ex.w.loop
 	for range readsPerTurn {
-		if !asks && ex.up.Pending() != 0 {
+		if !ex.wantsBody() {
 			return // BackendDrained comes back here
 		}
 		n, err := ex.client.ReadBody(l.In[:bodyRead])
@@ -46,7 +56,7 @@ func (ex *exchange) ClientReadable() {
 			return
 		}
 		var more bool
-		if asks {
+		if ex.service.DNSFarm != "" {
 			more = ex.takeQuestion(l.In[:n])
 		} else {
 			more = ex.sendBody(l.In[:n])

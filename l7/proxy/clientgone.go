@@ -44,7 +44,7 @@ func (ex *exchange) ClientExpired() {
 			ex.End()
 			cl.Abort(false)
 		}
-	case ex.request.done() || ex.phase == phaseConnect || ex.up == nil && ex.service.DNSFarm == "" || ex.up != nil && ex.up.Pending() != 0:
+	case !ex.wantsBody():
 		ex.client.Hear() // the other side is what keeps the exchange waiting
 	case ex.phase == phaseBody:
 		ex.stats().Timeouts++

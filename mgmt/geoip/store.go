@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/geoip"
 	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
 // MaxSize bounds an upload, in bytes.
@@ -57,6 +58,7 @@ var ErrNone = errors.New("there is no GeoIP database: upload one (sluice geoip u
 // another table, or none any more.
 func Open(dir string, changed func()) (*Store, error) {
 	s := &Store{dir: dir, changed: changed}
+	_ = os.Remove(filepath.Join(dir, partName)) // of an upload nobody saw the end of
 	raw, err := os.ReadFile(filepath.Join(dir, FileName))
 	if errors.Is(err, os.ErrNotExist) {
 		return s, nil
@@ -122,7 +124,7 @@ func (s *Store) Upload(by string, body io.Reader, now time.Time) (Info, error) {
 	part := filepath.Join(s.dir, partName)
 	defer os.Remove(part)
 	if err := save(part, body); err != nil {
-		return Info{}, err
+		return Info{}, disk.Explain(part, err)
 	}
 	mem, kind, err := Read(part, MaxNets)
 	if err != nil {
@@ -133,8 +135,9 @@ func (s *Store) Upload(by string, body io.Reader, now time.Time) (Info, error) {
 		return Info{}, err
 	}
 	raw := append(append(head, '\n'), mem...)
-	if err := replace(part, filepath.Join(s.dir, FileName), raw); err != nil {
-		return Info{}, err
+	path := filepath.Join(s.dir, FileName)
+	if err := disk.Replace(path, raw); err != nil {
+		return Info{}, disk.Explain(path, err)
 	}
 	if err := s.use(raw); err != nil {
 		return Info{}, err
@@ -152,26 +155,6 @@ func save(path string, body io.Reader) error {
 	}
 	_, err = io.Copy(f, body)
 	return errors.Join(err, f.Close())
-}
-
-// replace puts a file in the place of another, whole or not at all.
-func replace(part, path string, raw []byte) error {
-	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(raw)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(part, path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // Remove forgets the database. It fails with ErrNone where there is none.

@@ -150,10 +150,15 @@ func TestWhatIsNoDatabaseChangesNothing(t *testing.T) {
 func TestADamagedTableIsTold(t *testing.T) {
 	for _, raw := range []string{"", "x", "{}\n", "{}\nsluiceGI", "{\"kind\":1}\n"} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, geoip.FileName), []byte(raw), 0o600); err != nil {
-			t.Fatal(err)
+		for _, name := range []string{geoip.FileName, "geoip.part"} { // the latter of an upload that ended with the power
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(raw), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 		s, err := geoip.Open(dir, func() {})
+		if list, _ := os.ReadDir(dir); len(list) != 1 {
+			t.Errorf("%q: it leaves %v", raw, list)
+		}
 		if err == nil || !strings.Contains(err.Error(), "the GeoIP database is not used") {
 			t.Errorf("%q: %v", raw, err)
 		}

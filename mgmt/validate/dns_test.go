@@ -134,6 +134,18 @@ func TestASetNoMessageHasRoomForIsRefused(t *testing.T) {
 	}
 }
 
+func TestAnAliasIsOfAHost(t *testing.T) {
+	for data, says := range map[string]string{
+		"www.example.net.": "", "www": "", "a_b.example.net": "",
+		"192.0.2.1": "an address is a record of type A", "2001:db8::1": "an address is a record", "192.0.2.1.": "an address", "no where": "host name", "": "host name", "..": "host name", "a..b.": "host name",
+	} {
+		err := validate.CheckAlias(data)
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%q: %v", data, err)
+		}
+	}
+}
+
 func TestAServiceAnswersNamesOfAFarmThatIsThere(t *testing.T) {
 	names := farm.Farm{Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("192.0.2.1"), VPort: 53, Global: farm.DefaultGSLB()}
 	for want, s := range map[string]farm.Service{

@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -120,6 +121,19 @@ var recordComment = field[farm.Record]{
 	rule: rule{name: "comment", hints: advanced(atNotes, "Comment"), kind: kindText, blank: true, null: true, maxLen: 256, about: "Words for people."},
 	get:  func(r *farm.Record) Value { return textValue(r.Comment) },
 	set:  func(r *farm.Record, v Value) { r.Comment = v.text },
+}
+
+// CheckAlias says why a value cannot be that of an ALIAS, nil if it can: it is the name of
+// a host.
+func CheckAlias(data string) error {
+	name := strings.TrimSuffix(data, ".")
+	if _, err := netip.ParseAddr(name); err == nil {
+		return &Error{"", "rdata", fmt.Sprintf("rdata must be a host name with type ALIAS, got %s: an address is a record of type A or AAAA", show(data))}
+	}
+	if problem := checkHost(name); problem != "" {
+		return &Error{"", "rdata", fmt.Sprintf("rdata must be a host name with type ALIAS, as www.example.net. with a dot at its end, got %s: %s", show(data), problem)}
+	}
+	return nil
 }
 
 // ZonePath and RecordPath name the object an error is about; numbers are those of the API.

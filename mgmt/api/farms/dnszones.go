@@ -216,10 +216,7 @@ func (s *Resource) createRecord(c *rest.Call) (rest.Object[RecordView], error) {
 		if err := values.Apply(&created); err != nil {
 			return err
 		}
-		if created.Type == farm.RecordALIAS {
-			f.Zones().Alias(z, &created)
-		}
-		if err := serviceThere(f, &created); err != nil {
+		if err := answeredBy(f, z, &created); err != nil {
 			return err
 		}
 		z.Records = append(z.Records, created)
@@ -246,6 +243,18 @@ func addedRecord(asked string, r *farm.Record, zone string) string {
 		text += fmt.Sprintf(" The service %s answers it with the addresses of that name.", r.Data)
 	}
 	return text
+}
+
+// answeredBy makes a service for a record of type ALIAS, and refuses one of a service that
+// is not there.
+func answeredBy(f *farm.Farm, z *farm.Zone, r *farm.Record) error {
+	if r.Type == farm.RecordALIAS {
+		if err := validate.CheckAlias(r.Data); err != nil {
+			return err
+		}
+		f.Zones().Alias(z, r)
+	}
+	return serviceThere(f, r)
 }
 
 // serviceThere refuses a record of a service the farm does not have, as something that
@@ -282,10 +291,7 @@ func (s *Resource) updateRecord(c *rest.Call) (rest.Changed, error) {
 		if err := values.Apply(&z.Records[at]); err != nil {
 			return err
 		}
-		if z.Records[at].Type == farm.RecordALIAS {
-			f.Zones().Alias(z, &z.Records[at])
-		}
-		return serviceThere(f, &z.Records[at])
+		return answeredBy(f, z, &z.Records[at])
 	})
 	if err != nil {
 		return rest.Changed{}, err

@@ -16,11 +16,11 @@ import (
 type question struct {
 	asked []byte         // the message as far as it has come; pooled
 	from  netip.AddrPort // the client
-	wrong *unasked       // why it cannot be asked
+	wrong *dohError      // why it cannot be asked
 }
 
-// unasked is an answer to a request that asks nothing.
-type unasked struct {
+// dohError is an answer to a request that asks nothing, or cannot be answered.
+type dohError struct {
 	status int
 	text   string
 }
@@ -28,14 +28,14 @@ type unasked struct {
 const dnsMessage = "application/dns-message"
 
 var (
-	noQuestion  = &unasked{400, "A question of the DNS comes as POST with a body, or as GET with ?dns= and base64url (RFC 8484).\n"}
-	notEncoded  = &unasked{400, "What follows ?dns= is not base64url without padding (RFC 8484).\n"}
-	notMessage  = &unasked{400, "This is no message of the DNS.\n"}
-	noMethod    = &unasked{405, "Questions of the DNS come by GET, HEAD or POST.\n"}
-	tooLong     = &unasked{413, "No message of the DNS has more than 65535 bytes.\n"}
-	notThatType = &unasked{415, "A question of the DNS has the Content-Type application/dns-message.\n"}
-	tooMany     = &unasked{429, "There were too many questions. Please try again later.\n"}
-	noNames     = &unasked{503, "No names are answered here now. Please try again later.\n"}
+	noQuestion  = &dohError{400, "A question of the DNS comes as POST with a body, or as GET with ?dns= and base64url (RFC 8484).\n"}
+	notEncoded  = &dohError{400, "What follows ?dns= is not base64url without padding (RFC 8484).\n"}
+	notMessage  = &dohError{400, "This is no message of the DNS.\n"}
+	noMethod    = &dohError{405, "Questions of the DNS come by GET, HEAD or POST.\n"}
+	tooLong     = &dohError{413, "No message of the DNS has more than 65535 bytes.\n"}
+	notThatType = &dohError{415, "A question of the DNS has the Content-Type application/dns-message.\n"}
+	tooMany     = &dohError{429, "There were too many questions. Please try again later.\n"}
+	noNames     = &dohError{503, "No names are answered here now. Please try again later.\n"}
 )
 
 // prepareQuestion takes the question from the request: its address, or as much of its
@@ -64,9 +64,7 @@ func (ex *exchange) prepareQuestion(rest []byte) (used int, err error) {
 	}
 	ex.peer.Stats().BytesIn += uint64(in)
 	ex.recordMoved(uint64(in), 0)
-	if r.Verb == http1.VerbPOST {
-		ex.collect(rest[:out])
-	}
+	ex.collect(rest[:out])
 	return in, nil
 }
 
@@ -100,9 +98,11 @@ func (ex *exchange) fromAddress(path []byte) {
 	}
 }
 
-// collect adds a part of a body to the message.
+// collect adds a part of a body to the message; that of a GET means nothing (RFC 9110
+// §9.3.1).
 func (ex *exchange) collect(p []byte) {
 	switch {
+	case ex.verb != http1.VerbPOST || ex.wrong != nil:
 	case len(ex.asked)+len(p) > names.MaxMessage:
 		ex.wrong = tooLong
 	case ex.asked == nil:
@@ -141,10 +141,10 @@ func (ex *exchange) ask() {
 	no := ex.wrong
 	if no == nil {
 		w := ex.w
-		answer, fresh, what := w.engine.names.AnswerHTTPS(w.index, ex.service.DNSFarm, ex.asked, ex.from)
+		answer, what := w.engine.names.AnswerHTTPS(w.index, ex.service.DNSFarm, ex.asked, ex.from)
 		switch what {
 		case names.Answered:
-			ex.tell(answer, fresh)
+			ex.answerQuestion(answer)
 			return
 		case names.Limited:
 			no = tooMany
@@ -154,25 +154,29 @@ func (ex *exchange) ask() {
 			no = notMessage
 		}
 	}
-	ex.tellNot(no)
+	ex.refuseQuestion(no)
 }
 
-// tell sends the answer to a question.
-func (ex *exchange) tell(answer []byte, fresh uint32) {
+// answerQuestion sends the answer to a question.
+func (ex *exchange) answerQuestion(a names.Answer) {
 	out := table.AppendStatus(ex.w.loop.Scratch[:0], 200)
-	out = append(out, "Content-Type: "+dnsMessage+"\r\nCache-Control: max-age="...)
-	out = strconv.AppendUint(out, uint64(fresh), 10)
+	out = append(out, "Content-Type: "+dnsMessage+"\r\nCache-Control: "...)
+	if a.Private {
+		out = append(out, "private, "...)
+	}
+	out = append(out, "max-age="...)
+	out = strconv.AppendUint(out, uint64(a.Fresh), 10)
 	last := ex.closes()
-	out = table.AppendFraming(append(out, "\r\n"...), len(answer), last)
+	out = table.AppendFraming(append(out, "\r\n"...), len(a.Message), last)
 	if ex.verb != http1.VerbHEAD {
-		out = append(out, answer...)
+		out = append(out, a.Message...)
 	}
 	ex.w.loop.Scratch = out // it may have grown
 	ex.answerOwn(200, out, last)
 }
 
-// tellNot says why nothing was asked.
-func (ex *exchange) tellNot(no *unasked) {
+// refuseQuestion says why there is no answer.
+func (ex *exchange) refuseQuestion(no *dohError) {
 	class := rejected.BadRequest
 	switch no.status {
 	case 429:

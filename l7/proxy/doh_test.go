@@ -21,17 +21,18 @@ type echoes struct {
 	space []byte
 	what  names.Outcome
 
-	mu   sync.Mutex
-	from netip.AddrPort
-	farm string
+	private bool
+	mu      sync.Mutex
+	from    netip.AddrPort
+	farm    string
 }
 
-func (e *echoes) AnswerHTTPS(_ int, farm string, msg []byte, from netip.AddrPort) ([]byte, uint32, names.Outcome) {
+func (e *echoes) AnswerHTTPS(_ int, farm string, msg []byte, from netip.AddrPort) (names.Answer, names.Outcome) {
 	e.mu.Lock()
 	e.from, e.farm = from, farm
 	e.mu.Unlock()
 	e.space = append(append(e.space[:0], "re:"...), msg...)
-	return e.space, 42, e.what
+	return names.Answer{Message: e.space, Fresh: 42, Private: e.private}, e.what
 }
 
 // asksNames is a service whose questions a gslb farm answers.
@@ -192,6 +193,25 @@ func TestQuestionsOfUsersAlone(t *testing.T) {
 		}
 		if res := cl.Get(); res.StatusCode != c.status || c.status == 200 && res.Text != "re:qq" {
 			t.Errorf("%d: %s %q", i, res.Status, res.Text)
+		}
+	}
+}
+
+// What depends on the client is kept by its own cache alone, and what a GET has for a body
+// is no part of the question, whenever it comes.
+func TestQuestionsAreTheirClientsAlone(t *testing.T) {
+	t.Parallel()
+	a, e := resolving(t, names.Answered)
+	e.private = true
+	addr := a.Serve(nil, asksNames)
+	if res := l7test.Dial(t, addr).Send(get(query64("q"))).Get(); res.Header.Get("Cache-Control") != "private, max-age=42" {
+		t.Errorf("%v", res.Header)
+	}
+	head := "GET " + query64("q") + " HTTP/1.1\r\nHost: a.test\r\nContent-Length: 4\r\n\r\n"
+	for _, c := range []*l7test.Client{l7test.Dial(t, addr).Send(head + "body"), l7test.Dial(t, addr).Send(head)} {
+		a.Turn()
+		if res := c.Send("body").Get(); res.Text != "re:q" {
+			t.Errorf("%s %q", res.Status, res.Text)
 		}
 	}
 }
