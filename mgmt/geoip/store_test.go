@@ -146,6 +146,25 @@ func TestWhatIsNoDatabaseChangesNothing(t *testing.T) {
 	}
 }
 
+// The file is the old one or the new one at every instant: it is exchanged, not written over.
+func TestADatabaseIsExchangedWhole(t *testing.T) {
+	dir, aside := t.TempDir(), filepath.Join(t.TempDir(), "aside")
+	s := open(t, dir, func() {})
+	for _, kind := range []string{"First", "Second"} {
+		if _, err := s.Upload("ann", bytes.NewReader(geoiptest.Database(t, kind, world...)), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if kind == "First" {
+			if err := os.Link(filepath.Join(dir, geoip.FileName), aside); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if raw, err := os.ReadFile(aside); err != nil || !bytes.Contains(raw, []byte("First")) || bytes.Contains(raw, []byte("Second")) {
+		t.Errorf("the file of before was written over: %v", err)
+	}
+}
+
 // What cannot be read at the start is told, and everything else works.
 func TestADamagedTableIsTold(t *testing.T) {
 	for _, raw := range []string{"", "x", "{}\n", "{}\nsluiceGI", "{\"kind\":1}\n"} {
