@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/porttest"
+	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/probe/memcached"
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
@@ -19,7 +20,7 @@ func TestRealMemcachedIsAsked(t *testing.T) {
 	if !strings.Contains(got.Said, "VERSION 1.") {
 		t.Errorf("said %s", got.Said)
 	}
-	run.Hangs(t, func(within time.Duration) probetest.Asked {
-		return probetest.In(t, within, "check_memcached", memcached.Check, probetest.At(port), "-p", "PORT")
+	run.Suffers(t, probetest.At(port), func(within time.Duration, to probe.Target) probetest.Asked {
+		return probetest.In(t, within, "check_memcached", memcached.Check, to, "-p", "PORT")
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
+	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/probe/mysql"
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
@@ -34,8 +35,8 @@ func TestMariaDBIsAsked(t *testing.T) {
 	ask("-u", "check", "-p", "wrong", "-n").Healthy(t)
 	ask("-n").Healthy(t)
 	ask("-u", "check", "-p", "s3cret", "-l").Down(t, "TLS")
-	run.Hangs(t, func(within time.Duration) probetest.Asked {
-		return probetest.In(t, within, "check_mysql", mysql.Check, probetest.At(port), "-P", "PORT", "-u", "check", "-p", "s3cret")
+	run.Suffers(t, probetest.At(port), func(within time.Duration, to probe.Target) probetest.Asked {
+		return probetest.In(t, within, "check_mysql", mysql.Check, to, "-P", "PORT", "-u", "check", "-p", "s3cret")
 	})
 	run.Stop()
 	ask("-n").Down(t, "connection refused")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/porttest"
+	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/probe/postgres"
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
@@ -35,8 +36,8 @@ func TestPostgreSQLIsAsked(t *testing.T) {
 	ask("-p", "wrong").Down(t, "the server refused: 28P01")
 	ask("-p", "wrong", "--ignore-auth").Healthy(t)
 	ask("-p", "s3cret", "-S").Down(t, "refused TLS")
-	run.Hangs(t, func(within time.Duration) probetest.Asked {
-		return probetest.In(t, within, "check_pgsql", postgres.Check, probetest.At(port), "-P", "PORT", "-l", "check", "-p", "s3cret")
+	run.Suffers(t, probetest.At(port), func(within time.Duration, to probe.Target) probetest.Asked {
+		return probetest.In(t, within, "check_pgsql", postgres.Check, to, "-P", "PORT", "-l", "check", "-p", "s3cret")
 	})
 	run.Stop()
 	ask("-p", "s3cret").Down(t, "connection refused")

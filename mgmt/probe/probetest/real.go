@@ -103,12 +103,33 @@ type Running struct {
 	group int // of its processes
 }
 
-// Hangs fails the test unless the check finds out within its time that the server hangs:
-// the kernel still takes connections for it, and nothing else happens. ask gives the check
-// so long; it is to be healthy before and after.
-func (r *Running) Hangs(t *testing.T, ask func(within time.Duration) Asked) {
+// impatient is how long a check waits for a server that is to be found out.
+const impatient = 300 * time.Millisecond
+
+// Suffers fails the test unless the check finds out, within its time, a server that hangs
+// (the kernel still takes connections for it, and nothing else happens), one that is slower
+// than the check waits, and one whose answers are garbage. ask gives a check of the target
+// so long; it is to be healthy before, after, and with a slow server it has the time for.
+func (r *Running) Suffers(t *testing.T, to probe.Target, ask func(within time.Duration, to probe.Target) Asked) {
 	t.Helper()
-	ask(Longest).Healthy(t)
+	ask(Longest, to).Healthy(t)
+	r.hangs(t, func(within time.Duration) Asked { return ask(within, to) })
+	slow := relay(t, to, late)
+	ask(impatient, slow).foundOut(t, "while it is slow")
+	ask(Longest, slow).Healthy(t)
+	ask(time.Second, relay(t, to, garble)).foundOut(t, "when it answers garbage")
+}
+
+// foundOut fails the test unless the server was found to be at fault, and not this machine.
+func (a Asked) foundOut(t *testing.T, when string) {
+	t.Helper()
+	if a.Err == nil || errors.Is(a.Err, probe.ErrLocal) {
+		t.Errorf("%s: %v\n%s", when, a.Err, a.Said)
+	}
+}
+
+func (r *Running) hangs(t *testing.T, ask func(within time.Duration) Asked) {
+	t.Helper()
 	signal := func(s syscall.Signal) {
 		if err := syscall.Kill(-r.group, s); err != nil {
 			t.Fatal(err)
@@ -116,11 +137,9 @@ func (r *Running) Hangs(t *testing.T, ask func(within time.Duration) Asked) {
 	}
 	signal(syscall.SIGSTOP)
 	enginetest.Eventually(t, "the server to stand still", func() bool { return standsStill(r.group) })
-	got := ask(300 * time.Millisecond)
+	got := ask(impatient)
 	signal(syscall.SIGCONT)
-	if got.Err == nil || errors.Is(got.Err, probe.ErrLocal) {
-		t.Errorf("while it hangs: %v\n%s", got.Err, got.Said)
-	}
+	got.foundOut(t, "while it hangs")
 	enginetest.Eventually(t, "the server to answer again", func() bool { return ask(Longest).Err == nil })
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/porttest"
+	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 	ours "github.com/sluicelb/sluice/mgmt/probe/radius"
 )
@@ -58,8 +59,11 @@ server default {
 }
 `, dir, port))
 	run := probetest.Run(t, 0, dir, server, "-f", "-d", dir, "-D", "/usr/share/freeradius", "-l", "stdout")
+	of := func(within time.Duration, to probe.Target, args ...string) probetest.Asked {
+		return probetest.In(t, within, "check_radius", ours.Check, to, append([]string{"-P", "PORT"}, args...)...)
+	}
 	in := func(within time.Duration, args ...string) probetest.Asked {
-		return probetest.In(t, within, "check_radius", ours.Check, probetest.At(port), append([]string{"-P", "PORT"}, args...)...)
+		return of(within, probetest.At(port), args...)
 	}
 	ask := func(args ...string) probetest.Asked { return in(5*time.Second, args...) }
 	right := []string{"-u", "ann", "-p", "right", "--secret", "shared"}
@@ -68,7 +72,9 @@ server default {
 	ask("-u", "ann", "-p", "wrong", "--secret", "shared", "--accept-reject").Healthy(t)
 	ask("-u", "bo", "-p", "right", "--secret", "shared").Down(t, "the user was rejected")
 	in(time.Second, "-u", "ann", "-p", "right", "--secret", "other").Down(t, "no") // it is silent to who does not know it
-	run.Hangs(t, func(within time.Duration) probetest.Asked { return in(within, right...) })
+	run.Suffers(t, probetest.At(port), func(within time.Duration, to probe.Target) probetest.Asked {
+		return of(within, to, right...)
+	})
 	run.Stop()
 	ask(right...).Down(t, "connection refused")
 }

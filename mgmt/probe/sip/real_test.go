@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/porttest"
+	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 	"github.com/sluicelb/sluice/mgmt/probe/sip"
 )
@@ -35,13 +36,14 @@ func TestRealServerIsAsked(t *testing.T) {
 		file := probetest.File(t, dir, fmt.Sprintf("%d.xml", port), fmt.Sprintf(scenario, status))
 		return probetest.Run(t, 0, dir, server, "-sf", file, "-i", "127.0.0.1", "-p", fmt.Sprint(port), "-t", "u1", "-nostdin", "-aa")
 	}
-	in := func(within time.Duration, port uint16) probetest.Asked {
-		return probetest.In(t, within, "check_sip", sip.Check, probetest.At(port), "-R", "HOST:PORT")
+	of := func(within time.Duration, to probe.Target) probetest.Asked {
+		return probetest.In(t, within, "check_sip", sip.Check, to, "-R", "HOST:PORT")
 	}
+	in := func(within time.Duration, port uint16) probetest.Asked { return of(within, probetest.At(port)) }
 	ready, busy := porttest.UDP(t).Port(), porttest.UDP(t).Port()
 	run := start(ready, "200 OK")
 	enginetest.Eventually(t, "SIPp to answer", func() bool { return in(time.Second, ready).Err == nil })
-	run.Hangs(t, func(within time.Duration) probetest.Asked { return in(within, ready) })
+	run.Suffers(t, probetest.At(ready), of)
 	start(busy, "503 Service Unavailable")
 	enginetest.Eventually(t, "the other to answer", func() bool { return in(time.Second, busy).Said != "" })
 	in(probetest.Longest, busy).Down(t, "503")

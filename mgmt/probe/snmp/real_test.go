@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/porttest"
+	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 	"github.com/sluicelb/sluice/mgmt/probe/snmp"
 )
@@ -24,7 +25,7 @@ func TestRealAgentIsAsked(t *testing.T) {
 		ask("-P", version, "-C", "c0mm", "-o", "1.3.6.1.2.1.1.99.0").Down(t, "the agent")
 	}
 	ask("-P", "2c", "-C", "wrong", "-o", name).Down(t, "no")
-	run.Hangs(t, func(within time.Duration) probetest.Asked {
-		return probetest.In(t, within, "check_snmp", snmp.Check, probetest.At(port), "-p", "PORT", "-P", "2c", "-C", "c0mm", "-o", uptime)
+	run.Suffers(t, probetest.At(port), func(within time.Duration, to probe.Target) probetest.Asked {
+		return probetest.In(t, within, "check_snmp", snmp.Check, to, "-p", "PORT", "-P", "2c", "-C", "c0mm", "-o", uptime)
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/porttest"
+	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 	"github.com/sluicelb/sluice/mgmt/probe/tcp"
 )
@@ -16,8 +17,8 @@ func TestRealFTPServerGreets(t *testing.T) {
 	config := probetest.File(t, dir, "vsftpd.conf", fmt.Sprintf("listen=YES\nlisten_address=127.0.0.1\nlisten_port=%d\nrun_as_launching_user=YES\nbackground=NO\nanonymous_enable=YES\nseccomp_sandbox=NO\nxferlog_enable=NO\n", port))
 	run := probetest.Run(t, port, dir, server, config)
 	probetest.Check(t, "check_ftp", tcp.Services()["check_ftp"], probetest.At(port), "-H", "HOST", "-p", "PORT", "-t", "5").Healthy(t)
-	run.Hangs(t, func(within time.Duration) probetest.Asked {
-		return probetest.In(t, within, "check_ftp", tcp.Services()["check_ftp"], probetest.At(port), "-H", "HOST", "-p", "PORT")
+	run.Suffers(t, probetest.At(port), func(within time.Duration, to probe.Target) probetest.Asked {
+		return probetest.In(t, within, "check_ftp", tcp.Services()["check_ftp"], to, "-H", "HOST", "-p", "PORT")
 	})
 }
 
@@ -71,11 +72,11 @@ service pop3-login {
 `, dir, imap, pop, "nobody", "nogroup"))
 	run := probetest.Run(t, imap, dir, server, "-F", "-c", config)
 	for name, port := range map[string]uint16{"check_imap": imap, "check_pop": pop} {
-		ask := func(within time.Duration) probetest.Asked {
-			return probetest.In(t, within, name, tcp.Services()[name], probetest.At(port), "-H", "HOST", "-p", "PORT")
+		ask := func(within time.Duration, to probe.Target) probetest.Asked {
+			return probetest.In(t, within, name, tcp.Services()[name], to, "-H", "HOST", "-p", "PORT")
 		}
-		enginetest.Eventually(t, name+" to be greeted", func() bool { return ask(probetest.Longest).Err == nil })
-		run.Hangs(t, ask)
+		enginetest.Eventually(t, name+" to be greeted", func() bool { return ask(probetest.Longest, probetest.At(port)).Err == nil })
+		run.Suffers(t, probetest.At(port), ask)
 	}
 	logs := func(password string) probetest.Asked {
 		return probetest.Check(t, "check_imap", tcp.Services()["check_imap"], probetest.At(imap), "-p", "PORT", "-E", "-s", `a1 LOGIN ann `+password+`\r\n`, "-e", "* OK", "-e", "a1 OK", "-A", "-t", "3")
