@@ -159,7 +159,23 @@ func standsStill(group int) bool {
 // Run is Start for who does more with the server than end it.
 func Run(t *testing.T, port uint16, dir, program string, args ...string) *Running {
 	t.Helper()
+	return begin(t, port, Ordinary(dir, program, args...))
+}
+
+// RunAsRoot is Run for a server that only root can start. The test is skipped for others.
+func RunAsRoot(t *testing.T, port uint16, dir, program string, args ...string) *Running {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skipf("%s is started by root", program)
+	}
 	cmd := Ordinary(dir, program, args...)
+	cmd.SysProcAttr.Credential = nil
+	return begin(t, port, cmd)
+}
+
+func begin(t *testing.T, port uint16, cmd *exec.Cmd) *Running {
+	t.Helper()
+	program := cmd.Path
 	output, err := os.Create(filepath.Join(t.TempDir(), "output"))
 	if err != nil {
 		t.Fatal(err)
