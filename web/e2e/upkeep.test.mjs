@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { after, before } from 'node:test';
 import { connect } from 'node:tls';
 import { gunzipSync } from 'node:zlib';
-import { authority, farm, freePort, launch, open, pem, settle as apply, signIn, signedIn, visit } from './harness.mjs';
+import { authority, base, farm, freePort, key, launch, open, pem, settle as apply, signIn, signedIn, visit } from './harness.mjs';
 
 let browser;
 before(async () => {
@@ -262,6 +262,29 @@ task('an alias is given, and taken away', async (page) => {
   await page.getByRole('button', { name: 'Delete the alias of 192.0.2.77' }).click();
   await apply(page, 'Delete the alias of 192.0.2.77');
   await page.getByRole('row', { name: /192\.0\.2\.77/ }).waitFor({ state: 'detached' });
+});
+
+task('of a long list only what is looked at is drawn, and all of it is there', async (page) => {
+  const many = [...Array(250).keys()].map((n) => `198.51.100.${n}`);
+  const writes = (of) => page.request.post(new URL('/api/v4.0/transactions', base).href, { headers: { ZAPI_KEY: key }, data: { writes: many.map(of) } });
+  assert.equal((await writes((id, n) => ({ method: 'POST', path: '/aliases/backends', body: { id, alias: `rack-${n}` } }))).status(), 200);
+  await visit(page, 'system/aliases');
+  const table = page.getByRole('region', { name: 'Aliases of backends' }).getByRole('table');
+  const rows = table.locator('tbody tr[aria-rowindex]');
+  await rows.first().waitFor();
+  assert.equal(await table.getAttribute('aria-rowcount'), '251');
+  const length = await page.evaluate(() => document.body.scrollHeight);
+  const met = new Set();
+  for (let at = 0; at <= length; at += 400) {
+    await page.evaluate((to) => window.scrollTo(0, to), at);
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    const shown = await rows.evaluateAll((all) => all.map((r) => r.cells[0].textContent));
+    assert.ok(shown.length < 100, `${shown.length} rows are drawn`);
+    for (const one of shown) met.add(one);
+  }
+  assert.equal(met.size, 250);
+  await page.getByText('rack-249').waitFor();
+  assert.equal((await writes((id) => ({ method: 'DELETE', path: `/aliases/backends/${id}` }))).status(), 200);
 });
 
 task('a log is watched', async (page) => {

@@ -1,14 +1,19 @@
 import { Group, Table, Text } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { type ReactNode, useLayoutEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Wide } from './wide';
 
 export type Column<Row> = { head: string; cell: (row: Row) => ReactNode; number?: boolean };
 type Props<Row> = { label: string; rows: Row[]; id: (row: Row) => string; columns: Column<Row>[]; actions?: (row: Row) => ReactNode; empty: string; minWidth?: number };
 
+/** From so many rows on, only those near what the screen shows are drawn. */
+const few = 100;
+
 /** DataTable is rows with a head; where there are none it says what to do next. */
 export function DataTable<Row>({ label, rows, id, columns, actions, empty, minWidth = 640 }: Props<Row>) {
   const { t } = useTranslation();
+  const { body, drawn, above, below, measure } = useNear(rows.length);
   if (rows.length === 0) {
     return (
       <Text c="dimmed" p="md">
@@ -18,9 +23,9 @@ export function DataTable<Row>({ label, rows, id, columns, actions, empty, minWi
   }
   return (
     <Wide label={label} minWidth={minWidth}>
-      <Table verticalSpacing="xs" highlightOnHover>
+      <Table verticalSpacing="xs" highlightOnHover aria-rowcount={rows.length + 1}>
         <Table.Thead>
-          <Table.Tr>
+          <Table.Tr aria-rowindex={1}>
             {columns.map((c) => (
               <Table.Th key={c.head} ta={c.number ? 'right' : undefined}>
                 {c.head}
@@ -35,9 +40,10 @@ export function DataTable<Row>({ label, rows, id, columns, actions, empty, minWi
             )}
           </Table.Tr>
         </Table.Thead>
-        <Table.Tbody>
-          {rows.map((r) => (
-            <Table.Tr key={id(r)}>
+        <Table.Tbody ref={body}>
+          <Gap height={above} />
+          {drawn.map((index) => ({ index, r: rows[index] })).map(({ index, r }) => (
+            <Table.Tr key={id(r)} ref={measure} data-index={index} aria-rowindex={index + 2}>
               {columns.map((c) => (
                 <Table.Td key={c.head} className={c.number ? 'number' : 'text'}>
                   {c.cell(r)}
@@ -52,8 +58,35 @@ export function DataTable<Row>({ label, rows, id, columns, actions, empty, minWi
               )}
             </Table.Tr>
           ))}
+          <Gap height={below} />
         </Table.Tbody>
       </Table>
     </Wide>
   );
+}
+
+/** Gap stands where rows are not drawn, so that the page is as long as with all of them. */
+function Gap({ height }: { height: number }) {
+  return height > 0 ? <tr aria-hidden style={{ height }} /> : null;
+}
+
+/** useNear says which of many rows are drawn while the window scrolls, and how high what is above and below them is. */
+function useNear(count: number) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const [top, setTop] = useState(0);
+  const enabled = count > few;
+  useLayoutEffect(() => {
+    if (enabled && body.current) setTop(body.current.getBoundingClientRect().top + window.scrollY);
+  }, [enabled]);
+  const near = useWindowVirtualizer({ count, enabled, estimateSize: () => 41, overscan: 20, scrollMargin: top });
+  if (!enabled) return { body, drawn: [...Array(count).keys()], above: 0, below: 0, measure: undefined };
+  const items = near.getVirtualItems();
+  const [first, last] = [items[0], items.at(-1)];
+  return {
+    body,
+    drawn: items.map((i) => i.index),
+    above: first ? first.start - top : 0,
+    below: last ? near.getTotalSize() - (last.end - top) : near.getTotalSize(),
+    measure: near.measureElement,
+  };
 }
