@@ -2,8 +2,10 @@ package engine_test
 
 import (
 	"errors"
+	"maps"
 	"net/netip"
 	"os"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -108,10 +110,11 @@ func (t *table) Listeners() map[uint32][]farm.Listener {
 	return all
 }
 
-func (t *table) Bind(p *ports.Port, farm uint32)     { t.behind[p] = farm }
-func (t *table) Reached() map[uint32]*revive.Backend { return t.backends }
-func (t *table) Kinds() []marks.Kind                 { return t.kinds }
-func (t *table) Use()                                { t.of.used = t }
+func (t *table) Bind(p *ports.Port, farm uint32)   { t.behind[p] = farm }
+func (t *table) Reached(id uint32) *revive.Backend { return t.backends[id] }
+func (t *table) Fresh() []*revive.Backend          { return slices.Collect(maps.Values(t.backends)) }
+func (t *table) Kinds() []marks.Kind               { return t.kinds }
+func (t *table) Use()                              { t.of.used = t }
 
 func (t *table) Behind(p *ports.Port) (bool, time.Duration) {
 	if t.behind[p] == 0 {

@@ -93,8 +93,8 @@ func (p *plan[W]) Needs() (keys []string) {
 func (p *plan[W]) Commit(opened map[string][]*os.File) (problems map[uint32]string) {
 	b, t := p.base, p.table
 	defer b.mu.Unlock()
-	listeners, reached := t.Listeners(), t.Reached()
-	b.adopt(listeners, reached, t)
+	listeners, fresh := t.Listeners(), t.Fresh()
+	b.adopt(listeners, fresh, t)
 	closed := b.unlisten(t) // first: who comes in meanwhile is for who listens next
 	before := b.Profile.Current()
 	t.Use()
@@ -114,22 +114,23 @@ func (p *plan[W]) Commit(opened map[string][]*os.File) (problems map[uint32]stri
 	over := b.ports.Over()
 	b.ports.OnLoops(func(w W) { w.Reconcile(over) })
 	t.Used(p.cfg)
-	b.Prober.Retain(reached)
+	b.Prober.Retain(t.Reached, fresh)
 	b.Marks.Keep(t.Kinds())
 	return p.problems
 }
 
-// adopt claims the shared slots of all farms and backends: one that belonged
-// to another owner before starts from nothing. It puts each farm behind its ports.
-func (b *Base[W]) adopt(listeners map[uint32][]farm.Listener, reached map[uint32]*revive.Backend, t Table) {
+// adopt claims the shared slots of all farms, and of backends that were not there: one
+// that belonged to another owner before starts from nothing. It puts each farm behind
+// its ports.
+func (b *Base[W]) adopt(listeners map[uint32][]farm.Listener, fresh []*revive.Backend, t Table) {
 	for id, list := range listeners {
 		b.Segment.AdoptFarm(id, uint64(id))
 		for _, l := range list {
 			t.Bind(b.ports.Of(l), id)
 		}
 	}
-	for id := range reached {
-		b.Segment.AdoptBackend(id, uint64(id))
-		b.Health.Adopt(id, uint64(id))
+	for _, one := range fresh {
+		b.Segment.AdoptBackend(one.ID, uint64(one.ID))
+		b.Health.Adopt(one.ID, uint64(one.ID))
 	}
 }

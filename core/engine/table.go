@@ -20,8 +20,11 @@ type Table interface {
 	// Behind reports whether a farm is behind the port, and how long what came in
 	// there may go on once none is.
 	Behind(p *ports.Port) (is bool, grace time.Duration)
-	// Reached is how backends are reached, by number.
-	Reached() map[uint32]*revive.Backend
+	// Reached is how the backend with that number is reached, nil when there is none.
+	Reached(id uint32) *revive.Backend
+	// Fresh are those that may not be reached as in the table before: at least all of
+	// farms that are not the same there.
+	Fresh() []*revive.Backend
 	// Kinds are those of the sockets to backends.
 	Kinds() []marks.Kind
 	// Use puts the table into use; Used is called when all loops use it.

@@ -38,6 +38,27 @@ func (m *Map[K, V]) Of(id K) *V {
 	return v
 }
 
+// Has returns the value of an id, nil if it has none.
+func (m *Map[K, V]) Has(id K) *V {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.all[id]
+}
+
+// Drop forgets the value of an id. Who holds it may go on using it.
+func (m *Map[K, V]) Drop(id K) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, is := m.all[id]
+	if !is {
+		return
+	}
+	delete(m.all, id)
+	if m.Gone != nil {
+		m.Gone(v)
+	}
+}
+
 // Retain forgets the values that are not wanted. Who holds one may go on using
 // it.
 func (m *Map[K, V]) Retain(wanted func(id K, v *V) bool) {

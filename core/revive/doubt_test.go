@@ -25,7 +25,7 @@ func TestADoubtIsEndedByATryOfOurOwn(t *testing.T) {
 		p.Doubt(1, there.Reach, blames, func() *revive.Backend { return there })
 	}
 	doubt()
-	p.Retain(map[uint32]*revive.Backend{1: there})
+	retain(p, there)
 	c, err := ln.Accept()
 	if err != nil {
 		t.Fatal("it was not tried:", err)
@@ -52,7 +52,7 @@ func TestADoubtSaysNothingBeforeItsTry(t *testing.T) {
 	seen := make(chan error, 10)
 	p.Doubt(1, "another address", blames, func() *revive.Backend { return b })
 	p.Doubt(1, b.Reach, func(err error) bool { seen <- err; return false }, func() *revive.Backend { return b })
-	p.Retain(map[uint32]*revive.Backend{1: b})
+	retain(p, b)
 	if got := healthTable.Slot(1).Passive(); got != health.Undefined {
 		t.Errorf("it is %v", got)
 	}

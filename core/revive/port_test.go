@@ -61,22 +61,22 @@ func TestWhatIsFoundOfPortsGoesWithThem(t *testing.T) {
 	port := b.Ports[1]
 	b.Every = time.Hour
 	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b.On(port) })
-	p.Retain(map[uint32]*revive.Backend{1: b})
+	retain(p, b)
 	if p.Apart(1, port).Passive() != health.Down {
 		t.Error("a change of nothing ended it")
 	}
-	p.Retain(map[uint32]*revive.Backend{1: backend(first.Addr)})
+	retain(p, backend(first.Addr))
 	if got := p.Refused(1); len(got) != 0 {
 		t.Errorf("%v are tried after they are gone", got)
 	}
-	p.Retain(map[uint32]*revive.Backend{1: b})
+	retain(p, b)
 	if p.Apart(1, port).Passive() == health.Down {
 		t.Error("it is known of a port that was gone")
 	}
 	// An earlier engine left it down, and kept no ports.
 	healthTable.SetPassive(1, health.Down, time.Now())
 	b.Every = 50 * time.Millisecond
-	p.Retain(map[uint32]*revive.Backend{1: b})
+	retain(p, b)
 	if got := p.Refused(1); len(got) != 2 {
 		t.Errorf("%v are tried", got)
 	}

@@ -141,13 +141,14 @@ func (p *Prober) suspect(b *Backend) *suspect {
 	return known
 }
 
-// Retain says which backends there are: others are forgotten, and those an
-// earlier engine left marked down are tried from now on.
-func (p *Prober) Retain(all map[uint32]*Backend) {
+// Retain says which backends there are, by number, and which of them are new or may be
+// reached in another way: others are forgotten, and those an earlier engine left marked
+// down are tried from now on.
+func (p *Prober) Retain(there func(id uint32) *Backend, fresh []*Backend) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for k, s := range p.suspects {
-		b := all[k.id].On(k.port)
+		b := there(k.id).On(k.port)
 		if b != nil && b.Reach == s.Reach {
 			continue
 		}
@@ -156,9 +157,9 @@ func (p *Prober) Retain(all map[uint32]*Backend) {
 			p.find(b, health.Undefined)
 		}
 	}
-	p.apart.Retain(func(k key, _ *health.Slot) bool { return all[k.id].On(k.port) != nil })
-	for id, whole := range all {
-		none := p.health.Slot(id).Passive() == health.Down
+	p.apart.Retain(func(k key, _ *health.Slot) bool { return there(k.id).On(k.port) != nil })
+	for _, whole := range fresh {
+		none := p.health.Slot(whole.ID).Passive() == health.Down
 		for _, b := range whole.each() {
 			known := p.suspects[b.key()]
 			if known != nil {

@@ -37,6 +37,16 @@ func backend(addr string) *revive.Backend {
 	}
 }
 
+// retain says that backend 1 is all there is, and new.
+func retain(p *revive.Prober, b *revive.Backend) {
+	p.Retain(func(id uint32) *revive.Backend {
+		if id == b.ID {
+			return b
+		}
+		return nil
+	}, []*revive.Backend{b})
+}
+
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	enginetest.Eventually(t, what, ok)
@@ -106,12 +116,12 @@ func TestABackendReachedInAnotherWayBeginsAnew(t *testing.T) {
 	p, healthTable, _ := prober(t)
 	b := backend(enginetest.NewSilent(t).Addr)
 	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b })
-	p.Retain(map[uint32]*revive.Backend{1: b})
+	retain(p, b)
 	if got := healthTable.Slot(1).Passive(); got != health.Down {
 		t.Errorf("after a change of nothing it is %v", got)
 	}
 	moved := backend(enginetest.NewSilent(t).Addr)
-	p.Retain(map[uint32]*revive.Backend{1: moved})
+	retain(p, moved)
 	if got := healthTable.Slot(1).Passive(); got != health.Undefined {
 		t.Errorf("at another address it is %v", got)
 	}
@@ -125,6 +135,6 @@ func TestWhatAnEarlierEngineFoundDownIsTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	p.Retain(map[uint32]*revive.Backend{1: backend(ln.Addr().String())})
+	retain(p, backend(ln.Addr().String()))
 	eventually(t, "it is up", func() bool { return healthTable.Slot(1).Passive() == health.Up })
 }

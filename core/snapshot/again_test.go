@@ -8,12 +8,14 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
 	"pgregory.net/rapid"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
@@ -102,4 +104,39 @@ func TestASnapshotIsEncodedAsAWhole(t *testing.T) {
 		check(&farm.Config{Farms: make([]farm.Farm, n), Certificates: []farm.Certificate{{Name: "a"}}, Challenges: []farm.Challenge{{Token: "t"}}})
 	}
 	check(&farm.Config{Authorities: []farm.Authority{{Name: "a"}}})
+}
+
+// Farms that were checked before are looked at for their numbers alone: what else takes
+// one of these is found, and said as if all were checked anew.
+func TestANumberThatAKnownFarmHasIsRefusedToOthers(t *testing.T) {
+	for name, take := range map[string]func(f *farm.Farm){
+		"farm":    func(f *farm.Farm) { f.ID = 1 },
+		"service": func(f *farm.Farm) { f.HTTP.Services[0].ID = 2 },
+		"backend": func(f *farm.Farm) { f.HTTP.Services[0].Backends[0].ID = 2 },
+		"nothing": func(*farm.Farm) {},
+	} {
+		for _, last := range []bool{false, true} {
+			var w snapshot.Writer
+			var r snapshot.Reader
+			cfg := numbered(1, 2)
+			load(t, &w, &r, cfg)
+			other := numbered(3).Farms[0]
+			take(&other)
+			next := &farm.Config{Farms: append([]farm.Farm{other}, cfg.Farms...)}
+			if last {
+				next.Farms = append(slices.Clone(cfg.Farms), other)
+			}
+			f, err := shm.Sealed("snapshot", encoded(t, 2, next))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, err = r.Load(f)
+			_ = f.Close()
+			want := snapshot.Check(next)
+			if (err == nil) != (want == nil) || err != nil && !strings.HasSuffix(err.Error(), want.Error()) {
+				t.Errorf("%s, last %t: %v, want %v", name, last, err, want)
+			}
+			load(t, &w, &r, cfg) // nothing was lost
+		}
+	}
 }

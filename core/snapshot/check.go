@@ -18,7 +18,7 @@ const maxProblems = 8
 // an engine's memory safety and bookkeeping rest on, so an engine checks them
 // itself. The error wraps ErrConfig and names the first problems.
 func Check(cfg *farm.Config) error {
-	c := checker{farms: ids{max: farm.MaxFarmID}, services: ids{max: 1<<32 - 1}, backends: ids{max: farm.MaxBackendID}}
+	c := newChecker()
 	for i := range cfg.Farms {
 		c.farm(&cfg.Farms[i])
 	}
@@ -31,6 +31,42 @@ func Check(cfg *farm.Config) error {
 type checker struct {
 	farms, services, backends ids
 	problems                  []error
+}
+
+func newChecker() *checker {
+	return &checker{farms: ids{max: farm.MaxFarmID}, services: ids{max: 1<<32 - 1}, backends: ids{max: farm.MaxBackendID}}
+}
+
+// numbers are those of what a farm has.
+type numbers struct{ services, backends []uint32 }
+
+func numbersOf(f *farm.Farm) *numbers {
+	n := &numbers{}
+	for _, g := range f.Groups() {
+		n.services = append(n.services, g.ID())
+		for i := range g.Backends() {
+			n.backends = append(n.backends, g.Backends()[i].ID)
+		}
+	}
+	return n
+}
+
+// take takes the numbers of a farm that is fit otherwise; false: another has one of them.
+func (c *checker) take(id uint32, n *numbers) bool {
+	if c.farms.take(id) != nil {
+		return false
+	}
+	for _, id := range n.services {
+		if c.services.take(id) != nil {
+			return false
+		}
+	}
+	for _, id := range n.backends {
+		if c.backends.take(id) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *checker) fail(format string, args ...any) {

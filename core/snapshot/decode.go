@@ -58,13 +58,15 @@ func Decode(b []byte) (generation uint64, cfg *farm.Config, err error) {
 // So nobody may change what it returned. The zero value knows nothing. One goroutine
 // uses it at a time.
 type Reader struct {
-	known map[string]decoded
+	known map[string]*decoded
+	farms []*decoded // those of the last snapshot, in its order
 }
 
 // decoded is a farm with the bytes it was decoded from.
 type decoded struct {
-	from string
-	farm farm.Farm
+	from    string
+	farm    farm.Farm
+	numbers *numbers // nil before the farm was checked
 }
 
 // body is a farm.Config whose farms are not decoded yet.
@@ -109,25 +111,25 @@ func (r *Reader) decode(b []byte) (generation uint64, cfg *farm.Config, err erro
 		return fail(err)
 	}
 	cfg = &farm.Config{Certificates: parts.Certificates, Authorities: parts.Authorities, Challenges: parts.Challenges}
-	known := make(map[string]decoded, len(parts.Farms))
+	known, farms := make(map[string]*decoded, len(parts.Farms)), make([]*decoded, len(parts.Farms))
 	if parts.Farms != nil {
 		cfg.Farms = make([]farm.Farm, len(parts.Farms))
 	}
 	for i, b := range parts.Farms {
-		one, is := r.known[string(b)]
-		if !is {
+		one := r.known[string(b)]
+		if one == nil {
 			if one, err = decodeFarm(b); err != nil {
 				return fail(err)
 			}
 		}
-		cfg.Farms[i], known[one.from] = one.farm, one
+		cfg.Farms[i], farms[i], known[one.from] = one.farm, one, one
 	}
-	r.known = known
+	r.known, r.farms = known, farms
 	return generation, cfg, nil
 }
 
-func decodeFarm(b raw) (one decoded, err error) {
-	one.from = string(b)
+func decodeFarm(b raw) (*decoded, error) {
+	one := &decoded{from: string(b)}
 	return one, decoding.Unmarshal(b, &one.farm)
 }
 
@@ -175,10 +177,32 @@ func (r *Reader) Load(f *os.File) (generation uint64, cfg *farm.Config, err erro
 	if err != nil {
 		return 0, nil, fmt.Errorf("load snapshot: %w", err)
 	}
-	if err := Check(cfg); err != nil {
+	if err := r.check(cfg); err != nil {
 		return 0, nil, fmt.Errorf("load snapshot: generation %d: %w", generation, err)
 	}
 	return generation, cfg, nil
+}
+
+// check is Check of the configuration that was just decoded. Of farms that were checked
+// before it looks only whether their numbers are still theirs alone.
+func (r *Reader) check(cfg *farm.Config) error {
+	c := newChecker()
+	for i, one := range r.farms {
+		if one.numbers == nil {
+			c.farm(&cfg.Farms[i])
+		} else if !c.take(cfg.Farms[i].ID, one.numbers) {
+			return Check(cfg) // which says of whom
+		}
+	}
+	if len(c.problems) > 0 {
+		return Check(cfg)
+	}
+	for _, one := range r.farms {
+		if one.numbers == nil {
+			one.numbers = numbersOf(&one.farm)
+		}
+	}
+	return nil
 }
 
 // elements returns the number of elements of all arrays in b together, which

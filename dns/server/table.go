@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"sync/atomic"
@@ -202,7 +203,10 @@ func (t *table) Listeners() map[uint32][]farm.Listener {
 }
 
 // Reached implements engine.Table.
-func (t *table) Reached() map[uint32]*revive.Backend { return t.backends }
+func (t *table) Reached(id uint32) *revive.Backend { return t.backends[id] }
+
+// Fresh implements engine.Table: all of them.
+func (t *table) Fresh() []*revive.Backend { return slices.Collect(maps.Values(t.backends)) }
 
 // Kinds implements engine.Table.
 func (t *table) Kinds() []marks.Kind { return nil }

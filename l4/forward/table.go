@@ -127,11 +127,19 @@ func (t *table) service(id uint32) *farmTable {
 	return nil
 }
 
-// Reached is how the backends of the table are reached, by number.
-func (t *table) Reached() map[uint32]*revive.Backend {
-	all := make(map[uint32]*revive.Backend, len(t.backends))
-	for id, b := range t.backends {
-		all[id] = &b.reach
+// Reached is how a backend of the table is reached, nil when it has none with that number.
+func (t *table) Reached(id uint32) *revive.Backend {
+	if b := t.backends[id]; b != nil {
+		return &b.reach
+	}
+	return nil
+}
+
+// Fresh is all of them: each table is made anew.
+func (t *table) Fresh() []*revive.Backend {
+	all := make([]*revive.Backend, 0, len(t.backends))
+	for _, b := range t.backends {
+		all = append(all, &b.reach)
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/ports"
+	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/state"
@@ -43,6 +44,18 @@ func (c compiled) Behind(p *ports.Port) (is bool, grace time.Duration) {
 	return false, defaultGrace
 }
 
+// Fresh implements engine.Table.
+func (c compiled) Fresh() (all []*revive.Backend) {
+	for _, f := range c.Table.Fresh {
+		for i := range f.Services {
+			for k := range f.Services[i].Backends {
+				all = append(all, &f.Services[i].Backends[k].Reach)
+			}
+		}
+	}
+	return all
+}
+
 // Use implements engine.Table.
 func (c compiled) Use() {
 	e := c.engine
@@ -61,7 +74,7 @@ func (c compiled) Used(cfg *farm.Config) {
 	e.registry.Open()
 	e.registry.Stir()
 	e.registry.Retain(cfg)
-	e.ejections.inherit(c.Table)
+	e.ejections.inherit(c.Table.Fresh)
 }
 
 // warn says what of the certificates clients may refuse.

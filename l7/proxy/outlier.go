@@ -94,11 +94,11 @@ func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause) bool
 	return true
 }
 
-// inherit takes over what an earlier engine ejected.
-func (j *ejections) inherit(t *table.Table) {
+// inherit takes over what an earlier engine ejected, of farms it has not looked at yet.
+func (j *ejections) inherit(fresh []*table.Farm) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, f := range t.Farms {
+	for _, f := range fresh {
 		for i := range f.Services {
 			s := &f.Services[i]
 			for k := range s.Backends {

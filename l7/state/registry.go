@@ -1,6 +1,9 @@
 package state
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/lasting"
@@ -18,6 +21,10 @@ type Registry struct {
 	Queues       lasting.Map[uint32, Queue]   // by service
 	Spent        lasting.Map[uint32, []Spent] // by service, one of each loop
 	memory       *session.Memory              // where the sessions lie; nil: in the process's own
+
+	known    map[uint32]farm.Farm // those of the configuration in use, by number
+	compiled int                  // tables since it is
+	waited   []uint32             // services that are gone, in whose queues somebody was
 }
 
 // New returns a registry for engines with that many loops.
@@ -43,59 +50,127 @@ func (r *Registry) Open() {
 // wait for, though no exchange ended.
 func (r *Registry) Stir() { r.Queues.Each((*Queue).Released) }
 
-// size is how many farms, and services and backends of http farms, there are.
-func size(cfg *farm.Config) (farms, services, backends int) {
-	for i := range cfg.Farms {
-		if h := cfg.Farms[i].HTTP; h != nil {
-			services += len(h.Services)
-			for k := range h.Services {
-				backends += len(h.Services[k].Backends)
-			}
-		}
-	}
-	return len(cfg.Farms), services, backends
-}
+// Compiling tells that values may be asked for that no configuration comes to keep: a
+// table is being made.
+func (r *Registry) Compiling() { r.compiled++ }
 
 // Retain forgets the state of backends and services that are gone; those of a
 // stopped farm are not. Exchanges under way keep what they hold.
 func (r *Registry) Retain(cfg *farm.Config) {
-	// As large as they get: growing them would take as long as filling them.
-	nFarms, nServices, nBackends := size(cfg)
-	farms, services, backends := make(map[uint32]bool, nFarms), make(map[uint32]bool, nServices), make(map[uint32]bool, nBackends)
-	keeping, rates := make(map[SessionsOf]bool, nServices), make(map[RateID]bool, nServices)
-	cutOff := map[SessionsOf][]uint32{} // of farms that are not served: no table tells what was cut since
+	// After one table was made, and is in use, only what farms had that went or changed
+	// can be gone.
+	followed := r.compiled == 1 && r.known != nil
+	r.compiled = 0
+	before := r.known
+	r.known = make(map[uint32]farm.Farm, len(cfg.Farms))
+	wanted, left := names{}, names{}
 	for i := range cfg.Farms {
-		farms[cfg.Farms[i].ID] = true
-		if cfg.Farms[i].HTTP == nil {
-			continue
+		f := &cfg.Farms[i]
+		r.known[f.ID] = *f
+		if was, is := before[f.ID]; !followed || !is || was != *f {
+			wanted.add(f)
 		}
-		list := cfg.Farms[i].HTTP.Services
-		for n := range list {
-			s := &list[n]
-			services[s.ID] = true
-			keeping[SessionsFor(s)] = s.EffectivePersistence() != farm.PersistNone
-			rates[RateFor(s)] = true
-			for k := range s.Backends {
-				b := &s.Backends[k]
-				backends[b.ID] = true
-				if cfg.Farms[i].Stopped && b.Maintenance == farm.MaintenanceCut {
-					cutOff[SessionsFor(s)] = append(cutOff[SessionsFor(s)], b.ID)
-				}
+	}
+	if !followed {
+		r.retain(&wanted)
+		return
+	}
+	for id, f := range before {
+		if r.known[id] != f {
+			left.add(&f)
+		}
+	}
+	r.forget(&left, &wanted)
+}
+
+// names are the numbers of farms, and of what they have.
+type names struct {
+	farms, services, backends map[uint32]bool
+	keeping                   map[SessionsOf]bool
+	rates                     map[RateID]bool
+	cutOff                    map[SessionsOf][]uint32 // of farms that are not served: no table tells what was cut since
+}
+
+func (n *names) add(f *farm.Farm) {
+	if n.farms == nil {
+		*n = names{map[uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}, map[SessionsOf]bool{}, map[RateID]bool{}, map[SessionsOf][]uint32{}}
+	}
+	n.farms[f.ID] = true
+	if f.HTTP == nil {
+		return
+	}
+	for i := range f.HTTP.Services {
+		s := &f.HTTP.Services[i]
+		of := SessionsFor(s)
+		n.services[s.ID], n.rates[RateFor(s)] = true, true
+		if s.EffectivePersistence() != farm.PersistNone {
+			n.keeping[of] = true
+		}
+		for k := range s.Backends {
+			b := &s.Backends[k]
+			n.backends[b.ID] = true
+			if f.Stopped && b.Maintenance == farm.MaintenanceCut {
+				n.cutOff[of] = append(n.cutOff[of], b.ID)
 			}
 		}
 	}
-	r.ClientLimits.RetainIn(farms)
-	r.Loads.RetainIn(backends)
-	r.States.RetainIn(services)
-	r.Spent.RetainIn(services)
+}
+
+// retain forgets all but what is wanted.
+func (r *Registry) retain(wanted *names) {
+	r.ClientLimits.RetainIn(wanted.farms)
+	r.Loads.RetainIn(wanted.backends)
+	r.States.RetainIn(wanted.services)
+	r.Spent.RetainIn(wanted.services)
+	r.Rates.RetainIn(wanted.rates)
 	r.Sessions.Retain(func(of SessionsOf, k *session.Kept) bool {
-		for _, id := range cutOff[of] {
+		for _, id := range wanted.cutOff[of] {
 			k.DropBackend(id)
 		}
-		return keeping[of]
+		return wanted.keeping[of]
 	})
-	r.Rates.RetainIn(rates)
+	r.waited = nil
 	r.Queues.Retain(func(service uint32, q *Queue) bool {
-		return services[service] || q.count.Load() != 0 // those who wait are still to be stirred
+		if !wanted.services[service] && q.count.Load() != 0 { // those who wait are still to be stirred
+			r.waited = append(r.waited, service)
+			return true
+		}
+		return wanted.services[service]
 	})
+}
+
+// forget forgets what is left and not wanted.
+func (r *Registry) forget(left, wanted *names) {
+	drop(&r.ClientLimits, left.farms, wanted.farms)
+	drop(&r.Loads, left.backends, wanted.backends)
+	drop(&r.States, left.services, wanted.services)
+	drop(&r.Spent, left.services, wanted.services)
+	drop(&r.Rates, left.rates, wanted.rates)
+	drop(&r.Sessions, left.keeping, wanted.keeping)
+	for of, backends := range wanted.cutOff {
+		if k := r.Sessions.Has(of); k != nil {
+			for _, id := range backends {
+				k.DropBackend(id)
+			}
+		}
+	}
+	services := slices.AppendSeq(r.waited, maps.Keys(left.services))
+	r.waited = nil
+	for _, id := range services {
+		switch q := r.Queues.Has(id); {
+		case q == nil || wanted.services[id]:
+		case q.count.Load() != 0:
+			r.waited = append(r.waited, id)
+		default:
+			r.Queues.Drop(id)
+		}
+	}
+}
+
+func drop[K comparable, V any](from *lasting.Map[K, V], left, wanted map[K]bool) {
+	for id := range left {
+		if !wanted[id] {
+			from.Drop(id)
+		}
+	}
 }

@@ -50,6 +50,53 @@ func TestAFarmThatStaysIsCompiledOnce(t *testing.T) {
 	}
 }
 
+// The list of backends is that of the table before with what changed: it is that of a
+// table made from nothing, whatever came, went or moved.
+func TestBackendsAreThoseOfTheConfigurationWhateverChanged(t *testing.T) {
+	t.Parallel()
+	p := newPlanner(t, nil, web())
+	farms := func(ids ...uint32) (list []farm.Farm) {
+		for _, id := range ids {
+			f := p.cfg.Farms[0].Clone()
+			f.ID = id
+			f.HTTP.Services[0].ID = id
+			for i := range f.HTTP.Services[0].Backends {
+				f.HTTP.Services[0].Backends[i].ID = id*10 + uint32(i)
+			}
+			list = append(list, f)
+		}
+		return list
+	}
+	known := farms(1, 2, 3)
+	moved, stopped, other := known[1].Clone(), known[2], known[0].Clone()
+	moved.HTTP.Services[0].Backends[0].ID = known[2].HTTP.Services[0].Backends[0].ID
+	stopped.Stopped = true
+	other.HTTP.Services[0].Backends[0].Port = 81
+	for i, list := range [][]farm.Farm{known[:1], known, {known[0], moved}, known[:2], {known[0], stopped}, {other, known[2]}, nil, known} {
+		before := p.table
+		cfg := &farm.Config{Farms: list}
+		made, _ := p.after(cfg)
+		whole, _ := p.compiler.Compile(1, false, cfg, nil)
+		if len(made.Backends) != len(whole.Backends) {
+			t.Errorf("%d: %d backends, want %d", i, len(made.Backends), len(whole.Backends))
+		}
+		for id, want := range whole.Backends {
+			if b := made.Backends[id]; b == nil || b.Origin != want.Origin || made.Reached(id) != &b.Reach {
+				t.Errorf("%d: backend %d is %+v", i, id, b)
+			}
+		}
+		fresh := 0
+		for id, f := range made.Farms {
+			if before.Farms[id] != f {
+				fresh++
+			}
+		}
+		if len(made.Fresh) != fresh || len(whole.Fresh) != len(whole.Farms) || made.Reached(999) != nil {
+			t.Errorf("%d: %d farms are fresh of %d, of %d when nothing was before", i, len(made.Fresh), fresh, len(whole.Fresh))
+		}
+	}
+}
+
 // Certificates lie beside farms: one that is replaced changes no farm.
 func TestAFarmWhoseCertificateChangedIsCompiledAnew(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,6 @@ type Backend struct {
 	host   []byte // the same as a Host
 
 	Target  dial.Target    // where exchanges connect to
-	kind    marks.Kind     // of its sockets
 	Reach   revive.Backend // how it is tried again when it is down
 	Timeout int64          // for its answer to begin, in nanoseconds
 
@@ -49,7 +48,7 @@ func newBackend(f *farm.Farm, s *farm.Service, b *farm.Backend) Backend {
 	}
 	return Backend{
 		ID: b.ID, Alias: b.Alias, Origin: b.AddrPort().String(), Named: name, host: hostOf(name, s.TLS != nil),
-		Target: to, kind: kind, Reach: reachOf(f, s, b, &to), Timeout: nanos(cmp.Or(b.Timeout, f.HTTP.ResponseTimeout)),
+		Target: to, Reach: reachOf(f, s, b, &to), Timeout: nanos(cmp.Or(b.Timeout, f.HTTP.ResponseTimeout)),
 		Mode: b.Maintenance, statics: b.Sessions,
 	}
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -34,13 +35,10 @@ func (c *Compiler) Compile(generation uint64, first bool, cfg *farm.Config, miss
 // CompileAfter is Compile that takes over what the table in use has of farms that are the
 // same: nobody may have changed those since it was compiled.
 func (c *Compiler) CompileAfter(before *Table, generation uint64, first bool, cfg *farm.Config, missing map[marks.Kind]error) (*Table, map[uint32]error) {
+	c.registry.Compiling()
 	build := c.tls.Begin(cfg)
 	t := &Table{
-		Generation: generation, Build: build, Farms: make(map[uint32]*Farm, len(cfg.Farms)), Backends: map[uint32]*Backend{},
-		sources: make(map[uint32]farm.Farm, len(cfg.Farms)),
-	}
-	if before != nil {
-		t.Backends = make(map[uint32]*Backend, len(before.Backends))
+		Generation: generation, Build: build, Farms: make(map[uint32]*Farm, len(cfg.Farms)), sources: make(map[uint32]farm.Farm, len(cfg.Farms)),
 	}
 	problems := map[uint32]error{}
 	asked := newChallenges(cfg)
@@ -64,14 +62,39 @@ func (c *Compiler) CompileAfter(before *Table, generation uint64, first bool, cf
 			continue
 		}
 		t.Farms[ft.ID], t.sources[ft.ID] = ft, *f
-		for s := range ft.Services {
-			for b := range ft.Services[s].Backends {
-				be := &ft.Services[s].Backends[b]
-				t.Backends[be.ID] = be
-			}
+	}
+	t.follow(before)
+	return t, problems
+}
+
+// follow makes the list of backends that of the table before, but for farms that are not
+// the same, and notes which those are.
+func (t *Table) follow(before *Table) {
+	t.Backends = map[uint32]*Backend{}
+	var was map[uint32]*Farm
+	if before != nil && before.Farms != nil {
+		t.Backends, was = maps.Clone(before.Backends), before.Farms
+	}
+	for id, f := range was {
+		if t.Farms[id] != f {
+			f.each(func(b *Backend) { delete(t.Backends, b.ID) })
 		}
 	}
-	return t, problems
+	for id, f := range t.Farms { // after those that went: a backend may go from one farm to another
+		if was[id] != f {
+			t.Fresh = append(t.Fresh, f)
+			f.each(func(b *Backend) { t.Backends[b.ID] = b })
+		}
+	}
+}
+
+// each calls do for every backend of the farm.
+func (f *Farm) each(do func(b *Backend)) {
+	for s := range f.Services {
+		for b := range f.Services[s].Backends {
+			do(&f.Services[s].Backends[b])
+		}
+	}
 }
 
 func nanos(s farm.Seconds) int64 { return int64(s) * int64(time.Second) }

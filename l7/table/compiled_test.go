@@ -159,8 +159,8 @@ func TestBackendsAreCompiledAsTheySay(t *testing.T) {
 	}
 	// What backends are reached with is listed, and may be missing.
 	marked := newPlanner(t, nil, web(func(s *farm.Service) { s.Backends[1].Mark = 7 }))
-	if kinds := marked.table.Kinds(); len(kinds) != 2 || !slices.Contains(kinds, marks.Kind{Mark: 7}) || len(marked.table.Reached()) != 2 {
-		t.Errorf("kinds %v, %d reached", marked.table.Kinds(), len(marked.table.Reached()))
+	if kinds := marked.table.Kinds(); len(kinds) != 1 || !slices.Contains(kinds, marks.Kind{Mark: 7}) || len(marked.table.Backends) != 2 {
+		t.Errorf("kinds %v, %d reached", marked.table.Kinds(), len(marked.table.Backends))
 	}
 	marked.missing = map[marks.Kind]error{{Mark: 7}: errors.New("no netd")}
 	if err := marked.try(nil); err == nil || !strings.Contains(err.Error(), `service "web": backend 1 has`) || !strings.Contains(err.Error(), "no netd") {

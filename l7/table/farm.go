@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
@@ -48,6 +49,8 @@ type Farm struct {
 	Grace      time.Duration // for what is under way when the farm is stopped
 	Answers    Answers       // those of its own
 	Recording  Recording
+
+	kinds []marks.Kind // of the marked sockets its backends need
 }
 
 func (c *Compiler) compileFarm(build *tlsconf.Build, first bool, f *farm.Farm) (*Farm, error) {
@@ -88,6 +91,7 @@ func (c *Compiler) compileFarm(build *tlsconf.Build, first bool, f *farm.Farm) (
 		}
 	}
 	ft.divide(f.HTTP.Services)
+	ft.kinds = marks.Needed(f)
 	return ft, nil
 }
 

@@ -146,7 +146,7 @@ func (sv *Service) View() session.View {
 // DropCut removes the sessions of backends that were cut since the table
 // before: unlike drain, cut keeps none but the static ones.
 func (t *Table) DropCut(before *Table) {
-	for _, f := range t.Farms {
+	for _, f := range t.Fresh {
 		for i := range f.Services {
 			s := &f.Services[i]
 			for j := range s.Backends {

@@ -19,6 +19,9 @@ type Table struct {
 
 	Farms    map[uint32]*Farm    // those that run, by stable number
 	Backends map[uint32]*Backend // of all farms, by stable number
+	// Fresh are the farms that the table this one followed did not have, or not as they
+	// are: what is to be done once for a farm is done for them.
+	Fresh []*Farm
 
 	sources map[uint32]farm.Farm // what each farm was compiled from
 }
@@ -62,20 +65,18 @@ func (t *Table) Cut(id uint32) bool {
 // Lost reports whether a backend is gone or cut: nobody keeps a connection to it.
 func (t *Table) Lost(id uint32) bool { return t.Backends[id] == nil || t.Cut(id) }
 
-// Reached lists how the backends of the table are reached.
-func (t *Table) Reached() map[uint32]*revive.Backend {
-	all := make(map[uint32]*revive.Backend, len(t.Backends))
-	for id, b := range t.Backends {
-		all[id] = &b.Reach
+// Reached is how a backend of the table is reached, nil when it has none with that number.
+func (t *Table) Reached(id uint32) *revive.Backend {
+	if b := t.Backends[id]; b != nil {
+		return &b.Reach
 	}
-	return all
+	return nil
 }
 
-// Kinds lists which sockets the backends of the table need.
-func (t *Table) Kinds() []marks.Kind {
-	kinds := make([]marks.Kind, 0, len(t.Backends))
-	for _, b := range t.Backends {
-		kinds = append(kinds, b.kind)
+// Kinds lists which marked sockets the backends of the table need.
+func (t *Table) Kinds() (kinds []marks.Kind) {
+	for _, f := range t.Farms {
+		kinds = append(kinds, f.kinds...)
 	}
 	return kinds
 }
