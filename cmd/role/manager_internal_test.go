@@ -108,6 +108,13 @@ func (o *office) has(change func()) {
 	change()
 }
 
+// now is the password as it is.
+func (o *office) now() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.password
+}
+
 // house is mgmt without an API: an engine that takes everything, a supervisor, and a
 // netd with these parts.
 type house struct {
@@ -456,7 +463,7 @@ func TestTheSupervisorChangesThePasswordOfRoot(t *testing.T) {
 	if right, err := h.changeRootPassword(t.Context(), "wrong", "new"); right || err != nil {
 		t.Errorf("by who does not know it: %t, %v", right, err)
 	}
-	if right, err := h.changeRootPassword(t.Context(), "old", "new"); !right || err != nil || h.office.password != "new" {
+	if right, err := h.changeRootPassword(t.Context(), "old", "new"); !right || err != nil || h.office.now() != "new" {
 		t.Errorf("%t, %v", right, err)
 	}
 	h.post.Close()

@@ -38,8 +38,13 @@ func (o *orders) Renew(_ context.Context, _ apply.Author, name string, force boo
 	return o.view(name)
 }
 
-func (o *orders) CheckSettings(acme.Settings) error      { return nil }
-func (o *orders) CheckOrder(acme.Request) error          { return nil }
+func (o *orders) CheckSettings(acme.Settings) error { return nil }
+func (o *orders) CheckOrder(q acme.Request) error {
+	if len(q.Domains) == 0 {
+		return &acme.Error{Kind: acme.Invalid, Message: "domains: 1 to 100 names are needed"}
+	}
+	return nil
+}
 func (o *orders) CheckRenewal(string, acme.Target) error { return nil }
 func (o *orders) SetRenewal(_ apply.Author, name string, n acme.Renewal) (acme.View, error) {
 	o.renewal = n

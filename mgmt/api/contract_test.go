@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"net/http/httptest"
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,6 +118,12 @@ func TestTheAPIIsWhatItsDocumentSaysInAnyOrder(t *testing.T) {
 	a := newAppliance(t, watch, bounded)
 	start(a.config())
 	seed, long := rand.Uint64(), 2*time.Second
+	if text := os.Getenv("SLUICE_E2E_SEED"); text != "" { // of a walk that failed
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if contracttest.Long() {
 		long = 5 * time.Minute
 	}
@@ -126,5 +134,10 @@ func TestTheAPIIsWhatItsDocumentSaysInAnyOrder(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d", seed)
+	defer func() {
+		if t.Failed() {
+			t.Log(strings.Join(a.log.Lines("level=ERROR"), "\n"))
+		}
+	}()
 	contracttest.Walk(t, target(t, a), contracttest.Read(t, []byte(a.must(200, "GET", "/openapi.json", "").raw)), seed, time.Now().Add(long))
 }

@@ -152,6 +152,10 @@ func LogFault(log *slog.Logger, r *http.Request, err *Rejection) {
 		return
 	}
 	if err.Status >= http.StatusInternalServerError {
-		log.Error("API request failed", "method", r.Method, "path", r.URL.Path, "status", err.Status, "error", fmt.Sprint(err.Cause))
+		why := err.Message // what the client is told, where there is no more to it
+		if err.Cause != nil {
+			why = err.Cause.Error()
+		}
+		log.Error("API request failed", "method", r.Method, "path", r.URL.Path, "status", err.Status, "error", why)
 	}
 }
