@@ -62,6 +62,10 @@ func speaks(algorithm string, b *explain.Candidate) string {
 		return fmt.Sprintf("%.0f km", *b.Distance)
 	case algorithm == string(farm.DNSNearest):
 		return "distance unknown"
+	case algorithm == string(farm.DNSLoad) && b.Load != nil:
+		return fmt.Sprintf("%d open, weight %d", *b.Load, b.Weight)
+	case algorithm == string(farm.DNSLoad):
+		return "load unknown"
 	case algorithm != string(farm.DNSFastest):
 		return fmt.Sprintf("weight %d", b.Weight)
 	case b.Latency == 0:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/metrics"
@@ -32,9 +33,27 @@ func (m *manager) newGuardian(ctx context.Context, secrets apply.Secrets) *guard
 	return guardian.New(ctx, guardian.Options{
 		Parse: func(command string) (probe.Probe, error) { return apply.ParseCommand(secrets, command) },
 		Table: m.health, Log: slog.Default(), Cut: m.cutBackends, AtOnce: probesAtOnce(),
+		Open:    m.openTo,
 		Farm:    func(f *farm.Farm) (farm.Status, string) { return m.board().Look(f) },
 		Network: func(r guardian.Route) probe.Network { return &reach{source: r.Source, mark: r.Mark, netd: netd} },
 	})
+}
+
+// openTo is how many connections farms have, by number; of those in the kernel while it
+// can be asked.
+func (m *manager) openTo(farms []*farm.Farm) map[uint32]uint64 {
+	var kernel stats.Traffic
+	known := true
+	if slices.ContainsFunc(farms, (*farm.Farm).InKernel) {
+		kernel, known = m.kernel.counts.soon()
+	}
+	out := make(map[uint32]uint64, len(farms))
+	for _, f := range farms {
+		if known || !f.InKernel() {
+			out[f.ID] = m.counted(f, kernel).Established
+		}
+	}
+	return out
 }
 
 // probesAtOnce is how many probes may be under way: half of the descriptors this process

@@ -80,6 +80,7 @@ func (w *watch) look(ctx context.Context, m *manager) {
 	w.engineEvents(m, m.engineStarted())
 	w.answers(cfg, m)
 	w.limitEvents(cfg, m, time.Now())
+	m.guardian.LookLoads()
 	w.lookHealth(m, time.Now())
 	if cfg != w.seen || w.looks%firewallLooks == 0 {
 		w.firewalls(ctx, cfg, m.kernel.netd.InputDropped)

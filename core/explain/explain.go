@@ -124,6 +124,7 @@ type Candidate struct {
 	// Distance is absent where it is not known.
 	Distance *float64 `json:"distance,omitempty" doc:"Kilometres from the client"`
 	Latency  float64  `json:"latency,omitempty" doc:"Milliseconds in which it lately answered its checks; absent when that is not known"`
+	Load     *int     `json:"load,omitempty" doc:"Connections it has, as its farm or its check told; absent when nobody does"`
 	Taken    bool     `json:"taken" doc:"The answer has its address"`
 	Reason   string   `json:"reason"`
 }

@@ -94,11 +94,12 @@ const (
 	DNSGeo        DNSAlgorithm = "geo"        // those for the client's net, country or continent, else those for none
 	DNSNearest    DNSAlgorithm = "nearest"    // those the fewest kilometres from the client
 	DNSFastest    DNSAlgorithm = "fastest"    // those that answer their checks soonest
+	DNSLoad       DNSAlgorithm = "load"       // those that have the least to do
 )
 
 // DNSAlgorithms lists every algorithm.
 func DNSAlgorithms() []DNSAlgorithm {
-	return []DNSAlgorithm{DNSRoundRobin, DNSPriority, DNSWeight, DNSHash, DNSGeo, DNSNearest, DNSFastest}
+	return []DNSAlgorithm{DNSRoundRobin, DNSPriority, DNSWeight, DNSHash, DNSGeo, DNSNearest, DNSFastest, DNSLoad}
 }
 
 // AllDown is what a service answers when none of its backends works.

@@ -12,8 +12,9 @@
 // engine found that its answers fail one after the other (Slot.Failed, Eject).
 // No finding ends that, only the engine does (Readmit).
 //
-// Beside its finding mgmt notes how soon probes are answered (Slot.Latency). That
-// makes no backend more or less usable, and is no new version.
+// Beside its finding mgmt notes how soon probes are answered (Slot.Latency), and how
+// much a backend has to do where it is told (Table.Load). That makes no backend more or
+// less usable, and is no new version.
 //
 // A reader asks Slot.Usable on its hot path. One that derives tables from many
 // slots keeps Table.Version with them and rebuilds when it differs: the

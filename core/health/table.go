@@ -117,7 +117,7 @@ func (s *Slot) Since() time.Time {
 	return time.Unix(0, at)
 }
 
-// TableSize is the size of a table in bytes (4 MiB, of which only the pages
+// TableSize is the size of a table in bytes (4¼ MiB, of which only the pages
 // of slots in use take memory).
 const TableSize = int(unsafe.Sizeof(Table{}))
 
@@ -125,7 +125,7 @@ const TableSize = int(unsafe.Sizeof(Table{}))
 const magic = 0x534c4845414c5448
 
 // layout grows whenever the meaning or offset of a word in Table changes.
-const layout = 3
+const layout = 4
 
 // ErrTable occurs when memory does not hold a table of this layout.
 var ErrTable = errors.New("no health table")
@@ -135,6 +135,7 @@ var ErrTable = errors.New("no health table")
 //
 //	0        magic, layout, version of each writer
 //	64       slot 0 (unused), slot 1, … slot farm.MaxBackendID, 64 bytes each
+//	         load of backend 0 (unused), 1, … farm.MaxBackendID, 4 bytes each
 type Table struct {
 	_ shm.Header
 	// Each writer counts for itself; the version is the sum.
@@ -142,6 +143,7 @@ type Table struct {
 	guardian atomic.Uint64
 	_        [32]byte
 	slots    [farm.MaxBackendID + 1]Slot
+	loads    [farm.MaxBackendID + 1]atomic.Uint32 // mgmt's: one more than Load, 0 for not known
 }
 
 // OpenTable returns the table in mem, at least TableSize bytes of shared
@@ -158,6 +160,23 @@ func OpenTable(mem []byte) (*Table, error) {
 // Slot returns the slot of a backend ID, always the same one. Only the low 16
 // bits of id count; a checked configuration has no higher IDs.
 func (t *Table) Slot(id uint32) *Slot { return &t.slots[id&farm.MaxBackendID] }
+
+// Load is how much a backend lately had to do, as mgmt was told: the connections that
+// are open to it. known is false while nobody told.
+//
+// Hot path: one atomic load, 0 allocations.
+func (t *Table) Load(id uint32) (n uint32, known bool) {
+	n = t.loads[id&farm.MaxBackendID].Load()
+	return n - min(n, 1), n > 0
+}
+
+// SetLoad writes it; ForgetLoad makes it one nobody told.
+func (t *Table) SetLoad(id, n uint32) {
+	t.loads[id&farm.MaxBackendID].Store(min(n, math.MaxUint32-1) + 1)
+}
+
+// ForgetLoad is for a backend nobody tells of any more.
+func (t *Table) ForgetLoad(id uint32) { t.loads[id&farm.MaxBackendID].Store(0) }
 
 // Version grows with every change of any backend's usability. It may also grow
 // when a finding changed that the other writer's finding outweighs.
@@ -221,6 +240,7 @@ func (t *Table) Adopt(id uint32, owner uint64) {
 	s.failures.Store(0)
 	s.ejectedUntil.Store(0) // the next ejection is the first
 	s.latency.Store(0)
+	t.ForgetLoad(id)
 	if State(passive) == Down || State(guardian) == Down || ejected != 0 {
 		t.passive.Add(1)
 	}

@@ -219,7 +219,7 @@ func TestOpenRefusesWhatIsNoTable(t *testing.T) {
 	if _, err := health.OpenTable(older); err != nil {
 		t.Fatal(err)
 	}
-	if got := *(*[2]uint64)(unsafe.Pointer(&older[0])); got != [2]uint64{0x534c4845414c5448, 3} { // what another release knows it by
+	if got := *(*[2]uint64)(unsafe.Pointer(&older[0])); got != [2]uint64{0x534c4845414c5448, 4} { // what another release knows it by
 		t.Errorf("it begins with %#x", got)
 	}
 	older[8] = 200
@@ -334,4 +334,32 @@ func TestLatencyIsOfOneBackendAndItsOwner(t *testing.T) {
 	if s.Latency() != 0 {
 		t.Error("another backend has the latency of the one before")
 	}
+}
+
+func TestALoadIsKnownUntilAnotherBackendHasTheNumber(t *testing.T) {
+	b := newTable(t)
+	is := func(when string, id uint32, want uint32, known bool) {
+		t.Helper()
+		if n, k := b.Load(id); n != want || k != known {
+			t.Errorf("%s: %d, known %t", when, n, k)
+		}
+	}
+	is("at first", 7, 0, false)
+	b.Adopt(7, 7)
+	version := b.Version()
+	b.SetLoad(7, 0)
+	is("nothing to do", 7, 0, true)
+	b.SetLoad(7, math.MaxUint32)
+	is("the most", 7, math.MaxUint32-1, true)
+	is("another", 8, 0, false)
+	b.Adopt(7, 7)
+	is("the same backend", 7, math.MaxUint32-1, true)
+	b.ForgetLoad(7)
+	is("nobody tells", 7, 0, false)
+	b.SetLoad(7, 5)
+	if b.Version() != version {
+		t.Error("a load is a new version")
+	}
+	b.Adopt(7, 9)
+	is("another backend", 7, 0, false)
 }

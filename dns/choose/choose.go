@@ -5,6 +5,7 @@ package choose
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -33,6 +34,7 @@ type Service struct {
 	answers       int
 	allDown       farm.AllDown
 	unprobed      bool
+	table         *health.Table
 	versions      [2][]backend // of IPv4, of IPv6
 	fallback      [2][][16]byte
 	byPlace       bool // a backend is for a country or continent
@@ -66,6 +68,7 @@ func compile(s *farm.DNSService, numbers []int, table *health.Table, places *geo
 	out := Service{
 		ID: s.ID, Name: s.Name, algorithm: s.Algorithm, ttl: uint32(s.EffectiveTTL()), degraded: uint32(cmp.Or(s.DegradedTTL, s.EffectiveTTL())),
 		answers: min(max(1, s.MostAnswers()), zone.MaxPicks), allDown: s.EffectiveAllDown(), unprobed: s.Unprobed,
+		table: table,
 	}
 	order := make([]int, 0, len(s.Backends))
 	for i := range s.Backends {
@@ -156,6 +159,7 @@ type Candidate struct {
 	Near    bool          // it is for the client's net, country or continent
 	Away    float64       // kilometres from the client, -1 where that is not known
 	Latency time.Duration // of probes lately; 0 is not known
+	Load    int           // connections it has, -1 where that is not known
 	Taken   bool
 	Reason  string
 }
@@ -250,6 +254,8 @@ func (c *Chooser) order(s *Service, list []backend, q *wire.Query, p *zone.Pick)
 		c.nearest(list, q.From(), p)
 	case farm.DNSFastest:
 		c.fastest(list)
+	case farm.DNSLoad:
+		c.leastLoaded(s, list)
 	}
 }
 
@@ -321,24 +327,61 @@ const (
 // fastest orders by how soon probes are answered. Those that are as fast as the fastest,
 // within a quarter, are taken in turn.
 func (c *Chooser) fastest(list []backend) {
-	var took [zone.MaxPicks]time.Duration
+	var took [zone.MaxPicks]int64
 	for j, i := range c.picked[:c.count] {
-		if took[j] = list[i].slot.Latency(); took[j] == 0 {
-			took[j] = unmeasured
+		if took[j] = int64(list[i].slot.Latency()); took[j] == 0 {
+			took[j] = int64(unmeasured)
 		}
 	}
+	c.ascending(&took)
+	c.alternate(&took, max(took[0]/4, int64(alike)))
+}
+
+// ascending orders the candidates by a measure each has, the least first.
+func (c *Chooser) ascending(measure *[zone.MaxPicks]int64) {
 	for j := 1; j < c.count; j++ { // few: sorted in place
-		for k := j; k > 0 && took[k] < took[k-1]; k-- {
-			took[k], took[k-1] = took[k-1], took[k]
+		for k := j; k > 0 && measure[k] < measure[k-1]; k-- {
+			measure[k], measure[k-1] = measure[k-1], measure[k]
 			c.picked[k], c.picked[k-1] = c.picked[k-1], c.picked[k]
 		}
 	}
-	bound, first := took[0]+max(took[0]/4, alike), 1
-	for first < c.count && took[first] <= bound {
+}
+
+// alternate takes in turn those at the front that have no more than so much more than the
+// first of them.
+func (c *Chooser) alternate(measure *[zone.MaxPicks]int64, more int64) {
+	first := 1
+	for first < c.count && measure[first]-measure[0] <= more {
 		first++
 	}
 	c.turn++
 	rotate(c.picked[:first], int(c.turn%uint32(first)))
+}
+
+const (
+	// even is how many connections more than the least loaded another may have and still
+	// be as loaded: what was told is some seconds old, and not all clients shall come to
+	// one of them meanwhile.
+	even = 4
+	// untold is the load of what nobody told of: the highest.
+	untold = math.MaxInt64 / 2
+	// unit is the load of a connection, for a backend of weight 1: in whole numbers of it
+	// loads are compared that weights divide.
+	unit = 1 << 8
+)
+
+// leastLoaded orders by how many connections a backend has for its weight. Those that are
+// as loaded as the least, within an eighth, are taken in turn.
+func (c *Chooser) leastLoaded(s *Service, list []backend) {
+	var loads [zone.MaxPicks]int64
+	for j, i := range c.picked[:c.count] {
+		loads[j] = untold
+		if n, known := s.table.Load(list[i].id); known {
+			loads[j] = int64(n) * unit / int64(list[i].weight)
+		}
+	}
+	c.ascending(&loads)
+	c.alternate(&loads, max(loads[0]/8, even*unit))
 }
 
 // mixed is the finalizer of splitmix64.
@@ -385,11 +428,19 @@ func (c *Chooser) tell(s *Service, list []backend, q *wire.Query, p *zone.Pick) 
 		b := &list[i]
 		one := Candidate{
 			Backend: b.id, Number: b.number, Addr: b.addr, Weight: int(b.weight), Out: b.out, Status: b.slot.Status(),
-			Near: b.bits(q.From()) >= 0 || b.isFor(c.place) > 0, Away: away(b, c.place), Latency: b.slot.Latency(), Taken: slices.Contains(p.Addresses[:p.Count], b.bytes),
+			Near: b.bits(q.From()) >= 0 || b.isFor(c.place) > 0, Away: away(b, c.place), Latency: b.slot.Latency(), Load: s.load(b), Taken: slices.Contains(p.Addresses[:p.Count], b.bytes),
 		}
 		one.Reason = c.why(s, b, &one)
 		c.Trail(one)
 	}
+}
+
+// load is how many connections a backend has, -1 where that is not known.
+func (s *Service) load(b *backend) int {
+	if n, known := s.table.Load(b.id); known {
+		return int(n)
+	}
+	return -1
 }
 
 // why says why a backend was taken or not.
@@ -417,6 +468,7 @@ var taken = map[farm.DNSAlgorithm]string{
 	farm.DNSGeo:        "none is closer to the client: by net, country, continent, or as one for nobody else",
 	farm.DNSNearest:    "no other is nearer to the client",
 	farm.DNSFastest:    "it answers its checks as soon as any",
+	farm.DNSLoad:       "no other has less to do for its weight",
 }
 
 var passed = map[farm.DNSAlgorithm]string{
@@ -427,4 +479,5 @@ var passed = map[farm.DNSAlgorithm]string{
 	farm.DNSGeo:        "others are closer to the client: by net, country or continent",
 	farm.DNSNearest:    "others are nearer to the client, or it was their turn",
 	farm.DNSFastest:    "others answer their checks sooner, or it was their turn",
+	farm.DNSLoad:       "others have less to do for their weight, or it was their turn",
 }

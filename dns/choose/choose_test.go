@@ -300,6 +300,75 @@ func TestTheFastestIsTakenAndThoseAsFastInTurn(t *testing.T) {
 	}
 }
 
+func TestTheLeastLoadedIsTakenAndThoseAsLoadedInTurn(t *testing.T) {
+	weights := []uint8{0, 0, 0, 0}
+	var b *board
+	has := func(loads ...int) {
+		b = newBoard(t, 4, func(s *farm.DNSService) {
+			s.Algorithm = farm.DNSLoad
+			for i, w := range weights {
+				s.Backends[i].Weight = w
+			}
+		})
+		for i, n := range loads {
+			if n >= 0 {
+				b.health.SetLoad(uint32(i+1), uint32(n))
+			}
+		}
+	}
+	answers := func() (out []int) {
+		seen := map[int]bool{}
+		for range 20 {
+			got, p := b.ask("198.51.100.1")
+			if len(got) != 1 || p.Scope != 0 {
+				t.Fatalf("%v, scope %d", got, p.Scope)
+			}
+			seen[got[0]] = true
+		}
+		for i := range 5 {
+			if seen[i] {
+				out = append(out, i)
+			}
+		}
+		return out
+	}
+	for _, c := range []struct {
+		loads   []int
+		weights []uint8
+		want    []int
+	}{
+		{loads: []int{300, 200, 100, 500}, want: []int{3}},
+		{loads: []int{800, 900, 901, 1000}, want: []int{1, 2}}, // within an eighth
+		{loads: []int{0, 4, 5, 60}, want: []int{1, 2}},         // or some connections
+		{loads: []int{-1, -1, 70000, -1}, want: []int{3}},      // who is not known has most
+		{loads: []int{-1, -1, -1, -1}, want: []int{1, 2, 3, 4}},
+		{loads: []int{100, 190, 400, 4000}, weights: []uint8{1, 2, 1, 100}, want: []int{4}},
+		{loads: []int{100, 190, 400, 0}, weights: []uint8{1, 2, 5, 1}, want: []int{4}},
+		{loads: []int{100, 190, 400, 91}, weights: []uint8{1, 2, 5, 1}, want: []int{3}},
+		{loads: []int{100, 190, 400, 88}, weights: []uint8{1, 2, 4, 1}, want: []int{2, 4}},
+	} {
+		if weights = c.weights; weights == nil {
+			weights = []uint8{0, 0, 0, 0}
+		}
+		has(c.loads...)
+		if got := answers(); !slices.Equal(got, c.want) {
+			t.Errorf("%v of weights %v: %v, want %v", c.loads, c.weights, got, c.want)
+		}
+	}
+	weights = nil
+	has(300, 200, 100, -1)
+	b.set(health.Down, 3)
+	if got := answers(); !slices.Equal(got, []int{2}) {
+		t.Errorf("the least loaded is down: %v", got)
+	}
+	for _, c := range b.told {
+		if c.Number == 2 && (c.Load != 200 || !c.Taken || c.Reason != "no other has less to do for its weight") || c.Number == 4 && c.Load != -1 ||
+			c.Number == 1 && c.Reason != "others have less to do for their weight, or it was their turn" {
+			t.Errorf("told of %+v", c)
+		}
+	}
+}
+
 // askFor is ask with a net the resolver tells.
 func (b *board) askFor(client, subnet string, v6 bool) (p zone.Pick) {
 	q := wire.Query{Client: netip.MustParseAddr(client)}

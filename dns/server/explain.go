@@ -113,6 +113,9 @@ func (x *explainer) candidate(c choose.Candidate) {
 		distance := math.Round(c.Away)
 		out.Distance = &distance
 	}
+	if c.Load >= 0 {
+		out.Load = &c.Load
+	}
 	if c.Out {
 		out.Status = string(farm.StatusMaintenance)
 	}

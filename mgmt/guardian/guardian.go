@@ -17,6 +17,8 @@ import (
 // Table is where verdicts go; *health.Table is one.
 type Table interface {
 	Slot(backend uint32) *health.Slot
+	SetLoad(backend, connections uint32)
+	ForgetLoad(backend uint32)
 	SetGuardian(backend uint32, s health.State, at time.Time) bool
 }
 
@@ -30,6 +32,9 @@ type Options struct {
 	// Farm tells how a farm is, and why it is not up; nil: nobody can, and backends that
 	// have its address are asked as others.
 	Farm func(*farm.Farm) (farm.Status, string)
+	// Open tells how many connections farms have, by their number: of those it knows; nil:
+	// nobody can.
+	Open func([]*farm.Farm) map[uint32]uint64
 	// Cut ends the connections of backends; nil: nobody can.
 	Cut func(backends []uint32)
 	// AtOnce is how many probes may be under way; 0 means DefaultAtOnce.
@@ -138,6 +143,7 @@ func (g *Guardian) Set(cfg *farm.Config) {
 	for _, id := range wanted.unasked {
 		g.options.Table.SetGuardian(id, health.Undefined, now)
 		g.options.Table.Slot(id).SetLatency(0)
+		g.options.Table.ForgetLoad(id)
 	}
 	g.forget()
 	g.poke()
@@ -145,7 +151,7 @@ func (g *Guardian) Set(cfg *farm.Config) {
 
 // begin makes a task; nil when its command cannot be read, which the rules say.
 func (g *Guardian) begin(k key, w *wantedTask, first bool) *task {
-	t := &task{key: k, at: -1, soon: true}
+	t := &task{key: k, at: -1, soon: true, inherits: first}
 	if w.ours == nil {
 		p, err := g.options.Parse(k.command)
 		if err != nil {
@@ -300,14 +306,17 @@ func (g *Guardian) ask(t *task) {
 	g.finished.Go(func() {
 		ctx, cancel := context.WithTimeout(g.ctx, limit)
 		defer cancel()
+		ctx, told := probe.Reporting(ctx)
 		began := time.Now()
 		err := t.probe.Run(ctx, g.options.Network(t.from), t.to, func(string, ...any) {})
-		g.took(t, began, time.Now(), err)
+		var l load
+		l.connections, l.known = told()
+		g.took(t, began, time.Now(), err, l)
 	})
 }
 
 // took is what becomes of a result.
-func (g *Guardian) took(t *task, began, now time.Time, err error) {
+func (g *Guardian) took(t *task, began, now time.Time, err error, l load) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t.running = false
@@ -323,6 +332,9 @@ func (g *Guardian) took(t *task, began, now time.Time, err error) {
 	}()
 	if t.gone || g.ctx.Err() != nil { // what was ended by us says nothing
 		return
+	}
+	if l.known {
+		t.load = l
 	}
 	one := resultOf(began, now, err)
 	before, _ := t.results.last()

@@ -34,6 +34,7 @@ type town struct {
 	targets []probe.Target
 	routes  []guardian.Route
 	lines   int // it says more than usual
+	loads   map[netip.Addr]uint64
 	log     logtest.Log
 }
 
@@ -78,6 +79,9 @@ func (a asking) Run(ctx context.Context, _ probe.Network, to probe.Target, say p
 	defer a.mu.Unlock()
 	if why, is := strings.CutPrefix(a.broken[to.Addr], "local: "); is {
 		return probe.Local(errors.New(why))
+	}
+	if n, known := a.loads[to.Addr]; known {
+		probe.Report(ctx, n)
 	}
 	if why := a.broken[to.Addr]; why != "" && (a.command != "blind") {
 		return errors.New(why)

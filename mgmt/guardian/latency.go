@@ -1,6 +1,9 @@
 package guardian
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 const (
 	// settles is how much a new latency counts: one part of so many.
@@ -21,10 +24,22 @@ func (l *latency) measured(took time.Duration) {
 	*l += (latency(took) - *l) / settles
 }
 
-// note writes the latency of a task beside the findings of its backends.
+// load is how much a target has to do: the connections that are open to it.
+type load struct {
+	connections uint64
+	known       bool
+}
+
+// note writes the latency of a task, and its load, beside the findings of its backends.
 func (g *Guardian) note(t *task) {
 	for _, u := range t.users {
 		g.options.Table.Slot(u.id).SetLatency(time.Duration(t.latency))
+		switch {
+		case t.load.known:
+			g.options.Table.SetLoad(u.id, uint32(min(t.load.connections, math.MaxUint32)))
+		case !t.inherits:
+			g.options.Table.ForgetLoad(u.id)
+		}
 	}
 }
 

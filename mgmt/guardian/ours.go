@@ -64,6 +64,34 @@ func (g *Guardian) LookFarms() {
 	}
 }
 
+// LookLoads looks how many connections the farms have that backends follow, for who
+// chooses by it. It is to be called every few seconds.
+func (g *Guardian) LookLoads() {
+	cfg, ours := g.ours()
+	if len(ours) == 0 || g.options.Open == nil {
+		return
+	}
+	open := g.options.Open(ours) // not locked: the kernel may be asked
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.seen != cfg || g.ctx.Err() != nil {
+		return
+	}
+	for _, t := range g.tasks {
+		if t.ours == nil {
+			continue
+		}
+		t.load, t.inherits = load{}, false
+		for _, f := range t.ours {
+			if n, known := open[f.ID]; known {
+				t.load.connections += n
+				t.load.known = true
+			}
+		}
+		g.note(t)
+	}
+}
+
 // ours lists the farms that backends follow.
 func (g *Guardian) ours() (cfg *farm.Config, out []*farm.Farm) {
 	g.mu.Lock()

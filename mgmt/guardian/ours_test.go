@@ -56,6 +56,7 @@ type told struct {
 	status map[string]farm.Status
 	log    logtest.Log
 	asked  int
+	open   map[string]uint64 // connections of farms
 }
 
 func toldOf(t *testing.T, table *health.Table) *told {
@@ -63,6 +64,15 @@ func toldOf(t *testing.T, table *health.Table) *told {
 	h := &told{table: table, status: map[string]farm.Status{}}
 	h.Guardian = guardian.New(ctx, guardian.Options{
 		Table: table, Log: slog.New(slog.NewTextHandler(&h.log, nil)),
+		Open: func(farms []*farm.Farm) map[uint32]uint64 {
+			out := map[uint32]uint64{}
+			for _, f := range farms {
+				if n, known := h.open[f.Name]; known {
+					out[f.ID] = n
+				}
+			}
+			return out
+		},
 		Farm: func(f *farm.Farm) (farm.Status, string) {
 			h.asked++
 			return h.status[f.Name], h.Why(7) + "so it is" // what its backends are is asked

@@ -37,8 +37,12 @@ type task struct {
 
 	judge
 	latency
-	why     string // it failed the last time it did
-	results ring
+	load load
+	// inherits: as long as nobody tells it, the load of the backends is what an earlier
+	// guardian was told.
+	inherits bool
+	why      string // it failed the last time it did
+	results  ring
 	// ours are farms of this appliance that have the address: it is not asked, but is
 	// as one of them is.
 	ours []*farm.Farm

@@ -41,6 +41,7 @@ func Templates() []Template {
 		{Name: "check_snmp", Description: "SNMP: the agent tells how long it has been up.", Command: "check_snmp -H HOST -p PORT -o 1.3.6.1.2.1.1.3.0 -C public -P 2c -t 5"},
 		{Name: "check_grpc", Description: "gRPC: the health service says SERVING.", Command: "check_grpc -H HOST -p PORT -t 5"},
 		{Name: "check_websocket", Description: "WebSocket: the server takes the upgrade at /.", Command: "check_websocket -H HOST -p PORT -u / -t 5"},
+		{Name: "check_sluice", Description: "Sluice: the farm with this address and port, of another Sluice, is up; it tells how many connections it has. Copy it and write an API key of that Sluice, and where its API is.", Command: "check_sluice -H HOST -p PORT --api HOST:444 -k 'key' -t 5"},
 		{Name: "check_common", Description: "A program of yours: copy it and write the command. It is healthy when it ends with 0."},
 	}
 }

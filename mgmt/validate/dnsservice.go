@@ -31,7 +31,7 @@ var dnsServiceName = field[farm.DNSService]{
 
 var dnsAlgorithm = field[farm.DNSService]{
 	rule: rule{name: "algorithm", hints: basic(atBalancing, "Algorithm"), kind: kindText, values: texts(farm.DNSAlgorithms()),
-		about: "How addresses are chosen among backends that work: roundrobin (all, beginning with another one each time), prio (the first), weight (by chance), hash (the same for a net of clients), geo (those for the client's net, country or continent), nearest (the fewest kilometres away), fastest (what answers its checks soonest)."},
+		about: "How addresses are chosen among backends that work: roundrobin (all, beginning with another one each time), prio (the first), weight (by chance), hash (the same for a net of clients), geo (those for the client's net, country or continent), nearest (the fewest kilometres away), fastest (what answers its checks soonest), load (what has the fewest connections for its weight, as its farm tells, or a check of another Sluice: check_sluice)."},
 	get: func(s *farm.DNSService) Value { return textValue(string(s.Algorithm)) },
 	set: func(s *farm.DNSService, v Value) { s.Algorithm = farm.DNSAlgorithm(v.text) },
 }

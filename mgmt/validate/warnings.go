@@ -34,6 +34,7 @@ func (r Rules) warnings(cfg *farm.Config, of func(*farm.Farm) []Error) []Error {
 		out = append(out, of(f)...)
 	}
 	checkWarnings(cfg, func(e Error) { out = append(out, e) })
+	loadWarnings(cfg, func(e Error) { out = append(out, e) })
 	answerWarnings(cfg, func(f *farm.Farm, field, text string) {
 		out = append(out, Error{FarmPath(f.Name), field, text})
 	})

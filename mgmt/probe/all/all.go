@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/mqtt"
 	"github.com/sluicelb/sluice/mgmt/probe/mssql"
 	"github.com/sluicelb/sluice/mgmt/probe/mysql"
+	"github.com/sluicelb/sluice/mgmt/probe/node"
 	"github.com/sluicelb/sluice/mgmt/probe/ntp"
 	"github.com/sluicelb/sluice/mgmt/probe/oracle"
 	"github.com/sluicelb/sluice/mgmt/probe/ping"
@@ -62,6 +63,7 @@ func Checks() map[string]probe.Make {
 		"check_snmp":      snmp.Check,
 		"check_radius":    radius.Check,
 		"check_sip":       sip.Check,
+		"check_sluice":    node.Check,
 	} {
 		all[name] = make
 	}

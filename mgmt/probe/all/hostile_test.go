@@ -33,7 +33,7 @@ var conversations = []string{
 	"check_smtp -p PORT -C 'hello host'", "check_smtp -p PORT -S", "check_smtp -p PORT --tls", "check_redis -p PORT -a secret", "check_redis -p PORT -S", "check_memcached -p PORT", "check_mqtt -p PORT",
 	"check_mongodb -p PORT", "check_mssql -p PORT", "check_oracle -p PORT -s service", "check_websocket -p PORT --ping",
 	"check_ldap -p PORT -b dc=example", "check_ldap -p PORT -b dc=example -T", "check_ldaps -p PORT -b dc=example", "check_mysql -P PORT -n", "check_mysql -P PORT -u check -p secret -l", "check_pgsql -P PORT -l check -p secret", "check_pgsql -P PORT -l check -S",
-	"check_grpc -p PORT", "check_grpc -p PORT -S", "check_sip -p PORT --tcp", "check_sip -R HOST:PORT -S", "check_dns -s HOST -p PORT -H name --tcp", "check_dig -p PORT -l name --tcp",
+	"check_grpc -p PORT", "check_grpc -p PORT -S", "check_sip -p PORT --tcp", "check_sip -R HOST:PORT -S", "check_sluice -p PORT --api HOST:PORT -k key", "check_dns -s HOST -p PORT -H name --tcp", "check_dig -p PORT -l name --tcp",
 }
 
 // datagrams are those of checks by UDP.

@@ -2,7 +2,7 @@ import { Badge, Button, Card, Group, Loader, Select, Stack, Text, TextInput, Tit
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useMemo, useRef, useState } from 'react';
+import { memo, useCallback, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import { useMay } from '../session/may';
@@ -12,7 +12,8 @@ import { Problem } from '../ui/problem';
 import { byUrgency, State } from '../ui/state';
 import { Bulk } from './bulk';
 import classes from './list.module.css';
-import { useRates } from './rates';
+import { type Rates, useRates } from './rates';
+import type { FarmNumbers } from './types';
 
 const rowHeight = 40;
 
@@ -35,11 +36,13 @@ export function FarmList() {
   }, [all, text, state, tag]);
   const [chosen, choose] = useState<ReadonlySet<string>>(new Set());
   const marked = found.filter((f) => chosen.has(f.farmname)).map((f) => f.farmname);
-  const toggle = (names: string[], on: boolean) => {
-    const next = new Set(chosen);
-    for (const name of names) if (on) next.add(name); else next.delete(name);
-    choose(next);
-  };
+  const toggle = (names: string[], on: boolean) =>
+    choose((before) => {
+      const next = new Set(before);
+      for (const name of names) if (on) next.add(name); else next.delete(name);
+      return next;
+    });
+  const mark = useCallback((name: string, on: boolean) => toggle([name], on), []);
   const scroll = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({ count: found.length, getScrollElement: () => scroll.current, estimateSize: () => rowHeight, overscan: 12 });
   const tags = [...new Set(all?.flatMap((f) => f.tags ?? []))].sort();
@@ -97,40 +100,7 @@ export function FarmList() {
               {rows.getVirtualItems().map((v) => {
                 const f = found[v.index];
                 const r = rates.get(f.farmname);
-                return (
-                  <div key={f.farmname} role="row" aria-rowindex={v.index + 2} className={classes.row} style={{ position: 'absolute', top: v.start, height: v.size, left: 0, right: 0 }}>
-                    <span role="cell">
-                      <input type="checkbox" aria-label={t('bulk.one', { name: f.farmname })} checked={chosen.has(f.farmname)} onChange={(e) => toggle([f.farmname], e.currentTarget.checked)} />
-                    </span>
-                    <span role="cell" className={classes.name}>
-                      <FarmLink farm={f.farmname} />
-                      {f.tags?.map((one) => (
-                        <Badge key={one} size="xs" variant="default" tt="none" ml={4}>
-                          {one}
-                        </Badge>
-                      ))}
-                    </span>
-                    <span role="cell">
-                      <State of={f.status} />
-                    </span>
-                    <span role="cell" className="text">
-                      {f.vip}:{f.vport}
-                    </span>
-                    <span role="cell">{f.profile}</span>
-                    <span role="cell" className="number">
-                      {count(r?.requests)}
-                    </span>
-                    <span role="cell" className="number">
-                      {count(r?.errors)}
-                    </span>
-                    <span role="cell" className="number">
-                      {count(f.established)}
-                    </span>
-                    <span role="cell" className="number">
-                      {bytes(f.counters.bytes_out ?? 0)}
-                    </span>
-                  </div>
-                );
+                return <Row key={f.farmname} farm={f} rate={r} index={v.index} top={v.start} chosen={chosen.has(f.farmname)} choose={mark} />;
               })}
             </div>
           </div>
@@ -139,3 +109,44 @@ export function FarmList() {
     </Stack>
   );
 }
+
+type RowProps = { farm: FarmNumbers; rate?: Rates; index: number; top: number; chosen: boolean; choose: (name: string, on: boolean) => void };
+
+/** Row is a farm in the list. It is drawn again only when something of it changes: while the list scrolls, those that come into sight are all there is to draw. */
+const Row = memo(function Row({ farm: f, rate: r, index, top, chosen, choose }: RowProps) {
+  const { t } = useTranslation();
+  return (
+    <div role="row" aria-rowindex={index + 2} className={classes.row} style={{ position: 'absolute', top, height: rowHeight, left: 0, right: 0 }}>
+      <span role="cell">
+        <input type="checkbox" aria-label={t('bulk.one', { name: f.farmname })} checked={chosen} onChange={(e) => choose(f.farmname, e.currentTarget.checked)} />
+      </span>
+      <span role="cell" className={classes.name}>
+        <FarmLink farm={f.farmname} />
+        {f.tags?.map((one) => (
+          <Badge key={one} size="xs" variant="default" tt="none" ml={4}>
+            {one}
+          </Badge>
+        ))}
+      </span>
+      <span role="cell">
+        <State of={f.status} />
+      </span>
+      <span role="cell" className="text">
+        {f.vip}:{f.vport}
+      </span>
+      <span role="cell">{f.profile}</span>
+      <span role="cell" className="number">
+        {count(r?.requests)}
+      </span>
+      <span role="cell" className="number">
+        {count(r?.errors)}
+      </span>
+      <span role="cell" className="number">
+        {count(f.established)}
+      </span>
+      <span role="cell" className="number">
+        {bytes(f.counters.bytes_out ?? 0)}
+      </span>
+    </div>
+  );
+});

@@ -160,6 +160,7 @@ function Said({ of: { passport, result, from } }: { of: Explained }) {
               ...(passport.algorithm === 'fastest'
                 ? [{ head: t('passport.latency'), cell: (c: Candidate) => duration(c.latency === undefined ? undefined : c.latency / 1000), number: true }]
                 : []),
+              ...(passport.algorithm === 'load' ? [{ head: t('passport.load'), cell: (c: Candidate) => c.load ?? '', number: true }] : []),
               { head: t('passport.reason'), cell: (c) => c.reason },
             ]}
           />
