@@ -19,6 +19,9 @@ func (m *manager) refreshNames(ctx context.Context) {
 		slog.Warn("addresses of names are not in force yet", "reason", err)
 	}
 	m.checkBackends()
+	if m.isInForce() {
+		m.guardian.LookFarms() // one may have been stopped
+	}
 }
 
 // republish gives the engine what changed beside the configuration. What fails is tried

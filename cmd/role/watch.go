@@ -16,10 +16,14 @@ import (
 )
 
 // watchLook is how often is looked what farms suffer from that nobody reports,
-// healthLook how often who is well. The latter costs nothing while nothing changes.
+// healthLook how often who is well, which costs nothing while nothing changes. Where names
+// are answered with addresses of farms of this appliance, followLook is how often is
+// looked whether any backend went down or came up: what it means for a farm is answered
+// at once.
 const (
 	watchLook  = 2 * time.Second
 	healthLook = 250 * time.Millisecond
+	followLook = 20 * time.Millisecond
 )
 
 // watch finds what keeps farms that run from serving: an address that left its
@@ -37,6 +41,9 @@ type watch struct {
 	looks int          // since the start
 
 	engine time.Time // when the one of the last look was started
+
+	looked  time.Time // when who is well was
+	version uint64    // of the health table then
 
 	// By the last look at who is well; turn grows with every one that found something.
 	mark   statesMark
@@ -56,7 +63,7 @@ func (w *watch) unreachable(f *farm.Farm) string {
 
 // run looks until ctx ends.
 func (w *watch) run(ctx context.Context, m *manager) {
-	look, quick := time.NewTicker(watchLook), time.NewTicker(healthLook)
+	look, quick := time.NewTicker(watchLook), time.NewTimer(healthLook)
 	defer look.Stop()
 	defer quick.Stop()
 	for {
@@ -64,7 +71,7 @@ func (w *watch) run(ctx context.Context, m *manager) {
 		case <-ctx.Done():
 			return
 		case <-quick.C:
-			w.lookHealth(m, time.Now())
+			quick.Reset(w.lookSoon(m, time.Now()))
 		case <-look.C:
 			w.look(ctx, m)
 		}
@@ -87,6 +94,24 @@ func (w *watch) look(ctx context.Context, m *manager) {
 		w.seen = cfg
 	}
 	w.looks++
+}
+
+// lookSoon looks who is well when it is time for that, or something changed that names
+// follow, and tells when to look again.
+func (w *watch) lookSoon(m *manager, now time.Time) (next time.Duration) {
+	version := m.health.Version()
+	switch {
+	case now.Sub(w.looked) >= healthLook:
+		w.lookHealth(m, now)
+		w.looked = now
+	case version != w.version && m.isInForce():
+		m.guardian.LookFarms()
+	}
+	w.version = version // as it was before: what changed since is seen next time
+	if m.guardian.Follows() {
+		return followLook
+	}
+	return healthLook
 }
 
 // lookHealth tells everybody who went down or came up, by the ways each of them has.

@@ -58,6 +58,7 @@ const (
 type Guardian struct {
 	options Options
 	moved   atomic.Uint64 // whenever Why may say something else
+	follows atomic.Bool   // some backend follows farms of this appliance
 
 	mu       sync.Mutex
 	seen     *farm.Config // by the last Set
@@ -121,6 +122,7 @@ func (g *Guardian) Set(cfg *farm.Config) {
 		}
 	}
 	now, fresh := time.Now(), 0
+	follows := false
 	before := g.of
 	g.of = make(map[uint32]*task, len(wanted.tasks))
 	for k, w := range wanted.tasks {
@@ -133,7 +135,9 @@ func (g *Guardian) Set(cfg *farm.Config) {
 			fresh++
 		}
 		g.keep(t, w, now)
+		follows = follows || t.ours != nil
 	}
+	g.follows.Store(follows)
 	g.spread(now, fresh)
 	for id := range before { // another backend may have the number one day
 		if g.of[id] == nil {

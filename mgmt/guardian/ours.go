@@ -64,6 +64,9 @@ func (g *Guardian) LookFarms() {
 	}
 }
 
+// Follows reports whether there is anything for LookFarms to look at.
+func (g *Guardian) Follows() bool { return g.follows.Load() }
+
 // LookLoads looks how many connections the farms have that backends follow, for who
 // chooses by it. It is to be called every few seconds.
 func (g *Guardian) LookLoads() {
