@@ -21,12 +21,16 @@ type other struct {
 	status int
 	body   string
 	asked  string
+	cut    bool // the answer ends before its end
 }
 
 func newOther(t *testing.T) *other {
 	o := &other{status: http.StatusOK}
 	o.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		o.asked = r.Method + " " + r.URL.Path + "?" + r.URL.RawQuery + " " + r.Header.Get("ZAPI_KEY")
+		if o.cut {
+			w.Header().Set("Content-Length", "100000")
+		}
 		w.WriteHeader(o.status)
 		fmt.Fprint(w, o.body)
 	}))
@@ -128,6 +132,13 @@ func TestWhatKeepsItFromAnsweringIsSaid(t *testing.T) {
 	got.Down(t, "its certificate has the fingerprint")
 	got, _ = o.ask(t, "--verify")
 	got.Down(t, "certificate")
+	o.cut = true
+	got, _ = o.ask(t)
+	got.Down(t, "closed the connection")
+	o.cut = false
+	o.server.Close()
+	got, _ = o.ask(t)
+	got.Down(t, "connection refused")
 }
 
 func TestNobodyIsGivenTheKeyWhoseCertificateIsAnother(t *testing.T) {
@@ -143,6 +154,8 @@ func TestCommandsAreRead(t *testing.T) {
 	for command, reason := range map[string]string{
 		"-H HOST -p PORT":         "an API key of the other Sluice is needed",
 		"-k x --api /tmp":         "no place of an API",
+		"-k x --api a/b:444":      "no place of an API",
+		"-k x --api u@a":          "no place of an API",
 		"-k x --api a:0":          "no place of an API",
 		"-k x --fingerprint abcd": "64 hexadecimal digits",
 		"-k x --fingerprint " + strings.Repeat("g", 64): "64 hexadecimal digits",
