@@ -81,7 +81,9 @@ func (e *engine) Publish(file *os.File, opened map[string][]*os.File) link.Ack {
 	if err != nil {
 		return e.refuse(generation, err)
 	}
-	e.memory.Retain(e.set.SessionOwners(cfg)...)
+	if e.memory.HasLeft() {
+		e.memory.Retain(e.set.SessionOwners(cfg)...)
+	}
 	e.page.SetAcknowledged(generation)
 	return link.Ack{Generation: generation, Farms: problems, Listeners: e.holds()}
 }

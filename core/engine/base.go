@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/ports"
@@ -25,6 +26,7 @@ type Base[W Worker] struct {
 	mu     sync.Mutex // one change at a time; no loop takes it
 	ports  *ports.Set[W]
 	closed bool
+	kinds  map[farm.Farm][]marks.Kind // of sockets that farms need
 }
 
 // Start makes the scaffold ready for Prepare.
@@ -48,6 +50,13 @@ func (b *Base[W]) Listeners() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ports.Keys()
+}
+
+// Listens reports whether the engine has sockets for an address.
+func (b *Base[W]) Listens(at farm.Listener) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ports.Open(at)
 }
 
 // Sockets returns duplicates of the engine's listening sockets of a key, one

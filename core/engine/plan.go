@@ -61,12 +61,22 @@ func (b *Base[W]) Prepare(generation uint64, cfg *farm.Config) (Plan, error) {
 	return p, nil
 }
 
-// needed are the kinds of sockets that the engine's farms of cfg need.
+// needed are the kinds of marked sockets that the engine's farms of cfg need. Farms that
+// stay the same, in the same place (snapshot.Reader), are looked at once.
 func (b *Base[W]) needed(cfg *farm.Config) (kinds []marks.Kind) {
+	before := b.kinds
+	b.kinds = make(map[farm.Farm][]marks.Kind, len(cfg.Farms))
 	for i := range cfg.Farms {
-		if f := &cfg.Farms[i]; b.Profile.Handles(f) {
-			kinds = append(kinds, marks.Needed(f)...)
+		f := &cfg.Farms[i]
+		if !b.Profile.Handles(f) {
+			continue
 		}
+		of, known := before[*f]
+		if !known {
+			of = marks.Needed(f)
+		}
+		b.kinds[*f] = of
+		kinds = append(kinds, of...)
 	}
 	return kinds
 }

@@ -22,6 +22,7 @@ type Engine interface {
 	Prepare(generation uint64, cfg *farm.Config) (Plan, error)
 	Generation() uint64
 	Listeners() []string
+	Listens(at farm.Listener) bool
 	Sockets(key string) []*os.File
 	Drain(grace time.Duration)
 	Close()
@@ -85,13 +86,6 @@ func (s Set) Publish(generation uint64, cfg *farm.Config, opened map[string][]*o
 // hand adds to the sockets that came those of addresses that go from one engine to
 // another: mgmt knows only that one of them has them.
 func (s Set) hand(cfg *farm.Config, opened map[string][]*os.File) {
-	has := make([]map[string]bool, len(s))
-	for i, e := range s {
-		has[i] = map[string]bool{}
-		for _, key := range e.Listeners() {
-			has[i][key] = true
-		}
-	}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		if f.Stopped {
@@ -99,13 +93,13 @@ func (s Set) hand(cfg *farm.Config, opened map[string][]*os.File) {
 		}
 		to := slices.IndexFunc(s, func(e Engine) bool { return e.Handles(f) })
 		for _, l := range f.Listeners() {
-			key := l.Key()
-			if to < 0 || opened[key] != nil || has[to][key] {
+			if to < 0 || s[to].Listens(l) {
 				continue
 			}
-			for from := range s {
-				if has[from][key] {
-					opened[key] = s[from].Sockets(key)
+			key := l.Key()
+			for _, from := range s {
+				if opened[key] == nil && from.Listens(l) {
+					opened[key] = from.Sockets(key)
 				}
 			}
 		}

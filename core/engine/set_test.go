@@ -37,13 +37,14 @@ func (o *one) note(format string, args ...any) {
 	*o.log = append(*o.log, o.name+" "+fmt.Sprintf(format, args...))
 }
 
-func (o *one) Handles(f *farm.Farm) bool  { return f.Profile == o.profile }
-func (o *one) Generation() uint64         { return o.generation }
-func (o *one) Listeners() []string        { return o.listens }
-func (o *one) Drain(grace time.Duration)  { o.drains(grace) }
-func (o *one) Close()                     { o.note("closes") }
-func (o *one) RunsFarm(farm uint32) bool  { return farm == o.runs }
-func (o *one) RunsService(id uint32) bool { return id == 10*o.runs }
+func (o *one) Handles(f *farm.Farm) bool    { return f.Profile == o.profile }
+func (o *one) Generation() uint64           { return o.generation }
+func (o *one) Listeners() []string          { return o.listens }
+func (o *one) Drain(grace time.Duration)    { o.drains(grace) }
+func (o *one) Listens(l farm.Listener) bool { return slices.Contains(o.listens, l.Key()) }
+func (o *one) Close()                       { o.note("closes") }
+func (o *one) RunsFarm(farm uint32) bool    { return farm == o.runs }
+func (o *one) RunsService(id uint32) bool   { return id == 10*o.runs }
 
 func (o *one) SessionOwners(*farm.Config) []uint64            { return []uint64{uint64(o.runs)} }
 func (o *one) MarkWith(*marks.Reserve)                        {}

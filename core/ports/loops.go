@@ -66,11 +66,21 @@ func (s *Set[S]) Listen(l farm.Listener, files []*os.File) error {
 	return nil
 }
 
+// named is the port of a key, nil when there is none.
+func (s *Set[S]) named(key string) *Port {
+	for _, p := range s.all {
+		if p.key == key {
+			return p
+		}
+	}
+	return nil
+}
+
 // Sockets returns duplicates of the sockets of a key, one of each loop, for who
 // serves the address from now on; nil when there are none. They are the
 // caller's.
 func (s *Set[S]) Sockets(key string) []*os.File {
-	p := s.all[key]
+	p := s.named(key)
 	if p == nil || !p.open {
 		return nil
 	}

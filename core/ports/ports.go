@@ -6,7 +6,6 @@
 package ports
 
 import (
-	"maps"
 	"os"
 	"slices"
 	"time"
@@ -45,34 +44,38 @@ type Side interface {
 // which is none of the loops; they wait for these.
 type Set[S Side] struct {
 	sides []S
-	all   map[string]*Port
+	all   map[farm.Listener]*Port
 }
 
 // New returns a set without ports.
-func New[S Side](sides []S) *Set[S] { return &Set[S]{sides: sides, all: map[string]*Port{}} }
+func New[S Side](sides []S) *Set[S] { return &Set[S]{sides: sides, all: map[farm.Listener]*Port{}} }
 
 // Of returns the port of an address, a new one if there was none.
 func (s *Set[S]) Of(l farm.Listener) *Port {
-	key := l.Key()
-	p := s.all[key]
+	p := s.all[l]
 	if p == nil {
-		p = &Port{Listener: l, Number: len(s.all), key: key}
-		s.all[key] = p
+		p = &Port{Listener: l, Number: len(s.all), key: l.Key()}
+		s.all[l] = p
 	}
 	return p
 }
 
 // Open reports whether the engine listens on an address.
 func (s *Set[S]) Open(l farm.Listener) bool {
-	p := s.all[l.Key()]
+	p := s.all[l]
 	return p != nil && p.open
 }
 
 // Keys lists the keys of the addresses the engine listens on, sorted.
 func (s *Set[S]) Keys() []string {
-	open := maps.Clone(s.all)
-	maps.DeleteFunc(open, func(_ string, p *Port) bool { return !p.open })
-	return slices.Sorted(maps.Keys(open))
+	keys := make([]string, 0, len(s.all))
+	for _, p := range s.all {
+		if p.open {
+			keys = append(keys, p.key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // Unlisten closes the ports that are open and not wanted, and lists them.

@@ -100,6 +100,13 @@ func (m *Memory) takeStock() {
 	}
 }
 
+// HasLeft reports whether there is anything of an earlier process for Retain to look at.
+func (m *Memory) HasLeft() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.left) > 0
+}
+
 // Retain gives up what an earlier process left of tables that nobody has asked
 // for, unless their owner is among those that may still do so.
 func (m *Memory) Retain(owners ...uint64) {

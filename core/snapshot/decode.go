@@ -103,15 +103,19 @@ func (r *Reader) decode(b []byte) (generation uint64, cfg *farm.Config, err erro
 	if major := content[0] >> 5; major != 5 { // null would decode to "no farms"
 		return fail(fmt.Errorf("it is no map but CBOR type %d", major))
 	}
-	if n := elements(content); n > maxElements {
+	var parts body
+	farms, rest, n := split(content)
+	if n > maxElements {
 		return fail(fmt.Errorf("%d list elements, at most %d are allowed", n, maxElements))
 	}
-	var parts body
-	if err := decoding.Unmarshal(content, &parts); err != nil {
+	if err := decoding.Unmarshal(rest, &parts); err != nil {
 		return fail(err)
 	}
+	if farms != nil {
+		parts.Farms = farms
+	}
 	cfg = &farm.Config{Certificates: parts.Certificates, Authorities: parts.Authorities, Challenges: parts.Challenges}
-	known, farms := make(map[string]*decoded, len(parts.Farms)), make([]*decoded, len(parts.Farms))
+	known, decodedFarms := make(map[string]*decoded, len(parts.Farms)), make([]*decoded, len(parts.Farms))
 	if parts.Farms != nil {
 		cfg.Farms = make([]farm.Farm, len(parts.Farms))
 	}
@@ -122,9 +126,9 @@ func (r *Reader) decode(b []byte) (generation uint64, cfg *farm.Config, err erro
 				return fail(err)
 			}
 		}
-		cfg.Farms[i], farms[i], known[one.from] = one.farm, one, one
+		cfg.Farms[i], decodedFarms[i], known[one.from] = one.farm, one, one
 	}
-	r.known, r.farms = known, farms
+	r.known, r.farms = known, decodedFarms
 	return generation, cfg, nil
 }
 
@@ -221,6 +225,55 @@ func elements(b []byte) (n uint64) {
 		b = rest
 	}
 	return n
+}
+
+// split takes the farms out of a body: rest is the body with an empty list in their
+// place, which the library looks at as a whole. It looks at farms one by one then, and at
+// none whose bytes it has seen before: most of a body is these. Where the farms are not
+// found, as in what is not well-formed, rest is all there is. n is elements.
+func split(content []byte) (farms []raw, rest []byte, n uint64) {
+	n = elements(content)
+	if n > maxElements || len(content) <= farmsAt || content[1] != 0x65 || string(content[2:farmsAt]) != "farms" {
+		return nil, content, n
+	}
+	major, count, b := head(content[farmsAt:])
+	if major != 4 || count == 0 || count > uint64(len(b)) {
+		return nil, content, n
+	}
+	farms = make([]raw, 0, count)
+	for range count {
+		size := itemSize(b)
+		if size == 0 {
+			return nil, content, n
+		}
+		farms, b = append(farms, raw(b[:size])), b[size:]
+	}
+	rest = append(append(append(make([]byte, 0, farmsAt+1+len(b)), content[:farmsAt]...), 0x80), b...)
+	return farms, rest, n
+}
+
+// itemSize is the length of the first item of b; 0 when it is not whole, or has parts that
+// bodies do not have: tags, and what is of indefinite length.
+func itemSize(b []byte) int {
+	whole := len(b)
+	for items := uint64(1); items > 0; items-- {
+		if len(b) == 0 || b[0]&0x1f > 27 {
+			return 0
+		}
+		major, arg, rest := head(b)
+		switch {
+		case rest == nil || major == 6 || (major == 2 || major == 3) && arg > uint64(len(rest)):
+			return 0
+		case major == 2 || major == 3:
+			rest = rest[arg:]
+		case major == 4:
+			items += min(arg, uint64(whole)) // more than there are is found at the end
+		case major == 5:
+			items += 2 * min(arg, uint64(whole))
+		}
+		b = rest
+	}
+	return whole - len(b)
 }
 
 // head splits the first item head off b, which is not empty.
