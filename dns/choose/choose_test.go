@@ -244,28 +244,31 @@ func TestEveryBackendIsToldWithAReason(t *testing.T) {
 	}
 }
 
+// inTurn are the backends that answers have, one each, whatever the client.
+func (b *board) inTurn(t *testing.T) (out []int) {
+	t.Helper()
+	seen := map[int]bool{}
+	for range 20 {
+		got, p := b.ask("198.51.100.1")
+		if len(got) != 1 || p.Scope != 0 {
+			t.Fatalf("%v, scope %d", got, p.Scope)
+		}
+		seen[got[0]] = true
+	}
+	for i := range 5 {
+		if seen[i] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
 func TestTheFastestIsTakenAndThoseAsFastInTurn(t *testing.T) {
 	b := newBoard(t, 4, func(s *farm.DNSService) { s.Algorithm = farm.DNSFastest })
 	took := func(list ...time.Duration) {
 		for i, d := range list {
 			b.health.Slot(uint32(i + 1)).SetLatency(d)
 		}
-	}
-	answers := func() (out []int) {
-		seen := map[int]bool{}
-		for range 20 {
-			got, p := b.ask("198.51.100.1")
-			if len(got) != 1 || p.Scope != 0 {
-				t.Fatalf("%v, scope %d", got, p.Scope)
-			}
-			seen[got[0]] = true
-		}
-		for i := range 5 {
-			if seen[i] {
-				out = append(out, i)
-			}
-		}
-		return out
 	}
 	const ms = time.Millisecond
 	for _, c := range []struct {
@@ -279,13 +282,13 @@ func TestTheFastestIsTakenAndThoseAsFastInTurn(t *testing.T) {
 		{[]time.Duration{0, 0, 0, 0}, []int{1, 2, 3, 4}}, // nobody knows
 	} {
 		took(c.latency...)
-		if got := answers(); !slices.Equal(got, c.want) {
+		if got := b.inTurn(t); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v, want %v", c.latency, got, c.want)
 		}
 	}
 	took(30*ms, 20*ms, 10*ms, 0)
 	b.set(health.Down, 3)
-	if got := answers(); !slices.Equal(got, []int{2}) {
+	if got := b.inTurn(t); !slices.Equal(got, []int{2}) {
 		t.Errorf("the fastest is down: %v", got)
 	}
 	for _, c := range b.told {
@@ -316,22 +319,6 @@ func TestTheLeastLoadedIsTakenAndThoseAsLoadedInTurn(t *testing.T) {
 			}
 		}
 	}
-	answers := func() (out []int) {
-		seen := map[int]bool{}
-		for range 20 {
-			got, p := b.ask("198.51.100.1")
-			if len(got) != 1 || p.Scope != 0 {
-				t.Fatalf("%v, scope %d", got, p.Scope)
-			}
-			seen[got[0]] = true
-		}
-		for i := range 5 {
-			if seen[i] {
-				out = append(out, i)
-			}
-		}
-		return out
-	}
 	for _, c := range []struct {
 		loads   []int
 		weights []uint8
@@ -351,14 +338,14 @@ func TestTheLeastLoadedIsTakenAndThoseAsLoadedInTurn(t *testing.T) {
 			weights = []uint8{0, 0, 0, 0}
 		}
 		has(c.loads...)
-		if got := answers(); !slices.Equal(got, c.want) {
+		if got := b.inTurn(t); !slices.Equal(got, c.want) {
 			t.Errorf("%v of weights %v: %v, want %v", c.loads, c.weights, got, c.want)
 		}
 	}
 	weights = nil
 	has(300, 200, 100, -1)
 	b.set(health.Down, 3)
-	if got := answers(); !slices.Equal(got, []int{2}) {
+	if got := b.inTurn(t); !slices.Equal(got, []int{2}) {
 		t.Errorf("the least loaded is down: %v", got)
 	}
 	for _, c := range b.told {
