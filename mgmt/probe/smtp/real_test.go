@@ -80,9 +80,7 @@ func TestPostfixIsAsked(t *testing.T) {
 	ask("-C", "VRFY bo@mail.example", "-R", "550").Healthy(t) // nobody has a mailbox here
 	ask("-C", "NONSENSE", "-R", "250").Down(t, "500")
 	ask("-A", "PLAIN", "-U", "ann", "-P", "wrong").Down(t, "AUTH")
-	for _, more := range [][]string{nil, {"-S"}} {
-		run.Suffers(t, probetest.At(port), func(within time.Duration, to probe.Target) probetest.Asked { return from(within, to, more...) })
-	}
+	run.Suffers(t, probetest.At(port), func(within time.Duration, to probe.Target) probetest.Asked { return from(within, to, "-S") })
 	run.Stop()
 	enginetest.Eventually(t, "its programs to end with it", func() bool {
 		err := ask().Err
