@@ -232,48 +232,51 @@ func elements(b []byte) (n uint64) {
 // none whose bytes it has seen before: most of a body is these. Where the farms are not
 // found, as in what is not well-formed, rest is all there is. n is elements.
 func split(content []byte) (farms []raw, rest []byte, n uint64) {
-	n = elements(content)
-	if n > maxElements || len(content) <= farmsAt || content[1] != 0x65 || string(content[2:farmsAt]) != "farms" {
-		return nil, content, n
+	if len(content) <= farmsAt || content[1] != 0x65 || string(content[2:farmsAt]) != "farms" {
+		return nil, content, elements(content)
 	}
 	major, count, b := head(content[farmsAt:])
-	if major != 4 || count == 0 || count > uint64(len(b)) {
-		return nil, content, n
+	if major != 4 || count == 0 || count > min(maxElements, uint64(len(b))) {
+		return nil, content, elements(content)
 	}
-	farms = make([]raw, 0, count)
+	farms, n = make([]raw, 0, count), count
 	for range count {
-		size := itemSize(b)
+		size, within := itemSize(b)
 		if size == 0 {
-			return nil, content, n
+			return nil, content, elements(content)
 		}
 		farms, b = append(farms, raw(b[:size])), b[size:]
+		n += within
 	}
+	n += elements(b)
 	rest = append(append(append(make([]byte, 0, farmsAt+1+len(b)), content[:farmsAt]...), 0x80), b...)
 	return farms, rest, n
 }
 
-// itemSize is the length of the first item of b; 0 when it is not whole, or has parts that
-// bodies do not have: tags, and what is of indefinite length.
-func itemSize(b []byte) int {
+// itemSize is the length of the first item of b, and how many elements its arrays have;
+// 0 when it is not whole, or has parts that bodies do not have: tags, and what is of
+// indefinite length.
+func itemSize(b []byte) (size int, n uint64) {
 	whole := len(b)
 	for items := uint64(1); items > 0; items-- {
 		if len(b) == 0 || b[0]&0x1f > 27 {
-			return 0
+			return 0, 0
 		}
 		major, arg, rest := head(b)
 		switch {
 		case rest == nil || major == 6 || (major == 2 || major == 3) && arg > uint64(len(rest)):
-			return 0
+			return 0, 0
 		case major == 2 || major == 3:
 			rest = rest[arg:]
 		case major == 4:
 			items += min(arg, uint64(whole)) // more than there are is found at the end
+			n += arg
 		case major == 5:
 			items += 2 * min(arg, uint64(whole))
 		}
 		b = rest
 	}
-	return whole - len(b)
+	return whole - len(b), n
 }
 
 // head splits the first item head off b, which is not empty.

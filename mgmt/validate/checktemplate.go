@@ -28,9 +28,12 @@ func template(t *probe.Template) farm.Check {
 // CheckNamed is the check of a name under a configuration: one of its own, or a template.
 // What a template is cannot be changed, how often it asks can.
 func CheckNamed(cfg *farm.Config, name string) (farm.Check, bool) {
+	if name == "" { // most groups of backends are asked by none
+		return farm.Check{}, false
+	}
 	t, is := CheckTemplate(name)
 	at := farm.CheckAt(cfg.Checks, name)
-	if name == "" || at < 0 {
+	if at < 0 {
 		return t, is
 	}
 	c := cfg.Checks[at]
