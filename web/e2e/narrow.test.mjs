@@ -1,5 +1,29 @@
 // Every page on a telephone. It has the colours of a wide one: the dark theme is there
 // for who wants its pictures.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
 import { everyPage } from './everypage.mjs';
+import { launch, open, picture, signIn } from './harness.mjs';
 
 everyPage(390, process.env.GUI_SHOTS ? ['light', 'dark'] : ['light']);
+
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(() => browser.close());
+
+test('the head of a page fits on a telephone in every language', async () => {
+  const { page, end } = await open(browser, { viewport: { width: 360, height: 700 } });
+  await signIn(page, 'ann');
+  for (const language of ['en', 'es', 'de', 'fr']) {
+    await page.evaluate((code) => localStorage.setItem('sluice.language', code), language);
+    await page.reload();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await picture(page, `head-${language}-360`);
+    const beyond = await page.evaluate(() => [...document.querySelectorAll('header button')].filter((b) => b.offsetWidth > 0 && b.getBoundingClientRect().right > innerWidth).map((b) => b.textContent));
+    assert.deepEqual(beyond, [], language);
+    assert.equal(await page.evaluate(() => document.documentElement.lang), language);
+  }
+  await end();
+});

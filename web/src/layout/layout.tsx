@@ -47,9 +47,15 @@ export function Layout() {
             </Text>
           </Group>
           <Group gap="xs" wrap="nowrap">
-            <Button variant="default" size="xs" onClick={open} aria-keyshortcuts="Control+K">
+            <Button visibleFrom="xs" variant="default" size="xs" onClick={open} aria-keyshortcuts="Control+K">
               {t('palette.open')}
             </Button>
+            <ActionIcon hiddenFrom="xs" variant="default" size="md" onClick={open} aria-label={t('palette.open')}>
+              <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden>
+                <circle cx="7" cy="7" r="4.6" fill="none" stroke="currentColor" strokeWidth="1.4" />
+                <path d="M10.5 10.5 14 14" stroke="currentColor" strokeWidth="1.4" strokeLinecap="round" />
+              </svg>
+            </ActionIcon>
             <Scheme />
             <Languages />
             <Person />
@@ -122,8 +128,10 @@ function Person() {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <Button variant="default" size="xs">
-          {user}
+        <Button variant="default" size="xs" maw={140}>
+          <Text span inherit truncate="end">
+            {user}
+          </Text>
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
