@@ -228,7 +228,7 @@ task('who is not root may not say who signs in', async (page) => {
 task('the audit log finds who did what, and is exported', async (page) => {
   await signIn(page, 'ann');
   await visit(page, 'audit');
-  await page.getByLabel('Find').fill('rbac/users/zed');
+  await page.getByRole('textbox', { name: 'Find', exact: true }).fill('rbac/users/zed');
   await page.getByRole('row', { name: /ann.*Delete a user/ }).waitFor();
   await page.getByLabel('Refused only').press('Space');
   await page.getByRole('row', { name: /newpassword/ }).waitFor();
