@@ -232,7 +232,7 @@ func elements(b []byte) (n uint64) {
 // none whose bytes it has seen before: most of a body is these. Where the farms are not
 // found, as in what is not well-formed, rest is all there is. n is elements.
 func split(content []byte) (farms []raw, rest []byte, n uint64) {
-	if len(content) <= farmsAt || content[1] != 0x65 || string(content[2:farmsAt]) != "farms" {
+	if len(content) <= farmsAt || string(content[1:farmsAt]) != farmsName {
 		return nil, content, elements(content)
 	}
 	major, count, b := head(content[farmsAt:])

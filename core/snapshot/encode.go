@@ -54,9 +54,13 @@ type Writer struct {
 	size  int // of the last snapshot
 }
 
-// farmsAt is where the list of farms lies in the encoding of a configuration: behind the
-// head of the map and the first name.
-const farmsAt = 1 + 1 + len("farms")
+// farmsName is the first name in the encoding of a configuration, a text of five bytes
+// (RFC 8949 §3.1), and farmsAt where the list of farms lies: behind that and the head of
+// the map.
+const (
+	farmsName = "\x65farms"
+	farmsAt   = 1 + len(farmsName)
+)
 
 func (w *Writer) encode(generation uint64, cfg *farm.Config) ([]byte, error) {
 	fail := func(err error) ([]byte, error) {

@@ -64,7 +64,7 @@ func FuzzPartsAreTheWhole(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		if len(content) == 0 || content[0]>>5 != 5 || elements(content) > maxElements {
-			t.Skip("refused before")
+			return // Decode refuses it before
 		}
 		want, wrong := whole(content)
 		_, got, err := Decode(framed(content))

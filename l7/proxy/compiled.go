@@ -47,11 +47,7 @@ func (c compiled) Behind(p *ports.Port) (is bool, grace time.Duration) {
 // Fresh implements engine.Table.
 func (c compiled) Fresh() (all []*revive.Backend) {
 	for _, f := range c.Table.Fresh {
-		for i := range f.Services {
-			for k := range f.Services[i].Backends {
-				all = append(all, &f.Services[i].Backends[k].Reach)
-			}
-		}
+		f.Each(func(b *table.Backend) { all = append(all, &b.Reach) })
 	}
 	return all
 }

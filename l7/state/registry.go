@@ -63,7 +63,7 @@ func (r *Registry) Retain(cfg *farm.Config) {
 	r.compiled = 0
 	before := r.known
 	r.known = make(map[uint32]farm.Farm, len(cfg.Farms))
-	wanted, left := names{}, names{}
+	wanted, left := numbers{}, numbers{}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		r.known[f.ID] = *f
@@ -83,17 +83,17 @@ func (r *Registry) Retain(cfg *farm.Config) {
 	r.forget(&left, &wanted)
 }
 
-// names are the numbers of farms, and of what they have.
-type names struct {
+// numbers are those of farms, and of what they have.
+type numbers struct {
 	farms, services, backends map[uint32]bool
 	keeping                   map[SessionsOf]bool
 	rates                     map[RateID]bool
 	cutOff                    map[SessionsOf][]uint32 // of farms that are not served: no table tells what was cut since
 }
 
-func (n *names) add(f *farm.Farm) {
+func (n *numbers) add(f *farm.Farm) {
 	if n.farms == nil {
-		*n = names{map[uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}, map[SessionsOf]bool{}, map[RateID]bool{}, map[SessionsOf][]uint32{}}
+		*n = numbers{map[uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}, map[SessionsOf]bool{}, map[RateID]bool{}, map[SessionsOf][]uint32{}}
 	}
 	n.farms[f.ID] = true
 	if f.HTTP == nil {
@@ -117,7 +117,7 @@ func (n *names) add(f *farm.Farm) {
 }
 
 // retain forgets all but what is wanted.
-func (r *Registry) retain(wanted *names) {
+func (r *Registry) retain(wanted *numbers) {
 	r.ClientLimits.RetainIn(wanted.farms)
 	r.Loads.RetainIn(wanted.backends)
 	r.States.RetainIn(wanted.services)
@@ -140,7 +140,7 @@ func (r *Registry) retain(wanted *names) {
 }
 
 // forget forgets what is left and not wanted.
-func (r *Registry) forget(left, wanted *names) {
+func (r *Registry) forget(left, wanted *numbers) {
 	drop(&r.ClientLimits, left.farms, wanted.farms)
 	drop(&r.Loads, left.backends, wanted.backends)
 	drop(&r.States, left.services, wanted.services)

@@ -77,19 +77,19 @@ func (t *Table) follow(before *Table) {
 	}
 	for id, f := range was {
 		if t.Farms[id] != f {
-			f.each(func(b *Backend) { delete(t.Backends, b.ID) })
+			f.Each(func(b *Backend) { delete(t.Backends, b.ID) })
 		}
 	}
 	for id, f := range t.Farms { // after those that went: a backend may go from one farm to another
 		if was[id] != f {
 			t.Fresh = append(t.Fresh, f)
-			f.each(func(b *Backend) { t.Backends[b.ID] = b })
+			f.Each(func(b *Backend) { t.Backends[b.ID] = b })
 		}
 	}
 }
 
-// each calls do for every backend of the farm.
-func (f *Farm) each(do func(b *Backend)) {
+// Each calls do for every backend of the farm.
+func (f *Farm) Each(do func(b *Backend)) {
 	for s := range f.Services {
 		for b := range f.Services[s].Backends {
 			do(&f.Services[s].Backends[b])

@@ -34,6 +34,7 @@ const (
 type check struct {
 	farm        probe.Host // its virtual address
 	port        probe.Port
+	name        string // of the farm, where several have its address and port; "" for any
 	api         wire.Server
 	key         probe.Text
 	fingerprint []byte // of the certificate, by SHA-256; nil: it is not looked at
@@ -44,6 +45,7 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	c := &check{api: wire.Server{Port: apiPort, Secure: true}}
 	f.Host(&c.farm, "H hostname")
 	f.Port(&c.port, "p port")
+	f.Value("farm", func(v string) error { c.name = v; return nil })
 	f.Value("api", c.setAPI)
 	f.Secret(&c.key, "k key")
 	f.Version(&c.api.Version)
@@ -95,7 +97,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	var why error
 	load, up := uint64(0), false
 	for _, f := range answer.Farms {
-		if !f.takes(port) {
+		if !f.takes(port) || c.name != "" && f.Name != c.name {
 			continue
 		}
 		say("farm %s is %s, with %d connections", f.Name, f.Status, f.Established)
@@ -113,7 +115,11 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	case why != nil:
 		return why
 	}
-	return fmt.Errorf("the other Sluice has no farm at %s", net.JoinHostPort(c.farm.For(to), strconv.Itoa(int(port))))
+	what := "farm"
+	if c.name != "" {
+		what = "farm " + probe.Line(c.name)
+	}
+	return fmt.Errorf("the other Sluice has no %s at %s", what, net.JoinHostPort(c.farm.For(to), strconv.Itoa(int(port))))
 }
 
 // answer is what of the statistics of farms counts here.
@@ -122,15 +128,19 @@ type answer struct {
 }
 
 type shown struct {
-	Name        string      `json:"farmname"`
-	VPort       string      `json:"vport"`
-	Status      farm.Status `json:"status"`
-	Established uint64      `json:"established"`
+	Name        string       `json:"farmname"`
+	Profile     farm.Profile `json:"profile"`
+	VPort       string       `json:"vport"`
+	Status      farm.Status  `json:"status"`
+	Established uint64       `json:"established"`
 }
 
-// takes reports whether the farm listens at a port: one of "80,443,8000:8010", or any of
-// "*". 0 is any.
+// takes reports whether the farm carries what comes to a port: one of "80,443,8000:8010",
+// or any of "*". 0 is any. Those that answer for names carry nothing.
 func (s *shown) takes(port uint16) bool {
+	if s.Profile.Carries() == farm.TrafficQueries {
+		return false
+	}
 	return port == 0 || s.VPort == "*" || slices.ContainsFunc(strings.Split(s.VPort, ","), func(part string) bool {
 		first, last, span := strings.Cut(strings.TrimSpace(part), ":")
 		if !span {

@@ -47,7 +47,11 @@ func farms(list ...string) string {
 		var name, port, status string
 		var n int
 		_, _ = fmt.Sscan(one, &name, &port, &status, &n)
-		out = append(out, fmt.Sprintf(`{"farmname":%q,"vip":"10.0.0.9","vport":%q,"status":%q,"established":%d,"more":[1]}`, name, port, status, n))
+		profile := "http"
+		if name == "names" {
+			profile = "gslb"
+		}
+		out = append(out, fmt.Sprintf(`{"farmname":%q,"vip":"10.0.0.9","vport":%q,"status":%q,"established":%d,"profile":%q,"more":[1]}`, name, port, status, n, profile))
 	}
 	return `{"description":"x","farms":[` + strings.Join(out, ",") + `]}`
 }
@@ -87,6 +91,8 @@ func TestAFarmOfAnotherSluiceIsWhatThatOneSays(t *testing.T) {
 		{farms("shop 80 critical 17"), -1, "farm shop of the other Sluice is critical"},
 		{farms("shop 80 down 17", "again 80 up 5", "else 81 up 4"), 5, ""}, // the one that was stopped
 		{farms("a 8000:8010,80 up 17", "b * up 4", "c 70:79,81:90 up 100"), 21, ""},
+		{farms("shop 80 down 17", "names 80 up 3"), -1, "farm shop of the other Sluice is down"}, // it carries nothing
+		{farms("names * up 3"), -1, "has no farm at 10.0.0.9:80"},
 		{farms("shop 8080 up 17"), -1, "the other Sluice has no farm at 10.0.0.9:80"},
 		{farms("shop 80: up 17", "x x up 1"), -1, "has no farm"},
 		{farms(), -1, "has no farm"},
@@ -110,6 +116,22 @@ func TestAFarmOfAnotherSluiceIsWhatThatOneSays(t *testing.T) {
 	if o.asked != "GET /api/v4.0/stats/farms?vip=10.0.0.9 s3cret" {
 		t.Errorf("asked was %s", o.asked)
 	}
+}
+
+// A farm of TCP and one of UDP may have one address and port.
+func TestOneOfSeveralFarmsIsAskedForByName(t *testing.T) {
+	o := newOther(t)
+	o.body = farms("web 80 down 17", "media 80 up 3")
+	got, load := o.ask(t, "--farm", "web")
+	if got.Down(t, "farm web of the other Sluice is down"); load != -1 {
+		t.Errorf("the load is %d", load)
+	}
+	got, load = o.ask(t, "--farm", "media")
+	if got.Healthy(t); load != 3 {
+		t.Errorf("the load is %d", load)
+	}
+	got, _ = o.ask(t, "--farm", "none")
+	got.Down(t, "the other Sluice has no farm none at 10.0.0.9:80")
 }
 
 func TestWhatKeepsItFromAnsweringIsSaid(t *testing.T) {

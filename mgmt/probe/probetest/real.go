@@ -162,12 +162,18 @@ func Run(t *testing.T, port uint16, dir, program string, args ...string) *Runnin
 	return begin(t, port, Ordinary(dir, program, args...))
 }
 
-// RunAsRoot is Run for a server that only root can start. The test is skipped for others.
-func RunAsRoot(t *testing.T, port uint16, dir, program string, args ...string) *Running {
+// NeedsRoot skips a test of a server that only root can start; tests that count are run
+// by root (.ci/test).
+func NeedsRoot(t *testing.T, server string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skipf("%s is started by root", program)
+		t.Skipf("%s is started by root", server)
 	}
+}
+
+// RunAsRoot is Run for such a server.
+func RunAsRoot(t *testing.T, port uint16, dir, program string, args ...string) *Running {
+	t.Helper()
 	cmd := Ordinary(dir, program, args...)
 	cmd.SysProcAttr.Credential = nil
 	return begin(t, port, cmd)

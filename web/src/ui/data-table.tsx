@@ -42,22 +42,25 @@ export function DataTable<Row>({ label, rows, id, columns, actions, empty, minWi
         </Table.Thead>
         <Table.Tbody ref={body}>
           <Gap height={above} />
-          {drawn.map((index) => ({ index, r: rows[index] })).map(({ index, r }) => (
-            <Table.Tr key={id(r)} ref={measure} data-index={index} aria-rowindex={index + 2}>
-              {columns.map((c) => (
-                <Table.Td key={c.head} className={c.number ? 'number' : 'text'}>
-                  {c.cell(r)}
-                </Table.Td>
-              ))}
-              {actions && (
-                <Table.Td>
-                  <Group gap={4} justify="flex-end" wrap="nowrap">
-                    {actions(r)}
-                  </Group>
-                </Table.Td>
-              )}
-            </Table.Tr>
-          ))}
+          {drawn.map((index) => {
+            const r = rows[index];
+            return (
+              <Table.Tr key={id(r)} ref={measure} data-index={index} aria-rowindex={index + 2}>
+                {columns.map((c) => (
+                  <Table.Td key={c.head} className={c.number ? 'number' : 'text'}>
+                    {c.cell(r)}
+                  </Table.Td>
+                ))}
+                {actions && (
+                  <Table.Td>
+                    <Group gap={4} justify="flex-end" wrap="nowrap">
+                      {actions(r)}
+                    </Group>
+                  </Table.Td>
+                )}
+              </Table.Tr>
+            );
+          })}
           <Gap height={below} />
         </Table.Tbody>
       </Table>
@@ -75,9 +78,10 @@ function useNear(count: number) {
   const body = useRef<HTMLTableSectionElement>(null);
   const [top, setTop] = useState(0);
   const enabled = count > few;
+  // Each time it is drawn: what stands above it may have grown, as another table on the page.
   useLayoutEffect(() => {
-    if (enabled && body.current) setTop(body.current.getBoundingClientRect().top + window.scrollY);
-  }, [enabled]);
+    if (enabled && body.current) setTop(Math.round(body.current.getBoundingClientRect().top + window.scrollY));
+  });
   const near = useWindowVirtualizer({ count, enabled, estimateSize: () => 41, overscan: 20, scrollMargin: top });
   if (!enabled) return { body, drawn: [...Array(count).keys()], above: 0, below: 0, measure: undefined };
   const items = near.getVirtualItems();
