@@ -75,7 +75,8 @@ func TestNamesFollowAFarmOfTheApplianceSoon(t *testing.T) {
 	stopped.ID, stopped.Stopped = carries.ID, true
 	cfg, _ := h.applier.Current()
 	h.give(t, stopped, cfg.Farms[1])
-	h.refreshNames(t.Context())
+	after, revision := h.applier.Current()
+	h.changed(cfg, after, revision)
 	is("it was stopped, and nobody looked", health.Down)
 
 	h.give(t, stopped)

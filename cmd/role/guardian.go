@@ -72,6 +72,14 @@ func (m *manager) checkBackends() {
 	m.guardian.Set(cfg)
 }
 
+// lookFarms has backends be as the farms of this appliance are that they follow, once it
+// is known how these are.
+func (m *manager) lookFarms() {
+	if m.isInForce() {
+		m.guardian.LookFarms()
+	}
+}
+
 // cutTime bounds how long ending the connections of a backend may take.
 const cutTime = 5 * time.Second
 

@@ -19,9 +19,7 @@ func (m *manager) refreshNames(ctx context.Context) {
 		slog.Warn("addresses of names are not in force yet", "reason", err)
 	}
 	m.checkBackends()
-	if m.isInForce() {
-		m.guardian.LookFarms() // one may have been stopped
-	}
+	m.lookFarms()
 }
 
 // republish gives the engine what changed beside the configuration. What fails is tried

@@ -23,6 +23,7 @@ func (m *manager) changed(old, now *farm.Config, rev store.Revision) {
 	}
 	m.events.Add(eventlog.Changed(old, now, rev)...)
 	m.guardian.Set(now)
+	m.lookFarms() // one may have been stopped
 	m.secondaries.Changed(old, now)
 }
 

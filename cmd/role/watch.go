@@ -104,8 +104,8 @@ func (w *watch) lookSoon(m *manager, now time.Time) (next time.Duration) {
 	case now.Sub(w.looked) >= healthLook:
 		w.lookHealth(m, now)
 		w.looked = now
-	case version != w.version && m.isInForce():
-		m.guardian.LookFarms()
+	case version != w.version:
+		m.lookFarms()
 	}
 	w.version = version // as it was before: what changed since is seen next time
 	if m.guardian.Follows() {
@@ -116,9 +116,7 @@ func (w *watch) lookSoon(m *manager, now time.Time) (next time.Duration) {
 
 // lookHealth tells everybody who went down or came up, by the ways each of them has.
 func (w *watch) lookHealth(m *manager, now time.Time) {
-	if m.isInForce() {
-		m.guardian.LookFarms()
-	}
+	m.lookFarms()
 	cfg, _ := m.applier.Current()
 	if mark := m.statesMark(cfg); mark != w.mark || w.turn == 0 {
 		w.mark = mark
