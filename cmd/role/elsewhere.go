@@ -157,7 +157,7 @@ func (m *manager) notifier(book *certs.Book) *notify.Manager {
 // whyDown says why a backend is down, where more is known than that.
 func (m *manager) whyDown(backend uint32) string {
 	if e, is := m.health.Slot(backend).Ejection(); is && time.Now().Before(e.Until) {
-		return "is ejected: " + e.Cause.String()
+		return "is ejected: " + e.Why()
 	}
 	if why := m.guardian.Why(backend); why != "" {
 		return why

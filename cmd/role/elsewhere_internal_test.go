@@ -160,7 +160,7 @@ func TestOperatorsAreMailedOfBackends(t *testing.T) {
 		t.Errorf("it is %s", h.whyDown(id))
 	}
 	h.health.Eject(id, health.CauseTimeout, time.Now(), time.Hour)
-	if h.whyDown(id) != "is ejected: no answer in time" {
+	if h.whyDown(id) != "is ejected: failures in a row, the last one: no answer in time" {
 		t.Errorf("it is %s", h.whyDown(id))
 	}
 }

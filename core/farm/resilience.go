@@ -55,8 +55,21 @@ func RetryConditions() []RetryCondition {
 // the zero value never does.
 type Outlier struct {
 	// OutlierErrors is how many answers of 5xx, resets and time-outs in a row it
-	// takes; 0 is off. The next fields are valid with it.
+	// takes; 0 is off.
 	OutlierErrors uint8 `json:"outlier_errors,omitempty"`
+	// OutlierRate is how many in a hundred requests may fail in OutlierWindow while
+	// another backend does better; 0 is off.
+	OutlierRate uint8 `json:"outlier_rate,omitempty"`
+	// OutlierSlow is how many times as long as those of the others its answers may
+	// take in OutlierWindow, by their medians; 0 is off. The fields
+	// after it are valid with one of these three.
+	OutlierSlow uint8 `json:"outlier_slow,omitempty"`
+	// OutlierWindow is how long is counted for a rate and times; 0 means
+	// DefaultOutlierWindow.
+	OutlierWindow Seconds `json:"outlier_window,omitempty"`
+	// OutlierRequests is how many requests a backend must have had in it to be
+	// judged; 0 means DefaultOutlierRequests.
+	OutlierRequests uint16 `json:"outlier_requests,omitempty"`
 	// OutlierTime is how long the first time; 0 means DefaultOutlierTime. It
 	// doubles with each repetition, up to OutlierTimes times as long.
 	OutlierTime Seconds `json:"outlier_time,omitempty"`
@@ -67,10 +80,12 @@ type Outlier struct {
 
 // Defaults and bounds of Outlier.
 const (
-	DefaultOutlierPercent = 50
-	OutlierTimes          = 10
+	DefaultOutlierPercent  = 50
+	DefaultOutlierRequests = 20
+	OutlierTimes           = 10
 
-	DefaultOutlierTime Seconds = 30
+	DefaultOutlierTime   Seconds = 30
+	DefaultOutlierWindow Seconds = 10
 )
 
 // RateLimit bounds the requests of each client of a service. More are answered

@@ -14,6 +14,8 @@ const (
 	CauseStatus  Cause = iota // an answer of 5xx
 	CauseReset                // a connection that ended before the answer
 	CauseTimeout              // no answer in time
+	CauseRate                 // too many of its requests failed
+	CauseSlow                 // its answers took far longer than those of others
 )
 
 // String says in words what happened.
@@ -23,6 +25,10 @@ func (c Cause) String() string {
 		return "its connection ended before the answer"
 	case CauseTimeout:
 		return "no answer in time"
+	case CauseRate:
+		return "too many of its requests failed"
+	case CauseSlow:
+		return "its answers took far longer than those of others"
 	}
 	return "an answer of 5xx"
 }
@@ -32,6 +38,14 @@ type Ejection struct {
 	Since, Until time.Time
 	Cause        Cause // of the last failure
 	Times        int   // 1 for the first one in a while
+}
+
+// Why says in words what it is for.
+func (e Ejection) Why() string {
+	if e.Cause == CauseRate || e.Cause == CauseSlow {
+		return e.Cause.String()
+	}
+	return "failures in a row, the last one: " + e.Cause.String()
 }
 
 // Failed counts one more failure in a row and gives their number. All loops of

@@ -127,11 +127,16 @@ func TestAFindingApartTurnsItsSlotOnly(t *testing.T) {
 }
 
 func TestCausesAreToldInWords(t *testing.T) {
-	for cause, want := range map[health.Cause]string{
-		health.CauseStatus: "an answer of 5xx", health.CauseReset: "its connection ended before the answer", health.CauseTimeout: "no answer in time",
+	const row = "failures in a row, the last one: "
+	for cause, want := range map[health.Cause][2]string{
+		health.CauseStatus:  {"an answer of 5xx", row},
+		health.CauseReset:   {"its connection ended before the answer", row},
+		health.CauseTimeout: {"no answer in time", row},
+		health.CauseRate:    {"too many of its requests failed", ""},
+		health.CauseSlow:    {"its answers took far longer than those of others", ""},
 	} {
-		if got := cause.String(); got != want {
-			t.Errorf("%d: %q, want %q", cause, got, want)
+		if got, why := cause.String(), (health.Ejection{Cause: cause}).Why(); got != want[0] || why != want[1]+want[0] {
+			t.Errorf("%d: %q, %q, want %q", cause, got, why, want)
 		}
 	}
 }

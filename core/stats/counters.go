@@ -101,12 +101,13 @@ type Backend struct {
 	ConnectNanos    uint64    `metric:"connect_seconds_total" help:"Time all connects together took."`
 	ResponseNanos   uint64    `metric:"response_seconds_total" help:"Time from sending the request to the head of the response, over all responses."`
 	Upgrades        uint64    `metric:"upgrades_total" help:"Exchanges that became tunnels."`
-	Ejections       uint64    `metric:"ejections_total" help:"Times the backend was taken out because its answers failed."`
+	Ejections       uint64    `metric:"ejections_total" help:"Times the backend was taken out because its answers failed, or took far longer than those of others."`
 	PacketsIn       uint64    `metric:"received_packets_total" help:"Datagrams from the backend; packets where the kernel carries the farm."`
 	PacketsOut      uint64    `metric:"sent_packets_total" help:"Datagrams to the backend; packets where the kernel carries the farm."`
 	Abandoned       uint64    `metric:"abandoned_total" help:"Requests, and relayed connections, whose client went after it had waited a second or more, and nothing had come."`
 	Ends            uint64    `metric:"ends_total" help:"Relayed connections whose direction the backend ended in order."`
-	_               [7]uint64
+	Failures        uint64    `metric:"failures_total" help:"Answers of 5xx, and requests without an answer: the connection ended, or none came in time."`
+	_               [6]uint64
 }
 
 // MaxClasses bounds the classes of rejections that are counted.

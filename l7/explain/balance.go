@@ -48,7 +48,7 @@ func (x *explainer) balance(sv *table.Service, chosen int, ok bool) {
 			out.Reason = skippedFor(verdict, &out, b)
 		}
 		if e, is := m.Slot.Ejection(); is && verdict == balance.Down {
-			out.Reason = fmt.Sprintf("ejected for %d more seconds at most: %s", max(0, (time.Until(e.Until)+time.Second-1)/time.Second), e.Cause)
+			out.Reason = fmt.Sprintf("ejected for %d more seconds at most: %s", max(0, (time.Until(e.Until)+time.Second-1)/time.Second), e.Why())
 		}
 		b.Backends = append(b.Backends, out)
 		if out.Chosen {

@@ -63,7 +63,7 @@ func TestExplanationTellsAboutEachBackend(t *testing.T) {
 		t.Errorf("got %+v", e.Balance.Backends)
 	}
 	a.Health.Eject(uint32(first+1), health.CauseTimeout, time.Now(), time.Minute)
-	if b := explained(t, a, "/").Balance.Backends[first]; b.Reason != "ejected for 60 more seconds at most: no answer in time" || b.Might {
+	if b := explained(t, a, "/").Balance.Backends[first]; b.Reason != "ejected for 60 more seconds at most: failures in a row, the last one: no answer in time" || b.Might {
 		t.Errorf("ejected: %+v", b)
 	}
 	for id := range uint32(4) {

@@ -91,6 +91,9 @@ func (ex *exchange) sendBody(p []byte) bool {
 		return false
 	}
 	if ex.request.done() {
+		if ex.phase == phaseHead { // how long the client took to send it is not the backend's time
+			ex.sent = ex.w.loop.Now()
+		}
 		ex.listen()
 		return false
 	}

@@ -66,18 +66,18 @@ func TestExchangesAreCountedWhole(t *testing.T) {
 		{"a retry", []string{sorry}, func(s *farm.Service) { s.RetryOn, s.Retries = on("503"), 1 }, func(_ *l7test.Appliance, _ *l7test.Backend, c *l7test.Client) {
 			c.Send(get("/")).Get()
 		}, "Connections 1, Requests 1, Responses [0 0 0 0 1], BytesIn 32, BytesOut 77",
-			"Requests 1, Responses [0 0 0 0 1], BytesIn 77, BytesOut 162, Connects 1"},
+			"Requests 1, Responses [0 0 0 0 1], BytesIn 77, BytesOut 162, Connects 1, Failures 1"},
 		{"a backend that ends", []string{""}, nil, func(_ *l7test.Appliance, _ *l7test.Backend, c *l7test.Client) {
 			c.Send(get("/")).Get()
 		}, "Connections 1, Requests 1, Responses [0 0 0 0 1], BytesIn 32, BytesOut 167",
-			"Requests 1, BytesOut 162, Connects 1, Resets 1"},
+			"Requests 1, BytesOut 162, Connects 1, Resets 1, Failures 1"},
 		{"a backend that is silent", nil, nil, func(a *l7test.Appliance, b *l7test.Backend, c *l7test.Client) {
 			c.Send(get("/"))
 			l7test.Eventually(t, "it is there", func() bool { return b.Received() != "" })
 			advance(a, 50*time.Second)
 			c.Get()
 		}, "Connections 1, Requests 1, Responses [0 0 0 0 1], BytesIn 32, BytesOut 173, Timeouts 1",
-			"Requests 1, BytesOut 162, Connects 1, Timeouts 1"},
+			"Requests 1, BytesOut 162, Connects 1, Timeouts 1, Failures 1"},
 		{"a client that goes late", nil, nil, func(a *l7test.Appliance, b *l7test.Backend, c *l7test.Client) {
 			c.Send(get("/"))
 			l7test.Eventually(t, "it is there", func() bool { return b.Received() != "" })

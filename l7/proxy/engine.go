@@ -98,8 +98,9 @@ func (e *Engine) Handles(f *farm.Farm) bool { return f.HTTP != nil }
 func (e *Engine) RunsFarm(farm uint32) bool { return e.table.Load().Farms[farm] != nil }
 
 // What goes on in the background: backends that are down are tried again
-// (core/revive), those that are ejected are let in again, queues hear of what no
-// exchange tells them, and sessions that expired are forgotten.
+// (core/revive), those that are ejected are let in again, those that do worse than
+// others are ejected, queues hear of what no exchange tells them, and sessions that
+// expired are forgotten.
 
 const backgroundEvery = 100 * time.Millisecond
 
@@ -108,12 +109,14 @@ func (e *Engine) background() {
 	ticker := time.NewTicker(backgroundEvery)
 	defer ticker.Stop()
 	var version uint64 // of the health table, at the last look
+	compared := windows{engine: e}
 	for {
 		select {
 		case <-e.stop:
 			return
 		case now := <-ticker.C:
 			e.ejections.readmit(now)
+			compared.look(now)
 			if v := e.Health.Version(); v != version {
 				version = v
 				e.registry.Stir()

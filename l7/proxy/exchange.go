@@ -248,7 +248,7 @@ func (ex *exchange) End() {
 type record struct {
 	entry *accesslog.Entry // nil when it is not logged or watched
 	began int64            // when the request head was complete
-	sent  int64            // when the head was handed to the backend
+	sent  int64            // when the request, as far as there was one to wait for, was handed to the backend
 	id    []byte           // of the request, its array kept for the next exchange; empty without one
 
 	status int  // of the answer, 0 before it

@@ -11,26 +11,30 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// A backend that can be connected to, but fails one exchange after the other, is
-// ejected for a while. That is no finding about its health: core/revive, which
-// only connects, knows nothing of it.
+// A backend that can be connected to, but fails one exchange after the other, or does
+// worse than its neighbours (see windows), is ejected for a while. That is no finding
+// about its health: core/revive, which only connects, knows nothing of it.
 
 // checkOutlier counts the answer at hand for or against its backend.
 func (ex *exchange) checkOutlier() {
 	if ex.w.resp.Status >= 500 {
 		ex.erred(health.CauseStatus)
-		return
+	} else if ex.service.Outlier != nil {
+		ex.w.engine.Health.Slot(ex.backend.ID).Worked()
 	}
-	ex.w.engine.Health.Slot(ex.backend.ID).Worked()
 }
 
 // erred counts a failure of the chosen backend.
 func (ex *exchange) erred(c health.Cause) {
-	o, slot := ex.service.Outlier, ex.w.engine.Health.Slot(ex.backend.ID)
-	if o == nil || slot.Failed() < o.Errors || slot.Ejected() {
+	ex.backendStats().Failures++
+	o := ex.service.Outlier
+	if o == nil || o.Errors == 0 {
 		return
 	}
-	if ex.w.engine.ejections.add(ex.service, ex.backend, c) {
+	if slot := ex.w.engine.Health.Slot(ex.backend.ID); slot.Failed() < o.Errors || slot.Ejected() {
+		return
+	}
+	if ex.w.engine.ejections.add(ex.service, ex.backend, c, "") {
 		ex.backendStats().Ejections++
 	}
 }
@@ -54,8 +58,9 @@ func newEjections(e *Engine) *ejections {
 }
 
 // add takes a backend out, if that leaves enough of them. It reports whether it
-// did. Any loop may call it; it is not part of the hot path.
-func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause) bool {
+// did. Without a why it is because of a row of failures. Any loop may call it; it is
+// not part of the hot path.
+func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause, why string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e := j.engine
@@ -87,8 +92,11 @@ func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause) bool
 	}
 	ejection := e.Health.Eject(b.ID, c, time.Now(), sv.Outlier.Time)
 	j.all[b.ID] = ejected{s.ID, b.Reach, ejection.Until}
+	if why == "" {
+		why = fmt.Sprintf("%d failures in a row, the last one: %s", sv.Outlier.Errors, c)
+	}
 	e.log.Warn("backend is ejected", b.Reach.Attrs(
-		"cause", fmt.Sprintf("%d failures in a row, the last one: %s", sv.Outlier.Errors, c),
+		"cause", why,
 		"for", ejection.Until.Sub(ejection.Since).String(),
 	)...)
 	return true

@@ -397,9 +397,7 @@ func (ex *exchange) countTaken(bytes int, took int64) {
 	if ex.service.Tracked {
 		ex.backend.Load.Observe(took)
 	}
-	if ex.service.Outlier != nil {
-		ex.checkOutlier()
-	}
+	ex.checkOutlier()
 }
 
 // answerTrailer is requestTrailer for the answer.

@@ -25,6 +25,7 @@ import (
 	"github.com/sluicelb/sluice/l7/compress"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/l7test"
+	"github.com/sluicelb/sluice/l7/outlier"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
@@ -194,18 +195,21 @@ func TestServicesAreCompiledAsTheySay(t *testing.T) {
 	s = p.service()
 	same(t, "said", []any{s.Tracked, s.Pinned, s.IgnoreClose, s.Persist.Kind, string(s.Persist.Name), s.Persist.TTL, s.Sessions != nil, s.QueueLength, s.QueueTimeout},
 		[]any{true, true, true, farm.PersistHeader, "x-id", 9 * time.Second, true, 7, int64(8e9)})
-	same(t, "outliers", *s.Outlier, table.Outlier{Errors: 3, Time: 30 * time.Second, Percent: 50})
+	same(t, "outliers", *s.Outlier, table.Outlier{Limits: outlier.Limits{Requests: 20}, Window: 10 * time.Second, Errors: 3, Time: 30 * time.Second, Percent: 50})
+	same(t, "whether backends are compared", s.Outlier.Compares(), false)
 	same(t, "retries", []any{s.Retry.On, s.Retry.Most, s.Retry.Percent, s.Retry.Unsafe, len(s.Retry.Spent), s.Retry.Status(503), s.Retry.Status(502)},
 		[]any{table.RetryReset | table.RetryTimeout | table.RetryStatus, 1, 20, false, 1, true, false})
 	m := s.Picker.Member(0)
 	same(t, "member", []any{m.ID, m.Weight, m.Priority, m.Limit, m.Out, m.SlowStart, s.Picker.Member(1).Out, m.Load == p.registry.Loads.Of(1), m.Slot == p.health.Slot(1)}, []any{1, 3, 2, 4, false, 6 * time.Second, true, true, true})
 	p.edit(func(h *farm.HTTP) {
 		s := &h.Services[0]
+		s.OutlierRate, s.OutlierSlow, s.OutlierWindow, s.OutlierRequests = 9, 4, 5, 30
 		s.OutlierTime, s.OutlierPercent, s.Retries, s.RetryBudget, s.RetryUnsafe, s.RetryOn = 7, 8, 5, 6, true, []farm.RetryCondition{"200", "400"}
 		s.Policy = farm.PolicyRoundRobin
 	})
 	s = p.service()
-	same(t, "outliers", *s.Outlier, table.Outlier{Errors: 3, Time: 7 * time.Second, Percent: 8})
+	same(t, "outliers", *s.Outlier, table.Outlier{Limits: outlier.Limits{Rate: 9, Slow: 4, Requests: 30}, Window: 5 * time.Second, Errors: 3, Time: 7 * time.Second, Percent: 8})
+	same(t, "whether backends are compared", s.Outlier.Compares(), true)
 	same(t, "retries", []any{s.Retry.On, s.Retry.Most, s.Retry.Percent, s.Retry.Unsafe, s.Retry.Status(200), s.Retry.Status(400)}, []any{table.RetryStatus, 5, 6, true, false, true})
 	if p.edit(func(h *farm.HTTP) { h.Services[0].RetryOn = []farm.RetryCondition{farm.RetryConnect} }); p.service().Retry != nil {
 		t.Error("connects alone, which are always repeated, are a rule")
@@ -566,6 +570,19 @@ func TestBackendsAreToldOfCertificatesAsOpenSSLWritesThem(t *testing.T) {
 	for _, none := range []*loop.TLS{nil, {}} {
 		if lines := table.CertificateLines(none); lines == nil || len(lines) > 0 {
 			t.Errorf("nobody's certificate is told as %q", lines)
+		}
+	}
+}
+
+// Each of the three limits alone has backends ejected.
+func TestOutliersAreLookedForByEachLimit(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]farm.Outlier{"errors": {OutlierErrors: 1}, "rate": {OutlierRate: 1}, "slow": {OutlierSlow: 1}} {
+		s := l7test.Service("web", "127.0.0.1:1")
+		s.Outlier = o
+		p := newPlanner(t, func(*farm.HTTP) {}, s)
+		if got := p.service().Outlier; got == nil || got.Compares() != (name != "errors") {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/outlier"
 	"github.com/sluicelb/sluice/l7/state"
 )
 
@@ -72,16 +73,23 @@ func (rt *Retrying) Status(status int) bool {
 
 // Outlier is when a service ejects a backend.
 type Outlier struct {
-	Errors  int           // failures in a row that eject it
-	Time    time.Duration // it is out the first time
-	Percent int           // of the backends that may be out at once
+	outlier.Limits               // what is allowed in a window
+	Window         time.Duration // that is counted
+	Errors         int           // failures in a row that eject it; 0: none do
+	Time           time.Duration // it is out the first time
+	Percent        int           // of the backends that may be out at once
 }
 
+// Compares reports whether backends are compared with each other.
+func (o *Outlier) Compares() bool { return o.Rate != 0 || o.Slow != 0 }
+
 func newOutlier(s *farm.Service) *Outlier {
-	if s.OutlierErrors == 0 {
+	if s.OutlierErrors == 0 && s.OutlierRate == 0 && s.OutlierSlow == 0 {
 		return nil
 	}
 	return &Outlier{
+		Limits: outlier.Limits{Rate: int(s.OutlierRate), Slow: int(s.OutlierSlow), Requests: uint64(cmp.Or(s.OutlierRequests, farm.DefaultOutlierRequests))},
+		Window: time.Duration(nanos(cmp.Or(s.OutlierWindow, farm.DefaultOutlierWindow))),
 		Errors: int(s.OutlierErrors), Time: time.Duration(nanos(cmp.Or(s.OutlierTime, farm.DefaultOutlierTime))),
 		Percent: int(cmp.Or(s.OutlierPercent, farm.DefaultOutlierPercent)),
 	}

@@ -31,7 +31,7 @@ func TestEjectedBackendsSayWhy(t *testing.T) {
 	id := cfg.Farms[0].HTTP.Services[0].Backends[0].ID
 	a.engine.health[id] = farm.StatusDown
 	a.engine.ejected = map[uint32]health.Ejection{id: {Until: time.Unix(1, 0), Cause: health.CauseReset}}
-	const want = "ejected until 1970-01-01T00:00:01Z because its answers failed, the last one: its connection ended before the answer"
+	const want = "is ejected until 1970-01-01T00:00:01Z: failures in a row, the last one: its connection ended before the answer"
 	a.must(200, "GET", web, "").want(t, "services.backends.0.problem", want)
 	r := a.must(200, "GET", "/stats/farms/shop/backends", "")
 	r.want(t, "backends.0.problem", want)

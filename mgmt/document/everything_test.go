@@ -61,7 +61,7 @@ func everything() *farm.Config {
 				Keys: []farm.AuthKey{farm.AuthKey(strings.Repeat("0123456789abcdef", 4))}, Pass: true},
 			Queueing:  farm.Queueing{Queue: 65535, QueueTimeout: 3600},
 			Retrying:  farm.Retrying{RetryOn: []farm.RetryCondition{farm.RetryReset, "503"}, Retries: 5, RetryBudget: 100, RetryUnsafe: true},
-			Outlier:   farm.Outlier{OutlierErrors: 100, OutlierTime: 3600, OutlierPercent: 100},
+			Outlier:   farm.Outlier{OutlierErrors: 100, OutlierRate: 99, OutlierSlow: 100, OutlierWindow: 3600, OutlierRequests: 65535, OutlierTime: 3600, OutlierPercent: 100},
 			SlowStart: 3600,
 			Check:     "check_tcp",
 			Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 81, Weight: 2, Priority: 3, ConnLimit: 4, Timeout: 5, ConnectTimeout: 7,

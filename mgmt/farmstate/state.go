@@ -80,7 +80,7 @@ func OfGroup(g farm.Group, health Health, serving Serving) State {
 }
 
 // OfBackend is the state of the backend at a position of a group. ejected says that it
-// was taken out because its answers failed.
+// was ejected.
 func OfBackend(g farm.Group, position int, health Health, ejected bool) State {
 	b := &g.Backends()[position]
 	out := State{Configured: configured(g.Farm), Maintenance: string(b.Maintenance), Actual: actual(g, b, health)}

@@ -97,7 +97,7 @@ func (o *only) met(v Value) bool {
 // words say what it takes ("with retry_on", "while queue is not 0"), and what to
 // send; other is the rule of the other field.
 func (o *only) words(other *rule) (condition, send string) {
-	name := strings.Join(o.fields, " or ")
+	name := anyOf(o.fields)
 	switch {
 	case len(o.fields) > 1:
 		return "with " + name, "one of them"

@@ -19,6 +19,12 @@ const (
 	// backend, MaxOutlierTime for how many seconds that is the first time.
 	MaxOutlierErrors = 100
 	MaxOutlierTime   = 3600
+	// MaxOutlierSlow is how many times as long as the others it may take,
+	// MaxOutlierWindow how many seconds may be counted for that, and
+	// MaxOutlierRequests how many requests it may take.
+	MaxOutlierSlow     = 100
+	MaxOutlierWindow   = 3600
+	MaxOutlierRequests = 65535
 	// MaxSlowStart is how many seconds a backend may take to its full weight.
 	MaxSlowStart = 3600
 )
@@ -80,7 +86,7 @@ func checkRetryCondition(s string) string {
 	return "it is none of them"
 }
 
-// outlierFields are when a backend that answers badly is taken out for a while.
+// outlierFields are when a backend that answers badly, or slowly, is taken out for a while.
 var outlierFields = []field[farm.Service]{
 	{
 		rule: rule{name: "outlier_errors", hints: basic(atOutlier, "Failures in a row"), kind: kindNumber, min: 0, max: MaxOutlierErrors, null: true,
@@ -88,6 +94,22 @@ var outlierFields = []field[farm.Service]{
 		get: func(s *farm.Service) Value { return numberValue(int64(s.OutlierErrors)) },
 		set: func(s *farm.Service, v Value) { s.OutlierErrors = uint8(v.number) },
 	},
+	{
+		rule: rule{name: "outlier_rate", hints: basic(atOutlier, "Failures in a hundred").in(inPercent), kind: kindNumber, min: 0, max: 99, null: true,
+			about: "A backend that fails more than so many in a hundred requests of outlier_window is ejected, while another does not; 0 for never."},
+		get: func(s *farm.Service) Value { return numberValue(int64(s.OutlierRate)) },
+		set: func(s *farm.Service, v Value) { s.OutlierRate = uint8(v.number) },
+	},
+	{
+		rule: rule{name: "outlier_slow", hints: basic(atOutlier, "Times slower"), kind: kindNumber, min: 0, max: MaxOutlierSlow, null: true,
+			about: "A backend whose answers take more than so many times as long as those of the others, and 10 ms more, is ejected, by the medians of outlier_window; 0 for never."},
+		get: func(s *farm.Service) Value { return numberValue(int64(s.OutlierSlow)) },
+		set: func(s *farm.Service, v Value) { s.OutlierSlow = uint8(v.number) },
+	},
+	under(with("outlier_rate", "outlier_slow"), outlierNumber("outlier_window", advanced(atOutlier, "Counted time").in(inSeconds), MaxOutlierWindow, int64(farm.DefaultOutlierWindow), "Seconds that are counted for outlier_rate and outlier_slow.",
+		func(s *farm.Service) int64 { return int64(s.OutlierWindow) }, func(s *farm.Service, n int64) { s.OutlierWindow = farm.Seconds(n) })),
+	under(with("outlier_rate", "outlier_slow"), outlierNumber("outlier_requests", advanced(atOutlier, "Fewest requests"), MaxOutlierRequests, farm.DefaultOutlierRequests, "Requests a backend must have had in outlier_window for outlier_rate and outlier_slow to judge it.",
+		func(s *farm.Service) int64 { return int64(s.OutlierRequests) }, func(s *farm.Service, n int64) { s.OutlierRequests = uint16(n) })),
 	outlierNumber("outlier_time", advanced(atOutlier, "Ejection time").in(inSeconds), MaxOutlierTime, int64(farm.DefaultOutlierTime), "Seconds it is ejected the first time, up to ten times as many when it happens again.",
 		func(s *farm.Service) int64 { return int64(s.OutlierTime) }, func(s *farm.Service, n int64) { s.OutlierTime = farm.Seconds(n) }),
 	outlierNumber("outlier_percent", advanced(atOutlier, "Most ejected").in(inPercent), 100, farm.DefaultOutlierPercent, "Most backends in a hundred that are ejected at a time; one that is usable always stays.",
@@ -97,7 +119,7 @@ var outlierFields = []field[farm.Service]{
 // outlierNumber makes the field of a number that 0 leaves to its default.
 func outlierNumber(name string, h hints, most, acts int64, about string, get func(*farm.Service) int64, set func(*farm.Service, int64)) field[farm.Service] {
 	return field[farm.Service]{
-		rule: rule{name: name, hints: h, kind: kindNumber, min: 1, max: most, null: true, only: with("outlier_errors"), acts: numberValue(acts), about: about},
+		rule: rule{name: name, hints: h, kind: kindNumber, min: 1, max: most, null: true, only: with("outlier_errors", "outlier_rate", "outlier_slow"), acts: numberValue(acts), about: about},
 		get:  func(s *farm.Service) Value { return numberValue(get(s)) },
 		set:  func(s *farm.Service, v Value) { set(s, v.number) },
 	}

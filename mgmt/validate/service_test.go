@@ -63,6 +63,9 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 		{`{"outlier_percent":100,"outlier_errors":"1","outlier_time":3600}`, func(s *farm.Service) {
 			s.Outlier = farm.Outlier{OutlierErrors: 1, OutlierTime: 3600, OutlierPercent: 100}
 		}, `{"outlier_errors":null}`},
+		{`{"outlier_rate":"30","outlier_slow":3,"outlier_window":5,"outlier_requests":"200"}`, func(s *farm.Service) {
+			s.Outlier = farm.Outlier{OutlierRate: 30, OutlierSlow: 3, OutlierWindow: 5, OutlierRequests: 200}
+		}, `{"outlier_rate":0,"outlier_slow":null}`},
 		{`{"slowstart":"30"}`, func(s *farm.Service) { s.SlowStart = 30 }, `{"slowstart":0}`},
 		{`{"queue":"100"}`, func(s *farm.Service) { s.Queue = 100 }, `{"queue":0}`},
 		{`{"queue_timeout":30,"queue":1}`, func(s *farm.Service) { s.Queueing = farm.Queueing{Queue: 1, QueueTimeout: 30} }, `{"queue":null}`},
@@ -146,7 +149,7 @@ func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
 		{`{"retry_on":["reset"],"retry_budget":101}`, `retry_budget must be a number from 1 to 100, got 101`},
 		{`{"retry_on":[],"retry_unsafe":true}`, `retry_unsafe is allowed only with retry_on`},
 		{`{"outlier_errors":101}`, `outlier_errors must be a number from 0 to 100, got 101`},
-		{`{"outlier_time":5}`, `outlier_time is allowed only while outlier_errors is not 0; send outlier_errors with it`},
+		{`{"outlier_time":5}`, `outlier_time is allowed only with outlier_errors, outlier_rate or outlier_slow; send one of them with it`},
 		{`{"outlier_errors":5,"outlier_time":0}`, `outlier_time must be a number from 1 to 3600, got 0`},
 		{`{"outlier_errors":5,"outlier_percent":101}`, `outlier_percent must be a number from 1 to 100, got 101`},
 		{`{"slowstart":3601}`, `slowstart must be a number from 0 to 3600, got 3601`},

@@ -206,7 +206,7 @@ type BackendCounters struct {
 	BadResponses    uint64    `json:"bad_responses"`
 	Timeouts        uint64    `json:"timeouts"`
 	Upgrades        uint64    `json:"upgrades"`
-	Ejections       uint64    `json:"ejections" doc:"Times it was taken out because its answers failed"`
+	Ejections       uint64    `json:"ejections" doc:"Times it was taken out because its answers failed, or took far longer than those of others"`
 	PacketsIn       uint64    `json:"packets_in" doc:"Datagrams from the backend; packets of farms the kernel carries"`
 	PacketsOut      uint64    `json:"packets_out" doc:"Datagrams to the backend; packets of farms the kernel carries"`
 	ConnectTime     float64   `json:"connect_time" doc:"Mean time of a connect, in seconds"`

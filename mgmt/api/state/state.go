@@ -59,7 +59,7 @@ func (s *Board) BackendProblem(b *farm.Backend) string {
 }
 
 func ejectedText(e health.Ejection) string {
-	return fmt.Sprintf("ejected until %s because its answers failed, the last one: %s", e.Until.UTC().Format(time.RFC3339), e.Cause)
+	return fmt.Sprintf("is ejected until %s: %s", e.Until.UTC().Format(time.RFC3339), e.Why())
 }
 
 // Warnings is what of a farm that is served cannot work now.

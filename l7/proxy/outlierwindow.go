@@ -1,0 +1,94 @@
+package proxy
+
+import (
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/outlier"
+	"github.com/sluicelb/sluice/l7/table"
+)
+
+// windows are the services that compare their backends, by number. Counting for them
+// costs exchanges nothing: it is what statistics count anyhow, read twice.
+type windows struct {
+	engine *Engine
+	table  *table.Table // they are of
+	open   map[uint32]*window
+}
+
+// window is what was counted of a service when it began.
+type window struct {
+	began  time.Time
+	counts map[uint32]counted // by number of the backend
+}
+
+// counted is what was counted of one backend.
+type counted struct {
+	origin string // the address it had
+	outlier.Count
+}
+
+// look ends the windows whose time is over, ejects who stands out, and begins the next.
+func (ws *windows) look(now time.Time) {
+	if t := ws.engine.table.Load(); t != ws.table {
+		ws.follow(t, now)
+	}
+	for id, w := range ws.open {
+		sv := ws.table.Service(id)
+		if now.Sub(w.began) < sv.Outlier.Window {
+			continue
+		}
+		next := ws.count(sv, now)
+		ws.judge(sv, w, next)
+		ws.open[id] = next
+	}
+}
+
+// follow opens windows for services that are new, and drops those of services that are
+// gone or compare nothing any more.
+func (ws *windows) follow(t *table.Table, now time.Time) {
+	before := ws.open
+	ws.table, ws.open = t, map[uint32]*window{}
+	for _, f := range t.Farms {
+		for i := range f.Services {
+			sv := &f.Services[i]
+			if sv.Outlier == nil || !sv.Outlier.Compares() {
+				continue
+			}
+			if ws.open[sv.ID] = before[sv.ID]; ws.open[sv.ID] == nil {
+				ws.open[sv.ID] = ws.count(sv, now)
+			}
+		}
+	}
+}
+
+// count reads the counters of a service's backends.
+func (ws *windows) count(sv *table.Service, now time.Time) *window {
+	w := &window{began: now, counts: make(map[uint32]counted, len(sv.Backends))}
+	for i := range sv.Backends {
+		b := &sv.Backends[i]
+		sum, times := ws.engine.Segment.SumBackend(b.ID), ws.engine.Segment.SumBackendTimes(b.ID)
+		w.counts[b.ID] = counted{b.Origin, outlier.CountOf(&sum, &times)}
+	}
+	return w
+}
+
+// judge ejects who stood out between two counts. Backends in maintenance, out already,
+// or at another address than before, are not compared.
+func (ws *windows) judge(sv *table.Service, from, to *window) {
+	counts := make([]outlier.Count, len(sv.Backends))
+	for i := range sv.Backends {
+		b := &sv.Backends[i]
+		before, after := from.counts[b.ID], to.counts[b.ID]
+		if b.Mode == farm.MaintenanceOff && before.origin == after.origin && !ws.engine.Health.Slot(b.ID).Ejected() {
+			counts[i] = after.Since(&before.Count)
+		}
+	}
+	for _, f := range sv.Outlier.Find(counts) {
+		b := &sv.Backends[f.Index]
+		if ws.engine.ejections.add(sv, b, f.Cause, f.Why) {
+			w := ws.engine.Workers[0] // whose shard it is
+			w.loop.Post(func() { w.shard.Backend(b.ID).Ejections++ })
+		}
+	}
+}
