@@ -34,6 +34,7 @@ func TestWhoFailsMoreOftenThanAllowedStandsOut(t *testing.T) {
 		"nobody else was asked":    {[]outlier.Count{made(100, 90, usual), {}}, []int{0}},
 		"another with few is well": {[]outlier.Count{made(100, 90, usual), made(3, 0, usual)}, []int{0}},
 		"alone":                    {[]outlier.Count{made(100, 90, usual)}, []int{0}},
+		"both of two":              {[]outlier.Count{made(100, 90, usual), made(100, 80, usual)}, nil},
 		"nothing":                  {nil, nil},
 	} {
 		l := outlier.Limits{Rate: 30, Requests: 20}
@@ -47,17 +48,19 @@ func TestWhoTakesManyTimesAsLongStandsOut(t *testing.T) {
 		counts []outlier.Count
 		want   []int
 	}{
-		"one of two":           {[]outlier.Count{made(100, 0, usual), made(100, 0, long)}, []int{1}},
-		"two of three":         {[]outlier.Count{made(100, 0, long), made(100, 0, usual), made(100, 0, 2*long)}, []int{2, 0}},
-		"three times":          {[]outlier.Count{made(100, 0, 20*time.Millisecond), made(100, 0, 50*time.Millisecond)}, nil},
-		"all alike":            {[]outlier.Count{made(100, 0, long), made(100, 0, long)}, nil},
-		"too few to say":       {[]outlier.Count{made(100, 0, usual), made(19, 0, long)}, nil},
-		"too few to compare":   {[]outlier.Count{made(19, 0, usual), made(100, 0, long)}, nil},
-		"alone":                {[]outlier.Count{made(100, 0, long)}, nil},
-		"short all the same":   {[]outlier.Count{made(100, 0, 100*time.Microsecond), made(100, 0, usual)}, nil},
-		"nobody answered":      {[]outlier.Count{made(100, 100, 0), made(100, 100, 0)}, nil},
-		"few requests of many": {[]outlier.Count{made(100, 0, usual), mixed(60, usual, 40, time.Second)}, nil},
-		"most requests":        {[]outlier.Count{made(100, 0, usual), mixed(40, usual, 60, time.Second)}, []int{1}},
+		"one of two":              {[]outlier.Count{made(100, 0, usual), made(100, 0, long)}, []int{1}},
+		"two of three":            {[]outlier.Count{made(100, 0, long), made(100, 0, usual), made(100, 0, 2*long)}, []int{2, 0}},
+		"three times":             {[]outlier.Count{made(100, 0, 20*time.Millisecond), made(100, 0, 50*time.Millisecond)}, nil},
+		"all alike":               {[]outlier.Count{made(100, 0, long), made(100, 0, long)}, nil},
+		"too few to say":          {[]outlier.Count{made(100, 0, usual), made(19, 0, long)}, nil},
+		"too few to compare":      {[]outlier.Count{made(19, 0, usual), made(100, 0, long)}, nil},
+		"alone":                   {[]outlier.Count{made(100, 0, long)}, nil},
+		"enough to compare":       {[]outlier.Count{made(20, 0, usual), made(100, 0, long)}, []int{1}},
+		"by the middle of others": {[]outlier.Count{made(100, 0, usual), made(100, 0, 20*time.Millisecond), made(100, 0, 20*time.Millisecond), made(100, 0, 20*time.Millisecond), made(100, 0, long)}, nil},
+		"short all the same":      {[]outlier.Count{made(100, 0, 100*time.Microsecond), made(100, 0, usual)}, nil},
+		"nobody answered":         {[]outlier.Count{made(100, 100, 0), made(100, 100, 0)}, nil},
+		"few requests of many":    {[]outlier.Count{made(100, 0, usual), mixed(60, usual, 40, time.Second)}, nil},
+		"most requests":           {[]outlier.Count{made(100, 0, usual), mixed(40, usual, 60, time.Second)}, []int{1}},
 	} {
 		l := outlier.Limits{Slow: 4, Requests: 20}
 		check(t, name, &l, c.counts, health.CauseSlow, c.want)
@@ -120,6 +123,10 @@ func TestCountsAreOfAWindow(t *testing.T) {
 	got := after.Since(&before)
 	if took, _ := got.FirstByte.Quantile(0.5); got.Requests != 7 || got.Failures != 2 || got.FirstByte.Count() != 3 || took < usual {
 		t.Errorf("in the window %+v", got)
+	}
+	b.Responses[1]++
+	if again := outlier.CountOf(&b, &times); again.Since(&after).Requests != 1 {
+		t.Error("without a failure nothing is counted")
 	}
 	for name, wiped := range map[string]outlier.Count{"requests": {Requests: 21, Failures: 7}, "failures": {Requests: 30, Failures: 6}} {
 		if got := wiped.Since(&before); got.Requests != 0 || got.Failures != 0 {

@@ -53,7 +53,7 @@ func TestAListIsWrittenAnewAfterEachChangeOfWhatItTells(t *testing.T) {
 	}{
 		{"a backend is down", "problem", func() { a.engine.health[id] = farm.StatusDown; moved.Add(1) }},
 		{"and up again", "up", func() { a.engine.health[id] = farm.StatusUp; moved.Add(1) }},
-		{"one is ejected", "its answers failed", func() {
+		{"one is ejected", "is ejected until", func() {
 			a.engine.ejected = map[uint32]health.Ejection{id: {Until: clock()}}
 			moved.Add(1)
 		}},
