@@ -71,6 +71,8 @@ func (m *manager) noted(e event.Event) {
 	case event.LimitReached, event.LimitOver:
 	case event.RenewalFailed, event.Certificate, event.Activation:
 		kind = eventlog.Certificate
+	case event.ListUpdated:
+		kind = eventlog.List
 	default:
 		return
 	}
@@ -81,6 +83,9 @@ func (m *manager) noted(e event.Event) {
 	}
 	if name := e.Fact("CERTIFICATE"); name != "" {
 		out.Farms, out.Farm = farmsOf(cfg, name)
+	}
+	if e.Kind == event.ListUpdated {
+		out.Farms, out.Farm = byPlace(cfg)
 	}
 	m.events.Add(out)
 }

@@ -165,7 +165,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	m.knowPeople(book)
 	responder := &acme.Responder{}
 	netd := ctl.NewClient(netdSocket)
-	if m.geoip, err = geoip.Open(".", m.republish); err != nil {
+	if m.geoip, err = geoip.Open(".", m.placesChanged); err != nil {
 		slog.Warn("no places of addresses are known", "reason", err)
 	}
 	m.publisher = publish.New(publish.Options{

@@ -1,6 +1,8 @@
 package role
 
 import (
+	"bytes"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/event"
+	"github.com/sluicelb/sluice/mgmt/geoip"
+	"github.com/sluicelb/sluice/mgmt/geoip/geoiptest"
 	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
@@ -163,5 +167,35 @@ func TestARenewalThatFailedIsToldOfAndKept(t *testing.T) {
 	}
 	if got := h.happened(t); !strings.Contains(got, "certificate shop  the certificate www.pem was not renewed: the authority refused") {
 		t.Error(got)
+	}
+}
+
+func TestAnotherGeoIPDatabaseIsToldOfAndKept(t *testing.T) {
+	h := newHouse(t, nil)
+	names := farm.Farm{Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("127.0.0.1"), VPort: 5300, Global: &farm.GSLB{Services: []farm.DNSService{{Name: "www", Algorithm: farm.DNSGeo,
+		Backends: []farm.Backend{{Host: "192.0.2.1", Addr: netip.MustParseAddr("192.0.2.1"), Countries: []string{"DE"}}}}}}}
+	h.give(t, append(carried(), names)...)
+	var err error
+	if h.geoip, err = geoip.Open(t.TempDir(), h.placesChanged); err != nil {
+		t.Fatal(err)
+	}
+	heard := h.hearing(t, `echo "$1:$SLUICE_LIST:$SLUICE_VERSION:$SLUICE_SEVERITY" | tr ' ' _ >> heard`)
+	database := geoiptest.Database(t, "Test-City", geoiptest.Place{Net: "203.0.113.0/24", Country: "DE"})
+	if _, err := h.geoip.Upload("ann", bytes.NewReader(database), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	heardOf(t, heard, 1)
+	if err := h.geoip.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	const info = "Test-City of 2026-09-21"
+	if got, want := strings.Join(heardOf(t, heard, 2), "|"), "list-updated:GeoIP_database:Test-City_of_2026-09-21:info|list-updated:GeoIP_database::info"; got != want {
+		t.Errorf("heard %q, want %q", got, want)
+	}
+	kept := h.happened(t)
+	for _, want := range []string{"list names  the GeoIP database is another one: " + info, "list names  the GeoIP database was deleted"} {
+		if !strings.Contains(kept, want) {
+			t.Errorf("no %q in\n%s", want, kept)
+		}
 	}
 }

@@ -25,6 +25,7 @@ const (
 	Certificate     Kind = "certificate"
 	RenewalFailed   Kind = "renewal-failed"
 	Activation      Kind = "activation"
+	ListUpdated     Kind = "list-updated"
 )
 
 // KindInfo is what there is to know of a kind.
@@ -54,6 +55,7 @@ var catalogue = []KindInfo{
 	{Certificate, []Severity{Warning, Error}, "A certificate expires within 15, 7 or 1 days (warning), or has expired (error)", [2]string{"1 certificate expires", "%d certificates are about to expire or have expired"}},
 	{RenewalFailed, []Severity{Warning, Error}, "A certificate that is due could not be renewed by ACME (error: it lasts for 7 days at most); once until it is renewed, and again when that becomes an error", [2]string{"1 certificate is not renewed", "%d certificates are not renewed"}},
 	{Activation, []Severity{Warning, Error}, "The activation certificate expires within 15, 7 or 1 days (warning), or has expired (error)", [2]string{"the activation certificate expires", "%d times the activation certificate expires"}},
+	{ListUpdated, []Severity{Info}, "A list that farms go by was replaced, or deleted: the GeoIP database", [2]string{"1 list is updated", "%d lists are updated"}},
 }
 
 // Catalogue says what there is to know of all kinds.

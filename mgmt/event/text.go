@@ -56,6 +56,11 @@ func (e *Event) Headline() string {
 		return "the certificate " + e.Fact("CERTIFICATE") + " was not renewed"
 	case Certificate, Activation:
 		return e.expiry()
+	case ListUpdated:
+		if version := e.Fact("VERSION"); version != "" {
+			return "the " + e.Fact("LIST") + " is another one: " + version
+		}
+		return "the " + e.Fact("LIST") + " was deleted"
 	}
 	return string(e.Kind)
 }

@@ -11,6 +11,7 @@ const (
 	Maintenance Kind = "maintenance" // a backend was taken out by an operator, or is back
 	Certificate Kind = "certificate" // one was uploaded, replaced, renewed or deleted, expires, or was not renewed
 	Limit       Kind = "limit"       // one is reached, or no longer
+	List        Kind = "list"        // what farms go by is another one, as the GeoIP database
 	Engine      Kind = "engine"      // another process carries the traffic
 	Appliance   Kind = "appliance"   // everything, or mgmt, was started
 	Confirmed   Kind = "confirmation"

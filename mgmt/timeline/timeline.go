@@ -22,7 +22,7 @@ const (
 
 // Kinds lists all there are.
 func Kinds() []Kind {
-	return []Kind{Kind(eventlog.Health), Kind(eventlog.Maintenance), Kind(eventlog.Revision), Kind(eventlog.Confirmed), Kind(eventlog.Certificate), Kind(eventlog.Limit), Kind(eventlog.Engine), Kind(eventlog.Appliance), Latency, Errors}
+	return []Kind{Kind(eventlog.Health), Kind(eventlog.Maintenance), Kind(eventlog.Revision), Kind(eventlog.Confirmed), Kind(eventlog.Certificate), Kind(eventlog.Limit), Kind(eventlog.List), Kind(eventlog.Engine), Kind(eventlog.Appliance), Latency, Errors}
 }
 
 // KindsText lists them for people.
