@@ -301,7 +301,7 @@ func TestAWatchRedrawsATerminalInPlace(t *testing.T) {
 			t.Error(err)
 		}
 	}, func(so string) {
-		if strings.Count(so, "SERVICE") == 2 {
+		if strings.Count(so, "SERVICE") >= 2 { // a read may bring several at once
 			cancel()
 		}
 	})

@@ -49,7 +49,9 @@ func (c *Config) ForgetPasswords() {
 				continue
 			}
 			for j := range g.Service.Auth.Users {
-				g.Service.Auth.Users[j].plain = ""
+				if u := &g.Service.Auth.Users[j]; u.plain != "" { // a shared one is not written
+					u.plain = ""
+				}
 			}
 		}
 	}

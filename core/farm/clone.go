@@ -4,12 +4,18 @@ import "slices"
 
 // Clone returns a deep copy: changing it never changes c. The bytes of
 // certificates are shared, nobody changes those.
-func (c *Config) Clone() *Config {
+func (c *Config) Clone() *Config { return c.CloneWith(func(*Farm) bool { return true }) }
+
+// CloneWith is Clone of all but farms that change says no to: these are shared with c, and
+// must not be changed in either.
+func (c *Config) CloneWith(change func(*Farm) bool) *Config {
 	out := &Config{Farms: slices.Clone(c.Farms), Certificates: slices.Clone(c.Certificates), Authorities: slices.Clone(c.Authorities),
 		Challenges: slices.Clone(c.Challenges), System: c.System.Clone(), SystemUnsaid: c.SystemUnsaid,
 		Checks: slices.Clone(c.Checks), ChecksUnsaid: c.ChecksUnsaid}
 	for i := range out.Farms {
-		out.Farms[i] = out.Farms[i].Clone()
+		if change(&out.Farms[i]) {
+			out.Farms[i] = out.Farms[i].Clone()
+		}
 	}
 	return out
 }

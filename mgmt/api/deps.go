@@ -46,6 +46,7 @@ type Applier interface {
 	Confirm(ctx context.Context, by apply.Author, revision uint64, reason string) error
 	TakeBack(ctx context.Context, by apply.Author, revision uint64) (apply.Result, error)
 	Change(ctx context.Context, by apply.Author, comment string, expect uint64, edit func(*farm.Config) error) (apply.Result, error)
+	ChangeFarm(ctx context.Context, by apply.Author, comment string, expect uint64, name string, edit func(*farm.Config) error) (apply.Result, error)
 	Replace(ctx context.Context, by apply.Author, comment string, expect uint64, cfg *farm.Config) (apply.Result, error)
 	Plan(ctx context.Context, cfg *farm.Config) (apply.Result, error)
 	Rollback(ctx context.Context, by apply.Author, comment string, expect, number uint64) (apply.Result, error)

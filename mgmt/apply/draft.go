@@ -45,7 +45,7 @@ func (a *Applier) Transact(ctx context.Context, by Author, comment string, expec
 		}
 		return cut("transaction: " + strings.Join(d.did, "; "))
 	}
-	r, err := a.change(ctx, by, text, expect, func(cfg *farm.Config) error {
+	r, err := a.change(ctx, by, text, expect, (*farm.Config).Clone, func(cfg *farm.Config) error {
 		d = &Draft{applier: a, rev: a.now.Load().rev, cfg: cfg.Clone()}
 		eachID(cfg, func(kind int, id *uint32) { d.last[kind] = max(d.last[kind], *id) })
 		d.known = d.last[0]

@@ -18,7 +18,7 @@ func share(old, cfg *farm.Config) {
 	}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		if was := before[f.ID]; was != nil && complete(was) && equal(was, f) {
+		if was := before[f.ID]; was != nil && *f != *was && complete(was) && equal(was, f) {
 			*f = *was
 		}
 	}
@@ -80,3 +80,7 @@ func complete(f *farm.Farm) bool {
 	}
 	return true
 }
+
+// settled reports whether a change of another farm leaves all of a farm as it is, which
+// the keys of zones are not for ever.
+func settled(f *farm.Farm) bool { return f.Zones() == nil && complete(f) }

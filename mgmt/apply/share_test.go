@@ -1,9 +1,11 @@
 package apply_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
 // What is not changed is shared with the configuration before, and so is what was found
@@ -52,5 +54,43 @@ func TestACopyTakesNothingFromTheConfigurationInForce(t *testing.T) {
 	now, _ := h.Current()
 	if now.Farms[0].ID == now.Farms[1].ID || now.Farms[1].HTTP == before.Farms[0].HTTP {
 		t.Errorf("numbers %d and %d", now.Farms[0].ID, now.Farms[1].ID)
+	}
+}
+
+// A change of one farm copies that one, and what something is given to without being
+// asked: addresses of names, keys of zones.
+func TestAChangeOfOneFarmCopiesNoOther(t *testing.T) {
+	h := newHouse(t)
+	h.name("app.example", "127.0.0.9")
+	named := shop("named", 83)
+	named.HTTP.Services[0].Backends[0].Host = "app.example"
+	zones := farm.Farm{Name: "zones", Profile: farm.ProfileGSLB, VIP: named.VIP, VPort: 84, Global: &farm.GSLB{Zones: []farm.Zone{{Name: "example.com", NameServer: "ns1",
+		Records: []farm.Record{{Name: "@", Type: "NS", Data: "ns1"}, {Name: "ns1", Type: "A", Data: "192.0.2.1"}}}}}}
+	for _, f := range []farm.Farm{shop("one", 81), shop("two", 82), named, zones} {
+		h.must(add(f))
+	}
+	before, _ := h.Current()
+	r, err := h.ChangeFarm(t.Context(), root, "test", 0, "two", func(cfg *farm.Config) error {
+		for i, want := range []bool{true, false, false, false} {
+			if shared := cfg.Farms[i] == before.Farms[i]; shared != want {
+				t.Errorf("farm %s is shared: %t", cfg.Farms[i].Name, shared)
+			}
+		}
+		cfg.Farms[1].HTTP.ConnectTimeout = 7
+		cfg.System.NTP.Server = "ntp.example"
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, rev := h.Current()
+	if now.Farms[1].HTTP.ConnectTimeout != 7 || before.Farms[1].HTTP.ConnectTimeout == 7 || before.System.NTP.Server != "" || now.Farms[0] != before.Farms[0] {
+		t.Errorf("connect time-out %d, before %d", now.Farms[1].HTTP.ConnectTimeout, before.Farms[1].HTTP.ConnectTimeout)
+	}
+	if rev.Number != r.Revision.Number || !strings.Contains(r.Diff, "contimeout: 7") {
+		t.Errorf("revision %d of %d, difference\n%s", r.Revision.Number, rev.Number, r.Diff)
+	}
+	if _, err := h.ChangeFarm(t.Context(), root, strings.Repeat("x", apply.MaxComment+1), 0, "two", func(*farm.Config) error { return nil }); err == nil {
+		t.Error("a comment that is too long is taken")
 	}
 }

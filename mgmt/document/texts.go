@@ -2,38 +2,43 @@ package document
 
 import (
 	"slices"
-	"sync/atomic"
+	"sync"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Texts compares one configuration after the other, of which most farms are as they
-// were: those are known again by where their settings lie (farm.Farm is comparable), and
-// nobody may change them any more. The zero value knows nothing. Any goroutine may
-// call its methods.
+// Texts compares configurations as Diff does, for who compares each with the one before:
+// a farm that is another only now is written once, and a document that was compared last is
+// there. Farms are known again by where their settings lie. The zero value is ready; any
+// goroutine may use it.
 type Texts struct {
-	last atomic.Pointer[map[farm.Farm][]string]
+	mu    sync.Mutex
+	farms map[farm.Farm][]string
+	of    *farm.Config // which was compared last
+	lines []string     // of its document
 }
 
 // Diff is the function Diff.
 func (t *Texts) Diff(old, now *farm.Config) string {
-	var known map[farm.Farm][]string
-	if last := t.last.Load(); last != nil {
-		known = *last
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := t.lines
+	if t.of != old {
+		before = t.document(old)
 	}
-	ofOld, ofNow := make(map[farm.Farm][]string, len(old.Farms)), make(map[farm.Farm][]string, len(now.Farms))
-	before := documentLines(old, known, ofOld)
-	after := documentLines(now, ofOld, ofNow)
-	t.last.Store(&ofNow)
+	after := t.document(now)
+	t.of, t.lines = now, after
 	if slices.Equal(before, after) {
 		return ""
 	}
 	return unified(before, after)
 }
 
-// documentLines are the lines of a document as they may be shown, those of farms taken
-// from known where it has them. made gets all of farms.
-func documentLines(cfg *farm.Config, known, made map[farm.Farm][]string) []string {
+// fewGone is how many farms that are gone are no burden.
+const fewGone = 64
+
+// document is a document as it may be shown, by lines.
+func (t *Texts) document(cfg *farm.Config) []string {
 	head := *cfg
 	head.Farms = nil
 	out := splitLines(encodeShown(&head))
@@ -41,21 +46,28 @@ func documentLines(cfg *farm.Config, known, made map[farm.Farm][]string) []strin
 		return out
 	}
 	out[len(out)-1] = "farms:" // there are some
-	parts, total := make([][]string, len(cfg.Farms)), len(out)
+	if t.farms == nil || len(t.farms) > 2*len(cfg.Farms)+fewGone {
+		t.farms = make(map[farm.Farm][]string, len(cfg.Farms)) // half of it is of farms that are gone
+	}
+	total := len(out)
 	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		lines, is := known[*f]
-		if !is {
-			w := &yamlWriter{depth: 2}
-			walkFarm(f, w, shown)
-			lines = splitLines(w.out.Bytes())
-		}
-		made[*f], parts[i] = lines, lines
-		total += len(lines)
+		total += len(t.linesOf(&cfg.Farms[i]))
 	}
 	out = slices.Grow(out, total-len(out))
-	for _, lines := range parts {
-		out = append(out, lines...)
+	for i := range cfg.Farms {
+		out = append(out, t.farms[cfg.Farms[i]]...)
 	}
 	return out
+}
+
+// linesOf are those of a farm.
+func (t *Texts) linesOf(f *farm.Farm) []string {
+	lines, known := t.farms[*f]
+	if !known {
+		w := &yamlWriter{depth: 2}
+		walkFarm(f, w, shown)
+		lines = splitLines(w.out.Bytes())
+		t.farms[*f] = lines
+	}
+	return lines
 }

@@ -1,34 +1,44 @@
 package document
 
 import (
-	"slices"
+	"fmt"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The text of a farm that stays is made once, and that of one that is gone is forgotten.
+// The text of a farm that stays is made once.
 func TestTextsOfFarmsThatStayAreTakenOver(t *testing.T) {
 	var texts Texts
 	cfg := &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "a", HTTP: farm.DefaultHTTP()}, {ID: 2, Name: "b", HTTP: farm.DefaultHTTP()}}}
 	next := *cfg
 	next.Farms = []farm.Farm{cfg.Farms[0].Clone(), cfg.Farms[1]}
 	texts.Diff(cfg, cfg)
-	before := *texts.last.Load()
-	for now, want := range map[*farm.Config]int{cfg: 2, &next: 1} {
-		texts.last.Store(&before)
-		texts.Diff(cfg, now)
-		after, taken := *texts.last.Load(), 0
-		for f, lines := range after {
-			if was := before[f]; len(was) > 0 && &was[0] == &lines[0] {
-				taken++
-			}
-			if !slices.Contains(now.Farms, f) {
-				t.Errorf("farm %d is remembered, which is gone", f.ID)
-			}
+	first, second, document := &texts.farms[cfg.Farms[0]][0], &texts.farms[cfg.Farms[1]][0], &texts.lines[0]
+	texts.Diff(cfg, &next)
+	if &texts.farms[next.Farms[1]][0] != second || &texts.farms[next.Farms[0]][0] == first {
+		t.Error("the text of another farm was taken, or that of one that stays was not")
+	}
+	if texts.of != &next || &texts.lines[0] == document {
+		t.Error("the document that was compared last is not kept")
+	}
+}
+
+// The texts of farms that are gone are forgotten when they are most of what is kept.
+func TestTextsOfFarmsThatAreGoneAreForgotten(t *testing.T) {
+	var texts Texts
+	one := func(i int) *farm.Config {
+		return &farm.Config{Farms: []farm.Farm{{Name: fmt.Sprint("farm", i), HTTP: farm.DefaultHTTP()}}}
+	}
+	was := one(0)
+	for i := range 10 * fewGone {
+		now := one(i + 1)
+		texts.Diff(was, now)
+		if was = now; len(texts.farms) > 2+fewGone+1 {
+			t.Fatalf("%d farms are kept, of which one is there", len(texts.farms))
 		}
-		if len(after) != 2 || taken != want {
-			t.Errorf("%d texts, %d taken over, want %d", len(after), taken, want)
-		}
+	}
+	if len(texts.farms) == 0 || texts.farms[was.Farms[0]] == nil {
+		t.Error("the one that is there is not kept")
 	}
 }

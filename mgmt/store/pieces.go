@@ -33,11 +33,13 @@ func (p *pieces) seal(s *snapshot) ([]byte, error) {
 		return nil, fmt.Errorf("encode record: %w", err)
 	}
 	at := bytes.Index(plain, []byte(noFarms)) + len(noFarms) - 1
-	var c compressor
+	c := compressor{w: writers.Get().(*flate.Writer)}
+	defer writers.Put(c.w)
 	var out bytes.Buffer
+	comma := c.piece([]byte{','})
+	out.Grow(sumSize + p.size() + len(s.Config.Farms)*len(comma) + len(plain))
 	out.Write(make([]byte, sumSize))
 	out.Write(c.piece(plain[:at]))
-	comma := c.piece([]byte{','})
 	next := make(pieces, len(s.Config.Farms))
 	for i := range s.Config.Farms {
 		f := &s.Config.Farms[i]
@@ -60,19 +62,23 @@ func (p *pieces) seal(s *snapshot) ([]byte, error) {
 	return summed(out.Bytes()), nil
 }
 
-// compressor compresses pieces of one stream. The zero value is ready.
+// size is that of all of them, in bytes.
+func (p *pieces) size() (n int) {
+	for _, piece := range *p {
+		n += len(piece)
+	}
+	return n
+}
+
+// compressor compresses pieces of one stream.
 type compressor struct {
 	w   *flate.Writer
 	out bytes.Buffer
 }
 
 func (c *compressor) begin(plain []byte) {
-	c.out = bytes.Buffer{}
-	if c.w == nil {
-		c.w, _ = flate.NewWriter(&c.out, flate.BestSpeed) // fails for levels that are none
-	} else {
-		c.w.Reset(&c.out)
-	}
+	c.out.Reset()
+	c.w.Reset(&c.out)
 	_, _ = c.w.Write(plain) // a buffer takes everything
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -31,11 +32,19 @@ func seal(value any) ([]byte, error) {
 		return nil, fmt.Errorf("encode record: %w", err)
 	}
 	out := bytes.NewBuffer(make([]byte, sumSize, sumSize+len(plain)/4))
-	w, _ := flate.NewWriter(out, flate.BestSpeed) // fails for levels that are none
-	_, _ = w.Write(plain)                         // a buffer takes everything
+	w := writers.Get().(*flate.Writer)
+	defer writers.Put(w)
+	w.Reset(out)
+	_, _ = w.Write(plain) // a buffer takes everything
 	_ = w.Close()
 	return summed(out.Bytes()), nil
 }
+
+// writers are kept: each has tables of more than half a megabyte.
+var writers = sync.Pool{New: func() any {
+	w, _ := flate.NewWriter(nil, flate.BestSpeed) // fails for levels that are none
+	return w
+}}
 
 // summed writes the sum into the room before the content of a record.
 func summed(record []byte) []byte {

@@ -124,7 +124,7 @@ func (l backendList[V]) add(c *rest.Call) (rest.Object[V], error) {
 		return rest.Object[V]{}, err
 	}
 	farmName, service, position := g.Farm.Name, g.Name(), 0
-	_, err = c.Change(fmt.Sprintf("add %s to %s", named(values), g), func(cfg *farm.Config) error {
+	_, err = c.ChangeFarm(farmName, fmt.Sprintf("add %s to %s", named(values), g), func(cfg *farm.Config) error {
 		g, err := rest.FindGroup(cfg, farmName, service)
 		if err != nil {
 			return err
@@ -173,7 +173,7 @@ func (l backendList[V]) modify(c *rest.Call) (rest.Changed, error) {
 	if err != nil {
 		return rest.Changed{}, err
 	}
-	_, err = c.Change(fmt.Sprintf("modify %s", at), func(cfg *farm.Config) error {
+	_, err = c.ChangeFarm(at.Farm, fmt.Sprintf("modify %s", at), func(cfg *farm.Config) error {
 		_, b, err := at.In(cfg)
 		if err != nil {
 			return err
@@ -215,7 +215,7 @@ func (l backendList[V]) remove(c *rest.Call) (rest.Done, error) {
 	if err != nil {
 		return rest.Done{}, err
 	}
-	_, err = c.Change(fmt.Sprintf("delete %s", at), func(cfg *farm.Config) error {
+	_, err = c.ChangeFarm(at.Farm, fmt.Sprintf("delete %s", at), func(cfg *farm.Config) error {
 		g, _, err := at.In(cfg)
 		if err != nil {
 			return err
@@ -252,7 +252,7 @@ func (l backendList[V]) maintain(c *rest.Call) (rest.Object[Maintained], error) 
 	}
 	action := values.Get("action").Text()
 	var mode farm.Maintenance
-	_, err = c.Change(fmt.Sprintf("%s of %s", action, at), func(cfg *farm.Config) error {
+	_, err = c.ChangeFarm(at.Farm, fmt.Sprintf("%s of %s", action, at), func(cfg *farm.Config) error {
 		_, b, err := at.In(cfg)
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/inline"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -25,7 +26,13 @@ func (s *Resource) updateFarm(c *rest.Call) (rest.Changed, error) {
 		newName = name
 	}
 	var followed string
-	_, err = c.Change(fmt.Sprintf("modify farm %s", name), func(cfg *farm.Config) error {
+	change := c.Change
+	if newName == name {
+		change = func(comment string, edit func(*farm.Config) error) (apply.Result, error) {
+			return c.ChangeFarm(name, comment, edit)
+		}
+	}
+	_, err = change(fmt.Sprintf("modify farm %s", name), func(cfg *farm.Config) error {
 		f, err := rest.FindFarm(cfg, name)
 		if err != nil {
 			return err

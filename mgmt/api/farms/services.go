@@ -56,7 +56,7 @@ func (l servicesOf[T, V]) create(s *Resource, c *rest.Call, f *farm.Farm) (rest.
 		return rest.Changed{}, err
 	}
 	farmName, name := f.Name, values.Get("id").Text()
-	_, err = c.Change(fmt.Sprintf("create service %s of farm %s", name, farmName), func(cfg *farm.Config) error {
+	_, err = c.ChangeFarm(farmName, fmt.Sprintf("create service %s of farm %s", name, farmName), func(cfg *farm.Config) error {
 		f, err := rest.FindFarm(cfg, farmName)
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func (l servicesOf[T, V]) update(s *Resource, c *rest.Call, g farm.Group) (rest.
 	if err != nil {
 		return rest.Changed{}, err
 	}
-	_, err = c.Change(fmt.Sprintf("modify service %s of farm %s", name, farmName), func(cfg *farm.Config) error {
+	_, err = c.ChangeFarm(farmName, fmt.Sprintf("modify service %s of farm %s", name, farmName), func(cfg *farm.Config) error {
 		found, err := rest.FindServiceGroup(cfg, farmName, name)
 		if err != nil {
 			return err
@@ -230,7 +230,7 @@ func (s *Resource) deleteService(c *rest.Call) (rest.Done, error) {
 		return rest.Done{}, err
 	}
 	farmName, name := g.Farm.Name, g.Name()
-	_, err = c.Change(fmt.Sprintf("delete service %s of farm %s", name, farmName), func(cfg *farm.Config) error {
+	_, err = c.ChangeFarm(farmName, fmt.Sprintf("delete service %s of farm %s", name, farmName), func(cfg *farm.Config) error {
 		g, err := rest.FindServiceGroup(cfg, farmName, name)
 		if err != nil {
 			return err
@@ -264,7 +264,7 @@ func (s *Resource) moveService(c *rest.Call) (rest.Object[Moved], error) {
 		return rest.Object[Moved]{}, err
 	}
 	farmName, name, to := g.Farm.Name, g.Name(), values.Get("position").Number()
-	_, err = c.Change(fmt.Sprintf("move service %s of farm %s to position %d", name, farmName, to), func(cfg *farm.Config) error {
+	_, err = c.ChangeFarm(farmName, fmt.Sprintf("move service %s of farm %s to position %d", name, farmName, to), func(cfg *farm.Config) error {
 		g, err := rest.FindServiceGroup(cfg, farmName, name)
 		if err != nil {
 			return err

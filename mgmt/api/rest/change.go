@@ -102,6 +102,16 @@ func (c *Call) Change(comment string, edit func(*farm.Config) error) (apply.Resu
 	return c.Keep(result, err, expect)
 }
 
+// ChangeFarm is Change of one farm: edit changes nothing of the others.
+func (c *Call) ChangeFarm(name, comment string, edit func(*farm.Config) error) (apply.Result, error) {
+	expect, err := c.Expected()
+	if err != nil {
+		return apply.Result{}, err
+	}
+	result, err := c.host.Applier.ChangeFarm(c.Context, c.Author(), comment, expect, name, edit)
+	return c.Keep(result, err, expect)
+}
+
 // Keep remembers what a change led to, for the answer.
 func (c *Call) Keep(result apply.Result, err error, expect uint64) (apply.Result, error) {
 	if errors.Is(err, apply.ErrDryRun) {

@@ -37,6 +37,7 @@ type Host struct {
 type Applier interface {
 	CurrentIn(ctx context.Context) (*farm.Config, store.Revision)
 	Change(ctx context.Context, by apply.Author, comment string, expect uint64, edit func(*farm.Config) error) (apply.Result, error)
+	ChangeFarm(ctx context.Context, by apply.Author, comment string, expect uint64, name string, edit func(*farm.Config) error) (apply.Result, error)
 }
 
 // Operation is one line of the table of operations.
