@@ -28,7 +28,8 @@ their end are relative to it. What is wrong is said with its line, and then
 nothing is changed.
 
 Secondaries go on: the serial is not below that of the file. The service
-shop of the farm answers for a record "www DYNA shop".`,
+shop of the farm answers for a record "www DYNA shop", and a service that is
+made for it for a record "www ALIAS shop.example.net.".`,
 		Example:           "  sluice zone import names example.com db.example.com --dry-run\n  sluice zone import names example.com db.example.com\n  dig @ns.old.example example.com AXFR | sluice zone import names example.com -",
 		ValidArgsFunction: thenFiles(c.completer([]argument{aFarm, aWord}, nil)),
 	}

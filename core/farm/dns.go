@@ -274,14 +274,31 @@ func (d *GSLB) Alias(z *Zone, r *Record) {
 	if target != "" && !strings.HasSuffix(r.Data, ".") {
 		target += "." + z.Name
 	}
-	name := aliasName(target, false)
-	if s := d.Service(name); s != nil && !s.standsFor(target) {
-		name = aliasName(target, true)
-	}
+	name := d.aliasService(target)
 	if d.Service(name) == nil {
 		d.Services = append(d.Services, DNSService{Name: name, Algorithm: DNSRoundRobin, Backends: []Backend{{Host: target, Resolve: ResolveAll}}})
 	}
 	r.Type, r.Data = RecordDYNA, name
+}
+
+// AliasOf is the name, with a dot at its end, for which a service gives addresses that Alias
+// made; false for any other service, and when somebody made it do more than that.
+func (d *GSLB) AliasOf(service string) (target string, is bool) {
+	s := d.Service(service)
+	if s == nil || len(s.Backends) != 1 || s.Backends[0].Resolve != ResolveAll {
+		return "", false
+	}
+	target = s.Backends[0].Host
+	return target + ".", target != "" && d.aliasService(target) == service
+}
+
+// aliasService is what the service for the addresses of a name is called in the farm.
+func (d *GSLB) aliasService(target string) string {
+	name := aliasName(target, false)
+	if s := d.Service(name); s != nil && !s.standsFor(target) {
+		return aliasName(target, true)
+	}
+	return name
 }
 
 // standsFor reports whether a name is one of its backends.

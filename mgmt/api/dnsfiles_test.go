@@ -52,6 +52,33 @@ func TestAZoneIsImportedAndExported(t *testing.T) {
 	z.want(t, "params.resources.4.ttl", 60.0)
 }
 
+func TestAliasesOfAFileBecomeServicesAndAliasesAgain(t *testing.T) {
+	a := zoned(t)
+	file := "$TTL 300\n@ NS ns1\nns1 A 192.0.2.53\n@ ALIAS www.example.net. ; the shop\n$ORIGIN eu.example.com.\nwww 60 IN ALIAS shop\n"
+	a.must(200, "POST", zone+"/import?dry_run=true", file, textFile...).want(t, "params.dry_run", "true")
+	a.must(200, "POST", zone+"/import", file, textFile...).want(t, "params.records", 4.0)
+	z := a.must(200, "GET", zone, "")
+	z.want(t, "params.resources.2.type", "DYNA")
+	z.want(t, "params.resources.2.rdata", "alias-www-example-net")
+	z.want(t, "params.resources.3.rdata", "alias-shop-eu-example-com")
+	b := a.must(200, "GET", "/farms/names/services/alias-shop-eu-example-com/backends", "")
+	b.want(t, "params.0.ip", "shop.eu.example.com")
+	b.want(t, "params.0.resolution.resolve", "all")
+
+	export := a.must(200, "GET", zone+"/export", "").raw
+	if !strings.Contains(export, "\n@\tIN\tALIAS\twww.example.net. ; the shop\n") || !strings.Contains(export, "\nwww.eu\t60\tIN\tALIAS\tshop.eu.example.com.\n") {
+		t.Error(export)
+	}
+	revision := a.must(200, "GET", "/history", "").at("params.0.id")
+	a.must(200, "POST", zone+"/import", export, textFile...)
+	a.must(200, "POST", zone+"/import?add=true", "@ 300 ALIAS www.example.net.\n", textFile...).want(t, "params.records", 4.0)
+	if now := a.must(200, "GET", "/history", "").at("params.0.id"); now != revision {
+		t.Errorf("what is there already made revision %v", now)
+	}
+	a.do("POST", zone+"/import", "a A 192.0.2.1\nb ALIAS 192.0.2.2.\n", textFile...).refused(t, 400, "line 2: rdata must be a host name with type ALIAS")
+	a.do("POST", zone+"/import", "b ALIAS a\nb A 192.0.2.1\n", textFile...).refused(t, 400, "line 2: type DYNA gives all addresses of its name")
+}
+
 func TestAFileThatBreaksARuleIsRefusedWithItsLines(t *testing.T) {
 	a := zoned(t)
 	before := a.must(200, "GET", zone, "").raw

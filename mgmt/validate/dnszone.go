@@ -125,7 +125,7 @@ var recordComment = field[farm.Record]{
 
 // CheckAlias says why a value cannot be that of an ALIAS, nil if it can: it is the name of
 // a host.
-func CheckAlias(data string) error {
+func CheckAlias(data string) *Error {
 	name := strings.TrimSuffix(data, ".")
 	if _, err := netip.ParseAddr(name); err == nil {
 		return &Error{"", "rdata", fmt.Sprintf("rdata must be a host name with type ALIAS, got %s: an address is a record of type A or AAAA", show(data))}
@@ -134,6 +134,22 @@ func CheckAlias(data string) error {
 		return &Error{"", "rdata", fmt.Sprintf("rdata must be a host name with type ALIAS, as www.example.net. with a dot at its end, got %s: %s", show(data), problem)}
 	}
 	return nil
+}
+
+// MakeAliases makes services for the records of a zone that are of type ALIAS, and says of
+// which a service cannot be made.
+func MakeAliases(g *farm.GSLB, z *farm.Zone, yield func(position int, err Error) bool) {
+	for i := range z.Records {
+		r := &z.Records[i]
+		if r.Type != farm.RecordALIAS {
+			continue
+		}
+		if err := CheckAlias(r.Data); err == nil {
+			g.Alias(z, r)
+		} else if !yield(i, *err) {
+			return
+		}
+	}
 }
 
 // ZonePath and RecordPath name the object an error is about; numbers are those of the API.
@@ -231,12 +247,17 @@ func setSize(z *farm.Zone, r *farm.Record) (size uint32) {
 // CheckRecordsAlone is CheckRecords of a zone that is in no farm: every service is there.
 func CheckRecordsAlone(z *farm.Zone, yield func(position int, err Error) bool) bool {
 	f := farm.Farm{Profile: farm.ProfileGSLB, Global: farm.DefaultGSLB()}
+	told := map[int]bool{} // an ALIAS that stays one breaks the rules of types, too
+	MakeAliases(f.Global, z, func(i int, err Error) bool {
+		told[i] = true
+		return yield(i, err)
+	})
 	for i := range z.Records {
 		if r := &z.Records[i]; r.Type == farm.RecordDYNA && f.Global.Service(r.Data) == nil {
 			f.Global.Services = append(f.Global.Services, farm.DNSService{Name: r.Data})
 		}
 	}
-	return CheckRecords(&f, z, yield)
+	return CheckRecords(&f, z, func(i int, err Error) bool { return told[i] || yield(i, err) })
 }
 
 func recordNumber(r *farm.Record, position int) int {

@@ -4,5 +4,6 @@
 //
 // Records of type DYNA, which no other server has, are written as a type of private use
 // (RFC 3597 §5), so that other servers read the file, and read in that form or as
-// "www DYNA shop".
+// "www DYNA shop". Services that were made for records of type ALIAS are written as these,
+// which servers that have the type read, and so is what they write.
 package zonefile

@@ -124,6 +124,10 @@ func (r *reader) take(rr dns.RR, comment string) bool {
 		if !asService(&rec, rr) {
 			return r.problem(line, "%s is a type of private use that is not known", rec.Type)
 		}
+	} else if rec.Type == farm.RecordALIAS {
+		if rec.Data == "" {
+			return r.problem(line, `"" is no data of ALIAS: it is %s`, aliasShape)
+		}
 	} else if !slices.Contains(farm.RecordTypes(), rec.Type) {
 		return r.problem(line, "records of type %s are not possible", rec.Type)
 	} else if _, err := rdata.Pack(rec.Type, rec.Data, r.zone); err != nil {
@@ -252,6 +256,9 @@ func worded(err error) Problem {
 		return Problem{line, token + " is no type of records, and no time to live"}
 	}
 	if of := badOf.FindStringSubmatch(what); of != nil {
+		if of[1] == aliasAs {
+			return Problem{line, fmt.Sprintf("ALIAS is %s, got %s", aliasShape, token)}
+		}
 		if shape := rdata.Shapes()[farm.RecordType(of[1])]; shape != "" {
 			return Problem{line, fmt.Sprintf("%s is %s, got %s", of[1], shape, token)}
 		}

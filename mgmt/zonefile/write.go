@@ -20,20 +20,23 @@ var errEnd = io.EOF
 // typeDYNA is the type of private use (RFC 6895 §3.1) that stands for DYNA.
 const typeDYNA = 65400
 
+// typeALIAS is the type of private use that stands for ALIAS, the one PowerDNS has for it.
+const typeALIAS = 65401
+
 // What an SOA record has that nobody said (see dns/zone): its mailbox; refresh, retry, expire, minimum.
 const mailboxName = "hostmaster"
 
 var timesSOA = [4]uint32{3600, 600, 604800, 300}
 
-// Text is a zone as a master file.
-func Text(z *farm.Zone) []byte {
+// Text is a zone of a farm as a master file.
+func Text(g *farm.GSLB, z *farm.Zone) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "$ORIGIN %s.\n$TTL %d\n", z.Name, z.EffectiveTTL())
 	own := false
 	for i := range z.Records {
 		if r := &z.Records[i]; r.Type == "SOA" {
 			own = true
-			write(&out, r, withSerial(r.Data, z.Serial))
+			write(&out, g, r, withSerial(r.Data, z.Serial))
 		}
 	}
 	if !own {
@@ -41,14 +44,14 @@ func Text(z *farm.Zone) []byte {
 	}
 	for i := range z.Records {
 		if r := &z.Records[i]; r.Type != "SOA" {
-			write(&out, r, r.Data)
+			write(&out, g, r, r.Data)
 		}
 	}
 	return out.Bytes()
 }
 
 // write writes a record, in one line.
-func write(out *bytes.Buffer, r *farm.Record, data string) {
+func write(out *bytes.Buffer, g *farm.GSLB, r *farm.Record, data string) {
 	if strings.HasPrefix(r.Name, "$") {
 		out.WriteByte('\\') // it is no directive
 	}
@@ -57,7 +60,9 @@ func write(out *bytes.Buffer, r *farm.Record, data string) {
 		fmt.Fprintf(out, "\t%d", r.TTL)
 	}
 	comment := strings.Map(oneLine, r.Comment)
-	if r.Type == farm.RecordDYNA {
+	if target, is := g.AliasOf(data); r.Type == farm.RecordDYNA && is {
+		fmt.Fprintf(out, "\tIN\t%s\t%s", farm.RecordALIAS, target)
+	} else if r.Type == farm.RecordDYNA {
 		fmt.Fprintf(out, "\tIN\t%s", privateText(data))
 		comment = strings.TrimSuffix(serviceComment(data)+": "+comment, ": ")
 	} else {

@@ -61,17 +61,65 @@ func TestAZoneSurvivesItsFile(t *testing.T) {
 	fresh.Records = append(fresh.Records, farm.Record{Name: "a", Type: "TXT", Data: "v=spf1 -all; no", Comment: "plain"}, farm.Record{Name: "m", Type: "MX", Data: "mail"}, farm.Record{Name: "d", Type: "DYNA", Data: "web"})
 	reverse := farm.Zone{Name: "2.0.192.in-addr.arpa", NameServer: "ns1.example.com.", Serial: 1, Records: []farm.Record{{Name: "1", Type: "PTR", Data: "www.example.com."}}}
 	for _, z := range []farm.Zone{zone, fresh, reverse} {
-		text := zonefile.Text(&z)
+		text := zonefile.Text(farm.DefaultGSLB(), &z)
 		got := zonefile.Parse(text, z.Name)
 		if len(got.Problems) > 0 {
 			t.Fatalf("%v\n%s", got.Problems, text)
 		}
-		if again := zonefile.Text(&got.Zone); string(again) != string(text) && z.Name != "example.net" {
+		if again := zonefile.Text(farm.DefaultGSLB(), &got.Zone); string(again) != string(text) && z.Name != "example.net" {
 			t.Errorf("%s\nbecomes\n%s", text, again)
 		}
 		if got.Zone.Serial != z.Serial || got.Zone.NameServer != z.NameServer || len(got.Zone.Records) != len(z.Records) || got.Zone.TTL != z.TTL {
 			t.Errorf("%+v\nwant\n%+v", got.Zone, z)
 		}
+	}
+}
+
+func TestAliasesAreReadAsOtherServersWriteThem(t *testing.T) {
+	got := zonefile.Parse([]byte("$TTL 300\n@ ALIAS www.Example.net. ; the shop\nwww 60 IN alias shop\n"+
+		"@ 300 TYPE65401 \\# 5 03617573 00\n$ORIGIN eu.example.com.\na (\n IN ALIAS www )\n$GENERATE 1-2 b$ ALIAS c$\n"), "example.com")
+	want := []farm.Record{
+		{Name: "@", Type: "ALIAS", Data: "www.Example.net.", Comment: "the shop"},
+		{Name: "www", Type: "ALIAS", TTL: 60, Data: "shop.example.com."},
+		{Name: "@", Type: "ALIAS", Data: "aus."},
+		{Name: "a.eu", Type: "ALIAS", Data: "www.eu.example.com."},
+		{Name: "b1.eu", Type: "ALIAS", TTL: 3600, Data: "c1.eu.example.com."},
+		{Name: "b2.eu", Type: "ALIAS", TTL: 3600, Data: "c2.eu.example.com."},
+	}
+	if len(got.Problems) > 0 || !reflect.DeepEqual(got.Zone.Records, want) {
+		t.Errorf("%v, %+v", got.Problems, got.Zone.Records)
+	}
+}
+
+// A service that was made for an ALIAS is written as one, and one that does more is not.
+func TestAliasesSurviveTheirFile(t *testing.T) {
+	g := farm.DefaultGSLB()
+	z := farm.NewZone("example.com")
+	z.Records = append(z.Records, farm.Record{Name: "mail", Type: "A", Data: "192.0.2.25"})
+	for _, data := range []string{"www.example.net.", "shop"} {
+		r := farm.Record{Name: "a", Type: farm.RecordALIAS, TTL: 60, Data: data, Comment: "note"}
+		g.Alias(&z, &r)
+		z.Records = append(z.Records, r)
+	}
+	text := string(zonefile.Text(g, &z))
+	for _, want := range []string{"\na\t60\tIN\tALIAS\twww.example.net. ; note\n", "\na\t60\tIN\tALIAS\tshop.example.com. ; note\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s\nwithout\n%s", text, want)
+		}
+	}
+	again := zonefile.Parse([]byte(text), "example.com").Zone
+	for i := range again.Records {
+		if r := &again.Records[i]; r.Type == farm.RecordALIAS {
+			g.Alias(&again, r)
+		}
+	}
+	if !reflect.DeepEqual(again.Records, z.Records) || len(g.Services) != 2 {
+		t.Errorf("%+v\nwant\n%+v, of services %+v", again.Records, z.Records, g.Services)
+	}
+	g.Services[0].Backends = append(g.Services[0].Backends, farm.Backend{Host: "www.example.org", Resolve: farm.ResolveAll})
+	g.Services[1].Name, z.Records[4].Data = "shops", "shops"
+	if text := string(zonefile.Text(g, &z)); strings.Contains(text, "ALIAS\t") || !strings.Contains(text, "; DYNA shops: note") {
+		t.Error(text)
 	}
 }
 
@@ -87,6 +135,9 @@ func TestProblemsHaveTheirLine(t *testing.T) {
 		"$INCLUDE /etc/passwd\n":                                `line 1: $INCLUDE directive not allowed, at "/etc/passwd"`,
 		"www A 192.0.2.1 and more\n":                            `line 1: garbage after rdata, at "and"`,
 		"a DS 1 13 2 00\n":                                      `line 1: "1 13 2 00" is no data of DS: it is key tag, algorithm, digest type and digest, as 12345 13 2 and 64 digits`,
+		"a ALIAS b\n\na ALIAS b..c\n":                           `line 3: ALIAS is the name of a host, as www.example.net., got "b..c"`,
+		"a ALIAS b\na ALIAS\n":                                  `line 2: "" is no data of ALIAS: it is the name of a host, as www.example.net.`,
+		"a ALIAS b c\n":                                         `line 1: garbage after rdata, at "c"`,
 		"a FOO bar\n":                                           `line 1: "FOO" is no type of records, and no time to live`,
 		"www TXT \"open\nb A 192.0.2.1\n":                       `line 1: TXT is text, as v=spf1 -all, or texts in quotes, as "one" "two", got " "`,
 		"$GENERATE 1-65535 a$ A 192.0.2.1\n":                    "",
@@ -112,15 +163,16 @@ func TestProblemsHaveTheirLine(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(file))
+	f.Add([]byte("@ ALIAS www.example.net.\n$ORIGIN eu\na 5 IN ALIAS @\nb TYPE65401 \\# 1 00"))
 	f.Add([]byte("$GENERATE 1-3 a$ DYNA s\n\tDYNA x ; y\n( a ) TXT \"\\"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		got := zonefile.Parse(text, "example.com")
 		if len(got.Problems) > 0 || len(got.Zone.Records) > 1000 {
 			return
 		}
-		again := zonefile.Parse(zonefile.Text(&got.Zone), "example.com")
+		again := zonefile.Parse(zonefile.Text(farm.DefaultGSLB(), &got.Zone), "example.com")
 		if len(again.Problems) > 0 || len(again.Zone.Records) != len(got.Zone.Records) {
-			t.Errorf("%q becomes %q: %v", text, zonefile.Text(&got.Zone), again.Problems)
+			t.Errorf("%q becomes %q: %v", text, zonefile.Text(farm.DefaultGSLB(), &got.Zone), again.Problems)
 		}
 	})
 }

@@ -69,7 +69,11 @@ func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
 		if err != nil {
 			return err
 		}
-		lines := takeFile(z, &read, add)
+		taken := read
+		if err := refusedFile(makeAliases(f, &taken)); err != nil {
+			return err
+		}
+		lines := takeFile(z, &taken, add)
 		return refusedFile(brokenRules(f, z, lines))
 	})
 	if err != nil {
@@ -84,6 +88,17 @@ func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
 	return rest.Object[ZoneImport]{Description: fmt.Sprintf("Import zone %s of farm %s", name, farmName), Params: out,
 		Message: fmt.Sprintf("The zone %s has been imported: it has %d records.", name, out.Records),
 		Status:  s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now)}, nil
+}
+
+// makeAliases makes the services that answer for the records of type ALIAS of a file, and
+// says which lines ask for none that is possible.
+func makeAliases(f *farm.Farm, read *zonefile.Read) (out []zonefile.Problem) {
+	read.Zone.Records = slices.Clone(read.Zone.Records)
+	validate.MakeAliases(f.Zones(), &read.Zone, func(i int, err validate.Error) bool {
+		out = append(out, zonefile.Problem{Line: read.Lines[i], Text: err.Message})
+		return len(out) < mostLines
+	})
+	return out
 }
 
 // takeFile puts the records of a file into a zone, and returns the line of each record it
@@ -136,10 +151,10 @@ func refusedFile(problems []zonefile.Problem) error {
 }
 
 func (s *Resource) exportZone(c *rest.Call) ([]byte, error) {
-	_, z, err := zone(c)
+	f, z, err := zone(c)
 	if err != nil {
 		return nil, err
 	}
 	c.SaveAs(z.Name + ".zone")
-	return zonefile.Text(z), nil
+	return zonefile.Text(f.Zones(), z), nil
 }
