@@ -15,8 +15,9 @@ func (c *client) recordCommand() *cobra.Command {
   sluice record create names example.com shop DYNA shop
   sluice record list names example.com
   sluice record set names example.com 1 rdata=192.0.2.53
-  sluice record delete names example.com 2`,
-		c.recordList(), c.recordCreate(), c.recordSet(), c.recordDelete())
+  sluice record delete names example.com 2
+  sluice record bulk names example.com records.json`,
+		c.recordList(), c.recordCreate(), c.recordSet(), c.recordDelete(), c.recordBulk())
 }
 
 func (c *client) recordList() *cobra.Command {
@@ -105,3 +106,39 @@ func (c *client) recordDelete() *cobra.Command {
 		},
 	}
 }
+
+func (c *client) recordBulk() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "bulk FARM ZONE FILE", Short: "Add, change and delete many records: all of them or none", Args: exactly(3),
+		Long: `Add, change and delete many records of a zone, 10,000 at most: all of them or
+none, as one revision. FILE is JSON, with the fields of records as the REST API
+has them and the ids that sluice record list shows:
+
+  {"resources": [
+     {"rname": "www", "type": "A", "rdata": "192.0.2.10"},
+     {"rname": "@", "type": "MX", "rdata": "10 mail", "ttl": 60}],
+   "change": [{"id": 1, "rdata": "192.0.2.53"}],
+   "delete": [2, 3]}
+
+When one is refused nothing is changed, and the message says which one it was.`,
+		Example:           "  sluice record bulk names example.com records.json --dry-run\n  make-records | sluice record bulk names example.com -",
+		ValidArgsFunction: thenFiles(c.completer([]argument{aFarm, aWord}, nil)),
+	}
+	dryRun := cmd.Flags().Bool("dry-run", false, "show the difference and change nothing")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		path, err := pathOf("farms", args[0], "zones", args[1], "resources", "bulk")
+		if err != nil {
+			return err
+		}
+		content, err := readUpTo(cmd, args[2], maxBulk)
+		if err != nil {
+			return err
+		}
+		a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: path, query: tried(*dryRun), body: content, files: args[2:]})
+		return c.sayOrDiffer(cmd, a, err, *dryRun)
+	}
+	return cmd
+}
+
+// maxBulk is how long a file with many records may be.
+const maxBulk = 16 << 20

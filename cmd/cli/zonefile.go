@@ -44,24 +44,35 @@ made for it for a record "www ALIAS shop.example.net.".`,
 		if err != nil {
 			return err
 		}
-		query := url.Values{}
+		query := tried(*dryRun)
 		if *add {
 			query.Set("add", "true")
 		}
-		if *dryRun {
-			query.Set("dry_run", "true")
-		}
 		a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: path, query: query, body: content, files: args[2:], kind: "text/dns"})
-		if err != nil || !*dryRun || c.json {
-			return c.orSay(cmd, a, err)
-		}
-		var body struct{ Params struct{ Diff string } }
-		if err := a.into(&body); err != nil {
-			return err
-		}
-		return c.printDiff(cmd, body.Params.Diff)
+		return c.sayOrDiffer(cmd, a, err, *dryRun)
 	}
 	return cmd
+}
+
+// tried is the query of a change that may be tried only.
+func tried(dryRun bool) url.Values {
+	query := url.Values{}
+	if dryRun {
+		query.Set("dry_run", "true")
+	}
+	return query
+}
+
+// sayOrDiffer says what was changed, or shows the difference where it was only tried.
+func (c *client) sayOrDiffer(cmd *cobra.Command, a answer, err error, dryRun bool) error {
+	if err != nil || !dryRun || c.json {
+		return c.orSay(cmd, a, err)
+	}
+	var body struct{ Params struct{ Diff string } }
+	if err := a.into(&body); err != nil {
+		return err
+	}
+	return c.printDiff(cmd, body.Params.Diff)
 }
 
 func (c *client) zoneExport() *cobra.Command {

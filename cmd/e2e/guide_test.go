@@ -40,6 +40,7 @@ func TestCommandsOfTheGuideWorkAsTheyStand(t *testing.T) {
 	give("farm.yaml", fmt.Sprintf(`farms: [{name: shop, profile: http, vip: 127.0.0.1, vport: %d, services: [
 		{name: canary}, {name: api}, {name: web, backends: [{ip: 10.0.0.10, port: 8080}, {ip: 10.0.0.11, port: 8080}]}]}]`, ports[0]))
 	give("sale.json", `{"comment":"the sale","writes":[{"method":"PUT","path":"/farms/shop","body":{"contimeout":6}},{"method":"POST","path":"/farms/shop/services","body":{"id":"sale"}}]}`)
+	give("records.json", `{"resources":[{"rname":"ftp","type":"A","rdata":"192.0.2.21"},{"rname":"@","type":"MX","rdata":"10 ftp","ttl":60}]}`)
 	give("shop.crt", leaf.ChainPEM())
 	give("shop.key", leaf.KeyPEM())
 	give("ca.pem", root.CertPEM())

@@ -69,10 +69,10 @@ func TestAliasesOfAFileBecomeServicesAndAliasesAgain(t *testing.T) {
 	if !strings.Contains(export, "\n@\tIN\tALIAS\twww.example.net. ; the shop\n") || !strings.Contains(export, "\nwww.eu\t60\tIN\tALIAS\tshop.eu.example.com.\n") {
 		t.Error(export)
 	}
-	revision := a.must(200, "GET", "/history", "").at("params.0.id")
+	revision := a.must(200, "GET", "/history", "").at("params.0.number")
 	a.must(200, "POST", zone+"/import", export, textFile...)
 	a.must(200, "POST", zone+"/import?add=true", "@ 300 ALIAS www.example.net.\n", textFile...).want(t, "params.records", 4.0)
-	if now := a.must(200, "GET", "/history", "").at("params.0.id"); now != revision {
+	if now := a.must(200, "GET", "/history", "").at("params.0.number"); now != revision {
 		t.Errorf("what is there already made revision %v", now)
 	}
 	a.do("POST", zone+"/import", "a A 192.0.2.1\nb ALIAS 192.0.2.2.\n", textFile...).refused(t, 400, "line 2: rdata must be a host name with type ALIAS")

@@ -29,6 +29,7 @@ var examples = sync.OnceValue(func() map[string]any {
 		"cookiename":         "BACKEND",
 		"cookiepath":         "/",
 		"copy_from":          "shop",
+		"delete":             []int{0},
 		"dns_farm":           "names",
 		"ecdhcurve":          "X25519:P-256",
 		"error414":           "<h1>The address is too long</h1>",

@@ -21,6 +21,8 @@ type Param struct {
 	Description string   `json:"description,omitempty"`
 	// Plain is the field in the one form clients best send it in.
 	Plain Plain `json:"-"`
+	// Of are the fields of the objects a list is of. Plain has an example of such a list.
+	Of []Param `json:"-"`
 }
 
 // field joins a rule with the place in a T its value lives in. A field without

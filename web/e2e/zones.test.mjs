@@ -114,7 +114,7 @@ task('records are edited in their row, undone, found, and deleted together', asy
   await page.getByText('2 records', { exact: true }).waitFor();
   await page.getByLabel('Choose all records shown').check();
   await button(page, 'Delete 2 records').click();
-  await page.getByRole('dialog').getByText(/sluice record delete names example.com \d+/).waitFor();
+  await page.getByRole('dialog').getByText(/sluice record bulk names example.com -/).waitFor();
   await apply(page, 'Delete 2 records');
   await page.getByText('Nothing fits.').waitFor();
   await assert.rejects(resolver.resolveTxt('two.example.com'));

@@ -390,6 +390,7 @@ var goodBodies = map[string]string{
 	"POST /farms/{farm}/sessions":                    `{"id":0,"session":"192.0.2.9"}`,
 	"POST /farms/{farm}/zones":                       `{"id":"example.org"}`,
 	"POST /farms/{farm}/zones/{zone}/resources":      `{"rname":"www","type":"A","rdata":"192.0.2.1"}`,
+	"POST /farms/{farm}/zones/{zone}/resources/bulk": `{"resources":[{"rname":"www","type":"A","rdata":"192.0.2.1"}],"change":[{"id":1,"rdata":"192.0.2.53"}],"delete":[0]}`,
 	"POST /farms/{farm}/explain":                     `{"url":"/"}`,
 	"POST /rehearsals":                               `{"backends":["shop/web/0"]}`,
 	"POST /certificates/{certificate}":               ``,

@@ -68,6 +68,6 @@ func New(deps Deps) *Resource { return &Resource{deps: deps} }
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {
-	return slices.Concat(s.farmOperations(), s.serviceOperations(), s.zoneOperations(), s.keyOperations(), s.zoneFileOperations(), s.backendOperations(), s.ruleOperations(),
+	return slices.Concat(s.farmOperations(), s.serviceOperations(), s.zoneOperations(), s.keyOperations(), s.bulkOperations(), s.zoneFileOperations(), s.backendOperations(), s.ruleOperations(),
 		s.farmCertificateOperations(), s.explainOperations())
 }

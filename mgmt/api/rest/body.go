@@ -135,12 +135,12 @@ func checkType(h http.Header, types []string) error {
 	return nil
 }
 
-// decodeObject reads one JSON object whose fields are scalars or lists of
+// DecodeObject reads one JSON object whose fields are scalars or lists of
 // scalars. A name that comes twice and anything after the object are refused:
 // two readers of the body must not see two different things. What nests deeper
 // becomes an empty object or list, which no rule allows: an unknown name is to
 // be refused before it.
-func decodeObject(b []byte) (map[string]any, error) {
+func DecodeObject(b []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return map[string]any{}, nil // as an empty object
 	}

@@ -120,6 +120,9 @@ func fieldSchema(p validate.Param) *huma.Schema {
 	if p.Format != "" && p.Format != "integer" && p.Format != "object" {
 		about += " Form: " + p.Format + "."
 	}
+	if p.Of != nil {
+		return &huma.Schema{Type: huma.TypeArray, Description: about, Items: bodySchema(p.Of, true), Examples: []any{p.Plain.Example}}
+	}
 	if p.Format == "object" {
 		return &huma.Schema{Type: huma.TypeObject, Description: about, AdditionalProperties: words([]any{"true", "false"}), Examples: []any{map[string]any{"show": "true"}}}
 	}
@@ -140,6 +143,9 @@ func fieldSchema(p validate.Param) *huma.Schema {
 	item := s
 	if f.Type == huma.TypeArray {
 		item = &huma.Schema{Type: huma.TypeString}
+		if p.Format == "integer" {
+			item.Type = huma.TypeInteger
+		}
 		s.Items, s.MaxItems = item, positive(f.MaxItems)
 	}
 	item.Enum, item.Pattern, item.MinLength, item.MaxLength = f.Enum, f.Pattern, positive(f.MinLength), positive(f.MaxLength)

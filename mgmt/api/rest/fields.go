@@ -14,7 +14,7 @@ func (c *Call) ReadObject() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeObject(raw)
+	return DecodeObject(raw)
 }
 
 // Decode reads the body through the table of its fields. A body without any

@@ -27,7 +27,7 @@ func FuzzBodies(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		body, err := decodeObject(raw)
+		body, err := DecodeObject(raw)
 		if err != nil {
 			if r := RejectionOf(err, false); r.Status != 400 || r.Message == "" || !utf8.ValidString(r.Message) {
 				t.Fatalf("refused with %d %q", r.Status, r.Message)

@@ -123,7 +123,7 @@ func parseTransaction(raw []byte) ([]Write, string, error) {
 		Writes  []json.RawMessage `json:"writes"`
 		Comment string            `json:"comment"`
 	}
-	if err := strictly(raw, &body, "writes", "comment"); err != nil {
+	if err := rest.Strictly(raw, &body, "writes", "comment"); err != nil {
 		return nil, "", rest.BadRequest("a transaction is {\"writes\": [{\"method\": …, \"path\": …, \"body\": …}], \"comment\": …}: %s", err)
 	}
 	if n := len(body.Writes); n == 0 || n > maxWrites {
@@ -131,7 +131,7 @@ func parseTransaction(raw []byte) ([]Write, string, error) {
 	}
 	writes := make([]Write, len(body.Writes))
 	for i, raw := range body.Writes {
-		err := strictly(raw, &writes[i], "method", "path", "body")
+		err := rest.Strictly(raw, &writes[i], "method", "path", "body")
 		if err == nil {
 			err = writes[i].check()
 		}
@@ -142,43 +142,6 @@ func parseTransaction(raw []byte) ([]Write, string, error) {
 		}
 	}
 	return writes, body.Comment, nil
-}
-
-// strictly decodes one object with these fields, each once at most.
-func strictly(raw []byte, into any, names ...string) error {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return errors.New("it must be an object")
-	}
-	seen := map[string]bool{}
-	for dec.More() {
-		t, err := dec.Token()
-		if err != nil {
-			return errors.New("it is broken JSON")
-		}
-		name := t.(string) // names of an object are
-		switch {
-		case !slices.Contains(names, name):
-			return fmt.Errorf("unknown field %s%s", rest.Quote(name), validate.Instead(name, names))
-		case seen[name]:
-			return fmt.Errorf("%s: given twice", name)
-		}
-		seen[name] = true
-		var skipped json.RawMessage
-		if dec.Decode(&skipped) != nil {
-			return errors.New("it is broken JSON")
-		}
-	}
-	if _, err := dec.Token(); err != nil {
-		return errors.New("it is broken JSON")
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return errors.New("something follows the object")
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		return errors.New("a field has a value of the wrong kind")
-	}
-	return nil
 }
 
 func (w *Write) check() error {

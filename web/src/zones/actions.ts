@@ -47,13 +47,13 @@ export function removeKey(farm: string, zone: string, key: number, title: string
   return write(title, `sluice zone key delete ${farm} ${zone} ${key}`, 'DELETE', [...keysAt(farm, zone), key]);
 }
 
-/** As many changes one transaction has at most. */
-export const mostAtOnce = 256;
+/** As many records one call deletes at most. */
+export const mostAtOnce = 10_000;
 
 /** Deletes records as one change. */
 export function removeRecords(farm: string, zone: string, records: Record[], title: string): Change {
-  const writes = records.map((r) => ({ method: 'DELETE', path: pathOf([...recordsAt(farm, zone), r.id]) }));
-  return write(title, records.map((r) => `sluice record delete ${farm} ${zone} ${r.id}`).join('\n'), 'POST', ['transactions'], { writes });
+  const sent = { delete: records.map((r) => r.id) };
+  return write(title, `echo '${JSON.stringify(sent)}' | sluice record bulk ${farm} ${zone} -`, 'POST', [...recordsAt(farm, zone), 'bulk'], sent);
 }
 
 /** Takes the records of a zone from a master file, in place of its own or, with add, beside them. */

@@ -42,8 +42,9 @@ describe('changes of zones', () => {
   it('delete records as one', () => {
     const record = { zone: 'example.com', rname: 'www', type: 'A' as const, ttl: null, rdata: '192.0.2.1', comment: '' };
     const change = removeRecords('names', 'example.com', [{ ...record, id: 2 }, { ...record, id: 7 }], '');
-    expect(change.command).toBe('sluice record delete names example.com 2\nsluice record delete names example.com 7');
-    expect(change.call).toContain('"/farms/names/zones/example.com/resources/7"');
+    expect(change.command).toBe(`echo '{"delete":[2,7]}' | sluice record bulk names example.com -`);
+    expect(change.call).toContain('/farms/names/zones/example.com/resources/bulk');
+    expect(change.call).toContain(`'{"delete":[2,7]}'`);
   });
   it('import a file in place of the records or beside them', () => {
     expect(importZone('names', 'example.com', '', false, '').call).toContain("/farms/names/zones/example.com/import'");

@@ -1,0 +1,280 @@
+package farms
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+const (
+	// mostItems is how many records one call adds, changes and deletes at most.
+	mostItems = 10_000
+	bulkSize  = 16 << 20
+)
+
+func (s *Resource) bulkOperations() []*rest.Operation {
+	return []*rest.Operation{
+		rest.Op(rest.Post, "/farms/{farm}/zones/{zone}/resources/bulk", rbac.FarmModify, "Add, change and delete many resources of a zone", s.changeRecords).Body(bulkFields{}).Edits(),
+	}
+}
+
+// bulkFields is the body of a call about many records.
+type bulkFields struct{}
+
+// Params lists the fields for the help body and the document.
+func (bulkFields) Params() []validate.Param {
+	example := func(of any) validate.Plain { return validate.Plain{Example: []any{of}} }
+	least := int64(0)
+	id := rest.Needed("id", "Number of the resource.")
+	id.Format, id.Plain = "integer", validate.Plain{Type: "integer", Min: &least, Example: 1}
+	return []validate.Param{
+		{Name: "resources", Format: "object", Options: []string{"list"}, Of: validate.RecordCreate.Params(),
+			Plain:       example(map[string]any{"rname": "www", "type": "A", "rdata": "192.0.2.10"}),
+			Description: fmt.Sprintf("Resources to add, each as it is created alone. At most %d are added, changed and deleted together: all of them or none.", mostItems)},
+		{Name: "change", Format: "object", Options: []string{"list"}, Of: append([]validate.Param{id}, validate.RecordUpdate.Params()...),
+			Plain:       example(map[string]any{"id": 1, "rdata": "192.0.2.53"}),
+			Description: "Resources to change, each by its id, with what is to be different."},
+		{Name: "delete", Format: "integer", Interval: "0,", Options: []string{"list"}, Description: "Ids of resources to delete."},
+	}
+}
+
+// RecordsChanged is what came of a call about many records.
+type RecordsChanged struct {
+	Zone    string `json:"zone"`
+	Serial  uint32 `json:"serial" doc:"Of the SOA record, after the change"`
+	Records int    `json:"records" doc:"How many records the zone has now"`
+	Added   []int  `json:"added" doc:"Ids of the resources that were added, in the order of the body"`
+	Changed int    `json:"changed" doc:"How many were changed"`
+	Deleted int    `json:"deleted" doc:"How many were deleted"`
+}
+
+func (s *Resource) changeRecords(c *rest.Call) (rest.Object[RecordsChanged], error) {
+	var none rest.Object[RecordsChanged]
+	f, z, err := zone(c)
+	if err != nil {
+		return none, err
+	}
+	c.MayTake(importTime)
+	raw, err := rest.ReadBody(c.Request, bulkSize, []string{"application/json", "text/plain"})
+	if err != nil {
+		return none, err
+	}
+	asked, err := readBulk(raw)
+	if err != nil {
+		return none, err
+	}
+	farmName, name := f.Name, z.Name
+	comment := fmt.Sprintf("add %d, change %d and delete %d records of zone %s of farm %s", len(asked.add), len(asked.change), len(asked.gone), name, farmName)
+	_, err = c.Change(comment, func(cfg *farm.Config) error {
+		f, z, err := findZone(cfg, farmName, name)
+		if err != nil {
+			return err
+		}
+		return asked.edit(f, z)
+	})
+	if err != nil {
+		return none, err
+	}
+	f, now, err := findZone(c.Config, farmName, name)
+	if err != nil {
+		return none, err
+	}
+	out := RecordsChanged{Zone: name, Serial: now.Serial, Records: len(now.Records), Added: []int{}, Changed: len(asked.change), Deleted: len(asked.gone)}
+	for i := len(now.Records) - len(asked.add); i < len(now.Records); i++ {
+		out.Added = append(out.Added, int(now.Records[i].ID)-1)
+	}
+	return rest.Object[RecordsChanged]{Description: fmt.Sprintf("Change resources of zone %s of farm %s", name, farmName), Params: out,
+		Message: fmt.Sprintf("The zone %s has been changed: %d records added, %d changed, %d deleted.", name, len(out.Added), out.Changed, out.Deleted),
+		Status:  s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now)}, nil
+}
+
+// bulk is what is to become of the records of a zone, in the order of the body.
+type bulk struct {
+	add    []validate.Values[farm.Record]
+	change []recordChange
+	gone   []int
+}
+
+// recordChange is what is to be different of the record of that number.
+type recordChange struct {
+	id     int
+	values validate.Values[farm.Record]
+}
+
+func readBulk(raw []byte) (bulk, error) {
+	var body struct {
+		Resources []json.RawMessage `json:"resources"`
+		Change    []json.RawMessage `json:"change"`
+		Delete    []json.RawMessage `json:"delete"`
+	}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return bulk{}, rest.Help(bulkFields{})
+	}
+	if err := rest.Strictly(raw, &body, "resources", "change", "delete"); err != nil {
+		return bulk{}, rest.BadRequest("the body is {\"resources\": [{…}], \"change\": [{\"id\": 1, …}], \"delete\": [2]}: %s", err)
+	}
+	switch n := len(body.Resources) + len(body.Change) + len(body.Delete); {
+	case n == 0:
+		return bulk{}, rest.Help(bulkFields{})
+	case n > mostItems:
+		return bulk{}, rest.BadRequest("%d resources are too many for one call: at most %d are possible", n, mostItems)
+	}
+	var out bulk
+	var wrong refusals
+	for i, raw := range body.Resources {
+		values, err := decodeItem(raw, &validate.RecordCreate)
+		wrong.note(itemOf("resources", i), err)
+		out.add = append(out.add, values)
+	}
+	for i, raw := range body.Change {
+		one, err := decodeChange(raw)
+		wrong.note(itemOf("change", i), err)
+		out.change = append(out.change, one)
+	}
+	for i, raw := range body.Delete {
+		id, err := idOf(json.Number(raw))
+		wrong.note(itemOf("delete", i), err)
+		out.gone = append(out.gone, id)
+	}
+	return out, wrong.rejection()
+}
+
+// itemOf names an item of a list of the body.
+func itemOf(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
+
+func decodeItem(raw json.RawMessage, table *validate.Table[farm.Record]) (validate.Values[farm.Record], error) {
+	fields, err := rest.DecodeObject(raw)
+	if err != nil {
+		return validate.Values[farm.Record]{}, err
+	}
+	return table.Decode("", fields)
+}
+
+func decodeChange(raw json.RawMessage) (recordChange, error) {
+	fields, err := rest.DecodeObject(raw)
+	if err != nil {
+		return recordChange{}, err
+	}
+	number, _ := fields["id"].(json.Number)
+	id, err := idOf(number)
+	if err != nil {
+		return recordChange{}, err
+	}
+	delete(fields, "id")
+	if len(fields) == 0 {
+		return recordChange{}, rest.BadRequest("nothing of resource %d is to be different", id)
+	}
+	values, err := validate.RecordUpdate.Decode("", fields)
+	return recordChange{id, values}, err
+}
+
+func idOf(n json.Number) (int, error) {
+	id, err := strconv.Atoi(validate.Whole(n))
+	if err != nil || id < 0 {
+		return 0, &validate.Error{Field: "id", Message: "id must be the number of a resource, as GET lists it"}
+	}
+	return id, nil
+}
+
+// edit does it all in a zone, or says what is wrong with which items.
+func (b *bulk) edit(f *farm.Farm, z *farm.Zone) error {
+	var wrong refusals
+	items := make([]string, len(z.Records)) // what of the body each record is about
+	at := make(map[int]int, len(z.Records))
+	for i := range z.Records {
+		at[int(z.Records[i].ID)-1] = i
+	}
+	claim := func(id int, item string) (position int, is bool) {
+		position, is = at[id]
+		switch {
+		case !is:
+			wrong.note(item, &validate.Error{Field: "id", Message: fmt.Sprintf("the resource %d does not exist in the zone %s", id, z.Name)})
+		case items[position] != "":
+			wrong.note(item, &validate.Error{Field: "id", Message: fmt.Sprintf("the resource %d is given twice, in %s too", id, items[position])})
+			is = false
+		default:
+			items[position] = item
+		}
+		return position, is
+	}
+	for i, one := range b.change {
+		if p, is := claim(one.id, itemOf("change", i)); is {
+			wrong.note(items[p], setRecord(f, z, &z.Records[p], one.values))
+		}
+	}
+	gone := map[int]bool{}
+	for i, id := range b.gone {
+		if p, is := claim(id, itemOf("delete", i)); is {
+			gone[p] = true
+		}
+	}
+	z.Records, items = without(z.Records, gone), without(items, gone)
+	for i, values := range b.add {
+		var added farm.Record
+		wrong.note(itemOf("resources", i), setRecord(f, z, &added, values))
+		z.Records, items = append(z.Records, added), append(items, itemOf("resources", i))
+	}
+	if len(wrong.texts) == 0 {
+		validate.CheckRecords(f, z, func(i int, err validate.Error) bool {
+			item := items[i]
+			if item == "" {
+				item = fmt.Sprintf("resource %d", z.Records[i].ID-1)
+			}
+			return wrong.note(item, &err)
+		})
+	}
+	return wrong.rejection()
+}
+
+// setRecord makes a record what the body says. Whether it may be that say the rules of
+// all records of the zone.
+func setRecord(f *farm.Farm, z *farm.Zone, r *farm.Record, values validate.Values[farm.Record]) error {
+	if err := values.Apply(r); err != nil {
+		return err
+	}
+	if r.Type != farm.RecordALIAS {
+		return nil
+	}
+	if err := validate.CheckAlias(r.Data); err != nil {
+		return err
+	}
+	f.Zones().Alias(z, r)
+	return nil
+}
+
+// without is a list without what is at those positions.
+func without[T any](list []T, gone map[int]bool) []T {
+	i := -1
+	return slices.DeleteFunc(list, func(T) bool { i++; return gone[i] })
+}
+
+// refusals are what is wrong with items of a body.
+type refusals struct{ texts []string }
+
+// note adds what is wrong with an item, if anything is, and reports whether more is worth
+// telling.
+func (r *refusals) note(item string, err error) bool {
+	if err != nil && len(r.texts) < mostLines {
+		text := err.Error()
+		if broken, is := err.(*validate.Error); is {
+			item, text = item+"."+broken.Field, strings.TrimPrefix(broken.Message, broken.Field+": ")
+		}
+		r.texts = append(r.texts, item+": "+text)
+	}
+	return len(r.texts) < mostLines
+}
+
+func (r *refusals) rejection() error {
+	if len(r.texts) == 0 {
+		return nil
+	}
+	return rest.BadRequest("%s; nothing was changed", strings.Join(r.texts, "; "))
+}
