@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
@@ -21,6 +22,7 @@ func (c *client) zoneKeyCommand() *cobra.Command {
 func (c *client) zoneKeyList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list FARM ZONE", Short: "List the keys of a zone, with the DS records for the registrar", Example: "  sluice zone key list names example.com",
+		Long: "Lists the keys of a zone, with the DS records for the registrar. Where keys have\na lifetime (sluice zone set FARM ZONE key_lifetime=DAYS) it says what becomes of\neach by itself.",
 		Args: exactly(2), ValidArgsFunction: c.completer([]argument{aFarm, aWord}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("farms", args[0], "zones", args[1], "keys")
@@ -35,6 +37,7 @@ func (c *client) zoneKeyList() *cobra.Command {
 				Params []struct {
 					ID                   int
 					Algorithm, State, DS string
+					Next                 string
 					Since                time.Time
 				}
 			}
@@ -45,7 +48,15 @@ func (c *client) zoneKeyList() *cobra.Command {
 			for _, k := range body.Params {
 				s.Add(k.ID, k.Algorithm, k.State, k.Since.Local().Format(time.DateTime), k.DS)
 			}
-			return c.print(cmd, s)
+			if err := c.print(cmd, s); err != nil {
+				return err
+			}
+			for _, k := range body.Params {
+				if k.Next != "" {
+					fmt.Fprintf(cmd.OutOrStdout(), "%d: %s\n", k.ID, show.Clean(k.Next))
+				}
+			}
+			return nil
 		},
 	}
 }

@@ -69,7 +69,7 @@ func (m *manager) noted(e event.Event) {
 	kind := eventlog.Limit
 	switch e.Kind {
 	case event.LimitReached, event.LimitOver:
-	case event.RenewalFailed, event.Certificate, event.Activation:
+	case event.RenewalFailed, event.Certificate, event.Activation, event.ZoneKey:
 		kind = eventlog.Certificate
 	case event.ListUpdated:
 		kind = eventlog.List

@@ -37,6 +37,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/headroom/learner"
 	"github.com/sluicelb/sluice/mgmt/hook"
+	"github.com/sluicelb/sluice/mgmt/keyroll"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/machine"
 	"github.com/sluicelb/sluice/mgmt/notify"
@@ -240,6 +241,8 @@ func (p *process) mgmt(ctx context.Context) error {
 	running.Go(func() { m.agent.Run(ctx) })
 	running.Go(func() { m.applier.Settle(ctx); m.hearOthers(ctx) })
 	running.Go(func() { m.acme.Run(ctx) })
+	keys := keyroll.New(keyroll.Options{Applier: m.applier, Delegation: resolve.System{}.Delegation, Told: m.keyReplaced, Now: time.Now, Log: slog.Default()})
+	running.Go(func() { keys.Run(ctx) })
 	if err := m.openLogs(); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/eventlog"
+	"github.com/sluicelb/sluice/mgmt/keyroll"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
@@ -72,6 +73,16 @@ func (m *manager) notRenewed(f acme.Failure) {
 	}
 	m.tell(event.Event{Kind: event.RenewalFailed, Severity: severity, At: time.Now(),
 		Facts: event.Facts("CERTIFICATE", f.Name, "NOT_AFTER", f.NotAfter.UTC().Format(time.RFC3339), "REASON", f.Reason)})
+}
+
+// keyReplaced tells of a key of a zone that is to sign next, or does.
+func (m *manager) keyReplaced(n keyroll.Notice) {
+	severity := event.Warning
+	if n.Signs {
+		severity = event.Info
+	}
+	m.tell(event.Event{Kind: event.ZoneKey, Severity: severity, At: time.Now(),
+		Facts: event.Facts("FARM", n.Farm, "ZONE", n.Zone, "KEY", strconv.Itoa(int(n.Key)), "DS", n.DS)})
 }
 
 // engineEvents tells of an engine that is another than at the last look: since the

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/geoip"
 	"github.com/sluicelb/sluice/mgmt/geoip/geoiptest"
+	"github.com/sluicelb/sluice/mgmt/keyroll"
 	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
@@ -197,5 +198,19 @@ func TestAnotherGeoIPDatabaseIsToldOfAndKept(t *testing.T) {
 		if !strings.Contains(kept, want) {
 			t.Errorf("no %q in\n%s", want, kept)
 		}
+	}
+}
+
+func TestKeysOfZonesThatAreReplacedAreToldOfAndKept(t *testing.T) {
+	h := newHouse(t, nil)
+	h.give(t, carried()[0])
+	heard := h.hearing(t, `echo $1:$SLUICE_ZONE:$SLUICE_KEY:$SLUICE_SEVERITY >> heard`)
+	h.keyReplaced(keyroll.Notice{Farm: "shop", Zone: "example.com", Key: 7, DS: "7 15 2 00"})
+	h.keyReplaced(keyroll.Notice{Farm: "shop", Zone: "example.com", Key: 7, DS: "7 15 2 00", Signs: true})
+	if got := strings.Join(heardOf(t, heard, 2), " "); got != "zone-key:example.com:7:warning zone-key:example.com:7:info" {
+		t.Error(got)
+	}
+	if got := h.happened(t); !strings.Contains(got, "certificate shop  the key 7 of zone example.com of farm shop waits for its DS record in the parent zone, give it to the registrar: 7 15 2 00") || !strings.Contains(got, "of farm shop signs: remove the DS record of the one before") {
+		t.Error(got)
 	}
 }

@@ -138,6 +138,8 @@ type Zone struct {
 	// kept while it is not.
 	Signing SigningAlgorithm `json:"dnssec,omitempty"`
 	Keys    []ZoneKey        `json:"keys,omitempty"`
+	// KeyDays is after how many days the next key is made by itself; 0: never.
+	KeyDays uint16 `json:"key_lifetime,omitempty"`
 }
 
 // Record is one resource of a zone.

@@ -1,6 +1,9 @@
 package farm
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // SigningAlgorithm is what the answers of a zone are signed with (DNSSEC); empty, they are
 // not signed.
@@ -41,6 +44,9 @@ type ZoneKey struct {
 	// and base64, sealed wherever it is kept or shown.
 	Public  string `json:"public_key"`
 	Private Secret `json:"private_key"`
+	// DSSeen is since when the parent zone is seen to have its DS record, in seconds since
+	// 1970; 0 while it is not, or nobody looks.
+	DSSeen int64 `json:"ds_seen,omitempty"`
 }
 
 // SecretZoneKey is what private keys of zones are sealed for.
@@ -57,6 +63,31 @@ func (z *Zone) keyIn(s KeyState) *ZoneKey {
 		return &z.Keys[at]
 	}
 	return nil
+}
+
+// NextKeyDue is when the next key is made by itself; false where keys have no lifetime, the
+// next one is there, or nothing is signed.
+func (z *Zone) NextKeyDue() (time.Time, bool) {
+	k := z.ActiveKey()
+	if k == nil || z.Signing == "" || z.KeyDays == 0 || z.NextKey() != nil {
+		return time.Time{}, false
+	}
+	return time.Unix(k.Since, 0).Add(time.Duration(z.KeyDays) * 24 * time.Hour), true
+}
+
+// Learned is when no resolver has a list of keys any more that is without a key, which
+// may sign from then on.
+func (z *Zone) Learned(k *ZoneKey) time.Time {
+	return time.Unix(k.Since, 0).Add(time.Duration(z.EffectiveTTL()) * time.Second)
+}
+
+// Activate has the key at a position sign, and the one that signed retire.
+func (z *Zone) Activate(at int, now time.Time) {
+	z.Keys = slices.Clone(z.Keys)
+	if was := z.ActiveKey(); was != nil {
+		was.State, was.Since = KeyRetired, now.Unix()
+	}
+	z.Keys[at].State, z.Keys[at].Since = KeyActive, now.Unix()
 }
 
 // LongestTTL is how long, in seconds, answers of the zone may be kept at most: what a key

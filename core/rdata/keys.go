@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"fmt"
+	"strings"
 
 	"github.com/miekg/dns"
 
@@ -63,6 +64,17 @@ func KeyOf(zone string, a farm.SigningAlgorithm, public string) Key {
 		return Key{}
 	}
 	return Key{k.KeyTag(), data(k), data(ds)}
+}
+
+// IsDS reports whether the data of a DS record are those of a key, by whatever digest.
+func IsDS(zone string, a farm.SigningAlgorithm, public, ds string) bool {
+	rr, err := dns.NewRR(dns.Fqdn(zone) + " DS " + ds)
+	got, is := rr.(*dns.DS)
+	if err != nil || !is {
+		return false
+	}
+	want := dnskey(zone, a, public).ToDS(got.DigestType)
+	return want != nil && want.KeyTag == got.KeyTag && want.Algorithm == got.Algorithm && strings.EqualFold(want.Digest, got.Digest)
 }
 
 func data(rr dns.RR) string { return rr.String()[len(rr.Header().String()):] }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/miekg/dns"
+
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/rdata"
 )
@@ -109,4 +111,33 @@ func FuzzPack(f *testing.F) {
 			t.Errorf("%d bytes", len(data))
 		}
 	})
+}
+
+func TestDSRecordsAreKnownByWhateverDigest(t *testing.T) {
+	public, _, err := rdata.NewKey(farm.SignEd25519)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _, _ := rdata.NewKey(farm.SignEd25519)
+	k := rdata.KeyOf("example.com", farm.SignEd25519, public)
+	for ds, want := range map[string]bool{
+		k.DS: true, strings.ToLower(k.DS): true,
+		k.DS[:len(k.DS)-1] + "g": false, k.DS[:len(k.DS)-2]: false, "1" + k.DS: false, "": false,
+		strings.Replace(k.DS, " 15 2 ", " 15 4 ", 1): false, strings.Replace(k.DS, " 15 2 ", " 13 2 ", 1): false,
+	} {
+		if rdata.IsDS("example.com.", farm.SignEd25519, public, ds) != want {
+			t.Errorf("%s: %v", ds, !want)
+		}
+	}
+	if rdata.IsDS("example.com", farm.SignEd25519, other, k.DS) || rdata.IsDS("example.net", farm.SignEd25519, public, k.DS) {
+		t.Error("it is that of another key")
+	}
+	rr, err := dns.NewRR("example.com. DNSKEY " + k.DNSKEY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := rr.(*dns.DNSKEY).ToDS(dns.SHA384)
+	if text := strings.TrimPrefix(long.String(), long.Hdr.String()); !rdata.IsDS("example.com", farm.SignEd25519, public, text) {
+		t.Errorf("%s is not known", text)
+	}
 }

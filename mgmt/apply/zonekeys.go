@@ -22,7 +22,7 @@ func (a *Applier) keepZoneKeys(old, cfg *farm.Config) error {
 			return nil
 		}
 		now := a.clock()
-		if slices.ContainsFunc(z.Keys, func(k farm.ZoneKey) bool { return over(f, z, &k, now) }) {
+		if HasSpentKey(f, z, now) {
 			z.Keys = slices.DeleteFunc(slices.Clone(z.Keys), func(k farm.ZoneKey) bool { return over(f, z, &k, now) })
 		}
 		active := z.ActiveKey()
@@ -48,6 +48,11 @@ const keptElsewhere = time.Hour
 // over reports whether nothing that a retired key signed is kept anywhere.
 func over(f *farm.Farm, z *farm.Zone, k *farm.ZoneKey, now time.Time) bool {
 	return k.State == farm.KeyRetired && now.After(time.Unix(k.Since, 0).Add(time.Duration(z.LongestTTL(f.Zones()))*time.Second+keptElsewhere))
+}
+
+// HasSpentKey reports whether a key of the zone goes with the next change.
+func HasSpentKey(f *farm.Farm, z *farm.Zone, now time.Time) bool {
+	return slices.ContainsFunc(z.Keys, func(k farm.ZoneKey) bool { return over(f, z, &k, now) })
 }
 
 // NewZoneKey makes a key in that state.

@@ -26,6 +26,7 @@ const (
 	RenewalFailed   Kind = "renewal-failed"
 	Activation      Kind = "activation"
 	ListUpdated     Kind = "list-updated"
+	ZoneKey         Kind = "zone-key"
 )
 
 // KindInfo is what there is to know of a kind.
@@ -56,6 +57,7 @@ var catalogue = []KindInfo{
 	{RenewalFailed, []Severity{Warning, Error}, "A certificate that is due could not be renewed by ACME (error: it lasts for 7 days at most); once until it is renewed, and again when that becomes an error", [2]string{"1 certificate is not renewed", "%d certificates are not renewed"}},
 	{Activation, []Severity{Warning, Error}, "The activation certificate expires within 15, 7 or 1 days (warning), or has expired (error)", [2]string{"the activation certificate expires", "%d times the activation certificate expires"}},
 	{ListUpdated, []Severity{Info}, "A list that farms go by was replaced, or deleted: the GeoIP database", [2]string{"1 list is updated", "%d lists are updated"}},
+	{ZoneKey, []Severity{Info, Warning}, "A zone has a next key, made because of key_lifetime, whose DS record its parent zone lacks (warning; again after each week), or that key signs (info)", [2]string{"1 key of a zone is replaced", "%d times keys of zones are replaced"}},
 }
 
 // Catalogue says what there is to know of all kinds.

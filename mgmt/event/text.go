@@ -54,6 +54,8 @@ func (e *Event) Headline() string {
 		return "the engine was started anew"
 	case RenewalFailed:
 		return "the certificate " + e.Fact("CERTIFICATE") + " was not renewed"
+	case ZoneKey:
+		return e.zoneKey()
 	case Certificate, Activation:
 		return e.expiry()
 	case ListUpdated:
@@ -93,4 +95,12 @@ func (e *Event) expiry() string {
 		return "the certificate " + e.Fact("CERTIFICATE") + " has expired at " + at
 	}
 	return "the certificate " + e.Fact("CERTIFICATE") + " expires at " + at
+}
+
+func (e *Event) zoneKey() string {
+	key := "the key " + e.Fact("KEY") + " of zone " + e.Fact("ZONE") + " of farm " + e.Fact("FARM")
+	if e.Severity == Info {
+		return key + " signs: remove the DS record of the one before from the parent zone"
+	}
+	return key + " waits for its DS record in the parent zone, give it to the registrar: " + e.Fact("DS")
 }

@@ -9,7 +9,7 @@ type Kind string
 const (
 	Health      Kind = "health"      // a backend or a farm has another status
 	Maintenance Kind = "maintenance" // a backend was taken out by an operator, or is back
-	Certificate Kind = "certificate" // one was uploaded, replaced, renewed or deleted, expires, or was not renewed
+	Certificate Kind = "certificate" // one was uploaded, replaced, renewed or deleted, expires, or was not renewed; a key of a zone is replaced
 	Limit       Kind = "limit"       // one is reached, or no longer
 	List        Kind = "list"        // what farms go by is another one, as the GeoIP database
 	Engine      Kind = "engine"      // another process carries the traffic

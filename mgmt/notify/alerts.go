@@ -31,7 +31,7 @@ type Alert struct {
 
 var alerts = []Alert{
 	{Name: Backends, Active: true, Kinds: []event.Kind{event.BackendDown, event.BackendUp, event.FarmStatus}, Description: "A backend is down or up again, a farm has another status"},
-	{Name: Certificates, Active: true, Kinds: []event.Kind{event.Certificate, event.Activation, event.RenewalFailed}, Description: "A certificate, or the activation certificate, is about to expire or has expired; a renewal failed"},
+	{Name: Certificates, Active: true, Kinds: []event.Kind{event.Certificate, event.Activation, event.RenewalFailed, event.ZoneKey}, Description: "A certificate, or the activation certificate, is about to expire or has expired; a renewal failed; a key of a zone is replaced"},
 	{Name: Cluster, Description: "A node of the cluster changes its role; not noticed yet: there is no cluster"},
 	{Name: Interfaces, Description: "A network interface goes down or up; not noticed yet"},
 	{Name: Limits, Active: true, Kinds: []event.Kind{event.LimitReached, event.LimitOver}, Description: "A limit is reached, or no longer: connections, requests of clients, descriptors"},

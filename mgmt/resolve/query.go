@@ -23,6 +23,15 @@ const (
 // message with records, ErrNoName or ErrNoAddress; ttl is how long a negative
 // one holds.
 func (c config) query(ctx context.Context, name string, kind uint16) ([]dns.RR, error) {
+	reply, err := c.asked(ctx, name, kind)
+	if err != nil {
+		return nil, err
+	}
+	return reply.Answer, outcome(reply)
+}
+
+// asked is the answer of the first server that gives one.
+func (c config) asked(ctx context.Context, name string, kind uint16) (*dns.Msg, error) {
 	q := new(dns.Msg).SetQuestion(dns.Fqdn(name), kind)
 	q.SetEdns0(udpSize, false)
 	var last error
@@ -30,7 +39,7 @@ func (c config) query(ctx context.Context, name string, kind uint16) ([]dns.RR, 
 		for _, server := range c.servers {
 			reply, err := c.exchange(ctx, q, server)
 			if err == nil {
-				return reply.Answer, outcome(reply)
+				return reply, nil
 			}
 			if last = fmt.Errorf("name server %s: %w", server, err); ctx.Err() != nil {
 				return nil, last

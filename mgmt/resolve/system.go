@@ -17,6 +17,7 @@ import (
 // question, so that changes of them are followed.
 type System struct {
 	Hosts, Config string // the files; empty means those in /etc
+	Port          uint16 // of the servers of zones that are asked themselves; 0 means 53
 }
 
 const (

@@ -11,7 +11,10 @@ import (
 // MaxKeys is how many keys a zone may have: one that signs, the next, and those that go.
 const MaxKeys = 8
 
-const maxKeyText = 1024
+const (
+	maxKeyText = 1024
+	maxKeyDays = 3650
+)
 
 var (
 	// ZoneKeyDocument is a key of a zone in a document.
@@ -22,6 +25,11 @@ var (
 			rule: rule{name: "since", hints: advanced(atAnswers, "Since"), kind: kindNumber, min: 0, max: 1 << 40, about: "When the key got its state, in seconds since 1970."},
 			get:  func(k *farm.ZoneKey) Value { return numberValue(k.Since) },
 			set:  func(k *farm.ZoneKey, v Value) { k.Since = v.number },
+		},
+		{
+			rule: rule{name: "ds_seen", hints: advanced(atAnswers, "DS record seen"), kind: kindNumber, min: 0, max: 1 << 40, unset: numberValue(0), about: "Since when the parent zone is seen to have the DS record of the key, in seconds since 1970; 0 while it is not."},
+			get:  func(k *farm.ZoneKey) Value { return numberValue(k.DSSeen) },
+			set:  func(k *farm.ZoneKey, v Value) { k.DSSeen = v.number },
 		},
 		require(keyBytes("public_key", "The key as DNSKEY records have it, in base64.", func(k *farm.ZoneKey) *string { return &k.Public })),
 		require(keyBytes("private_key", "The private key in PKCS #8, as it is sealed.", func(k *farm.ZoneKey) *farm.Secret { return &k.Private })),

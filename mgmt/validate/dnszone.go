@@ -72,6 +72,12 @@ var zoneFields = []field[farm.Zone]{
 		get: func(z *farm.Zone) Value { return textValue(string(cmp.Or(z.Signing, farm.SignNot))) },
 		set: func(z *farm.Zone, v Value) { z.Signing = orZero(farm.SigningAlgorithm(v.text), farm.SignNot) },
 	},
+	{
+		rule: rule{name: "key_lifetime", hints: advanced(atAnswers, "Lifetime of keys").in(inDays), kind: kindNumber, min: 0, max: maxKeyDays, null: true, unset: numberValue(0),
+			about: "Days a key signs before the next one is made by itself; 0: never. That signs once the parent zone is seen to have its DS record for as long as the one before may be kept."},
+		get: func(z *farm.Zone) Value { return numberValue(int64(z.KeyDays)) },
+		set: func(z *farm.Zone, v Value) { z.KeyDays = uint16(v.number) },
+	},
 }
 
 var recordName = field[farm.Record]{

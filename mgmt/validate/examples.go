@@ -47,6 +47,7 @@ var examples = sync.OnceValue(func() map[string]any {
 		"httpsb_name":        "www.example.com",
 		"id":                 "web",
 		"ip":                 "10.0.0.11",
+		"key_lifetime":       365,
 		"log_fields":         []string{"time", "client", "backend"},
 		"log_file":           "shop",
 		"log_headers":        []string{"User-Agent"},

@@ -52,6 +52,7 @@ const (
 const (
 	inSeconds  = "s"
 	inMinutes  = "min"
+	inDays     = "d"
 	inBytes    = "B"
 	inMiB      = "MiB"
 	inPercent  = "%"

@@ -35,6 +35,8 @@ type ZoneKeyView struct {
 	Since     time.Time             `json:"since" doc:"When it got its state"`
 	DNSKEY    string                `json:"dnskey" doc:"Data of its DNSKEY record"`
 	DS        string                `json:"ds" doc:"Data of the DS record the parent zone is to have: give it to the registrar"`
+	DSSeen    *time.Time            `json:"ds_seen,omitempty" doc:"Since when the parent zone is seen to have it, where keys have a lifetime"`
+	Next      string                `json:"next,omitempty" doc:"What becomes of it by itself, and when, where keys have a lifetime"`
 }
 
 func keyViews(z *farm.Zone) []ZoneKeyView {
@@ -47,7 +49,29 @@ func keyViews(z *farm.Zone) []ZoneKeyView {
 
 func keyView(z *farm.Zone, k *farm.ZoneKey) ZoneKeyView {
 	told := rdata.KeyOf(z.Name, k.Algorithm, k.Public)
-	return ZoneKeyView{int(told.Tag), k.Algorithm, k.State, time.Unix(k.Since, 0).UTC(), told.DNSKEY, told.DS}
+	out := ZoneKeyView{ID: int(told.Tag), Algorithm: k.Algorithm, State: k.State, Since: time.Unix(k.Since, 0).UTC(), DNSKEY: told.DNSKEY, DS: told.DS, Next: nextOf(z, k)}
+	if k.DSSeen != 0 {
+		seen := time.Unix(k.DSSeen, 0).UTC()
+		out.DSSeen = &seen
+	}
+	return out
+}
+
+// nextOf says what becomes of a key by itself (mgmt/keyroll).
+func nextOf(z *farm.Zone, k *farm.ZoneKey) string {
+	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	due, waits := z.NextKeyDue()
+	switch {
+	case z.Signing == "" || z.KeyDays == 0 || k.State == farm.KeyRetired:
+		return ""
+	case waits:
+		return "The next key is made at " + at(due) + "."
+	case k.State == farm.KeyActive:
+		return "It retires once the next key signs."
+	case k.DSSeen == 0:
+		return "It signs some time after the parent zone has its DS record, at " + at(z.Learned(k)) + " at the earliest."
+	}
+	return "It signs once nobody keeps the DS records of before any more."
 }
 
 // key is the position of the key the path names.
@@ -144,14 +168,10 @@ func activate(z *farm.Zone, at int) error {
 		return rest.BadRequest("state: the key signs no more; make another one")
 	}
 	now := time.Now()
-	if wait := time.Unix(z.Keys[at].Since, 0).Add(time.Duration(z.EffectiveTTL()) * time.Second).Sub(now); wait > 0 {
+	if wait := z.Learned(&z.Keys[at]).Sub(now); wait > 0 {
 		return rest.BadRequest("state: resolvers may keep the list of keys of before, without this one, for another %s: have it sign after that", wait.Round(time.Second))
 	}
-	z.Keys = slices.Clone(z.Keys)
-	if was := z.ActiveKey(); was != nil {
-		was.State, was.Since = farm.KeyRetired, now.Unix()
-	}
-	z.Keys[at].State, z.Keys[at].Since = farm.KeyActive, now.Unix()
+	z.Activate(at, now)
 	return nil
 }
 

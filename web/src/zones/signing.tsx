@@ -79,6 +79,7 @@ function KeyOf({ zone, of, children }: { zone: Zone; of: Key; children: ReactNod
         <Group gap="xs">{children}</Group>
       </Group>
       <Text size="sm">{t(`dnssec.${of.state}_about`)}</Text>
+      {of.next && <Text size="sm">{of.next}</Text>}
       {of.state !== 'retired' && (
         <>
           <Once label={t('dnssec.ds', { key: of.id })} text={`${zone.id}. DS ${of.ds}`} />

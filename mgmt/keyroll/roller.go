@@ -1,0 +1,223 @@
+package keyroll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/rdata"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/resolve"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+const (
+	// pause is how long it is between two looks.
+	pause = 10 * time.Minute
+	// askTime bounds the questions to the servers of a parent zone.
+	askTime = time.Minute
+	// again is after how long it is told again that the parent zone lacks a DS record.
+	again = 7 * 24 * time.Hour
+)
+
+// Applier is the one writer of the configuration; *apply.Applier is one.
+type Applier interface {
+	Current() (*farm.Config, store.Revision)
+	Change(ctx context.Context, by apply.Author, comment string, expect uint64, edit func(*farm.Config) error) (apply.Result, error)
+}
+
+// Options are what a Roller stands on.
+type Options struct {
+	Applier Applier
+	// Delegation is what the servers of the zone above a zone say of its keys.
+	Delegation func(ctx context.Context, zone string) (resolve.Delegation, error)
+	// Told hears what an operator should know.
+	Told func(Notice)
+	Now  func() time.Time
+	Log  *slog.Logger
+}
+
+// Notice is what is told of the keys of a zone.
+type Notice struct {
+	Farm, Zone string
+	// Key is the tag of the next key, DS the data of its DS record.
+	Key uint16
+	DS  string
+	// Signs: it signs from now on. Otherwise the parent zone is to have its DS record.
+	Signs bool
+}
+
+// Roller replaces keys. Look is called by one goroutine.
+type Roller struct {
+	options Options
+	last    time.Time         // of the looks
+	failed  map[string]string // why a zone could not be looked after, as it was logged
+}
+
+// New makes a Roller.
+func New(o Options) *Roller { return &Roller{options: o, last: o.Now(), failed: map[string]string{}} }
+
+// Run looks after all zones, again and again until ctx ends.
+func (r *Roller) Run(ctx context.Context) {
+	ticker := time.NewTicker(pause)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			r.Look(ctx)
+		}
+	}
+}
+
+// by is the author of what is done here.
+var by = apply.Author{Name: "the appliance", Source: "key lifetime"}
+
+// errOther ends a change that another one made needless.
+var errOther = errors.New("the zone is another one by now")
+
+// Look does for each zone what is due.
+func (r *Roller) Look(ctx context.Context) {
+	cfg, _ := r.options.Applier.Current()
+	now := r.options.Now()
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if f.Zones() == nil {
+			continue
+		}
+		for j := range f.Zones().Zones {
+			if z := &f.Zones().Zones[j]; z.KeyDays > 0 && z.Signing != "" {
+				r.note(ctx, f, z, r.zone(ctx, f, z, now))
+			}
+		}
+	}
+	r.last = now
+}
+
+// note logs why a zone could not be looked after, once until that is another reason.
+func (r *Roller) note(ctx context.Context, f *farm.Farm, z *farm.Zone, err error) {
+	name, text := f.Name+" "+z.Name, ""
+	if err != nil && !errors.Is(err, errOther) && ctx.Err() == nil {
+		text = err.Error()
+	}
+	if text != "" && r.failed[name] != text {
+		r.options.Log.Warn("keys of a zone are not replaced for now", "farm", f.Name, "zone", z.Name, "error", err)
+	}
+	if r.failed[name] = text; text == "" {
+		delete(r.failed, name)
+	}
+}
+
+// zone does what is due for a zone: one step at most.
+func (r *Roller) zone(ctx context.Context, f *farm.Farm, z *farm.Zone, now time.Time) error {
+	if apply.HasSpentKey(f, z, now) {
+		return r.change(ctx, f, z, "remove the old key", func(z *farm.Zone) error { return nil }) // any change does
+	}
+	if next := z.NextKey(); next != nil {
+		return r.follow(ctx, f, z, next, now)
+	}
+	if due, waits := z.NextKeyDue(); waits && !now.Before(due) {
+		return r.begin(ctx, f, z, now)
+	}
+	return nil
+}
+
+// begin makes the next key.
+func (r *Roller) begin(ctx context.Context, f *farm.Farm, z *farm.Zone, now time.Time) error {
+	made, err := apply.NewZoneKey(z.Signing, farm.KeyPublished, now)
+	if err != nil {
+		return err
+	}
+	err = r.change(ctx, f, z, "make the next key", func(z *farm.Zone) error {
+		due, waits := z.NextKeyDue()
+		if !waits || now.Before(due) || z.Signing != made.Algorithm {
+			return errOther
+		}
+		z.Keys = append(slices.Clone(z.Keys), made)
+		return nil
+	})
+	if err == nil {
+		r.tell(f, z, &made, false)
+	}
+	return err
+}
+
+// follow has the next key sign once that is safe.
+func (r *Roller) follow(ctx context.Context, f *farm.Farm, z *farm.Zone, next *farm.ZoneKey, now time.Time) error {
+	if now.Before(z.Learned(next)) {
+		return nil
+	}
+	above, err := r.above(ctx, f, z)
+	if err != nil {
+		return err
+	}
+	has := slices.ContainsFunc(above.DS, func(ds string) bool { return rdata.IsDS(z.Name, next.Algorithm, next.Public, ds) })
+	switch {
+	case has && next.DSSeen == 0:
+		return r.edit(ctx, f, z, next, "the parent zone has the DS record of the next key", func(z *farm.Zone, at int) { z.Keys[at].DSSeen = now.Unix() })
+	case !has && next.DSSeen != 0:
+		err = r.edit(ctx, f, z, next, "the parent zone has the DS record of the next key no more", func(z *farm.Zone, at int) { z.Keys[at].DSSeen = 0 })
+		r.tell(f, z, next, false)
+		return err
+	case !has:
+		if since := time.Unix(next.Since, 0); now.Sub(since)/again > r.last.Sub(since)/again {
+			r.tell(f, z, next, false)
+		}
+		return nil
+	case now.Before(time.Unix(next.DSSeen, 0).Add(above.TTL)):
+		return nil
+	}
+	err = r.edit(ctx, f, z, next, "have the next key sign", func(z *farm.Zone, at int) { z.Activate(at, now) })
+	if err == nil {
+		r.tell(f, z, next, true)
+	}
+	return err
+}
+
+// above is what the parent zone says: one of the same farm is not asked.
+func (r *Roller) above(ctx context.Context, f *farm.Farm, z *farm.Zone) (resolve.Delegation, error) {
+	if d, is := inFarm(f.Zones(), z); is {
+		return d, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	return r.options.Delegation(ctx, z.Name)
+}
+
+// edit changes the next key of a zone, if that is still what was looked at.
+func (r *Roller) edit(ctx context.Context, f *farm.Farm, z *farm.Zone, next *farm.ZoneKey, what string, change func(z *farm.Zone, at int)) error {
+	return r.change(ctx, f, z, what, func(z *farm.Zone) error {
+		at := slices.IndexFunc(z.Keys, func(k farm.ZoneKey) bool { return k == *next })
+		if at < 0 {
+			return errOther
+		}
+		z.Keys = slices.Clone(z.Keys)
+		change(z, at)
+		return nil
+	})
+}
+
+func (r *Roller) change(ctx context.Context, f *farm.Farm, z *farm.Zone, what string, edit func(*farm.Zone) error) error {
+	comment := fmt.Sprintf("zone %s of farm %s: %s", z.Name, f.Name, what)
+	_, err := r.options.Applier.Change(ctx, by, comment, 0, func(cfg *farm.Config) error {
+		f := cfg.Farm(f.Name)
+		if f == nil || f.Zones() == nil {
+			return errOther
+		}
+		if z := f.Zones().Zone(z.Name); z != nil && z.KeyDays > 0 && z.Signing != "" {
+			return edit(z)
+		}
+		return errOther
+	})
+	return err
+}
+
+func (r *Roller) tell(f *farm.Farm, z *farm.Zone, k *farm.ZoneKey, signs bool) {
+	of := rdata.KeyOf(z.Name, k.Algorithm, k.Public)
+	r.options.Told(Notice{Farm: f.Name, Zone: z.Name, Key: of.Tag, DS: of.DS, Signs: signs})
+}

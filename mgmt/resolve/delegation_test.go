@@ -1,0 +1,82 @@
+package resolve_test
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/miekg/dns"
+
+	"github.com/sluicelb/sluice/mgmt/resolve"
+)
+
+const (
+	oldDS = "1 13 2 0000000000000000000000000000000000000000000000000000000000000000"
+	newDS = "2 13 2 1111111111111111111111111111111111111111111111111111111111111111"
+)
+
+// delegated asks a resolver, whose records name it as a server of com, too, what that says
+// of example.com. change is what is wrong with what the server answers.
+func delegated(t *testing.T, zone string, change func(q, reply *dns.Msg), records ...string) (resolve.Delegation, error) {
+	t.Helper()
+	z := serve(t, append(records, "com. 60 SOA a.com. b.com. 1 2 3 4 5", "com. 60 NS ns.com.", "ns.com. 60 A 127.0.0.1")...)
+	z.wrong(func(q, reply *dns.Msg) {
+		if q.Question[0].Qtype == dns.TypeSOA && len(reply.Answer) == 0 {
+			soa, _ := dns.NewRR("com. 60 SOA a.com. b.com. 1 2 3 4 5")
+			reply.Ns = append(reply.Ns, soa)
+		}
+		if q.Question[0].Qtype == dns.TypeDS {
+			if q.RecursionDesired {
+				t.Error("a server of the zone is asked to ask others")
+			}
+			reply.Authoritative = true
+			change(q, reply)
+		}
+	})
+	s := system(t, "options timeout:1 attempts:1", "", z)
+	s.Port = netip.MustParseAddrPort(z.addr).Port()
+	return s.Delegation(context.Background(), zone)
+}
+
+func TestServersOfTheParentZoneSayWhatItHas(t *testing.T) {
+	both := []string{"example.com. 3600 DS " + oldDS, "example.com. 3600 DS " + newDS, "a.b.example.com. 7200 DS " + newDS}
+	as := func(q, reply *dns.Msg) {}
+	for zone, want := range map[string]string{
+		"example.com":     "com. 1h0m0s " + oldDS + "," + newDS,
+		"Example.COM.":    "com. 1h0m0s " + oldDS + "," + newDS,
+		"a.b.example.com": "com. 2h0m0s " + newDS, // the names between are no zones
+		"none.com":        "com. 0s ",
+	} {
+		d, err := delegated(t, zone, as, both...)
+		if got := d.Parent + " " + d.TTL.String() + " " + strings.Join(d.DS, ","); err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", zone, got, err, want)
+		}
+	}
+	for says, change := range map[string]func(q, reply *dns.Msg){
+		"it does not answer for the zone": func(_, reply *dns.Msg) { reply.Authoritative = false },
+		"it answers REFUSED":              func(_, reply *dns.Msg) { reply.Rcode = dns.RcodeRefused },
+	} {
+		if d, err := delegated(t, "example.com", change, both...); err == nil || !strings.Contains(err.Error(), "the name server ns.com. of com.: "+says) {
+			t.Errorf("%+v, %v, want %s", d, err, says)
+		}
+	}
+}
+
+// What one server of the parent zone does not have yet, somebody may not see.
+func TestOnlyWhatAllServersHaveCounts(t *testing.T) {
+	asked := 0
+	some := func(q, reply *dns.Msg) {
+		if asked++; asked == 2 {
+			reply.Answer = reply.Answer[:1]
+		}
+		if asked == 3 {
+			reply.Rcode = dns.RcodeServerFailure
+		}
+	}
+	d, err := delegated(t, "example.com", some, "example.com. 60 DS "+oldDS, "example.com. 60 DS "+newDS,
+		"com. 60 NS ns2.com.", "ns2.com. 60 A 127.0.0.1", "com. 60 NS ns3.com.", "ns3.com. 60 A 127.0.0.1")
+	if err != nil || asked != 3 || strings.Join(d.DS, ",") != oldDS {
+		t.Errorf("%+v, %v, asked %d times", d, err, asked)
+	}
+}
