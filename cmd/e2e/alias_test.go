@@ -45,6 +45,9 @@ func TestAZoneIsTheAliasOfAName(t *testing.T) {
 	if out := a.must("backend", "list", "names", "alias-localhost"); !strings.Contains(out, "127.0.0.1 (localhost)") {
 		t.Errorf("%s", out)
 	}
+	if out := a.must("zone", "export", "names", "example.com"); !strings.Contains(out, "@\tIN\tALIAS\tlocalhost.\n") {
+		t.Errorf("%s", out)
+	}
 	if out := a.must("explain", "names", "example.com"); !strings.Contains(out, "it works") {
 		t.Errorf("%s", out)
 	}

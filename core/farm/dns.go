@@ -287,7 +287,8 @@ func (d *GSLB) Alias(z *Zone, r *Record) {
 // made; false for any other service, and when somebody made it do more than that.
 func (d *GSLB) AliasOf(service string) (target string, is bool) {
 	s := d.Service(service)
-	if s == nil || len(s.Backends) != 1 || s.Backends[0].Resolve != ResolveAll {
+	if s == nil || len(s.Backends) == 0 || s.Backends[0].Resolve != ResolveAll ||
+		slices.ContainsFunc(s.Backends[1:], func(b Backend) bool { return b.Of == 0 }) { // the others are addresses of that one
 		return "", false
 	}
 	target = s.Backends[0].Host
