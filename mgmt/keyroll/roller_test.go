@@ -32,6 +32,7 @@ type house struct {
 	parent resolve.Delegation
 	fails  error // of who asks the parent
 	asked  int
+	then   func() // happens while the parent is asked
 	told   []string
 	logged strings.Builder
 }
@@ -73,7 +74,9 @@ func (h *house) restart() {
 			h.told = append(h.told, fmt.Sprintf("%s %s %v %v", n.Farm, n.Zone, strings.HasPrefix(n.DS, fmt.Sprint(n.Key)+" 15 2 "), n.Signs))
 		},
 		Delegation: func(_ context.Context, zone string) (resolve.Delegation, error) {
-			h.asked++
+			if h.asked++; h.then != nil {
+				h.then()
+			}
 			if zone != "example.com" {
 				h.Errorf("the parent of %s is asked", zone)
 			}
@@ -227,6 +230,34 @@ func TestAnOperatorMayHaveTheNextKeySign(t *testing.T) {
 	h.want("a day later", farm.KeyActive)
 }
 
+// What was changed while the parent was asked stays as it was changed.
+func TestAChangeMeanwhileIsLeftAlone(t *testing.T) {
+	for what, change := range map[string]func(*farm.Config){
+		"the key is gone":   func(c *farm.Config) { z := &c.Farms[0].Global.Zones[0]; z.Keys = slices.Clone(z.Keys[:1]) },
+		"the zone is gone":  func(c *farm.Config) { c.Farms[0].Global.Zones = nil },
+		"the farm is gone":  func(c *farm.Config) { c.Farms = nil },
+		"keys live longer":  func(c *farm.Config) { c.Farms[0].Global.Zones[0].KeyDays = 0 },
+		"nothing is signed": func(c *farm.Config) { c.Farms[0].Global.Zones[0].Signing = "" },
+		"the farm is another": func(c *farm.Config) {
+			c.Farms[0].Profile, c.Farms[0].Global, c.Farms[0].HTTP = farm.ProfileHTTP, nil, farm.DefaultHTTP()
+		},
+	} {
+		h := newHouse(t, rolled("example.com"))
+		h.later(90 * day)
+		h.parent.DS = []string{h.ds()}
+		var changed uint64
+		h.then = func() {
+			h.change(change)
+			_, rev := h.Current()
+			changed = rev.Number
+		}
+		h.later(time.Hour)
+		if _, rev := h.Current(); rev.Number != changed || h.logged.Len() > 0 {
+			t.Errorf("%s: revision %d after %d, logged %s", what, rev.Number, changed, h.logged.String())
+		}
+	}
+}
+
 func TestOnlyKeysWithALifetimeAreReplaced(t *testing.T) {
 	forever, plain := rolled("example.com"), rolled("example.net")
 	forever.KeyDays, plain.Signing = 0, ""
@@ -243,6 +274,7 @@ func TestOnlyKeysWithALifetimeAreReplaced(t *testing.T) {
 // A parent zone of the same farm has the DS records by itself, or those that were written.
 func TestAParentZoneOfTheFarmIsNotAsked(t *testing.T) {
 	child, parent := rolled("eu.example.com"), farm.NewZone("example.com")
+	parent.Records = append(parent.Records, farm.Record{Name: "us", Type: "DS", Data: "1 15 2 " + strings.Repeat("00", 32)}, farm.Record{Name: "eu", Type: "NS", Data: "ns1"})
 	h := newHouse(t, child, parent)
 	h.later(90 * day)
 	h.later(time.Hour)
