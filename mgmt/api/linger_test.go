@@ -72,7 +72,7 @@ func TestTheAnswerToALongBodyArrives(t *testing.T) {
 		message            string
 	}{
 		// base64, in which line ends stand for nothing
-		{"an archive beyond the limit", "/system/backup/b1 HTTP/1.1\r\n" + gzip, "H4sI", 110, 413, "the body is too large: allowed are 67108864 bytes"},
+		{"an archive beyond the limit", "/system/backup/b1 HTTP/1.1\r\n" + gzip, "H4sI", 220, 413, "the body is too large: allowed are 134217728 bytes"},
 		{"no archive", "/system/backup/b1 HTTP/1.1\r\n" + gzip, "nothing", 8, 400, "the archive is damaged, or no backup of Sluice: gzip: invalid header"},
 		{"another type", "/system/backup/b1 HTTP/1.1\r\nContent-Type: text/html\r\n", "", 8, 415, `content type "text/html": allowed are application/gzip, application/x-gzip, application/octet-stream`},
 		{"an object", "/farms/shop HTTP/1.1\r\n", `{"contimeout":5}`, 8, 413, "the body is too large: allowed are 1048576 bytes"},

@@ -21,6 +21,7 @@ const (
 	configName   = "configuration.yaml"
 	storeName    = "store.json"
 	nodeKeysName = "node-keys.json"
+	placesName   = "geoip.table"
 	hookPrefix   = "hooks/"
 	sealedName   = "content.age"
 )
@@ -68,6 +69,7 @@ type archive struct {
 	Farms    map[uint32]string
 	Hooks    []Hook
 	NodeKeys [][]byte // only where it is encrypted
+	Places   []byte   // the GeoIP database, nil for none
 }
 
 // workFactor is what a guess of a passphrase costs: scrypt with N of 2^16 and r of 8,
@@ -127,6 +129,9 @@ func (a *archive) members(encrypted bool) ([]file, error) {
 	out := []file{{configName, a.Config}, {storeName, contents}}
 	for _, h := range a.Hooks {
 		out = append(out, file{hookPrefix + h.Name, h.Content})
+	}
+	if a.Places != nil {
+		out = append(out, file{placesName, a.Places})
 	}
 	if encrypted {
 		keys, err := json.Marshal(a.NodeKeys)

@@ -8,6 +8,7 @@
 //	store.json           certificates, authorities, API keys, settings, and the documents of
 //	                     other packages: users, groups and roles, and more
 //	hooks/NAME           programs of the operator
+//	geoip.table          the GeoIP database, where there is one that is not too large
 //	node-keys.json       only in what is encrypted
 //
 // Private keys and other secrets are in it as they are in the store: sealed with the
@@ -29,6 +30,7 @@
 // that it can be taken back with certificates and users as well.
 //
 // Programs of the operator lie in files, outside of that step: they are noted in it,
-// and written after it, or at the next start (Finish). Only who applies an archive on
+// and written after it, or at the next start (Finish). The GeoIP database is put in its
+// place after it; an archive without one leaves that of the node. Only who applies an archive on
 // the machine itself gets them: who has an API key alone cannot bring programs.
 package backup

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/geoip"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
@@ -13,7 +14,7 @@ import (
 const rootName = "root"
 
 // Factory makes the appliance what it was when it was installed: no farm, no history, no
-// certificate, user, group, role of its own, setting or document. What root gets in by
+// certificate, user, group, role of its own, setting, document or GeoIP database. What root gets in by
 // stays: its keys, whether it may use them, and the names of the API; and so do programs
 // in the folder of hooks, which are files of the operator. Archives stay, with one of what
 // there was, unless they are to go. The process must be started anew afterwards, as after
@@ -30,8 +31,13 @@ func (k *Keeper) Factory(ctx context.Context, by apply.Author, removeBackups, dr
 	if err != nil {
 		return out, err
 	}
+	if k.options.Places != nil {
+		if err = k.options.Places.Remove(); errors.Is(err, geoip.ErrNone) {
+			err = nil
+		}
+	}
 	if removeBackups {
-		err = k.removeAll()
+		err = errors.Join(err, k.removeAll())
 	}
 	k.options.Log.Warn("factory reset", "backups_removed", removeBackups, "by", by.Name, "source", by.Source)
 	return out, err

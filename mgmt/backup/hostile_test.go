@@ -127,7 +127,7 @@ func TestRow24AHostileArchiveIsRefusedAndChangesNothing(t *testing.T) {
 		"a manifest too long":    {zipped(tarOf("manifest.json", strings.Repeat(" ", 300<<10))), "its first member"},
 		"listed as gigantic":     {with(func(p *packed) { p.list[0]["size"] = int64(10 << 30) }).bytes(t), "a size or a sum that cannot be"},
 		"listed as negative":     {with(func(p *packed) { p.list[0]["size"] = -1 }).bytes(t), "a size or a sum that cannot be"},
-		"together gigantic":      {with(func(p *packed) { p.list[0]["size"], p.list[1]["size"] = 100<<20, 100<<20 }).bytes(t), "expands to more"},
+		"together gigantic":      {with(func(p *packed) { p.list[0]["size"], p.list[1]["size"] = 200<<20, 200<<20 }).bytes(t), "expands to more"},
 		"a head of ten gigabyte": {zipped(tarHead("manifest.json", 10<<30)), "its first member"},
 		"a thousand members": {with(func(p *packed) {
 			for i := range 1000 {
@@ -172,6 +172,7 @@ func TestRow24WhatCannotBeUsedIsNotRestored(t *testing.T) {
 		"of a newer layout":                    {parts(node, "farms: []\n", "{}").set("layout", store.Layout+1), "newer release"},
 		"of another node":                      {parts("0123456789abcdef", "farms: []\n", "{}"), "of another node"},
 		"a certificate in use that is missing": {parts(node, string(configOf(h)), "{}"), "shop.pem"},
+		"places that are none":                 {parts(node, "farms: []\n", "{}").add("geoip.table", "{}\nnothing"), "geoip.table: it is damaged"},
 		"only a store":                         {only("store.json", "{}", node), "is missing"},
 		"only a document":                      {only("configuration.yaml", "farms: []\n", node), "is missing"},
 		"encrypted without it":                 {parts(node, "farms: []\n", "{}").set("encrypted", true), "content.age is missing"},

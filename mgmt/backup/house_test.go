@@ -20,6 +20,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/geoip"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
@@ -41,6 +42,8 @@ type house struct {
 	certs   *certs.Manager
 	users   *rbac.Book
 	applier *apply.Applier
+	places  *geoip.Store
+	options backup.Options
 	pub     *applytest.Publisher
 	log     *logtest.Log
 }
@@ -84,8 +87,11 @@ func (h *house) open() {
 	_, err = h.applier.Republish(context.Background())
 	h.must(err)
 	h.certs = certs.NewManager(book, h.applier)
-	h.Keeper = backup.New(backup.Options{Dir: h.dir, Store: h.store, Applier: h.applier, Certificates: book, NodeKeyID: certs.NodeKeyID,
-		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Version: h.version, Log: log, Now: func() time.Time { return now }})
+	h.places, err = geoip.Open(h.dir, func() {})
+	h.must(err)
+	h.options = backup.Options{Dir: h.dir, Store: h.store, Applier: h.applier, Certificates: book, Places: h.places, NodeKeyID: certs.NodeKeyID,
+		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Version: h.version, Log: log, Now: func() time.Time { return now }}
+	h.Keeper = backup.New(h.options)
 	h.Finish()
 }
 

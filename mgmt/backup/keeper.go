@@ -47,12 +47,21 @@ type Certificates interface {
 	AddNodeKey(key []byte) error
 }
 
+// Places is the GeoIP database; *geoip.Store is one.
+type Places interface {
+	// Saved is nil where there is none.
+	Saved() ([]byte, error)
+	Restore(saved []byte) error
+	Remove() error
+}
+
 // Options is what a Keeper works with. Store, Applier, Certificates and NodeKeyID must be set.
 type Options struct {
 	Dir          string // the data directory; empty means the working directory
 	Store        Store
 	Applier      Applier
 	Certificates Certificates
+	Places       Places // nil: there is no database, and none is restored
 	// NodeKeyID is how a node key is called; certs.NodeKeyID.
 	NodeKeyID func(key []byte) string
 	// OnlyRoot and Renumbered work on the document of users, groups and roles; those of
@@ -189,6 +198,9 @@ func (k *Keeper) collect(encrypted bool) (*archive, error) {
 	if a.Hooks, err = k.programs(); err != nil {
 		return nil, err
 	}
+	if a.Places, err = k.places(); err != nil {
+		return nil, err
+	}
 	keys, err := k.options.Certificates.NodeKeys()
 	if err != nil {
 		return nil, invalid("secrets could not be restored: %s", err)
@@ -200,6 +212,20 @@ func (k *Keeper) collect(encrypted bool) (*archive, error) {
 	a.Manifest = Manifest{Format: format, Product: product, Version: k.options.Version, Layout: store.Layout,
 		Date: k.options.Now().UTC().Truncate(time.Second), Hostname: host, Node: k.options.NodeKeyID(keys[0])}
 	return a, nil
+}
+
+// places is the GeoIP database, nil where there is none, or one that has no room in an
+// archive: a backup without it is better than none.
+func (k *Keeper) places() ([]byte, error) {
+	if k.options.Places == nil {
+		return nil, nil
+	}
+	saved, err := k.options.Places.Saved()
+	if len(saved) > maxPlaces {
+		k.options.Log.Warn("the GeoIP database is in no backup: it is too large", "bytes", len(saved), "most", maxPlaces)
+		return nil, nil
+	}
+	return saved, err
 }
 
 // maxProgram bounds one program of the operator, in bytes.

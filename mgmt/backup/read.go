@@ -20,12 +20,15 @@ import (
 const (
 	// MaxSize is how large an archive may be, maxExpanded what its members may have
 	// together, in bytes.
-	MaxSize     = 64 << 20
-	maxExpanded = 128 << 20
+	MaxSize     = 128 << 20
+	maxExpanded = 256 << 20
 	maxManifest = 256 << 10
 	// maxHooks is how many programs are in one.
 	maxHooks   = 256
-	maxMembers = maxHooks + 4
+	maxMembers = maxHooks + 5
+	// maxPlaces bounds the GeoIP database in one, so that there is room for what nobody
+	// could get again. One of cities has some 60 MiB.
+	maxPlaces = 96 << 20
 )
 
 // unpack reads a gzipped tar to its end and checks it against its manifest. Whatever
@@ -167,7 +170,7 @@ func (m *Manifest) check() error {
 // none is a path out of it.
 func memberName(name string, encrypted bool) bool {
 	switch name {
-	case configName, storeName:
+	case configName, storeName, placesName:
 		return true
 	case sealedName, nodeKeysName:
 		return encrypted
@@ -224,7 +227,7 @@ func read(r io.Reader, passphrase string) (*archive, error) {
 			return nil, err
 		}
 	}
-	a := &archive{Manifest: m, Config: members[configName]}
+	a := &archive{Manifest: m, Config: members[configName], Places: members[placesName]}
 	if a.Config == nil || members[storeName] == nil {
 		return nil, damaged("%s or %s is missing", configName, storeName)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/geoip"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
@@ -89,8 +90,24 @@ func (k *Keeper) Apply(ctx context.Context, by apply.Author, r Request) (Restore
 		return Restored{Result: out, Left: left}, err
 	}
 	k.Finish()
+	if err := k.putPlaces(a); err != nil {
+		left = append(left, fmt.Sprintf("The GeoIP database stays as it is: %s.", err))
+	}
 	k.options.Log.Warn("backup restored", "name", r.Name, "made", a.Manifest.Date, "on", hook.Shown(a.Manifest.Hostname), "revision", out.Revision.Number, "by", by.Name, "source", by.Source)
 	return Restored{out, Before, left}, nil
+}
+
+// putPlaces restores the GeoIP database. It lies in a file of its own, outside of the one
+// step: a restoration that was interrupted there leaves the one of before.
+func (k *Keeper) putPlaces(a *archive) error {
+	if a.Places == nil || k.options.Places == nil {
+		return nil
+	}
+	err := k.options.Places.Restore(a.Places)
+	if err != nil {
+		k.options.Log.Error("the GeoIP database of the backup was not restored", "reason", err)
+	}
+	return err
 }
 
 // load reads an archive whole.
@@ -122,6 +139,11 @@ func (k *Keeper) check(a *archive, r Request) (*farm.Config, error) {
 	}
 	if err := checkContents(&a.Contents); err != nil {
 		return nil, err
+	}
+	if a.Places != nil {
+		if err := geoip.Check(a.Places); err != nil {
+			return nil, damaged("%s: %s", placesName, err)
+		}
 	}
 	cfg, err := document.Decode(a.Config)
 	if err != nil {

@@ -134,17 +134,10 @@ func (s *Store) Upload(by string, body io.Reader, now time.Time) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	raw := append(append(head, '\n'), mem...)
-	path := filepath.Join(s.dir, FileName)
-	if err := disk.Replace(path, raw); err != nil {
-		return Info{}, disk.Explain(path, err)
-	}
-	if err := s.use(raw); err != nil {
+	if err := s.put(append(append(head, '\n'), mem...)); err != nil {
 		return Info{}, err
 	}
-	s.changed()
-	info, err := s.Info()
-	return info, err
+	return s.Info()
 }
 
 // save writes a stream to a file.
@@ -157,22 +150,73 @@ func save(path string, body io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// Remove forgets the database. It fails with ErrNone where there is none.
+// Saved is the database as Restore takes it, nil where there is none.
+func (s *Store) Saved() ([]byte, error) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if s.Table() == nil {
+		return nil, nil
+	}
+	return os.ReadFile(filepath.Join(s.dir, FileName))
+}
+
+// Check says why something is no database as Saved gives it (*Error).
+func Check(saved []byte) error {
+	end := lineEnd(saved)
+	var info Info
+	if err := json.Unmarshal(saved[:end], &info); err != nil {
+		return wrong("it is damaged: %v", err)
+	}
+	if _, err := geoip.Open(saved[end:]); err != nil {
+		return wrong("it is damaged: %v", err)
+	}
+	return nil
+}
+
+// Restore makes the database the one in use that Saved gave. It fails with *Error for what
+// is none; the one in use stays then.
+func (s *Store) Restore(saved []byte) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if err := Check(saved); err != nil {
+		return err
+	}
+	return s.put(saved)
+}
+
+// put keeps a database, and uses it.
+func (s *Store) put(raw []byte) error {
+	path := filepath.Join(s.dir, FileName)
+	if err := disk.Replace(path, raw); err != nil {
+		return disk.Explain(path, err)
+	}
+	if err := s.use(raw); err != nil {
+		return err
+	}
+	s.changed()
+	return nil
+}
+
+// Remove forgets the database, also one that is damaged and not used. It fails with
+// ErrNone where there is none.
 func (s *Store) Remove() error {
 	s.write.Lock()
 	defer s.write.Unlock()
-	if _, err := s.Info(); err != nil {
-		return err
+	err := os.Remove(filepath.Join(s.dir, FileName))
+	if errors.Is(err, os.ErrNotExist) && s.Table() == nil {
+		return ErrNone
 	}
-	if err := os.Remove(filepath.Join(s.dir, FileName)); err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	s.mu.Lock()
 	old := s.file
 	s.table, s.file, s.info = nil, nil, Info{}
 	s.mu.Unlock()
-	_ = old.Close()
-	s.changed()
+	if old != nil {
+		_ = old.Close()
+		s.changed()
+	}
 	return nil
 }
 

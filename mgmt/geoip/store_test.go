@@ -166,6 +166,57 @@ func TestADatabaseIsExchangedWhole(t *testing.T) {
 }
 
 // What cannot be read at the start is told, and everything else works.
+func TestASavedDatabaseIsRestored(t *testing.T) {
+	changes := 0
+	s := open(t, t.TempDir(), func() { changes++ })
+	if saved, err := s.Saved(); saved != nil || err != nil {
+		t.Errorf("without one: %d bytes, %v", len(saved), err)
+	}
+	from := open(t, t.TempDir(), func() {})
+	want, err := from.Upload("ann", bytes.NewReader(geoiptest.Database(t, "Test-City", world...)), time.Unix(1_700_000_000, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved, err := from.Saved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, damaged := range map[string][]byte{"nothing": nil, "text": []byte("x\ny"), "half": saved[:len(saved)/2], "a head alone": []byte("{}\n")} {
+		var wrong *geoip.Error
+		if err := s.Restore(damaged); !errors.As(err, &wrong) || changes != 0 {
+			t.Errorf("%s: %v, %d changes", what, err, changes)
+		}
+	}
+	if err := s.Restore(saved); err != nil || changes != 1 {
+		t.Errorf("%v, %d changes", err, changes)
+	}
+	if info, err := s.Info(); info != want || err != nil || given(t, s).Key() != from.Key() {
+		t.Errorf("restored is %+v, %v, want %+v", info, err, want)
+	}
+}
+
+// A database that is damaged is not used, and can be removed all the same.
+func TestADamagedDatabaseCanBeRemoved(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, geoip.FileName)
+	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := geoip.Open(dir, func() { t.Error("nobody used it") })
+	if err == nil {
+		t.Error("it is used")
+	}
+	if err := s.Remove(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+	if err := s.Remove(); !errors.Is(err, geoip.ErrNone) {
+		t.Errorf("once more: %v", err)
+	}
+}
+
 func TestADamagedTableIsTold(t *testing.T) {
 	for _, raw := range []string{"", "x", "{}\n", "{}\nsluiceGI", "{\"kind\":1}\n"} {
 		dir := t.TempDir()

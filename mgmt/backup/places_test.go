@@ -1,0 +1,127 @@
+package backup_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/backup"
+	"github.com/sluicelb/sluice/mgmt/geoip"
+	"github.com/sluicelb/sluice/mgmt/geoip/geoiptest"
+)
+
+// upload makes a GeoIP database of that kind the one in use.
+func (h *house) upload(kind string) {
+	h.t.Helper()
+	_, err := h.places.Upload("ann", bytes.NewReader(geoiptest.Database(h.t, kind, geoiptest.Place{Net: "192.0.2.0/24", Country: "DE"})), now)
+	h.must(err)
+}
+
+// kind is that of the database in use, also after a restart; empty for none.
+func (h *house) kind() string {
+	h.t.Helper()
+	was, _ := h.places.Info()
+	h.open()
+	info, err := h.places.Info()
+	if err != nil && !errors.Is(err, geoip.ErrNone) || was != info {
+		h.t.Fatalf("after a restart there is %+v, before %+v: %v", info, was, err)
+	}
+	return info.Kind
+}
+
+func TestTheGeoIPDatabaseIsInBackups(t *testing.T) {
+	h := newHouse(t)
+	_, err := h.Create(root, "none", "")
+	h.must(err)
+	h.upload("One")
+	for name, phrase := range map[string]string{"open": "", "sealed": passphrase} {
+		_, err = h.Create(root, name, phrase)
+		h.must(err)
+	}
+	h.upload("Two")
+	for _, r := range []backup.Request{{Name: "open"}, {Name: "sealed", Passphrase: passphrase, Root: true}} {
+		h.upload("Two")
+		r, err := h.Apply(t.Context(), root, r)
+		h.must(err)
+		if got := h.kind(); got != "One" || strings.Contains(strings.Join(r.Left, " "), "GeoIP") {
+			t.Errorf("restored is %q, left %q", got, r.Left)
+		}
+	}
+	if info, err := h.places.Info(); err != nil || info.By != "ann" || !info.Uploaded.Equal(now) {
+		t.Errorf("restored is %+v, %v", info, err)
+	}
+	_, err = h.Apply(t.Context(), root, backup.Request{Name: "none"})
+	h.must(err)
+	if got := h.kind(); got != "One" {
+		t.Errorf("a backup without one leaves %q", got)
+	}
+	h.must(h.places.Remove())
+	_, err = h.Apply(t.Context(), root, backup.Request{Name: "open"})
+	h.must(err)
+	if got := h.kind(); got != "One" {
+		t.Errorf("where there is none, restored is %q", got)
+	}
+}
+
+func TestAFactoryResetRemovesTheGeoIPDatabase(t *testing.T) {
+	h := newHouse(t)
+	h.upload("One")
+	_, err := h.Factory(t.Context(), root, false, false)
+	h.must(err)
+	if got := h.kind(); got != "" {
+		t.Errorf("%q is still there", got)
+	}
+	if _, err := os.Stat(filepath.Join(h.dir, geoip.FileName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its file: %v", err)
+	}
+	_, err = h.Factory(t.Context(), root, false, false) // where there is none
+	h.must(err)
+	h.upload("Two")
+	_, err = h.Factory(t.Context(), root, false, false)
+	h.must(err)
+	_, err = h.Apply(t.Context(), root, backup.Request{Name: backup.Before})
+	h.must(err)
+	if got := h.kind(); got != "Two" {
+		t.Errorf("taken back is %q", got)
+	}
+}
+
+// sized is a database of so many bytes, which cannot be restored.
+type sized int
+
+var errFull = errors.New("the disk is full")
+
+func (s sized) Saved() ([]byte, error) { return bytes.Repeat([]byte("x"), int(s)), nil }
+func (sized) Restore([]byte) error     { return errFull }
+func (sized) Remove() error            { return nil }
+
+func TestALargeGeoIPDatabaseIsLeftOutOfBackups(t *testing.T) {
+	h := newHouse(t)
+	for size, members := range map[sized]int{96 << 20: 3, 96<<20 + 1: 2} {
+		o := h.options
+		o.Places = size
+		v, err := backup.New(o).Create(root, map[int]string{3: "fits", 2: "large"}[members], "")
+		if err != nil || len(v.Manifest.Members) != members {
+			t.Errorf("%d bytes: %+v, %v", size, v, err)
+		}
+	}
+	if !strings.Contains(h.log.String(), "the GeoIP database is in no backup: it is too large") {
+		t.Error(h.log.String())
+	}
+}
+
+func TestADatabaseThatIsNotRestoredIsTold(t *testing.T) {
+	h := newHouse(t)
+	h.upload("One")
+	_, err := h.Create(root, "a", "")
+	h.must(err)
+	o := h.options
+	o.Places = sized(0)
+	r, err := backup.New(o).Apply(t.Context(), root, all)
+	if err != nil || strings.Join(r.Left, " ") != "The GeoIP database stays as it is: the disk is full." {
+		t.Errorf("left %q, %v", r.Left, err)
+	}
+}
