@@ -158,7 +158,8 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config) (Result, 
 	if err := a.checkReferences(old, cfg); err != nil {
 		return Result{}, err
 	}
-	found, unresolved, err := a.resolveNew(ctx, old, cfg)
+	was, is := apart(old, cfg)
+	found, unresolved, err := a.resolveNew(ctx, was, is)
 	if err != nil {
 		return Result{}, err
 	}
