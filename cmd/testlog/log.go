@@ -15,6 +15,7 @@ import (
 // event is one line of `go test -json` (go doc test2json).
 type event struct {
 	Action, Package, Test, Output string
+	Elapsed                       float64 // seconds, without what a parallel test waited for its turn
 }
 
 type key struct{ pkg, test string }
@@ -37,6 +38,7 @@ type log struct {
 
 	passed, failed, skipped int
 	skippedTests            []string
+	long                    []timed // tests that took long
 	failures                []failure
 	unsteady                []failure
 	faults                  []string
@@ -128,6 +130,7 @@ func (l *log) take(e event) {
 		l.said[k].WriteString(e.Output)
 	case "pass", "fail", "skip":
 		l.endTest(k, e.Action)
+		l.noteTime(k, time.Duration(e.Elapsed*float64(time.Second)))
 	}
 }
 

@@ -46,6 +46,7 @@ func (l *log) end() bool {
 	if l.passed == 0 && l.wrong() == 0 && len(l.unsteady) == 0 {
 		l.fault("no test passed: nothing was tested")
 	}
+	l.list("Took longest:", l.longest())
 	l.list("Skipped, and why:", l.skippedTests)
 	l.list("Unsteady: failed beside other tests and passed alone. To be mended:", told(l.unsteady))
 	l.list("Failed, and what these tests said themselves:", told(l.failures))
