@@ -9,8 +9,9 @@ import (
 )
 
 // What handlers send while a batch is handled leaves when it is over: all that
-// goes the same way then leaves in one call, and datagrams of one length as one
-// packet that the kernel, or the network card, cuts apart (UDP_SEGMENT).
+// goes the same way then leaves in one call, and datagrams of one length to one client
+// as one packet that the kernel, or the network card, cuts apart (UDP_SEGMENT). For that
+// what goes to a client stands next to each other, in the order it came.
 
 const (
 	none = int32(-1)
@@ -21,6 +22,8 @@ const (
 	maxSegments = 64
 	maxTogether = 65000
 	maxVectors  = 256
+	// slotBits gives a batch eight times as many slots as datagrams.
+	slotBits = 9
 )
 
 // piece is one Send.
@@ -28,12 +31,15 @@ type piece struct {
 	data     []byte
 	segment  int32
 	next     int32 // of the same socket
+	turn     int32 // of the backlog it is in
 	to, from Endpoint
 }
 
 // sending is what waits for the end of a batch, and room for sending it.
 type sending struct {
 	pieces    []piece
+	turns     int32                // of all backlogs
+	last      [1 << slotBits]int32 // the newest piece to clients, by Endpoint.slot
 	listeners []*UDPListener
 	conns     []*UDPConn
 
@@ -52,6 +58,7 @@ func (s *sending) init() { s.pieces = make([]piece, 0, 2*datagramBatch) }
 // backlog is what waits to leave by one socket.
 type backlog struct {
 	head, tail int32 // in sending.pieces
+	turn       int32 // counts how often there was something, over all of a loop
 	limit      int32 // the longest datagram that is sent together with others
 }
 
@@ -59,15 +66,50 @@ var noBacklog = backlog{head: none, limit: maxSegment}
 
 // add appends a piece and reports whether there was nothing before.
 func (s *sending) add(q *backlog, data []byte, segment int) (p *piece, first bool) {
-	at := int32(len(s.pieces))
-	s.pieces = append(s.pieces, piece{data: data, segment: int32(segment), next: none})
-	if first = q.head == none; first {
-		q.head = at
-	} else {
+	at, first := s.append(q, data, segment)
+	if !first {
 		s.pieces[q.tail].next = at
 	}
 	q.tail = at
 	return &s.pieces[at], first
+}
+
+// addTo appends a piece behind the newest one to the same client, if one is known to
+// wait, and reports whether there was nothing before.
+func (s *sending) addTo(q *backlog, data []byte, segment int, to, from *Endpoint) (first bool) {
+	at, first := s.append(q, data, segment)
+	p, slot := &s.pieces[at], &s.last[to.slot()]
+	p.to, p.from = *to, *from
+	before := *slot
+	*slot = at
+	if !first && before < at && s.pieces[before].turn == q.turn && s.pieces[before].to == *to {
+		p.next, s.pieces[before].next = s.pieces[before].next, at
+		if q.tail != before {
+			return false
+		}
+	} else if !first {
+		s.pieces[q.tail].next = at
+	}
+	q.tail = at
+	return first
+}
+
+// append makes a piece that is not linked yet but as the first of a backlog.
+func (s *sending) append(q *backlog, data []byte, segment int) (at int32, first bool) {
+	at = int32(len(s.pieces))
+	if first = q.head == none; first {
+		s.turns++
+		q.head, q.turn = at, s.turns
+	}
+	s.pieces = append(s.pieces, piece{data: data, segment: int32(segment), next: none, turn: q.turn})
+	return at, first
+}
+
+// slot is where the newest piece to a client is noted. Clients may share one: what is
+// theirs is not found again then, and leaves by itself.
+func (e *Endpoint) slot() int {
+	h := uint32(e.port)*0x9e37 ^ binary.NativeEndian.Uint32(e.addr[:]) ^ binary.NativeEndian.Uint32(e.addr[12:])
+	return int((h ^ h>>16) * 0x9e3779b1 >> (32 - slotBits))
 }
 
 // take empties the backlog and returns its first piece.
@@ -128,9 +170,7 @@ func (ln *UDPListener) Send(data []byte, segment int, to, from *Endpoint) {
 		return
 	}
 	d := ln.loop.udp
-	p, first := d.sending.add(&ln.backlog, data, segment)
-	p.to, p.from = *to, *from
-	if first {
+	if d.sending.addTo(&ln.backlog, data, segment, to, from) {
 		d.sending.listeners = append(d.sending.listeners, ln)
 	}
 	if !d.batch {
