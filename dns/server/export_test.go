@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/loop"
@@ -22,6 +23,18 @@ func (e *Engine) RecordingAnswerer(id uint32, to *accesslog.Writer, segment *acc
 	f := e.table.Load().byID[id]
 	return func(msg []byte, from netip.Addr) []byte {
 		w.query.Client, w.query.TCP = from, false
+		return w.answer(f, msg, space)
+	}
+}
+
+// AnswererOfASecond is an Answerer for which it stays the same second, by UDP and TCP.
+func (e *Engine) AnswererOfASecond(id uint32) func(msg []byte, from netip.Addr, tcp bool) []byte {
+	w, now := newWorker(e, new(loop.Loop), e.Segment.Shard(0), 1), time.Now().Unix()
+	w.answerer.Signer.Now = func() int64 { return now }
+	space := make([]byte, 0, wire.LargestTCP)
+	f := e.table.Load().byID[id]
+	return func(msg []byte, from netip.Addr, tcp bool) []byte {
+		w.query.Client, w.query.TCP = from, tcp
 		return w.answer(f, msg, space)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/core/rdata"
 	"github.com/sluicelb/sluice/core/rdata/rdatatest"
+	"github.com/sluicelb/sluice/dns/sign"
 )
 
 // zoneKey makes a key.
@@ -54,8 +55,7 @@ func signed(t testing.TB, of farm.SigningAlgorithm) *farm.GSLB {
 // askSigned asks as a resolver that validates: by TCP again where UDP has no room.
 func (a *appliance) askSigned(question string) []byte {
 	a.t.Helper()
-	msg := query(a.t, question)
-	msg[len(msg)-4] |= 0x80 // DO
+	msg := validating(a.t, question)
 	raw := a.exchange(msg, false)
 	if read(a.t, raw).flags&flagTC != 0 {
 		raw = a.exchange(msg, true)
@@ -394,5 +394,39 @@ func TestTheZoneAboveTellsWhoSigns(t *testing.T) {
 				t.Errorf("the zone below: %s", got)
 			}
 		})
+	}
+}
+
+// validating is a question of somebody who validates.
+func validating(t testing.TB, question string) []byte {
+	msg := query(t, question)
+	msg[len(msg)-4] |= 0x80 // DO
+	return msg
+}
+
+// Who asks for names that are invented, below a wildcard or not, more often than may be
+// signed in a second, is told to come by TCP; names of the zone are answered as ever.
+func TestInventedNamesOfASignedZoneCostABoundedShare(t *testing.T) {
+	for _, below := range []string{"", "wild."} {
+		a := newAppliance(t, 1, signed(t, farm.SignEd25519))
+		a.up(1, 2, 3, 4, 9)
+		ask := a.engine.AnswererOfASecond(7)
+		truncated := func(name string, tcp bool) bool {
+			return read(t, ask(validating(t, name+"example.com A"), client, tcp)).flags&flagTC != 0
+		}
+		for i := range sign.MostInvented {
+			if truncated(fmt.Sprintf("x%d.%s", i, below), false) {
+				t.Fatalf("below %q: name %d has no answer", below, i)
+			}
+		}
+		late := "late." + below
+		for name, want := range map[string]bool{late: true, "www.": false, "ns1.": false} {
+			if truncated(name, false) != want {
+				t.Errorf("below %q: %s is told to come by TCP: %t", below, name, !want)
+			}
+		}
+		if truncated(late, true) {
+			t.Errorf("below %q: by TCP it is told to come by TCP", below)
+		}
 	}
 }

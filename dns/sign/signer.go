@@ -25,13 +25,18 @@ const headSize = 18
 const MaxSize = headSize + wire.MaxName + signatureSize
 
 // ways is how many signatures may have one place in the memory, which has so many places:
-// for the sets of a zone, and for those that tell that a name is not there, which
-// somebody who invents names may have made in any number.
+// for the sets of names a zone has, and for those of names somebody may invent in any
+// number, to be told that they are not there or what a wildcard says.
 const (
-	ways    = 4
-	places  = 4096
-	missing = 512
+	ways     = 4
+	places   = 4096
+	invented = 1024
 )
+
+// MostInvented is how many signatures for invented names are made in a second at most for
+// clients whose address may be borrowed: an eighth of a processor, where one takes 25
+// microseconds.
+const MostInvented = 5000
 
 // Signer signs on one loop, and keeps what it signed.
 type Signer struct {
@@ -39,11 +44,23 @@ type Signer struct {
 	Now func() int64
 
 	seed         maphash.Seed
-	sets, denied []kept
+	sets, others []kept // for names of the zone, and for invented ones
 	tick         uint32
+	second       int64 // in which signatures for invented names are counted
+	count        int
 	message      []byte
 	data         []byte
 }
+
+// For is what a signature is for.
+type For uint8
+
+// What it may be for.
+const (
+	Name             For = iota // a name the zone has
+	Invented                    // one it does not have
+	InventedBorrowed            // the same, asked for by somebody whose address may be borrowed
+)
 
 // kept is a signature that was made.
 type kept struct {
@@ -87,15 +104,15 @@ func labels(name []byte) (n byte) {
 	return n
 }
 
-// Sign calls each with the data of every signature the set must have. denies says that the
-// set tells a name is not there. It reports false when it cannot be signed.
-func (s *Signer) Sign(k *Keys, kind uint16, denies bool, each func(data []byte) bool) bool {
+// Sign calls each with the data of every signature the set must have. It reports false when
+// it cannot be signed, and when that would be more than MostInvented.
+func (s *Signer) Sign(k *Keys, kind uint16, of For, each func(data []byte) bool) bool {
 	by := k.active
 	if kind == wire.TypeDNSKEY {
 		by = k.all
 	}
 	for _, key := range by {
-		data, ok := s.by(k, key, denies)
+		data, ok := s.by(k, key, of)
 		if !ok || !each(data) {
 			return false
 		}
@@ -104,7 +121,7 @@ func (s *Signer) Sign(k *Keys, kind uint16, denies bool, each func(data []byte) 
 }
 
 // by is the data of the signature one key makes of the message.
-func (s *Signer) by(k *Keys, key *Key, denies bool) ([]byte, bool) {
+func (s *Signer) by(k *Keys, key *Key, of For) ([]byte, bool) {
 	now := time.Now().Unix
 	if s.Now != nil {
 		now = s.Now
@@ -114,7 +131,10 @@ func (s *Signer) by(k *Keys, key *Key, denies bool) ([]byte, bool) {
 	binary.BigEndian.PutUint32(m[8:], 0)
 	binary.BigEndian.PutUint32(m[12:], 0)
 	binary.BigEndian.PutUint16(m[16:], key.tag)
-	at := s.place(key, denies, now())
+	at := s.place(key, of, now())
+	if at == nil {
+		return nil, false
+	}
 	if at.ends == 0 {
 		begins := now() - before
 		at.inception, at.ends = uint32(begins), begins+validity
@@ -131,15 +151,25 @@ func (s *Signer) by(k *Keys, key *Key, denies bool) ([]byte, bool) {
 	return s.data, true
 }
 
+// may counts a signature for an invented name, and reports whether it is not one too many.
+func (s *Signer) may(now int64) bool {
+	if s.second != now {
+		s.second, s.count = now, 0
+	}
+	s.count++
+	return s.count <= MostInvented
+}
+
 func (s *Signer) times(at *kept) {
 	binary.BigEndian.PutUint32(s.message[8:], uint32(at.ends))
 	binary.BigEndian.PutUint32(s.message[12:], at.inception)
 }
 
-// place is where the signature of the message is kept. One without an end is still to be
-// made: it took the place of the one that was asked for longest ago.
-func (s *Signer) place(key *Key, denies bool, now int64) *kept {
-	all := s.memory(denies)
+// place is where the signature of the message is kept, nil when none may be made for it. One
+// without an end is still to be made: it took the place of the one that was asked for
+// longest ago.
+func (s *Signer) place(key *Key, of For, now int64) *kept {
+	all := s.memory(of)
 	first := int(maphash.Bytes(s.seed, s.message)) & (len(all)/ways - 1) * ways
 	id := [sizeOfID]byte(key.DNSKEY[4:])
 	s.tick++
@@ -157,19 +187,22 @@ func (s *Signer) place(key *Key, denies bool, now int64) *kept {
 			oldest = at
 		}
 	}
+	if of == InventedBorrowed && !s.may(now) {
+		return nil
+	}
 	oldest.message = append(oldest.message[:0], s.message...)
 	oldest.key, oldest.used, oldest.ends = id, s.tick, 0
 	return oldest
 }
 
 // memory is where signatures of one sort are kept. It is there once something is signed.
-func (s *Signer) memory(denies bool) []kept {
+func (s *Signer) memory(of For) []kept {
 	if s.sets == nil {
 		s.seed = maphash.MakeSeed()
-		s.sets, s.denied = make([]kept, places*ways), make([]kept, missing*ways)
+		s.sets, s.others = make([]kept, places*ways), make([]kept, invented*ways)
 	}
-	if denies {
-		return s.denied
+	if of == Name {
+		return s.sets
 	}
-	return s.sets
+	return s.others
 }
