@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/miekg/dns"
@@ -65,18 +66,18 @@ func TestServersOfTheParentZoneSayWhatItHas(t *testing.T) {
 
 // What one server of the parent zone does not have yet, somebody may not see.
 func TestOnlyWhatAllServersHaveCounts(t *testing.T) {
-	asked := 0
+	var asked atomic.Int32
 	some := func(q, reply *dns.Msg) {
-		if asked++; asked == 2 {
+		switch asked.Add(1) {
+		case 2:
 			reply.Answer = reply.Answer[:1]
-		}
-		if asked == 3 {
+		case 3:
 			reply.Rcode = dns.RcodeServerFailure
 		}
 	}
 	d, err := delegated(t, "example.com", some, "example.com. 60 DS "+oldDS, "example.com. 60 DS "+newDS,
 		"com. 60 NS ns2.com.", "ns2.com. 60 A 127.0.0.1", "com. 60 NS ns3.com.", "ns3.com. 60 A 127.0.0.1")
-	if err != nil || asked != 3 || strings.Join(d.DS, ",") != oldDS {
-		t.Errorf("%+v, %v, asked %d times", d, err, asked)
+	if err != nil || asked.Load() != 3 || strings.Join(d.DS, ",") != oldDS {
+		t.Errorf("%+v, %v, asked %d times", d, err, asked.Load())
 	}
 }
