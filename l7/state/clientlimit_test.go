@@ -109,7 +109,7 @@ func TestManyDoorsShareTheirSlots(t *testing.T) {
 func TestNoDoorIsForgotten(t *testing.T) {
 	var p state.ClientLimit
 	var round, met atomic.Int64
-	const rounds = 300000
+	const rounds = 60_000
 	d := make(signal, 1)
 	go func() {
 		for i := int64(1); i <= rounds; i++ {
