@@ -55,7 +55,7 @@ func TestManyRecordsAreChangedAtOnce(t *testing.T) {
 	if out := a.must("record", "bulk", "names", "example.com", "testdata/records.json", "--dry-run"); !strings.Contains(out, "+") || !strings.Contains(out, "192.0.2.21") {
 		t.Error(out)
 	}
-	if out := a.must("record", "bulk", "names", "example.com", "testdata/records.json"); !strings.Contains(out, "2 records added, 1 changed, 1 deleted") {
+	if out := a.must("record", "bulk", "names", "example.com", "testdata/records.json"); !strings.Contains(out, "2 added, 1 changed, 1 deleted") {
 		t.Errorf("it was only tried before: %s", out)
 	}
 	if r := a.feed(`{"delete": [1, 99]}`, "record", "bulk", "names", "example.com", "-"); r.code == 0 || !strings.Contains(r.stderr, "delete[1].id: the resource 99 does not exist") {

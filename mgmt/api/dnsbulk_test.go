@@ -32,7 +32,7 @@ func TestManyRecordsAreChangedAtOnce(t *testing.T) {
 	z.want(t, "params.resources.3.id", 5.0)
 	h := a.must(200, "GET", "/history", "")
 	h.want(t, "params.0.number", first+2)
-	h.want(t, "params.0.comment", "add 1, change 1 and delete 2 records of zone example.com of farm names")
+	h.want(t, "params.0.comment", "change records of zone example.com of farm names: 1 added, 1 changed, 2 deleted")
 }
 
 func TestOneWrongRecordRefusesAllOfThem(t *testing.T) {

@@ -72,7 +72,7 @@ func (s *Resource) changeRecords(c *rest.Call) (rest.Object[RecordsChanged], err
 		return none, err
 	}
 	farmName, name := f.Name, z.Name
-	comment := fmt.Sprintf("add %d, change %d and delete %d records of zone %s of farm %s", len(asked.add), len(asked.change), len(asked.gone), name, farmName)
+	comment := fmt.Sprintf("change records of zone %s of farm %s: %d added, %d changed, %d deleted", name, farmName, len(asked.add), len(asked.change), len(asked.gone))
 	_, err = c.Change(comment, func(cfg *farm.Config) error {
 		f, z, err := findZone(cfg, farmName, name)
 		if err != nil {
@@ -92,7 +92,7 @@ func (s *Resource) changeRecords(c *rest.Call) (rest.Object[RecordsChanged], err
 		out.Added = append(out.Added, int(now.Records[i].ID)-1)
 	}
 	return rest.Object[RecordsChanged]{Description: fmt.Sprintf("Change resources of zone %s of farm %s", name, farmName), Params: out,
-		Message: fmt.Sprintf("The zone %s has been changed: %d records added, %d changed, %d deleted.", name, len(out.Added), out.Changed, out.Deleted),
+		Message: fmt.Sprintf("The records of zone %s have been changed: %d added, %d changed, %d deleted.", name, len(out.Added), out.Changed, out.Deleted),
 		Status:  s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now)}, nil
 }
 
