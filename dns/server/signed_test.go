@@ -414,7 +414,7 @@ func TestInventedNamesOfASignedZoneCostABoundedShare(t *testing.T) {
 		truncated := func(name string, tcp bool) bool {
 			return read(t, ask(validating(t, name+"example.com A"), client, tcp)).flags&flagTC != 0
 		}
-		for i := range sign.MostInvented {
+		for i := range sign.MaxSynthesized {
 			if truncated(fmt.Sprintf("x%d.%s", i, below), false) {
 				t.Fatalf("below %q: name %d has no answer", below, i)
 			}

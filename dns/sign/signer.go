@@ -28,15 +28,16 @@ const MaxSize = headSize + wire.MaxName + signatureSize
 // for the sets of names a zone has, and for those of names somebody may invent in any
 // number, to be told that they are not there or what a wildcard says.
 const (
-	ways     = 4
-	places   = 4096
-	invented = 1024
+	ways        = 4
+	places      = 4096
+	synthesized = 1024
 )
 
-// MostInvented is how many signatures for invented names are made in a second at most for
+// MaxSynthesized is how many signatures for answers about names a zone does not have (by a
+// wildcard, RFC 4592, or to deny them, RFC 9824) are made in a second at most for
 // clients whose address may be borrowed: an eighth of a processor, where one takes 25
 // microseconds.
-const MostInvented = 5000
+const MaxSynthesized = 5000
 
 // Signer signs on one loop, and keeps what it signed.
 type Signer struct {
@@ -44,22 +45,22 @@ type Signer struct {
 	Now func() int64
 
 	seed         maphash.Seed
-	sets, others []kept // for names of the zone, and for invented ones
+	sets, others []kept // for names of the zone, and for those it does not have
 	tick         uint32
-	second       int64 // in which signatures for invented names are counted
+	second       int64 // in which signatures for synthesized answers are counted
 	count        int
 	message      []byte
 	data         []byte
 }
 
-// For is what a signature is for.
-type For uint8
+// Purpose is what a signature is for.
+type Purpose uint8
 
 // What it may be for.
 const (
-	Name             For = iota // a name the zone has
-	Invented                    // one it does not have
-	InventedBorrowed            // the same, asked for by somebody whose address may be borrowed
+	Existing              Purpose = iota // a name the zone has
+	Synthesized                          // one it does not have
+	SynthesizedUnverified                // the same, asked for by somebody whose address may be borrowed
 )
 
 // kept is a signature that was made.
@@ -105,8 +106,8 @@ func labels(name []byte) (n byte) {
 }
 
 // Sign calls each with the data of every signature the set must have. It reports false when
-// it cannot be signed, and when that would be more than MostInvented.
-func (s *Signer) Sign(k *Keys, kind uint16, of For, each func(data []byte) bool) bool {
+// it cannot be signed, and when that would be more than MaxSynthesized.
+func (s *Signer) Sign(k *Keys, kind uint16, of Purpose, each func(data []byte) bool) bool {
 	by := k.active
 	if kind == wire.TypeDNSKEY {
 		by = k.all
@@ -121,7 +122,7 @@ func (s *Signer) Sign(k *Keys, kind uint16, of For, each func(data []byte) bool)
 }
 
 // by is the data of the signature one key makes of the message.
-func (s *Signer) by(k *Keys, key *Key, of For) ([]byte, bool) {
+func (s *Signer) by(k *Keys, key *Key, of Purpose) ([]byte, bool) {
 	now := time.Now().Unix
 	if s.Now != nil {
 		now = s.Now
@@ -151,13 +152,13 @@ func (s *Signer) by(k *Keys, key *Key, of For) ([]byte, bool) {
 	return s.data, true
 }
 
-// may counts a signature for an invented name, and reports whether it is not one too many.
+// may counts a signature for a synthesized answer, and reports whether it is not one too many.
 func (s *Signer) may(now int64) bool {
 	if s.second != now {
 		s.second, s.count = now, 0
 	}
 	s.count++
-	return s.count <= MostInvented
+	return s.count <= MaxSynthesized
 }
 
 func (s *Signer) times(at *kept) {
@@ -168,7 +169,7 @@ func (s *Signer) times(at *kept) {
 // place is where the signature of the message is kept, nil when none may be made for it. One
 // without an end is still to be made: it took the place of the one that was asked for
 // longest ago.
-func (s *Signer) place(key *Key, of For, now int64) *kept {
+func (s *Signer) place(key *Key, of Purpose, now int64) *kept {
 	all := s.memory(of)
 	first := int(maphash.Bytes(s.seed, s.message)) & (len(all)/ways - 1) * ways
 	id := [sizeOfID]byte(key.DNSKEY[4:])
@@ -187,7 +188,7 @@ func (s *Signer) place(key *Key, of For, now int64) *kept {
 			oldest = at
 		}
 	}
-	if of == InventedBorrowed && !s.may(now) {
+	if of == SynthesizedUnverified && !s.may(now) {
 		return nil
 	}
 	oldest.message = append(oldest.message[:0], s.message...)
@@ -196,12 +197,12 @@ func (s *Signer) place(key *Key, of For, now int64) *kept {
 }
 
 // memory is where signatures of one sort are kept. It is there once something is signed.
-func (s *Signer) memory(of For) []kept {
+func (s *Signer) memory(of Purpose) []kept {
 	if s.sets == nil {
 		s.seed = maphash.MakeSeed()
-		s.sets, s.others = make([]kept, places*ways), make([]kept, invented*ways)
+		s.sets, s.others = make([]kept, places*ways), make([]kept, synthesized*ways)
 	}
-	if of == Name {
+	if of == Existing {
 		return s.sets
 	}
 	return s.others

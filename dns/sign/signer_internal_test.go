@@ -30,7 +30,7 @@ func keys(t testing.TB, states ...farm.KeyState) *Keys {
 }
 
 // signature is the data of the one signature of an address of a name.
-func (s *Signer) of(t testing.TB, k *Keys, name string, of For) []byte {
+func (s *Signer) of(t testing.TB, k *Keys, name string, of Purpose) []byte {
 	t.Helper()
 	owner := append(append([]byte{byte(len(name))}, name...), apex...)
 	s.Set(k, owner, wire.TypeA, 60)
@@ -67,7 +67,7 @@ func TestSignaturesAreAlwaysFresh(t *testing.T) {
 	s := Signer{Now: func() int64 { return now }}
 	before, made := "", 0
 	for range 24 * 60 {
-		data := s.of(t, k, "www", Name)
+		data := s.of(t, k, "www", Existing)
 		begins, ends := times(data)
 		if begins > now-1800 || ends-now < fresh {
 			t.Fatalf("at %d it holds from %d to %d", now, begins, ends)
@@ -86,9 +86,9 @@ func TestSignaturesAreAlwaysFresh(t *testing.T) {
 func TestAClockThatGoesBackMakesSignaturesAnew(t *testing.T) {
 	k, now := keys(t, farm.KeyActive), int64(1_800_000_000)
 	s := Signer{Now: func() int64 { return now }}
-	s.of(t, k, "www", Name)
+	s.of(t, k, "www", Existing)
 	now -= 24 * 3600
-	if begins, _ := times(s.of(t, k, "www", Name)); begins > now {
+	if begins, _ := times(s.of(t, k, "www", Existing)); begins > now {
 		t.Errorf("at %d it begins at %d", now, begins)
 	}
 }
@@ -103,7 +103,7 @@ func TestASignatureIsOfItsSetAlone(t *testing.T) {
 		for _, d := range data {
 			s.Record(owner, kind, ttl, d)
 		}
-		s.Sign(k, kind, Name, func(d []byte) bool {
+		s.Sign(k, kind, Existing, func(d []byte) bool {
 			signature := string(d[len(d)-signatureSize:])
 			if other := seen[signature]; other != "" {
 				t.Errorf("%s has the signature of %s", what, other)
@@ -123,7 +123,7 @@ func TestASignatureIsOfItsSetAlone(t *testing.T) {
 	if n := s.made(); n != len(seen) {
 		t.Errorf("%d are kept, want %d", n, len(seen))
 	}
-	if first, again := s.of(t, one, "www", Name), s.of(t, one, "www", Name); string(first) != string(again) || s.made() != len(seen) {
+	if first, again := s.of(t, one, "www", Existing), s.of(t, one, "www", Existing); string(first) != string(again) || s.made() != len(seen) {
 		t.Error("the same is signed twice")
 	}
 }
@@ -133,20 +133,20 @@ func TestInventedNamesPushNothingOut(t *testing.T) {
 	k := keys(t, farm.KeyActive)
 	s := Signer{}
 	for i := range 200 {
-		s.of(t, k, fmt.Sprint("name", i), Name)
+		s.of(t, k, fmt.Sprint("name", i), Existing)
 	}
 	before := map[string]string{}
 	for i := range 200 {
-		before[fmt.Sprint("name", i)] = string(s.of(t, k, fmt.Sprint("name", i), Name))
+		before[fmt.Sprint("name", i)] = string(s.of(t, k, fmt.Sprint("name", i), Existing))
 	}
-	for i := range 2 * invented * ways {
-		s.of(t, k, fmt.Sprint("x", i), Invented)
+	for i := range 2 * synthesized * ways {
+		s.of(t, k, fmt.Sprint("x", i), Synthesized)
 	}
 	for i := range s.sets {
 		s.sets[i].signature = [signatureSize]byte{1} // so that one made anew is told from one that was kept
 	}
 	for name := range before {
-		if data := s.of(t, k, name, Name); data[len(data)-signatureSize] != 1 {
+		if data := s.of(t, k, name, Existing); data[len(data)-signatureSize] != 1 {
 			t.Errorf("%s was pushed out", name)
 		}
 	}
@@ -156,11 +156,11 @@ func TestInventedNamesPushNothingOut(t *testing.T) {
 func TestWhatIsAskedForStays(t *testing.T) {
 	k := keys(t, farm.KeyActive)
 	s := Signer{}
-	s.memory(Name)
+	s.memory(Existing)
 	s.sets = s.sets[:ways] // one place
 	for i := range 50 {
-		s.of(t, k, "www", Name)
-		s.of(t, k, fmt.Sprint("x", i), Name)
+		s.of(t, k, "www", Existing)
+		s.of(t, k, fmt.Sprint("x", i), Existing)
 	}
 	found := false
 	for i := range s.sets {
@@ -207,7 +207,7 @@ func BenchmarkSign(b *testing.B) {
 			owner := []byte("\x03www\x07example\x00")
 			s.Set(k, owner, wire.TypeA, 60)
 			s.Record(owner, wire.TypeA, 60, []byte{192, 0, 2, 1})
-			s.Sign(k, wire.TypeA, Name, func([]byte) bool { return true })
+			s.Sign(k, wire.TypeA, Existing, func([]byte) bool { return true })
 		}
 	})
 }
@@ -217,35 +217,35 @@ func BenchmarkSign(b *testing.B) {
 func TestInventedNamesAreSignedAtABoundedRate(t *testing.T) {
 	k, now := keys(t, farm.KeyActive), int64(1_800_000_000)
 	s := Signer{Now: func() int64 { return now }}
-	signed := func(name string, of For) bool {
+	signed := func(name string, of Purpose) bool {
 		owner := append(append([]byte{byte(len(name))}, name...), apex...)
 		s.Set(k, owner, wire.TypeNSEC, 60)
 		s.Record(owner, wire.TypeNSEC, 60, []byte{0})
 		return s.Sign(k, wire.TypeNSEC, of, func([]byte) bool { return true })
 	}
-	if !signed("known", Invented) {
+	if !signed("known", Synthesized) {
 		t.Fatal("one who certainly has its address is refused")
 	}
-	for i := range MostInvented {
-		if !signed(fmt.Sprint("a", i), InventedBorrowed) {
-			t.Fatalf("signature %d is refused, %d may be made", i+1, MostInvented)
+	for i := range MaxSynthesized {
+		if !signed(fmt.Sprint("a", i), SynthesizedUnverified) {
+			t.Fatalf("signature %d is refused, %d may be made", i+1, MaxSynthesized)
 		}
 	}
-	last := fmt.Sprint("a", MostInvented-1)
+	last := fmt.Sprint("a", MaxSynthesized-1)
 	before := s.made()
-	for i := range 2 * invented * ways {
-		if signed(fmt.Sprint("b", i), InventedBorrowed) {
+	for i := range 2 * synthesized * ways {
+		if signed(fmt.Sprint("b", i), SynthesizedUnverified) {
 			t.Fatal("one too many is made")
 		}
 	}
-	if !signed(last, InventedBorrowed) || s.made() != before {
+	if !signed(last, SynthesizedUnverified) || s.made() != before {
 		t.Error("what was signed is refused, or made room for what was not")
 	}
-	if !signed("c", Invented) || !signed("www", Name) {
+	if !signed("c", Synthesized) || !signed("www", Existing) {
 		t.Error("who certainly has its address, or asks for a name of the zone, is refused")
 	}
 	now++
-	if !signed("b", InventedBorrowed) {
+	if !signed("b", SynthesizedUnverified) {
 		t.Error("a second later it is refused, too")
 	}
 }

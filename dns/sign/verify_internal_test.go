@@ -31,7 +31,7 @@ func answerOf(t *testing.T, s *Signer, k *Keys, owner []byte, kind uint16, ttl u
 		put(kind, d)
 		s.Record(owner, kind, ttl, d)
 	}
-	if !s.Sign(k, kind, Name, func(data []byte) bool { put(wire.TypeRRSIG, data); return true }) {
+	if !s.Sign(k, kind, Existing, func(data []byte) bool { put(wire.TypeRRSIG, data); return true }) {
 		t.Fatal("it is not signed")
 	}
 	binary.BigEndian.PutUint16(msg[6:], count)
@@ -91,7 +91,7 @@ func TestWhichKeysSign(t *testing.T) {
 	tags := func(kind uint16) (list []uint16) {
 		s.Set(k, apex, kind, 60)
 		s.Record(apex, kind, 60, []byte{1})
-		s.Sign(k, kind, Name, func(data []byte) bool {
+		s.Sign(k, kind, Existing, func(data []byte) bool {
 			list = append(list, binary.BigEndian.Uint16(data[16:]))
 			return true
 		})
@@ -106,7 +106,7 @@ func TestWhichKeysSign(t *testing.T) {
 	// Who has no room for the first asks for no second.
 	asked := 0
 	s.Set(k, apex, wire.TypeDNSKEY, 60)
-	if s.Sign(k, wire.TypeDNSKEY, Name, func([]byte) bool { asked++; return false }) || asked != 1 {
+	if s.Sign(k, wire.TypeDNSKEY, Existing, func([]byte) bool { asked++; return false }) || asked != 1 {
 		t.Errorf("%d signatures were offered", asked)
 	}
 }

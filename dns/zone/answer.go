@@ -82,8 +82,8 @@ type asked struct {
 	// there is written out, so that its zone lies behind it.
 	owner     int
 	inMessage bool
-	// invented says that the zone does not have the name itself.
-	invented bool
+	// synthesized says that the zone does not have the name itself.
+	synthesized bool
 }
 
 // Answer answers a question of class IN. It reports false when no zone of the table
@@ -122,7 +122,7 @@ func (a *Answerer) Zone() []byte { return a.zone }
 func (a *Answerer) step(x *asked, f found) (next []byte, labels int) {
 	t, n := x.t, f.node
 	flags := t.flags(n)
-	x.invented = false
+	x.synthesized = false
 	a.zone = t.name(t.zoneOf(n).apex)
 	if flags&isBelow != 0 {
 		a.refer(x, t.other(n))
@@ -133,7 +133,7 @@ func (a *Answerer) step(x *asked, f found) (next []byte, labels int) {
 		return nil, 0
 	}
 	x.r.AA = x.r.AA || x.owner == wire.HeaderSize
-	x.invented = !f.exact
+	x.synthesized = !f.exact
 	if flags&isApex != 0 && f.exact && x.q.Type == wire.TypeDS && t.zoneOf(n).parent != noParent {
 		a.signer(x, n)
 		return nil, 0
@@ -202,7 +202,7 @@ func (a *Answerer) tell(x *asked, n node, kind uint16, service int) {
 // put appends a set to a section, with the signatures of an owner of that name unless it is
 // nil. It reports false, with the message truncated, when that does not fit.
 func (a *Answerer) put(x *asked, s wire.Section, of set, z *Zone, owner []byte) bool {
-	if !a.append(x, s, of, z) || owner != nil && x.signs(z) && !a.signSet(x, s, of, z, owner, x.forName()) {
+	if !a.append(x, s, of, z) || owner != nil && x.signs(z) && !a.signSet(x, s, of, z, owner, x.purpose()) {
 		x.r.Truncate(x.q)
 		return false
 	}
@@ -323,7 +323,7 @@ func (a *Answerer) soa(x *asked, z *Zone, ttl uint32) {
 		name := x.t.name(z.apex)
 		a.Signer.Set(z.keys, name, wire.TypeSOA, ttl)
 		a.Signer.Record(name, wire.TypeSOA, ttl, z.soa)
-		if !a.signatures(x, wire.Authority, z, wire.TypeSOA, ttl, owner, sign.Name) {
+		if !a.signatures(x, wire.Authority, z, wire.TypeSOA, ttl, owner, sign.Existing) {
 			x.r.Truncate(x.q)
 		}
 	}
@@ -351,7 +351,7 @@ func (a *Answerer) any(x *asked, z *Zone) {
 		a.data = append(a.data[:0], data...)
 		a.Signer.Set(z.keys, x.name, wire.TypeHINFO, ttl)
 		a.Signer.Record(x.name, wire.TypeHINFO, ttl, a.data)
-		if !a.signatures(x, wire.Answer, z, wire.TypeHINFO, ttl, x.owner, x.forName()) {
+		if !a.signatures(x, wire.Answer, z, wire.TypeHINFO, ttl, x.owner, x.purpose()) {
 			x.r.Truncate(x.q)
 		}
 	}
@@ -431,7 +431,7 @@ func (a *Answerer) additional(x *asked) {
 			}
 			if x.signs(z) && x.t.flags(p.target)&(isBelow|isCut) == 0 {
 				mark := x.r.Mark()
-				if !a.signSet(x, wire.Additional, s, z, x.t.name(p.target), sign.Name) {
+				if !a.signSet(x, wire.Additional, s, z, x.t.name(p.target), sign.Existing) {
 					x.r.Back(mark) // what is not asked for may go without (RFC 4035 §3.1.1)
 				}
 			}

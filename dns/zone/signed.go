@@ -55,22 +55,22 @@ func canonical(kind uint16, data []byte) []byte {
 	return data
 }
 
-// forName is what signatures for the name are for.
-func (x *asked) forName() sign.For {
+// purpose is what signatures for the name are for.
+func (x *asked) purpose() sign.Purpose {
 	switch {
-	case !x.invented:
-		return sign.Name
+	case !x.synthesized:
+		return sign.Existing
 	case x.q.TCP || x.q.Verified:
-		return sign.Invented
+		return sign.Synthesized
 	}
-	return sign.InventedBorrowed
+	return sign.SynthesizedUnverified
 }
 
 // signs reports whether what comes from a zone is to be signed.
 func (x *asked) signs(z *Zone) bool { return x.q.DO && z.keys != nil }
 
 // signSet appends the signatures of a set of the table, whose owner is that name.
-func (a *Answerer) signSet(x *asked, s wire.Section, of set, z *Zone, owner []byte, purpose sign.For) bool {
+func (a *Answerer) signSet(x *asked, s wire.Section, of set, z *Zone, owner []byte, purpose sign.Purpose) bool {
 	a.Signer.Set(z.keys, owner, of.kind, of.ttl)
 	for {
 		rec, ok := of.next()
@@ -82,7 +82,7 @@ func (a *Answerer) signSet(x *asked, s wire.Section, of set, z *Zone, owner []by
 }
 
 // signatures appends those of the set the signer was given, reporting whether they fit.
-func (a *Answerer) signatures(x *asked, s wire.Section, z *Zone, kind uint16, ttl uint32, owner int, of sign.For) bool {
+func (a *Answerer) signatures(x *asked, s wire.Section, z *Zone, kind uint16, ttl uint32, owner int, of sign.Purpose) bool {
 	return a.Signer.Sign(z.keys, kind, of, func(data []byte) bool {
 		if !x.r.Fits(wire.RecordSize + len(data)) {
 			return false
@@ -109,7 +109,7 @@ func (a *Answerer) signChosen(x *asked, z *Zone, ttl uint32, size int) bool {
 	for _, address := range slices.Compact(sorted) {
 		a.Signer.Record(x.name, x.q.Type, ttl, address[:size])
 	}
-	return a.signatures(x, wire.Answer, z, x.q.Type, ttl, x.owner, x.forName())
+	return a.signatures(x, wire.Answer, z, x.q.Type, ttl, x.owner, x.purpose())
 }
 
 // signer answers who signs a zone, for which the one above it is asked (RFC 4035 §3.1.4.1).
@@ -207,7 +207,7 @@ func (a *Answerer) deny(x *asked, s wire.Section, z *Zone, name []byte, owner in
 	x.r.Added(s, 1)
 	a.Signer.Set(z.keys, name, wire.TypeNSEC, ttl)
 	a.Signer.Record(name, wire.TypeNSEC, ttl, a.data)
-	if !a.signatures(x, s, z, wire.TypeNSEC, ttl, owner, x.forName()) {
+	if !a.signatures(x, s, z, wire.TypeNSEC, ttl, owner, x.purpose()) {
 		x.r.Truncate(x.q)
 	}
 }
