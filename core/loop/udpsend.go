@@ -22,8 +22,8 @@ const (
 	maxSegments = 64
 	maxTogether = 65000
 	maxVectors  = 256
-	// slotBits gives a batch eight times as many slots as datagrams.
-	slotBits = 9
+	// bucketBits gives a batch eight times as many hash buckets as datagrams.
+	bucketBits = 9
 )
 
 // piece is one Send.
@@ -31,15 +31,15 @@ type piece struct {
 	data     []byte
 	segment  int32
 	next     int32 // of the same socket
-	turn     int32 // of the backlog it is in
+	filling  int32 // of the backlog it is in
 	to, from Endpoint
 }
 
 // sending is what waits for the end of a batch, and room for sending it.
 type sending struct {
 	pieces    []piece
-	turns     int32                // of all backlogs
-	last      [1 << slotBits]int32 // the newest piece to clients, by Endpoint.slot
+	fillings  int32                  // of all backlogs
+	last      [1 << bucketBits]int32 // the newest piece to clients, by Endpoint.bucket
 	listeners []*UDPListener
 	conns     []*UDPConn
 
@@ -58,7 +58,7 @@ func (s *sending) init() { s.pieces = make([]piece, 0, 2*datagramBatch) }
 // backlog is what waits to leave by one socket.
 type backlog struct {
 	head, tail int32 // in sending.pieces
-	turn       int32 // counts how often there was something, over all of a loop
+	filling    int32 // tells what is in it from what was sent before, and from other backlogs
 	limit      int32 // the longest datagram that is sent together with others
 }
 
@@ -78,11 +78,11 @@ func (s *sending) add(q *backlog, data []byte, segment int) (p *piece, first boo
 // wait, and reports whether there was nothing before.
 func (s *sending) addTo(q *backlog, data []byte, segment int, to, from *Endpoint) (first bool) {
 	at, first := s.append(q, data, segment)
-	p, slot := &s.pieces[at], &s.last[to.slot()]
+	p, newest := &s.pieces[at], &s.last[to.bucket()]
 	p.to, p.from = *to, *from
-	before := *slot
-	*slot = at
-	if !first && before < at && s.pieces[before].turn == q.turn && s.pieces[before].to == *to {
+	before := *newest
+	*newest = at
+	if !first && before < at && s.pieces[before].filling == q.filling && s.pieces[before].to == *to {
 		p.next, s.pieces[before].next = s.pieces[before].next, at
 		if q.tail != before {
 			return false
@@ -98,18 +98,18 @@ func (s *sending) addTo(q *backlog, data []byte, segment int, to, from *Endpoint
 func (s *sending) append(q *backlog, data []byte, segment int) (at int32, first bool) {
 	at = int32(len(s.pieces))
 	if first = q.head == none; first {
-		s.turns++
-		q.head, q.turn = at, s.turns
+		s.fillings++
+		q.head, q.filling = at, s.fillings
 	}
-	s.pieces = append(s.pieces, piece{data: data, segment: int32(segment), next: none, turn: q.turn})
+	s.pieces = append(s.pieces, piece{data: data, segment: int32(segment), next: none, filling: q.filling})
 	return at, first
 }
 
-// slot is where the newest piece to a client is noted. Clients may share one: what is
+// bucket is where the newest piece to a client is noted. Clients may share one: what is
 // theirs is not found again then, and leaves by itself.
-func (e *Endpoint) slot() int {
+func (e *Endpoint) bucket() int {
 	h := uint32(e.port)*0x9e37 ^ binary.NativeEndian.Uint32(e.addr[:]) ^ binary.NativeEndian.Uint32(e.addr[12:])
-	return int((h ^ h>>16) * 0x9e3779b1 >> (32 - slotBits))
+	return int((h ^ h>>16) * 0x9e3779b1 >> (32 - bucketBits))
 }
 
 // take empties the backlog and returns its first piece.
