@@ -92,9 +92,19 @@ func (m *manager) noted(e event.Event) {
 
 // farmsOf are the farms that use a certificate, and the name of a single one.
 func farmsOf(cfg *farm.Config, certificate string) (ids []uint32, name string) {
+	return farmsThat(cfg, func(f *farm.Farm) bool {
+		return len(certs.CertificateUsers(&farm.Config{Farms: []farm.Farm{*f}}, certificate)) > 0
+	})
+}
+
+// byPlace are the farms that choose by where clients are, and the name of a single one.
+func byPlace(cfg *farm.Config) (ids []uint32, name string) {
+	return farmsThat(cfg, func(f *farm.Farm) bool { return f.ChoosesByPlace(false) != nil || f.ChoosesByPlace(true) != nil })
+}
+
+func farmsThat(cfg *farm.Config, do func(*farm.Farm) bool) (ids []uint32, name string) {
 	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		if len(certs.CertificateUsers(&farm.Config{Farms: []farm.Farm{*f}}, certificate)) > 0 {
+		if f := &cfg.Farms[i]; do(f) {
 			ids, name = append(ids, f.ID), f.Name
 		}
 	}

@@ -75,6 +75,20 @@ func (m *manager) notRenewed(f acme.Failure) {
 		Facts: event.Facts("CERTIFICATE", f.Name, "NOT_AFTER", f.NotAfter.UTC().Format(time.RFC3339), "REASON", f.Reason)})
 }
 
+// placesChanged has the engine know another GeoIP database, or none any more, and tells
+// of it.
+func (m *manager) placesChanged() {
+	m.republish()
+	version := ""
+	if info, err := m.geoip.Info(); err == nil {
+		if version = info.Kind; !info.Built.IsZero() {
+			version += " of " + info.Built.Format(time.DateOnly)
+		}
+	}
+	m.tell(event.Event{Kind: event.ListUpdated, Severity: event.Info, At: time.Now(),
+		Facts: event.Facts("LIST", "GeoIP database", "VERSION", version)})
+}
+
 // keyReplaced tells of a key of a zone that is to sign next, or does.
 func (m *manager) keyReplaced(n keyroll.Notice) {
 	severity := event.Warning

@@ -106,7 +106,7 @@ func (r *Roller) note(ctx context.Context, f *farm.Farm, z *farm.Zone, err error
 		text = err.Error()
 	}
 	if text != "" && r.failed[name] != text {
-		r.options.Log.Warn("keys of a zone are not replaced for now", "farm", f.Name, "zone", z.Name, "error", err)
+		r.options.Log.Warn("keys of a zone cannot be replaced; they stay as they are", "farm", f.Name, "zone", z.Name, "error", err)
 	}
 	if r.failed[name] = text; text == "" {
 		delete(r.failed, name)
