@@ -54,8 +54,8 @@ func RetryConditions() []RetryCondition {
 // Outlier says when a backend that answers, but badly, is taken out for a while;
 // the zero value never does.
 type Outlier struct {
-	// OutlierErrors is how many answers of 5xx, resets and time-outs in a row it
-	// takes; 0 is off.
+	// OutlierErrors is how many answers of 5xx (not 501 and 505, which tell
+	// of the request), resets and time-outs in a row it takes; 0 is off.
 	OutlierErrors uint8 `json:"outlier_errors,omitempty"`
 	// OutlierRate is how many in a hundred requests may fail in OutlierWindow while
 	// another backend does better; 0 is off.

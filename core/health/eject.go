@@ -11,7 +11,7 @@ type Cause uint32
 
 // The causes.
 const (
-	CauseStatus  Cause = iota // an answer of 5xx
+	CauseStatus  Cause = iota // an answer of 5xx, but not of 501 or 505
 	CauseReset                // a connection that ended before the answer
 	CauseTimeout              // no answer in time
 	CauseRate                 // too many of its requests failed

@@ -106,7 +106,7 @@ type Backend struct {
 	PacketsOut      uint64    `metric:"sent_packets_total" help:"Datagrams to the backend; packets where the kernel carries the farm."`
 	Abandoned       uint64    `metric:"abandoned_total" help:"Requests, and relayed connections, whose client went after it had waited a second or more, and nothing had come."`
 	Ends            uint64    `metric:"ends_total" help:"Relayed connections whose direction the backend ended in order."`
-	Failures        uint64    `metric:"failures_total" help:"Answers of 5xx, and requests without an answer: the connection ended, or none came in time."`
+	Failures        uint64    `metric:"failures_total" help:"Answers of 5xx but 501 and 505, and requests without an answer: the connection ended, or none came in time."`
 	_               [6]uint64
 }
 

@@ -28,7 +28,8 @@ type Count struct {
 	FirstByte stats.Histogram // of final answers
 }
 
-// CountOf is what a backend did since its counters were wiped.
+// CountOf is what a backend did since its counters were wiped. Answers of 501 and 505, which
+// say nothing of it, are left out.
 func CountOf(b *stats.Backend, t *stats.Times) Count {
 	c := Count{Failures: b.Failures, FirstByte: t.FirstByte}
 	for _, n := range b.Responses[1:4] { // 2xx to 4xx; those of 5xx are failures

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -17,11 +18,17 @@ import (
 
 // checkOutlier counts the answer at hand for or against its backend.
 func (ex *exchange) checkOutlier() {
-	if ex.w.resp.Status >= 500 {
+	if failed(ex.w.resp.Status) {
 		ex.erred(health.CauseStatus)
 	} else if ex.service.Outlier != nil {
 		ex.w.engine.Health.Slot(ex.backend.ID).Worked()
 	}
+}
+
+// failed reports whether a status tells of a backend that failed. 501 and 505 tell of what
+// the client asked for (RFC 9110 §15.6.2, §15.6.6): it is no fault of the backend.
+func failed(status int) bool {
+	return status >= 500 && status != http.StatusNotImplemented && status != http.StatusHTTPVersionNotSupported
 }
 
 // erred counts a failure of the chosen backend.

@@ -172,3 +172,17 @@ func TestAnotherEngineKnowsWhoIsEjected(t *testing.T) {
 	}
 	l7test.Eventually(t, "it is back", func() bool { return !isEjected(a, 1) })
 }
+
+// What a client asked for, which the backend does not do, is no failure of the backend.
+func TestWhatABackendDoesNotDoIsNoFailure(t *testing.T) {
+	t.Parallel()
+	for status, failures := range map[string]uint64{"500 Internal Server Error": 1, "501 Not Implemented": 0, "502 Bad Gateway": 1, "504 Gateway Timeout": 1, "505 HTTP Version Not Supported": 0, "506 Variant Also Negotiates": 1} {
+		bad := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 "+status+"\r\nContent-Length: 0\r\n\r\n"))
+		good := l7test.NewBackend(t, l7test.Answer(ok))
+		a := l7test.New(t, 1)
+		exchangesWith(t, a.Serve(nil, ejecting(1, 60, bad.Addr, good.Addr)), 2)
+		if got := a.Segment.SumBackend(1).Failures; got != failures || isEjected(a, 1) != (failures > 0) {
+			t.Errorf("%s: %d failures, ejected %t", status, got, isEjected(a, 1))
+		}
+	}
+}

@@ -90,7 +90,7 @@ func checkRetryCondition(s string) string {
 var outlierFields = []field[farm.Service]{
 	{
 		rule: rule{name: "outlier_errors", hints: basic(atOutlier, "Failures in a row"), kind: kindNumber, min: 0, max: MaxOutlierErrors, null: true,
-			about: "After how many answers of 5xx, resets and time-outs in a row a backend is ejected for a while; 0 for never."},
+			about: "After how many answers of 5xx (but 501 and 505), resets and time-outs in a row a backend is ejected for a while; 0 for never."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.OutlierErrors)) },
 		set: func(s *farm.Service, v Value) { s.OutlierErrors = uint8(v.number) },
 	},
