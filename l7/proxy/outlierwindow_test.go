@@ -126,7 +126,9 @@ func TestOnlyWhatHappenedSinceIsCompared(t *testing.T) {
 			if name == "the service compares" {
 				before.Outlier = farm.Outlier{}
 			}
-			exchangesWith(t, a.Serve(nil, before), 60)
+			addr := a.Serve(nil, before)
+			time.Sleep(200 * time.Millisecond) // it is looked at ten times a second: the window is open
+			exchangesWith(t, addr, 60)
 			changed := s
 			changed.Backends = append([]farm.Backend(nil), s.Backends...)
 			change(&changed, good.Addr)
@@ -158,5 +160,22 @@ func TestSlowUploadIsNotTheBackendsTime(t *testing.T) {
 	}
 	if times := a.Segment.SumBackendTimes(1); times.FirstByte.Count() != 1 || times.FirstByte.Nanos >= uint64(pause) {
 		t.Errorf("the backend took %s", time.Duration(times.FirstByte.Nanos))
+	}
+}
+
+// That one which is out already did well takes nobody else out.
+func TestWhoIsOutIsNoMeasureForOthers(t *testing.T) {
+	t.Parallel()
+	good, one, other := l7test.NewBackend(t, l7test.Answer(ok)), l7test.NewBackend(t, everyThird()), l7test.NewBackend(t, everyThird())
+	a := l7test.New(t, 1)
+	s := comparing(20, 0, good.Addr, one.Addr, other.Addr)
+	s.OutlierPercent = 100
+	addr := a.Serve(nil, s)
+	time.Sleep(200 * time.Millisecond) // see above
+	exchangesWith(t, addr, 60)
+	a.Health.Eject(1, health.CauseReset, time.Now(), time.Minute)
+	time.Sleep(1300 * time.Millisecond)
+	if isEjected(a, 2) || isEjected(a, 3) {
+		t.Errorf("ejected: %t and %t", isEjected(a, 2), isEjected(a, 3))
 	}
 }
