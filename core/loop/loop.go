@@ -70,6 +70,7 @@ type Loop struct {
 	udpListeners  map[int]*UDPListener
 	udpConns      []*UDPConn // by descriptor number
 	udpConnValues *FreeList[UDPConn]
+	moderation    moderation
 	waiting       []turner // UDP sockets whose turn was cut short
 }
 
@@ -98,6 +99,7 @@ func New(counters *Counters) (*Loop, error) {
 		udpListeners: map[int]*UDPListener{},
 		timerFD:      fd,
 		turnFD:       turn,
+		moderation:   moderation{timer: -1},
 		base:         time.Now(),
 		done:         make(chan struct{}),
 	}

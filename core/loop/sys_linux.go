@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -77,4 +78,10 @@ func family(a netip.Addr) int {
 func sysGetsockname(fd int, sa *unix.RawSockaddrAny, size *uint32) syscall.Errno {
 	_, _, e := syscall.RawSyscall(unix.SYS_GETSOCKNAME, uintptr(fd), uintptr(unsafe.Pointer(sa)), uintptr(unsafe.Pointer(size)))
 	return e
+}
+
+// sysSetTimer has a timerfd ring once, after that long.
+func sysSetTimer(fd int, after time.Duration) {
+	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(after))}
+	_, _, _ = syscall.RawSyscall6(unix.SYS_TIMERFD_SETTIME, uintptr(fd), 0, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
 }

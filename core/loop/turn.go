@@ -56,6 +56,9 @@ func (l *Loop) dispatch(fd int, ev netpoll.IOEvent, _ netpoll.IOFlags) error {
 	case l.turnFD:
 		l.runAgain()
 		return nil
+	case l.moderation.timer:
+		l.moderation.ring()
+		return nil
 	}
 	if ln := l.listeners[fd]; ln != nil {
 		l.guard(ln.accept)

@@ -26,6 +26,9 @@ type UDPListener struct {
 	backlog backlog
 	queued  bool // waits for another turn
 	closed  bool
+
+	moderated bool
+	polled    bool // by the clock: the poller does not tell of arrivals
 }
 
 // UDPConnHandler is what the events of a connected UDP socket go to, on its loop.
@@ -217,6 +220,7 @@ func (l *Loop) closeUDP() {
 			c.Close()
 		}
 	}
+	l.moderation.close()
 }
 
 // datagrams is what a loop needs for UDP. Nothing of it exists before the first

@@ -106,6 +106,7 @@ func (ln *UDPListener) receive() {
 		switch errno {
 		case 0:
 		case syscall.EAGAIN:
+			ln.received(0)
 			return
 		default: // an error of an earlier answer, or a shortage that will pass
 			if errno == syscall.EINTR || errno != syscall.ENOBUFS && errno != syscall.ENOMEM {
@@ -121,9 +122,7 @@ func (ln *UDPListener) receive() {
 		d.batch = false
 		ready(&d.named, n, true)
 		l.sendAll()
-		if n == datagramBatch {
-			ln.again()
-		}
+		ln.received(n)
 		return
 	}
 	ln.again()

@@ -26,6 +26,10 @@ func (w *worker) listenUDP(p *port, file *os.File) error {
 	if err != nil {
 		return err
 	}
+	if err := ln.Moderate(); err != nil {
+		ln.Close()
+		return err
+	}
 	if err := ln.Whole(); err != nil { // answers fit every way (wire.LargestUDP)
 		ln.Close()
 		return err

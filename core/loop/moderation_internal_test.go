@@ -1,0 +1,283 @@
+package loop
+
+import (
+	"errors"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/panjf2000/gnet/v2/pkg/netpoll"
+	"golang.org/x/sys/unix"
+)
+
+// moderated is a listener whose clock rings when the test says so.
+type moderated struct {
+	*testing.T
+	l      *Loop
+	ln     *UDPListener
+	file   *os.File
+	client net.Conn
+	got    int // datagrams, since they were asked for
+}
+
+func (m *moderated) Received(*UDPListener, *Datagram) { m.got++ }
+func (m *moderated) Lost(*UDPListener, Endpoint, int) {}
+
+func startModerated(t *testing.T) *moderated {
+	t.Helper()
+	must := func(err error) {
+		if t.Helper(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := New(nil)
+	must(err)
+	c, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	must(err)
+	m := &moderated{T: t, l: l}
+	m.file, err = c.File()
+	must(err)
+	m.client, err = net.Dial("udp", c.LocalAddr().String())
+	must(err)
+	go func() { _ = l.Run() }()
+	t.Cleanup(func() { l.Stop(); _, _, _ = m.client.Close(), m.file.Close(), c.Close() })
+	m.on(func() {
+		if m.ln, err = l.ListenUDP(m.file, m); err == nil {
+			err = m.ln.Moderate()
+		}
+		l.moderation.every = time.Hour
+	})
+	must(err)
+	return m
+}
+
+// look is called once the loop has looked at all descriptors.
+type look struct {
+	fn     func()
+	queued bool
+	done   chan struct{}
+}
+
+func (k *look) turn() { defer close(k.done); k.fn() }
+
+// on runs fn on the loop, which has received by then what had arrived at sockets the
+// poller tells of.
+func (m *moderated) on(fn func()) {
+	k := &look{fn: fn, done: make(chan struct{})}
+	m.l.Post(func() { m.l.later(k, &k.queued) })
+	<-k.done
+}
+
+// arrive has n datagrams arrive at once, and returns how many the loop received because
+// they arrived, and what it waits with afterwards: for the clock, or for arrivals.
+func (m *moderated) arrive(n int) (got int, polled bool) {
+	m.Helper()
+	m.on(func() {
+		m.got = 0
+		for range n {
+			if _, err := m.client.Write([]byte("datagram")); err != nil {
+				m.Error(err)
+			}
+		}
+	})
+	m.on(func() { got, polled = m.got, m.ln.polled })
+	return got, polled
+}
+
+// ring lets the clock ring, and returns how many datagrams that received.
+func (m *moderated) ring() (got int, polled bool) {
+	m.on(func() {
+		m.got = 0
+		m.l.moderation.ring()
+		got, polled = m.got, m.ln.polled
+	})
+	return got, polled
+}
+
+func (m *moderated) want(what string, n int, still bool) func(int, bool) {
+	return func(got int, polled bool) {
+		m.Helper()
+		if got != n || polled != still {
+			m.Errorf("%s: %d datagrams came, and it is polled: %v; want %d and %v", what, got, polled, n, still)
+		}
+	}
+}
+
+// A listener is polled from a batch of sixteen on until one has less than eight, and not
+// told of arrivals meanwhile; the clock is set again after each batch.
+func TestLargeBatchesAreWaitedForWithAClock(t *testing.T) {
+	m := startModerated(t)
+	m.want("fifteen", 15, false)(m.arrive(15))
+	m.want("sixteen", 16, true)(m.arrive(16))
+	m.want("ten more", 0, true)(m.arrive(10))
+	m.want("the clock rings", 10, true)(m.ring())
+	m.want("eight more", 0, true)(m.arrive(8))
+	m.want("it rings again", 8, true)(m.ring())
+	m.want("seven more", 0, true)(m.arrive(7))
+	m.want("it rings for a small batch", 7, false)(m.ring())
+	m.want("one alone", 1, false)(m.arrive(1))
+	m.want("sixteen again", 16, true)(m.arrive(16))
+	m.want("it rings for none", 0, false)(m.ring())
+	m.want("one alone again", 1, false)(m.arrive(1))
+}
+
+// What arrives between the last look and the poller's telling again is told of, too.
+func TestArrivalsBeforeThePollerTellsAgainAreReceived(t *testing.T) {
+	m := startModerated(t)
+	m.arrive(16)
+	m.on(func() {
+		m.l.moderation.ring() // nothing is there
+		_, _ = m.client.Write([]byte("datagram"))
+	})
+	m.on(func() {
+		if m.got != 17 {
+			t.Errorf("%d of 17 datagrams came", m.got)
+		}
+	})
+}
+
+// A full batch gets another turn at once, polled or not, and stays polled.
+func TestFullBatchesWaitForNoClock(t *testing.T) {
+	m := startModerated(t)
+	m.want("two batches and a half", 2*datagramBatch+32, true)(m.twice(m.arrive(2*datagramBatch + 32)))
+	m.arrive(datagramBatch + 20)
+	m.on(func() { m.got = 0; m.l.moderation.ring() })
+	m.want("a batch and a part", datagramBatch+20, true)(m.twice(0, true))
+	m.want("the clock rings for what is left: nothing", 0, false)(m.ring())
+}
+
+// twice lets the loop have its next turns, and returns what came by then.
+func (m *moderated) twice(int, bool) (got int, polled bool) {
+	for range 4 {
+		m.on(func() { got, polled = m.got, m.ln.polled })
+	}
+	return got, polled
+}
+
+// The kernel may have no memory to tell of arrivals again: the clock goes on then.
+func TestListenersThatCannotBeToldOfArrivalsArePolled(t *testing.T) {
+	m := startModerated(t)
+	m.arrive(16)
+	var err error
+	m.on(func() { err = m.l.poller.AddRead(&netpoll.PollAttachment{FD: m.ln.fd}, true) }) // so that it fails later
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.want("it cannot be told", 0, true)(m.ring())
+	m.on(func() { err = m.l.poller.Delete(m.ln.fd) })
+	m.want("it can again", 0, false)(m.ring())
+	m.want("one alone", 1, false)(m.arrive(1))
+}
+
+// A listener that was closed is polled no more, whoever has its descriptor now; others
+// go on, and the clock is closed with the loop.
+func TestClosedListenersAreNotPolled(t *testing.T) {
+	m := startModerated(t)
+	m.arrive(16)
+	first := m.ln
+	m.on(func() {
+		m.ln.Close()
+		var err error
+		if m.ln, err = m.l.ListenUDP(m.file, m); err != nil || m.ln.fd != first.fd {
+			t.Errorf("the next listener has descriptor %d instead of %d: %v", m.ln.fd, first.fd, err)
+		}
+	})
+	m.want("the clock rings for nobody", 0, false)(m.ring())
+	m.want("sixteen, of one that is not moderated", 16, false)(m.arrive(16))
+	timer := m.l.moderation.timer
+	m.l.Stop()
+	if _, err := unix.FcntlInt(uintptr(timer), unix.F_GETFD, 0); err == nil {
+		t.Error("the clock is still open")
+	}
+}
+
+// The clock itself rings, once it is time, and once for each batch.
+func TestTheClockRings(t *testing.T) {
+	m := startModerated(t)
+	m.on(func() { m.l.moderation.every = time.Millisecond })
+	for range 3 {
+		m.arrive(16)
+		for polled := true; polled; {
+			m.on(func() { polled = m.ln.polled })
+		}
+	}
+	events := func() (n uint64) { m.on(func() { n = *m.l.count.Events }); return n }
+	before := events()
+	for range 10 {
+		events() // each is an event of its own
+	}
+	if n := events() - before; n != 11 {
+		t.Errorf("%d events instead of 11: the clock goes on by itself", n)
+	}
+}
+
+// The clock is set by the first listener that waits for it; others do not put it off.
+func TestTheClockIsSetOnce(t *testing.T) {
+	m := startModerated(t)
+	left := func() (d time.Duration) {
+		m.on(func() {
+			var now unix.ItimerSpec
+			if err := unix.TimerfdGettime(m.l.moderation.timer, &now); err != nil {
+				t.Error(err)
+			}
+			d = time.Duration(now.Value.Nano())
+		})
+		return d
+	}
+	m.arrive(16)
+	if d := left(); d < 50*time.Minute || d > time.Hour {
+		t.Errorf("it rings in %v instead of an hour", d)
+	}
+	m.on(func() { m.l.moderation.every = 2 * time.Hour; m.l.moderation.add(m.ln) })
+	if d := left(); d > time.Hour {
+		t.Errorf("another listener put the clock off to %v", d)
+	}
+}
+
+// Who waits for answers before asking on is not held up: what a listener is polled for is
+// more than a loop can answer, which is some 300,000 a second.
+func TestPollingHoldsNobodyUp(t *testing.T) {
+	if rate := pollFrom * time.Second / pollEvery; rate < 500_000 {
+		t.Errorf("clients of batches of %d get %d answers a second", pollFrom, rate)
+	}
+}
+
+// A listener that cannot have a clock says so, and leaves no descriptor open.
+func TestListenersAreNotModeratedWithoutAClock(t *testing.T) {
+	m := startModerated(t)
+	m.l.Stop()
+	m.l.moderation.timer = -1
+	first := lowest(t, m.file)
+	within(t, first, func() {
+		if err := m.ln.Moderate(); !errors.Is(err, syscall.EMFILE) {
+			t.Errorf("without a descriptor: %v", err)
+		}
+	})
+	if m.ln.Moderate() == nil {
+		t.Error("a poller that is closed tells of the clock")
+	}
+	if now := lowest(t, m.file); now != first {
+		t.Errorf("descriptor %d stays open", first)
+	}
+}
+
+func TestPollingAllocatesNothing(t *testing.T) {
+	m := startModerated(t)
+	var n float64
+	m.on(func() {
+		write := []byte("datagram")
+		fill := func() {
+			for range pollFrom {
+				_, _ = m.client.Write(write)
+			}
+		}
+		fill()
+		m.ln.receive()
+		n = testing.AllocsPerRun(100, func() { fill(); m.l.moderation.ring() })
+	})
+	if n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
