@@ -31,7 +31,7 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 	var look func(cmd *cobra.Command)
 	look = func(cmd *cobra.Command) {
 		fmt.Fprintf(&all, "== %s\n%s\n", cmd.UseLine(), cmd.Short)
-		if long, settings, has := strings.Cut(cmd.Long, "Settings are given"); cmd.Long != "" {
+		if long, settings, has := strings.Cut(cli.LongHelp(cmd), "Settings are given"); long != "" {
 			all.WriteString(indented("  ", strings.TrimSpace(long)))
 			if has {
 				said, _, _ := strings.Cut(settings, ":\n")
@@ -43,7 +43,7 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 			fmt.Fprintf(&all, "arguments: %v\n", allowed(cmd))
 		}
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Annotations["setting"] == nil {
+			if !cli.IsSetting(f) {
 				fmt.Fprintf(&all, "--%s -%s %s (%s): %s\n", f.Name, f.Shorthand, f.Value.Type(), f.DefValue, f.Usage)
 			}
 		})

@@ -32,7 +32,7 @@ func (c *client) conduct(root *cobra.Command) {
 			if f := cmd.Flags().Lookup("watch"); f != nil {
 				watch = f.Value.String()
 			}
-			if f := cmd.Flags().Lookup("interval"); f != nil && f.Changed && f.Annotations[settingFlag] == nil {
+			if f := cmd.Flags().Lookup("interval"); f != nil && f.Changed && !isSetting(f) {
 				if _, err := every(cmd, watch); err != nil {
 					return err
 				}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -16,9 +17,31 @@ import (
 // are: the appliance knows the rules. A list is given item by item, by
 // repeating its name.
 type settings struct {
-	params []validate.Param // of the first section first, each name once
-	values map[string]*string
-	lists  map[string]*[]string
+	sections []section
+	params   []validate.Param // of the first section first, each name once
+	values   map[string]*string
+	lists    map[string]*[]string
+}
+
+// setting is what a flag of a setting holds: it knows all that its command takes.
+type setting struct {
+	pflag.Value
+	of *settings
+}
+
+func isSetting(f *pflag.Flag) bool {
+	_, is := f.Value.(setting)
+	return is
+}
+
+// takes are the settings a command takes, nil for one without any.
+func takes(cmd *cobra.Command) (s *settings) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if v, is := f.Value.(setting); is {
+			s = v.of
+		}
+	})
+	return s
 }
 
 // section is the fields of one kind of object, and in a sentence which that is;
@@ -38,24 +61,46 @@ func addSettings(cmd *cobra.Command, params []validate.Param, except ...string) 
 // two of them have is one flag.
 func addSections(cmd *cobra.Command, sections []section, except ...string) *settings {
 	s := &settings{values: map[string]*string{}, lists: map[string]*[]string{}}
-	var help, pages strings.Builder
 	for _, part := range sections {
 		part.params = slices.DeleteFunc(slices.Clone(part.params), func(p validate.Param) bool { return slices.Contains(except, p.Name) })
-		if part.of != "" {
-			title := strings.ToUpper(part.of[:1]) + part.of[1:]
-			fmt.Fprintf(&help, "\n\n%s:\n", title)
-			fmt.Fprintf(&pages, "%s:\n\n", title)
-		}
-		help.WriteString(helpOf(part.params))
-		pages.WriteString(definitions(part.params, about))
+		s.sections = append(s.sections, part)
 		for _, p := range part.params {
 			s.add(cmd, p, part.of)
 		}
 	}
-	before := cmp.Or(cmd.Long, cmd.Short+".") + "\n\nSettings are given as flags or as NAME=VALUE; VALUE null resets a setting" + s.repeats() + ":\n"
-	cmd.Long = before + help.String()
-	cmd.Annotations = map[string]string{manualText: before + "\n" + pages.String()}
+	cmd.Annotations = map[string]string{}
 	return s
+}
+
+// form is how settings are written: what stands before them all, the title of those of
+// one kind of object, and a list of them.
+type form struct {
+	before, title string
+	list          func([]validate.Param) string
+}
+
+var (
+	onTerminal = form{title: "\n\n%s:\n", list: helpOf}
+	// inManual is the markdown that pages are made from.
+	inManual = form{before: "\n", title: "%s:\n\n", list: func(params []validate.Param) string { return definitions(params, about) }}
+)
+
+// explained is what a command says of itself at length, its settings with it. It is made
+// when somebody asks: making it for all commands took longer than what most of them do.
+func explained(cmd *cobra.Command, in form) string {
+	s := takes(cmd)
+	if s == nil {
+		return cmd.Long
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s\n\nSettings are given as flags or as NAME=VALUE; VALUE null resets a setting%s:\n%s", cmp.Or(cmd.Long, cmd.Short+"."), s.repeats(), in.before)
+	for _, part := range s.sections {
+		if part.of != "" {
+			fmt.Fprintf(&out, in.title, strings.ToUpper(part.of[:1])+part.of[1:])
+		}
+		out.WriteString(in.list(part.params))
+	}
+	return out.String()
 }
 
 func (s *settings) add(cmd *cobra.Command, p validate.Param, of string) {
@@ -72,7 +117,8 @@ func (s *settings) add(cmd *cobra.Command, p validate.Param, of string) {
 	} else {
 		s.values[p.Name] = cmd.Flags().String(flag, "", text)
 	}
-	_ = cmd.Flags().SetAnnotation(flag, settingFlag, []string{}) // it is there
+	f := cmd.Flags().Lookup(flag)
+	f.Value = setting{f.Value, s}
 }
 
 // isList reports whether a field takes several values.
@@ -98,6 +144,7 @@ func about(p validate.Param) string {
 	return out
 }
 
+// helpOf lists fields for a terminal.
 func helpOf(params []validate.Param) string {
 	var out strings.Builder
 	width := 18

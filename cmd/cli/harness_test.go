@@ -38,6 +38,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/oidc"
 	"github.com/sluicelb/sluice/mgmt/packages"
 	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/sysnet/usage"
@@ -108,6 +109,7 @@ func start(t *testing.T) *appliance {
 	if err != nil {
 		t.Fatal(err)
 	}
+	users.Cost = rbactest.Cheap
 	a.users = users
 	kept, err := audit.Open(data, slog.Default(), time.Now)
 	if err != nil {

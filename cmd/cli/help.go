@@ -25,9 +25,6 @@ var groups = []struct {
 	{"more", "More:", []string{"help", "completion"}},
 }
 
-// settingFlag marks flags the list of settings explains already.
-const settingFlag = "setting"
-
 // arrangeHelp puts the commands into groups and makes all help fit.
 func arrangeHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
@@ -42,6 +39,13 @@ func arrangeHelp(root *cobra.Command) {
 		}
 	}
 	root.SetCompletionCommandGroupID("more")
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		long := cmd.Long
+		defer func() { cmd.Long = long }()
+		cmd.Long = explained(cmd, onTerminal)
+		help(cmd, args)
+	})
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
 		writeUsage(cmd.OutOrStderr(), cmd)
 		return nil
@@ -97,7 +101,7 @@ func listCommands(w io.Writer, cmd *cobra.Command) {
 func ownFlags(cmd *cobra.Command) string {
 	own := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Annotations[settingFlag] == nil {
+		if !isSetting(f) {
 			own.AddFlag(f)
 		}
 	})

@@ -122,18 +122,12 @@ func ForManual(root *cobra.Command) {
 	root.PersistentFlags().Lookup("data").DefValue = "/var/lib/sluice" // not that of who builds it
 }
 
-// manualText keys what a manual page says of a command where its help has a table
-// for a terminal, in the markdown that pages are made from.
-const manualText = "manual"
-
 // forManual makes the command say what belongs into a manual page: settings once,
 // as a list.
 func forManual(cmd *cobra.Command) {
-	if text := cmd.Annotations[manualText]; text != "" {
-		cmd.Long = text
-	}
+	cmd.Long = explained(cmd, inManual)
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Annotations[settingFlag] != nil {
+		if isSetting(f) {
 			f.Hidden = true
 		}
 	})

@@ -187,6 +187,21 @@ func startIn(t *testing.T, who identity, data string, in surroundings, args ...s
 	return a
 }
 
+// says waits until the log has so many lines that match: it comes by a pipe, later than
+// the answer to what is in it.
+func (a *appliance) says(pattern string, lines int) {
+	a.t.Helper()
+	line := regexp.MustCompile(pattern)
+	within(a.t, 20*time.Second, "the log says "+pattern, func() error {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if n := len(line.FindAllString(a.log.String(), -1)); n < lines {
+			return fmt.Errorf("%d times, not %d", n, lines)
+		}
+		return nil
+	})
+}
+
 func (a *appliance) command(args ...string) *exec.Cmd {
 	name := cmp.Or(a.in.program, program)
 	cmd := exec.Command(name, args...)

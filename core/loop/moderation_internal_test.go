@@ -213,9 +213,16 @@ func TestTheClockRings(t *testing.T) {
 	}
 }
 
-// The clock is set by the first listener that waits for it; others do not put it off.
+// A loop has one clock. It is set by the first listener that waits for it; others do not
+// put it off.
 func TestTheClockIsSetOnce(t *testing.T) {
 	m := startModerated(t)
+	m.on(func() {
+		was := m.l.moderation.timer
+		if err := m.ln.Moderate(); err != nil || m.l.moderation.timer != was {
+			t.Errorf("another listener has clock %d instead of %d: %v", m.l.moderation.timer, was, err)
+		}
+	})
 	left := func() (d time.Duration) {
 		m.on(func() {
 			var now unix.ItimerSpec

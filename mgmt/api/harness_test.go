@@ -43,6 +43,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/oidc"
 	"github.com/sluicelb/sluice/mgmt/packages"
 	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
 	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/support"
@@ -182,6 +183,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	if err != nil {
 		t.Fatal(err)
 	}
+	users.Cost = rbactest.Cheap
 	kept, err := audit.Open(dir, slog.Default(), clock)
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/geoip"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -78,6 +79,7 @@ func (h *house) open() {
 	h.must(err)
 	h.users, err = rbac.NewBook(h.store)
 	h.must(err)
+	h.users.Cost = rbactest.Cheap
 	h.pub = &applytest.Publisher{}
 	h.pub.Answer(func(cfg *farm.Config) (apply.Outcome, error) {
 		_, problems := book.Complete(cfg)

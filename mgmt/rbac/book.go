@@ -28,6 +28,8 @@ type Book struct {
 	ChangeSystem Changer
 	// Secrets encrypts the secrets of second factors; without it there are none.
 	Secrets Sealer
+	// Cost is that of a password's hash, as OWASP advises it. Set it before use.
+	Cost Cost
 
 	keeper Keeper
 	write  sync.Mutex
@@ -37,7 +39,7 @@ type Book struct {
 
 // NewBook reads the book that the keeper has, or begins one.
 func NewBook(keeper Keeper) (*Book, error) {
-	b := &Book{keeper: keeper, busy: make(chan struct{}, workers())}
+	b := &Book{Cost: advised, keeper: keeper, busy: make(chan struct{}, workers())}
 	s := fresh()
 	if _, err := keeper.ReadDocument(document, s); err != nil {
 		return nil, fmt.Errorf("read users, groups and roles: %w", err)
@@ -69,7 +71,7 @@ func (b *Book) Revision() uint64 { return b.state.Load().Revision }
 // DryRun is a book as this one is, in which every change that could be made ends
 // with that error and is not made.
 func (b *Book) DryRun(end error) *Book {
-	r := &Book{System: b.System, Directory: b.Directory, Secrets: b.Secrets, keeper: nowhere{end}, busy: b.busy}
+	r := &Book{System: b.System, Directory: b.Directory, Secrets: b.Secrets, Cost: b.Cost, keeper: nowhere{end}, busy: b.busy}
 	r.ChangeSystem = func(context.Context, string, string) (bool, error) { return true, end }
 	r.state.Store(b.state.Load())
 	return r

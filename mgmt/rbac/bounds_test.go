@@ -62,7 +62,9 @@ func TestWhatMayBeAPassword(t *testing.T) {
 // costs what the decoy does.
 func TestAPasswordIsHashedAtThePriceThatIsWritten(t *testing.T) {
 	m := &rbactest.Memory{}
-	must(t, rbactest.Book(t, m).AddUser("ann", rbac.Local, "secret-1"))
+	b, err := rbac.NewBook(m)
+	must(t, err)
+	must(t, b.AddUser("ann", rbac.Local, "secret-1"))
 	if !regexp.MustCompile(`"\$argon2id\$v=19\$m=19456,t=2,p=1\$[^$"]{22}\$[^$"]{43}"`).Match(m.Kept["rbac"]) {
 		t.Errorf("kept: %s", m.Kept["rbac"])
 	}

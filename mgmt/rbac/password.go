@@ -3,6 +3,7 @@ package rbac
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 
@@ -12,9 +13,20 @@ import (
 // The bounds of passwords (api-reference §12, /system/users).
 const minPassword, maxPassword = 8, 512
 
-// hashing is argon2id as OWASP advises it where memory counts: 19 MiB for some
-// 30 ms.
-var hashing = argon2id.Params{Memory: 19 << 10, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+// Cost is what a guess at a password costs: argon2id over so many KiB of memory, so often.
+type Cost struct{ Memory, Passes uint32 }
+
+// advised is the cost OWASP advises where memory counts: 19 MiB for some 30 ms.
+var advised = Cost{Memory: 19 << 10, Passes: 2}
+
+func (c Cost) params() *argon2id.Params {
+	return &argon2id.Params{Memory: c.Memory, Iterations: c.Passes, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+}
+
+// decoy is the hash of no password, at the same cost.
+func (c Cost) decoy() string {
+	return fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", c.Memory, c.Passes)
+}
 
 // CheckPassword says what is wrong with a password that is to be set; field is what
 // it was sent as.
@@ -38,7 +50,7 @@ func (b *Book) hash(field, password string) (string, error) {
 	}
 	b.busy <- struct{}{}
 	defer func() { <-b.busy }()
-	return argon2id.CreateHash(password, &hashing)
+	return argon2id.CreateHash(password, b.Cost.params())
 }
 
 // The refusals of a log-in. The answer to the client is the same for all of them.
@@ -71,9 +83,6 @@ func (b *Book) Verify(ctx context.Context, name, password string) (UserView, err
 	return s.view(u), nil
 }
 
-// decoy is the hash of no password.
-const decoy = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-
 func (b *Book) matches(ctx context.Context, u *User, name, password string) (bool, error) {
 	if u != nil && !b.state.Load().serves(u) {
 		u = nil
@@ -84,7 +93,7 @@ func (b *Book) matches(ctx context.Context, u *User, name, password string) (boo
 	case u != nil && u.Service == LDAP:
 		return b.ask(ctx, b.Directory, name, password)
 	}
-	hash := decoy
+	hash := b.Cost.decoy()
 	if u != nil && u.Password != "" {
 		hash = u.Password
 	}

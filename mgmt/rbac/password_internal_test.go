@@ -50,8 +50,8 @@ func TestWhoWaitsForAProcessorCanGiveUp(t *testing.T) {
 }
 
 func TestTheDecoyCostsWhatAHashDoes(t *testing.T) {
-	params, salt, key, err := argon2id.DecodeHash(decoy)
-	if err != nil || *params != hashing || len(salt) != 16 || len(key) != 32 {
+	params, salt, key, err := argon2id.DecodeHash(advised.decoy())
+	if err != nil || *params != *advised.params() || len(salt) != 16 || len(key) != 32 {
 		t.Errorf("%+v, salt %d, key %d, %v", params, len(salt), len(key), err)
 	}
 }

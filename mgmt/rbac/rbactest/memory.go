@@ -37,15 +37,19 @@ func (m *Memory) WriteDocument(name string, value any) (err error) {
 	return err
 }
 
-// Book is one over memory, with nobody in it but root.
+// Book is one over memory, with nobody in it but root and cheap passwords.
 func Book(t testing.TB, m *Memory) *rbac.Book {
 	t.Helper()
 	b, err := rbac.NewBook(m)
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.Cost = Cheap
 	return b
 }
+
+// Cheap is the least a hash can cost: tests make thousands.
+var Cheap = rbac.Cost{Memory: 8, Passes: 1}
 
 // Sealer hides secrets from a reader, and opens them for their purpose alone.
 type Sealer struct{}
