@@ -173,7 +173,7 @@ task('exchanges are watched as they end', async (page) => {
     await fetch(new URL('/watched', farm));
     await page.waitForTimeout(250);
   }
-  await page.getByRole('row', { name: /\/watched/ }).first().getByText('200').waitFor();
+  await page.getByRole('row', { name: /\/watched/ }).first().getByRole('cell', { name: '200', exact: true }).waitFor();
 });
 
 task('the access log of a farm is switched on, watched and searched', async (page) => {
