@@ -78,12 +78,15 @@ func TestNarrowTablesAreSharedOut(t *testing.T) {
 	}
 }
 
+// question has a code as long as they come.
+const question = `{"protocol":"DNS/UDP","client":"192.0.2.7","type":"AAAA","rcode":"NXDOMAIN","name":"nobody.example.com."}`
+
 func TestNarrowTracesAreFolded(t *testing.T) {
 	var all strings.Builder
 	for _, columns := range []string{"", "30", "80", "81", "82", "130"} {
 		t.Setenv("COLUMNS", columns)
 		var asked string
-		_, out, err := trace(streaming(t, "data: "+traced+"\n\ndata: {}\n\n", &asked), "shop", "--count", "2")
+		_, out, err := trace(streaming(t, "data: "+traced+"\n\ndata: {}\n\ndata: "+question+"\n\n", &asked), "shop", "--count", "3")
 		all.WriteString("COLUMNS=" + columns + "\n" + out + err)
 	}
 	golden(t, "narrow_trace", stampOfDay.ReplaceAllString(all.String(), "03:04:05.678"))

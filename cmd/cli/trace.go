@@ -210,7 +210,7 @@ func (t *tracer) show(data string) error {
 
 // columns are the widths of what comes before the address; negative ones are
 // aligned left.
-var columns = []int{-12, -15, -7, -6, 8, 8, 8, 8, -12, -21, -9, -24}
+var columns = []int{-12, -15, -7, -8, 8, 8, 8, 8, -12, -21, -9, -24}
 
 // row is a line, or as many as a narrow terminal needs: those that follow are
 // indented by the time.
