@@ -18,8 +18,12 @@ const (
 	maxDepth = 9
 	// maxElements bounds the elements of all arrays together, so that a small
 	// body cannot claim memory for millions of farms. Every ID in use makes
-	// about 70,000; the rest is room for services that only redirect.
+	// about 70,000; the rest is room for services that only redirect. Records come
+	// on top: there may be one for every recordSize bytes, which is the least
+	// that one takes. maxList is as many as a zone may have.
 	maxElements = 1 << 18
+	recordSize  = 20
+	maxList     = 1 << 21
 	// maxNames is more than any struct of the configuration has fields.
 	maxNames = 64
 )
@@ -35,7 +39,7 @@ var decoding = func() cbor.DecMode {
 		// to be valid UTF-8, and a byte that is not must not stop a reload.
 		UTF8:             cbor.UTF8DecodeInvalid,
 		MaxNestedLevels:  maxDepth,
-		MaxArrayElements: maxElements,
+		MaxArrayElements: maxList,
 		MaxMapPairs:      maxNames,
 	}.DecMode()
 	if err != nil {
@@ -105,8 +109,8 @@ func (r *Reader) decode(b []byte) (generation uint64, cfg *farm.Config, err erro
 	}
 	var parts body
 	farms, rest, n := split(content)
-	if n > maxElements {
-		return fail(fmt.Errorf("%d list elements, at most %d are allowed", n, maxElements))
+	if most := maxElements + uint64(len(content))/recordSize; n > most {
+		return fail(fmt.Errorf("%d list elements, at most %d are allowed in %d bytes", n, most, len(content)))
 	}
 	if err := decoding.Unmarshal(rest, &parts); err != nil {
 		return fail(err)

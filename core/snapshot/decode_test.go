@@ -173,14 +173,24 @@ func badBodies() map[string][]byte {
 		"deep farms":        join(farms, bytes.Repeat([]byte{0x81}, 100), []byte{0x80}),
 		"deep maps":         bytes.Repeat([]byte{0xa1, 0x61, 'a'}, 1<<18),
 		"many names":        join([]byte{0xb9, 0, 200}, bytes.Repeat([]byte{0x61, 'a', 0}, 200)),
-		"too many farms":    join(farms, list(snapshot.MaxElements+1), bytes.Repeat([]byte{0xa0}, snapshot.MaxElements+1)),
+		"too many farms":    join(farms, list(most(len(farms))+1), bytes.Repeat([]byte{0xa0}, most(len(farms))+1)),
 		"too many services": manyServices(text),
 	}
 }
 
+// most is how many elements of a byte each a list may have in a body with so many bytes
+// before it.
+func most(before int) int {
+	n := snapshot.MaxElements
+	for n+1 <= snapshot.MaxElements+(before+len(list(0))+n+1)/snapshot.RecordSize {
+		n++
+	}
+	return n
+}
+
 func TestElementsAreCountedUpToTheirLimit(t *testing.T) {
 	for _, beyond := range []int{0, 1} {
-		n := snapshot.MaxElements + beyond
+		n := most(len("\xa1\x65pools")) + beyond
 		body := bytes.Join([][]byte{{0xa1, 0x65}, []byte("pools"), list(n), make([]byte, n)}, nil)
 		_, _, err := snapshot.Decode(snapshot.Frame(1, body))
 		if err == nil || strings.Contains(err.Error(), "elements") != (beyond > 0) {

@@ -19,9 +19,9 @@ const (
 	headerSize = 64
 	sumAt      = 32 // where the checksum lies, and how much of the header it covers
 
-	// maxBody bounds the body. The largest configuration, every backend ID in
-	// use with long names, takes about 20 MiB.
-	maxBody = 64 << 20
+	// maxBody bounds the body. Every backend ID in use with long names takes about 20 MiB,
+	// a zone with as many records as it may have 90.
+	maxBody = 128 << 20
 )
 
 // encoding writes the same bytes for the same configuration: struct fields in

@@ -26,4 +26,5 @@ const (
 	HeaderSize  = headerSize
 	MaxBody     = maxBody
 	MaxElements = maxElements
+	RecordSize  = recordSize
 )

@@ -1,0 +1,33 @@
+//go:build !race
+
+// It shares no memory, and with the race detector takes half a minute.
+
+package publish_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/snapshot"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// What validation allows reaches the engine: a zone with as many records as it may have.
+func TestAsManyRecordsAsAZoneMayHaveFitASnapshot(t *testing.T) {
+	zone := farm.Zone{Name: "example.com", Records: make([]farm.Record, validate.MaxRecords)}
+	for i := range zone.Records {
+		zone.Records[i] = farm.Record{ID: uint32(i + 1), Name: fmt.Sprint("h", i), Type: "A", Data: "192.0.2.10"}
+	}
+	b, err := snapshot.Encode(1, &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "names", Profile: farm.ProfileGSLB, Global: &farm.GSLB{Zones: []farm.Zone{zone}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, cfg, err := snapshot.Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cfg.Farms[0].Global.Zones[0].Records; len(got) != validate.MaxRecords || got[len(got)-1] != zone.Records[len(got)-1] {
+		t.Errorf("%d records of %d came", len(got), validate.MaxRecords)
+	}
+}
