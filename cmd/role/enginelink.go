@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/sluicelb/sluice/cmd/trim"
 	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/session"
 )
@@ -65,6 +66,10 @@ func (e *engine) EndConnections(backends []uint32) int {
 	return ended
 }
 
+// largeSnapshot is a snapshot, in bytes, that leaves more garbage than it takes to collect
+// it: zones of some hundred thousand records make one, a thousand farms do not.
+const largeSnapshot = 8 << 20
+
 // Publish implements link.Handler. What does not check out changes nothing, in none
 // of the engines.
 func (e *engine) Publish(file *os.File, opened map[string][]*os.File) link.Ack {
@@ -85,5 +90,8 @@ func (e *engine) Publish(file *os.File, opened map[string][]*os.File) link.Ack {
 		e.memory.Retain(e.set.SessionOwners(cfg)...)
 	}
 	e.page.SetAcknowledged(generation)
+	if info, err := file.Stat(); err == nil && info.Size() > largeSnapshot {
+		trim.Garbage()
+	}
 	return link.Ack{Generation: generation, Farms: problems, Listeners: e.holds()}
 }

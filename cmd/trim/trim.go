@@ -70,6 +70,10 @@ func ProgramAfter(d time.Duration) {
 	time.AfterFunc(d, func() { unmap(program) })
 }
 
+// Garbage gives back what a large piece of work has left, once the work that follows at
+// once is done. The collector would keep as much again as the process needs.
+func Garbage() { time.AfterFunc(time.Second, debug.FreeOSMemory) }
+
 func ownProgram() []span {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {

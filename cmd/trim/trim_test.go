@@ -5,6 +5,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -162,3 +163,18 @@ func resident(t *testing.T, parts []span) (sum int) {
 
 // pointerTo is an address that is no Go memory.
 func pointerTo(at uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&at)) }
+
+// The collector would leave garbage where it is until there is as much again.
+func TestGarbageOfLargeWorkIsGivenBack(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	runtime.GC()
+	before := inUse()
+	func() { runtime.KeepAlive(make([]byte, 64<<20)) }()
+	if inUse() < before+64<<20 {
+		t.Fatal("it was never on the heap")
+	}
+	Garbage()
+	for inUse() > before+32<<20 {
+		time.Sleep(10 * time.Millisecond)
+	}
+}

@@ -45,6 +45,26 @@ func load(t *testing.T, w *snapshot.Writer, r *snapshot.Reader, cfg *farm.Config
 	return back
 }
 
+// Large farms are known again, too, and one that differs in a single byte is another one.
+func TestLargeFarmsThatStayAreDecodedOnce(t *testing.T) {
+	var w snapshot.Writer
+	var r snapshot.Reader
+	cfg := &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("192.0.2.1"), VPort: 53,
+		Global: &farm.GSLB{Zones: []farm.Zone{{Name: "example.com", Records: make([]farm.Record, 10_000)}}}}}}
+	for i := range cfg.Farms[0].Global.Zones[0].Records {
+		cfg.Farms[0].Global.Zones[0].Records[i] = farm.Record{ID: uint32(i + 1), Name: fmt.Sprint("h", i), Type: "A", Data: "192.0.2.10"}
+	}
+	first := load(t, &w, &r, cfg)
+	if again := load(t, &w, &r, &farm.Config{Farms: cfg.Farms, Certificates: []farm.Certificate{{Name: "a"}}}); again.Farms[0] != first.Farms[0] {
+		t.Error("a farm that stayed is not the same")
+	}
+	next := &farm.Config{Farms: []farm.Farm{cfg.Farms[0].Clone()}}
+	next.Farms[0].Global.Zones[0].Records[9_999].Data = "192.0.2.11"
+	if changed := load(t, &w, &r, next); changed.Farms[0] == first.Farms[0] {
+		t.Error("a farm that changed is the same")
+	}
+}
+
 func TestFarmsThatStayAreDecodedOnce(t *testing.T) {
 	var w snapshot.Writer
 	var r snapshot.Reader

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -62,13 +63,13 @@ func Decode(b []byte) (generation uint64, cfg *farm.Config, err error) {
 // So nobody may change what it returned. The zero value knows nothing. One goroutine
 // uses it at a time.
 type Reader struct {
-	known map[string]*decoded
-	farms []*decoded // those of the last snapshot, in its order
+	known map[string]*decoded // by what key makes of their bytes
+	farms []*decoded          // those of the last snapshot, in its order
 }
 
 // decoded is a farm with the bytes it was decoded from.
 type decoded struct {
-	from    string
+	key     string
 	farm    farm.Farm
 	numbers *numbers // nil before the farm was checked
 }
@@ -124,20 +125,39 @@ func (r *Reader) decode(b []byte) (generation uint64, cfg *farm.Config, err erro
 		cfg.Farms = make([]farm.Farm, len(parts.Farms))
 	}
 	for i, b := range parts.Farms {
-		one := r.known[string(b)]
+		one := r.find(b)
 		if one == nil {
 			if one, err = decodeFarm(b); err != nil {
 				return fail(err)
 			}
 		}
-		cfg.Farms[i], decodedFarms[i], known[one.from] = one.farm, one, one
+		cfg.Farms[i], decodedFarms[i], known[one.key] = one.farm, one, one
 	}
 	r.known, r.farms = known, decodedFarms
 	return generation, cfg, nil
 }
 
+// keptWhole is up to how many bytes a farm is known again by these; zones of a million
+// records are known by their digest.
+const keptWhole = 64 << 10
+
+// find returns the farm that had the same bytes, nil if none had.
+func (r *Reader) find(b raw) *decoded {
+	if len(b) > keptWhole {
+		sum := sha256.Sum256(b)
+		return r.known[string(sum[:])]
+	}
+	return r.known[string(b)]
+}
+
 func decodeFarm(b raw) (*decoded, error) {
-	one := &decoded{from: string(b)}
+	one := new(decoded)
+	if len(b) > keptWhole {
+		sum := sha256.Sum256(b)
+		one.key = string(sum[:])
+	} else {
+		one.key = string(b)
+	}
 	return one, decoding.Unmarshal(b, &one.farm)
 }
 
