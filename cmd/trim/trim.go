@@ -26,27 +26,30 @@ import (
 type span struct{ start, end uintptr }
 
 // Every is how often a process with little memory is trimmed, Little how much that is:
-// to collect its garbage takes two milliseconds then.
+// to collect its garbage takes two milliseconds then. Much is how much garbage is worth
+// collecting whatever that takes.
 const (
 	Every  = 30 * time.Second
 	Little = 16 << 20 // bytes of its heap
+	Much   = 64 << 20
 )
 
-// After trims the process d from now, and every so often while its heap is small. What
-// the program is mapped to is looked up at once: a role has no right to read it later.
+// After trims the process d from now, and every so often while its heap is small, or
+// much of it garbage. What the program is mapped to is looked up at once: a role has no
+// right to read it later.
 func After(d time.Duration) {
 	program := ownProgram()
-	repeat(d, inUse, func() {
+	repeat(d, heap, func() {
 		debug.FreeOSMemory() // first: the collector reads the program
 		unmap(program)
 	})
 }
 
-// repeat calls trim d from now, and from then on as often as the process has little.
-func repeat(d time.Duration, inUse func() uint64, trim func()) {
+// repeat calls trim d from now, and from then on as often as it is worth that.
+func repeat(d time.Duration, heap func() (held, garbage uint64), trim func()) {
 	var again func()
 	again = func() {
-		if inUse() <= Little {
+		if held, garbage := heap(); held <= Little || garbage >= Much {
 			trim()
 		}
 		time.AfterFunc(Every, again)
@@ -57,11 +60,13 @@ func repeat(d time.Duration, inUse func() uint64, trim func()) {
 	})
 }
 
-// inUse is how many bytes of the heap hold something, garbage too.
-func inUse() uint64 {
-	held := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(held)
-	return held[0].Value.Uint64()
+// heap is how many bytes of the heap hold something, and how many came since the
+// collector looked last, of which most are garbage in a process at rest.
+func heap() (held, garbage uint64) {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	metrics.Read(s)
+	held = s[0].Value.Uint64()
+	return held, held - min(held, s[1].Value.Uint64())
 }
 
 // ProgramAfter is After for a process that soon needs its heap: its pages stay.
