@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/rdata"
@@ -37,9 +38,35 @@ type compiler struct {
 	farm  *farm.GSLB
 	zones []Zone
 	names map[string]*owned
+	all   []*owned // in the order they came: beside each other in memory, too
 	// apexes are the zones by their names: what is below one belongs to it.
 	apexes map[string]int
 	apex   [][]byte // the names, by the position of the zone
+
+	// Values lie beside each other: one by one, a million records would keep the
+	// collector busy for as long as everything else takes.
+	owners  slab[owned]
+	sets    slab[rrset]
+	setsOf  slab[*rrset]
+	records slab[[]byte]
+}
+
+// slab hands out values that lie beside each other, twice as many at a time as before.
+type slab[T any] struct {
+	free []T
+	size int
+}
+
+// one returns a slice of a single value, to which others can be appended.
+func (s *slab[T]) one(v T) []T {
+	if len(s.free) == 0 {
+		s.size = min(max(8, 2*s.size), 4096)
+		s.free = make([]T, s.size)
+	}
+	out := s.free[:1:1]
+	s.free = s.free[1:]
+	out[0] = v
+	return out
 }
 
 // Compile makes the table of a farm. What is wrong with it is told with the zone and
@@ -59,7 +86,7 @@ func Compile(g *farm.GSLB) (*Table, error) {
 		c.apexes[string(apex)] = i
 		c.apex = append(c.apex, apex)
 	}
-	c.names = make(map[string]*owned, records)
+	c.names, c.all = make(map[string]*owned, records), make([]*owned, 0, records)
 	for i := range g.Zones {
 		if err := c.zone(i, &g.Zones[i]); err != nil {
 			return nil, fmt.Errorf("zone %q: %w", g.Zones[i].Name, err)
@@ -126,7 +153,12 @@ func (c *compiler) record(i int, z *farm.Zone, r *farm.Record) error {
 			return nil
 		}
 	}
-	o.sets = append(o.sets, &rrset{kind, ttl, [][]byte{data}})
+	set := &c.sets.one(rrset{kind, ttl, c.records.one(data)})[0]
+	if o.sets == nil {
+		o.sets = c.setsOf.one(set)
+	} else {
+		o.sets = append(o.sets, set)
+	}
 	return nil
 }
 
@@ -186,8 +218,9 @@ func (c *compiler) name(name []byte, zone int) *owned {
 	if o != nil {
 		return o
 	}
-	o = &owned{name: name, zone: zone}
-	c.names[string(name)] = o
+	o = &c.owners.one(owned{name: name, zone: zone})[0]
+	c.names[unsafe.String(&name[0], len(name))] = o // nobody changes it
+	c.all = append(c.all, o)
 	if len(name) > len(c.apex[zone]) {
 		above := c.name(name[1+int(name[0]):], zone)
 		if name[0] == 1 && name[1] == '*' {
@@ -229,12 +262,12 @@ func (c *compiler) soa(i int, z *farm.Zone) error {
 
 // delegations marks the names zones are cut at, and those below.
 func (c *compiler) delegations() {
-	for _, o := range c.names {
+	for _, o := range c.all {
 		if o.flags&isApex == 0 && o.has(wire.TypeNS) {
 			o.flags |= isCut
 		}
 	}
-	for _, o := range c.names {
+	for _, o := range c.all {
 		if cut := c.cut(o); cut != nil && cut != o {
 			o.flags |= isBelow
 			o.other = cut

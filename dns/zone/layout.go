@@ -3,7 +3,6 @@ package zone
 import (
 	"bytes"
 	"encoding/binary"
-	"maps"
 	"math/bits"
 	"slices"
 
@@ -12,7 +11,7 @@ import (
 
 // table lays the names out, those of a zone beside each other.
 func (c *compiler) table() *Table {
-	names := slices.AppendSeq(make([]*owned, 0, len(c.names)), maps.Values(c.names))
+	names := c.all
 	slices.SortFunc(names, func(a, b *owned) int {
 		if a.zone != b.zone {
 			return a.zone - b.zone
