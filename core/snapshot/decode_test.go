@@ -286,7 +286,7 @@ func TestTheLargestBodyIsEncodedAndOneByteMoreIsNot(t *testing.T) {
 		t.Errorf("a body of %d bytes, want %d", n, snapshot.MaxBody)
 	}
 	cfg.Farms[1].Name += "x"
-	if _, err := snapshot.Encode(1, cfg); !errors.Is(err, snapshot.ErrBody) {
+	if _, err := snapshot.Encode(1, cfg); !errors.Is(err, snapshot.ErrTooLarge) || !strings.Contains(err.Error(), "129 MiB, at most 128 are possible") {
 		t.Errorf("one byte more: %v", err)
 	}
 }

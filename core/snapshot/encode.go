@@ -40,7 +40,7 @@ var encoding = func() cbor.EncMode {
 }()
 
 // Encode returns cfg as the bytes of a snapshot of that generation. It does
-// not check cfg; ErrBody tells that it is too large.
+// not check cfg; one that is too large is refused (ErrTooLarge).
 func Encode(generation uint64, cfg *farm.Config) ([]byte, error) {
 	return new(Writer).encode(generation, cfg)
 }
@@ -97,7 +97,7 @@ func (w *Writer) encode(generation uint64, cfg *farm.Config) ([]byte, error) {
 	w.known, w.size = known, out.Len()
 	b := out.Bytes()
 	if n := len(b) - headerSize; n > maxBody {
-		return nil, fmt.Errorf("encode generation %d: %w: %d bytes, at most %d are allowed", generation, ErrBody, n, maxBody)
+		return nil, fmt.Errorf("%w: %d MiB, at most %d are possible; have fewer farms, or fewer records in their zones", ErrTooLarge, (n+1<<20-1)>>20, maxBody>>20)
 	}
 	copy(b, magic)
 	binary.LittleEndian.PutUint32(b[8:], Layout)

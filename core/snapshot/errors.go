@@ -18,6 +18,8 @@ var (
 	// ErrBody occurs when the body is not the configuration this layout
 	// describes, or is larger than any configuration can be.
 	ErrBody = errors.New("snapshot body not understood")
+	// ErrTooLarge occurs when a configuration is more than an engine takes.
+	ErrTooLarge = errors.New("it is too large")
 	// ErrConfig occurs when the configuration is well encoded but no engine can
 	// carry it; see Check.
 	ErrConfig = errors.New("configuration cannot be carried")
