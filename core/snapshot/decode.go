@@ -63,7 +63,7 @@ func Decode(b []byte) (generation uint64, cfg *farm.Config, err error) {
 // So nobody may change what it returned. The zero value knows nothing. One goroutine
 // uses it at a time.
 type Reader struct {
-	known map[string]*decoded // by what key makes of their bytes
+	known map[string]*decoded // by their key
 	farms []*decoded          // those of the last snapshot, in its order
 }
 
@@ -144,20 +144,22 @@ const keptWhole = 64 << 10
 // find returns the farm that had the same bytes, nil if none had.
 func (r *Reader) find(b raw) *decoded {
 	if len(b) > keptWhole {
-		sum := sha256.Sum256(b)
-		return r.known[string(sum[:])]
+		return r.known[key(b)]
 	}
-	return r.known[string(b)]
+	return r.known[string(b)] // which copies nothing
+}
+
+// key is what a farm is known again by.
+func key(b raw) string {
+	if len(b) > keptWhole {
+		sum := sha256.Sum256(b)
+		return string(sum[:])
+	}
+	return string(b)
 }
 
 func decodeFarm(b raw) (*decoded, error) {
-	one := new(decoded)
-	if len(b) > keptWhole {
-		sum := sha256.Sum256(b)
-		one.key = string(sum[:])
-	} else {
-		one.key = string(b)
-	}
+	one := &decoded{key: key(b)}
 	return one, decoding.Unmarshal(b, &one.farm)
 }
 
