@@ -76,6 +76,7 @@ func (r *Recorder) Record(now time.Time) {
 	if r.rounds%sweepRounds == 0 {
 		r.sweep(cfg, now)
 	}
+	r.options.DB.CloseIdle()
 	r.rounds++
 }
 

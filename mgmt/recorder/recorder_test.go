@@ -327,6 +327,35 @@ func TestNumbersOfWhatIsGoneAreRemoved(t *testing.T) {
 	}
 }
 
+// The file of a farm that is gone is kept, but not open.
+func TestFarmsThatAreGoneTakeNoDescriptor(t *testing.T) {
+	dir := t.TempDir()
+	h := newHouse(t, dir, httpFarm())
+	open := func() (n int) {
+		descriptors, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range descriptors {
+			if of, _ := os.Readlink("/proc/self/fd/" + d.Name()); of == filepath.Join(dir, recorder.Farm(3)+".numbers") {
+				n++
+			}
+		}
+		return n
+	}
+	for range 3 {
+		h.round()
+	}
+	if n := open(); n != 1 {
+		t.Errorf("the file of a farm that is there is open %d times", n)
+	}
+	h.cfg.Farms = nil
+	h.round()
+	if n := open(); n != 0 {
+		t.Errorf("after the farm is gone, %d times", n)
+	}
+}
+
 // Looking for files of what is gone is work: it is done about once an hour.
 func TestFilesAreLookedForOnceIn720Rounds(t *testing.T) {
 	dir := t.TempDir()

@@ -39,7 +39,8 @@ type DB struct {
 
 type object struct {
 	mu      sync.Mutex
-	file    *file // nil: not opened yet
+	file    *file // nil: not open
+	used    bool  // since the last call of CloseIdle
 	failing bool  // it was said that it cannot be written
 }
 
@@ -64,9 +65,32 @@ func (d *DB) Close() {
 func (o *object) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.closeFile()
+}
+
+func (o *object) closeIdle() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.used {
+		o.closeFile()
+	}
+	o.used = false
+}
+
+func (o *object) closeFile() {
 	if o.file != nil {
 		_ = o.file.f.Close()
 		o.file = nil
+	}
+}
+
+// CloseIdle closes the files that nobody wrote or read since it was called before:
+// those of farms that are gone are kept, and take no descriptor.
+func (d *DB) CloseIdle() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range d.objects {
+		o.closeIdle()
 	}
 }
 
@@ -134,6 +158,7 @@ func (d *DB) change(o *object, name string, columns []column, same bool) error {
 
 // open opens the file of an object that was not yet. A damaged one is put aside.
 func (d *DB) open(o *object, name string) error {
+	o.used = true
 	if o.file != nil {
 		return nil
 	}

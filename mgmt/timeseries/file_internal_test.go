@@ -229,3 +229,30 @@ func TestAFolderInThePlaceOfAFileIsNoMissingFile(t *testing.T) {
 		t.Errorf("a folder in none: %v", err)
 	}
 }
+
+// A file that is written or read stays open; another is closed, and opened again by who
+// wants it.
+func TestIdleFilesAreClosed(t *testing.T) {
+	d, log := opened(t)
+	d.Write("farm-1", noon, of("a"))
+	d.Write("farm-2", noon, of("a"))
+	first, second := d.object("farm-1"), d.object("farm-2")
+	d.CloseIdle()
+	if first.file == nil || second.file == nil {
+		t.Error("a file is closed that was written just now")
+	}
+	idle := second.file.f
+	for range 3 {
+		if _, err := d.Read("farm-1", noon, noon, noon, "a"); err != nil {
+			t.Fatal(err)
+		}
+		d.CloseIdle()
+	}
+	if _, err := idle.Stat(); !errors.Is(err, os.ErrClosed) || second.file != nil || first.file == nil {
+		t.Errorf("the idle one: %v; is the one that is read open: %t", err, first.file != nil)
+	}
+	d.Write("farm-2", noon.Add(5*time.Second), of("b"))
+	if p, err := d.Read("farm-2", noon, noon.Add(10*time.Second), noon.Add(10*time.Second), "b"); err != nil || len(p.Values[0]) == 0 || log.String() != "" {
+		t.Errorf("%v, %v, said %s", p, err, log)
+	}
+}
