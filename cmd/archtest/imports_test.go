@@ -173,7 +173,7 @@ type door struct {
 var doors = []door{
 	{"github.com/panjf2000/gnet", []string{"core/loop"}, true},
 	{"github.com/posteo/go-agentx", []string{"mgmt/snmp"}, true},
-	{"github.com/fxamacker/cbor", []string{"core/snapshot", "core/link"}, true},
+	{"github.com/fxamacker/cbor", []string{"core/snapshot", "core/link", "mgmt/store"}, true},
 	{"golang.org/x/sys/unix", []string{"core/loop", "core/shm", "sysnet", "cmd/harden", "cmd/supervisor"}, false},
 	{"golang.org/x/crypto/bcrypt", []string{"core/password"}, false},
 	{"github.com/alexedwards/argon2id", []string{"mgmt/rbac"}, true},

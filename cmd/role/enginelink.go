@@ -66,9 +66,10 @@ func (e *engine) EndConnections(backends []uint32) int {
 	return ended
 }
 
-// largeSnapshot is a snapshot, in bytes, that leaves more garbage than it takes to collect
-// it: zones of some hundred thousand records make one, a thousand farms do not.
-const largeSnapshot = 8 << 20
+// large is a snapshot, or a store, in bytes, that takes long to read and leaves more garbage
+// than it takes to collect it: zones of some hundred thousand records make one, a thousand
+// farms do not.
+const large = 8 << 20
 
 // Publish implements link.Handler. What does not check out changes nothing, in none
 // of the engines.
@@ -77,6 +78,10 @@ func (e *engine) Publish(file *os.File, opened map[string][]*os.File) link.Ack {
 		opened = map[string][]*os.File{} // the set adds to it
 	}
 	defer closeAll(opened)
+	if info, err := file.Stat(); err == nil && info.Size() > large {
+		defer trim.Garbage()
+		defer trim.Seldom()()
+	}
 	generation, cfg, err := e.reader.Load(file)
 	if err != nil {
 		return e.refuse(generation, err)
@@ -90,8 +95,5 @@ func (e *engine) Publish(file *os.File, opened map[string][]*os.File) link.Ack {
 		e.memory.Retain(e.set.SessionOwners(cfg)...)
 	}
 	e.page.SetAcknowledged(generation)
-	if info, err := file.Stat(); err == nil && info.Size() > largeSnapshot {
-		trim.Garbage()
-	}
 	return link.Ack{Generation: generation, Farms: problems, Listeners: e.holds()}
 }

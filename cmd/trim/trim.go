@@ -79,6 +79,16 @@ func ProgramAfter(d time.Duration) {
 // once is done. The collector would keep as much again as the process needs.
 func Garbage() { time.AfterFunc(time.Second, debug.FreeOSMemory) }
 
+// Seldom has the collector look a quarter as often until the function it returns is called,
+// for large work that keeps most of what it makes: there is little to be found, and each
+// look is at all of it.
+func Seldom() (asBefore func()) {
+	before := debug.SetGCPercent(seldom)
+	return func() { debug.SetGCPercent(before) }
+}
+
+const seldom = 400
+
 func ownProgram() []span {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {

@@ -170,6 +170,19 @@ func resident(t *testing.T, parts []span) (sum int) {
 func pointerTo(at uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&at)) }
 
 // The collector would leave garbage where it is until there is as much again.
+// While large work is done the collector looks less often, and afterwards as before.
+func TestTheCollectorLooksLessOftenForAWhile(t *testing.T) {
+	before := debug.SetGCPercent(70)
+	defer debug.SetGCPercent(before)
+	asBefore := Seldom()
+	if now := debug.SetGCPercent(seldom); now != seldom {
+		t.Errorf("meanwhile it is %d", now)
+	}
+	if asBefore(); debug.SetGCPercent(70) != 70 {
+		t.Error("it is not as before")
+	}
+}
+
 func TestGarbageOfLargeWorkIsGivenBack(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	runtime.GC()

@@ -108,27 +108,24 @@ func (z *Zone) number(was *Zone) {
 		return // the same list
 	}
 	last := z.LastRecord
-	known := map[string][]uint32{}
 	if was != nil {
 		last = max(last, was.LastRecord)
-		for i := range was.Records {
-			k := was.Records[i].Key()
-			known[k] = append(known[k], was.Records[i].ID)
-		}
 	}
 	taken := make(map[uint32]bool, len(z.Records))
-	for i := range z.Records {
-		if id := z.Records[i].ID; id != 0 && taken[id] {
-			z.Records[i].ID = 0
-		} else if id != 0 {
-			taken[id], last = true, max(last, id)
-		}
-	}
+	var without []*Record
 	for i := range z.Records {
 		r := &z.Records[i]
-		if r.ID != 0 {
+		if r.ID != 0 && taken[r.ID] {
+			r.ID = 0
+		}
+		if r.ID == 0 {
+			without = append(without, r)
 			continue
 		}
+		taken[r.ID], last = true, max(last, r.ID)
+	}
+	known := was.numbersOf(without)
+	for _, r := range without {
 		if ids := slices.DeleteFunc(known[r.Key()], func(id uint32) bool { return taken[id] }); len(ids) > 0 {
 			r.ID = ids[0]
 		} else {
@@ -140,6 +137,42 @@ func (z *Zone) number(was *Zone) {
 	if z.LastRecord != last {
 		z.LastRecord = last
 	}
+}
+
+// numbersOf are those that records had in a zone, by their keys. Of a change of one record
+// among a million only those of its name are looked at.
+func (z *Zone) numbersOf(records []*Record) map[string][]uint32 {
+	if z == nil || len(records) == 0 {
+		return nil
+	}
+	names := make(map[string]bool, len(records))
+	for _, r := range records {
+		names[strings.ToLower(r.Name)] = true
+	}
+	known := map[string][]uint32{}
+	for i := range z.Records {
+		if r := &z.Records[i]; names[strings.ToLower(r.Name)] {
+			k := r.Key()
+			known[k] = append(known[k], r.ID)
+		}
+	}
+	return known
+}
+
+// numbered reports whether everything in the settings has its number.
+func (g *GSLB) numbered() bool {
+	for i := range g.Zones {
+		z := &g.Zones[i]
+		if z.ID == 0 || z.ID > g.LastZone {
+			return false
+		}
+		for j := range z.Records {
+			if id := z.Records[j].ID; id == 0 || id > z.LastRecord {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Key is what makes records of a zone the same.

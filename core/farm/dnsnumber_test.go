@@ -96,6 +96,38 @@ func TestNumbersOfRecordsAreGivenOnce(t *testing.T) {
 
 func z(g *farm.GSLB) *farm.Zone { return &g.Zones[0] }
 
+// Who has everything numbered needs no copy to be numbered in.
+func TestAFarmIsNumberedOnceEverythingInItIs(t *testing.T) {
+	made := func(spoil func(*farm.Farm)) *farm.Farm {
+		g := numbered(nil, func(g *farm.GSLB) {
+			g.Zones = []farm.Zone{farm.NewZone("example.com")}
+			g.Services = []farm.DNSService{{Name: "shop", Backends: make([]farm.Backend, 2)}}
+		})
+		f := &farm.Farm{Name: "names", Profile: farm.ProfileGSLB, Global: g}
+		f.Groups()[0].GiveNumbers()
+		spoil(f)
+		return f
+	}
+	for name, spoil := range map[string]func(*farm.Farm){
+		"the zone":               func(f *farm.Farm) { f.Global.Zones[0].ID = 0 },
+		"the last zone":          func(f *farm.Farm) { f.Global.LastZone = 0 },
+		"a record":               func(f *farm.Farm) { f.Global.Zones[0].Records[1].ID = 0 },
+		"the last record":        func(f *farm.Farm) { f.Global.Zones[0].LastRecord = 1 },
+		"a backend":              func(f *farm.Farm) { f.Global.Services[0].Backends[1].Slot = 0 },
+		"the last backend":       func(f *farm.Farm) { *f.Groups()[0].LastSlotAt() = 0 },
+		"a number that is twice": func(f *farm.Farm) { f.Global.Services[0].Backends[1].Slot = 1 },
+	} {
+		if made(spoil).Numbered() {
+			t.Errorf("%s has none", name)
+		}
+	}
+	for _, f := range []*farm.Farm{made(func(*farm.Farm) {}), {HTTP: farm.DefaultHTTP()}, {}} {
+		if !f.Numbered() {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
 func TestServicesAreFoundAndKnowTheirUse(t *testing.T) {
 	g := &farm.GSLB{Services: []farm.DNSService{{Name: "shop", Algorithm: farm.DNSPriority, Backends: make([]farm.Backend, 3)}, {Name: "idle", Algorithm: farm.DNSRoundRobin, Backends: make([]farm.Backend, 3)}},
 		Zones: []farm.Zone{{Name: "a", Records: []farm.Record{{Type: farm.RecordDYNA, Data: "shop"}}}, {Name: "b", Records: []farm.Record{{Type: "TXT", Data: "shop"}}}}}

@@ -66,6 +66,24 @@ func (g Group) GiveNumbers() {
 	}
 }
 
+// Numbered reports whether everything in a farm has its number: backends (GiveNumbers),
+// zones and records (Follow).
+func (f *Farm) Numbered() bool {
+	for _, g := range f.Groups() {
+		slots, last := g.slots()
+		for i := range slots {
+			if g.Backends()[i].Slot != slots[i] {
+				return false
+			}
+		}
+		if slots != nil && *g.LastSlotAt() != last {
+			return false
+		}
+	}
+	zones := f.Zones()
+	return zones == nil || zones.numbered()
+}
+
 // slots are those the backends have or would be given, and the last one that was
 // given to any.
 func (g Group) slots() (slots []uint32, last uint32) {

@@ -160,8 +160,8 @@ func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 	a.checked.Rules = a.rules
 	a.sealHistory()
 	cfg, rev := st.Current()
-	cfg = cfg.Clone()
-	giveNumbers(cfg, cfg) // an older one may have none
+	cfg = cfg.CloneWith(func(f *farm.Farm) bool { return !f.Numbered() }) // an older one may have none
+	giveNumbers(cfg, cfg)
 	a.now.Store(&state{cfg, rev})
 	a.loadPending()
 	a.problems.Store(&map[uint32]string{})

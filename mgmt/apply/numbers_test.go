@@ -80,6 +80,15 @@ func TestBackendsOfAnOlderStoreAreNumbered(t *testing.T) {
 	if g := now.Farms[0].Groups()[0]; *g.LastSlotAt() != 2 || g.Backends()[1].Slot != 2 { // they stay when others go
 		t.Errorf("numbers of %+v up to %d", g.Backends(), *g.LastSlotAt())
 	}
+	if f.HTTP.Services[0].Backends[1].Slot != 0 {
+		t.Error("what the store has is written")
+	}
+	if _, err := h.store.Commit(now, store.Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := apply.New(h.store, h.pub).Current(); again.Farms[0] != now.Farms[0] {
+		t.Error("what has its numbers is copied")
+	}
 }
 
 func TestACopyNumbersItsBackendsAnew(t *testing.T) {

@@ -14,14 +14,11 @@ import (
 // often costs space, more rarely costs time to read an old one.
 const keyframeEvery = 32
 
-// entry is one revision as it lies on disk.
+// entry is one revision as it lies on disk (packed.go).
 type entry struct {
 	Revision
 	Change change `json:"change"`
 }
-
-// changeMember is the member of a record that comes last, and is the long one.
-const changeMember = "change"
 
 // change turns one configuration into the next.
 type change struct {
@@ -41,8 +38,11 @@ type change struct {
 // snapshot is the newest revision with the whole configuration.
 type snapshot struct {
 	Revision
-	Config *farm.Config `json:"config"`
+	Config *farm.Config
 }
+
+// entry is the snapshot as it lies on disk.
+func (s *snapshot) entry() *entry { return &entry{s.Revision, whole(s.Config)} }
 
 // changeBetween finds what turns old into new. Every farm must have an ID of
 // its own.
@@ -68,14 +68,24 @@ func changeBetween(old, new *farm.Config) change {
 		c.System = &new.System
 	}
 	if !slices.Equal(old.Checks, new.Checks) {
-		c.Checks = &new.Checks
+		c.Checks = saidChecks(new)
 	}
 	return c
 }
 
 // whole is the change that turns everything into cfg.
 func whole(cfg *farm.Config) change {
-	return change{Whole: true, Farms: cfg.Farms, System: &cfg.System, Checks: &cfg.Checks}
+	return change{Whole: true, Farms: cfg.Farms, System: &cfg.System, Checks: saidChecks(cfg)}
+}
+
+// saidChecks are those of a configuration as a change holds them: none are an empty list,
+// since no list at all says that they stay as they are.
+func saidChecks(cfg *farm.Config) *[]farm.Check {
+	checks := cfg.Checks
+	if checks == nil {
+		checks = []farm.Check{}
+	}
+	return &checks
 }
 
 // applyTo returns the configuration after the change; old is not touched, but
@@ -90,9 +100,9 @@ func (c *change) applyTo(old *farm.Config) (*farm.Config, error) {
 	}
 	checks := old.Checks
 	switch {
-	case c.Checks != nil:
+	case c.Checks != nil && len(*c.Checks) > 0:
 		checks = *c.Checks
-	case c.Whole:
+	case c.Checks != nil, c.Whole:
 		checks = nil
 	}
 	if c.Whole {
@@ -131,7 +141,7 @@ func read(revisions *bolt.Bucket, number uint64) (*farm.Config, Revision, error)
 			return nil, Revision{}, fmt.Errorf("revision %d: %w", n, ErrNotFound)
 		}
 		var e entry
-		if err := unseal(value, &e); err != nil {
+		if err := unsealRevision(value, &e); err != nil {
 			return nil, Revision{}, fmt.Errorf("revision %d: %w", n, err)
 		}
 		chain = append(chain, e)

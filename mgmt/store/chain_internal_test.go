@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,33 @@ func lettersOf(cfg *farm.Config) (out string) {
 		out += f.Name
 	}
 	return out
+}
+
+// sealed is a revision in its record, compressed as one.
+func sealed(t *testing.T, e *entry) []byte {
+	t.Helper()
+	record, err := pieces(nil).seal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
+// sequence is a record of items that need not be a revision.
+func sequence(t *testing.T, items ...any) []byte {
+	t.Helper()
+	out := bytes.NewBuffer(make([]byte, sumSize))
+	c := compress(out)
+	defer c.end()
+	for _, item := range items {
+		plain, err := packing.Marshal(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.write(plain)
+	}
+	c.close()
+	return summed(out.Bytes())
 }
 
 // A revision holds what changed, and the order only if that did.
@@ -74,22 +102,36 @@ func TestAChangeHoldsSettingsOfTheMachine(t *testing.T) {
 	}
 	for _, c := range []struct{ old, new string }{{"", "x"}, {"x", "y"}, {"x", ""}, {"x", "x"}} {
 		for name, made := range map[string]change{"step": changeBetween(with(c.old), with(c.new)), "whole": whole(with(c.new))} {
-			record, err := seal(&made)
-			if err != nil {
+			var read entry
+			if err := unsealRevision(sealed(t, &entry{Change: made}), &read); err != nil {
 				t.Fatal(err)
 			}
-			var read change
-			if err := unseal(record, &read); err != nil {
-				t.Fatal(err)
-			}
-			back, err := read.applyTo(with(c.old))
+			back, err := read.Change.applyTo(with(c.old))
 			if err != nil || back.System.NTP.Server != c.new || lettersOf(back) != "a" {
 				t.Errorf("%s from %q to %q: %+v, %v", name, c.old, c.new, back, err)
 			}
 		}
 	}
-	if c := changeBetween(with("x"), with("x")); c.System != nil {
+	if c := changeBetween(with("x"), with("x")); c.System != nil || c.Checks != nil {
 		t.Error("what did not change is held")
+	}
+	checked := func(checks ...farm.Check) *farm.Config {
+		cfg := farmsOf("a")
+		cfg.Checks = checks
+		return cfg
+	}
+	some, others := []farm.Check{{Name: "a"}}, []farm.Check{{Name: "b"}, {Name: "c"}}
+	for _, c := range [][2][]farm.Check{{nil, some}, {some, others}, {some, nil}, {some, {}}, {some, some}} {
+		for name, made := range map[string]change{"step": changeBetween(checked(c[0]...), checked(c[1]...)), "whole": whole(checked(c[1]...))} {
+			var read entry
+			if err := unsealRevision(sealed(t, &entry{Change: made}), &read); err != nil {
+				t.Fatal(err)
+			}
+			back, err := read.Change.applyTo(checked(c[0]...))
+			if err != nil || !slices.Equal(back.Checks, c[1]) || len(c[1]) == 0 && back.Checks != nil {
+				t.Errorf("%s from %v to %v: %+v, %v", name, c[0], c[1], back.Checks, err)
+			}
+		}
 	}
 	before := change{Whole: true, Farms: farmsOf("a").Farms} // of a release without such settings
 	if back, err := before.applyTo(with("x")); err != nil || back.System.NTP.Server != "" {
@@ -100,11 +142,14 @@ func TestAChangeHoldsSettingsOfTheMachine(t *testing.T) {
 // What is whole by its checksum and yet no revision is a damaged store.
 func TestARevisionThatDoesNotFitIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
-		third any
+		third []byte
 		want  string
 	}{
-		"a farm that is not there": {&entry{Revision{Number: 3}, change{Reordered: true, Order: []uint32{9}}}, "revision 3: the change names farm 9"},
-		"no entry":                 {[]int{1}, "revision 3: decode record: "},
+		"a farm that is not there": {sealed(t, &entry{Revision{Number: 3}, change{Reordered: true, Order: []uint32{9}}}), "revision 3: the change names farm 9"},
+		"no entry":                 {sequence(t, 7), "revision 3: decode revision: "},
+		"no change":                {sequence(t, Revision{Number: 3}), "revision 3: decode revision: EOF"},
+		"another kind of farm":     {sequence(t, Revision{Number: 3}, change{}, "a"), "revision 3: decode farm of revision: "},
+		"no farm":                  {sequence(t, Revision{Number: 3}, change{}, storedFarm{}), "revision 3: decode farm of revision: unexpected EOF"},
 	} {
 		s, err := Open(t.TempDir())
 		if err != nil {
@@ -115,7 +160,7 @@ func TestARevisionThatDoesNotFitIsNamed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := s.db.Update(func(tx *bolt.Tx) error { return putRecord(tx.Bucket(revisionsBucket), numberKey(3), c.third) }); err != nil {
+		if err := s.db.Update(func(tx *bolt.Tx) error { return tx.Bucket(revisionsBucket).Put(numberKey(3), c.third) }); err != nil {
 			t.Fatal(err)
 		}
 		for number, broken := range map[uint64]bool{1: false, 2: false, 3: true, 4: true} {

@@ -41,14 +41,14 @@ type StoredDocument struct {
 func (s *Store) Whole() (*farm.Config, Revision, Contents, error) {
 	var c Contents
 	now := &snapshot{Config: &farm.Config{}}
-	err := s.view(func(tx *bolt.Tx) error {
+	err := s.view(func(tx *bolt.Tx) (err error) {
 		c = Contents{}
 		if _, value := tx.Bucket(currentBucket).Cursor().Last(); value != nil {
-			if err := unseal(value, now); err != nil {
-				return fmt.Errorf("%w: the current configuration: %w", ErrCorrupt, err)
+			if now, err = readSnapshot(value); err != nil {
+				return err
 			}
 		}
-		err := eachRecord(tx, certificatesBucket, func(_ []byte, v Certificate) { c.Certificates = append(c.Certificates, v) })
+		err = eachRecord(tx, certificatesBucket, func(_ []byte, v Certificate) { c.Certificates = append(c.Certificates, v) })
 		if err == nil {
 			err = eachRecord(tx, authoritiesBucket, func(_ []byte, v Authority) { c.Authorities = append(c.Authorities, v) })
 		}

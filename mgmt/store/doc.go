@@ -6,7 +6,7 @@
 // was synced before Commit returns, so a machine that dies at any instant comes
 // back with the last acknowledged revision or with the one being written.
 //
-//	meta       schema → "4"; farm, service, backend → the ID given last
+//	meta       schema → "5"; farm, service, backend → the ID given last
 //	current    number → revision, whole configuration
 //	revisions  number → head, difference, and the change of the configuration
 //	keys       id → API key (only its hash)
@@ -15,9 +15,10 @@
 //	documents  name → a value of another package
 //
 // Numbers are 8 bytes, big-endian. Values are, but for meta and settings,
-// records: a checksum, then compressed JSON (record.go). A revision holds only
-// the farms that changed; every 32nd holds the whole configuration, so that one
-// is read by following at most 31 changes (chain.go).
+// records: a checksum, then what is compressed, which is JSON (record.go), or
+// CBOR of revisions (packed.go). A revision holds only the farms that changed;
+// every 32nd holds the whole configuration, so that one is read by following at
+// most 31 changes (chain.go).
 //
 // A Store may be used by many goroutines; writers wait for each other. The
 // configurations it returns are shared and must not be changed.

@@ -8,7 +8,7 @@ import (
 )
 
 // schemaVersion is the layout this release reads and writes.
-const schemaVersion = 4
+const schemaVersion = 5
 
 // Layout is the layout of what a Store keeps, of which a newer release may have a newer one.
 const Layout = schemaVersion
@@ -21,6 +21,7 @@ var migrations = map[int]func(*bolt.Tx) error{
 	1: wholeToChanges,
 	2: createBuckets, // layout 3 is layout 2 with certificates and authorities
 	3: createBuckets, // layout 4 is layout 3 with documents
+	4: jsonToCBOR,
 }
 
 // migrate brings the file to schemaVersion: all steps in one transaction, and

@@ -16,6 +16,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
@@ -177,9 +178,9 @@ func TestANewerLayoutIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir).Close()
 	path := filepath.Join(dir, store.FileName)
-	edit(t, path, func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("5")) })
+	edit(t, path, func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("6")) })
 	_, err := store.Open(dir)
-	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "layout is 5, this one knows up to 4") {
+	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "layout is 6, this one knows up to 5") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -193,5 +194,61 @@ func edit(t *testing.T, path string, change func(*bolt.Tx) error) {
 	defer db.Close()
 	if err := db.Update(change); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Layout 4 had its revisions as JSON: forty of them, one with settings of the machine, a
+// check and notes, and a tag.
+func TestRevisionsOfLayout4AreRead(t *testing.T) {
+	dir := placeStore(t, "testdata/layout4.db")
+	want := func(n int) *farm.Config {
+		cfg := numbered(n)
+		if n == 35 {
+			cfg.System.NTP.Server = "ntp.example.com"
+			cfg.Checks = []farm.Check{{Name: "speed", Command: "check_tcp -p PORT"}}
+			cfg.Farms[0].Notes = &farm.Notes{Comment: "the shop", Tags: []string{"a"}}
+		}
+		return cfg
+	}
+	for range 2 { // the second time there is nothing to migrate
+		s := open(t, dir)
+		if cfg, rev := s.Current(); rev.Number != 40 || rev.Diff != "" || !rev.Time.Equal(made(40)) || !reflect.DeepEqual(cfg, want(40)) {
+			t.Fatalf("current is %+v", rev)
+		}
+		for n := 1; n <= 40; n++ {
+			if cfg, rev, err := s.Get(uint64(n)); err != nil || !reflect.DeepEqual(cfg, want(n)) || rev.Author != "root" || rev.Diff == "" || !rev.Time.Equal(made(n)) {
+				t.Errorf("revision %d: %+v %v", n, rev, err)
+			}
+		}
+		if tags, err := s.Tags(); err != nil || len(tags) != 1 || tags[0].Revision != 7 {
+			t.Errorf("tags: %+v %v", tags, err)
+		}
+		if history, err := s.History(100, 0); err != nil || len(history) != 40 || history[0].Comment != "change 40" {
+			t.Errorf("history: %d, %v", len(history), err)
+		}
+		s.Close()
+	}
+	if _, err := os.Stat(filepath.Join(dir, store.FileName+".layout4")); err != nil {
+		t.Errorf("the copy of the old file: %v", err)
+	}
+}
+
+func TestABrokenLayout4StaysAsItWas(t *testing.T) {
+	for _, bucket := range []string{"revisions", "current"} {
+		dir := placeStore(t, "testdata/layout4.db")
+		path := filepath.Join(dir, store.FileName)
+		edit(t, path, func(tx *bolt.Tx) error {
+			return tx.Bucket([]byte(bucket)).Put(binary.BigEndian.AppendUint64(nil, 40), []byte("no record at all"))
+		})
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Open(dir); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "revision 0000000000000028") {
+			t.Errorf("%s: %v", bucket, err)
+		}
+		if after, err := os.ReadFile(path); err != nil || !reflect.DeepEqual(before, after) {
+			t.Errorf("%s: the file was changed (%v)", bucket, err)
+		}
 	}
 }

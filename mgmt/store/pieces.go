@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"compress/flate"
-	"encoding/json"
 	"fmt"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -13,84 +12,110 @@ import (
 // itself: that record holds them all, and most are as they were in the one before. They
 // are known again by where their settings lie (farm.Farm is comparable). A stream of
 // DEFLATE may be put together of such pieces, since each ends with a whole byte and refers
-// to nothing before it.
+// to nothing before it. Where none is known a revision is compressed as one: many farms
+// that are alike take less room so.
 type pieces map[farm.Farm][]byte
 
-// noFarms is where the farms of a configuration go in its JSON. No text in it looks like
-// that: there, quotes are escaped.
-const noFarms = `"farms":[]`
-
-// seal makes the record of a snapshot, which reads like one of the function seal.
-func (p *pieces) seal(s *snapshot) ([]byte, error) {
-	if len(s.Config.Farms) == 0 {
-		*p = nil
-		return seal(s)
+// seal makes the record of a revision of the pieces that are known.
+func (p pieces) seal(e *entry) ([]byte, error) {
+	if _, err := e.Time.MarshalText(); err != nil { // what would not be read again
+		return nil, fmt.Errorf("encode revision: %w", err)
 	}
-	empty, without := *s, *s.Config
-	empty.Config, without.Farms = &without, []farm.Farm{}
-	plain, err := json.Marshal(&empty)
+	head, err := packing.Marshal(&e.Revision)
 	if err != nil {
-		return nil, fmt.Errorf("encode record: %w", err)
+		return nil, fmt.Errorf("encode revision: %w", err)
 	}
-	at := bytes.Index(plain, []byte(noFarms)) + len(noFarms) - 1
-	c := compressor{w: writers.Get().(*flate.Writer)}
-	defer writers.Put(c.w)
-	var out bytes.Buffer
-	comma := c.piece([]byte{','})
-	out.Grow(sumSize + p.size() + len(s.Config.Farms)*len(comma) + len(plain))
-	out.Write(make([]byte, sumSize))
-	out.Write(c.piece(plain[:at]))
-	next := make(pieces, len(s.Config.Farms))
-	for i := range s.Config.Farms {
-		f := &s.Config.Farms[i]
-		piece, known := (*p)[*f]
-		if !known {
-			one, err := json.Marshal(f)
-			if err != nil {
-				return nil, fmt.Errorf("encode record: %w", err)
-			}
-			piece = c.piece(one)
-		}
-		if i > 0 {
-			out.Write(comma)
-		}
-		out.Write(piece)
-		next[*f] = piece
+	but := e.Change
+	but.Farms = nil
+	change, err := packing.Marshal(&but)
+	if err != nil {
+		return nil, fmt.Errorf("encode change: %w", err)
 	}
-	out.Write(c.last(plain[at:]))
-	*p = next
+	out := bytes.NewBuffer(make([]byte, sumSize, sumSize+len(head)+len(change)+p.size(e.Change.Farms)))
+	c := compress(out)
+	defer c.end()
+	c.write(head)
+	c.write(change)
+	for i := range e.Change.Farms {
+		f := &e.Change.Farms[i]
+		if piece, known := p[*f]; known {
+			c.insert(piece)
+			continue
+		}
+		plain, err := packing.Marshal(storedFarm{Farm: f, Said: f.Said()})
+		if err != nil {
+			return nil, fmt.Errorf("encode farm %s: %w", f.Name, err)
+		}
+		c.write(plain)
+	}
+	c.close()
 	return summed(out.Bytes()), nil
 }
 
-// size is that of all of them, in bytes.
-func (p *pieces) size() (n int) {
-	for _, piece := range *p {
-		n += len(piece)
+// of has a piece for every farm of a list, those that are known and others made now.
+func (p pieces) of(farms []farm.Farm) (pieces, error) {
+	next := make(pieces, len(farms))
+	for i := range farms {
+		f := &farms[i]
+		piece, known := p[*f]
+		if !known {
+			plain, err := packing.Marshal(storedFarm{Farm: f, Said: f.Said()})
+			if err != nil {
+				return nil, fmt.Errorf("encode farm %s: %w", f.Name, err)
+			}
+			piece = compressed(plain)
+		}
+		next[*f] = piece
+	}
+	return next, nil
+}
+
+// size is that of those of a list, in bytes.
+func (p pieces) size(farms []farm.Farm) (n int) {
+	for i := range farms {
+		n += len(p[farms[i]])
 	}
 	return n
 }
 
-// compressor compresses pieces of one stream.
+// compressor writes a stream of DEFLATE.
 type compressor struct {
-	w   *flate.Writer
-	out bytes.Buffer
+	out  *bytes.Buffer
+	w    *flate.Writer
+	open bool // something was written that is not flushed
 }
 
-func (c *compressor) begin(plain []byte) {
-	c.out.Reset()
-	c.w.Reset(&c.out)
+func compress(out *bytes.Buffer) *compressor {
+	c := &compressor{out: out, w: writers.Get().(*flate.Writer)}
+	c.w.Reset(out)
+	return c
+}
+
+func (c *compressor) write(plain []byte) {
 	_, _ = c.w.Write(plain) // a buffer takes everything
+	c.open = true
 }
 
-func (c *compressor) piece(plain []byte) []byte {
-	c.begin(plain)
+// insert puts a piece into the stream. What comes behind it refers to nothing before it.
+func (c *compressor) insert(piece []byte) {
+	if c.open {
+		_ = c.w.Flush()
+	}
+	c.out.Write(piece)
+	c.w.Reset(c.out)
+	c.open = false
+}
+
+func (c *compressor) close() { _ = c.w.Close() }
+
+func (c *compressor) end() { writers.Put(c.w) }
+
+// compressed is a piece of its own.
+func compressed(plain []byte) []byte {
+	var out bytes.Buffer
+	c := compress(&out)
+	defer c.end()
+	c.write(plain)
 	_ = c.w.Flush()
-	return bytes.Clone(c.out.Bytes())
-}
-
-// last is the piece that ends the stream.
-func (c *compressor) last(plain []byte) []byte {
-	c.begin(plain)
-	_ = c.w.Close()
-	return c.out.Bytes()
+	return out.Bytes()
 }

@@ -87,14 +87,15 @@ func unseal(b []byte, value any) error {
 
 // expand takes back the compression of a record that had at most so many bytes.
 func expand(b []byte, most int64) ([]byte, error) {
-	plain, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), most+1))
-	if err != nil {
+	var plain bytes.Buffer
+	plain.Grow(min(4*len(b), int(most)) + bytes.MinRead)
+	if _, err := plain.ReadFrom(io.LimitReader(flate.NewReader(bytes.NewReader(b)), most+1)); err != nil {
 		return nil, fmt.Errorf("expand record: %w", err)
 	}
-	if int64(len(plain)) > most {
+	if int64(plain.Len()) > most {
 		return nil, fmt.Errorf("record expands to more than %d bytes", most)
 	}
-	return plain, nil
+	return plain.Bytes(), nil
 }
 
 // numberKey orders like the number.

@@ -124,7 +124,7 @@ func (s *Store) Amend(cfg *farm.Config) error {
 	defer s.write.Unlock()
 	now := &snapshot{Revision: s.current.Load().Revision, Config: cfg}
 	err := s.update(0, func(tx *bolt.Tx) error {
-		if err := putRecord(tx.Bucket(currentBucket), numberKey(now.Number), now); err != nil {
+		if err := s.putCurrent(tx, now); err != nil {
 			return err
 		}
 		return s.cursors.save(tx.Bucket(metaBucket))
@@ -137,25 +137,45 @@ func (s *Store) Amend(cfg *farm.Config) error {
 }
 
 func (s *Store) put(tx *bolt.Tx, e *entry, now *snapshot) error {
-	key, revisions, current := numberKey(e.Number), tx.Bucket(revisionsBucket), tx.Bucket(currentBucket)
-	if err := putRecord(revisions, key, e); err != nil {
+	revisions := tx.Bucket(revisionsBucket)
+	if err := s.putCurrent(tx, now); err != nil {
 		return err
 	}
-	record, err := s.pieces.seal(now)
+	if err := deleteBefore(tx.Bucket(currentBucket), e.Number, nil); err != nil {
+		return err
+	}
+	var known pieces
+	if len(e.Change.Farms) <= takenOver {
+		known = s.pieces
+	}
+	record, err := known.seal(e)
 	if err != nil {
 		return err
 	}
-	if err := current.Put(key, record); err != nil {
+	if err := revisions.Put(numberKey(e.Number), record); err != nil {
 		return err
 	}
-	if err := deleteBefore(current, e.Number, nil); err != nil {
-		return err
-	}
-	s.size.Store(int64(len(current.Get(key))))
 	if err := s.cursors.save(tx.Bucket(metaBucket)); err != nil {
 		return err
 	}
 	return s.prune(tx, revisions, e.Number)
+}
+
+// takenOver is of how many farms at most a change takes the pieces the newest revision
+// has. More are compressed together: they are kept for a thousand revisions.
+const takenOver = 4
+
+// putCurrent writes the newest revision.
+func (s *Store) putCurrent(tx *bolt.Tx, now *snapshot) (err error) {
+	if s.pieces, err = s.pieces.of(now.Config.Farms); err != nil {
+		return err
+	}
+	record, err := s.pieces.seal(now.entry())
+	if err != nil {
+		return err
+	}
+	s.size.Store(int64(len(record)))
+	return tx.Bucket(currentBucket).Put(numberKey(now.Number), record)
 }
 
 // prune removes what is older than the kept revisions, up to the whole
@@ -237,7 +257,7 @@ func (s *Store) History(limit int, before uint64) ([]Revision, error) {
 		}
 		for ; k != nil && len(out) < limit; k, v = c.Prev() {
 			var r Revision
-			if err := heads.read(v, changeMember, &r); err != nil {
+			if err := heads.read(v, &r); err != nil {
 				return damaged(s.name, fmt.Errorf("%w: the history: %w", ErrCorrupt, err))
 			}
 			out = append(out, r)

@@ -39,11 +39,7 @@ func (s *Store) RewriteChecks(done string, edit func([]farm.Check) error) (n int
 			return err
 		}
 		if n = w.changed; !slices.Equal(cfg.Checks, old.Config.Checks) {
-			record, err := s.pieces.seal(now)
-			if err == nil {
-				err = tx.Bucket(currentBucket).Put(numberKey(now.Number), record)
-			}
-			if err != nil {
+			if err := s.putCurrent(tx, now); err != nil {
 				return err
 			}
 		}
@@ -85,7 +81,7 @@ func (w *rewriter) all() error {
 
 func (w *rewriter) one(k []byte) error {
 	var e entry
-	if err := unseal(w.revisions.Get(k), &e); err != nil {
+	if err := unsealRevision(w.revisions.Get(k), &e); err != nil {
 		return err
 	}
 	follows := w.last != nil && w.number+1 == e.Number
@@ -118,7 +114,7 @@ func (w *rewriter) one(k []byte) error {
 		return nil
 	}
 	w.changed++
-	return putRecord(w.revisions, k, &e)
+	return putRevision(w.revisions, &e)
 }
 
 // configuration is that of a revision, nil where it is built on one that is not kept.

@@ -204,13 +204,27 @@ func checkBucket(tx *bolt.Tx, name []byte, key func([]byte) (any, error)) error 
 func (s *Store) loadCurrent(tx *bolt.Tx) error {
 	now := &snapshot{Config: &farm.Config{}}
 	if _, value := tx.Bucket(currentBucket).Cursor().Last(); value != nil {
-		if err := unseal(value, now); err != nil {
-			return fmt.Errorf("%w: the current configuration: %w", ErrCorrupt, err)
+		var err error
+		if now, err = readSnapshot(value); err != nil {
+			return err
 		}
 		s.size.Store(int64(len(value)))
 	}
 	s.current.Store(now)
 	return nil
+}
+
+func readSnapshot(record []byte) (*snapshot, error) {
+	var e entry
+	err := unsealRevision(record, &e)
+	if err == nil && !e.Change.Whole {
+		err = errRecord
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: the current configuration: %w", ErrCorrupt, err)
+	}
+	cfg, err := e.Change.applyTo(&farm.Config{})
+	return &snapshot{e.Revision, cfg}, err
 }
 
 // damages are what bbolt says of a file that is none of its own, or no longer.

@@ -237,7 +237,7 @@ func TestCommitRefusesObjectsThatCannotBeToldApart(t *testing.T) {
 		}
 	}
 	if _, err := s.Commit(numbered(1), store.Meta{Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}); err == nil {
-		t.Error("a time that JSON does not know was accepted")
+		t.Error("a time was accepted that cannot be read again")
 	}
 	if _, rev := s.Current(); rev.Number != 0 {
 		t.Errorf("something was committed: %+v", rev)

@@ -92,7 +92,7 @@ func (s *Store) AddTag(t Tag) error {
 			return err
 		}
 		all[t.Name] = t
-		return putRecord(revisions, numberKey(t.Revision), &entry{Revision: rev, Change: whole(cfg)})
+		return putRevision(revisions, &entry{rev, whole(cfg)})
 	})
 }
 
