@@ -363,6 +363,17 @@ func (f *Farm) ChoosesByPlace(measured bool) *DNSService {
 // Zones are the settings of a farm that answers for zones, nil for others.
 func (f *Farm) Zones() *GSLB { return f.Global }
 
+// Records is how many records the zones of a farm have.
+func (f *Farm) Records() (n int) {
+	if f.Global == nil {
+		return 0
+	}
+	for i := range f.Global.Zones {
+		n += len(f.Global.Zones[i].Records)
+	}
+	return n
+}
+
 // OwnZones has the farm share its lists of zones and keys with nobody: what each zone has
 // is still shared, and may be replaced.
 func (f *Farm) OwnZones() {

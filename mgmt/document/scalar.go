@@ -3,15 +3,28 @@ package document
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 )
 
-// plain texts need no quotes: they start with a letter or slash and hold
-// nothing YAML reads as its own.
-var plain = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./%+~-]*(:[A-Za-z0-9_./%+~-]+)*$`)
+// isPlain reports whether a text needs no quotes: it starts with a letter or slash, and
+// holds nothing YAML reads as its own. A colon ends a key where nothing stands behind it.
+// A large zone has millions of such texts.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c|0x20 && c|0x20 <= 'z', c == '/':
+		case i == 0:
+			return false
+		case '0' <= c && c <= '9', strings.IndexByte("_.%+~-", c) >= 0:
+		case c == ':' && s[i-1] != ':' && i < len(s)-1:
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
 
 // words are read as something else than text by one YAML version or another.
 var words = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
@@ -20,7 +33,7 @@ var words = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"
 // that is safe, a literal block for several printable lines, else quoted.
 // indent is what the lines of a block start with.
 func yamlText(s, indent string) string {
-	if plain.MatchString(s) && !slices.Contains(words, strings.ToLower(s)) {
+	if isPlain(s) && !slices.Contains(words, strings.ToLower(s)) {
 		return s
 	}
 	if addr, err := netip.ParseAddr(s); err == nil && addr.Is4() {

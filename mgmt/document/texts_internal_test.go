@@ -31,14 +31,39 @@ func TestTextsOfFarmsThatAreGoneAreForgotten(t *testing.T) {
 		return &farm.Config{Farms: []farm.Farm{{Name: fmt.Sprint("farm", i), HTTP: farm.DefaultHTTP()}}}
 	}
 	was := one(0)
-	for i := range 10 * fewGone {
+	for i := range fewGone / 2 {
 		now := one(i + 1)
 		texts.Diff(was, now)
-		if was = now; len(texts.farms) > 2+fewGone+1 {
+		if was = now; len(texts.farms) > fewGone/3 {
 			t.Fatalf("%d farms are kept, of which one is there", len(texts.farms))
 		}
 	}
 	if len(texts.farms) == 0 || texts.farms[was.Farms[0]] == nil {
 		t.Error("the one that is there is not kept")
+	}
+	lines := 0
+	for _, l := range texts.farms {
+		lines += len(l)
+	}
+	if lines != texts.kept {
+		t.Errorf("%d lines are kept, not %d", lines, texts.kept)
+	}
+}
+
+// A farm that is large is kept twice at most, before its change and after it.
+func TestTextsOfLargeFarmsAreForgottenAtOnce(t *testing.T) {
+	var texts Texts
+	one := func(i int) *farm.Config {
+		f := farm.Farm{Name: fmt.Sprint("farm", i), HTTP: farm.DefaultHTTP()}
+		f.HTTP.Services = []farm.Service{{Name: "web", Backends: make([]farm.Backend, 2*fewGone)}}
+		return &farm.Config{Farms: []farm.Farm{f}}
+	}
+	was := one(0)
+	for i := range 6 {
+		now := one(i + 1)
+		texts.Diff(was, now)
+		if was = now; len(texts.farms) > 2 {
+			t.Fatalf("%d farms are kept, of which one is there", len(texts.farms))
+		}
 	}
 }

@@ -343,25 +343,31 @@ func ZoneWarning(g *farm.GSLB, z *farm.Zone) string {
 
 // NameServerWarning says which name server of a zone nobody can find, or nothing.
 func NameServerWarning(z *farm.Zone) string {
-	addresses := map[string]bool{}
-	for i := range z.Records {
-		if r := &z.Records[i]; (r.Type == "A" || r.Type == "AAAA" || r.Type == farm.RecordDYNA) && r.Data != "0.0.0.0" && r.Data != "::" {
-			addresses[strings.ToLower(r.Name)] = true
-		}
-	}
 	servers := []string{cmp.Or(z.NameServer, "ns1")}
 	for i := range z.Records {
 		if r := &z.Records[i]; r.Type == "NS" && r.Name == "@" {
 			servers = append(servers, r.Data)
 		}
 	}
+	type server struct{ name, relative string }
+	var ours []server
+	without := map[string]bool{}
 	for _, name := range servers {
 		relative := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), "."+z.Name+"."), ".")
 		if strings.HasSuffix(name, ".") && strings.HasSuffix(relative, strings.TrimSuffix(strings.ToLower(name), ".")) {
 			continue // of another zone
 		}
-		if !addresses[relative] {
-			return fmt.Sprintf("zone %s: its name server %s has no address yet; add a record %s of type A", z.Name, name, relative)
+		ours, without[relative] = append(ours, server{name, relative}), true
+	}
+	for i := range z.Records {
+		r := &z.Records[i]
+		if (r.Type == "A" || r.Type == "AAAA" || r.Type == farm.RecordDYNA) && r.Data != "0.0.0.0" && r.Data != "::" {
+			delete(without, strings.ToLower(r.Name))
+		}
+	}
+	for _, s := range ours {
+		if without[s.relative] {
+			return fmt.Sprintf("zone %s: its name server %s has no address yet; add a record %s of type A", z.Name, s.name, s.relative)
 		}
 	}
 	return ""
