@@ -2,10 +2,13 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -92,5 +95,25 @@ func TestWhatANewerReleaseWroteIsPassedOver(t *testing.T) {
 	}
 	if _, err := readSnapshot(sequence(t, Revision{}, change{})); err == nil {
 		t.Error("a change of another revision is the newest configuration")
+	}
+}
+
+// Layout 4 with a newest revision that has no configuration was damaged.
+func TestTheNewestRevisionOfLayout4HasAConfiguration(t *testing.T) {
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for name, value := range map[string]any{"none": map[string]int{"number": 1}, "one": wholeRevision{Config: farmsOf("a")}} {
+		err := s.db.Update(func(tx *bolt.Tx) error {
+			if err := putRecord(tx.Bucket(currentBucket), numberKey(1), value); err != nil {
+				return err
+			}
+			return jsonToCBOR(tx)
+		})
+		if damaged := errors.Is(err, ErrCorrupt); damaged != (name == "none") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -180,6 +180,9 @@ func TestAFileIsOpenedAndDescribedOnce(t *testing.T) {
 	if columns, _, _ := fit(first, noon, of("d", "c", "e")); fmt.Sprint(first.place) != "map[a:0 c:1]" || first.columns[0].name != "a" || len(columns) != 3 {
 		t.Errorf("what would be, is: %v", first.columns)
 	}
+	if columns, _, same := fit(first, noon, of("d", "e")); !same || columns[0].name != "d" || columns[1].name != "e" {
+		t.Errorf("two new ones in the places of two: %v", columns)
+	}
 	d.Write("farm-1", noon, of("a", "c", "e"))
 	if _, err := first.f.Stat(); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("the smaller file is open still: %v", err)
