@@ -139,6 +139,46 @@ func TestAChangeHoldsSettingsOfTheMachine(t *testing.T) {
 	}
 }
 
+// A difference that is long is made when it is asked for, not stored.
+func TestALongDifferenceIsMadeWhenItIsAskedFor(t *testing.T) {
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	said := func(n int) *farm.Config {
+		cfg := farmsOf("a")
+		cfg.Farms[0].HTTP = farm.DefaultHTTP()
+		cfg.Farms[0].HTTP.Error503 = strings.Repeat("x", n)
+		return cfg
+	}
+	for i, c := range []struct {
+		n    int
+		long bool
+	}{{maxDiff, true}, {1, true}, {2, false}, {maxDiff / 2, false}} {
+		rev, err := s.Commit(said(c.n), Meta{})
+		if err != nil || rev.Diff == "" || rev.Long {
+			t.Fatalf("revision %d: %v, a difference of %d bytes, long: %t", i+1, err, len(rev.Diff), rev.Long)
+		}
+		if _, got, err := s.Get(rev.Number); err != nil || got.Diff != rev.Diff || got.Long != c.long {
+			t.Errorf("revision %d: %v, a difference of %d bytes instead of %d, long: %t", i+1, err, len(got.Diff), len(rev.Diff), got.Long)
+		}
+	}
+	all, err := s.History(9, 0)
+	if err != nil || len(all) != 4 || all[0].Diff == "" || all[2].Diff != "" || all[3].Diff != "" {
+		t.Errorf("%v: %d revisions", err, len(all))
+	}
+	if err := s.AddTag(Tag{Name: "kept", Revision: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.db.Update(func(tx *bolt.Tx) error { return tx.Bucket(revisionsBucket).Delete(numberKey(1)) }); err != nil {
+		t.Fatal(err)
+	}
+	if cfg, got, err := s.Get(2); err != nil || got.Diff != "" || lettersOf(cfg) != "a" {
+		t.Errorf("after the one before it is gone: %v, a difference of %d bytes", err, len(got.Diff))
+	}
+}
+
 // What is whole by its checksum and yet no revision is a damaged store.
 func TestARevisionThatDoesNotFitIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
