@@ -147,10 +147,11 @@ func TestBytesBehindABodyThatComesLaterAreNobodys(t *testing.T) {
 				t.Errorf("%s: got %q", name, res.Text)
 			}
 		}
+		l7test.Eventually(t, "a line", func() bool { return len(a.Log.Lines(`reason="more than was announced"`)) == 2 })
+		a.Turn() // which counts it
 		if s := a.Segment.SumBackend(1); s.Connects != 2 || s.BadResponses != 2 {
 			t.Errorf("%s: counted %+v", name, s)
 		}
-		l7test.Eventually(t, "a line", func() bool { return len(a.Log.Lines(`reason="more than was announced"`)) == 2 })
 	}
 }
 
