@@ -175,3 +175,12 @@ func TestAnEditThatFailsForOneRevisionChangesNone(t *testing.T) {
 		t.Errorf("%d are changed, %v", n, err)
 	}
 }
+
+func TestADamagedRevisionIsNotRewritten(t *testing.T) {
+	s := open(t, t.TempDir())
+	commit(t, s, 1)
+	store.Spoil(t, s)
+	if n, err := s.RewriteChecks("done", veiled(new(int))); err == nil || n != 0 || !strings.Contains(err.Error(), "checksum") {
+		t.Errorf("%d, %v", n, err)
+	}
+}
