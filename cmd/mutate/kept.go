@@ -82,9 +82,11 @@ func standsOn(f *fault, v verdict) string {
 	fmt.Fprintln(sum, f.name)
 	sum.Write(f.changed())
 	if v == survived {
-		for _, name := range testFiles(f.pkg.tests) {
-			text, _ := os.ReadFile(name)
-			sum.Write(text)
+		for _, dir := range f.pkg.tests {
+			for _, name := range testFiles(dir) {
+				text, _ := os.ReadFile(name)
+				sum.Write(text)
+			}
 		}
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil)[:12])

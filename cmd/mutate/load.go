@@ -17,7 +17,7 @@ type pkg struct {
 	path  string // as imported
 	name  string // without the module
 	dir   string
-	tests string // the folder of the tests that judge it; empty: none do
+	tests []string // the folders of the tests that judge it, one after the other
 	fset  *token.FileSet
 	info  *types.Info
 	files []*source
@@ -52,8 +52,8 @@ func load(patterns []string) ([]*pkg, error) {
 		p := &pkg{path: l.PkgPath, dir: l.Dir, fset: l.Fset, info: l.TypesInfo}
 		p.name = strings.TrimPrefix(strings.TrimPrefix(p.path, l.Module.Path), "/")
 		for _, dir := range []string{p.dir, filepath.Dir(p.dir)} {
-			if p.tests == "" && len(testFiles(dir)) > 0 {
-				p.tests = dir
+			if len(testFiles(dir)) > 0 {
+				p.tests = append(p.tests, dir)
 			}
 		}
 		for _, tree := range l.Syntax {

@@ -13,8 +13,8 @@
 // an earlier run is not tried again, unless its file or, if it survived, a test
 // of its package has changed.
 //
-// A package without tests is judged by those of the folder above it, as mgmt/api
-// tests its resources.
+// What a package's own tests do not notice is shown to those of the folder above
+// it, as mgmt/api tests its resources.
 //
 // The tree is never written to: faults are given to the go command as overlays.
 // As root tests run in namespaces for processes, mounts and the network, so that

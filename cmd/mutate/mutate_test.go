@@ -102,16 +102,20 @@ func TestPackageWithoutTestsNoticesNothing(t *testing.T) {
 	}
 }
 
-func TestFolderAboveTestsPackagesWithoutTests(t *testing.T) {
+func TestFolderAboveTestsWhatAPackageDoesNot(t *testing.T) {
 	report := tried(t, options{patterns: []string{"./testdata/tiny/inner"}})
 	if !strings.Contains(report, "1 of 1 faults noticed") {
 		t.Error(report)
 	}
+	report = tried(t, options{patterns: []string{"./testdata/tiny/half"}})
+	if !strings.Contains(report, "2 of 3 faults noticed") || !strings.Contains(report, "return 5") || strings.Contains(report, "return 3") {
+		t.Errorf("what the own tests do not notice:\n%s", report)
+	}
 }
 
 func TestSampleIsListedAndTriedInParts(t *testing.T) {
-	for only, want := range map[string]int{"": 28, "cmd/mutate/testdata/tiny/inner": 1, "cmd/mutate/testdata/tiny": 27} {
-		o := options{patterns: []string{"./testdata/tiny/..."}, number: 28, seed: 1, list: true}
+	for only, want := range map[string]int{"": 31, "cmd/mutate/testdata/tiny/inner": 1, "cmd/mutate/testdata/tiny": 27} {
+		o := options{patterns: []string{"./testdata/tiny/..."}, number: 31, seed: 1, list: true}
 		if only != "" {
 			o.only = []string{only}
 		}
@@ -160,7 +164,7 @@ func TestLateUnderLoadIsNotNoticed(t *testing.T) {
 	defer r.close()
 	b := &base{}
 	b.once.Do(func() { b.limit.Store(int64(-5 * time.Second)) }) // ended at once
-	r.bases[packages[0].tests] = b
+	r.bases[packages[0].tests[0]] = b
 	all, err := r.run(t.Context(), choose(packages, o))
 	if err != nil || len(all) != 1 || all[0].verdict != survived {
 		t.Errorf("%+v, %v", all, err)

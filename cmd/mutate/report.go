@@ -28,7 +28,7 @@ func report(out io.Writer, tried []trial, seed uint64) {
 	for _, t := range tried {
 		if t.verdict == survived {
 			fmt.Fprint(out, t.fault)
-			if t.pkg.tests == "" {
+			if len(t.pkg.tests) == 0 {
 				fmt.Fprintln(out, "\t(this package has no tests)")
 			}
 		}

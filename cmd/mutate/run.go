@@ -140,10 +140,6 @@ func (r *runner) try(f *fault) (trial, error) {
 	if t.verdict, known = r.kept.verdict(f); known {
 		return t, nil
 	}
-	b := r.base(f.pkg)
-	if b.err != nil {
-		return t, b.err
-	}
 	dir, err := r.folder()
 	if err != nil {
 		return t, err
@@ -153,11 +149,17 @@ func (r *runner) try(f *fault) (trial, error) {
 	if err != nil {
 		return t, err
 	}
-	program := filepath.Join(dir, "tests")
-	if out := build(f.pkg, overlay, program); out != nil {
+	t.verdict = survived
+	if len(f.pkg.tests) == 0 && compiles(f.pkg, overlay) != nil {
 		t.verdict = noBuild
-	} else if t.verdict, err = r.judge(f.pkg, b, overlay, program, dir); err != nil {
-		return t, err
+	}
+	for _, tests := range f.pkg.tests {
+		if t.verdict != survived {
+			break
+		}
+		if t.verdict, err = r.judge(tests, overlay, dir); err != nil {
+			return t, err
+		}
 	}
 	t.took = time.Since(began)
 	if r.skip != "" && t.verdict == survived {
@@ -166,19 +168,24 @@ func (r *runner) try(f *fault) (trial, error) {
 	return t, r.kept.keep(t)
 }
 
-// judge runs the tests with a fault. Load, too, makes tests take long: that one
-// hung is believed when tests without a fault end as soon as ever.
-func (r *runner) judge(p *pkg, b *base, overlay, program, dir string) (verdict, error) {
-	if p.tests == "" {
-		return survived, nil
+// judge runs the tests of a folder with a fault. Load, too, makes tests take long: that
+// one hung is believed when tests without a fault end as soon as ever.
+func (r *runner) judge(tests, overlay, dir string) (verdict, error) {
+	b := r.base(tests)
+	if b.err != nil {
+		return 0, b.err
+	}
+	program := filepath.Join(dir, "tests")
+	if build(tests, overlay, program) != nil {
+		return noBuild, nil
 	}
 	for {
 		limit := time.Duration(b.limit.Load())
-		v, err := runTests(p, overlay, program, dir, r.skip, limit, nil)
+		v, err := runTests(tests, overlay, program, dir, r.skip, limit, nil)
 		if v != hung || err != nil {
 			return v, err
 		}
-		now, err := r.measure(p)
+		now, err := r.measure(tests)
 		if now <= limit || err != nil {
 			return hung, err
 		}
@@ -186,39 +193,36 @@ func (r *runner) judge(p *pkg, b *base, overlay, program, dir string) (verdict, 
 	}
 }
 
-// base runs the tests of a package as they are, once, to learn how long they take.
-func (r *runner) base(p *pkg) *base {
+// base runs the tests of a folder as they are, once, to learn how long they take.
+func (r *runner) base(tests string) *base {
 	r.mu.Lock()
-	b := r.bases[p.tests]
+	b := r.bases[tests]
 	if b == nil {
 		b = &base{}
-		r.bases[p.tests] = b
+		r.bases[tests] = b
 	}
 	r.mu.Unlock()
 	b.once.Do(func() {
-		limit, err := r.measure(p)
+		limit, err := r.measure(tests)
 		b.limit.Store(int64(limit))
 		b.err = err
 	})
 	return b
 }
 
-func (r *runner) measure(p *pkg) (time.Duration, error) {
-	if p.tests == "" {
-		return 0, nil
-	}
+func (r *runner) measure(tests string) (time.Duration, error) {
 	dir, err := r.folder()
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
 	program := filepath.Join(dir, "tests")
-	if out := build(p, "", program); out != nil {
-		return 0, fmt.Errorf("%s: its tests cannot be built: %s", p.name, out)
+	if out := build(tests, "", program); out != nil {
+		return 0, fmt.Errorf("%s: its tests cannot be built: %s", tests, out)
 	}
 	for range tries {
 		var took time.Duration
-		if took, err = passes(p, program, dir, r.skip); err == nil {
+		if took, err = passes(tests, program, dir, r.skip); err == nil {
 			return max(r.floor, 4*took), nil
 		}
 	}
@@ -229,19 +233,19 @@ func (r *runner) measure(p *pkg) (time.Duration, error) {
 // package is judged by them.
 const tries = 3
 
-// passes runs the tests of a package without a fault and tells how long they took.
-func passes(p *pkg, program, dir, skip string) (time.Duration, error) {
+// passes runs the tests of a folder without a fault and tells how long they took.
+func passes(tests, program, dir, skip string) (time.Duration, error) {
 	said, err := os.Create(filepath.Join(dir, "said"))
 	if err != nil {
 		return 0, err
 	}
 	defer said.Close()
 	began := time.Now()
-	v, err := runTests(p, "", program, dir, skip, 10*time.Minute, said)
+	v, err := runTests(tests, "", program, dir, skip, 10*time.Minute, said)
 	took := time.Since(began)
 	if err == nil && v != survived {
 		text, _ := os.ReadFile(said.Name())
-		err = fmt.Errorf("%s: its tests fail without a fault, so nothing can be learned from them:\n%s", p.name, text)
+		err = fmt.Errorf("%s: its tests fail without a fault, so nothing can be learned from them:\n%s", tests, text)
 	}
 	return took, err
 }

@@ -28,16 +28,19 @@ func writeOverlay(dir string, f *fault) (string, error) {
 	return overlay, errors.Join(os.WriteFile(changed, f.changed(), 0o644), os.WriteFile(overlay, text, 0o644))
 }
 
-// build makes the test program of a package, or only looks whether the package
-// compiles when it has no tests. It returns what the compiler says against it.
-func build(p *pkg, overlay, program string) []byte {
-	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, "."}
+// compiles looks whether a package does, and returns what the compiler says against it.
+func compiles(p *pkg, overlay string) []byte {
+	return goCommand(p.dir, overlay, "build", "-o", os.DevNull, ".")
+}
+
+// build makes the test program of a folder.
+func build(tests, overlay, program string) []byte {
+	return goCommand(tests, overlay, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, ".")
+}
+
+func goCommand(dir, overlay string, args ...string) []byte {
 	cmd := exec.Command("go", args...)
-	cmd.Dir = p.tests
-	if p.tests == "" {
-		cmd = exec.Command("go", "build", "-o", os.DevNull, ".")
-		cmd.Dir = p.dir
-	}
+	cmd.Dir = dir
 	cmd.Env = environment(overlay)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return append(out, err.Error()...)
@@ -55,17 +58,17 @@ func environment(overlay string) []string {
 
 // runTests runs a test program until its first failure, and ends it when it
 // takes too long or too much. What it says goes to out, if that is a file.
-func runTests(p *pkg, overlay, program, dir, skip string, limit time.Duration, out *os.File) (verdict, error) {
+func runTests(tests, overlay, program, dir, skip string, limit time.Duration, out *os.File) (verdict, error) {
 	args := alone(program, "-test.failfast", "-test.skip="+skip, "-test.timeout="+limit.String())
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir = p.tests
+	cmd.Dir = tests
 	cmd.Env = append(environment(overlay), "TMPDIR="+dir)
 	if out != nil {
 		cmd.Stdout, cmd.Stderr = out, out
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
-		return 0, fmt.Errorf("%s: its tests were not started: %w", p.name, err)
+		return 0, fmt.Errorf("%s: its tests were not started: %w", tests, err)
 	}
 	// All that the tests started ends with them.
 	kill := func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -3,6 +3,7 @@ package tiny
 import (
 	"testing"
 
+	"github.com/sluicelb/sluice/cmd/mutate/testdata/tiny/half"
 	"github.com/sluicelb/sluice/cmd/mutate/testdata/tiny/inner"
 )
 
@@ -27,7 +28,7 @@ func TestQueueHoldsTwo(t *testing.T) {
 }
 
 func TestSub(t *testing.T) {
-	if string(Bytes("x")) != "x" || inner.Three() != 3 || Sub(5, 3) != 2 || Negative(3, 5) != 2 {
+	if string(Bytes("x")) != "x" || inner.Three() != 3 || half.Three() != 3 || Sub(5, 3) != 2 || Negative(3, 5) != 2 {
 		t.Fatal("wrong")
 	}
 }
