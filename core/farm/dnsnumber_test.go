@@ -81,6 +81,10 @@ func TestNumbersOfRecordsAreGivenOnce(t *testing.T) {
 	if z := again.Zones[0]; z.Records[0].ID != 4 || z.Records[1].ID != 3 || z.Records[2].ID != 1 || z.LastRecord != 4 || z.ID != 1 {
 		t.Errorf("%+v", z)
 	}
+	one := numbered(g, func(g *farm.GSLB) { g.Zones[0].Records[1].ID = 0 })
+	if z := one.Zones[0]; z.Records[1].ID != 3 || z.LastRecord != 3 {
+		t.Errorf("the only one without a number does not get its own back: %+v", z)
+	}
 	twice := numbered(g, func(g *farm.GSLB) { g.Zones[0].Records = append(g.Zones[0].Records, g.Zones[0].Records[1]) })
 	if z := twice.Zones[0]; z.Records[1].ID != 3 || z.Records[2].ID != 4 {
 		t.Errorf("%+v", z)

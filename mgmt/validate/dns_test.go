@@ -1,8 +1,10 @@
 package validate_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +76,31 @@ func TestGSLBFarmsKeepTheirRules(t *testing.T) {
 	for i, edit := range []func(*farm.GSLB){add("www", "TXT", "x"), add("ns1", "AAAA", "2001:db8::1"), add("@", "SOA", "a b 1 2 3 4 5"), add("*.x", "A", "192.0.2.1"), add("_sip._tcp", "SRV", "1 2 3 www")} {
 		if err := validate.Config(named(edit)); err != nil {
 			t.Errorf("%d: %v", i, err)
+		}
+	}
+}
+
+// One key of a zone signs and one is to be next; any number may sign no more.
+func TestKeysOfAZoneHaveTheirPlaces(t *testing.T) {
+	key := func(state farm.KeyState, size int) farm.ZoneKey {
+		return farm.ZoneKey{Algorithm: farm.SignEd25519, State: state, Public: base64.StdEncoding.EncodeToString(make([]byte, size)), Private: "AAAA"}
+	}
+	of := func(states ...farm.KeyState) (keys []farm.ZoneKey) {
+		for _, s := range states {
+			keys = append(keys, key(s, 32))
+		}
+		return keys
+	}
+	for want, keys := range map[string][]farm.ZoneKey{
+		"":                                       of(farm.KeyActive, farm.KeyPublished, farm.KeyRetired, farm.KeyRetired),
+		"only one key of a zone may be active":   of(farm.KeyActive, farm.KeyRetired, farm.KeyActive),
+		"only one key of a zone may be publish":  of(farm.KeyPublished, farm.KeyPublished, farm.KeyRetired),
+		"public_key must be a key of ed25519 as": {key(farm.KeyActive, 33)},
+		"keys: at most":                          of(slices.Repeat([]farm.KeyState{farm.KeyRetired}, validate.MaxKeys+1)...),
+	} {
+		err := validate.Config(named(func(g *farm.GSLB) { g.Zones[0].Signing, g.Zones[0].Keys = farm.SignEd25519, keys }))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v", want, err)
 		}
 	}
 }
