@@ -98,7 +98,17 @@ func TestKeysOfAZoneHaveTheirPlaces(t *testing.T) {
 		"public_key must be a key of ed25519 as": {key(farm.KeyActive, 33)},
 		"keys: at most":                          of(slices.Repeat([]farm.KeyState{farm.KeyRetired}, validate.MaxKeys+1)...),
 	} {
-		err := validate.Config(named(func(g *farm.GSLB) { g.Zones[0].Signing, g.Zones[0].Keys = farm.SignEd25519, keys }))
+		cfg := named(func(g *farm.GSLB) {
+			g.Zones[0].Signing, g.Zones[0].Keys = farm.SignEd25519, keys
+			if want != "" { // who is told of the first fault is told of no other
+				add("a b", "A", "192.0.2.1")(g)
+				g.Zones = append(g.Zones, farm.Zone{Name: "a..b"})
+			}
+		})
+		if want != "" {
+			cfg.Farms = append(cfg.Farms, farm.Farm{ID: 2, Name: "a b"})
+		}
+		err := validate.Config(cfg)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v", want, err)
 		}

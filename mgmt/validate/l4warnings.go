@@ -46,11 +46,7 @@ func l4BackendWarnings(f *farm.Farm, b *farm.Backend, local []netip.Prefix, add 
 // l4PriorityWarning returns a text when the backend at position i of an l4xnat
 // farm can never be used, whichever backends are unusable (farm.Unusable).
 func l4PriorityWarning(list []farm.Backend, i int) string {
-	own := list[i].EffectivePriority()
-	if own == 1 {
-		return ""
-	}
-	most := l4TopLevel(list)
+	own, most := list[i].EffectivePriority(), l4TopLevel(list)
 	if own <= most {
 		return ""
 	}
