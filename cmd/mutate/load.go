@@ -51,7 +51,7 @@ func load(patterns []string) ([]*pkg, error) {
 		}
 		p := &pkg{path: l.PkgPath, dir: l.Dir, fset: l.Fset, info: l.TypesInfo}
 		p.name = strings.TrimPrefix(strings.TrimPrefix(p.path, l.Module.Path), "/")
-		for _, dir := range []string{p.dir, filepath.Dir(p.dir)} {
+		for _, dir := range append([]string{p.dir, filepath.Dir(p.dir)}, elsewhere(p.dir)...) {
 			if len(testFiles(dir)) > 0 {
 				p.tests = append(p.tests, dir)
 			}
@@ -72,6 +72,22 @@ func load(patterns []string) ([]*pkg, error) {
 		all = append(all, p)
 	}
 	return all, nil
+}
+
+// testedBy begins a line of a test that says where others of its package are.
+const testedBy = "//mutate:tests "
+
+// elsewhere are the folders that tests of a package name.
+func elsewhere(dir string) (folders []string) {
+	for _, name := range testFiles(dir) {
+		text, _ := os.ReadFile(name)
+		for line := range strings.Lines(string(text)) {
+			if folder, is := strings.CutPrefix(line, testedBy); is {
+				folders = append(folders, filepath.Join(dir, strings.TrimSpace(folder)))
+			}
+		}
+	}
+	return folders
 }
 
 func testFiles(dir string) []string {

@@ -14,7 +14,9 @@
 // of its package has changed.
 //
 // What a package's own tests do not notice is shown to those of the folder above
-// it, as mgmt/api tests its resources.
+// it, as mgmt/api tests its resources, and of folders that lines of its tests name:
+//
+//	//mutate:tests ../server
 //
 // The tree is never written to: faults are given to the go command as overlays.
 // As root tests run in namespaces for processes, mounts and the network, so that

@@ -124,7 +124,7 @@ func TestAFarmWithoutSettingsServesNothing(t *testing.T) {
 	none := farm.Farm{VIP: netip.MustParseAddr("192.0.2.1"), VPort: 80}
 	log, on := none.Log()
 	if none.Reach() != "" || none.ListenerTLS() != nil || none.Headers() != nil || none.Filtered() || none.InEngine() || none.KeepsPort() ||
-		none.DefaultMark() != 0 || log != nil || on || none.KeyHeaders() != nil || none.Carries() != "" || none.IdleTimeout() != 0 {
+		none.DefaultMark() != 0 || none.MostConnections() != 0 || log != nil || on || none.KeyHeaders() != nil || none.Carries() != "" || none.IdleTimeout() != 0 {
 		t.Error("a farm without settings says something")
 	}
 	if !slices.Equal(none.Transports(), []farm.L4Protocol{farm.L4TCP}) || none.PortsText() != "80" || !none.MixesVersions() ||

@@ -67,10 +67,10 @@ var ofEach = map[farm.Profile]struct {
 	headers   bool
 }{
 	farm.ProfileHTTP: {func() farm.Farm {
-		return farm.Farm{Profile: farm.ProfileHTTP, VPort: 80, HTTP: &farm.HTTP{Mark: 7, Logs: true, Services: []farm.Service{{}}}}
+		return farm.Farm{Profile: farm.ProfileHTTP, VPort: 80, HTTP: &farm.HTTP{Mark: 7, MaxConnections: 9, Logs: true, Services: []farm.Service{{}}}}
 	}, "80", []string{"tcp/192.0.2.1:80"}, true, farm.TrafficRequests, true},
 	farm.ProfileL4: {func() farm.Farm {
-		return farm.Farm{Profile: farm.ProfileL4, L4: &farm.L4{Mark: 7, Logs: true, Protocol: farm.L4TCPUDP, NAT: farm.NATMasquerade,
+		return farm.Farm{Profile: farm.ProfileL4, L4: &farm.L4{Mark: 7, MaxConnections: 9, Logs: true, Protocol: farm.L4TCPUDP, NAT: farm.NATMasquerade,
 			Ports: []farm.PortRange{{First: 53, Last: 53}, {First: 853, Last: 854}}}}
 	}, "53,853:854", []string{"tcp/192.0.2.1:53", "udp/192.0.2.1:53", "tcp/192.0.2.1:853", "udp/192.0.2.1:853", "tcp/192.0.2.1:854", "udp/192.0.2.1:854"}, false, farm.TrafficConnections, false},
 }
@@ -95,8 +95,8 @@ func TestEveryProfileAnswersForItsFarms(t *testing.T) {
 		if f.SettingsProfile() != profile {
 			t.Errorf("%s: settings of %q", profile, f.SettingsProfile())
 		}
-		if log, on := f.Log(); log == nil || !on || f.DefaultMark() != 7 || !f.MixesVersions() {
-			t.Errorf("%s: log %v, mark %d", profile, log, f.DefaultMark())
+		if log, on := f.Log(); log == nil || !on || f.DefaultMark() != 7 || f.MostConnections() != 9 || !f.MixesVersions() {
+			t.Errorf("%s: log %v, mark %d, %d connections", profile, log, f.DefaultMark(), f.MostConnections())
 		}
 		if g := f.Groups()[0]; g.SessionTTL() == 0 || g.KeepsSessions() || g.Redirects() {
 			t.Errorf("%s: sessions live %d s, kept %v, redirects %v", profile, g.SessionTTL(), g.KeepsSessions(), g.Redirects())

@@ -1,3 +1,7 @@
+// Zones are tested by what is answered of them.
+//
+//mutate:tests ../server
+
 package zone_test
 
 import (

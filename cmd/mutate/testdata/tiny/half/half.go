@@ -9,3 +9,6 @@ func Four() int { return 4 }
 
 // Five is asked for by nobody.
 func Five() int { return 5 }
+
+// Six is that of the tests beside.
+func Six() int { return 6 }

@@ -1,3 +1,5 @@
+//mutate:tests ../../beside
+
 package half
 
 import "testing"
