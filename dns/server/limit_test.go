@@ -67,6 +67,27 @@ func TestTheSameAnswerIsGivenSoOften(t *testing.T) {
 	}
 }
 
+// An answer that became another one has a bound of its own.
+func TestAnotherCodeIsAnotherAnswer(t *testing.T) {
+	g := example()
+	g.AnswerRate = 5
+	a := newAppliance(t, 1, g)
+	ask := a.engine.Answerer(7)
+	whole := func() (n int) {
+		for range 20 {
+			if out := ask(query(t, "shop.example.com A"), client); out != nil && out[2]&2 == 0 {
+				n++
+			}
+		}
+		return n
+	}
+	failed := whole() // nobody is known to work
+	a.up(1, 2, 3)
+	if answered := whole(); failed != 5 || answered != 5 {
+		t.Errorf("%d failures and %d addresses are told, want 5 of each", failed, answered)
+	}
+}
+
 // Whose address may be borrowed gets ten times its question at most.
 func TestAnswersAmplifyNothingMuch(t *testing.T) {
 	list := []farm.Record{}

@@ -250,3 +250,16 @@ func TestACurveIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// The median of samples is within the cell that has the middle one.
+func TestTheMedianIsTheMiddleSample(t *testing.T) {
+	for _, c := range []struct {
+		weights [2]float32
+		want    float64
+	}{{[2]float32{2, 6}, 20 + 2.0/6}, {[2]float32{6, 2}, 10 + 4.0/6}, {[2]float32{4, 4}, 11}} {
+		p := median([]cell{{at: 5<<8 | 10, weight: c.weights[0]}, {at: 5<<8 | 20, weight: c.weights[1]}})
+		if p.bin != 5 || p.latency != timeAt(c.want) || p.weight != 8 {
+			t.Errorf("%v: %+v, want a latency of %v", c.weights, p, timeAt(c.want))
+		}
+	}
+}
