@@ -126,3 +126,19 @@ func TestStatisticsOfAFarmOfTheDNSHaveItsQueries(t *testing.T) {
 		}
 	}
 }
+
+// The difference of a large import is not kept with its revision, and shown all the same.
+func TestTheDifferenceOfALargeImportIsShown(t *testing.T) {
+	a := zoned(t)
+	var file strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&file, "host-%d-with-a-long-name A 192.0.2.1\n", i)
+	}
+	a.must(200, "POST", zone+"/import", file.String(), textFile...)
+	newest := a.must(200, "GET", "/history?limit=1", "")
+	number := newest.at("params.0.number").(float64)
+	diff := a.must(200, "GET", fmt.Sprintf("/history/%.0f/diff", number), "").at("params.diff").(string)
+	if got := a.must(200, "GET", fmt.Sprintf("/history/%.0f", number), "").at("params.diff"); got != diff || len(diff) < 1<<20 || !strings.Contains(diff, "+          - rname: host-19999-with-a-long-name") {
+		t.Errorf("a difference of %d bytes, ending with %q", len(diff), diff[max(0, len(diff)-200):])
+	}
+}

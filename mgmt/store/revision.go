@@ -23,9 +23,9 @@ type Revision struct {
 	Comment string `json:"comment,omitempty"`
 	// Diff is the unified difference of the document to the revision before.
 	Diff string `json:"diff,omitempty"`
-	// Long says that Diff is not stored because it is longer than maxDiff: it is made when
-	// the revision is read, as long as the one before is kept.
-	Long bool `json:"long,omitempty"`
+	// DiffOmitted says that Diff is not stored because it is longer than maxDiff. Store.Diff
+	// makes it, as long as the revision before is kept.
+	DiffOmitted bool `json:"diff_omitted,omitempty"`
 }
 
 // maxDiff is how long a difference is stored, in bytes. That of a zone of a million records is
@@ -77,10 +77,7 @@ func (s *Store) commit(cfg *farm.Config, meta Meta, anew bool, also func(*bolt.T
 	if anew || rev.Number%keyframeEvery == 1 {
 		e.Change = whole(cfg)
 	}
-	if len(e.Diff) > maxDiff {
-		e.Diff, e.Long = "", true
-	}
-	now := &snapshot{Revision: e.Revision, Config: cfg}
+	now := &snapshot{Revision: rev, Config: cfg}
 	now.Diff = "" // it lies in the revision, Current has no use for it
 	err := s.update(rev.Number, func(tx *bolt.Tx) error {
 		if err := also(tx); err != nil {
@@ -287,19 +284,7 @@ func (s *Store) Get(number uint64) (*farm.Config, Revision, error) {
 	var rev Revision
 	err := s.view(func(tx *bolt.Tx) error {
 		var err error
-		if cfg, rev, err = read(tx.Bucket(revisionsBucket), number); err != nil || !rev.Long {
-			return err
-		}
-		before := &farm.Config{}
-		if number > 1 {
-			before, _, err = read(tx.Bucket(revisionsBucket), number-1)
-		}
-		if err == nil {
-			rev.Diff = document.Diff(before, cfg)
-		}
-		if errors.Is(err, ErrNotFound) { // the one before is kept no longer
-			err = nil
-		}
+		cfg, rev, err = read(tx.Bucket(revisionsBucket), number)
 		return err
 	})
 	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, errTorn) && !errors.Is(err, bolterrors.ErrDatabaseNotOpen) {

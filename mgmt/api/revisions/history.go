@@ -1,6 +1,7 @@
 package revisions
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"time"
@@ -98,6 +99,12 @@ func (s *Resource) getRevision(c *rest.Call) (rest.Object[RevisionView], error) 
 	}
 	view := revisionView(r)
 	view.Tags = tagsOf(tags, n)
+	if r.DiffOmitted {
+		view.Diff, err = s.deps.History.Diff(n-1, n)
+		if err != nil && !errors.Is(err, store.ErrNotFound) { // the one before may be kept no longer
+			return rest.Object[RevisionView]{}, err
+		}
+	}
 	return rest.Object[RevisionView]{Description: c.Summary(), Params: view}, nil
 }
 
