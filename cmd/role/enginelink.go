@@ -66,11 +66,6 @@ func (e *engine) EndConnections(backends []uint32) int {
 	return ended
 }
 
-// large is a snapshot, or a store, in bytes, that takes long to read and leaves more garbage
-// than it takes to collect it: zones of some hundred thousand records make one, a thousand
-// farms do not.
-const large = 8 << 20
-
 // Publish implements link.Handler. What does not check out changes nothing, in none
 // of the engines.
 func (e *engine) Publish(file *os.File, opened map[string][]*os.File) link.Ack {
@@ -78,10 +73,7 @@ func (e *engine) Publish(file *os.File, opened map[string][]*os.File) link.Ack {
 		opened = map[string][]*os.File{} // the set adds to it
 	}
 	defer closeAll(opened)
-	if info, err := file.Stat(); err == nil && info.Size() > large {
-		defer trim.Garbage()
-		defer trim.Seldom()()
-	}
+	defer trim.While(file.Stat())()
 	generation, cfg, err := e.reader.Load(file)
 	if err != nil {
 		return e.refuse(generation, err)

@@ -121,14 +121,6 @@ type manager struct {
 	published chan struct{}
 }
 
-// startWith makes a start with a large store short; what it returns is called at its end.
-func startWith(file string) (started func()) {
-	if info, err := os.Stat(file); err == nil && info.Size() > large {
-		return trim.Seldom()
-	}
-	return func() {}
-}
-
 // mgmt runs the API over the store until ctx ends.
 func (p *process) mgmt(ctx context.Context) error {
 	if err := p.enterData(); err != nil {
@@ -141,7 +133,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	if err := m.mapMemory(); err != nil {
 		return err
 	}
-	started := startWith(store.FileName)
+	started := trim.While(os.Stat(store.FileName))
 	st, err := store.Open(".")
 	if err != nil {
 		return unusable(err)
@@ -229,10 +221,7 @@ func (p *process) mgmt(ctx context.Context) error {
 		Open: func(k farm.TransferKey) (farm.TransferKey, error) { return apply.OpenTransferKey(book, k) }})
 	running.Go(m.secondaries.Wait)
 	m.published = make(chan struct{})
-	published := sync.OnceFunc(func() {
-		started()
-		m.inForce()
-	})
+	published := sync.OnceFunc(func() { started(); m.inForce() })
 	running.Go(func() {
 		m.publisher.Run(ctx, func(ctx context.Context) error {
 			_, err := m.applier.Republish(ctx)

@@ -75,16 +75,25 @@ func ProgramAfter(d time.Duration) {
 	time.AfterFunc(d, func() { unmap(program) })
 }
 
-// Garbage gives back what a large piece of work has left, once the work that follows at
-// once is done. The collector would keep as much again as the process needs.
-func Garbage() { time.AfterFunc(time.Second, debug.FreeOSMemory) }
+// Large is how many bytes of a configuration take long to read and leave more garbage than
+// it takes to collect it: zones of some hundred thousand records have as many, a thousand
+// farms do not.
+const Large = 8 << 20
 
-// Seldom has the collector look a quarter as often until the function it returns is called,
-// for large work that keeps most of what it makes: there is little to be found, and each
-// look is at all of it.
-func Seldom() (asBefore func()) {
+// While is for the time in which a process reads a file with a configuration, as Stat
+// describes it; done ends it. When it is large the collector looks a quarter as often: most
+// of what is made stays, and each look is at all of it. What is garbage in the end is given
+// back, once the work that follows at once is done: the collector would keep as much again
+// as the process needs.
+func While(file os.FileInfo, err error) (done func()) {
+	if err != nil || file.Size() <= Large {
+		return func() {}
+	}
 	before := debug.SetGCPercent(seldom)
-	return func() { debug.SetGCPercent(before) }
+	return func() {
+		debug.SetGCPercent(before)
+		time.AfterFunc(time.Second, debug.FreeOSMemory)
+	}
 }
 
 const seldom = 400

@@ -3,6 +3,7 @@ package trim
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"runtime/debug"
@@ -169,28 +170,50 @@ func resident(t *testing.T, parts []span) (sum int) {
 // pointerTo is an address that is no Go memory.
 func pointerTo(at uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&at)) }
 
-// The collector would leave garbage where it is until there is as much again.
-// While large work is done the collector looks less often, and afterwards as before.
+// sized describes a file of so many bytes.
+func sized(t *testing.T, size int64) (os.FileInfo, error) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(name, size); err != nil {
+		t.Fatal(err)
+	}
+	return os.Stat(name)
+}
+
+// While much is read the collector looks less often, and afterwards as before; little is
+// read as ever.
 func TestTheCollectorLooksLessOftenForAWhile(t *testing.T) {
 	before := debug.SetGCPercent(70)
 	defer debug.SetGCPercent(before)
-	asBefore := Seldom()
-	if now := debug.SetGCPercent(seldom); now != seldom {
-		t.Errorf("meanwhile it is %d", now)
+	if done := While(os.Stat("none")); debug.SetGCPercent(70) != 70 {
+		t.Error("a file that is not there is large")
+	} else {
+		done()
 	}
-	if asBefore(); debug.SetGCPercent(70) != 70 {
-		t.Error("it is not as before")
+	for size, want := range map[int64]int{0: 70, Large: 70, Large + 1: seldom} {
+		done := While(sized(t, size))
+		meanwhile := debug.SetGCPercent(70)
+		debug.SetGCPercent(meanwhile)
+		if done(); meanwhile != want || debug.SetGCPercent(70) != 70 {
+			t.Errorf("%d bytes: meanwhile it is %d, want %d, and afterwards as before", size, meanwhile, want)
+		}
 	}
 }
 
+// The collector would leave garbage where it is until there is as much again.
 func TestGarbageOfLargeWorkIsGivenBack(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	runtime.GC()
 	before, _ := heap()
+	done := While(sized(t, Large+1))
+	debug.SetGCPercent(-1)
 	for garbage := uint64(0); garbage < Much; _, garbage = heap() { // another test may have it collected meanwhile
 		runtime.KeepAlive(make([]byte, 2*Much))
 	}
-	Garbage()
+	done()
 	for held, garbage := heap(); held > before+Much/2 || garbage > Much/2; held, garbage = heap() {
 		time.Sleep(10 * time.Millisecond)
 	}
