@@ -34,7 +34,8 @@ type trial struct {
 // runner tries faults, some at the same time.
 type runner struct {
 	options
-	dir      string // overlays, test programs, and what tests leave behind
+	dir      string // overlays, test programs, what is compiled, and what tests leave behind
+	cache    *buildCache
 	progress io.Writer
 
 	mu     sync.Mutex
@@ -63,11 +64,15 @@ func newRunner(o options, all int, progress io.Writer) (*runner, error) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, err
 	}
+	cache, err := newBuildCache(filepath.Join(dir, "cache"))
+	if err != nil {
+		return nil, err
+	}
 	want := all
 	if o.number > 0 {
 		want = min(all, o.number)
 	}
-	return &runner{options: o, dir: dir, progress: progress, want: want, bases: map[string]*base{}, kept: &kept{}}, nil
+	return &runner{options: o, dir: dir, cache: cache, progress: progress, want: want, bases: map[string]*base{}, kept: &kept{}}, nil
 }
 
 // folder makes the folder of one fault, in which its tests keep their files too:
@@ -140,6 +145,7 @@ func (r *runner) try(f *fault) (trial, error) {
 	if t.verdict, known = r.kept.verdict(f); known {
 		return t, nil
 	}
+	defer r.cache.use()()
 	dir, err := r.folder()
 	if err != nil {
 		return t, err
@@ -149,15 +155,16 @@ func (r *runner) try(f *fault) (trial, error) {
 	if err != nil {
 		return t, err
 	}
+	faulty := compilation{overlay: overlay, cache: r.cache.dir}
 	t.verdict = survived
-	if len(f.pkg.tests) == 0 && compiles(f.pkg, overlay) != nil {
+	if len(f.pkg.tests) == 0 && faulty.compiles(f.pkg) != nil {
 		t.verdict = noBuild
 	}
 	for _, tests := range f.pkg.tests {
 		if t.verdict != survived {
 			break
 		}
-		if t.verdict, err = r.judge(tests, overlay, dir); err != nil {
+		if t.verdict, err = r.judge(tests, faulty, dir); err != nil {
 			return t, err
 		}
 	}
@@ -170,18 +177,18 @@ func (r *runner) try(f *fault) (trial, error) {
 
 // judge runs the tests of a folder with a fault. Load, too, makes tests take long: that
 // one hung is believed when tests without a fault end as soon as ever.
-func (r *runner) judge(tests, overlay, dir string) (verdict, error) {
+func (r *runner) judge(tests string, faulty compilation, dir string) (verdict, error) {
 	b := r.base(tests)
 	if b.err != nil {
 		return 0, b.err
 	}
 	program := filepath.Join(dir, "tests")
-	if build(tests, overlay, program) != nil {
+	if faulty.build(tests, program) != nil {
 		return noBuild, nil
 	}
 	for {
 		limit := time.Duration(b.limit.Load())
-		v, err := runTests(tests, overlay, program, dir, r.skip, limit, nil)
+		v, err := faulty.runTests(tests, program, dir, r.skip, limit, nil)
 		if v != hung || err != nil {
 			return v, err
 		}
@@ -217,12 +224,13 @@ func (r *runner) measure(tests string) (time.Duration, error) {
 	}
 	defer os.RemoveAll(dir)
 	program := filepath.Join(dir, "tests")
-	if out := build(tests, "", program); out != nil {
+	sound := compilation{cache: r.cache.dir}
+	if out := sound.build(tests, program); out != nil {
 		return 0, fmt.Errorf("%s: its tests cannot be built: %s", tests, out)
 	}
 	for range tries {
 		var took time.Duration
-		if took, err = passes(tests, program, dir, r.skip); err == nil {
+		if took, err = passes(sound, tests, program, dir, r.skip); err == nil {
 			return max(r.floor, 4*took), nil
 		}
 	}
@@ -234,14 +242,14 @@ func (r *runner) measure(tests string) (time.Duration, error) {
 const tries = 3
 
 // passes runs the tests of a folder without a fault and tells how long they took.
-func passes(tests, program, dir, skip string) (time.Duration, error) {
+func passes(sound compilation, tests, program, dir, skip string) (time.Duration, error) {
 	said, err := os.Create(filepath.Join(dir, "said"))
 	if err != nil {
 		return 0, err
 	}
 	defer said.Close()
 	began := time.Now()
-	v, err := runTests(tests, "", program, dir, skip, 10*time.Minute, said)
+	v, err := sound.runTests(tests, program, dir, skip, 10*time.Minute, said)
 	took := time.Since(began)
 	if err == nil && v != survived {
 		text, _ := os.ReadFile(said.Name())

@@ -28,20 +28,26 @@ func writeOverlay(dir string, f *fault) (string, error) {
 	return overlay, errors.Join(os.WriteFile(changed, f.changed(), 0o644), os.WriteFile(overlay, text, 0o644))
 }
 
+// compilation is how the go command compiles.
+type compilation struct {
+	overlay string // the file that puts a fault in; empty: without one
+	cache   string // GOCACHE; empty: the user's own
+}
+
 // compiles looks whether a package does, and returns what the compiler says against it.
-func compiles(p *pkg, overlay string) []byte {
-	return goCommand(p.dir, overlay, "build", "-o", os.DevNull, ".")
+func (c compilation) compiles(p *pkg) []byte {
+	return c.run(p.dir, "build", "-o", os.DevNull, ".")
 }
 
 // build makes the test program of a folder.
-func build(tests, overlay, program string) []byte {
-	return goCommand(tests, overlay, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, ".")
+func (c compilation) build(tests, program string) []byte {
+	return c.run(tests, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, ".")
 }
 
-func goCommand(dir, overlay string, args ...string) []byte {
+func (c compilation) run(dir string, args ...string) []byte {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
-	cmd.Env = environment(overlay)
+	cmd.Env = c.environment()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return append(out, err.Error()...)
 	}
@@ -49,20 +55,24 @@ func goCommand(dir, overlay string, args ...string) []byte {
 }
 
 // environment has programs that tests build made with the fault as well.
-func environment(overlay string) []string {
-	if overlay == "" {
-		return os.Environ()
+func (c compilation) environment() []string {
+	env := os.Environ()
+	if c.cache != "" {
+		env = append(env, "GOCACHE="+c.cache)
 	}
-	return append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	if c.overlay != "" {
+		env = append(env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+c.overlay))
+	}
+	return env
 }
 
 // runTests runs a test program until its first failure, and ends it when it
 // takes too long or too much. What it says goes to out, if that is a file.
-func runTests(tests, overlay, program, dir, skip string, limit time.Duration, out *os.File) (verdict, error) {
+func (c compilation) runTests(tests, program, dir, skip string, limit time.Duration, out *os.File) (verdict, error) {
 	args := alone(program, "-test.failfast", "-test.skip="+skip, "-test.timeout="+limit.String())
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = tests
-	cmd.Env = append(environment(overlay), "TMPDIR="+dir)
+	cmd.Env = append(c.environment(), "TMPDIR="+dir)
 	if out != nil {
 		cmd.Stdout, cmd.Stderr = out, out
 	}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// What was compiled before stays, what faults left goes after so many, and the
+// cache of the user has neither more nor less than before.
+func TestCacheForgetsWhatFaultsLeft(t *testing.T) {
+	users := t.TempDir()
+	t.Setenv("GOCACHE", users)
+	write(t, filepath.Join(users, "01", "sound"))
+	write(t, filepath.Join(users, "fuzz", "corpus"))
+	c, err := newBuildCache(filepath.Join(t.TempDir(), "cache"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if there(c.dir, "fuzz/corpus") || !there(c.dir, "01/sound") {
+		t.Fatal("it should begin with what was compiled, and with nothing else")
+	}
+	for n := 1; n <= sweepAfter; n++ {
+		done := c.use()
+		write(t, filepath.Join(c.dir, "01", "faulty"))
+		done()
+		if left := there(c.dir, "01/faulty"); left != (n < sweepAfter) {
+			t.Fatalf("after %d faults what was compiled of the last is there: %v", n, left)
+		}
+	}
+	if !there(c.dir, "01/sound") || !there(users, "01/sound") || there(users, "01/faulty") {
+		t.Error("what is the user's should stay, and stay apart")
+	}
+}
+
+func there(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, name))
+	return err == nil
+}
+
+func write(t *testing.T, path string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("compiled"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
