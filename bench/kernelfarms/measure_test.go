@@ -9,7 +9,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// rounds are the turns of each side where few do.
+// rounds are the turns of each side where few do. With thirteen times as many the
+// medians of connections are within 0.003 from run to run; with three times, within 0.02.
 const rounds = 31
 
 // turns has n turns of all sides, and returns what each measured, by turns.
@@ -60,7 +61,7 @@ func TestAgainstARuleByHand(t *testing.T) {
 			least float64
 			do    func() float64
 		}{
-			{"connections", 3 * rounds, 0.97, func() float64 { return s.connect(turn) }},
+			{"connections", 13 * rounds, 0.97, func() float64 { return s.connect(turn) }},
 			{"bulk, bytes", 3 * rounds, 0.97, func() float64 { return s.fetch(turn) }},
 			{"datagrams of a flow", rounds, 0, func() float64 { return s.send(6_000, false) }},
 			{"datagrams of new flows", rounds, 0, func() float64 { return s.send(6_000, true) }},
