@@ -1,3 +1,7 @@
+//go:build !race
+
+// It is about texts, and with the race detector takes half a minute.
+
 package api_test
 
 import (
