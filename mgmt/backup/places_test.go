@@ -98,21 +98,6 @@ func (s sized) Saved() ([]byte, error) { return bytes.Repeat([]byte("x"), int(s)
 func (sized) Restore([]byte) error     { return errFull }
 func (sized) Remove() error            { return nil }
 
-func TestALargeGeoIPDatabaseIsLeftOutOfBackups(t *testing.T) {
-	h := newHouse(t)
-	for size, members := range map[sized]int{96 << 20: 3, 96<<20 + 1: 2} {
-		o := h.options
-		o.Places = size
-		v, err := backup.New(o).Create(root, map[int]string{3: "fits", 2: "large"}[members], "")
-		if err != nil || len(v.Manifest.Members) != members {
-			t.Errorf("%d bytes: %+v, %v", size, v, err)
-		}
-	}
-	if !strings.Contains(h.log.String(), "the GeoIP database is in no backup: it is too large") {
-		t.Error(h.log.String())
-	}
-}
-
 func TestADatabaseThatIsNotRestoredIsTold(t *testing.T) {
 	h := newHouse(t)
 	h.upload("One")
