@@ -205,3 +205,18 @@ func TestAServiceAnswersNamesOfAFarmThatIsThere(t *testing.T) {
 		t.Errorf("it asks %q", got)
 	}
 }
+
+// A key that was mistyped is in the answer, and from there in the audit log: what may be
+// its secret is in neither.
+func TestASecretOfAMistypedTransferKeyIsNotRepeated(t *testing.T) {
+	const secret = "c2VjcmV0cyBvZiAxNiBieXRlcw=="
+	for _, sent := range []any{
+		"hmac-sha256 ns2 " + secret, secret + ":ns2", "md5:ns2:" + secret, "hmac-sha256:ns2:" + secret + "!", secret,
+		[]any{"ns2:" + secret, "ns2:" + secret}, []any{"ns2:" + secret, "NS2:" + secret + "x"}, []any{map[string]any{"key": secret}},
+	} {
+		_, err := validate.ProfileNamed(farm.ProfileGSLB).Farm().Update.Decode("", map[string]any{"transfer_keys": sent})
+		if err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "transfer_keys") {
+			t.Errorf("%v: %v", sent, err)
+		}
+	}
+}

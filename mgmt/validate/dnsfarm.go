@@ -51,7 +51,7 @@ var dnsSettings = []field[farm.Farm]{
 	boundIn(dnsPart, "idle_timeout", basic(atTimeouts, "Idle timeout").in(inSeconds).costs(CostConnections), "Seconds a TCP connection may be without a question.", 1, MaxTimeout, farm.DefaultDNSIdle, func(g *farm.GSLB) *farm.Seconds { return &g.IdleTimeout }),
 	networksIn(dnsPart, "transfer_from", basic(atTransfers, "Secondaries"), "Secondary servers that may copy zones (AXFR, IXFR): addresses and networks; none, nobody may.", func(g *farm.GSLB) *[]netip.Prefix { return &g.Transfers }),
 	{
-		rule: rule{name: "transfer_keys", hints: basic(atTransfers, "Keys of secondaries"), kind: kindList, words: true, format: "[algorithm:]name:secret", null: true, max: maxTransferKeys, maxLen: 1024, check: checkTransferKey,
+		rule: rule{name: "transfer_keys", hints: basic(atTransfers, "Keys of secondaries"), kind: kindList, words: true, format: "[algorithm:]name:secret", null: true, max: maxTransferKeys, maxLen: 1024, check: checkTransferKey, hide: hideTransferKey,
 			must: "a key as dig takes it, [algorithm:]name:secret", musts: "a list of keys, each [algorithm:]name:secret",
 			about: "Keys that sign copies of zones (TSIG): hmac-sha256 unless another algorithm is said, hmac-sha384 or hmac-sha512, a name, and the secret in base64. With any, nobody copies a zone without one of them, and the first signs what secondaries are told."},
 		get: func(f *farm.Farm) Value {
@@ -133,6 +133,20 @@ func checkTransferKey(text string) string {
 		return fmt.Sprintf("its algorithm is none of %s", strings.Join(texts(farm.TransferAlgorithms()), ", "))
 	}
 	return rdata.CheckTransferKey(&k)
+}
+
+// hideTransferKey is a key without its secret; one that is sealed may be seen. Of what
+// is no key nothing is shown: the secret may be anywhere in it.
+func hideTransferKey(s string, _ bool) string {
+	k, _ := farm.NewTransferKey(s)
+	if _, sealed := k.Secret.Sealed(); sealed {
+		return s
+	}
+	if checkTransferKey(s) != "" {
+		return unchanged
+	}
+	k.Secret = unchanged
+	return k.String()
 }
 
 // addressRule is that of a list of addresses.
