@@ -129,7 +129,7 @@ func TestEveryBrokenRuleNamesFieldRuleAndValue(t *testing.T) {
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Port = 0 }, `port must be a number from 1 to 65535, got 0`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Weight = 10 }, `weight must be a number from 1 to 9, got 10`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Priority = 255 }, `priority must be a number from 1 to 9, got 255`},
-		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.ConnLimit = 1 << 31 }, `connection_limit must be a number from 0 on, got 2147483648`},
+		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.ConnLimit = 1 << 31 }, `connection_limit must be at most 2147483647, got 2147483648`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Timeout = 86401 }, `timeout must be a number from 1 to 86400`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) {
 			b.Host, b.Source = "10.0.0.8", netip.MustParseAddr("::1")

@@ -62,7 +62,7 @@ var zoneFields = []field[farm.Zone]{
 		set: func(z *farm.Zone, v Value) { z.NameServer = v.text },
 	},
 	{
-		rule: rule{name: "ttl", hints: basic(atAnswers, "Time to live").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, null: true, unset: numberValue(int64(farm.DefaultZoneTTL)), about: "Seconds records without a ttl of their own may be kept."},
+		rule: rule{name: "ttl", hints: basic(atAnswers, "Time to live").in(inSeconds), kind: kindNumber, min: 1, max: maxRecordTTL, null: true, unset: numberValue(int64(farm.DefaultZoneTTL)), about: "Seconds records without a ttl of their own may be kept."},
 		get:  func(z *farm.Zone) Value { return numberValue(int64(z.EffectiveTTL())) },
 		set:  func(z *farm.Zone, v Value) { z.TTL = orZero(farm.Seconds(v.number), farm.DefaultZoneTTL) },
 	},

@@ -31,7 +31,11 @@ func TestEveryBoundIsTheLastValueThatIsTaken(t *testing.T) {
 				try(r.min, "")
 				try(r.max, "")
 				try(r.min-1, fmt.Sprintf("%s must be %s, got %d", r.name, r.allowed(), r.min-1))
-				try(r.max+1, fmt.Sprintf("%s must be %s, got %d", r.name, r.allowed(), r.max+1))
+				beyond := r.allowed()
+				if r.max == maxUnbounded { // which allowed does not say
+					beyond = fmt.Sprintf("at most %d", r.max)
+				}
+				try(r.max+1, fmt.Sprintf("%s must be %s, got %d", r.name, beyond, r.max+1))
 			case r.kind == kindText:
 				try(strings.Repeat("a", r.longest()+1), fmt.Sprintf("%s must be at most %d bytes long, got %d", r.name, r.longest(), r.longest()+1))
 			case r.kind == kindList:

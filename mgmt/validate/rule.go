@@ -144,6 +144,9 @@ func (r *rule) verify(path string, v Value) *Error {
 		}
 		return r.refuse(path, v.Any())
 	}
+	if v.kind == kindNumber && v.number > r.max && r.max == maxUnbounded {
+		return r.errorf(path, "must be at most %d, got %d", r.max, v.number)
+	}
 	if v.kind == kindNumber && (v.number < r.min || v.number > r.max) {
 		return r.refuse(path, v.number)
 	}

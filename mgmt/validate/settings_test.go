@@ -87,7 +87,7 @@ func TestSettingsAreRefusedWithWhatIsAllowed(t *testing.T) {
 		{`{"maxrequest":1023}`, `got 1023`},
 		{`{"maxbody":1099511627777}`, `maxbody must be a number from 0 to 1099511627776`},
 		{`{"maxbody":-1}`, `got -1`},
-		{`{"maxconnections":2147483648}`, `maxconnections must be a number from 0 on, got 2147483648`},
+		{`{"maxconnections":2147483648}`, `maxconnections must be at most 2147483647, got 2147483648`},
 		{`{"mark":4294967296}`, `mark must be a number from 0 to 4294967295, got 4294967296`},
 		{`{"overflow":"queue"}`, `overflow must be one of wait, refuse, got "queue"`},
 		{`{"ignore_100_continue":4}`, `ignore_100_continue must be one of pass, ignore, silent, not-allow, got "4"`},

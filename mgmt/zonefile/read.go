@@ -57,8 +57,18 @@ type Read struct {
 	// Skipped are types of records that other servers make for themselves, with how many
 	// there are: signatures and the like.
 	Skipped map[string]int
+	// Raised is how many records were not to be kept at all: they may be kept for a second.
+	Raised int
 	// Problems are why the file cannot be taken.
 	Problems []Problem
+}
+
+// RaisedText says that times to live were raised; empty when none was.
+func (r *Read) RaisedText() string {
+	if r.Raised == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d records have a time to live of 0, which is not possible: it is 1 now", r.Raised)
 }
 
 // skipped are the types of signed zones, of which servers make their own.
@@ -93,6 +103,7 @@ func Parse(file []byte, zone string) Read {
 
 type reader struct {
 	zone  string
+	soa   string // the first SOA record, as a file has it
 	lines lines
 	out   Read
 }
@@ -118,7 +129,7 @@ func (r *reader) take(rr dns.RR, comment string) bool {
 		r.out.Skipped[dns.Type(h.Rrtype).String()]++
 		return true
 	}
-	rec := farm.Record{Name: name, Type: farm.RecordType(dns.Type(h.Rrtype).String()), TTL: farm.Seconds(max(1, min(h.Ttl, 1<<31-1))), Comment: commentOf(comment)}
+	rec := farm.Record{Name: name, Type: farm.RecordType(dns.Type(h.Rrtype).String()), TTL: r.ttl(h.Ttl), Comment: commentOf(comment)}
 	rec.Data = strings.TrimPrefix(rr.String(), h.String())
 	if h.Rrtype == typeDYNA {
 		if !asService(&rec, rr) {
@@ -142,13 +153,28 @@ func (r *reader) take(rr dns.RR, comment string) bool {
 	return true
 }
 
+// ttl is a time to live as records have it. What is beyond 31 bits is 0 (RFC 2181 §8),
+// and what would be asked for with every use is kept for a second.
+func (r *reader) ttl(seconds uint32) farm.Seconds {
+	if seconds == 0 || seconds > 1<<31-1 {
+		r.out.Raised++
+		return 1
+	}
+	return farm.Seconds(seconds)
+}
+
 // begin takes from an SOA record what zones have besides records, and reports whether the
-// record says more than that.
+// record says more than that. A copy of a zone (AXFR) ends with the one it begins with
+// (RFC 5936 §2.2).
 func (r *reader) begin(soa *dns.SOA, line int) bool {
-	if r.out.Zone.NameServer != "" {
-		r.problem(line, "the zone has another SOA record")
+	text := soa.String()
+	if r.soa != "" {
+		if text != r.soa {
+			r.problem(line, "the zone has another SOA record")
+		}
 		return false
 	}
+	r.soa = text
 	r.out.Zone.NameServer, _ = shortName(soa.Ns, r.zone)
 	r.out.Zone.Serial = soa.Serial
 	mailbox, _ := shortName(soa.Mbox, r.zone)

@@ -132,7 +132,7 @@ func TestProblemsHaveTheirLine(t *testing.T) {
 		"a A 192.0.2.1\nb CH A 192.0.2.1\n":                     `line 2: records of class CH are not possible, IN is`,
 		"a SSHFP 1 1 00\n":                                      `line 1: records of type SSHFP are not possible`,
 		"a TYPE65400 \\# 1 00\n":                                `line 1: TYPE65400 is a type of private use that is not known`,
-		"@ SOA a b 1 2 3 4 5\n@ SOA a b 1 2 3 4 5\n":            `line 2: the zone has another SOA record`,
+		"@ SOA a b 1 2 3 4 5\n@ SOA a b 2 2 3 4 5\n":            `line 2: the zone has another SOA record`,
 		"$INCLUDE /etc/passwd\n":                                `line 1: $INCLUDE directive not allowed, at "/etc/passwd"`,
 		"www A 192.0.2.1 and more\n":                            `line 1: garbage after rdata, at "and"`,
 		"a DS 1 13 2 00\n":                                      `line 1: "1 13 2 00" is no data of DS: it is key tag, algorithm, digest type and digest, as 12345 13 2 and 64 digits`,
@@ -176,4 +176,21 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q becomes %q: %v", text, zonefile.Text(farm.DefaultGSLB(), &got.Zone), again.Problems)
 		}
 	})
+}
+
+// What dig prints of an AXFR ends with the SOA record it begins with (RFC 5936 §2.2).
+func TestACopyOfAZoneIsAFileOfIt(t *testing.T) {
+	const soa = "@ 300 IN SOA ns1 hostmaster 7 3600 600 604800 300\n"
+	got := zonefile.Parse([]byte(soa+"@ 300 IN NS ns1\nns1 300 IN A 192.0.2.53\n"+soa), "example.com")
+	if len(got.Problems) > 0 || got.Zone.Serial != 7 || len(got.Zone.Records) != 2 {
+		t.Errorf("%v, %+v", got.Problems, got.Zone)
+	}
+}
+
+// Nothing is kept for no time at all: that is said, and so is what RFC 2181 §8 takes for it.
+func TestRecordsThatAreNotToBeKeptAreKeptForASecond(t *testing.T) {
+	got := zonefile.Parse([]byte("$TTL 0\na A 192.0.2.1\nb 2147483648 A 192.0.2.2\nc 2147483647 A 192.0.2.3\n"), "example.com")
+	if z := got.Zone; len(got.Problems) > 0 || got.Raised != 2 || z.TTL != 1 || z.Records[2].TTL != 1<<31-1 {
+		t.Errorf("%v, %d raised, %+v", got.Problems, got.Raised, z)
+	}
 }

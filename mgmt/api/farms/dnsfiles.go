@@ -39,6 +39,7 @@ type ZoneImport struct {
 	Records int            `json:"records" doc:"How many records the zone has now"`
 	Read    int            `json:"read" doc:"How many records the file has that zones can have"`
 	Skipped map[string]int `json:"skipped,omitempty" doc:"Records that servers make for themselves, as signatures, by type: they were left out"`
+	Raised  int            `json:"raised,omitempty" doc:"Records with a time to live of 0, which is 1 now: the least that is possible"`
 }
 
 func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
@@ -79,7 +80,7 @@ func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
 	if err != nil {
 		return none, err
 	}
-	out := ZoneImport{Zone: name, Read: len(read.Zone.Records), Skipped: read.Skipped}
+	out := ZoneImport{Zone: name, Read: len(read.Zone.Records), Skipped: read.Skipped, Raised: read.Raised}
 	_, now, err := findZone(c.Config, farmName, name)
 	if err != nil {
 		return none, err
@@ -87,7 +88,12 @@ func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
 	out.Serial, out.Records = now.Serial, len(now.Records)
 	return rest.Object[ZoneImport]{Description: fmt.Sprintf("Import zone %s of farm %s", name, farmName), Params: out,
 		Message: fmt.Sprintf("The zone %s has been imported: it has %d records.", name, out.Records),
-		Status:  s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now)}, nil
+		Status:  s.deps.State.StatusOf(c, farmName), Warning: importWarning(&read, validate.ZoneWarning(f.Zones(), now))}, nil
+}
+
+// importWarning is that of the zone, behind what became of times to live.
+func importWarning(read *zonefile.Read, ofZone string) string {
+	return strings.Trim(read.RaisedText()+"; "+ofZone, "; ")
 }
 
 // makeAliases makes the services that answer for the records of type ALIAS of a file, and
