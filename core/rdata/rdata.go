@@ -95,12 +95,36 @@ func Pack(t farm.RecordType, text, zone string) ([]byte, error) {
 		return address(t, text)
 	}
 	master := Master(t, text)
+	if commented(master) {
+		return nil, ErrComment
+	}
 	p := dns.NewZoneParser(strings.NewReader("@ 1 IN "+string(t)+" "+master+"\n"), dns.Fqdn(zone), "")
 	rr, ok := p.Next()
 	if text == "" || !ok || !sized(rr) || p.Err() != nil || rr.Header().Rrtype != Code(t) {
 		return nil, fmt.Errorf("%q is no data of %s: it is %s", text, t, shape(t))
 	}
 	return packed(rr)
+}
+
+// ErrComment keeps data from being cut where a file would have a comment.
+var ErrComment = errors.New(`it has a semicolon outside of quotes, and what is behind it would not be read; write the text in quotes, as 0 issue "ca.example; account=1"`)
+
+// commented reports whether a comment begins in data of a master file (RFC 1035 §5.1).
+func commented(data string) bool {
+	quoted := false
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '\\':
+			i++
+		case '"':
+			quoted = !quoted
+		case ';':
+			if !quoted {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // address is the data of most records, read without a parser of files.

@@ -2,6 +2,7 @@ package rdata_test
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -97,6 +98,28 @@ func TestDataAreOfTheirTypeAlone(t *testing.T) {
 		if data, err := rdata.Pack(c.of, c.text, "example.com"); err == nil {
 			t.Errorf("%s %q is taken as %q", c.of, c.text, data)
 		}
+	}
+}
+
+// In a file a semicolon begins a comment: of a value that is a whole nothing may go.
+func TestNothingOfDataIsTakenForAComment(t *testing.T) {
+	for text, whole := range map[string]bool{
+		`0 issue "ca.example; account=1"`: true, `0 issue ca.example; account=1`: false, `0 issue ca.example\; account=1`: false,
+		`0 issue "a\"; b" `: true, `0 issue "a" ; b`: false, `0 issue "a\\"; b`: false,
+	} {
+		data, err := rdata.Pack("CAA", text, "example.com")
+		if (err == nil) != whole || !whole && !strings.Contains(text, `\;`) && !errors.Is(err, rdata.ErrComment) {
+			t.Errorf("%s: %q, %v", text, data, err)
+		}
+	}
+	if data, err := rdata.Pack("TXT", "v=DKIM1; p=MIG", "example.com"); err != nil || string(data) != "\x0ev=DKIM1; p=MIG" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if data, err := rdata.Pack("TXT", `v=DKIM1; p=MIG"x"`, "example.com"); err == nil {
+		t.Errorf("%q", data)
+	}
+	if data, err := rdata.Pack("MX", "10 mail ; the old one", "example.com"); err == nil {
+		t.Errorf("%q", data)
 	}
 }
 

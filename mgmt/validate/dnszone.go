@@ -2,6 +2,7 @@ package validate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -323,7 +324,11 @@ func CheckRecord(f *farm.Farm, z *farm.Zone, r *farm.Record) *Error {
 		return &Error{"", "type", "type CNAME is not possible for @, which has the zone's own records"}
 	}
 	if _, err := rdata.Pack(r.Type, r.Data, z.Name); err != nil {
-		return &Error{"", "rdata", fmt.Sprintf("rdata must be %s for %s, got %s", rdata.Shapes()[r.Type], r.Type, show(r.Data))}
+		why := ""
+		if errors.Is(err, rdata.ErrComment) {
+			why = ": " + err.Error()
+		}
+		return &Error{"", "rdata", fmt.Sprintf("rdata must be %s for %s, got %s%s", rdata.Shapes()[r.Type], r.Type, show(r.Data), why)}
 	}
 	return nil
 }
