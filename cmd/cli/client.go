@@ -284,14 +284,16 @@ func (c *client) send(ctx context.Context, method, path string, fields map[strin
 }
 
 // pathOf joins names into a path. A name the API could not mean anything by is
-// refused here, so that it cannot become another path.
+// refused here, so that it cannot become another path; a zone may have a slash in it.
 func pathOf(parts ...string) (string, error) {
 	var out strings.Builder
-	for _, part := range parts {
-		if part == "" || url.PathEscape(part) != part || part == "." || part == ".." {
+	for i, part := range parts {
+		escaped := url.PathEscape(part)
+		whole := escaped == part || i > 0 && parts[i-1] == "zones" && strings.ReplaceAll(escaped, "%2F", "/") == part
+		if part == "" || !whole || part == "." || part == ".." {
 			return "", fmt.Errorf("%q: no object can have that name", part)
 		}
-		out.WriteString("/" + part)
+		out.WriteString("/" + escaped)
 	}
 	return out.String(), nil
 }

@@ -17,6 +17,9 @@ func TestCommandsOfZonesDoWhatTheySay(t *testing.T) {
 		{"record set names example.com 3 rdata=20~post ttl=30 comment=second", "record list names example.com", "3 @ 30 MX 20 post second", "10 mail"},
 		{"record delete names example.com 2", "record list names example.com", "note", "192.0.2.10"},
 		{"zone set names example.com ttl=120", "zone export names example.com", "$TTL 120", ""},
+		{"zone create names 0/25.2.0.192.in-addr.arpa", "zone list names", "0/25.2.0.192.in-addr.arpa", ""},
+		{"record create names 0/25.2.0.192.in-addr.arpa 7 PTR www.example.com.", "record list names 0/25.2.0.192.in-addr.arpa", "PTR www.example.com.", ""},
+		{"zone delete names 0/25.2.0.192.in-addr.arpa", "zone list names", "example.net", "arpa"},
 		{"zone delete names example.net", "zone list names", "example.com", "example.net"},
 	} {
 		args := strings.Fields(c.command)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/mgmt/api/family"
+	"github.com/sluicelb/sluice/mgmt/api/farms"
 	"github.com/sluicelb/sluice/mgmt/api/numbers"
 	"github.com/sluicelb/sluice/mgmt/api/people"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
@@ -53,7 +54,7 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 	if develops {
 		setOrigin(guarded.Header(), r)
 	}
-	if r = numbers.InDisks(r); canonical(r) { // what is not is refused further on
+	if r = farms.InZones(numbers.InDisks(r)); canonical(r) { // what is not is refused further on
 		r = family.Lead(guarded, r)
 	}
 	if r.Method == http.MethodOptions {
@@ -188,7 +189,7 @@ func (f *front) crossSite(r *http.Request, develops bool) *rest.Rejection {
 }
 
 // canonical reports whether the path has one reading only: no escapes but that
-// of a blank, which names of certificates may have; no dots, empty segments or
+// of a blank, which names of certificates may have, and of what InZones knows; no dots, empty segments or
 // a slash at the end. No name in the API needs any of them.
 func canonical(r *http.Request) bool {
 	p := strings.ReplaceAll(r.URL.EscapedPath(), "%20", "_")

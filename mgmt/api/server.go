@@ -20,6 +20,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/family"
+	"github.com/sluicelb/sluice/mgmt/api/farms"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -99,7 +100,7 @@ func (s *Server) config(ctx context.Context) (*farm.Config, uint64) {
 
 // alone leads a part of a transaction to the operation it names: who asks is known.
 func (s *Server) alone(w http.ResponseWriter, r *http.Request) {
-	if !canonical(r) {
+	if r = farms.InZones(r); !canonical(r) {
 		s.refuse(w, r, unknownPath(r))
 		return
 	}

@@ -46,13 +46,22 @@ var zoneName = field[farm.Zone]{
 func canonZone(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".")) }
 
 func checkZoneName(s string) string {
-	if s == "@" || strings.HasPrefix(s, "*") {
+	if s == "@" || s == "0" || strings.HasPrefix(s, "*") {
 		return "a zone has a name of its own"
+	}
+	if strings.ContainsFunc(s, notOfZones) {
+		return "it has another sign than letters, digits, dots, -, _ and /"
 	}
 	if _, err := rdata.Name(strings.TrimSuffix(s, ".")+".", ""); err != nil {
 		return rdata.ErrName.Error()
 	}
 	return ""
+}
+
+// notOfZones are signs no zone has in its name: those of hosts, of services (RFC 8552) and
+// of parts of a network (0/25.2.0.192.in-addr.arpa, RFC 2317) are enough.
+func notOfZones(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./", r)
 }
 
 var zoneFields = []field[farm.Zone]{

@@ -2,8 +2,11 @@ package farms
 
 import (
 	"fmt"
+	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
@@ -28,6 +31,23 @@ func (s *Resource) zoneOperations() []*rest.Operation {
 		rest.Op(rest.Put, resources+"/{resource}", rbac.FarmModify, "Modify a resource of a zone", s.updateRecord).Body(&validate.RecordUpdate).Edits(),
 		rest.Op(rest.Delete, resources+"/{resource}", rbac.FarmModify, "Delete a resource of a zone", s.deleteRecord).Edits(),
 	}
+}
+
+// zonePath is the path of a zone, and of what is below it.
+var zonePath = regexp.MustCompile(`^([^%]*/farms/[^/%]+/zones/)([^/]+)(/.*)?$`)
+
+// InZones makes one segment of the name of a zone that has a slash in it, as those of
+// parts of a network have (RFC 2317): it is sent as %2F, and a tilde here.
+func InZones(r *http.Request) *http.Request {
+	parts := zonePath.FindStringSubmatch(r.URL.EscapedPath())
+	if parts == nil {
+		return r
+	}
+	name := strings.NewReplacer("%2F", "~", "%2f", "~").Replace(parts[2])
+	if name == parts[2] {
+		return r
+	}
+	return rest.Moved(r, r.Method, parts[1]+name+parts[3])
 }
 
 // zonesOf are the zones of a farm, which must be one that has some.

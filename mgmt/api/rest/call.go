@@ -57,8 +57,14 @@ func (c *Call) Summary() string { return c.op.Summary }
 func etag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }
 
 // Param returns a path parameter. The router leaves the escapes of some paths
-// as they are; a blank is the only one there can be (canonical).
-func (c *Call) Param(name string) string { return strings.ReplaceAll(c.param(name), "%20", " ") }
+// as they are; a blank is the only one there can be (canonical). The slash of a zone is
+// a tilde here (farms.InZones).
+func (c *Call) Param(name string) string {
+	if name == "zone" {
+		return strings.ReplaceAll(c.param(name), "~", "/")
+	}
+	return strings.ReplaceAll(c.param(name), "%20", " ")
+}
 
 // Query returns a query parameter, "" when it was not sent.
 func (c *Call) Query(name string) string { return c.Request.URL.Query().Get(name) }

@@ -1,0 +1,50 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// A reverse zone of a part of a network has a slash in its name (RFC 2317 §4). What can be
+// made can be read, changed and removed.
+func TestAZoneWithASlashIsReachedByItsName(t *testing.T) {
+	a := newAppliance(t)
+	a.gslb()
+	const name, path = "0/25.2.0.192.in-addr.arpa", "/farms/names/zones/0%2F25.2.0.192.in-addr.arpa"
+	a.must(201, "POST", "/farms/names/zones", `{"id":"`+name+`"}`)
+	a.must(201, "POST", path+"/resources", `{"rname":"7","type":"PTR","rdata":"www.example.com."}`)
+	a.must(200, "PUT", strings.Replace(path, "2F", "2f", 1), `{"ttl":60}`)
+	if r := a.must(200, "GET", path, ""); !strings.Contains(r.raw, name) || !strings.Contains(r.raw, "www.example.com.") {
+		t.Error(r.raw)
+	}
+	if r := a.must(200, "GET", path+"/export", ""); !strings.Contains(r.raw, "PTR") {
+		t.Error(r.raw)
+	}
+	a.must(200, "POST", "/transactions", `{"writes":[{"method":"DELETE","path":"`+path+`"}]}`)
+	a.must(404, "GET", path, "")
+}
+
+// No other escape leads anywhere, and no other name has this one.
+func TestEscapesInPathsOfZonesLeadNowhereElse(t *testing.T) {
+	a := newAppliance(t)
+	a.gslb()
+	for _, path := range []string{
+		"/farms/names/zones/example%2Ecom", "/farms/names/zones/x%2F..%2Fexample.com", "/farms/names%2Fzones/example.com", "/farms/names/zones%2Fexample.com",
+		"/farms/na%2Fmes/zones/example.com", "/farms/names/zones/example.com%2Fexport", "/farms/names/zones/example.com/resources%2Fbulk", "/farms/names/zones/%2F",
+		"/farms/names/zones/example.com%00", "/farms/names/zones/..%2F..%2Fnames",
+	} {
+		a.must(404, "GET", path, "")
+	}
+}
+
+// Names that no path could have are refused when a zone is made.
+func TestNamesOfZonesAreThoseOfDomains(t *testing.T) {
+	a := newAppliance(t)
+	a.gslb()
+	for _, name := range []string{"a?b.test", "a#b.test", "a%41.test", `a\\.b.test`, "a'b.test", "x,y.test", "{a}.test", "0", "*.a.test", "ä.test", "a~b.test"} {
+		if r := a.must(400, "POST", "/farms/names/zones", `{"id":"`+name+`"}`); !strings.Contains(r.raw, "id") {
+			t.Error(r.raw)
+		}
+	}
+	a.must(201, "POST", "/farms/names/zones", `{"id":"_tcp.my-shop.example"}`)
+}
