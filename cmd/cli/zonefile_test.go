@@ -13,7 +13,7 @@ func TestAFileIsCheckedWithoutAnAppliance(t *testing.T) {
 		"@ NS ns1\n":                     "FILE: 1 records of zone example.com.\nsluice: warning: zone example.com: its name server ns1 has no address yet; add a record ns1 of type A\n",
 		"www A 192.0.2.300\n":            "FILE: line 1: A is an IPv4 address, as 192.0.2.1, got \"192.0.2.300\"\nsluice: the file cannot be imported\n",
 		"a DYNA s\nb A ::1\na A 1.2.3.4": "FILE: line 2: A is an IPv4 address, as 192.0.2.1, got \"::1\"\nsluice: the file cannot be imported\n",
-		"www ALIAS shop.example.net.\nftp ALIAS www\nns1 DYNA s\n": "FILE: 3 records of zone example.com.\n",
+		"@ NS ns1\nwww ALIAS shop.example.net.\nftp ALIAS www\nns1 DYNA s\n": "FILE: 4 records of zone example.com.\n",
 		"a ALIAS 192.0.2.1.\nb A 192.0.2.1\nb ALIAS a\n": "FILE: line 1: rdata must be a host name with type ALIAS, got \"192.0.2.1.\": an address is a record of type A or AAAA\n" +
 			"FILE: line 3: type DYNA gives all addresses of its name, and b has others; remove these, or add them to the service\nsluice: the file cannot be imported\n",
 		"a DYNA s\na A 1.2.3.4\n": "FILE: line 2: type DYNA gives all addresses of its name, and a has others; remove these, or add them to the service\nsluice: the file cannot be imported\n",

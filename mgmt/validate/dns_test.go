@@ -220,3 +220,30 @@ func TestASecretOfAMistypedTransferKeyIsNotRepeated(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatOfAZoneCannotWorkIsTold(t *testing.T) {
+	copied := func(g *farm.GSLB) { g.Transfers = []netip.Prefix{netip.MustParsePrefix("192.0.2.54/32")} }
+	for want, edit := range map[string]func(*farm.GSLB){
+		"": func(*farm.GSLB) {},
+		"example.com: secondaries (transfer_from) copy the addresses that services choose at that moment, as those of www": copied,
+		"example.com: it is signed as it is asked for":                                                                     func(g *farm.GSLB) { copied(g); g.Zones[0].Signing = farm.SignEd25519 },
+		"example.com: it has no NS record, as @ NS ns1":                                                                    func(g *farm.GSLB) { g.Zones[0].Records[0].Name = "sub" },
+		"its name server ns1 has no address yet":                                                                           func(g *farm.GSLB) { g.Zones[0].Records[1].Name = "ns2" },
+	} {
+		g := named(edit).Farms[0].Global
+		if got := validate.ZoneWarning(g, &g.Zones[0]); !strings.Contains(got, want) || (want == "") != (got == "") {
+			t.Errorf("%q: %q", want, got)
+		}
+	}
+}
+
+// Farms that collide by their encrypted connections alone are told that.
+func TestFarmsThatCollideByDoTAreToldItsPort(t *testing.T) {
+	cfg := named(func(g *farm.GSLB) { g.TLS = farm.DefaultTLS() })
+	other := cfg.Farms[0].Clone()
+	other.ID, other.Name, other.VPort = 2, "copy", 5300
+	cfg.Farms = append(cfg.Farms, other)
+	if err := validate.Config(cfg); err == nil || !strings.Contains(err.Error(), `192.0.2.10:5300 and dot_port 853 collides with farm "names" on 192.0.2.10:53 and dot_port 853`) {
+		t.Error(err)
+	}
+}

@@ -49,7 +49,7 @@ var dnsSettings = []field[farm.Farm]{
 	},
 	boundIn(dnsPart, "maxconnections", basic(atLimits, "Most connections").costs(CostConnections), "TCP connections of the farm at most.", 1, maxUnbounded, farm.DefaultDNSConnections, func(g *farm.GSLB) *uint32 { return &g.MaxConnections }),
 	boundIn(dnsPart, "idle_timeout", basic(atTimeouts, "Idle timeout").in(inSeconds).costs(CostConnections), "Seconds a TCP connection may be without a question.", 1, MaxTimeout, farm.DefaultDNSIdle, func(g *farm.GSLB) *farm.Seconds { return &g.IdleTimeout }),
-	networksIn(dnsPart, "transfer_from", basic(atTransfers, "Secondaries"), "Secondary servers that may copy zones (AXFR, IXFR): addresses and networks; none, nobody may.", func(g *farm.GSLB) *[]netip.Prefix { return &g.Transfers }),
+	networksIn(dnsPart, "transfer_from", basic(atTransfers, "Secondaries"), "Secondary servers that may copy zones (AXFR; who asks by IXFR gets the whole zone): addresses and networks; none, nobody may. Of records of type DYNA they copy the addresses of that moment.", func(g *farm.GSLB) *[]netip.Prefix { return &g.Transfers }),
 	{
 		rule: rule{name: "transfer_keys", hints: basic(atTransfers, "Keys of secondaries"), kind: kindList, words: true, format: "[algorithm:]name:secret", null: true, max: maxTransferKeys, maxLen: 1024, check: checkTransferKey, hide: hideTransferKey,
 			must: "a key as dig takes it, [algorithm:]name:secret", musts: "a list of keys, each [algorithm:]name:secret",

@@ -37,7 +37,12 @@ func (dnsProfile) portsProblem(sent Values[farm.Farm]) string {
 	return fmt.Sprintf("must be one port with profile gslb, got %s", show(sent.Get("vport").Text()))
 }
 
-func (dnsProfile) ListensOn(f *farm.Farm) string { return f.AddrPort().String() }
+func (dnsProfile) ListensOn(f *farm.Farm) string {
+	if port := dnsSeen(f).EffectiveTLSPort(); port != 0 {
+		return fmt.Sprintf("%s and dot_port %d", f.AddrPort(), port)
+	}
+	return f.AddrPort().String()
+}
 
 func (dnsProfile) oneVersion(*farm.Farm) string { return "" }
 

@@ -352,8 +352,13 @@ func ZoneWarning(g *farm.GSLB, z *farm.Zone) string {
 	if z.Signing != "" && len(g.Transfers) > 0 {
 		return fmt.Sprintf("zone %s: it is signed as it is asked for, so nobody may copy it (transfer_from)", z.Name)
 	}
+	if at := slices.IndexFunc(z.Records, isChosen); at >= 0 && len(g.Transfers) > 0 {
+		return fmt.Sprintf("zone %s: secondaries (transfer_from) copy the addresses that services choose at that moment, as those of %s, and keep them until the zone itself is changed, whatever becomes of the backends", z.Name, z.Records[at].Name)
+	}
 	return NameServerWarning(z)
 }
+
+func isChosen(r farm.Record) bool { return r.Type == farm.RecordDYNA }
 
 // NameServerWarning says which name server of a zone nobody can find, or nothing.
 func NameServerWarning(z *farm.Zone) string {
@@ -362,6 +367,9 @@ func NameServerWarning(z *farm.Zone) string {
 		if r := &z.Records[i]; r.Type == "NS" && r.Name == "@" {
 			servers = append(servers, r.Data)
 		}
+	}
+	if len(servers) == 1 {
+		return fmt.Sprintf("zone %s: it has no NS record, as @ NS %s, without which resolvers and secondaries take it for broken", z.Name, servers[0])
 	}
 	type server struct{ name, relative string }
 	var ours []server
