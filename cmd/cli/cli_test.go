@@ -195,7 +195,7 @@ func TestExitStatusTellsRefusedFromWrongUsage(t *testing.T) {
 		{"group create a/b", 1, `sluice: NAME: "a/b" is not allowed`},
 		{"audit --limit 0", 1, `sluice: --limit: "0"`},
 		{"farm set shop contimeout=5 --confirm abc", 1, `sluice: --confirm: "abc"`},
-		{"explain shop", 2, "the URL is missing: write a path, as sluice explain shop /"},
+		{"explain shop", 2, "what is asked for is missing: write a path or a whole URL, as sluice explain shop /"},
 		{"explain none", 1, "sluice: the farm none does not exist"},
 		{"apply", 2, "file"},
 		{"diff ../x", 2, "revision"},

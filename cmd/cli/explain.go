@@ -68,7 +68,7 @@ let their owner in are masked, keys of sessions shown as digests.`,
 		}
 		a, err := c.send(cmd.Context(), http.MethodPost, path, fields)
 		if api, is := errors.AsType[*apiError](err); is && api.status == http.StatusBadRequest && len(fields) == 0 {
-			return usagef("the URL is missing: write a path, as sluice explain %s /, or a whole URL", args[0]) // only l4xnat farms have none
+			return usagef("what is asked for is missing: write a path or a whole URL, as sluice explain %[1]s /, or a name if the farm answers for names, as sluice explain %[1]s www.example.com", args[0]) // only l4xnat farms have none
 		}
 		if err != nil || c.json {
 			return c.orJSON(cmd, a, err)

@@ -74,5 +74,8 @@ func speaks(algorithm string, b *explain.Candidate) string {
 	return fmt.Sprintf("%.1f ms", b.Latency)
 }
 
-// isName reports whether what is to be explained is a name, and no URL.
-func isName(text string) bool { return text != "" && !strings.Contains(text, "/") }
+// isName reports whether what is to be explained is a name, and no URL. A name may have a
+// slash in it (RFC 2317).
+func isName(text string) bool {
+	return text != "" && !strings.HasPrefix(text, "/") && !strings.Contains(text, "://")
+}

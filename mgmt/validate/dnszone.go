@@ -108,9 +108,18 @@ func checkRecordName(s string) string {
 }
 
 var recordType = field[farm.Record]{
-	rule: rule{name: "type", hints: basic(atAnswers, "Type"), kind: kindText, values: texts(farm.RecordTypes()), about: "What the record holds; DYNA is answered by a service of the farm."},
+	rule: rule{name: "type", hints: basic(atAnswers, "Type"), kind: kindText, values: texts(farm.RecordTypes()), normalize: smallTypes(), about: "What the record holds; DYNA is answered by a service of the farm."},
 	get:  func(r *farm.Record) Value { return textValue(string(r.Type)) },
 	set:  func(r *farm.Record, v Value) { r.Type = farm.RecordType(v.text) },
+}
+
+// smallTypes are types in small letters, which master files take as well (RFC 1035 §5.1).
+func smallTypes() map[string]string {
+	out := map[string]string{}
+	for _, t := range append(farm.RecordTypes(), farm.RecordALIAS) {
+		out[strings.ToLower(string(t))] = string(t)
+	}
+	return out
 }
 
 // askedType is recordType where ALIAS may be asked for, too: it becomes DYNA.
