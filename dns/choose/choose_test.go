@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -197,7 +198,7 @@ func TestNothingIsAnsweredBeforeItWasProbed(t *testing.T) {
 }
 
 func TestWhatIsAnsweredWhenAllAreDown(t *testing.T) {
-	for policy, want := range map[farm.AllDown][]int{"": {1, 2}, farm.AllDownAll: {1, 2}, farm.AllDownNone: nil, farm.AllDownFail: nil, farm.AllDownFallback: {99, 98}} {
+	for policy, want := range map[farm.AllDown][]int{"": {2, 1}, farm.AllDownAll: {2, 1}, farm.AllDownNone: nil, farm.AllDownFail: nil, farm.AllDownFallback: {99, 98}} {
 		b := newBoard(t, 3, func(s *farm.DNSService) {
 			s.AllDown = policy
 			s.Fallback = []netip.Addr{netip.MustParseAddr("192.0.2.99"), netip.MustParseAddr("192.0.2.98"), netip.MustParseAddr("2001:db8::1")}
@@ -206,6 +207,58 @@ func TestWhatIsAnsweredWhenAllAreDown(t *testing.T) {
 		b.set(health.Down, 1, 2)
 		if p := b.want(t, string(policy), want...); p.Fail != (policy == farm.AllDownFail) || p.Unknown {
 			t.Errorf("%s: %+v", policy, p)
+		}
+	}
+}
+
+// As if all were up: whatever the algorithm, the answers and their scope are the same.
+func TestAllDownIsAnsweredAsIfAllWereUp(t *testing.T) {
+	for _, algorithm := range farm.DNSAlgorithms() {
+		for _, answers := range []uint8{1, 3} {
+			make := func() *board {
+				b := newBoardOf(t, world(t), 4, func(s *farm.DNSService) {
+					s.Algorithm, s.Answers = algorithm, answers
+					for i, at := range []string{"-33.87,151.21", "52.52,13.40", "40.71,-74.01", ""} {
+						s.Backends[i].Coordinates, s.Backends[i].Weight, s.Backends[i].Priority = at, uint8(2*i+1), uint8(4-i)
+					}
+					s.Backends[2].Nets = []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}
+				})
+				for i := range uint32(4) {
+					b.health.SetLoad(i+1, 40*(4-i))
+					b.health.Slot(i + 1).SetLatency(time.Duration(40*(4-i)) * time.Millisecond)
+				}
+				return b
+			}
+			up, down := make(), make()
+			down.set(health.Down, 1, 2, 3, 4)
+			for i := range 60 {
+				client := fmt.Sprintf("198.51.%d.1", 80+i)
+				if i%2 != 0 {
+					client = fmt.Sprintf("10.%d.%d.1", i%7, i)
+				}
+				want, a := up.ask(client)
+				got, b := down.ask(client)
+				if !slices.Equal(got, want) || a.Scope != b.Scope || len(got) == 0 {
+					t.Fatalf("%s with %d answers, client %s: %v with scope %d, want %v with %d", algorithm, answers, client, got, b.Scope, want, a.Scope)
+				}
+			}
+			for _, c := range down.told {
+				if c.Taken != strings.HasPrefix(c.Reason, "no backend works") || !c.Taken && !strings.HasPrefix(c.Reason, "it is down as all are") {
+					t.Errorf("%s: told of %+v", algorithm, c)
+				}
+			}
+		}
+	}
+}
+
+func TestAllInMaintenanceHaveNoAddress(t *testing.T) {
+	for _, algorithm := range farm.DNSAlgorithms() {
+		b := newBoard(t, 2, func(s *farm.DNSService) {
+			s.Algorithm = algorithm
+			s.Backends[0].Maintenance, s.Backends[1].Maintenance = farm.MaintenanceDrain, farm.MaintenanceCut
+		})
+		if p := b.want(t, string(algorithm)); p.Fail || p.Unknown {
+			t.Errorf("%s: %+v", algorithm, p)
 		}
 	}
 }
