@@ -196,7 +196,7 @@ func (c *Chooser) Choose(service int, q *wire.Query, v6 bool, p *zone.Pick) {
 		c.order(s, list, q, p)
 	case unknown > 0:
 		p.Unknown = true
-	case len(list) > 0:
+	case len(list) > 0 || !s.serves(1-of, p):
 		c.allDown(s, list, q, of, p)
 	}
 	c.Last.Service, c.Last.Count = s.ID, min(c.count, s.answers)
@@ -209,6 +209,24 @@ func (c *Chooser) Choose(service int, q *wire.Query, v6 bool, p *zone.Pick) {
 	if c.Trail != nil {
 		c.tell(s, list, q, p)
 	}
+}
+
+// serves reports whether a backend of a version works, or may work. Where none does, the
+// answers of the other version are those of a service of which nothing works, and kept for
+// as long.
+func (s *Service) serves(version int, p *zone.Pick) bool {
+	ttl := p.TTL
+	for i := range s.versions[version] {
+		switch b := &s.versions[version][i]; {
+		case b.out:
+		case b.slot.Usable():
+			return true
+		default:
+			ttl = min(s.ttl, s.degraded)
+		}
+	}
+	p.TTL = ttl
+	return false
 }
 
 // usable reports whether answers may have the backend: it works, or nobody knows and

@@ -263,6 +263,69 @@ func TestAllInMaintenanceHaveNoAddress(t *testing.T) {
 	}
 }
 
+// What holds when nothing works holds for the version that has no backends, too, and for a
+// service that has none at all.
+func TestThePolicyIsThatOfBothVersions(t *testing.T) {
+	const four, six = "203.0.113.7", "2001:db8::7"
+	for _, c := range []struct {
+		name     string
+		backends int
+		policy   farm.AllDown
+		fallback []string
+		state    health.State
+		drained  bool
+		of4, of6 string // an address, or SERVFAIL
+		ttl6     uint32
+	}{
+		{"all down", 1, farm.AllDownFallback, []string{four, six}, health.Down, false, four, six, 5},
+		{"no fallback of IPv6", 1, farm.AllDownFallback, []string{four}, health.Down, false, four, "", 5},
+		{"up", 1, farm.AllDownFallback, []string{four, six}, health.Up, false, "192.0.2.1", "", 60},
+		{"not probed", 1, farm.AllDownFallback, []string{four, six}, health.Undefined, false, "", "", 60},
+		{"in maintenance", 1, farm.AllDownFallback, []string{four, six}, health.Up, true, four, six, 60},
+		{"a failure", 1, farm.AllDownFail, nil, health.Down, false, "SERVFAIL", "SERVFAIL", 5},
+		{"no address", 1, farm.AllDownNone, nil, health.Down, false, "", "", 5},
+		{"all of them", 1, farm.AllDownAll, nil, health.Down, false, "192.0.2.1", "", 5},
+		{"no backend", 0, farm.AllDownFallback, []string{four, six}, 0, false, four, six, 60},
+		{"no backend, a failure", 0, farm.AllDownFail, nil, 0, false, "SERVFAIL", "SERVFAIL", 60},
+		{"no backend, as by default", 0, "", nil, 0, false, "", "", 60},
+	} {
+		b := newBoard(t, c.backends, func(s *farm.DNSService) {
+			s.AllDown, s.DegradedTTL = c.policy, 5
+			for _, a := range c.fallback {
+				s.Fallback = append(s.Fallback, netip.MustParseAddr(a))
+			}
+			if c.drained {
+				s.Backends[0].Maintenance = farm.MaintenanceDrain
+			}
+		})
+		if c.backends > 0 {
+			b.set(c.state, 1)
+		}
+		for _, v6 := range []bool{false, true} {
+			p, got, want := b.askFor("198.51.100.1", "", v6), "", c.of4
+			if v6 {
+				want = c.of6
+			}
+			switch {
+			case p.Fail:
+				got = "SERVFAIL"
+			case p.Count > 0 && v6:
+				got = netip.AddrFrom16(p.Addresses[0]).String()
+			case p.Count > 0:
+				got = netip.AddrFrom4([4]byte(p.Addresses[0][:])).String()
+			}
+			if got != want || p.Count > 1 || v6 && p.TTL != c.ttl6 {
+				t.Errorf("%s, IPv6 %v: %q for %d s, want %q", c.name, v6, got, p.TTL, want)
+			}
+		}
+	}
+	b := newBoard(t, 2, func(s *farm.DNSService) { s.AllDown, s.DegradedTTL = farm.AllDownFail, 5 })
+	b.set(health.Down, 1)
+	if p := b.askFor("198.51.100.1", "", true); p.Fail || p.TTL != 60 {
+		t.Errorf("one of two is down: the other version is %+v", p)
+	}
+}
+
 func TestMaintenanceIsNoFailure(t *testing.T) {
 	b := newBoard(t, 2, func(s *farm.DNSService) {
 		s.Backends[0].Maintenance, s.DegradedTTL = farm.MaintenanceDrain, 5
