@@ -30,7 +30,7 @@ func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 	}
 	if verdict == wire.Fail {
 		s.BadMessages++
-		return wire.Failure(q, code, space)
+		return wire.Failure(q, code, &f.server, space)
 	}
 	s.Queries++
 	if q.TCP {
