@@ -84,6 +84,8 @@ type asked struct {
 	inMessage bool
 	// synthesized says that the zone does not have the name itself.
 	synthesized bool
+	// cut is the name the client is sent on from, 0 where it is not.
+	cut node
 }
 
 // Answer answers a question of class IN. It reports false when no zone of the table
@@ -360,6 +362,9 @@ func (a *Answerer) any(x *asked, z *Zone) {
 // refer sends the client on to the servers of a delegated name.
 func (a *Answerer) refer(x *asked, cut node) {
 	s, _ := x.t.find(cut, wire.TypeNS)
+	if x.r.Count(wire.Answer) == 0 {
+		x.cut = cut
+	}
 	x.r.AA = x.r.AA && x.owner != wire.HeaderSize
 	a.tell(x, cut, wire.TypeNS, -1)
 	z := x.t.zoneOf(cut)
@@ -415,28 +420,45 @@ func (x *asked) placeOf(n node) int {
 }
 
 // additional appends the addresses of names in the answer that are known, as far as
-// they fit.
+// they fit. Without those of servers below the delegated name nobody gets to them: where
+// they do not fit the client asks again by TCP (RFC 9471 §3.1).
 func (a *Answerer) additional(x *asked) {
 	for i := range a.placed {
-		p := a.places[i]
-		x.owner = p.at
-		for _, kind := range [...]uint16{wire.TypeA, wire.TypeAAAA} {
-			s, ok := x.t.find(p.target, kind)
-			if !ok {
-				continue
-			}
-			z := x.t.zoneOf(p.target)
-			if !a.append(x, wire.Additional, s, z) {
-				return
-			}
-			if x.signs(z) && x.t.flags(p.target)&(isBelow|isCut) == 0 {
-				mark := x.r.Mark()
-				if !a.signSet(x, wire.Additional, s, z, x.t.name(p.target), sign.Existing) {
-					x.r.Back(mark) // what is not asked for may go without (RFC 4035 §3.1.1)
-				}
+		if x.isGlue(a.places[i].target) && !a.addresses(x, a.places[i]) {
+			x.r.Truncate(x.q)
+			return
+		}
+	}
+	for i := range a.placed {
+		if !x.isGlue(a.places[i].target) && !a.addresses(x, a.places[i]) {
+			return
+		}
+	}
+}
+
+// isGlue reports whether a name is at or below the one the client is sent on from.
+func (x *asked) isGlue(n node) bool { return x.cut != 0 && under(x.t.name(n), x.t.name(x.cut)) }
+
+// addresses appends the addresses of a name, reporting whether they fit.
+func (a *Answerer) addresses(x *asked, p place) bool {
+	x.owner = p.at
+	for _, kind := range [...]uint16{wire.TypeA, wire.TypeAAAA} {
+		s, ok := x.t.find(p.target, kind)
+		if !ok {
+			continue
+		}
+		z := x.t.zoneOf(p.target)
+		if !a.append(x, wire.Additional, s, z) {
+			return false
+		}
+		if x.signs(z) && x.t.flags(p.target)&(isBelow|isCut) == 0 {
+			mark := x.r.Mark()
+			if !a.signSet(x, wire.Additional, s, z, x.t.name(p.target), sign.Existing) {
+				x.r.Back(mark) // what is not asked for may go without (RFC 4035 §3.1.1)
 			}
 		}
 	}
+	return true
 }
 
 // dynamic answers with what a service chooses.
