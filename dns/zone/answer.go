@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/sluicelb/sluice/dns/sign"
@@ -57,7 +58,8 @@ type Answerer struct {
 	zone   []byte             // the name of the one that was answered from last
 	places [maxPlaces]place   // names in the answer whose addresses are of use
 	placed int
-	chain  [wire.MaxName]byte
+	chain  [maxChain][wire.MaxName]byte // the names CNAMEs led to
+	been   [maxChain][]byte             // the names records were looked for of
 	starts [wire.MaxLabels + 1]uint8
 }
 
@@ -84,6 +86,8 @@ type asked struct {
 	inMessage bool
 	// synthesized says that the zone does not have the name itself.
 	synthesized bool
+	// depth is how many CNAMEs led to the name.
+	depth int
 	// cut is the name the client is sent on from, 0 where it is not.
 	cut node
 }
@@ -100,9 +104,10 @@ func (a *Answerer) Answer(t *Table, q *wire.Query, r *wire.Reply) bool {
 	}
 	a.placed = 0
 	x := asked{t: t, q: q, r: r, name: q.Name(), owner: wire.HeaderSize, inMessage: true}
-	for range maxChain {
+	for x.depth = range maxChain {
+		a.been[x.depth] = x.name
 		next, labels := a.step(&x, f)
-		if next == nil {
+		if next == nil || a.wasAt(next, x.depth) {
 			break
 		}
 		if f = t.lookup(next, &a.starts, labels); f.node == 0 {
@@ -114,6 +119,17 @@ func (a *Answerer) Answer(t *Table, q *wire.Query, r *wire.Reply) bool {
 		a.additional(&x)
 	}
 	return true
+}
+
+// wasAt reports whether a name is among those that were come by so far: CNAMEs that lead
+// back there are a loop, and their records no answer a second time.
+func (a *Answerer) wasAt(name []byte, depth int) bool {
+	for _, been := range a.been[:depth+1] {
+		if bytes.Equal(been, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // Zone is the name of the zone the last answer came from, as messages have it.
@@ -184,7 +200,7 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 		return nil, 0
 	}
 	x.owner, x.inMessage = at, false
-	name := wire.AppendLower(a.chain[:0], data[:binary.LittleEndian.Uint16(s.list)])
+	name := wire.AppendLower(a.chain[x.depth][:0], data[:binary.LittleEndian.Uint16(s.list)])
 	for i := 0; ; i += 1 + int(name[i]) {
 		a.starts[labels] = uint8(i)
 		if name[i] == 0 {
