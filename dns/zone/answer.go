@@ -173,6 +173,9 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 	case wire.TypeANY:
 		a.any(x, x.t.zoneOf(n))
 		return nil, 0
+	case wire.TypeRRSIG, wire.TypeNSEC:
+		a.proof(x, n)
+		return nil, 0
 	case wire.TypeA, wire.TypeAAAA:
 		if s, ok := x.t.find(n, KindDYNA); ok {
 			a.dynamic(x, n, s)
@@ -185,10 +188,6 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 		return nil, 0
 	}
 	s, ok := x.t.find(n, wire.TypeCNAME)
-	if z := x.t.zoneOf(n); kind == wire.TypeNSEC && z.keys != nil {
-		a.deny(x, wire.Answer, z, x.name, x.owner, x.existing(n), z.soaTTL)
-		return nil, 0
-	}
 	if !ok {
 		a.negative(x, n)
 		return nil, 0
