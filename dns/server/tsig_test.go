@@ -104,6 +104,10 @@ func TestSignedQuestionsHaveSignedAnswers(t *testing.T) {
 			}
 		}
 	}
+	other := transferKey("ns2.example.com", "fedcba9876543210")
+	if got := a.dig(&other, "example.com", "SOA"); !strings.Contains(got, "BADSIG") || strings.Contains(got, "clocks") {
+		t.Errorf("with another secret: %s", got)
+	}
 	// An answer that just had room has none with its signature.
 	small := a.dig(&key, "+notcp", "+ignore", "+bufsize=930", "+nocookie", "big.example.com", "TXT")
 	if !strings.Contains(small, "flags: qr aa tc") {
