@@ -80,7 +80,7 @@ func (x *explainer) run(name []byte, kind uint16, from netip.Prefix) error {
 		return fmt.Errorf("the question cannot be asked: %s", code)
 	}
 	r.Begin(q, msg, make([]byte, 0, wire.LargestTCP), wire.LargestTCP)
-	w.resolve(x.farm, r)
+	w.resolve(x.farm, r, nil)
 	p := x.passport
 	x.policy = w.chooser.Last.Policy
 	p.Rcode, p.Scope, p.Place = r.Rcode.String(), int(r.Scope), w.chooser.Place().String()
