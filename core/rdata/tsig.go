@@ -23,6 +23,9 @@ var (
 // fudge is by how many seconds clocks may differ (RFC 8945 §10).
 const fudge = 300
 
+// room is how long a message may be that comes by UDP: no way to us needs fragments for it.
+const room = 1232
+
 // shortestKey is how many bytes a key has at least: with fewer it is guessed.
 const shortestKey = 16
 
@@ -78,10 +81,10 @@ func Verified(msg []byte, keys []farm.TransferKey) (e *Exchange, refusal []byte,
 	return e, nil, nil
 }
 
-// refused is the answer to a message whose signature is not believed; nothing signs it.
+// refused is the answer to a message whose signature is not believed; nothing signs it, and
+// its time is that of the message (RFC 8945 §5.3.2).
 func refused(m *dns.Msg, t *dns.TSIG, code uint16) []byte {
-	r := answerTo(m, t, code)
-	out, _, err := dns.TsigGenerate(r, "", "", false)
+	out, err := answerTo(m, t, code).Pack()
 	if err != nil {
 		return nil
 	}
@@ -92,8 +95,7 @@ func refused(m *dns.Msg, t *dns.TSIG, code uint16) []byte {
 // 8945 §5.2.3).
 func (e *Exchange) late(m *dns.Msg, t *dns.TSIG) []byte {
 	r := answerTo(m, t, dns.RcodeBadTime)
-	of := r.Extra[len(r.Extra)-1].(*dns.TSIG)
-	of.TimeSigned = t.TimeSigned
+	of := r.IsTsig()
 	of.OtherLen, of.OtherData = 6, fmt.Sprintf("%012x", time.Now().Unix())
 	out, _, err := dns.TsigGenerate(r, string(e.key.Secret), e.mac, false)
 	if err != nil {
@@ -102,10 +104,14 @@ func (e *Exchange) late(m *dns.Msg, t *dns.TSIG) []byte {
 	return out
 }
 
+// answerTo is what both have: the time of the message they answer, and EDNS where it had that.
 func answerTo(m *dns.Msg, t *dns.TSIG, code uint16) *dns.Msg {
 	r := new(dns.Msg).SetRcode(m, dns.RcodeNotAuth)
-	r.Extra = []dns.RR{&dns.TSIG{Hdr: dns.RR_Header{Name: t.Hdr.Name, Rrtype: dns.TypeTSIG, Class: dns.ClassANY},
-		Algorithm: t.Algorithm, TimeSigned: uint64(time.Now().Unix()), Fudge: fudge, OrigId: m.Id, Error: code}}
+	if o := m.IsEdns0(); o != nil {
+		r.SetEdns0(room, o.Do())
+	}
+	r.Extra = append(r.Extra, &dns.TSIG{Hdr: dns.RR_Header{Name: t.Hdr.Name, Rrtype: dns.TypeTSIG, Class: dns.ClassANY},
+		Algorithm: t.Algorithm, TimeSigned: t.TimeSigned, Fudge: fudge, OrigId: m.Id, Error: code})
 	return r
 }
 

@@ -62,10 +62,48 @@ func TestAnswersAreSignedOneAfterTheOther(t *testing.T) {
 	}
 }
 
+// Who has another secret or no key of ours is told so with the time of its own message, so
+// that it does not take it for a matter of clocks (RFC 8945 §5.3.2); nothing signs that.
+func TestARefusalHasTheTimeOfTheMessage(t *testing.T) {
+	other := farm.TransferKey{Name: shared.Name, Secret: farm.Secret(base64.StdEncoding.EncodeToString([]byte("fedcba9876543210")))}
+	at := time.Now().Add(-time.Minute)
+	plain, _ := asked(t, at)
+	m := new(dns.Msg).SetQuestion("example.com.", dns.TypeSOA).SetEdns0(4096, true)
+	m.SetTsig("ns2.example.com.", dns.HmacSHA256, 300, at.Unix())
+	edns, _, err := dns.TsigGenerate(m, string(shared.Secret), "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, msg := range [][]byte{plain, edns} {
+		for _, c := range []struct {
+			keys []farm.TransferKey
+			err  error
+			code uint16
+		}{{[]farm.TransferKey{other}, rdata.ErrBadSig, dns.RcodeBadSig}, {nil, rdata.ErrBadKey, dns.RcodeBadKey}} {
+			_, refusal, err := rdata.Verified(msg, c.keys)
+			if !errors.Is(err, c.err) {
+				t.Fatal(err)
+			}
+			var r dns.Msg
+			if err := r.Unpack(refusal); err != nil {
+				t.Fatal(err)
+			}
+			s := r.IsTsig()
+			if r.Rcode != dns.RcodeNotAuth || s == nil || s.Error != c.code || s.TimeSigned != uint64(at.Unix()) || s.MAC != "" || s.OtherLen != 0 {
+				t.Errorf("%v: %s", c.err, &r)
+			}
+			if o := r.IsEdns0(); (o != nil) != (len(msg) == len(edns)) || o != nil && !o.Do() {
+				t.Errorf("%v: EDNS is answered %v", c.err, o)
+			}
+		}
+	}
+}
+
 // A clock that differs by more than five minutes is told so, with the time that is here.
 func TestAMessageOfAnotherTimeIsRefused(t *testing.T) {
 	for _, off := range []time.Duration{-10 * time.Minute, 10 * time.Minute} {
-		msg, mac := asked(t, time.Now().Add(off))
+		sent := time.Now().Add(off)
+		msg, mac := asked(t, sent)
 		_, refusal, err := rdata.Verified(msg, []farm.TransferKey{shared})
 		if !errors.Is(err, rdata.ErrBadTime) {
 			t.Fatalf("%v: %v", off, err)
@@ -75,7 +113,7 @@ func TestAMessageOfAnotherTimeIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := r.IsTsig()
-		if r.Rcode != dns.RcodeNotAuth || s.Error != dns.RcodeBadTime || s.MAC == "" || s.OtherLen != 6 || mac == "" {
+		if r.Rcode != dns.RcodeNotAuth || s.Error != dns.RcodeBadTime || s.MAC == "" || s.TimeSigned != uint64(sent.Unix()) || s.OtherLen != 6 || mac == "" {
 			t.Errorf("%v: %s", off, &r)
 		}
 	}

@@ -138,6 +138,8 @@ type Choice struct {
 	Service  uint32
 	Backends [zone.MaxPicks]uint32
 	Count    int
+	// Policy is what the service does because nothing works; empty while something does.
+	Policy farm.AllDown
 }
 
 // Place is where the last client is that a service looked for by its place; zero for none.
@@ -171,7 +173,7 @@ func (c *Chooser) Choose(service int, q *wire.Query, v6 bool, p *zone.Pick) {
 		of = 1
 	}
 	list := s.versions[of]
-	p.TTL, c.count, c.place = s.ttl, 0, geoip.Place{}
+	p.TTL, c.count, c.place, c.Last.Policy = s.ttl, 0, geoip.Place{}, ""
 	up, down, unknown := 0, 0, 0
 	for i := range list {
 		switch b := &list[i]; {
@@ -194,8 +196,8 @@ func (c *Chooser) Choose(service int, q *wire.Query, v6 bool, p *zone.Pick) {
 		c.order(s, list, q, p)
 	case unknown > 0:
 		p.Unknown = true
-	case len(list) > 0:
-		c.allDown(s, list, of, p)
+	case len(list) > 0 || !s.serves(1-of, p):
+		c.allDown(s, list, q, of, p)
 	}
 	c.Last.Service, c.Last.Count = s.ID, min(c.count, s.answers)
 	for i := range c.Last.Count {
@@ -209,6 +211,24 @@ func (c *Chooser) Choose(service int, q *wire.Query, v6 bool, p *zone.Pick) {
 	}
 }
 
+// serves reports whether a backend of a version works, or may work. Where none does, the
+// answers of the other version are those of a service of which nothing works, and kept for
+// as long.
+func (s *Service) serves(version int, p *zone.Pick) bool {
+	ttl := p.TTL
+	for i := range s.versions[version] {
+		switch b := &s.versions[version][i]; {
+		case b.out:
+		case b.slot.Usable():
+			return true
+		default:
+			ttl = min(s.ttl, s.degraded)
+		}
+	}
+	p.TTL = ttl
+	return false
+}
+
 // usable reports whether answers may have the backend: it works, or nobody knows and
 // the service says that is enough.
 func (b *backend) usable(s *Service) bool {
@@ -217,7 +237,8 @@ func (b *backend) usable(s *Service) bool {
 
 // allDown does what the service says for when no backend works. All of them may be in
 // maintenance: that is no failure, and there is no address then.
-func (c *Chooser) allDown(s *Service, list []backend, of int, p *zone.Pick) {
+func (c *Chooser) allDown(s *Service, list []backend, q *wire.Query, of int, p *zone.Pick) {
+	c.Last.Policy = s.allDown
 	switch s.allDown {
 	case farm.AllDownFail:
 		p.Fail = true
@@ -234,6 +255,9 @@ func (c *Chooser) allDown(s *Service, list []backend, of int, p *zone.Pick) {
 				c.picked[c.count] = i
 				c.count++
 			}
+		}
+		if c.count > 0 {
+			c.order(s, list, q, p)
 		}
 	}
 }
@@ -448,10 +472,14 @@ func (c *Chooser) why(s *Service, b *backend, one *Candidate) string {
 	switch {
 	case b.out:
 		return "it is in maintenance"
-	case one.Taken && !b.usable(s):
-		return "no backend works, and the service then answers with all"
+	case one.Taken && c.Last.Policy == farm.AllDownAll:
+		return "no backend works: the service answers as if all did, and this is one it would then answer with"
+	case one.Taken && c.Last.Policy != "":
+		return "it is down, but its address is also one for when no backend works"
 	case one.Taken:
 		return taken[s.algorithm]
+	case c.Last.Policy == farm.AllDownAll:
+		return "it is down as all are: the service answers as if all worked, and would then answer with others"
 	case !b.slot.Usable():
 		return "it is down"
 	case !b.usable(s):

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -197,7 +198,7 @@ func TestNothingIsAnsweredBeforeItWasProbed(t *testing.T) {
 }
 
 func TestWhatIsAnsweredWhenAllAreDown(t *testing.T) {
-	for policy, want := range map[farm.AllDown][]int{"": {1, 2}, farm.AllDownAll: {1, 2}, farm.AllDownNone: nil, farm.AllDownFail: nil, farm.AllDownFallback: {99, 98}} {
+	for policy, want := range map[farm.AllDown][]int{"": {2, 1}, farm.AllDownAll: {2, 1}, farm.AllDownNone: nil, farm.AllDownFail: nil, farm.AllDownFallback: {99, 98}} {
 		b := newBoard(t, 3, func(s *farm.DNSService) {
 			s.AllDown = policy
 			s.Fallback = []netip.Addr{netip.MustParseAddr("192.0.2.99"), netip.MustParseAddr("192.0.2.98"), netip.MustParseAddr("2001:db8::1")}
@@ -207,6 +208,121 @@ func TestWhatIsAnsweredWhenAllAreDown(t *testing.T) {
 		if p := b.want(t, string(policy), want...); p.Fail != (policy == farm.AllDownFail) || p.Unknown {
 			t.Errorf("%s: %+v", policy, p)
 		}
+	}
+}
+
+// As if all were up: whatever the algorithm, the answers and their scope are the same.
+func TestAllDownIsAnsweredAsIfAllWereUp(t *testing.T) {
+	for _, algorithm := range farm.DNSAlgorithms() {
+		for _, answers := range []uint8{1, 3} {
+			make := func() *board {
+				b := newBoardOf(t, world(t), 4, func(s *farm.DNSService) {
+					s.Algorithm, s.Answers = algorithm, answers
+					for i, at := range []string{"-33.87,151.21", "52.52,13.40", "40.71,-74.01", ""} {
+						s.Backends[i].Coordinates, s.Backends[i].Weight, s.Backends[i].Priority = at, uint8(2*i+1), uint8(4-i)
+					}
+					s.Backends[2].Nets = []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}
+				})
+				for i := range uint32(4) {
+					b.health.SetLoad(i+1, 40*(4-i))
+					b.health.Slot(i + 1).SetLatency(time.Duration(40*(4-i)) * time.Millisecond)
+				}
+				return b
+			}
+			up, down := make(), make()
+			down.set(health.Down, 1, 2, 3, 4)
+			for i := range 60 {
+				client := fmt.Sprintf("198.51.%d.1", 80+i)
+				if i%2 != 0 {
+					client = fmt.Sprintf("10.%d.%d.1", i%7, i)
+				}
+				want, a := up.ask(client)
+				got, b := down.ask(client)
+				if !slices.Equal(got, want) || a.Scope != b.Scope || len(got) == 0 {
+					t.Fatalf("%s with %d answers, client %s: %v with scope %d, want %v with %d", algorithm, answers, client, got, b.Scope, want, a.Scope)
+				}
+			}
+			for _, c := range down.told {
+				if c.Taken != strings.HasPrefix(c.Reason, "no backend works") || !c.Taken && !strings.HasPrefix(c.Reason, "it is down as all are") {
+					t.Errorf("%s: told of %+v", algorithm, c)
+				}
+			}
+		}
+	}
+}
+
+func TestAllInMaintenanceHaveNoAddress(t *testing.T) {
+	for _, algorithm := range farm.DNSAlgorithms() {
+		b := newBoard(t, 2, func(s *farm.DNSService) {
+			s.Algorithm = algorithm
+			s.Backends[0].Maintenance, s.Backends[1].Maintenance = farm.MaintenanceDrain, farm.MaintenanceCut
+		})
+		if p := b.want(t, string(algorithm)); p.Fail || p.Unknown {
+			t.Errorf("%s: %+v", algorithm, p)
+		}
+	}
+}
+
+// What holds when nothing works holds for the version that has no backends, too, and for a
+// service that has none at all.
+func TestThePolicyIsThatOfBothVersions(t *testing.T) {
+	const four, six = "203.0.113.7", "2001:db8::7"
+	for _, c := range []struct {
+		name     string
+		backends int
+		policy   farm.AllDown
+		fallback []string
+		state    health.State
+		drained  bool
+		of4, of6 string // an address, or SERVFAIL
+		ttl6     uint32
+	}{
+		{"all down", 1, farm.AllDownFallback, []string{four, six}, health.Down, false, four, six, 5},
+		{"no fallback of IPv6", 1, farm.AllDownFallback, []string{four}, health.Down, false, four, "", 5},
+		{"up", 1, farm.AllDownFallback, []string{four, six}, health.Up, false, "192.0.2.1", "", 60},
+		{"not probed", 1, farm.AllDownFallback, []string{four, six}, health.Undefined, false, "", "", 60},
+		{"in maintenance", 1, farm.AllDownFallback, []string{four, six}, health.Up, true, four, six, 60},
+		{"a failure", 1, farm.AllDownFail, nil, health.Down, false, "SERVFAIL", "SERVFAIL", 5},
+		{"no address", 1, farm.AllDownNone, nil, health.Down, false, "", "", 5},
+		{"all of them", 1, farm.AllDownAll, nil, health.Down, false, "192.0.2.1", "", 5},
+		{"no backend", 0, farm.AllDownFallback, []string{four, six}, 0, false, four, six, 60},
+		{"no backend, a failure", 0, farm.AllDownFail, nil, 0, false, "SERVFAIL", "SERVFAIL", 60},
+		{"no backend, as by default", 0, "", nil, 0, false, "", "", 60},
+	} {
+		b := newBoard(t, c.backends, func(s *farm.DNSService) {
+			s.AllDown, s.DegradedTTL = c.policy, 5
+			for _, a := range c.fallback {
+				s.Fallback = append(s.Fallback, netip.MustParseAddr(a))
+			}
+			if c.drained {
+				s.Backends[0].Maintenance = farm.MaintenanceDrain
+			}
+		})
+		if c.backends > 0 {
+			b.set(c.state, 1)
+		}
+		for _, v6 := range []bool{false, true} {
+			p, got, want := b.askFor("198.51.100.1", "", v6), "", c.of4
+			if v6 {
+				want = c.of6
+			}
+			switch {
+			case p.Fail:
+				got = "SERVFAIL"
+			case p.Count > 0 && v6:
+				got = netip.AddrFrom16(p.Addresses[0]).String()
+			case p.Count > 0:
+				got = netip.AddrFrom4([4]byte(p.Addresses[0][:])).String()
+			}
+			if got != want || p.Count > 1 || v6 && p.TTL != c.ttl6 {
+				t.Errorf("%s, IPv6 %v: %q for %d s, want %q", c.name, v6, got, p.TTL, want)
+			}
+		}
+	}
+	b := newBoard(t, 2, func(s *farm.DNSService) { s.AllDown, s.DegradedTTL = farm.AllDownFail, 5 })
+	b.set(health.Down, 1)
+	if p := b.askFor("198.51.100.1", "", true); p.Fail || p.TTL != 60 {
+		t.Errorf("one of two is down: the other version is %+v", p)
 	}
 }
 

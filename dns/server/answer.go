@@ -30,7 +30,7 @@ func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 	}
 	if verdict == wire.Fail {
 		s.BadMessages++
-		return wire.Failure(q, code, space)
+		return wire.Failure(q, code, &f.server, space)
 	}
 	s.Queries++
 	if q.TCP {
@@ -50,7 +50,7 @@ func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 	r := &w.reply
 	r.Begin(q, msg, space, room)
 	w.chooser.Last.Service, w.chooser.Last.Count = 0, 0
-	w.resolve(f, r)
+	w.resolve(f, r, signs)
 	if f.limited.answers && !q.Verified && !w.mayHave(f, q, r) {
 		if w.slipped++; w.slipped%f.slip != 0 {
 			s.LimitedAsks++
@@ -88,8 +88,8 @@ func (w *worker) room(q *wire.Query, asked int) int {
 	return min(q.Room, max(amplified*asked, wire.HeaderSize))
 }
 
-// resolve finds the answer.
-func (w *worker) resolve(f *farmTable, r *wire.Reply) {
+// resolve finds the answer; signs is what will sign it, nil where nothing does.
+func (w *worker) resolve(f *farmTable, r *wire.Reply, signs *rdata.Exchange) {
 	q := &w.query
 	switch {
 	case q.Version() != 0:
@@ -100,8 +100,9 @@ func (w *worker) resolve(f *farmTable, r *wire.Reply) {
 		r.Rcode = wire.Refused
 	case q.Type == wire.TypeNXNAME: // RFC 9824 §3.5
 		r.Rcode, r.More = wire.FormErr, wire.InvalidType
+	case q.Type == wire.TypeIXFR && f.lets(q, signs) && w.answerer.Current(f.zones, q, r):
 	case q.Type == wire.TypeAXFR || q.Type == wire.TypeIXFR:
-		r.Rcode = wire.Refused // by UDP; by TCP it never comes here
+		r.Rcode = wire.Refused // what is allowed by TCP never comes here
 	default:
 		w.chooser.Services, w.chooser.Places = f.services, f.places
 		if !w.answerer.Answer(f.zones, q, r) {

@@ -11,7 +11,7 @@ var client = netip.MustParseAddr("192.0.2.200")
 var costly = []string{
 	"www.example.com A", "nothing.example.com A", "x.y.wild.example.com A", "alias.example.com A", "example.com MX", "example.com SOA",
 	"www.sub.example.com A", "shop.example.com A", "toshop.example.com AAAA", "www.example.org A", "www.example.com ANY", "big.example.com TXT",
-	"a.b.c.d.e.f.g.h.example.com A",
+	"a.b.c.d.e.f.g.h.example.com A", "loop.example.com A", "www.example.com RRSIG", "b.c.example.com RRSIG", "www.example.com NSEC",
 }
 
 func BenchmarkAnswer(b *testing.B) {

@@ -63,6 +63,7 @@ func netOrAddress(text string) (netip.Prefix, error) {
 type explainer struct {
 	farm     *farmTable
 	passport *explain.Passport
+	policy   farm.AllDown // of the service, where nothing of it works
 }
 
 // run asks as a client of the net would.
@@ -79,8 +80,9 @@ func (x *explainer) run(name []byte, kind uint16, from netip.Prefix) error {
 		return fmt.Errorf("the question cannot be asked: %s", code)
 	}
 	r.Begin(q, msg, make([]byte, 0, wire.LargestTCP), wire.LargestTCP)
-	w.resolve(x.farm, r)
+	w.resolve(x.farm, r, nil)
 	p := x.passport
+	x.policy = w.chooser.Last.Policy
 	p.Rcode, p.Scope, p.Place = r.Rcode.String(), int(r.Scope), w.chooser.Place().String()
 	answer := r.End(q, &x.farm.server)
 	p.Truncated = len(answer) > wire.LargestUDP
@@ -131,14 +133,20 @@ func (x *explainer) result() explain.Result {
 		out.Outcome, out.Reason = explain.Refuse, "no zone of the farm has the name"
 	case p.Rcode == "NXDOMAIN":
 		out.Reason = "the zone " + p.Zone + " has no such name"
+	case p.Rcode == "SERVFAIL" && x.policy != "":
+		out.Outcome, out.Reason = explain.Refuse, "no backend of the service "+p.Service+" works, and it then has questions fail"
 	case p.Rcode == "SERVFAIL":
-		out.Outcome, out.Reason = explain.Refuse, "the service "+p.Service+" has nothing to answer with"
+		out.Outcome, out.Reason = explain.Refuse, "the service "+p.Service+" has nothing to answer with before a probe has a result"
 	case len(p.Records) == 0 && len(p.Authority) > 0 && strings.Contains(p.Authority[0], " NS "):
 		out.Reason = "the name is delegated to other servers"
 	case len(p.Records) == 0 && p.Service != "":
 		out.Reason = "the service " + p.Service + " has no address of the type to answer with"
 	case len(p.Records) == 0:
 		out.Reason = "the name has no records of the type"
+	case x.policy == farm.AllDownFallback:
+		out.Reason = "no backend of the service " + p.Service + " works, and it then answers with its fallback addresses"
+	case x.policy == farm.AllDownAll:
+		out.Reason = "no backend of the service " + p.Service + " works, and it then answers as if all did"
 	case p.Service != "":
 		out.Reason = "the service " + p.Service + " chose"
 	default:

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"net"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -159,6 +160,29 @@ func TestAnswersAreExplained(t *testing.T) {
 		x, err := a.engine.Explain(&explain.Question{Farm: 7, Name: name})
 		if err != nil || !strings.Contains(x.Result.Reason, want) {
 			t.Errorf("%s: %v, %q", name, err, x.Result.Reason)
+		}
+	}
+	fallback := []netip.Addr{netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("2001:db8::7")}
+	for _, c := range []struct {
+		policy       farm.AllDown
+		kind         string
+		up, down     []uint32
+		want, record string
+	}{
+		{"", "A", []uint32{1, 2}, nil, "the service shop chose", " A 192.0.2.10"},
+		{"", "A", nil, []uint32{1, 2, 3}, "no backend of the service shop works, and it then answers as if all did", " A 192.0.2.10"},
+		{farm.AllDownFallback, "A", nil, []uint32{1, 2, 3}, "no backend of the service shop works, and it then answers with its fallback addresses", " A 203.0.113.7"},
+		{farm.AllDownFallback, "AAAA", nil, []uint32{1, 2, 3}, "no backend of the service shop works, and it then answers with its fallback addresses", " AAAA 2001:db8::7"},
+		{farm.AllDownFail, "AAAA", nil, []uint32{1, 2, 3}, "no backend of the service shop works, and it then has questions fail", ""},
+		{farm.AllDownNone, "AAAA", nil, []uint32{1, 2, 3}, "the service shop has no address of the type to answer with", ""},
+	} {
+		a.up(c.up...)
+		a.down(c.down...)
+		a.farm.Global.Services[0].AllDown, a.farm.Global.Services[0].Fallback = c.policy, fallback
+		a.publish(a.farm)
+		x, err := a.engine.Explain(&explain.Question{Farm: 7, Name: "shop.example.com", Type: c.kind})
+		if err != nil || x.Result.Reason != c.want || !strings.Contains(strings.Join(x.Passport.Records, " "), c.record) {
+			t.Errorf("%s %s: %v, %q, %q", c.policy, c.kind, err, x.Result.Reason, x.Passport.Records)
 		}
 	}
 	if a.Segment.SumFarm(7).Queries != 0 {

@@ -102,6 +102,43 @@ func TestEveryAnswerOfASignedZoneIsSigned(t *testing.T) {
 	}
 }
 
+// Who asks for signatures gets those of one set of the name, the same that come with the
+// set; who asks for what a CNAME may have beside it is not led on (RFC 4035 §2.5).
+func TestSignaturesAreAnsweredForTheirOwnSake(t *testing.T) {
+	a := newAppliance(t, 1, signed(t, farm.SignECDSA))
+	a.up(1, 2, 3, 4, 9)
+	for name, want := range map[string]string{
+		"example.com": "", "www.example.com": "", "alias.example.com": "CNAME", "any.cwild.example.com": "CNAME", "any.wild.example.com": "", "*.wild.example.com": "",
+		"b.c.example.com": "NSEC", "shop.example.com": "NSEC", "any.shops.example.com": "NSEC", "mail.example.com": "A",
+	} {
+		got := read(t, a.askSigned(name+" RRSIG"))
+		if got.flags&flagAA == 0 || got.rcode() != 0 || len(got.answer) != 1 || len(got.authority) > 0 {
+			t.Errorf("%s: %q, %q", name, got.answer, got.authority)
+			continue
+		}
+		_, data, _ := strings.Cut(got.answer[0], " RRSIG ")
+		kind, _, _ := strings.Cut(data, " ")
+		a.validated(name + " " + kind)
+		if with := read(t, a.askSigned(name+" "+kind)); want != "" && kind != want || !slices.Contains(with.answer, got.answer[0]) {
+			t.Errorf("%s: %s, and with the set %q", name, got.answer[0], with.answer)
+		}
+	}
+	for _, name := range []string{"alias.example.com", "any.cwild.example.com"} {
+		if got := read(t, a.askSigned(name+" NSEC")); len(got.answer) != 2 || !strings.Contains(got.answer[0], " NSEC ") {
+			t.Errorf("%s: %q", name, got.answer)
+		}
+	}
+	if got := a.ask("sub.example.com RRSIG", false); len(got.answer) > 0 || len(got.authority) == 0 || got.flags&flagAA != 0 {
+		t.Errorf("at a delegated name: %q %q", got.answer, got.authority)
+	}
+	plain := newAppliance(t, 1, example())
+	for _, question := range []string{"alias.example.com RRSIG", "alias.example.com NSEC", "www.example.com RRSIG", "www.example.com NSEC"} {
+		if got := plain.ask(question, false); len(got.answer) > 0 || !same(got.authority, soa) || got.rcode() != 0 {
+			t.Errorf("%s, not signed: %q %q", question, got.answer, got.authority)
+		}
+	}
+}
+
 func TestWhatIsNotThereIsDenied(t *testing.T) {
 	a := newAppliance(t, 1, signed(t, farm.SignEd25519))
 	a.up(1, 2, 3, 4)
@@ -342,6 +379,11 @@ remote-control:
 	} {
 		got := ask(question)
 		if got.flags&flagAD == 0 || got.rcode() != want {
+			t.Errorf("%s: unbound answers %s", question, got)
+		}
+	}
+	for _, question := range []string{"www.example.com RRSIG", "b.c.example.com RRSIG", "any.wild.example.com RRSIG", "shop.example.com RRSIG", "www.example.com NSEC", "alias.example.com NSEC"} {
+		if got := ask(question); got.rcode() != 0 || len(got.answer) == 0 { // signatures alone are not validated
 			t.Errorf("%s: unbound answers %s", question, got)
 		}
 	}

@@ -48,14 +48,20 @@ func (s *connection) asksTransfer(f *farmTable, msg []byte) bool {
 // mayCopy reports whether who asks may copy a zone: by its address, by a key where the farm
 // has some, which then signs what it gets, or by both.
 func mayCopy(f *farmTable, q *wire.Query, msg []byte) (signs *rdata.Exchange, may bool) {
-	switch {
-	case len(f.keys) == 0:
-		return nil, q.TSIGAt == 0 && allowed(f.transfers, q.Client)
-	case q.TSIGAt == 0, len(f.transfers) > 0 && !allowed(f.transfers, q.Client):
-		return nil, false
+	if q.TSIGAt == 0 || len(f.keys) == 0 {
+		return nil, q.TSIGAt == 0 && f.lets(q, nil)
 	}
 	signs, _, err := rdata.Verified(msg, f.keys)
-	return signs, err == nil
+	return signs, err == nil && f.lets(q, signs)
+}
+
+// lets reports whether who asks may copy zones, with what its answers are signed with, nil
+// where nothing does.
+func (f *farmTable) lets(q *wire.Query, signs *rdata.Exchange) bool {
+	if len(f.keys) == 0 {
+		return allowed(f.transfers, q.Client)
+	}
+	return signs != nil && (len(f.transfers) == 0 || allowed(f.transfers, q.Client))
 }
 
 func allowed(nets []netip.Prefix, a netip.Addr) bool {

@@ -87,6 +87,62 @@ func TestKeysAndNetworksOfSecondaries(t *testing.T) {
 	}
 }
 
+// Who may copy a zone is told by UDP at which serial it is, whatever serial it has (RFC 1995
+// §2); nobody else is.
+func TestASecondaryThatAsksByUDPIsToldTheSerial(t *testing.T) {
+	key, other := transferKey("ns2.example.com", "0123456789abcdef"), transferKey("ns2.example.com", "fedcba9876543210")
+	here, elsewhere := netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("192.0.2.0/24")
+	for what, c := range map[string]struct {
+		keys []farm.TransferKey
+		from []netip.Prefix
+		with *farm.TransferKey
+		told bool
+	}{
+		"its address":                 {nil, []netip.Prefix{here}, nil, true},
+		"another address":             {nil, []netip.Prefix{elsewhere}, nil, false},
+		"nobody may":                  {nil, nil, nil, false},
+		"its key":                     {[]farm.TransferKey{key}, nil, &key, true},
+		"both":                        {[]farm.TransferKey{key}, []netip.Prefix{here}, &key, true},
+		"its address without a key":   {[]farm.TransferKey{key}, []netip.Prefix{here}, nil, false},
+		"its key and another address": {[]farm.TransferKey{key}, []netip.Prefix{elsewhere}, &key, false},
+		"no key":                      {[]farm.TransferKey{key}, nil, nil, false},
+		"another secret":              {[]farm.TransferKey{key}, nil, &other, false},
+		"a key nobody asked for":      {nil, []netip.Prefix{here}, &key, false},
+	} {
+		g := example()
+		g.Keys, g.Transfers = c.keys, c.from
+		a := newAppliance(t, 1, g)
+		for _, serial := range []string{"1", "5"} {
+			got := a.dig(c.with, "+notcp", "+noall", "+answer", "+comments", "example.com", "IXFR="+serial)
+			if told := strings.Count(got, "\tSOA\t") == 1 && strings.Contains(got, " 5 3600 "); told != c.told || told && (strings.Contains(got, "\tNS\t") || strings.Contains(strings.ToLower(got), "couldn't verify")) {
+				t.Errorf("%s, with serial %s: %s", what, serial, got)
+			}
+		}
+		if c.with != nil {
+			continue
+		}
+		got := a.ask("example.com IXFR", false)
+		if want := strings.Replace(soa, " 300 IN", " 3600 IN", 1); c.told && (!same(got.answer, want) || got.flags&flagAA == 0) || !c.told && (got.rcode() != 5 || len(got.answer) > 0) {
+			t.Errorf("%s: %x %q", what, got.flags, got.answer)
+		}
+		for _, question := range []string{"example.com AXFR", "www.example.com IXFR", "example.org IXFR"} {
+			if got := a.ask(question, false); got.rcode() != 5 {
+				t.Errorf("%s, %s: %x %q", what, question, got.flags, got.answer)
+			}
+		}
+	}
+	long := strings.Repeat("x", 63)
+	name := long + "." + long + "." + long + ".org"
+	host := func(of string) string { return strings.ReplaceAll(name, "x", of) + "." }
+	a := newAppliance(t, 1, &farm.GSLB{Transfers: []netip.Prefix{here}, Zones: []farm.Zone{{ID: 1, Name: name, Serial: 5, Records: records("@ SOA " + host("y") + " " + host("z") + " 5 3600 600 604800 300")}}})
+	msg := query(t, name+" IXFR")
+	msg = msg[:len(msg)-11]
+	msg[11] = 0 // without EDNS: 512 bytes
+	if got := read(t, a.exchange(msg, false)); got.flags&flagTC == 0 || len(got.answer) > 0 {
+		t.Errorf("without room: %d bytes, %x", len(got.raw), got.flags)
+	}
+}
+
 // A secondary signs every question it has, and believes signed answers alone: by UDP and
 // TCP, of each size.
 func TestSignedQuestionsHaveSignedAnswers(t *testing.T) {
@@ -103,6 +159,10 @@ func TestSignedQuestionsHaveSignedAnswers(t *testing.T) {
 				t.Errorf("%s %s: %s", question, how, got)
 			}
 		}
+	}
+	other := transferKey("ns2.example.com", "fedcba9876543210")
+	if got := a.dig(&other, "example.com", "SOA"); !strings.Contains(got, "BADSIG") || strings.Contains(got, "clocks") {
+		t.Errorf("with another secret: %s", got)
 	}
 	// An answer that just had room has none with its signature.
 	small := a.dig(&key, "+notcp", "+ignore", "+bufsize=930", "+nocookie", "big.example.com", "TXT")

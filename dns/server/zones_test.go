@@ -1,8 +1,12 @@
 package server_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
 )
 
 const soa = "example.com. 300 IN SOA ns1.example.com. hostmaster.example.com. 5 3600 600 604800 300"
@@ -66,11 +70,31 @@ func TestQuestionsAreAnsweredFromZones(t *testing.T) {
 
 func TestChainsOfAliasesEnd(t *testing.T) {
 	a := newAppliance(t, 1, example())
-	if got := a.ask("loop.example.com A", false); len(got.answer) == 0 || len(got.answer) > 8 || got.rcode() != 0 {
-		t.Errorf("%x %q", got.flags, got.answer)
-	}
 	if got := a.ask("deep.example.com A", false); len(got.answer) != 4 {
 		t.Errorf("%q", got.answer)
+	}
+}
+
+// Of CNAMEs that lead back each is answered once, also where a wildcard has them, and a
+// chain that ends is answered as far as its bound.
+func TestALoopOfAliasesIsAnsweredOnce(t *testing.T) {
+	text := "self CNAME Self\none CNAME Two\ntwo CNAME one\nto CNAME one\n*.a CNAME b.a\n*.c CNAME d.e\n*.e CNAME f.c\n"
+	for i := range 10 {
+		text += fmt.Sprintf("n%d CNAME n%d\n", i, i+1)
+	}
+	a := newAppliance(t, 1, &farm.GSLB{Zones: []farm.Zone{{ID: 1, Name: "example.com", Records: records(text)}}})
+	for name, want := range map[string]string{
+		"self": "self Self", "one": "one Two|Two one", "two": "two one|one Two", "to": "to one|one Two|Two one", "q.a": "q.a b.a|b.a b.a", "b.a": "b.a b.a",
+		"q.c": "q.c d.e|d.e f.c|f.c d.e", "n0": "n0 n1|n1 n2|n2 n3|n3 n4|n4 n5|n5 n6|n6 n7|n7 n8", "n3": "n3 n4|n4 n5|n5 n6|n6 n7|n7 n8|n8 n9|n9 n10",
+	} {
+		var all []string
+		for one := range strings.SplitSeq(want, "|") {
+			from, to, _ := strings.Cut(one, " ")
+			all = append(all, from+".example.com. 3600 IN CNAME "+to+".example.com.")
+		}
+		if got := a.ask(name+".example.com A", false); !slices.Equal(got.answer, all) {
+			t.Errorf("%s: %q, want %q", name, got.answer, all)
+		}
 	}
 }
 
@@ -105,6 +129,54 @@ func TestWhatDoesNotFitIsAskedAgainByTCP(t *testing.T) {
 	}
 	if got := a.ask("big.example.com TXT", true); got.flags&flagTC != 0 || len(got.answer) != 1 {
 		t.Errorf("%d bytes, flags %x", len(got.raw), got.flags)
+	}
+}
+
+// A referral has the addresses of all servers below the delegated name, or says that they
+// did not fit; those of others are there as far as they fit.
+func TestAReferralHasTheAddressesOfItsServersOrIsTruncated(t *testing.T) {
+	const most = 20
+	whole, cut, short := 0, 0, 0
+	for n := 1; n <= most; n++ {
+		text := ""
+		for i := range n {
+			text += fmt.Sprintf("in NS ns%[1]d.in\nns%[1]d.in A 192.0.2.1\nns%[1]d.in AAAA 2001:db8::1\n", i)
+			text += fmt.Sprintf("by NS ns%[1]d\nns%[1]d A 192.0.2.1\nns%[1]d AAAA 2001:db8::1\n", i)
+			text += fmt.Sprintf("both NS ns%d\n", i)
+			text += fmt.Sprintf("goes%d CNAME x.in\n", i)
+		}
+		text += "both NS z.both\nz.both A 192.0.2.1\n"
+		a := newAppliance(t, 1, &farm.GSLB{Zones: []farm.Zone{{ID: 1, Name: "example.com", Records: records(text)}}})
+		ask := a.engine.Answerer(7)
+		for _, question := range []string{"www.in.example.com A", "in.example.com NS"} {
+			got := read(t, ask(query(t, question), client))
+			switch {
+			case got.flags&flagTC != 0:
+				cut++
+				if len(got.authority)+len(got.additional) > 0 {
+					t.Errorf("%d servers, %s: truncated with %q", n, question, got.authority)
+				}
+			case len(got.additional) != 2*n:
+				t.Errorf("%d servers, %s: %d addresses of %d, and it is not truncated", n, question, len(got.additional), 2*n)
+			default:
+				whole++
+			}
+			if got = read(t, a.exchange(query(t, question), true)); got.flags&flagTC != 0 || len(got.additional) != 2*n {
+				t.Errorf("%d servers, %s by TCP: flags %x, %d addresses", n, question, got.flags, len(got.additional))
+			}
+		}
+		if got := read(t, ask(query(t, "www.by.example.com A"), client)); got.flags&flagTC == 0 && len(got.additional) < 2*n {
+			short++
+		}
+		if got := read(t, ask(query(t, "www.both.example.com A"), client)); got.flags&flagTC == 0 && !slices.Contains(got.additional, "z.both.example.com. 3600 IN A 192.0.2.1") {
+			t.Errorf("%d servers elsewhere: the one below is without its address: %q", n, got.additional)
+		}
+		if got := read(t, ask(query(t, "goes0.example.com A"), client)); n == 8 && (got.flags&flagTC != 0 || len(got.answer) != 1) {
+			t.Errorf("an alias that leads there: flags %x, %q", got.flags, got.answer)
+		}
+	}
+	if whole == 0 || cut == 0 || short == 0 {
+		t.Errorf("%d whole, %d truncated, %d that lack what they may", whole, cut, short)
 	}
 }
 

@@ -61,6 +61,22 @@ func TestACookieIsGoodForItsClientAndAnHour(t *testing.T) {
 	})
 }
 
+// Of several cookies the first counts (RFC 7873 §5.2).
+func TestTheFirstCookieCounts(t *testing.T) {
+	const client, mine, other = "192.0.2.1", "0102030405060708", "1112131415161718"
+	s := &wire.Server{Secret: [2]uint64{1, 2}}
+	_, good := asked(t, s, client, mine)
+	for options, verified := range map[string]bool{"000a 0018" + good + "000a 0008" + other: true, "000a 0008" + other + "000a 0018" + good: false} {
+		q := wire.Query{Client: netip.MustParseAddr(client)}
+		if verdict, code := q.Parse(raw(t, opted+www+isA+opt(options))); verdict != wire.Serve {
+			t.Fatal(code)
+		}
+		if s.Verify(&q); q.Verified != verified {
+			t.Errorf("%s: verified %v", options, q.Verified)
+		}
+	}
+}
+
 // The example of RFC 9018, appendix A.1, with our clock at its time.
 func TestCookiesAreThoseOfTheStandard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

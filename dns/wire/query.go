@@ -71,6 +71,14 @@ func (q *Query) Label(i int) int { return int(q.labels[i]) }
 // Parse reads a message. With Fail the code says what is wrong. What msg holds is
 // not kept.
 func (q *Query) Parse(msg []byte) (Verdict, Rcode) {
+	verdict, code := q.parse(msg)
+	if verdict == Fail {
+		q.failed(msg)
+	}
+	return verdict, code
+}
+
+func (q *Query) parse(msg []byte) (Verdict, Rcode) {
 	if len(msg) < HeaderSize {
 		return Drop, 0
 	}
@@ -209,6 +217,58 @@ func (q *Query) additional(msg []byte, start, end int, last bool) bool {
 	return true
 }
 
+// failed looks at a message that is not served for nothing but EDNS: who speaks that is
+// answered with it, whatever else is wrong (RFC 6891 §6.1.1). What cannot be read as far as
+// there has none.
+func (q *Query) failed(msg []byte) {
+	q.EDNS, q.DO, q.CompactOK, q.NSID, q.Pads, q.HasSubnet, q.cookieLength = false, false, false, false, false, false, 0
+	at, ok := HeaderSize, true
+	for range binary.BigEndian.Uint16(msg[4:]) {
+		if at, ok = skipName(msg, at); !ok {
+			return
+		}
+		at += 4
+	}
+	before, more := int(binary.BigEndian.Uint16(msg[6:]))+int(binary.BigEndian.Uint16(msg[8:])), int(binary.BigEndian.Uint16(msg[10:]))
+	for i := range before + more {
+		start := at
+		if at, ok = skipRecord(msg, at); !ok {
+			return
+		}
+		if i >= before && msg[start] == 0 && binary.BigEndian.Uint16(msg[start+1:]) == TypeOPT {
+			q.answerable(msg[start+1 : at])
+			return
+		}
+	}
+}
+
+// answerable takes of a record of EDNS, without its name, what any answer depends on, if
+// its options can be told from each other.
+func (q *Query) answerable(record []byte) {
+	cookies := 0
+	for list := record[10:]; len(list) > 0; {
+		if len(list) < 4 || 4+int(binary.BigEndian.Uint16(list[2:])) > len(list) {
+			q.Pads, q.cookieLength = false, 0
+			return
+		}
+		n := int(binary.BigEndian.Uint16(list[2:]))
+		switch binary.BigEndian.Uint16(list) {
+		case optPadding:
+			q.Pads = true
+		case optCookie:
+			if cookies++; cookies == 1 && cookieHas(n) {
+				q.cookieLength = copy(q.cookie[:], list[4:4+n])
+			}
+		}
+		list = list[4+n:]
+	}
+	q.EDNS, q.DO = true, record[6]&0x80 != 0
+}
+
+// cookieHas reports whether a cookie may have so many bytes: the client's alone, or the
+// server's with it (RFC 7873 §4).
+func cookieHas(n int) bool { return n == 8 || n >= 16 && n <= 40 }
+
 // Version is that of EDNS.
 func (q *Query) Version() int {
 	if !q.EDNS {
@@ -217,7 +277,8 @@ func (q *Query) Version() int {
 	return int(q.version)
 }
 
-// options reads the options of EDNS; those nobody knows are passed over.
+// options reads the options of EDNS; those nobody knows are passed over, and so are cookies
+// but the first (RFC 7873 §5.2).
 func (q *Query) options(list []byte) bool {
 	for len(list) > 0 {
 		if len(list) < 4 {
@@ -238,8 +299,10 @@ func (q *Query) options(list []byte) bool {
 		case optSubnet:
 			ok = q.subnet(data)
 		case optCookie:
-			ok = n == 8 || n >= 16 && n <= 40
-			q.cookieLength = copy(q.cookie[:], data)
+			if q.cookieLength == 0 {
+				ok = cookieHas(n)
+				q.cookieLength = copy(q.cookie[:], data)
+			}
 		}
 		if !ok {
 			return false

@@ -68,6 +68,7 @@ func TestMessagesAreReadOrRefused(t *testing.T) {
 		"half an option":               {opted + www + isA + opt("000a 00"), wire.Fail, wire.FormErr},
 		"an option nobody knows":       {opted + www + isA + opt("fde9 0002 0102"), wire.Serve, 0},
 		"a cookie":                     {opted + www + isA + opt("000a 0008 0102030405060708"), wire.Serve, 0},
+		"a second cookie of any size":  {opted + www + isA + opt("000a 0008 0102030405060708 000a 0001 01"), wire.Serve, 0},
 		"a cookie of 9":                {opted + www + isA + opt("000a 0009 010203040506070809"), wire.Fail, wire.FormErr},
 		"a cookie of 15":               {opted + www + isA + opt("000a 000f 010203040506070809101112131415"), wire.Fail, wire.FormErr},
 		"a cookie of 41":               {opted + www + isA + opt("000a 0029"+strings.Repeat("01", 41)), wire.Fail, wire.FormErr},
@@ -126,8 +127,60 @@ func TestFailuresSayNothingOfWhatCame(t *testing.T) {
 	if verdict != wire.Fail {
 		t.Fatal(verdict)
 	}
-	if got := wire.Failure(&q, code, nil); !bytes.Equal(got, raw(t, "1234 a904 0000 0000 0000 0000")) {
+	if got := wire.Failure(&q, code, &wire.Server{}, nil); !bytes.Equal(got, raw(t, "1234 a904 0000 0000 0000 0000")) {
 		t.Errorf("%x", got)
+	}
+}
+
+// Who speaks EDNS is answered with it whatever is wrong, if the message can be read as far
+// as there; of its options a cookie is answered, and nothing else.
+func TestFailuresHaveEDNSWhereTheMessageHas(t *testing.T) {
+	const plain, bare, one = "00 0029 04d0 00000000 0000", "00 0029 04d0 00008000 0000", "1234 0100 0001 0000 0000 0001"
+	for name, c := range map[string]struct{ msg, head, want string }{
+		"a net of no family":          {one + www + isA + opt("0008 0007 0003 18 00 c00002 0003 0000"), "8101", bare},
+		"without DO":                  {one + www + isA + "00 0029 1000 00000000 000b 0008 0007 0003 18 00 c00002", "8101", plain},
+		"an opcode nobody knows":      {"1234 7900 0001 0000 0000 0001" + www + isA + opt(""), "f904", bare},
+		"an update of two records":    {"1234 2800 0001 0001 0001 0001" + www + "0006 0001" + "c00c 00ff 00ff 00000000 0000" + "c00c 0001 0001 00000e10 0004 c0000201" + opt(""), "a804", bare},
+		"two questions":               {"1234 0100 0002 0000 0000 0001" + www + isA + www + isA + opt(""), "8101", bare},
+		"no question":                 {"1234 0100 0000 0000 0000 0001" + opt(""), "8101", bare},
+		"bytes behind it":             {one + www + isA + opt("") + "00", "8101", bare},
+		"EDNS twice":                  {"1234 0100 0001 0000 0000 0002" + www + isA + opt("") + opt(""), "8101", bare},
+		"no EDNS":                     {"1234 7900 0001 0000 0000 0000" + www + isA, "f904", ""},
+		"EDNS that is no additional":  {"1234 0100 0001 0001 0000 0000" + www + isA + opt(""), "8101", ""},
+		"EDNS of a name":              {one + www + isA + "0161" + opt(""), "8101", ""},
+		"EDNS that is cut":            {one + www + isA + "00 0029 1000 00008000 0004 0003", "8101", ""},
+		"an option that is cut":       {one + www + isA + opt("000a 0008 0102030405060708 000a 0008 01020304"), "8101", ""},
+		"half an option":              {one + www + isA + opt("000a 00"), "8101", ""},
+		"a question that is cut":      {"1234 7900 0001 0000 0000 0001" + "03777777", "f904", ""},
+		"half a type":                 {"1234 7900 0001 0000 0000 0001" + www + "0001 00", "f904", ""},
+		"a record that is cut":        {"1234 7900 0001 0001 0000 0001" + www + isA + "00 0001 0001 00000000 0044", "f904", ""},
+		"a cookie of 9":               {one + www + isA + opt("000a 0009 010203040506070809 000a 0008 0102030405060708"), "8101", bare},
+		"a pointer where the name is": {one + "ff" + www + isA + opt(""), "8101", ""},
+	} {
+		var q wire.Query
+		verdict, code := q.Parse(raw(t, c.msg))
+		if verdict != wire.Fail {
+			t.Fatalf("%s: %v", name, verdict)
+		}
+		count := "0000"
+		if c.want != "" {
+			count = "0001"
+		}
+		want := raw(t, "1234"+c.head+"0000 0000 0000"+count+c.want)
+		if got := wire.Failure(&q, code, &wire.Server{NSID: "one"}, nil); !bytes.Equal(got, want) {
+			t.Errorf("%s: %x, want %x", name, got, want)
+		}
+	}
+	var q wire.Query
+	q.Client = netip.MustParseAddr("192.0.2.1")
+	_, code := q.Parse(raw(t, one+www+isA+opt("000a 0008 0102030405060708 0008 0007 0003 18 00 c00002 000c 0000")))
+	got := wire.Failure(&q, code, &wire.Server{}, nil)
+	if want := raw(t, "1234 8101 0000 0000 0000 0001 00 0029 04d0 00008000 001c 000a 0018 0102030405060708 01000000"); len(got) != 12+11+28 || !bytes.HasPrefix(got, want) {
+		t.Errorf("with a cookie: %x", got)
+	}
+	q.TLS = true
+	if got = wire.Failure(&q, code, &wire.Server{}, nil); len(got) != 468 {
+		t.Errorf("padded to %d bytes", len(got))
 	}
 }
 
@@ -138,7 +191,13 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, msg []byte) {
 		var q wire.Query
 		q.Client = netip.MustParseAddr("192.0.2.1")
-		verdict, _ := q.Parse(msg)
+		s := wire.Server{NSID: "a"}
+		verdict, code := q.Parse(msg)
+		if verdict == wire.Fail {
+			if out := wire.Failure(&q, code, &s, nil); len(out) > 12 && len(out) > len(msg)+16 {
+				t.Fatalf("%x for %x", out, msg)
+			}
+		}
 		if verdict != wire.Serve {
 			return
 		}
@@ -146,7 +205,6 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%+v", q)
 		}
 		q.Serial(msg)
-		s := wire.Server{NSID: "a"}
 		s.Verify(&q)
 		var r wire.Reply
 		r.Begin(&q, msg, make([]byte, 0, 4096), q.Room)

@@ -118,9 +118,14 @@ func (r *Reply) End(q *Query, s *Server) []byte {
 	return r.Msg
 }
 
-// Failure is the answer to what could not be read: a header, and nothing of what came.
-func Failure(q *Query, code Rcode, space []byte) []byte {
-	msg := append(space[:0], byte(q.ID>>8), byte(q.ID), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-	binary.BigEndian.PutUint16(msg[2:], FlagQR|q.Flags&(FlagRD|opcodeMask<<opcodeShift)|uint16(code&0xf))
-	return msg
+// Failure is the answer to what could not be read: a header, EDNS if the message had it,
+// and nothing else of what came.
+func Failure(q *Query, code Rcode, s *Server, space []byte) []byte {
+	r := Reply{Msg: append(space[:0], byte(q.ID>>8), byte(q.ID), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), Rcode: code}
+	binary.BigEndian.PutUint16(r.Msg[2:], FlagQR|q.Flags&(FlagRD|opcodeMask<<opcodeShift)|uint16(code&0xf))
+	if q.EDNS {
+		r.edns(q, s)
+		r.Msg[HeaderSize-1] = 1
+	}
+	return r.Msg
 }

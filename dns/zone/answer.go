@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/sluicelb/sluice/dns/sign"
@@ -57,7 +58,8 @@ type Answerer struct {
 	zone   []byte             // the name of the one that was answered from last
 	places [maxPlaces]place   // names in the answer whose addresses are of use
 	placed int
-	chain  [wire.MaxName]byte
+	chain  [maxChain][wire.MaxName]byte // the names CNAMEs led to
+	been   [maxChain][]byte             // the names records were looked for of
 	starts [wire.MaxLabels + 1]uint8
 }
 
@@ -84,6 +86,10 @@ type asked struct {
 	inMessage bool
 	// synthesized says that the zone does not have the name itself.
 	synthesized bool
+	// depth is how many CNAMEs led to the name.
+	depth int
+	// cut is the name the client is sent on from, 0 where it is not.
+	cut node
 }
 
 // Answer answers a question of class IN. It reports false when no zone of the table
@@ -98,9 +104,10 @@ func (a *Answerer) Answer(t *Table, q *wire.Query, r *wire.Reply) bool {
 	}
 	a.placed = 0
 	x := asked{t: t, q: q, r: r, name: q.Name(), owner: wire.HeaderSize, inMessage: true}
-	for range maxChain {
+	for x.depth = range maxChain {
+		a.been[x.depth] = x.name
 		next, labels := a.step(&x, f)
-		if next == nil {
+		if next == nil || a.wasAt(next, x.depth) {
 			break
 		}
 		if f = t.lookup(next, &a.starts, labels); f.node == 0 {
@@ -112,6 +119,17 @@ func (a *Answerer) Answer(t *Table, q *wire.Query, r *wire.Reply) bool {
 		a.additional(&x)
 	}
 	return true
+}
+
+// wasAt reports whether a name is among those that were come by so far: CNAMEs that lead
+// back there are a loop, and their records no answer a second time.
+func (a *Answerer) wasAt(name []byte, depth int) bool {
+	for _, been := range a.been[:depth+1] {
+		if bytes.Equal(been, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // Zone is the name of the zone the last answer came from, as messages have it.
@@ -155,6 +173,9 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 	case wire.TypeANY:
 		a.any(x, x.t.zoneOf(n))
 		return nil, 0
+	case wire.TypeRRSIG, wire.TypeNSEC:
+		a.proof(x, n)
+		return nil, 0
 	case wire.TypeA, wire.TypeAAAA:
 		if s, ok := x.t.find(n, KindDYNA); ok {
 			a.dynamic(x, n, s)
@@ -167,10 +188,6 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 		return nil, 0
 	}
 	s, ok := x.t.find(n, wire.TypeCNAME)
-	if z := x.t.zoneOf(n); kind == wire.TypeNSEC && z.keys != nil {
-		a.deny(x, wire.Answer, z, x.name, x.owner, x.existing(n), z.soaTTL)
-		return nil, 0
-	}
 	if !ok {
 		a.negative(x, n)
 		return nil, 0
@@ -182,7 +199,7 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 		return nil, 0
 	}
 	x.owner, x.inMessage = at, false
-	name := wire.AppendLower(a.chain[:0], data[:binary.LittleEndian.Uint16(s.list)])
+	name := wire.AppendLower(a.chain[x.depth][:0], data[:binary.LittleEndian.Uint16(s.list)])
 	for i := 0; ; i += 1 + int(name[i]) {
 		a.starts[labels] = uint8(i)
 		if name[i] == 0 {
@@ -360,6 +377,9 @@ func (a *Answerer) any(x *asked, z *Zone) {
 // refer sends the client on to the servers of a delegated name.
 func (a *Answerer) refer(x *asked, cut node) {
 	s, _ := x.t.find(cut, wire.TypeNS)
+	if x.r.Count(wire.Answer) == 0 {
+		x.cut = cut
+	}
 	x.r.AA = x.r.AA && x.owner != wire.HeaderSize
 	a.tell(x, cut, wire.TypeNS, -1)
 	z := x.t.zoneOf(cut)
@@ -415,28 +435,45 @@ func (x *asked) placeOf(n node) int {
 }
 
 // additional appends the addresses of names in the answer that are known, as far as
-// they fit.
+// they fit. Without those of servers below the delegated name nobody gets to them: where
+// they do not fit the client asks again by TCP (RFC 9471 §3.1).
 func (a *Answerer) additional(x *asked) {
 	for i := range a.placed {
-		p := a.places[i]
-		x.owner = p.at
-		for _, kind := range [...]uint16{wire.TypeA, wire.TypeAAAA} {
-			s, ok := x.t.find(p.target, kind)
-			if !ok {
-				continue
-			}
-			z := x.t.zoneOf(p.target)
-			if !a.append(x, wire.Additional, s, z) {
-				return
-			}
-			if x.signs(z) && x.t.flags(p.target)&(isBelow|isCut) == 0 {
-				mark := x.r.Mark()
-				if !a.signSet(x, wire.Additional, s, z, x.t.name(p.target), sign.Existing) {
-					x.r.Back(mark) // what is not asked for may go without (RFC 4035 §3.1.1)
-				}
+		if x.isGlue(a.places[i].target) && !a.addresses(x, a.places[i]) {
+			x.r.Truncate(x.q)
+			return
+		}
+	}
+	for i := range a.placed {
+		if !x.isGlue(a.places[i].target) && !a.addresses(x, a.places[i]) {
+			return
+		}
+	}
+}
+
+// isGlue reports whether a name is at or below the one the client is sent on from.
+func (x *asked) isGlue(n node) bool { return x.cut != 0 && under(x.t.name(n), x.t.name(x.cut)) }
+
+// addresses appends the addresses of a name, reporting whether they fit.
+func (a *Answerer) addresses(x *asked, p place) bool {
+	x.owner = p.at
+	for _, kind := range [...]uint16{wire.TypeA, wire.TypeAAAA} {
+		s, ok := x.t.find(p.target, kind)
+		if !ok {
+			continue
+		}
+		z := x.t.zoneOf(p.target)
+		if !a.append(x, wire.Additional, s, z) {
+			return false
+		}
+		if x.signs(z) && x.t.flags(p.target)&(isBelow|isCut) == 0 {
+			mark := x.r.Mark()
+			if !a.signSet(x, wire.Additional, s, z, x.t.name(p.target), sign.Existing) {
+				x.r.Back(mark) // what is not asked for may go without (RFC 4035 §3.1.1)
 			}
 		}
 	}
+	return true
 }
 
 // dynamic answers with what a service chooses.

@@ -131,6 +131,47 @@ func (a *Answerer) signer(x *asked, n node) {
 	}
 }
 
+// proof answers a question for records that come with those of other types: a zone that is
+// signed has them at every name, also beside a CNAME, which is not followed (RFC 4035 §2.5).
+// Of signatures those of one set are enough (as of everything, RFC 8482 §4.1).
+func (a *Answerer) proof(x *asked, n node) {
+	z := x.t.zoneOf(n)
+	if z.keys == nil {
+		a.negative(x, n)
+		return
+	}
+	a.tell(x, n, x.q.Type, -1)
+	if x.q.Type == wire.TypeNSEC {
+		a.deny(x, wire.Answer, z, x.name, x.owner, x.existing(n), z.soaTTL)
+		return
+	}
+	s, ok := x.t.signedSet(n)
+	if !ok {
+		has := x.existing(n)
+		a.data = has.append(appendNext(a.data[:0], x.name))
+		a.signDenial(x, wire.Answer, z, x.name, x.owner, z.soaTTL)
+		return
+	}
+	if !a.signSet(x, wire.Answer, s, z, x.name, x.purpose()) {
+		x.r.Truncate(x.q)
+	}
+}
+
+// signedSet is the first set of a name that its zone signs as it is; there is none where a
+// service chooses, and between names.
+func (t *Table) signedSet(n node) (s set, ok bool) {
+	rest := t.rest(n)
+	sets, rest := rest[7], rest[nodeHead:]
+	for ; sets > 0; sets-- {
+		kind := binary.LittleEndian.Uint16(rest)
+		if kind != KindDYNA && kind != wire.TypeDS { // which is the parent's
+			return t.find(n, kind)
+		}
+		rest = rest[setHead+binary.LittleEndian.Uint32(rest[8:]):]
+	}
+	return set{}, false
+}
+
 // types are types of records, of the first two windows of 256 (RFC 4034 §4.1.2).
 type types [2][32]byte
 
@@ -205,6 +246,11 @@ func (a *Answerer) deny(x *asked, s wire.Section, z *Zone, name []byte, owner in
 	x.r.Record(uint16(owner), wire.TypeNSEC, ttl, len(a.data))
 	x.r.Msg = append(x.r.Msg, a.data...)
 	x.r.Added(s, 1)
+	a.signDenial(x, s, z, name, owner, ttl)
+}
+
+// signDenial appends the signatures of the record that a.data has the data of.
+func (a *Answerer) signDenial(x *asked, s wire.Section, z *Zone, name []byte, owner int, ttl uint32) {
 	a.Signer.Set(z.keys, name, wire.TypeNSEC, ttl)
 	a.Signer.Record(name, wire.TypeNSEC, ttl, a.data)
 	if !a.signatures(x, s, z, wire.TypeNSEC, ttl, owner, x.purpose()) {

@@ -38,6 +38,23 @@ func (c Cursor) SerialAlone() Cursor {
 	return c
 }
 
+// Current answers who asks by UDP what changed in a zone with its SOA record alone: the
+// secondary has the zone as it is, or comes for it by TCP (RFC 1995 §2). It reports false
+// when there is no zone of the name to copy.
+func (a *Answerer) Current(t *Table, q *wire.Query, r *wire.Reply) bool {
+	c, is := t.Transfer(q.Name())
+	if !is {
+		return false
+	}
+	if !r.Fits(wire.RecordSize + len(c.zone.soa)) {
+		r.Truncate(q)
+		return true
+	}
+	r.AA = true
+	a.transferSOA(&asked{t: t, q: q, r: r}, &c)
+	return true
+}
+
 // Transfer appends records of the zone until the message is full, and reports whether
 // there are more. The first and the last is the SOA record (RFC 5936 §2.2).
 func (a *Answerer) Transfer(c *Cursor, q *wire.Query, r *wire.Reply) (more bool) {
