@@ -38,8 +38,9 @@ func newBuildCache(dir string) (*buildCache, error) {
 	return c, c.link(strings.TrimSpace(string(out)))
 }
 
-// link has all files of another cache, but for its corpora of fuzzing. A file that
-// goes meanwhile is one that is compiled again.
+// link has all files of another cache, but for its corpora of fuzzing, and for what says
+// when it was tidied up last: the go command writes that in place, so it would be said of
+// the other one, too. A file that goes meanwhile is one that is compiled again.
 func (c *buildCache) link(from string) error {
 	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -55,6 +56,8 @@ func (c *buildCache) link(from string) error {
 		switch {
 		case e.IsDir() && name == "fuzz":
 			return filepath.SkipDir
+		case name == "trim.txt":
+			return nil
 		case e.IsDir():
 			return os.MkdirAll(filepath.Join(c.dir, name), 0o755)
 		case os.Link(path, filepath.Join(c.dir, name)) == nil:

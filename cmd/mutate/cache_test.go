@@ -13,11 +13,12 @@ func TestCacheForgetsWhatFaultsLeft(t *testing.T) {
 	t.Setenv("GOCACHE", users)
 	write(t, filepath.Join(users, "01", "sound"))
 	write(t, filepath.Join(users, "fuzz", "corpus"))
+	write(t, filepath.Join(users, "trim.txt"))
 	c, err := newBuildCache(filepath.Join(t.TempDir(), "cache"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if there(c.dir, "fuzz/corpus") || !there(c.dir, "01/sound") {
+	if there(c.dir, "fuzz/corpus") || there(c.dir, "trim.txt") || !there(c.dir, "01/sound") {
 		t.Fatal("it should begin with what was compiled, and with nothing else")
 	}
 	for n := 1; n <= sweepAfter; n++ {

@@ -66,6 +66,7 @@ func newRunner(o options, all int, progress io.Writer) (*runner, error) {
 	}
 	cache, err := newBuildCache(filepath.Join(dir, "cache"))
 	if err != nil {
+		os.RemoveAll(dir)
 		return nil, err
 	}
 	want := all
