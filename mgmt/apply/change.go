@@ -73,7 +73,7 @@ func (a *Applier) change(ctx context.Context, by Author, comment func() string, 
 		return Result{}, err
 	}
 	r, err = a.prepare(ctx, old.cfg, cfg)
-	if err == nil && !r.Unchanged {
+	if err == nil && (!r.Unchanged || onTrial(ctx)) { // the time of what is pending stays
 		err = a.whilePending(cfg)
 	}
 	if err == nil && isDryRun(ctx) {

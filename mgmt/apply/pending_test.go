@@ -137,6 +137,8 @@ func TestWhileAChangeIsPendingOnlyTheWayBackIsOpen(t *testing.T) {
 	refused("another on trial", err)
 	_, err = h.Change(apply.DryRun(context.Background()), root, "", 0, add(shop("b", 9090)))
 	refused("a dry run", err)
+	_, err = h.Change(wait(2*time.Hour), root, "", 0, port("a", 8181))
+	refused("the same with another time", err)
 	if now := h.moment(); now != was {
 		t.Errorf("something changed: %+v, was %+v", now, was)
 	}

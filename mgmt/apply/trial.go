@@ -36,6 +36,8 @@ func OnTrial(ctx context.Context, t Trial) context.Context {
 	return context.WithValue(ctx, trialKey{}, t)
 }
 
+func onTrial(ctx context.Context) bool { return ctx.Value(trialKey{}) != nil }
+
 // trialOf is the pending change a change would become, without its revision; nil
 // when it does not go back by itself.
 func (a *Applier) trialOf(ctx context.Context, by Author, comment string, old *state, cfg *farm.Config) (*Pending, error) {
