@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/netip"
 
@@ -35,9 +36,7 @@ func (c *client) aliasList() *cobra.Command {
 			if len(args) == 1 {
 				kinds = args
 			}
-			if c.json && len(kinds) > 1 {
-				return usagef("--json takes one list: name backends or interfaces")
-			}
+			both := map[string]json.RawMessage{}
 			s := show.NewSheet("OF", "ALIAS")
 			for _, kind := range kinds {
 				path, err := pathOf("aliases", kind)
@@ -45,9 +44,10 @@ func (c *client) aliasList() *cobra.Command {
 					return err
 				}
 				a, err := c.get(cmd.Context(), path)
-				if err != nil || c.json {
+				if err != nil || c.json && len(kinds) == 1 {
 					return c.orJSON(cmd, a, err)
 				}
+				both[kind] = a.raw
 				var body struct{ Params []struct{ ID, Alias string } }
 				if err := a.into(&body); err != nil {
 					return err
@@ -55,6 +55,9 @@ func (c *client) aliasList() *cobra.Command {
 				for _, v := range body.Params {
 					s.Add(v.ID, v.Alias)
 				}
+			}
+			if c.json { // the answer about each kind, by its name
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(both)
 			}
 			return c.print(cmd, s)
 		},

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -65,6 +66,10 @@ func TestAListOfAliasesIsGivenAsTheAPIAnswersIt(t *testing.T) {
 	a.must("alias", "set", "10.0.0.1", "db-1")
 	if got := a.must("alias", "list", "backends", "--json"); !strings.HasPrefix(got, "{") || !strings.Contains(got, `"db-1"`) {
 		t.Errorf("got %s", got)
+	}
+	var both map[string]struct{ Params []struct{ ID, Alias string } }
+	if err := json.Unmarshal([]byte(a.must("alias", "list", "--json")), &both); err != nil || len(both) != 2 || both["backends"].Params[0].Alias != "db-1" || len(both["interfaces"].Params) != 0 {
+		t.Errorf("%v %v", both, err)
 	}
 	if r := a.run("alias", "list", "none"); r.code == 0 || r.stdout != "" {
 		t.Errorf("a list of nothing: %+v", r)

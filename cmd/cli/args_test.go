@@ -33,7 +33,7 @@ func TestWrongUsageShowsHowTheCommandIsMeant(t *testing.T) {
 		"service set a b c":      `"c" is not a setting: write NAME=VALUE`,
 		"system config a":        `"a" is not a setting: write NAME=VALUE`,
 		"frm":                    "unknown command \"frm\" for \"sluice\"",
-		"farm lst":               "unknown command \"lst\" for \"sluice farm\"; there is list, set\nSee 'sluice farm --help'.\n",
+		"farm lst":               "unknown command \"lst\" for \"sluice farm\" (did you mean list or set?)\nSee 'sluice farm --help'.\n",
 		"logs --lines -1":        "--lines: -1 is not allowed",
 		"conn list a b":          `"b" is one argument too many: write sluice conn list [FARM]`,
 		"conn flush --backend 1": "--backend needs the farm",

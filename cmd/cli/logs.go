@@ -23,7 +23,8 @@ func (c *client) logsCommand() *cobra.Command {
 		Use: "logs [FARM]", Short: "Show the access log of a farm, or the log of the appliance",
 		Long: `Show the last lines of the access log of a farm, or without one of the log of
 the appliance itself: where its standard error goes, a file or the journal of
-systemd. With --follow also those to come, until interrupted.`,
+systemd. With --follow also those to come, until interrupted. With --json each
+line is an object: {"line": TEXT}, or what the journal makes of it.`,
 		Example: "  sluice logs shop\n  sluice logs shop --follow --lines 100\n  sluice logs --follow",
 		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
@@ -41,9 +42,12 @@ systemd. With --follow also those to come, until interrupted.`,
 			return err
 		}
 		if source == journal {
-			return journalctl(cmd, *lines, *follow)
+			return c.journalctl(cmd, *lines, *follow)
 		}
 		t := tail{path: source, out: cmd.OutOrStdout(), clean: terminal.Of(cmd.OutOrStdout()) != nil}
+		if c.json {
+			t.out = &jsonLines{to: t.out}
+		}
 		if err := t.show(cmd.Context(), *lines, *follow); errors.Is(err, fs.ErrPermission) {
 			return fmt.Errorf("no right to read %s: be root or the user sluice runs as", source)
 		} else if err != nil {
@@ -135,8 +139,11 @@ func parent(pid int) string {
 }
 
 // journalctl shows the appliance's unit.
-func journalctl(cmd *cobra.Command, lines int, follow bool) error {
+func (c *client) journalctl(cmd *cobra.Command, lines int, follow bool) error {
 	args := []string{"--no-pager", "-u", "sluice", "-n", strconv.Itoa(lines)}
+	if c.json {
+		args = append(args, "-o", "json")
+	}
 	if follow {
 		args = append(args, "-f")
 	}

@@ -201,11 +201,10 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	cmd.SuggestionsMinimumDistance = 2
-	near := cmd.SuggestionsFor(args[0])
-	if len(near) == 0 {
-		near = names(cmd)
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return usagef("unknown command %q for %q (did you mean %s?)", args[0], cmd.CommandPath(), strings.Join(near, " or "))
 	}
-	return usagef("unknown command %q for %q; there is %s", args[0], cmd.CommandPath(), strings.Join(near, ", "))
+	return usagef("unknown command %q for %q; there is %s", args[0], cmd.CommandPath(), strings.Join(names(cmd), ", "))
 }
 
 func names(cmd *cobra.Command) []string {

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -114,6 +115,31 @@ func (t *tail) copy(f *os.File) error {
 			return nil
 		case err != nil:
 			return err
+		}
+	}
+}
+
+// jsonLines writes each line as an object.
+type jsonLines struct {
+	to   io.Writer
+	part []byte // of a line that has no end yet
+}
+
+// Write implements io.Writer.
+func (j *jsonLines) Write(b []byte) (int, error) {
+	j.part = append(j.part, b...)
+	for {
+		line, rest, whole := bytes.Cut(j.part, []byte("\n"))
+		if !whole {
+			return len(b), nil
+		}
+		j.part = rest
+		text, err := json.Marshal(map[string]string{"line": string(line)})
+		if err != nil {
+			return 0, err
+		}
+		if _, err := j.to.Write(append(text, '\n')); err != nil {
+			return 0, err
 		}
 	}
 }

@@ -44,6 +44,19 @@ func TestTheLastLinesOfAFileAreShown(t *testing.T) {
 	}
 }
 
+func TestLinesOfALogAreObjectsByJSON(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.log")
+	if err := os.WriteFile(path, []byte("one\nsays \"two\" \x1b[1m\n\nhalf"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	tl := tail{path: path, out: &jsonLines{to: &out}}
+	const want = `{"line":"one"}` + "\n" + `{"line":"says \"two\" \u001b[1m"}` + "\n" + `{"line":""}` + "\n"
+	if err := tl.show(t.Context(), 9, false); err != nil || out.String() != want {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
 // awaits waits until that and no more was written.
 func awaits(t *testing.T, out *logtest.Log, want string) {
 	t.Helper()
