@@ -143,7 +143,8 @@ func createFile(path string) error {
 }
 
 func (s *Store) load() error {
-	if err := s.migrate(); err != nil {
+	checked, err := s.migrate()
+	if err != nil {
 		return err
 	}
 	return s.db.View(func(tx *bolt.Tx) error {
@@ -154,8 +155,10 @@ func (s *Store) load() error {
 		if missing := tx.Size() - info.Size(); missing > 0 {
 			return fmt.Errorf("%w: its last %d bytes are missing", ErrCorrupt, missing)
 		}
-		if err := checkRecords(tx); err != nil {
-			return err
+		if !checked {
+			if err := checkRecords(tx); err != nil {
+				return err
+			}
 		}
 		if err := s.cursors.load(tx.Bucket(metaBucket)); err != nil {
 			return err
