@@ -42,7 +42,8 @@ func newestToCBOR(tx *bolt.Tx) error {
 	return putRevision(current, &entry{now.Revision, whole(now.Config)})
 }
 
-// headOfJSON reads what stands before the change.
+// headOfJSON reads what stands before the difference and the change: differences were
+// stored however long they are.
 func headOfJSON(from io.Reader, into *Revision) error {
 	var plain bytes.Buffer // what was expanded so far
 	members := json.NewDecoder(io.TeeReader(from, &plain))
@@ -54,6 +55,10 @@ func headOfJSON(from io.Reader, into *Revision) error {
 		name, err := members.Token()
 		if err != nil {
 			return err
+		}
+		if name == "diff" {
+			into.DiffOmitted = true
+			break
 		}
 		if name == "change" || name == json.Delim('}') {
 			break

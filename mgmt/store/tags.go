@@ -89,7 +89,7 @@ func (s *Store) AddTag(t Tag) error {
 		}
 		cfg, rev, err := read(revisions, t.Revision)
 		if err != nil {
-			return err
+			return s.unread(err)
 		}
 		all[t.Name] = t
 		return putRevision(revisions, &entry{rev, whole(cfg)})
@@ -122,7 +122,7 @@ func (s *Store) changeTags(edit func(revisions *bolt.Bucket, all tags) error) er
 		return err
 	})
 	switch {
-	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrTagged), errors.Is(err, ErrTooManyTags):
+	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrTagged), errors.Is(err, ErrTooManyTags), errors.Is(err, ErrCorrupt):
 		return err
 	case errors.Is(err, errRecord):
 		return damaged(s.name, fmt.Errorf("%w: %w", ErrCorrupt, err))
