@@ -52,8 +52,9 @@ var (
 	}()
 )
 
-// putRevision writes one under its number.
+// putRevision writes one under its number that was written before, or is to be kept.
 func putRevision(b *bolt.Bucket, e *entry) error {
+	e.shorten(maxKeptDiff)
 	record, err := new(pieces).seal(e)
 	if err != nil {
 		return err

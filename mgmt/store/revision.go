@@ -24,14 +24,25 @@ type Revision struct {
 	Comment string `json:"comment,omitempty"`
 	// Diff is the unified difference of the document to the revision before.
 	Diff string `json:"diff,omitempty"`
-	// DiffOmitted says that Diff is not stored because it is longer than maxDiff. Store.Diff
-	// makes it, as long as the revision before is kept. In a list it says that Get may have it.
+	// DiffOmitted says that Diff is not stored because it is long. Store.Diff makes it, as
+	// long as the revision before is kept. In a list it says that Get may have it.
 	DiffOmitted bool `json:"diff_omitted,omitempty"`
 }
 
 // maxDiff is how long a difference is stored, in bytes. That of a zone of a million records is
-// longer than the zone.
-const maxDiff = 1 << 20
+// longer than the zone. maxKeptDiff is that of revisions that have a tag, of which there are
+// few: those before them go.
+const (
+	maxDiff     = 1 << 20
+	maxKeptDiff = 16 << 20
+)
+
+// shorten omits a difference that is longer than so many bytes.
+func (r *Revision) shorten(most int) {
+	if len(r.Diff) > most {
+		r.Diff, r.DiffOmitted = "", true
+	}
+}
 
 // Meta is what the author of a change says about it.
 type Meta struct {
@@ -156,6 +167,7 @@ func (s *Store) put(tx *bolt.Tx, e *entry, now *snapshot) error {
 	if len(e.Change.Farms) <= takenOver {
 		known = s.pieces
 	}
+	e.shorten(maxDiff)
 	record, err := known.seal(e)
 	if err != nil {
 		return err
@@ -269,9 +281,7 @@ func (s *Store) History(limit int, before uint64) ([]Revision, error) {
 			if err := heads.read(v, &r); err != nil {
 				return s.unread(fmt.Errorf("the history: revision %d: %w", binary.BigEndian.Uint64(k), err))
 			}
-			if len(r.Diff) > maxDiff {
-				r.Diff, r.DiffOmitted = "", true
-			}
+			r.shorten(maxDiff)
 			out = append(out, r)
 		}
 		return nil
