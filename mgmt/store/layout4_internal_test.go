@@ -3,8 +3,12 @@ package store
 import (
 	"bytes"
 	"errors"
+	"io"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -76,4 +80,47 @@ func TestAnOldRevisionThatCannotBeReadConcernsThatOne(t *testing.T) {
 	if _, err := s.Commit(farmsOf("ab"), Meta{}); err != nil {
 		t.Error(err)
 	}
+}
+
+// A copy that cannot be written to its end, and one of a process that was killed, are gone;
+// one that was whole stays.
+func TestTheCopyBeforeAMigrationIsWholeOrNone(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, FileName+".layout4")
+	if err := os.WriteFile(filepath.Join(dir, "."+FileName+".layout4.123"), []byte("of one that was killed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	there := func(want ...string) {
+		t.Helper()
+		files, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range files {
+			content, _ := os.ReadFile(filepath.Join(dir, f.Name()))
+			got = append(got, f.Name()+": "+string(content))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("there is %q, want %q", got, want)
+		}
+	}
+	write := func(text string, err error) error {
+		return keepCopy(name, func(w io.Writer) error {
+			_, _ = io.WriteString(w, text)
+			return err
+		})
+	}
+	if err := write("ha", syscall.ENOSPC); !errors.Is(err, syscall.ENOSPC) {
+		t.Error(err)
+	}
+	there()
+	if err := write("whole", nil); err != nil {
+		t.Error(err)
+	}
+	there("store.db.layout4: whole")
+	if err := write("ha", syscall.EIO); !errors.Is(err, syscall.EIO) {
+		t.Error(err)
+	}
+	there("store.db.layout4: whole")
 }

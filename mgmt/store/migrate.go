@@ -2,9 +2,15 @@ package store
 
 import (
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
 // schemaVersion is the layout this release reads and writes.
@@ -39,7 +45,10 @@ func (s *Store) migrate() (checked bool, err error) {
 		return false, fmt.Errorf("%w: its layout is %d, this one knows up to %d", ErrNewer, version, schemaVersion)
 	}
 	backup := fmt.Sprintf("%s.layout%d", s.path, version)
-	if err := s.db.View(func(tx *bolt.Tx) error { return tx.CopyFile(backup, 0o600) }); err != nil {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		return keepCopy(backup, func(w io.Writer) error { _, err := tx.WriteTo(w); return err })
+	})
+	if err != nil {
 		return false, fmt.Errorf("copy to %s before the migration: %w", backup, err)
 	}
 	return true, s.db.Update(func(tx *bolt.Tx) error {
@@ -53,6 +62,24 @@ func (s *Store) migrate() (checked bool, err error) {
 		}
 		return writeSchema(tx)
 	})
+}
+
+// keepCopy writes a copy under a name for good, or leaves what has that name as it is. A
+// process that died while it wrote one left a file as large as the store.
+func keepCopy(name string, fill func(io.Writer) error) error {
+	folder, unfinished := filepath.Dir(name), "."+filepath.Base(name)+"." // of package disk
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), unfinished) {
+			if err := os.Remove(filepath.Join(folder, f.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return disk.ReplaceFrom(name, fill)
 }
 
 // schema reads the layout version.

@@ -152,12 +152,12 @@ func TestABrokenLayout1StaysAsItWas(t *testing.T) {
 		"no JSON":          {fifth("{broken"), store.ErrCorrupt},
 		"no configuration": {fifth("{}"), store.ErrCorrupt},
 		"no revisions":     {func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte("revisions")) }, store.ErrCorrupt},
-		"no copy":          {func(*bolt.Tx) error { return nil }, syscall.EISDIR},
+		"no copy":          {func(*bolt.Tx) error { return nil }, syscall.EEXIST},
 	} {
 		dir := placeStore(t, layout1)
 		path := filepath.Join(dir, store.FileName)
 		edit(t, path, c.spoil)
-		if c.want == syscall.EISDIR { // something is where the copy would be
+		if c.want == syscall.EEXIST { // something is where the copy would be
 			if err := os.Mkdir(path+".layout1", 0o700); err != nil {
 				t.Fatal(err)
 			}
