@@ -44,7 +44,7 @@ func (s *Store) migrate() (checked bool, err error) {
 	case version > schemaVersion:
 		return false, fmt.Errorf("%w: its layout is %d, this one knows up to %d", ErrNewer, version, schemaVersion)
 	}
-	backup := fmt.Sprintf("%s.layout%d", s.path, version)
+	backup := copyOf(s.path, version)
 	err = s.db.View(func(tx *bolt.Tx) error {
 		return keepCopy(backup, func(w io.Writer) error { _, err := tx.WriteTo(w); return err })
 	})
@@ -63,6 +63,9 @@ func (s *Store) migrate() (checked bool, err error) {
 		return writeSchema(tx)
 	})
 }
+
+// copyOf is where the copy of a file of an older layout is.
+func copyOf(path string, layout int) string { return fmt.Sprintf("%s.layout%d", path, layout) }
 
 // keepCopy writes a copy under a name for good, or leaves what has that name as it is. A
 // process that died while it wrote one left a file as large as the store.

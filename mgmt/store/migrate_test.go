@@ -181,8 +181,18 @@ func TestANewerLayoutIsRefused(t *testing.T) {
 	path := filepath.Join(dir, store.FileName)
 	edit(t, path, func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("6")) })
 	_, err := store.Open(dir)
-	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "layout is 6, this one knows up to 5") {
+	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "layout is 6, this one knows up to 5") ||
+		!strings.HasSuffix(err.Error(), "start the newer release again, or move the file away to begin with an empty configuration") {
 		t.Errorf("got %v", err)
+	}
+	for _, c := range []struct{ copy, named string }{{".layout6", ""}, {".layout4", ".layout4"}, {".layout5", ".layout5"}, {".layout3", ".layout5"}} {
+		if err := os.WriteFile(path+c.copy, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := store.Open(dir)
+		if named := "begin with the copy " + path + c.named + " in its place, "; !errors.Is(err, store.ErrNewer) || strings.Contains(err.Error(), named) != (c.named != "") {
+			t.Errorf("with %s: %v", c.copy, err)
+		}
 	}
 }
 
