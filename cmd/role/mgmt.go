@@ -133,7 +133,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	if err := m.mapMemory(); err != nil {
 		return err
 	}
-	started := trim.While(os.Stat(store.FileName))
+	started := trim.While(os.Stat(store.FileName)) // until its configuration is in force, if that is soon
 	st, err := store.Open(".")
 	if err != nil {
 		return unusable(err)

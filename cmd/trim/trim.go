@@ -18,6 +18,7 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -80,8 +81,11 @@ func ProgramAfter(d time.Duration) {
 // farms do not.
 const Large = 8 << 20
 
+// Longest is how long While holds at most: what the work waits for may never come.
+const Longest = time.Minute
+
 // While is for the time in which a process reads a file with a configuration, as Stat
-// describes it; done ends it. When it is large the collector looks a quarter as often: most
+// describes it; done ends it, and Longest does. When it is large the collector looks a quarter as often: most
 // of what is made stays, and each look is at all of it. What is garbage in the end is given
 // back, once the work that follows at once is done: the collector would keep as much again
 // as the process needs.
@@ -90,9 +94,14 @@ func While(file os.FileInfo, err error) (done func()) {
 		return func() {}
 	}
 	before := debug.SetGCPercent(seldom)
-	return func() {
+	end := sync.OnceFunc(func() {
 		debug.SetGCPercent(before)
 		time.AfterFunc(time.Second, debug.FreeOSMemory)
+	})
+	late := time.AfterFunc(Longest, end)
+	return func() {
+		late.Stop()
+		end()
 	}
 }
 

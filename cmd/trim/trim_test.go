@@ -218,3 +218,40 @@ func TestGarbageOfLargeWorkIsGivenBack(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
+
+// A configuration that never comes into force is no reason for the collector to look
+// seldom for ever. What ends later than that changes nothing any more.
+func TestTheCollectorLooksAsBeforeAfterAMinute(t *testing.T) {
+	before := debug.SetGCPercent(70)
+	defer debug.SetGCPercent(before)
+	percent := func() int {
+		now := debug.SetGCPercent(70)
+		debug.SetGCPercent(now)
+		return now
+	}
+	synctest.Test(t, func(t *testing.T) {
+		done := While(sized(t, Large+1))
+		time.Sleep(Longest - 1)
+		synctest.Wait()
+		if got := percent(); got != seldom {
+			t.Errorf("just before it is %d", got)
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		if got := percent(); got != 70 {
+			t.Errorf("after %v it is %d", Longest, got)
+		}
+		debug.SetGCPercent(90)
+		if done(); percent() != 90 {
+			t.Errorf("what is done later sets it to %d", percent())
+		}
+		debug.SetGCPercent(70)
+		While(sized(t, Large+1))()
+		debug.SetGCPercent(90)
+		time.Sleep(2 * Longest)
+		synctest.Wait()
+		if got := percent(); got != 90 {
+			t.Errorf("what was done in time sets it to %d later", got)
+		}
+	})
+}

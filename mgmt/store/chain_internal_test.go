@@ -146,12 +146,6 @@ func TestALongDifferenceIsNotStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	said := func(n int) *farm.Config {
-		cfg := farmsOf("a")
-		cfg.Farms[0].HTTP = farm.DefaultHTTP()
-		cfg.Farms[0].HTTP.Error503 = strings.Repeat("x", n)
-		return cfg
-	}
 	for i, c := range []struct {
 		n       int
 		omitted bool
@@ -172,6 +166,98 @@ func TestALongDifferenceIsNotStored(t *testing.T) {
 	var back entry
 	if err := unsealRevision(sealed(t, exact), &back); err != nil || back.DiffOmitted || len(back.Diff) != maxDiff {
 		t.Errorf("one that just fits: %v, %d bytes, omitted: %t", err, len(back.Diff), back.DiffOmitted)
+	}
+}
+
+// said is a configuration that says so many bytes.
+func said(n int) *farm.Config {
+	cfg := farmsOf("a")
+	cfg.Farms[0].HTTP = farm.DefaultHTTP()
+	cfg.Farms[0].HTTP.Error503 = strings.Repeat("x", n)
+	return cfg
+}
+
+// Of a revision with a tag those before it go, of which its difference could be made.
+func TestALongDifferenceIsStoredWithATag(t *testing.T) {
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.keep, s.db.NoSync = 32, true
+	diffs := map[uint64]string{}
+	tag := func(number uint64) {
+		t.Helper()
+		if err := s.AddTag(Tag{Name: fmt.Sprint("t", number), Revision: number}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for number, n := range []int{maxDiff, 2 * maxDiff, maxKeptDiff, 1} {
+		rev, err := s.Commit(said(n), Meta{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		diffs[rev.Number] = rev.Diff
+		if number != 3 {
+			tag(rev.Number)
+		}
+	}
+	for len(diffs) < 100 {
+		rev, err := s.Commit(farmsOf("a"), Meta{Diff: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		diffs[rev.Number] = "x"
+		if rev.Number == 70 {
+			tag(40)
+		}
+	}
+	for number, omitted := range map[uint64]bool{1: true, 2: false, 3: true, 40: false} {
+		_, rev, err := s.Get(number)
+		if err != nil || rev.DiffOmitted != omitted || !omitted && rev.Diff != diffs[number] || omitted && rev.Diff != "" {
+			t.Errorf("revision %d: %v, a difference of %d bytes, omitted: %t", number, err, len(rev.Diff), rev.DiffOmitted)
+		}
+	}
+	if diff, err := s.Diff(0, 1); err != nil || diff != diffs[1] { // revision 0 is always there
+		t.Errorf("the difference of the first: %d bytes, %v", len(diff), err)
+	}
+	if _, err := s.Diff(1, 2); err != nil { // it has a tag
+		t.Error(err)
+	}
+	list, err := s.History(100, 4)
+	if err != nil || len(list) != 3 {
+		t.Fatal(list, err)
+	}
+	for _, rev := range list {
+		if rev.Diff != "" || !rev.DiffOmitted {
+			t.Errorf("revision %d is listed with a difference of %d bytes, omitted: %t", rev.Number, len(rev.Diff), rev.DiffOmitted)
+		}
+	}
+	for number := uint64(41); number < 64; number++ {
+		if _, _, err := s.Get(number); !errors.Is(err, ErrNotFound) {
+			t.Errorf("revision %d: %v", number, err)
+		}
+	}
+}
+
+// What layout 4 stored stays stored when the revision is written as CBOR.
+func TestADifferenceOfLayout4IsKeptWithATag(t *testing.T) {
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	long := strings.Repeat("x", 2*maxDiff)
+	if err := s.db.Update(func(tx *bolt.Tx) error {
+		return putRecord(tx.Bucket(revisionsBucket), numberKey(7), &entry{Revision{Number: 7, Diff: long}, whole(farmsOf("a"))})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddTag(Tag{Name: "a", Revision: 7}); err != nil {
+		t.Fatal(err)
+	}
+	if _, rev, err := s.Get(7); err != nil || rev.Diff != long || rev.DiffOmitted {
+		t.Errorf("%v, a difference of %d bytes, omitted: %t", err, len(rev.Diff), rev.DiffOmitted)
 	}
 }
 

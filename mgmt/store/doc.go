@@ -16,9 +16,9 @@
 //
 // Numbers are 8 bytes, big-endian. Values are, but for meta and settings,
 // records: a checksum, then what is compressed, which is JSON (record.go), or
-// CBOR of revisions (packed.go). A revision holds only the farms that changed;
-// every 32nd holds the whole configuration, so that one is read by following at
-// most 31 changes (chain.go).
+// CBOR of revisions (packed.go; those of layout 4 are JSON, layout4.go). A
+// revision holds only the farms that changed; every 32nd holds the whole
+// configuration, so that one is read by following at most 31 changes (chain.go).
 //
 // A Store may be used by many goroutines; writers wait for each other. The
 // configurations it returns are shared and must not be changed.

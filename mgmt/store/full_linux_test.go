@@ -1,12 +1,14 @@
 package store_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,6 +79,7 @@ func fillDisk(dir string) {
 	}
 	holds(s, last+1)
 	check(s.Close())
+	copiesOrNothing(dir)
 	check(syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	_, err = store.Open(dir)
 	fmt.Printf("%v read-only: %v\n", time.Since(began), err)
@@ -84,6 +87,40 @@ func fillDisk(dir string) {
 		fail("the error does not say that the directory is read-only")
 	}
 	os.Exit(0)
+}
+
+// copiesOrNothing opens a store of layout 4 where its copy has no room.
+func copiesOrNothing(dir string) {
+	dir = filepath.Join(dir, "old")
+	check(os.Mkdir(dir, 0o700))
+	old, err := os.ReadFile("testdata/layout4.db")
+	check(err)
+	path := filepath.Join(dir, store.FileName)
+	check(os.WriteFile(path, old, 0o600))
+	check(syscall.Mount("", filepath.Dir(dir), "", syscall.MS_REMOUNT, "size="+strconv.Itoa(used(dir)+len(old)/2)))
+	_, err = store.Open(dir)
+	if err == nil || !strings.Contains(err.Error(), "is full: make room there") {
+		fail("a copy that has no room: %v", err)
+	}
+	files, err := os.ReadDir(dir)
+	check(err)
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, old) || len(files) != 1 {
+		fail("a copy that had no room left %v (%v)", files, err)
+	}
+	check(syscall.Mount("", filepath.Dir(dir), "", syscall.MS_REMOUNT, "size=4m"))
+	s, err := store.Open(dir)
+	check(err)
+	check(s.Close())
+	if kept, err := os.ReadFile(path + ".layout4"); err != nil || len(kept) == 0 {
+		fail("no copy where there is room: %v", err)
+	}
+}
+
+// used is how many bytes of a file system are.
+func used(dir string) int {
+	var fs syscall.Statfs_t
+	check(syscall.Statfs(dir, &fs))
+	return int((fs.Blocks - fs.Bfree) * uint64(fs.Bsize))
 }
 
 func holds(s *store.Store, n int) {

@@ -72,3 +72,46 @@ func TestAHeadExpandsToNoMoreThanARecordMay(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Of a revision of layout 4 the change is not read either.
+func TestTheHeadOfARevisionOfLayout4IsRead(t *testing.T) {
+	var heads headReader
+	want := Revision{Number: 7, Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Author: `ann "}`, Comment: `"change":1`}
+	e := &entry{want, change{Farms: make([]farm.Farm, 2000)}}
+	noise := rand.New(rand.NewPCG(1, 2))
+	for i := range e.Change.Farms {
+		e.Change.Farms[i].Name = strings.Map(func(rune) rune { return 'a' + noise.Int32N(26) }, strings.Repeat("x", 60))
+	}
+	record, err := seal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Revision
+	rest := bytes.NewReader(record[sumSize:])
+	if err := heads.head(rest, maxRecord, &got); err != nil || !reflect.DeepEqual(got, want) || rest.Len() < len(record)*3/4 {
+		t.Errorf("%v: %+v, and of %d bytes %d were left", err, got, len(record), rest.Len())
+	}
+	e.Diff, want.DiffOmitted = strings.Repeat("+ x\n", 40_000), true
+	if record, err = seal(e); err != nil {
+		t.Fatal(err)
+	}
+	if err := heads.head(bytes.NewReader(record[sumSize:]), 10_000, &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("with a long difference: %v: %+v", err, got)
+	}
+	e.Comment = strings.Repeat("x", 10_000)
+	if record, err = seal(e); err != nil {
+		t.Fatal(err)
+	}
+	if err := heads.head(bytes.NewReader(record[sumSize:]), 10_000, &got); err == nil {
+		t.Error("it was read beyond the bound")
+	}
+	for _, broken := range []string{`{`, `{"number":`, `{"number":"x"}`, `{"number" 7}`, `{x`} {
+		record := plainRecord(broken)
+		if err := heads.read(record, &got); err == nil {
+			t.Errorf("%s: the head is %+v", broken, got)
+		}
+		if err := unsealRevision(record, new(entry)); err == nil {
+			t.Errorf("%s is a revision", broken)
+		}
+	}
+}

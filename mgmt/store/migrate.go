@@ -2,9 +2,15 @@ package store
 
 import (
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
 // schemaVersion is the layout this release reads and writes.
@@ -21,34 +27,62 @@ var migrations = map[int]func(*bolt.Tx) error{
 	1: wholeToChanges,
 	2: createBuckets, // layout 3 is layout 2 with certificates and authorities
 	3: createBuckets, // layout 4 is layout 3 with documents
-	4: jsonToCBOR,
+	4: newestToCBOR,  // other revisions stay as they are
 }
 
 // migrate brings the file to schemaVersion: all steps in one transaction, and
-// only after a copy of the file was made beside it.
-func (s *Store) migrate() error {
+// only after a copy of the file was made beside it. A file with a damaged record
+// stays what it is: checked says that all were looked at.
+func (s *Store) migrate() (checked bool, err error) {
 	version, err := s.schema()
 	if err != nil {
-		return err
+		return false, err
 	}
 	switch {
 	case version == schemaVersion:
-		return nil
+		return false, nil
 	case version > schemaVersion:
-		return fmt.Errorf("%w: its layout is %d, this one knows up to %d", ErrNewer, version, schemaVersion)
+		return false, fmt.Errorf("%w: its layout is %d, this one knows up to %d", ErrNewer, version, schemaVersion)
 	}
-	backup := fmt.Sprintf("%s.layout%d", s.path, version)
-	if err := s.db.View(func(tx *bolt.Tx) error { return tx.CopyFile(backup, 0o600) }); err != nil {
-		return fmt.Errorf("copy to %s before the migration: %w", backup, err)
+	backup := copyOf(s.path, version)
+	err = s.db.View(func(tx *bolt.Tx) error {
+		return keepCopy(backup, func(w io.Writer) error { _, err := tx.WriteTo(w); return err })
+	})
+	if err != nil {
+		return false, fmt.Errorf("copy to %s before the migration: %w", backup, err)
 	}
-	return s.db.Update(func(tx *bolt.Tx) error {
+	return true, s.db.Update(func(tx *bolt.Tx) error {
 		for v := version; v < schemaVersion; v++ {
 			if err := migrations[v](tx); err != nil {
 				return fmt.Errorf("migrate from layout %d to %d (the file is unchanged): %w", v, v+1, err)
 			}
 		}
+		if err := checkRecords(tx); err != nil {
+			return fmt.Errorf("migrate from layout %d (the file is unchanged): %w", version, err)
+		}
 		return writeSchema(tx)
 	})
+}
+
+// copyOf is where the copy of a file of an older layout is.
+func copyOf(path string, layout int) string { return fmt.Sprintf("%s.layout%d", path, layout) }
+
+// keepCopy writes a copy under a name for good, or leaves what has that name as it is. A
+// process that died while it wrote one left a file as large as the store.
+func keepCopy(name string, fill func(io.Writer) error) error {
+	folder, unfinished := filepath.Dir(name), "."+filepath.Base(name)+"." // of package disk
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), unfinished) {
+			if err := os.Remove(filepath.Join(folder, f.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return disk.ReplaceFrom(name, fill)
 }
 
 // schema reads the layout version.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -151,12 +152,12 @@ func TestABrokenLayout1StaysAsItWas(t *testing.T) {
 		"no JSON":          {fifth("{broken"), store.ErrCorrupt},
 		"no configuration": {fifth("{}"), store.ErrCorrupt},
 		"no revisions":     {func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte("revisions")) }, store.ErrCorrupt},
-		"no copy":          {func(*bolt.Tx) error { return nil }, syscall.EISDIR},
+		"no copy":          {func(*bolt.Tx) error { return nil }, syscall.EEXIST},
 	} {
 		dir := placeStore(t, layout1)
 		path := filepath.Join(dir, store.FileName)
 		edit(t, path, c.spoil)
-		if c.want == syscall.EISDIR { // something is where the copy would be
+		if c.want == syscall.EEXIST { // something is where the copy would be
 			if err := os.Mkdir(path+".layout1", 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -180,8 +181,18 @@ func TestANewerLayoutIsRefused(t *testing.T) {
 	path := filepath.Join(dir, store.FileName)
 	edit(t, path, func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("6")) })
 	_, err := store.Open(dir)
-	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "layout is 6, this one knows up to 5") {
+	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "layout is 6, this one knows up to 5") ||
+		!strings.HasSuffix(err.Error(), "start the newer release again, or move the file away to begin with an empty configuration") {
 		t.Errorf("got %v", err)
+	}
+	for _, c := range []struct{ copy, named string }{{".layout6", ""}, {".layout4", ".layout4"}, {".layout5", ".layout5"}, {".layout3", ".layout5"}} {
+		if err := os.WriteFile(path+c.copy, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := store.Open(dir)
+		if named := "begin with the copy " + path + c.named + " in its place, "; !errors.Is(err, store.ErrNewer) || strings.Contains(err.Error(), named) != (c.named != "") {
+			t.Errorf("with %s: %v", c.copy, err)
+		}
 	}
 }
 
@@ -234,7 +245,8 @@ func TestRevisionsOfLayout4AreRead(t *testing.T) {
 }
 
 func TestABrokenLayout4StaysAsItWas(t *testing.T) {
-	for _, bucket := range []string{"revisions", "current"} {
+	named := map[string]string{"revisions": "revisions 40: record does not match", "current": "revision 40, the newest: record does not match"}
+	for bucket := range named {
 		dir := placeStore(t, "testdata/layout4.db")
 		path := filepath.Join(dir, store.FileName)
 		edit(t, path, func(tx *bolt.Tx) error {
@@ -244,11 +256,99 @@ func TestABrokenLayout4StaysAsItWas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.Open(dir); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "revision 0000000000000028") {
+		if _, err := store.Open(dir); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), named[bucket]) {
 			t.Errorf("%s: %v", bucket, err)
 		}
 		if after, err := os.ReadFile(path); err != nil || !reflect.DeepEqual(before, after) {
 			t.Errorf("%s: the file was changed (%v)", bucket, err)
 		}
+	}
+}
+
+// recordsOf are the values of a bucket by their numbers.
+func recordsOf(t *testing.T, dir, bucket string) map[uint64][]byte {
+	t.Helper()
+	out := map[uint64][]byte{}
+	edit(t, filepath.Join(dir, store.FileName), func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte(bucket)).ForEach(func(k, v []byte) error {
+			out[binary.BigEndian.Uint64(k)] = bytes.Clone(v)
+			return nil
+		})
+	})
+	return out
+}
+
+// To write all revisions of a large store anew takes minutes at a start.
+func TestRevisionsOfLayout4StayAsTheyAre(t *testing.T) {
+	dir := placeStore(t, "testdata/layout4.db")
+	before, newest := recordsOf(t, dir, "revisions"), recordsOf(t, dir, "current")
+	open(t, dir).Close()
+	after, now := recordsOf(t, dir, "revisions"), recordsOf(t, dir, "current")
+	if len(before) != 40 || !reflect.DeepEqual(before, after) {
+		t.Errorf("of %d revisions %d are there, or others", len(before), len(after))
+	}
+	if reflect.DeepEqual(newest, now) {
+		t.Error("the newest one is as it was, though every start reads it")
+	}
+}
+
+// Everything that is done with revisions is done with those of layout 4 beside new ones.
+func TestRevisionsOfLayout4LiveBesideNewOnes(t *testing.T) {
+	dir := placeStore(t, "testdata/layout4.db")
+	s := open(t, dir)
+	s.Unsynced()
+	s.Keep(40)
+	for n := 41; n <= 50; n++ {
+		commit(t, s, n)
+	}
+	if err := s.AddTag(tag("old", 38)); err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.History(100, 0)
+	if err != nil || len(list) != 50 {
+		t.Fatalf("%d revisions, %v", len(list), err)
+	}
+	for i, r := range list {
+		n := 50 - i
+		_, got, err := s.Get(uint64(n))
+		if n <= 40 && n != 38 { // which became a new one
+			r.Diff, r.DiffOmitted = got.Diff, !r.DiffOmitted
+		}
+		if err != nil || !reflect.DeepEqual(got, r) || r.Number != uint64(n) || r.Diff == "" || !strings.HasPrefix(r.Comment, "change ") {
+			t.Errorf("revision %d: listed as\n%+v, read as\n%+v, %v", n, r, got, err)
+		}
+	}
+	if diff, err := s.Diff(7, 50); err != nil || diff == "" {
+		t.Errorf("from an old one to a new one: %v", err)
+	}
+	if n, err := s.RewriteChecks("done", func(checks []farm.Check) error {
+		for i := range checks {
+			checks[i].Command = "veiled"
+		}
+		return nil
+	}); err != nil || n == 0 {
+		t.Errorf("%d are rewritten, %v", n, err)
+	}
+	if cfg, _, err := s.Get(35); err != nil || len(cfg.Checks) != 1 || cfg.Checks[0].Command != "veiled" {
+		t.Errorf("revision 35: %v, %+v", err, cfg)
+	}
+	for n := 51; n <= 140; n++ {
+		commit(t, s, n)
+	}
+	s.Close()
+	s = open(t, dir)
+	for _, n := range []int{7, 38, 97, 140} { // 7 has a tag from before
+		if cfg, _, err := s.Get(uint64(n)); err != nil || !reflect.DeepEqual(cfg, numbered(n)) {
+			t.Errorf("revision %d: %v", n, err)
+		}
+	}
+	if _, _, err := s.Get(39); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an old one without a tag: %v", err)
+	}
+	if _, err := s.Restore(numbered(3), store.Meta{Comment: "anew"}, store.Contents{}, true); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.History(100, 0); err != nil || len(list) != 1 {
+		t.Errorf("%d are left of a history that is forgotten, %v", len(list), err)
 	}
 }

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bufio"
 	"bytes"
 	"compress/flate"
+	"encoding/json"
 	"fmt"
 	"io"
 
@@ -15,7 +17,8 @@ import (
 // A revision is, compressed in its record, a sequence of CBOR items (RFC 8742): what
 // describes it, what it changes but the farms, and then those farms, one by one. Farms
 // are by far the most of it, and CBOR is read three times as fast as JSON. Its names are
-// those JSON would have; what a newer release wrote beyond them is passed over.
+// those JSON would have; what a newer release wrote beyond them is passed over. Revisions of
+// layout 4 are JSON as a whole (layout4.go).
 
 // storedFarm is a farm as it lies in a revision. Notes are for people: no engine gets them
 // in its snapshot, so that the CBOR of a farm is without.
@@ -49,8 +52,9 @@ var (
 	}()
 )
 
-// putRevision writes one under its number.
+// putRevision writes one under its number that was written before, or is to be kept.
 func putRevision(b *bolt.Bucket, e *entry) error {
+	e.shorten(maxKeptDiff)
 	record, err := new(pieces).seal(e)
 	if err != nil {
 		return err
@@ -66,6 +70,12 @@ func unsealRevision(record []byte, e *entry) error {
 	rest, err := expand(record[sumSize:], maxRecord)
 	if err != nil {
 		return err
+	}
+	if isJSON(rest) {
+		if err := json.Unmarshal(rest, e); err != nil {
+			return fmt.Errorf("decode revision: %w", err)
+		}
+		return nil
 	}
 	for _, into := range []any{&e.Revision, &e.Change} {
 		if rest, err = unpacking.UnmarshalFirst(rest, into); err != nil {
@@ -107,7 +117,13 @@ func (h *headReader) head(compressed *bytes.Reader, most int64, into *Revision) 
 	} else if err := h.flate.(flate.Resetter).Reset(compressed, nil); err != nil {
 		return fmt.Errorf("decode revision: %w", err)
 	}
-	if err := unpacking.NewDecoder(io.LimitReader(h.flate, most)).Decode(into); err != nil {
+	plain := bufio.NewReader(io.LimitReader(h.flate, most))
+	first, _ := plain.Peek(1) // what was wrong is said again when it is read
+	decode := unpacking.NewDecoder(plain).Decode
+	if isJSON(first) {
+		decode = func(any) error { return headOfJSON(plain, into) }
+	}
+	if err := decode(into); err != nil {
 		return fmt.Errorf("decode revision: %w", err)
 	}
 	return nil

@@ -110,7 +110,7 @@ func TestTheNewestRevisionOfLayout4HasAConfiguration(t *testing.T) {
 			if err := putRecord(tx.Bucket(currentBucket), numberKey(1), value); err != nil {
 				return err
 			}
-			return jsonToCBOR(tx)
+			return newestToCBOR(tx)
 		})
 		if damaged := errors.Is(err, ErrCorrupt); damaged != (name == "none") {
 			t.Errorf("%s: %v", name, err)

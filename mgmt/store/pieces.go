@@ -21,11 +21,7 @@ func (p pieces) seal(e *entry) ([]byte, error) {
 	if _, err := e.Time.MarshalText(); err != nil { // what would not be read again
 		return nil, fmt.Errorf("encode revision: %w", err)
 	}
-	rev := e.Revision
-	if len(rev.Diff) > maxDiff {
-		rev.Diff, rev.DiffOmitted = "", true
-	}
-	head, err := packing.Marshal(&rev)
+	head, err := packing.Marshal(&e.Revision)
 	if err != nil {
 		return nil, fmt.Errorf("encode revision: %w", err)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -23,14 +24,25 @@ type Revision struct {
 	Comment string `json:"comment,omitempty"`
 	// Diff is the unified difference of the document to the revision before.
 	Diff string `json:"diff,omitempty"`
-	// DiffOmitted says that Diff is not stored because it is longer than maxDiff. Store.Diff
-	// makes it, as long as the revision before is kept.
+	// DiffOmitted says that Diff is not stored because it is long. Store.Diff makes it, as
+	// long as the revision before is kept. In a list it says that Get may have it.
 	DiffOmitted bool `json:"diff_omitted,omitempty"`
 }
 
 // maxDiff is how long a difference is stored, in bytes. That of a zone of a million records is
-// longer than the zone.
-const maxDiff = 1 << 20
+// longer than the zone. maxKeptDiff is that of revisions that have a tag, of which there are
+// few: those before them go.
+const (
+	maxDiff     = 1 << 20
+	maxKeptDiff = 16 << 20
+)
+
+// shorten omits a difference that is longer than so many bytes.
+func (r *Revision) shorten(most int) {
+	if len(r.Diff) > most {
+		r.Diff, r.DiffOmitted = "", true
+	}
+}
 
 // Meta is what the author of a change says about it.
 type Meta struct {
@@ -155,6 +167,7 @@ func (s *Store) put(tx *bolt.Tx, e *entry, now *snapshot) error {
 	if len(e.Change.Farms) <= takenOver {
 		known = s.pieces
 	}
+	e.shorten(maxDiff)
 	record, err := known.seal(e)
 	if err != nil {
 		return err
@@ -248,7 +261,8 @@ func (s *Store) update(number uint64, change func(*bolt.Tx) error) error {
 
 // History returns at most limit revisions with a number below before (0: from
 // the newest on), newest first. Older ones than the kept thousand are gone, but
-// those with a tag.
+// those with a tag. Differences that are long are left out (Get has them), and those of
+// layout 4 are, of which nobody knows how long they are.
 func (s *Store) History(limit int, before uint64) ([]Revision, error) {
 	var out []Revision
 	var heads headReader
@@ -265,8 +279,9 @@ func (s *Store) History(limit int, before uint64) ([]Revision, error) {
 		for ; k != nil && len(out) < limit; k, v = c.Prev() {
 			var r Revision
 			if err := heads.read(v, &r); err != nil {
-				return damaged(s.name, fmt.Errorf("%w: the history: %w", ErrCorrupt, err))
+				return s.unread(fmt.Errorf("the history: revision %d: %w", binary.BigEndian.Uint64(k), err))
 			}
+			r.shorten(maxDiff)
 			out = append(out, r)
 		}
 		return nil
@@ -287,11 +302,34 @@ func (s *Store) Get(number uint64) (*farm.Config, Revision, error) {
 		cfg, rev, err = read(tx.Bucket(revisionsBucket), number)
 		return err
 	})
-	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, errTorn) && !errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
-		err = damaged(s.name, fmt.Errorf("%w: %w", ErrCorrupt, err))
-	}
-	return cfg, rev, err
+	return cfg, rev, s.unread(err)
 }
+
+// unread says what to do about an error of reading a revision: one whose checksum is right
+// and that cannot be read says nothing about others.
+func (s *Store) unread(err error) error {
+	switch {
+	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, errTorn), errors.Is(err, bolterrors.ErrDatabaseNotOpen):
+		return err
+	case errors.Is(err, errRecord):
+		return damaged(s.name, fmt.Errorf("%w: %w", ErrCorrupt, err))
+	}
+	return &unreadable{s.name, err}
+}
+
+// unreadable is the error of a revision that cannot be read while others can. It is
+// ErrCorrupt.
+type unreadable struct {
+	path string
+	err  error
+}
+
+func (e *unreadable) Error() string {
+	return fmt.Sprintf("%s: %v: this revision cannot be used, nor those that are built on it, at most the %d after it. "+
+		"All others can, and the configuration in force is not concerned: restore a backup of that time if you need this one", e.path, e.err, keyframeEvery-1)
+}
+
+func (e *unreadable) Unwrap() []error { return []error{ErrCorrupt, e.err} }
 
 // Diff returns the unified difference of the documents of two revisions.
 func (s *Store) Diff(a, b uint64) (string, error) {

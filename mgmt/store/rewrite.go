@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -82,7 +83,7 @@ func (w *rewriter) all() error {
 func (w *rewriter) one(k []byte) error {
 	var e entry
 	if err := unsealRevision(w.revisions.Get(k), &e); err != nil {
-		return err
+		return fmt.Errorf("revision %d: %w", binary.BigEndian.Uint64(k), err)
 	}
 	follows := w.last != nil && w.number+1 == e.Number
 	was := w.dirty && follows

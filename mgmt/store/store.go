@@ -79,7 +79,7 @@ func Open(dir string) (*Store, error) {
 		s.name = whole
 	}
 	if err := s.open(); err != nil {
-		return nil, explain(s.name, err)
+		return nil, s.explain(err)
 	}
 	return s, nil
 }
@@ -143,7 +143,8 @@ func createFile(path string) error {
 }
 
 func (s *Store) load() error {
-	if err := s.migrate(); err != nil {
+	checked, err := s.migrate()
+	if err != nil {
 		return err
 	}
 	return s.db.View(func(tx *bolt.Tx) error {
@@ -154,8 +155,10 @@ func (s *Store) load() error {
 		if missing := tx.Size() - info.Size(); missing > 0 {
 			return fmt.Errorf("%w: its last %d bytes are missing", ErrCorrupt, missing)
 		}
-		if err := checkRecords(tx); err != nil {
-			return err
+		if !checked {
+			if err := checkRecords(tx); err != nil {
+				return err
+			}
 		}
 		if err := s.cursors.load(tx.Bucket(metaBucket)); err != nil {
 			return err
@@ -231,12 +234,13 @@ func readSnapshot(record []byte) (*snapshot, error) {
 var damages = []error{bolterrors.ErrInvalid, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch, bolterrors.ErrInvalidMapping}
 
 // explain says what an error of Open means to the operator.
-func explain(path string, err error) error {
+func (s *Store) explain(err error) error {
+	path := s.name
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return fmt.Errorf("%s: %w: stop the other sluice that uses this data directory, or choose another one", path, ErrLocked)
 	case errors.Is(err, ErrNewer):
-		return fmt.Errorf("%s: %w: start the newer release again, or move the file away to begin with an empty configuration", path, err)
+		return fmt.Errorf("%s: %w: start the newer release again, or move the file away to begin with %s", path, err, s.instead())
 	case errors.Is(err, ErrCorrupt):
 	case slices.ContainsFunc(damages, func(damage error) bool { return errors.Is(err, damage) }):
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
@@ -244,6 +248,17 @@ func explain(path string, err error) error {
 		return disk.Explain(path, fmt.Errorf("open the store %s: %w", path, err))
 	}
 	return damaged(path, err)
+}
+
+// instead says what there is to begin with when the file is of no use: the newest copy a
+// migration left that this release can read.
+func (s *Store) instead() string {
+	for layout := schemaVersion; layout > 0; layout-- {
+		if _, err := os.Stat(copyOf(s.path, layout)); err == nil {
+			return fmt.Sprintf("the copy %s in its place, which has nothing that was changed since it was made, or with an empty configuration", copyOf(s.name, layout))
+		}
+	}
+	return "an empty configuration"
 }
 
 // damaged says what to do about ErrCorrupt.

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/document"
 )
 
 // Tag is a name of a revision. A revision with one is kept, however many follow.
@@ -78,7 +81,8 @@ func (s *Store) Tags() ([]Tag, error) {
 
 // AddTag gives a kept revision a name. Errors are ErrNotFound, ErrTagged,
 // ErrTooManyTags, or the disk's. From then on the revision holds the whole
-// configuration, so that it needs none of those before it.
+// configuration, and its difference up to maxKeptDiff, so that it needs none of
+// those before it.
 func (s *Store) AddTag(t Tag) error {
 	return s.changeTags(func(revisions *bolt.Bucket, all tags) error {
 		if was, taken := all[t.Name]; taken {
@@ -89,11 +93,24 @@ func (s *Store) AddTag(t Tag) error {
 		}
 		cfg, rev, err := read(revisions, t.Revision)
 		if err != nil {
-			return err
+			return s.unread(err)
+		}
+		if rev.DiffOmitted {
+			rev.Diff, rev.DiffOmitted = differenceTo(cfg, revisions, rev.Number-1)
 		}
 		all[t.Name] = t
 		return putRevision(revisions, &entry{rev, whole(cfg)})
 	})
+}
+
+// differenceTo makes the difference that was not stored; omitted where the revision before
+// is not there, or cannot be read, or is number 0, which is always there.
+func differenceTo(cfg *farm.Config, revisions *bolt.Bucket, before uint64) (diff string, omitted bool) {
+	old, _, err := read(revisions, before)
+	if err != nil {
+		return "", true
+	}
+	return document.Diff(old, cfg), false
 }
 
 // DeleteTag takes the name from a revision, which may go with the next change
@@ -122,7 +139,7 @@ func (s *Store) changeTags(edit func(revisions *bolt.Bucket, all tags) error) er
 		return err
 	})
 	switch {
-	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrTagged), errors.Is(err, ErrTooManyTags):
+	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrTagged), errors.Is(err, ErrTooManyTags), errors.Is(err, ErrCorrupt):
 		return err
 	case errors.Is(err, errRecord):
 		return damaged(s.name, fmt.Errorf("%w: %w", ErrCorrupt, err))

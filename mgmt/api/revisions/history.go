@@ -2,6 +2,7 @@ package revisions
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -31,6 +32,9 @@ type RevisionView struct {
 	Comment string    `json:"comment"`
 	Tags    []string  `json:"tags,omitempty" doc:"Its names; a revision with one is kept"`
 	Diff    string    `json:"diff,omitempty" doc:"Unified difference to the revision before"`
+
+	DiffOmitted bool   `json:"diff_omitted,omitempty" doc:"There is a difference, which cannot be shown any more"`
+	DiffNote    string `json:"diff_note,omitempty" doc:"Why it cannot be shown"`
 }
 
 func revisionView(r store.Revision) RevisionView {
@@ -101,7 +105,10 @@ func (s *Resource) getRevision(c *rest.Call) (rest.Object[RevisionView], error) 
 	view.Tags = tagsOf(tags, n)
 	if r.DiffOmitted {
 		view.Diff, err = s.deps.History.Diff(n-1, n)
-		if err != nil && !errors.Is(err, store.ErrNotFound) { // the one before may be kept no longer
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			view.DiffOmitted, view.DiffNote = true, fmt.Sprintf("the difference is too long to be stored, and the revision %d, of which it could be made, is no longer kept", n-1)
+		case err != nil:
 			return rest.Object[RevisionView]{}, err
 		}
 	}
