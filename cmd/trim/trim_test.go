@@ -236,7 +236,7 @@ func TestTheCollectorLooksAsBeforeAfterAMinute(t *testing.T) {
 		if got := percent(); got != seldom {
 			t.Errorf("just before it is %d", got)
 		}
-		time.Sleep(1)
+		time.Sleep(1 * time.Nanosecond)
 		synctest.Wait()
 		if got := percent(); got != 70 {
 			t.Errorf("after %v it is %d", Longest, got)
