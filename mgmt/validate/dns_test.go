@@ -247,3 +247,28 @@ func TestFarmsThatCollideByDoTAreToldItsPort(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Every sign of ASCII, in the middle of a zone's name.
+func TestNamesOfZonesHaveSignsOfDomainsAlone(t *testing.T) {
+	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"
+	for sign := range byte(0x80) {
+		_, err := validate.ZoneCreate.Decode("", map[string]any{"id": "a" + string(rune(sign)) + "b.example"})
+		if is := strings.IndexByte(allowed, sign) >= 0; is != (err == nil) {
+			t.Errorf("%q: %v", sign, err)
+		}
+	}
+	for _, name := range []string{"@", "0", "*.example.com", "*", "a..b", ""} {
+		if _, err := validate.ZoneCreate.Decode("", map[string]any{"id": name}); err == nil {
+			t.Errorf("%q is taken", name)
+		}
+	}
+}
+
+// A key that is sealed is shown as it is, so that a document of it can be applied again.
+func TestASealedTransferKeyIsShown(t *testing.T) {
+	cfg := named(func(g *farm.GSLB) { g.Keys = []farm.TransferKey{{Name: "ns2", Secret: farm.NewSealedSecret("abc")}} })
+	f := &cfg.Farms[0]
+	if got := validate.ProfileOf(f).Farm().Update.Answer(f)["transfer_keys"]; fmt.Sprint(got) != fmt.Sprint([]string{f.Global.Keys[0].String()}) {
+		t.Errorf("%v", got)
+	}
+}
