@@ -38,7 +38,7 @@ func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 		return nil, fmt.Errorf("type: %.32q is no type of records, as A, AAAA, MX or TXT", q.Type)
 	}
 	out := &explain.Explanation{Farm: f.name, Listener: f.listen[0].Addr.String(), Generation: t.generation, From: cmp.Or(q.From, "127.0.0.1")}
-	x := &explainer{farm: f, passport: &explain.Passport{Question: rdata.NameText(name) + " " + rdata.TypeText(kind)}}
+	x := &explainer{farm: f, copied: kind == wire.TypeAXFR || kind == wire.TypeIXFR, passport: &explain.Passport{Question: rdata.NameText(name) + " " + rdata.TypeText(kind)}}
 	if err := x.run(name, kind, from); err != nil {
 		return nil, err
 	}
@@ -61,6 +61,7 @@ func netOrAddress(text string) (netip.Prefix, error) {
 }
 
 type explainer struct {
+	copied   bool // a copy of a zone is asked for
 	farm     *farmTable
 	passport *explain.Passport
 	policy   farm.AllDown // of the service, where nothing of it works
@@ -129,6 +130,8 @@ func (x *explainer) result() explain.Result {
 	p := x.passport
 	out := explain.Result{Outcome: explain.Answer, Service: p.Service, Reason: p.Rcode}
 	switch {
+	case x.copied:
+		out.Outcome, out.Reason = explain.Refuse, "a zone is copied by TCP, by who may (transfer_from, transfer_keys); that is not explained"
 	case p.Rcode == "REFUSED":
 		out.Outcome, out.Reason = explain.Refuse, "no zone of the farm has the name"
 	case p.Rcode == "NXDOMAIN":
@@ -149,6 +152,8 @@ func (x *explainer) result() explain.Result {
 		out.Reason = "no backend of the service " + p.Service + " works, and it then answers as if all did"
 	case p.Service != "":
 		out.Reason = "the service " + p.Service + " chose"
+	case p.Zone == "": // nothing was looked for
+		out.Reason = "who asks for everything is told one thing (RFC 8482)"
 	default:
 		out.Reason = "the zone " + p.Zone + " has the records"
 	}

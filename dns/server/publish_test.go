@@ -162,6 +162,12 @@ func TestAnswersAreExplained(t *testing.T) {
 			t.Errorf("%s: %v, %q", name, err, x.Result.Reason)
 		}
 	}
+	for kind, want := range map[string]string{"AXFR": "a zone is copied by TCP", "IXFR": "a zone is copied by TCP", "ANY": "who asks for everything is told one thing"} {
+		x, err := a.engine.Explain(&explain.Question{Farm: 7, Name: "example.com", Type: kind})
+		if err != nil || !strings.Contains(x.Result.Reason, want) {
+			t.Errorf("%s: %v, %q", kind, err, x.Result.Reason)
+		}
+	}
 	fallback := []netip.Addr{netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("2001:db8::7")}
 	for _, c := range []struct {
 		policy       farm.AllDown
