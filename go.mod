@@ -2,6 +2,8 @@ module github.com/sluicelb/sluice
 
 go 1.26.0
 
+toolchain go1.27.3
+
 require (
 	filippo.io/age v1.3.2
 	github.com/alexedwards/argon2id v1.0.0
