@@ -3,6 +3,7 @@ package farm
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 )
 
 // TLS is what a listener needs to speak TLS.
@@ -44,6 +45,36 @@ type TLS struct {
 // ApplianceCertificate is the name of the certificate of the management API,
 // which farms may use too.
 const ApplianceCertificate = "api.pem"
+
+// CertificateNames yields the certificates the farm names: those of its listener, and those
+// its services show to backends.
+func (f *Farm) CertificateNames() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if t := f.ListenerTLS(); t != nil {
+			for _, name := range t.Certificates {
+				if !yield(name) {
+					return
+				}
+			}
+		}
+		services := f.Services()
+		for i := range services {
+			if t := services[i].TLS; t != nil && t.Certificate != "" && !yield(t.Certificate) {
+				return
+			}
+		}
+	}
+}
+
+// HasCertificate reports whether the farm names a certificate.
+func (f *Farm) HasCertificate(name string) bool {
+	for has := range f.CertificateNames() {
+		if has == name {
+			return true
+		}
+	}
+	return false
+}
 
 // DefaultTLS returns what a listener starts with when it becomes an https one:
 // the appliance's certificate, as in the family, and TLS 1.2 and 1.3 alone,

@@ -64,7 +64,9 @@ func (a *Applier) change(ctx context.Context, by Author, comment func() string, 
 		return Result{}, fmt.Errorf("%w: revision %d was expected, the current one is %d; look at it and try again", ErrConflict, expect, old.rev.Number)
 	}
 	cfg := copied(old.cfg)
-	err = edit(cfg)
+	if err = edit(cfg); err == nil {
+		err = permitted(ctx, old.cfg, cfg)
+	}
 	if !isDryRun(ctx) {
 		tried := startsOf(old.cfg, cfg)
 		defer func() { a.remember(tried, err) }()
@@ -270,6 +272,9 @@ func (a *Applier) Plan(ctx context.Context, cfg *farm.Config) (Result, error) {
 	old := a.now.Load()
 	next := cfg.Clone()
 	document.Carry(old.cfg, next)
+	if err := permitted(ctx, old.cfg, next); err != nil {
+		return Result{Revision: old.rev}, err
+	}
 	r, err := a.prepare(ctx, old.cfg, next)
 	r.Revision = old.rev
 	return r, err

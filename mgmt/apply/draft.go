@@ -73,6 +73,9 @@ func (d *Draft) Change(ctx context.Context, _ Author, comment string, _ uint64, 
 	if err := edit(next); err != nil {
 		return Result{}, err
 	}
+	if err := permitted(ctx, d.applier.now.Load().cfg, next); err != nil {
+		return Result{}, err
+	}
 	r, err := d.applier.complete(ctx, d.cfg, next)
 	if err != nil {
 		return Result{}, err
@@ -100,6 +103,9 @@ func (d *Draft) giveIDs(cfg *farm.Config) {
 func (d *Draft) Plan(ctx context.Context, cfg *farm.Config) (Result, error) {
 	next := cfg.Clone()
 	document.Carry(d.cfg, next)
+	if err := permitted(ctx, d.applier.now.Load().cfg, next); err != nil {
+		return Result{Revision: d.rev}, err
+	}
 	r, err := d.applier.prepare(ctx, d.cfg, next)
 	r.Revision = d.rev
 	return r, err

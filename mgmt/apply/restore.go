@@ -36,6 +36,9 @@ func (a *Applier) Restore(ctx context.Context, by Author, comment string, r Rest
 	old := a.now.Load()
 	cfg := r.Config.Clone()
 	document.Carry(old.cfg, cfg)
+	if err := permitted(ctx, old.cfg, cfg); err != nil {
+		return Result{Revision: old.rev}, err
+	}
 	r.Swap()
 	kept := false
 	defer func() {

@@ -26,11 +26,11 @@ func (aboutCheck) Table() (string, []validate.Answered) {
 	return "CheckView", validate.CheckAnswer.Answers()
 }
 
-// view shows a check to the caller: passwords in its command only to who may change it,
-// and farms only to who sees them.
+// view shows a check to the caller: passwords in its command only to who may change and
+// use it, and farms only to who sees them.
 func view(c *rest.Call, check *farm.Check) CheckView {
 	fields := validate.CheckAnswer.Answer(check)
-	if !c.By.Who.May(rbac.FarmguardianModify) {
+	if !c.By.Who.May(rbac.FarmguardianModify) || !c.MayUseCheck(c.Config, check.Name) {
 		fields["command"] = probe.Masked(check.Command)
 	}
 	_, template := validate.CheckTemplate(check.Name)
@@ -53,18 +53,38 @@ func usedBy(c *rest.Call, name string) []string {
 	return out
 }
 
-// named finds the check the path names.
-func named(c *rest.Call) (farm.Check, error) { return find(c.Config, c.Param("check")) }
+// named finds the check the path names. One that only farms have that the caller does
+// not see does not exist for the caller.
+func named(c *rest.Call) (farm.Check, error) {
+	check, err := find(c.Config, c.Param("check"))
+	if err == nil && !c.SeesCheck(c.Config, check.Name) {
+		err = noCheck(check.Name)
+	}
+	return check, err
+}
+
+// mayUse refuses a check that the caller may not use; of one that the caller does not see
+// it says what is said of one that does not exist.
+func mayUse(c *rest.Call, name string) error {
+	if !c.SeesCheck(c.Config, name) {
+		return noCheck(name)
+	}
+	return c.UseCheck(name)
+}
 
 func find(cfg *farm.Config, name string) (farm.Check, error) {
 	if check, is := validate.CheckNamed(cfg, name); is {
 		return check, nil
 	}
-	return farm.Check{}, rest.NotFound("the health check %s does not exist", rest.Quote(name))
+	return farm.Check{}, noCheck(name)
+}
+
+func noCheck(name string) error {
+	return rest.NotFound("the health check %s does not exist", rest.Quote(name))
 }
 
 func (s *Resource) list(c *rest.Call) (rest.List[CheckView], error) {
-	checks := validate.Checks(c.Config)
+	checks := slices.DeleteFunc(validate.Checks(c.Config), func(check farm.Check) bool { return !c.SeesCheck(c.Config, check.Name) })
 	return rest.ListOf(c.Summary(), len(checks), func(i int) CheckView { return view(c, &checks[i]) }), nil
 }
 
@@ -82,6 +102,9 @@ func (s *Resource) create(c *rest.Call) (rest.Object[CheckView], error) {
 		return rest.Object[CheckView]{}, err
 	}
 	name, from := values.Get("name").Text(), values.Get("copy_from").Text()
+	if err := mayUse(c, from); err != nil {
+		return rest.Object[CheckView]{}, err
+	}
 	_, err = c.Change("create health check "+name, func(cfg *farm.Config) error {
 		var created farm.Check
 		if from != "" {
@@ -160,7 +183,7 @@ func kept(cfg *farm.Config, name string) *farm.Check {
 
 // mayChange refuses to change what farms use that the caller does not see.
 func mayChange(c *rest.Call, name string) error {
-	if len(usedBy(c, name)) < len(c.Config.CheckUsers(name)) {
+	if len(usedBy(c, name)) < len(c.Config.CheckUsers(name)) { // of a template, too
 		return rest.NotOfAll()
 	}
 	return nil

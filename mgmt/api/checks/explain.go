@@ -152,6 +152,9 @@ type CheckTry struct {
 
 func (s *Resource) try(c *rest.Call) (rest.Object[CheckTry], error) {
 	check, err := named(c)
+	if err == nil {
+		err = c.UseCheck(check.Name)
+	}
 	if err != nil {
 		return rest.Object[CheckTry]{}, err
 	}

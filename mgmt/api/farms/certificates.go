@@ -108,6 +108,9 @@ func (s *Resource) addFarmCertificate(c *rest.Call) (rest.Object[FarmCertificate
 			return rest.Object[FarmCertificates]{}, certificates.Rejection(err)
 		}
 	}
+	if err := c.UseCertificate(name); err != nil {
+		return rest.Object[FarmCertificates]{}, err
+	}
 	if _, err := s.deps.Certificates.Get(name); err != nil {
 		return rest.Object[FarmCertificates]{}, certificates.Rejection(err)
 	}

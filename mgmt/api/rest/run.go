@@ -14,6 +14,7 @@ func (o *Operation) Serve(host *Host, w http.ResponseWriter, r *http.Request, pa
 	c := &Call{Context: r.Context(), Request: r, By: principal(r.Context()), host: host, op: o, response: w, param: param}
 	cfg, revision := host.Applier.CurrentIn(c.Context)
 	c.Config, c.Revision = cfg, revision.Number
+	c.Context = apply.WithPermit(c.Context, c.permit)
 	o.answer(c)
 }
 

@@ -33,7 +33,9 @@ const ownService = "default_service"
 func (s *Resource) listIDs(c *rest.Call) (rest.Object[IDs], error) {
 	guardians := IDs{}
 	for _, check := range validate.Checks(c.Config) {
-		guardians[check.Name] = nil
+		if c.ListsCheck(c.Config, check.Name) {
+			guardians[check.Name] = nil
+		}
 	}
 	out := IDs{"farmguardians": branch(guardians), "interfaces": interfaceIDs(), "system": IDs{"backup": nil, "logs": branch(s.logIDs(c))}}
 	farms, certificates := IDs{}, IDs{}
@@ -41,7 +43,9 @@ func (s *Resource) listIDs(c *rest.Call) (rest.Object[IDs], error) {
 		farms[f.Name] = farmIDs(&f)
 	}
 	for _, v := range s.deps.Certificates.List() {
-		certificates[v.Name] = nil
+		if c.SeesCertificate(c.Config, v.Name) {
+			certificates[v.Name] = nil
+		}
 	}
 	out["farms"], out["certificates"] = branch(farms), branch(certificates)
 	return rest.Object[IDs]{Description: c.Summary(), Params: out}, nil
