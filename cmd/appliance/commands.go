@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/demo"
 	"github.com/sluicelb/sluice/cmd/supervisor"
+	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
 // Commands are run and demo.
@@ -31,8 +32,13 @@ SIGHUP applies the file of --config again and opens log files anew. When that
 file is refused at the start and nothing is stored from before, the program
 ends with status 1. SLUICE_LOG=debug, info, warn or error says how much is
 written to standard error.`,
-		Args:    cobra.NoArgs,
-		PreRunE: func(*cobra.Command, []string) error { return checkAPI(o.API) },
+		Args: cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error {
+			if _, err := outbound.ParseAllowed(o.OutboundAllow); err != nil {
+				return fmt.Errorf("--outbound-allow: %w", err)
+			}
+			return checkAPI(o.API)
+		},
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.Data = c.Flag("data").Value.String()
 			o.Log = supervisor.Logger("supervisor")
@@ -43,6 +49,7 @@ written to standard error.`,
 	c.Flags().StringVar(&o.API, "api", "", "where the API listens, ADDR:PORT (default :444, or :4444 without the right to bind it)")
 	c.Flags().StringVar(&o.Config, "config", "", "document to apply at start and on reload")
 	c.Flags().BoolVar(&o.OpenMetrics, "open-metrics", false, "let programs of this machine read GET /metrics without a key")
+	c.Flags().StringVar(&o.OutboundAllow, "outbound-allow", "", "local addresses that webhooks, ACME, OpenID Connect and the cloud may be reached at, e.g. 127.0.0.1 or 127.0.0.0/8,::1 (default none)")
 	c.Flags().DurationVar(&o.Grace, "grace", supervisor.DefaultGrace, "how long exchanges under way may take to end when stopping")
 	return c
 }

@@ -156,7 +156,7 @@ type surroundings struct {
 func startIn(t *testing.T, who identity, data string, in surroundings, args ...string) *appliance {
 	t.Helper()
 	a := &appliance{t: t, who: who, data: data, in: in, seen: make(chan string, 1000), done: make(chan error, 1)}
-	a.cmd = a.command(append([]string{"run", "--data", data, "--api", "127.0.0.1:0"}, args...)...)
+	a.cmd = a.command(append([]string{"run", "--data", data, "--api", "127.0.0.1:0", "--outbound-allow", "127.0.0.0/8,::1"}, args...)...)
 	stderr, err := a.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

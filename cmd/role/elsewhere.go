@@ -5,10 +5,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/activation"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -180,4 +182,13 @@ func (m *manager) expiring(cfg *farm.Config) (out []notify.Certificate) {
 		out = append(out, notify.Certificate{Name: "activation certificate", Subject: i.Hostname, Serial: i.Serial, NotAfter: i.NotAfter, Activation: true})
 	}
 	return out
+}
+
+// allowOutbound lets mgmt connect to the local addresses that the instance was started with.
+func allowOutbound() error {
+	list, err := outbound.ParseAllowed(os.Getenv(supervisor.OutboundAllowVariable))
+	if err == nil {
+		outbound.Allow(list)
+	}
+	return err
 }

@@ -127,6 +127,9 @@ func (p *process) mgmt(ctx context.Context) error {
 		return err
 	}
 	m := &manager{process: p, kernel: newInKernel(netdSocket)}
+	if err := allowOutbound(); err != nil {
+		return unusable(err)
+	}
 	m.logElsewhere()
 	defer m.remote.Close()
 	slog.SetDefault(slog.New(m.said.Beside(slog.Default().Handler())))

@@ -32,6 +32,9 @@ type Options struct {
 	Config string
 	// OpenMetrics lets programs of this machine read GET /metrics without a key.
 	OpenMetrics bool
+	// OutboundAllow lists local addresses that mgmt may connect to all the same, as
+	// outbound.ParseAllowed reads them.
+	OutboundAllow string
 	// Grace is DefaultGrace when zero.
 	Grace time.Duration
 	// Log is slog.Default when nil.

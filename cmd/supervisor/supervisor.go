@@ -36,6 +36,8 @@ const (
 	// OpenMetricsVariable is set when this machine may scrape metrics without a
 	// key.
 	OpenMetricsVariable = "SLUICE_OPEN_METRICS"
+	// OutboundAllowVariable lists local addresses mgmt may connect to.
+	OutboundAllowVariable = "SLUICE_OUTBOUND_ALLOW"
 	// FirstVariable is set in the lives of a role until it served once.
 	FirstVariable = "SLUICE_FIRST"
 )
@@ -151,6 +153,9 @@ func (s *supervisor) start() {
 	s.manager.desk = s // of the roles mgmt alone may ask
 	s.manager.final = make(chan struct{})
 	s.manager.environment = append(s.manager.environment, APIVariable+"="+s.sockets.apiStart)
+	if list := s.options.OutboundAllow; list != "" {
+		s.manager.environment = append(s.manager.environment, OutboundAllowVariable+"="+list)
+	}
 	if s.options.OpenMetrics {
 		s.manager.environment = append(s.manager.environment, OpenMetricsVariable+"=1")
 	}

@@ -31,7 +31,7 @@ func (m *Manager) client(s Settings) (*http.Client, error) {
 		config.RootCAs = x509.NewCertPool()
 		config.RootCAs.AppendCertsFromPEM(pem)
 	}
-	transport := outbound.Transport(outbound.Options{Proxy: m.options.Proxy, Environment: true, Timeout: askTimeout})
+	transport := outbound.Transport(outbound.Options{Proxy: m.options.Proxy, Environment: true, Timeout: askTimeout, Guard: outbound.Remote})
 	transport.TLSClientConfig, transport.ForceAttemptHTTP2 = config, true
 	return &http.Client{
 		Timeout:   askTimeout,

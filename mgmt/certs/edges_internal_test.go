@@ -79,7 +79,7 @@ func TestPrivateRangesAreKnownToTheirEnds(t *testing.T) {
 		{"", "fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff", ""}, {"", "fec0::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", ""}, {"64:ff9b::9ff:ffff", "64:ff9b::a00:0", "64:ff9b::aff:ffff", "64:ff9b::b00:0"},
 	} {
 		for text, want := range map[string]bool{c.before: false, c.first: true, c.last: true, c.after: false} {
-			if text != "" && private(netip.MustParseAddr(text)) != want {
+			if text != "" && (publicResponder(netip.MustParseAddr(text)) != nil) != want {
 				t.Errorf("%s is private: %t", text, !want)
 			}
 		}

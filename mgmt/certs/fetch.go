@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"syscall"
 	"time"
 
 	"golang.org/x/crypto/ocsp"
@@ -83,9 +82,9 @@ func ask(ctx context.Context, client *http.Client, server string, question []byt
 // the proxy of the operator too: of a name that only the proxy looks up nobody here
 // knows where it leads, of an address everybody does.
 func (m *Manager) client() *http.Client {
-	o := outbound.Options{Proxy: m.proxy, Timeout: askTimeout}
+	o := outbound.Options{Proxy: m.proxy, Timeout: askTimeout, Guard: outbound.Reachable}
 	if !m.privateResponders() {
-		o.Guard, o.GuardHost = publicOnly, publicHost
+		o.Guard = publicResponder
 	}
 	transport := outbound.Transport(o)
 	transport.DisableKeepAlives, transport.DisableCompression, transport.MaxResponseHeaderBytes = true, true, 16<<10
@@ -112,47 +111,11 @@ func checkURL(text string) error {
 	return nil
 }
 
-// publicOnly refuses connections to addresses that only exist around here: a
-// certificate must not make the appliance call its neighbours. It sees every
-// address a name resolves to, right before the connection.
-func publicOnly(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return err
-	}
-	return publicHost(at.Addr().String())
-}
-
-// publicHost refuses an address for the same reason; a name may be public.
-func publicHost(host string) error {
-	if at, err := netip.ParseAddr(host); err == nil && private(at) {
-		return fmt.Errorf("%s is a private address: allow that with `sluice certificate ocsp private_responders=true` when your authority is there", at)
+// publicResponder refuses addresses that only exist around here: a certificate must not make
+// the appliance call its neighbours.
+func publicResponder(addr netip.Addr) error {
+	if err := outbound.Public(addr); err != nil {
+		return fmt.Errorf("%w: allow that with `sluice certificate ocsp private_responders=true` when your authority is there", err)
 	}
 	return nil
-}
-
-var privateRanges = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
-}
-
-// nat64 are the addresses by which networks without IPv4 reach it (RFC 6052):
-// the last four bytes count.
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
-
-func private(a netip.Addr) bool {
-	a = a.Unmap().WithZone("")
-	if b := a.As16(); nat64.Contains(a) {
-		a = netip.AddrFrom4([4]byte(b[12:]))
-	}
-	if !a.IsGlobalUnicast() || a.IsPrivate() { // not loopback, link-local, multicast, unspecified
-		return true
-	}
-	for _, p := range privateRanges {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	return false
 }

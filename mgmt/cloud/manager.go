@@ -163,7 +163,7 @@ func (m *Manager) verify(ctx context.Context, c *Credentials) (Account, error) {
 // ask sends one request and reads the answer. Nobody is followed elsewhere: the request
 // holds secrets.
 func (m *Manager) ask(r *http.Request) (status int, answer []byte, err error) {
-	transport := outbound.Transport(outbound.Options{Proxy: m.options.Proxy, Environment: true, Timeout: askTime})
+	transport := outbound.Transport(outbound.Options{Proxy: m.options.Proxy, Environment: true, Timeout: askTime, Guard: outbound.Remote})
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: askTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	got, err := client.Do(r)

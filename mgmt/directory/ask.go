@@ -14,6 +14,8 @@ import (
 
 	ber "github.com/go-asn1-ber/asn1-ber"
 	"github.com/go-ldap/ldap/v3"
+
+	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
 // maxAnswer bounds all that a directory sends on one connection, in bytes: an entry of
@@ -120,7 +122,7 @@ var bounds = sync.OnceFunc(func() { ber.MaxPacketLengthBytes = maxAnswer })
 func (s Settings) dial(ctx context.Context, config *tls.Config) (*ldap.Conn, func(), error) {
 	bounds()
 	until := time.Now().Add(s.timeout())
-	raw, err := (&net.Dialer{Deadline: until}).DialContext(ctx, "tcp", s.address())
+	raw, err := outbound.Guard(outbound.Reachable).Dialer(net.Dialer{Deadline: until}).DialContext(ctx, "tcp", s.address())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+
+	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
 // The bounds of one question to the provider. It is chosen by the operator, but what it
@@ -93,9 +95,11 @@ func (c *Client) client(s Settings) (*http.Client, error) {
 		config.RootCAs = x509.NewCertPool()
 		config.RootCAs.AppendCertsFromPEM(pem)
 	}
+	transport := outbound.Transport(outbound.Options{Environment: true, Timeout: askTime, Guard: outbound.Remote})
+	transport.TLSClientConfig, transport.DisableKeepAlives = config, true
 	return &http.Client{
 		Timeout:       askTime,
-		Transport:     bounded{&http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10}},
+		Transport:     bounded{transport},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, nil
 }

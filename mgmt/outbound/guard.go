@@ -1,20 +1,205 @@
 package outbound
 
 import (
-	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"syscall"
 )
 
-// guarded dials like direct, but for connections to the proxies themselves.
-func (o Options) guarded(direct *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
+// Guard reports why an address is not asked; nil allows it. It sees every address that a
+// name resolves to right before the connection, so a name that leads elsewhere by then is
+// of no use. Addresses of Allow are asked whatever a Guard says.
+type Guard func(addr netip.Addr) error
+
+// allowed are the prefixes of Allow.
+var allowed atomic.Pointer[[]netip.Prefix]
+
+// Allow sets the addresses every Guard lets through, for this process: what whoever
+// started it wants to be asked although it is local.
+func Allow(list []netip.Prefix) { allowed.Store(&list) }
+
+func isAllowed(addr netip.Addr) bool {
+	list := allowed.Load()
+	if list == nil {
+		return false
+	}
+	for _, p := range *list {
+		if p.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// ParseAllowed reads a list for Allow: addresses and prefixes with commas between.
+func ParseAllowed(text string) (list []netip.Prefix, err error) {
+	for word := range strings.SplitSeq(text, ",") {
+		if word = strings.TrimSpace(word); word == "" {
+			continue
+		}
+		p, err := netip.ParsePrefix(word)
+		if addr, bad := netip.ParseAddr(word); bad == nil {
+			p, err = netip.PrefixFrom(addr.WithZone(""), addr.BitLen()), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is neither an address nor a prefix, e.g. 127.0.0.1 or 127.0.0.0/8", word)
+		}
+		list = append(list, p.Masked())
+	}
+	return list, nil
+}
+
+// Remote is the guard of what operators name, e.g. a webhook: private networks are
+// allowed, this machine and the metadata services of clouds are not.
+func Remote(addr netip.Addr) error {
+	if err := Reachable(addr); err != nil {
+		return err
+	}
+	for _, at := range Meanings(addr) {
+		if at.IsLoopback() || thisHost.Contains(at) {
+			return fmt.Errorf("%s is this machine: `sluice run --outbound-allow %s` allows it", addr, addr)
+		}
+	}
+	return nil
+}
+
+// Reachable is Remote, but this machine is allowed: of services that commonly run beside
+// Sluice.
+func Reachable(addr netip.Addr) error {
+	for _, at := range Meanings(addr) {
+		switch {
+		case at.IsLinkLocalUnicast() || at.IsMulticast() || at.IsUnspecified():
+			return fmt.Errorf("%s is a link-local, multicast or unspecified address: no server is there", addr)
+		case isMetadata(at):
+			return fmt.Errorf("%s is the metadata service of a cloud: it is not asked", addr)
+		}
+	}
+	return nil
+}
+
+// Public is the guard of what strangers name, e.g. a certificate: addresses that exist only
+// around here are refused.
+func Public(addr netip.Addr) error {
+	for _, at := range Meanings(addr) {
+		if !at.IsGlobalUnicast() || at.IsPrivate() || isMetadata(at) || inAny(privateRanges, at) {
+			return fmt.Errorf("%s is a private address", addr)
+		}
+	}
+	return nil
+}
+
+var (
+	thisHost      = netip.MustParsePrefix("0.0.0.0/8")
+	privateRanges = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "240.0.0.0/4",
+		"64:ff9b:1::/48", "2002::/16", "2001::/32", "fec0::/10", "::/96")
+	// metadata are the addresses at which clouds tell machines their secrets, besides
+	// link-local ones: AWS, GCP, Azure, Alibaba, Oracle.
+	metadata = prefixes("fd00:ec2::254/128", "fd20:ce::254/128", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32")
+)
+
+func prefixes(texts ...string) (out []netip.Prefix) {
+	for _, text := range texts {
+		out = append(out, netip.MustParsePrefix(text))
+	}
+	return out
+}
+
+func inAny(list []netip.Prefix, addr netip.Addr) bool {
+	for _, p := range list {
+		if p.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+func isMetadata(addr netip.Addr) bool { return inAny(metadata, addr) }
+
+// embeddings are the IPv6 prefixes that hold an IPv4 address, and where: IPv4-compatible
+// (RFC 4291), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056).
+var embeddings = []struct {
+	prefix netip.Prefix
+	at     int
+}{
+	{netip.MustParsePrefix("::/96"), 12},
+	{netip.MustParsePrefix("64:ff9b::/96"), 12},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), 12},
+	{netip.MustParsePrefix("2002::/16"), 2},
+}
+
+// teredo addresses hold that of a server, and one of a client with its bits inverted
+// (RFC 4380).
+var teredo = netip.MustParsePrefix("2001::/32")
+
+// Meanings are the addresses a connection to addr may lead to: itself, and IPv4 addresses
+// within it that a translator or a tunnel takes out of it.
+func Meanings(addr netip.Addr) []netip.Addr {
+	addr = addr.Unmap().WithZone("")
+	out := []netip.Addr{addr}
+	if addr.Is4() {
+		return out
+	}
+	b := addr.As16()
+	if teredo.Contains(addr) {
+		return append(out, netip.AddrFrom4([4]byte(b[4:8])), netip.AddrFrom4([4]byte{^b[12], ^b[13], ^b[14], ^b[15]}))
+	}
+	for _, e := range embeddings {
+		if e.prefix.Contains(addr) && addr != netip.IPv6Loopback() && addr != netip.IPv6Unspecified() {
+			out = append(out, netip.AddrFrom4([4]byte(b[e.at:e.at+4])))
+		}
+	}
+	// ISATAP (RFC 5214) puts it behind an interface identifier of its own.
+	if b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe {
+		out = append(out, netip.AddrFrom4([4]byte(b[12:])))
+	}
+	return out
+}
+
+// CheckHost is the guard for a host that somebody else resolves or that is not connected
+// to yet: an address is judged, of names only those of this machine.
+func (g Guard) CheckHost(host string) error {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return g.check(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return g.check(addr)
+	}
+	return nil
+}
+
+func (g Guard) check(addr netip.Addr) error {
+	if g == nil || isAllowed(addr.Unmap().WithZone("")) {
+		return nil
+	}
+	return g(addr)
+}
+
+// Dialer returns a dialer that asks the guard about every address it connects to.
+func (g Guard) Dialer(d net.Dialer) *net.Dialer {
+	d.Control = func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return errors.New("the address cannot be judged, so it is not asked")
+		}
+		return g.check(at.Addr())
+	}
+	return &d
+}
+
+// guarded dials as the guard allows, but for connections to proxies, which are the
+// choice of the operator.
+func (o Options) guarded(used *proxies) func(ctx context.Context, network, address string) (net.Conn, error) {
 	free := &net.Dialer{Timeout: o.Timeout}
+	direct := o.Guard.Dialer(net.Dialer{Timeout: o.Timeout})
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		p := o.setting()
-		for _, text := range []string{p.Plain, p.Secure} {
-			if u, err := parse(text); err == nil && u != nil && address == net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"https": "443", "socks5": "1080"}[u.Scheme], "80")) {
-				return free.DialContext(ctx, network, address)
-			}
+		if used.has(address) {
+			return free.DialContext(ctx, network, address)
 		}
 		return direct.DialContext(ctx, network, address)
 	}

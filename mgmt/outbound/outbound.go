@@ -8,6 +8,7 @@
 package outbound
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -15,7 +16,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"syscall"
+	"sync"
 	"time"
 )
 
@@ -85,38 +86,50 @@ type Options struct {
 	Environment bool
 	// Timeout bounds connecting, TLS and waiting for an answer's head, each.
 	Timeout time.Duration
-	// Guard sees each address before a direct connection to it and may refuse it; a proxy
-	// is the operator's choice and not asked about. nil: all are allowed.
-	Guard func(network, address string, c syscall.RawConn) error
-	// GuardHost sees the host of what a proxy is to be asked for, which nobody resolves
-	// here. nil: all are allowed.
-	GuardHost func(host string) error
+	// Guard sees each address before a direct connection to it, and the host of what a
+	// proxy is to be asked for, which nobody resolves here. A proxy is the operator's
+	// choice and not asked about. nil allows all.
+	Guard Guard
 }
 
 // Transport returns a transport. The caller may set the rest of its fields before it is
 // used.
 func Transport(o Options) *http.Transport {
-	direct := &net.Dialer{Timeout: o.Timeout, Control: o.Guard}
-	t := &http.Transport{
-		Proxy: o.proxy, DialContext: direct.DialContext,
+	used := &proxies{}
+	return &http.Transport{
+		Proxy:               func(r *http.Request) (*url.URL, error) { return o.proxy(r, used) },
+		DialContext:         o.guarded(used),
 		TLSHandshakeTimeout: o.Timeout, ResponseHeaderTimeout: o.Timeout, MaxResponseHeaderBytes: 64 << 10,
 	}
-	if o.Guard != nil {
-		t.DialContext = o.guarded(direct)
-	}
-	return t
 }
 
-// proxy is http.Transport.Proxy.
-func (o Options) proxy(r *http.Request) (*url.URL, error) {
+// proxy is http.Transport.Proxy. It notes which one is used.
+func (o Options) proxy(r *http.Request, used *proxies) (*url.URL, error) {
 	at, err := o.setting().For(r.URL)
 	if at == nil && err == nil && o.Environment && o.setting() == (Proxy{}) {
 		at, err = http.ProxyFromEnvironment(r)
 	}
-	if at != nil && err == nil && o.GuardHost != nil {
-		err = o.GuardHost(r.URL.Hostname())
+	if at == nil || err != nil {
+		return nil, err
 	}
-	return at, err
+	if err := o.Guard.CheckHost(r.URL.Hostname()); err != nil {
+		return nil, err
+	}
+	used.add(at)
+	return at, nil
+}
+
+// proxies are the addresses of the proxies a transport uses, as it dials them.
+type proxies struct{ known sync.Map }
+
+func (p *proxies) add(u *url.URL) {
+	port := cmp.Or(u.Port(), map[string]string{"https": "443", "socks5": "1080"}[u.Scheme], "80")
+	p.known.Store(net.JoinHostPort(u.Hostname(), port), true)
+}
+
+func (p *proxies) has(address string) bool {
+	_, is := p.known.Load(address)
+	return is
 }
 
 func (o Options) setting() Proxy {

@@ -7,9 +7,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -114,9 +114,10 @@ func TestAGuardSeesAddressesButNotTheProxy(t *testing.T) {
 	refused := errors.New("not there")
 	var set outbound.Proxy
 	o := outbound.Options{
-		Proxy:     func() outbound.Proxy { return set },
-		Guard:     func(string, string, syscall.RawConn) error { return refused },
-		GuardHost: func(host string) error { return map[string]error{"10.0.0.1": refused}[host] },
+		Proxy: func() outbound.Proxy { return set },
+		Guard: func(addr netip.Addr) error {
+			return map[string]error{"10.0.0.1": refused, "127.0.0.1": refused}[addr.String()]
+		},
 	}
 	server := proxy(t)
 	if _, err := ask(t, o, server.URL); !errors.Is(err, refused) {

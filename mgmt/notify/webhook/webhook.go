@@ -25,14 +25,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 	"unicode"
 
@@ -129,28 +126,10 @@ func verdict(answer *http.Response) (string, error) {
 }
 
 func (r *Receiver) transport() *http.Transport {
-	t := outbound.Transport(outbound.Options{Proxy: r.Proxy, Environment: true, Timeout: tryTime, Guard: guard, GuardHost: guardHost})
+	t := outbound.Transport(outbound.Options{Proxy: r.Proxy, Environment: true, Timeout: tryTime, Guard: outbound.Remote})
 	t.TLSClientConfig = &tls.Config{RootCAs: r.Roots, MinVersion: tls.VersionTLS12}
 	t.DisableKeepAlives, t.DisableCompression = true, true
 	return t
-}
-
-// guard refuses connections to addresses no receiver has: link-local ones, where clouds
-// tell machines their secrets, and those of nobody or of many.
-func guard(_, address string, _ syscall.RawConn) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return err
-	}
-	return guardHost(host)
-}
-
-func guardHost(host string) error {
-	addr, err := netip.ParseAddr(host)
-	if addr = addr.Unmap(); err == nil && (addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified()) {
-		return fmt.Errorf("%s is a link-local, multicast or unspecified address: no receiver is there", addr)
-	}
-	return nil
 }
 
 // CheckURL says whether a text is the address of a receiver.
@@ -173,7 +152,7 @@ func CheckURL(text string) error {
 			return fmt.Errorf("it has no port from 1 to 65535, but %s", port)
 		}
 	}
-	return guardHost(u.Hostname())
+	return outbound.Guard(outbound.Remote).CheckHost(u.Hostname())
 }
 
 // plain is an error in one line, without the address of the receiver, which may say
