@@ -53,34 +53,14 @@ func usedBy(c *rest.Call, name string) []string {
 	return out
 }
 
-// named finds the check the path names. One that only farms have that the caller does
-// not see does not exist for the caller.
-func named(c *rest.Call) (farm.Check, error) {
-	check, err := find(c.Config, c.Param("check"))
-	if err == nil && !c.SeesCheck(c.Config, check.Name) {
-		err = noCheck(check.Name)
-	}
-	return check, err
-}
-
-// mayUse refuses a check that the caller may not use; of one that the caller does not see
-// it says what is said of one that does not exist.
-func mayUse(c *rest.Call, name string) error {
-	if !c.SeesCheck(c.Config, name) {
-		return noCheck(name)
-	}
-	return c.UseCheck(name)
-}
+// named finds the check the path names.
+func named(c *rest.Call) (farm.Check, error) { return find(c.Config, c.Param("check")) }
 
 func find(cfg *farm.Config, name string) (farm.Check, error) {
 	if check, is := validate.CheckNamed(cfg, name); is {
 		return check, nil
 	}
-	return farm.Check{}, noCheck(name)
-}
-
-func noCheck(name string) error {
-	return rest.NotFound("the health check %s does not exist", rest.Quote(name))
+	return farm.Check{}, rest.NotFound("the health check %s does not exist", rest.Quote(name))
 }
 
 func (s *Resource) list(c *rest.Call) (rest.List[CheckView], error) {
@@ -90,6 +70,9 @@ func (s *Resource) list(c *rest.Call) (rest.List[CheckView], error) {
 
 func (s *Resource) get(c *rest.Call) (rest.Object[CheckView], error) {
 	check, err := named(c)
+	if err == nil && !c.SeesCheck(c.Config, check.Name) {
+		err = c.UseCheck(check.Name)
+	}
 	if err != nil {
 		return rest.Object[CheckView]{}, err
 	}
@@ -102,7 +85,7 @@ func (s *Resource) create(c *rest.Call) (rest.Object[CheckView], error) {
 		return rest.Object[CheckView]{}, err
 	}
 	name, from := values.Get("name").Text(), values.Get("copy_from").Text()
-	if err := mayUse(c, from); err != nil {
+	if err := c.UseCheck(from); err != nil {
 		return rest.Object[CheckView]{}, err
 	}
 	_, err = c.Change("create health check "+name, func(cfg *farm.Config) error {

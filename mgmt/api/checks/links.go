@@ -18,7 +18,7 @@ func (s *Resource) link(c *rest.Call) (rest.Changed, error) {
 		return rest.Changed{}, err
 	}
 	name, farmName, service := values.Get("name").Text(), g.Farm.Name, g.Name()
-	if err := mayUse(c, name); err != nil {
+	if err := c.UseCheck(name); err != nil {
 		return rest.Changed{}, err
 	}
 	_, err = c.Change(fmt.Sprintf("link health check %s with %s", name, g), func(cfg *farm.Config) error {
