@@ -24,6 +24,8 @@ type memory struct {
 	// control is the page as the supervisor reads it, out of mapped.
 	control *snapshot.Page
 	mapped  *shm.Mapping
+	// begun is how the segments began, those that roles refuse when they begin otherwise.
+	begun []begun
 	// wake is the event by which the engine wakes who reads the records.
 	wake *os.File
 	// These are for those who only look.
@@ -51,6 +53,15 @@ func openMemory() (*memory, error) {
 			m.close()
 			return nil, fmt.Errorf("shared memory %q: %w", want.name, err)
 		}
+		if want.file == &m.tickets { // the engine takes what is broken there for nothing
+			continue
+		}
+		b, err := begin(want.name, *want.file)
+		if err != nil {
+			m.close()
+			return nil, fmt.Errorf("shared memory %q: %w", want.name, err)
+		}
+		m.begun = append(m.begun, b)
 	}
 	if m.wake, err = shm.Event("sluice-records"); err != nil {
 		m.close()

@@ -57,6 +57,7 @@ type runner struct {
 
 	mu       sync.Mutex
 	role     line.Role
+	prepare  func()      // called before each life; nil: nothing
 	process  *os.Process // nil while not running
 	post     *line.Post
 	output   *output
@@ -160,6 +161,9 @@ func (k *runner) start() (*os.Process, error) {
 		return nil, err
 	}
 	defer output.Close()
+	if k.prepare != nil {
+		k.prepare()
+	}
 	list, ordered := inherit.Pass(files)
 	process, err := os.StartProcess(k.program, []string{"sluice: " + k.name}, &os.ProcAttr{
 		Env:   k.variables(list),

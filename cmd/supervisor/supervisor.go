@@ -172,6 +172,8 @@ func (s *supervisor) start() {
 		s.manager.credential = &s.owners.manager
 	}
 	s.helper.capabilities = harden.HelperCapabilities
+	s.engine.prepare = func() { s.memory.mend(s.options.Log, true) }
+	s.manager.prepare = func() { s.memory.mend(s.options.Log, false) }
 	for _, k := range s.runners() {
 		go k.keep()
 	}

@@ -57,6 +57,18 @@ func Shared(name string, size int) (*os.File, error) {
 	return finish(f, name, fixed)
 }
 
+// Empty makes Shared memory zeroed again, and gives back what it took.
+func Empty(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, info.Size()); err != nil {
+		return fmt.Errorf("empty shared memory: %w", err)
+	}
+	return nil
+}
+
 // create makes an empty memfd that only its creator's user may open again: a
 // process that was handed a read-only descriptor must not get a writable one
 // through /proc/self/fd.
