@@ -93,7 +93,7 @@ deb: build
 	$(MAKE) --no-print-directory install DESTDIR=$(STAGE) PREFIX=/usr SYSCONFDIR=/etc
 	find $(STAGE)/usr/share/man -type f -exec gzip -9 -n {} +
 	install -d $(STAGE)/usr/share/doc/sluice
-	install -m 644 NOTICE $(STAGE)/usr/share/doc/sluice/copyright
+	cat NOTICE LICENCES web/LICENCES >$(STAGE)/usr/share/doc/sluice/copyright
 	gzip -9 -n <CHANGELOG.md >$(STAGE)/usr/share/doc/sluice/changelog.gz
 	find $(STAGE) -type d -exec chmod 755 {} +
 	STAGE=$(STAGE) DEB_VERSION=$(DEB_VERSION) ARCH=$$(go env GOARCH) \

@@ -187,7 +187,7 @@ var doors = []door{
 	{"golang.org/x/crypto/ocsp", []string{"mgmt/certs"}, false},
 	{"github.com/mholt/acmez", []string{"mgmt/acme"}, true},
 	{"github.com/letsencrypt/pebble", nil, false},
-	{"github.com/sluicelb/sluice!", []string{"mgmt/api/system"}, false},
+	{"github.com/sluicelb/sluice!", []string{"mgmt/api/system", "cmd/cli"}, false},
 	{"github.com/wneessen/go-mail", []string{"mgmt/notify/mail"}, true},
 	{"github.com/oschwald/maxminddb-golang", []string{"mgmt/geoip"}, true},
 	{"github.com/maxmind/mmdbwriter", nil, false},

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
@@ -98,10 +100,15 @@ func engineText(v state) string {
 }
 
 func (c *client) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	var licences bool
+	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version of this program and of a running appliance",
-		Example: "  sluice version", Args: exactly(0),
+		Example: "  sluice version\n  sluice version --licences", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if licences {
+				_, err := io.WriteString(cmd.OutOrStdout(), sluice.Licences+sluice.GUILicences)
+				return err
+			}
 			running := c.runningVersion(cmd)
 			if c.json {
 				raw, err := json.MarshalIndent(map[string]any{"version": Version, "running": running}, "", "  ")
@@ -117,6 +124,8 @@ func (c *client) versionCommand() *cobra.Command {
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&licences, "licences", false, "print the licence texts of the libraries in this program")
+	return cmd
 }
 
 // runningVersion asks the appliance; nil when there is none to ask.
