@@ -136,10 +136,18 @@ func addNames(template *x509.Certificate, names []string) {
 	}
 }
 
+// suites are those of TLS 1.2: forward secrecy and authenticated encryption, no CBC. Those
+// of TLS 1.3 cannot be chosen, and are all of that kind.
+var suites = []uint16{
+	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+}
+
 // TLSConfig returns how the API speaks TLS: with the certificate that was chosen, or
 // as long as there is none with cert. chosen may be nil.
 func TLSConfig(cert tls.Certificate, chosen func() *tls.Certificate) *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	return &tls.Config{MinVersion: tls.VersionTLS12, CipherSuites: suites, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if chosen != nil {
 			if c := chosen(); c != nil {
 				return c, nil

@@ -2,6 +2,8 @@ package api_test
 
 import (
 	"crypto/rsa"
+	"crypto/tls"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,5 +69,28 @@ func TestBrokenOrOldCertificateIsReplaced(t *testing.T) {
 func TestCertificateThatCannotBeKeptIsAnError(t *testing.T) {
 	if _, _, err := api.Certificate(filepath.Join(t.TempDir(), "none"), time.Now()); err == nil {
 		t.Error("no error for a directory that does not exist")
+	}
+}
+
+// Who is offered nothing but CBC is refused, and whoever can is given something better.
+func TestTheAPIOffersNoCBC(t *testing.T) {
+	cert, _, err := api.Certificate(t.TempDir(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := api.TLSConfig(cert, nil)
+	for _, id := range config.CipherSuites {
+		if name := tls.CipherSuiteName(id); strings.Contains(name, "CBC") || !strings.Contains(name, "ECDHE") {
+			t.Errorf("%s is offered", name)
+		}
+	}
+	for suite, want := range map[uint16]bool{tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA: false, tls.TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA: false, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: true} {
+		here, there := net.Pipe()
+		go func() { _ = tls.Server(there, config).Handshake(); there.Close() }()
+		client := tls.Client(here, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite}})
+		if err := client.Handshake(); (err == nil) != want {
+			t.Errorf("%s: %v", tls.CipherSuiteName(suite), err)
+		}
+		here.Close()
 	}
 }

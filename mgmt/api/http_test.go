@@ -16,7 +16,7 @@ func wantHeaders(t *testing.T, where string, h http.Header) {
 	t.Helper()
 	for name, want := range map[string]string{
 		"Pragma": "no-cache", "Expires": "-1", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
-		"Access-Control-Allow-Credentials": "true",
+		"Access-Control-Allow-Credentials": "true", "Strict-Transport-Security": "max-age=31536000",
 	} {
 		if got := h.Get(name); got != want {
 			t.Errorf("%s: %s is %q, want %q", where, name, got, want)

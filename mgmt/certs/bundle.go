@@ -2,7 +2,9 @@ package certs
 
 import (
 	"crypto"
+	"crypto/rsa"
 	"crypto/x509"
+	"fmt"
 	"slices"
 	"time"
 
@@ -108,6 +110,11 @@ func (b *Bundle) check(now time.Time) error {
 	}
 	for _, text := range info.Warnings(now) {
 		b.warn(clean("the certificate: " + text))
+	}
+	for _, c := range b.Chain {
+		if k, is := c.PublicKey.(*rsa.PublicKey); is && k.N.BitLen() < strongRSA {
+			b.warn(fmt.Sprintf("the RSA key of %s has %d bits, and many clients refuse fewer than %d: use RSA 2048 or ECDSA P-256", called(c), k.N.BitLen(), strongRSA))
+		}
 	}
 	if days := daysLeft(b.Leaf(), now); days <= soon {
 		b.warn("the certificate expires on " + day(b.Leaf().NotAfter))

@@ -15,7 +15,10 @@ import (
 // The RSA keys that are taken. crypto/tls verifies none that are longer.
 const (
 	minRSA = 1024
-	maxRSA = 8192
+	// strongRSA is the smallest that current clients take: OpenSSL 3 as Debian sets it, and
+	// the authorities of browsers since 2014.
+	strongRSA = 2048
+	maxRSA    = 8192
 )
 
 // maxKeyDER bounds a private key before it is parsed: what parsing costs grows

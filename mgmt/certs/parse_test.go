@@ -96,8 +96,12 @@ func TestTheKeysThatAreTaken(t *testing.T) {
 	r2048, _ := rsa.GenerateKey(rand.Reader, 2048)
 	for _, key := range []crypto.Signer{p384, p521, ed, r1024, r2048} {
 		leaf := root.IssueFor(key, "shop.example")
-		if b, err := certs.Parse([]byte(leaf.FullPEM()), now); err != nil || b.Key == nil {
-			t.Errorf("%T: %v", key, err)
+		b, err := certs.Parse([]byte(leaf.FullPEM()), now)
+		if err != nil || b.Key == nil {
+			t.Fatalf("%T: %v", key, err)
+		}
+		if told := strings.Contains(strings.Join(b.Warnings, "\n"), "has 1024 bits, and many clients refuse"); told != (key == crypto.Signer(r1024)) {
+			t.Errorf("%T: %q", key, b.Warnings)
 		}
 	}
 	p224, _ := ecdsa.GenerateKey(elliptic.P224(), rand.Reader)

@@ -21,6 +21,12 @@ const (
 // certificates tells of those that end, and of those nothing uses.
 func (l *look) certificates() {
 	for _, c := range l.evidence.Certificates {
+		if bits, is := weak(c.KeyType); is && c.Running {
+			l.add(Finding{Code: CertificateWeak, Severity: Warning, Certificate: c.Name,
+				Message:  fmt.Sprintf("certificate %s has an RSA key of %d bits, which many clients refuse", c.Name, bits),
+				Evidence: c.KeyType + "; used by " + strings.Join(c.Users, ", "),
+				Advice:   fmt.Sprintf("have one issued for RSA 2048 or ECDSA P-256, then: sluice certificate replace %s FILE", c.Name)})
+		}
 		switch left := c.NotAfter.Sub(l.evidence.Now); {
 		case !c.Running:
 			l.add(unused(c, left))
@@ -36,6 +42,13 @@ func (l *look) certificates() {
 				Advice:   renew(c)})
 		}
 	}
+}
+
+// weak returns the bits of a kind of key that many clients refuse.
+func weak(keyType string) (bits int, is bool) {
+	text, rsa := strings.CutPrefix(keyType, "RSA ")
+	bits, err := strconv.Atoi(text)
+	return bits, rsa && err == nil && bits < 2048
 }
 
 func unused(c Certificate, left time.Duration) Finding {

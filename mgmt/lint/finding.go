@@ -31,6 +31,7 @@ const (
 	CertificateExpired = "certificate-expired"
 	CertificateExpires = "certificate-expires"
 	CertificateUnused  = "certificate-unused" // nothing names it, or only what is stopped
+	CertificateWeak    = "certificate-weak"   // clients refuse its key
 	CertificateHidden  = "certificate-hidden" // an earlier one of the farm is shown instead
 	BackendUnreachable = "backend-unreachable"
 	BackendDown        = "backend-down"
@@ -39,7 +40,7 @@ const (
 
 // Finding is one thing that was found.
 type Finding struct {
-	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,services-uncompared,certificate-expired,certificate-expires,certificate-unused,certificate-hidden,backend-unreachable,backend-down,setting-idle" doc:"What kind of finding it is"`
+	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,services-uncompared,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-hidden,backend-unreachable,backend-down,setting-idle" doc:"What kind of finding it is"`
 	Severity Severity `json:"severity" enum:"error,warning,info" doc:"error: clients notice; warning: a defect of the configuration; info: worth knowing"`
 	// Farm, Service, Backend and Certificate name what it is about, as far as each applies.
 	Farm        string `json:"farm,omitempty"`

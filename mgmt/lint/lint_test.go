@@ -330,6 +330,19 @@ func TestCertificatesBehindOthersOfTheSameNamesAreHidden(t *testing.T) {
 	}
 }
 
+func TestSmallKeysThatClientsAreShownAreToldOf(t *testing.T) {
+	for kind, want := range map[string]string{"RSA 1024": "certificate-weak", "RSA 2047": "certificate-weak", "RSA 2048": "", "ECDSA P-256": "", "Ed25519": ""} {
+		for _, running := range []bool{true, false} {
+			e := known()
+			e.Certificates = []lint.Certificate{{Name: "c.pem", KeyType: kind, Running: running, Users: []string{"farm shop"}, NotAfter: now.Add(99 * 24 * time.Hour)}}
+			found := slices.ContainsFunc(lint.Look(&farm.Config{}, e), func(f lint.Finding) bool { return f.Code == lint.CertificateWeak })
+			if found != (want != "" && running) {
+				t.Errorf("%s, running %t: %t", kind, running, found)
+			}
+		}
+	}
+}
+
 func TestWorstIsTheGreatestSeverity(t *testing.T) {
 	list := []lint.Finding{{Severity: lint.Info}, {Severity: lint.Error}, {Severity: lint.Warning}}
 	if lint.Worst(list) != lint.Error || lint.Worst(list[:1]) != lint.Info || lint.Worst(nil) != "" {
