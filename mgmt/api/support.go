@@ -14,6 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/support"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // answered are the answers support gets: what they show is what anybody may see who may
@@ -32,7 +33,7 @@ func (s *Server) collector() upkeep.Support {
 	return support.New(func() []support.Part {
 		parts := []support.Part{support.Text("configuration.yaml", func() string {
 			cfg, _ := s.deps.Applier.Current()
-			return string(document.Shown(cfg))
+			return string(document.Shown(validate.Veil{Headers: true, Checks: true}.Apply(cfg)))
 		}), s.kernelRules()}
 		for _, path := range answered {
 			parts = append(parts, s.answerPart(path))

@@ -209,8 +209,7 @@ func checkDNSFarms(cfg *farm.Config, yield func(Error) bool) bool {
 			if known == nil {
 				known = namesOfZones(cfg)
 			}
-			if !known[s.DNSFarm] && !yield(Error{ServicePath(f.Name, s.Name), "dns_farm",
-				fmt.Sprintf("dns_farm must be the name of a gslb farm, and there is none named %s: create it, or empty dns_farm first", show(s.DNSFarm))}) {
+			if !known[s.DNSFarm] && !yield(*NoNames(f.Name, s.Name, s.DNSFarm)) {
 				return false
 			}
 		}
@@ -227,4 +226,10 @@ func namesOfZones(cfg *farm.Config) map[string]bool {
 		}
 	}
 	return names
+}
+
+// NoNames refuses the name of a gslb farm that there is none of.
+func NoNames(farmName, service, name string) *Error {
+	return &Error{ServicePath(farmName, service), "dns_farm",
+		fmt.Sprintf("dns_farm must be the name of a gslb farm, and there is none named %s: create it, or empty dns_farm first", show(name))}
 }

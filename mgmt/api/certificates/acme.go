@@ -114,7 +114,7 @@ func (s *Resource) orderCertificate(c *rest.Call) (rest.Object[OrderedItem], err
 		q.Challenge, err = challenge(body)
 	}
 	if err == nil {
-		q.Target, err = target(body)
+		q.Target, err = target(c, body)
 	}
 	if err != nil {
 		return rest.Object[OrderedItem]{}, err
@@ -140,7 +140,7 @@ func (s *Resource) setRenewal(c *rest.Call) (rest.Object[OrderedItem], error) {
 		return rest.Object[OrderedItem]{}, acmeRejection(err)
 	}
 	n := v.Renewal
-	if n.Target, err = target(body); err != nil {
+	if n.Target, err = target(c, body); err != nil {
 		return rest.Object[OrderedItem]{}, err
 	}
 	for name, to := range map[string]*bool{"autorenewal": &n.Auto, "force_renewal": &n.Force, "restart": &n.Restart} {
@@ -170,7 +170,7 @@ func (s *Resource) renewOrdered(c *rest.Call) (rest.Object[OrderedItem], error) 
 	if err := errors.Join(rest.SetTruth(body, "force_renewal", &force), rest.SetTruth(body, "restart", &restart)); err != nil {
 		return rest.Object[OrderedItem]{}, err
 	}
-	at, err := target(body)
+	at, err := target(c, body)
 	if err != nil {
 		return rest.Object[OrderedItem]{}, err
 	}
@@ -277,7 +277,7 @@ func challenge(body map[string]any) (acme.Challenge, error) {
 }
 
 // target reads where an authority finds its answer; empty when neither is sent.
-func target(body map[string]any) (acme.Target, error) {
+func target(c *rest.Call, body map[string]any) (acme.Target, error) {
 	var at acme.Target
 	for _, name := range []string{"farmname", "vip"} {
 		raw := body[name]
@@ -288,6 +288,9 @@ func target(body map[string]any) (acme.Target, error) {
 		case !ok:
 			return at, rest.BadRequest("%s must be a text", name)
 		case name == "farmname":
+			if _, err := c.Visible(text); err != nil && c.Config.Farm(text) != nil {
+				return at, err // one of another group does not exist either
+			}
 			at.Farm = text
 			continue
 		}

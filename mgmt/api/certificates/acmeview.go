@@ -51,7 +51,10 @@ func orderedItem(c *rest.Call, v acme.View) OrderedItem {
 		CertificateItem: certificateItem(c, v.View), Domains: v.Domains, Test: rest.Truth(v.Test), Challenge: string(v.Challenge),
 		Wildcard:    rest.Truth(slices.ContainsFunc(v.Domains, func(d string) bool { return strings.HasPrefix(d, "*") })),
 		Autorenewal: Autorenewal{Status: rest.Truth(v.Renewal.Auto), Farm: v.Renewal.Farm, Force: rest.Truth(v.Renewal.Force), Restart: rest.Truth(v.Renewal.Restart)},
-		Due:         v.Due.UTC(), Tried: timeOrNull(v.Tried), Failure: v.Failure,
+		Due:         v.Due.UTC(), Tried: timeOrNull(v.Tried), Failure: c.Discreet(v.Failure),
+	}
+	if _, err := c.Visible(v.Renewal.Farm); err != nil {
+		out.Autorenewal.Farm = "" // of another group, or gone
 	}
 	if v.Renewal.VIP.IsValid() {
 		out.Autorenewal.VIP = v.Renewal.VIP.String()

@@ -75,7 +75,12 @@ func (s *Resource) explain(c *rest.Call) (rest.Object[HealthExplanation], error)
 			out.Probes, unable = probes(f), f.Unable()
 		}
 	}
-	out.Reason = s.reason(c, g, b, &out, unable)
+	out.Reason = c.Discreet(s.reason(c, g, b, &out, unable))
+	if p := out.Probes; p != nil && p.Farm != "" {
+		if _, err := c.Visible(p.Farm); err != nil {
+			p.Farm = "" // of another group
+		}
+	}
 	return rest.Object[HealthExplanation]{Description: fmt.Sprintf("Explain the health of %s", at), Params: out}, nil
 }
 

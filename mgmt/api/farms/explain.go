@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
+	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -99,6 +100,7 @@ func (s *Resource) explainRequest(c *rest.Call) (rest.Object[*explain.Explanatio
 		return none, err
 	}
 	s.resolved(f, e)
+	hideCredentials(c.Veil(), e)
 	return rest.Object[*explain.Explanation]{Description: fmt.Sprintf("Explain what would become of a request to farm %s", f.Name), Params: e, Warning: strings.Join(s.deps.State.Warnings(f), "; ")}, nil
 }
 
@@ -177,6 +179,27 @@ func (s *Resource) resolved(f *farm.Farm, e *explain.Explanation) {
 			if !b.Addr.IsValid() {
 				out.Address, out.Status, out.Maintenance = r.Name, string(farmstate.In(g, at, s.deps.Health)), ""
 				out.Reason = state.NameProblem(b, r)
+			}
+		}
+	}
+}
+
+// hideCredentials leaves no credential of a rule in an explanation.
+func hideCredentials(v validate.Veil, e *explain.Explanation) {
+	if e == nil || !v.Headers {
+		return
+	}
+	for _, list := range [][]string{e.Head, e.AnswerHead} {
+		for i := range list {
+			list[i] = v.Header(list[i])
+		}
+	}
+	for _, list := range [][]explain.Change{e.Changes, e.AnswerChanges} {
+		for i := range list {
+			for _, at := range []*string{&list[i].Before, &list[i].After} {
+				if *at != "" && v.Header(list[i].Header+": "+*at) != list[i].Header+": "+*at {
+					*at = probe.Hidden
+				}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package notifications
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
@@ -28,7 +29,7 @@ func (s *Resource) webhookOperations() []*rest.Operation {
 // WebhookView is a webhook, and what became of messages for it.
 type WebhookView struct {
 	Name     string   `json:"name"`
-	URL      string   `json:"url" doc:"Where messages are sent"`
+	URL      string   `json:"url" doc:"Where messages are sent; only the host to who may not change it"`
 	Secret   string   `json:"secret" doc:"Always ***; it is never shown"`
 	CA       string   `json:"ca"`
 	Kinds    []string `json:"kinds" doc:"The events it hears of; none means all"`
@@ -40,8 +41,23 @@ type WebhookView struct {
 	Problem  string   `json:"problem" doc:"Why messages do not arrive, blank while they do"`
 }
 
-func webhookView(v notify.HookView) WebhookView {
-	return WebhookView{Name: v.Name, URL: v.URL, Secret: hidden, CA: v.CA, Kinds: kindNames(v.Kinds), Severity: severityName(v.Choice), Enabled: rest.Truth(!v.Off),
+// shownURL is the address as the caller may see it: what follows the host may be a token, and
+// is for who may change it.
+func shownURL(c *rest.Call, text string) string {
+	u, err := url.Parse(text)
+	switch {
+	case c.By.Who.May(rbac.NotificationModify):
+		return text
+	case err != nil:
+		return hidden
+	case strings.Trim(u.Path, "/") == "" && u.RawQuery == "":
+		return text
+	}
+	return u.Scheme + "://" + u.Host + "/" + hidden
+}
+
+func webhookView(c *rest.Call, v notify.HookView) WebhookView {
+	return WebhookView{Name: v.Name, URL: shownURL(c, v.URL), Secret: hidden, CA: v.CA, Kinds: kindNames(v.Kinds), Severity: severityName(v.Choice), Enabled: rest.Truth(!v.Off),
 		Sent: v.Sent, Waiting: v.Waiting, Lost: v.Lost, Problem: v.Problem}
 }
 
@@ -95,7 +111,7 @@ func readWebhook(body map[string]any, w *notify.Webhook) error {
 func (s *Resource) listWebhooks(c *rest.Call) (rest.List[WebhookView], error) {
 	var out []WebhookView
 	for _, v := range s.deps.Notifier.Webhooks() {
-		out = append(out, webhookView(v))
+		out = append(out, webhookView(c, v))
 	}
 	return rest.NewList(c.Summary(), out), nil
 }
@@ -110,7 +126,7 @@ func (s *Resource) shown(c *rest.Call, name, message string) (rest.Object[Webhoo
 	if strings.HasPrefix(v.URL, "http://") {
 		warning = "messages go there in clear text, and nobody vouches for the receiver: prefer https"
 	}
-	return rest.Object[WebhookView]{Description: c.Summary(), Params: webhookView(v), Message: message, Warning: warning}, nil
+	return rest.Object[WebhookView]{Description: c.Summary(), Params: webhookView(c, v), Message: message, Warning: warning}, nil
 }
 
 func (s *Resource) getWebhook(c *rest.Call) (rest.Object[WebhookView], error) {

@@ -138,5 +138,5 @@ func (c *Call) Warning(path string, did ...string) string {
 			texts = append(texts, w.Message)
 		}
 	}
-	return strings.Join(texts, "; ")
+	return c.Discreet(strings.Join(texts, "; "))
 }

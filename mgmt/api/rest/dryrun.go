@@ -31,18 +31,29 @@ type ImpactItem struct {
 func (c *Call) onlyTried() *Rejection {
 	out := DryRun{DryRun: "true", Diff: c.tried.Diff, Impact: []ImpactItem{}, Warnings: []string{}}
 	if next := c.tried.Config; next != nil && !c.tried.Unchanged {
-		out.Impact = impactItems(c.Config, next)
+		out.Impact = c.impactItems(next)
+		if !c.SeesAll() || c.Veil() != (validate.Veil{}) {
+			out.Diff = c.difference(c.Config, next)
+		}
 	}
 	for i := range c.tried.Warnings {
-		out.Warnings = append(out.Warnings, c.tried.Warnings[i].Error())
+		if c.concerns(c.tried.Warnings[i].Path) {
+			out.Warnings = append(out.Warnings, c.Discreet(c.tried.Warnings[i].Error()))
+		}
 	}
 	return &Rejection{Status: http.StatusOK, Description: c.op.Summary,
 		answer: Object[DryRun]{Description: c.op.Summary, Params: out, Message: "Only tried: nothing was changed."}}
 }
 
-func impactItems(from, to *farm.Config) []ImpactItem {
+// concerns reports whether a warning is about what the caller sees.
+func (c *Call) concerns(path string) bool { return c.Discreet(path) == path }
+
+func (c *Call) impactItems(to *farm.Config) []ImpactItem {
 	out := []ImpactItem{}
-	for _, i := range validate.Impacts(from, to) {
+	for _, i := range validate.Impacts(c.Config, to) {
+		if f := c.Config.Farm(i.Farm); f != nil && !c.mayFarm(f.ID) {
+			continue
+		}
 		out = append(out, ImpactItem{i.Farm, i.Cost, append([]string{}, i.Fields...), i.Backends})
 	}
 	return out

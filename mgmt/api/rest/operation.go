@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -31,6 +32,8 @@ type Host struct {
 	Log     *slog.Logger
 	// Guard makes a guard part of a change; nil: there are none.
 	Guard func(trial.Spec) apply.Trial
+
+	veiled atomic.Pointer[veiled]
 }
 
 // Applier is the one writer of the configuration; *apply.Applier is one.

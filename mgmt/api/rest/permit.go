@@ -46,11 +46,31 @@ func (c *Call) permitFarm(before *farm.Config, old, f *farm.Farm) error {
 			return noCheck(name)
 		}
 	}
+	if err := c.permitNames(before, old, f); err != nil {
+		return err
+	}
 	for name := range f.CertificateNames() {
 		if old == nil || !old.HasCertificate(name) {
 			if err := c.permitCertificate(before, name); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// permitNames looks at the gslb farms that services answer for: one that the caller does
+// not see is none.
+func (c *Call) permitNames(before *farm.Config, old, f *farm.Farm) error {
+	services := f.Services()
+	for i := range services {
+		name := services[i].DNSFarm
+		has := func(s farm.Service) bool { return s.DNSFarm == name }
+		if name == "" || old != nil && slices.ContainsFunc(old.Services(), has) {
+			continue
+		}
+		if names := before.Farm(name); names != nil && !c.mayFarm(names.ID) {
+			return validate.NoNames(f.Name, services[i].Name, name)
 		}
 	}
 	return nil

@@ -14,6 +14,9 @@ func (o *Operation) Serve(host *Host, w http.ResponseWriter, r *http.Request, pa
 	c := &Call{Context: r.Context(), Request: r, By: principal(r.Context()), host: host, op: o, response: w, param: param}
 	cfg, revision := host.Applier.CurrentIn(c.Context)
 	c.Config, c.Revision = cfg, revision.Number
+	if !o.changes() {
+		c.Config = c.show(cfg)
+	}
 	c.Context = apply.WithPermit(c.Context, c.permit)
 	o.answer(c)
 }
@@ -30,6 +33,7 @@ func answer[O any](c *Call, handler func(*Call) (O, error)) {
 		c.onlyTried().Send(c.response)
 	case err != nil:
 		r := *RejectionOf(err, false)
+		r.Message, r.Details = c.Discreet(r.Message), c.Discreet(r.Details)
 		r.Description, r.Field = cmp.Or(r.Description, o.Summary), cmp.Or(r.Field, o.fieldNamed(&r))
 		LogFault(c.host.Log, c.Request, &r)
 		told.Message = r.Message

@@ -112,6 +112,7 @@ func (s *Resource) getRevision(c *rest.Call) (rest.Object[RevisionView], error) 
 			return rest.Object[RevisionView]{}, err
 		}
 	}
+	view.Diff = c.Veil().Diff(view.Diff)
 	return rest.Object[RevisionView]{Description: c.Summary(), Params: view}, nil
 }
 
@@ -141,7 +142,7 @@ func (s *Resource) diffRevision(c *rest.Call) (rest.Object[DiffView], error) {
 	if err != nil {
 		return rest.Object[DiffView]{}, noRevision(err, s.missing(from, to))
 	}
-	return rest.Object[DiffView]{Description: c.Summary(), Params: DiffView{From: from, To: to, Diff: diff}}, nil
+	return rest.Object[DiffView]{Description: c.Summary(), Params: DiffView{From: from, To: to, Diff: c.Veil().Diff(diff)}}, nil
 }
 
 // rollbackFields is the body of a rollback.

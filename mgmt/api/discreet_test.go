@@ -1,0 +1,71 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// Messages, differences and views are for who sees the farms they name.
+func TestMessagesNameNoFarmOfAnotherGroup(t *testing.T) {
+	a := divided(t)
+	a.must(201, "POST", "/farms", `{"farmname":"names","profile":"gslb","vip":"192.0.2.10","vport":5300}`)
+	quiet := func(r reply) reply {
+		t.Helper()
+		for _, name := range []string{"dns", "theirs", "names"} {
+			if strings.Contains(strings.ReplaceAll(r.raw, "dns_farm", ""), name) {
+				t.Errorf("%s is named:\n%s", name, r.raw)
+			}
+		}
+		return r
+	}
+	quiet(a.as("PUT", "/farms/shop", `{"vport":8443}`)).refused(t, 400, "a farm of another group")
+	quiet(a.as("PUT", "/farms/shop?dry_run=true", `{"vport":8443}`)).refused(t, 400, "a farm of another group")
+	quiet(a.as("POST", "/transactions", transaction("PUT", "/farms/shop", `{"vport":8443}`))).refused(t, 400, "a farm of another group")
+	r := quiet(a.as("PUT", "/farms/shop?dry_run=true", `{"vport":8081}`))
+	if diff, _ := r.at("params.diff").(string); !strings.Contains(diff, "8081") {
+		t.Errorf("the difference is %q", diff)
+	}
+	missing := a.as("PUT", web, `{"dns_farm":"nobody"}`)
+	missing.refused(t, 400, "there is none named")
+	got := a.as("PUT", web, `{"dns_farm":"names"}`)
+	got.refused(t, 400)
+	if strings.ReplaceAll(got.raw, "names", "nobody") != missing.raw {
+		t.Errorf("a gslb farm of others is told from none:\n%s\n%s", got.raw, missing.raw)
+	}
+	if r := a.do("PUT", "/farms/shop", `{"vport":8443}`); !strings.Contains(r.raw, "collides with farm theirs") && !strings.Contains(r.raw, `farm \"theirs\"`) {
+		t.Errorf("root is not told:\n%s", r.raw)
+	}
+}
+
+// Credentials in rules are for who may change them.
+func TestCredentialsInRulesAreForWhoMayChangeThem(t *testing.T) {
+	a := divided(t)
+	a.must(200, "PUT", web, `{"headrequire":["^X-Token: s3cr3t"]}`)
+	a.must(201, "POST", web+"/addrequestheader", `{"header":"Authorization: Basic s3cr3t"}`)
+	a.must(200, "POST", fg, `{"name":"sends","command":"check_tcp -H HOST -p PORT -s s3cr3t"}`)
+	for _, name := range []string{"dns", "theirs"} {
+		a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"`+name+`"}`)
+	}
+	paths := []string{"/farms/shop", web, "/config", "/config?format=json", "/history/1", "/history/1/diff", fg + "/sends", fg, "/status", "/lint"}
+	shown := 0
+	for _, path := range paths {
+		if strings.Contains(a.do("GET", path, "").raw, "s3cr3t") {
+			shown++
+		}
+	}
+	if shown < 4 {
+		t.Errorf("root finds it in %d places", shown)
+	}
+	if err := a.users.GiveRole("team", "readonly"); err != nil {
+		t.Fatal(err)
+	}
+	_, rev := a.applier.Current()
+	for n := uint64(1); n <= rev.Number; n++ {
+		paths = append(paths, "/history/"+quoteAny(n), "/history/"+quoteAny(n)+"/diff")
+	}
+	for _, path := range paths {
+		if r := a.as("GET", path, ""); strings.Contains(r.raw, "s3cr3t") {
+			t.Errorf("%s:\n%s", path, r.raw)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package rest
+
+import (
+	"sync/atomic"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// Veil says which credentials are hidden from the caller.
+func (c *Call) Veil() validate.Veil {
+	all := c.By.Who.May(rbac.ConfigApply)
+	return validate.Veil{Headers: !all && !c.By.Who.May(rbac.FarmModify), Checks: !all && !c.By.Who.May(rbac.FarmguardianModify)}
+}
+
+// veiled is the configuration in force as it was last shown, by what was hidden.
+type veiled struct {
+	of    *farm.Config
+	shown [4]atomic.Pointer[farm.Config]
+}
+
+// show returns the configuration as the caller may read it.
+func (c *Call) show(cfg *farm.Config) *farm.Config {
+	v := c.Veil()
+	if v == (validate.Veil{}) {
+		return cfg
+	}
+	last := c.host.veiled.Load()
+	if last == nil || last.of != cfg {
+		last = &veiled{of: cfg}
+		c.host.veiled.Store(last)
+	}
+	at := &last.shown[0]
+	if v.Headers {
+		at = &last.shown[1]
+	}
+	if v.Checks && v.Headers {
+		at = &last.shown[2]
+	}
+	if shown := at.Load(); shown != nil {
+		return shown
+	}
+	shown := v.Apply(cfg)
+	at.Store(shown)
+	return shown
+}

@@ -1,0 +1,172 @@
+package validate
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/probe"
+)
+
+// Veil says which credentials of a configuration are hidden from somebody who may read it
+// and has no right to change it.
+type Veil struct {
+	// Headers hides those in header rules, conditions and rewrites, Checks what health
+	// checks send.
+	Headers, Checks bool
+}
+
+// veils are the expressions of a Veil, compiled when they are needed.
+var veils = sync.OnceValue(func() (v struct{ name, scheme, query, sent, line, replaced *regexp.Regexp }) {
+	const credential = `(?:authorization|authenticat|cookie|key|token|secret|passw|passphrase|pwd|credential|signature|session|jwt|bearer|\bauth|auth\b)`
+	v.name = regexp.MustCompile(`(?i)` + credential)
+	v.scheme = regexp.MustCompile(`(?i)\b(basic|bearer|digest|negotiate|ntlm|token|apikey)(\\s[+*]?|\s)+\S.*`)
+	v.query = regexp.MustCompile(`(?i)([?&][^=&\s]*` + credential + `[^=&\s]*=)[^&\s"']+`)
+	v.sent = regexp.MustCompile(`(^|\s)(-s|--send|--string|-P|--post|-k|--header|-E|--escape-send|-a|--authorization)([\s=]+|)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"']\S*)`)
+	v.line = regexp.MustCompile(`(?i)^([+ -]?\s*(?:-\s+)?(?:(?:header|pattern):\s*)?["']?)([^:"']*` + credential + `[^:"']*)(:|\\x3a)(.*)$`)
+	v.replaced = regexp.MustCompile(`^([+ -]?\s*(?:-\s+)?(?:match|replace|command):\s*)(.+)$`)
+	return v
+})
+
+// credentialFields are names of fields that look like those of headers in a difference.
+var credentialFields = regexp.MustCompile(`^[+ -]?\s*(?:-\s+)?[a-z0-9_]+:`)
+
+// hideLine hides the value of a header line, or of an expression for one, whose name is
+// that of a credential.
+func hideLine(text string) string {
+	name, value, is := strings.Cut(text, ":")
+	switch {
+	case !is:
+		return hideValue(text)
+	case veils().name.MatchString(name) && strings.Trim(value, ` .*+?$^\s()`) != "":
+		return name + ": " + probe.Hidden
+	}
+	return name + ":" + hideValue(value)
+}
+
+// hideValue hides credentials that are known by their form, whatever the header is.
+func hideValue(text string) string {
+	text = veils().scheme.ReplaceAllString(text, "$1 "+probe.Hidden)
+	return veils().query.ReplaceAllString(text, "${1}"+probe.Hidden)
+}
+
+// hideSent hides what the command of a check sends.
+func hideSent(command string) string {
+	return veils().sent.ReplaceAllString(probe.Masked(command), "${1}${2} "+probe.Hidden)
+}
+
+// Apply returns cfg as it may be shown: itself if there is nothing to hide.
+func (v Veil) Apply(cfg *farm.Config) *farm.Config {
+	out := *cfg
+	changed := false
+	if v.Headers {
+		out.Farms = slices.Clone(cfg.Farms)
+		for i := range out.Farms {
+			if f := out.Farms[i].Clone(); hideFarm(&f) {
+				out.Farms[i], changed = f, true
+			}
+		}
+	}
+	if v.Checks {
+		out.Checks = slices.Clone(cfg.Checks)
+		for i := range out.Checks {
+			c := &out.Checks[i]
+			if shown := hideSent(c.Command); shown != c.Command {
+				c.Command, changed = shown, true
+			}
+		}
+	}
+	if !changed {
+		return cfg
+	}
+	return &out
+}
+
+// hideFarm hides what a farm has, and reports whether there was something.
+func hideFarm(f *farm.Farm) (changed bool) {
+	hide := func(at *string, by func(string) string) {
+		if shown := by(*at); shown != *at {
+			*at, changed = shown, true
+		}
+	}
+	if rules := f.Headers(); rules != nil {
+		hideRules(rules, hide)
+	}
+	services := f.Services()
+	for i := range services {
+		s := &services[i]
+		hideRules(&s.HeaderRules, hide)
+		for _, list := range [][]string{s.HeadRequire, s.HeadDeny} {
+			for k := range list {
+				hide(&list[k], hideLine)
+			}
+		}
+		for k := range s.Rewrites {
+			hide(&s.Rewrites[k].Pattern, hideValue)
+			hide(&s.Rewrites[k].Replace, hideValue)
+		}
+	}
+	return changed
+}
+
+func hideRules(r *farm.HeaderRules, hide func(*string, func(string) string)) {
+	for _, list := range [][]farm.HeaderAdd{r.AddRequest, r.AddResponse} {
+		for i := range list {
+			hide(&list[i].Header, hideLine)
+		}
+	}
+	for _, list := range [][]farm.HeaderRemove{r.RemoveRequest, r.RemoveResponse} {
+		for i := range list {
+			hide(&list[i].Pattern, hideLine)
+		}
+	}
+	for _, list := range [][]farm.HeaderReplace{r.ReplaceRequest, r.ReplaceResponse} {
+		for i := range list {
+			by := hideValue
+			if veils().name.MatchString(list[i].Header) {
+				by = func(text string) string {
+					if strings.Trim(text, ` .*+?$^()`) == "" {
+						return text
+					}
+					return probe.Hidden
+				}
+			}
+			hide(&list[i].Match, by)
+			hide(&list[i].Replace, by)
+		}
+	}
+}
+
+// Header returns a header line as it may be shown.
+func (v Veil) Header(line string) string {
+	if !v.Headers {
+		return line
+	}
+	return hideLine(line)
+}
+
+// Diff returns a difference of documents as it may be shown. It knows no rules, only
+// lines, so it hides more than Apply.
+func (v Veil) Diff(text string) string {
+	if v == (Veil{}) || text == "" {
+		return text
+	}
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		body := strings.TrimRight(line, "\n")
+		out.WriteString(hideDiffLine(body) + line[len(body):])
+	}
+	return out.String()
+}
+
+func hideDiffLine(line string) string {
+	if m := veils().replaced.FindStringSubmatch(line); m != nil {
+		return m[1] + probe.Hidden
+	}
+	if m := veils().line.FindStringSubmatch(line); m != nil && (!credentialFields.MatchString(line) || strings.Contains(m[1], "header:") || strings.Contains(m[1], "pattern:")) {
+		return m[1] + m[2] + m[3] + " " + probe.Hidden
+	}
+	return hideValue(line)
+}

@@ -1,0 +1,61 @@
+package validate_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// credentials is a configuration with a credential in every place that may have one; each
+// has s3cr3t in it.
+func credentials() *farm.Config {
+	rules := farm.HeaderRules{
+		AddRequest:      []farm.HeaderAdd{{Header: "Authorization: Basic s3cr3t"}, {Header: "X-API-Key: s3cr3t"}, {Header: "X-Plain: value"}, {Header: "X-Odd: Bearer s3cr3t"}},
+		AddResponse:     []farm.HeaderAdd{{Header: "Set-Cookie: id=s3cr3t"}},
+		RemoveRequest:   []farm.HeaderRemove{{Pattern: "^X-Token: s3cr3t"}, {Pattern: "^Cookie:.*"}},
+		ReplaceRequest:  []farm.HeaderReplace{{Header: "^Private-Token$", Match: "s3cr3t", Replace: "s3cr3t"}, {Header: "^User-Agent$", Match: "a", Replace: "b"}},
+		ReplaceResponse: []farm.HeaderReplace{{Header: "Cookie", Match: "^(.*)$", Replace: "s3cr3t"}},
+	}
+	return &farm.Config{
+		Checks: []farm.Check{{Name: "a", Command: `check_tcp -H HOST -p PORT -s "auth s3cr3t" -e ok`}, {Name: "b", Command: "check_http -I HOST -k 'X-Key: s3cr3t' -P s3cr3t"}, {Name: "c", Command: "check_tcp -H HOST -ss3cr3t"}},
+		Farms: []farm.Farm{{Name: "shop", ID: 1, Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{HeaderRules: rules, Services: []farm.Service{{
+			Name: "web", HeaderRules: rules, HeadRequire: []string{"^X-Auth-Token: s3cr3t$", "^Accept: json"}, HeadDeny: []string{"Authorization: s3cr3t"},
+			Rewrites: []farm.URLRewrite{{Pattern: "^/a", Replace: "/b?token=s3cr3t&x=1"}},
+		}}}}},
+	}
+}
+
+func TestAVeilHidesCredentialsAndNothingElse(t *testing.T) {
+	cfg := credentials()
+	before := string(document.Shown(cfg))
+	all := validate.Veil{Headers: true, Checks: true}
+	shown := string(document.Shown(all.Apply(cfg)))
+	if strings.Contains(shown, "s3cr3t") {
+		t.Errorf("shown:\n%s", shown)
+	}
+	for _, plain := range []string{"X-Plain: value", "^Cookie:.*", "^Accept: json", "^User-Agent$", "check_tcp -H HOST -p PORT -s *** -e ok", "Authorization: ***", "/b?token=***&x=1"} {
+		if !strings.Contains(shown, plain) {
+			t.Errorf("%q is hidden, too:\n%s", plain, shown)
+		}
+	}
+	if string(document.Shown(cfg)) != before {
+		t.Error("the configuration itself was changed")
+	}
+	if got := all.Diff(document.Diff(&farm.Config{}, cfg)); strings.Contains(got, "s3cr3t") || !strings.Contains(got, "X-Plain: value") {
+		t.Errorf("a difference shows\n%s", got)
+	}
+	if (validate.Veil{}).Apply(cfg) != cfg || (validate.Veil{}).Diff("Cookie: s3cr3t") != "Cookie: s3cr3t" {
+		t.Error("without a veil something is hidden")
+	}
+	some := validate.Veil{Headers: true}.Apply(cfg)
+	if some.Checks[0].Command != cfg.Checks[0].Command || some.Farms[0].HTTP.AddRequest[0].Header != "Authorization: ***" {
+		t.Errorf("%+v", some.Checks)
+	}
+	none := &farm.Config{Farms: []farm.Farm{{Name: "x", HTTP: &farm.HTTP{}}}}
+	if all.Apply(none) != none {
+		t.Error("a configuration with nothing to hide is copied")
+	}
+}
