@@ -6,8 +6,8 @@
 // else:
 //
 //   - the host pattern matches from the first byte of the host on, ignores
-//     case, need not reach the end, and is tried on the host with its port and
-//     without it;
+//     case, and is tried on the host with its port and without it. It need not
+//     reach the end unless it is a name (farm.IsHostName);
 //   - the URL pattern is searched anywhere in the target (path and query).
 //
 // An empty pattern matches everything. Syntax is that of Go's regexp (RE2);
@@ -18,8 +18,8 @@
 // what is literal. Over plain input (printable ASCII, hosts in lower case) a
 // pattern becomes a few sequences of byte sets:
 //
-//	www\.a\.com$      exact      w w w . a . c o m END
-//	www.a.com         prefix     w w w ? a ? c o m
+//	www\.a\.com       exact      w w w . a . c o m END
+//	www\.a\.[a-z]     prefix     w w w . a . a-z
 //	^/app/.*          prefix     / a p p /
 //	\.(png|gif)$      suffixes   . p n g END    . g i f END
 //	^/u/[0-9]+/x      prefix     / u / 0-9   then the regular expression decides

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/route"
 )
 
@@ -15,7 +16,11 @@ import (
 func naive(rules []route.Rule, host, target []byte, more mask) int {
 	bare := regexp.MustCompile(`:[0-9]*\z`).ReplaceAll(host, nil)
 	for i, r := range rules {
-		h := regexp.MustCompile(`(?i)^(?:` + r.Host + `)`)
+		end := ""
+		if farm.IsHostName(r.Host) {
+			end = "$"
+		}
+		h := regexp.MustCompile(`(?i)^(?:` + r.Host + `)` + end)
 		u := regexp.MustCompile(r.URL)
 		if r.IgnoreCase {
 			u = regexp.MustCompile("(?i)" + r.URL)

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
 )
 
 // Limits of one pattern. A program of MaxProgram instructions takes about
@@ -32,8 +34,12 @@ type pattern struct {
 	dfa          *dfa // decides about plain input; nil where re does
 }
 
-// parseHost compiles a host pattern: anchored at the start, case ignored.
+// parseHost compiles a host pattern: anchored at the start, at the end too when it
+// is a name, case ignored.
 func parseHost(text string) (*pattern, error) {
+	if farm.IsHostName(text) {
+		text += "$"
+	}
 	// Alone first, so that an unbalanced ")" cannot close our own group.
 	if err := limited(text); err != nil {
 		return nil, err

@@ -130,7 +130,8 @@ func TestPatternsAreShapedForTheTrie(t *testing.T) {
 // Plain hosts are in lower case: capitals match none of their bytes.
 func TestHostPatternsAreShapedInLowerCase(t *testing.T) {
 	for pattern, want := range map[string]string{
-		`aAzZ`:         "^aazz",
+		`aAzZ`:         "^aazz$",
+		`aA[z]Z`:       "^aazz",
 		`@\[`:          "^@[",
 		`(?-i:A)b`:     "",
 		`(?-i:Z)b`:     "",

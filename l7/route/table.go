@@ -4,7 +4,7 @@ import "slices"
 
 // Rule is what a service asks of an exchange. Empty patterns match everything.
 type Rule struct {
-	Host string // matched from the start of the host on, ignoring case
+	Host string // matched from the start of the host on, a name to its end, ignoring case
 	URL  string // searched in path and query
 	// IgnoreCase is for URL; hosts never have any.
 	IgnoreCase bool

@@ -27,6 +27,7 @@ const (
 	ServiceNeverHit    = "service-never-hit"    // no request reached its backends
 	ServiceHitsUnknown = "service-hits-unknown" // several services redirect, and are counted together
 	ServiceEmpty       = "service-empty"        // it has neither backends nor a redirect
+	HostUnanchored     = "host-unanchored"      // it matches longer hosts, too
 	ServicesUncompared = "services-uncompared"  // there are too many, or their expressions are too large
 	CertificateExpired = "certificate-expired"
 	CertificateExpires = "certificate-expires"
@@ -40,7 +41,7 @@ const (
 
 // Finding is one thing that was found.
 type Finding struct {
-	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,services-uncompared,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-hidden,backend-unreachable,backend-down,setting-idle" doc:"What kind of finding it is"`
+	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,host-unanchored,services-uncompared,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-hidden,backend-unreachable,backend-down,setting-idle" doc:"What kind of finding it is"`
 	Severity Severity `json:"severity" enum:"error,warning,info" doc:"error: clients notice; warning: a defect of the configuration; info: worth knowing"`
 	// Farm, Service, Backend and Certificate name what it is about, as far as each applies.
 	Farm        string `json:"farm,omitempty"`

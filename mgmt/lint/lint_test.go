@@ -61,8 +61,11 @@ func TestServicesAreComparedWithThoseBeforeThem(t *testing.T) {
 		"another host":                       {[]farm.Service{{Name: "a", VHost: `a\.example`}, {Name: "b", VHost: `b\.example`}}, nil},
 		"the host is within, the path not":   {[]farm.Service{{Name: "a", URL: "^/a"}, {Name: "b", VHost: `b\.example`, URL: "^/b"}}, nil},
 		"the path is within, the host not":   {[]farm.Service{{Name: "a", VHost: `a\.example`, URL: "^/"}, {Name: "b", URL: "^/b"}}, []string{"service-overlap b a"}},
-		"hosts without regard to case":       {[]farm.Service{{Name: "a", VHost: `.*\.example`}, {Name: "b", VHost: `WWW\.EXAMPLE`}}, []string{"service-shadowed b a"}},
-		"beginnings without regard to case":  {[]farm.Service{{Name: "a", VHost: `WWW\.ex`}, {Name: "b", VHost: `www\.example`}}, []string{"service-shadowed b a"}},
+		"hosts without regard to case":       {[]farm.Service{{Name: "a", VHost: `.*\.example$`}, {Name: "b", VHost: `WWW\.EXAMPLE`}}, []string{"service-shadowed b a"}},
+		"beginnings without regard to case":  {[]farm.Service{{Name: "a", VHost: `WWW\.ex.*`}, {Name: "b", VHost: `www\.example`}}, []string{"service-shadowed b a"}},
+		"a host without an end":              {[]farm.Service{{Name: "a", VHost: `(www|shop)\.example\.com`}}, []string{"host-unanchored a"}},
+		"a beginning of hosts":               {[]farm.Service{{Name: "a", VHost: `www\.`}}, []string{"host-unanchored a"}},
+		"hosts with an end":                  {[]farm.Service{{Name: "a", VHost: `(www|shop)\.example\.com$`}, {Name: "b", VHost: `www\.example\.org`}, {Name: "c", VHost: "www.example.net:8080"}, {Name: "d", VHost: `api\..*`}, {Name: "e", VHost: `m\..+`}}, nil},
 		"both partly":                        {[]farm.Service{{Name: "a", URL: "^/img/"}, {Name: "b", URL: `\.png$`}}, []string{"service-overlap b a"}},
 		"neither":                            {[]farm.Service{{Name: "a", URL: "^/img/"}, {Name: "b", URL: "^/css/"}}, nil},
 		"case matters":                       {[]farm.Service{{Name: "a", URL: "^/app/x"}, {Name: "b", URL: "^/APP/x"}}, nil},
@@ -100,7 +103,7 @@ func TestWhereTheFarmIgnoresCaseItsServicesDo(t *testing.T) {
 }
 
 func TestAShadowIsShownByARequestAndWhatToDo(t *testing.T) {
-	list := lint.Look(shop(farm.Service{Name: "all", VHost: `.*\.example\.com`}, farm.Service{Name: "it's", VHost: `(www|m)\.example\.com`, URL: "^/it's"}, farm.Service{Name: "any", URL: "^/it"}), known())
+	list := lint.Look(shop(farm.Service{Name: "all", VHost: `.*\.example\.com$`}, farm.Service{Name: "it's", VHost: `(www|m)\.example\.com$`, URL: "^/it's"}, farm.Service{Name: "any", URL: "^/it"}), known())
 	if len(list) != 2 {
 		t.Fatalf("%q", told(list))
 	}
@@ -113,7 +116,7 @@ func TestAShadowIsShownByARequestAndWhatToDo(t *testing.T) {
 			t.Errorf("advice %q lacks %q", f.Advice, want)
 		}
 	}
-	if !strings.Contains(f.Evidence, `all: vhost .*\.example\.com urlp (any); it's: vhost`) || list[1].Severity != lint.Info {
+	if !strings.Contains(f.Evidence, `all: vhost .*\.example\.com$ urlp (any); it's: vhost`) || list[1].Severity != lint.Info {
 		t.Errorf("%s\n%+v", f.Evidence, list[1])
 	}
 }

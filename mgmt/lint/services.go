@@ -2,9 +2,12 @@ package lint
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/lint/language"
 )
 
 // Grace is how long nothing must have come for a service that it is a warning: what
@@ -18,6 +21,7 @@ func (l *look) services(f *farm.Farm) {
 	redirecting := 0
 	for i := range list {
 		s := &list[i]
+		l.unanchored(f, s)
 		switch {
 		case s.Redirect != "":
 			redirecting++
@@ -34,6 +38,24 @@ func (l *look) services(f *farm.Farm) {
 	if !f.Stopped && redirecting > 0 {
 		l.redirects(f, redirecting, shadowed)
 	}
+}
+
+// unanchored tells of a pattern for hosts that matches what its hosts continue
+// with, which is somebody else's domain more often than it is meant.
+func (l *look) unanchored(f *farm.Farm, s *farm.Service) {
+	if s.VHost == "" || farm.IsHostName(s.VHost) || strings.HasSuffix(s.VHost, ".*") || strings.HasSuffix(s.VHost, ".+") {
+		return
+	}
+	all, err := regexp.Compile("(?i)^(?:" + s.VHost + ")")
+	answer, name := l.compare.common(expression{host, s.VHost}, expression{host, ""})
+	longer := name + ".example.net"
+	if err != nil || answer != language.Yes || !all.MatchString(longer) {
+		return
+	}
+	l.add(Finding{Code: HostUnanchored, Severity: Warning, Farm: f.Name, Service: s.Name, Field: "vhost",
+		Message:  fmt.Sprintf("vhost %s of service %s also matches longer hosts, e.g. %s", s.VHost, s.Name, longer),
+		Evidence: "its pattern does not end with $",
+		Advice:   fmt.Sprintf("add $ (sluice service set %s %s vhost=%s), or .* if that is meant", f.Name, s.Name, shellWord(s.VHost+"$"))})
 }
 
 // neverHit tells of backends nobody asked. While none of them can be used, a request

@@ -137,8 +137,11 @@ func checkRedirect(s string) string {
 		return "it holds a blank or a control character"
 	}
 	known := strings.ReplaceAll(s, "${VHOST}", "vhost")
-	if strings.Contains(known, "${") {
-		return "only ${VHOST}, the host of the request, and $1 to $9, the groups of urlp, are put in"
+	if found := variable.FindString(known); found != "" {
+		return found + " is not replaced here: " + redirectVariables(found)
+	}
+	if strings.HasPrefix(s, "@") {
+		return "it is not read from a file: give the URL itself"
 	}
 	u, err := url.Parse(known)
 	switch {
@@ -161,6 +164,60 @@ func checkPlainRedirect(s string) string {
 		return "it is sent as it stands, the host of the request is not known here"
 	}
 	return checkRedirect(s)
+}
+
+// variable finds what other programs replace: $host and ${host} (nginx), %[hdr(host)]
+// (HAProxy), %{Host}i (Apache).
+var variable = regexp.MustCompile(`\$\{[^}]*\}?|\$[A-Za-z_]\w*|%[\[{][^\]}]*[\]}]?`)
+
+// nginxVariable finds a variable of nginx in a text that may hold other dollars.
+var nginxVariable = regexp.MustCompile(`\$\{?(?:host|hostname|https?|http_\w+|sent_http_\w+|uri|document_uri|request|request_\w+|args|arg_\w+|is_args|query_string|` +
+	`scheme|server_\w+|remote_\w+|realip_\w+|proxy_\w+|upstream_\w+|ssl_\w+|cookie_\w+|status|time_\w+|msec|connection\w*|body_bytes_sent)\b\}?`)
+
+// redirectVariables says what a redirect has instead of a variable.
+func redirectVariables(found string) string {
+	switch strings.Trim(found, "${}") {
+	case "host", "http_host", "server_name", "hostname":
+		return "write ${VHOST} for the host of the request"
+	case "request_uri", "uri", "document_uri":
+		return "redirecttype=append appends path and query of the request"
+	}
+	return "a redirect knows ${VHOST}, the host of the request, and $1 to $9, the groups of urlp"
+}
+
+// checkLiteral refuses variables of other programs, and names of files, in a header
+// value, which is sent as it stands.
+func checkLiteral(s string) string {
+	found := nginxVariable.FindString(s)
+	if found == "" {
+		found = logVariable.FindString(s)
+	}
+	switch {
+	case found != "":
+		return found + " is not replaced: the value is sent as it stands"
+	case fileName.MatchString(strings.TrimSpace(s)):
+		return strings.TrimSpace(s) + " is not read: give the value itself, not the name of a file"
+	}
+	return ""
+}
+
+var (
+	// logVariable finds a variable of HAProxy or Apache.
+	logVariable = regexp.MustCompile(`%\[[a-z][^\]]*\]|%\{[^}]+\}[a-zA-Z]`)
+	// fileName matches @file, and file:///path.
+	fileName = regexp.MustCompile(`^(?:@|file:)[\w./~-]+$`)
+)
+
+// checkErrorText refuses the name of a file, and variables of nginx, in the body of
+// an error: it is sent as it stands.
+func checkErrorText(s string) string {
+	if fileName.MatchString(strings.TrimSpace(s)) {
+		return strings.TrimSpace(s) + ` is not read: give the text itself, in a shell as "$(cat FILE)"`
+	}
+	if found := nginxVariable.FindString(s); found != "" && !strings.HasPrefix(found, "${") {
+		return found + " is not replaced: the text is sent as it stands"
+	}
+	return ""
 }
 
 func checkPrintable(s string) string {

@@ -6,6 +6,8 @@ import (
 	"regexp/syntax"
 	"slices"
 	"unicode"
+
+	"github.com/sluicelb/sluice/core/farm"
 )
 
 // Language is what an expression matches.
@@ -24,6 +26,9 @@ const noRune rune = -1
 func Host(pattern string) (*Language, error) {
 	if pattern == "" {
 		return compile("", noRune)
+	}
+	if farm.IsHostName(pattern) {
+		pattern += "$"
 	}
 	l, err := compile("(?i)^(?:"+pattern+")", noRune)
 	if err != nil { // an open \Q swallows the bracket

@@ -77,8 +77,8 @@ func TestHostsAreMatchedFromTheirBeginningWhateverTheCase(t *testing.T) {
 		want         language.Answer
 	}{
 		{`www\.example\.com`, ``, language.Yes}, {``, `www\.example\.com`, language.No}, {``, `.*`, language.Yes},
-		{`WWW\.example\.com$`, `www\.EXAMPLE\.`, language.Yes}, {`example\.com`, `.*example\.com`, language.Yes}, {`.*example\.com`, `example\.com`, language.No},
-		{`a|b`, `[ab]`, language.Yes}, {`[a-z]+\.example\.com$`, `.*\.example\.com`, language.Yes}, {`^a`, `a`, language.Yes}, {`\Qa.b`, `a\.b`, language.Yes},
+		{`WWW\.example\.com$`, `www\.EXAMPLE\.`, language.Yes}, {`WWW\.example\.com$`, `www.EXAMPLE.com`, language.Yes}, {`www\.example\.`, `www\.example`, language.No}, {`example\.com`, `.*example\.com`, language.Yes}, {`.*example\.com`, `example\.com`, language.No},
+		{`a|b`, `[ab]`, language.Yes}, {`[a-z]+\.example\.com$`, `.*\.example\.com`, language.Yes}, {`^a`, `[a]`, language.Yes}, {`^a`, `a`, language.No}, {`\Qa.b`, `a[.]b`, language.Yes},
 	} {
 		inner, err := language.Host(c.inner)
 		if err != nil {

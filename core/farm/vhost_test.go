@@ -1,0 +1,19 @@
+package farm_test
+
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+func TestHostNamesAreToldFromPatterns(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		"www.example.com": true, `www\.example\.com`: true, `WWW\.my\-shop\.test:8443`: true, "_a.test": true, "10.0.0.1": true, "localhost": true, `a.test`: true,
+		"": false, `www\.`: false, "www.": false, "shop-": false, "a.test:": false, `.*\.example\.com`: false, "www.example.com$": false, "^www.example.com": false, `(a|b)\.test`: false, "[::1]": false,
+		`www\`: false, `www\d.test`: false, "a?": false, "a+": false, "a{2}": false, "a b": false, "a/b": false, "a@b": false, "a`b": false, "{a": false, "\u00e9.test": false,
+	} {
+		if got := farm.IsHostName(pattern); got != want {
+			t.Errorf("%q: %v", pattern, got)
+		}
+	}
+}
