@@ -24,6 +24,7 @@ import (
 type exchange struct {
 	Time                                                                     time.Time
 	Client, Method, Host, Path, Service, Backend, Decision, Flags, Rejection string
+	Reason                                                                   string // of the rejection
 	Protocol                                                                 string // UDP and TCP are those of connections, DNS/UDP and DNS/TCP of questions
 	Name, Type, Rcode                                                        string // of questions
 	Status                                                                   int

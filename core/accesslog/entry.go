@@ -13,6 +13,7 @@ const (
 	MaxRequestID   = 64
 	MaxAgent       = 512
 	MaxReferer     = 1024
+	MaxReason      = 200
 	MaxHeaders     = 8 // chosen request headers
 	MaxHeaderName  = 64
 	MaxHeaderValue = 512
@@ -20,7 +21,7 @@ const (
 	// headerFront is what a chosen header has before its name and its value.
 	headerFront = 4
 	// MaxText bounds all texts of a record together.
-	MaxText = MaxMethod + MaxHost + MaxPath + MaxRequestID + MaxAgent + MaxReferer +
+	MaxText = MaxMethod + MaxHost + MaxPath + MaxRequestID + MaxAgent + MaxReferer + MaxReason +
 		MaxHeaders*(headerFront+MaxHeaderName+MaxHeaderValue)
 	// MaxRecord bounds a record in a ring.
 	MaxRecord = (int(unsafe.Sizeof(fixed{})) + MaxText + align - 1) &^ (align - 1)
@@ -67,7 +68,7 @@ type texts struct {
 	client                              [16]byte
 	port                                uint16
 	host, path, agent, referer, headers uint16
-	method, requestID                   uint8
+	method, requestID, reason           uint8
 	known                               uint8 // 1 when client and port are
 }
 
@@ -129,6 +130,15 @@ func (e *Entry) Header(name string, value []byte) {
 	e.text = append(e.text, byte(len(name)), 0, byte(len(value)), byte(len(value)>>8))
 	e.text = append(append(e.text, name...), value...)
 	e.texts.headers += uint16(len(e.text) - before)
+}
+
+// Reason sets why the exchange was refused or failed, in the place of an earlier
+// reason. No other text may be set after it.
+func (e *Entry) Reason(reason string) {
+	e.text = e.text[:len(e.text)-int(e.texts.reason)]
+	reason = reason[:min(len(reason), MaxReason)]
+	e.texts.reason = uint8(len(reason))
+	e.text = append(e.text, reason...)
 }
 
 // add appends a text of at most max bytes.

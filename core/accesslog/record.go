@@ -13,6 +13,7 @@ type Record struct {
 	// Client is who sent the request, invalid when that is not known.
 	Client                                        netip.AddrPort
 	Method, Host, Path, RequestID, Agent, Referer []byte
+	Reason                                        []byte // why it was refused or failed
 	headers                                       []byte
 }
 
@@ -61,5 +62,6 @@ func (r *Record) parse(b []byte) bool {
 	r.Agent = take(int(f.agent), MaxAgent)
 	r.Referer = take(int(f.referer), MaxReferer)
 	r.headers = take(int(f.headers), MaxHeaders*(headerFront+MaxHeaderName+MaxHeaderValue))
+	r.Reason = take(int(f.reason), MaxReason)
 	return ok && len(rest) < align
 }

@@ -22,7 +22,7 @@ const (
 	SegmentSize = int(unsafe.Sizeof(memory{}))
 
 	magic    = 0x534c554143434c47 // "SLUACCLG" read as a number
-	layout   = 2                  // grows when anything below changes place or meaning
+	layout   = 3                  // grows when anything below changes place or meaning
 	pageSize = 4096
 	align    = 8
 	lineSize = 64

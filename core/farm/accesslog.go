@@ -113,7 +113,7 @@ const (
 	LogClientPort LogField = "client_port" // port
 	LogMethod     LogField = "method"
 	LogHost       LogField = "host"     // canonical
-	LogPath       LogField = "path"     // canonical, with its query
+	LogPath       LogField = "path"     // with its query, as the client sent it or the farm's path_policy has it
 	LogProtocol   LogField = "protocol" // HTTP/1.0, HTTP/1.1, HTTP/2.0, TCP or UDP
 	LogStatus     LogField = "status"
 	LogBytesIn    LogField = "bytes_in"  // from the client
@@ -126,6 +126,7 @@ const (
 	LogRequestID  LogField = "request_id"
 	LogFlags      LogField = "flags"
 	LogRejection  LogField = "rejection" // class of what was refused
+	LogReason     LogField = "reason"    // why it was refused or failed
 	LogTries      LogField = "tries"
 	LogLoop       LogField = "loop"
 	LogDecision   LogField = "decision" // how the backend was found: algorithm, session, cookie or pin
@@ -143,7 +144,7 @@ const (
 func LogFields() []LogField {
 	return []LogField{LogTime, LogFarm, LogService, LogBackend, LogClient, LogClientPort, LogMethod, LogHost, LogPath, LogProtocol,
 		LogStatus, LogBytesIn, LogBytesOut, LogQueue, LogConnect, LogResponse, LogFirstByte, LogTotal, LogRequestID, LogFlags,
-		LogRejection, LogTries, LogLoop, LogDecision, LogTLSVersion, LogTLSCipher, LogAgent, LogReferer}
+		LogRejection, LogReason, LogTries, LogLoop, LogDecision, LogTLSVersion, LogTLSCipher, LogAgent, LogReferer}
 }
 
 // DefaultLogFields are the fields an access log of that format shows when none
@@ -153,7 +154,7 @@ func DefaultLogFields(format LogFormat) []LogField {
 		return nil
 	}
 	return []LogField{LogTime, LogFarm, LogService, LogBackend, LogClient, LogMethod, LogHost, LogPath, LogProtocol, LogStatus,
-		LogBytesIn, LogBytesOut, LogConnect, LogResponse, LogTotal, LogRequestID, LogFlags, LogRejection, LogTLSVersion, LogTLSCipher,
+		LogBytesIn, LogBytesOut, LogConnect, LogResponse, LogTotal, LogRequestID, LogFlags, LogRejection, LogReason, LogTLSVersion, LogTLSCipher,
 		LogAgent, LogReferer}
 }
 

@@ -1,7 +1,7 @@
 package client
 
 import (
-	"github.com/sluicelb/sluice/core/rejection"
+	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
@@ -113,7 +113,7 @@ type Handler interface {
 	// returned.
 	Begin(c Client, f *table.Farm, head, rest []byte) (used int)
 	// Answered is told of an answer to what never became a request.
-	Answered(p *Peer, f *table.Farm, class rejection.Class, status, bytes int)
+	Answered(p *Peer, f *table.Farm, no *rejected.Cause, bytes int)
 }
 
 // taking watches whether a client takes what is pending.

@@ -78,8 +78,9 @@ func (c *h1Conn) notSecure() {
 		return
 	}
 	c.Stats().BadRequests++
-	c.Note(rejected.BadRequest, 0, "plain HTTP on a port with TLS")
-	c.server.handler.Answered(&c.Peer, f, rejected.BadRequest, f.TLS.PlainStatus, len(f.TLS.Plain))
+	const reason = "plain HTTP on a port with TLS"
+	c.Note(rejected.BadRequest, 0, reason)
+	c.server.handler.Answered(&c.Peer, f, rejected.Because(rejected.BadRequest, f.TLS.PlainStatus, reason), len(f.TLS.Plain))
 	c.Answer(f.TLS.Plain, true)
 }
 

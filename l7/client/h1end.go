@@ -5,7 +5,6 @@ import (
 
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/proxyproto"
-	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/table"
 )
@@ -19,12 +18,14 @@ func (c *h1Conn) refuse(err error) {
 // refuseFor is refuse for what is not http1's to judge.
 func (c *h1Conn) refuseFor(no *rejected.Cause) {
 	c.countRefused(no)
-	c.lastAnswer(no.Class, no.Status)
+	c.lastAnswer(no)
 }
 
-// lastAnswer answers with status and ends the connection.
-func (c *h1Conn) lastAnswer(class rejection.Class, status int) {
-	c.Answer(c.rejection(class, status), true)
+var lateHead = rejected.Because(rejected.Timeout, 408, "head not complete in time")
+
+// lastAnswer answers what was refused and ends the connection.
+func (c *h1Conn) lastAnswer(no *rejected.Cause) {
+	c.Answer(c.rejection(no), true)
 }
 
 // countRefused counts what was refused before it was a request.
@@ -37,15 +38,15 @@ func (p *Peer) countRefused(no *rejected.Cause) {
 
 // rejection is the answer to what was refused so. It is good until the next call on
 // the loop.
-func (p *Peer) rejection(class rejection.Class, status int) []byte {
+func (p *Peer) rejection(no *rejected.Cause) []byte {
 	w, f := p.server, p.Farm()
 	var a table.Answers
 	if f != nil {
 		a = f.Answers
 	}
-	out := a.Append(w.loop.Scratch[:0], status, false, true)
+	out := a.Append(w.loop.Scratch[:0], no.Status, false, true)
 	if f != nil {
-		w.handler.Answered(p, f, class, status, len(out))
+		w.handler.Answered(p, f, no, len(out))
 	}
 	return out
 }
@@ -125,8 +126,8 @@ func (c *h1Conn) Expired(*loop.Conn) {
 		s := c.Stats()
 		s.Timeouts++
 		s.Responses[3]++
-		c.Note(rejected.Timeout, 408, "head not complete in time")
-		c.lastAnswer(rejected.Timeout, 408)
+		c.Note(lateHead.Class, lateHead.Status, lateHead.Reason)
+		c.lastAnswer(lateHead)
 	default:
 		c.close()
 	}

@@ -88,8 +88,9 @@ func (s *stream) begin(head []byte) {
 // refuse answers a head that is not acceptable.
 func (s *stream) refuse(err error) {
 	class, status, reason := rejected.Classify(err)
-	s.conn.countRefused(rejected.Because(class, status, reason))
-	s.Answer(s.conn.rejection(class, status), true)
+	no := rejected.Because(class, status, reason)
+	s.conn.countRefused(no)
+	s.Answer(s.conn.rejection(no), true)
 }
 
 // Data implements http2.Handler: bytes of a request body.

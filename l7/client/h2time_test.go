@@ -57,8 +57,8 @@ func TestHTTP2ClientsThatKeepUsWaitingAreLate(t *testing.T) {
 		}, nil, "GOAWAY NO_ERROR", true},
 		"window for an answer of ours": {func(t *testing.T, addr string) *l7test.FrameClient {
 			p := l7test.DialFrames(t, addr, window(0))
-			p.Ask(1, true, "BREW", "/")
-			p.Want("1 HEADERS 501", "1 RST_STREAM CANCEL")
+			p.Ask(1, true, "GET", "/%00")
+			p.Want("1 HEADERS 400", "1 RST_STREAM CANCEL")
 			return p
 		}, nil, "GOAWAY NO_ERROR", true},
 		"reading": {func(t *testing.T, addr string) *l7test.FrameClient {

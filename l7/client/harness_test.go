@@ -150,8 +150,8 @@ func (h *harness) Begin(c client.Client, _ *table.Farm, head, rest []byte) (used
 }
 
 // Answered implements client.Handler.
-func (h *harness) Answered(_ *client.Peer, _ *table.Farm, class rejection.Class, status, bytes int) {
-	h.said <- answer{class, status, bytes}
+func (h *harness) Answered(_ *client.Peer, _ *table.Farm, no *rejected.Cause, bytes int) {
+	h.said <- answer{no.Class, no.Status, bytes}
 }
 
 // visit is an exchange that does what a test says.

@@ -12,6 +12,7 @@ type Record struct {
 	Client, Method, Host, Path string
 	ID                         string // of the request
 	Agent, Referer             string
+	Reason                     string // why it was refused or failed
 	Header                     string // those asked for, as name=value;
 }
 
@@ -32,7 +33,7 @@ func (r *Records) Drain() {
 	r.r.Drain(func(rec *accesslog.Record) {
 		l := Record{
 			Exchange: rec.Exchange, Client: rec.Client.Addr().String(), Method: string(rec.Method), Host: string(rec.Host), Path: string(rec.Path),
-			ID: string(rec.RequestID), Agent: string(rec.Agent), Referer: string(rec.Referer),
+			ID: string(rec.RequestID), Agent: string(rec.Agent), Referer: string(rec.Referer), Reason: string(rec.Reason),
 		}
 		rec.Headers(func(name, value []byte) { l.Header += string(name) + "=" + string(value) + ";" })
 		r.Came = append(r.Came, l)

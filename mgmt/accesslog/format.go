@@ -198,6 +198,7 @@ var fields = map[farm.LogField]field{
 		return dst
 	}},
 	farm.LogRejection: text(func(l *line) []byte { return l.rejection }),
+	farm.LogReason:    text(func(l *line) []byte { return l.Reason }),
 	farm.LogTries:     number(func(l *line) uint64 { return uint64(l.Tries) }),
 	farm.LogLoop:      number(func(l *line) uint64 { return uint64(l.Loop) }),
 	farm.LogDecision: {true, func(_ *formatter, dst []byte, l *line) []byte {

@@ -61,7 +61,10 @@ func TestChosenFieldsComeInTheirOrderAndAloneWhenTheyHaveAValue(t *testing.T) {
 
 func TestEveryFieldCanBeShownInEachFormat(t *testing.T) {
 	for _, f := range farm.EveryLogField() {
-		edit := func(e *accesslog.Entry) { e.Rejection, e.Queue, e.Why = 1, 1000, accesslog.WhySession }
+		edit := func(e *accesslog.Entry) {
+			e.Rejection, e.Queue, e.Why = 1, 1000, accesslog.WhySession
+			e.Reason("because")
+		}
 		if !slices.Contains(farm.LogFields(), f) {
 			edit = question("www.example.com.", 1, 0, "192.0.2.1:53")
 		}

@@ -23,6 +23,7 @@ type Exchange = {
   total_us?: number;
   decision?: string;
   rejection?: string;
+  reason?: string;
   flags?: string[];
 };
 
@@ -78,7 +79,7 @@ export function FarmTrace() {
                   <Table.Td>{e.rcode ?? e.status}</Table.Td>
                   <Table.Td className="number">{e.rcode ? '' : duration((e.total_us ?? 0) / 1e6)}</Table.Td>
                   <Table.Td className="text">{[e.service, e.backend].filter(Boolean).join(' → ')}</Table.Td>
-                  <Table.Td className="text">{[e.decision, e.rejection, ...(e.flags ?? [])].filter(Boolean).join(', ')}</Table.Td>
+                  <Table.Td className="text">{[e.decision, e.rejection, e.reason, ...(e.flags ?? [])].filter(Boolean).join(', ')}</Table.Td>
                 </Table.Tr>
               ))}
             </Table.Tbody>
