@@ -15,7 +15,7 @@ func explained(outcome string) *explain.Explanation {
 	two := 1
 	e := &explain.Explanation{
 		Farm: "shop", Listener: "192.0.2.10:80", Generation: 7, From: "192.0.2.7", SNI: "shop.example.com",
-		Request: &explain.Request{Method: "GET", Host: "shop.example.com", Path: "/old/cart?id=1", Trusted: true},
+		Request: &explain.Request{Method: "GET", Host: "shop.example.com", Path: "/old/cart?id=1", Sent: "//old/cart?id=1", Readings: []string{"/old/cart;x?id=1"}, Trusted: true},
 		Steps:   []explain.Step{{Name: "request", Passed: true}, {Name: "method", Passed: true}, {Name: "limits", Passed: true}},
 		Services: []explain.Service{
 			{Name: "api", Reason: `url "/old/cart?id=1" does not match "^/api/"`},
@@ -27,7 +27,6 @@ func explained(outcome string) *explain.Explanation {
 	case explain.Forward:
 		e.Changes = []explain.Change{
 			{Kind: "remove-header", Owner: "farm", Rule: 1, Header: "X-Debug", Before: "1"},
-			{Kind: "restore-header", Owner: "service", Rule: -1},
 			{Kind: "replace-header", Owner: "service", Rule: 0, Header: "User-Agent", Before: "curl/8", After: "x/8"},
 			{Kind: "rewrite-url", Owner: "service", Rule: 3, Before: "/old/cart?id=1", After: "/cart?id=1", Last: true},
 			{Kind: "add-header", Owner: "service", Rule: 0, Header: "X-In", After: "a\x1b[2Jb"},

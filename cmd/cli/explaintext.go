@@ -117,6 +117,12 @@ func explainText(e *explain.Explanation, method, url string, colored bool) strin
 		over = " by UDP"
 	}
 	fmt.Fprintf(&p.out, "from %s%s to farm %s at %s%s, generation %d\n", show.Clean(e.From), trusted, show.Clean(e.Farm), show.Clean(e.Listener), over, e.Generation)
+	if r := e.Request; r != nil && r.Sent != "" {
+		fmt.Fprintf(&p.out, "sent to the backend as %s\n", show.Clean(r.Sent))
+	}
+	if r := e.Request; r != nil && len(r.Readings) > 0 {
+		fmt.Fprintf(&p.out, "also read as %s\n", show.Clean(strings.Join(r.Readings, ", ")))
+	}
 	if len(e.Steps) > 0 {
 		p.title("Checks")
 	}
@@ -176,8 +182,6 @@ func changeText(c *explain.Change) (what string) {
 	switch c.Kind {
 	case "remove-header":
 		return c.Header + ": " + c.Before
-	case "restore-header":
-		return "the service has a list of its own: what the farm's removed is back"
 	case "add-header":
 		return c.Header + ": " + c.After
 	case "replace-header":

@@ -19,7 +19,7 @@ var headerKinds = []ruleKind{
 const headerHelp = `KIND is one of
 
   addrequestheader HEADER
-      a header "Name: value" for requests
+      a header "Name: value" for requests, instead of the client's own
   removerequestheader PATTERN
       regex for request lines that are removed
   replacerequestheader HEADER MATCH REPLACE
@@ -31,8 +31,14 @@ responses.
 
 The values are given in that order or as NAME=VALUE (header, pattern, match,
 replace). Without --service the rules are the farm's; the family's names of
-two of its lists, addheader and headremove, are understood too. A list of a
-service is used instead of the farm's, and rules that replace run before them.`
+two of its lists, addheader and headremove, are understood too. Rules of a
+service run before those of the farm; a header that both add has the value of
+the service.
+
+addrequestheader sets a header: the client's own headers of that name are
+removed, also those that differ in case or punctuation only (X_Internal). Only
+Cookie is added to the client's. addresponseheader adds a header; one of the
+same name from the backend stays, unless removeresponseheader removes it.`
 
 func (c *client) headerCommand() *cobra.Command {
 	return parentCommand("header", "Manage the header rules of a farm or service", `  sluice header list shop

@@ -85,6 +85,9 @@ type Request struct {
 	Method string `json:"method"`
 	Host   string `json:"host,omitempty" doc:"Canonical, with its port if it has one"`
 	Path   string `json:"path" doc:"Canonical, with its query"`
+	// Sent is absent when it is Path.
+	Sent     string   `json:"sent,omitempty" doc:"The path that the backend gets unless a rule rewrites it; absent when it is the canonical one"`
+	Readings []string `json:"readings,omitempty" doc:"Other forms in which backends may read the path: decoded, without parameters. Rules that protect apply to each of them"`
 	// Trusted peers are believed what they say about the client.
 	Trusted bool `json:"trusted" doc:"The address is a trusted peer's"`
 }
@@ -145,7 +148,7 @@ type Service struct {
 
 // Change is what one rule did to the request.
 type Change struct {
-	Kind   string `json:"kind" enum:"remove-header,restore-header,replace-header,add-header,rewrite-url"`
+	Kind   string `json:"kind" enum:"remove-header,replace-header,add-header,rewrite-url"`
 	Owner  string `json:"owner" enum:"farm,service" doc:"Whose rule it is"`
 	Rule   int    `json:"rule" doc:"Position in its list; -1 when the whole list is meant"`
 	Header string `json:"header,omitempty"`

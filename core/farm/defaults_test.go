@@ -17,7 +17,7 @@ func TestDefaultsAndBoundsAreWhatTheManualSays(t *testing.T) {
 		got, want any
 	}{
 		{"an http farm", *farm.DefaultHTTP(), farm.HTTP{
-			ConnectTimeout: 20, ResponseTimeout: 45, ResurrectTime: 21, RequestTimeout: 30, RewriteLocation: "enabled", Verbs: "MSRPCext",
+			ConnectTimeout: 20, ResponseTimeout: 45, ResurrectTime: 21, RequestTimeout: 30, RewriteLocation: "enabled", Verbs: "any",
 		}},
 		{"an l4xnat farm", *farm.DefaultL4(), farm.L4{Protocol: "tcp", NAT: "nat", Algorithm: "weight", TTL: 60}},
 		{"a listener's TLS", *farm.DefaultTLS(), farm.TLS{Certificates: []string{"api.pem"}, DisableTLS10: true, DisableTLS11: true}},
@@ -87,7 +87,8 @@ func TestSettingsHaveTheirWords(t *testing.T) {
 		words(farm.CipherPresets()):     "all highsecurity customsecurity ssloffloading",
 		words(farm.ClientAuths()):       " optional required",
 		words(farm.Verifies()):          "none system ca",
-		words(farm.VerbSets()):          "standardHTTP extendedHTTP standardWebDAV MSextWebDAV MSRPCext optionsHTTP",
+		words(farm.VerbSets()):          "standardHTTP extendedHTTP standardWebDAV MSextWebDAV MSRPCext optionsHTTP any",
+		words(farm.PathPolicies()):      "asis canonical strict",
 		words(farm.RewriteLocations()):  "disabled enabled enabled-backends enabled-path enabled-backends-path",
 		words(farm.RedirectTypes()):     "default append",
 		words(farm.Persistences()):      "IP BASIC URL PARM COOKIE HEADER",

@@ -105,10 +105,12 @@ type HTTP struct {
 	Overflow       Overflow `json:"overflow,omitempty"`
 	// CheckURL is a regex the path must match, otherwise the answer is 400.
 	CheckURL string `json:"checkurl,omitempty"`
+	// PathPolicy says which path backends get; empty acts as PathAsIs.
+	PathPolicy PathPolicy `json:"path_policy,omitempty"`
 	// IgnoreCase is for CheckURL and the URL patterns of all services.
 	IgnoreCase bool `json:"ignorecase,omitempty"`
 	// RewriteHost sends the backend its own address as Host; RewriteDestination
-	// does so in the Destination of WebDAV requests.
+	// makes the Destination of WebDAV requests agree with the Host it gets.
 	RewriteHost        bool `json:"rewritehost,omitempty"`
 	RewriteDestination bool `json:"rewritedestination,omitempty"`
 	// TunnelTimeout is how long a tunnel (WebSocket) may be silent, StopGrace
@@ -139,7 +141,8 @@ type Service struct {
 	ID   uint32 `json:"id,omitempty"`
 	Name string `json:"name"`
 	// VHost is a regex that must match from the first byte of the Host value
-	// on, ignoring case; empty matches every host.
+	// on, ignoring case; a name must match all of it, see IsHostName. Empty matches
+	// every host.
 	VHost string `json:"vhost,omitempty"`
 	// URL is a regex searched in the canonical path (with its query); empty
 	// matches every one.
@@ -166,8 +169,8 @@ type Service struct {
 	HeadDeny    []string `json:"headdeny,omitempty"`
 	// IgnoreCase is for URL; the farm's holds too.
 	IgnoreCase bool `json:"ignorecase,omitempty"`
-	// HeaderRules replace, kind by kind, those of the farm; its replace rules
-	// run before the farm's instead.
+	// HeaderRules run before those of the farm. A header that both add is the
+	// service's.
 	HeaderRules
 	Rewrites []URLRewrite `json:"rewriteurl,omitempty"`
 	// RewriteLocation overrides the farm's; empty does not.
@@ -316,7 +319,7 @@ func DefaultHTTP() *HTTP {
 		ResurrectTime:   21,
 		RequestTimeout:  30,
 		RewriteLocation: RewriteEnabled,
-		Verbs:           VerbsMSRPCExt,
+		Verbs:           VerbsAny,
 	}
 }
 

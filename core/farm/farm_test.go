@@ -19,7 +19,7 @@ func TestDefaultsAndBoundsAreThoseOfTheContract(t *testing.T) {
 		"weights": {[2]int{low.EffectiveWeight(), high.EffectiveWeight()}, [2]int{1, 2}}, "priorities": {[2]int{low.EffectivePriority(), high.EffectivePriority()}, [2]int{1, 3}},
 		"periods": {[2]farm.Seconds{rate.EffectivePeriod(), named.EffectivePeriod()}, [2]farm.Seconds{1, 6}}, "bursts": {[2]uint32{rate.EffectiveBurst(), named.EffectiveBurst()}, [2]uint32{5, 7}},
 		"a cookie without a name": {cookie.EffectivePersistence(), farm.PersistNone}, "with one": {set.EffectivePersistence(), farm.PersistCookie}, "an address": {ip.EffectivePersistence(), farm.PersistIP},
-		"http":                      {farm.DefaultHTTP(), &farm.HTTP{ConnectTimeout: 20, ResponseTimeout: 45, ResurrectTime: 21, RequestTimeout: 30, RewriteLocation: farm.RewriteEnabled, Verbs: farm.VerbsMSRPCExt}},
+		"http":                      {farm.DefaultHTTP(), &farm.HTTP{ConnectTimeout: 20, ResponseTimeout: 45, ResurrectTime: 21, RequestTimeout: 30, RewriteLocation: farm.RewriteEnabled, Verbs: farm.VerbsAny}},
 		"l4":                        {farm.DefaultL4(), &farm.L4{Protocol: farm.L4TCP, NAT: farm.NATMasquerade, Algorithm: farm.L4Weight, TTL: 60}},
 		"tls":                       {farm.DefaultTLS(), &farm.TLS{Certificates: []string{"api.pem"}, DisableTLS10: true, DisableTLS11: true}},
 		"the other times of l4xnat": {[]farm.Seconds{farm.DefaultL4Connect, farm.DefaultL4Resurrect}, []farm.Seconds{5, 10}},

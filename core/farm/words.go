@@ -4,8 +4,8 @@ package farm
 // and snapshot all spell them the same way. Engines turn them into numbers
 // when they compile their tables.
 
-// VerbSet names the methods an http farm accepts; each set includes the ones
-// listed before it, except VerbsOptions.
+// VerbSet names the methods an http farm accepts. Of the sets of the family each
+// includes the ones listed before it, except VerbsOptionsHTTP.
 type VerbSet string
 
 // The verb sets of the family (directive xHTTP 0 … 5).
@@ -18,10 +18,27 @@ const (
 	VerbsOptionsHTTP VerbSet = "optionsHTTP"    // GET POST HEAD PUT PATCH DELETE OPTIONS
 )
 
+// VerbsAny is every method but CONNECT, known or not.
+const VerbsAny VerbSet = "any"
+
 // VerbSets lists every set.
 func VerbSets() []VerbSet {
-	return []VerbSet{VerbsStandard, VerbsExtended, VerbsWebDAV, VerbsMSWebDAV, VerbsMSRPCExt, VerbsOptionsHTTP}
+	return []VerbSet{VerbsStandard, VerbsExtended, VerbsWebDAV, VerbsMSWebDAV, VerbsMSRPCExt, VerbsOptionsHTTP, VerbsAny}
 }
+
+// PathPolicy says which path backends get, and which paths a farm refuses.
+type PathPolicy string
+
+// The policies; the zero value acts as PathAsIs. Decisions are made on the
+// canonical path with all of them.
+const (
+	PathAsIs      PathPolicy = "asis"      // backends get the path byte for byte
+	PathCanonical PathPolicy = "canonical" // backends get the canonical path
+	PathStrict    PathPolicy = "strict"    // as canonical; paths that backends may decode to another one get a 400
+)
+
+// PathPolicies lists every policy.
+func PathPolicies() []PathPolicy { return []PathPolicy{PathAsIs, PathCanonical, PathStrict} }
 
 // RewriteLocation says which Location and Content-Location headers of a
 // response are rewritten to the address the client used.

@@ -112,6 +112,9 @@ func (x *explainer) run(a asked) {
 	}
 	x.Request = &explain.Request{Method: explain.Clip(string(r.Method.Of(r.Buf))), Host: explain.Clip(string(r.Host)), Path: explain.Clip(string(r.Path)),
 		Trusted: len(f.Trusted) > 0 && table.Trusts(f.Trusted, a.from)}
+	for _, rd := range r.Readings {
+		x.Request.Readings = append(x.Request.Readings, explain.Clip(string(rd.Target)))
+	}
 	x.Pass(table.StepRequest)
 	q := &x.query
 	*q = table.Query{
@@ -119,7 +122,11 @@ func (x *explainer) run(a asked) {
 		Now: state.Clock(time.Now()), Scratch: new(rewrite.Scratch), AuthCache: guard.NewCache(x.engine.Checker), Trail: &x.Trail,
 	}
 	q.Scratch.Observe(&x.Trail)
-	switch p := q.Plan(); p.Outcome {
+	p := q.Plan()
+	if string(r.Sent) != string(r.Path) {
+		x.Request.Sent = explain.Clip(string(r.Sent))
+	}
+	switch p.Outcome {
 	case table.OutcomeChallenge:
 		x.Found(table.StepChallenge, "it asks for a token of an order for a certificate")
 		x.Result = explain.Result{Outcome: explain.Answer, Status: 200, Reason: "the engine answers challenges of certification authorities", Step: string(table.StepChallenge)}

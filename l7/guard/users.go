@@ -1,7 +1,9 @@
 package guard
 
 import (
+	"bytes"
 	"hash/maphash"
+	"maps"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/password"
@@ -28,6 +30,11 @@ func NewUsers(list []farm.AuthUser) *Users {
 		u.decoys = append(u.decoys, []byte(password.Decoy(user.Hash)))
 	}
 	return u
+}
+
+// Same reports whether both let the same users in by the same passwords.
+func (u *Users) Same(other *Users) bool {
+	return u == other || maps.EqualFunc(u.hashes, other.hashes, bytes.Equal)
 }
 
 // hash is what the password of a user is compared with. That of a name nobody

@@ -9,9 +9,9 @@ import (
 )
 
 func TestNothingOnTheWayAllocates(t *testing.T) {
-	request, odd, response := []byte(typicalRequest), []byte("POST //%7e\u00e9/../b HTTP/1.1\r\nConnection: x-a, te\r\nX-A: 1\r\n"+
+	request, odd, response := []byte(typicalRequest), []byte("POST //%7e\u00e9/../b%252f;x HTTP/1.1\r\nConnection: x-a, te\r\nX-A: 1\r\n"+
 		"TE: trailers\r\nHost: EXAMPLE.com.:80\r\nX_Forwarded_For: 1\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"), []byte(typicalResponse)
-	bad := []byte("GET /%2f HTTP/1.1\r\nHost: a\r\n\r\n")
+	bad := []byte("GET /%00 HTTP/1.1\r\nHost: a\r\n\r\n")
 	clean, dirty := []byte("5\r\nhello\r\n0\r\n\r\n"), []byte("5;e\r\nhello\r\n0\r\nX: y\r\n\r\n")
 	buf := make([]byte, 64)
 	dst := make([]byte, 0, 4096)

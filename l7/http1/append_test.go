@@ -78,7 +78,7 @@ func TestAppendRequestWritesTheHeadABackendGets(t *testing.T) {
 		"absolute": {
 			"GET http://H/a/./b HTTP/1.1\nHost: h\n\n",
 			http1.Forward{},
-			"GET /a/b HTTP/1.1\nHost: h\n",
+			"GET /a/./b HTTP/1.1\nHost: h\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -64,17 +64,28 @@ func (h *Head) findNext(k Known, i int) {
 	h.have &^= 1 << (k & 63)
 }
 
-// Restore undoes every Remove since the head was parsed.
-func (h *Head) Restore() {
-	for i := h.NumFields - 1; i >= 0; i-- {
-		if f := &h.Fields[i]; f.state&removed != 0 {
-			f.state &^= removed
-			if !h.have.has(f.Known) || int(h.first[f.Known&63]) > i {
-				h.have |= 1 << (f.Known & 63)
-				h.first[f.Known&63] = uint8(i)
-			}
+// RemoveNamed takes out the fields of a name, and those that backends cannot tell
+// from them: see SameName.
+func (h *Head) RemoveNamed(name []byte) {
+	for i := range h.NumFields {
+		if SameName(h.Name(i), name) {
+			h.Remove(i)
 		}
 	}
+}
+
+// SameName reports whether two field names are the same but for case and
+// punctuation, which many backends ignore: X_Internal is X-Internal to them.
+func SameName(a, b []byte) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if c, d := a[i], b[i]; c != d && lower(c) != lower(d) && (token[c] == tokenPlain && c != '-' || token[d] == tokenPlain && d != '-') {
+			return false
+		}
+	}
+	return true
 }
 
 // Edit gives field i another value, which is borrowed until the head was

@@ -25,11 +25,12 @@ var (
 	ErrTarget         = &Error{400, "malformed request target"}
 	ErrTargetByte     = &Error{400, "byte not allowed in request target"}
 	ErrTargetEscape   = &Error{400, "malformed percent escape in path"}
-	ErrTargetHidden   = &Error{400, "NUL, slash or backslash hidden by a percent escape"}
+	ErrTargetControl  = &Error{400, "escaped NUL, CR or LF in path"}
+	ErrTargetHidden   = &Error{400, "escaped slash or backslash in path"}
 	ErrTargetDouble   = &Error{400, "percent escape encoded twice"}
 	ErrTargetUTF8     = &Error{400, "invalid or overlong UTF-8 in path"}
 	ErrTargetDots     = &Error{400, "path climbs above the root"}
-	ErrTargetDotParam = &Error{400, "dot segment with parameters"}
+	ErrTargetParam    = &Error{400, "path parameter in a dot segment"}
 	ErrTargetHost     = &Error{400, "absolute target and Host disagree"}
 )
 

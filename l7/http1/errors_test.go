@@ -10,7 +10,7 @@ func TestErrorsSayWhatIsAnswered(t *testing.T) {
 	for status, errs := range map[int][]*http1.Error{
 		400: {
 			http1.ErrRequestLine, http1.ErrVersion, http1.ErrTarget, http1.ErrTargetByte, http1.ErrTargetEscape, http1.ErrTargetHidden,
-			http1.ErrTargetDouble, http1.ErrTargetUTF8, http1.ErrTargetDots, http1.ErrTargetDotParam, http1.ErrTargetHost,
+			http1.ErrTargetDouble, http1.ErrTargetUTF8, http1.ErrTargetDots, http1.ErrTargetParam, http1.ErrTargetHost,
 			http1.ErrLineEnd, http1.ErrFold, http1.ErrFieldName, http1.ErrFieldValue, http1.ErrHostMissing, http1.ErrHostRepeated,
 			http1.ErrHost, http1.ErrLength, http1.ErrLengthRepeated, http1.ErrCoding, http1.ErrCodingVersion, http1.ErrCodingLength,
 			http1.ErrConnection, http1.ErrTraceBody, http1.ErrChunkSize, http1.ErrChunkExtension, http1.ErrChunkEnd,

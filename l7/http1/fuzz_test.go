@@ -42,7 +42,7 @@ func FuzzRequest(f *testing.F) {
 		target := string(r.Target.Of(r.Buf))
 		compareRequest(t, b[:n], r, target, string(r.Host))
 		sent := http1.AppendRequest(nil, r, forward)
-		compareRequest(t, sent, r, string(r.Path), string(r.Host))
+		compareRequest(t, sent, r, string(r.Sent), string(r.Host))
 		if len(r.Host) == 0 {
 			return // HTTP/1.0 without Host: the proxy names one
 		}

@@ -114,9 +114,8 @@ func TestFoldedTrailersOfAnswersBecomeOneLine(t *testing.T) {
 
 func TestEscapedControlBytesOfAPathStayEscaped(t *testing.T) {
 	for target, want := range map[string]string{
-		"/a%0d%0aX:%20y": "/a%0D%0AX:%20y",
-		"/a%09":          "/a%09",
-		"/%1f%7f%01":     "/%1F%7F%01",
+		"/a%09":      "/a%09",
+		"/%1f%7f%01": "/%1F%7F%01",
 	} {
 		if r := mustParse(t, "GET "+target+" HTTP/1.1\r\nHost: a\r\n\r\n"); string(r.Path) != want {
 			t.Errorf("%s is read as %s", target, r.Path)

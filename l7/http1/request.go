@@ -18,10 +18,18 @@ type Request struct {
 	Verb   Verb
 	Target Span // as the client sent it
 
-	// Path is the canonical path and query, or "*": what routes are matched on
-	// and what the backend gets. It aliases Buf when the target was canonical
-	// already, else an array of r; either way it is valid until the next Parse.
+	// Path is the canonical path and query, or "*": routes are matched on it. It
+	// aliases Buf when the target was canonical already, else an array of r; either
+	// way it is valid until the next Parse.
 	Path []byte
+	// Sent is the path and query the backend gets: as the client sent it, until
+	// Retarget or SendCanonical. Valid as long as Path.
+	Sent []byte
+	// Readings are other forms in which backends may read the path; empty for
+	// nearly all requests. Valid as long as Path.
+	Readings []Reading
+	// Ambiguity is why a strict farm refuses the target; nil when it does not.
+	Ambiguity *Error
 	// Host is the canonical authority: lower case, without a trailing dot,
 	// with the port when the client gave one. Empty only on HTTP/1.0. Valid as
 	// long as Path.
@@ -30,11 +38,14 @@ type Request struct {
 	Expect100  bool // the client waits for 100 before it sends the body
 	TETrailers bool // the client accepts trailers (TE: trailers, named by Connection)
 
-	simple  bool // Target is canonical as it stands
-	trusted bool // see Trust
-	path    [MaxTarget]byte
-	host    [maxAuthority]byte
-	other   [maxAuthority]byte // authority of an absolute target
+	shape    uint8 // of Target, see targetEnd
+	verbatim bool  // Sent is Target
+	trusted  bool  // see Trust
+	path     [MaxTarget]byte
+	sent     []byte // scratch of Sent
+	space    []byte // scratch of Readings
+	host     [maxAuthority]byte
+	other    [maxAuthority]byte // authority of an absolute target
 }
 
 // Parse reads a request head from the start of b. It answers the number of
@@ -102,7 +113,7 @@ func (r *Request) requestLine(b []byte) (int, error) {
 	r.Method = Span{uint32(start), uint32(i)}
 	i++
 	start = i
-	i, r.simple = targetEnd(b, i)
+	i, r.shape = targetEnd(b, i)
 	if i-start > MaxTarget {
 		return 0, ErrTargetTooLong
 	}
@@ -150,9 +161,7 @@ func (r *Request) finish() error {
 	if err := r.findHost(); err != nil {
 		return err
 	}
-	if r.simple {
-		r.Path = r.Target.Of(r.Buf)
-	} else if err := r.canonical(); err != nil {
+	if err := r.readTarget(); err != nil {
 		return err
 	}
 	const rare = 1<<KnownUpgrade | 1<<KnownExpect | 1<<KnownTE
@@ -160,6 +169,21 @@ func (r *Request) finish() error {
 		return r.finishRare(options)
 	}
 	return nil
+}
+
+// readTarget sets Path, Sent and Readings.
+func (r *Request) readTarget() error {
+	r.Ambiguity, r.Readings, r.verbatim = nil, r.Readings[:0], false
+	if r.shape&^targetParam != 0 {
+		return r.canonical()
+	}
+	r.Path, r.verbatim = r.Target.Of(r.Buf), true
+	r.Sent = r.Path
+	if r.shape == 0 {
+		return nil
+	}
+	path, query := splitQuery(r.Path)
+	return r.read(path, path, query, 0)
 }
 
 // findHost sets r.Host from the Host field.
@@ -276,7 +300,7 @@ func verbOf(method []byte) Verb {
 // VerbMask is a set of verbs, one bit each.
 type VerbMask uint64
 
-// In reports whether set holds v. VerbOther is in no set.
+// In reports whether set holds v. VerbOther is in the set of any verb only.
 func (v Verb) In(set VerbMask) bool { return set>>v&1 != 0 }
 
 // Forward is what the proxy adds to a request it sends on.
@@ -296,13 +320,13 @@ func AppendRequest(dst []byte, r *Request, f *Forward) []byte {
 	b := r.Buf
 	first := 0
 	if r.asIs() && f.Host == nil {
-		// The request line and the Host that follows it are canonical: they
+		// The request line and the Host that follows it are sent as they are: they
 		// are part of the first run of copied bytes.
 		dst = r.appendKept(dst, r.Method.Off, 1)
 	} else {
 		dst = append(dst, r.Method.Of(b)...)
 		dst = append(dst, ' ')
-		dst = append(dst, r.Path...)
+		dst = append(dst, r.Sent...)
 		dst = append(dst, " HTTP/1.1\r\nHost: "...)
 		if f.Host != nil {
 			dst = append(dst, f.Host...)
@@ -329,7 +353,7 @@ func AppendRequest(dst []byte, r *Request, f *Forward) []byte {
 // what we would write: the usual case.
 func (r *Request) asIs() bool {
 	f := &r.Fields[0]
-	return r.simple && r.Minor == 1 && f.Known == KnownHost &&
+	return r.verbatim && r.Minor == 1 && f.Known == KnownHost &&
 		f.Value.Off == f.Name.End+2 && r.Buf[f.Name.End+1] == ' ' &&
 		len(r.Host) == f.Value.Len() && &r.Host[0] == &r.Buf[f.Value.Off] &&
 		r.Buf[f.Value.End] == '\r'

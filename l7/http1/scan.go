@@ -96,6 +96,7 @@ const (
 	targetSlash  = 1 << iota
 	targetSecond // not canonical after a slash: '/', and '.' which may start a dot segment
 	targetSlow   // not canonical as it stands, or not known to be
+	targetParam  // ';', which is canonical, but some backends read the path without it
 	targetQuery  // '?'
 	targetStop   // control bytes, SP, '#', '\'
 )
@@ -111,6 +112,8 @@ var targetByte = func() (t [256]uint8) {
 			t[c] = targetSlash | targetSecond
 		case c == '.':
 			t[c] = targetSecond
+		case c == ';':
+			t[c] = targetParam
 		case c == '?':
 			t[c] = targetQuery
 		}
@@ -118,13 +121,14 @@ var targetByte = func() (t [256]uint8) {
 	return t
 }()
 
-// targetEnd gives the index of the first byte of b[i:] that cannot be in a
-// target, len(b) when there is none, and whether the target is a canonical path
-// and query as it stands. The loop branches only at its end: where the slashes
-// are cannot be predicted.
-func targetEnd(b []byte, i int) (end int, simple bool) {
+// targetEnd returns the index of the first byte of b[i:] that cannot be in a
+// target, len(b) when there is none, and the shape of the target: 0 when it is a
+// canonical path and query and every backend reads it alike, targetParam when it
+// is canonical. The loop branches only at its end: where the slashes are cannot
+// be predicted.
+func targetEnd(b []byte, i int) (end int, shape uint8) {
 	if i == len(b) {
-		return i, false
+		return i, targetSlow
 	}
 	found, before := uint8(0), uint8(0)
 	if b[i] != '/' {
@@ -138,10 +142,10 @@ func targetEnd(b []byte, i int) (end int, simple bool) {
 			}
 			break
 		}
-		found |= before<<1&k&targetSecond | k&targetSlow
+		found |= before<<1&k&targetSecond | k&(targetSlow|targetParam)
 		before = k
 	}
-	return i, found == 0
+	return i, found
 }
 
 // Classes of bytes in tokens (RFC 9110 section 5.6.2).

@@ -5,21 +5,25 @@ import (
 	"unicode/utf8"
 )
 
-// Paths have one canonical form, which decides the route and is what the
-// backend gets, so that no backend can read another path than we did:
+// The backend gets the path and query byte for byte as the client sent them
+// (Sent), unless a rule or the farm says otherwise. Decisions are made on the
+// canonical form (Path), which is never ambiguous between two spellings of one path:
 //
 //	"//"                     -> "/"
 //	dot segments             removed (RFC 3986 section 5.2.4)
 //	escaped unreserved bytes unescaped, %41 -> A, %2e -> '.'
 //	other escapes            in upper case, %c3 -> %C3, those of control bytes too
-//	raw UTF-8                escaped
+//	bytes beyond ASCII       escaped
 //
-// Refused because parsers differ: raw control bytes, SP, '#' and '\';
-// malformed escapes; escapes of NUL, '/' and '\'; %25 before two hex
-// digits; invalid raw UTF-8; overlong UTF-8, raw or escaped; paths that climb
-// above the root; dot segments with parameters ("..;x"). The characters
-// "<>^`{|} and '"', which RFC 3986 does not allow but clients send, are kept.
-// Escaped bytes that are no UTF-8 but not overlong either (Latin-1) are kept.
+// Backends may read more into a path: they decode other escapes, once or more,
+// drop parameters (";x"), or read a backslash as a slash. Readings holds these
+// forms for the rules that protect (readings.go).
+//
+// Refused whatever the farm says: raw control bytes, SP, '#' and '\';
+// malformed escapes; NUL, CR and LF in any reading; overlong UTF-8, raw or
+// escaped; a path that climbs above the root in any reading. The characters
+// "<>^`{|} and '"', which RFC 3986 does not allow but clients send, are kept,
+// and so are bytes that are no UTF-8 but not overlong either (Latin-1).
 //
 // Queries are not touched: raw control bytes, SP and '#' are refused, every
 // other byte means itself.
@@ -29,7 +33,7 @@ func (r *Request) canonical() error {
 	t := r.Target.Of(r.Buf)
 	if t[0] != '/' {
 		if len(t) == 1 && t[0] == '*' && r.Verb == VerbOPTIONS {
-			r.Path = t
+			r.Path, r.Sent, r.verbatim = t, t, true
 			return nil
 		}
 		rest, err := r.absolute(t)
@@ -38,35 +42,45 @@ func (r *Request) canonical() error {
 		}
 		if len(rest) == 0 && r.Verb == VerbOPTIONS {
 			r.Path = append(r.path[:0], '*') // RFC 9112 section 3.2.4
+			r.Sent = r.Path
 			return nil
 		}
-		t = rest
+		if r.Sent = rest; len(rest) == 0 || rest[0] != '/' { // RFC 9112 section 3.2.1
+			r.sent = append(append(r.sent[:0], '/'), rest...)
+			r.Sent = r.sent
+		}
+		return r.canonicalise(r.Sent)
 	}
+	r.Sent, r.verbatim = t, true
 	return r.canonicalise(t)
 }
 
-// canonicalise sets r.Path from a path and query.
+// canonicalise sets r.Path and r.Readings from a path and query.
 func (r *Request) canonicalise(t []byte) error {
-	path, query := t, []byte(nil)
-	if i := bytes.IndexByte(t, '?'); i >= 0 {
-		path, query = t[:i], t[i:]
-	}
-	n, err := canonicalPath(&r.path, path)
+	path, query := splitQuery(t)
+	n, ups, err := r.canonicalPath(path)
 	if err != nil {
 		return err
 	}
 	if n+len(query) > len(r.path) {
 		return ErrTargetTooLong
 	}
-	n += copy(r.path[n:], query)
-	r.Path = r.path[:n]
-	return nil
+	copy(r.path[n:], query)
+	r.Path = r.path[:n+len(query)]
+	return r.read(path, r.path[:n], query, ups)
+}
+
+// splitQuery cuts a target into its path and its query with the '?'.
+func splitQuery(t []byte) (path, query []byte) {
+	if i := bytes.IndexByte(t, '?'); i >= 0 {
+		return t[:i], t[i:]
+	}
+	return t, nil
 }
 
 // Retarget gives the request another path and query, which is read as that of a
-// client: what is ambiguous is refused, and Path is its canonical form. t is
-// borrowed as long as Path is used. The error is an *Error; the request is of no
-// use after it.
+// client. Path is its canonical form, and the backend gets that. t is borrowed as
+// long as Path is used. The error is an *Error; the request is of no use after it.
 func (r *Request) Retarget(t []byte) error {
 	switch {
 	case len(t) > MaxTarget:
@@ -74,16 +88,25 @@ func (r *Request) Retarget(t []byte) error {
 	case len(t) == 0 || t[0] != '/':
 		return ErrTarget
 	}
-	end, simple := targetEnd(t, 0)
+	end, shape := targetEnd(t, 0)
 	if end < len(t) {
 		return ErrTargetByte
 	}
-	r.simple = false // the request line is not what it was
-	if simple {
-		r.Path = t
-		return nil
+	r.verbatim, r.Ambiguity, r.Readings = false, nil, r.Readings[:0]
+	if r.Path = t; shape != 0 {
+		if err := r.canonicalise(t); err != nil {
+			return err
+		}
 	}
-	return r.canonicalise(t)
+	r.Sent = r.Path
+	return nil
+}
+
+// SendCanonical has the backend get the canonical path instead of the client's.
+func (r *Request) SendCanonical() {
+	if len(r.Sent) != len(r.Path) || &r.Sent[0] != &r.Path[0] {
+		r.Sent, r.verbatim = r.Path, false
+	}
 }
 
 // absolute checks "http://authority" at the start of t and gives what follows.
@@ -114,23 +137,27 @@ func (r *Request) absolute(t []byte) (rest []byte, err error) {
 }
 
 // canonicalPath writes the canonical form of path, which ends before a query,
-// to dst and gives its length. An empty path is "/".
-func canonicalPath(dst *[MaxTarget]byte, path []byte) (int, error) {
-	n, err := normalise(dst, path)
-	if err != nil {
-		return 0, err
+// to r.path and returns its length, and how many segments ".." were removed. An
+// empty path is "/".
+func (r *Request) canonicalPath(path []byte) (n, ups int, err error) {
+	if n, err = r.normalise(path); err != nil {
+		return 0, 0, err
 	}
-	if n, err = removeDots(dst[:n]); err != nil {
-		return 0, err
+	if n, ups, err = removeDots(r.path[:n]); err != nil {
+		return 0, 0, err
 	}
-	if err := checkEscapes(dst[:n]); err != nil {
-		return 0, err
+	if p := r.path[:n]; bytes.Contains(p, dotParam) || bytes.Contains(p, dotsParam) {
+		r.Ambiguity = ErrTargetParam
 	}
-	return n, nil
+	return n, ups, r.checkEscapes(r.path[:n])
 }
 
+// Dot segments for backends that drop parameters.
+var dotParam, dotsParam = []byte("/.;"), []byte("/..;")
+
 // normalise gives every byte of path its one spelling and merges slashes.
-func normalise(dst *[MaxTarget]byte, path []byte) (int, error) {
+func (r *Request) normalise(path []byte) (int, error) {
+	dst := &r.path
 	dst[0] = '/'
 	n := 1
 	for i := 0; i < len(path); {
@@ -150,8 +177,8 @@ func normalise(dst *[MaxTarget]byte, path []byte) (int, error) {
 				return 0, ErrTargetEscape
 			}
 			v := unhex(path[i+1])<<4 | unhex(path[i+2])
-			if v == 0 || v == '/' || v == '\\' {
-				return 0, ErrTargetHidden
+			if v == '/' || v == '\\' {
+				r.Ambiguity = ErrTargetHidden
 			}
 			if unreserved(v) {
 				dst[n] = v
@@ -161,9 +188,9 @@ func normalise(dst *[MaxTarget]byte, path []byte) (int, error) {
 			}
 			i += 3
 		case c >= 0x80:
-			r, size := utf8.DecodeRune(path[i:])
-			if r == utf8.RuneError && size <= 1 {
-				return 0, ErrTargetUTF8
+			char, size := utf8.DecodeRune(path[i:])
+			if char == utf8.RuneError && size <= 1 {
+				r.Ambiguity = ErrTargetUTF8
 			}
 			if n+3*size > len(dst) {
 				return 0, ErrTargetTooLong
@@ -181,64 +208,55 @@ func normalise(dst *[MaxTarget]byte, path []byte) (int, error) {
 	return n, nil
 }
 
-// removeDots takes "." and ".." segments out of p in place. p starts with a
-// slash and has no two in a row.
-func removeDots(p []byte) (int, error) {
-	w := 0 // p[:w] is done and does not end in a slash
+// removeDots takes "." and ".." segments out of p in place and returns the length
+// of the rest and the number of "..". p starts with a slash; of two in a row the
+// first ends an empty segment.
+func removeDots(p []byte) (w, ups int, err error) {
 	for i := 0; i < len(p); {
 		end := i + 1
 		for end < len(p) && p[end] != '/' {
 			end++
 		}
-		seg := p[i+1 : end]
-		if k := dots(seg); k > 0 {
-			if k < len(seg) {
-				return 0, ErrTargetDotParam
-			}
-			if k == 2 {
-				if w == 0 {
-					return 0, ErrTargetDots
-				}
-				w = bytes.LastIndexByte(p[:w], '/')
-			}
-			if end == len(p) { // "/a/." and "/a/b/.." are folders
-				p[w] = '/'
-				w++
-			}
-		} else {
+		k := dots(p[i+1 : end])
+		switch k {
+		case 0:
 			w += copy(p[w:], p[i:end])
+		case 2:
+			if ups++; w == 0 {
+				return 0, 0, ErrTargetDots
+			}
+			w = bytes.LastIndexByte(p[:w], '/')
+		}
+		if k > 0 && end == len(p) { // "/a/." and "/a/b/.." are folders
+			p[w] = '/'
+			w++
 		}
 		i = end
 	}
-	return w, nil
+	return w, ups, nil
 }
 
-// dots gives 1 or 2 when seg is "." or "..", alone or before a ';', 0 otherwise.
+// dots returns 1 for the segment ".", 2 for "..", 0 for any other.
 func dots(seg []byte) int {
-	k := 0
-	for k < len(seg) && k < 2 && seg[k] == '.' {
-		k++
+	if len(seg) > 0 && len(seg) < 3 && seg[0] == '.' && seg[len(seg)-1] == '.' {
+		return len(seg)
 	}
-	if k == 0 || k < len(seg) && seg[k] != ';' {
-		return 0
-	}
-	return k
+	return 0
 }
 
-// checkEscapes refuses what a second decoding would change: %25 before two hex
-// digits, and escaped overlong UTF-8, which lenient decoders read as other
-// characters. p is normal otherwise.
-func checkEscapes(p []byte) error {
+// checkEscapes refuses escapes that no path may hold and notes escapes that a
+// second decoding would change. p is normal otherwise.
+func (r *Request) checkEscapes(p []byte) error {
 	for i := bytes.IndexByte(p, '%'); i >= 0 && i+2 < len(p); {
 		v := unhex(p[i+1])<<4 | unhex(p[i+2])
 		rest := p[i+3:]
-		if v == '%' && len(rest) >= 2 && isHex(rest[0]) && isHex(rest[1]) {
-			return ErrTargetDouble
-		}
-		if v >= 0xc0 && len(rest) >= 3 && rest[0] == '%' {
-			if overlong(v, unhex(rest[1])<<4|unhex(rest[2])) {
-				return ErrTargetUTF8
-			}
+		switch {
+		case endsText(v):
+			return ErrTargetControl
+		case v == '%' && len(rest) >= 2 && isHex(rest[0]) && isHex(rest[1]):
+			r.Ambiguity = ErrTargetDouble
+		case v >= 0xc0 && len(rest) >= 3 && rest[0] == '%' && overlong(v, unhex(rest[1])<<4|unhex(rest[2])):
+			return ErrTargetUTF8
 		}
 		next := bytes.IndexByte(rest, '%')
 		if next < 0 {
@@ -248,6 +266,9 @@ func checkEscapes(p []byte) error {
 	}
 	return nil
 }
+
+// endsText reports whether c ends a text or a line for some reader.
+func endsText(c byte) bool { return c == 0 || c == '\r' || c == '\n' }
 
 // overlong reports whether lead and next start a UTF-8 sequence that is longer
 // than it may be, or longer than UTF-8 goes.

@@ -25,7 +25,8 @@ func TestRetargetReadsAPathAsAClientsOwn(t *testing.T) {
 		"/b\r\n":          {"", http1.ErrTargetByte},
 		"/b#c":            {"", http1.ErrTargetByte},
 		"/..":             {"", http1.ErrTargetDots},
-		"/%2f":            {"", http1.ErrTargetHidden},
+		"/%2f":            {"/%2F", nil},
+		"/%0a":            {"", http1.ErrTargetControl},
 	} {
 		r := mustParse(t, lf("GET /a HTTP/1.1\nHost: h\n\n"))
 		err := r.Retarget([]byte(target))

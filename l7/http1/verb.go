@@ -76,8 +76,8 @@ var verbNames = [numVerbs]string{
 // String gives the method, "" for VerbOther.
 func (v Verb) String() string { return verbNames[v] }
 
-// VerbMaskOf gives the verbs of a farm's set, as the family's directive xHTTP
-// lists them; a set without a known name is empty. CONNECT, which the family
+// VerbMaskOf returns the verbs of a farm's set, as the family's directive xHTTP
+// lists them; a set without a known name is empty. Only VerbsAny holds VerbOther. CONNECT, which the family
 // counts among the Microsoft extensions, is refused before the set is asked.
 func VerbMaskOf(set farm.VerbSet) VerbMask {
 	const (
@@ -103,6 +103,8 @@ func VerbMaskOf(set farm.VerbSet) VerbMask {
 		return rpc
 	case farm.VerbsOptionsHTTP:
 		return extended | 1<<VerbOPTIONS
+	case farm.VerbsAny:
+		return 1<<numVerbs - 1
 	}
 	return 0
 }

@@ -283,7 +283,7 @@ func (w *worker) entry(p *client.Peer, f *table.Farm, r *http1.Request) *accessl
 		e.BytesIn = uint64(r.Len)
 		e.Method(r.Method.Of(r.Buf))
 		e.Host(r.Host)
-		e.Path(r.Path)
+		e.Path(r.Sent)
 	}
 	return e
 }

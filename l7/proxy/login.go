@@ -45,7 +45,7 @@ func (w *worker) check(p *table.Plan) *login {
 		p.Refuse(q, table.StepAuth, table.RefusedGuesses)
 		return nil
 	}
-	l := &login{digest: digest, client: key, auth: p.Service.Auth}
+	l := &login{digest: digest, client: key, auth: p.Auth}
 	job := q.AuthCache.Job()
 	job.Done = func(right bool) {
 		if right {

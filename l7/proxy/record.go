@@ -58,11 +58,20 @@ func (ex *exchange) recordConnect(began int64) {
 	}
 }
 
-// recordRejection counts what is refused, and notes its class.
-func (ex *exchange) recordRejection(class rejection.Class) {
+// recordRejection counts what is refused, and notes its class and the reason.
+func (ex *exchange) recordRejection(class rejection.Class, reason string) {
 	ex.w.shard.Rejections(ex.farm.ID)[class]++
 	if e := ex.entry; e != nil {
 		e.Rejection = uint8(class) + 1
+		e.Reason(reason)
+	}
+}
+
+// recordGoesOn takes back recordRejection: the exchange does not end with it.
+func (ex *exchange) recordGoesOn() {
+	if e := ex.entry; e != nil {
+		e.Rejection = 0
+		e.Reason("")
 	}
 }
 
@@ -102,8 +111,9 @@ func ofBackend(class rejection.Class) bool {
 }
 
 // recordOwn records an answer that is given without a backend. sv is nil when no
-// service was found; class is that of what is refused, plus one.
-func (w *worker) recordOwn(cl client.Client, f *table.Farm, sv *table.Service, class uint8, status, bytes int) {
+// service was found; class is that of what is refused, plus one, and reason says why
+// it is.
+func (w *worker) recordOwn(cl client.Client, f *table.Farm, sv *table.Service, class uint8, reason string, status, bytes int) {
 	e := w.entry(cl.From(), f, &w.req)
 	if e == nil {
 		return
@@ -115,17 +125,18 @@ func (w *worker) recordOwn(cl client.Client, f *table.Farm, sv *table.Service, c
 	if status/100 == 3 {
 		e.Flags |= accesslog.Redirected
 	}
-	w.putOwn(e, class, status, bytes)
+	w.putOwn(e, class, reason, status, bytes)
 }
 
 // Answered implements client.Handler.
-func (w *worker) Answered(p *client.Peer, f *table.Farm, class rejection.Class, status, bytes int) {
+func (w *worker) Answered(p *client.Peer, f *table.Farm, no *rejected.Cause, bytes int) {
 	if e := w.entry(p, f, nil); e != nil {
-		w.putOwn(e, uint8(class)+1, status, bytes)
+		w.putOwn(e, uint8(no.Class)+1, no.Reason, no.Status, bytes)
 	}
 }
 
-func (w *worker) putOwn(e *accesslog.Entry, class uint8, status, bytes int) {
+func (w *worker) putOwn(e *accesslog.Entry, class uint8, reason string, status, bytes int) {
+	e.Reason(reason)
 	e.Flags |= accesslog.Own
 	e.Status, e.BytesOut, e.Rejection = uint16(status), uint64(bytes), class
 	w.records.put(e)

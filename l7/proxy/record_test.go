@@ -41,7 +41,7 @@ func TestExchangeLeavesARecord(t *testing.T) {
 	for i, reused := range []bool{false, true} {
 		answer := c.Send(request).Response("POST")
 		l := r.Next()
-		if l.Method != "POST" || l.Host != "a.test" || l.Path != "/a/b?q=1" || l.Agent != "cu/rl" || l.Referer != "http://r/" ||
+		if l.Method != "POST" || l.Host != "a.test" || l.Path != "/a//b?q=1" || l.Agent != "cu/rl" || l.Referer != "http://r/" ||
 			l.Header != "x-one=1;accept=a;" || l.Client != "127.0.0.1" || len(l.ID) != accesslog.RequestIDSize {
 			t.Errorf("texts: %+v", l)
 		}
@@ -101,28 +101,28 @@ func TestWhatIsAnsweredHereIsRecordedWithItsClass(t *testing.T) {
 	web.URL = "^/web"
 	none := farm.Service{ID: 9, Name: "none", URL: "^/none"}
 	a := l7test.New(t, 1)
-	addr := a.Serve(logs, redirect, web, none)
+	addr := a.Serve(func(h *farm.HTTP) { logs(h); familyVerbs(h) }, redirect, web, none)
 	for _, c := range []struct {
-		request, class, path string
-		status               uint16
-		service              uint32
-		flags                accesslog.Flags
+		request, class, reason, path string
+		status                       uint16
+		service                      uint32
+		flags                        accesslog.Flags
 	}{
-		{get("/old"), "", "/old", 302, 7, accesslog.Own | accesslog.Redirected},
-		{get("/nobody"), "no-service", "/nobody", 503, 0, accesslog.Own},
-		{get("/none"), "no-backend", "/none", 503, 9, accesslog.Own},
-		{get("/web"), "bad-answer", "/web", 502, 1, accesslog.Own},
-		{"BREW /web HTTP/1.1\r\nHost: a.test\r\n\r\n", "bad-method", "/web", 501, 0, accesslog.Own},
-		{"GET /web HTTP/1.1\r\nbad line\r\n\r\n", "bad-request", "", 400, 0, accesslog.Own},
-		{"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "request-smuggling", "", 400, 0, accesslog.Own},
+		{get("/old"), "", "", "/old", 302, 7, accesslog.Own | accesslog.Redirected},
+		{get("/nobody"), "no-service", "no service matches", "/nobody", 503, 0, accesslog.Own},
+		{get("/none"), "no-backend", "the service has no backend", "/none", 503, 9, accesslog.Own},
+		{get("/web"), "bad-answer", "malformed Content-Length", "/web", 502, 1, accesslog.Own},
+		{"BREW /web HTTP/1.1\r\nHost: a.test\r\n\r\n", "bad-method", "method not in the set of the farm", "/web", 501, 0, accesslog.Own},
+		{"GET /web HTTP/1.1\r\nbad line\r\n\r\n", "bad-request", "malformed field name", "", 400, 0, accesslog.Own},
+		{"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "request-smuggling", "Transfer-Encoding with Content-Length", "", 400, 0, accesslog.Own},
 	} {
 		t.Run(fmt.Sprint(c.status, c.class), func(t *testing.T) {
 			r := l7test.RecordsOf(t, a)
 			client := l7test.Dial(t, addr)
 			res := client.Send(c.request).Get()
 			l := r.Next()
-			if l.Status != c.status || int(l.Status) != res.StatusCode || classOf(a, l) != c.class || l.Path != c.path || l.Service != c.service {
-				t.Errorf("status %d for %d, class %q, path %q, service %d", l.Status, res.StatusCode, classOf(a, l), l.Path, l.Service)
+			if l.Status != c.status || int(l.Status) != res.StatusCode || classOf(a, l) != c.class || l.Reason != c.reason || l.Path != c.path || l.Service != c.service {
+				t.Errorf("status %d for %d, class %q, reason %q, path %q, service %d", l.Status, res.StatusCode, classOf(a, l), l.Reason, l.Path, l.Service)
 			}
 			if l.Flags&^accesslog.Logged != c.flags || l.BytesOut == 0 {
 				t.Errorf("flags %v, %d bytes out", l.Flags, l.BytesOut)

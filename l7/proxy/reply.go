@@ -21,12 +21,13 @@ import (
 
 // answerWith answers a request without a backend, for a service or for none, with
 // more field lines. class is that of what it is refused for, plus one. It returns how many bytes of rest belong to the request.
-func (w *worker) answerWith(cl client.Client, f *table.Farm, sv *table.Service, class uint8, status int, lines, rest []byte) int {
+func (w *worker) answerWith(cl client.Client, f *table.Farm, sv *table.Service, class uint8, no *rejected.Cause, lines, rest []byte) int {
+	status := no.Status
 	close, used := w.bodyless(rest)
 	s := cl.From().Stats()
 	s.Responses[status/100-1]++
 	out := f.Answers.AppendWith(w.loop.Scratch[:0], status, lines, w.req.Verb == http1.VerbHEAD, close)
-	w.recordOwn(cl, f, sv, class, status, len(out))
+	w.recordOwn(cl, f, sv, class, no.Reason, status, len(out))
 	w.send(cl, out, close)
 	return used
 }
@@ -43,7 +44,7 @@ func (w *worker) refuse(cl client.Client, f *table.Farm, p *table.Plan, rest []b
 	if p.Wait > 0 {
 		lines = w.retryAfter(p.Wait)
 	}
-	return w.answerWith(cl, f, p.Service, class, no.Status, lines, rest)
+	return w.answerWith(cl, f, p.Service, class, no, lines, rest)
 }
 
 // retryAfter is the field line that tells a client to wait that many
@@ -62,7 +63,7 @@ func (w *worker) redirect(cl client.Client, f *table.Farm, p *table.Plan, rest [
 	s.Redirects++
 	s.Responses[2]++
 	out := table.AppendRedirect(w.loop.Scratch[:0], sv.Redirect.Code, p.Location, sv.Redirect.STS, close)
-	w.recordOwn(cl, f, sv, 0, sv.Redirect.Code, len(out))
+	w.recordOwn(cl, f, sv, 0, "", sv.Redirect.Code, len(out))
 	w.send(cl, out, close)
 	return used
 }
@@ -126,7 +127,7 @@ func (w *worker) answerChallenge(cl client.Client, f *table.Farm, rest []byte) i
 	if w.req.Verb != http1.VerbHEAD {
 		out = append(out, text...)
 	}
-	w.recordOwn(cl, f, nil, 0, 200, len(out))
+	w.recordOwn(cl, f, nil, 0, "", 200, len(out))
 	w.send(cl, out, close)
 	return used
 }
@@ -145,13 +146,13 @@ func answerReason(err error) string {
 // note leaves a line of what the client is refused for, as Peer.Note does before there
 // is an exchange.
 func (ex *exchange) note(class rejection.Class, status int, reason string) {
-	ex.recordRejection(class)
+	ex.recordRejection(class, reason)
 	ex.w.note(class, status, ex.farm.Name, reason, ex.peer.Conn.Peer(), netip.AddrPort{})
 }
 
 // noteBackend leaves a line of what the backend did wrong.
 func (ex *exchange) noteBackend(class rejection.Class, status int, reason string) {
-	ex.recordRejection(class)
+	ex.recordRejection(class, reason)
 	w := ex.w
 	w.rejections.Add(w.loop.Now(), rejection.Event{
 		Class: class, Status: uint16(status), Farm: ex.farm.Name, Reason: reason,
@@ -171,7 +172,7 @@ const maxNamed = 8
 // noteUnserved notes that the exchange got no backend, and why.
 func (ex *exchange) noteUnserved() {
 	reason := "no backend can be used"
-	if ex.w.rejections.Shows(ex.w.loop.Now(), rejected.NoBackend) {
+	if ex.entry != nil || ex.w.rejections.Shows(ex.w.loop.Now(), rejected.NoBackend) {
 		reason = ex.unserved()
 	}
 	ex.note(rejected.NoBackend, 503, reason)

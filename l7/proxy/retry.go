@@ -51,9 +51,7 @@ func (ex *exchange) mayRetry(c table.RetryCondition) bool {
 // retryAfter goes on to another backend after the chosen one gave no answer.
 func (ex *exchange) retryAfter(class rejection.Class, reason string) {
 	ex.noteBackend(class, 0, reason)
-	if e := ex.entry; e != nil {
-		e.Rejection = 0 // the exchange does not end with it
-	}
+	ex.recordGoesOn()
 	ex.leaveBackend()
 	ex.drop()
 	ex.goOn()

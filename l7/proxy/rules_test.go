@@ -69,7 +69,7 @@ func TestResponseFieldsAreRemovedReplacedAndAdded(t *testing.T) {
 	}
 }
 
-func TestRulesOfTheServiceReplaceThoseOfTheFarm(t *testing.T) {
+func TestRulesOfTheServiceComeBeforeThoseOfTheFarm(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\nC: x\r\nContent-Length: 2\r\n\r\nok"))
 	own, plain := l7test.Service("own", b.Addr), l7test.Service("plain", b.Addr)
@@ -87,7 +87,7 @@ func TestRulesOfTheServiceReplaceThoseOfTheFarm(t *testing.T) {
 		}
 	}, own, plain))
 	for path, want := range map[string][]string{
-		"/own":   {"A: 1", "C: xfs", "From: service"},
+		"/own":   {"C: xfs", "From: service"},
 		"/plain": {"B: 2", "C: xf", "From: farm"},
 	} {
 		res := c.Send("GET " + path + " HTTP/1.1\r\nHost: a.test\r\nA: 1\r\nB: 2\r\nC: x\r\n\r\n").Get()

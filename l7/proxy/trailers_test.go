@@ -43,7 +43,7 @@ func TestRulesForFieldsHoldForTrailersToo(t *testing.T) {
 		h.RemoveRequest, h.RemoveResponse, h.ReplaceRequest, h.ReplaceResponse = remove, remove, replace, replace
 	}
 	ofService := func(h *farm.HTTP) {
-		h.RemoveRequest = []farm.HeaderRemove{{Pattern: "^x-sum:"}} // the service's list takes its place
+		h.RemoveRequest = []farm.HeaderRemove{{Pattern: "^x-none:"}}
 		s := &h.Services[0]
 		s.RemoveRequest, s.RemoveResponse, s.ReplaceRequest, s.ReplaceResponse = remove, remove, replace, replace
 	}

@@ -92,8 +92,8 @@ func (ex *exchange) notShaken(err error) (status int) {
 		status = 502
 	}
 	ex.noteBackend(rejected.BadHandshake, status, shakeReason(err))
-	if e := ex.entry; e != nil && status == 0 {
-		e.Rejection = 0 // the exchange does not end with it
+	if status == 0 {
+		ex.recordGoesOn()
 	}
 	return status
 }

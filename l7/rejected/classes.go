@@ -79,14 +79,15 @@ var classes = map[*http1.Error]rejection.Class{
 	http1.ErrHost:         BadHost,
 	http1.ErrTargetHost:   BadHost,
 
-	http1.ErrTarget:         BadTarget,
-	http1.ErrTargetByte:     BadTarget,
-	http1.ErrTargetEscape:   BadTarget,
-	http1.ErrTargetHidden:   BadTarget,
-	http1.ErrTargetDouble:   BadTarget,
-	http1.ErrTargetUTF8:     BadTarget,
-	http1.ErrTargetDots:     BadTarget,
-	http1.ErrTargetDotParam: BadTarget,
+	http1.ErrTarget:        BadTarget,
+	http1.ErrTargetByte:    BadTarget,
+	http1.ErrTargetEscape:  BadTarget,
+	http1.ErrTargetHidden:  BadTarget,
+	http1.ErrTargetDouble:  BadTarget,
+	http1.ErrTargetUTF8:    BadTarget,
+	http1.ErrTargetDots:    BadTarget,
+	http1.ErrTargetParam:   BadTarget,
+	http1.ErrTargetControl: BadTarget,
 }
 
 // Classify says what a request is refused for and how it is answered.

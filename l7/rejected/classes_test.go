@@ -25,7 +25,7 @@ var byName = map[string][]*http1.Error{
 	"bad-host": {http1.ErrHostMissing, http1.ErrHostRepeated, http1.ErrHost, http1.ErrTargetHost},
 	"bad-target": {
 		http1.ErrTarget, http1.ErrTargetByte, http1.ErrTargetEscape, http1.ErrTargetHidden, http1.ErrTargetDouble, http1.ErrTargetUTF8,
-		http1.ErrTargetDots, http1.ErrTargetDotParam,
+		http1.ErrTargetDots, http1.ErrTargetParam, http1.ErrTargetControl,
 	},
 	"head-too-long": {http1.ErrTargetTooLong, http1.ErrHeadTooLong, http1.ErrTooManyFields},
 	"bad-method":    {http1.ErrMethodTooLong, http1.ErrConnect},

@@ -51,6 +51,7 @@ func newProtection(s *farm.Service) (*Protection, error) {
 // often, or cannot be checked now is found out by who has it checked.
 var (
 	refusedKey       = rejected.Because(rejected.Unauthorized, 401, "no key the service knows")
+	refusedUsers     = rejected.Because(rejected.BadTarget, 400, "the path can be read as one of two services with different users")
 	refusedMalformed = rejected.Because(rejected.Unauthorized, 401, "credentials that cannot be read")
 	RefusedStranger  = rejected.Because(rejected.Unauthorized, 401, "no credentials")
 	RefusedPassword  = rejected.Because(rejected.Unauthorized, 401, "wrong user or password")
@@ -71,9 +72,14 @@ func (a *Protection) admit(q *Query, p *Plan) {
 			return
 		}
 	}
-	if a.users == nil {
+	if a.users == nil || p.Auth != nil && p.Auth.users.Same(a.users) {
 		return
 	}
+	if p.Auth != nil {
+		p.Refuse(q, StepAuth, refusedUsers)
+		return
+	}
+	p.Auth = a
 	if no := a.password(q, p); no != nil {
 		p.Lines = a.UserChallenge
 		p.Refuse(q, StepAuth, no)

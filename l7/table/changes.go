@@ -19,10 +19,7 @@ const (
 // EnterService tells that the rules of a service come next, and are given a path.
 func (t *Trail) EnterService(s *Service, path []byte) {
 	if rules := s.Request; rules != nil {
-		t.own = rules.own
-		if rules.restore && len(t.Changes) > 0 {
-			t.change(explain.Change{Kind: "restore-header", Owner: ownerService, Rule: -1})
-		}
+		t.own, t.ownCuts = rules.own, rules.ownCuts
 	}
 	t.owner, t.path = ownerService, bytes.Clone(path)
 }
@@ -41,12 +38,11 @@ func (t *Trail) LeaveService(s *Service) {
 // added tells of the lines that rules add. Strict-Transport-Security, the last one
 // where a service asks for it, is of no list.
 func (t *Trail) added(r *Rules) {
-	lines := fieldLines(r.Add)
-	for i, line := range lines {
+	for i, line := range fieldLines(r.Add) {
 		name, value, _ := strings.Cut(line, ": ")
-		c := explain.Change{Kind: "add-header", Owner: r.addedBy, Rule: i, Header: name, After: t.masked(name, []byte(value))}
-		if r.sts && i == len(lines)-1 {
-			c.Owner, c.Rule = ownerService, -1
+		c := explain.Change{Kind: "add-header", Owner: ownerService, Rule: -1, Header: name, After: t.masked(name, []byte(value))}
+		if i < len(r.adds) {
+			c.Owner, c.Rule = r.adds[i].owner, r.adds[i].rule
 		}
 		t.change(c)
 	}
@@ -58,7 +54,7 @@ func (t *Trail) Answered(s *Service, r *http1.Response) error {
 	told := Trail{Explanation: &explain.Explanation{Changes: t.Changes}, hidden: t.hidden}
 	var o http1.ResponseOptions
 	if rules := s.Response; rules != nil {
-		told.owner, told.own = rules.cutBy, rules.own
+		told.owner, told.own, told.ownCuts = ownerService, rules.own, rules.ownCuts
 		scratch := new(rewrite.Scratch)
 		scratch.Observe(&told)
 		if err := rules.Apply(&r.Head, scratch); err != nil {
@@ -81,8 +77,12 @@ func (t *Trail) change(c explain.Change) {
 
 // Removed implements rewrite.Observer.
 func (t *Trail) Removed(h *http1.Head, i, rule int) {
-	name := string(h.Name(i))
-	t.change(explain.Change{Kind: "remove-header", Owner: t.owner, Rule: rule, Header: name, Before: t.masked(name, h.Value(i))})
+	c := explain.Change{Kind: "remove-header", Owner: t.owner, Rule: rule, Header: string(h.Name(i))}
+	if t.owner == ownerService && rule >= t.ownCuts {
+		c.Owner, c.Rule = ownerFarm, rule-t.ownCuts
+	}
+	c.Before = t.masked(c.Header, h.Value(i))
+	t.change(c)
 }
 
 // Replaced implements rewrite.Observer.

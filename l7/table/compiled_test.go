@@ -259,7 +259,11 @@ func TestRulesForAnswersAreThoseOfTheService(t *testing.T) {
 		"the other's": {func(h *farm.HTTP) {
 			h.RemoveResponse, h.AddResponse = l7test.Remove("^X"), l7test.Add("A:1")
 			h.Services[0].RemoveResponse, h.Services[0].AddResponse = l7test.Remove("^Y"), l7test.Add("B:1")
-		}, "X: 1, Strict-Transport-Security: a, B:1"},
+		}, "Strict-Transport-Security: a, B:1, A:1"},
+		"the same header of both": {func(h *farm.HTTP) {
+			h.AddResponse = l7test.Add("A_x:1", "Set-Cookie:c", "C:1")
+			h.Services[0].AddResponse = l7test.Add("a-X:2", "Set-Cookie:d")
+		}, "X: 1, Y: 1, Strict-Transport-Security: a, a-X:2, Set-Cookie:d, Set-Cookie:c, C:1"},
 		"both": {func(h *farm.HTTP) {
 			h.ReplaceResponse = []farm.HeaderReplace{{Header: "^X$", Match: "2", Replace: "3"}}
 			h.Services[0].ReplaceResponse = []farm.HeaderReplace{{Header: "^X$", Match: "1", Replace: "2"}}

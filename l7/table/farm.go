@@ -36,6 +36,8 @@ type Farm struct {
 	Challenges     Challenges
 	verbs          http1.VerbMask
 	Limits         Limits
+	paths          farm.PathPolicy
+	protects       bool             // one of the services does, see Service.protects
 	Remove         *rewrite.Remover // of request fields
 	routes         *route.Table
 	Services       []Service // in the order they are asked
@@ -67,6 +69,7 @@ func (c *Compiler) compileFarm(build *tlsconf.Build, first bool, f *farm.Farm) (
 		Trusted: f.HTTP.Trusted, ProxyIn: f.HTTP.ProxyIn,
 		RequestTimeout: nanos(f.HTTP.RequestTimeout),
 		verbs:          http1.VerbMaskOf(f.HTTP.Verbs), routes: routes, Services: make([]Service, len(f.HTTP.Services)),
+		paths:     f.HTTP.PathPolicy,
 		hostField: []byte(origin), proxyHost: f.HTTP.RewriteHost, destination: f.HTTP.RewriteDestination,
 		TunnelIdle: nanos(cmp.Or(f.HTTP.TunnelTimeout, farm.DefaultTunnelTimeout)),
 		Grace:      time.Duration(nanos(cmp.Or(f.HTTP.StopGrace, farm.DefaultStopGrace))),
@@ -89,6 +92,7 @@ func (c *Compiler) compileFarm(build *tlsconf.Build, first bool, f *farm.Farm) (
 		if err := c.compileService(&ft.Services[i], build, first, f, &f.HTTP.Services[i]); err != nil {
 			return nil, fmt.Errorf("service %q: %w", f.HTTP.Services[i].Name, err)
 		}
+		ft.protects = ft.protects || ft.Services[i].protects()
 	}
 	ft.divide(f.HTTP.Services)
 	ft.kinds = marks.Needed(f)

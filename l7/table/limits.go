@@ -70,7 +70,7 @@ func (l *Limits) check(r *http1.Request) *rejected.Cause {
 		return refusedLine
 	case l.maxHead > 0 && r.Len > l.maxHead:
 		return refusedHead
-	case l.paths != nil && l.paths.Match(r.Path) < 0:
+	case l.paths != nil && !l.accepts(r):
 		return refusedPath
 	case l.MaxBody > 0 && r.ContentLength > 0 && uint64(r.ContentLength) > l.MaxBody:
 		return refusedBody
@@ -78,6 +78,17 @@ func (l *Limits) check(r *http1.Request) *rejected.Cause {
 		return refusedExpect
 	}
 	return nil
+}
+
+// accepts reports whether the pattern for paths matches the canonical path and
+// every other reading of the path.
+func (l *Limits) accepts(r *http1.Request) bool {
+	for i := range r.Readings {
+		if l.paths.Match(r.Readings[i].Target) < 0 {
+			return false
+		}
+	}
+	return l.paths.Match(r.Path) >= 0
 }
 
 // CheckPart looks at the beginning of a head of which more is to come.
@@ -161,14 +172,23 @@ func (l *rateLimit) whose(q *Query) ratelimit.Key {
 	r := q.Req
 	switch l.key {
 	case farm.RateKeyPath:
-		path, _, _ := bytes.Cut(r.Path, []byte("?"))
-		return l.table.Text(path)
+		return l.table.Text(plainestPath(r))
 	case farm.RateKeyHeader:
 		if i := r.Lookup(l.header); i >= 0 && len(r.Value(i)) > 0 {
 			return l.table.Text(r.Value(i))
 		}
 	}
 	return l.table.Address(q.Client())
+}
+
+// plainestPath returns the path without its query, decoded if it can be, so that
+// all spellings of a path count for one.
+func plainestPath(r *http1.Request) []byte {
+	if n := len(r.Readings); n > 0 {
+		return r.Readings[n-1].Target[:r.Readings[n-1].Path]
+	}
+	path, _, _ := bytes.Cut(r.Path, []byte("?"))
+	return path
 }
 
 // take counts the request at hand, or says after how many nanoseconds it would

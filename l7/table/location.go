@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
@@ -43,15 +44,17 @@ func newRedirect(f *farm.Farm, s *farm.Service) (r *Redirect, err error) {
 	return r, err
 }
 
-// appendTo appends the address for a request to the given host and path.
-func (r *Redirect) appendTo(dst, host, path []byte, s *rewrite.Scratch) []byte {
+// appendTo appends the address for a request. Groups are those of the canonical
+// path, which the service's URL rule matched; the path that follows is the one
+// the client sent.
+func (r *Redirect) appendTo(dst []byte, req *http1.Request, s *rewrite.Scratch) []byte {
 	var g rewrite.Groups
 	if r.url != nil {
-		r.url.Find(path, &g, s)
+		r.url.Find(req.Path, &g, s)
 	}
-	dst = r.text.Append(dst, path, &g, host)
+	dst = r.text.Append(dst, req.Path, &g, req.Host)
 	if r.appends {
-		dst = append(trimSlash(dst), path...)
+		dst = append(trimSlash(dst), req.Sent...)
 	}
 	return dst
 }

@@ -9,8 +9,7 @@ import (
 
 // Outgoing is the head a backend gets in the place of the client's.
 //
-// Where a farm says so, backends get their own address as Host, and in the
-// Destination of WebDAV requests. Which backend it is may change after the head
+// Where a farm says so, backends get their own address as Host. Which backend it is may change after the head
 // was written, so the head is kept with holes, and each sending fills them.
 type Outgoing struct {
 	Undo rewrite.Undo // of what was done to the path; its memory is kept
@@ -52,6 +51,11 @@ func (o *Outgoing) Revise(q *Query, s *Service, c *Choice, told *Told) error {
 	c.identify(q, s)
 	if s.Auth != nil {
 		s.Auth.strip(h)
+	}
+	for _, other := range q.passed {
+		if other.Auth != nil {
+			other.Auth.strip(h)
+		}
 	}
 	if rules != nil {
 		if err := rules.edit(h, q.Scratch); err != nil {
@@ -122,7 +126,9 @@ func (o *Outgoing) tell(q *Query, s *Service, told *Told) {
 var noHost = []byte{}
 
 // leaveDestination puts the Destination, if it names the farm, at the end of
-// the head without its authority.
+// the head, with the scheme the backend is spoken to by and the Host it gets:
+// WebDAV servers refuse any other. Where that is the backend's own address, a hole
+// is left for it.
 func (o *Outgoing) leaveDestination(q *Query, s *Service) {
 	r := q.Req
 	i := r.Lookup("destination")
@@ -141,7 +147,14 @@ func (o *Outgoing) leaveDestination(q *Query, s *Service) {
 		q.extra = append(q.extra[:0], q.forward.Extra...)
 	}
 	q.extra = append(append(append(q.extra, "Destination: "...), scheme...), "://"...)
-	o.tail = len(path) + len("\r\n\r\n") // bytes from the hole to the end of the head
+	switch {
+	case q.Farm.proxyHost:
+		o.tail = len(path) + len("\r\n\r\n") // bytes from the hole to the end of the head
+	case len(r.Host) > 0:
+		q.extra = append(q.extra, r.Host...)
+	default:
+		q.extra = append(q.extra, q.Farm.hostField...)
+	}
 	q.extra = append(append(q.extra, path...), "\r\n"...)
 	q.forward.Extra = q.extra
 	r.Remove(i)
@@ -152,7 +165,7 @@ func (o *Outgoing) Append(dst []byte, q *Query) []byte {
 	r := q.Req
 	out := http1.AppendRequest(dst, r, &q.forward)
 	if q.Farm.proxyHost { // it was written with an empty Host
-		o.holes[0] = r.Method.Len() + len(" ") + len(r.Path) + len(" HTTP/1.1\r\nHost: ")
+		o.holes[0] = r.Method.Len() + len(" ") + len(r.Sent) + len(" HTTP/1.1\r\nHost: ")
 	}
 	if o.tail > 0 {
 		o.holes[1] = len(out) - o.tail

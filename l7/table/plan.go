@@ -48,6 +48,7 @@ type Plan struct {
 	// forwarded; Digest stands for it.
 	Unchecked bool
 	Digest    guard.Digest
+	Auth      *Protection // that asks for the password; nil when none does
 }
 
 // Query is a request a plan is made for, and what that needs. The head must be
@@ -64,6 +65,7 @@ type Query struct {
 	Trail     *Trail           // nil but where the request is explained
 
 	made    Plan          // the last
+	passed  []*Service    // which protect other readings of the path
 	forward http1.Forward // what is added to the head of the request
 	extra   []byte        // scratch: field lines
 }
@@ -76,7 +78,8 @@ type Query struct {
 // request.
 func (q *Query) Plan() *Plan {
 	f, r, p := q.Farm, q.Req, &q.made
-	p.Outcome, p.Service, p.Refused, p.Lines, p.Wait, p.Unchecked = OutcomeForward, nil, nil, nil, 0, false
+	p.Outcome, p.Service, p.Refused, p.Lines, p.Wait, p.Unchecked, p.Auth = OutcomeForward, nil, nil, nil, 0, false, nil
+	q.passed = q.passed[:0]
 	if f.Challenges != nil && f.Challenges.asks(r) {
 		p.Outcome = OutcomeChallenge
 		return p
@@ -89,12 +92,19 @@ func (q *Query) Plan() *Plan {
 	case !q.allow(p):
 		return p
 	}
-	p.Service = q.route()
+	var matched int
+	p.Service, matched = q.route()
 	if p.Service == nil {
 		p.Refuse(q, stepServices, refusedNoService)
 		return p
 	}
-	if q.admit(p); p.Refused == nil && p.Service.Redirect != nil {
+	if q.Trail != nil {
+		q.Trail.Result.Service = p.Service.Name
+	}
+	if q.admit(p, p.Service); p.Refused == nil && f.protects && p.Service.Redirect == nil {
+		q.protect(p, matched)
+	}
+	if p.Refused == nil && p.Service.Redirect != nil {
 		q.redirect(p)
 	}
 	return p
@@ -120,6 +130,13 @@ func (q *Query) allow(p *Plan) bool {
 		return false
 	}
 	q.pass(stepMethod)
+	if f.paths == farm.PathCanonical || f.paths == farm.PathStrict {
+		if f.paths == farm.PathStrict && r.Ambiguity != nil {
+			p.Refuse(q, stepPath, ambiguities[r.Ambiguity])
+			return false
+		}
+		r.SendCanonical()
+	}
 	if f.Limits.any {
 		if no := f.Limits.check(r); no != nil {
 			p.Refuse(q, stepLimits, no)
@@ -130,8 +147,9 @@ func (q *Query) allow(p *Plan) bool {
 	return true
 }
 
-// route finds the service; nil when none matches.
-func (q *Query) route() *Service {
+// route finds the service and the position of the rule that matched; nil and -1
+// when none does.
+func (q *Query) route() (*Service, int) {
 	f, r := q.Farm, q.Req
 	if f.Remove != nil {
 		f.Remove.Remove(&r.Head, q.Scratch)
@@ -141,28 +159,25 @@ func (q *Query) route() *Service {
 		q.Trail.routed(q, i)
 	}
 	if i < 0 {
-		return nil
+		return nil, i
 	}
 	s := &f.Services[i]
 	if s.share.end > 0 {
 		s = q.draw(s)
 	}
-	return s
+	return s, i
 }
 
-// admit asks the service: its limit, and which clients it lets in.
-func (q *Query) admit(p *Plan) {
-	if q.Trail != nil {
-		q.Trail.Result.Service = p.Service.Name
-	}
-	if l := p.Service.limit; l != nil {
+// admit asks a service: its limit, and which clients it lets in.
+func (q *Query) admit(p *Plan, s *Service) {
+	if l := s.limit; l != nil {
 		if p.Wait = l.take(q); p.Wait > 0 {
 			p.Refuse(q, stepRate, refusedRate)
 			return
 		}
 		q.pass(stepRate)
 	}
-	if a := p.Service.Auth; a != nil {
+	if a := s.Auth; a != nil {
 		if a.admit(q, p); p.Refused == nil {
 			q.pass(StepAuth)
 		}
@@ -220,7 +235,7 @@ func (f *Farm) misdirected(c *loop.Conn, r *http1.Request) bool {
 
 // redirect finds where the service redirects the request to.
 func (q *Query) redirect(p *Plan) {
-	q.Text = p.Service.Redirect.appendTo(q.Text[:0], q.Req.Host, q.Req.Path, q.Scratch)
+	q.Text = p.Service.Redirect.appendTo(q.Text[:0], q.Req, q.Scratch)
 	var ok bool
 	if p.Location, ok = http1.CheckValue(q.Text); !ok {
 		p.Refuse(q, stepRedirect, refusedRedirect)

@@ -154,21 +154,33 @@ func TestTheHeadOfABackendIsRewritten(t *testing.T) {
 		"with that of http and TLS":      {both(hosted, named, port(80), secure), ask("GET", "/a"), []string{"Host: app.internal:80\n"}},
 		"a name that is no host":         {both(hosted, func(h *farm.HTTP) { h.Services[0].Backends[0].Host = "a b" }), ask("GET", "/a"), []string{"Host: 198.51.100.1:8001\n"}},
 		"no name":                        {both(hosted, func(h *farm.HTTP) { h.Services[0].Backends[0].Host = "" }), ask("GET", "/a"), []string{"Host: 198.51.100.1:8001\n"}},
-		"destination":                    {move, destination("http://a.test/b"), []string{"Destination: http://198.51.100.1:8001/b\n\n", "X: y\n", "!http://a.test"}},
-		"destination without a path":     {move, destination("http://a.test"), []string{"Destination: http://198.51.100.1:8001\n\n"}},
-		"destination, and TLS":           {both(move, secure), destination("https://a.test/b"), []string{"Destination: https://198.51.100.1:8001/b\n\n"}},
+		"destination":                    {move, destination("http://a.test/b"), []string{"Destination: http://a.test/b\n\n", "Host: a.test\nX: y\n"}},
+		"destination without a path":     {move, destination("http://a.test"), []string{"Destination: http://a.test\n\n"}},
+		"destination, and TLS":           {both(move, secure), destination("http://a.test/b"), []string{"Destination: https://a.test/b\n\n"}},
+		"destination, behind TLS":        {move, destination("https://a.test:443/b"), []string{"Destination: http://a.test/b\n\n"}},
+		"destination without a Host":     {move, "MOVE /a HTTP/1.0\r\nDestination: http://192.0.2.80/b\r\n\r\n", []string{"Host: 192.0.2.80:80\n", "Destination: http://192.0.2.80:80/b\n\n"}},
 		"destination and host":           {both(move, hosted), destination("http://a.test/b"), []string{"web <- MOVE /a HTTP/1.1\nHost: 198.51.100.1:8001\nX: y\n", "Destination: http://198.51.100.1:8001/b\n\n"}},
-		"destination at our address":     {move, destination("http://192.0.2.80/b"), []string{"Destination: http://198.51.100.1:8001/b\n\n"}},
+		"destination at our address":     {move, destination("http://192.0.2.80/b"), []string{"Destination: http://a.test/b\n\n"}},
 		"destination elsewhere":          {move, destination("http://b.test/b"), []string{"Destination: http://b.test/b\nX: y\n"}},
 		"destination that is a path":     {move, destination("/b"), []string{"Destination: /b\nX: y\n"}},
 		"destination as it is":           {nil, destination("http://a.test/b"), []string{"Destination: http://a.test/b\n"}},
 		"no destination":                 {move, ask("MOVE", "/a"), []string{"!Destination"}},
-		"destination and fields of ours": {both(move, func(h *farm.HTTP) { h.AddRequest = l7test.Add("A: 1") }), destination("http://a.test/b"), []string{"A: 1\nDestination: http://198.51.100.1:8001/b\n\n"}},
+		"destination and fields of ours": {both(move, func(h *farm.HTTP) { h.AddRequest = l7test.Add("A: 1") }), destination("http://a.test/b"), []string{"A: 1\nDestination: http://a.test/b\n\n"}},
 		"removed by the farm":            {func(h *farm.HTTP) { h.RemoveRequest = l7test.Remove("^X:") }, ask("GET", "/", "X: y", "Y: z"), []string{"!X: y", "Y: z"}},
-		"removed by the service instead": {func(h *farm.HTTP) {
+		"removed by both": {func(h *farm.HTTP) {
 			h.RemoveRequest, h.Services[0].RemoveRequest = l7test.Remove("^X:"), l7test.Remove("^Y:")
-		}, ask("GET", "/", "X: y", "Y: z"), []string{"X: y", "!Y: z"}},
-		"added by the service instead": {func(h *farm.HTTP) { h.AddRequest, h.Services[0].AddRequest = l7test.Add("A: 1"), l7test.Add("B: 1") }, ask("GET", "/"), []string{"!A: 1", "B: 1\n"}},
+		}, ask("GET", "/", "X: y", "Y: z"), []string{"!X: y", "!Y: z"}},
+		"added by both": {func(h *farm.HTTP) { h.AddRequest, h.Services[0].AddRequest = l7test.Add("A: 1"), l7test.Add("B: 1") }, ask("GET", "/"), []string{"B: 1\nA: 1\n\n"}},
+		"one header added by both": {func(h *farm.HTTP) {
+			h.AddRequest, h.Services[0].AddRequest = l7test.Add("A-b: 1", "C: 1"), l7test.Add("a_B: 2")
+		}, ask("GET", "/"), []string{"a_B: 2\nC: 1\n\n", "!A-b"}},
+		"set instead of the client's": {func(h *farm.HTTP) { h.AddRequest = l7test.Add("X-Internal: 1", "X-Internal: 2", "Cookie: a=b") },
+			ask("GET", "/", "x-internal: 7", "X_Internal: 8", "Cookie: c=d", "X-Other: 9"),
+			[]string{"X-Internal: 1\nX-Internal: 2\nCookie: a=b\n\n", "Cookie: c=d\nX-Other: 9\n", "!7", "!8"}},
+		"set instead of a trusted peer's": {func(h *farm.HTTP) {
+			h.Trusted, h.AddRequest = l7test.Networks("192.0.2.0/24"), l7test.Add("X-Forwarded-Proto: https")
+		},
+			ask("GET", "/", "X-Forwarded-Proto: http"), []string{"X-Forwarded-Proto: https\n\n", "!X-Forwarded-Proto: http\n"}},
 		"replaced by both": {func(h *farm.HTTP) {
 			h.ReplaceRequest = []farm.HeaderReplace{{Header: "^X$", Match: "2", Replace: "3"}}
 			h.Services[0].ReplaceRequest = []farm.HeaderReplace{{Header: "^X$", Match: "1", Replace: "2"}}

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -10,40 +11,45 @@ import (
 )
 
 // Rules are the header rules of a service for one direction, those of its farm
-// included. A list of the service replaces the farm's of the same kind; only
-// replace rules add up, the service's first.
+// included: the lists of both apply, the service's first. A header that the service
+// adds is not added by the farm.
 type Rules struct {
-	// restore brings back what the farm's rules took out before the service was
-	// known: the service has a list of its own.
-	restore bool
 	remove  *rewrite.Remover
 	replace *rewrite.Replacer
+	ownCuts int            // how many rules of remove are the service's, the first
 	own     int            // how many rules of replace are the service's, the first
 	Add     []byte         // field lines
-	addedBy string         // whose rules Add is of
-	cutBy   string         // whose rules remove is of, for responses
+	adds    []origin       // whose rules they are of, line by line
+	set     [][]byte       // names of request fields that the client may not send besides
 	given   http1.Identity // what of identities is in Add
 	sts     bool           // Strict-Transport-Security is ours
 }
 
+// origin says which rule a line is of.
+type origin struct {
+	owner string
+	rule  int
+}
+
 // requestRules compiles what is left to do once the service is known; nil when
-// nothing is.
+// nothing is. The farm's rules that remove fields have been applied by then.
 func requestRules(f, s *farm.HeaderRules) (r *Rules, err error) {
-	r = &Rules{restore: len(s.RemoveRequest) > 0 && len(f.RemoveRequest) > 0, own: len(s.ReplaceRequest)}
+	r = &Rules{own: len(s.ReplaceRequest), ownCuts: len(s.RemoveRequest)}
 	if r.remove, err = rewrite.NewRemover(s.RemoveRequest); err != nil {
 		return nil, err
 	}
 	if r.replace, err = rewrite.NewReplacer(s.ReplaceRequest, f.ReplaceRequest); err != nil {
 		return nil, err
 	}
-	lines := either(s.AddRequest, f.AddRequest)
-	r.addedBy = ownerOf(s.AddRequest)
-	if r.Add, err = rewrite.Lines(lines); err != nil {
+	if err := r.addLines(s.AddRequest, f.AddRequest); err != nil {
 		return nil, err
 	}
-	for _, l := range lines {
-		name, _, _ := strings.Cut(l.Header, ":")
+	for _, line := range fieldLines(r.Add) {
+		name, _, _ := strings.Cut(line, ":")
 		r.given |= http1.IdentityOf([]byte(name))
+		if !strings.EqualFold(name, "cookie") { // clients have their own
+			r.set = append(r.set, []byte(name))
+		}
 	}
 	return r.orNil(), nil
 }
@@ -52,14 +58,14 @@ func requestRules(f, s *farm.HeaderRules) (r *Rules, err error) {
 // come back with TLS only (RFC 6797).
 func responseRules(f *farm.Farm, s *farm.Service) (r *Rules, err error) {
 	h := f.HTTP
-	r = &Rules{sts: f.HTTPS() && s.STS > 0, own: len(s.ReplaceResponse), addedBy: ownerOf(s.AddResponse), cutBy: ownerOf(s.RemoveResponse)}
-	if r.remove, err = rewrite.NewRemover(either(s.RemoveResponse, h.RemoveResponse)); err != nil {
+	r = &Rules{sts: f.HTTPS() && s.STS > 0, own: len(s.ReplaceResponse), ownCuts: len(s.RemoveResponse)}
+	if r.remove, err = rewrite.NewRemover(slices.Concat(s.RemoveResponse, h.RemoveResponse)); err != nil {
 		return nil, err
 	}
 	if r.replace, err = rewrite.NewReplacer(s.ReplaceResponse, h.ReplaceResponse); err != nil {
 		return nil, err
 	}
-	if r.Add, err = rewrite.Lines(either(s.AddResponse, h.AddResponse)); err != nil {
+	if err := r.addLines(s.AddResponse, h.AddResponse); err != nil {
 		return nil, err
 	}
 	if r.sts {
@@ -68,25 +74,35 @@ func responseRules(f *farm.Farm, s *farm.Service) (r *Rules, err error) {
 	return r.orNil(), nil
 }
 
+// addLines compiles the lines that a service and its farm add. Where both set the
+// same header the service's counts; cookies are separate ones.
+func (r *Rules) addLines(service, farm []farm.HeaderAdd) (err error) {
+	lines := slices.Clone(service)
+	for i := range service {
+		r.adds = append(r.adds, origin{ownerService, i})
+	}
+	for i, line := range farm {
+		name, _, _ := strings.Cut(line.Header, ":")
+		if !strings.EqualFold(name, "set-cookie") && namesHeader(service, name) {
+			continue
+		}
+		lines, r.adds = append(lines, line), append(r.adds, origin{ownerFarm, i})
+	}
+	r.Add, err = rewrite.Lines(lines)
+	return err
+}
+
+// namesHeader reports whether one of the rules adds a header of that name.
+func namesHeader(rules []farm.HeaderAdd, name string) bool {
+	return slices.ContainsFunc(rules, func(h farm.HeaderAdd) bool {
+		other, _, _ := strings.Cut(h.Header, ":")
+		return http1.SameName([]byte(other), []byte(name))
+	})
+}
+
 // stsLine is the field line of Strict-Transport-Security.
 func stsLine(s *farm.Service) []byte {
 	return fmt.Appendf(nil, "Strict-Transport-Security: max-age=%d\r\n", s.STS)
-}
-
-// either is the service's list or, if that is empty, the farm's.
-func either[T any](service, farm []T) []T {
-	if len(service) > 0 {
-		return service
-	}
-	return farm
-}
-
-// ownerOf says whose list either gives.
-func ownerOf[T any](service []T) string {
-	if len(service) > 0 {
-		return ownerService
-	}
-	return ownerFarm
 }
 
 func (r *Rules) orNil() *Rules {
@@ -98,9 +114,6 @@ func (r *Rules) orNil() *Rules {
 
 // strip takes fields out of a head.
 func (r *Rules) strip(h *http1.Head, s *rewrite.Scratch) {
-	if r.restore {
-		h.Restore()
-	}
 	if r.remove != nil {
 		r.remove.Remove(h, s)
 	}
@@ -121,8 +134,11 @@ func (r *Rules) Apply(h *http1.Head, s *rewrite.Scratch) error {
 	return r.edit(h, s)
 }
 
-// edit changes the values of fields.
+// edit takes out the fields that rules set, and changes the values of others.
 func (r *Rules) edit(h *http1.Head, s *rewrite.Scratch) error {
+	for _, name := range r.set {
+		h.RemoveNamed(name)
+	}
 	if r.replace == nil {
 		return nil
 	}

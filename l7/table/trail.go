@@ -18,10 +18,12 @@ const (
 	StepChallenge Step = "challenge"
 	stepHost      Step = "host"
 	stepMethod    Step = "method"
+	stepPath      Step = "path" // of a strict farm
 	stepLimits    Step = "limits"
 	stepSplit     Step = "split" // once a service is known
 	stepRate      Step = "rate"
 	StepAuth      Step = "auth"
+	stepReadings  Step = "readings" // services that protect another reading of the path
 )
 
 // What else can be the end of a request, once it passed those.
@@ -37,10 +39,11 @@ const (
 type Trail struct {
 	*explain.Explanation // what it writes to
 
-	owner  string          // whose rules are being applied
-	own    int             // how many of the rules that replace are the service's
-	path   []byte          // before the next rule for paths
-	hidden map[string]bool // the fields whose values the farm's services keep secret
+	owner   string          // whose rules are being applied
+	own     int             // how many of the rules that replace are the service's
+	ownCuts int             // and of those that remove
+	path    []byte          // before the next rule for paths
+	hidden  map[string]bool // the fields whose values the farm's services keep secret
 }
 
 // NewTrail returns a trail for a request to the farm, which writes to an

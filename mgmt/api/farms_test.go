@@ -30,7 +30,7 @@ func TestAFarmIsCreatedReadChangedAndDeleted(t *testing.T) {
 	r.want(t, "params.contimeout", 5)
 	r.want(t, "params.restimeout", 45)
 	r.want(t, "params.error503", "try later")
-	r.want(t, "params.httpverb", "MSRPCext")
+	r.want(t, "params.httpverb", "any")
 	r.want(t, "params.listener", "http")
 
 	a.must(200, "GET", "/farms/shop/summary", "").want(t, "params.status", "critical")

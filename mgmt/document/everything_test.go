@@ -38,7 +38,7 @@ func everything() *farm.Config {
 			DisableHTTP2: true, Clients: farm.ClientAuthRequired, ClientCA: "clients", ClientHeaders: true, StrictHost: true, NoSSLRedirect: "https://shop.example/", NoSSLCode: 307, ErrorNoSSL: "speak TLS",
 		},
 		HeaderRules: rules("farm"), Continue: farm.ContinueNever, MaxBody: 1 << 30, MaxHead: 2048, MaxConnections: 32760, Overflow: farm.OverflowRefuse,
-		CheckURL: "^/[a-z]", IgnoreCase: true, Logs: true, RewriteHost: true, RewriteDestination: true, TunnelTimeout: 9, StopGrace: 10,
+		CheckURL: "^/[a-z]", PathPolicy: farm.PathStrict, IgnoreCase: true, Logs: true, RewriteHost: true, RewriteDestination: true, TunnelTimeout: 9, StopGrace: 10,
 		AccessLog: farm.AccessLog{
 			Format: farm.LogCombined, Fields: []farm.LogField{farm.LogTotal, farm.LogBackend}, Headers: []string{"X-Customer"}, Sample: 10,
 			Redact: []string{"cookie", "pin"}, Sink: farm.LogSyslog, File: "all", Size: 5, Keep: 3, Target: "tcp://log.example.org:601",

@@ -42,7 +42,7 @@ func (l *RuleList[T]) OfService(s *farm.Service) *[]T { return l.ofService(s) }
 
 // The kinds of rules.
 var (
-	AddRequest      = headerList("addheader", "addrequestheader", headerAdd, func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddRequest })
+	AddRequest      = headerList("addheader", "addrequestheader", headerSets, func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddRequest })
 	RemoveRequest   = headerList("headremove", "removerequestheader", headerRemove, func(r *farm.HeaderRules) *[]farm.HeaderRemove { return &r.RemoveRequest })
 	ReplaceRequest  = headerList("replacerequestheader", "replacerequestheader", headerReplace, func(r *farm.HeaderRules) *[]farm.HeaderReplace { return &r.ReplaceRequest })
 	AddResponse     = headerList("addresponseheader", "addresponseheader", headerAdd, func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddResponse })
@@ -65,10 +65,22 @@ var RuleMove = move[struct{}]("New position of the rule, from 0.")
 // items of lists in documents.
 var (
 	headerLine = rule{name: "header", hints: basic(atHeaders, "Header"), kind: kindText, required: true, format: "Name: value", maxLen: MaxHeader, check: checkHeaderLine, canon: canonHeaderLine, same: sameHeaderLine,
-		must: `a header as "Name: value"`, musts: `a list of headers as "Name: value"`, about: "Header that is added."}
+		must: `a header as "Name: value"`, musts: `a list of headers as "Name: value"`, about: "Header that is added to responses; one of the same name that the backend sends stays."}
+	headerSet     = asSet(headerLine)
 	headerPattern = rule{name: "pattern", hints: basic(atHeaders, "Pattern"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkLinePattern,
 		must: "a valid regular expression", musts: "a list of regular expressions", about: `Regex for the lines ("Name: value", in any case) that are removed.`}
 )
+
+// asSet returns the rule of a header that takes the place of the client's own.
+func asSet(r rule) rule {
+	r.about = "Header that requests get instead of the client's own of that name, with a hyphen or an underscore; a Cookie is added to the client's."
+	return r
+}
+
+var headerSets = Table[farm.HeaderAdd]{fields: []field[farm.HeaderAdd]{{rule: headerSet,
+	get: func(h *farm.HeaderAdd) Value { return textValue(h.Header) },
+	set: func(h *farm.HeaderAdd, v Value) { h.Header = v.text },
+}}}
 
 var headerAdd = Table[farm.HeaderAdd]{fields: []field[farm.HeaderAdd]{{rule: headerLine,
 	get: func(h *farm.HeaderAdd) Value { return textValue(h.Header) },
@@ -94,7 +106,7 @@ var headerReplace = Table[farm.HeaderReplace]{fields: []field[farm.HeaderReplace
 		set: func(h *farm.HeaderReplace, v Value) { h.Match = v.text },
 	},
 	{
-		rule: rule{name: "replace", hints: basic(atHeaders, "Replacement"), kind: kindText, required: true, blank: true, maxLen: MaxHeader, check: checkValue,
+		rule: rule{name: "replace", hints: basic(atHeaders, "Replacement"), kind: kindText, required: true, blank: true, maxLen: MaxHeader, check: checkReplacement,
 			must: "a text that fits in a header", about: "What takes its place; $1 to $9 are the groups of match."},
 		get: func(h *farm.HeaderReplace) Value { return textValue(h.Replace) },
 		set: func(h *farm.HeaderReplace, v Value) { h.Replace = v.text },
@@ -135,8 +147,8 @@ func ofService(s *farm.Service) *farm.HeaderRules { return &s.HeaderRules }
 // headerTexts makes the fields for the rules of a T, which seen reads and own
 // lets be changed.
 func headerTexts[T any](add, remove string, seen, own func(*T) *farm.HeaderRules) []field[T] {
-	adds := func(name, label string, of func(*farm.HeaderRules) *[]farm.HeaderAdd) field[T] {
-		return listed(name, label, headerLine, func(t *T) *[]farm.HeaderAdd { return of(seen(t)) }, func(t *T) *[]farm.HeaderAdd { return of(own(t)) },
+	adds := func(name, label string, line rule, of func(*farm.HeaderRules) *[]farm.HeaderAdd) field[T] {
+		return listed(name, label, line, func(t *T) *[]farm.HeaderAdd { return of(seen(t)) }, func(t *T) *[]farm.HeaderAdd { return of(own(t)) },
 			func(h farm.HeaderAdd) string { return h.Header }, func(s string) farm.HeaderAdd { return farm.HeaderAdd{Header: s} })
 	}
 	removes := func(name, label string, of func(*farm.HeaderRules) *[]farm.HeaderRemove) field[T] {
@@ -144,9 +156,9 @@ func headerTexts[T any](add, remove string, seen, own func(*T) *farm.HeaderRules
 			func(h farm.HeaderRemove) string { return h.Pattern }, func(s string) farm.HeaderRemove { return farm.HeaderRemove{Pattern: s} })
 	}
 	return []field[T]{
-		adds(add, "Added to requests", func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddRequest }),
+		adds(add, "Set in requests", headerSet, func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddRequest }),
 		removes(remove, "Removed from requests", func(r *farm.HeaderRules) *[]farm.HeaderRemove { return &r.RemoveRequest }),
-		adds(AddResponse.Farm, "Added to responses", func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddResponse }),
+		adds(AddResponse.Farm, "Added to responses", headerLine, func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddResponse }),
 		removes(RemoveResponse.Farm, "Removed from responses", func(r *farm.HeaderRules) *[]farm.HeaderRemove { return &r.RemoveResponse }),
 	}
 }
@@ -186,7 +198,18 @@ func checkHeaderLine(s string) string {
 	if problem := fixedReason(name); problem != "" {
 		return problem
 	}
-	return checkValue(value)
+	if problem := checkValue(value); problem != "" {
+		return problem
+	}
+	return checkLiteral(value)
+}
+
+// checkReplacement accepts a value with groups.
+func checkReplacement(s string) string {
+	if problem := checkValue(s); problem != "" {
+		return problem
+	}
+	return checkLiteral(s)
 }
 
 func checkValue(s string) string {
@@ -210,6 +233,9 @@ func sameHeaderLine(s string) string {
 func checkTarget(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > 0x7e || r == '#' }) {
 		return "it holds a blank, a #, a control character or one beyond ASCII"
+	}
+	if found := nginxVariable.FindString(s); found != "" {
+		return found + " is not replaced: only $1 to $9, the groups of pattern, are"
 	}
 	return ""
 }

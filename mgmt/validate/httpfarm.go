@@ -33,9 +33,11 @@ var settings = []field[farm.Farm]{
 	word("rewritelocation", basic(atResponses, "Rewrite Location"), "Which Location headers of responses are rewritten.", farm.RewriteLocations(),
 		func(h *farm.HTTP) *farm.RewriteLocation { return &h.RewriteLocation }),
 	truth("rewritehost", advanced(atRequests, "Rewrite Host"), "Whether backends get their own address as Host.", func(h *farm.HTTP) *bool { return &h.RewriteHost }),
-	truth("rewritedestination", advanced(atRequests, "Rewrite Destination"), "Whether backends get their own address in the Destination of WebDAV requests.", func(h *farm.HTTP) *bool { return &h.RewriteDestination }),
-	word("httpverb", basic(atRequests, "Accepted methods"), "Request methods that are accepted.", farm.VerbSets(), func(h *farm.HTTP) *farm.VerbSet { return &h.Verbs }),
+	truth("rewritedestination", advanced(atRequests, "Rewrite Destination"), "Whether the Destination of WebDAV requests is made to agree with the Host that backends get.", func(h *farm.HTTP) *bool { return &h.RewriteDestination }),
+	word("httpverb", basic(atRequests, "Accepted methods"), "Request methods that are accepted; any is every method but CONNECT.", farm.VerbSets(), func(h *farm.HTTP) *farm.VerbSet { return &h.Verbs }),
 	farmCheckURL,
+	choice("path_policy", advanced(atRequests, "Path policy"), "Which path backends get: asis (byte for byte as the client sent it), canonical (the form services are chosen by: without dot segments and doubled slashes) or strict (canonical, and a path with an escaped slash or backslash, or encoded twice, gets a 400).",
+		farm.PathPolicies(), farm.PathAsIs, nil, func(h *farm.HTTP) *farm.PathPolicy { return &h.PathPolicy }),
 	truth("ignorecase", advanced(atMatching, "Ignore case"), "Whether checkurl and the URL rules of all services ignore case.", func(h *farm.HTTP) *bool { return &h.IgnoreCase }),
 	farmContinue,
 	bound("maxrequest", advanced(atLimits, "Longest request head").in(inBytes), "Bytes a request head may have.", MinHead, MaxHead, farm.DefaultMaxHead, func(h *farm.HTTP) *uint32 { return &h.MaxHead }),
@@ -65,7 +67,7 @@ var farmContinue = choice("ignore_100_continue", advanced(atRequests, "Expect: 1
 
 var farmCheckURL = field[farm.Farm]{
 	rule: rule{name: "checkurl", hints: advanced(atRequests, "Accepted paths"), kind: kindText, format: "regex", blank: true, maxLen: MaxPattern, check: checkPattern, must: "a valid regular expression",
-		about: "Regex the path of every request must match, otherwise it is answered 400; empty accepts all."},
+		about: "Regex the path of every request must match, as it was sent and decoded, otherwise the request gets a 400; empty accepts all."},
 	get: func(f *farm.Farm) Value { return textValue(httpSeen(f).CheckURL) },
 	set: func(f *farm.Farm, v Value) { httpOf(f).CheckURL = v.text },
 }
@@ -107,7 +109,7 @@ func orZero[T comparable](v, unset T) T {
 
 func errorText(name string, h hints, about string, at func(*farm.HTTP) *string) field[farm.Farm] {
 	return field[farm.Farm]{
-		rule: rule{name: name, hints: h, kind: kindText, blank: true, maxLen: MaxErrorText, about: about},
+		rule: rule{name: name, hints: h, kind: kindText, blank: true, maxLen: MaxErrorText, check: checkErrorText, about: about},
 		get:  func(f *farm.Farm) Value { return textValue(*at(httpSeen(f))) },
 		set:  func(f *farm.Farm, v Value) { *at(httpOf(f)) = v.text },
 	}

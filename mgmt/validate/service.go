@@ -31,7 +31,7 @@ var serviceName = field[farm.Service]{
 }
 
 var serviceFields = []field[farm.Service]{
-	matching("vhost", basic(atMatching, "Host"), "Regex the Host must match from its start; empty matches all.", checkVHost, func(s *farm.Service) *string { return &s.VHost }),
+	matching("vhost", basic(atMatching, "Host"), "Name of the host, or a regex that hosts must match from their start; empty matches all.", checkVHost, func(s *farm.Service) *string { return &s.VHost }),
 	matching("urlp", basic(atMatching, "URL"), "Regex searched in path and query; empty matches all.", checkPattern, func(s *farm.Service) *string { return &s.URL }),
 	{
 		rule: rule{name: "redirect", hints: basic(atRedirect, "Redirect to"), bare: leftOut, kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkRedirect,

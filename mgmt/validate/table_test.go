@@ -177,7 +177,7 @@ func TestTheHelpBodyIsBuiltFromTheTables(t *testing.T) {
 		t.Errorf("port %+v", p)
 	}
 	for _, p := range validate.FarmUpdate.Params() {
-		if p.Description == "" || (p.Name == "httpverb" && len(p.PossibleValues) != 6) {
+		if p.Description == "" || (p.Name == "httpverb" && len(p.PossibleValues) != 7) {
 			t.Errorf("%+v", p)
 		}
 	}

@@ -92,7 +92,7 @@ var tlsFields = []field[farm.Farm]{
 		set:  onTLS(func(t *farm.TLS, v Value) { t.NoSSLCode = int(v.number) }),
 	},
 	{
-		rule: rule{name: "errornossl", hints: advanced(atTLS, "Answer to plain HTTP").costs(CostConnections), kind: kindText, blank: true, maxLen: MaxErrorText, only: overTLS, about: "Body of the answer to plain HTTP on this port (400)."},
+		rule: rule{name: "errornossl", hints: advanced(atTLS, "Answer to plain HTTP").costs(CostConnections), kind: kindText, blank: true, maxLen: MaxErrorText, check: checkErrorText, only: overTLS, about: "Body of the answer to plain HTTP on this port (400)."},
 		get:  func(f *farm.Farm) Value { return textValue(tlsSeen(f).ErrorNoSSL) },
 		set:  onTLS(func(t *farm.TLS, v Value) { t.ErrorNoSSL = v.text }),
 	},
