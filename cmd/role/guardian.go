@@ -33,10 +33,9 @@ func (m *manager) newGuardian(ctx context.Context, secrets apply.Secrets) *guard
 	return guardian.New(ctx, guardian.Options{
 		Parse: func(command string) (probe.Probe, error) { return apply.ParseCommand(secrets, command) },
 		Table: m.health, Log: slog.Default(), Cut: m.cutBackends, AtOnce: probesAtOnce(),
-		Remembered: readVerdicts(verdictsFile),
-		Open:       m.openTo,
-		Farm:       func(f *farm.Farm) (farm.Status, string) { return m.board().Look(f) },
-		Network:    func(r guardian.Route) probe.Network { return &reach{source: r.Source, mark: r.Mark, netd: netd} },
+		Open:    m.openTo,
+		Farm:    func(f *farm.Farm) (farm.Status, string) { return m.board().Look(f) },
+		Network: func(r guardian.Route) probe.Network { return &reach{source: r.Source, mark: r.Mark, netd: netd} },
 	})
 }
 

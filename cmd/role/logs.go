@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/headroom"
 	"github.com/sluicelb/sluice/mgmt/metrics"
 )
@@ -60,12 +61,23 @@ func (m *manager) watching() api.Watching {
 			Headroom: func(f *farm.Farm, b *farm.Backend) headroom.Known {
 				return m.headroom.Of(f, b, time.Now())
 			},
-			Version: m.version,
+			Certificates: m.measuredCertificates,
+			Version:      m.version,
 		}),
 		OpenMetrics: os.Getenv(supervisor.OpenMetricsVariable) != "",
 		Watch:       m.logs.Watch,
 		Tally:       m.logs.Tally,
 	}
+}
+
+// measuredCertificates lists the certificates for scrapers.
+func (m *manager) measuredCertificates(cfg *farm.Config) (out []metrics.Certificate) {
+	for _, v := range m.certs.List() {
+		if !v.CSR {
+			out = append(out, metrics.Certificate{Name: v.Name, NotAfter: v.NotAfter, Used: len(certs.CertificateUsers(cfg, v.Name)) > 0})
+		}
+	}
+	return out
 }
 
 // keepLogs writes access logs until ctx ends. Who renames log files tells the

@@ -54,6 +54,8 @@ type Options struct {
 	Probes func() []Probed
 	// Headroom is what is known of how much a backend can take; nil shows none.
 	Headroom func(*farm.Farm, *farm.Backend) headroom.Known
+	// Certificates lists certificates, without CSRs; nil shows none.
+	Certificates func(*farm.Config) []Certificate
 	// Version is the version of the program.
 	Version string
 }
@@ -96,6 +98,7 @@ type collector struct {
 	dropped               *prometheus.Desc
 	syslog                syslogDescs
 	headroom              headroomDescs
+	certificates          certificateDescs
 }
 
 var (
@@ -133,6 +136,8 @@ func newCollector(o Options) *collector {
 			"on their way when mgmt (mgmt) or the engine (engine) died.", "reason"),
 		syslog:   newSyslogDescs(desc),
 		headroom: newHeadroomDescs(desc),
+
+		certificates: newCertificateDescs(desc),
 	}
 }
 
@@ -149,6 +154,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	}
 	c.syslog.describe(ch)
 	c.headroom.describe(ch)
+	c.certificates.describe(ch)
 }
 
 // Collect implements prometheus.Collector.
@@ -167,6 +173,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.collectLogs(ch)
 	if c.o.Syslog != nil {
 		c.syslog.collect(ch, c.o.Syslog())
+	}
+	if c.o.Certificates != nil {
+		c.certificates.collect(ch, c.o.Certificates(cfg))
 	}
 }
 

@@ -56,6 +56,9 @@ func setup(t testing.TB) (*stats.Segment, metrics.Options) {
 				2: {Estimate: headroom.Estimate{State: headroom.Unbent, Carried: 8}, Load: 9},
 			}[b.ID]
 		},
+		Certificates: func(*farm.Config) []metrics.Certificate {
+			return []metrics.Certificate{{Name: "shop.pem", NotAfter: time.Unix(1_800_000_000, 0), Used: true}, {Name: "old.pem", NotAfter: time.Unix(1_700_000_000, 0)}}
+		},
 		Version: "1.2.3",
 	}
 }
@@ -97,6 +100,8 @@ func TestScrapeShowsWhatWasCounted(t *testing.T) {
 		`sluice_build_info{goversion="go`, `version="1.2.3"} 1`,
 		"sluice_configuration_revision 42\n",
 		"sluice_engine_up 1\n",
+		"sluice_certificate_expiry_timestamp_seconds{certificate=\"shop.pem\"} 1.8e+09\n", "sluice_certificate_used{certificate=\"shop.pem\"} 1\n",
+		"sluice_certificate_expiry_timestamp_seconds{certificate=\"old.pem\"} 1.7e+09\n", "sluice_certificate_used{certificate=\"old.pem\"} 0\n",
 		`sluice_farm_requests_total{farm="shop"} 20`,
 		`sluice_farm_requests_total{farm="blog"} 0`,
 		`sluice_farm_responses_total{code="5xx",farm="shop"} 4`,
