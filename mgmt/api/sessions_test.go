@@ -184,12 +184,14 @@ func TestStaticSessionsAreConfiguration(t *testing.T) {
 	a.must(200, "PUT", service, `{"persistence":"COOKIE","sessionid":"SID"}`)
 	_, before := a.applier.Current()
 	a.must(201, "POST", path, `{"id":0,"session":"joe"}`)
-	a.must(201, "POST", path, `{"id":1,"session":"joe"}`) // moved
+	a.do("POST", path, `{"id":1,"session":"joe"}`).refused(t, 409)
+	a.must(200, "DELETE", path+"/joe", "")
+	a.must(201, "POST", path, `{"id":1,"session":"joe"}`)
 	cfg, rev := a.applier.Current()
-	if b := cfg.Farms[0].HTTP.Services[0].Backends; len(b[0].Sessions) != 0 || !slices.Equal(b[1].Sessions, []string{"joe"}) || rev.Number != before.Number+2 || strings.Contains(rev.Comment, "joe") {
+	if b := cfg.Farms[0].HTTP.Services[0].Backends; len(b[0].Sessions) != 0 || !slices.Equal(b[1].Sessions, []string{"joe"}) || rev.Number != before.Number+3 || strings.Contains(rev.Comment, "joe") {
 		t.Errorf("%v, %v, revision %+v", b[0].Sessions, b[1].Sessions, rev)
 	}
-	a.must(201, "POST", path, `{"id":1,"session":"joe"}`)
+	a.do("POST", path, `{"id":1,"session":"joe"}`).refused(t, 409)
 	if _, again := a.applier.Current(); again.Number != rev.Number {
 		t.Error("what is there already made a revision")
 	}

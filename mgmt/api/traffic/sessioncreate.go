@@ -2,6 +2,8 @@ package traffic
 
 import (
 	"fmt"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -43,6 +45,9 @@ func (s *Resource) createSession(c *rest.Call) (rest.Object[state.Session], erro
 	if err != nil {
 		return rest.Object[state.Session]{}, rest.BadRequest("%v", err)
 	}
+	if strings.Contains(session, ";") {
+		return rest.Object[state.Session]{}, rest.BadRequest("session: %s is not allowed: no client is recognised by a text with ;", rest.Quote(session))
+	}
 	out := rest.Object[state.Session]{
 		Description: fmt.Sprintf("New session of %s", g),
 		Params:      state.StaticSession(g, at.Position, session),
@@ -56,7 +61,9 @@ func (s *Resource) createSession(c *rest.Call) (rest.Object[state.Session], erro
 		if err != nil {
 			return err
 		}
-		dropStatic(g, session)
+		if has := staticAt(g, session); has >= 0 {
+			return rest.Refuse(http.StatusConflict, "session: %s goes to backend %d already: delete it first", rest.Quote(session), g.Number(has))
+		}
 		b.Sessions = append(b.Sessions, session)
 		return nil
 	})
