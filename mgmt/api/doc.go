@@ -19,8 +19,10 @@
 // types.
 //
 // Changes go to the one writer (mgmt/apply). Every answer carries the number
-// of the configuration's revision as its ETag; a change with an If-Match that
-// is not the current one is refused with 412. What is kept beside the
+// of the configuration's revision as its ETag, and that of a GET a digest of
+// the answer, too. A change whose If-Match is neither the current revision nor
+// the digest of what a GET of its path returns now is refused with 412. A GET
+// with the digest as If-None-Match returns 304. What is kept beside the
 // configuration has revisions of its own (rest.Document). A change with an
 // Idempotency-Key that is sent again is answered from memory.
 //

@@ -36,7 +36,7 @@ func TestLogsAreListedShownAndDownloaded(t *testing.T) {
 		t.Errorf("last lines: %s", got)
 	}
 	r = a.must(200, "GET", "/system/logs/shop.log", "")
-	if r.raw != text || r.header.Get("Content-Length") != fmt.Sprint(len(text)) || r.header.Get("Content-Disposition") != `attachment; filename="shop.log"` || r.header.Get("Content-Type") != "application/octet-stream" {
+	if r.raw != text || r.header.Get("Content-Length") != fmt.Sprint(len(text)) || r.header.Get("Content-Disposition") != `attachment; filename="shop.log"` || r.header.Get("Content-Type") != "application/x-download" {
 		t.Errorf("%d bytes, %v", len(r.raw), r.header)
 	}
 	if got := fmt.Sprint(within(a.must(200, "GET", "/ids", "").body, "params", "system", "logs")); got != "map[shop.log:<nil> sluice-audit.log:<nil>]" {

@@ -70,6 +70,12 @@ func New(deps Deps) (*Server, error) {
 	s.guard.Even = deps.RefusalTime
 	s.guard.LifeOfSessions(func() time.Duration { return auth.LoadSessionTime(deps.Settings) })
 	s.resources = resources(&s.deps, s.guard, s.collector(), s.alone)
+	s.host.Reads = map[string]*rest.Operation{}
+	for _, o := range s.operations() {
+		if o.Method == rest.Get {
+			s.host.Reads[o.Path] = o
+		}
+	}
 	s.inner = family.Over(s.bases(), s.config, deps.SameCommand)
 	s.handler = newFront(s, s.inner)
 	return s, nil

@@ -18,7 +18,7 @@ var (
 		loginText("filter", "Filter", "Filter that finds the one entry of a user; %s is the name, as in (uid=%s)."),
 		loginWord("scope", "Scope", "How deep is searched.", "base", "one", "sub"),
 		loginNumber("timeout", "Time-out", 1, 15, "Seconds the directory has for a log-in; null: 5."),
-		loginNumber("version", "Version", 1, 3, "Version of the protocol; only 3 is spoken."),
+		loginSample(loginNumber("version", "Version", 1, 3, "Version of the protocol; only 3 is spoken."), 3),
 	)
 	// LDAPAction is the body of POST /rbac/ldap/actions.
 	LDAPAction = rbacTable(require(loginWord("action", "Action", "test connects, binds and searches.", "test")))
@@ -67,4 +67,10 @@ func loginNumber(name, label string, low, high int64, about string) field[rbacBo
 
 func loginList(name, label, about string) field[rbacBody] {
 	return field[rbacBody]{rule: rule{name: name, hints: basic(atAccess, label), kind: kindList, null: true, max: 200, maxLen: 512, about: about}}
+}
+
+// loginSample is a field with an example of its own.
+func loginSample(f field[rbacBody], sample any) field[rbacBody] {
+	f.sample = sample
+	return f
 }

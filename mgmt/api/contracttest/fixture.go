@@ -114,7 +114,7 @@ func setUp(t testing.TB, g *Target, d *Document) *stage {
 	}
 	s.active, s.next = s.keyOf("example.com", "active"), s.keyOf("rolled.example", "published")
 	s.document = string(s.Send(t, Call{Method: "GET", Path: "/config?format=json"}).Raw)
-	s.revision = strings.Trim(s.Send(t, Call{Method: "GET", Path: "/farms"}).Header.Get("ETag"), `"`)
+	s.revision = revisionOf(s.Send(t, Call{Method: "GET", Path: "/farms"}))
 	return s
 }
 
@@ -181,7 +181,7 @@ func (s *stage) apply(o *Operation, document string) {
 	if a.Status != 200 {
 		s.t.Fatalf("after %s: the configuration is not restored: %d %s", o, a.Status, a.Raw)
 	}
-	s.revision = strings.Trim(a.Header.Get("ETag"), `"`)
+	s.revision = revisionOf(a)
 	if s.Recorded != nil {
 		s.Recorded()
 	}
@@ -238,4 +238,10 @@ func (s *stage) at(o *Operation, other, value string) string {
 		replacements = append(replacements, "{"+name+"}", url.PathEscape(known))
 	}
 	return strings.NewReplacer(replacements...).Replace(o.Path)
+}
+
+// revisionOf is the revision in the tag of an answer, which may have a digest behind it.
+func revisionOf(a Answer) string {
+	revision, _, _ := strings.Cut(strings.Trim(a.Header.Get("ETag"), `"`), ".")
+	return revision
 }

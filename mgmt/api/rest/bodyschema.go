@@ -195,6 +195,9 @@ func plainOf(p validate.Param) validate.Plain {
 	}
 	if out.Example == nil && len(out.Enum) > 0 {
 		out.Example = out.Enum[0]
+		if out.Type == huma.TypeArray {
+			out.Example = out.Enum[:1]
+		}
 	}
 	if out.Example == nil && out.Min != nil {
 		out.Example = cmp.Or(*out.Min, 1)

@@ -25,24 +25,14 @@ func (c *Call) Author() apply.Author {
 
 // Expected returns the revision of If-Match, 0 when any will do.
 func (c *Call) Expected() (uint64, error) {
-	m, err := readMatch(c.Request)
-	if err != nil || m.any {
-		return 0, err
+	m := readMatch(c.Request)
+	if m.any {
+		return 0, nil
 	}
-	if len(m.tags) == 1 && !isRevision(m.tags[0]) {
-		return 0, BadRequest("If-Match: %s is not a revision, allowed is the ETag of an answer", Quote(m.tags[0]))
-	}
-	if !m.of(strconv.FormatUint(c.Revision, 10)) { // checked again under the writer's lock
+	if !m.of(strconv.FormatUint(c.Revision, 10)) && !c.isAsBefore(m) { // checked again under the writer's lock
 		return 0, RejectionOf(apply.ErrConflict, true)
 	}
 	return c.Revision, nil
-}
-
-// isRevision reports whether a text has the form of one. What has not is more likely a
-// mistake than somebody else's change.
-func isRevision(tag string) bool {
-	_, err := strconv.ParseUint(tag, 10, 64)
-	return err == nil
 }
 
 // Act ends a call that is only tried, or that another revision was expected for, at

@@ -29,6 +29,10 @@ func NewDocument(name string, revision func() string) *Document {
 // Digest is a revision of what has no number of its own: another value, another text.
 func Digest(v any) string {
 	b, _ := json.Marshal(v) // what answers are made of
+	return digestOf(b)
+}
+
+func digestOf(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:8])
 }
@@ -70,9 +74,8 @@ func within[O any](d *Document, c *Call, handler func(*Call) (O, error)) (out O,
 
 // expected refuses a change of another revision than that of If-Match.
 func (d *Document) expected(r *http.Request) error {
-	m, err := readMatch(r)
-	if err != nil || m.of(d.revision()) {
-		return err
+	if readMatch(r).of(d.revision()) {
+		return nil
 	}
 	return Refuse(http.StatusPreconditionFailed, "%s were changed by someone else: read them again and repeat the change", d.name)
 }

@@ -71,7 +71,7 @@ func TestAChangeNeedsTheRevisionItWasMadeFrom(t *testing.T) {
 		return func(*Call) (int64, error) { return n.value.Add(1), nil }
 	}
 	for match, want := range map[string]int{"": 0, "*": 0, `"n0"`: 0, "n0": 0, ` "n0" `: 0, `"n1"`: 412, "n1": 412, "0": 412, `W/"n0"`: 412, `"n1", "n0"`: 0, `"n1","n2"`: 412,
-		`W/"n0", "n1"`: 412, `W/"n1", "n0"`: 0, "n0 n1": 400, `"n0" "n1"`: 400, `"n0`: 400, `"n1", n0`: 400, `"n1", , "n0"`: 0, `W/n0, "n1"`: 400, `"n0",`: 0, `xn0"`: 400, `"n1", W/`: 400, "W/": 412} {
+		`W/"n0", "n1"`: 412, `W/"n1", "n0"`: 0, "n0 n1": 412, `"n0" "n1"`: 412, `"n0`: 412, `"n1", n0`: 412, `"n1", , "n0"`: 0, `W/n0, "n1"`: 412, `"n0",`: 0, `xn0"`: 412, `"n1", W/`: 412, "W/": 412} {
 		n := newCounter()
 		tag, err := n.send("PUT", match, nil, add(n))
 		var r *Rejection

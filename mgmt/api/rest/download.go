@@ -15,7 +15,7 @@ import (
 func (c *Call) SaveAs(name string) { c.disposition = fmt.Sprintf("attachment; filename=%q", name) }
 
 // downloadContent is what downloads are: nothing a browser shows.
-const downloadContent = "application/octet-stream"
+const downloadContent = "application/x-download"
 
 // Download writes a file of that size, to be saved by that name, and closes it.
 func Download(f io.ReadCloser, size int64, name string) Streamed {

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -15,28 +16,34 @@ type match struct {
 	tags []string
 }
 
-// readMatch reads If-Match. A single tag may come without its quotes.
-func readMatch(r *http.Request) (match, error) {
+// readMatch reads If-Match. A single tag may come without its quotes. What is no list of
+// tags matches nothing.
+func readMatch(r *http.Request) match {
 	text := strings.TrimSpace(strings.Join(r.Header.Values("If-Match"), ", "))
 	if text == "" || text == "*" {
-		return match{any: true}, nil
+		return match{any: true}
 	}
+	tags, _ := readTags(text, false)
+	return match{tags: tags}
+}
+
+// readTags reads a list of tags. Weak ones are left out, or count as strong ones.
+func readTags(text string, weakToo bool) (tags []string, ok bool) {
 	if !strings.ContainsAny(text, `", `) {
-		return match{tags: []string{text}}, nil
+		return []string{text}, true
 	}
-	var m match
 	for rest := text; rest != ""; {
 		weak := strings.HasPrefix(rest, "W/")
 		tag, behind, is := cutTag(strings.TrimPrefix(rest, "W/"))
 		if !is {
-			return match{}, BadRequest("If-Match: %s is not a revision, allowed is the ETag of an answer, or several with commas between", Quote(text))
+			return nil, false
 		}
-		if !weak {
-			m.tags = append(m.tags, tag)
+		if !weak || weakToo {
+			tags = append(tags, tag)
 		}
 		rest = behind
 	}
-	return m, nil
+	return tags, true
 }
 
 // cutTag takes the first tag of a list, and the comma behind it.
@@ -53,7 +60,70 @@ func cutTag(text string) (tag, behind string, is bool) {
 	return tag, next, behind[0] == ','
 }
 
-// of reports whether the revision is what was expected.
+// of reports whether the revision is what was expected: a tag is that of a revision, or of
+// a representation that was made of it.
 func (m match) of(revision string) bool {
-	return m.any || slices.Contains(m.tags, revision)
+	return m.any || slices.ContainsFunc(m.tags, func(tag string) bool {
+		rev, _, _ := strings.Cut(tag, digestMark)
+		return rev == revision
+	})
 }
+
+// digestMark divides a tag into the revision and the digest of a representation.
+const digestMark = "."
+
+// tagOf is the tag of what a GET is answered: it changes with the revision, and with the
+// representation, in which there may be more than what the revision is of.
+func tagOf(etag string, body []byte) string {
+	if etag == "" {
+		return ""
+	}
+	return strings.TrimSuffix(etag, `"`) + digestMark + digestOf(body) + `"`
+}
+
+// unchanged reports whether a client has the representation of a tag already (section
+// 13.1.2). The revision may be another one by then.
+func unchanged(r *http.Request, tag string) bool {
+	text := strings.TrimSpace(strings.Join(r.Header.Values("If-None-Match"), ", "))
+	if text == "" || tag == "" {
+		return false
+	}
+	_, digest, has := strings.Cut(strings.Trim(tag, `"`), digestMark)
+	tags, _ := readTags(text, true)
+	return text == "*" || has && slices.ContainsFunc(tags, func(known string) bool {
+		_, is, _ := strings.Cut(known, digestMark)
+		return is == digest
+	})
+}
+
+// isAsBefore reports whether the resource the path names is represented as one of the tags
+// says: then somebody changed something else since.
+func (c *Call) isAsBefore(m match) bool {
+	read := c.host.Reads[c.op.Path]
+	if read == nil || !slices.ContainsFunc(m.tags, func(tag string) bool { return strings.Contains(tag, digestMark) }) {
+		return false
+	}
+	r := c.Request.Clone(WithNote(c.Context, &Note{}))
+	r.Method, r.Body, r.URL = http.MethodGet, http.NoBody, &url.URL{Path: r.URL.Path}
+	r.Header.Del("If-Match")
+	r.Header.Del("If-None-Match")
+	w := &tagged{header: http.Header{}}
+	read.answer(&Call{Context: r.Context(), Request: r, By: c.By, Config: c.show(c.Config), Revision: c.Revision, host: c.host, op: read, response: w, param: c.param})
+	_, digest, has := strings.Cut(strings.Trim(w.header.Get("ETag"), `"`), digestMark)
+	return has && slices.ContainsFunc(m.tags, func(tag string) bool {
+		_, is, _ := strings.Cut(tag, digestMark)
+		return is == digest
+	})
+}
+
+// tagged takes an answer of which only the tag counts.
+type tagged struct{ header http.Header }
+
+// Header, WriteHeader and Write make it an http.ResponseWriter.
+func (t *tagged) Header() http.Header { return t.header }
+
+// WriteHeader forgets the status.
+func (t *tagged) WriteHeader(int) {}
+
+// Write forgets the body.
+func (t *tagged) Write(b []byte) (int, error) { return len(b), nil }

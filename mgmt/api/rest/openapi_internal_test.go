@@ -14,7 +14,7 @@ import (
 
 func TestAFieldOfNoTableIsDocumentedByWhatItsLineTells(t *testing.T) {
 	for want, p := range map[string]validate.Param{
-		`{"type":"array","examples":["a"],"items":{"type":"string","enum":["a","b"],"minLength":1}}`:                      {PossibleValues: []string{"a", "b"}, Options: []string{"list", "non_blank"}},
+		`{"type":"array","examples":[["a"]],"items":{"type":"string","enum":["a","b"],"minLength":1}}`:                    {PossibleValues: []string{"a", "b"}, Options: []string{"list", "non_blank"}},
 		`{"type":"integer","examples":[1],"minimum":1,"maximum":9}`:                                                       {Format: "integer", Interval: "1,9", Options: []string{"non_blank"}},
 		`{"type":["integer","null"],"examples":[1],"minimum":0}`:                                                          {Interval: "0,"},
 		`{"type":"string","examples":["true"],"enum":["true","false"]}`:                                                   {PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}},

@@ -32,6 +32,8 @@ type Host struct {
 	Log     *slog.Logger
 	// Guard makes a guard part of a change; nil: there are none.
 	Guard func(trial.Spec) apply.Trial
+	// Reads are the operations that read a resource, by path.
+	Reads map[string]*Operation
 
 	veiled atomic.Pointer[veiled]
 }

@@ -31,7 +31,19 @@ func outputOf[O any](c *Call, body O) *output[O] {
 
 // write sends it: a stream by itself, a file as it is, anything else as JSON. A client
 // that went hears no more.
-func (out *output[O]) write(w http.ResponseWriter) {
+func (out *output[O]) write(w http.ResponseWriter, r *http.Request) {
+	body, isFile := any(out.Body).([]byte)
+	_, streams := any(out.Body).(Streamed)
+	if !isFile && !streams {
+		var err error
+		if body, err = encoded(out.Body); err != nil {
+			panic(err) // a fault of the program, as any other panic
+		}
+		out.ContentType = "application/json"
+	}
+	if r.Method == http.MethodGet && !streams {
+		out.ETag = tagOf(out.ETag, body)
+	}
 	for name, value := range map[string]string{
 		"ETag": out.ETag, "Content-Type": out.ContentType, "Content-Disposition": out.Disposition,
 		"Set-Cookie": out.Cookie, "Location": out.Location, "Confirm-Before": out.Confirm,
@@ -40,14 +52,17 @@ func (out *output[O]) write(w http.ResponseWriter) {
 			w.Header().Set(name, value)
 		}
 	}
-	switch body := any(out.Body).(type) {
-	case Streamed:
-		body(w)
-	case []byte:
+	switch {
+	case streams:
+		any(out.Body).(Streamed)(w)
+	case r.Method == http.MethodGet && out.Status == http.StatusOK && unchanged(r, out.ETag):
+		for _, name := range []string{"Content-Type", "Content-Disposition"} {
+			w.Header().Del(name)
+		}
+		w.WriteHeader(http.StatusNotModified)
+	default:
 		w.WriteHeader(out.Status)
 		_, _ = w.Write(body)
-	default:
-		WriteJSON(w, out.Status, body)
 	}
 }
 

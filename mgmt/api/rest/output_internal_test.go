@@ -27,9 +27,14 @@ func TestAnswersHaveTheirStatusHeadersAndBody(t *testing.T) {
 	created := &Operation{success: http.StatusCreated}
 	plain := &Call{op: created}
 	all := &Call{op: created, etag: `"7"`, ContentType: "text/csv", Cookie: "a=b", disposition: "attachment", pending: &apply.Pending{Until: until}}
-	w := func(write func(http.ResponseWriter)) *httptest.ResponseRecorder {
+	w := func(write func(http.ResponseWriter, *http.Request)) *httptest.ResponseRecorder {
 		r := httptest.NewRecorder()
-		write(r)
+		write(r, httptest.NewRequest(http.MethodPost, "/", nil))
+		return r
+	}
+	refusal := func(send func(http.ResponseWriter)) *httptest.ResponseRecorder {
+		r := httptest.NewRecorder()
+		send(r)
 		return r
 	}
 	for name, c := range map[string]struct{ got, want string }{
@@ -37,7 +42,7 @@ func TestAnswersHaveTheirStatusHeadersAndBody(t *testing.T) {
 		"a file":       {sent(w(outputOf(all, []byte("1,2")).write), "Content-Type", "ETag", "Content-Disposition", "Set-Cookie", "Confirm-Before"), `201 "1,2" Content-Type=[text/csv] ETag=["7"] Content-Disposition=[attachment] Set-Cookie=[a=b] Confirm-Before=[2026-01-02T03:04:05Z]`},
 		"elsewhere":    {sent(w(outputOf(&Call{op: created, Location: "/there"}, []byte(nil)).write), "Location"), `303 "" Location=[/there]`},
 		"a stream":     {sent(w(outputOf(all, Streamed(func(w http.ResponseWriter) { _, _ = io.WriteString(w, "tick") })).write), "ETag"), `200 "tick" ETag=["7"]`},
-		"a rejection":  {sent(w((&Rejection{Status: 429, Description: "d", Message: "m", Header: http.Header{"Retry-After": {"9"}}}).Send), "Retry-After", "Content-Type"), `429 "{\n  \"description\": \"d\",\n  \"error\": \"true\",\n  \"message\": \"m\"\n}\n" Retry-After=[9] Content-Type=[application/json]`},
+		"a rejection":  {sent(refusal((&Rejection{Status: 429, Description: "d", Message: "m", Header: http.Header{"Retry-After": {"9"}}}).Send), "Retry-After", "Content-Type"), `429 "{\n  \"description\": \"d\",\n  \"error\": \"true\",\n  \"message\": \"m\"\n}\n" Retry-After=[9] Content-Type=[application/json]`},
 		"one that was": {sent(w(outputOf(plain, asWritten("[1]")).write), "Content-Type"), `201 "[1]" Content-Type=[application/json]`},
 	} {
 		if c.got != c.want {

@@ -40,7 +40,7 @@ func answer[O any](c *Call, handler func(*Call) (O, error)) {
 		c.refuse(&r)
 	default:
 		told.Message, told.Revision = o.Summary, c.Revision
-		outputOf(c, body).write(c.response)
+		outputOf(c, body).write(c.response, c.Request)
 	}
 }
 
