@@ -55,6 +55,9 @@ func (l lingering) rest(w http.ResponseWriter, body io.Reader) {
 		return
 	}
 	control := http.NewResponseController(w)
+	// Otherwise net/http closes a chunked body as soon as the response is written. HTTP/2
+	// reads and writes at the same time anyway and has no such switch.
+	_ = control.EnableFullDuplex()
 	if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 		return
 	}

@@ -544,7 +544,7 @@ func TestInfoTellsWhatPeopleAskFor(t *testing.T) {
     Validity
         Not Before: 2026-01-02T02:04:05Z
         Not After : 2026-04-02T03:04:05Z (valid, 82 days left)
-    Subject: CN=shop.example,O=Evil·[31m·Name,2.5.4.4=#1305536d697468
+    Subject: CN=shop.example,O=Evil·[31m·Name,2.5.4.4=Smith
     Public Key: ECDSA P-256
     Subject Alternative Names: shop.example, www.example
     Key Usage: digital signature, content commitment, key encipherment, data encipherment, key agreement, certificate signing, CRL signing, encipher only, decipher only

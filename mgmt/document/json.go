@@ -15,11 +15,12 @@ import (
 // files may be indented with tabs and its errors deserve their position.
 type jsonReader struct {
 	in    *json.Decoder
+	text  []byte
 	lines []int // offset of each line's first byte
 }
 
 func parseJSON(b []byte) (*node, error) {
-	r := &jsonReader{in: json.NewDecoder(bytes.NewReader(b)), lines: []int{0}}
+	r := &jsonReader{in: json.NewDecoder(bytes.NewReader(b)), text: b, lines: []int{0}}
 	r.in.UseNumber()
 	for i, c := range b {
 		if c == '\n' {
@@ -30,8 +31,9 @@ func parseJSON(b []byte) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.in.Token(); !errors.Is(err, io.EOF) {
-		return nil, r.errorf("something follows the document")
+	end := int(r.in.InputOffset())
+	if rest := bytes.TrimLeft(b[end:], " \t\r\n"); len(rest) > 0 {
+		return nil, r.errorAt(len(b)-len(rest), "something follows the document")
 	}
 	return root, nil
 }
@@ -39,7 +41,7 @@ func parseJSON(b []byte) (*node, error) {
 func (r *jsonReader) value(depth int) (*node, error) {
 	t, err := r.in.Token()
 	if err != nil {
-		return nil, r.errorf("the JSON cannot be read: %v", err)
+		return nil, r.unreadable(err)
 	}
 	if depth > maxDepth {
 		return nil, r.errorf("the document nests deeper than %d levels", maxDepth)
@@ -91,19 +93,38 @@ func (r *jsonReader) array(n *node, depth int) error {
 
 func (r *jsonReader) end() error {
 	if _, err := r.in.Token(); err != nil {
-		return r.errorf("the JSON cannot be read: %v", err)
+		return r.unreadable(err)
 	}
 	return nil
 }
 
+// unreadable returns the error of a token that cannot be read. The text and place of an early
+// end are ours, because they differ between releases of Go.
+func (r *jsonReader) unreadable(err error) error {
+	syntax, ok := errors.AsType[*json.SyntaxError](err)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || ok && syntax.Error() == "unexpected end of JSON input" {
+		return r.errorAt(len(r.text)-1, "the JSON ends too early")
+	}
+	return r.errorf("the JSON cannot be read: %v", err)
+}
+
 // here is the position right after the last token: its last byte.
 func (r *jsonReader) here() *node {
-	offset := max(0, int(r.in.InputOffset())-1)
+	return r.at(int(r.in.InputOffset()) - 1)
+}
+
+// at is the position of the byte at an offset.
+func (r *jsonReader) at(offset int) *node {
+	offset = max(0, offset)
 	line := sort.SearchInts(r.lines, offset+1) - 1
 	return &node{line: line + 1, column: offset - r.lines[line] + 1}
 }
 
 func (r *jsonReader) errorf(format string, args ...any) error {
-	n := r.here()
+	return r.errorAt(int(r.in.InputOffset())-1, format, args...)
+}
+
+func (r *jsonReader) errorAt(offset int, format string, args ...any) error {
+	n := r.at(offset)
 	return &Error{Line: n.line, Column: n.column, Err: fmt.Errorf(format, args...)}
 }

@@ -140,11 +140,11 @@ func TestDocumentsAreWrittenWhole(t *testing.T) {
 // A problem is told where it is, to the letter.
 func TestPlacesOfProblemsAreExact(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"farms":`:              `line 1, column 9: the JSON cannot be read: EOF`,
-		"{\n  \"farms\":":        `line 2, column 10: the JSON cannot be read: EOF`,
-		`{"farms": [1,`:          `line 1, column 13: the JSON cannot be read: EOF`,
-		`{"farms": []`:           `line 1, column 12: the JSON cannot be read: EOF`,
-		"{\"farms\": []}\n\n  x": "line 3, column 2: something follows the document",
+		`{"farms":`:              `line 1, column 9: the JSON ends too early`,
+		"{\n  \"farms\":":        `line 2, column 10: the JSON ends too early`,
+		`{"farms": [1,`:          `line 1, column 13: the JSON ends too early`,
+		`{"farms": []`:           `line 1, column 12: the JSON ends too early`,
+		"{\"farms\": []}\n\n  x": "line 3, column 3: something follows the document",
 		`{"farms": [{"name": "a", "profile": "http", "vip": "10.0.0.1", "vport": 1, "stopped": 7}]}`: `line 1, column 84: farm "a": stopped must be true or false, got "7"`,
 		`{"farms": [true]}`:            `line 1, column 15: farm "number 1": must be an object with fields, got a single value`,
 		`{"farms": [null]}`:            `line 1, column 15: farm "number 1": must be an object with fields, got null`,
