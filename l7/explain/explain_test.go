@@ -30,7 +30,7 @@ func TestExplanationTellsWhyServicesDoNotMatch(t *testing.T) {
 		func(s *farm.Service) { s.URL = "^/api/" },
 		func(s *farm.Service) { s.HeadRequire = []string{"^Host:", "^X-A: [0-9]"} },
 		func(s *farm.Service) { s.HeadDeny = []string{"^X-No:", "^X-Stop:"} },
-		func(s *farm.Service) { s.VHost, s.URL, s.HeadDeny = "a", "x", []string{"^X-A"} },
+		func(s *farm.Service) { s.VHost, s.URL, s.HeadDeny = `a\.test`, "x", []string{"^X-A"} },
 		func(*farm.Service) {},
 	} {
 		s := l7test.Service(fmt.Sprint(i), b.Addr)
@@ -46,7 +46,7 @@ func TestExplanationTellsWhyServicesDoNotMatch(t *testing.T) {
 		{Name: "1", Reason: `url "/x?q=1" does not match "^/api/"`},
 		{Name: "2", Reason: `headrequire[1]: no header matches "^X-A: [0-9]"`},
 		{Name: "3", Reason: `headdeny[1]: a header matches "^X-Stop:"`},
-		{Name: "4", Matched: true, Reason: `host matches "a", url matches "x", headers are as it asks`},
+		{Name: "4", Matched: true, Reason: `host matches "a\.test", url matches "x", headers are as it asks`},
 	}
 	if fmt.Sprint(e.Services) != fmt.Sprint(want) || e.NotTried != 1 || e.Result.Service != "4" {
 		t.Errorf("got %+v, %d not tried", e.Services, e.NotTried)

@@ -310,7 +310,7 @@ func TestCertificatesBehindOthersOfTheSameNamesAreHidden(t *testing.T) {
 	}{
 		"the same names":              {[]string{"RSA 2048", "RSA 4096"}, [][]string{{"a.example"}, {"A.example"}}, []string{"certificate-hidden 1.pem 0.pem"}},
 		"another kind of key":         {[]string{"RSA 2048", "ECDSA P-256"}, [][]string{{"a.example"}, {"a.example"}}, nil},
-		"a small key":                 {[]string{"RSA 2048", "RSA 1024"}, [][]string{{"a.example"}, {"a.example"}}, nil},
+		"a small key":                 {[]string{"RSA 2048", "RSA 1024"}, [][]string{{"a.example"}, {"a.example"}}, []string{"certificate-weak 1.pem"}},
 		"one name more":               {[]string{"RSA 2048", "RSA 2048"}, [][]string{{"a.example"}, {"a.example", "b.example"}}, nil},
 		"two together":                {[]string{"RSA 2048", "RSA 2048", "RSA 2048"}, [][]string{{"a.example"}, {"b.example"}, {"a.example", "b.example"}}, []string{"certificate-hidden 2.pem 0.pem, 1.pem"}},
 		"a wildcard stands beside it": {[]string{"RSA 2048", "RSA 2048"}, [][]string{{"*.example"}, {"a.example"}}, nil},
@@ -327,7 +327,8 @@ func TestCertificatesBehindOthersOfTheSameNamesAreHidden(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 		e.Certificates = e.Certificates[1:]
-		if got := told(lint.Look(cfg, e)); len(c.kinds) == 2 && len(got) > 0 {
+		got := slices.DeleteFunc(told(lint.Look(cfg, e)), func(f string) bool { return strings.HasPrefix(f, "certificate-weak") })
+		if len(c.kinds) == 2 && len(got) > 0 {
 			t.Errorf("%s, of one that is not told of: %q", name, got)
 		}
 	}
