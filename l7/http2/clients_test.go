@@ -105,7 +105,7 @@ func TestNetHTTPClientIsServed(t *testing.T) {
 			if r, err := e.client.Head(e.url + "/"); err != nil || r.ContentLength != 5 {
 				t.Errorf("HEAD: %v, %v", r, err)
 			}
-			if r, _ := get(t, e.client, e.url+"/%2f"); r.StatusCode != 400 {
+			if r, _ := get(t, e.client, e.url+"/%00"); r.StatusCode != 400 {
 				t.Errorf("status %d of a path http1 refuses", r.StatusCode)
 			}
 			interim(t, e.client, e.url)
