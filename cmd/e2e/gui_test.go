@@ -21,6 +21,7 @@ const web = "../../web"
 // GUI_SHOTS names a folder for pictures of every page.
 
 func TestTheGUIAccess(t *testing.T)        { inBrowser(t, "access") }
+func TestTheGUIFaults(t *testing.T)        { inBrowser(t, "faults") }
 func TestTheGUIFarms(t *testing.T)         { inBrowser(t, "farms") }
 func TestTheGUINarrow(t *testing.T)        { inBrowser(t, "narrow") }
 func TestTheGUINotifications(t *testing.T) { inBrowser(t, "notifications") }

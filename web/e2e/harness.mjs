@@ -32,8 +32,8 @@ export function launch() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell', args: ['--no-sandbox', '--no-zygote', '--disable-gpu', '--disable-dev-shm-usage', '--no-proxy-server'] });
 }
 
-/** A page whose errors fail the test that ends it, as do requests to other places than also. */
-export async function open(browser, { also = [], ...options } = {}) {
+/** A page whose errors fail the test that ends it, but for those that are meant; as do requests to other places than also. */
+export async function open(browser, { also = [], meant = [], ...options } = {}) {
   const elsewhere = [new URL(base).origin, ...also];
   const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-US', viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
@@ -45,12 +45,13 @@ export async function open(browser, { also = [], ...options } = {}) {
   page.on('request', (r) => {
     if (!elsewhere.some((place) => r.url().startsWith(place)) && !r.url().startsWith('data:')) problems.push(`a request leaves for ${r.url()}`);
   });
+  page.on('crash', () => problems.push('the page crashed'));
   page.setDefaultTimeout(Number(process.env.GUI_WAIT ?? 60_000));
   return {
     page,
     async end() {
       await context.close();
-      assert.deepEqual(problems, []);
+      assert.deepEqual(problems.filter((p) => !meant.some((pattern) => pattern.test(p))), []);
     },
   };
 }
@@ -75,18 +76,27 @@ export async function visit(page, path) {
 export const tasks = (browser) => (name, does, options) =>
   test(name, async () => {
     const { page, end } = await open(browser(), options);
-    await does(page);
+    try {
+      await does(page);
+    } catch (e) {
+      await end().catch((also) => (e.message += `\n${also.message}`));
+      throw e;
+    }
     await end();
   });
 
 export const button = (page, name) => page.getByRole('button', { name, exact: true });
 
 /** Makes tests, each in a page of its own where somebody has signed in. */
-export const signedIn = (browser) => (name, does, who = 'ann') =>
-  tasks(browser)(name, async (page) => {
-    await signIn(page, who);
-    await does(page);
-  });
+export const signedIn = (browser) => (name, does, who = 'ann', options) =>
+  tasks(browser)(
+    name,
+    async (page) => {
+      await signIn(page, who);
+      await does(page);
+    },
+    options,
+  );
 
 /** Makes the change a dialog shows, and waits until it is made. */
 export async function settle(page, name) {

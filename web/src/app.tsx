@@ -13,6 +13,7 @@ import { signOut } from './session/session';
 import { ShownOnce } from './session/shown-once';
 import { SignIn } from './session/sign-in';
 import { theme } from './theme';
+import { Boundary } from './ui/boundary';
 import { Problem } from './ui/problem';
 
 /** A session that ended is noticed by whichever call meets it: who is there is asked anew. */
@@ -24,7 +25,9 @@ const client = new QueryClient({
   queryCache: new QueryCache({ onError: ended }),
   mutationCache: new MutationCache({ onError: ended }),
   defaultOptions: {
-    queries: { retry: (count, error) => !(error instanceof Refused && error.status > 0) && count < 3, staleTime: 2_000 },
+    // Always: a browser that believes it is offline holds calls back, and makes a change that was meant for now when it believes otherwise.
+    mutations: { networkMode: 'always' },
+    queries: { networkMode: 'always', retry: (count, error) => !(error instanceof Refused && error.status > 0) && count < 3, staleTime: 2_000 },
   },
 });
 
@@ -35,10 +38,16 @@ setNonce(nonce);
 export function App() {
   return (
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
-      <Notifications position="top-center" />
-      <ShownOnce />
+      <Boundary>
+        <Notifications position="top-center" />
+      </Boundary>
+      <Boundary>
+        <ShownOnce />
+      </Boundary>
       <QueryClientProvider client={client}>
-        <Authenticated />
+        <Boundary>
+          <Authenticated />
+        </Boundary>
       </QueryClientProvider>
     </MantineProvider>
   );
@@ -69,7 +78,7 @@ function Authenticated() {
 function Idle({ minutes }: { minutes: number }) {
   const end = useCallback(() => {
     void signOut()
-      .catch(() => undefined) // it may have ended by itself
+      .catch(() => undefined) // the session may have ended already
       .then(() => client.resetQueries({ queryKey: queries.who.queryKey }));
   }, []);
   return <IdleDialog minutes={minutes} end={end} />;

@@ -3,11 +3,19 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app';
 import { initLanguage } from './i18n/i18n';
+import { Bare, Boundary } from './ui/boundary';
+import { failed } from './ui/notify';
 
-void initLanguage().then(() => {
+// An error that no part handles is shown, instead of being kept in the console.
+addEventListener('unhandledrejection', (e) => failed(e.reason));
+
+const draw = () =>
   createRoot(document.getElementById('root')!).render(
     <StrictMode>
-      <App />
+      <Boundary fallback={(error) => <Bare error={error} />}>
+        <App />
+      </Boundary>
     </StrictMode>,
   );
-});
+
+initLanguage().then(draw, draw);

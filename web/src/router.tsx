@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { Layout } from './layout/layout';
+import { NoSuchPage, RouteFailed } from './layout/failed';
 import { loadPageTexts } from './i18n/i18n';
 import { Dashboard } from './dashboard/dashboard';
 
@@ -76,7 +77,7 @@ const pages = [
   createRoute({ getParentRoute: () => root, path: '/apidocs/$operation', component: lazily(() => import('./apidocs/operation'), 'OperationPage') }),
 ] as const;
 
-export const router = createRouter({ routeTree: root.addChildren(pages), basepath: '/gui', defaultPreload: 'intent' });
+export const router = createRouter({ routeTree: root.addChildren(pages), basepath: '/gui', defaultPreload: 'intent', defaultErrorComponent: RouteFailed, defaultNotFoundComponent: NoSuchPage });
 
 declare module '@tanstack/react-router' {
   interface Register {

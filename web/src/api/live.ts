@@ -9,6 +9,9 @@ const byEvent = {
 /** What happens within this time is asked for at once, in milliseconds. */
 const gather = 500;
 
+/** How long to wait before a refused stream is opened again, in milliseconds. */
+const later = 5_000;
+
 /** Asks anew what an event of the appliance says has changed; a tab nobody looks at asks when somebody does again. */
 export function useLive(on: boolean) {
   const client = useQueryClient();
@@ -38,8 +41,11 @@ class Listener {
 
   open() {
     if (this.source) return;
+    clearTimeout(this.waiting);
+    this.waiting = undefined;
     this.source = new EventSource('/api/v4.0/changes/stream');
     for (const [event, keys] of Object.entries(byEvent)) this.source.addEventListener(event, () => this.note(keys));
+    this.source.onerror = () => this.retry();
     if (this.before) this.note(Object.values(byEvent).flat());
     this.before = true;
   }
@@ -49,6 +55,13 @@ class Listener {
     this.source = undefined;
     clearTimeout(this.waiting);
     this.waiting = undefined;
+  }
+
+  /** Browsers give up on a stream that was refused, e.g. while the appliance starts; it is opened again a little later. */
+  private retry() {
+    if (this.source?.readyState !== EventSource.CLOSED) return;
+    this.close();
+    this.waiting = setTimeout(() => this.open(), later);
   }
 
   private note(keys: string[][]) {

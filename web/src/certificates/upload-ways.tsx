@@ -1,6 +1,7 @@
 import { Stack, Textarea } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Drop } from '../ui/drop';
+import { failed } from '../ui/notify';
 
 const accept = '.pem,.crt,.cer,.key,.txt,application/x-pem-file';
 
@@ -51,7 +52,7 @@ function PEM({ label, about, value, set, rows = 4, error }: PEMProps) {
         const [file] = e.dataTransfer.files;
         if (!file) return;
         e.preventDefault();
-        void file.text().then(set);
+        void file.text().then(set, failed);
       }}
     />
   );

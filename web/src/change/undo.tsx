@@ -18,20 +18,23 @@ export function offerUndo(message: string, revision: number, undone: () => void)
   const id = `undo ${revision}`;
   const close = () => notifications.hide(id);
   const back = () =>
-    undo(revision)
+    void undo(revision)
       .then(() => notifications.show({ message: i18next.t('undo.done', { revision }), color: 'green', closeButtonProps: { 'aria-label': i18next.t('palette.close') } }), failed)
       .finally(() => (close(), undone()));
   notifications.show({ id, message: <Offer message={message} back={back} close={close} />, color: 'green', autoClose: false, closeButtonProps: { 'aria-label': i18next.t('palette.close') } });
 }
 
-function Offer({ message, back, close }: { message: string; back: () => Promise<unknown>; close: () => void }) {
+function Offer({ message, back, close }: { message: string; back: () => void; close: () => void }) {
   const { t } = useTranslation();
   const [left, setLeft] = useState(offered);
   const [held, hold] = useState(false);
   const [going, go] = useState(false);
   useEffect(() => {
     if (held || going) return;
-    if (left === 0) return close();
+    if (left === 0) {
+      close();
+      return;
+    }
     const timer = setTimeout(() => setLeft(left - 1), 1000);
     return () => clearTimeout(timer);
   }, [left, held, going, close]);
@@ -40,7 +43,7 @@ function Offer({ message, back, close }: { message: string; back: () => Promise<
   return (
     <Group justify="space-between" wrap="nowrap" onMouseEnter={on} onMouseLeave={off} onFocus={on} onBlur={off}>
       <Text size="sm">{message}</Text>
-      <Button size="compact-sm" variant="default" loading={going} onClick={() => (go(true), void back())}>
+      <Button size="compact-sm" variant="default" loading={going} onClick={() => (go(true), back())}>
         {t('undo.do')}
         <span aria-hidden className="number">
           &nbsp;({left})

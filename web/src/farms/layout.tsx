@@ -1,6 +1,6 @@
 import { Alert, Badge, Button, Group, Loader, Stack, Tabs, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Outlet, useNavigate, useParams, useRouterState } from '@tanstack/react-router';
+import { Link, Outlet, useNavigate, useParams, useRouterState } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
@@ -29,7 +29,15 @@ export function FarmLayout() {
   const problem = useQuery(queries.status).data?.params.farms?.find((f) => f.farmname === farm)?.problem;
   const [change, setChange] = useState<Change & { gone?: boolean }>();
   const may = useMay();
-  if (numbers.error) return <Problem error={numbers.error} again={() => void numbers.refetch()} />;
+  if (numbers.error) {
+    return (
+      <Problem error={numbers.error} again={() => void numbers.refetch()}>
+        <Button renderRoot={(props) => <Link {...props} to="/farms" />} size="xs" variant="default">
+          {t('nav.farms')}
+        </Button>
+      </Problem>
+    );
+  }
   if (!numbers.data?.farm) return <Loader size="sm" aria-label="…" />;
   const f = numbers.data.farm;
   const act = (what: 'start' | 'stop' | 'restart') => setChange(action(farm, what, t(`farm.${what}`, { farm })));

@@ -58,7 +58,7 @@ export async function initLanguage() {
     resources: { en: { translation: en } },
     interpolation: { escapeValue: false }, // React does
   });
-  await changeLanguage(preferred(), false);
+  await changeLanguage(preferred(), false).catch(() => undefined); // then in English
 }
 
 /** Changes the language, and keeps the choice in this browser. */

@@ -12,7 +12,7 @@ import { useSession } from '../session/session';
 import { pages } from './layout';
 
 /** Something a few letters find: a page, an object, or something to do. */
-export type Findable = { label: string; hint: string; run: () => unknown };
+export type Findable = { label: string; hint: string; run: () => void };
 
 type Tree = { [name: string]: Tree | null };
 
@@ -33,22 +33,22 @@ export function useFindable(show: (c: Change) => void): Findable[] {
   const farms = useQuery(queries.farms).data?.farms;
   const tree = useQuery(ids).data;
   return useMemo(() => {
-    const all: Findable[] = pages.map((p) => ({ label: t(p.word), hint: t('palette.page'), run: () => go({ to: p.to }) }));
+    const all: Findable[] = pages.map((p) => ({ label: t(p.word), hint: t('palette.page'), run: () => void go({ to: p.to }) }));
     const todo = t('palette.action');
-    if (may('farm.create')) all.push({ label: t('palette.new_farm'), hint: todo, run: () => go({ to: '/new-farm' }) });
+    if (may('farm.create')) all.push({ label: t('palette.new_farm'), hint: todo, run: () => void go({ to: '/new-farm' }) });
     all.push({ label: t(dark ? 'nav.light' : 'nav.dark'), hint: todo, run: () => setColorScheme(dark ? 'light' : 'dark') });
     all.push({ label: t('nav.sign_out'), hint: todo, run: leave });
     for (const f of farms ?? []) {
-      all.push({ label: f.farmname, hint: `${f.profile} ${f.vip}:${f.vport}`, run: () => go({ to: '/farms/$farm', params: { farm: f.farmname } }) });
+      all.push({ label: f.farmname, hint: `${f.profile} ${f.vip}:${f.vport}`, run: () => void go({ to: '/farms/$farm', params: { farm: f.farmname } }) });
     }
     for (const [farm, has] of Object.entries(tree?.farms ?? {})) {
       for (const service of Object.keys(has?.services ?? {})) {
-        if (service !== nameless) all.push({ label: service, hint: t('palette.service', { farm }), run: () => go({ to: '/farms/$farm/services/$service', params: { farm, service } }) });
+        if (service !== nameless) all.push({ label: service, hint: t('palette.service', { farm }), run: () => void go({ to: '/farms/$farm/services/$service', params: { farm, service } }) });
       }
-      for (const zone of Object.keys(has?.zones ?? {})) all.push({ label: zone, hint: t('palette.zone', { farm }), run: () => go({ to: '/farms/$farm/zones/$zone', params: { farm, zone } }) });
+      for (const zone of Object.keys(has?.zones ?? {})) all.push({ label: zone, hint: t('palette.zone', { farm }), run: () => void go({ to: '/farms/$farm/zones/$zone', params: { farm, zone } }) });
     }
-    for (const check of Object.keys(tree?.farmguardians ?? {})) all.push({ label: check, hint: t('nav.checks'), run: () => go({ to: '/checks/$check', params: { check } }) });
-    for (const file of Object.keys(tree?.certificates ?? {})) all.push({ label: file, hint: t('nav.certificates'), run: () => go({ to: '/certificates' }) });
+    for (const check of Object.keys(tree?.farmguardians ?? {})) all.push({ label: check, hint: t('nav.checks'), run: () => void go({ to: '/checks/$check', params: { check } }) });
+    for (const file of Object.keys(tree?.certificates ?? {})) all.push({ label: file, hint: t('nav.certificates'), run: () => void go({ to: '/certificates' }) });
     if (may('farm.action')) {
       for (const f of farms ?? []) {
         for (const deed of f.configured === 'up' ? (['stop', 'restart'] as const) : (['start'] as const)) {

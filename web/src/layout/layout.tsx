@@ -6,6 +6,8 @@ import { useTranslation } from 'react-i18next';
 import { useSession } from '../session/session';
 import type { Change } from '../change/change';
 import { changeLanguage, languages, loadPageTexts, type Language } from '../i18n/i18n';
+import { Boundary } from '../ui/boundary';
+import { failed } from '../ui/notify';
 import { PendingBar } from './pending';
 
 const Palette = lazy(async () => (await Promise.all([import('./palette'), loadPageTexts()]))[0]);
@@ -76,13 +78,17 @@ export function Layout() {
         ))}
       </AppShell.Navbar>
       <AppShell.Main>
-        <PendingBar />
+        <Boundary>
+          <PendingBar />
+        </Boundary>
         <Outlet />
       </AppShell.Main>
-      <Suspense fallback={null}>
-        {search && <Palette opened close={shut} show={setChange} />}
-        {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
-      </Suspense>
+      <Boundary>
+        <Suspense fallback={null}>
+          {search && <Palette opened close={shut} show={setChange} />}
+          {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
+        </Suspense>
+      </Boundary>
     </AppShell>
   );
 }
@@ -113,7 +119,7 @@ function Languages() {
       </Menu.Target>
       <Menu.Dropdown>
         {Object.entries(languages).map(([code, name]) => (
-          <Menu.Item key={code} lang={code} onClick={() => void changeLanguage(code as Language)}>
+          <Menu.Item key={code} lang={code} onClick={() => void changeLanguage(code as Language).catch(failed)}>
             {name}
           </Menu.Item>
         ))}
@@ -141,7 +147,7 @@ function Person() {
         <Menu.Item component={Link} to="/account">
           {t('nav.account')}
         </Menu.Item>
-        <Menu.Item onClick={() => void leave()}>{t('nav.sign_out')}</Menu.Item>
+        <Menu.Item onClick={leave}>{t('nav.sign_out')}</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );

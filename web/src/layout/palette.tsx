@@ -28,7 +28,7 @@ function Finder({ close, show }: Omit<Props, 'opened'>) {
   const chosen = Math.min(at, found.length - 1);
   const take = (i: number) => {
     close();
-    void found[i]?.run();
+    found[i]?.run();
   };
   const press = (e: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];

@@ -32,10 +32,12 @@ export function useSession() {
     user: who?.user ?? '',
     host: who?.hostname ?? '',
     version: who?.sluice_version ?? '',
-    leave: async () => {
-      await signOut().catch(() => undefined); // it may have ended by itself
-      client.clear();
-      location.assign('/gui/');
-    },
+    leave: () =>
+      void signOut()
+        .catch(() => undefined) // the session may have ended already
+        .then(() => {
+          client.clear();
+          location.assign('/gui/');
+        }),
   };
 }

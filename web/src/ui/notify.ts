@@ -1,6 +1,6 @@
 import { notifications } from '@mantine/notifications';
 import i18next from 'i18next';
-import { Refused } from '../api/client';
+import { problemText, problemTitle } from './problem';
 
 /** Says what was done. */
 export function done(message: string) {
@@ -9,10 +9,9 @@ export function done(message: string) {
 
 /** Says why something was refused, in the appliance's words, until it is read. */
 export function failed(error: unknown) {
-  const unreachable = error instanceof Refused && error.status === 0;
   notifications.show({
-    title: i18next.t('problem.title'),
-    message: unreachable ? i18next.t('problem.unreachable') : error instanceof Error ? error.message : String(error),
+    title: problemTitle(error, i18next.t),
+    message: problemText(error, i18next.t),
     color: 'red',
     autoClose: false,
     closeButtonProps: { 'aria-label': i18next.t('palette.close') },

@@ -1,25 +1,44 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
+import type { TFunction } from 'i18next';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
 
-/** What the appliance said when it refused, and a way to try again. */
-export function Problem({ error, again }: { error: unknown; again?: () => void }) {
+/** Statuses whose title names the problem; any other is told by its text alone. */
+const named: Record<number, string> = { 0: 'no_connection', 401: 'session', 403: 'not_yours', 404: 'not_found', 409: 'conflict', 412: 'changed', 422: 'invalid', 400: 'invalid', 429: 'too_many' };
+
+/** problemTitle names what kind of problem an error is. */
+export function problemTitle(error: unknown, t: TFunction): string {
+  const status = error instanceof Refused ? error.status : undefined;
+  return t(`problem.${(status !== undefined && named[status]) || (status !== undefined && status >= 500 ? 'appliance' : 'title')}`);
+}
+
+/** problemText is what an error says. */
+export function problemText(error: unknown, t: TFunction): string {
+  if (error instanceof Refused && error.status === 0) return t('problem.unreachable');
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Problem names an error, and offers to try again. */
+export function Problem({ error, again, children }: { error: unknown; again?: () => void; children?: ReactNode }) {
   const { t } = useTranslation();
-  const text = error instanceof Refused && error.status === 0 ? t('problem.unreachable') : error instanceof Error ? error.message : String(error);
   const details = error instanceof Refused ? error.details : undefined;
   return (
-    <Alert color="red" title={t('problem.title')} role="alert" m="md">
-      <Text className="text">{text}</Text>
+    <Alert color="red" title={problemTitle(error, t)} role="alert" m="md">
+      <Text className="text">{problemText(error, t)}</Text>
       {details && (
         <Text size="sm" className="text" mt={4}>
           {details}
         </Text>
       )}
-      {again && (
+      {(again || children) && (
         <Group mt="sm">
-          <Button size="xs" variant="default" onClick={again}>
-            {t('problem.again')}
-          </Button>
+          {again && (
+            <Button size="xs" variant="default" onClick={again}>
+              {t('problem.again')}
+            </Button>
+          )}
+          {children}
         </Group>
       )}
     </Alert>

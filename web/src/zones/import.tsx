@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { preview, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { Drop } from '../ui/drop';
+import { failed } from '../ui/notify';
 import { Problem } from '../ui/problem';
 import { importZone } from './actions';
 import { wrongLines, type WrongLine } from './wrong';
@@ -36,7 +37,7 @@ export function ImportZone({ farm, zone, close }: { farm: string; zone: string; 
   };
   const take = (chosen: File[]) => {
     setFiles(chosen);
-    void chosen[0]?.text().then(type);
+    void chosen[0]?.text().then(type, failed);
   };
   const submit = (e: FormEvent) => {
     e.preventDefault();

@@ -1,0 +1,60 @@
+import { Alert, Button, Group, Text } from '@mantine/core';
+import i18next from 'i18next';
+import { Component, type ReactNode } from 'react';
+
+type Props = { children: ReactNode; /** What is shown instead of the part that failed; without it, the error and the way back. */ fallback?: (error: unknown, again: () => void) => ReactNode };
+
+/** Boundary keeps an error in one part of the GUI from taking the others with it. */
+export class Boundary extends Component<Props, { failed?: { error: unknown } }> {
+  override state: { failed?: { error: unknown } } = {};
+
+  static getDerivedStateFromError(error: unknown) {
+    return { failed: { error } };
+  }
+
+  override render() {
+    const { failed } = this.state;
+    if (!failed) return this.props.children;
+    const again = () => this.setState({ failed: undefined });
+    return this.props.fallback ? this.props.fallback(failed.error, again) : <Broken error={failed.error} again={again} />;
+  }
+}
+
+/** Broken names an error of the GUI itself, and the ways back: once more, or a page that is loaded again. */
+export function Broken({ error, again }: { error: unknown; again?: () => void }) {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return (
+    <Alert color="red" title={i18next.t('broken.title')} role="alert" m="md">
+      <Text size="sm">{i18next.t('broken.about')}</Text>
+      <Text size="sm" className="text" ff="monospace" mt={4}>
+        {text}
+      </Text>
+      <Group mt="sm">
+        {again && (
+          <Button size="xs" onClick={again}>
+            {i18next.t('problem.again')}
+          </Button>
+        )}
+        <Button size="xs" variant="default" onClick={() => location.reload()}>
+          {i18next.t('broken.reload')}
+        </Button>
+        <Button size="xs" variant="default" component="a" href="/gui/">
+          {i18next.t('broken.dashboard')}
+        </Button>
+      </Group>
+    </Alert>
+  );
+}
+
+/** Bare is what is left where the look of the pages itself failed: plain elements, without a part of any library. */
+export function Bare({ error }: { error: unknown }) {
+  return (
+    <main role="alert" className="bare">
+      <h1>{i18next.t('broken.title')}</h1>
+      <p>{error instanceof Error ? error.message : String(error)}</p>
+      <p>
+        <a href="/gui/">{i18next.t('broken.dashboard')}</a>
+      </p>
+    </main>
+  );
+}
