@@ -29,11 +29,13 @@ func open(t *testing.T, dir string) *store.Store {
 // numbered is a configuration that tells which revision it is.
 func numbered(n int) *farm.Config {
 	addr := netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)})
-	h := farm.DefaultHTTP()
+	// The recorded stores were written when this was the default.
+	h, steady := farm.DefaultHTTP(), farm.DefaultHTTP()
+	h.Verbs, steady.Verbs = farm.VerbsMSRPCExt, farm.VerbsMSRPCExt
 	h.Error503 = fmt.Sprint("revision ", n)
 	h.Services = []farm.Service{{ID: 7, Name: "web", Backends: []farm.Backend{{ID: 9, Host: addr.String(), Addr: addr, Port: 80}}}}
 	c := &farm.Config{Farms: []farm.Farm{
-		{ID: 1, Name: "steady", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("127.0.0.1"), VPort: 80, HTTP: farm.DefaultHTTP()},
+		{ID: 1, Name: "steady", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("127.0.0.1"), VPort: 80, HTTP: steady},
 		{ID: 2, Name: "changing", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("127.0.0.1"), VPort: 81, HTTP: h},
 	}}
 	if n%3 == 0 {
