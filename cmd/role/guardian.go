@@ -33,9 +33,10 @@ func (m *manager) newGuardian(ctx context.Context, secrets apply.Secrets) *guard
 	return guardian.New(ctx, guardian.Options{
 		Parse: func(command string) (probe.Probe, error) { return apply.ParseCommand(secrets, command) },
 		Table: m.health, Log: slog.Default(), Cut: m.cutBackends, AtOnce: probesAtOnce(),
-		Open:    m.openTo,
-		Farm:    func(f *farm.Farm) (farm.Status, string) { return m.board().Look(f) },
-		Network: func(r guardian.Route) probe.Network { return &reach{source: r.Source, mark: r.Mark, netd: netd} },
+		Remembered: readVerdicts(verdictsFile),
+		Open:       m.openTo,
+		Farm:       func(f *farm.Farm) (farm.Status, string) { return m.board().Look(f) },
+		Network:    func(r guardian.Route) probe.Network { return &reach{source: r.Source, mark: r.Mark, netd: netd} },
 	})
 }
 

@@ -220,14 +220,17 @@ func (p *process) mgmt(ctx context.Context) error {
 	m.guardian = m.newGuardian(ctx, book)
 	m.checkBackends()
 	running.Go(m.guardian.Wait)
+	running.Go(func() { m.keepVerdicts(ctx) })
 	m.secondaries = secondaries.New(ctx, secondaries.Options{Log: slog.Default(),
 		Open: func(k farm.TransferKey) (farm.TransferKey, error) { return apply.OpenTransferKey(book, k) }})
 	running.Go(m.secondaries.Wait)
 	m.published = make(chan struct{})
 	published := sync.OnceFunc(func() { started(); m.inForce() })
 	running.Go(func() {
+		m.awaitVerdicts(ctx)
 		m.publisher.Run(ctx, func(ctx context.Context) error {
 			_, err := m.applier.Republish(ctx)
+			m.guardian.Reconcile()
 			m.engineSeen(m.publisher.State().Hello)
 			if err == nil {
 				published()

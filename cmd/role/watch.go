@@ -88,6 +88,7 @@ func (w *watch) look(ctx context.Context, m *manager) {
 	w.answers(cfg, m)
 	w.limitEvents(cfg, m, time.Now())
 	m.guardian.LookLoads()
+	m.guardian.Reconcile()
 	w.lookHealth(m, time.Now())
 	if cfg != w.seen || w.looks%firewallLooks == 0 {
 		w.firewalls(ctx, cfg, m.kernel.netd.InputDropped)

@@ -116,7 +116,7 @@ func TestFarmsAndBackendsBeginWithNothingOfOthers(t *testing.T) {
 	h.Segment.AdoptBackend(7, 99)
 	h.Health.Adopt(7, 99)
 	h.Segment.Shard(0).Farm(3).Requests, h.Segment.Shard(0).Backend(7).Requests = 5, 5
-	h.Health.SetGuardian(7, health.Down, time.Now())
+	h.Health.SetPassive(7, health.Down, time.Now())
 	f := at(t, h, 3, farm.Backend{ID: 7, Addr: netip.MustParseAddr("127.0.0.1"), Port: 9})
 	for generation := range uint64(2) {
 		if _, err := e.publish(t, h, 1+generation, f); err != nil {

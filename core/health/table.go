@@ -223,9 +223,11 @@ func set(own *atomic.Uint32, ownAt *atomic.Int64, other *atomic.Uint32, version 
 	return true
 }
 
-// Adopt gives the slot of id to owner, a number that no two backends ever
-// share (0 is nobody). When it belonged to another one, which had the same ID
-// earlier, everything known is forgotten. To be called before a configuration
+// Adopt gives the slot of id to owner, a number that no two backends ever share (0 is
+// nobody). If another backend had the ID before, everything the engine found out about
+// that one is forgotten. mgmt's words (verdict, latency, load) stay: they may already be
+// about the new owner, because probes do not wait for the engine, and the guardian
+// clears its words itself when an ID changes hands. To be called before a configuration
 // with the new owner is published.
 func (t *Table) Adopt(id uint32, owner uint64) {
 	s := t.Slot(id)
@@ -233,15 +235,12 @@ func (t *Table) Adopt(id uint32, owner uint64) {
 	if old == owner || !s.owner.CompareAndSwap(old, owner) {
 		return
 	}
-	passive, guardian := s.passive.Swap(0), s.guardian.Swap(0)
+	passive := s.passive.Swap(0)
 	s.passiveAt.Store(0)
-	s.guardianAt.Store(0)
 	ejected := s.ejected.Swap(0)
 	s.failures.Store(0)
 	s.ejectedUntil.Store(0) // the next ejection is the first
-	s.latency.Store(0)
-	t.ForgetLoad(id)
-	if State(passive) == Down || State(guardian) == Down || ejected != 0 {
+	if State(passive) == Down || ejected != 0 {
 		t.passive.Add(1)
 	}
 }

@@ -39,6 +39,9 @@ type Options struct {
 	Cut func(backends []uint32)
 	// AtOnce is how many probes may be under way; 0 means DefaultAtOnce.
 	AtOnce int
+	// Remembered are the verdicts of the appliance's last run, by Verdicts: they hold
+	// until the first result.
+	Remembered []Verdict
 	// Log hears of backends that go down and come up; nil: nobody does.
 	Log *slog.Logger
 }
@@ -52,28 +55,36 @@ const (
 	grain = 5 * time.Millisecond
 	// apart is the time between the first probes of tasks that come together.
 	apart = 10 * time.Millisecond
+	// apartAtStart is that of the tasks a start begins with: clients wait for verdicts.
+	apartAtStart = time.Millisecond
 )
 
 // Guardian asks backends. Its methods may be called by any goroutine.
 type Guardian struct {
 	options Options
 	moved   atomic.Uint64 // whenever Why may say something else
+	turns   atomic.Uint64 // whenever Verdicts may say something else
 	follows atomic.Bool   // some backend follows farms of this appliance
 
-	mu       sync.Mutex
-	seen     *farm.Config // by the last Set
-	tasks    map[key]*task
-	of       map[uint32]*task // by backend
-	waiting  queue
-	ready    queue
-	running  int
-	hanging  int              // of those, asked of servers that did not answer soon
-	counts   map[string]Count // by check
-	full     bool             // it was said that probes wait for their turn
-	loop     bool             // the goroutine runs
-	ctx      context.Context
-	wake     chan struct{}
-	finished sync.WaitGroup
+	mu      sync.Mutex
+	seen    *farm.Config // by the last Set
+	tasks   map[key]*task
+	of      map[uint32]*task // by backend
+	unasked []uint32         // backends nothing is to be found of
+	first   []*task          // of a start, as long as nothing is known of one of them
+	known   chan struct{}    // closed when something is known of all of first
+
+	remembered map[string]Verdict // by Task
+	waiting    queue
+	ready      queue
+	running    int
+	hanging    int              // of those, asked of servers that did not answer soon
+	counts     map[string]Count // by check
+	full       bool             // it was said that probes wait for their turn
+	loop       bool             // the goroutine runs
+	ctx        context.Context
+	wake       chan struct{}
+	finished   sync.WaitGroup
 }
 
 // Count is what was counted of a check since the start.
@@ -93,8 +104,12 @@ func New(ctx context.Context, o Options) *Guardian {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Guardian{options: o, ctx: ctx, tasks: map[key]*task{}, of: map[uint32]*task{}, counts: map[string]Count{},
-		waiting: queue{first: byTime}, ready: queue{first: byPriority}, wake: make(chan struct{}, 1)}
+	remembered := make(map[string]Verdict, len(o.Remembered))
+	for _, v := range o.Remembered {
+		remembered[v.Task] = v
+	}
+	return &Guardian{options: o, ctx: ctx, remembered: remembered, tasks: map[key]*task{}, of: map[uint32]*task{}, counts: map[string]Count{},
+		waiting: queue{first: byTime}, ready: queue{first: byPriority}, wake: make(chan struct{}, 1), known: make(chan struct{})}
 }
 
 // Wait returns when ctx has ended and no probe is under way.
@@ -138,17 +153,18 @@ func (g *Guardian) Set(cfg *farm.Config) {
 		follows = follows || t.ours != nil
 	}
 	g.follows.Store(follows)
-	g.spread(now, fresh)
+	g.spread(now, fresh, first)
 	for id := range before { // another backend may have the number one day
 		if g.of[id] == nil {
 			wanted.unasked = append(wanted.unasked, id)
 		}
 	}
-	for _, id := range wanted.unasked {
-		g.options.Table.SetGuardian(id, health.Undefined, now)
-		g.options.Table.Slot(id).SetLatency(0)
-		g.options.Table.ForgetLoad(id)
+	g.unasked = wanted.unasked
+	for _, id := range g.unasked {
+		g.clear(id, now)
 	}
+	g.turns.Add(1)
+	g.awaitFirst(first)
 	g.forget()
 	g.poke()
 }
@@ -170,11 +186,21 @@ func (g *Guardian) begin(k key, w *wantedTask, first bool) *task {
 		}
 		t.latency = remembered(g.options.Table, w.users)
 	}
+	if first && t.verdict == health.Undefined {
+		g.recall(t)
+	}
 	if w.ours != nil {
 		t.latency = here
 	}
 	g.tasks[k] = t
 	return t
+}
+
+// clear says that nothing is known of a backend.
+func (g *Guardian) clear(id uint32, now time.Time) {
+	g.options.Table.SetGuardian(id, health.Undefined, now)
+	g.options.Table.Slot(id).SetLatency(0)
+	g.options.Table.ForgetLoad(id)
 }
 
 // keep gives a task the users and settings it has now.
@@ -195,10 +221,14 @@ func (g *Guardian) keep(t *task, w *wantedTask, now time.Time) {
 }
 
 // spread gives new tasks their time: apart from each other, over an interval at most.
-func (g *Guardian) spread(now time.Time, fresh int) {
+func (g *Guardian) spread(now time.Time, fresh int, first bool) {
+	distance := apart
+	if first {
+		distance = apartAtStart
+	}
 	for _, t := range g.tasks {
 		if t.due.IsZero() && t.ours == nil {
-			within := min(interval(&t.settings), time.Duration(fresh)*apart)
+			within := min(interval(&t.settings), time.Duration(fresh)*distance)
 			t.due = now.Add(rand.N(within))
 			g.waiting.put(t)
 		}
@@ -351,6 +381,7 @@ func (g *Guardian) took(t *task, began, now time.Time, err error, l load) {
 	} else {
 		g.judge(t, now, one)
 	}
+	g.awaitFirst(false)
 	t.due = began.Add(interval(&t.settings))
 	if t.due.Before(now) {
 		t.due = now
@@ -399,6 +430,7 @@ func (g *Guardian) count(t *task, one Result) {
 // which changes nothing.
 func (g *Guardian) turned(t *task, now time.Time, was health.State, reason string) {
 	down := t.verdict == health.Down
+	g.turns.Add(1)
 	for _, u := range t.users {
 		if !g.options.Table.SetGuardian(u.id, t.verdict, now) {
 			continue

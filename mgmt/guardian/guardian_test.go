@@ -192,6 +192,7 @@ func TestABackendComesBackAfterSeveralSuccesses(t *testing.T) {
 		check := alive()
 		check.Rise, check.Fall = 3, 2
 		h.breaks(server(1), "refused")
+		h.Set(config(check)) // the appliance was started earlier
 		h.Set(config(check, web("shop", "alive", 1)))
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -306,6 +307,7 @@ func TestProbesAreSpreadAndBounded(t *testing.T) {
 			ids = append(ids, id)
 			h.slow[server(int(id))] = 5 * time.Millisecond
 		}
+		h.Set(config(alive())) // the appliance was started earlier
 		h.Set(config(alive(), web("shop", "alive", ids...)))
 		time.Sleep(9 * time.Second)
 		synctest.Wait()

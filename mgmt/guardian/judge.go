@@ -21,6 +21,10 @@ type judge struct {
 	against int       // results in a row that contradict the verdict
 	doubt   int       // how often it came up and went down soon
 	since   time.Time // of the verdict
+	// provisional: the verdict stands on less than the check asks for, because the
+	// appliance was just started. One result that contradicts it turns it.
+	provisional bool
+	support     int // results in a row that agree with a provisional verdict
 }
 
 // take adds a result and reports whether the verdict changed. What nothing is known of
@@ -28,6 +32,8 @@ type judge struct {
 func (j *judge) take(healthy bool, at time.Time, c *farm.Check) bool {
 	if healthy == (j.verdict == health.Up) && j.verdict != health.Undefined {
 		j.against = 0
+		j.support++
+		j.provisional = j.provisional && j.support < j.fromNothing(healthy, c)
 		if j.steady(at, c) {
 			j.doubt = 0
 		}
@@ -36,9 +42,13 @@ func (j *judge) take(healthy bool, at time.Time, c *farm.Check) bool {
 	if j.against++; j.against < j.needed(healthy, c) {
 		return false
 	}
+	provisional := j.provisional && j.fromNothing(healthy, c) > 1
+	defer func() { j.provisional, j.support = provisional, 1 }()
 	switch {
 	case healthy:
 		j.turn(health.Up, at)
+	case j.provisional:
+		j.turn(health.Down, at)
 	case j.verdict == health.Up && !j.steady(at, c):
 		j.doubt = min(j.doubt+1, mostDoubt)
 		j.turn(health.Down, at)
@@ -56,12 +66,20 @@ func (j *judge) steady(at time.Time, c *farm.Check) bool {
 // needed is how many results in a row turn the verdict.
 func (j *judge) needed(healthy bool, c *farm.Check) int {
 	switch {
-	case !healthy:
-		return int(c.EffectiveFall())
-	case j.verdict == health.Undefined:
+	case j.provisional:
 		return 1
+	case !healthy, j.verdict == health.Undefined:
+		return j.fromNothing(healthy, c)
 	}
 	return int(c.EffectiveRise()) << j.doubt
+}
+
+// fromNothing is how many results in a row make a verdict where nothing is known.
+func (j *judge) fromNothing(healthy bool, c *farm.Check) int {
+	if healthy {
+		return 1
+	}
+	return int(c.EffectiveFall())
 }
 
 func (j *judge) turn(to health.State, at time.Time) {
