@@ -3,8 +3,8 @@
 # The program is built without cgo: Landlock covers all threads only then. It alone
 # is built by its profile, since everything below it is compiled for that anew.
 export CGO_ENABLED = 0
-# An older go fetches this release through the module proxy. versions.toml names the
-# fixes that require it.
+# An older go fetches this release through the module proxy. .ci/fixes names the fixes
+# that require it.
 export GOTOOLCHAIN = go1.27.3
 export GOFLAGS += -buildvcs=false -pgo=off
 PGO := -pgo=cmd/sluice/default.pgo
@@ -49,7 +49,7 @@ help:
 	@echo "make fuzz    every fuzz target for FUZZTIME ($(FUZZTIME))"
 	@echo "make mutate  whether tests notice faults: 300 by chance, or all in PKG=./core/balance"
 	@echo "make files   which files a GET, a datagram and a change run through"
-	@echo "make lint    gofmt, go mod tidy, go vet, staticcheck"
+	@echo "make lint    gofmt, go mod tidy, known fixes (.ci/fixes), go vet, staticcheck"
 	@echo "make bench   Sluice beside HAProxy and nginx"
 	@echo "make profile cmd/sluice/default.pgo, by which the compiler knows which calls are hot"
 	@echo "make clean   removes bin, all that was built but the GUI"
@@ -144,6 +144,7 @@ lint:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	go mod tidy -diff
+	go run ./cmd/fixes
 	go vet ./...
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 

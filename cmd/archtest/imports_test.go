@@ -210,6 +210,7 @@ var doors = []door{
 	{"github.com/jedib0t/go-pretty", []string{"cmd/cli"}, true},
 	{"github.com/goccy/go-yaml", []string{"mgmt/document", "cmd/cli"}, true},
 	{"golang.org/x/tools", []string{"cmd/mutate"}, true},
+	{"golang.org/x/mod", []string{"cmd/fixes"}, true},
 	{"golang.org/x/net", []string{"l7/http2", "mgmt/probe/ping"}, false},
 	{"github.com/klauspost/compress", []string{"l7/compress"}, false},
 	{"github.com/andybalholm/brotli", []string{"l7/compress"}, false},
