@@ -72,7 +72,7 @@ func TestExpressionsThatAreNotUnderstoodProveNothing(t *testing.T) {
 		if err := errors.Join(json.Unmarshal([]byte(c.left), &left), json.Unmarshal([]byte(c.right), &right)); err != nil {
 			t.Fatal(err)
 		}
-		if got := match(c.op, left, right, web); got != c.want {
+		if got := web.match(c.op, left, right); got != c.want {
 			t.Errorf("%s %s %s: %v, want %v", c.left, c.op, c.right, got, c.want)
 		}
 	}

@@ -19,7 +19,11 @@
 //
 // A table of nft that somebody wrote with a dropping policy cannot be opened
 // from outside, and writing into it would be touching it: Keep returns a
-// warning that says which one it is and what its owner may add (native.go).
+// warning that says which one it is and what its owner may add (forward.go). Each
+// kind of packets is followed through the chains of the table: those of nat and
+// dnat, which have the mark on their connection, and those of stateless dnat,
+// which have it themselves; of each family and protocol. The advice is for both
+// kinds, so that it holds for later farms.
 //
 // # Farms the engine carries
 //

@@ -41,7 +41,7 @@ func TestAChainThatCannotBeReadIsAnError(t *testing.T) {
 }
 
 func TestRulesOfOursAreIntactWhereTheyBelong(t *testing.T) {
-	want := specs(Need{Mark: 0x5c000000, Mask: 0xff000000, Tracked: true, Marked: true})
+	want := specs(Need{Mark: 0x5c000000, Mask: 0xff000000, Packets: []Packets{{Protocol: "tcp"}, {Marked: true, Protocol: "udp"}, {V6: true, Protocol: "tcp"}}}, false)
 	const tracked = "-A FORWARD -m connmark --mark 0x5c000000/0xff000000 -m comment --comment sluice-farms -j ACCEPT"
 	const marked = "-A FORWARD -m mark --mark 0x5c000000/0xff000000 -m comment --comment sluice-farms -j ACCEPT"
 	const foreign = "-A FORWARD -s 192.0.2.1 -j DROP"
@@ -65,44 +65,6 @@ func TestWordsOfALineAreTakenApart(t *testing.T) {
 	} {
 		if got := split(line); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", line, got, want)
-		}
-	}
-}
-
-func TestTablesOfOthersAreWarnedOfAsTheyAre(t *testing.T) {
-	tracked, marked := Need{Mark: 0x5c000000, Mask: 0xff000000, Tracked: true}, Need{Mark: 0x5c000000, Mask: 0xff000000, Marked: true}
-	says := func(how, mark string) string {
-		return "chain c of table inet f " + how + `; no other table can let packets of farms through there: its owner may add the rule "` + mark + ` and 0xff000000 == 0x5c000000 accept"`
-	}
-	dropping := says("drops what it does not accept", "ct mark")
-	dnat := `{"match":{"op":"in","left":{"ct":{"key":"status"}},"right":"dnat"}}`
-	for _, c := range []struct {
-		policy, rules string
-		need          Need
-		want          string
-	}{
-		{"drop", "", tracked, dropping}, {"drop", "", marked, says("drops what it does not accept", "meta mark")}, {"accept", "", tracked, ""},
-		{"drop", `[]`, tracked, dropping}, {"drop", `[{"counter":null},{"accept":null}]`, tracked, ""}, {"drop", `[{"log":null},{"accept":null}]`, tracked, ""}, {"drop", `[{"accept":null}]`, tracked, ""},
-		{"accept", `[{"counter":null},{"drop":null}]`, tracked, says("drops what it has not accepted before", "ct mark")},
-		{"accept", `[{"reject":null}]`, tracked, says("rejects what it has not accepted before", "ct mark")},
-		{"drop", `[{"match":1},{"drop":null}]`, tracked, dropping}, {"accept", `[{"match":1},{"drop":null}]`, tracked, ""}, {"accept", `[{"match":1},{"accept":null}];[{"drop":null}]`, tracked, says("drops what it has not accepted before", "ct mark")},
-		{"drop", `[{"match":{"right":1543503872}},{"accept":null}]`, tracked, ""}, {"drop", `[{"match":{"right":1543503872}},{"drop":null}]`, tracked, dropping},
-		{"drop", `[` + dnat + `,{"accept":null}]`, tracked, ""}, {"drop", `[` + dnat + `,{"accept":null}]`, marked, says("drops what it does not accept", "meta mark")}, {"drop", `[` + dnat + `,{"drop":null}]`, tracked, dropping},
-		{"drop", `[{"drop":null}];[{"match":{"right":1543503872}},{"accept":null}]`, tracked, says("drops what it has not accepted before", "ct mark")}, // that comes too late
-		{"accept", `[{"drop":null}];[{"match":{"right":1543503872}},{"accept":null}]`, tracked, says("drops what it has not accepted before", "ct mark")},
-	} {
-		rules := ""
-		for _, expr := range strings.Split(c.rules, ";") {
-			if expr != "" {
-				rules += `,{"rule":{"chain":"c","expr":` + expr + `}}`
-			}
-		}
-		l, err := parseListing([]byte(`{"nftables":[{"metainfo":{}},{"chain":{"name":"c"}}` + rules + `]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := l.warning(base{"inet", "f", "c", c.policy}, c.need); got != c.want {
-			t.Errorf("policy %s, %s\ngot  %s\nwant %s", c.policy, c.rules, got, c.want)
 		}
 	}
 }

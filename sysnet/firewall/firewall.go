@@ -3,6 +3,7 @@ package firewall
 import (
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -10,17 +11,18 @@ import (
 type Need struct {
 	// Mark and Mask compare the marks of packets of farms.
 	Mark, Mask uint32
-	// Tracked packets have the mark on their connection (nat, dnat).
-	Tracked bool
-	// Marked packets have it themselves, being of no connection (stateless dnat).
-	Marked bool
-	// V4 and V6 say of which families.
-	V4, V6 bool
+	// Packets are the kinds of packets to be passed on.
+	Packets []Packets
 }
 
-// none reports that no packet of the family needs anything.
-func (n Need) none(v6 bool) bool {
-	return !n.Tracked && !n.Marked || v6 && !n.V6 || !v6 && !n.V4
+// of reports whether there are such packets of the family.
+func (n Need) of(marked, v6 bool) bool {
+	return slices.ContainsFunc(n.Packets, func(p Packets) bool { return p.Marked == marked && p.V6 == v6 })
+}
+
+// in are the packets of the family.
+func (n Need) in(v6 bool) []Packets {
+	return slices.DeleteFunc(slices.Clone(n.Packets), func(p Packets) bool { return p.V6 != v6 })
 }
 
 // Firewall opens the firewalls of others. The zero value is ready; any
@@ -31,37 +33,31 @@ type Firewall struct {
 
 // Keep makes the packets of n pass where others would drop them, and takes
 // back every rule of ours that is not needed. It does what it can; warnings are
-// sentences about firewalls it cannot open. Asking again for the same changes
+// about firewalls it cannot open. Asking again for the same changes
 // nothing, unless others changed something.
-func (f *Firewall) Keep(n Need) (warnings []string, err error) {
+func (f *Firewall) Keep(n Need) (warnings []Warning, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	tables, native, err := tables("forward")
 	problems := []error{err}
 	for _, t := range tables {
-		want := specs(n)
-		if n.none(t.v6) {
-			want = nil
-		}
+		want := specs(n, t.v6)
 		if t.err != nil {
 			if want != nil {
-				warnings = append(warnings, t.err.Error())
+				warnings = append(warnings, Warning{t.err.Error(), n.in(t.v6)})
 			}
 			continue
 		}
 		problems = append(problems, t.reconcile(want))
 	}
 	for _, b := range native {
-		if b.family == "ip" && n.none(false) || b.family == "ip6" && n.none(true) || n.none(false) && n.none(true) {
-			continue
-		}
-		w, err := b.warning(n)
+		w, ok, err := b.warning(n)
 		problems = append(problems, err)
-		if w != "" {
+		if ok {
 			warnings = append(warnings, w)
 		}
 	}
-	slices.Sort(warnings)
+	slices.SortFunc(warnings, func(a, b Warning) int { return strings.Compare(a.Text, b.Text) })
 	return warnings, errors.Join(problems...)
 }
 

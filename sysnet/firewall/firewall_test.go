@@ -13,7 +13,11 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-var need = firewall.Need{Mark: 0x5c000000, Mask: 0xff000000, Tracked: true, V4: true, V6: true}
+var need = needs(firewall.Packets{Protocol: "tcp"}, firewall.Packets{V6: true, Protocol: "tcp"})
+
+func needs(packets ...firewall.Packets) firewall.Need {
+	return firewall.Need{Mark: 0x5c000000, Mask: 0xff000000, Packets: packets}
+}
 
 // kinds are the kinds of iptables.
 var kinds = []string{"nft", "legacy"}
@@ -49,7 +53,7 @@ func foreign(t *testing.T) string {
 	return b.String()
 }
 
-func keep(t *testing.T, n firewall.Need) []string {
+func keep(t *testing.T, n firewall.Need) []firewall.Warning {
 	t.Helper()
 	var f firewall.Firewall
 	warnings, err := f.Keep(n)
@@ -82,21 +86,17 @@ func TestForeignRulesAreByteIdenticalAfterwards(t *testing.T) {
 			before := foreign(t)
 			for range 2 { // asking again changes nothing
 				if w := keep(t, need); len(w) != 0 {
-					t.Errorf("%s %s: warnings %q", kind, name, w)
+					t.Errorf("%s %s: warnings %v", kind, name, w)
 				}
 				if got := rules(t); len(got) != 2 {
 					t.Errorf("%s %s: %+v, want one rule for each family", kind, name, got)
 				}
 			}
-			both := need
-			both.Marked = true
-			keep(t, both)
+			keep(t, needs(append([]firewall.Packets{{Marked: true, Protocol: "udp"}, {Marked: true, V6: true, Protocol: "udp"}}, need.Packets...)...))
 			if got := rules(t); len(got) != 4 {
 				t.Errorf("%s %s: %+v, want two rules for each family", kind, name, got)
 			}
-			four := need
-			four.V6 = false
-			keep(t, four)
+			keep(t, needs(need.Packets[0]))
 			if got := rules(t); len(got) != 1 || !strings.HasPrefix(got[0].Table, "iptables-"+kind) {
 				t.Errorf("%s %s: %+v, want one rule of IPv4", kind, name, got)
 			}
@@ -271,19 +271,17 @@ func TestNativeTablesAreReportedAndLeftAlone(t *testing.T) {
 		sysnettest.Run(t, c.rules, "nft", "-f", "-")
 		before := foreign(t)
 		w := keep(t, need)
-		if len(w) > 0 != c.warns || c.warns && !strings.Contains(w[0], "ct mark and 0xff000000 == 0x5c000000 accept") {
-			t.Errorf("%s: %q", name, w)
+		if len(w) > 0 != c.warns || c.warns && !strings.Contains(w[0].Text, "ct mark and 0xff000000 == 0x5c000000 accept") {
+			t.Errorf("%s: %v", name, w)
 		}
-		four, six := need, need
-		four.V6, six.V4 = false, false
-		for family, n := range map[string]firewall.Need{"ip": four, "ip6": six} {
+		for family, n := range map[string]firewall.Need{"ip": needs(need.Packets[0]), "ip6": needs(need.Packets[1])} {
 			meant := c.warns && !strings.HasPrefix(c.rules, "table ip") || c.warns && strings.HasPrefix(c.rules, "table "+family+" ")
 			if w := keep(t, n); len(w) > 0 != meant {
-				t.Errorf("%s, for farms of %s: %q", name, family, w)
+				t.Errorf("%s, for farms of %s: %v", name, family, w)
 			}
 		}
 		if w := keep(t, firewall.Need{}); len(w) != 0 {
-			t.Errorf("%s, without farms: %q", name, w)
+			t.Errorf("%s, without farms: %v", name, w)
 		}
 		if after := foreign(t); after != before {
 			t.Errorf("%s: it was touched:\n%s", name, after)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// match compares what left names.
-func match(op, left, right any, to Listener) fit {
+// match implements packet.
+func (to Listener) match(op string, left, right any) fit {
 	if !meant(left, to) {
 		return never
 	}
@@ -24,15 +24,18 @@ func match(op, left, right any, to Listener) fit {
 func meant(left any, to Listener) bool {
 	kind, of := named(left)
 	protocol, _ := of["protocol"].(string)
-	if kind != "payload" {
-		return true
-	}
+	return kind != "payload" || payloadOf(protocol, to.Network, to.Addr.Addr().Is4())
+}
+
+// payloadOf reports whether a packet of this transport and family may have
+// headers of the protocol.
+func payloadOf(protocol, transport string, v4 bool) bool {
 	switch protocol {
-	case "tcp", "udp":
-		return protocol == to.Network
+	case "tcp", "udp", "sctp":
+		return protocol == transport
 	case "ip", "ip6":
-		return (protocol == "ip") == to.Addr.Addr().Is4()
-	case "icmp", "icmpv6", "igmp", "sctp", "dccp", "udplite", "esp", "ah", "comp":
+		return (protocol == "ip") == v4
+	case "icmp", "icmpv6", "igmp", "dccp", "udplite", "esp", "ah", "comp":
 		return false
 	}
 	return true

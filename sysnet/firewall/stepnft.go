@@ -2,20 +2,17 @@ package firewall
 
 import "encoding/json"
 
+// packet is what conditions of nft are compared with.
+type packet interface {
+	match(op string, left, right any) fit
+}
+
 // nftStepper reads a rule of nft.
 func nftStepper(expr []map[string]json.RawMessage) stepper {
-	statements := make([]map[string]any, len(expr))
-	for i, e := range expr {
-		statements[i] = map[string]any{}
-		for name, raw := range e {
-			var v any
-			_ = json.Unmarshal(raw, &v) // it was read as JSON once
-			statements[i][name] = v
-		}
-	}
+	rule := statements(expr)
 	return func(to Listener) []step {
 		here := always
-		for _, s := range statements {
+		for _, s := range rule {
 			for name, value := range s {
 				f, steps := statement(name, value, to, here)
 				if here = min(here, f); here == never || steps != nil {
@@ -27,19 +24,20 @@ func nftStepper(expr []map[string]json.RawMessage) stepper {
 	}
 }
 
-// statement is what a statement says of packets to the listener: a condition, or
+// statement is what a statement does with the packet: it is a condition, or
 // the end of the rule.
-func statement(name string, value any, to Listener, here fit) (fit, []step) {
+func statement(name string, value any, p packet, here fit) (fit, []step) {
 	switch name {
 	case "counter", "log", "mangle", "notrack":
 		return always, nil
 	case "match":
 		m, _ := value.(map[string]any)
-		return match(m["op"], m["left"], m["right"], to), nil
+		op, _ := m["op"].(string)
+		return p.match(op, m["left"], m["right"]), nil
 	case "limit", "quota", "ct count", "set", "meter", "map":
 		return perhaps, nil
 	case "vmap":
-		return always, verdicts(value, to, here)
+		return always, verdicts(value, p, here)
 	}
 	return always, []step{verdictOf(name, value, here)}
 }
@@ -65,7 +63,7 @@ func verdictOf(name string, value any, here fit) step {
 }
 
 // verdicts are those of a map, as far as the packet may find them.
-func verdicts(value any, to Listener, here fit) []step {
+func verdicts(value any, p packet, here fit) []step {
 	m, _ := value.(map[string]any)
 	data, _ := m["data"].(map[string]any)
 	list, inline := data["set"].([]any)
@@ -78,7 +76,7 @@ func verdicts(value any, to Listener, here fit) []step {
 		if len(pair) != 2 {
 			return []step{{fit: here}}
 		}
-		f := match("==", m["key"], pair[0], to)
+		f := p.match("==", m["key"], pair[0])
 		v, _ := pair[1].(map[string]any)
 		for name, value := range v {
 			if f != never {

@@ -28,11 +28,11 @@ type Rule struct {
 	Text  string `json:"rule"`  // as iptables -S prints it
 }
 
-// specs are the rules of a Need.
-func specs(n Need) [][]string {
+// specs are the rules of a Need for packets of the family.
+func specs(n Need, v6 bool) [][]string {
 	var all [][]string
 	mark := fmt.Sprintf("%#x/%#x", n.Mark, n.Mask)
-	for match, wanted := range map[string]bool{"connmark": n.Tracked, "mark": n.Marked} {
+	for match, wanted := range map[string]bool{"connmark": n.of(false, v6), "mark": n.of(true, v6)} {
 		if wanted {
 			all = append(all, []string{"-m", match, "--mark", mark, "-m", "comment", "--comment", tag, "-j", "ACCEPT"})
 		}

@@ -43,7 +43,7 @@ type Host struct {
 	mu       sync.Mutex
 	need     need
 	told     bool // by Prepare, since start or clean
-	warnings []string
+	warnings []firewall.Warning
 }
 
 // New returns a host that needs nothing yet and has touched nothing. journal is
@@ -107,36 +107,40 @@ func absent(farms []farm.Farm) map[uint32]string {
 
 func (h *Host) prepare() {
 	n := h.need
-	var warnings []string
+	var warnings []firewall.Warning
+	warn := func(text string) { warnings = append(warnings, firewall.Warning{Text: text, Packets: n.packets}) }
 	if err := h.sysctl.Keep(n.settings()); err != nil {
-		warnings = append(warnings, err.Error())
+		warn(err.Error())
 	}
 	if err := route.Keep(n.local4, n.local6); err != nil && (n.local4 || n.local6) {
-		warnings = append(warnings, err.Error())
+		warn(err.Error())
 	}
 	refused, err := h.firewall.Keep(n.firewall())
 	warnings = append(warnings, refused...)
 	if err != nil && n.forwards() {
-		warnings = append(warnings, "firewalls of others: "+err.Error())
+		warn("firewalls of others: " + err.Error())
 	}
 	h.announcer.Keep(n.addresses)
 	for _, w := range warnings {
-		if !slices.Contains(h.warnings, w) {
-			h.log.Warn("packets of farms may not pass", "reason", w)
+		if !slices.ContainsFunc(h.warnings, func(old firewall.Warning) bool { return old.Text == w.Text }) {
+			h.log.Warn("packets of farms may not pass", "reason", w.Text)
 		}
 	}
 	h.warnings = warnings
 }
 
-// Warnings are what may keep packets of a farm from passing, which those of dsr
-// do not meet. Whether they do depends on rules others wrote.
-func (h *Host) Warnings(f *farm.Farm) []string {
-	if !f.Filtered() {
-		return nil
-	}
+// Warnings are what may keep packets of this farm from passing. Those of dsr
+// meet none of it.
+func (h *Host) Warnings(f *farm.Farm) (out []string) {
+	packets := packetsOf(f)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.Clone(h.warnings)
+	for _, w := range h.warnings {
+		if slices.ContainsFunc(w.Packets, func(p firewall.Packets) bool { return slices.Contains(packets, p) }) {
+			out = append(out, w.Text)
+		}
+	}
+	return out
 }
 
 // Heard is told of addresses that are listened on here, and when they are not

@@ -291,6 +291,36 @@ func TestFirewallThatCannotBeOpenedIsAWarningOfTheFarm(t *testing.T) {
 	}
 }
 
+// Its owner added the rule for one kind of farms: those of the other kind are
+// warned, and they alone.
+func TestWarningOfAFirewallIsOfTheFarmsItDrops(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	journal := machine(t)
+	sysnettest.Run(t, "table inet strict {\n chain forward { type filter hook forward priority 0; policy drop; ct mark and 0xff000000 == 0x5c000000 accept; }\n}", "nft", "-f", "-")
+	h := host.New(journal, quiet)
+	defer h.Close()
+	nat, stateless := l4(farm.NATMasquerade, "192.0.2.1"), l4(farm.NATStateless, "192.0.2.1")
+	h.Prepare(t.Context(), []farm.Farm{nat})
+	if w := h.Warnings(&nat); len(w) != 0 {
+		t.Errorf("of nat %q", w)
+	}
+	h.Prepare(t.Context(), []farm.Farm{nat, stateless})
+	if w := h.Warnings(&stateless); len(w) != 1 || !strings.HasSuffix(w[0], `may add the rule "meta mark and 0xff000000 == 0x5c000000 accept"`) {
+		t.Errorf("of stateless_dnat %q", w)
+	}
+	if w := h.Warnings(&nat); len(w) != 0 {
+		t.Errorf("of nat beside it %q", w)
+	}
+	sysnettest.Run(t, "", "nft", "add rule inet strict forward meta mark and 0xff000000 == 0x5c000000 accept")
+	h.Prepare(t.Context(), nil)
+	h.Prepare(t.Context(), []farm.Farm{nat, stateless})
+	if w := h.Warnings(&stateless); len(w) != 0 {
+		t.Errorf("with both rules %q", w)
+	}
+}
+
 func TestFirewallsThatKeepClientsAwayAreTold(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return

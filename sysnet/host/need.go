@@ -14,9 +14,8 @@ import (
 type need struct {
 	// v4 and v6 say that packets of the family are passed on to backends.
 	v4, v6 bool
-	// tracked packets belong to connections with a mark of ours, marked packets
-	// have the mark themselves.
-	tracked, marked bool
+	// packets are the kinds of packets that are passed on.
+	packets []firewall.Packets
 	// local4 and local6: answers to addresses of clients belong to sockets here.
 	local4, local6 bool
 	// addresses are those of the farms.
@@ -36,28 +35,35 @@ func needOf(farms []farm.Farm) need {
 			continue
 		}
 		n.addresses = append(n.addresses, vip)
-		switch f.L4.NAT {
-		case farm.NATDirect:
+		n.packets = firewall.Union(n.packets, packetsOf(f))
+		if !f.Filtered() {
 			continue
-		case farm.NATStateless:
-			n.marked = true
-		default:
-			n.tracked = true
 		}
 		n.v4, n.v6 = n.v4 || vip.Is4(), n.v6 || vip.Is6()
 	}
 	return n
 }
 
+// packetsOf are the kinds of packets of the farm that are passed on: none of dsr.
+func packetsOf(f *farm.Farm) (out []firewall.Packets) {
+	if !f.Filtered() {
+		return nil
+	}
+	for _, t := range f.L4.Protocol.Transports() {
+		out = append(out, firewall.Packets{Marked: f.L4.NAT == farm.NATStateless, V6: f.VIP.Unmap().Is6(), Protocol: string(t)})
+	}
+	return out
+}
+
 func (n need) equal(o need) bool {
-	return n.v4 == o.v4 && n.v6 == o.v6 && n.tracked == o.tracked && n.marked == o.marked &&
+	return n.v4 == o.v4 && n.v6 == o.v6 && slices.Equal(n.packets, o.packets) &&
 		n.local4 == o.local4 && n.local6 == o.local6 && slices.Equal(n.addresses, o.addresses)
 }
 
 func (n need) forwards() bool { return n.v4 || n.v6 }
 
 func (n need) firewall() firewall.Need {
-	return firewall.Need{Mark: conntrack.Mark, Mask: conntrack.Mask, Tracked: n.tracked, Marked: n.marked, V4: n.v4, V6: n.v6}
+	return firewall.Need{Mark: conntrack.Mark, Mask: conntrack.Mask, Packets: n.packets}
 }
 
 func (n need) settings() []sysctl.Setting {

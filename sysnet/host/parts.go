@@ -119,7 +119,7 @@ func (h *Host) Objects(ctx context.Context, c KernelFarms) ([]ctl.KernelObject, 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, w := range h.warnings {
-		list = append(list, ctl.KernelObject{Kind: kindWarning, Name: "forwarding", Detail: w})
+		list = append(list, ctl.KernelObject{Kind: kindWarning, Name: "forwarding", Detail: w.Text})
 	}
 	return list, errors.Join(problems...)
 }
