@@ -28,6 +28,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/audit"
+	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/backup"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/cloud"
@@ -74,6 +75,7 @@ type manager struct {
 	*process
 	store     *store.Store
 	users     *rbac.Book
+	guesses   *auth.Ledger
 	directory *directory.Directory
 	provider  *oidc.Client
 	audit     *audit.Log
@@ -147,6 +149,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	if m.users, err = rbac.NewBook(st); err != nil {
 		return unusable(err)
 	}
+	m.guesses = auth.OpenLedger(".", slog.Default(), time.Now)
 	m.users.System, m.users.ChangeSystem = m.rootPassword, m.changeRootPassword
 	if m.audit, err = audit.Open(".", slog.Default(), time.Now); err != nil {
 		return unusable(err)
@@ -239,6 +242,7 @@ func (p *process) mgmt(ctx context.Context) error {
 		})
 	})
 	running.Go(func() { m.names.Run(ctx) })
+	running.Go(func() { m.guesses.Run(ctx) })
 	running.Go(func() { m.keepNames(ctx) })
 	running.Go(func() { m.watch.run(ctx, m) })
 	m.recorded = m.recorder()
@@ -361,6 +365,7 @@ func (m *manager) deps() api.Deps {
 		Directory:    m.directory,
 		Provider:     m.provider,
 		RefusalTime:  refusalTime,
+		Ledger:       m.guesses,
 		Audit:        m.audit,
 		Certificates: m.certs,
 		Settings:     m.store,

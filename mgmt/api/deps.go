@@ -25,6 +25,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/traffic"
 	"github.com/sluicelb/sluice/mgmt/api/upkeep"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/rbac"
@@ -73,7 +74,9 @@ type Deps struct {
 	Directory people.Directory
 	Provider  people.Provider
 	// RefusalTime is how long a log-in that is refused takes at least.
-	RefusalTime  time.Duration
+	RefusalTime time.Duration
+	// Ledger counts guesses at passwords and keys; nil: they are counted in memory.
+	Ledger       *auth.Ledger
 	Certificates certificates.Certificates
 	// ACME orders certificates; without it there is nothing about that in the API.
 	ACME certificates.ACME

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -130,15 +131,44 @@ func TestNobodyComesInWithoutAKey(t *testing.T) {
 	a.send("GET", api.Base+"/nowhere", "").refused(t, 401) // what exists is not told either
 }
 
+// Wrong keys slow down wrong ones alone: programs behind the same address go on.
 func TestTooManyWrongKeysAreAnswered429(t *testing.T) {
 	a := newAppliance(t)
+	a.people()
+	if r := a.as("GET", "/system/users", ""); r.status != 200 {
+		t.Fatal(r.raw)
+	}
 	for range 10 {
 		a.send("GET", api.Base+"/farms", "", "ZAPI_KEY", "wrong").refused(t, 401)
 	}
-	r := a.do("GET", "/farms", "")
+	r := a.send("GET", api.Base+"/farms", "", "ZAPI_KEY", "wrong")
 	r.refused(t, 429, "wait")
 	if r.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
+	}
+	a.must(200, "GET", "/farms", "")
+	if r := a.as("GET", "/system/users", ""); r.status != 200 {
+		t.Errorf("the key of a user: %d %s", r.status, r.raw)
+	}
+}
+
+// That a key is taken tells the key of somebody else.
+func TestKeysOfOthersCannotBeGuessedByChoosingThem(t *testing.T) {
+	a := newAppliance(t)
+	a.people()
+	a.must(200, "POST", "/system/users", `{"zapikey":"RootsKey0123456789"}`)
+	for _, dry := range []string{"?dry_run=true", ""} {
+		for range 5 { // a dry run says the same
+			a.as("POST", "/system/users"+dry, `{"zapikey":"RootsKey0123456789"}`).refused(t, 400, "choose another one")
+		}
+	}
+	a.as("POST", "/system/users", `{"zapikey":"RootsKey0123456789"}`).refused(t, 429, "wait")
+	a.as("POST", "/system/users", `{"zapikey":"AnotherKey0123456789"}`).refused(t, 429, "wait")
+	if r := a.as("GET", "/system/users", ""); r.status != 200 {
+		t.Errorf("the user is locked out: %s", r.raw)
+	}
+	for i := range 20 {
+		a.must(200, "PUT", "/rbac/users/ann", fmt.Sprintf(`{"zapikey":"ManyKeys%03d"}`, i)) // root may set those of many users
 	}
 }
 

@@ -68,6 +68,9 @@ func New(deps Deps) (*Server, error) {
 	s := &Server{deps: deps, begun: begun, served: sync.OnceFunc(func() { close(begun) }), host: &rest.Host{Applier: deps.Applier, Log: deps.Log, Guard: deps.Guard}}
 	s.guard = auth.NewGuard(deps.Keys, deps.Users, deps.Now, deps.LocalUsers...)
 	s.guard.Even = deps.RefusalTime
+	if deps.Ledger != nil {
+		s.guard.CountIn(deps.Ledger)
+	}
 	s.guard.LifeOfSessions(func() time.Duration { return auth.LoadSessionTime(deps.Settings) })
 	s.resources = resources(&s.deps, s.guard, s.collector(), s.alone)
 	s.host.Reads = map[string]*rest.Operation{}

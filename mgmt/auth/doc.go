@@ -9,8 +9,9 @@
 //     end, and root or the user Sluice runs as act as root. No header can give
 //     or take this way.
 //
-// Wrong keys and passwords are counted per source address, wrong passwords per user
-// too; with too many of them both are refused for a while, right or not.
+// Guesses at passwords and codes are counted by user and by source address before they
+// are checked; with too many wrong ones both are refused for a while, right or not. Wrong
+// keys slow down wrong keys alone. See Ledger.
 //
 // Nothing here depends on a header that another hop may add or remove, apart
 // from the credential itself. All types may be used from any goroutine.

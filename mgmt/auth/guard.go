@@ -2,8 +2,6 @@ package auth
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -39,9 +37,8 @@ type Guard struct {
 	keys     Finder
 	book     *rbac.Book
 	sessions *Sessions
-	throttle *Throttle[netip.Addr, netip.Prefix]
-	names    *Throttle[string, [sha256.Size]byte] // of users whose passwords were wrong
-	places   places
+	ledger   *Ledger
+	used     usedKeys
 	uids     []uint32
 	peer     func(*net.UnixConn) (uint32, error)
 }
@@ -57,9 +54,11 @@ type Finder interface {
 // socket.
 func NewGuard(keys Finder, book *rbac.Book, now func() time.Time, users ...uint32) *Guard {
 	uids := append([]uint32{0, uint32(os.Geteuid())}, users...)
-	return &Guard{now: now, keys: keys, book: book, sessions: NewSessions(now), uids: uids, peer: peerUID,
-		throttle: NewThrottle(now), names: newThrottle(now, digest)}
+	return &Guard{now: now, keys: keys, book: book, sessions: NewSessions(now), uids: uids, peer: peerUID, ledger: NewLedger(now)}
 }
+
+// CountIn has guesses counted in a ledger that is kept. Call it before use.
+func (g *Guard) CountIn(l *Ledger) { g.ledger = l }
 
 type connKey struct{}
 
@@ -95,6 +94,13 @@ func Local(r *http.Request) bool {
 	return ok
 }
 
+// Trusted reports whether the request came over the local socket from a user who acts as
+// root there.
+func Trusted(r *http.Request) bool {
+	p, ok := r.Context().Value(connKey{}).(peer)
+	return ok && p.trusted && !KeyUsed(r)
+}
+
 // KeyUsed reports whether the request carries a key, right or wrong.
 func KeyUsed(r *http.Request) bool {
 	return len(r.Header.Values(headerKey)) > 0 || len(r.Header.Values(headerKeyAlt)) > 0
@@ -108,34 +114,25 @@ func IsKeyHeader(name string) bool {
 // Identify returns the sender of the request. Errors: ErrNoCredential,
 // ErrBadCredential, *LockedError.
 func (g *Guard) Identify(r *http.Request) (Principal, error) {
-	if p, ok := r.Context().Value(connKey{}).(peer); ok && p.trusted && !KeyUsed(r) {
+	if Trusted(r) {
 		root, _ := g.book.Identity(rbac.Root)
 		return Principal{Name: rbac.Root, Source: "local", Who: root}, nil
 	}
-	source, text := remote(r)
-	if wait := g.throttle.Wait(source); wait > 0 {
-		return Principal{}, &LockedError{Wait: wait}
-	}
 	if !KeyUsed(r) {
+		_, text := remote(r)
 		return g.logged(r, text)
 	}
-	name, who, ok := g.check(r)
-	if !ok {
-		g.throttle.Failed(source)
-		return Principal{}, ErrBadCredential
-	}
-	g.throttle.Succeeded(source)
-	return Principal{Name: name, Source: text, Who: who}, nil
+	return g.byKey(r)
 }
 
 // Holds reports whether the credential of a request that was identified still holds:
 // a stream ends with it. It keeps no session alive.
 func (g *Guard) Holds(r *http.Request) bool {
-	if p, ok := r.Context().Value(connKey{}).(peer); ok && p.trusted && !KeyUsed(r) {
+	if Trusted(r) {
 		return true
 	}
 	if KeyUsed(r) {
-		_, _, ok := g.check(r)
+		_, ok := g.check(r)
 		return ok
 	}
 	cookies := r.CookiesNamed(Cookie)
@@ -150,30 +147,6 @@ func (g *Guard) logged(r *http.Request, source string) (Principal, error) {
 	}
 	who, _ := g.book.Identity(user)
 	return Principal{Name: user, Source: source, Who: who, Session: true}, nil
-}
-
-// check reads the key and finds whose it is, under the name history will have.
-// Several values are accepted only when they agree: two hops must not be able to read
-// two different ones.
-func (g *Guard) check(r *http.Request) (name string, who rbac.Identity, ok bool) {
-	values := slices.Concat(r.Header.Values(headerKey), r.Header.Values(headerKeyAlt))
-	for _, v := range values {
-		if v != values[0] {
-			return "", who, false
-		}
-	}
-	if values[0] == "" || len(values[0]) > maxSecret {
-		return "", who, false
-	}
-	user, own := g.book.FindKey(values[0])
-	name = user
-	if key, found := g.keys.FindKey(values[0]); found {
-		user, name = key.User, fmt.Sprintf("%s (key %d)", key.User, key.ID)
-	} else if !own {
-		return "", who, false
-	}
-	who, ok = g.book.Identity(user)
-	return name, who, ok && who.API()
 }
 
 // Source is where a request comes from, as history says it.

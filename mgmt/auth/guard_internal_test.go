@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"strconv"
 	"testing"
@@ -103,22 +102,5 @@ func TestAllUsersTogetherHaveSoManySessions(t *testing.T) {
 	}
 	if s.Begin("eve", "", rbac.Epoch{}); len(s.open) != 4096 || open("0") || !open("1") {
 		t.Errorf("%d are open, and not the oldest one went", len(s.open))
-	}
-}
-
-func TestPlacesOfUsersAreBounded(t *testing.T) {
-	var p places
-	at := netip.MustParseAddr("2001:db8::1")
-	for i := range maxPlaces {
-		p.add(strconv.Itoa(i), at)
-	}
-	if len(p.seen) != 4096 || !p.has("0", at) {
-		t.Errorf("%d are remembered", len(p.seen))
-	}
-	if p.add("last", at); len(p.seen) != 4096 || !p.has("last", at) {
-		t.Errorf("%d are remembered, the last one: %t", len(p.seen), p.has("last", at))
-	}
-	if !p.has("last", netip.MustParseAddr("2001:db8::2")) || p.has("last", netip.MustParseAddr("2001:db8:0:1::1")) || p.has("nobody", at) {
-		t.Error("a place is a user at a /64")
 	}
 }

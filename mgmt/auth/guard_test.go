@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
@@ -87,42 +86,6 @@ func TestWrongOrContradictingKeysAreRefused(t *testing.T) {
 		if _, err := g.Identify(request(c.headers...)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
-	}
-}
-
-func TestManyWrongKeysLockTheSourceOut(t *testing.T) {
-	c := newClock()
-	g := auth.NewGuard(&oneKey{}, users(t), c.now)
-	for range 9 {
-		_, _ = g.Identify(request("ZAPI_KEY", "wrong"))
-	}
-	if _, err := g.Identify(request("ZAPI_KEY", secret)); err != nil { // forgets the nine
-		t.Fatal(err)
-	}
-	for range 10 {
-		if _, err := g.Identify(request("ZAPI_KEY", "wrong")); !errors.Is(err, auth.ErrBadCredential) {
-			t.Fatal(err)
-		}
-	}
-	var locked *auth.LockedError
-	if _, err := g.Identify(request("ZAPI_KEY", secret)); !errors.As(err, &locked) {
-		t.Fatalf("right key from a locked source: %v, want locked", err)
-	}
-	if locked.Wait != time.Minute {
-		t.Errorf("wait %s, want a minute", locked.Wait)
-	}
-	c.advance(1200 * time.Millisecond)
-	if _, err := g.Identify(request("ZAPI_KEY", secret)); err == nil || err.Error() != "too many wrong credentials: wait 59s" {
-		t.Errorf("a second later: %v", err)
-	}
-	other := request("ZAPI_KEY", secret)
-	other.RemoteAddr = "192.0.2.2:1"
-	if _, err := g.Identify(other); err != nil {
-		t.Errorf("another source: %v", err)
-	}
-	c.advance(time.Minute)
-	if _, err := g.Identify(request("ZAPI_KEY", secret)); err != nil {
-		t.Errorf("after the lock: %v", err)
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/rbac"
@@ -19,7 +17,8 @@ const CodeHeader = "X-OTP"
 
 // LogIn identifies the sender of a request for a session by user and password, and the
 // code of the second factor where the user has one. What is wrong of these is said to
-// nobody, and counted by source and by user. Errors: those of Identify, ErrLoggedIn,
+// nobody, and counted by source and by user. A source that logs a user in becomes a known
+// place of that user. Errors: those of Identify, ErrLoggedIn,
 // ErrNotAllowed, and what the service says that knows the password.
 func (g *Guard) LogIn(r *http.Request) (Principal, error) {
 	if _, ok := g.session(r); ok {
@@ -30,15 +29,11 @@ func (g *Guard) LogIn(r *http.Request) (Principal, error) {
 		return Principal{}, ErrNoCredential
 	}
 	source, text := remote(r)
-	if wait := max(g.throttle.Wait(source), g.nameWait(user, source)); wait > 0 {
-		return Principal{}, &LockedError{Wait: wait}
-	}
 	even := time.After(g.Even)
-	switch err := g.verify(r, user, password); {
+	err := g.guess(r, user, func(ctx context.Context) error { return g.verify(ctx, r, user, password) })
+	switch {
 	case err == nil:
 	case errors.Is(err, rbac.ErrWrong) || errors.Is(err, rbac.ErrCode):
-		g.throttle.Failed(source)
-		g.names.Failed(user)
 		select {
 		case <-even:
 		case <-r.Context().Done():
@@ -49,67 +44,18 @@ func (g *Guard) LogIn(r *http.Request) (Principal, error) {
 	default:
 		return Principal{}, err
 	}
-	g.throttle.Succeeded(source)
-	g.names.Succeeded(user)
-	g.places.add(user, source)
+	g.ledger.loggedIn(user, source)
 	who, _ := g.book.Identity(user)
 	return Principal{Name: user, Source: text, Who: who}, nil
 }
 
 // verify checks the password, then the code: one that is right is used up only by who
 // knows the password.
-func (g *Guard) verify(r *http.Request, user, password string) error {
-	ctx, cancel := context.WithTimeout(r.Context(), logInTime)
-	defer cancel()
+func (g *Guard) verify(ctx context.Context, r *http.Request, user, password string) error {
 	if _, err := g.book.Verify(ctx, user, password); err != nil {
 		return err
 	}
 	return g.book.TakeCode(user, r.Header.Get(CodeHeader), g.now())
-}
-
-// nameWait is how long a user must wait that others guessed at; not where it logged
-// in from before, so that a stranger keeps nobody out.
-func (g *Guard) nameWait(user string, source netip.Addr) time.Duration {
-	if g.places.has(user, source) {
-		return 0
-	}
-	return g.names.Wait(user)
-}
-
-// maxPlaces bounds the places that are remembered.
-const maxPlaces = 4096
-
-// places are where users logged in from, an IPv6 one its /64.
-type places struct {
-	mu   sync.Mutex
-	seen map[place]struct{}
-}
-
-type place struct {
-	user   string
-	source netip.Prefix
-}
-
-func (p *places) add(user string, source netip.Addr) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.seen == nil {
-		p.seen = map[place]struct{}{}
-	}
-	for old := range p.seen { // any one goes: it waits like others then
-		if len(p.seen) < maxPlaces {
-			break
-		}
-		delete(p.seen, old)
-	}
-	p.seen[place{user, block(source)}] = struct{}{}
-}
-
-func (p *places) has(user string, source netip.Addr) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, is := p.seen[place{user, block(source)}]
-	return is
 }
 
 // Begin makes a session of who logged in.
@@ -161,44 +107,4 @@ func (g *Guard) session(r *http.Request) (user string, ok bool) {
 		return "", false
 	}
 	return g.sessions.Find(cookies[0].Value, g.book.Epoch)
-}
-
-// Right reports whether a password is that of a user who asks for something it is
-// needed for. Wrong ones are counted like those of log-ins. Errors: *LockedError, and
-// what the service says that knows the password.
-func (g *Guard) Right(r *http.Request, user, password string) (bool, error) {
-	source, _ := remote(r)
-	if wait := g.nameWait(user, source); wait > 0 {
-		return false, &LockedError{Wait: wait}
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), logInTime)
-	defer cancel()
-	switch _, err := g.book.Verify(ctx, user, password); err {
-	case nil, rbac.ErrNotAllowed:
-		g.names.Succeeded(user)
-		return true, nil
-	case rbac.ErrWrong:
-		g.names.Failed(user)
-		return false, nil
-	default:
-		return false, err
-	}
-}
-
-// Code reports whether a code is that of the user's second factor, and takes it. Wrong
-// ones are counted like passwords. Errors: *LockedError, and why it could not be checked.
-func (g *Guard) Code(r *http.Request, user, code string) (bool, error) {
-	source, _ := remote(r)
-	if wait := g.nameWait(user, source); wait > 0 {
-		return false, &LockedError{Wait: wait}
-	}
-	switch err := g.book.TakeCode(user, code, g.now()); {
-	case err == nil:
-		return true, nil
-	case errors.Is(err, rbac.ErrCode):
-		g.names.Failed(user)
-		return false, nil
-	default:
-		return false, err
-	}
 }

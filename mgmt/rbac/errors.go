@@ -22,3 +22,7 @@ func (e *Error) Error() string { return e.Message }
 
 func invalid(format string, args ...any) error { return &Error{Invalid, fmt.Sprintf(format, args...)} }
 func missing(format string, args ...any) error { return &Error{Missing, fmt.Sprintf(format, args...)} }
+
+// ErrTaken is the error of a key that another user has. Whoever may choose keys can guess
+// with it, so the caller must limit how often that is (auth.Guard.ChooseKey).
+var ErrTaken = invalid("zapikey: it is not possible, choose another one")

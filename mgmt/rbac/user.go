@@ -201,7 +201,7 @@ func setKey(s *state, u *User, key string) error {
 	}
 	hash := sha256.Sum256([]byte(key))
 	if owner := s.owner(hash[:]); owner != nil && owner.Name != u.Name {
-		return invalid("zapikey: it is not possible, choose another one")
+		return ErrTaken
 	}
 	u.Key = hash[:]
 	return nil

@@ -45,8 +45,8 @@ func (s *Resource) updateOwnUser(c *rest.Call) (rest.Changed, error) {
 		}
 		change.Password = nil
 	}
-	if err := c.Book(s.deps.Users).ChangeUser(name, change); err != nil {
-		return rest.Changed{}, rbacRejection(err)
+	if err := s.changeUser(c, name, change); err != nil {
+		return rest.Changed{}, err
 	}
 	s.log(c, "user modified", "user", name)
 	return rest.Changed{Description: c.Summary(), Params: values.Sent(), Message: fmt.Sprintf("The user %s has been modified.", name)}, nil

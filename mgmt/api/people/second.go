@@ -74,7 +74,7 @@ func (s *Resource) enrol(c *rest.Call) (rest.Object[NewSecond], error) {
 
 // checkPassword refuses who does not know the password.
 func (s *Resource) checkPassword(c *rest.Call, name, password string) error {
-	if auth.Local(c.Request) {
+	if auth.Trusted(c.Request) {
 		return nil
 	}
 	switch right, err := s.deps.Guard.Right(c.Request, name, password); {
@@ -88,7 +88,7 @@ func (s *Resource) checkPassword(c *rest.Call, name, password string) error {
 
 // checkCode refuses who has no code.
 func (s *Resource) checkCode(c *rest.Call, name, code string) error {
-	if auth.Local(c.Request) {
+	if auth.Trusted(c.Request) {
 		return nil
 	}
 	switch right, err := s.deps.Guard.Code(c.Request, name, code); {
@@ -114,7 +114,7 @@ func (s *Resource) actOnSecond(c *rest.Call) (rest.Object[SecondDone], error) {
 	message := "The second factor is off."
 	switch action := values.Get("action").Text(); action {
 	case "confirm":
-		codes, err = c.Book(s.deps.Users).Confirm(name, code, s.deps.Now())
+		codes, err = s.confirmSecond(c, name, code)
 		message = "The second factor is asked for from now on; everybody who was logged in as you is logged out. Keep the recovery codes: each is good for one log-in, and they are not shown again."
 	case "recovery":
 		if err = c.Act(); err == nil {
@@ -136,6 +136,20 @@ func (s *Resource) actOnSecond(c *rest.Call) (rest.Object[SecondDone], error) {
 	s.log(c, "second factor changed", "user", name, "what", values.Get("action").Text())
 	item, err := s.secondItem(name)
 	return rest.Object[SecondDone]{Description: c.Summary(), Params: SecondDone{item, codes}, Message: message}, err
+}
+
+// confirmSecond has the second factor asked for from now on. Wrong codes count like those
+// of logins.
+func (s *Resource) confirmSecond(c *rest.Call, name, code string) (codes []string, err error) {
+	err = s.deps.Guard.Try(c.Request, name, func() (err error) {
+		codes, err = c.Book(s.deps.Users).Confirm(name, code, s.deps.Now())
+		return err
+	})
+	var locked *auth.LockedError
+	if errors.As(err, &locked) {
+		return nil, Unauthorized(s.deps.Log, c.Request, err)
+	}
+	return codes, err
 }
 
 // disable needs password and code, where there is a code to have.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -112,11 +113,26 @@ func (s *Resource) updateUser(c *rest.Call) (rest.Changed, error) {
 	if err != nil {
 		return rest.Changed{}, err
 	}
-	if err := c.Book(s.deps.Users).ChangeUser(u.Name, userChange(values)); err != nil {
-		return rest.Changed{}, rbacRejection(err)
+	if err := s.changeUser(c, u.Name, userChange(values)); err != nil {
+		return rest.Changed{}, err
 	}
 	s.log(c, "user modified", "user", u.Name)
 	return rest.Changed{Description: c.Summary(), Params: values.Sent(), Message: fmt.Sprintf("The user %s has been modified.", u.Name)}, nil
+}
+
+// changeUser changes a user. That a key is taken already tells the key of somebody else,
+// so keys can be chosen at a bounded rate.
+func (s *Resource) changeUser(c *rest.Call, name string, to rbac.UserChange) error {
+	change := func() error { return c.Book(s.deps.Users).ChangeUser(name, to) }
+	if to.Key == nil || *to.Key == "" || auth.Trusted(c.Request) {
+		return rbacRejection(change())
+	}
+	err := s.deps.Guard.ChooseKey(c.Request, c.By.Who.Name(), change)
+	var locked *auth.LockedError
+	if errors.As(err, &locked) {
+		return Unauthorized(s.deps.Log, c.Request, err)
+	}
+	return rbacRejection(err)
 }
 
 // sentValues are the values of a body about a user.

@@ -1,0 +1,120 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/rbac"
+)
+
+// key is a key that is right.
+type key struct {
+	name   string // whose it is, under the name history will have
+	who    rbac.Identity
+	digest [sha256.Size]byte
+	// random: the appliance drew it, so nobody guesses it. Users choose their own keys.
+	random bool
+}
+
+// byKey identifies the sender by the key of the request. Random keys, and keys that were
+// used from this source before, pass at once: wrong keys of others behind the same
+// address do not slow them down. Any other key is a guess. Within the limit of its source
+// it is checked at once, beyond that it waits for its turn.
+func (g *Guard) byKey(r *http.Request) (Principal, error) {
+	source, text := remote(r)
+	k, ok := g.check(r)
+	by := Principal{Name: k.name, Source: text, Who: k.who}
+	if ok && (k.random || g.used.has(k.digest, source)) {
+		return by, nil
+	}
+	counted, pause, err := g.ledger.beginKey(source)
+	if err != nil {
+		return Principal{}, err
+	}
+	wait(r, pause)
+	if !ok {
+		if locked := g.ledger.endKey(source, counted, wrong); locked > 0 {
+			return Principal{}, &LockedError{Wait: locked}
+		}
+		return Principal{}, ErrBadCredential
+	}
+	g.ledger.endKey(source, counted, right)
+	g.used.add(k.digest, source)
+	return by, nil
+}
+
+// wait waits for a time, or until the client leaves.
+func wait(r *http.Request, pause time.Duration) {
+	if pause <= 0 {
+		return
+	}
+	select {
+	case <-time.After(pause):
+	case <-r.Context().Done():
+	}
+}
+
+// check reads the key and finds whose it is. Several values are accepted only when they
+// agree: two hops must not be able to read two different ones.
+func (g *Guard) check(r *http.Request) (k key, ok bool) {
+	values := slices.Concat(r.Header.Values(headerKey), r.Header.Values(headerKeyAlt))
+	for _, v := range values {
+		if v != values[0] {
+			return key{}, false
+		}
+	}
+	if values[0] == "" || len(values[0]) > maxSecret {
+		return key{}, false
+	}
+	user, own := g.book.FindKey(values[0])
+	k = key{name: user, digest: digest(values[0])}
+	if numbered, found := g.keys.FindKey(values[0]); found {
+		user, k.name, k.random = numbered.User, fmt.Sprintf("%s (key %d)", numbered.User, numbered.ID), true
+	} else if !own {
+		return key{}, false
+	}
+	k.who, ok = g.book.Identity(user)
+	return k, ok && k.who.API()
+}
+
+// maxUsedKeys bounds the keys that are remembered.
+const maxUsedKeys = 4096
+
+// usedKeys are the keys of users that were right, and from where. They are in memory
+// only: without them a key waits for its turn where wrong ones are sent.
+type usedKeys struct {
+	mu   sync.Mutex
+	seen map[usedKey]struct{}
+}
+
+type usedKey struct {
+	digest [sha256.Size]byte
+	source netip.Prefix
+}
+
+func (u *usedKeys) add(digest [sha256.Size]byte, source netip.Addr) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.seen == nil {
+		u.seen = map[usedKey]struct{}{}
+	}
+	for old := range u.seen { // any one goes
+		if len(u.seen) < maxUsedKeys {
+			break
+		}
+		delete(u.seen, old)
+	}
+	u.seen[usedKey{digest, block(source)}] = struct{}{}
+}
+
+func (u *usedKeys) has(digest [sha256.Size]byte, source netip.Addr) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	_, is := u.seen[usedKey{digest, block(source)}]
+	return is
+}

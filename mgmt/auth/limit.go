@@ -1,0 +1,137 @@
+package auth
+
+import (
+	"net/netip"
+	"time"
+)
+
+// The limits of guesses. Ten allow for a forgotten password. The tables are bounded so
+// that an attacker with many addresses costs memory of a fixed size.
+const (
+	maxGuesses = 10
+	guessTime  = time.Minute
+	maxCounts  = 4096
+)
+
+// limit counts guesses by key. The lock of its ledger guards it.
+type limit[K comparable] map[K]*count
+
+// count is the number of guesses of one key. The methods of nil are those of a count of
+// none.
+type count struct {
+	wrong    int           // guesses that were wrong
+	checking int           // guesses that are being checked: each may turn out wrong
+	until    time.Time     // when the wrong ones are forgotten
+	checked  chan struct{} // closed when a check ends; nil while nobody waits for that
+	turn     time.Time     // when the next guess beyond the limit is checked (keys only)
+}
+
+// wait returns how long the key is locked, 0 if it is not.
+func (c *count) wait(now time.Time) time.Duration {
+	if c == nil || c.wrong < maxGuesses {
+		return 0
+	}
+	return max(0, c.until.Sub(now))
+}
+
+// full reports whether no guess may begin before one that is being checked ends.
+func (c *count) full(now time.Time) bool { return c != nil && c.pending(now) >= maxGuesses }
+
+// pending returns how many guesses would be wrong if those being checked are.
+func (c *count) pending(now time.Time) int {
+	if !now.Before(c.until) {
+		return c.checking
+	}
+	return c.wrong + c.checking
+}
+
+// begin counts a guess whose check begins.
+func (c *count) begin(now time.Time) {
+	if !now.Before(c.until) {
+		c.wrong = 0
+	}
+	c.checking++
+}
+
+// end ends a check. Guesses beyond the limit do not prolong a lock.
+func (c *count) end(wrong bool, now time.Time) {
+	c.checking--
+	if !now.Before(c.until) {
+		c.wrong = 0
+	}
+	if wrong {
+		if c.wrong++; c.wrong <= maxGuesses {
+			c.until = now.Add(guessTime)
+		}
+	}
+	if c.checked != nil {
+		close(c.checked)
+		c.checked = nil
+	}
+}
+
+// ended returns a channel that is closed when a check ends.
+func (c *count) ended() <-chan struct{} {
+	if c.checked == nil {
+		c.checked = make(chan struct{})
+	}
+	return c.checked
+}
+
+// begin returns the count of a key, in which a guess has begun.
+func (l limit[K]) begin(key K, now time.Time) *count {
+	c := l[key]
+	if c == nil {
+		l.makeRoom(now)
+		c = &count{}
+		l[key] = c
+	}
+	c.begin(now)
+	return c
+}
+
+// end ends a check, and forgets a count of nothing.
+func (l limit[K]) end(key K, c *count, wrong bool, now time.Time) {
+	if c.end(wrong, now); c.wrong == 0 && c.checking == 0 {
+		delete(l, key)
+	}
+}
+
+// makeRoom drops the expired counts when the table is full. If none is, it drops the
+// smallest count, and of equal ones the oldest: to unlock one key an attacker would have
+// to lock all others. Counts with a check under way stay.
+func (l limit[K]) makeRoom(now time.Time) {
+	if len(l) < maxCounts {
+		return
+	}
+	var least *count
+	var at K
+	for key, c := range l {
+		switch {
+		case c.checking > 0:
+		case !now.Before(c.until):
+			delete(l, key)
+		case least == nil || c.wrong < least.wrong || c.wrong == least.wrong && c.until.Before(least.until):
+			least, at = c, key
+		}
+	}
+	if len(l) >= maxCounts && least != nil {
+		delete(l, at)
+	}
+}
+
+// block returns the network that counts as one source: an IPv4 address, or the /64 of an
+// IPv6 one, because one host has that many addresses for free. Sources without an address
+// share one.
+func block(a netip.Addr) netip.Prefix {
+	a = a.Unmap().WithZone("")
+	bits := 32
+	if a.Is6() {
+		bits = 64
+	}
+	p, err := a.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return p
+}
