@@ -156,7 +156,7 @@ func (m *manager) notifier(book *certs.Book) *notify.Manager {
 	return notify.New(notify.Options{Store: m.store, Secrets: book, Authorities: m.authorities, Proxy: m.proxy, Tell: m.tell, Log: slog.Default()})
 }
 
-// whyDown says why a backend is down, where more is known than that.
+// whyDown says why a backend is down or cannot be asked, where that is known.
 func (m *manager) whyDown(backend uint32) string {
 	if e, is := m.health.Slot(backend).Ejection(); is && time.Now().Before(e.Until) {
 		return "is ejected: " + e.Why()

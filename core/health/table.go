@@ -20,6 +20,9 @@ const (
 	Undefined State = iota
 	Up
 	Down
+	// Unable is written by the guardian alone: no check can find out. It counts as
+	// Undefined everywhere but in Slot.Unable.
+	Unable
 )
 
 // String returns the word the API uses for the state.
@@ -90,6 +93,14 @@ func (s *Slot) Status() farm.Status {
 
 // Passive returns the engine's own finding.
 func (s *Slot) Passive() State { return State(s.passive.Load()).known() }
+
+// Unable reports whether the guardian said that no check can find out how the backend is,
+// and nothing else is known of it.
+//
+// Hot path: two atomic loads, 0 allocations.
+func (s *Slot) Unable() bool {
+	return s.guardian.Load() == uint32(Unable) && s.passive.Load() == uint32(Undefined)
+}
 
 // Guardian returns mgmt's finding.
 func (s *Slot) Guardian() State { return State(s.guardian.Load()).known() }
@@ -187,19 +198,22 @@ func (t *Table) Version() uint64 { return t.passive.Load() + t.guardian.Load() }
 // told to one. Any s but Up and Down counts as Undefined.
 func (t *Table) SetPassive(id uint32, s State, at time.Time) bool {
 	slot := t.Slot(id)
-	return set(&slot.passive, &slot.passiveAt, &slot.guardian, &t.passive, s, at)
+	return set(&slot.passive, &slot.passiveAt, &slot.guardian, &t.passive, s.known(), at)
 }
 
 // SetApart is SetPassive for a slot that is not in the table, in memory of the
 // engine: for what holds of one port of a backend and says nothing of others.
 func (t *Table) SetApart(slot *Slot, s State, at time.Time) bool {
-	return set(&slot.passive, &slot.passiveAt, &slot.guardian, &t.passive, s, at)
+	return set(&slot.passive, &slot.passiveAt, &slot.guardian, &t.passive, s.known(), at)
 }
 
 // SetGuardian writes what mgmt found by probing, and tells whether that
-// changed its finding. Any s but Up and Down counts as Undefined.
+// changed its finding. Any s but Up, Down and Unable counts as Undefined.
 func (t *Table) SetGuardian(id uint32, s State, at time.Time) bool {
 	slot := t.Slot(id)
+	if s != Unable {
+		s = s.known()
+	}
 	return set(&slot.guardian, &slot.guardianAt, &slot.passive, &t.guardian, s, at)
 }
 
@@ -208,7 +222,6 @@ func (t *Table) SetGuardian(id uint32, s State, at time.Time) bool {
 // both sides of the store, so that of two writers whose changes together turn
 // the status, the later one dates it.
 func set(own *atomic.Uint32, ownAt *atomic.Int64, other *atomic.Uint32, version *atomic.Uint64, s State, at time.Time) bool {
-	s = s.known()
 	before := State(other.Load())
 	old := State(own.Swap(uint32(s)))
 	if old == s {

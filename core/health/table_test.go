@@ -54,6 +54,27 @@ func TestStatusCombinesBothFindings(t *testing.T) {
 	}
 }
 
+func TestUnableIsTheGuardiansWordAndCountsAsUndefined(t *testing.T) {
+	table := newTable(t)
+	s := table.Slot(1)
+	if version := table.Version(); !table.SetGuardian(1, health.Unable, t0) || table.Version() != version {
+		t.Error("it is a change, and not one of usability")
+	}
+	if !s.Unable() || !s.Usable() || s.Guardian() != health.Undefined || s.Status() != farm.StatusUndefined || !s.Since().IsZero() {
+		t.Errorf("%v %v %v %v %v", s.Unable(), s.Usable(), s.Guardian(), s.Status(), s.Since())
+	}
+	table.SetPassive(1, health.Unable, t0)
+	if s.Passive() != health.Undefined || !s.Unable() {
+		t.Error("the engine cannot say so")
+	}
+	if table.SetPassive(1, health.Down, t0); s.Unable() || s.Status() != farm.StatusDown {
+		t.Error("the engine knows that it is down")
+	}
+	if table.SetGuardian(1, health.Down, t0); s.Unable() {
+		t.Error("it is down")
+	}
+}
+
 func TestSetTellsWhetherTheFindingChanged(t *testing.T) {
 	b := newTable(t)
 	steps := []struct {

@@ -140,6 +140,9 @@ type Choice struct {
 	Count    int
 	// Policy is what the service does because nothing works; empty while something does.
 	Policy farm.AllDown
+	// Unable says that there is no address because no check can ask the backends of the
+	// version.
+	Unable bool
 }
 
 // Place is where the last client is that a service looked for by its place; zero for none.
@@ -157,14 +160,16 @@ func (c *Chooser) Choose(service int, q *wire.Query, v6 bool, p *zone.Pick) {
 		of = 1
 	}
 	list := s.versions[of]
-	p.TTL, c.count, c.place, c.Last.Policy = s.ttl, 0, geoip.Place{}, ""
-	up, down, unknown := 0, 0, 0
+	p.TTL, c.count, c.place, c.Last.Policy, c.Last.Unable = s.ttl, 0, geoip.Place{}, "", false
+	up, down, unknown, unable := 0, 0, 0, 0
 	for i := range list {
 		switch b := &list[i]; {
 		case b.out:
 		case b.usable(s):
 			c.picked[up] = i
 			up++
+		case b.slot.Unable():
+			unable++
 		case b.slot.Usable():
 			unknown++
 		default:
@@ -180,6 +185,8 @@ func (c *Chooser) Choose(service int, q *wire.Query, v6 bool, p *zone.Pick) {
 		c.order(s, list, q, p)
 	case unknown > 0:
 		p.Unknown = true
+	case unable > 0 && down == 0 && s.serves(1-of, p):
+		c.Last.Unable = true // nobody knows, and clients get to the other version
 	case len(list) > 0 || !s.serves(1-of, p):
 		c.allDown(s, list, q, of, p)
 	}
@@ -202,7 +209,7 @@ func (s *Service) serves(version int, p *zone.Pick) bool {
 	ttl := p.TTL
 	for i := range s.versions[version] {
 		switch b := &s.versions[version][i]; {
-		case b.out:
+		case b.out, b.slot.Unable() && !s.unprobed:
 		case b.slot.Usable():
 			return true
 		default:

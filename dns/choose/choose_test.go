@@ -326,6 +326,59 @@ func TestThePolicyIsThatOfBothVersions(t *testing.T) {
 	}
 }
 
+// A version whose backends no check can ask does not answer SERVFAIL for ever: there is no
+// address while the other version serves clients, and else the all-down policy applies.
+func TestAVersionThatCannotBeAskedHasNoAddress(t *testing.T) {
+	const six = "2001:db8::7"
+	for _, c := range []struct {
+		name     string
+		policy   farm.AllDown
+		of4, of6 health.State
+		second6  health.State // of another backend of IPv6
+		unprobed bool
+		want     string // an address, SERVFAIL, WAIT
+	}{
+		{"IPv4 serves", "", health.Up, health.Unable, health.Unable, false, ""},
+		{"IPv4 serves, else a failure", farm.AllDownFail, health.Up, health.Unable, health.Unable, false, ""},
+		{"IPv4 has no result yet", farm.AllDownFail, health.Undefined, health.Unable, health.Unable, false, ""},
+		{"IPv4 is down", "", health.Down, health.Unable, health.Unable, false, six},
+		{"IPv4 is down, then none", farm.AllDownNone, health.Down, health.Unable, health.Unable, false, ""},
+		{"IPv4 is down, then a failure", farm.AllDownFail, health.Down, health.Unable, health.Unable, false, "SERVFAIL"},
+		{"nothing can be asked", "", health.Unable, health.Unable, health.Unable, false, six},
+		{"nothing can be asked, then a failure", farm.AllDownFail, health.Unable, health.Unable, health.Unable, false, "SERVFAIL"},
+		{"the other one is up", "", health.Up, health.Unable, health.Up, false, "2001:db8::8"},
+		{"the other one is down", farm.AllDownFail, health.Up, health.Unable, health.Down, false, "SERVFAIL"},
+		{"the other one has no result yet", farm.AllDownFail, health.Up, health.Unable, health.Undefined, false, "WAIT"},
+		{"unprobed ones are answered with", "", health.Up, health.Unable, health.Unable, true, six},
+	} {
+		b := newBoard(t, 3, func(s *farm.DNSService) {
+			s.AllDown, s.Unprobed, s.Algorithm = c.policy, c.unprobed, farm.DNSPriority
+			s.Backends[1].Addr, s.Backends[2].Addr = netip.MustParseAddr(six), netip.MustParseAddr("2001:db8::8")
+		})
+		b.set(c.of4, 1)
+		b.set(c.of6, 2)
+		b.set(c.second6, 3)
+		p, got := b.askFor("198.51.100.1", "", true), ""
+		switch {
+		case p.Unknown:
+			got = "WAIT"
+		case p.Fail:
+			got = "SERVFAIL"
+		case p.Count > 0:
+			got = netip.AddrFrom16(p.Addresses[0]).String()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if nobodyKnows := c.want == "" && c.of4 != health.Down; b.Last.Unable != nobodyKnows {
+			t.Errorf("%s: the trail says %v", c.name, b.Last.Unable)
+		}
+		if p.Count > 0 && c.of6 == health.Unable && got == six && !c.unprobed && !strings.Contains(b.told[0].Reason, "its check cannot ask it") {
+			t.Errorf("%s: %s", c.name, b.told[0].Reason)
+		}
+	}
+}
+
 func TestMaintenanceIsNoFailure(t *testing.T) {
 	b := newBoard(t, 2, func(s *farm.DNSService) {
 		s.Backends[0].Maintenance, s.DegradedTTL = farm.MaintenanceDrain, 5

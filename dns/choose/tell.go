@@ -44,6 +44,8 @@ func (c *Chooser) why(s *Service, b *backend, one *Candidate) string {
 	switch {
 	case b.out:
 		return "it is in maintenance"
+	case one.Taken && c.Last.Policy == farm.AllDownAll && b.slot.Unable():
+		return "its check cannot ask it and no other backend works: the service answers as if all did, and this is one it would then answer with"
 	case one.Taken && c.Last.Policy == farm.AllDownAll:
 		return "no backend works: the service answers as if all did, and this is one it would then answer with"
 	case one.Taken && c.Last.Policy != "":
@@ -54,6 +56,8 @@ func (c *Chooser) why(s *Service, b *backend, one *Candidate) string {
 		return "it is down as all are: the service answers as if all worked, and would then answer with others"
 	case !b.slot.Usable():
 		return "it is down"
+	case b.slot.Unable() && !s.unprobed:
+		return "its check cannot ask it (check explain says why), and clients are not told of it meanwhile, unless answer_unprobed is set"
 	case !b.usable(s):
 		return "no probe has a result yet"
 	}

@@ -65,6 +65,7 @@ type explainer struct {
 	farm     *farmTable
 	passport *explain.Passport
 	policy   farm.AllDown // of the service, where nothing of it works
+	unable   bool         // its backends of the version cannot be asked
 }
 
 // run asks as a client of the net would.
@@ -83,7 +84,7 @@ func (x *explainer) run(name []byte, kind uint16, from netip.Prefix) error {
 	r.Begin(q, msg, make([]byte, 0, wire.LargestTCP), wire.LargestTCP)
 	w.resolve(x.farm, r, nil)
 	p := x.passport
-	x.policy = w.chooser.Last.Policy
+	x.policy, x.unable = w.chooser.Last.Policy, w.chooser.Last.Unable
 	p.Rcode, p.Scope, p.Place = r.Rcode.String(), int(r.Scope), w.chooser.Place().String()
 	answer := r.End(q, &x.farm.server)
 	p.Truncated = len(answer) > wire.LargestUDP
@@ -142,6 +143,8 @@ func (x *explainer) result() explain.Result {
 		out.Outcome, out.Reason = explain.Refuse, "the service "+p.Service+" has nothing to answer with before a probe has a result"
 	case len(p.Records) == 0 && len(p.Authority) > 0 && strings.Contains(p.Authority[0], " NS "):
 		out.Reason = "the name is delegated to other servers"
+	case len(p.Records) == 0 && x.unable:
+		out.Reason = "no check can ask the backends of the service " + p.Service + " that have an address of the type; the others serve clients"
 	case len(p.Records) == 0 && p.Service != "":
 		out.Reason = "the service " + p.Service + " has no address of the type to answer with"
 	case len(p.Records) == 0:

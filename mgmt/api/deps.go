@@ -108,7 +108,7 @@ type Deps struct {
 	// Warnings say of the farms of a configuration, after it; false when nobody can
 	// tell. nil: nobody ever can.
 	Moved func(cfg *farm.Config) (uint64, bool)
-	// Guardian asks backends by their health checks; Checked says why one fails its check,
+	// Guardian asks backends by their health checks; Checked says why one fails its check or cannot be asked,
 	// Passive what engines found of it, Lookup what a host name leads to. nil: there are no
 	// checks that are asked.
 	Guardian checks.Guardian

@@ -60,7 +60,7 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.
 			Logs: d.Logs, Kernel: d.Kernel, Machine: d.Machine, LogLevel: d.LogLevel, Version: d.Version, Generations: family.Generations(), Log: d.Log, Now: d.Now,
 		}),
 		findings.New(findings.Deps{
-			Certificates: d.Certificates, ACME: d.ACME, Counters: d.Counters, Traffic: d.Traffic, Health: d.Health, Since: d.HealthSince, Numbers: d.Numbers,
+			Certificates: d.Certificates, ACME: d.ACME, Counters: d.Counters, Traffic: d.Traffic, Health: d.Health, Since: d.HealthSince, Checked: d.Checked, Numbers: d.Numbers,
 			Rules: d.Rules, Log: d.Log, Now: d.Now,
 		}),
 		headroom.New(headroom.Deps{Learned: d.Learned, Health: d.Health, Counters: d.Counters, Traffic: d.Traffic, Log: d.Log, Now: d.Now}),

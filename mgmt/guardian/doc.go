@@ -10,7 +10,9 @@
 // of one address are two tasks. It is never under way twice. Tasks begin apart from each
 // other and stay so, and as many are under way at once as Options say; more wait their
 // turn. One goroutine looks what is due, and there is none while no check is linked.
-// What this machine could not ask (probe.ErrLocal) is told and changes no verdict.
+// A probe that this machine could not send (probe.ErrLocal) changes no verdict. Where there
+// is none yet the health table gets Unable, and Why returns the reason: nobody shall wait
+// for a result that may never come.
 //
 // Who names backends to clients, as a farm of the DNS does, may name addresses of farms
 // of this appliance: these are not asked, but are as their farm is (LookFarms).

@@ -2,6 +2,7 @@ package guardian
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -71,8 +72,10 @@ type Guardian struct {
 	tasks   map[key]*task
 	of      map[uint32]*task // by backend
 	unasked []uint32         // backends nothing is to be found of
-	first   []*task          // of a start, as long as nothing is known of one of them
-	known   chan struct{}    // closed when something is known of all of first
+	// unable says why nothing can be found of some of these although a check is linked.
+	unable map[uint32]string
+	first  []*task       // of a start, as long as nothing is known of one of them
+	known  chan struct{} // closed when something is known of all of first
 
 	remembered map[string]Verdict // by Task
 	waiting    queue
@@ -143,8 +146,11 @@ func (g *Guardian) Set(cfg *farm.Config) {
 	for k, w := range wanted.tasks {
 		t := g.tasks[k]
 		if t == nil {
-			if t = g.begin(k, w, first); t == nil {
-				wanted.unasked = append(wanted.unasked, idsOf(w.users)...)
+			var err error
+			if t, err = g.begin(k, w, first); err != nil {
+				for _, u := range w.users {
+					wanted.cannot(u.id, fmt.Sprintf("cannot be asked: the command of check %s cannot be read: %v", k.check, err))
+				}
 				continue
 			}
 			fresh++
@@ -159,30 +165,32 @@ func (g *Guardian) Set(cfg *farm.Config) {
 			wanted.unasked = append(wanted.unasked, id)
 		}
 	}
-	g.unasked = wanted.unasked
-	for _, id := range g.unasked {
-		g.clear(id, now)
-	}
+	g.unasked, g.unable = wanted.unasked, wanted.unable
+	g.clearUnasked(now)
 	g.turns.Add(1)
 	g.awaitFirst(first)
 	g.forget()
 	g.poke()
 }
 
-// begin makes a task; nil when its command cannot be read, which the rules say.
-func (g *Guardian) begin(k key, w *wantedTask, first bool) *task {
+// begin makes a task. The error is why its command cannot be read.
+func (g *Guardian) begin(k key, w *wantedTask, first bool) (*task, error) {
 	t := &task{key: k, at: -1, soon: true, inherits: first}
 	if w.ours == nil {
 		p, err := g.options.Parse(k.command)
 		if err != nil {
 			g.options.Log.Warn("backends are not asked", "check", k.check, "reason", err)
-			return nil
+			return nil, err
 		}
 		t.probe = p
 	}
 	if first || w.ours != nil {
 		for _, u := range w.users {
-			t.verdict = max(t.verdict, g.options.Table.Slot(u.id).Guardian())
+			slot := g.options.Table.Slot(u.id)
+			t.verdict = max(t.verdict, slot.Guardian())
+			if slot.Unable() {
+				t.unable = "could not be asked before mgmt was started"
+			}
 		}
 		t.latency = remembered(g.options.Table, w.users)
 	}
@@ -193,14 +201,21 @@ func (g *Guardian) begin(k key, w *wantedTask, first bool) *task {
 		t.latency = here
 	}
 	g.tasks[k] = t
-	return t
+	return t, nil
 }
 
-// clear says that nothing is known of a backend.
-func (g *Guardian) clear(id uint32, now time.Time) {
-	g.options.Table.SetGuardian(id, health.Undefined, now)
-	g.options.Table.Slot(id).SetLatency(0)
-	g.options.Table.ForgetLoad(id)
+// clearUnasked writes that nothing is known of backends that are not asked, and of which
+// of them nothing will be.
+func (g *Guardian) clearUnasked(now time.Time) {
+	for _, id := range g.unasked {
+		word := health.Undefined
+		if g.unable[id] != "" {
+			word = health.Unable
+		}
+		g.options.Table.SetGuardian(id, word, now)
+		g.options.Table.Slot(id).SetLatency(0)
+		g.options.Table.ForgetLoad(id)
+	}
 }
 
 // keep gives a task the users and settings it has now.
@@ -215,7 +230,7 @@ func (g *Guardian) keep(t *task, w *wantedTask, now time.Time) {
 	t.users, t.settings, t.ours = w.users, w.settings, w.ours
 	for _, u := range t.users {
 		g.of[u.id] = t
-		g.options.Table.SetGuardian(u.id, t.verdict, now)
+		g.options.Table.SetGuardian(u.id, t.word(), now)
 	}
 	g.note(t)
 }
@@ -377,8 +392,9 @@ func (g *Guardian) took(t *task, began, now time.Time, err error, l load) {
 	}
 	t.results.add(one)
 	if one.Local {
-		g.unable(t, before, one)
+		g.cannotAsk(t, now, one)
 	} else {
+		g.asked(t, now)
 		g.judge(t, now, one)
 	}
 	g.awaitFirst(false)
@@ -387,14 +403,6 @@ func (g *Guardian) took(t *task, began, now time.Time, err error, l load) {
 		t.due = now
 	}
 	g.waiting.put(t)
-}
-
-// unable says in the log that a backend cannot be asked, once. Its verdict stays: what
-// this machine cannot do says nothing of a backend.
-func (g *Guardian) unable(t *task, before, one Result) {
-	if !before.Local {
-		g.options.Log.Warn("backend is not asked, and stays as it was found", "check", t.check, "backend", addressOf(t.to), "reason", one.Reason)
-	}
 }
 
 // judge is what a result does to the verdict of its task.

@@ -273,8 +273,9 @@ func TestNobodyIsAskedWhoGetsNoClients(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				if n := h.times(server(1)); n != before || h.state(1) != health.Undefined || h.Why(1) != "" {
-					t.Errorf("asked %d times more, %v", n-before, h.state(1))
+				unable := name == "nonsense" || name == "no command"
+				if n := h.times(server(1)); n != before || h.state(1) != health.Undefined || h.Why(1) != "" != unable {
+					t.Errorf("asked %d times more, %v: it %s", n-before, h.state(1), h.Why(1))
 				}
 				if _, is := h.Look(1); is {
 					t.Error("something is known of it")
@@ -501,19 +502,25 @@ func TestWhatThisMachineCannotDoTurnsNoVerdict(t *testing.T) {
 		if why := h.Why(2); why != "fails check alive: refused" {
 			t.Error(why)
 		}
+		if why := h.Why(1); why != "cannot be asked by check alive: no descriptor; it is still taken to be up" { // it may be down by now
+			t.Error(why)
+		}
 		if f, is := h.Look(1); !is || f.Unable() != "no descriptor" || !f.Results[0].Local || f.Against != 0 {
 			t.Errorf("%t %+v", is, f)
 		}
 		if n := h.Counts()["alive"]; n.Healthy != 1 || n.Failed != 1 {
 			t.Errorf("counted against backends: %+v", n)
 		}
-		if n := strings.Count(h.log.String(), `msg="backend is not asked, and stays as it was found"`); n != 3 {
+		if n := strings.Count(h.log.String(), `msg="backend cannot be asked and keeps its state"`); n != 3 {
 			t.Errorf("%d lines for 3 backends: %s", n, h.log.String())
 		}
 		h.breaks(server(1), "")
 		h.breaks(server(2), "")
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
+		if why := h.Why(1); why != "" {
+			t.Errorf("asked again: it %s", why)
+		}
 		if f, _ := h.Look(1); h.state(1) != health.Up || h.state(2) != health.Up || f.Unable() != "" {
 			t.Errorf("asked again: %v %v %+v", h.state(1), h.state(2), f)
 		}
@@ -662,6 +669,9 @@ func TestAPortNobodyKnowsIsNotAsked(t *testing.T) {
 		synctest.Wait()
 		if _, is := h.Look(1); is || h.times(server(1)) != 0 {
 			t.Errorf("port 0 was asked")
+		}
+		if why := h.Why(1); !strings.Contains(why, "needs a port") || !h.table.Slot(1).Unable() {
+			t.Errorf("it %q", why)
 		}
 	})
 }

@@ -108,15 +108,13 @@ func (g *Guardian) Reconcile() (wrong int) {
 	now := time.Now()
 	for _, t := range g.tasks {
 		for _, u := range t.users {
-			if g.options.Table.SetGuardian(u.id, t.verdict, now) {
+			if g.options.Table.SetGuardian(u.id, t.word(), now) {
 				wrong++
 			}
 		}
 		g.note(t)
 	}
-	for _, id := range g.unasked {
-		g.clear(id, now)
-	}
+	g.clearUnasked(now)
 	if wrong > 0 {
 		g.options.Log.Warn("the health table did not have the verdicts of checks; they are written again", "backends", wrong)
 	}

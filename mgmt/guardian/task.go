@@ -42,7 +42,10 @@ type task struct {
 	// guardian was told.
 	inherits bool
 	why      string // it failed the last time it did
-	results  ring
+	// unable says why this machine could not ask the last time, local how often in a row.
+	unable  string
+	local   int
+	results ring
 	// ours are farms of this appliance that have the address: it is not asked, but is
 	// as one of them is.
 	ours []*farm.Farm

@@ -50,15 +50,16 @@ func (g *Guardian) Look(backend uint32) (f Finding, is bool) {
 	return f, true
 }
 
-// Why says why a backend is down, "" when the guardian does not call it down.
+// Why says why a backend is down, or why its check cannot ask it; "" otherwise.
 func (g *Guardian) Why(backend uint32) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t := g.of[backend]
-	if t == nil || t.verdict != health.Down {
-		return ""
-	}
 	switch {
+	case t == nil:
+		return g.unable[backend]
+	case t.verdict != health.Down:
+		return t.inability()
 	case t.ours != nil && t.why == "":
 		return "was down before mgmt was started"
 	case t.ours != nil:

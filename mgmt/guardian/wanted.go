@@ -20,25 +20,41 @@ type wantedTask struct {
 type wanted struct {
 	tasks   map[key]*wantedTask
 	unasked []uint32 // backends nothing is to be found of
+	// unable says why nothing can be found of some of these although a check is linked.
+	unable map[uint32]string
+}
+
+// cannot adds a backend that a check is linked with which cannot ask it.
+func (w *wanted) cannot(id uint32, reason string) {
+	w.unasked = append(w.unasked, id)
+	w.unable[id] = reason
 }
 
 // wantedBy puts together who is to be asked what. Nobody is asked who gets no clients:
 // backends in maintenance, those of farms that are stopped, those without an address.
 // Who has the address of a farm that is known is as that one is.
 func wantedBy(cfg *farm.Config, known bool) wanted {
-	out := wanted{tasks: map[key]*wantedTask{}}
+	out := wanted{tasks: map[key]*wantedTask{}, unable: map[uint32]string{}}
 	for i := range cfg.Farms {
 		for _, g := range cfg.Farms[i].Groups() {
 			builtIn, at := g.BuiltIn()
-			c, is := validate.CheckNamed(cfg, cmp.Or(g.CheckedBy(), builtIn))
-			is = is && c.Command != "" && !g.Farm.Stopped && !g.Redirects()
+			name := cmp.Or(g.CheckedBy(), builtIn)
+			c, is := validate.CheckNamed(cfg, name)
+			idle := name == "" || g.Farm.Stopped || g.Redirects()
 			list := g.Backends()
 			for k := range list {
 				b := &list[k]
 				switch {
-				case !is || !asked(b) || !port(g, b, c.Command):
+				case idle || !asked(b):
 					out.unasked = append(out.unasked, b.ID)
-				case !known || !out.follow(cfg, g, b, at):
+				case known && out.follow(cfg, g, b, at):
+				case !is:
+					out.cannot(b.ID, "cannot be asked: there is no check "+name)
+				case c.Command == "":
+					out.cannot(b.ID, "cannot be asked: check "+name+" has no command")
+				case !port(g, b, c.Command):
+					out.cannot(b.ID, "cannot be asked: check "+name+" needs a port, and the farm has every port: write one in the command instead of PORT")
+				default:
 					out.add(cfg, g, b, c)
 				}
 			}

@@ -11,7 +11,7 @@ import (
 // an incident, not a habit.
 const Settled = 24 * time.Hour
 
-// backends tells of those that are down. Parts of a name are told by what they are
+// backends reports those that are down, and those whose check cannot ask them. Parts of a name are told by what they are
 // part of, and those of a service that redirects have no clients.
 func (l *look) backends(f *farm.Farm) {
 	if f.Stopped {
@@ -23,8 +23,16 @@ func (l *look) backends(f *farm.Farm) {
 		}
 		list := g.Backends()
 		for i := range list {
-			if b := &list[i]; b.Of == 0 && !b.Left && l.evidence.Status(g, i) == farm.StatusDown {
+			b := &list[i]
+			if b.Of != 0 || b.Left {
+				continue
+			}
+			switch l.evidence.Status(g, i) {
+			case farm.StatusMaintenance:
+			case farm.StatusDown:
 				l.add(l.down(g, i))
+			default:
+				l.unasked(g, i)
 			}
 		}
 	}
@@ -47,6 +55,27 @@ func (l *look) down(g farm.Group, position int) Finding {
 		f.Evidence += fmt.Sprintf("; %d requests were ever sent to it", n)
 	}
 	return f
+}
+
+// unasked reports a backend whose check cannot ask it: nobody would notice its failure.
+func (l *look) unasked(g farm.Group, position int) {
+	b, number := &g.Backends()[position], g.Number(position)
+	why := l.evidence.Unable(b.ID)
+	for _, part := range g.Parts(b.ID) {
+		if why == "" && !part.Left {
+			why = l.evidence.Unable(part.ID)
+		}
+	}
+	if why == "" {
+		return
+	}
+	advice := "remove the cause, or link a check that works from this appliance"
+	if g.Farm.Carries() == farm.TrafficQueries {
+		advice += "; answer_unprobed=true answers with backends whose state is not known"
+	}
+	l.add(Finding{Code: BackendUnasked, Severity: Warning, Farm: g.Farm.Name, Service: g.Name(), Backend: &number,
+		Message:  fmt.Sprintf("backend %d (%s) of %s is not checked", number, b.ShownAddress(), g),
+		Evidence: "it " + why, Advice: advice})
 }
 
 // settings sorts the warnings of mgmt/validate by farm: settings without effect, and

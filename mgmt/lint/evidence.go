@@ -21,6 +21,8 @@ type Evidence struct {
 	// Status is how a backend of a group is, Since since when; zero is not known.
 	Status func(g farm.Group, position int) farm.Status
 	Since  func(backend uint32) time.Time
+	// Unable says why the check of a backend that is not down cannot ask it, "" if it can.
+	Unable func(backend uint32) string
 	// Certificates are those that may be told of.
 	Certificates []Certificate
 	// Warnings are those of mgmt/validate about the configuration.

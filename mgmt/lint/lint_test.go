@@ -24,6 +24,7 @@ func known() lint.Evidence {
 		Recorded:  func(*farm.Farm, []uint32) lint.Record { return lint.Record{} },
 		Status:    func(farm.Group, int) farm.Status { return farm.StatusUp },
 		Since:     func(uint32) time.Time { return time.Time{} },
+		Unable:    func(uint32) string { return "" },
 	}
 }
 
@@ -249,6 +250,46 @@ func TestBackendsThatAreDownAreToldSinceWhen(t *testing.T) {
 	e.Status = func(farm.Group, int) farm.Status { return farm.StatusDown }
 	if list := lint.Look(cfg, e); len(list) != 0 {
 		t.Errorf("a service that redirects: %q", told(list))
+	}
+}
+
+func TestBackendsTheirCheckCannotAskAreFindings(t *testing.T) {
+	for name, c := range map[string]struct {
+		status farm.Status
+		change func(*farm.Service)
+		want   string
+	}{
+		"undefined":      {farm.StatusUndefined, nil, "backend-unasked web"},
+		"stays up":       {farm.StatusUp, nil, "backend-unasked web"},
+		"down":           {farm.StatusDown, nil, "backend-down web"},
+		"in maintenance": {farm.StatusMaintenance, nil, ""},
+		"redirects":      {farm.StatusUndefined, func(s *farm.Service) { s.Redirect = "http://x" }, ""},
+		"a name's address": {farm.StatusUndefined, func(s *farm.Service) {
+			s.Backends = []farm.Backend{{ID: 9, Host: "a.example", Resolve: farm.ResolveAll}, {ID: 10, Of: 9}}
+		}, "backend-unasked web"},
+		"a name's former address": {farm.StatusUndefined, func(s *farm.Service) {
+			s.Backends = []farm.Backend{{ID: 9, Host: "a.example", Resolve: farm.ResolveAll}, {ID: 10, Of: 9, Left: true}}
+		}, ""},
+	} {
+		cfg, e := shop(farm.Service{Name: "web"}), known()
+		e.Redirects = func(*farm.Farm) uint64 { return 1 }
+		if c.change != nil {
+			c.change(&cfg.Farms[0].HTTP.Services[0])
+		}
+		e.Status = func(farm.Group, int) farm.Status { return c.status }
+		e.Unable = func(id uint32) string {
+			if id != 10 {
+				return ""
+			}
+			return "cannot be asked by check alive: no route"
+		}
+		list := lint.Look(cfg, e)
+		if got := strings.Join(told(list), ","); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		if c.want == "backend-unasked web" && (list[0].Evidence != "it cannot be asked by check alive: no route" || list[0].Severity != lint.Warning || *list[0].Backend != 0) {
+			t.Errorf("%s: %+v", name, list[0])
+		}
 	}
 }
 

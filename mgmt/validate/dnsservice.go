@@ -62,7 +62,7 @@ var dnsServiceFields = []field[farm.DNSService]{
 		set:  func(s *farm.DNSService, v Value) { s.Fallback = addressesOf(v.list) },
 	},
 	{
-		rule: rule{name: "answer_unprobed", hints: advanced(atChecks, "Answer before the first check"), kind: kindBool, about: "Whether backends are answered before their first check has a result."},
+		rule: rule{name: "answer_unprobed", hints: advanced(atChecks, "Answer before the first check"), kind: kindBool, about: "Whether answers have backends whose state is not known: before the first result of their check, or because it cannot ask them."},
 		get:  func(s *farm.DNSService) Value { return boolValue(s.Unprobed) },
 		set:  func(s *farm.DNSService, v Value) { s.Unprobed = v.truth },
 	},

@@ -32,6 +32,12 @@ func (s *Resource) evidence(c *rest.Call, cfg *farm.Config, allCertificates bool
 			}
 			return s.deps.Since(backend)
 		},
+		Unable: func(backend uint32) string {
+			if s.deps.Checked == nil {
+				return ""
+			}
+			return s.deps.Checked(backend)
+		},
 		Certificates: s.certificates(c.Config, cfg, allCertificates),
 		Warnings:     s.warnings(c, cfg),
 	}

@@ -35,6 +35,8 @@ type Deps struct {
 	Health  farmstate.Health
 	// Since is when the health of a backend took its present value.
 	Since func(backend uint32) time.Time
+	// Checked says why the check of a backend fails, or cannot ask it; nil: not known.
+	Checked func(backend uint32) string
 	// Numbers are what was written down over time.
 	Numbers interface {
 		Read(object string, from, to, now time.Time, series ...string) (timeseries.Points, error)

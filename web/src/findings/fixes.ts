@@ -17,6 +17,7 @@ export function fixes(f: Finding, t: TFunction): Change[] {
     case 'service-empty':
       return service ? [removeService(farm, service, t)] : [];
     case 'backend-down':
+    case 'backend-unasked':
     case 'backend-unreachable': {
       if (backend === undefined) return [];
       const target = { farm, service: service || null, backend };

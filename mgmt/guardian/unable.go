@@ -1,0 +1,59 @@
+package guardian
+
+import (
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/core/health"
+)
+
+// word is what the health table has of the backends of a task: its verdict, or that this
+// machine cannot find one.
+func (t *task) word() health.State {
+	if t.verdict == health.Undefined && t.unable != "" {
+		return health.Unable
+	}
+	return t.verdict
+}
+
+// cannotAsk takes a result of a probe that could not ask. The verdict stays: the state of
+// this machine says nothing of a backend. Without a verdict the table has Unable, so that
+// nobody waits for a result that may never come.
+func (g *Guardian) cannotAsk(t *task, now time.Time, one Result) {
+	if t.unable == "" {
+		g.options.Log.Warn("backend cannot be asked and keeps its state", "check", t.check, "backend", addressOf(t.to), "state", t.verdict, "reason", one.Reason)
+	}
+	t.unable = "cannot be asked by check " + t.check + ": " + strings.TrimPrefix(one.Reason, "not asked: ")
+	t.local++
+	g.moved.Add(1)
+	g.write(t, now)
+}
+
+// asked takes a result of a probe that could ask.
+func (g *Guardian) asked(t *task, now time.Time) {
+	if t.unable == "" {
+		return
+	}
+	t.unable, t.local = "", 0
+	g.moved.Add(1)
+	g.write(t, now)
+}
+
+// write puts the word of a task into the health table.
+func (g *Guardian) write(t *task, now time.Time) {
+	for _, u := range t.users {
+		g.options.Table.SetGuardian(u.id, t.word(), now)
+	}
+}
+
+// inability says why a task cannot find a verdict, "" if it can. One that has a verdict
+// keeps it: several results in a row have to say so, as many as turn a verdict.
+func (t *task) inability() string {
+	switch {
+	case t.unable == "" || t.verdict == health.Undefined:
+		return t.unable
+	case t.local < t.fromNothing(false, &t.settings):
+		return ""
+	}
+	return t.unable + "; it is still taken to be " + t.verdict.String()
+}
