@@ -29,7 +29,7 @@ type state struct {
 		PID, Restarts int
 		Started       time.Time
 	}
-	// Problems are those of the settings of the machine.
+	// Problems are those of the appliance and of the settings of the machine.
 	Problems []string
 	Pending  *pendingChange
 	Farms    []farmLine

@@ -145,6 +145,9 @@ func (p *process) mgmt(ctx context.Context) error {
 	}
 	defer st.Close()
 	m.store = st
+	if d := st.Repaired(); d != nil {
+		slog.Error("the store was damaged", "problem", d.String())
+	}
 	supervisor.SetLogLevel(system.LogLevel(st))
 	if m.users, err = rbac.NewBook(st); err != nil {
 		return unusable(err)
@@ -405,6 +408,7 @@ func (m *manager) deps() api.Deps {
 		Chosen:       m.chosen,
 		Warnings:     m.warnings,
 		Roles:        m.roles,
+		Problems:     m.problems,
 		Usage:        func() usage.Sample { return machineUsage(time.Now()) },
 		Numbers:      m.numbers,
 		Latency:      m.recorded.Latency,

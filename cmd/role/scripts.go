@@ -35,6 +35,7 @@ func (m *manager) inForce() {
 	close(m.published)
 	first := os.Getenv(supervisor.FirstVariable) != ""
 	m.events.Add(started(first))
+	m.repaired()
 	if first {
 		m.tell(event.Event{Kind: event.ApplianceStart, Severity: event.Info})
 	}

@@ -170,6 +170,9 @@ type Deps struct {
 	Support func() []support.Part
 	// Restart starts this process anew once it has answered; nil where nobody can.
 	Restart func()
+	// Problems are those of the appliance itself, in sentences, which must not take long
+	// to find; nil: there are none.
+	Problems func() []string
 	// Warnings is what of a farm that is served cannot work now, in sentences; it
 	// must not take long. nil: nothing is known of that.
 	Warnings func(f *farm.Farm) []string

@@ -56,7 +56,7 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.
 			Progress: d.Progress, Serve: serve, Now: d.Now,
 		}),
 		system.New(system.Deps{
-			State: board, Applier: d.Applier, Settings: d.Settings, Certificates: d.Certificates, Engine: d.Engine, Roles: d.Roles, Audit: d.Audit, Packages: d.Packages, GeoIP: d.GeoIP,
+			State: board, Applier: d.Applier, Settings: d.Settings, Certificates: d.Certificates, Engine: d.Engine, Roles: d.Roles, Problems: d.Problems, Audit: d.Audit, Packages: d.Packages, GeoIP: d.GeoIP,
 			Logs: d.Logs, Kernel: d.Kernel, Machine: d.Machine, LogLevel: d.LogLevel, Version: d.Version, Generations: family.Generations(), Log: d.Log, Now: d.Now,
 		}),
 		findings.New(findings.Deps{

@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
@@ -77,27 +75,6 @@ func TestAChangeOfCertificatesIsWholeOrNothing(t *testing.T) {
 	got, err := s.Certificates()
 	if err != nil || !reflect.DeepEqual(got, []store.Certificate{certificate("shop.pem", 1)}) {
 		t.Errorf("%v %+v", err, got)
-	}
-}
-
-func TestAFlippedBitInACertificateIsNoticedAtStart(t *testing.T) {
-	for _, bucket := range []string{"certificates", "authorities"} {
-		dir := t.TempDir()
-		s := open(t, dir)
-		if err := errors.Join(s.ChangeCertificates([]store.Certificate{certificate("shop.pem", 1)}),
-			s.PutAuthority(store.Authority{Name: "shop.pem", Certificates: [][]byte{{1, 2, 3}}})); err != nil {
-			t.Fatal(err)
-		}
-		s.Close()
-		edit(t, filepath.Join(dir, store.FileName), func(tx *bolt.Tx) error {
-			k, v := tx.Bucket([]byte(bucket)).Cursor().First()
-			spoiled := bytes.Clone(v)
-			spoiled[len(spoiled)/2] ^= 4
-			return tx.Bucket([]byte(bucket)).Put(bytes.Clone(k), spoiled)
-		})
-		if _, err := store.Open(dir); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), bucket+" shop.pem") {
-			t.Errorf("%s: got %v", bucket, err)
-		}
 	}
 }
 

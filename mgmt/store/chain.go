@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/sluicelb/sluice/core/farm"
 )
 
@@ -131,9 +129,12 @@ func (c *change) applyTo(old *farm.Config) (*farm.Config, error) {
 	return out, nil
 }
 
+// records are those of a bucket, by key.
+type records interface{ Get(key []byte) []byte }
+
 // read rebuilds the configuration of a revision: back to the last whole one,
 // then forward change by change.
-func read(revisions *bolt.Bucket, number uint64) (*farm.Config, Revision, error) {
+func read(revisions records, number uint64) (*farm.Config, Revision, error) {
 	var chain []entry
 	for n := number; ; n-- {
 		value := revisions.Get(numberKey(n))

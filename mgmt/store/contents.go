@@ -103,12 +103,16 @@ func (s *Store) Restore(cfg *farm.Config, meta Meta, contents Contents, forget b
 		case err != nil:
 			return err
 		case !forget:
+			delete(history, damageDocument) // what was lost is there again
 			return history.put(tx)
 		}
 		return deleteBefore(tx.Bucket(revisionsBucket), ^uint64(0), nil)
 	})
 	if err == nil {
-		err = s.view(s.loadKeys)
+		err = s.view(func(tx *bolt.Tx) error {
+			s.loadDamages(tx)
+			return s.loadKeys(tx)
+		})
 	}
 	return rev, err
 }

@@ -6,7 +6,7 @@
 // was synced before Commit returns, so a machine that dies at any instant comes
 // back with the last acknowledged revision or with the one being written.
 //
-//	meta       schema → "5"; farm, service, backend → the ID given last
+//	meta       schema → "5"; farm, service, backend → the ID given last; summary (summary.go)
 //	current    number → revision, whole configuration
 //	revisions  number → head, difference, and the change of the configuration
 //	keys       id → API key (only its hash)
@@ -19,6 +19,9 @@
 // CBOR of revisions (packed.go; those of layout 4 are JSON, layout4.go). A
 // revision holds only the farms that changed; every 32nd holds the whole
 // configuration, so that one is read by following at most 31 changes (chain.go).
+//
+// Every page and record is checked before bbolt opens the file (examine.go). A damaged file is
+// set aside, and what can be read of it becomes a new one (salvage.go, damage.go).
 //
 // A Store may be used by many goroutines; writers wait for each other. The
 // configurations it returns are shared and must not be changed.

@@ -7,7 +7,8 @@ import "errors"
 var (
 	// ErrLocked: another process has the store open.
 	ErrLocked = errors.New("the store is in use by another process")
-	// ErrCorrupt: the file is damaged, or it is no store. Nothing was changed.
+	// ErrCorrupt: the file is damaged beyond repair, or it is no store, or it was damaged
+	// while it was open. Nothing was changed.
 	ErrCorrupt = errors.New("the store is damaged")
 	// ErrNewer: the file was written by a newer release. Nothing was changed.
 	ErrNewer = errors.New("the store was written by a newer release")

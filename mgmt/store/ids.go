@@ -31,7 +31,7 @@ var (
 // notice.
 type cursors [kinds]uint32
 
-func (c *cursors) load(meta *bolt.Bucket) error {
+func (c *cursors) load(meta records) error {
 	for kind, name := range kindNames {
 		value := meta.Get([]byte(name))
 		if value == nil {

@@ -31,34 +31,30 @@ var migrations = map[int]func(*bolt.Tx) error{
 }
 
 // migrate brings the file to schemaVersion: all steps in one transaction, and
-// only after a copy of the file was made beside it. A file with a damaged record
-// stays what it is: checked says that all were looked at.
-func (s *Store) migrate() (checked bool, err error) {
+// only after a copy of the file was made beside it.
+func (s *Store) migrate() error {
 	version, err := s.schema()
 	if err != nil {
-		return false, err
+		return err
 	}
 	switch {
 	case version == schemaVersion:
-		return false, nil
+		return nil
 	case version > schemaVersion:
-		return false, fmt.Errorf("%w: its layout is %d, this one knows up to %d", ErrNewer, version, schemaVersion)
+		return fmt.Errorf("%w: its layout is %d, this one knows up to %d", ErrNewer, version, schemaVersion)
 	}
 	backup := copyOf(s.path, version)
 	err = s.db.View(func(tx *bolt.Tx) error {
 		return keepCopy(backup, func(w io.Writer) error { _, err := tx.WriteTo(w); return err })
 	})
 	if err != nil {
-		return false, fmt.Errorf("copy to %s before the migration: %w", backup, err)
+		return fmt.Errorf("copy to %s before the migration: %w", backup, err)
 	}
-	return true, s.db.Update(func(tx *bolt.Tx) error {
+	return s.db.Update(func(tx *bolt.Tx) error {
 		for v := version; v < schemaVersion; v++ {
 			if err := migrations[v](tx); err != nil {
 				return fmt.Errorf("migrate from layout %d to %d (the file is unchanged): %w", v, v+1, err)
 			}
-		}
-		if err := checkRecords(tx); err != nil {
-			return fmt.Errorf("migrate from layout %d (the file is unchanged): %w", version, err)
 		}
 		return writeSchema(tx)
 	})

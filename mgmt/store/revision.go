@@ -239,7 +239,14 @@ func (s *Store) update(number uint64, change func(*bolt.Tx) error) error {
 	if s.failed != nil {
 		return s.failed
 	}
-	err := contained(func() error { return s.db.Update(change) })
+	err := contained(func() error {
+		return s.db.Update(func(tx *bolt.Tx) error {
+			if err := change(tx); err != nil {
+				return err
+			}
+			return writeSummary(tx)
+		})
+	})
 	switch {
 	case err == nil:
 		return nil

@@ -63,10 +63,14 @@ type Store struct {
 	current atomic.Pointer[snapshot]
 	size    atomic.Int64 // of the newest configuration, sealed, in bytes
 	keys    atomic.Pointer[[]keyEntry]
+	damages atomic.Pointer[[]Damage]
+	// repaired is the damage this process found, nil if it found none.
+	repaired *Damage
 }
 
 // Open opens the store in dir, creating both when they do not exist and
-// migrating an older file (a copy of which stays beside it). Errors are
+// migrating an older file (a copy of which stays beside it). A damaged one is repaired
+// (Repaired, Damages). Errors are
 // ErrLocked, ErrCorrupt, ErrNewer, or what the file system said.
 func Open(dir string) (*Store, error) {
 	dir = filepath.Clean(dir)
@@ -89,6 +93,9 @@ func (s *Store) open() error {
 	var file *os.File // bbolt's, which it forgets when it panics
 	err := contained(func() (err error) {
 		if err := createFile(s.path); err != nil {
+			return err
+		}
+		if err := s.examine(); err != nil {
 			return err
 		}
 		s.db, err = bolt.Open(s.path, 0o600, &bolt.Options{Timeout: lockWait, OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
@@ -143,21 +150,13 @@ func createFile(path string) error {
 }
 
 func (s *Store) load() error {
-	checked, err := s.migrate()
-	if err != nil {
+	if err := s.migrate(); err != nil {
 		return err
 	}
 	return s.db.View(func(tx *bolt.Tx) error {
-		info, err := os.Stat(s.path)
-		if err != nil {
-			return err
-		}
-		if missing := tx.Size() - info.Size(); missing > 0 {
-			return fmt.Errorf("%w: its last %d bytes are missing", ErrCorrupt, missing)
-		}
-		if !checked {
-			if err := checkRecords(tx); err != nil {
-				return err
+		for _, name := range buckets {
+			if tx.Bucket(name) == nil {
+				return fmt.Errorf("%w: the part %q is missing", ErrCorrupt, name)
 			}
 		}
 		if err := s.cursors.load(tx.Bucket(metaBucket)); err != nil {
@@ -166,41 +165,8 @@ func (s *Store) load() error {
 		if err := s.loadKeys(tx); err != nil {
 			return err
 		}
+		s.loadDamages(tx)
 		return s.loadCurrent(tx)
-	})
-}
-
-// checkRecords reads every record once: damage shows when the appliance
-// starts, not when someone needs an old revision.
-func checkRecords(tx *bolt.Tx) error {
-	for _, name := range buckets {
-		if tx.Bucket(name) == nil {
-			return fmt.Errorf("%w: the part %q is missing", ErrCorrupt, name)
-		}
-	}
-	for _, name := range numbered {
-		if err := checkBucket(tx, name, func(k []byte) (any, error) { return keyNumber(k) }); err != nil {
-			return err
-		}
-	}
-	for _, name := range named {
-		if err := checkBucket(tx, name, func(k []byte) (any, error) { return string(k), nil }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func checkBucket(tx *bolt.Tx, name []byte, key func([]byte) (any, error)) error {
-	return tx.Bucket(name).ForEach(func(k, v []byte) error {
-		of, err := key(k)
-		if err == nil && !intact(v) {
-			err = errRecord
-		}
-		if err != nil {
-			return fmt.Errorf("%w: %s %v: %w", ErrCorrupt, name, of, err)
-		}
-		return nil
 	})
 }
 

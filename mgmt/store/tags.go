@@ -105,7 +105,7 @@ func (s *Store) AddTag(t Tag) error {
 
 // differenceTo makes the difference that was not stored; omitted where the revision before
 // is not there, or cannot be read, or is number 0, which is always there.
-func differenceTo(cfg *farm.Config, revisions *bolt.Bucket, before uint64) (diff string, omitted bool) {
+func differenceTo(cfg *farm.Config, revisions records, before uint64) (diff string, omitted bool) {
 	old, _, err := read(revisions, before)
 	if err != nil {
 		return "", true

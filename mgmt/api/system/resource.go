@@ -28,10 +28,12 @@ type Deps struct {
 	Certificates Certificates
 	Engine       func() state.Engine
 	Roles        func() []Role
-	Audit        Audit
-	Logs         Logs
-	Kernel       Kernel
-	Machine      Machine
+	// Problems are those of the appliance itself, in sentences; nil: there are none.
+	Problems func() []string
+	Audit    Audit
+	Logs     Logs
+	Kernel   Kernel
+	Machine  Machine
 	// LogLevel has this process log as much from now on, "" for as much as it was
 	// started with; nil: that cannot be changed.
 	LogLevel func(level string)

@@ -91,7 +91,7 @@ type StatusView struct {
 	Started  time.Time        `json:"started" doc:"When mgmt was started"`
 	Revision uint64           `json:"revision" doc:"Revision of the stored configuration"`
 	Settled  string           `json:"settled" enum:"true,false" doc:"Whether the engine runs that revision"`
-	Problems []string         `json:"problems" doc:"What of the settings of the machine is not in force, and why"`
+	Problems []string         `json:"problems" doc:"What is wrong with the appliance itself, and which settings of the machine are not in force, and why"`
 	Engine   state.Engine     `json:"engine"`
 	Pending  *PendingChange   `json:"pending,omitempty" doc:"The change that goes back by itself unless it is confirmed"`
 	Roles    []Role           `json:"roles"`
@@ -126,6 +126,9 @@ func (s *Resource) applianceStatus(c *rest.Call) (rest.Object[StatusView], error
 	}
 	for _, e := range s.deps.Applier.Unsettled() {
 		out.Problems = append(out.Problems, e.Error())
+	}
+	if s.deps.Problems != nil && c.SeesAll() { // they may name what belongs to any farm
+		out.Problems = append(out.Problems, s.deps.Problems()...)
 	}
 	if s.deps.Roles != nil {
 		out.Roles = append(out.Roles, s.deps.Roles()...)

@@ -1,0 +1,153 @@
+package boltfile
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// The layout of pages, in the byte order of the machine (bbolt writes its structs):
+//
+//	page     id 8, flags 2, count 2, overflow 4; then count elements; then their bytes
+//	branch   position 4, key size 4, page 8
+//	leaf     flags 4, position 4, key size 4, value size 4
+//
+// Positions count from the element itself. Keys and values lie one behind the other in the
+// order of the elements, without gaps: that is what tells damaged elements apart.
+const (
+	headerSize  = 16
+	elementSize = 16
+
+	branchPage   = 1
+	leafPage     = 2
+	freelistPage = 16
+
+	bucketElement = 1
+)
+
+var order = binary.NativeEndian
+
+// element is one of a page.
+type element struct {
+	key, value []byte
+	bucket     bool
+	child      uint64
+	// sound: its position and sizes fit those of its neighbours.
+	sound bool
+}
+
+// page is what was read of one.
+type page struct {
+	leaf     bool
+	elements []element
+	end      uint64 // of its last byte in use, from its first
+	fault    string // "" if there is none
+}
+
+// parse reads the page that begins b, which may be longer. inline is for the page of a small
+// bucket, which ends with b and has no number.
+func parse(b []byte, id uint64, inline bool) page {
+	if len(b) < headerSize {
+		return page{fault: "it is cut off"}
+	}
+	flags, count := order.Uint16(b[8:]), int(order.Uint16(b[10:]))
+	is := guess(b, flags == leafPage, count, inline)
+	switch {
+	case flags != leafPage && flags != branchPage:
+		is.fault = fmt.Sprintf("its kind is %#x", flags)
+	case !inline && order.Uint64(b) != id:
+		is.fault = fmt.Sprintf("it has the number %d", order.Uint64(b))
+	case count == 0 && !(inline && len(b) == headerSize):
+		is.fault = "it is empty"
+	}
+	if is.fault == "" {
+		return is
+	}
+	// One field of the header is wrong: the elements tell what it was.
+	best := is
+	for _, leaf := range []bool{true, false} {
+		for _, n := range []int{count, counted(b, leaf)} {
+			if other := guess(b, leaf, n, inline); other.worth() > best.worth() {
+				best = other
+			}
+		}
+	}
+	best.fault = is.fault
+	return best
+}
+
+// counted is how many elements there are by where the bytes of the first one begin.
+func counted(b []byte, leaf bool) int {
+	at := headerSize
+	if leaf {
+		at += 4
+	}
+	if len(b) < headerSize+elementSize {
+		return 0
+	}
+	return int(min(order.Uint32(b[at:])/elementSize, 1<<16))
+}
+
+// worth is how many elements make sense, less those that do not.
+func (p *page) worth() (n int) {
+	for i := range p.elements {
+		if p.elements[i].sound {
+			n++
+		} else {
+			n--
+		}
+	}
+	return n
+}
+
+// guess reads so many elements of a kind.
+func guess(b []byte, leaf bool, count int, inline bool) page {
+	p := page{leaf: leaf, end: headerSize}
+	first := headerSize + elementSize*count
+	if first > len(b) {
+		return page{leaf: leaf, fault: fmt.Sprintf("it cannot have %d elements", count)}
+	}
+	p.elements = make([]element, count)
+	starts, ends := make([]int, count+1), make([]int, count)
+	for i := range count {
+		starts[i], ends[i] = p.elements[i].read(b, headerSize+elementSize*i, leaf)
+	}
+	if inline {
+		starts[count] = len(b)
+	} else if count > 0 {
+		starts[count] = ends[count-1]
+	}
+	before := first
+	for i := range count {
+		e := &p.elements[i]
+		e.sound = e.key != nil && starts[i] == before && ends[i] == starts[i+1]
+		if !e.sound && p.fault == "" {
+			p.fault = fmt.Sprintf("element %d does not fit the others", i)
+		}
+		before = ends[i]
+		p.end = max(p.end, uint64(ends[i]))
+	}
+	return p
+}
+
+// read reads an element and says from where to where its bytes are; those of one that
+// cannot be are nil.
+func (e *element) read(b []byte, at int, leaf bool) (from, to int) {
+	field := func(i int) uint64 { return uint64(order.Uint32(b[at+4*i:])) }
+	position, ksize, vsize := field(0), field(1), uint64(0)
+	if leaf {
+		position, ksize, vsize = field(1), field(2), field(3)
+		e.bucket = field(0) == bucketElement
+		if field(0) > bucketElement {
+			return 0, 0
+		}
+	} else {
+		e.child = order.Uint64(b[at+8:])
+	}
+	start := uint64(at) + position
+	end := start + ksize + vsize
+	if ksize == 0 || end > uint64(len(b)) {
+		return 0, 0
+	}
+	e.key, e.value = b[start:start+ksize:start+ksize], b[start+ksize:end:end]
+	return int(start), int(end)
+}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/sluicelb/sluice/mgmt/store/boltfile"
+)
+
+// examine looks at every page and record of the file before bbolt opens it: damage shows
+// when the appliance starts, not when somebody needs an old revision, and bbolt never sees
+// it. A damaged file is set aside, and one with all that could be read takes its place.
+// Files that are not ours, or too new, are left to whoever reads them next.
+func (s *Store) examine() error {
+	f, err := lockFile(s.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // which gives the lock back
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	content, err := syscall.Mmap(int(f.Fd()), 0, int(info.Size()), syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("map %s: %w", s.path, err)
+	}
+	defer syscall.Munmap(content)
+	file := boltfile.New(content)
+	tree, err := file.Sound()
+	if err == nil {
+		err = checkTree(tree)
+	}
+	if err == nil {
+		return nil
+	}
+	return s.salvage(file, err)
+}
+
+// lockFile opens the file with the lock that bbolt takes.
+func lockFile(path string) (*os.File, error) {
+	for until := time.Now().Add(lockWait); ; time.Sleep(lockWait / 20) {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			return nil, err
+		}
+		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil && isAt(f, path) {
+			return f, nil
+		}
+		_ = f.Close()
+		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		if time.Now().After(until) {
+			return nil, bolterrors.ErrTimeout
+		}
+	}
+}
+
+// isAt reports whether a file still has its name: another process may have replaced it.
+func isAt(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	now, err2 := os.Stat(path)
+	return err == nil && err2 == nil && os.SameFile(mine, now)
+}
+
+// checkTree returns which part of a sound file is damaged.
+func checkTree(t *boltfile.Tree) error {
+	meta := t.Buckets[string(metaBucket)]
+	if meta == nil {
+		return errors.New(`the part "meta" is missing`)
+	}
+	version := layoutOf(recordsOf(meta))
+	switch {
+	case version == 0:
+		return errors.New("its layout version cannot be read")
+	case version == 1, version > schemaVersion:
+		return nil // without checksums; not ours to read
+	}
+	if version == schemaVersion {
+		for _, name := range buckets {
+			if t.Buckets[string(name)] == nil {
+				return fmt.Errorf("the part %q is missing", name)
+			}
+		}
+	}
+	if err := new(cursors).load(recordsOf(meta)); err != nil {
+		return err
+	}
+	for _, name := range slices.Concat(numbered, named) {
+		if b := t.Buckets[string(name)]; b != nil {
+			if err := checkBucket(string(name), b); err != nil {
+				return err
+			}
+		}
+	}
+	sum, err := summaryOf(t)
+	if err == nil && sum != nil {
+		err = sum.check(t)
+	}
+	return err
+}
+
+func checkBucket(name string, b *boltfile.Bucket) error {
+	for _, r := range b.Records {
+		if !intact(r.Value) || isNumbered(name) && len(r.Key) != 8 {
+			return fmt.Errorf("%s %s: %w", name, shownKey(name, r.Key), errRecord)
+		}
+	}
+	return nil
+}
+
+func isNumbered(name string) bool {
+	return slices.ContainsFunc(numbered, func(n []byte) bool { return string(n) == name })
+}
+
+// shownKey is a key as people read it.
+func shownKey(name string, key []byte) string {
+	if n, err := keyNumber(key); err == nil && isNumbered(name) {
+		return strconv.FormatUint(n, 10)
+	}
+	return strconv.Quote(string(key))
+}
+
+// held are records by key.
+type held map[string][]byte
+
+// Get makes it records.
+func (h held) Get(key []byte) []byte { return h[string(key)] }
+
+func recordsOf(b *boltfile.Bucket) held {
+	out := make(held, len(b.Records))
+	for _, r := range b.Records {
+		out[string(r.Key)] = r.Value
+	}
+	return out
+}
+
+// layoutOf is the layout a file has; 0 if that cannot be read.
+func layoutOf(meta records) int {
+	version, err := strconv.Atoi(string(meta.Get(schemaKey)))
+	if err != nil || version < 1 {
+		return 0
+	}
+	return version
+}

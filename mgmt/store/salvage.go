@@ -1,0 +1,394 @@
+package store
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/store/boltfile"
+)
+
+// salvage makes a new file of all that can be read of a damaged one.
+//
+// bbolt copies what it changes, so that the file of a transaction holds the one before it as
+// well: what the newest lost is taken from there, and revisions from any page. The newest
+// configuration that is intact becomes the current one.
+func (s *Store) salvage(file *boltfile.File, why error) error {
+	v := &salvaged{file: file, layout: schemaVersion, parts: map[string]held{}, sequences: map[string]uint64{}}
+	if !v.collect() {
+		return fmt.Errorf("%w: %w", ErrCorrupt, why)
+	}
+	if err := v.settle(); err != nil {
+		return fmt.Errorf("%w: %w, and %w", ErrCorrupt, why, err)
+	}
+	return s.replace(v, Damage{Time: time.Now().UTC().Truncate(time.Second), Reason: why.Error(), Lost: v.lost})
+}
+
+// salvaged is what was read of a damaged file.
+type salvaged struct {
+	file      *boltfile.File
+	layout    int
+	parts     map[string]held
+	sequences map[string]uint64
+	lost      []string
+	// now is the newest configuration; whole if its record is not to be written anew.
+	now  *snapshot
+	kept bool
+}
+
+// collect reads the parts, and reports whether there are any of a store that has checksums.
+func (v *salvaged) collect() bool {
+	trees := v.trees()
+	found, sure := 0, map[string]bool{}
+	for _, bucket := range buckets {
+		name, seen := string(bucket), 0
+		v.parts[name], sure[name] = v.part(name, trees)
+		for _, t := range trees {
+			if b := t.Buckets[name]; b != nil {
+				v.sequences[name] = max(v.sequences[name], b.Sequence)
+				seen = 1
+			}
+		}
+		found += seen
+	}
+	if found < 3 {
+		return false
+	}
+	if sum, err := summaryOf(trees[0]); err == nil && sum != nil {
+		sum.mend(v.parts)
+		sure[string(settingsBucket)], sure[string(documentsBucket)] = true, true
+	}
+	for _, name := range buckets {
+		v.report(string(name), sure[string(name)])
+	}
+	meta := v.parts[string(metaBucket)]
+	if version := layoutOf(meta); version >= 1 && version < schemaVersion {
+		v.layout = version
+	} else {
+		meta[string(schemaKey)] = []byte(fmt.Sprint(schemaVersion))
+	}
+	return v.layout > 1
+}
+
+// trees are those of the transactions the file may still hold, the newest first.
+func (v *salvaged) trees() (out []*boltfile.Tree) {
+	for _, head := range v.file.Heads() {
+		out = append(out, v.file.Read(head))
+	}
+	if len(out) == 2 && len(out[0].Buckets) >= len(buckets) {
+		return out
+	}
+	known := func(name []byte) bool {
+		return slices.ContainsFunc(buckets, func(b []byte) bool { return string(b) == string(name) })
+	}
+	for _, root := range v.file.Roots(known) {
+		out = append(out, v.file.Read(root))
+	}
+	slices.SortStableFunc(out, func(x, y *boltfile.Tree) int {
+		return cmp.Or(cmp.Compare(newestOf(y), newestOf(x)), cmp.Compare(txOf(y), txOf(x)))
+	})
+	return out
+}
+
+// txOf is the number of a transaction by its head, or by its summary; 0 without both.
+func txOf(t *boltfile.Tree) uint64 {
+	if sum, err := summaryOf(t); t.Tx == 0 && err == nil && sum != nil {
+		return sum.Tx
+	}
+	return t.Tx
+}
+
+// newestOf is the number of the newest revision that is intact in a tree.
+func newestOf(t *boltfile.Tree) (newest uint64) {
+	if b := t.Buckets[string(currentBucket)]; b != nil {
+		for _, r := range b.Records {
+			if now, err := readNewest(r.Value); err == nil {
+				newest = max(newest, now.Number)
+			}
+		}
+	}
+	return newest
+}
+
+// part merges a bucket of several trees: of each record the newest that is intact. One whose
+// value is nil is there, but damaged. sure says that there are no others.
+func (v *salvaged) part(name string, trees []*boltfile.Tree) (part held, sure bool) {
+	part = held{}
+	for _, t := range trees {
+		b := t.Buckets[name]
+		if b == nil {
+			continue
+		}
+		for _, r := range b.Records {
+			key, good := identity(name, r)
+			before, known := part[key]
+			switch {
+			case good && known && before == nil, good && !known && !sure:
+				part[key] = r.Value
+			case !good && !known && !sure:
+				part[key] = nil
+			}
+		}
+		sure = sure || !b.Broken
+	}
+	if !sure && name == string(revisionsBucket) {
+		v.file.Leaves(func(key, value []byte) {
+			if k, good := identity(name, boltfile.Record{Key: key, Value: value}); good && part[k] == nil {
+				part[k] = value
+			}
+		})
+	}
+	return part, sure
+}
+
+// identity returns the key of a record, which it says itself in most parts, and whether it is
+// intact.
+func identity(name string, r boltfile.Record) (key string, good bool) {
+	key = string(r.Key)
+	if name == string(metaBucket) || name == string(settingsBucket) {
+		return key, true
+	}
+	if !intact(r.Value) {
+		return key, false
+	}
+	switch name {
+	case string(revisionsBucket):
+		var e entry
+		if len(key) != 8 || unsealRevision(r.Value, &e) != nil || e.Number == 0 {
+			return key, false
+		}
+		return string(numberKey(e.Number)), true
+	case string(currentBucket):
+		now, err := readNewest(r.Value)
+		if err != nil {
+			return key, false
+		}
+		return string(numberKey(now.Number)), true
+	case string(keysBucket):
+		var k keyEntry
+		if unseal(r.Value, &k) != nil {
+			return key, false
+		}
+		return string(numberKey(k.ID)), true
+	case string(certificatesBucket), string(authoritiesBucket):
+		var of struct{ Name string }
+		if unseal(r.Value, &of) != nil || of.Name == "" {
+			return key, false
+		}
+		return of.Name, true
+	}
+	return key, true
+}
+
+// settle finds the newest configuration that can be read, and puts the history in order.
+func (v *salvaged) settle() error {
+	current, revisions := v.parts[string(currentBucket)], v.parts[string(revisionsBucket)]
+	highest := max(highestOf(current), highestOf(revisions))
+	if record := current[string(numberKey(highestOf(current)))]; record != nil {
+		v.now, _ = readNewest(record)
+		v.kept = true
+	}
+	for n := highestOf(revisions); n > 0 && (v.now == nil || n > v.now.Number); n-- {
+		if cfg, rev, err := read(revisions, n); err == nil {
+			rev.Diff = ""
+			v.now, v.kept = &snapshot{rev, cfg}, false
+			break
+		}
+	}
+	switch {
+	case v.now == nil && highest == 0:
+		v.now, v.kept = &snapshot{Config: &farm.Config{}}, true
+		return nil
+	case v.now == nil:
+		return fmt.Errorf("no revision can be read")
+	}
+	if v.now.Number < highest {
+		v.rollBack(highest)
+	}
+	v.reportRevisions()
+	return v.standAlone()
+}
+
+func highestOf(part held) (highest uint64) {
+	for k := range part {
+		if n, err := keyNumber([]byte(k)); err == nil {
+			highest = max(highest, n)
+		}
+	}
+	return highest
+}
+
+// repairSource is the source of revisions that salvage made.
+const repairSource = "repair"
+
+// rollBack makes a revision of the newest configuration that can be read, after all that
+// cannot: no number means two configurations.
+func (v *salvaged) rollBack(highest uint64) {
+	was := v.now.Number
+	gone := plural("revision", "revisions", was+1, highest)
+	v.lost = append(v.lost, fmt.Sprintf("%s, the newest: the configuration of revision %d is in force, as revision %d", gone, was, highest+1))
+	for n := was + 1; n <= highest; n++ {
+		delete(v.parts[string(revisionsBucket)], string(numberKey(n)))
+	}
+	v.now.Revision = Revision{Number: highest + 1, Time: time.Now().UTC().Round(0), Author: "sluice", Source: repairSource,
+		Comment: fmt.Sprintf("revision %d again: the store was damaged, %s cannot be read", was, gone)}
+	v.kept = false
+}
+
+func plural(one, many string, from, to uint64) string {
+	if from == to {
+		return fmt.Sprintf("%s %d", one, from)
+	}
+	return fmt.Sprintf("%s %d to %d", many, from, to)
+}
+
+// standAlone writes the newest revision as a whole one if it cannot be read otherwise: those
+// after it are built on it.
+func (v *salvaged) standAlone() error {
+	revisions := v.parts[string(revisionsBucket)]
+	key := string(numberKey(v.now.Number))
+	if cfg, _, err := read(revisions, v.now.Number); err == nil && cfg != nil {
+		return nil
+	}
+	e := v.now.entry()
+	var was entry
+	if record := revisions[key]; record != nil && unsealRevision(record, &was) == nil {
+		e.Revision = was.Revision
+	} else if v.now.Source != repairSource {
+		if e.Diff, e.DiffOmitted = differenceTo(v.now.Config, revisions, v.now.Number-1); e.DiffOmitted {
+			v.lost = append(v.lost, fmt.Sprintf("the difference of revision %d", v.now.Number))
+		}
+		e.shorten(maxDiff)
+	}
+	record, err := new(pieces).seal(e)
+	revisions[key] = record
+	return err
+}
+
+// reportRevisions says which ones are lost but the newest, and takes the damaged ones away.
+func (v *salvaged) reportRevisions() {
+	revisions := v.parts[string(revisionsBucket)]
+	numbers := make([]uint64, 0, len(revisions))
+	for k := range revisions {
+		if n, err := keyNumber([]byte(k)); err == nil {
+			numbers = append(numbers, n)
+		} else {
+			delete(revisions, k)
+		}
+	}
+	slices.Sort(numbers)
+	var damaged, stranded []uint64
+	before, readable := uint64(0), true
+	for _, n := range numbers {
+		record := revisions[string(numberKey(n))]
+		if record == nil {
+			if n != v.now.Number {
+				damaged = append(damaged, n)
+			}
+			delete(revisions, string(numberKey(n)))
+			readable, before = false, n
+			continue
+		}
+		var e entry
+		_ = unsealRevision(record, &e) // it is intact
+		readable = e.Change.Whole || readable && n == before+1
+		if !readable && n != v.now.Number {
+			stranded = append(stranded, n)
+		}
+		before = n
+	}
+	if len(damaged) > 0 {
+		v.lost = append(v.lost, listed("revision", "revisions", damaged))
+	}
+	if len(stranded) > 0 {
+		v.lost = append(v.lost, "the configuration of "+listed("revision", "revisions", stranded)+", which is kept as a change of a lost one (the difference is there)")
+	}
+}
+
+// listed names numbers, runs of them by their ends.
+func listed(one, many string, numbers []uint64) string {
+	var runs []string
+	for i := 0; i < len(numbers); {
+		j := i
+		for j+1 < len(numbers) && numbers[j+1] == numbers[j]+1 {
+			j++
+		}
+		if i == j {
+			runs = append(runs, fmt.Sprint(numbers[i]))
+		} else {
+			runs = append(runs, fmt.Sprintf("%d to %d", numbers[i], numbers[j]))
+		}
+		i = j + 1
+	}
+	if len(numbers) > 1 {
+		one = many
+	}
+	return one + " " + strings.Join(runs, ", ")
+}
+
+// partNames are the parts as people know them: one, and several.
+var partNames = map[string][2]string{
+	string(keysBucket):         {"the API key", "API keys"},
+	string(certificatesBucket): {"the certificate", "certificates"},
+	string(authoritiesBucket):  {"the list of authorities", "lists of authorities"},
+	string(documentsBucket):    {"the document", "documents"},
+	string(settingsBucket):     {"the setting", "settings"},
+	string(revisionsBucket):    {"revision", "revisions"},
+}
+
+// report says what of a part is lost, and takes it away. Revisions are reported later.
+func (v *salvaged) report(name string, sure bool) {
+	part := v.parts[name]
+	words, is := partNames[name]
+	if !is { // the newest configuration has a copy; the layout is found otherwise
+		return
+	}
+	if !sure {
+		v.lost = append(v.lost, "perhaps some "+words[1]+": a part of their list cannot be read")
+	}
+	if name == string(revisionsBucket) {
+		return
+	}
+	keys := make([]string, 0, len(part))
+	for k, record := range part {
+		if record == nil {
+			keys = append(keys, k)
+			delete(part, k)
+		}
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		v.lost = append(v.lost, words[0]+" "+shownKey(name, []byte(k)))
+	}
+}
+
+// readNewest reads the record of the newest revision, of this layout or one before.
+func readNewest(record []byte) (*snapshot, error) {
+	now, err := readSnapshot(record)
+	if err == nil {
+		return now, nil
+	}
+	var old wholeRevision
+	if unseal(record, &old) == nil && old.Config != nil {
+		return &snapshot{old.Revision, old.Config}, nil
+	}
+	return nil, err
+}
+
+// cursorsOf are the IDs given last: as they were written, or as the configuration has them.
+func (v *salvaged) cursorsOf() (c cursors) {
+	for kind, name := range kindNames {
+		if value := v.parts[string(metaBucket)][name]; len(value) == 4 && binary.BigEndian.Uint32(value) <= maxIDs[kind] {
+			c[kind] = binary.BigEndian.Uint32(value)
+		}
+	}
+	_ = eachID(v.now.Config, func(kind int, id *uint32) error {
+		c[kind] = max(c[kind], *id)
+		return nil
+	})
+	return c
+}
