@@ -41,6 +41,7 @@ import (
 type Applier interface {
 	Current() (*farm.Config, store.Revision)
 	CurrentIn(ctx context.Context) (*farm.Config, store.Revision)
+	FarmRevision(id uint32) uint64
 	Transact(ctx context.Context, by apply.Author, comment string, expect uint64, do func(*apply.Draft) error) (apply.Result, error)
 	Pending() *apply.Pending
 	LastEnded() *apply.Ended

@@ -20,8 +20,10 @@
 //
 // Changes go to the one writer (mgmt/apply). Every answer carries the number
 // of the configuration's revision as its ETag, and that of a GET a digest of
-// the answer, too. A change whose If-Match is neither the current revision nor
-// the digest of what a GET of its path returns now is refused with 412. A GET
+// the answer, too. A change with If-Match is refused with 412 unless one of its
+// tags is the current revision, a tag of the farm in its path since which the
+// farm has not changed, or the digest of what a GET of its path or of a path
+// above returns now. A GET
 // with the digest as If-None-Match returns 304. What is kept beside the
 // configuration has revisions of its own (rest.Document). A change with an
 // Idempotency-Key that is sent again is answered from memory.

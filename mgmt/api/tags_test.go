@@ -43,6 +43,49 @@ func TestTagsAreThoseOfResources(t *testing.T) {
 	}
 }
 
+// Whatever lies below a farm may be written with the tag of the farm: it holds until the
+// farm itself changes, whatever else changes and however often its health does.
+func TestTheTagOfAFarmGuardsAllBelowIt(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(2)
+	a.rules()
+	a.dns(1)
+	tag := func() string { return a.must(200, "GET", "/farms/shop", "").header.Get("ETag") }
+	first := tag()
+	a.must(200, "PUT", "/farms/dns", `{"vport":"54"}`)
+	a.engine.health[a.config().Farms[0].HTTP.Services[0].Backends[0].ID] = "down"
+	a.must(200, "PUT", "/farms/shop/addheader/0", `{"header":"X-One: 1"}`, "If-Match", first)
+	for _, write := range []struct{ method, path, body string }{
+		{"DELETE", "/farms/shop/addheader/0", ""},
+		{"PUT", web + "/backends/0", `{"weight":2}`},
+		{"PUT", "/farms/shop/actions", `{"action":"stop"}`},
+		{"POST", web + "/backends", `{"ip":"10.0.0.9","port":80}`},
+		{"DELETE", "/farms/shop", ""},
+	} {
+		a.do(write.method, write.path, write.body, "If-Match", first).refused(t, 412)
+		a.do(write.method, write.path+"?dry_run=true", write.body, "If-Match", first).refused(t, 412)
+	}
+	a.must(200, "PUT", web+"/backends/0", `{"weight":2}`, "If-Match", tag())
+	revision, digest, _ := strings.Cut(strings.Trim(tag(), `"`), ".")
+	for _, other := range []string{`"99999.` + digest[:4] + `"`, `"` + revision + "0." + digest[:4] + `"`, `"-1.a"`, `".a"`} {
+		a.do("DELETE", web+"/backends/1", "", "If-Match", other).refused(t, 412)
+	}
+	old := tag()
+	a.must(200, "DELETE", "/farms/shop", "")
+	a.shop(2)
+	a.do("DELETE", web+"/backends/1", "", "If-Match", old).refused(t, 412)
+}
+
+// The tag of a list guards its items, too.
+func TestTheTagOfAListGuardsItsItems(t *testing.T) {
+	a := newAppliance(t)
+	a.must(200, "POST", "/monitoring/fg", `{"name":"one","command":"check_tcp -H HOST -p PORT"}`)
+	list := a.must(200, "GET", "/monitoring/fg", "").header.Get("ETag")
+	a.shop(1)
+	a.must(200, "PUT", "/monitoring/fg/one", `{"interval":7}`, "If-Match", list)
+	a.do("PUT", "/monitoring/fg/one", `{"interval":8}`, "If-Match", list).refused(t, 412)
+}
+
 func TestASecondStaticSessionIsAConflict(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(2)

@@ -100,6 +100,8 @@ type Applier struct {
 	left     map[uint32]time.Time
 	badNames map[resolve.Question]string
 
+	versions versions
+
 	// What is remembered of farms that stay as they are (share).
 	checked validate.Checked
 	texts   document.Texts
@@ -162,6 +164,7 @@ func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 	cfg, rev := st.Current()
 	cfg = cfg.CloneWith(func(f *farm.Farm) bool { return !f.Numbered() }) // an older one may have none
 	giveNumbers(cfg, cfg)
+	a.versions = versions{start: rev.Number, of: map[uint32]uint64{}}
 	a.now.Store(&state{cfg, rev})
 	a.loadPending()
 	a.problems.Store(&map[uint32]string{})

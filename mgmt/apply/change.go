@@ -216,6 +216,7 @@ func (a *Applier) putInForce(ctx context.Context, old *state, r Result, k keepin
 		return Result{}, restore(err)
 	}
 	rev.Diff = ""
+	a.versions.note(old.cfg, cfg, rev.Number) // before: a reader of the new state finds it
 	a.now.Store(&state{cfg, rev})
 	if out != nil {
 		a.acknowledged(*out)

@@ -264,6 +264,7 @@ func (a *Applier) goneBack(e Ended, next *farm.Config) (store.Revision, error) {
 		return rev, err
 	}
 	rev.Diff = ""
+	a.versions.note(a.now.Load().cfg, next, rev.Number)
 	a.now.Store(&state{next, rev})
 	e.Now = rev.Number
 	a.end(e)

@@ -29,7 +29,7 @@ func (c *Call) Expected() (uint64, error) {
 	if m.any {
 		return 0, nil
 	}
-	if !m.of(strconv.FormatUint(c.Revision, 10)) && !c.isAsBefore(m) { // checked again under the writer's lock
+	if !m.of(strconv.FormatUint(c.Revision, 10)) && !c.isFarmAsBefore(m) && !c.isAsBefore(m) { // checked again under the writer's lock
 		return 0, RejectionOf(apply.ErrConflict, true)
 	}
 	return c.Revision, nil

@@ -58,7 +58,7 @@ func describeComponents(doc *huma.OpenAPI) {
 	}
 	doc.Components.Parameters = map[string]*huma.Param{
 		"If-Match": {Name: "If-Match", In: "header", Example: `"7"`, Schema: &huma.Schema{Type: huma.TypeString},
-			Description: "ETag of an earlier answer about the same; 412 when that is another one by now: the configuration, or what of the users, keys and their like the operation is about."},
+			Description: "ETag of an earlier response about the same resource or about the farm or list that contains it. 412 if that changed since."},
 		"Idempotency-Key": {Name: "Idempotency-Key", In: "header", Example: "6f1c0d3e", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: positive(MaxIdempotencyKey)},
 			Description: "A text of the client's choice: the same request with the same text happens once, and is answered alike, for ten minutes."},
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -96,15 +97,45 @@ func unchanged(r *http.Request, tag string) bool {
 	})
 }
 
-// isAsBefore reports whether the resource the path names is represented as one of the tags
-// says: then somebody changed something else since.
-func (c *Call) isAsBefore(m match) bool {
-	read := c.host.Reads[c.op.Path]
-	if read == nil || !slices.ContainsFunc(m.tags, func(tag string) bool { return strings.Contains(tag, digestMark) }) {
+// isFarmAsBefore reports whether the farm the path names has not changed since the
+// revision of one of the tags. Anything below a farm may be written with the tag of the
+// farm, whose representation also shows live data such as health.
+func (c *Call) isFarmAsBefore(m match) bool {
+	if !strings.Contains(c.op.Path, "{farm}") {
 		return false
 	}
+	f := c.Config.Farm(c.Param("farm"))
+	if f == nil || !c.mayFarm(f.ID) {
+		return false
+	}
+	last := c.host.Applier.FarmRevision(f.ID)
+	return slices.ContainsFunc(m.tags, func(tag string) bool {
+		text, _, of := strings.Cut(tag, digestMark)
+		revision, err := strconv.ParseUint(text, 10, 64)
+		return of && err == nil && revision >= last && revision <= c.Revision
+	})
+}
+
+// isAsBefore reports whether the resource the path names, or one above it, has the
+// representation of one of the tags: then something else changed since.
+func (c *Call) isAsBefore(m match) bool {
+	if !slices.ContainsFunc(m.tags, func(tag string) bool { return strings.Contains(tag, digestMark) }) {
+		return false
+	}
+	pattern, path := c.op.Path, c.Request.URL.Path
+	for pattern != "" {
+		if read := c.host.Reads[pattern]; read != nil && c.reads(read, path, m) {
+			return true
+		}
+		pattern, path = pattern[:strings.LastIndexByte(pattern, '/')], path[:strings.LastIndexByte(path, '/')]
+	}
+	return false
+}
+
+// reads reports whether an operation represents its resource now as one of the tags says.
+func (c *Call) reads(read *Operation, path string, m match) bool {
 	r := c.Request.Clone(WithNote(c.Context, &Note{}))
-	r.Method, r.Body, r.URL = http.MethodGet, http.NoBody, &url.URL{Path: r.URL.Path}
+	r.Method, r.Body, r.URL = http.MethodGet, http.NoBody, &url.URL{Path: path}
 	r.Header.Del("If-Match")
 	r.Header.Del("If-None-Match")
 	w := &tagged{header: http.Header{}}

@@ -41,6 +41,8 @@ type Host struct {
 // Applier is the one writer of the configuration; *apply.Applier is one.
 type Applier interface {
 	CurrentIn(ctx context.Context) (*farm.Config, store.Revision)
+	// FarmRevision returns the number of the revision that changed a farm last.
+	FarmRevision(id uint32) uint64
 	Change(ctx context.Context, by apply.Author, comment string, expect uint64, edit func(*farm.Config) error) (apply.Result, error)
 	ChangeFarm(ctx context.Context, by apply.Author, comment string, expect uint64, name string, edit func(*farm.Config) error) (apply.Result, error)
 }
