@@ -165,6 +165,42 @@ task('header rules are added, changed and deleted, and change what clients get',
   assert.equal(await seen(), null);
 });
 
+/** What somebody else does meanwhile. */
+const other = (page, method, path, data) => page.request.fetch(new URL(`/api/v4.0/${path}`, base).href, { method, headers: { ZAPI_KEY: key }, data });
+
+task('a setting that somebody else changed meanwhile is shown again before it is applied', async (page) => {
+  await visit(page, 'farms/shop/settings');
+  await page.getByLabel('Find a setting').fill('resurrectime');
+  await page.locator('[name=resurrectime]').fill('77');
+  await save(page);
+  const dialog = page.getByRole('dialog', { name: 'Settings of shop' });
+  await dialog.locator('.diff').getByText('resurrectime: 77').waitFor();
+  await other(page, 'PUT', 'farms/shop', { resurrectime: 78 });
+  await dialog.getByRole('button', { name: 'Apply' }).click();
+  await dialog.getByText('The difference below is against the current state').waitFor();
+  await dialog.locator('.diff').getByText('resurrectime: 78').waitFor();
+  await picture(page, 'changed-meanwhile');
+  await apply(page, 'Settings of shop');
+  await dialog.waitFor({ state: 'detached' });
+});
+
+task('a rule that has another position by now is not touched', async (page) => {
+  const rules = 'farms/shop/services/all/addresponseheader';
+  const headers = async () => (await (await other(page, 'GET', rules)).json()).params.map((r) => r.header);
+  await other(page, 'POST', rules, { header: 'X-First: 1' });
+  await other(page, 'POST', rules, { header: 'X-Second: 2' });
+  await visit(page, 'farms/shop/services/all');
+  await page.getByRole('button', { name: 'Edit Headers added to responses 0' }).click();
+  const form = page.getByRole('dialog', { name: 'Headers added to responses' }).first();
+  await form.getByLabel('Header').fill('X-First: changed');
+  await other(page, 'DELETE', `${rules}/0`);
+  await form.getByRole('button', { name: 'Save…' }).click();
+  await page.getByText('the list may have another order now').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Apply' }).isDisabled(), true);
+  assert.deepEqual(await headers(), ['X-Second: 2']);
+  await other(page, 'DELETE', `${rules}/0`);
+});
+
 task('exchanges are watched as they end', async (page) => {
   await visit(page, 'farms/shop/trace');
   await page.getByRole('button', { name: 'Watch' }).click();

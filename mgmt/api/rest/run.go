@@ -30,7 +30,9 @@ func answer[O any](c *Call, handler func(*Call) (O, error)) {
 	switch {
 	case errors.Is(err, apply.ErrDryRun):
 		told.Quiet = true
-		c.onlyTried().Send(c.response)
+		tried := c.onlyTried()
+		tried.Header = http.Header{"Etag": {c.etag}}
+		tried.Send(c.response)
 	case err != nil:
 		r := *RejectionOf(err, false)
 		r.Message, r.Details = c.Discreet(r.Message), c.Discreet(r.Details)

@@ -4,8 +4,8 @@ import { body, pathOf, Refused, request, type Answer } from './client';
 export const fileAt = (...parts: (string | number)[]) => `/api/v4.0${pathOf(parts)}`;
 
 /** Sends a file as it is. */
-export async function upload(method: 'POST' | 'PUT', parts: string[], file: Blob | string, type: string, query: Record<string, string> = {}): Promise<Answer<unknown>> {
-  const response = await fetch(`${fileAt(...parts)}?${new URLSearchParams(query)}`, { method, credentials: 'same-origin', headers: { 'Content-Type': type }, body: file });
+export async function upload(method: 'POST' | 'PUT', parts: string[], file: Blob | string, type: string, query: Record<string, string> = {}, match?: string): Promise<Answer<unknown>> {
+  const response = await fetch(`${fileAt(...parts)}?${new URLSearchParams(query)}`, { method, credentials: 'same-origin', headers: { 'Content-Type': type, ...(match ? { 'If-Match': match } : {}) }, body: file });
   const answer: unknown = await response.json().catch(() => ({}));
   return response.ok ? { data: answer, response } : { error: answer, response };
 }

@@ -11,8 +11,8 @@ export function removeCertificate(file: string, t: TFunction): Change {
 export function createRequest(sent: Seen, title: string, made: (csr: string) => void): Change {
   const { name, ...rest } = sent;
   const change = write(title, `sluice certificate csr ${quoted(String(name ?? ''))} ${settings(rest)}`, 'POST', ['certificates'], sent);
-  const send: Change['send'] = async (query) => {
-    const answer = await change.send(query);
+  const send: Change['send'] = async (query, match) => {
+    const answer = await change.send(query, match);
     const csr = (answer.data as { params?: { csr?: string } } | undefined)?.params?.csr;
     if (csr) made(csr);
     return answer;

@@ -1,4 +1,5 @@
-import { body, pathOf, request, type Answer } from '../api/client';
+import { body, pathOf, Refused, request, type Answer } from '../api/client';
+import { noteWrite, tagOf } from '../api/tags';
 
 export type Query = { dry_run?: 'true'; confirm?: string; guard?: string };
 type Preview = { params: { diff?: string; impact?: { cost: string; farm: string; fields: string[] | null }[] | null; warnings?: string[] | null } };
@@ -13,24 +14,59 @@ export type Change = {
   without?: string;
   /** What it changes, as lines of a difference, where the appliance tells none: it has revisions of the configuration alone. */
   says?: string;
-  send: (query: Query) => Promise<Answer<unknown>>;
+  /** The resource that is written, of which the page shows the version match. */
+  parts: (string | number)[];
+  match?: string;
+  /** The path names a position, at which there may be another object after somebody else's change. */
+  position?: true;
+  send: (query: Query, match?: string) => Promise<Answer<unknown>>;
 };
 
-/** What a change would do: the difference it makes, and what it costs whom. */
-export async function preview(change: Change) {
-  const answer = (await body(change.send({ dry_run: 'true' }))) as Preview;
-  return { diff: answer.params.diff ?? '', impact: answer.params.impact ?? [], warnings: answer.params.warnings ?? [] };
+/** What a change would do: the difference it makes, what it costs whom, and the ETag of what it was tried on. */
+export async function preview(change: Change, match?: string) {
+  const { answer, tag } = await tagged(change.send({ dry_run: 'true' }, match));
+  const { params } = answer as Preview;
+  return { diff: params.diff ?? '', impact: params.impact ?? [], warnings: params.warnings ?? [], tag };
+}
+
+/** Whether somebody else changed a resource after the version that a call had to match. */
+export const isConflict = (error: unknown) => error instanceof Refused && error.status === 412;
+
+/**
+ * Tries a change on the version that the page shows or, if somebody else changed that, on
+ * the one there is now. The answer has the ETag that the change itself has to match.
+ */
+export async function tryChange(change: Change) {
+  try {
+    const tried = await preview(change, change.match);
+    return { ...tried, match: change.match ?? tried.tag, changed: false };
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+  }
+  const tried = await preview(change);
+  return { ...tried, match: tried.tag, changed: true };
+}
+
+/** The answer of a call, and its ETag. */
+async function tagged(call: Promise<Answer<unknown>>) {
+  let tag: string | undefined;
+  const answer = await body(
+    call.then((a) => {
+      tag = a.response.headers.get('ETag') ?? undefined;
+      return a;
+    }),
+  );
+  return { answer, tag };
 }
 
 /** Until when a change is on trial: a time in which somebody confirms it, or conditions that must hold. */
 export type Trial = { confirm?: string; guard?: string };
 
 /** Makes the change; one on trial goes back by itself. It gives the revision that is the newest then. */
-export async function applyChange(change: Change, trial: Trial): Promise<number> {
-  let tag: string | null = null;
-  await body(
-    change.send(trial).then((answer) => {
-      tag = answer.response.headers.get('ETag');
+export async function applyChange(change: Change, trial: Trial, match?: string): Promise<number> {
+  const { tag } = await tagged(
+    change.send(trial, match).then((answer) => {
+      if (answer.response.ok) noteWrite(change.parts, answer.response);
       return answer;
     }),
   );
@@ -44,7 +80,7 @@ export function call(method: string, parts: (string | number)[], sent?: object):
 
 /** A change that is one call of the API. */
 export function write(title: string, command: string, method: string, parts: (string | number)[], sent?: object): Change {
-  return { title, command, call: call(method, parts, sent), send: (query) => request(method, parts, sent, query) };
+  return { title, command, call: call(method, parts, sent), parts, match: tagOf(parts), send: (query, match) => request(method, parts, sent, query, match) };
 }
 
 /** A word as a shell takes it. */

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { useMay } from '../session/may';
 import { Problem } from '../ui/problem';
 import { done } from '../ui/notify';
-import { applyChange, preview, type Change, type Trial } from './change';
+import { applyChange, isConflict, tryChange, type Change, type Trial } from './change';
 import { Diff } from './diff';
 import { TrialInput } from './trial';
 import { offerUndo } from './undo';
@@ -16,10 +16,17 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
   const client = useQueryClient();
   const may = useMay();
   const [on, setOn] = useState<Trial>({});
-  const trial = useQuery({ queryKey: ['try', change.call], queryFn: () => preview(change), staleTime: 0, gcTime: 0, retry: false });
+  const [late, setLate] = useState(false); // somebody else was first between the difference and Apply
+  const trial = useQuery({ queryKey: ['try', change.call], queryFn: () => tryChange(change), staleTime: 0, gcTime: 0, retry: false });
   const again = () => void client.invalidateQueries({ predicate: (q) => q.queryKey[0] !== 'try' }); // it is no use to try it again
   const apply = useMutation({
-    mutationFn: () => applyChange(change, on),
+    mutationFn: () => applyChange(change, on, trial.data?.match),
+    onError: (error) => {
+      if (!isConflict(error)) return;
+      setLate(true);
+      again();
+      void trial.refetch();
+    },
     onSuccess: (revision) => {
       const message = t('change.done', { what: change.title });
       const goesBack = change.says === undefined && trial.data?.diff && !on.confirm && !on.guard && may('history.rollback');
@@ -31,6 +38,8 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
     },
   });
   const diff = change.says ?? trial.data?.diff;
+  const changed = late || trial.data?.changed === true;
+  const elsewhere = changed && change.position === true; // the object may be at another position now
   const nothing = trial.isSuccess && diff === '' && trial.data.impact.length === 0; // a restart changes no line
   return (
     <Modal opened onClose={close} title={change.title} size="lg" closeButtonProps={{ 'aria-label': t('palette.close') }}>
@@ -40,6 +49,11 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
         {trial.error && <Problem error={trial.error} />}
         {trial.isSuccess && (
           <>
+            {changed && (
+              <Alert color="orange" title={t('problem.changed')} role="alert">
+                {t(elsewhere ? 'change.moved' : 'change.meanwhile')}
+              </Alert>
+            )}
             {nothing && <Text c="dimmed">{t('change.nothing')}</Text>}
             {diff && <Diff text={diff} />}
             {trial.data.impact.map((i, n) => (
@@ -57,12 +71,12 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
         {change.command && <Equal label={t('change.command')} text={change.command} />}
         <Equal label={t('change.call')} text={change.call} />
         {change.says === undefined && <TrialInput trial={on} set={setOn} />}
-        {apply.error && <Problem error={apply.error} />}
+        {apply.error && !isConflict(apply.error) && <Problem error={apply.error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>
             {t('change.cancel')}
           </Button>
-          <Button disabled={!trial.isSuccess || nothing} loading={apply.isPending} onClick={() => apply.mutate()} data-autofocus>
+          <Button disabled={!trial.isSuccess || trial.isFetching || nothing || elsewhere} loading={apply.isPending} onClick={() => apply.mutate()} data-autofocus>
             {t('change.apply')}
           </Button>
         </Group>

@@ -1,5 +1,4 @@
-import { api } from '../api/client';
-import { call, settings, write, type Change } from '../change/change';
+import { settings, write, type Change } from '../change/change';
 import type { Seen } from '../form/values';
 
 /** Which backend is meant; service is null for farms without services. */
@@ -12,27 +11,12 @@ export function maintenance(of: Target, mode: 'drain' | 'cut' | 'up', title: str
   const backend = String(of.backend);
   const command = ['sluice backend maintenance', farm, ...(service ? [service] : []), backend, mode === 'up' ? '--off' : `--mode ${mode}`].join(' ');
   const parts = service ? ['farms', farm, 'services', service, 'backends', backend, 'maintenance'] : ['farms', farm, 'backends', backend, 'maintenance'];
-  return {
-    title,
-    command,
-    without: mode === 'up' ? undefined : [farm, ...(service ? [service] : []), backend].join('/'),
-    call: call('PUT', parts, sent),
-    send: (query) =>
-      service
-        ? api.PUT('/farms/{farm}/services/{service}/backends/{backend}/maintenance', { params: { path: { farm, service, backend }, query }, body: sent })
-        : api.PUT('/farms/{farm}/backends/{backend}/maintenance', { params: { path: { farm, backend }, query }, body: sent }),
-  };
+  return { ...write(title, command, 'PUT', parts, sent), without: mode === 'up' ? undefined : [farm, ...(service ? [service] : []), backend].join('/') };
 }
 
 /** Starts, stops or restarts a farm. */
 export function action(farm: string, what: 'start' | 'stop' | 'restart', title: string): Change {
-  const sent = { action: what };
-  return {
-    title,
-    command: `sluice farm ${what} ${farm}`,
-    call: call('PUT', ['farms', farm, 'actions'], sent),
-    send: (query) => api.PUT('/farms/{farm}/actions', { params: { path: { farm }, query }, body: sent }),
-  };
+  return write(title, `sluice farm ${what} ${farm}`, 'PUT', ['farms', farm, 'actions'], { action: what });
 }
 
 /** Deletes what is at a path. */

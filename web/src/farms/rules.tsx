@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
+import { tagOf } from '../api/tags';
 import { settings, write, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { SchemaForm } from '../form/form';
@@ -31,6 +32,8 @@ const ofServices: List[] = [
 ];
 
 type Rule = Seen & { id: number };
+/** The rule in the dialog, absent for a new one, and the ETag of the farm it was read from. */
+type Edited = { rule?: Rule; match?: string };
 type Props = { farm: string; service?: string; object: Seen };
 
 /** Rules are the header rules of a farm or a service, and the rewrites of a service, list by list. */
@@ -57,9 +60,9 @@ const rulesOf = (value: unknown) => (Array.isArray(value) ? (value as Rule[]) : 
 function RuleList({ farm, service, list, schema, rules }: { farm: string; service?: string; list: List; schema: Schema; rules: Rule[] }) {
   const { t } = useTranslation();
   const may = useMay();
-  const [edited, edit] = useState<Rule | 'new'>();
+  const [edited, edit] = useState<Edited>();
   const [change, setChange] = useState<Change>();
-  const parts = [...(service ? ['farms', farm, 'services', service] : ['farms', farm]), list.name];
+  const parts: (string | number)[] = [...(service ? ['farms', farm, 'services', service] : ['farms', farm]), list.name];
   const title = t(`rules.${list.name}`);
   const fields = Object.keys(schema.properties);
   const command = (verb: string, rest: string) =>
@@ -71,7 +74,7 @@ function RuleList({ farm, service, list, schema, rules }: { farm: string; servic
         <Text fw={600} size="sm">
           {title}
         </Text>
-        <Button size="compact-xs" variant="default" disabled={!allowed} onClick={() => edit('new')} aria-label={`${t('form.add')} ${title}`}>
+        <Button size="compact-xs" variant="default" disabled={!allowed} onClick={() => edit({})} aria-label={`${t('form.add')} ${title}`}>
           {t('form.add')}
         </Button>
       </Group>
@@ -94,15 +97,15 @@ function RuleList({ farm, service, list, schema, rules }: { farm: string; servic
                           variant="default"
                           disabled={!allowed || i === 0}
                           aria-label={t('form.up', { name: `${title} ${i}` })}
-                          onClick={() => setChange(write(t('form.up', { name: `${title} ${i}` }), command('move', `${i} ${i - 1}`), 'POST', [...parts, i, 'actions'], { position: i - 1 }))}
+                          onClick={() => setChange({ ...write(t('form.up', { name: `${title} ${i}` }), command('move', `${i} ${i - 1}`), 'POST', [...parts, i, 'actions'], { position: i - 1 }), position: true })}
                         >
                           ↑
                         </ActionIcon>
                       )}
-                      <Button size="compact-xs" variant="default" disabled={!allowed} onClick={() => edit(r)} aria-label={`${t('form.edit')} ${title} ${i}`}>
+                      <Button size="compact-xs" variant="default" disabled={!allowed} onClick={() => edit({ rule: r, match: tagOf(parts) })} aria-label={`${t('form.edit')} ${title} ${i}`}>
                         {t('form.edit')}
                       </Button>
-                      <Button size="compact-xs" variant="default" disabled={!allowed} aria-label={`${t('form.delete')} ${title} ${i}`} onClick={() => setChange(remove(`${t('form.delete')}: ${title} ${i}`, [...parts, i], command('delete', String(i))))}>
+                      <Button size="compact-xs" variant="default" disabled={!allowed} aria-label={`${t('form.delete')} ${title} ${i}`} onClick={() => setChange({ ...remove(`${t('form.delete')}: ${title} ${i}`, [...parts, i], command('delete', String(i))), position: true })}>
                         {t('form.delete')}
                       </Button>
                     </Group>
@@ -116,14 +119,14 @@ function RuleList({ farm, service, list, schema, rules }: { farm: string; servic
       {edited && (
         <Modal opened onClose={() => edit(undefined)} title={title} size="lg" closeButtonProps={{ 'aria-label': t('palette.close') }}>
           <SchemaForm
-            id={[...parts, edited === 'new' ? 'new' : edited.id].join('/')}
+            id={[...parts, edited.rule?.id ?? 'new'].join('/')}
             schema={schema}
-            when={edited === 'new' ? 'create' : 'update'}
-            seen={edited === 'new' ? {} : edited}
+            when={edited.rule ? 'update' : 'create'}
+            seen={edited.rule ?? {}}
             change={(body) =>
-              edited === 'new'
-                ? write(title, command('create', settings(body)), 'POST', parts, body)
-                : write(title, command('set', `${edited.id} ${settings(body)}`), 'PUT', [...parts, edited.id], body)
+              edited.rule
+                ? { ...write(title, command('set', `${edited.rule.id} ${settings(body)}`), 'PUT', [...parts, edited.rule.id], body), match: edited.match, position: true }
+                : write(title, command('create', settings(body)), 'POST', parts, body)
             }
             done={() => edit(undefined)}
           />

@@ -2,9 +2,8 @@ import { Badge, Button, Card, CloseButton, Loader, Stack, Title } from '@mantine
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { api } from '../api/client';
 import { queries } from '../api/queries';
-import { call, write, type Change } from '../change/change';
+import { write, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
 import { DataTable } from '../ui/data-table';
@@ -86,11 +85,5 @@ function unname(tag: string, title: string): Change {
 }
 
 function rollback(number: number, title: string): Change {
-  const sent = { revision: String(number) };
-  return {
-    title,
-    command: `sluice rollback ${number}`,
-    call: call('POST', ['history', 'rollback'], sent),
-    send: (query) => api.POST('/history/rollback', { params: { query }, body: sent }),
-  };
+  return write(title, `sluice rollback ${number}`, 'POST', ['history', 'rollback'], { revision: String(number) });
 }

@@ -1,4 +1,5 @@
 import { request } from '../api/client';
+import { tagOf } from '../api/tags';
 import { call, type Change } from '../change/change';
 import { isSecret } from '../form/schema';
 import type { Seen } from '../form/values';
@@ -30,11 +31,13 @@ export function steps(title: string, all: Step[], difference: string): Change {
   return {
     title,
     says: difference,
+    parts: all[0].parts,
+    match: tagOf(all[0].parts),
     command: all.map((s) => s.command).join('\n'),
     call: all.map((s) => call(s.method, s.parts, s.sent && masked(s.sent))).join('\n'),
-    send: async (query) => {
+    send: async (query, match) => {
       const [first, ...rest] = all;
-      let answer = await request(first.method, first.parts, first.sent, query);
+      let answer = await request(first.method, first.parts, first.sent, query, match);
       if (query.dry_run) return answer;
       for (const s of rest) {
         if (!answer.response.ok) return answer;

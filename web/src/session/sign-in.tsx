@@ -4,6 +4,7 @@ import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
 import { queries } from '../api/queries';
+import { forgetTags } from '../api/tags';
 import { forgetDrafts } from '../form/draft';
 import { sameUser, signIn } from './session';
 
@@ -19,7 +20,10 @@ export function SignIn() {
   const enter = useMutation({
     mutationFn: () => signIn(user, password, code),
     onSuccess: () => {
-      if (!sameUser(user)) forgetDrafts();
+      if (!sameUser(user)) {
+        forgetDrafts();
+        forgetTags();
+      }
       return client.resetQueries({ queryKey: queries.who.queryKey });
     },
   });

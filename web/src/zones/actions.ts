@@ -1,5 +1,6 @@
 import { pathOf } from '../api/client';
 import { upload } from '../api/files';
+import { tagOf } from '../api/tags';
 import { quoted, settings, write, type Change } from '../change/change';
 import type { Seen } from '../form/values';
 import type { Record } from './types';
@@ -62,8 +63,10 @@ export function importZone(farm: string, zone: string, file: string, add: boolea
   const more: { add?: string } = add ? { add: 'true' } : {};
   return {
     title,
+    parts,
+    match: tagOf(parts),
     command: `sluice zone import ${farm} ${zone} FILE${add ? ' --add' : ''}`,
     call: `curl -k -X POST -H "ZAPI_KEY: $KEY" -H 'Content-Type: text/dns' --data-binary @FILE '${location.origin}/api/v4.0${pathOf(parts)}${add ? '?add=true' : ''}'`,
-    send: (query) => upload('POST', parts, file, 'text/dns', { ...query, ...more }),
+    send: (query, match) => upload('POST', parts, file, 'text/dns', { ...query, ...more }, match),
   };
 }

@@ -1,0 +1,38 @@
+/** ETags of the resources that the pages show, by path below the API's base. */
+const shown = new Map<string, string>();
+
+type Parts = (string | number)[];
+
+const keyOf = (parts: Parts) => `/${parts.map((p) => encodeURIComponent(p)).join('/')}`;
+
+/** Remembers the ETag of a resource that was read. */
+export function noteTag(path: string, response: Response) {
+  const tag = response.headers.get('ETag');
+  if (response.ok && tag) shown.set(path, tag);
+}
+
+/** The ETag that a write to a path has to match: of the resource itself, or else of the nearest one above that is shown. */
+export function tagOf(parts: Parts): string | undefined {
+  for (let n = parts.length; n > 0; n--) {
+    const tag = shown.get(keyOf(parts.slice(0, n)));
+    if (tag) return tag;
+  }
+  return undefined;
+}
+
+/**
+ * Carries the tags over one's own write: a farm is known as the write left it. The tags of
+ * other resources are forgotten until they are read again.
+ */
+export function noteWrite(parts: Parts, response: Response) {
+  const revision = /^"(\d+)"$/.exec(response.headers.get('ETag') ?? '')?.[1];
+  const owner = keyOf(parts.slice(0, parts[0] === 'farms' ? 2 : 1));
+  for (const path of [...shown.keys()]) {
+    if (path !== owner && !path.startsWith(`${owner}/`)) continue;
+    if (parts[0] === 'farms' && parts.length > 1 && revision) shown.set(path, `"${revision}.0"`);
+    else shown.delete(path);
+  }
+}
+
+/** Forgets all tags: somebody else signs in. */
+export const forgetTags = () => shown.clear();
