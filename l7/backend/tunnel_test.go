@@ -24,7 +24,7 @@ func tunnelHost(t *testing.T, heads chan map[string]string) string {
 				return
 			case strings.HasPrefix(rest, "CONNECT"):
 				heads <- h.Heads[n]
-				h.Head(n, false, "200", "sec-websocket-protocol", "chat")
+				h.Head(n, false, "200", "sec-websocket-protocol", "chat", "content-length", "3") // which means nothing here
 				_ = h.WriteData(n, false, []byte("hello"))
 			case strings.HasPrefix(rest, "DATA"):
 				data, end := strings.CutSuffix(strings.TrimPrefix(rest, "DATA "), " end")

@@ -602,22 +602,75 @@ func TestRow9BadResponsesAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, step := range []int{len(c.head), len(c.head)/64 + 1} {
-				n, err := parseSplit(new(http1.Response), c.head, step)
-				if n != 0 || err != c.want {
-					t.Errorf("steps of %d: %d, %v, want %v", step, n, err, c.want)
+				r := new(http1.Response)
+				n, err := parseSplit(r, c.head, step)
+				if n != 0 && err == nil {
+					_, err = r.Body(false) // where the framing is judged
+				} else if n != 0 {
+					t.Errorf("steps of %d: %d, %v", step, n, err)
+				}
+				if err != c.want {
+					t.Errorf("steps of %d: %v, want %v", step, err, c.want)
 				}
 			}
 		})
 	}
 }
 
-func TestRow9BodiesWhereNoneMayBe(t *testing.T) {
-	for _, status := range []string{"100", "101", "103", "199", "204"} {
-		for _, framing := range []string{"Content-Length: 5", "Transfer-Encoding: chunked"} {
-			r := mustParseResponse(t, "HTTP/1.1 "+status+" X\r\n"+framing+"\r\n\r\n")
-			if _, err := r.Body(false); err != http1.ErrBodyNotAllowed {
-				t.Errorf("%s with %s: %v", status, framing, err)
-			}
+// contradictions are framing fields in which no two parsers need agree.
+var contradictions = []string{
+	"Content-Length: 5\nTransfer-Encoding: chunked", "Content-Length: 5\nContent-Length: 6", "Content-Length: x",
+	"Content-Length: -1", "Transfer-Encoding: gzip", "Transfer-Encoding: chunked\nTransfer-Encoding: chunked",
+}
+
+// RFC 9112 section 6.3: these end with their head whatever their fields say, and the
+// client gets no framing that a parser could read otherwise.
+func TestRow9ResponsesWithoutABodyEndWithTheirHead(t *testing.T) {
+	const plain = "Content-Length: 5"
+	for _, c := range []struct {
+		status, framing   string
+		head, contradicts bool
+		want              string // of the framing, in what the client gets
+	}{
+		{"100", plain, false, true, ""}, {"101", plain, false, true, ""}, {"199", "Transfer-Encoding: chunked", false, true, ""},
+		{"204", plain, false, true, ""}, {"204", "Transfer-Encoding: chunked", false, true, ""}, {"204", plain, true, true, ""},
+		{"204", "Content-Length: 0", false, false, ""},
+		{"304", plain, false, false, plain + "\n"}, {"304", "Transfer-Encoding: chunked", false, true, "Transfer-Encoding: chunked\n"},
+		{"200", plain, true, false, plain + "\n"}, {"200", "Transfer-Encoding: chunked", true, false, "Transfer-Encoding: chunked\n"},
+		{"404", "Content-Length: 5, 5", true, false, plain + "\n"},
+	} {
+		checkBodyless(t, "HTTP/1.1 "+c.status+" X\n", c.framing, c.head, c.contradicts, c.want)
+	}
+	for _, framing := range contradictions {
+		for _, status := range []string{"100", "103", "204", "304"} {
+			checkBodyless(t, "HTTP/1.1 "+status+" X\n", framing, false, true, "")
+		}
+		checkBodyless(t, "HTTP/1.1 200 X\n", framing, true, true, "")
+	}
+	for _, status := range []string{"204", "304"} {
+		checkBodyless(t, "HTTP/1.0 "+status+" X\n", "Transfer-Encoding: chunked", false, true, "")
+	}
+}
+
+func checkBodyless(t *testing.T, line, framing string, head, contradicts bool, want string) {
+	t.Helper()
+	r := mustParseResponse(t, lf(line+framing+"\n\n"))
+	if kind, err := r.Body(head); kind != http1.BodyNone || err != nil {
+		t.Errorf("%s%s: body %v, %v", line, framing, kind, err)
+	}
+	if got := r.Contradicts(head); got != contradicts {
+		t.Errorf("%s%s: contradicts %v", line, framing, got)
+	}
+	status := strings.Replace(line, "1.0", "1.1", 1)
+	if got := string(http1.AppendResponse(nil, r, &http1.ResponseOptions{})); got != lf(status+want+"\n") {
+		t.Errorf("%s%s: the client gets %q", line, framing, got)
+	}
+}
+
+func TestResponseWithABodyNeverContradictsItself(t *testing.T) {
+	for _, framing := range append(contradictions, "Content-Length: 5", "Transfer-Encoding: chunked") {
+		if r := mustParseResponse(t, lf("HTTP/1.1 200 OK\n"+framing+"\n\n")); r.Contradicts(false) {
+			t.Error(framing)
 		}
 	}
 }

@@ -37,6 +37,8 @@
 //   - Answers may do what has one reading all the same: give one Content-Length
 //     several times, fold a field (it is put on one line), carry trailers that
 //     may not be there (they are left out).
+//   - Responses that have no body by definition (1xx, 204, 304, those to HEAD) end
+//     with their head, whatever their framing fields say (RFC 9112 section 6.3).
 //   - The request target and the Host have one canonical form, made here, which
 //     decides the route and is what the backend gets: see target.go and host.go.
 //   - An Expect other than 100-continue is answered 417.

@@ -58,9 +58,8 @@ var (
 
 // Errors of responses.
 var (
-	ErrStatusLine     = &Error{502, "malformed status line"}
-	ErrStatusVersion  = &Error{502, "response in an unknown protocol version"}
-	ErrBodyNotAllowed = &Error{502, "body announced by a response that has none"}
+	ErrStatusLine    = &Error{502, "malformed status line"}
+	ErrStatusVersion = &Error{502, "response in an unknown protocol version"}
 )
 
 // Errors of chunked bodies.

@@ -22,7 +22,7 @@ func TestErrorsSayWhatIsAnswered(t *testing.T) {
 		417: {http1.ErrExpect},
 		431: {http1.ErrHeadTooLong, http1.ErrTooManyFields},
 		501: {http1.ErrMethodTooLong, http1.ErrCodingUnknown},
-		502: {http1.ErrStatusLine, http1.ErrStatusVersion, http1.ErrBodyNotAllowed},
+		502: {http1.ErrStatusLine, http1.ErrStatusVersion},
 		505: {http1.ErrVersionUnknown},
 	} {
 		for _, err := range errs {

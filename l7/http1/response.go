@@ -14,7 +14,8 @@ type Response struct {
 	Status int // 100-599
 	Reason Span
 
-	bare bool // no SP after the status
+	bare   bool  // no SP after the status
+	faulty error // what is wrong with the framing fields, which matters only if a body follows
 }
 
 // Parse reads a response head from the start of b, as Request.Parse does. The
@@ -87,8 +88,8 @@ func (r *Response) statusLine(b []byte) (int, error) {
 
 // finish decides what the fields of a whole head mean.
 func (r *Response) finish() error {
-	if err := r.framing(); err != nil && !r.sameLength() {
-		return err
+	if r.faulty = r.framing(); r.faulty != nil && r.sameLength() {
+		r.faulty = nil
 	}
 	options, err := r.connection()
 	if err != nil {
@@ -117,18 +118,16 @@ const (
 	BodyUntilClose             // all bytes until the backend closes
 )
 
-// Body says how the body that follows is framed (RFC 9112 section 6.3); head
-// tells that the request was a HEAD. A 1xx or 204 that announces a body is an
-// error.
+// Body returns how the body that follows is framed (RFC 9112 section 6.3); head
+// tells that the request was a HEAD. Responses that have no body by definition end
+// with their head, whatever its fields say. Only a response that has one can fail
+// for contradictory or malformed framing.
 func (r *Response) Body(head bool) (Body, error) {
 	switch {
-	case r.Status < 200 || r.Status == 204:
-		if r.Chunked || r.ContentLength > 0 {
-			return BodyNone, ErrBodyNotAllowed
-		}
+	case head || r.bodyless():
 		return BodyNone, nil
-	case head || r.Status == 304:
-		return BodyNone, nil
+	case r.faulty != nil:
+		return BodyNone, r.faulty
 	case r.Chunked:
 		return BodyChunked, nil
 	case r.ContentLength > 0:
@@ -137,6 +136,26 @@ func (r *Response) Body(head bool) (Body, error) {
 		return BodyNone, nil
 	}
 	return BodyUntilClose, nil
+}
+
+// bodyless reports whether the status alone says that no body follows.
+func (r *Response) bodyless() bool { return r.Status < 200 || r.Status == 204 || r.Status == 304 }
+
+// Contradicts reports whether a response without a body has framing fields that it
+// must not have or that are malformed. The backend then probably sends a body all
+// the same, perhaps later: nothing else may be read from its connection. A
+// Content-Length in response to HEAD or in a 304 is that of another response, and
+// no contradiction.
+func (r *Response) Contradicts(head bool) bool {
+	switch {
+	case !head && !r.bodyless():
+		return false
+	case r.faulty != nil:
+		return true
+	case r.Status < 200 || r.Status == 204:
+		return r.Chunked || r.ContentLength > 0
+	}
+	return r.Status == 304 && r.Chunked
 }
 
 // ResponseOptions is what the proxy changes in a response it sends on.
@@ -151,7 +170,7 @@ type ResponseOptions struct {
 // AppendResponse appends the head the client gets: the status line as
 // HTTP/1.1, the fields that are not dropped, what o adds, and the framing. 1xx
 // heads are written like all others; a 101 keeps its Upgrade. Framing that a
-// 1xx or 204 must not have is left out.
+// 1xx or 204 must not have is left out, and so is malformed framing.
 func AppendResponse(dst []byte, r *Response, o *ResponseOptions) []byte {
 	run := uint32(0)
 	if r.Minor == 0 || r.bare {

@@ -191,7 +191,7 @@ func (c *Conn) responseHead(s *Stream, end bool) *Error {
 	if status == 204 || status == 304 {
 		s.state |= noBody
 	}
-	if m.length >= 0 && s.state&noBody == 0 {
+	if m.length >= 0 && s.state&noBody == 0 && !s.tunnelled(status) {
 		s.state |= counted
 		s.length = m.length
 		if end && m.length > 0 {
@@ -205,6 +205,10 @@ func (c *Conn) responseHead(s *Stream, end bool) *Error {
 	c.handler.Head(s, head, end)
 	return nil
 }
+
+// tunnelled reports whether a response with that status makes the stream a tunnel,
+// of which no Content-Length says the end (RFC 9110 section 9.3.6).
+func (s *Stream) tunnelled(status int) bool { return s.state&tunnel != 0 && status < 300 }
 
 // trailers brings the trailers to their owner.
 func (c *Conn) trailers(s *Stream, end bool) {

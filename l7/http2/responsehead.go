@@ -39,10 +39,7 @@ func (m *message) responseFraming(status int, end, bodyless bool) *Error {
 	switch {
 	case status < 200 && end:
 		return ErrStatus // another head has to follow
-	case status < 200 || status == 204:
-		if m.length > 0 {
-			return ErrLength
-		}
+	case status < 200 || status == 204: // a length that is given all the same means nothing (RFC 9113, section 8.1.1)
 	case m.length >= 0:
 		m.appendLength(m.length)
 	case bodyless || status == 304:

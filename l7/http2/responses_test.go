@@ -26,18 +26,19 @@ func TestResponsesBecomeHeadsOfHTTP1(t *testing.T) {
 		end    bool
 		want   string
 	}{
-		"body":          {"GET", []string{":status", "200"}, false, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"},
-		"length":        {"GET", []string{":status", "200", "content-length", "5"}, false, "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n"},
-		"no body":       {"GET", []string{":status", "404", "x-a", "b"}, true, "HTTP/1.1 404 Not Found\r\nx-a: b\r\ncontent-length: 0\r\n\r\n"},
-		"rare status":   {"GET", []string{":status", "599"}, true, "HTTP/1.1 599 \r\ncontent-length: 0\r\n\r\n"},
-		"204":           {"GET", []string{":status", "204"}, false, "HTTP/1.1 204 No Content\r\n\r\n"},
-		"304":           {"GET", []string{":status", "304", "content-length", "7"}, true, "HTTP/1.1 304 Not Modified\r\ncontent-length: 7\r\n\r\n"},
-		"HEAD":          {"HEAD", []string{":status", "200"}, true, "HTTP/1.1 200 OK\r\n\r\n"},
-		"HEAD, length":  {"HEAD", []string{":status", "200", "content-length", "7"}, true, "HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n"},
-		"two cookies":   {"GET", []string{":status", "200", "set-cookie", "a=b", "set-cookie", "c=d"}, true, "HTTP/1.1 200 OK\r\nset-cookie: a=b\r\nset-cookie: c=d\r\ncontent-length: 0\r\n\r\n"},
-		"interim":       {"GET", []string{":status", "103", "link", "</a>"}, false, "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"},
-		"last interim":  {"GET", []string{":status", "199"}, false, "HTTP/1.1 199 \r\n\r\n"},
-		"trailers only": {"POST", []string{":status", "200", "content-type", "application/grpc", "grpc-status", "12"}, true, "HTTP/1.1 200 OK\r\ncontent-type: application/grpc\r\ngrpc-status: 12\r\ncontent-length: 0\r\n\r\n"},
+		"body":              {"GET", []string{":status", "200"}, false, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"},
+		"length":            {"GET", []string{":status", "200", "content-length", "5"}, false, "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n"},
+		"no body":           {"GET", []string{":status", "404", "x-a", "b"}, true, "HTTP/1.1 404 Not Found\r\nx-a: b\r\ncontent-length: 0\r\n\r\n"},
+		"rare status":       {"GET", []string{":status", "599"}, true, "HTTP/1.1 599 \r\ncontent-length: 0\r\n\r\n"},
+		"204 with a length": {"GET", []string{":status", "204", "content-length", "5"}, false, "HTTP/1.1 204 No Content\r\n\r\n"},
+		"204":               {"GET", []string{":status", "204"}, false, "HTTP/1.1 204 No Content\r\n\r\n"},
+		"304":               {"GET", []string{":status", "304", "content-length", "7"}, true, "HTTP/1.1 304 Not Modified\r\ncontent-length: 7\r\n\r\n"},
+		"HEAD":              {"HEAD", []string{":status", "200"}, true, "HTTP/1.1 200 OK\r\n\r\n"},
+		"HEAD, length":      {"HEAD", []string{":status", "200", "content-length", "7"}, true, "HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n"},
+		"two cookies":       {"GET", []string{":status", "200", "set-cookie", "a=b", "set-cookie", "c=d"}, true, "HTTP/1.1 200 OK\r\nset-cookie: a=b\r\nset-cookie: c=d\r\ncontent-length: 0\r\n\r\n"},
+		"interim":           {"GET", []string{":status", "103", "link", "</a>"}, false, "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"},
+		"last interim":      {"GET", []string{":status", "199"}, false, "HTTP/1.1 199 \r\n\r\n"},
+		"trailers only":     {"POST", []string{":status", "200", "content-type", "application/grpc", "grpc-status", "12"}, true, "HTTP/1.1 200 OK\r\ncontent-type: application/grpc\r\ngrpc-status: 12\r\ncontent-length: 0\r\n\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession(t, nil).toClient()
@@ -66,9 +67,8 @@ func TestMalformedResponsesEndTheirStream(t *testing.T) {
 		"interim at the end": {http2.ErrStatus, "GET", func(s *session) {
 			s.headers(1, true, s.fields(":status", "100"))
 		}},
-		"connection":        {http2.ErrConnection, "GET", func(s *session) { s.headers(1, true, s.fields(":status", "200", "connection", "close")) }},
-		"CRLF":              {http2.ErrFieldValue, "GET", func(s *session) { s.headers(1, true, s.fields(":status", "200", "x", "a\r\nb")) }},
-		"204 with a length": {http2.ErrLength, "GET", func(s *session) { s.headers(1, false, s.fields(":status", "204", "content-length", "5")) }},
+		"connection": {http2.ErrConnection, "GET", func(s *session) { s.headers(1, true, s.fields(":status", "200", "connection", "close")) }},
+		"CRLF":       {http2.ErrFieldValue, "GET", func(s *session) { s.headers(1, true, s.fields(":status", "200", "x", "a\r\nb")) }},
 		"204 with data": {http2.ErrBody, "GET", func(s *session) {
 			s.headers(1, false, s.fields(":status", "204"))
 			_ = s.WriteData(1, true, zeros(1))

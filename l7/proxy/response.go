@@ -16,6 +16,7 @@ type receiving struct {
 	seen        int
 	interim     uint8 // 1xx answers passed on
 	keepBackend bool  // the backend's connection may go on
+	contradicts bool  // an answer without a body announced one: see http1.Response.Contradicts
 }
 
 // BackendReadable implements backend.Owner.
@@ -105,6 +106,7 @@ func (ex *exchange) respond(b []byte) {
 			ex.answer(b, n)
 			return
 		}
+		ex.contradicts = ex.contradicts || r.Contradicts(false)
 		if !ex.passInterim() {
 			return
 		}
@@ -244,11 +246,18 @@ func (ex *exchange) takeAnswer(p []byte, unchunk bool) (in, out int, err error) 
 // setKeepAlive decides which connections outlive the exchange.
 func (ex *exchange) setKeepAlive(kind http1.Body, unchunk bool) {
 	untilClose := kind == http1.BodyUntilClose
-	ex.keepBackend = ex.w.resp.KeepAlive && !untilClose
+	ex.keepBackend = ex.reusable(kind)
 	if untilClose && ex.encoder == nil || unchunk || ex.peer.Farm() == nil ||
 		(ex.response.done() && !ex.request.done()) {
 		ex.keepClient = false
 	}
+}
+
+// reusable reports whether the answer at hand leaves a connection to the backend that
+// another request may use.
+func (ex *exchange) reusable(kind http1.Body) bool {
+	r := &ex.w.resp
+	return r.KeepAlive && kind != http1.BodyUntilClose && !ex.contradicts && !r.Contradicts(ex.verb == http1.VerbHEAD)
 }
 
 // learn takes the session a backend opens in its response: the cookie it
@@ -278,7 +287,8 @@ func (ex *exchange) learn() {
 func (ex *exchange) rewriteHead(unchunk bool) []byte {
 	w := ex.w
 	o := http1.ResponseOptions{
-		Close: !ex.keepClient, KeepAlive: ex.keepClient && ex.oldClient, Unchunk: unchunk,
+		Close: !ex.keepClient, KeepAlive: ex.keepClient && ex.oldClient,
+		Unchunk: unchunk || ex.oldClient, // HTTP/1.0 knows no chunks, even where no body follows
 	}
 	if rules := ex.service.Response; rules != nil {
 		o.Extra = rules.Add

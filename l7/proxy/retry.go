@@ -101,7 +101,7 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 		return false
 	}
 	ex.countTaken(len(b), w.loop.Now()-ex.sent)
-	ex.keepBackend = r.KeepAlive
+	ex.keepBackend = ex.reusable(kind)
 	if n+in < len(b) {
 		ex.sentMore()
 	}
