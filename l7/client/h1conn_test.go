@@ -52,13 +52,13 @@ func TestHeadArrivingByteByByteIsServed(t *testing.T) {
 func TestWebSocketTunnelPassesBytesAndHalfClose(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
-		_, _ = c.Head()
-		c.Say("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+		head, _ := c.Head()
+		c.Say(l7test.AcceptSocket(head) + "hello")
 		_, _ = io.Copy(c.TCPConn, c.Unrecorded())
 		c.Say("bye")
 	})
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
-	c.Send("GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	c.Send(l7test.AskSocket)
 	c.Send("ping")
 	_ = c.CloseWrite()
 	got := c.Rest()

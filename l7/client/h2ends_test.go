@@ -59,17 +59,17 @@ func scripted(c *l7test.Recorder) {
 		case "/not":
 			c.Say(ok)
 		case "/ws":
-			c.Say("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+			c.Say(l7test.AcceptSocket(head) + "hello")
 			_, _ = io.Copy(c.TCPConn, c.Unrecorded())
 			c.Say("bye")
 			return
 		case "/wsends":
-			c.Say("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+			c.Say(l7test.AcceptSocket(head) + "hello")
 			_ = c.CloseWrite()
 			_, _ = io.Copy(io.Discard, struct{ io.Reader }{c})
 			return
 		case "/wsreset":
-			c.Say("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+			c.Say(l7test.AcceptSocket(head) + "hello")
 			_, _ = c.Read(make([]byte, 99))
 			_ = c.SetLinger(0)
 			return

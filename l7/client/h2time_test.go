@@ -105,7 +105,7 @@ func TestHTTP2ClientsThatKeepUsWaitingAreLate(t *testing.T) {
 					case strings.Contains(head, "/big"):
 						r.Say("HTTP/1.1 200 OK\r\nContent-Length: 4194304\r\n\r\n" + strings.Repeat("x", 4<<20))
 					case strings.Contains(head, "/ws"):
-						r.Say("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+						r.Say(l7test.AcceptSocket(head) + "hello")
 						_, _ = io.Copy(io.Discard, r.Unrecorded())
 						return
 					default:

@@ -19,7 +19,7 @@ func FuzzExplain(f *testing.F) {
 		{URL: "/"}, {Method: "POST", URL: "http://a.test/x;y?q=1#z", Headers: []string{"Content-Length: 5", "X-A: 1"}, From: "192.0.2.1"},
 		{URL: "https://[::1]:443", From: "::1"}, {URL: "/%2e%2e/x"}, {URL: "*", Method: "OPTIONS"}, {URL: "HTTP://a.test:80?x", Headers: []string{"Host: b", "Cookie: LB=x; SID=1"}},
 		{URL: "/\r", Headers: []string{"X: \r", ": ", "Transfer-Encoding: chunked", "Expect: 100-continue"}}, {URL: "//x", Headers: []string{"Connection: close, X-A", "X-A: 1"}},
-		{URL: "/old/x", Headers: []string{"Upgrade: websocket", "Connection: upgrade", "Authorization: Basic YTpi"}},
+		{URL: "/old/x", Headers: []string{"Upgrade: websocket", "Connection: upgrade", "Sec-WebSocket-Key: " + l7test.SocketKey, "Authorization: Basic YTpi"}},
 	} {
 		f.Add(seed.Method, seed.URL, strings.Join(seed.Headers, "\n"), seed.From)
 	}

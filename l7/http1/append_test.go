@@ -51,9 +51,9 @@ func TestAppendRequestWritesTheHeadABackendGets(t *testing.T) {
 			"GET / HTTP/1.1\nHost: backend\nA: b\n",
 		},
 		"upgrade": {
-			"GET / HTTP/1.1\nHost: h\nConnection: keep-alive, Upgrade\nUpgrade: WebSocket\nSec-WebSocket-Version: 13\n\n",
+			"GET / HTTP/1.1\nHost: h\nConnection: keep-alive, Upgrade\nUpgrade: WebSocket\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\n\n",
 			http1.Forward{},
-			"GET / HTTP/1.1\nHost: h\nUpgrade: WebSocket\nSec-WebSocket-Version: 13\n+Connection: upgrade\n",
+			"GET / HTTP/1.1\nHost: h\nUpgrade: WebSocket\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\n+Connection: upgrade\n",
 		},
 		"trailers": {
 			"POST / HTTP/1.1\nHost: h\nTE: trailers, gzip\nConnection: TE\ntransfer-encoding: CHUNKED\nTrailer: x\n\n",

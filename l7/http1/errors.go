@@ -56,6 +56,19 @@ var (
 	ErrTraceBody      = &Error{400, "TRACE with a body"}
 )
 
+// Errors of handshakes of other protocols (Upgrade).
+var (
+	ErrWebSocketMethod     = &Error{400, "WebSocket handshake with a method other than GET"}
+	ErrWebSocketKeyMissing = &Error{400, "WebSocket handshake without Sec-WebSocket-Key"}
+	ErrWebSocketKey        = &Error{400, "Sec-WebSocket-Key is not 16 bytes in base64"}
+	ErrSwitchUnasked       = &Error{502, "switch of protocols without a request for it"}
+	ErrSwitchUpgrade       = &Error{502, "101 without Upgrade"}
+	ErrSwitchConnection    = &Error{502, "101 without Connection: upgrade"}
+	ErrSwitchProtocol      = &Error{502, "101 to another protocol than the request's Upgrade"}
+	ErrAcceptMissing       = &Error{502, "101 to WebSocket without Sec-WebSocket-Accept"}
+	ErrAccept              = &Error{502, "101 to WebSocket with a wrong Sec-WebSocket-Accept"}
+)
+
 // Errors of responses.
 var (
 	ErrStatusLine    = &Error{502, "malformed status line"}

@@ -15,6 +15,7 @@ func TestErrorsSayWhatIsAnswered(t *testing.T) {
 			http1.ErrHost, http1.ErrLength, http1.ErrLengthRepeated, http1.ErrCoding, http1.ErrCodingVersion, http1.ErrCodingLength,
 			http1.ErrConnection, http1.ErrTraceBody, http1.ErrChunkSize, http1.ErrChunkExtension, http1.ErrChunkEnd,
 			http1.ErrTrailer, http1.ErrTrailerTooLong, http1.ErrTrailerField,
+			http1.ErrWebSocketMethod, http1.ErrWebSocketKeyMissing, http1.ErrWebSocketKey,
 		},
 		405: {http1.ErrConnect},
 		413: {http1.ErrBodyTooLong},
@@ -22,7 +23,10 @@ func TestErrorsSayWhatIsAnswered(t *testing.T) {
 		417: {http1.ErrExpect},
 		431: {http1.ErrHeadTooLong, http1.ErrTooManyFields},
 		501: {http1.ErrMethodTooLong, http1.ErrCodingUnknown},
-		502: {http1.ErrStatusLine, http1.ErrStatusVersion},
+		502: {
+			http1.ErrStatusLine, http1.ErrStatusVersion, http1.ErrSwitchUnasked, http1.ErrSwitchUpgrade, http1.ErrSwitchConnection, http1.ErrSwitchProtocol,
+			http1.ErrAcceptMissing, http1.ErrAccept,
+		},
 		505: {http1.ErrVersionUnknown},
 	} {
 		for _, err := range errs {

@@ -71,7 +71,8 @@ func TestEveryFieldMayComeFirst(t *testing.T) {
 		line  string
 		lines []string
 	}{
-		{"POST / HTTP/1.1", []string{"Host: a", "Upgrade: websocket", "Connection: upgrade"}},
+		{"POST / HTTP/1.1", []string{"Host: a", "Upgrade: tcp", "Connection: upgrade", "Content-Length: 2"}},
+		{"GET / HTTP/1.1", []string{"Host: a", "Upgrade: websocket", "Connection: upgrade", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="}},
 		{"POST / HTTP/1.1", []string{"Host: a", "TE: trailers", "Connection: te"}},
 		{"POST / HTTP/1.1", []string{"Host: a", "Expect: 100-continue", "Transfer-Encoding: chunked", "Trailer: X-Sum"}},
 		{"POST / HTTP/1.1", []string{"Host: a", "Content-Length: 5", "Connection: close, x-a", "X-A: 1"}},

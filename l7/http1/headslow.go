@@ -190,10 +190,8 @@ func (r *Request) finishRare(options uint8) error {
 	if r.Verb == VerbTRACE && body {
 		return ErrTraceBody
 	}
-	if i := r.Find(KnownUpgrade); i >= 0 {
-		r.Upgrade = r.Minor == 1 && options&optUpgrade != 0 && !body &&
-			!r.twice.has(KnownUpgrade) && offered(r.Value(i))
-		r.Fields[i].drop(!r.Upgrade)
+	if err := r.checkUpgrade(options, body); err != nil {
+		return err
 	}
 	if i := r.Find(KnownTE); i >= 0 {
 		r.TETrailers = r.Minor == 1 && options&optTE != 0 && hasTrailers(r.Value(i))
@@ -212,19 +210,6 @@ func (r *Request) finishRare(options uint8) error {
 		}
 	}
 	return nil
-}
-
-// offered reports whether the Upgrade value v is a single protocol we let
-// through. HTTP and TLS over the same connection would hide requests from us.
-func offered(v []byte) bool {
-	i := 0
-	for i < len(v) && token[v[i]] != tokenNot {
-		i++
-	}
-	if name := v[:i]; i == 0 || foldIs(name, "h2c") || foldIs(name, "h2") || foldIs(name, "http") || foldIs(name, "tls") {
-		return false
-	}
-	return i == len(v) || v[i] == '/' && isToken(v[i+1:])
 }
 
 // hasTrailers reports whether the TE value v lists trailers.

@@ -8,8 +8,8 @@ import (
 // Request is the head of a request. It is large: keep one per loop and reuse it.
 //
 // Upgrade means that the client asks for another protocol by Connection:
-// upgrade and one Upgrade field with one protocol, on HTTP/1.1 and without a
-// body. Upgrades to HTTP/2 or TLS are not offered: they would carry requests
+// upgrade and one Upgrade field with one protocol, on HTTP/1.1. Its body, if it has
+// one, comes before bytes of that protocol. Upgrades to HTTP/2 or TLS are not offered: they would carry requests
 // past us.
 type Request struct {
 	Head

@@ -134,11 +134,15 @@ func TestKeepAliveFollowsVersionAndOptions(t *testing.T) {
 	}
 }
 
-func TestUpgradeNeedsBothFieldsAndNoBody(t *testing.T) {
+func TestUpgradeNeedsBothFields(t *testing.T) {
+	const key = "\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
 	for fields, want := range map[string]bool{
-		"Connection: Upgrade\nUpgrade: websocket":                    true,
-		"Connection: keep-alive, upgrade\nUpgrade: WebSocket/13":     true,
-		"Connection: upgrade\nUpgrade: websocket\nContent-Length: 0": true,
+		"Connection: Upgrade\nUpgrade: websocket" + key:                    true,
+		"Connection: keep-alive, upgrade\nUpgrade: WebSocket/13" + key:     true,
+		"Connection: upgrade\nUpgrade: websocket\nContent-Length: 0" + key: true,
+		"Connection: upgrade\nUpgrade: tcp":                                true,
+		"Connection: upgrade\nUpgrade: tcp\nContent-Length: 2":             true,
+		"Connection: upgrade\nUpgrade: tcp\nTransfer-Encoding: chunked":    true,
 		"Upgrade: websocket":            false,
 		"Connection: upgrade":           false,
 		"Connection: upgrade\nUpgrade:": false,
@@ -147,6 +151,7 @@ func TestUpgradeNeedsBothFieldsAndNoBody(t *testing.T) {
 		"Connection: upgrade\nUpgrade: websocket\nUpgrade: foo":                  false,
 		"Connection: upgrade\nUpgrade: websocket, foo":                           false,
 		"Connection: Upgrade, HTTP2-Settings\nUpgrade: h2c\nHTTP2-Settings: AAA": false,
+		"Connection: upgrade\nUpgrade: h2c\nContent-Length: 2":                   false,
 		"Connection: upgrade\nUpgrade: HTTP/2.0":                                 false,
 		"Connection: upgrade\nUpgrade: TLS/1.2":                                  false,
 		"Connection: upgrade\nUpgrade: web socket":                               false,

@@ -49,7 +49,7 @@ func (m *message) requestFraming(end, upgrade bool) {
 	case upgrade:
 		m.head = append(append(m.head, "upgrade: "...), m.value(kindProtocol)...)
 		m.head = append(m.head, "\r\nconnection: upgrade\r\n"...)
-		if string(m.value(kindProtocol)) == "websocket" {
+		if foldEqual(m.value(kindProtocol), []byte("websocket")) {
 			m.head = appendKey(m.head)
 		}
 		m.head = append(m.head, "\r\n"...)

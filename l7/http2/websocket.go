@@ -7,10 +7,10 @@ import (
 	"math/rand/v2"
 )
 
-// keySize is the length of a Sec-WebSocket-Key and acceptSize that of its
+// KeySize is the length of a Sec-WebSocket-Key and acceptSize that of its
 // answer, both in base64.
 const (
-	keySize    = 24
+	KeySize    = 24
 	acceptSize = 28
 )
 
@@ -29,7 +29,7 @@ func appendKey(dst []byte) []byte {
 // answer to key, the Sec-WebSocket-Key of the head that Handler.Head brought for
 // a tunnel (RFC 6455 section 4.2.2).
 func Accepts(key, accept []byte) bool {
-	if len(key) != keySize || len(accept) != acceptSize {
+	if len(key) != KeySize || len(accept) != acceptSize {
 		return false
 	}
 	var want [acceptSize]byte
@@ -39,7 +39,7 @@ func Accepts(key, accept []byte) bool {
 // AppendAccept appends the Sec-WebSocket-Accept for a key of 24 bytes.
 func AppendAccept(dst, key []byte) []byte {
 	const suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-	var text [keySize + len(suffix)]byte
+	var text [KeySize + len(suffix)]byte
 	copy(text[copy(text[:], key):], suffix)
 	sum := sha1.Sum(text[:])
 	return base64.StdEncoding.AppendEncode(dst, sum[:])

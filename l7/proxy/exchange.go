@@ -50,6 +50,7 @@ type progress struct {
 	receiving
 	retries
 	encoding
+	handshake
 	tunnel
 	record
 }
@@ -235,9 +236,9 @@ func (ex *exchange) End() {
 	undo.Reset()
 	ex.client.Serve(nil)
 	w := ex.w
-	key, host, id := ex.Key[:0], ex.host[:0], ex.id[:0]
+	key, host, id, protocol := ex.Key[:0], ex.host[:0], ex.id[:0], ex.protocol[:0]
 	ex.progress = progress{}
-	ex.Key, ex.host, ex.id = key, host, id
+	ex.Key, ex.host, ex.id, ex.protocol = key, host, id, protocol
 	ex.request.clear()
 	ex.response.clear()
 	w.exchanges.Put(ex)

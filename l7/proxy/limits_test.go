@@ -244,7 +244,7 @@ func TestServicesAskForFields(t *testing.T) {
 	for want, cases := range map[string][][]string{
 		"strict": {{"X-Version: 42", "Accept: application/json"}, {"x-VERSION:42", "X: JSON", "Cookie: a"}},
 		"denied": {{"Cookie: a=b"}, {"X-Version: x", "Cookie: json"}},
-		"ws":     {{"Upgrade: WebSocket", "Connection: upgrade"}, {"Cookie: a; stop", "Upgrade: websocket"}},
+		"ws":     {{"Upgrade: WebSocket", "Connection: upgrade", "Sec-WebSocket-Key: " + l7test.SocketKey}, {"Cookie: a; stop", "Upgrade: websocket"}},
 		"any":    {{}, {"X-Version: 42"}, {"Cookie: a", "X-Stop: y"}, {"X-Forwarded-For: x-version: 1 json"}},
 	} {
 		for _, lines := range cases {

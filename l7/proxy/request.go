@@ -82,7 +82,10 @@ func (ex *exchange) start(w *worker, cl client.Client, f *table.Farm, sv *table.
 	// Field by field: a literal would be built aside and copied, 512 bytes of it.
 	ex.client, ex.peer = cl, cl.From()
 	ex.w, ex.farm, ex.service, ex.queue = w, f, sv, sv.Queue
-	ex.verb, ex.oldClient, ex.keepClient, ex.upgrade = r.Verb, r.Minor == 0, r.KeepAlive, r.Upgrade
+	ex.verb, ex.oldClient, ex.keepClient = r.Verb, r.Minor == 0, r.KeepAlive
+	if ex.upgrade = r.Upgrade; r.Upgrade {
+		ex.askFor(r)
+	}
 	ex.binds = binds(r)
 	ex.host = append(ex.host, r.Host...)
 	cl.Serve(ex)
@@ -387,7 +390,7 @@ func (ex *exchange) Proceed() {
 // listen has the client's end noticed once the whole request has come. Who waits in
 // a queue is heard already.
 func (ex *exchange) listen() {
-	if ex.wait == nil {
+	if ex.wait == nil && ex.phase != phaseTunnel {
 		ex.client.Listen(false)
 	}
 }

@@ -14,8 +14,8 @@ type tunnel struct{ clientEnded, backendEnded bool }
 // being looked at. Only the handshake is HTTP.
 func (ex *exchange) switchProtocol(b []byte, n int) {
 	w := ex.w
-	if !ex.upgrade || !w.resp.Upgrade {
-		ex.badResponse("switch of protocols without a request for it")
+	if err := ex.checkSwitch(); err != nil {
+		ex.badResponse(answerReason(err))
 		return
 	}
 	if err := ex.applyRules(); err != nil {
@@ -42,7 +42,7 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 		return
 	}
 	ex.up.SetDeadline(0)
-	ex.tunnelUp()
+	ex.ClientReadable() // what is missing of the body comes first
 	if ex.client != nil {
 		ex.tunnelDown()
 	}

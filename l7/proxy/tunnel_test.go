@@ -183,7 +183,7 @@ func TestSwitchOfProtocolsIsAnAnswerOfTheService(t *testing.T) {
 		"lines changed": {strings.Replace(switches, "\r\n\r\n", "\r\nX: a\r\n\r\n", 1), func(s *farm.Service) { s.ReplaceResponse = grow }, "X: " + strings.Repeat("a", 20) + "\r\n", ""},
 		"too long then": {strings.Replace(switches, "\r\n\r\n", "\r\n"+x+"\r\n\r\n", 1), func(s *farm.Service) { s.ReplaceResponse = grow }, "", "head too long"},
 		"with a cookie": {switches, func(s *farm.Service) { s.Cookie = l7test.Inserting().Cookie }, "Set-Cookie: ", ""},
-		"to nothing":    {"HTTP/1.1 101 Switching Protocols\r\n\r\n", func(*farm.Service) {}, "", "switch of protocols without a request for it"},
+		"to nothing":    {"HTTP/1.1 101 Switching Protocols\r\n\r\n", func(*farm.Service) {}, "", "101 without Upgrade"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,121 @@
+package http1
+
+// checkUpgrade decides whether the request asks for another protocol that we let it
+// have, and checks its handshake (RFC 9110 section 7.8).
+func (r *Request) checkUpgrade(options uint8, body bool) error {
+	i := r.Find(KnownUpgrade)
+	if i < 0 {
+		return nil
+	}
+	v := r.Value(i)
+	socket := isWebSocket(v)
+	// A WebSocket begins with a GET, whose body nobody reads: as a server may, we
+	// ignore the upgrade of one that has a body.
+	r.Upgrade = r.Minor == 1 && options&optUpgrade != 0 && !r.twice.has(KnownUpgrade) && offered(v) && !(socket && body)
+	r.Fields[i].drop(!r.Upgrade)
+	if r.Upgrade && socket {
+		return r.checkWebSocket()
+	}
+	return nil
+}
+
+// checkWebSocket checks a handshake as a server does (RFC 6455 section 4.2.1). Its
+// version is the backend's to judge: the answer names those it knows.
+func (r *Request) checkWebSocket() error {
+	if r.Verb != VerbGET {
+		return ErrWebSocketMethod
+	}
+	i := r.Lookup(webSocketKey)
+	switch {
+	case i < 0:
+		return ErrWebSocketKeyMissing
+	case r.LookupFrom(webSocketKey, i+1) >= 0, !isWebSocketKey(r.Value(i)):
+		return ErrWebSocketKey
+	}
+	return nil
+}
+
+const webSocketKey = "sec-websocket-key"
+
+// WebSocketKey returns the Sec-WebSocket-Key of a request that asks for a WebSocket
+// by Upgrade, else nil.
+func (r *Request) WebSocketKey() []byte {
+	if !r.Upgrade || !isWebSocket(r.Protocol()) {
+		return nil
+	}
+	return r.Value(r.Lookup(webSocketKey))
+}
+
+// Protocol returns the value of Upgrade of a request for which Upgrade is set.
+func (r *Request) Protocol() []byte { return r.Value(r.Find(KnownUpgrade)) }
+
+// isWebSocketKey reports whether v is 16 bytes in base64.
+func isWebSocketKey(v []byte) bool {
+	const size, digits = 24, 22
+	if len(v) != size || v[digits] != '=' || v[digits+1] != '=' {
+		return false
+	}
+	for _, c := range v[:digits] {
+		if l := lower(c); (l < 'a' || l > 'z') && (c < '0' || c > '9') && c != '+' && c != '/' {
+			return false
+		}
+	}
+	return true
+}
+
+// offered reports whether the Upgrade value v is a single protocol we let
+// through. HTTP and TLS over the same connection would hide requests from us.
+func offered(v []byte) bool {
+	name := protocolName(v)
+	if len(name) == 0 || foldIs(name, "h2c") || foldIs(name, "h2") || foldIs(name, "http") || foldIs(name, "tls") {
+		return false
+	}
+	return len(name) == len(v) || v[len(name)] == '/' && isToken(v[len(name)+1:])
+}
+
+// protocolName returns the protocol of an element of Upgrade without its version.
+func protocolName(v []byte) []byte {
+	i := 0
+	for i < len(v) && token[v[i]] != tokenNot {
+		i++
+	}
+	return v[:i]
+}
+
+func isWebSocket(v []byte) bool { return foldIsText(protocolName(v), "websocket") }
+
+// Switch checks the head of a 101: it must say that the connection becomes one of the
+// protocol that was asked for, the value of the request's Upgrade (RFC 9110 section
+// 7.8). accepts judges the Sec-WebSocket-Accept of a WebSocket (RFC 6455 section 4.1).
+func (r *Response) Switch(protocol []byte, accepts func(accept []byte) bool) error {
+	i := r.Find(KnownUpgrade)
+	switch {
+	case i < 0:
+		return ErrSwitchUpgrade
+	case !r.Upgrade:
+		return ErrSwitchConnection
+	}
+	for ; i < r.NumFields; i++ {
+		if r.Fields[i].Known == KnownUpgrade && !switchesTo(r.Value(i), protocol) {
+			return ErrSwitchProtocol
+		}
+	}
+	if !isWebSocket(protocol) {
+		return nil
+	}
+	const name = "sec-websocket-accept"
+	switch i = r.Lookup(name); {
+	case i < 0:
+		return ErrAcceptMissing
+	case r.LookupFrom(name, i+1) >= 0, !accepts(r.Value(i)):
+		return ErrAccept
+	}
+	return nil
+}
+
+// switchesTo reports whether the Upgrade value v names the protocol alone, in whatever
+// version.
+func switchesTo(v, protocol []byte) bool {
+	name := protocolName(v)
+	return foldEqual(name, protocolName(protocol)) && (len(name) == len(v) || v[len(name)] == '/')
+}

@@ -1,0 +1,40 @@
+package proxy
+
+import (
+	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/http2"
+)
+
+// handshake is the protocol an exchange asks its backend to switch to. Its backend's
+// answer is checked as the client would check it (RFC 6455 section 4.1): a client of
+// HTTP/2 cannot, and after the switch nothing is looked at any more.
+type handshake struct {
+	protocol []byte // the request's Upgrade, its array kept for the next exchange
+	key      [http2.KeySize]byte
+}
+
+// askFor notes what the request asks for.
+func (h *handshake) askFor(r *http1.Request) {
+	h.protocol = append(h.protocol, r.Protocol()...)
+	copy(h.key[:], r.WebSocketKey())
+}
+
+// checkSwitch checks the 101 at hand.
+func (ex *exchange) checkSwitch() error {
+	r := &ex.w.resp
+	if !ex.upgrade {
+		return http1.ErrSwitchUnasked
+	}
+	if err := r.Switch(ex.protocol, ex.accepts); err != nil {
+		return err
+	}
+	if ex.client.WantsTunnel() { // HTTP/2 has no use for it: the key was ours (RFC 8441 section 5)
+		r.RemoveNamed(acceptField)
+	}
+	return nil
+}
+
+var acceptField = []byte("sec-websocket-accept")
+
+// accepts reports whether accept is the answer to the key of the request.
+func (h *handshake) accepts(accept []byte) bool { return http2.Accepts(h.key[:], accept) }
