@@ -34,7 +34,7 @@ func (ex *exchange) wantsBody() bool {
 // ClientReadable implements client.Exchange: it moves the request body on, until it
 // pauses or ends.
 func (ex *exchange) ClientReadable() {
-	if ex.phase == phaseTunnel {
+	if ex.phase == phaseTunnel && ex.request.done() {
 		ex.tunnelUp()
 		return
 	}
@@ -62,6 +62,9 @@ func (ex *exchange) ClientReadable() {
 			more = ex.sendBody(l.In[:n])
 		}
 		if !more {
+			if ex.phase == phaseTunnel && ex.request.done() { // the backend switched before it had the whole body
+				ex.tunnelUp()
+			}
 			return
 		}
 	}
@@ -80,7 +83,9 @@ func (ex *exchange) sendBody(p []byte) bool {
 	ex.backendStats().BytesOut += uint64(out)
 	ex.recordMoved(uint64(in), 0)
 	err = ex.transmitBody(p[:out])
-	ex.up.SetDeadline(ex.w.loop.Now() + ex.backend.Timeout)
+	if ex.phase != phaseTunnel {
+		ex.up.SetDeadline(ex.w.loop.Now() + ex.backend.Timeout)
+	}
 	if in < len(p) {
 		ex.client.Unread(p[in:])
 	}
@@ -125,7 +130,7 @@ func (ex *exchange) keepSent(p []byte) {
 // The backend sees its connection end before the body did.
 func (ex *exchange) brokenBody(err error) {
 	ex.keepClient = false
-	if ex.phase == phaseBody {
+	if ex.phase >= phaseBody {
 		class, _, reason := rejected.Classify(err)
 		ex.note(class, 0, reason)
 		ex.stats().BadRequests++
@@ -189,7 +194,7 @@ func (ex *exchange) passBody(p []byte) bool {
 		ex.ClientGone()
 		return false
 	case in < len(p):
-		ex.sentMore()
+		ex.sentMore(moreThanAnnounced)
 	}
 	if ex.response.done() {
 		ex.finish()
@@ -198,12 +203,15 @@ func (ex *exchange) passBody(p []byte) bool {
 	return true
 }
 
+// moreThanAnnounced is what the log says of bytes behind an answer.
+const moreThanAnnounced = "more than was announced"
+
 // sentMore gives up the connection of a backend that sent bytes behind its whole
 // answer. They are nobody's; the answer is whole without them and goes on.
-func (ex *exchange) sentMore() {
+func (ex *exchange) sentMore(reason string) {
 	ex.keepBackend = false
 	ex.backendStats().BadResponses++
-	ex.noteBackend(rejected.BadAnswer, 0, "more than was announced")
+	ex.noteBackend(rejected.BadAnswer, 0, reason)
 }
 
 // sendBodyPart sends content on to the client, with the end of the body if it

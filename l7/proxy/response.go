@@ -200,7 +200,7 @@ func (ex *exchange) answer(b []byte, n int) {
 	}
 	ex.setKeepAlive(kind, unchunk)
 	if in < len(rest) {
-		ex.sentMore()
+		ex.sentMore(moreReason(r, ex.verb == http1.VerbHEAD))
 	}
 	ex.learn()
 	head := ex.rewriteHead(unchunk)
@@ -258,6 +258,14 @@ func (ex *exchange) setKeepAlive(kind http1.Body, unchunk bool) {
 func (ex *exchange) reusable(kind http1.Body) bool {
 	r := &ex.w.resp
 	return r.KeepAlive && kind != http1.BodyUntilClose && !ex.contradicts && !r.Contradicts(ex.verb == http1.VerbHEAD)
+}
+
+// moreReason is what the log says of bytes behind the head of r, or behind its body.
+func moreReason(r *http1.Response, head bool) string {
+	if r.Contradicts(head) {
+		return "body of a response that has none"
+	}
+	return moreThanAnnounced
 }
 
 // learn takes the session a backend opens in its response: the cookie it

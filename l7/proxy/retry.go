@@ -103,7 +103,7 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	ex.countTaken(len(b), w.loop.Now()-ex.sent)
 	ex.keepBackend = ex.reusable(kind)
 	if n+in < len(b) {
-		ex.sentMore()
+		ex.sentMore(moreReason(r, ex.verb == http1.VerbHEAD))
 	}
 	ex.keepLast(b[:n+in])
 	ex.leaveBackend()
