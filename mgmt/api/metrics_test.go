@@ -107,6 +107,11 @@ func TestWhatAScrapeMayBe(t *testing.T) {
 	if err := a.users.GiveRole("shop", "monitoring"); err != nil {
 		t.Fatal(err)
 	}
+	a.send("GET", api.MetricsPath, "", "ZAPI_KEY", key).refused(t, 403, "all farms") // of no farms a group does not see all
+	a.shop(1)
+	if err := a.users.AddFarm("shop", a.config().Farm("shop").ID); err != nil {
+		t.Fatal(err)
+	}
 	if r := a.send("GET", api.MetricsPath, "", "ZAPI_KEY", key); r.status != 200 {
 		t.Errorf("who may see the system: %d", r.status)
 	}

@@ -82,13 +82,17 @@ func (s *Server) operations() (out []*rest.Operation) {
 }
 
 // Route is one line of the table of operations, as tests and tools see it.
-type Route struct{ Method, Path, Needs string }
+type Route struct {
+	Method, Path, Needs string
+	Whole               bool // about all farms
+	Asks                bool // changes nothing
+}
 
 // Routes lists every operation, with paths relative to the base.
 func (s *Server) Routes() []Route {
 	var out []Route
 	for _, o := range s.operations() {
-		out = append(out, Route{o.Method, o.Path, string(o.Needs)})
+		out = append(out, Route{o.Method, o.Path, string(o.Needs), o.Whole(), !o.Changes()})
 	}
 	return out
 }

@@ -7,8 +7,9 @@ type Kind uint8
 
 // The kinds of errors.
 const (
-	Invalid Kind = iota // what was sent is wrong, or something is in its way
-	Missing             // the user, group or role is not there
+	Invalid   Kind = iota // what was sent is wrong, or something is in its way
+	Missing               // the user, group or role is not there
+	Forbidden             // the caller may not change it
 )
 
 // Error says why nothing was changed. It never holds a secret.
@@ -21,6 +22,9 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 
 func invalid(format string, args ...any) error { return &Error{Invalid, fmt.Sprintf(format, args...)} }
+func forbidden(format string, args ...any) error {
+	return &Error{Forbidden, fmt.Sprintf(format, args...)}
+}
 func missing(format string, args ...any) error { return &Error{Missing, fmt.Sprintf(format, args...)} }
 
 // ErrTaken is the error of a key that another user has. Whoever may choose keys can guess

@@ -1,6 +1,7 @@
 package rbac
 
 import (
+	"iter"
 	"slices"
 )
 
@@ -14,7 +15,10 @@ type Identity struct {
 // Identity returns what the user may do now; false when there is none. It holds for
 // one request: a later change is not seen.
 func (b *Book) Identity(user string) (Identity, bool) {
-	s := b.state.Load()
+	return b.state.Load().identity(user)
+}
+
+func (s *state) identity(user string) (Identity, bool) {
 	u := s.user(user)
 	if u == nil {
 		return Identity{}, false
@@ -59,6 +63,21 @@ func (i Identity) May(p Permission) bool {
 // MayFarm reports whether the user sees the farm of a stable ID.
 func (i Identity) MayFarm(id uint32) bool {
 	return i.Root() || i.group != nil && slices.Contains(i.group.Farms, id)
+}
+
+// SeesAll reports whether the user sees all of the farms that there are. An appliance
+// without farms shows nothing of whether a group is to see all: there, only root does.
+func (i Identity) SeesAll(farms iter.Seq[uint32]) bool {
+	if i.Root() {
+		return true
+	}
+	any := false
+	for id := range farms {
+		if any = true; !i.MayFarm(id) {
+			return false
+		}
+	}
+	return any
 }
 
 // Sight is comparable: who has the same sees the same farms.

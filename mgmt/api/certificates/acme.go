@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -47,7 +48,7 @@ func (s *Resource) acmeOperations() []*rest.Operation {
 			rest.Op(rest.Get, all, rbac.CertificateShow, "List ordered certificates", s.listOrdered),
 			rest.Op(rest.Post, all, rbac.CertificateCreate, "Order a certificate", s.orderCertificate).Body(orderFields{}).Created(),
 			rest.Op(rest.Get, all+"/config", rbac.CertificateShow, "Get the settings of ACME", s.getACME).Of(s.acme),
-			rest.Op(rest.Put, all+"/config", rbac.CertificateUpload, "Change the settings of ACME", s.setACME).Body(acmeFields{}).Of(s.acme),
+			rest.Op(rest.Put, all+"/config", rbac.CertificateUpload, "Change the settings of ACME", s.setACME).Body(acmeFields{}).Of(s.acme).OfAll(),
 			rest.Op(rest.Get, one, rbac.CertificateShow, "Get an ordered certificate", s.getOrdered),
 			rest.Op(rest.Put, one, rbac.CertificateCreate, "Change how a certificate is renewed", s.setRenewal).Body(renewalFields{}),
 			rest.Op(rest.Delete, one, rbac.CertificateDelete, "Delete an ordered certificate", s.deleteOrdered),
@@ -139,6 +140,9 @@ func (s *Resource) setRenewal(c *rest.Call) (rest.Object[OrderedItem], error) {
 	if err != nil {
 		return rest.Object[OrderedItem]{}, acmeRejection(err)
 	}
+	if err := mayReplace(c, certs.CertificateUsers, v.Name); err != nil {
+		return rest.Object[OrderedItem]{}, err
+	}
 	n := v.Renewal
 	if n.Target, err = target(c, body); err != nil {
 		return rest.Object[OrderedItem]{}, err
@@ -171,6 +175,9 @@ func (s *Resource) renewOrdered(c *rest.Call) (rest.Object[OrderedItem], error) 
 		return rest.Object[OrderedItem]{}, err
 	}
 	at, err := target(c, body)
+	if err == nil {
+		err = mayReplace(c, certs.CertificateUsers, c.Param("certificate"))
+	}
 	if err != nil {
 		return rest.Object[OrderedItem]{}, err
 	}
@@ -189,6 +196,9 @@ func (s *Resource) deleteOrdered(c *rest.Call) (rest.Done, error) {
 	name := c.Param("certificate")
 	if _, err := s.deps.ACME.Get(name); err != nil {
 		return rest.Done{}, acmeRejection(err)
+	}
+	if err := mayReplace(c, certs.CertificateUsers, name); err != nil {
+		return rest.Done{}, err
 	}
 	if err := c.Act(); err != nil {
 		return rest.Done{}, err

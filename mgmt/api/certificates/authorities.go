@@ -114,6 +114,9 @@ func (s *Resource) replaceAuthority(c *rest.Call) (rest.Object[AuthorityItem], e
 }
 
 func (s *Resource) takeAuthority(c *rest.Call, mode certs.Mode) (rest.Object[AuthorityItem], error) {
+	if err := mayReplace(c, certs.AuthorityUsers, c.Param("authority")); err != nil {
+		return rest.Object[AuthorityItem]{}, err
+	}
 	raw, err := rest.ReadBody(c.Request, certs.MaxAuthorityPEM, pemTypes)
 	if err != nil {
 		return rest.Object[AuthorityItem]{}, err
@@ -147,6 +150,9 @@ func (s *Resource) deleteCRLs(c *rest.Call) (rest.Object[AuthorityItem], error) 
 }
 
 func (s *Resource) setCRLs(c *rest.Call, raw []byte, message string) (rest.Object[AuthorityItem], error) {
+	if err := mayReplace(c, certs.AuthorityUsers, c.Param("authority")); err != nil {
+		return rest.Object[AuthorityItem]{}, err
+	}
 	if _, err := c.Expected(); err != nil {
 		return rest.Object[AuthorityItem]{}, err
 	}
@@ -162,6 +168,9 @@ func (s *Resource) deleteAuthority(c *rest.Call) (rest.Done, error) {
 		return rest.Done{}, err
 	}
 	name := c.Param("authority")
+	if err := mayReplace(c, certs.AuthorityUsers, name); err != nil {
+		return rest.Done{}, err
+	}
 	if err := s.deps.Certificates.DeleteAuthority(c.Context, c.Author(), name); err != nil {
 		return rest.Done{}, Rejection(err)
 	}

@@ -32,7 +32,7 @@ func (s *Resource) certificateOperations() []*rest.Operation {
 		rest.Op(rest.Post, "/certificates", rbac.CertificateCreate, "Create a CSR", s.createRequest).Body(requestFields{}).Created(),
 		rest.Op(rest.Post, "/certificates/pem", rbac.CertificateUpload, "Upload a certificate from its parts", s.uploadParts).Body(partFields{}).Created(),
 		rest.Op(rest.Get, "/certificates/ocsp", rbac.CertificateShow, "Get the settings of OCSP", s.getOCSP).Of(s.ocsp),
-		rest.Op(rest.Put, "/certificates/ocsp", rbac.CertificateUpload, "Change the settings of OCSP", s.setOCSP).Body(ocspFields{}).Of(s.ocsp),
+		rest.Op(rest.Put, "/certificates/ocsp", rbac.CertificateUpload, "Change the settings of OCSP", s.setOCSP).Body(ocspFields{}).Of(s.ocsp).OfAll(),
 		rest.File(rest.Get, one, rbac.CertificateDownload, "Download a certificate without its key, or a CSR", downloadType, s.downloadCertificate),
 		rest.Op(rest.Post, one, rbac.CertificateUpload, "Upload a certificate", s.uploadCertificate).TakesFile(pemTypes).Created().
 			With("replace", "true to replace a certificate that has the name"),
@@ -121,6 +121,9 @@ func (s *Resource) takeUpload(c *rest.Call, mode certs.Mode) (rest.Object[Certif
 
 // upload hands an upload to the manager of certificates.
 func (s *Resource) upload(c *rest.Call, name string, raw []byte, mode certs.Mode) (rest.Object[CertificateItem], error) {
+	if err := mayReplace(c, certs.CertificateUsers, name); err != nil {
+		return rest.Object[CertificateItem]{}, err
+	}
 	if _, err := c.Expected(); err != nil {
 		return rest.Object[CertificateItem]{}, err
 	}
@@ -174,6 +177,9 @@ func (s *Resource) deleteCertificate(c *rest.Call) (rest.Done, error) {
 		return rest.Done{}, err
 	}
 	name := c.Param("certificate")
+	if err := mayReplace(c, certs.CertificateUsers, name); err != nil {
+		return rest.Done{}, err
+	}
 	if err := s.renews(name); err != nil {
 		return rest.Done{}, err
 	}
@@ -239,6 +245,15 @@ func usedBy(c *rest.Call, users func(cfg *farm.Config, name string) []string, na
 		seen = append(seen, ofOthers)
 	}
 	return seen
+}
+
+// mayReplace refuses to change what farms use that the caller does not see: they would serve
+// another certificate, or let other clients in.
+func mayReplace(c *rest.Call, users func(cfg *farm.Config, name string) []string, name string) error {
+	if c.By.Who.Root() || len(users(&farm.Config{Farms: c.Farms()}, name)) == len(users(c.Config, name)) {
+		return nil
+	}
+	return rest.Refuse(http.StatusForbidden, "you may not change %s: farms use it that your group does not see", rest.Quote(name))
 }
 
 // Certificates keeps certificates and authorities; *certs.Manager is one.

@@ -126,7 +126,7 @@ func (s *Resource) share(c *rest.Call, f *farm.Farm) (problem string) {
 	}
 	c.Later(func(cfg *farm.Config) {
 		if f := cfg.Farm(name); f != nil {
-			err := s.deps.People.Change(func() error { return c.Book(s.deps.Users).AddFarm(group, f.ID) })
+			err := s.deps.People.Change(func() error { return s.deps.Users.AddFarm(group, f.ID) })
 			if err != nil {
 				problem = fmt.Sprintf("your group %s does not see the farm: %s", group, err)
 				s.deps.Log.Warn("a group does not see the farm it made", "group", group, "farm", name, "error", err)

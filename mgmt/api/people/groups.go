@@ -38,11 +38,12 @@ type GroupResources struct {
 	Interfaces []string `json:"interfaces" doc:"Virtual interfaces"`
 }
 
-// groupItem shows a group; farms that are gone are left out.
+// groupItem shows a group; farms that are gone, or that the caller does not see, are left
+// out.
 func groupItem(c *rest.Call, g rbac.Group) GroupItem {
 	out := GroupItem{Name: g.Name, Role: g.Role, Users: append([]string{}, g.Users...), Resources: GroupResources{Farms: []string{}, Interfaces: append([]string{}, g.Interfaces...)}}
-	for i := range c.Config.Farms {
-		if f := &c.Config.Farms[i]; slices.Contains(g.Farms, f.ID) {
+	for _, f := range c.Farms() {
+		if slices.Contains(g.Farms, f.ID) {
 			out.Resources.Farms = append(out.Resources.Farms, f.Name)
 		}
 	}

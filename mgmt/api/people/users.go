@@ -50,8 +50,11 @@ func rbacRejection(err error) error {
 	if !errors.As(err, &known) {
 		return err
 	}
-	if known.Kind == rbac.Missing {
+	switch known.Kind {
+	case rbac.Missing:
 		return rest.Refuse(http.StatusNotFound, "%s", known.Message)
+	case rbac.Forbidden:
+		return rest.Refuse(http.StatusForbidden, "%s", known.Message)
 	}
 	return rest.BadRequest("%s", known.Message)
 }

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"net/url"
 	"slices"
@@ -154,21 +155,48 @@ func (c *Call) Farms() []farm.Farm {
 	return out
 }
 
-// whole are the permissions for what shows or changes all farms at once.
-var whole = []rbac.Permission{rbac.ConfigShow, rbac.ConfigApply, rbac.HistoryShow, rbac.HistoryRollback, rbac.LogShow, rbac.LogDownload}
+// whole are the permissions for what shows, exports or changes data about all farms at
+// once. Operations that need another one say so with OfAll.
+var whole = []rbac.Permission{
+	rbac.ConfigShow, rbac.ConfigApply, rbac.HistoryShow, rbac.HistoryRollback, rbac.LogShow, rbac.LogDownload,
+	rbac.BackupCreate, rbac.BackupDownload, rbac.BackupUpload, rbac.BackupApply, rbac.BackupDelete, rbac.SupportsaveDownload,
+	rbac.AliasModify, rbac.AliasDelete, rbac.SystemModify, rbac.NotificationModify, rbac.NotificationAction, rbac.NotificationTest,
+	rbac.ClusterCreate, rbac.ClusterModify, rbac.ClusterMaintenance, rbac.ClusterDelete,
+}
 
-// SeesAll reports whether there is no farm that the caller does not see.
-func (c *Call) SeesAll() bool { return c.By.Who.Root() || len(c.Farms()) == len(c.Config.Farms) }
+// SeesAll reports whether there is no farm that the caller does not see. Farms that this
+// transaction made say nothing about that.
+func (c *Call) SeesAll() bool {
+	d := apply.DraftOf(c.Context)
+	return c.By.Who.SeesAll(func(yield func(uint32) bool) {
+		for id := range farmIDs(c.Config) {
+			if (d == nil || !d.Made(id)) && !yield(id) {
+				return
+			}
+		}
+	})
+}
 
 // SeesAll reports whether there is no farm of a configuration that somebody does not
 // see.
-func SeesAll(by auth.Principal, cfg *farm.Config) bool {
-	return by.Who.Root() || !slices.ContainsFunc(cfg.Farms, func(f farm.Farm) bool { return !by.Who.MayFarm(f.ID) })
+func SeesAll(by auth.Principal, cfg *farm.Config) bool { return by.Who.SeesAll(farmIDs(cfg)) }
+
+func farmIDs(cfg *farm.Config) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for i := range cfg.Farms {
+			if !yield(cfg.Farms[i].ID) {
+				return
+			}
+		}
+	}
 }
+
+// Whole reports whether the operation is about all farms.
+func (o *Operation) Whole() bool { return o.whole || slices.Contains(whole, o.Needs) }
 
 // checkWhole refuses what is about all farms to who sees some of them only.
 func (c *Call) checkWhole() error {
-	if (c.op.whole || slices.Contains(whole, c.op.Needs)) && !c.SeesAll() {
+	if c.op.Whole() && !c.SeesAll() {
 		return NotOfAll()
 	}
 	return nil

@@ -64,8 +64,12 @@ func (c *Call) Later(do func(*farm.Config)) {
 	do(c.Config)
 }
 
-// Book is who may do what; changes of it last only when the call may act.
+// Book is who may do what, for the caller: changes last only when the call may act, and
+// are refused when the caller does not cover them.
 func (c *Call) Book(of *rbac.Book) *rbac.Book {
+	if !c.By.Who.Root() {
+		of = of.On(rbac.Caller{Name: c.By.Who.Name(), Farms: slices.Collect(farmIDs(c.Config))})
+	}
 	if err := c.Act(); err != nil {
 		return of.DryRun(err)
 	}

@@ -68,7 +68,7 @@ func (o *Operation) parameters() []*huma.Param {
 	for _, q := range o.queries {
 		out = append(out, queryParameter(q))
 	}
-	if o.changes() {
+	if o.Changes() {
 		out = append(out, &huma.Param{Ref: parameterRef + "If-Match"}, &huma.Param{Ref: parameterRef + "Idempotency-Key"})
 	}
 	return out
@@ -77,7 +77,7 @@ func (o *Operation) parameters() []*huma.Param {
 // rejections lists the statuses an operation may refuse with.
 func (o *Operation) rejections() []int {
 	out := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
-	if o.changes() {
+	if o.Changes() {
 		out = append(out, http.StatusConflict, http.StatusPreconditionFailed, http.StatusInsufficientStorage)
 	}
 	if o.reads {
@@ -175,7 +175,7 @@ func (o *Operation) describe(doc *huma.OpenAPI) {
 	if o.knows(dryRun) && !o.document {
 		o.describeTrial(doc.Components.Schemas, at)
 	}
-	if o.changes() {
+	if o.Changes() {
 		success := at.Responses[strconv.Itoa(o.success)]
 		success.Headers["Idempotent-Replayed"] = &huma.Param{Ref: headerRef + "Idempotent-Replayed"}
 	}

@@ -92,7 +92,7 @@ func Op[O any](method, path string, needs rbac.Permission, summary string, handl
 	if l, is := any(&none).(lister); is {
 		o.Pages(l.of())
 	}
-	if o.changes() {
+	if o.Changes() {
 		o.With(dryRun, "true to see what would be changed, and what that would cost traffic")
 	}
 	return answeredBy(o, func() huma.Operation { return o.documented(jsonContent) }, handler)
@@ -207,5 +207,5 @@ func (o *Operation) knownQuery() string {
 	return ": allowed are " + strings.Join(names, ", ")
 }
 
-// changes reports whether the operation changes something.
-func (o *Operation) changes() bool { return o.Method != http.MethodGet && !o.reads }
+// Changes reports whether the operation changes something.
+func (o *Operation) Changes() bool { return o.Method != http.MethodGet && !o.reads }

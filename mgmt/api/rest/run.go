@@ -14,7 +14,7 @@ func (o *Operation) Serve(host *Host, w http.ResponseWriter, r *http.Request, pa
 	c := &Call{Context: r.Context(), Request: r, By: principal(r.Context()), host: host, op: o, response: w, param: param}
 	cfg, revision := host.Applier.CurrentIn(c.Context)
 	c.Config, c.Revision = cfg, revision.Number
-	if !o.changes() {
+	if !o.Changes() {
 		c.Config = c.show(cfg)
 	}
 	c.Context = apply.WithPermit(c.Context, c.permit)
@@ -64,7 +64,7 @@ func do[O any](c *Call, handler func(*Call) (O, error)) (O, error) {
 		out, err := handler(c)
 		c.etag = etag(c.Revision)
 		return out, err
-	case c.op.changes():
+	case c.op.Changes():
 		return within(d, c, handler)
 	}
 	c.etag = d.etag() // before: what is read later is no older
@@ -91,7 +91,7 @@ func run[O any](c *Call, handler func(*Call) (O, error)) (O, error) {
 	if err := c.onTrial(); err != nil {
 		return none, err
 	}
-	if c.op.changes() && !c.op.document {
+	if c.op.Changes() && !c.op.document {
 		dry, err := c.Flag(dryRun)
 		if err != nil {
 			return none, err

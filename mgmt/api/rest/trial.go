@@ -20,7 +20,7 @@ func (o *Operation) noTrial(name string) error {
 	switch {
 	case name != confirmQuery && name != guardQuery && name != windowQuery:
 		return nil
-	case !o.changes():
+	case !o.Changes():
 		return BadRequest("%s: it changes nothing that could go back; leave %s out", name, name)
 	}
 	return BadRequest("%s: it is no change of the configuration, and cannot go back by itself; leave %s out", name, name)
@@ -86,7 +86,7 @@ func (c *Call) inTransaction() error {
 	if apply.DraftOf(c.Context) == nil || c.op.edits && !c.op.alone {
 		return nil
 	}
-	if !c.op.changes() {
+	if !c.op.Changes() {
 		return BadRequest("it only asks: a transaction takes changes of the configuration")
 	}
 	return BadRequest("it is no change of the configuration that a transaction could take back: send it alone")

@@ -23,12 +23,12 @@ func (s *Resource) backupOperations() []*rest.Operation {
 	const one = "/system/backup/{backup}"
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/system/backup", rbac.BackupMenu, "List backups", s.listBackups),
-		rest.Op(rest.Post, "/system/backup", rbac.BackupCreate, "Create a backup", s.createBackup).Body(backupFields{}).Created().OfAll(),
-		rest.Long(rest.Get, one, rbac.BackupDownload, "Download a backup", s.downloadBackup).OfAll(),
-		rest.Op(rest.Put, one, rbac.BackupUpload, "Upload a backup", s.uploadBackup).TakesFile(archiveTypes).OfAll(),
+		rest.Op(rest.Post, "/system/backup", rbac.BackupCreate, "Create a backup", s.createBackup).Body(backupFields{}).Created(),
+		rest.Long(rest.Get, one, rbac.BackupDownload, "Download a backup", s.downloadBackup),
+		rest.Op(rest.Put, one, rbac.BackupUpload, "Upload a backup", s.uploadBackup).TakesFile(archiveTypes),
 		rest.Op(rest.Delete, one, rbac.BackupDelete, "Delete a backup", s.deleteBackup),
 		rest.Op(rest.Get, one+"/info", rbac.BackupMenu, "Get what a backup is of", s.getBackup),
-		rest.Op(rest.Post, one+"/actions", rbac.BackupApply, "Apply a backup", s.applyBackup).Body(applyFields{}).OfAll(),
+		rest.Op(rest.Post, one+"/actions", rbac.BackupApply, "Apply a backup", s.applyBackup).Body(applyFields{}),
 		rest.Op(rest.Post, "/system/factory", rbac.RootOnly, "Reset the appliance", s.factory).Body(factoryFields{}),
 	}
 }

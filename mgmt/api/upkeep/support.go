@@ -19,7 +19,7 @@ func (s *Resource) supportOperations() []*rest.Operation {
 		return nil
 	}
 	return []*rest.Operation{
-		rest.Long(rest.Get, "/system/supportsave", rbac.SupportsaveDownload, "Download what support needs", s.supportsave).OfAll(),
+		rest.Long(rest.Get, "/system/supportsave", rbac.SupportsaveDownload, "Download what support needs", s.supportsave),
 	}
 }
 

@@ -1,0 +1,181 @@
+package rbac
+
+import (
+	"reflect"
+	"slices"
+)
+
+// Caller asks for changes of users, groups and roles. One rule holds for all of them:
+// the caller covers the target. For every user, group and role that a change touches, the
+// caller must see all farms and interfaces that it sees and hold every permission that it
+// has, before and after the change. A caller that does not see all farms, besides, changes
+// the own group, its users and its role only. Root covers everything, and only root covers
+// root.
+type Caller struct {
+	Name  string
+	Farms []uint32 // all farms there are
+}
+
+// On returns the book for a caller: changes that the caller does not cover are refused.
+func (b *Book) On(behalf Caller) *Book {
+	c := *b
+	c.caller = &behalf
+	return &c
+}
+
+// covers applies the rule to everything that a change touches.
+func (c *Caller) covers(now, next *state) error {
+	who, known := now.identity(c.Name)
+	switch {
+	case !known:
+		return forbidden("you may not do this: the user %s does not exist any more", c.Name)
+	case who.Root():
+		return nil
+	}
+	check := coverage{who: who, now: now, next: next, all: who.SeesAll(slices.Values(c.Farms))}
+	for _, step := range []func() error{check.settings, check.roles, check.groups, check.users} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// coverage compares a change with the rights of who asks for it.
+type coverage struct {
+	who       Identity // before the change
+	now, next *state
+	all       bool // who sees all farms
+}
+
+// settings are root's alone.
+func (c *coverage) settings() error {
+	if reflect.DeepEqual(c.now.Using, c.next.Using) {
+		return nil
+	}
+	return forbidden("you may not do this: it is about all users")
+}
+
+func (c *coverage) roles() error {
+	names := both(c.now.Roles, c.next.Roles, func(r *Role) string { return r.Name })
+	for _, name := range names {
+		before, after := c.now.role(name), c.next.role(name)
+		if reflect.DeepEqual(before, after) {
+			continue
+		}
+		for _, r := range []*Role{before, after} {
+			if err := c.role(r, "the role "+name); err != nil {
+				return err
+			}
+		}
+		if !c.all && !c.ownRole(name) {
+			return c.beyond("the role " + name)
+		}
+	}
+	return nil
+}
+
+// ownRole reports whether a role is that of the caller's group and of no other.
+func (c *coverage) ownRole(name string) bool {
+	for i := range c.now.Groups {
+		if g := &c.now.Groups[i]; g.Role == name && g.Name != c.who.Group() {
+			return false
+		}
+	}
+	return c.who.role != nil && c.who.role.Name == name
+}
+
+func (c *coverage) groups() error {
+	names := both(c.now.Groups, c.next.Groups, func(g *Group) string { return g.Name })
+	for _, name := range names {
+		before, after := c.now.group(name), c.next.group(name)
+		if reflect.DeepEqual(before, after) {
+			continue
+		}
+		if !c.all && name != c.who.Group() {
+			return c.beyond("the group " + name)
+		}
+		if err := c.group(c.now, before, "the group "+name); err != nil {
+			return err
+		}
+		if err := c.group(c.next, after, "the group "+name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *coverage) users() error {
+	if !reflect.DeepEqual(c.now.Root, c.next.Root) {
+		return forbidden("you may not do this: only root changes root")
+	}
+	names := both(c.now.Users, c.next.Users, func(u *User) string { return u.Name })
+	for _, name := range names {
+		if err := c.user(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// user looks at one user; what changes of a group or role is looked at there.
+func (c *coverage) user(name string) error {
+	if reflect.DeepEqual(c.now.user(name), c.next.user(name)) || name == c.who.Name() {
+		return nil
+	}
+	of := c.now.groupOf(name)
+	if !c.all && (of == nil || of.Name != c.who.Group()) {
+		return c.beyond("the user " + name)
+	}
+	if err := c.group(c.now, of, "the user "+name); err != nil {
+		return err
+	}
+	return c.group(c.next, c.next.groupOf(name), "the user "+name)
+}
+
+// group refuses a group that sees or may do what the caller does not.
+func (c *coverage) group(in *state, g *Group, what string) error {
+	if g == nil {
+		return nil
+	}
+	for _, id := range g.Farms {
+		if !c.who.MayFarm(id) {
+			return forbidden("you may not change %s: it sees farms that your group does not see", what)
+		}
+	}
+	for _, name := range g.Interfaces {
+		if !c.who.MayInterface(name) {
+			return forbidden("you may not change %s: it sees interfaces that your group does not see", what)
+		}
+	}
+	return c.role(in.role(g.Role), what)
+}
+
+// role refuses permissions that the caller does not hold.
+func (c *coverage) role(r *Role, what string) error {
+	if r == nil {
+		return nil
+	}
+	for _, p := range r.Allowed {
+		if !c.who.May(p) {
+			return forbidden("you may not change %s: it has the permission %q, which you do not have", what, p)
+		}
+	}
+	return nil
+}
+
+func (c *coverage) beyond(what string) error {
+	return forbidden("you may not change %s: who does not see all farms changes the own group, its users and its role only", what)
+}
+
+// both lists the names of two lists.
+func both[T any](now, next []T, name func(*T) string) []string {
+	var out []string
+	for _, list := range [][]T{now, next} {
+		for i := range list {
+			out = append(out, name(&list[i]))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
