@@ -286,6 +286,45 @@ func TestAPendingChangeIsEndedByItsAuthorOrWhoMayRollBack(t *testing.T) {
 	}
 }
 
+// A pending change of somebody who sees some farms blocks these alone, and for ten minutes.
+func TestAPendingChangeBlocksItsFarmsAlone(t *testing.T) {
+	a := divided(t)
+	a.must(200, "PUT", "/rbac/roles/ops", `{"farm":{"maintenance":"true"}}`)
+	a.must(201, "POST", web+"/backends", `{"ip":"192.0.2.21","port":80}`)
+	for _, query := range []string{"confirm=24h", "guard=errors<1%25&guard_window=24h"} {
+		if r := a.as("PUT", "/farms/shop?"+query, `{"vport":81}`); r.status != 200 && strings.HasPrefix(query, "confirm") {
+			t.Fatalf("%s: %s", query, r.raw)
+		}
+		p := a.applier.Pending()
+		if p == nil {
+			continue // nothing is measured here
+		}
+		if p.Wait != 10*time.Minute {
+			t.Errorf("%s: it waits for %v", query, p.Wait)
+		}
+		a.must(200, "PUT", "/farms/theirs", `{"vport":8444}`)
+		a.must(200, "PUT", "/farms/theirs", `{"vport":8443}`)
+		a.do("PUT", "/farms/shop", `{"vport":82}`).refused(t, 409, "is pending")
+		a.do("PUT", "/farms/dns?confirm=1m", `{"vport":54}`).refused(t, 409, "is pending")
+		for _, action := range []string{"stop", "start"} {
+			a.must(200, "PUT", "/farms/shop/actions", `{"action":"`+action+`"}`)
+		}
+		for _, action := range []string{"maintenance", "up"} {
+			a.must(200, "PUT", web+"/backends/1/maintenance", `{"action":"`+action+`"}`)
+		}
+		a.must(200, "PUT", "/farms/theirs", `{"vport":8445}`)
+		a.must(200, "DELETE", "/pending", "")
+		a.must(200, "GET", "/farms/shop", "").want(t, "params.vport", 80)
+		a.must(200, "GET", "/farms/theirs", "").want(t, "params.vport", 8445)
+		a.must(200, "PUT", "/farms/theirs", `{"vport":8443}`)
+	}
+	// Who sees all farms may ask for more.
+	a.must(200, "PUT", "/farms/shop?confirm=24h", `{"vport":81}`)
+	if p := a.applier.Pending(); p.Wait != 24*time.Hour {
+		t.Errorf("it waits for %v", p.Wait)
+	}
+}
+
 func TestThePendingChangeIsStreamed(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)

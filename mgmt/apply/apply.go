@@ -95,6 +95,9 @@ type Applier struct {
 	ended     atomic.Pointer[Ended]
 	signal    chan struct{} // holds one token after pending changed
 
+	// back is the way back of the pending change, under the turn to write; nil: not read.
+	back *wayBack
+
 	// What RefreshNames remembers, under the turn to write: since when parts have
 	// been draining, by ID, and why addresses of names are not taken.
 	left     map[uint32]time.Time

@@ -26,7 +26,7 @@ const MaxComment = 1024
 // other changes and for names; once the engines were told, the change is
 // finished whatever becomes of ctx. With DryRun it ends before that, and the
 // result says what would have been. OnTrial it goes back by itself unless it is
-// confirmed. While another change is pending it is refused (*PendingError).
+// confirmed. A change of what another one touched that is pending is refused (*PendingError).
 func (a *Applier) Change(ctx context.Context, by Author, comment string, expect uint64, edit func(*farm.Config) error) (Result, error) {
 	if err := checkComment(comment); err != nil {
 		return Result{}, err
@@ -75,8 +75,9 @@ func (a *Applier) change(ctx context.Context, by Author, comment func() string, 
 		return Result{}, err
 	}
 	r, err = a.prepare(ctx, old.cfg, cfg)
+	back := false
 	if err == nil && (!r.Unchanged || onTrial(ctx)) { // the time of what is pending stays
-		err = a.whilePending(cfg)
+		back, err = a.whilePending(ctx, old.cfg, cfg)
 	}
 	if err == nil && isDryRun(ctx) {
 		_, err = a.trialOf(ctx, by, comment(), old, cfg)
@@ -98,9 +99,9 @@ func (a *Applier) change(ctx context.Context, by Author, comment func() string, 
 			return err
 		},
 		keep: func(cfg *farm.Config) (store.Revision, error) {
-			rev, err := a.store.Commit(cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment(), Time: a.clock(), Diff: diff, Documents: a.documents(trial)})
+			rev, err := a.store.Commit(cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment(), Time: a.clock(), Diff: diff, Documents: a.documents(trial, back)})
 			if err == nil {
-				a.begin(trial, by, rev)
+				a.begin(trial, back, by, rev)
 			}
 			return rev, err
 		},

@@ -16,9 +16,9 @@ import (
 
 // Pending is a change in force that goes back by itself unless it is confirmed.
 // There is one at most. It is stored in one step with its revision, so that
-// neither is ever there without the other.
+// neither is ever there without the other. Other changes of what it did not touch go on.
 type Pending struct {
-	// Revision is the change, Base the one before, which comes back.
+	// Revision is the change, Base the one before: what it touched comes back.
 	Revision uint64    `json:"revision"`
 	Base     uint64    `json:"base"`
 	By       Author    `json:"by"`
@@ -33,13 +33,15 @@ type Pending struct {
 	Guard json.RawMessage `json:"guard,omitempty"`
 }
 
-// PendingError: a change waits for its confirmation, so that nothing else is
-// changed but what leads back (409). Otherwise going back would take changes of
-// others with it, or mix the two.
+// PendingError: a change waits for its confirmation, and keeps the farms it touched as they
+// are, but for what leads back, starts, stops and maintenance (409). Otherwise going back
+// would take changes of others with it, or mix the two.
 type PendingError struct {
 	Pending
 	// Left is how long it still waits.
 	Left time.Duration
+	// Reason is why this change stands in the way; nil: it changes what is pending.
+	Reason error
 }
 
 // Error says who waits, for how long, and what to do.
@@ -48,8 +50,12 @@ func (e *PendingError) Error() string {
 	if e.Guard != nil {
 		ends = "is confirmed by its guard"
 	}
-	return fmt.Sprintf("revision %d of %s is pending and %s in %v: confirm it (`sluice confirm`) or take it back (`sluice rollback`) first, or wait",
+	text := fmt.Sprintf("revision %d of %s is pending and %s in %v: confirm it (`sluice confirm`) or take it back (`sluice rollback`) first, or wait",
 		e.Revision, e.By.Name, ends, e.Left.Round(time.Second))
+	if e.Reason != nil {
+		text += fmt.Sprintf("; with this change it could not go back: %s", e.Reason)
+	}
+	return text
 }
 
 // ErrNotPending: the change is not pending, or not any more (409).
@@ -87,24 +93,24 @@ func (a *Applier) PendingChanged() <-chan struct{} { return a.signal }
 // pendingDocument is the document it is kept in.
 const pendingDocument = store.HistoryPrefix + "pending"
 
-// documents are what is written with a revision: the change it is, or that none is
-// pending any more.
-func (a *Applier) documents(next *Pending) map[string]any {
+// documents are what is written with a revision: the change it is, or, when it leads back,
+// that none is pending any more.
+func (a *Applier) documents(next *Pending, back bool) map[string]any {
 	switch {
 	case next != nil:
 		next.Since = a.clock()
 		next.Until = next.Since.Add(next.Wait)
 		return map[string]any{pendingDocument: next}
-	case a.pending.Load() != nil:
+	case back:
 		return map[string]any{pendingDocument: nil}
 	}
 	return nil
 }
 
-// begin notes that a revision was written: next is pending now, and what was
-// pending was taken back with it.
-func (a *Applier) begin(next *Pending, by Author, rev store.Revision) {
-	if was := a.pending.Load(); was != nil {
+// begin notes that a revision was written: next is pending now, and when it leads back,
+// what was pending was taken back with it.
+func (a *Applier) begin(next *Pending, back bool, by Author, rev store.Revision) {
+	if was := a.pending.Load(); was != nil && back {
 		a.end(Ended{Pending: *was, Outcome: TakenBack, Author: by, Now: rev.Number})
 	}
 	if next != nil {
@@ -114,7 +120,7 @@ func (a *Applier) begin(next *Pending, by Author, rev store.Revision) {
 }
 
 func (a *Applier) end(e Ended) {
-	e.At = a.clock()
+	e.At, a.back = a.clock(), nil
 	a.pending.Store(nil)
 	a.ended.Store(&e)
 	a.tell()
@@ -133,23 +139,40 @@ func (a *Applier) tell() {
 	}
 }
 
-// whilePending refuses a change while another is pending, unless it leads back to
-// what was before that.
-func (a *Applier) whilePending(cfg *farm.Config) error {
+// whilePending refuses a change of what another one touched that is pending, and one that
+// would stand in its way back. back: this change leads back itself.
+func (a *Applier) whilePending(ctx context.Context, old, cfg *farm.Config) (back bool, err error) {
 	p := a.pending.Load()
 	if p == nil {
-		return nil
+		return false, nil
 	}
-	if base, _, err := a.store.Get(p.Base); err == nil && document.Diff(base, cfg) == "" {
-		return nil
+	w, err := a.wayBackOf(p)
+	if err != nil {
+		return false, a.inTheWay(err)
 	}
-	return a.pendingError()
+	merged := w.merged(old)
+	if document.Diff(merged, cfg) == "" || document.Diff(w.base, cfg) == "" {
+		return true, nil
+	}
+	if onTrial(ctx) || w.blocks(old, cfg) {
+		return false, a.pendingError()
+	}
+	next, err := a.before(p, cfg)
+	if err != nil {
+		return false, a.inTheWay(err)
+	}
+	if err := a.rules.Config(next); err != nil && a.rules.Config(merged) == nil {
+		return false, a.inTheWay(err)
+	}
+	return false, nil
 }
 
 // pendingError is the answer to changes while one is pending, nil while none is.
-func (a *Applier) pendingError() error {
+func (a *Applier) pendingError() error { return a.inTheWay(nil) }
+
+func (a *Applier) inTheWay(reason error) error {
 	if p := a.pending.Load(); p != nil {
-		return &PendingError{*p, max(0, p.Until.Sub(a.clock()))}
+		return &PendingError{*p, max(0, p.Until.Sub(a.clock())), reason}
 	}
 	return nil
 }
@@ -240,13 +263,13 @@ func (a *Applier) goBack(ctx context.Context, revision uint64, how func(*Pending
 	return nil
 }
 
-// before is the configuration before the pending change, with the IDs of cfg.
+// before is cfg without what the pending change did, with the IDs of cfg.
 func (a *Applier) before(p *Pending, cfg *farm.Config) (*farm.Config, error) {
-	base, _, err := a.store.Get(p.Base)
+	w, err := a.wayBackOf(p)
 	if err != nil {
-		return nil, fmt.Errorf("go back to revision %d: %w", p.Base, err)
+		return nil, err
 	}
-	next := base.Clone()
+	next := w.merged(cfg)
 	document.Carry(cfg, next)
 	giveNumbers(cfg, next)
 	if err := a.store.GiveIDs(next); err != nil {
@@ -290,8 +313,8 @@ func (a *Applier) loadPending() {
 		return
 	case !found:
 		return
-	case p.Revision != now.rev.Number: // of a store that was put together by hand
-		a.log.Warn("a pending change is forgotten: it is not the newest revision", "revision", p.Revision, "newest", now.rev.Number)
+	case !a.hasRevisions(&p, now.rev.Number): // of a store that was put together by hand
+		a.log.Warn("a pending change is forgotten: it or the one before is not in the history", "revision", p.Revision, "newest", now.rev.Number)
 		if err := a.store.DeleteDocument(pendingDocument); err != nil {
 			a.log.Error("the pending change cannot be deleted", "error", err)
 		}
@@ -312,6 +335,12 @@ func (a *Applier) loadPending() {
 	if err != nil { // who watches it tries again
 		a.log.Error("a change that was not confirmed could not go back yet", "revision", p.Revision, "error", err)
 	}
+}
+
+// hasRevisions reports whether a pending change can go back.
+func (a *Applier) hasRevisions(p *Pending, newest uint64) bool {
+	_, err := a.wayBackOf(p)
+	return p.Base < p.Revision && p.Revision <= newest && !errors.Is(err, store.ErrNotFound)
 }
 
 // cut bounds a comment that was made of texts of others.

@@ -115,7 +115,7 @@ func found(t *testing.T, s *store.Store) (p apply.Pending, found bool) {
 	return p, found
 }
 
-func TestWhileAChangeIsPendingOnlyTheWayBackIsOpen(t *testing.T) {
+func TestWhatAPendingChangeTouchedWaitsForTheWayBack(t *testing.T) {
 	clock := newWatch()
 	h := newHouse(t, apply.WithClock(clock.now))
 	h.must(add(shop("a", 8080)))
@@ -131,11 +131,11 @@ func TestWhileAChangeIsPendingOnlyTheWayBackIsOpen(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	_, err := h.Change(context.Background(), root, "", 0, add(shop("b", 9090)))
+	_, err := h.Change(context.Background(), root, "", 0, port("a", 8282))
 	refused("another change", err)
 	_, err = h.Change(wait(time.Minute), root, "", 0, add(shop("b", 9090)))
 	refused("another on trial", err)
-	_, err = h.Change(apply.DryRun(context.Background()), root, "", 0, add(shop("b", 9090)))
+	_, err = h.Change(apply.DryRun(context.Background()), root, "", 0, port("a", 8282))
 	refused("a dry run", err)
 	_, err = h.Change(wait(2*time.Hour), root, "", 0, port("a", 8181))
 	refused("the same with another time", err)
@@ -244,7 +244,7 @@ func TestAPendingChangeSurvivesItsProcess(t *testing.T) {
 	if len(h.PendingChanged()) != 1 {
 		t.Error("nobody is told of it")
 	}
-	if _, err := h.Change(context.Background(), root, "", 0, add(shop("b", 9090))); err == nil {
+	if _, err := h.Change(context.Background(), root, "", 0, port("a", 8282)); err == nil {
 		t.Error("another change is taken")
 	}
 	clock.pass(1)

@@ -53,11 +53,22 @@ func (c *Call) onTrial() error {
 		if err != nil || d < apply.LeastTrial || d > apply.MostTrial {
 			return BadRequest("confirm: %q is not allowed, allowed is a time from %v to %v, as 5m", confirm, apply.LeastTrial, apply.MostTrial)
 		}
-		c.Context = apply.OnTrial(c.Context, apply.Trial{Wait: d})
+		c.Context = apply.OnTrial(c.Context, apply.Trial{Wait: c.bounded(d)})
 	case guard != "":
 		return c.onGuard(guard, window)
 	}
 	return nil
+}
+
+// longestOfSome is how long a change of a caller may be pending who does not see all farms:
+// as long, nobody else puts one on trial.
+const longestOfSome = 10 * time.Minute
+
+func (c *Call) bounded(d time.Duration) time.Duration {
+	if c.SeesAll() {
+		return d
+	}
+	return min(d, longestOfSome)
 }
 
 func (c *Call) onGuard(guard, window string) error {
@@ -74,6 +85,7 @@ func (c *Call) onGuard(guard, window string) error {
 			return BadRequest("%s", err)
 		}
 	}
+	spec.Window = c.bounded(spec.Window)
 	if c.host.Guard == nil {
 		return BadRequest("guard: nothing is measured here; use confirm")
 	}

@@ -1,0 +1,205 @@
+package apply
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/document"
+)
+
+// wayBack is what a pending change changed. Going back merges three configurations: the
+// parts it touched are as they were before it, all others as they are by now. Of farms
+// that it touched, what was started, stopped or put into maintenance since stays so.
+type wayBack struct {
+	revision    uint64
+	base, after *farm.Config
+	farms       map[uint32]bool // touched ones, by stable number
+	names       map[string]bool // theirs, before and after
+	checks      map[string]bool // touched ones
+	// system and aliases: whether it touched the settings of the machine, and aliases.
+	system, aliases bool
+}
+
+// wayBackOf reads what a pending change touched. The turn to write is the caller's.
+func (a *Applier) wayBackOf(p *Pending) (*wayBack, error) {
+	if a.back != nil && a.back.revision == p.Revision {
+		return a.back, nil
+	}
+	base, _, err := a.store.Get(p.Base)
+	if err != nil {
+		return nil, fmt.Errorf("go back to revision %d: %w", p.Base, err)
+	}
+	after, _, err := a.store.Get(p.Revision)
+	if err != nil {
+		return nil, fmt.Errorf("go back from revision %d: %w", p.Revision, err)
+	}
+	w := &wayBack{revision: p.Revision, base: base, after: after, farms: map[uint32]bool{}, names: map[string]bool{}, checks: map[string]bool{}}
+	w.compare()
+	a.back = w
+	return w, nil
+}
+
+func (w *wayBack) compare() {
+	for _, f := range either(w.base.Farms, w.after.Farms) {
+		was, is := farmAt(w.base, f.ID), farmAt(w.after, f.ID)
+		if was != nil && is != nil && sameFarm(was, is) {
+			continue
+		}
+		w.farms[f.ID], w.names[f.Name] = true, true
+	}
+	for _, c := range either(w.base.Checks, w.after.Checks) {
+		if !sameCheck(w.base, w.after, c.Name) {
+			w.checks[c.Name] = true
+		}
+	}
+	w.system, w.aliases = !sameSystem(w.base, w.after), !sameAliases(w.base, w.after)
+}
+
+func sameAliases(a, b *farm.Config) bool {
+	return reflect.DeepEqual(a.System.Aliases, b.System.Aliases)
+}
+
+func either[T any](a, b []T) []*T {
+	var out []*T
+	for _, list := range [][]T{a, b} {
+		for i := range list {
+			out = append(out, &list[i])
+		}
+	}
+	return out
+}
+
+func farmAt(cfg *farm.Config, id uint32) *farm.Farm {
+	for i := range cfg.Farms {
+		if cfg.Farms[i].ID == id {
+			return &cfg.Farms[i]
+		}
+	}
+	return nil
+}
+
+// sameFarm compares what documents say of farms: addresses of host names come and go.
+func sameFarm(a, b *farm.Farm) bool {
+	return *a == *b || reflect.DeepEqual(a, b) || document.Diff(&farm.Config{Farms: []farm.Farm{*a}}, &farm.Config{Farms: []farm.Farm{*b}}) == ""
+}
+
+func sameCheck(a, b *farm.Config, name string) bool {
+	was, is := farm.CheckAt(a.Checks, name), farm.CheckAt(b.Checks, name)
+	if was < 0 || is < 0 {
+		return was == is
+	}
+	return reflect.DeepEqual(a.Checks[was], b.Checks[is])
+}
+
+// blocks reports whether a change of other parts, from now to cfg, has to wait: it changes
+// a part that the pending change touched, by more than a start, a stop or maintenance.
+func (w *wayBack) blocks(now, cfg *farm.Config) bool {
+	for name := range w.names {
+		was, is := now.Farm(name), cfg.Farm(name)
+		if (was == nil) != (is == nil) || was != nil && !onlyOperated(was, is) {
+			return true
+		}
+	}
+	for name := range w.checks {
+		if !sameCheck(now, cfg, name) {
+			return true
+		}
+	}
+	return w.system && !sameSystem(now, cfg) || w.aliases && !sameAliases(now, cfg)
+}
+
+// onlyOperated reports whether a farm is the same but for what operators start, stop and
+// put into maintenance.
+func onlyOperated(was, is *farm.Farm) bool {
+	if was.ID != is.ID {
+		return false
+	}
+	like := is.Clone()
+	like.Stopped = was.Stopped
+	maintenance := maintenanceOf(was)
+	eachBackend(&like, func(b *farm.Backend) {
+		if m, known := maintenance[b.ID]; known {
+			b.Maintenance = m
+		}
+	})
+	return sameFarm(was, &like)
+}
+
+func eachBackend(f *farm.Farm, do func(*farm.Backend)) {
+	for _, g := range f.Groups() {
+		for i := range g.Backends() {
+			do(&g.Backends()[i])
+		}
+	}
+}
+
+func maintenanceOf(f *farm.Farm) map[uint32]farm.Maintenance {
+	out := map[uint32]farm.Maintenance{}
+	eachBackend(f, func(b *farm.Backend) { out[b.ID] = b.Maintenance })
+	return out
+}
+
+// merged is the configuration without the pending change.
+func (w *wayBack) merged(now *farm.Config) *farm.Config {
+	next := now.Clone()
+	known := farm.IDSet{}
+	var farms []farm.Farm
+	for i := range w.base.Farms {
+		f := &w.base.Farms[i]
+		known.Add(f.ID)
+		switch is := farmAt(next, f.ID); {
+		case w.farms[f.ID]:
+			farms = append(farms, w.operated(f, is))
+		case is != nil:
+			farms = append(farms, *is)
+		}
+	}
+	for i := range next.Farms {
+		if f := &next.Farms[i]; !w.farms[f.ID] && !known.Take(f.ID) {
+			farms = append(farms, *f)
+		}
+	}
+	next.Farms = farms
+	w.mergeChecks(next)
+	before, is := w.base.System.Clone(), next.System
+	if !w.aliases {
+		before.Aliases = is.Aliases
+	}
+	if w.system {
+		next.System = before
+	}
+	next.System.Aliases = before.Aliases
+	return next
+}
+
+// operated is a farm as it was before the pending change, with what operators did since.
+func (w *wayBack) operated(f, now *farm.Farm) farm.Farm {
+	out, after := f.Clone(), farmAt(w.after, f.ID)
+	if now == nil || after == nil {
+		return out
+	}
+	if now.Stopped != after.Stopped {
+		out.Stopped = now.Stopped
+	}
+	before, is := maintenanceOf(after), maintenanceOf(now)
+	eachBackend(&out, func(b *farm.Backend) {
+		was, had := before[b.ID]
+		if m, has := is[b.ID]; had && has && m != was {
+			b.Maintenance = m
+		}
+	})
+	return out
+}
+
+func (w *wayBack) mergeChecks(next *farm.Config) {
+	for name := range w.checks {
+		next.Checks = slices.DeleteFunc(next.Checks, func(c farm.Check) bool { return c.Name == name })
+	}
+	for i, c := range w.base.Checks {
+		if w.checks[c.Name] {
+			next.Checks = slices.Insert(next.Checks, min(i, len(next.Checks)), c)
+		}
+	}
+}
