@@ -11,7 +11,7 @@ func (b *Backend) Equal(o *Backend) bool {
 		b.Timeout == o.Timeout && b.ConnectTimeout == o.ConnectTimeout && b.Source == o.Source && b.Mark == o.Mark &&
 		b.Alias == o.Alias && b.Maintenance == o.Maintenance &&
 		same(b.Sessions, o.Sessions) && same(b.ServerNames, o.ServerNames) && same(b.Nets, o.Nets) &&
-		same(b.Countries, o.Countries) && same(b.Continents, o.Continents) && b.Coordinates == o.Coordinates
+		same(b.Countries, o.Countries) && same(b.Continents, o.Continents) && b.Coordinates == o.Coordinates && b.HashKey == o.HashKey
 }
 
 func same[T comparable](a, b []T) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }

@@ -274,6 +274,8 @@ type Backend struct {
 	// Coordinates are where the backend is with DNSNearest, as "latitude,longitude" in degrees;
 	// empty for where its address is.
 	Coordinates string `json:"coordinates,omitempty"`
+	// HashKey is ranked by with DNSHash; empty means the address.
+	HashKey string `json:"hash_key,omitempty"`
 }
 
 // MaxSplit is the highest Split.

@@ -4,7 +4,6 @@ package choose
 
 import (
 	"cmp"
-	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"net/netip"
@@ -16,12 +15,6 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/dns/wire"
 	"github.com/sluicelb/sluice/dns/zone"
-)
-
-// Nets of clients that are one where a choice is kept for a client, if it says no net.
-const (
-	bits4 = 24
-	bits6 = 56
 )
 
 // Service is one service, compiled. Nothing of it changes.
@@ -47,7 +40,8 @@ type backend struct {
 	bytes  [16]byte
 	slot   *health.Slot
 	weight uint32
-	out    bool // in maintenance
+	rank   uint64 // of DNSHash
+	out    bool   // in maintenance
 	nets   []netip.Prefix
 
 	countries, continents []geoip.Code
@@ -87,7 +81,7 @@ func compile(s *farm.DNSService, numbers []int, table *health.Table, places *geo
 		}
 		*of = append(*of, backend{
 			id: b.ID, number: numbers[i], addr: b.Addr, bytes: bytesOf(b.Addr), slot: table.Slot(b.ID), weight: uint32(b.EffectiveWeight()),
-			out: b.Maintenance != farm.MaintenanceOff, nets: b.Nets, countries: codes(b.Countries), continents: codes(b.Continents), at: whereIs(b, places),
+			rank: rankOf(b), out: b.Maintenance != farm.MaintenanceOff, nets: b.Nets, countries: codes(b.Countries), continents: codes(b.Continents), at: whereIs(b, places),
 		})
 		out.byPlace = out.byPlace || len(b.Countries)+len(b.Continents) > 0
 	}
@@ -301,36 +295,6 @@ func (c *Chooser) draw(list []backend, answers int) {
 	}
 }
 
-// net is the net of the client a choice is kept for, and how many bits of it count.
-func net(q *wire.Query, p *zone.Pick) netip.Prefix {
-	from, bits := q.From(), bits6
-	if from.Is4() {
-		bits = bits4
-	}
-	if q.HasSubnet && q.Subnet.Bits() > 0 {
-		bits = min(bits, q.Subnet.Bits())
-	}
-	p.Scope = uint8(bits)
-	of, _ := from.Prefix(bits)
-	return of
-}
-
-// rank orders by a hash of net and backend: when one fails its clients alone move.
-func (c *Chooser) rank(list []backend, of netip.Prefix) {
-	a := of.Addr().As16()
-	seed := binary.LittleEndian.Uint64(a[:]) ^ binary.LittleEndian.Uint64(a[8:])*0x9e3779b97f4a7c15
-	var scores [zone.MaxPicks]uint64
-	for j, i := range c.picked[:c.count] {
-		scores[j] = mixed(seed ^ uint64(list[i].id)*0xff51afd7ed558ccd)
-	}
-	for j := 1; j < c.count; j++ { // few: sorted in place
-		for k := j; k > 0 && scores[k] > scores[k-1]; k-- {
-			scores[k], scores[k-1] = scores[k-1], scores[k]
-			c.picked[k], c.picked[k-1] = c.picked[k-1], c.picked[k]
-		}
-	}
-}
-
 const (
 	// alike is how much longer than the fastest a backend may take and still be as fast,
 	// so that clients do not move with every result.
@@ -397,13 +361,6 @@ func (c *Chooser) leastLoaded(s *Service, list []backend) {
 	}
 	c.ascending(&loads)
 	c.alternate(&loads, max(loads[0]/8, even*unit))
-}
-
-// mixed is the finalizer of splitmix64.
-func mixed(h uint64) uint64 {
-	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return h ^ h>>31
 }
 
 // bits is the length of the longest net of the backend that holds an address, -1

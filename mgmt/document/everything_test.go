@@ -120,7 +120,7 @@ func names() *farm.GSLB {
 		Transfers: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Notified: []netip.Addr{addr("10.0.0.7"), addr("2001:db8::7")},
 		Services: []farm.DNSService{{Name: "shop", Algorithm: farm.DNSGeo, Port: 443, Check: "check_tcp", TTL: 9, DegradedTTL: 3, Answers: 2, AllDown: farm.AllDownFallback,
 			Fallback: []netip.Addr{addr("192.0.2.99")}, Unprobed: true,
-			Backends: []farm.Backend{{Host: "192.0.2.1", Addr: addr("192.0.2.1"), Weight: 2, Priority: 3, Alias: "first", Maintenance: farm.MaintenanceDrain, Countries: []string{"DE"}, Continents: []string{"EU"}, Coordinates: "48.14,11.58", Nets: []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}}}}},
+			Backends: []farm.Backend{{Host: "192.0.2.1", Addr: addr("192.0.2.1"), Weight: 2, Priority: 3, Alias: "first", Maintenance: farm.MaintenanceDrain, Countries: []string{"DE"}, Continents: []string{"EU"}, Coordinates: "48.14,11.58", HashKey: "first", Nets: []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}}}}},
 		Keys: []farm.TransferKey{{Name: "ns2.example.com", Secret: farm.NewSealedSecret("c2VhbGVk")}, {Algorithm: farm.TransferSHA512, Name: "ns3", Secret: farm.NewSealedSecret("c2VhbGVk")}},
 		Zones: []farm.Zone{{Name: "example.com", NameServer: "ns1", TTL: 60, Signing: farm.SignEd25519, KeyDays: 90, Keys: []farm.ZoneKey{
 			{Algorithm: farm.SignEd25519, State: farm.KeyActive, Since: 1, DSSeen: 2, Public: "l02Woi0iS8Aa25FQkUd9RMzZHJpBoRQwAQEX1SxZJA4=", Private: farm.NewSealedSecret("c2VhbGVk")},

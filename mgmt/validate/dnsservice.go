@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -124,6 +125,12 @@ var dnsBackendFields = slices.Concat(unsetAsNull(backendWeight, backendPriority,
 		get: func(b *farm.Backend) Value { return textValue(b.Coordinates) },
 		set: func(b *farm.Backend, v Value) { b.Coordinates = v.text },
 	},
+	{
+		rule: rule{name: "hash_key", hints: advanced(atBalancing, "Hash key"), kind: kindText, blank: true, null: true, maxLen: 64, check: checkHashKey,
+			must: "at most 64 printable characters", about: "Name the backend is ranked by with algorithm hash; empty for its address. Appliances on which the backend has other addresses agree by the same key, and a new address keeps its clients."},
+		get: func(b *farm.Backend) Value { return textValue(b.HashKey) },
+		set: func(b *farm.Backend, v Value) { b.HashKey = v.text },
+	},
 })
 
 // maxCountries bounds a list: there are some 250.
@@ -156,6 +163,13 @@ func checkContinent(s string) string {
 func checkCoordinates(s string) string {
 	if _, _, err := farm.ParseCoordinates(s); err != nil {
 		return err.Error()
+	}
+	return ""
+}
+
+func checkHashKey(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return "it has a character that cannot be printed"
 	}
 	return ""
 }

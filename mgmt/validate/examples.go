@@ -127,7 +127,7 @@ var examples = sync.OnceValue(func() map[string]any {
 		"url":           "/cart?item=7",
 
 		"urlp":   "^/api/",
-		"answer": []string{"Server: Apache"}, "defnamesv": "ns1", "fallback": []string{"192.0.2.99"}, "nets": []string{"203.0.113.0/24"}, "countries": []string{"DE", "AT"}, "continents": []string{"EU"}, "coordinates": "48.14,11.58", "notify": []string{"192.0.2.54"}, "nsid": "ns1-muc", "rdata": "192.0.2.10",
+		"answer": []string{"Server: Apache"}, "defnamesv": "ns1", "fallback": []string{"192.0.2.99"}, "nets": []string{"203.0.113.0/24"}, "countries": []string{"DE", "AT"}, "continents": []string{"EU"}, "coordinates": "48.14,11.58", "hash_key": "web1", "notify": []string{"192.0.2.54"}, "nsid": "ns1-muc", "rdata": "192.0.2.10",
 		"rname": "www", "server_version": "none of your business", "transfer_from": []string{"192.0.2.54"}, "transfer_keys": []string{"ns2.example.com:c2VjcmV0cyBvZiAxNiBieXRlcw=="},
 		"vhost":   `www\.example\.com`,
 		"vip":     "192.0.2.10",
