@@ -80,7 +80,7 @@ func start(t *testing.T) *appliance {
 		return out
 	}
 	command("status")
-	command("apply", "-f", file)
+	command("apply", "--yes", "-f", file)
 	lines := strings.Fields(command("key", "create", "bench"))
 	a.key = lines[len(lines)-1]
 	a.client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{

@@ -51,7 +51,7 @@ func TestWhatTheGUITakesWithAThousandFarms(t *testing.T) {
 	if err := os.WriteFile(file, document(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command("", "apply", "-f", file)
+	command("", "apply", "--yes", "-f", file)
 	command(password+"\n", "user", "create", user)
 	command("", "user", "set", user, "webgui_permissions=true")
 	command("", "group", "create", "all")

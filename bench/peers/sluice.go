@@ -70,7 +70,7 @@ func configure(ctx context.Context, c Contestant, p *launch.Process, s Setup, da
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	steps := [][]string{{"apply", "-f", document}}
+	steps := [][]string{{"apply", "--yes", "-f", document}}
 	if s.Secure != "" {
 		steps = [][]string{{"certificate", "upload", "bench.pem", s.Identity.Bundle}, steps[0]}
 	}

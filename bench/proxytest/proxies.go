@@ -42,7 +42,7 @@ func Sluice(t testing.TB, n *housetest.Namespace, document string, env ...string
 	program, data := Find(t, "sluice"), t.TempDir()
 	p := n.Serve("env", append(env, program, "run", "--data", data, "--api", "127.0.0.1:9100")...)
 	file := write(t, "farms.yaml", document)
-	for _, args := range [][]string{{"status"}, {"apply", "-f", file}} {
+	for _, args := range [][]string{{"status"}, {"apply", "--yes", "-f", file}} {
 		Eventually(t, func() error {
 			_, err := n.Try("", program, append(args, "--data", data)...)
 			return err

@@ -14,36 +14,49 @@ import (
 )
 
 // applied is what a document did, or would do.
-type applied struct {
-	Params struct {
-		Revision           uint64
-		Unchanged, Diff    string
-		Warnings, Problems []string
-	}
-}
+type applied struct{ Params plan }
 
 func (c *client) applyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "apply -f FILE", Short: "Make a YAML or JSON document the configuration",
 		Long: `Make a YAML or JSON document the configuration. The difference to the
 configuration in force is shown first; what is the same keeps its connections,
-sessions and counters. All of it is applied or nothing.`,
-		Example: "  sluice apply -f shop.yaml --dry-run\n  sluice apply -f shop.yaml --comment 'new backend'\n  sluice export | sed s/8080/8081/ | sluice apply -f -",
+sessions and counters. All of it is applied or nothing.
+
+Farms and checks that the document does not name are deleted. The deletions are
+shown with the traffic they end, and on a terminal you are asked before anything
+is deleted. Without a terminal a document that deletes something is refused
+unless --yes is given. A document that deletes nothing is applied at once.
+
+With --merge the document holds a part: farms and checks with a name that is new
+are added, those of the same name are replaced, and all others stay.
+
+-f may be repeated, and may be a directory: its files *.yaml, *.yml and *.json
+are read in the order of their names. All files together are one document.`,
+		Example: "  sluice apply -f shop.yaml --dry-run\n  sluice apply -f shop.yaml --comment 'new backend'\n  sluice apply -f shop.yaml --merge\n  sluice apply -f /etc/sluice/farms --yes\n  sluice apply -f farms.yaml -f checks.yaml\n  sluice export | sed s/8080/8081/ | sluice apply -f -",
 		Args:    exactly(0),
 	}
-	file := cmd.Flags().StringP("file", "f", "", "the document; - reads standard input")
+	files := cmd.Flags().StringArrayP("file", "f", nil, "the document, or a directory of documents; - reads standard input; may be repeated")
+	merge := cmd.Flags().Bool("merge", false, "the document holds a part: other farms and checks stay")
 	dryRun := cmd.Flags().Bool("dry-run", false, "show the difference and change nothing")
 	comment := cmd.Flags().String("comment", "", "why; kept in the history")
 	cmd.MarkFlagRequired("file")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		document, err := readDocument(cmd, *file)
+		all, err := readDocuments(cmd, *files)
 		if err != nil {
 			return err
 		}
-		return c.apply(cmd, *file, document, *dryRun, *comment)
+		query := url.Values{}
+		if *merge {
+			query.Set("merge", "true")
+		}
+		return all.explained(c.apply(cmd, all, query, *dryRun, *comment))
 	}
 	return cmd
 }
+
+// documentType is what a document is sent as.
+const documentType = "application/yaml"
 
 // maxDocument is the largest document worth sending.
 const maxDocument = 16 << 20
@@ -70,16 +83,16 @@ func readDocument(cmd *cobra.Command, path string) ([]byte, error) {
 
 // apply shows the difference first. The change is then made only to the
 // configuration the difference was shown for.
-func (c *client) apply(cmd *cobra.Command, file string, document []byte, dryRun bool, comment string) error {
-	query := url.Values{}
+func (c *client) apply(cmd *cobra.Command, all *documents, query url.Values, dryRun bool, comment string) error {
+	tried := request{query: query}.tried().query
 	if comment != "" {
 		query.Set("comment", comment)
 	}
 	if c.showAPI && !dryRun || c.showYAML { // nothing is planned
-		_, err := c.sendDocument(cmd.Context(), file, document, query, "")
+		_, err := c.sendDocument(cmd.Context(), all, query, "")
 		return err
 	}
-	plan, err := c.sendDocument(cmd.Context(), file, document, url.Values{"dry_run": {"true"}}, "")
+	plan, err := c.sendDocument(cmd.Context(), all, tried, "")
 	if err != nil {
 		return err
 	}
@@ -91,7 +104,13 @@ func (c *client) apply(cmd *cobra.Command, file string, document []byte, dryRun 
 	if dryRun || unchanged && !c.json { // a program is told what applying answers, not planning
 		return c.conclude(cmd, plan, planned, dryRun)
 	}
-	done, err := c.sendDocument(cmd.Context(), file, document, query, plan.header.Get("ETag"))
+	if !c.yes {
+		if err := c.ask(c.asker(), &planned.Params); err != nil {
+			return err
+		}
+		c.yes = true // asked
+	}
+	done, err := c.sendDocument(cmd.Context(), all, query, plan.header.Get("ETag"))
 	if err != nil {
 		return err
 	}
@@ -102,14 +121,17 @@ func (c *client) apply(cmd *cobra.Command, file string, document []byte, dryRun 
 	return c.conclude(cmd, done, result, false)
 }
 
-func (c *client) sendDocument(ctx context.Context, file string, document []byte, query url.Values, match string) (answer, error) {
-	return c.do(ctx, request{method: http.MethodPut, path: "/config", query: query, body: document, files: []string{file}, kind: "application/yaml", match: match})
+func (c *client) sendDocument(ctx context.Context, all *documents, query url.Values, match string) (answer, error) {
+	return c.do(ctx, request{method: http.MethodPut, path: "/config", query: query, body: all.text, files: all.names(), kind: documentType, match: match})
 }
 
-// difference reads an answer and shows what differs, but to programs.
+// difference reads an answer and shows what differs and what it costs, but to programs.
 func (c *client) difference(cmd *cobra.Command, a answer) (r applied, err error) {
-	if err = a.into(&r); err == nil && !c.json {
-		err = c.printDiff(cmd, r.Params.Diff)
+	if err = a.into(&r); err != nil || c.json || c.sawDiff {
+		return r, err
+	}
+	if err = c.printDiff(cmd, r.Params.Diff); err == nil {
+		err = printLines(cmd.OutOrStdout(), &r.Params)
 	}
 	return r, err
 }

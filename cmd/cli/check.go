@@ -25,17 +25,17 @@ the fields.`,
 		Example: "  sluice check -f shop.yaml\n  sluice check -f shop.yaml --json\n  sluice export | sluice check -f -",
 		Args:    noSuchCommand,
 	}
-	file := cmd.Flags().StringP("file", "f", "", "the document; - reads standard input")
+	files := cmd.Flags().StringArrayP("file", "f", nil, "the document, or a directory of documents; - reads standard input; may be repeated")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *file == "" {
+		if len(*files) == 0 {
 			return usagef("name a document by -f, or a sub-command: %s", strings.Join(names(cmd), ", "))
 		}
-		text, err := readDocument(cmd, *file)
+		all, err := readDocuments(cmd, *files)
 		if err != nil {
 			return err
 		}
 		rules := validate.Rules{Prefixes: validate.SystemPrefixes}
-		cfg, err := document.Load(text, rules)
+		cfg, err := document.Load(all.text, rules)
 		var warnings []validate.Error
 		if err == nil {
 			warnings = rules.Warnings(cfg)
@@ -44,12 +44,12 @@ the fields.`,
 			return c.printVerdict(cmd, err, warnings)
 		}
 		if err != nil {
-			return fmt.Errorf("%s cannot be applied:\n%w", *file, err)
+			return fmt.Errorf("%s cannot be applied:\n%s", all, all.located(err.Error()))
 		}
 		for i := range warnings {
 			warn(cmd, warnings[i].Error())
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s can be applied: %s.\n", show.Clean(*file), contents(cfg))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s can be applied: %s.\n", show.Clean(all.String()), contents(cfg))
 		return err
 	}
 	return cmd

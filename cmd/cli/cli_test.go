@@ -31,7 +31,7 @@ func TestJSONIsTheAnswerOfTheAPI(t *testing.T) {
 	a.shop()
 	for _, command := range []string{
 		"farm list", "farm show shop", "service list shop", "service show shop web", "backend list shop web", "backend show shop web 0",
-		"status", "stats", "stats shop", "history", "diff", "export", "key list", "key create x", "version", "farm stop shop", "rollback",
+		"status", "stats", "stats shop", "history", "diff", "export", "key list", "key create x", "version", "farm stop shop", "rollback --yes",
 	} {
 		out := a.must(append(strings.Fields(command), "--json")...)
 		if !json.Valid([]byte(out)) {
@@ -288,7 +288,7 @@ func TestApplyShowsTheDifferenceFirst(t *testing.T) {
 	if r := a.feed(exported, "apply", "-f", "-"); !strings.Contains(r.stdout, "Nothing to change") {
 		t.Errorf("an export applied again: %+v", r)
 	}
-	a.must("rollback", "1")
+	a.must("rollback", "1", "--yes")
 	if out := a.must("export"); strings.Contains(out, "contimeout") {
 		t.Errorf("after the rollback:\n%s", out)
 	}

@@ -38,12 +38,16 @@ type client struct {
 	onlyReads         bool // while it is watched
 
 	confirm, guard string // of a change that may go back by itself
+	dryRun, yes    bool
+	running        *running // the command that changes something
 
 	// What became of requests.
-	before string   // until when the last change is pending
-	made   string   // the name of what was made last
-	asked  string   // with showAPI: the last call that only asked
-	shown  []string // with showAPI and showYAML: what is shown in the place of changes
+	before  string   // until when the last change is pending
+	made    string   // the name of what was made last
+	asked   string   // with showAPI: the last call that only asked
+	shown   []string // with showAPI and showYAML: what is shown in the place of changes
+	plan    *answer  // with dryRun: what would become of the first change
+	sawDiff bool     // the difference was shown before a question
 }
 
 func (c *client) addFlags(flags *pflag.FlagSet) {
@@ -118,6 +122,10 @@ type request struct {
 // changes something may be shown instead.
 func (c *client) do(ctx context.Context, r request) (answer, error) {
 	if done, err := c.instead(ctx, r); done {
+		return answer{}, err
+	}
+	r, err := c.confirmed(ctx, r)
+	if err != nil {
 		return answer{}, err
 	}
 	return c.exchange(ctx, r)

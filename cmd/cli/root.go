@@ -132,6 +132,7 @@ network with --url and an API key.`,
 		}
 	})
 	c.addTrials(root)
+	c.addPlans(root)
 	c.conduct(root)
 	markFailures(root)
 	arrangeHelp(root)

@@ -41,6 +41,8 @@ func (c *client) instead(ctx context.Context, r request) (done bool, err error) 
 		}
 		c.shown = append(c.shown, part)
 		return true, errShown
+	case c.dryRun && r.changes():
+		return true, c.planned(ctx, r)
 	}
 	return false, nil
 }
@@ -75,7 +77,14 @@ func (c *client) curl(r request) string {
 		target += "?" + query.Encode()
 	}
 	line := strings.Join(append(words, shell.Quote(target)), " ")
-	if len(r.files) > 1 {
+	switch {
+	case len(r.files) > 1 && r.kind == documentType:
+		cats := make([]string, len(r.files))
+		for i, name := range r.files {
+			cats[i] = "cat " + shell.Quote(name)
+		}
+		return "{ " + strings.Join(cats, "; echo; echo ---; ") + "; } | " + line
+	case len(r.files) > 1:
 		return "cat " + quoted(r.files) + " | " + line
 	}
 	return line
@@ -189,12 +198,7 @@ func (c *client) afterwards(ctx context.Context, r request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	tried := url.Values{"dry_run": {"true"}}
-	for name, values := range r.query {
-		tried[name] = values
-	}
-	r.query = tried
-	a, err := c.exchange(ctx, r)
+	a, err := c.exchange(ctx, r.tried())
 	if err != nil {
 		return "", err
 	}

@@ -115,7 +115,7 @@ func TestColoursSayWhatMatters(t *testing.T) {
 		data := canned(t, map[string]string{"/farms": `{"params":[{"farmname":"` + status + `","status":"` + status + `"}]}`})
 		all.WriteString(execute("", "--data", data, "farm", "list", "--color", "always").stdout)
 	}
-	for _, command := range []string{"explain shop /", "backend list shop", "diff 2", "apply -f -"} {
+	for _, command := range []string{"explain shop /", "backend list shop", "diff 2", "apply -f - --yes"} {
 		all.WriteString(a.feed("farms: []\n", append(strings.Fields(command), "--color", "always")...).stdout)
 	}
 	data := canned(t, map[string]string{"/history/3/diff": `{"params":{"diff":"--- a\n+++ b\n@@ 1\n c\n-d\n+e\n"}}`})

@@ -27,8 +27,8 @@ var furtherCommands = []string{
 	"acme delete www.example.com.pem", "acme config dns_servers=192.0.2.53:53 --dns-servers [2001:db8::1]:53 hook=null",
 	"system config api_names=a.test,b.test --api-names c.test", "system config api_names=null", "key create for tests", "key delete 2",
 	"explain mail --from 192.0.2.7:5353 --to 192.0.2.10:25 --protocol tcp", "explain shop /x -X PUT -H A:1 --header B:2 --sni b.test --from 192.0.2.7",
-	"history --limit 2 --before 9", "diff", "diff 3", "diff 2 3", "rollback 3", "rollback", "stats --watch=99ms", "stats shop --watch=often", "stats --watch --quiet", "farm list --quiet", "service create shop quiet --quiet", "key create --quiet", "farm lint --quiet", "farm show none --quiet", "farm stop shop mail --show-api", "farm list --show-api", "version --show-api", "check -f - --show-api", "user create eve --show-api", "farm stop shop mail --show-yaml", "service set shop web urlp=^/x --show-yaml", "session flush shop web --show-api", "apply -f - --show-yaml", "apply -f - --show-api", "farm start shop mail", "system dns --watch primary=192.0.2.53", "reload",
-	"apply -f - --dry-run", "apply -f - --dry-run --json", "apply -f - --comment why",
+	"history --limit 2 --before 9", "diff", "diff 3", "diff 2 3", "rollback 3 --yes", "rollback --yes", "stats --watch=99ms", "stats shop --watch=often", "stats --watch --quiet", "farm list --quiet", "service create shop quiet --quiet", "key create --quiet", "farm lint --quiet", "farm show none --quiet", "farm stop shop mail --show-api", "farm list --show-api", "version --show-api", "check -f - --show-api", "user create eve --show-api", "farm stop shop mail --show-yaml", "service set shop web urlp=^/x --show-yaml", "session flush shop web --show-api", "apply -f - --show-yaml", "apply -f - --show-api", "farm start shop mail", "system dns --watch primary=192.0.2.53", "reload",
+	"apply -f - --dry-run", "apply -f - --dry-run --json", "apply -f - --comment why --yes", "apply -f - --merge",
 }
 
 var (

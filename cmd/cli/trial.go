@@ -46,9 +46,9 @@ func (c *client) addTrials(root *cobra.Command) {
 		if err != nil || cmd.Name() != path[len(path)-1] {
 			panic(fmt.Sprintf("there is no command %v", path))
 		}
-		cmd.Flags().StringVar(&c.confirm, "confirm", "", "go back after this time, as 5m, unless 'sluice confirm' is run")
+		cmd.Flags().StringVar(&c.confirm, "confirm", "", "go back after this time, e.g. 5m, unless 'sluice confirm' is run")
 		cmd.Flags().BoolVar(&c.showYAML, "show-yaml", false, "print how what it changes would be in the YAML document, and change nothing")
-		cmd.Flags().StringVar(&c.guard, "guard", "", "go back when a condition is broken, as errors<1%,p99<200ms,10m")
+		cmd.Flags().StringVar(&c.guard, "guard", "", "go back when a condition is broken, e.g. errors<1%,p99<200ms,10m")
 		run := cmd.RunE
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if err := run(cmd, args); err != nil || c.before == "" {

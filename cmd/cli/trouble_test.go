@@ -45,7 +45,7 @@ func everyCommand(p papers) []string {
 		"certificate activation upload " + p.ca, "certificate activation show", "certificate activation download", "certificate activation delete",
 		"audit --limit 2", "audit export",
 		"key create x", "key list", "key delete 2", "status", "stats", "stats shop", "stats mail", "explain shop /", "history", "tag create fair", "tag list", "tag delete fair", "diff", "diff 2 3", "lint", "farm copy shop copied vport=8089", "export",
-		"apply -f -", // of no farms at all
+		"apply -f - --yes", // of no farms at all
 	}
 }
 

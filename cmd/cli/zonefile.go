@@ -68,11 +68,8 @@ func (c *client) sayOrDiffer(cmd *cobra.Command, a answer, err error, dryRun boo
 	if err != nil || !dryRun || c.json {
 		return c.orSay(cmd, a, err)
 	}
-	var body struct{ Params struct{ Diff string } }
-	if err := a.into(&body); err != nil {
-		return err
-	}
-	return c.printDiff(cmd, body.Params.Diff)
+	_, err = c.difference(cmd, a)
+	return err
 }
 
 func (c *client) zoneExport() *cobra.Command {

@@ -145,7 +145,7 @@ func TestConfigFileIsAppliedAtStartAndOnReload(t *testing.T) {
 		wantAnswer(t, url, "one")
 
 		write(two)
-		a.must("reload")
+		a.must("reload", "--yes")
 		wantAnswer(t, url, "two")
 
 		write(one)

@@ -82,7 +82,7 @@ func operated(t *testing.T) (variables []string) {
 		return path
 	}
 	const script = `<img src=x onerror="window.broken=1"><script>window.broken=1</script>`
-	a.must("apply", "-f", file("shop.yaml", strings.Replace(a.must("export"), "alias: green", "alias: grass", 1)), "--comment", script)
+	a.must("apply", "--yes", "-f", file("shop.yaml", strings.Replace(a.must("export"), "alias: green", "alias: grass", 1)), "--comment", script)
 	people := map[string]string{"ann": "secret-of-ann-1", "bob": "secret-of-bob-1"}
 	for name, password := range people {
 		a.employs(name, password, map[string]string{"ann": "administration", "bob": "monitoring"}[name])

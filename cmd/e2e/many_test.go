@@ -53,7 +53,7 @@ func TestManyFarmsAreMadeAtOnceAndComeBackAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		a.must("apply", "-f", file)
+		a.must("apply", "--yes", "-f", file)
 		return time.Since(began)
 	}
 	all := func(want string) error {
@@ -83,7 +83,7 @@ func TestManyFarmsAreMadeAtOnceAndComeBackAtOnce(t *testing.T) {
 		t.Errorf("history:\n%s", out)
 	}
 	began := time.Now()
-	a.must("rollback")
+	a.must("rollback", "--yes")
 	t.Logf("they were rolled back in %v", time.Since(began).Round(time.Millisecond))
 	if err := all("one"); err != nil {
 		t.Fatal(err)

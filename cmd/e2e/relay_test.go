@@ -47,7 +47,7 @@ func TestTCPFarmsComeBackWithTheirSessions(t *testing.T) {
 		a := start(t, who, dataDir(t, who))
 		port := freePort(t)
 		one, two := netip.MustParseAddrPort(teller(t, "one")), netip.MustParseAddrPort(teller(t, "two"))
-		a.must("apply", "-f", readable(t, fmt.Sprintf(`farms:
+		a.must("apply", "--yes", "-f", readable(t, fmt.Sprintf(`farms:
   - {name: relay, profile: l4xnat, vip: 127.0.0.1, vport: '%d', algorithm: roundrobin, persistence: srcip, ttl: 600, proxyprotocol_out: v1, backends: [{ip: 127.0.0.1, port: %d}, {ip: 127.0.0.1, port: %d}]}
 `, port, one.Port(), two.Port())))
 		to := fmt.Sprintf("127.0.0.1:%d", port)
@@ -85,7 +85,7 @@ func TestAddressesGoFromOneKindOfFarmToAnother(t *testing.T) {
 		http := fmt.Sprintf("farms:\n  - {name: web, profile: http, vip: 127.0.0.1, vport: %d, services: [{name: s, backends: [{ip: 127.0.0.1, port: %d}]}]}\n", port, at.Port())
 		relay := fmt.Sprintf("farms:\n  - {name: raw, profile: l4xnat, vip: 127.0.0.1, vport: '%d', backends: [{ip: 127.0.0.1, port: %d}]}\n", port, at.Port())
 		url := fmt.Sprintf("http://127.0.0.1:%d/", port)
-		a.must("apply", "-f", readable(t, http))
+		a.must("apply", "--yes", "-f", readable(t, http))
 		wantAnswer(t, url, "one")
 		var refused atomic.Int64
 		stop, done := make(chan struct{}), make(chan struct{})
@@ -109,9 +109,9 @@ func TestAddressesGoFromOneKindOfFarmToAnother(t *testing.T) {
 			}
 		}()
 		for range 3 {
-			a.must("apply", "-f", readable(t, relay))
+			a.must("apply", "--yes", "-f", readable(t, relay))
 			wantAnswer(t, url, "one")
-			a.must("apply", "-f", readable(t, http))
+			a.must("apply", "--yes", "-f", readable(t, http))
 			wantAnswer(t, url, "one")
 		}
 		close(stop)

@@ -101,7 +101,7 @@ func TestSCTPAssociationsGoThroughFarms(t *testing.T) {
 	// In that kernel some thirty programs of iptables may take longer than a
 	// change is waited for. One that was not made in time is made again.
 	within(t, 90*time.Second, "farms are carried", func() error {
-		if out, status := a.run("apply", "-f", farms); status != 0 {
+		if out, status := a.run("apply", "--yes", "-f", farms); status != 0 {
 			return errors.New(out)
 		}
 		return nil

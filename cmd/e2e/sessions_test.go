@@ -190,7 +190,7 @@ func TestStaticSessionsSurviveRestarts(t *testing.T) {
 	if out := a.must("session", "list", "shop", "all"); strings.Contains(out, "fixed-3") || strings.Count(out, "static") != 7 {
 		t.Errorf("listed\n%s", out)
 	}
-	a.must("rollback", fmt.Sprint(revision(t, a)-1))
+	a.must("rollback", "--yes", fmt.Sprint(revision(t, a)-1))
 	if err := fixed(); err != nil {
 		t.Errorf("after a rollback: %v", err)
 	}

@@ -50,6 +50,7 @@ type Applier interface {
 	Change(ctx context.Context, by apply.Author, comment string, expect uint64, edit func(*farm.Config) error) (apply.Result, error)
 	ChangeFarm(ctx context.Context, by apply.Author, comment string, expect uint64, name string, edit func(*farm.Config) error) (apply.Result, error)
 	Replace(ctx context.Context, by apply.Author, comment string, expect uint64, cfg *farm.Config) (apply.Result, error)
+	Merge(ctx context.Context, by apply.Author, comment string, expect uint64, part *farm.Config) (apply.Result, error)
 	Plan(ctx context.Context, cfg *farm.Config) (apply.Result, error)
 	Rollback(ctx context.Context, by apply.Author, comment string, expect, number uint64) (apply.Result, error)
 	Restart(ctx context.Context, by apply.Author, name string) (apply.Result, error)

@@ -27,13 +27,19 @@ import (
 // resource is one part of the table of operations.
 type resource interface{ Operations() []*rest.Operation }
 
-// resources makes all parts of the API, each over what it needs of d.
-func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.HandlerFunc) []resource {
+// resources makes all parts of the API, each over what it needs of d, and tells the host
+// how loads are known.
+func resources(host *rest.Host, d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.HandlerFunc) []resource {
 	board := state.New(state.Deps{
 		Applier: d.Applier, Engine: d.Engine, Health: d.Health, Ejection: d.Ejection, Silent: d.Silent, Unreachable: d.Unreachable, Checked: d.Checked,
 		Warnings: d.Warnings, Resolved: d.Resolved, Moved: d.Moved, Now: d.Now,
 	})
 	roster := people.Document(d.Users)
+	counted := numbers.Deps{
+		State: board, Counters: d.Counters, Health: d.Health, Sessions: d.Sessions, Traffic: d.Traffic, Usage: d.Usage, Links: orElse(d.Links, numbers.HostLinks), Numbers: d.Numbers, Latency: d.Latency,
+		Log: d.Log, Now: d.Now,
+	}
+	host.Load = func(c *rest.Call) rest.Load { return numbers.NewLoad(counted, c) }
 	return []resource{
 		farms.New(farms.Deps{
 			State: board, Applier: d.Applier, Users: d.Users, People: roster, Certificates: d.Certificates, Engine: d.Engine, Health: d.Health, Silent: d.Silent,
@@ -43,10 +49,7 @@ func resources(d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.
 		traffic.New(traffic.Deps{
 			SessionTable: d.SessionTable, Tracked: d.Tracked, Forwarded: d.Forwarded, Watch: d.Watch, Tally: d.Tally, Holds: guard.Holds,
 		}),
-		numbers.New(numbers.Deps{
-			State: board, Counters: d.Counters, Health: d.Health, Sessions: d.Sessions, Traffic: d.Traffic, Usage: d.Usage, Links: orElse(d.Links, numbers.HostLinks), Numbers: d.Numbers, Latency: d.Latency,
-			Log: d.Log, Now: d.Now,
-		}),
+		numbers.New(counted),
 		people.New(people.Deps{
 			Users: d.Users, Document: roster, Keys: d.Keys, Guard: guard, Directory: d.Directory, Provider: d.Provider, Developing: d.developing, Version: d.Version, Log: d.Log, Now: d.Now,
 		}),

@@ -72,7 +72,7 @@ func New(deps Deps) (*Server, error) {
 		s.guard.CountIn(deps.Ledger)
 	}
 	s.guard.LifeOfSessions(func() time.Duration { return auth.LoadSessionTime(deps.Settings) })
-	s.resources = resources(&s.deps, s.guard, s.collector(), s.alone)
+	s.resources = resources(s.host, &s.deps, s.guard, s.collector(), s.alone)
 	s.host.Reads = map[string]*rest.Operation{}
 	for _, o := range s.operations() {
 		if o.Method == rest.Get {

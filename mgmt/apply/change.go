@@ -265,6 +265,16 @@ func (a *Applier) Replace(ctx context.Context, by Author, comment string, expect
 	})
 }
 
+// Merge is Replace with a part of the configuration, whose rest stays as it is then.
+func (a *Applier) Merge(ctx context.Context, by Author, comment string, expect uint64, part *farm.Config) (Result, error) {
+	return a.Change(ctx, by, comment, expect, func(now *farm.Config) error {
+		next := document.Merge(now, part)
+		document.Carry(now, next)
+		*now = *next
+		return nil
+	})
+}
+
 // Plan tells what Replace would do, without doing it: the same checks, the
 // difference and the warnings.
 func (a *Applier) Plan(ctx context.Context, cfg *farm.Config) (Result, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,7 +22,7 @@ const MaxSize = 16 << 20
 // objects and farms are for [validate.Rules], or use Load. An error is one
 // *Error or several of them joined.
 func Decode(b []byte) (*farm.Config, error) {
-	d, err := decode(b)
+	d, err := decode(b, false)
 	if err != nil {
 		return nil, err
 	}
@@ -32,11 +33,26 @@ func Decode(b []byte) (*farm.Config, error) {
 // about an object with a wrong value, or below it, are left out: they would
 // follow from it.
 func Load(b []byte, rules validate.Rules) (*farm.Config, error) {
-	d, err := decode(b)
+	d, err := decode(b, false)
 	if err != nil {
 		return nil, err
 	}
-	broken := rules.All(d.cfg)
+	return d.checked(rules, d.cfg)
+}
+
+// LoadPart is Load of a document that holds a part of a configuration, whose rest is that
+// of another one: the rules hold for what Merge makes of them. It returns the part.
+func LoadPart(b []byte, rules validate.Rules, of *farm.Config) (*farm.Config, error) {
+	d, err := decode(b, true)
+	if err != nil {
+		return nil, err
+	}
+	return d.checked(rules, Merge(of, d.cfg))
+}
+
+// checked adds what is wrong with a whole configuration to what is wrong with its values.
+func (d *decoder) checked(rules validate.Rules, whole *farm.Config) (*farm.Config, error) {
+	broken := rules.All(whole)
 	for i := range broken {
 		if !d.follows(broken[i].Path) {
 			d.found.add(d.position(&broken[i]), &broken[i])
@@ -51,10 +67,13 @@ type decoder struct {
 	found     problems
 	positions map[string]*node // path, or path and field joined by a NUL
 	broken    []string         // paths of the objects with a wrong value
+	hasFarms  bool             // a document has a list of farms, which may be empty
 }
 
-func decode(b []byte) (*decoder, error) {
-	root, err := parse(b)
+// decode reads the documents of a stream as one: their lists are joined. A part need not
+// have a list of farms.
+func decode(b []byte, part bool) (*decoder, error) {
+	roots, err := parse(b)
 	if err != nil {
 		var positioned *Error
 		if !errors.As(err, &positioned) {
@@ -62,8 +81,16 @@ func decode(b []byte) (*decoder, error) {
 		}
 		return nil, err
 	}
-	d := &decoder{cfg: &farm.Config{}, positions: map[string]*node{}}
-	d.document(root)
+	d := &decoder{cfg: &farm.Config{SystemUnsaid: true, ChecksUnsaid: true}, positions: map[string]*node{}}
+	for _, root := range roots {
+		d.document(root)
+	}
+	switch {
+	case len(roots) == 0:
+		d.found = append(d.found, &Error{Err: errors.New(`the document is empty; write "farms: []" for no farm at all`)})
+	case !part && !d.hasFarms && len(d.found) == 0:
+		d.found.addf(roots[0], `farms is required: a list of farms, "farms: []" for none`)
+	}
 	return d, nil
 }
 
@@ -86,7 +113,8 @@ func (d *decoder) follows(path string) bool {
 // mark begins files some editors of Windows write. It stands for nothing.
 const mark = "\ufeff"
 
-func parse(b []byte) (*node, error) {
+// parse reads each document of a stream that holds something.
+func parse(b []byte) (roots []*node, err error) {
 	if len(b) > MaxSize {
 		return nil, fmt.Errorf("the document has %d bytes, at most %d are read", len(b), MaxSize)
 	}
@@ -95,10 +123,55 @@ func parse(b []byte) (*node, error) {
 		line := 1 + bytes.Count(b[:i], []byte{'\n'})
 		return nil, &Error{Line: line, Column: i - bytes.LastIndexByte(b[:i], '\n'), Err: errors.New("the document is not valid UTF-8 text")}
 	}
+	for lines, text := range documents(b) {
+		root, err := parseOne(text)
+		if positioned, is := errors.AsType[*Error](err); is && positioned.Line > 0 {
+			positioned.Line += lines
+		}
+		if err != nil {
+			return nil, err
+		}
+		if root != nil && root.kind != null {
+			root.down(lines)
+			roots = append(roots, root)
+		}
+	}
+	return roots, nil
+}
+
+func parseOne(b []byte) (*node, error) {
 	if trimmed := bytes.TrimLeft(b, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' {
 		return parseJSON(b)
 	}
 	return parseYAML(string(b))
+}
+
+// documents splits a stream at its lines of three dashes, and yields each document with
+// the number of lines before it.
+func documents(b []byte) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		start, lines, line := 0, 0, 0
+		for at := 0; at < len(b); {
+			end := len(b)
+			if n := bytes.IndexByte(b[at:], '\n'); n >= 0 {
+				end = at + n + 1
+			}
+			if rest, is := bytes.CutPrefix(b[at:end], []byte("---")); is && isBlank(rest) {
+				if !yield(lines, b[start:at]) {
+					return
+				}
+				start, lines = end, line+1
+			}
+			at, line = end, line+1
+		}
+		yield(lines, b[start:])
+	}
+}
+
+// isBlank reports whether there is nothing but blanks and a comment.
+func isBlank(rest []byte) bool {
+	trimmed := bytes.TrimSpace(rest)
+	return len(trimmed) == 0 || trimmed[0] == '#' && len(rest) > 0 && rest[0] != '#'
 }
 
 func invalidUTF8(b []byte) int {
@@ -113,21 +186,18 @@ func invalidUTF8(b []byte) int {
 }
 
 func (d *decoder) document(root *node) {
-	if root == nil || root.kind == null {
-		d.found = append(d.found, &Error{Err: errors.New(`the document is empty; write "farms: []" for no farm at all`)})
-		return
-	}
+	before := len(d.found)
 	lists := d.object(root, "", nil, []string{"system", "checks", "farms"}).lists
-	if len(d.found) > 0 {
+	if len(d.found) > before {
 		return
 	}
 	d.system(lists["system"])
 	d.checks(lists["checks"])
 	farms := lists["farms"]
 	if farms == nil || farms.kind == null {
-		d.found.addf(root, `farms is required: a list of farms, "farms: []" for none`)
 		return
 	}
+	d.hasFarms = true
 	for i, n := range d.items(farms, "", "farms") {
 		d.farm(n, i)
 	}
@@ -136,9 +206,14 @@ func (d *decoder) document(root *node) {
 // system decodes the settings of the machine. A document of farms alone leaves them
 // as they are; where there is a system, what it does not name is set no more.
 func (d *decoder) system(n *node) {
-	if d.cfg.SystemUnsaid = n == nil || n.kind == null; d.cfg.SystemUnsaid {
+	if n == nil || n.kind == null {
 		return
 	}
+	if !d.cfg.SystemUnsaid {
+		d.found.addf(n, "system is in two documents: write it in one of them")
+		return
+	}
+	d.cfg.SystemUnsaid = false
 	var names []string
 	for i := range validate.Sections {
 		names = append(names, validate.Sections[i].Name)
@@ -154,9 +229,10 @@ func (d *decoder) system(n *node) {
 
 // checks decodes the list of checks. A document without one leaves them as they are.
 func (d *decoder) checks(n *node) {
-	if d.cfg.ChecksUnsaid = n == nil || n.kind == null; d.cfg.ChecksUnsaid {
+	if n == nil || n.kind == null {
 		return
 	}
+	d.cfg.ChecksUnsaid = false
 	for i, item := range d.items(n, "", "checks") {
 		path := validate.CheckPath(textOf(item, "name", fmt.Sprintf("number %d", i+1)))
 		var c farm.Check

@@ -145,7 +145,7 @@ func TestProblemsAreToldWithTheirPosition(t *testing.T) {
 		{"an alias", farmOf("  error503: *x"), "aliases"},
 		{"a merge key", farmOf("  <<: {}"), "merge keys"},
 		{"a tag", farmOf("  error503: !!binary eA=="), "tags (!) are not supported"},
-		{"two documents", "farms: []\n---\nfarms: []\n", "only one document in a file is possible"},
+		{"text behind dashes", "farms: []\n--- {farms: []}\n", "only one document in a file is possible"},
 		{"a directive", "%YAML 1.2\n---\nfarms: []\n", "directives (%) are not supported"},
 		{"not UTF-8", "farms: []\n# \xff\n", "line 2, column 3: the document is not valid UTF-8 text"},
 		{"broken JSON", "{\"farms\": [}", "the JSON cannot be read"},

@@ -46,6 +46,23 @@ func (n *node) raw() any {
 	return nil
 }
 
+// down moves the positions of a node and all below it by some lines.
+func (n *node) down(lines int) {
+	if n == nil || lines == 0 {
+		return
+	}
+	if n.line > 0 {
+		n.line += lines
+	}
+	for i := range n.entries {
+		n.entries[i].at.down(lines)
+		n.entries[i].value.down(lines)
+	}
+	for _, item := range n.items {
+		item.down(lines)
+	}
+}
+
 func (k nodeKind) String() string {
 	return [...]string{"null", "a single value", "an object", "a list"}[k]
 }

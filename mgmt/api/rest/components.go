@@ -63,6 +63,7 @@ func describeComponents(doc *huma.OpenAPI) {
 			Description: "A text of the client's choice: the same request with the same text happens once, and is answered alike, for ten minutes."},
 	}
 	doc.Components.Headers = map[string]*huma.Header{
+		"ETag":                {Description: "Number of the configuration's revision; what is kept beside it has none here", Schema: &huma.Schema{Type: huma.TypeString}},
 		"Retry-After":         {Description: "Seconds to wait", Schema: &huma.Schema{Type: huma.TypeInteger}},
 		"Idempotent-Replayed": {Description: "true when this is the answer to an earlier request with the same Idempotency-Key", Schema: &huma.Schema{Type: huma.TypeString}},
 		"Set-Cookie":          {Description: "The cookie of the session", Schema: &huma.Schema{Type: huma.TypeString}},

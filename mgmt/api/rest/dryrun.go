@@ -12,10 +12,11 @@ const dryRun = "dry_run"
 
 // DryRun is what a change would do that was only tried.
 type DryRun struct {
-	DryRun   string       `json:"dry_run" enum:"true"`
-	Diff     string       `json:"diff" doc:"Unified difference of the documents; blank when the configuration stays as it is"`
-	Impact   []ImpactItem `json:"impact" doc:"What it would cost traffic"`
-	Warnings []string     `json:"warnings" doc:"What would be allowed but could not work"`
+	DryRun    string         `json:"dry_run" enum:"true"`
+	Diff      string         `json:"diff" doc:"Unified difference of the documents; blank when the configuration stays as it is"`
+	Deletions []DeletionItem `json:"deletions" doc:"Objects that would be deleted; what belongs to them is not listed"`
+	Impact    []ImpactItem   `json:"impact" doc:"What it would cost traffic"`
+	Warnings  []string       `json:"warnings" doc:"What would be allowed but could not work"`
 }
 
 // ImpactItem is what a change costs the traffic of one farm.
@@ -24,14 +25,43 @@ type ImpactItem struct {
 	Cost     validate.Cost `json:"cost" enum:"connections,restart,traffic,cut" doc:"connections: new ones only have it; restart: the farm opens at another place, and clients come anew; traffic: all that the farm carries; cut: the connections and sessions of backends"`
 	Fields   []string      `json:"fields" doc:"Fields whose change costs it"`
 	Backends []string      `json:"backends,omitempty" doc:"Backends whose connections end"`
+	Carried
+}
+
+// DeletionItem is an object that a change deletes, and what it carries now.
+type DeletionItem struct {
+	Kind string `json:"kind" enum:"farm,service,backend,zone,records,check,alias"`
+	Name string `json:"name" doc:"Its name, with the farm it belongs to"`
+	Carried
+}
+
+// Carried is the traffic of a farm or backend now; nothing where it is not known.
+type Carried struct {
+	Connections uint64  `json:"connections,omitempty" doc:"Connections open now; of a backend, exchanges"`
+	Rate        float64 `json:"requests_per_second,omitempty" doc:"Requests per second now; of an l4xnat farm, connections"`
+}
+
+// noLoad knows nothing.
+type noLoad struct{}
+
+// FarmLoad and BackendLoad make it a Load.
+func (noLoad) FarmLoad(*farm.Farm) Carried { return Carried{} }
+
+// BackendLoad knows nothing, either.
+func (noLoad) BackendLoad(*farm.Farm, []uint32) Carried { return Carried{} }
+
+// Load tells what farms and backends carry now.
+type Load interface {
+	FarmLoad(f *farm.Farm) Carried
+	BackendLoad(f *farm.Farm, ids []uint32) Carried
 }
 
 // onlyTried is the answer to a change that was only tried: it is an answer like a
 // rejection, because nothing was done, but a good one.
 func (c *Call) onlyTried() *Rejection {
-	out := DryRun{DryRun: "true", Diff: c.tried.Diff, Impact: []ImpactItem{}, Warnings: []string{}}
+	out := DryRun{DryRun: "true", Diff: c.tried.Diff, Deletions: []DeletionItem{}, Impact: []ImpactItem{}, Warnings: []string{}}
 	if next := c.tried.Config; next != nil && !c.tried.Unchanged {
-		out.Impact = c.impactItems(next)
+		out.Deletions, out.Impact = c.Costs(c.Config, next, true)
 		if !c.SeesAll() || c.Veil() != (validate.Veil{}) {
 			out.Diff = c.difference(c.Config, next)
 		}
@@ -41,20 +71,60 @@ func (c *Call) onlyTried() *Rejection {
 			out.Warnings = append(out.Warnings, c.Discreet(c.tried.Warnings[i].Error()))
 		}
 	}
-	return &Rejection{Status: http.StatusOK, Description: c.op.Summary,
+	header := http.Header{}
+	if c.op.about == nil { // what was shown can be made a condition of the change
+		header.Set("ETag", etag(c.Revision))
+	}
+	return &Rejection{Status: http.StatusOK, Description: c.op.Summary, Header: header,
 		answer: Object[DryRun]{Description: c.op.Summary, Params: out, Message: "Only tried: nothing was changed."}}
 }
 
 // concerns reports whether a warning is about what the caller sees.
 func (c *Call) concerns(path string) bool { return c.Discreet(path) == path }
 
-func (c *Call) impactItems(to *farm.Config) []ImpactItem {
-	out := []ImpactItem{}
-	for _, i := range validate.Impacts(c.Config, to) {
-		if f := c.Config.Farm(i.Farm); f != nil && !c.mayFarm(f.ID) {
+// Costs lists what the step from one configuration to another deletes and costs, as far
+// as the caller may see it. What farms carry now is added before the step only.
+func (c *Call) Costs(from, to *farm.Config, before bool) ([]DeletionItem, []ImpactItem) {
+	deletions, impacts := []DeletionItem{}, []ImpactItem{}
+	var load Load = noLoad{}
+	if before && c.host.Load != nil {
+		load = c.host.Load(c)
+	}
+	for _, d := range validate.Deletions(from, to) {
+		if c.maySeeDeleted(from, &d) {
+			deletions = append(deletions, DeletionItem{d.Kind, d.Name, c.carriedOf(load, &d)})
+		}
+	}
+	for _, i := range validate.Impacts(from, to) {
+		f := from.Farm(i.Farm)
+		if f != nil && !c.mayFarm(f.ID) {
 			continue
 		}
-		out = append(out, ImpactItem{i.Farm, i.Cost, append([]string{}, i.Fields...), i.Backends})
+		item := ImpactItem{Farm: i.Farm, Cost: i.Cost, Fields: append([]string{}, i.Fields...), Backends: i.Backends}
+		if f != nil {
+			item.Carried = load.FarmLoad(f)
+		}
+		impacts = append(impacts, item)
 	}
-	return out
+	return deletions, impacts
+}
+
+func (c *Call) maySeeDeleted(from *farm.Config, d *validate.Deletion) bool {
+	switch {
+	case d.Farm != nil:
+		return c.mayFarm(d.Farm.ID)
+	case d.Kind == validate.DeletedCheck:
+		return c.ListsCheck(from, d.Name)
+	}
+	return c.SeesAll()
+}
+
+func (c *Call) carriedOf(load Load, d *validate.Deletion) Carried {
+	switch {
+	case d.Kind == validate.DeletedFarm:
+		return load.FarmLoad(d.Farm)
+	case len(d.Backends) > 0:
+		return load.BackendLoad(d.Farm, d.Backends)
+	}
+	return Carried{}
 }

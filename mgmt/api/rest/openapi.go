@@ -189,7 +189,7 @@ func (o *Operation) describeTrial(schemas huma.Registry, at *huma.Operation) {
 	trial := schemas.Schema(reflect.TypeFor[Object[DryRun]](), true, "")
 	tried := at.Responses["200"]
 	if tried == nil {
-		at.Responses["200"] = &huma.Response{Description: "Only tried (dry_run)", Headers: map[string]*huma.Param{},
+		at.Responses["200"] = &huma.Response{Description: "Only tried (dry_run)", Headers: map[string]*huma.Param{"ETag": {Ref: headerRef + "ETag"}},
 			Content: map[string]*huma.MediaType{"application/json": {Schema: trial}}}
 		return
 	}

@@ -34,6 +34,8 @@ type Host struct {
 	Guard func(trial.Spec) apply.Trial
 	// Reads are the operations that read a resource, by path.
 	Reads map[string]*Operation
+	// Load tells what changes cost now; nil: nothing is known of it.
+	Load func(*Call) Load
 
 	veiled atomic.Pointer[veiled]
 }

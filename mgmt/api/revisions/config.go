@@ -28,18 +28,24 @@ func (s *Resource) exportConfig(c *rest.Call) ([]byte, error) {
 
 // Applied says what a document did, or would do.
 type Applied struct {
-	Revision  uint64   `json:"revision" doc:"Revision in force now"`
-	Unchanged string   `json:"unchanged" enum:"true,false"`
-	DryRun    string   `json:"dry_run" enum:"true,false"`
-	Diff      string   `json:"diff" doc:"Unified difference of the documents"`
-	Warnings  []string `json:"warnings" doc:"What is allowed but cannot work"`
-	Problems  []string `json:"problems" doc:"Farms that do not run, and why"`
+	Revision  uint64              `json:"revision" doc:"Revision in force now"`
+	Unchanged string              `json:"unchanged" enum:"true,false"`
+	DryRun    string              `json:"dry_run" enum:"true,false"`
+	Diff      string              `json:"diff" doc:"Unified difference of the documents"`
+	Deletions []rest.DeletionItem `json:"deletions" doc:"Objects that are deleted, or would be; what belongs to them is not listed"`
+	Impact    []rest.ImpactItem   `json:"impact" doc:"What it costs traffic, or would"`
+	Warnings  []string            `json:"warnings" doc:"What is allowed but cannot work"`
+	Problems  []string            `json:"problems" doc:"Farms that do not run, and why"`
 }
 
-func applied(c *rest.Call, result apply.Result, dryRun bool) Applied {
+// applied is the answer to a change of a configuration.
+func applied(c *rest.Call, from *farm.Config, result apply.Result, dryRun bool) Applied {
 	out := Applied{
 		Revision: c.Revision, Unchanged: strconv.FormatBool(result.Unchanged), DryRun: strconv.FormatBool(dryRun),
-		Diff: result.Diff, Warnings: []string{}, Problems: []string{},
+		Diff: result.Diff, Deletions: []rest.DeletionItem{}, Impact: []rest.ImpactItem{}, Warnings: []string{}, Problems: []string{},
+	}
+	if result.Config != nil && !result.Unchanged {
+		out.Deletions, out.Impact = c.Costs(from, result.Config, dryRun)
 	}
 	for i := range result.Warnings {
 		out.Warnings = append(out.Warnings, result.Warnings[i].Error())
@@ -66,19 +72,34 @@ func (s *Resource) applyConfig(c *rest.Call) (rest.Object[Applied], error) {
 	if err != nil {
 		return rest.Object[Applied]{}, err
 	}
-	cfg, err := document.Load(raw, validate.Rules{Prefixes: validate.SystemPrefixes})
-	if err != nil {
-		return rest.Object[Applied]{}, &rest.Rejection{Status: 400, Message: err.Error(), Cause: err}
-	}
-	result, err := s.planOrApply(c, cfg, comment, dryRun)
+	from := c.Config
+	part, err := c.Flag("merge")
 	if err != nil {
 		return rest.Object[Applied]{}, err
 	}
-	out := applied(c, result, dryRun)
+	cfg, err := load(raw, part, from)
+	if err != nil {
+		return rest.Object[Applied]{}, &rest.Rejection{Status: 400, Message: err.Error(), Cause: err}
+	}
+	result, err := s.planOrApply(c, cfg, part, comment, dryRun)
+	if err != nil {
+		return rest.Object[Applied]{}, err
+	}
+	out := applied(c, from, result, dryRun)
 	if dryRun {
 		out.Problems = append(out.Problems, s.foreignVIPs(cfg)...)
 	}
 	return rest.Object[Applied]{Description: c.Summary(), Params: out}, nil
+}
+
+// load reads a document: the whole configuration, or a part of the one in force. What a
+// part is merged with is looked at again when it is applied.
+func load(raw []byte, part bool, now *farm.Config) (*farm.Config, error) {
+	rules := validate.Rules{Prefixes: validate.SystemPrefixes}
+	if !part {
+		return document.Load(raw, rules)
+	}
+	return document.LoadPart(raw, rules, now)
 }
 
 // foreignVIPs names the farms of a plan that could not listen, because nothing
@@ -98,12 +119,15 @@ func (s *Resource) foreignVIPs(cfg *farm.Config) []string {
 	return out
 }
 
-func (s *Resource) planOrApply(c *rest.Call, cfg *farm.Config, comment string, dryRun bool) (apply.Result, error) {
+func (s *Resource) planOrApply(c *rest.Call, cfg *farm.Config, part bool, comment string, dryRun bool) (apply.Result, error) {
 	expect, err := c.Expected()
 	if err != nil {
 		return apply.Result{}, err
 	}
 	if dryRun {
+		if part {
+			cfg = document.Merge(c.Config, cfg)
+		}
 		result, err := s.deps.Applier.Plan(c.Context, cfg)
 		if err != nil {
 			return result, rest.RejectionOf(err, expect != 0)
@@ -113,7 +137,11 @@ func (s *Resource) planOrApply(c *rest.Call, cfg *farm.Config, comment string, d
 	if comment == "" {
 		comment = "apply a document"
 	}
-	result, err := s.deps.Applier.Replace(c.Context, c.Author(), comment, expect, cfg)
+	replace := s.deps.Applier.Replace
+	if part {
+		replace = s.deps.Applier.Merge
+	}
+	result, err := replace(c.Context, c.Author(), comment, expect, cfg)
 	return c.Keep(result, err, expect)
 }
 
@@ -122,22 +150,24 @@ func (s *Resource) reloadConfig(c *rest.Call) (rest.Object[Applied], error) {
 	if s.deps.Reload == nil {
 		return rest.Object[Applied]{}, rest.BadRequest("there is no file to reload: start sluice with --config FILE, or apply a document")
 	}
-	if err := c.Act(); err != nil {
+	if _, err := c.Expected(); err != nil {
 		return rest.Object[Applied]{}, err
 	}
-	result, err := s.deps.Reload(c.Context, c.Author())
+	from := c.Config
+	result, err := s.deps.Reload(c.Context, c.Author()) // a dry run ends in the applier
 	if result, err = c.Keep(result, err, 0); err != nil {
 		return rest.Object[Applied]{}, err
 	}
-	return rest.Object[Applied]{Description: c.Summary(), Params: applied(c, result, false)}, nil
+	return rest.Object[Applied]{Description: c.Summary(), Params: applied(c, from, result, false)}, nil
 }
 
 func (s *Resource) configOperations() []*rest.Operation {
 	const dryRun, comment = "true to see the difference only", "Why the change is made; kept in the history"
+	const merge = "true for a document that holds a part: other farms and checks stay"
 	return []*rest.Operation{
 		rest.Raw(rest.Get, "/config", rbac.ConfigShow, "Export the configuration", s.exportConfig).With("format", "yaml (default) or json"),
-		rest.Op(rest.Put, "/config", rbac.ConfigApply, "Apply a document", s.applyConfig).TakesDocument().With("dry_run", dryRun).With("comment", comment).Edits(),
-		rest.Op(rest.Post, "/config", rbac.ConfigApply, "Apply a document", s.applyConfig).TakesDocument().With("dry_run", dryRun).With("comment", comment).Edits(),
+		rest.Op(rest.Put, "/config", rbac.ConfigApply, "Apply a document", s.applyConfig).TakesDocument().With("dry_run", dryRun).With("comment", comment).With("merge", merge).Edits(),
+		rest.Op(rest.Post, "/config", rbac.ConfigApply, "Apply a document", s.applyConfig).TakesDocument().With("dry_run", dryRun).With("comment", comment).With("merge", merge).Edits(),
 		rest.Op(rest.Post, "/config/reload", rbac.ConfigApply, "Apply the configuration file again", s.reloadConfig).Edits().Alone(),
 		rest.Op(rest.Get, "/history", rbac.HistoryShow, "List the revisions of the configuration", s.listHistory).CutsItself().
 			With("limit", "How many, 50 when not given").With("before", "Only revisions with a lower number"),

@@ -42,6 +42,7 @@ type Deps struct {
 type Applier interface {
 	Current() (*farm.Config, store.Revision)
 	Replace(ctx context.Context, by apply.Author, comment string, expect uint64, cfg *farm.Config) (apply.Result, error)
+	Merge(ctx context.Context, by apply.Author, comment string, expect uint64, part *farm.Config) (apply.Result, error)
 	Plan(ctx context.Context, cfg *farm.Config) (apply.Result, error)
 	Rollback(ctx context.Context, by apply.Author, comment string, expect, number uint64) (apply.Result, error)
 	Transact(ctx context.Context, by apply.Author, comment string, expect uint64, do func(*apply.Draft) error) (apply.Result, error)

@@ -73,6 +73,7 @@ func (s *Resource) transact(c *rest.Call) (rest.Object[Transacted], error) {
 		return none, err
 	}
 	c.MayTake(answerTime)
+	from := c.Config
 	answers := []WriteAnswer{}
 	result, err := s.deps.Applier.Transact(c.Context, c.Author(), comment, expect, func(d *apply.Draft) error {
 		ctx, cancel := context.WithTimeout(apply.InDraft(c.Request.Context(), d), transactionTime)
@@ -92,7 +93,7 @@ func (s *Resource) transact(c *rest.Call) (rest.Object[Transacted], error) {
 	if result, err = c.Keep(result, err, expect); err != nil {
 		return none, err
 	}
-	return rest.Object[Transacted]{Description: c.Summary(), Params: Transacted{Applied: applied(c, result, false), Answers: answers}}, nil
+	return rest.Object[Transacted]{Description: c.Summary(), Params: Transacted{Applied: applied(c, from, result, false), Answers: answers}}, nil
 }
 
 // refusedWrite names the write because of which nothing was changed.

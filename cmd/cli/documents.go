@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// documents are the files of a document, which are sent as one stream.
+type documents struct {
+	text  []byte
+	files []documentFile
+}
+
+// documentFile is a file, and in which line of the stream it begins, from 0.
+type documentFile struct {
+	name string
+	line int
+}
+
+// separator stands between the documents of a stream.
+const separator = "---\n"
+
+// documentKinds are the files of a directory that are read.
+var documentKinds = []string{".yaml", ".yml", ".json"}
+
+// readDocuments reads files and directories in their order.
+func readDocuments(cmd *cobra.Command, paths []string) (*documents, error) {
+	all := &documents{}
+	for _, path := range paths {
+		files, err := documentFiles(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range files {
+			text, err := readDocument(cmd, name)
+			if err != nil {
+				return nil, err
+			}
+			all.add(name, text)
+		}
+	}
+	if len(all.text) > maxDocument {
+		return nil, fmt.Errorf("%s have more than %d bytes together", strings.Join(all.names(), ", "), maxDocument)
+	}
+	return all, nil
+}
+
+// documentFiles are the files of a directory, or the file itself.
+func documentFiles(path string) ([]string, error) {
+	if path == "" {
+		return nil, usagef("-f: name a file, a directory, or - for the standard input")
+	}
+	if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
+		return []string{path}, nil // what is wrong is said when it is read
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && slices.Contains(documentKinds, filepath.Ext(e.Name())) {
+			out = append(out, filepath.Join(path, e.Name()))
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s has no file *.yaml, *.yml or *.json", path)
+	}
+	return out, nil
+}
+
+func (d *documents) add(name string, text []byte) {
+	if len(d.files) > 0 {
+		if !bytes.HasSuffix(d.text, []byte("\n")) {
+			d.text = append(d.text, '\n')
+		}
+		d.text = append(d.text, separator...)
+		text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors of Windows begin files with it
+	}
+	d.files = append(d.files, documentFile{name, bytes.Count(d.text, []byte("\n"))})
+	d.text = append(d.text, text...)
+}
+
+func (d *documents) names() []string {
+	var out []string
+	for _, f := range d.files {
+		out = append(out, f.name)
+	}
+	return out
+}
+
+// String names the files.
+func (d *documents) String() string { return strings.Join(d.names(), ", ") }
+
+// position is where the appliance says that something is wrong.
+var position = regexp.MustCompile(`(?m)^line (\d+), column`)
+
+// explained is an error about the stream with the files and lines it is about.
+func (d *documents) explained(err error) error {
+	refusal, is := errors.AsType[*apiError](err)
+	if !is || len(d.files) < 2 {
+		return err
+	}
+	return &apiError{status: refusal.status, message: d.located(refusal.message), body: refusal.body}
+}
+
+func (d *documents) located(message string) string {
+	return position.ReplaceAllStringFunc(message, func(found string) string {
+		line, _ := strconv.Atoi(position.FindStringSubmatch(found)[1])
+		for _, f := range slices.Backward(d.files) {
+			if line > f.line {
+				return fmt.Sprintf("%s: line %d, column", f.name, line-f.line)
+			}
+		}
+		return found
+	})
+}

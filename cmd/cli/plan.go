@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/show"
+)
+
+// readers are the commands that change nothing, besides those that can be watched.
+var readers = []string{
+	"audit export", "backup download", "certificate activation download", "certificate ca download", "certificate download", "check", "check run", "check templates", "export",
+	"geoip find", "headroom", "logs", "notification kinds", "questions", "rehearse", shellName, "supportsave", "system license", "trace", "user ldap test", "version", "zone export",
+}
+
+// changesToo are commands that can be watched and change something as well.
+var changesToo = []string{"pending", "system language"}
+
+// name is a command as it is typed behind the name of the program.
+func nameOf(cmd *cobra.Command) string {
+	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
+	return name
+}
+
+// changes reports whether a command may change something.
+func changes(cmd *cobra.Command) bool {
+	name := nameOf(cmd)
+	switch {
+	case cmd.RunE == nil || cmd.HasSubCommands() || name == "" || slices.Contains(readers, name):
+		return false
+	case isWatched(cmd):
+		return cmd.Annotations[showsSettings] != "" || slices.Contains(changesToo, name)
+	}
+	return true
+}
+
+// addPlans gives every command that changes something its flags --dry-run and, where it
+// deletes something, --yes.
+func (c *client) addPlans(root *cobra.Command) {
+	eachCommand(root, func(cmd *cobra.Command) {
+		if !changes(cmd) {
+			return
+		}
+		if cmd.Flags().Lookup("dry-run") == nil {
+			cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what would change and what it would cost traffic, and change nothing")
+		}
+		if asks(cmd) != never {
+			cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, "do not ask before something is deleted")
+		}
+		run := cmd.RunE
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			c.running = &running{cmd, args}
+			if c.dryRun && !c.showAPI && !c.showYAML {
+				return c.tryOut(cmd, args, run)
+			}
+			return run(cmd, args)
+		}
+	})
+}
+
+// running is the command that makes requests, and its arguments.
+type running struct {
+	*cobra.Command
+	args []string
+}
+
+// String is the command as it was typed, without flags.
+func (r *running) String() string {
+	return strings.Join(append([]string{nameOf(r.Command)}, r.args...), " ")
+}
+
+// plan is what a change did, or would do.
+type plan struct {
+	Revision           uint64
+	Unchanged, Diff    string
+	Deletions          []deletion
+	Impact             []impact
+	Warnings, Problems []string
+}
+
+// load is what a farm or a backend carries now.
+type load struct {
+	Connections uint64
+	Rate        float64 `json:"requests_per_second"`
+}
+
+type deletion struct {
+	Kind, Name string
+	load
+}
+
+type impact struct {
+	Farm, Cost       string
+	Fields, Backends []string
+	load
+}
+
+// String is the cost in words, empty for nothing.
+func (l load) String() string {
+	var out []string
+	if l.Connections > 0 {
+		out = append(out, counts(int(l.Connections), "open connection"))
+	}
+	if l.Rate > 0 {
+		out = append(out, strconv.FormatFloat(l.Rate, 'f', -1, 64)+" requests/s")
+	}
+	return strings.Join(out, ", ")
+}
+
+// behind is text with the cost behind it.
+func (l load) behind(text string) string {
+	if cost := l.String(); cost != "" {
+		return text + ": " + cost
+	}
+	return text
+}
+
+// lines names what is deleted, and what else costs traffic.
+func (p *plan) lines() (out []string) {
+	deleted := map[string]bool{}
+	for _, d := range p.Deletions {
+		deleted[d.Kind+" "+d.Name] = true
+		out = append(out, d.behind("Deletes "+d.Kind+" "+d.Name))
+	}
+	for _, i := range p.Impact {
+		if !deleted["farm "+i.Farm] {
+			out = append(out, i.text())
+		}
+	}
+	return out
+}
+
+func (i *impact) text() string {
+	fields := strings.Join(i.Fields, ", ")
+	switch i.Cost {
+	case "connections":
+		return fmt.Sprintf("Farm %s: %s holds for new connections only", i.Farm, fields)
+	case "restart":
+		return i.behind(fmt.Sprintf("Restarts farm %s (%s)", i.Farm, fields))
+	case "traffic":
+		return i.behind("Stops farm " + i.Farm)
+	case "cut":
+		return "Ends the connections of " + strings.Join(i.Backends, ", ")
+	}
+	return i.behind("Costs traffic of farm " + i.Farm)
+}
+
+// printLines writes what a change deletes and costs.
+func printLines(w io.Writer, p *plan) error {
+	for _, line := range p.lines() {
+		if _, err := fmt.Fprintln(w, show.Clean(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errTried ends a command whose change was only tried.
+var errTried = errors.New("only tried")
+
+// tried is a request whose change is only tried.
+func (r request) tried() request {
+	query := url.Values{}
+	for name, values := range r.query {
+		query[name] = values
+	}
+	query.Set("dry_run", "true")
+	r.query = query
+	return r
+}
+
+// tryOut runs a command whose first change is only tried, and shows what would become of
+// it.
+func (c *client) tryOut(cmd *cobra.Command, args []string, run func(*cobra.Command, []string) error) error {
+	out := cmd.OutOrStdout()
+	cmd.SetOut(io.Discard)
+	err := run(cmd, args)
+	cmd.SetOut(out)
+	if !errors.Is(err, errTried) {
+		if err == nil && c.plan == nil {
+			return usagef("--dry-run: %s changes nothing as it was typed", cmd.CommandPath())
+		}
+		return err
+	}
+	if c.json {
+		return c.printJSON(cmd, *c.plan)
+	}
+	result, err := c.difference(cmd, *c.plan)
+	if err != nil {
+		return err
+	}
+	return c.conclude(cmd, *c.plan, result, true)
+}
+
+// planned keeps what a request would do, in its place.
+func (c *client) planned(ctx context.Context, r request) error {
+	a, err := c.exchange(ctx, r.tried())
+	if err != nil {
+		return err
+	}
+	c.plan = &a
+	return errTried
+}

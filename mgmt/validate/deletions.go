@@ -1,0 +1,156 @@
+package validate
+
+import (
+	"strconv"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// The kinds of objects that a change can delete.
+const (
+	DeletedFarm    = "farm"
+	DeletedService = "service"
+	DeletedBackend = "backend"
+	DeletedZone    = "zone"
+	DeletedRecords = "records"
+	DeletedCheck   = "check"
+	DeletedAlias   = "alias"
+)
+
+// Deletion is an object of a configuration that the next one lacks. What belongs to it
+// has no Deletion of its own.
+type Deletion struct {
+	Kind string
+	Name string // "shop", "web of farm shop", "10.0.0.1:80 of service web of farm shop"
+	// Farm is the farm that it is, or is part of; nil for checks and aliases.
+	Farm *farm.Farm
+	// Backends are the numbers of the backends of a service, or of the one backend.
+	Backends []uint32
+}
+
+// Deletions lists the objects that the step from one configuration to another deletes.
+// Objects are known by their numbers, so that a new name deletes nothing.
+func Deletions(from, to *farm.Config) []Deletion {
+	var out []Deletion
+	next := make(map[uint32]*farm.Farm, len(to.Farms))
+	for i := range to.Farms {
+		next[to.Farms[i].ID] = &to.Farms[i]
+	}
+	for i := range from.Farms {
+		f := &from.Farms[i]
+		if is := next[f.ID]; is != nil {
+			out = append(out, deletedParts(f, is)...)
+		} else {
+			out = append(out, Deletion{Kind: DeletedFarm, Name: f.Name, Farm: f})
+		}
+	}
+	return append(out, deletedElsewhere(from, to)...)
+}
+
+// deletedParts are those of a farm that stays.
+func deletedParts(old, next *farm.Farm) (out []Deletion) {
+	groups := map[uint32]farm.Group{}
+	for _, g := range next.Groups() {
+		groups[g.ID()] = g
+	}
+	for _, g := range old.Groups() {
+		is, stays := groups[g.ID()]
+		switch {
+		case stays:
+			out = append(out, deletedBackends(g, is)...)
+		case g.OfService():
+			out = append(out, Deletion{Kind: DeletedService, Name: g.Name() + " of farm " + old.Name, Farm: old, Backends: numbersOf(g)})
+		}
+	}
+	return append(out, deletedZones(old, next)...)
+}
+
+func deletedBackends(old, next farm.Group) (out []Deletion) {
+	stays := map[uint32]bool{}
+	for _, b := range next.Backends() {
+		stays[b.ID] = true
+	}
+	for _, b := range old.Backends() {
+		if b.Of == 0 && !stays[b.ID] { // others are addresses of one that is configured
+			out = append(out, Deletion{Kind: DeletedBackend, Name: b.ShownAddress() + portOf(&b) + " of " + old.String(), Farm: old.Farm, Backends: []uint32{b.ID}})
+		}
+	}
+	return out
+}
+
+func numbersOf(g farm.Group) (out []uint32) {
+	for _, b := range g.Backends() {
+		out = append(out, b.ID)
+	}
+	return out
+}
+
+func deletedZones(old, next *farm.Farm) (out []Deletion) {
+	was, is := old.Zones(), next.Zones()
+	if was == nil || is == nil {
+		return nil
+	}
+	zones := map[string]*farm.Zone{}
+	for i := range is.Zones {
+		zones[is.Zones[i].Name] = &is.Zones[i]
+	}
+	for i := range was.Zones {
+		z := &was.Zones[i]
+		of := z.Name + " of farm " + old.Name
+		stays := zones[z.Name]
+		if stays == nil {
+			out = append(out, Deletion{Kind: DeletedZone, Name: of, Farm: old})
+			continue
+		}
+		if n := deletedRecords(z.Records, stays.Records); n > 0 {
+			out = append(out, Deletion{Kind: DeletedRecords, Name: strconv.Itoa(n) + " of zone " + of, Farm: old})
+		}
+	}
+	return out
+}
+
+// deletedRecords counts names and types that lose records. A record with other data in
+// its place is a change.
+func deletedRecords(old, next []farm.Record) (n int) {
+	type set struct {
+		name string
+		kind farm.RecordType
+	}
+	if len(old) > 0 && len(old) == len(next) && &old[0] == &next[0] {
+		return 0 // shared
+	}
+	left := map[set]int{}
+	for i := range next {
+		left[set{next[i].Name, next[i].Type}]++
+	}
+	for i := range old {
+		at := set{old[i].Name, old[i].Type}
+		if left[at]--; left[at] < 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// deletedElsewhere are checks and aliases.
+func deletedElsewhere(from, to *farm.Config) (out []Deletion) {
+	for i := range from.Checks {
+		if name := from.Checks[i].Name; farm.CheckAt(to.Checks, name) < 0 {
+			out = append(out, Deletion{Kind: DeletedCheck, Name: name})
+		}
+	}
+	for _, list := range []struct{ was, is []farm.Alias }{
+		{from.System.Aliases.Backends, to.System.Aliases.Backends}, {from.System.Aliases.Interfaces, to.System.Aliases.Interfaces},
+	} {
+		stays := map[string]bool{}
+		for _, a := range list.is {
+			stays[a.ID] = true
+		}
+		for _, a := range list.was {
+			if !stays[a.ID] {
+				out = append(out, Deletion{Kind: DeletedAlias, Name: a.Alias + " of " + a.ID})
+			}
+		}
+	}
+	return out
+}
