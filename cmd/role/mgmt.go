@@ -422,7 +422,7 @@ func (m *manager) deps() api.Deps {
 		Support:      m.support,
 		Restart:      m.restart,
 		Version:      m.version,
-		LocalUsers:   []uint32{uidFrom(supervisor.UserVariable)},
+		LocalUsers:   localUsers(),
 		Log:          slog.Default(),
 	}
 	if _, _, err := m.line.Config(context.Background()); errors.Is(err, line.ErrNoConfig) {

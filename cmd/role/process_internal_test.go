@@ -8,6 +8,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,6 +47,12 @@ func TestWhatTheSupervisorPassesOnIsRead(t *testing.T) {
 		t.Setenv(supervisor.ManagerVariable, text)
 		if got := uidFrom(supervisor.ManagerVariable); got != want {
 			t.Errorf("user %q is %d", text, got)
+		}
+	}
+	for text, want := range map[string][]uint32{"7": {7}, "0": {0}, "": nil, "-1": nil, "root": nil} {
+		t.Setenv(supervisor.UserVariable, text)
+		if got := localUsers(); !slices.Equal(got, want) {
+			t.Errorf("user %q: %v act as root on the local socket", text, got)
 		}
 	}
 	for text, want := range map[string]int{"1": 1, "64": 64, "": min(runtime.NumCPU(), stats.MaxShards), "0": 0, "65": 0, "-1": 0, "two": 0} {

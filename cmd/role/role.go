@@ -179,6 +179,17 @@ func uidFrom(variable string) uint32 {
 	return uint32(n)
 }
 
+// localUsers are the users who act as root on the command line's socket, besides root:
+// the one who started the instance. That is mgmt's own uid only where all roles have it.
+// nil if the supervisor named none.
+func localUsers() []uint32 {
+	n, err := strconv.ParseUint(os.Getenv(supervisor.UserVariable), 10, 32)
+	if err != nil {
+		return nil
+	}
+	return []uint32{uint32(n)}
+}
+
 // mapped maps the inherited memory of that name for the life of the process.
 func mapped[T any](in inherit.Set, name string, writable bool, open func([]byte) (T, error)) (of T, err error) {
 	f, err := in.File(name)

@@ -206,8 +206,8 @@ type Deps struct {
 	Chosen func() *x509.Certificate
 	// HostNames are the names of this machine; nil asks the system.
 	HostNames func() []string
-	// LocalUsers may act as root on the local socket, besides root and the user
-	// of this process.
+	// LocalUsers are the uids that act as root on the local socket, besides 0. The uid
+	// of this process is one of them only where all roles share that of a user.
 	LocalUsers []uint32
 	// Log receives state changes and faults; nil discards them.
 	Log *slog.Logger

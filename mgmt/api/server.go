@@ -65,7 +65,7 @@ func New(deps Deps) (*Server, error) {
 	deps.HostNames = orElse(deps.HostNames, hostNames)
 	deps.Log = cmp.Or(deps.Log, slog.New(slog.DiscardHandler))
 	begun := make(chan struct{})
-	s := &Server{deps: deps, begun: begun, served: sync.OnceFunc(func() { close(begun) }), host: &rest.Host{Applier: deps.Applier, Log: deps.Log, Guard: deps.Guard}}
+	s := &Server{deps: deps, begun: begun, served: sync.OnceFunc(func() { close(begun) }), host: &rest.Host{Applier: deps.Applier, Log: deps.Log, Guard: deps.Guard, SameCommand: deps.SameCommand}}
 	s.guard = auth.NewGuard(deps.Keys, deps.Users, deps.Now, deps.LocalUsers...)
 	s.guard.Even = deps.RefusalTime
 	if deps.Ledger != nil {

@@ -23,6 +23,9 @@ type Evidence struct {
 	Since  func(backend uint32) time.Time
 	// Unable says why the check of a backend that is not down cannot ask it, "" if it can.
 	Unable func(backend uint32) string
+	// Program is the program that a command of a check starts, "" for none, and why new
+	// commands may not start it.
+	Program func(command string) (program string, unfit error)
 	// Certificates are those that may be told of.
 	Certificates []Certificate
 	// Warnings are those of mgmt/validate about the configuration.

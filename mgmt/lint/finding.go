@@ -38,11 +38,13 @@ const (
 	BackendDown        = "backend-down"
 	BackendUnasked     = "backend-unasked" // its check cannot ask it
 	SettingIdle        = "setting-idle"    // it has no effect
+	CheckProgram       = "check-program"   // a health check starts a program
+	CheckUnfit         = "check-unfit"     // it starts one that new checks may not start
 )
 
 // Finding is one thing that was found.
 type Finding struct {
-	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,host-unanchored,services-uncompared,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-hidden,backend-unreachable,backend-down,backend-unasked,setting-idle" doc:"What kind of finding it is"`
+	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,host-unanchored,services-uncompared,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-hidden,backend-unreachable,backend-down,backend-unasked,setting-idle,check-program,check-unfit" doc:"What kind of finding it is"`
 	Severity Severity `json:"severity" enum:"error,warning,info" doc:"error: clients notice; warning: a defect of the configuration; info: worth knowing"`
 	// Farm, Service, Backend and Certificate name what it is about, as far as each applies.
 	Farm        string `json:"farm,omitempty"`
@@ -82,6 +84,7 @@ func Look(cfg *farm.Config, e Evidence) []Finding {
 		f, begin := &cfg.Farms[i], len(l.out)
 		l.services(f)
 		l.backends(f)
+		l.programs(cfg, f)
 		l.farmCertificates(f)
 		l.out = append(l.out, settings[f.Name]...)
 		slices.SortStableFunc(l.out[begin:], func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })

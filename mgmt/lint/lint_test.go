@@ -25,6 +25,7 @@ func known() lint.Evidence {
 		Status:    func(farm.Group, int) farm.Status { return farm.StatusUp },
 		Since:     func(uint32) time.Time { return time.Time{} },
 		Unable:    func(uint32) string { return "" },
+		Program:   func(string) (string, error) { return "", nil },
 	}
 }
 
@@ -392,5 +393,29 @@ func TestWorstIsTheGreatestSeverity(t *testing.T) {
 	list := []lint.Finding{{Severity: lint.Info}, {Severity: lint.Error}, {Severity: lint.Warning}}
 	if lint.Worst(list) != lint.Error || lint.Worst(list[:1]) != lint.Info || lint.Worst(nil) != "" {
 		t.Error("another one")
+	}
+}
+
+func TestChecksThatStartProgramsAreTold(t *testing.T) {
+	e := known()
+	e.Program = func(command string) (string, error) {
+		switch command {
+		case "plugin":
+			return "check_x", nil
+		case "shell":
+			return "negate", fmt.Errorf("it runs others")
+		}
+		return "", nil
+	}
+	cfg := shop(farm.Service{Name: "a", Check: "built-in"}, farm.Service{Name: "b", Check: "own"}, farm.Service{Name: "c", Check: "old"}, farm.Service{Name: "d", Check: "gone"})
+	cfg.Checks = []farm.Check{{Name: "built-in", Command: "check_tcp"}, {Name: "own", Command: "plugin"}, {Name: "old", Command: "shell"}, {Name: "unused", Command: "shell"}}
+	var got []string
+	for _, f := range lint.Look(cfg, e) {
+		if strings.HasPrefix(f.Code, "check-") {
+			got = append(got, fmt.Sprintf("%s %s %s", f.Code, f.Severity, f.Service))
+		}
+	}
+	if want := []string{"check-unfit warning c", "check-program info b"}; !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
 	}
 }

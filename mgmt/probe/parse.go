@@ -20,6 +20,9 @@ type Known struct {
 	// Program makes a probe of a program by its name and its words; an error says why
 	// there is none. nil: no programs are run.
 	Program func(name string, args []string) (Probe, error)
+	// Unfit says why no new command may start a program: it runs others, for example. nil
+	// is nothing. Commands from before are run all the same. nil: every program is fit.
+	Unfit func(name string, args []string) error
 }
 
 var known atomic.Pointer[Known]
@@ -47,33 +50,49 @@ func (k *Known) Parse(command string) (Probe, error) {
 }
 
 func (k *Known) parse(command string, open func(program, secret string) (string, error)) (Probe, error) {
-	words, err := Words(plain(command))
+	name, args, err := k.read(command, open)
 	if err != nil {
 		return nil, err
 	}
-	if len(words) == 0 {
-		return nil, errors.New("the command is empty: write one such as check_tcp -H HOST -p PORT")
+	p, unknown, program, err := k.builtIn(name, args)
+	if program {
+		return k.program(name, args, unknown)
 	}
-	name, args := words[0], words[1:]
+	return p, err
+}
+
+// read splits a command into its name and words, with the secrets among these opened.
+func (k *Known) read(command string, open func(program, secret string) (string, error)) (name string, args []string, err error) {
+	words, err := Words(plain(command))
+	if err != nil {
+		return "", nil, err
+	}
+	if len(words) == 0 {
+		return "", nil, errors.New("the command is empty: write one such as check_tcp -H HOST -p PORT")
+	}
+	name, args = words[0], words[1:]
 	for i, old := range k.secretWords(name, args)[1:] {
 		if old == "" {
 			continue
 		}
 		now, err := open(path.Base(name), old)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		args[i] = strings.TrimSuffix(args[i], old) + now
 	}
+	return name, args, nil
+}
+
+// builtIn makes the probe of a check that Sluice runs itself. program reports that the
+// command starts a program instead: no check has that name, or not the flag unknown.
+func (k *Known) builtIn(name string, args []string) (p Probe, unknown *UnknownFlag, program bool, err error) {
 	make := k.Checks[path.Base(name)]
 	if make == nil || path.IsAbs(name) && !pluginPath(name) {
-		return k.program(name, args, nil)
+		return nil, nil, true, nil
 	}
-	p, err := build(path.Base(name), make, args)
-	if unknown := (*UnknownFlag)(nil); errors.As(err, &unknown) {
-		return k.program(name, args, unknown)
-	}
-	return p, err
+	p, err = build(path.Base(name), make, args)
+	return p, unknown, errors.As(err, &unknown), err
 }
 
 func build(name string, make Make, args []string) (Probe, error) {

@@ -21,8 +21,8 @@ const (
 	RootOnly Permission = "root"
 )
 
-// The permissions of roles. Sections are those of the family; config, history and
-// trace are ours.
+// The permissions of roles. Sections are those of the family; config, history,
+// trace and program are ours.
 const (
 	FarmMenu        Permission = "farm.menu"
 	FarmCreate      Permission = "farm.create"
@@ -114,6 +114,10 @@ const (
 	HistoryRollback Permission = "history.rollback"
 
 	TraceShow Permission = "trace.show"
+
+	// ProgramSet lets people choose which programs are started, and with which words: in
+	// commands of checks, and as the hook of ACME.
+	ProgramSet Permission = "program.set"
 )
 
 // permissions lists all that roles may have, in the order they are shown.
@@ -137,6 +141,7 @@ var permissions = []Permission{
 	ConfigShow, ConfigApply,
 	HistoryShow, HistoryRollback,
 	TraceShow,
+	ProgramSet,
 }
 
 // Permissions lists all that roles may have, section by section.

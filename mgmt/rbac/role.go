@@ -18,10 +18,10 @@ type Role struct {
 func (r *Role) May(p Permission) bool { return slices.Contains(r.Allowed, p) }
 
 // predefined are the roles that come with Sluice, by name: all that an administrator
-// below root needs, the two of the contract (start and stop backends; read system
+// below root needs, but for a right to start programs, the two of the contract (start and stop backends; read system
 // and farms), and one that sees everything and changes nothing.
 var predefined = []Role{
-	{Name: "administration", Predefined: true, Allowed: Permissions()},
+	{Name: "administration", Predefined: true, Allowed: slices.DeleteFunc(Permissions(), func(p Permission) bool { return p == ProgramSet })},
 	{Name: "management", Predefined: true, Allowed: []Permission{FarmMenu, FarmAction, FarmMaintenance, FarmguardianMenu}},
 	{Name: "monitoring", Predefined: true, Allowed: []Permission{FarmMenu, FarmguardianMenu, LogMenu, LogShow, SystemMenu, NotificationMenu, NotificationShow}},
 	{Name: "readonly", Predefined: true, Allowed: slices.DeleteFunc(Permissions(), func(p Permission) bool { return !p.shows() })},

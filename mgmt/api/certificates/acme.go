@@ -234,6 +234,11 @@ func (s *Resource) setACME(c *rest.Call) (rest.Object[ACMESettings], error) {
 	if err := s.deps.ACME.CheckSettings(v); err != nil {
 		return rest.Object[ACMESettings]{}, acmeRejection(err)
 	}
+	if v.Hook != "" && v.Hook != s.deps.ACME.Settings().Hook {
+		if err := c.SetProgram("the hook starts the program " + rest.Quote(v.Hook)); err != nil {
+			return rest.Object[ACMESettings]{}, err
+		}
+	}
 	if err := c.Act(); err != nil {
 		return rest.Object[ACMESettings]{}, err
 	}

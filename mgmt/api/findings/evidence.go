@@ -3,6 +3,7 @@ package findings
 import (
 	"context"
 	"math"
+	"path"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/lint"
+	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -38,9 +40,18 @@ func (s *Resource) evidence(c *rest.Call, cfg *farm.Config, allCertificates bool
 			}
 			return s.deps.Checked(backend)
 		},
+		Program:      startedBy,
 		Certificates: s.certificates(c.Config, cfg, allCertificates),
 		Warnings:     s.warnings(c, cfg),
 	}
+}
+
+// startedBy is the program a command of a check starts, and why new ones may not.
+func startedBy(command string) (program string, unfit error) {
+	if program = probe.Started(command); program == "" {
+		return "", nil
+	}
+	return path.Base(program), probe.Unfit(command)
 }
 
 // warnings are about a part of the configuration. They may name other farms: those the

@@ -76,6 +76,6 @@ func (s *Resource) one(c *rest.Call) (rest.List[lint.Finding], error) {
 }
 
 func (s *Resource) look(c *rest.Call, farms []farm.Farm, allCertificates bool) (rest.List[lint.Finding], error) {
-	cfg := &farm.Config{Farms: farms}
+	cfg := &farm.Config{Farms: farms, Checks: c.Config.Checks}
 	return rest.NewList(c.Summary(), lint.Look(cfg, s.evidence(c, cfg, allCertificates))), nil
 }

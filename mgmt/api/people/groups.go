@@ -104,6 +104,9 @@ func (s *Resource) updateGroup(c *rest.Call) (rest.Object[GroupItem], error) {
 	if err != nil {
 		return rest.Object[GroupItem]{}, err
 	}
+	if err := s.grants(c, s.permissionsOf(values.Get("role").Text())); err != nil {
+		return rest.Object[GroupItem]{}, err
+	}
 	return s.changedGroup(c, name, c.Book(s.deps.Users).GiveRole(name, values.Get("role").Text()), "The group %s has been modified.", name)
 }
 
@@ -122,6 +125,11 @@ func (s *Resource) joinGroup(c *rest.Call) (rest.Object[GroupItem], error) {
 		return rest.Object[GroupItem]{}, err
 	}
 	group := c.Param("group")
+	if g, err := s.deps.Users.Group(group); err == nil {
+		if err := s.grants(c, s.permissionsOf(g.Role)); err != nil {
+			return rest.Object[GroupItem]{}, err
+		}
+	}
 	return s.changedGroup(c, group, c.Book(s.deps.Users).Join(group, user), "The user %s is in the group %s.", user, group)
 }
 

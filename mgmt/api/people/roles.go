@@ -64,12 +64,33 @@ func (s *Resource) createRole(c *rest.Call) (rest.Object[Switches], error) {
 	if err != nil {
 		return rest.Object[Switches]{}, err
 	}
+	if err := s.grants(c, s.permissionsOf(values.Get("copy_from").Text())); err != nil {
+		return rest.Object[Switches]{}, err
+	}
 	r, err := c.Book(s.deps.Users).AddRole(values.Get("name").Text(), values.Get("copy_from").Text())
 	if err != nil {
 		return rest.Object[Switches]{}, rbacRejection(err)
 	}
 	s.log(c, "role created", "role", r.Name)
 	return rest.Object[Switches]{Description: c.Summary(), Params: switches(r.May), Message: fmt.Sprintf("The role %s has been created.", r.Name)}, nil
+}
+
+// grants refuses to give a role the right to set programs to callers who lack it: whoever
+// starts programs gets further than any other right leads.
+func (s *Resource) grants(c *rest.Call, may func(rbac.Permission) bool) error {
+	if !may(rbac.ProgramSet) {
+		return nil
+	}
+	return c.SetProgram("the role allows to start programs")
+}
+
+// permissionsOf are those of the role of a name; of none there are none.
+func (s *Resource) permissionsOf(name string) func(rbac.Permission) bool {
+	r, err := s.deps.Users.Role(name)
+	if err != nil {
+		return func(rbac.Permission) bool { return false }
+	}
+	return r.May
 }
 
 // roleFields is the body of a change of a role: sections, each an object of
@@ -99,6 +120,9 @@ func (s *Resource) updateRole(c *rest.Call) (rest.Object[Switches], error) {
 	}
 	set, err := sentSwitches(body)
 	if err != nil {
+		return rest.Object[Switches]{}, err
+	}
+	if err := s.grants(c, func(p rbac.Permission) bool { return set[p] }); err != nil {
 		return rest.Object[Switches]{}, err
 	}
 	r, err := c.Book(s.deps.Users).ChangeRole(name, set)

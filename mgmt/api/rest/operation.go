@@ -32,6 +32,9 @@ type Host struct {
 	Log     *slog.Logger
 	// Guard makes a guard part of a change; nil: there are none.
 	Guard func(trial.Spec) apply.Trial
+	// SameCommand reports whether two commands of checks ask the same, however their
+	// passwords are written; nil compares the texts.
+	SameCommand func(a, b string) bool
 	// Reads are the operations that read a resource, by path.
 	Reads map[string]*Operation
 	// Load tells what changes cost now; nil: nothing is known of it.

@@ -11,11 +11,15 @@ import (
 )
 
 // A right to change a farm is none to what the farm names: a health check, whose command
-// has passwords, and a certificate, whose key clients trust. permit looks at what a change
+// has passwords, and a certificate, whose key clients trust. Nor is a right to change
+// checks one to start programs. permit looks at what a change
 // names anew, however the change was made.
 
 // permit implements apply.Permit for the caller.
 func (c *Call) permit(before, after *farm.Config) error {
+	if err := c.permitPrograms(before, after); err != nil {
+		return err
+	}
 	if c.By.Who.Root() {
 		return nil
 	}

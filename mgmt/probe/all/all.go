@@ -31,7 +31,7 @@ import (
 // Use has probe.Parse know all checks, and programs in the folders: program.Plugins and
 // where the operator has those of his own.
 func Use(folders ...string) {
-	probe.Use(probe.Known{Checks: Checks(), Program: program.Folders(folders).Make})
+	probe.Use(probe.Known{Checks: Checks(), Program: program.Folders(folders).Make, Unfit: program.Folders(folders).Unfit})
 }
 
 // Checks are the built-in checks by name.

@@ -1,0 +1,145 @@
+package program
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// A plugin asks a server. A program that runs what its words say, reads a file they name
+// or is a shell is no plugin: whoever may write its words may do anything that the program
+// may. The sandbox of programs bounds that; here such programs are refused for new
+// commands. The list cannot be complete: a plugin must also be a file of root's in a
+// plugin folder, so that only root adds to what can be run.
+
+// runners are programs that run others, or code, that their words name; without versions.
+var runners = strings.Fields(`
+	sh bash rbash dash ash ksh mksh zsh csh tcsh fish busybox toybox
+	perl python pypy ruby php node nodejs lua luajit tclsh expect java make awk gawk mawk nawk sed ed vi vim gdb
+	env negate urlize xargs parallel find timeout time nice ionice chrt taskset nohup setsid setarch stdbuf script watch flock strace ltrace
+	sudo doas su runuser setpriv capsh pkexec chroot unshare nsenter bwrap start-stop-daemon systemd-run run-parts
+	ld.so ld-linux ld-linux-x86-64.so ld-linux-aarch64.so ssh sshpass rsync git tar socat nc ncat curl wget tcpdump nmap`)
+
+// unfitPlugins are plugins that do more than ask a server, and what they do.
+var unfitPlugins = map[string]string{
+	"check_apt":      "it has apt do what its words say",
+	"check_by_ssh":   "it runs what its words say on other machines, with keys and options of ssh that they name",
+	"check_cluster":  "it asks no server",
+	"check_file_age": "it looks at files of this machine",
+	"check_log":      "it reads and writes files that its words name",
+	"check_nagios":   "it reads files that its words name",
+	"check_multi":    "it runs what its words say",
+	"check_mrtg":     "it reads files that its words name",
+	"check_mrtgtraf": "it reads files that its words name",
+}
+
+// Unfit says why a new command may not start a program. An error of find is none of these:
+// a program that is not there is refused elsewhere.
+func (f Folders) Unfit(name string, args []string) error {
+	if err := unfitName(filepath.Base(name)); err != nil {
+		return err
+	}
+	found, err := f.find(name)
+	if err != nil {
+		return nil
+	}
+	path := filepath.Join(found.folder, found.name)
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil
+	}
+	if err := unfitName(filepath.Base(real)); err != nil {
+		return fmt.Errorf("it is a link to %s: %w", real, err)
+	}
+	if !f.holdsReal(filepath.Dir(real)) {
+		return fmt.Errorf("it is a link to %s: a plugin is a file in %s", real, f)
+	}
+	if err := roots(real); err != nil {
+		return err
+	}
+	return unfitWords(filepath.Base(real), args)
+}
+
+// unfitName says why no program of a name is a plugin.
+func unfitName(name string) error {
+	if why, is := unfitPlugins[plainName(name)]; is {
+		return errors.New(why)
+	}
+	if slices.Contains(runners, plainName(name)) {
+		return errors.New("it is no plugin: it runs or reads whatever its words say")
+	}
+	return nil
+}
+
+// plainName is a name without what says a version or a language: perl5.40, python3,
+// check_log.sh.
+func plainName(name string) string {
+	for _, ending := range []string{".sh", ".pl", ".py", ".exe"} {
+		name = strings.TrimSuffix(name, ending)
+	}
+	return strings.TrimRight(name, "0123456789.-")
+}
+
+// unfitWords says why a plugin that asks servers does more with these words.
+func unfitWords(name string, args []string) error {
+	if plainName(name) != "check_nrpe" {
+		return nil
+	}
+	for _, word := range args {
+		if flag, _, _ := strings.Cut(word, "="); flag == "--args" || strings.HasPrefix(word, "-a") {
+			return errors.New("with -a it hands words to programs of other machines: let their NRPE have a command without")
+		}
+	}
+	return nil
+}
+
+// holdsReal is holds for a folder without links in it: folders may be links themselves.
+func (f Folders) holdsReal(folder string) bool {
+	for _, one := range f {
+		if real, err := filepath.EvalSymlinks(one); err == nil && real == folder {
+			return true
+		}
+	}
+	return false
+}
+
+// roots says why a file is not only root's, or is a shell under another name.
+func roots(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
+		return fmt.Errorf("it belongs to user %d: a plugin must belong to root", st.Uid)
+	}
+	for _, folder := range []string{"/bin", "/usr/bin", "/usr/local/bin"} {
+		for _, name := range []string{"sh", "bash", "dash", "busybox", "perl", "python3", "env"} {
+			if runner := filepath.Join(folder, name); same(path, info, runner) {
+				return fmt.Errorf("it is the same as %s, which is no plugin", runner)
+			}
+		}
+	}
+	return nil
+}
+
+// same reports whether a file is another one, or a copy of it.
+func same(path string, info os.FileInfo, other string) bool {
+	of, err := os.Stat(other)
+	if err != nil || of.Size() != info.Size() {
+		return false
+	}
+	if os.SameFile(info, of) {
+		return true
+	}
+	one, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	another, err := os.ReadFile(other)
+	return err == nil && bytes.Equal(one, another)
+}
