@@ -33,12 +33,13 @@ SHARE   := bin/share
 STAGE        = bin/stage
 DEB_VERSION ?= $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v//' | grep . || echo 0.0.$$(git rev-list --count HEAD 2>/dev/null || echo 0)+g$$(git rev-parse --short HEAD 2>/dev/null || echo unversioned))
 
-.PHONY: help build gui install deb run demo packages test race plain test-long soak fuzz mutate files lint bench profile clean
+.PHONY: help build gui install uninstall deb run demo packages test race plain test-long soak fuzz mutate files lint bench profile clean
 
 help:
 	@echo "make build   bin/sluice, with the web GUI where Node.js is; without it: make build GUI="
 	@echo "make gui     the web GUI, web/dist, which the program carries"
 	@echo "make install what was built, below $(DESTDIR)$(PREFIX): program, manual, completion, service (DESTDIR, PREFIX)"
+	@echo "make uninstall  removes what make install put there, but for settings and data"
 	@echo "make deb     bin/sluice_VERSION_ARCH.deb, to install by apt"
 	@echo "make run     build, and run a demonstration with a farm and two backends (make demo: the same)"
 	@echo "make test    every test, with the race detector where it is for; as root it installs the Debian packages it needs"
@@ -85,6 +86,18 @@ install:
 	install -D -m 644 packaging/logrotate $(DESTDIR)$(SYSCONFDIR)/logrotate.d/sluice
 	install -D -m 644 packaging/SLUICE-MIB.txt $(DESTDIR)$(PREFIX)/share/snmp/mibs/SLUICE-MIB.txt
 	test -e $(DESTDIR)$(SYSCONFDIR)/default/sluice || install -D -m 644 packaging/default $(DESTDIR)$(SYSCONFDIR)/default/sluice
+
+# The opposite of install, for whoever goes over to a package: a service below /usr/local
+# would take precedence over the package's. Settings, users and data stay. Manual pages and
+# completion are known by their names, because what was built may be gone.
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/sluice $(DESTDIR)$(PREFIX)/lib/systemd/system/sluice.service \
+		$(DESTDIR)$(PREFIX)/lib/sysusers.d/sluice.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/sluice.conf \
+		$(DESTDIR)$(PREFIX)/share/snmp/mibs/SLUICE-MIB.txt
+	find $(DESTDIR)$(PREFIX)/share -type f \( -path '*/man/man[0-9]/sluice*.[0-9]' -o -path '*/bash-completion/completions/sluice' \
+		-o -path '*/zsh/*/_sluice' -o -path '*/fish/vendor_completions.d/sluice.fish' \) -delete
+	@echo "Settings in $(SYSCONFDIR)/default/sluice and $(SYSCONFDIR)/logrotate.d/sluice, and data in /var/lib/sluice, are still there."
+	@echo "A service that runs goes on until: systemctl daemon-reload && systemctl restart sluice (or stop)"
 
 # A package for Debian and its like: bin/sluice_VERSION_ARCH.deb. Newer releases
 # of nfpm need modules that the proxy does not have.

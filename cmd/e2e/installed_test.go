@@ -48,7 +48,7 @@ const installedFarms = `farms:
 - {name: quick, profile: l4xnat, vip: 10.77.0.1, vport: '80', protocol: tcp, datapath: kernel, backends: [{ip: 10.77.0.2, port: 80}]}
 `
 
-var keyLine = regexp.MustCompile(`(?m)^  ([A-Za-z0-9_-]{20,})$`)
+var keyLine = regexp.MustCompile(`(?m)^ {0,2}([A-Za-z0-9_-]{20,})$`)
 
 func TestPackage(t *testing.T) {
 	t.Parallel()
@@ -63,10 +63,18 @@ func TestPackage(t *testing.T) {
 func packageLives(t *testing.T, dir string) {
 	b := boots(t, dir)
 
+	b.must("ln -s /bin/false /usr/local/bin/sluice")
 	said := b.must("apt-get install -y --no-install-recommends /pkg/sluice_1.0_*.deb 2>&1")
-	found := keyLine.FindStringSubmatch(said)
-	if found == nil || !strings.Contains(said, "https://127.0.0.1:444/") {
-		t.Fatalf("no address or no key:\n%s\n%s", said, b.must("journalctl -u sluice --no-pager"))
+	if keyLine.MatchString(said) || !strings.Contains(said, "https://127.0.0.1:444/") || !strings.Contains(said, "sudo sluice key create") {
+		t.Fatalf("a key, which apt would log, or no address, or no word about keys:\n%s\n%s", said, b.must("journalctl -u sluice --no-pager"))
+	}
+	if !strings.Contains(said, "hides this package: /usr/local/bin/sluice\n") {
+		t.Errorf("the program of another installation is not reported:\n%s", said)
+	}
+	b.must("rm /usr/local/bin/sluice")
+	found := keyLine.FindStringSubmatch(b.must("sluice key create test"))
+	if found == nil {
+		t.Fatal("no key was made")
 	}
 	remote := "sluice --url https://127.0.0.1:444 --insecure --key " + found[1] + " "
 	b.must(remote + "status")
