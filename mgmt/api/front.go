@@ -40,7 +40,21 @@ func newFront(s *Server, next http.Handler) *front {
 }
 
 // ServeHTTP answers a request, and takes what is left of its body.
-func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.lingering.over(w, r, f.serve) }
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if c := gatedOf(r.Context()); c != nil {
+		c.begin()
+		defer c.end()
+		c.identified(auth.Trusted(r))
+	}
+	f.lingering.over(w, r, f.serve)
+}
+
+// identified notes on the connection of a request that somebody answers for it.
+func identified(r *http.Request) {
+	if c := gatedOf(r.Context()); c != nil {
+		c.identified(true)
+	}
+}
 
 // serve runs the checks in the order that tells a stranger least: headers,
 // OPTIONS, cross-site, who asks, path.
@@ -82,6 +96,9 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rest.NoteOf(r.Context()).By = by
+	if by.Name != "" {
+		identified(r)
+	}
 	if !canonical(r) {
 		f.s.refuse(guarded, r, unknownPath(r))
 		return

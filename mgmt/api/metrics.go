@@ -40,6 +40,9 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	by, err := s.guard.Identify(withBearer(r))
+	if err == nil {
+		identified(r)
+	}
 	cfg, _ := s.deps.Applier.Current()
 	switch {
 	case err == nil && by.May(rbac.SystemMenu) && !rest.SeesAll(by, cfg):

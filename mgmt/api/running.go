@@ -38,7 +38,7 @@ func (r *running) listen(l net.Listener) {
 	srv.TLSConfig = r.config
 	r.network = srv
 	go func() {
-		err := srv.ServeTLS(bounded(l, maxConns), "", "")
+		err := srv.ServeTLS(gated(l), "", "")
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.network == srv { // else it was to end

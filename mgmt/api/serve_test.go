@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -213,5 +214,44 @@ func TestTheChosenCertificateIsServed(t *testing.T) {
 		if got, err := config.GetCertificate(nil); err != nil || got.Leaf.SerialNumber.Cmp(want.Leaf.SerialNumber) != 0 {
 			t.Errorf("served %v, %v", got, err)
 		}
+	}
+}
+
+// Connections nobody answers for keep nobody out.
+func TestAnonymousConnectionsKeepNobodyOut(t *testing.T) {
+	a := newAppliance(t)
+	_, address, cert, _ := serve(t, a)
+	roots := x509.NewCertPool()
+	roots.AddCert(cert.Leaf)
+	known := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	ask := func() (reused bool) {
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }})
+		r, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+api.Base+"/farms", nil)
+		r.Header.Set("ZAPI_KEY", a.key)
+		resp, err := known.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != 200 {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+		return reused
+	}
+	ask()
+	for range 300 {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	if !ask() {
+		t.Error("the connection of a known client was closed")
+	}
+	other := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	if status, _ := get(t, other, "https://"+address+api.Base+"/farms", a.key); status != 200 {
+		t.Errorf("another client got %d", status)
 	}
 }

@@ -193,7 +193,6 @@ const (
 	writeTimeout = 60 * time.Second
 	idleTimeout  = 2 * time.Minute
 	maxHead      = 32 << 10
-	maxConns     = 1024
 	shutdownTime = 5 * time.Second
 )
 
@@ -205,7 +204,7 @@ func (s *Server) Serve(ctx context.Context, local, network net.Listener, config 
 	defer r.stop(ctx)
 	if local != nil {
 		r.local = s.httpServer()
-		go func() { r.failed <- r.local.Serve(bounded(local, maxConns)) }()
+		go func() { r.failed <- r.local.Serve(gated(local)) }()
 	}
 	if network != nil {
 		r.listen(network)
@@ -240,7 +239,7 @@ func (s *Server) httpServer() *http.Server {
 	return &http.Server{
 		Handler:           s.handler,
 		Protocols:         &protocols,
-		ConnContext:       s.guard.ConnContext,
+		ConnContext:       s.connContext,
 		ReadHeaderTimeout: headTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
@@ -248,6 +247,12 @@ func (s *Server) httpServer() *http.Server {
 		MaxHeaderBytes:    maxHead,
 		ErrorLog:          slog.NewLogLogger(s.deps.Log.Handler(), slog.LevelDebug),
 	}
+}
+
+// connContext notes what is known of a connection: its room, and the user at the other
+// end of the local socket.
+func (s *Server) connContext(ctx context.Context, c net.Conn) context.Context {
+	return s.guard.ConnContext(withGated(ctx, c), c)
 }
 
 // systemAddrs lists the addresses of this machine.

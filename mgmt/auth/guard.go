@@ -155,6 +155,22 @@ func Source(r *http.Request) string {
 	return text
 }
 
+// Network returns the network of an address that limits count as one source. Local
+// clients share one.
+func Network(a net.Addr) netip.Prefix {
+	at, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return block(at.Addr())
+}
+
+// network returns the network a request comes from, as limits have it.
+func network(r *http.Request) netip.Prefix {
+	source, _ := remote(r)
+	return block(source)
+}
+
 // remote returns the source address, the zero one on a local socket, and its
 // text for the record of who changed what.
 func remote(r *http.Request) (netip.Addr, string) {

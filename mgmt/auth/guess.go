@@ -42,7 +42,7 @@ func (g *Guard) guess(r *http.Request, user string, check func(context.Context) 
 // says that knows the password.
 func (g *Guard) Right(r *http.Request, user, password string) (bool, error) {
 	err := g.guess(r, user, func(ctx context.Context) error {
-		if _, err := g.book.Verify(ctx, user, password); err != rbac.ErrNotAllowed {
+		if _, err := g.book.Verify(ctx, network(r), user, password); err != rbac.ErrNotAllowed {
 			return err
 		}
 		return nil

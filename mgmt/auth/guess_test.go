@@ -166,17 +166,20 @@ func TestAClientThatLeavesHasGuessed(t *testing.T) {
 func TestAQueueOfGuessesEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, b := strangers(t)
-		b.System = func(ctx context.Context, _, _ string) (bool, error) {
+		if err := b.UseServices(rbac.Services{LDAP: true}); err != nil {
+			t.Fatal(err)
+		}
+		b.Directory = func(context.Context, string, string) (bool, error) {
 			time.Sleep(time.Minute)
 			return false, errors.New("no answer")
 		}
 		for range 10 {
-			go g.LogIn(basic("root", "wrong"))
+			go g.LogIn(basic("u0", "wrong"))
 		}
 		synctest.Wait()
 		began := time.Now()
 		var locked *auth.LockedError
-		if _, err := g.LogIn(basic("root", "pa$$word")); !errors.As(err, &locked) || time.Since(began) != 15*time.Second {
+		if _, err := g.LogIn(basic("u0", "pa$$word")); !errors.As(err, &locked) || time.Since(began) != 15*time.Second {
 			t.Errorf("it waits %s: %v", time.Since(began), err)
 		}
 		time.Sleep(time.Minute)

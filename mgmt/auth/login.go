@@ -52,7 +52,7 @@ func (g *Guard) LogIn(r *http.Request) (Principal, error) {
 // verify checks the password, then the code: one that is right is used up only by who
 // knows the password.
 func (g *Guard) verify(ctx context.Context, r *http.Request, user, password string) error {
-	if _, err := g.book.Verify(ctx, user, password); err != nil {
+	if _, err := g.book.Verify(ctx, network(r), user, password); err != nil {
 		return err
 	}
 	return g.book.TakeCode(user, r.Header.Get(CodeHeader), g.now())

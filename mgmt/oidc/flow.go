@@ -17,18 +17,17 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// The bounds of log-ins that have begun: anybody may begin one.
-const (
-	flowTime = 10 * time.Minute
-	maxFlows = 1024
-)
+// flowTime is how long a login may take.
+const flowTime = 10 * time.Minute
 
-// flow is a log-in that has begun.
+// flow is a login that has begun. It is sealed into a cookie of the browser that began
+// it: anybody may begin one, so a table of them here would be full when strangers like.
 type flow struct {
-	binding         [sha256.Size]byte // SHA-256 of what is in the browser's cookie
-	nonce, verifier string
-	back            string // where the browser goes in the end, "" for the settings' choice
-	until           time.Time
+	State    [sha256.Size]byte // SHA-256 of the state
+	Nonce    string
+	Verifier string
+	Back     string // where the browser goes in the end, "" for the settings' choice
+	Until    time.Time
 }
 
 // The errors of log-ins. The text of what they wrap is for logs.
@@ -45,18 +44,20 @@ func refused(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
 }
 
-// Begin begins a log-in: the browser is sent to that address, and keeps the binding in a
-// cookie until it comes back. back is where it goes in the end, a Place; empty for what
+// Begin begins a login: the browser is sent to that address, and keeps the binding, which
+// is the sealed login, in a cookie until it comes back. back is where it goes in the end, a Place; empty for what
 // the settings say. Errors: ErrOff, ErrUnavailable.
 func (c *Client) Begin(ctx context.Context, back string) (to, binding string, err error) {
 	config, _, err := c.asked(ctx)
 	if err != nil {
 		return "", "", err
 	}
-	state, binding := random(), random()
-	f := flow{binding: sha256.Sum256([]byte(binding)), nonce: random(), verifier: oauth2.GenerateVerifier(), back: back, until: c.options.Now().Add(flowTime)}
-	c.remember(state, f)
-	return config.AuthCodeURL(state, oidc.Nonce(f.nonce), oauth2.S256ChallengeOption(f.verifier)), binding, nil
+	state := random()
+	f := flow{State: sha256.Sum256([]byte(state)), Nonce: random(), Verifier: oauth2.GenerateVerifier(), Back: back, Until: c.options.Now().Add(flowTime)}
+	if binding, err = c.seal.close(f); err != nil {
+		return "", "", err
+	}
+	return config.AuthCodeURL(state, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), binding, nil
 }
 
 func random() string {
@@ -65,34 +66,16 @@ func random() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// remember keeps a flow; where there are too many the one that began first goes.
-func (c *Client) remember(state string, f flow) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var first [sha256.Size]byte
-	var until time.Time
-	for at, old := range c.flows {
-		if !c.options.Now().Before(old.until) {
-			delete(c.flows, at)
-		} else if until.IsZero() || old.until.Before(until) {
-			first, until = at, old.until
-		}
-	}
-	if len(c.flows) >= maxFlows {
-		delete(c.flows, first)
-	}
-	c.flows[sha256.Sum256([]byte(state))] = f
-}
-
-// take takes a flow out: each is good once, whatever comes of it.
+// take returns the login that began in the browser with this binding, if the state is
+// its own: each is good once, whatever comes of it.
 func (c *Client) take(state, binding string) (flow, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	at := sha256.Sum256([]byte(state))
-	f, is := c.flows[at]
-	delete(c.flows, at)
-	given := sha256.Sum256([]byte(binding))
-	return f, is && c.options.Now().Before(f.until) && subtle.ConstantTimeCompare(given[:], f.binding[:]) == 1
+	f, is := c.seal.open(binding)
+	given := sha256.Sum256([]byte(state))
+	now := c.options.Now()
+	if !is || !now.Before(f.Until) || subtle.ConstantTimeCompare(given[:], f.State[:]) != 1 {
+		return flow{}, false
+	}
+	return f, c.spent.add(f.State, now, f.Until)
 }
 
 // Claimed is whom the provider vouches for.
@@ -125,7 +108,7 @@ func (c *Client) Finish(ctx context.Context, query url.Values, binding string) (
 		return Claimed{}, refused("the provider says %.80q: %.200q", query.Get("error"), query.Get("error_description"))
 	}
 	ctx = oidc.ClientContext(ctx, k.http)
-	token, err := config.Exchange(ctx, query.Get("code"), oauth2.VerifierOption(f.verifier))
+	token, err := config.Exchange(ctx, query.Get("code"), oauth2.VerifierOption(f.Verifier))
 	if err != nil {
 		return Claimed{}, exchangeError(err)
 	}
@@ -134,11 +117,11 @@ func (c *Client) Finish(ctx context.Context, query url.Values, binding string) (
 	if err != nil {
 		return Claimed{}, refused("%s", err)
 	}
-	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(f.nonce)) != 1 {
+	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(f.Nonce)) != 1 {
 		return Claimed{}, refused("the token is for another log-in")
 	}
 	out, err := k.settings.claimed(id)
-	out.Back = cmp.Or(f.back, k.settings.Landing)
+	out.Back = cmp.Or(f.Back, k.settings.Landing)
 	return out, err
 }
 

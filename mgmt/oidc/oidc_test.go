@@ -1,6 +1,8 @@
 package oidc_test
 
 import (
+	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -169,7 +171,7 @@ func TestOnlyTheBrowserThatBeganComesBack(t *testing.T) {
 		if who, err := h.Finish(t.Context(), q, cookie); err == nil || who != (oidc.Claimed{}) {
 			t.Errorf("%s: %+v, %v", name, who, err)
 		}
-		if name == "another browser" || name == "no code" { // it is used up
+		if name == "no code" { // it is used up
 			if who, err := h.Finish(t.Context(), right, binding); !errors.Is(err, oidc.ErrRefused) {
 				t.Errorf("%s, again: %+v, %v", name, who, err)
 			}
@@ -187,25 +189,42 @@ func TestOnlyTheBrowserThatBeganComesBack(t *testing.T) {
 	}
 }
 
-func TestLogInsThatBeganAreBounded(t *testing.T) {
+// Anybody may begin logins: that ends none of others.
+func TestLoginsOfStrangersEndNoLoginInProgress(t *testing.T) {
 	h := newHouse(t)
-	to, binding, _ := h.Begin(t.Context(), "")
-	first := h.provider.LogIn(t, to)
+	to, binding, _ := h.Begin(t.Context(), "/gui/")
+	q := h.provider.LogIn(t, to)
 	h.at = h.at.Add(time.Second)
-	var last url.Values
-	var lastBinding string
-	for range 1024 {
-		to, b, err := h.Begin(t.Context(), "")
-		if err != nil {
+	for range 5000 {
+		if _, _, err := h.Begin(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
-		last, lastBinding = h.provider.LogIn(t, to), b
 	}
-	if _, err := h.Finish(t.Context(), first, binding); !errors.Is(err, oidc.ErrRefused) {
-		t.Errorf("the oldest: %v", err)
+	for _, other := range []string{"", "x", binding + "x", binding[:len(binding)-4] + "AAAA"} { // whoever knows the state does not use it up
+		if who, err := h.Finish(t.Context(), q, other); !errors.Is(err, oidc.ErrRefused) {
+			t.Errorf("with the binding %q: %+v, %v", other, who, err)
+		}
 	}
-	if _, err := h.Finish(t.Context(), last, lastBinding); err != nil {
-		t.Errorf("the newest: %v", err)
+	if who, err := h.Finish(t.Context(), q, binding); err != nil || who.User != "ann" || who.Back != "/gui/" {
+		t.Errorf("the login in progress: %+v, %v", who, err)
+	}
+}
+
+// The binding is sealed: it shows the browser nothing, and no other process takes it.
+func TestABindingIsSealed(t *testing.T) {
+	h, other := newHouse(t), newHouse(t)
+	to, binding, _ := h.Begin(t.Context(), "/gui/farms")
+	plain, err := base64.RawURLEncoding.DecodeString(binding)
+	if err != nil || bytes.Contains(plain, []byte("/gui/")) || len(binding) > 3500 {
+		t.Errorf("the binding is %q, %v", plain, err)
+	}
+	u, _ := url.Parse(to)
+	if _, err := other.Finish(t.Context(), url.Values{"state": {u.Query().Get("state")}, "code": {"x"}}, binding); !errors.Is(err, oidc.ErrRefused) {
+		t.Errorf("another process: %v", err)
+	}
+	long := "/" + strings.Repeat("x", 2000)
+	if _, binding, err := h.Begin(t.Context(), long); err != nil && oidc.Place(long) || len(binding) > 4000 {
+		t.Errorf("a cookie of %d bytes: %v", len(binding), err)
 	}
 }
 

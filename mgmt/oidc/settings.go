@@ -2,7 +2,6 @@ package oidc
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -87,9 +86,10 @@ type Options struct {
 type Client struct {
 	options Options
 	write   sync.Mutex // settings
+	seal    seal
+	spent   spent
 
 	mu       sync.Mutex
-	flows    map[[sha256.Size]byte]flow // by their state's SHA-256
 	provider *known
 }
 
@@ -99,7 +99,7 @@ func New(o Options) *Client {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Client{options: o, flows: map[[sha256.Size]byte]flow{}}
+	return &Client{options: o, seal: newSeal()}
 }
 
 // document is the name settings are kept under, purpose what the secret is sealed for.

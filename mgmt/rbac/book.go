@@ -34,14 +34,16 @@ type Book struct {
 	keeper Keeper
 	write  *sync.Mutex
 	state  *atomic.Pointer[state]
-	busy   chan struct{} // as many as hash at the same time
+	// hashes are the passwords that are hashed, asking those of root that the system is
+	// asked about.
+	hashes, asking *queue
 	// caller is who asks for changes, nil for nobody who needs rights of their own.
 	caller *Caller
 }
 
 // NewBook reads the book that the keeper has, or begins one.
 func NewBook(keeper Keeper) (*Book, error) {
-	b := &Book{Cost: advised, keeper: keeper, write: new(sync.Mutex), state: new(atomic.Pointer[state]), busy: make(chan struct{}, workers())}
+	b := &Book{Cost: advised, keeper: keeper, write: new(sync.Mutex), state: new(atomic.Pointer[state]), hashes: newQueue(workers()), asking: newQueue(maxAsking)}
 	s := fresh()
 	if _, err := keeper.ReadDocument(document, s); err != nil {
 		return nil, fmt.Errorf("read users, groups and roles: %w", err)
@@ -79,7 +81,7 @@ func (b *Book) Revision() uint64 { return b.state.Load().Revision }
 // DryRun is a book as this one is, in which every change that could be made ends
 // with that error and is not made.
 func (b *Book) DryRun(end error) *Book {
-	r := &Book{System: b.System, Directory: b.Directory, Secrets: b.Secrets, Cost: b.Cost, keeper: nowhere{end}, write: new(sync.Mutex), state: new(atomic.Pointer[state]), busy: b.busy, caller: b.caller}
+	r := &Book{System: b.System, Directory: b.Directory, Secrets: b.Secrets, Cost: b.Cost, keeper: nowhere{end}, write: new(sync.Mutex), state: new(atomic.Pointer[state]), hashes: b.hashes, asking: b.asking, caller: b.caller}
 	r.ChangeSystem = func(context.Context, string, string) (bool, error) { return true, end }
 	r.state.Store(b.state.Load())
 	return r

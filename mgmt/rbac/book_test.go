@@ -3,6 +3,7 @@ package rbac_test
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -82,7 +83,7 @@ func TestWhatIsKeptComesBack(t *testing.T) {
 	if user, ok := after.FindKey(key); user != "ann" || !ok {
 		t.Errorf("the key is %q's, %t", user, ok)
 	}
-	if u, err := after.Verify(t.Context(), "ann", "secret-1"); err != nil || u.Group != "shop" {
+	if u, err := after.Verify(t.Context(), netip.Prefix{}, "ann", "secret-1"); err != nil || u.Group != "shop" {
 		t.Errorf("ann logs in as %+v: %v", u, err)
 	}
 	if g, _ := after.Group("shop"); !slices.Equal(g.Users, []string{"ann"}) || !slices.Equal(g.Farms, []uint32{7}) || g.Role != "ops" {
@@ -249,25 +250,25 @@ func TestWhoLogsIn(t *testing.T) {
 		{"eve", "secret-2", rbac.ErrNotAllowed}, {"eve", "wrong", rbac.ErrWrong}, {"nobody", "secret-1", rbac.ErrWrong}, {"nobody", "", rbac.ErrWrong},
 		{"bob", "any", nil}, {"bob", "", rbac.ErrWrong}, {"root", "pa$$word", nil}, {"root", "other", rbac.ErrWrong},
 	} {
-		if u, err := b.Verify(t.Context(), c.user, c.password); !errors.Is(err, c.want) || err == nil && u.Name != c.user {
+		if u, err := b.Verify(t.Context(), netip.Prefix{}, c.user, c.password); !errors.Is(err, c.want) || err == nil && u.Name != c.user {
 			t.Errorf("%s with %.10q: %v, want %v", c.user, c.password, err, c.want)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	b.Directory = func(ctx context.Context, _, _ string) (bool, error) { return true, ctx.Err() }
-	if _, err := b.Verify(ctx, "bob", "any"); !errors.Is(err, context.Canceled) {
+	if _, err := b.Verify(ctx, netip.Prefix{}, "bob", "any"); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v of a directory that does not answer", err)
 	}
 	b.Directory = says(true)
-	if _, err := b.Verify(t.Context(), "bob", strings.Repeat("x", 512)); err != nil {
+	if _, err := b.Verify(t.Context(), netip.Prefix{}, "bob", strings.Repeat("x", 512)); err != nil {
 		t.Errorf("the longest password: %v", err)
 	}
-	if _, err := b.Verify(t.Context(), "bob", strings.Repeat("x", 513)); !errors.Is(err, rbac.ErrWrong) {
+	if _, err := b.Verify(t.Context(), netip.Prefix{}, "bob", strings.Repeat("x", 513)); !errors.Is(err, rbac.ErrWrong) {
 		t.Errorf("the directory is asked for what is too long: %v", err)
 	}
 	other := house(t, &rbactest.Memory{})
-	if _, err := other.Verify(t.Context(), "root", "any"); !errors.Is(err, rbac.ErrWrong) {
+	if _, err := other.Verify(t.Context(), netip.Prefix{}, "root", "any"); !errors.Is(err, rbac.ErrWrong) {
 		t.Errorf("root logs in where nobody knows its password: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -185,10 +186,10 @@ func TestAPasswordIsReplaced(t *testing.T) {
 	password, short := "other-secret-1", "short-1"
 	refused(t, b.ChangeUser("ann", rbac.UserChange{Password: &short}), rbac.Invalid, "8 to 512")
 	must(t, b.ChangeUser("ann", rbac.UserChange{Password: &password, WebGUI: yes()}))
-	if _, err := b.Verify(t.Context(), "ann", password); err != nil {
+	if _, err := b.Verify(t.Context(), netip.Prefix{}, "ann", password); err != nil {
 		t.Errorf("the new one: %v", err)
 	}
-	if _, err := b.Verify(t.Context(), "ann", "secret-1"); !errors.Is(err, rbac.ErrWrong) {
+	if _, err := b.Verify(t.Context(), netip.Prefix{}, "ann", "secret-1"); !errors.Is(err, rbac.ErrWrong) {
 		t.Errorf("the old one: %v", err)
 	}
 }
@@ -268,7 +269,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 		t.Errorf("it changed: %s", everything(t, r))
 	}
 	for user, password := range map[string]string{"root": "any", "bob": "any", "ann": "secret-1"} {
-		if _, err := r.Verify(t.Context(), user, password); err != nil {
+		if _, err := r.Verify(t.Context(), netip.Prefix{}, user, password); err != nil {
 			t.Errorf("%s: %v", user, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"runtime"
 	"strings"
 
@@ -48,8 +49,10 @@ func (b *Book) hash(field, password string) (string, error) {
 	if err := CheckPassword(field, password); err != nil {
 		return "", err
 	}
-	b.busy <- struct{}{}
-	defer func() { <-b.busy }()
+	if err := b.hashes.enter(context.Background(), netip.Prefix{}); err != nil {
+		return "", err
+	}
+	defer b.hashes.leave()
 	return argon2id.CreateHash(password, b.Cost.params())
 }
 
@@ -62,16 +65,17 @@ var (
 )
 
 // Verify reports whether the password is that of the user, who may log in. It takes
-// as long for a user that does not exist; at most one for four processors is worked on.
+// as long for a user that does not exist; at most one for four processors is worked on,
+// and those that wait take turns by source, the network the caller comes from.
 // Errors: ErrWrong, ErrNotAllowed, those of ctx, and what the service says that knows
 // the password.
-func (b *Book) Verify(ctx context.Context, name, password string) (UserView, error) {
+func (b *Book) Verify(ctx context.Context, source netip.Prefix, name, password string) (UserView, error) {
 	s := b.state.Load()
 	u := s.user(name)
 	if len(password) > maxPassword {
 		return UserView{}, ErrWrong
 	}
-	right, err := b.matches(ctx, u, name, password)
+	right, err := b.matches(ctx, source, u, name, password)
 	switch {
 	case err != nil:
 		return UserView{}, err
@@ -83,12 +87,16 @@ func (b *Book) Verify(ctx context.Context, name, password string) (UserView, err
 	return s.view(u), nil
 }
 
-func (b *Book) matches(ctx context.Context, u *User, name, password string) (bool, error) {
+func (b *Book) matches(ctx context.Context, source netip.Prefix, u *User, name, password string) (bool, error) {
 	if u != nil && !b.state.Load().serves(u) {
 		u = nil
 	}
 	switch {
 	case u != nil && u.Name == Root:
+		if err := b.asking.enter(ctx, source); err != nil {
+			return false, err
+		}
+		defer b.asking.leave()
 		return b.ask(ctx, b.System, name, password)
 	case u != nil && u.Service == LDAP:
 		return b.ask(ctx, b.Directory, name, password)
@@ -97,12 +105,10 @@ func (b *Book) matches(ctx context.Context, u *User, name, password string) (boo
 	if u != nil && u.Password != "" {
 		hash = u.Password
 	}
-	select {
-	case b.busy <- struct{}{}:
-	case <-ctx.Done():
-		return false, ctx.Err()
+	if err := b.hashes.enter(ctx, source); err != nil {
+		return false, err
 	}
-	defer func() { <-b.busy }()
+	defer b.hashes.leave()
 	match, err := argon2id.ComparePasswordAndHash(password, hash)
 	return match && u != nil && u.Password != "", err
 }
@@ -140,6 +146,10 @@ func (b *Book) ChangeRootPassword(ctx context.Context, old, new string) error {
 	}
 	return b.ChangeUser(Root, UserChange{})
 }
+
+// maxAsking is how many passwords of root the system is asked about at the same time: less
+// than the supervisor takes, which refuses more.
+const maxAsking = 6
 
 // workers is how many hash at the same time: strangers make them work, and traffic
 // needs the processors.

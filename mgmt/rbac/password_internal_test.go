@@ -3,6 +3,7 @@ package rbac
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"runtime"
 	"testing"
 
@@ -17,8 +18,8 @@ func TestStrangersMakeAQuarterOfTheProcessorsWork(t *testing.T) {
 	for processors, want := range map[int]int{1: 1, 3: 1, 4: 1, 7: 1, 8: 2, 16: 4} {
 		runtime.GOMAXPROCS(processors)
 		b, err := NewBook(nothing)
-		if err != nil || cap(b.busy) != want {
-			t.Errorf("%d of %d processors, %v", cap(b.busy), processors, err)
+		if err != nil || b.hashes.most != want {
+			t.Errorf("%d of %d processors, %v", b.hashes.most, processors, err)
 		}
 	}
 }
@@ -28,24 +29,26 @@ func TestWhoWaitsForAProcessorCanGiveUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range cap(b.busy) {
-		b.busy <- struct{}{}
+	for range b.hashes.most {
+		if err := b.hashes.enter(t.Context(), netip.Prefix{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.Verify(ctx, "nobody", "secret-1"); !errors.Is(err, context.Canceled) {
+	if _, err := b.Verify(ctx, netip.Prefix{}, "nobody", "secret-1"); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	for range cap(b.busy) {
-		<-b.busy
+	for range b.hashes.most {
+		b.hashes.leave()
 	}
-	for range cap(b.busy) + 1 { // each gives its place back
-		if _, err := b.Verify(t.Context(), "nobody", "secret-1"); !errors.Is(err, ErrWrong) {
+	for range b.hashes.most + 1 { // each gives its place back
+		if _, err := b.Verify(t.Context(), netip.Prefix{}, "nobody", "secret-1"); !errors.Is(err, ErrWrong) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if len(b.busy) != 0 {
-		t.Errorf("%d work still", len(b.busy))
+	if b.hashes.working != 0 {
+		t.Errorf("%d work still", b.hashes.working)
 	}
 }
 

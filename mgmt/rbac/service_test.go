@@ -3,6 +3,7 @@ package rbac_test
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/rbac"
@@ -22,7 +23,7 @@ func TestUsersOfAServiceThatIsOffDoNotLogIn(t *testing.T) {
 		b := rbactest.Book(t, m) // as it was kept
 		b.System, b.Directory = says(true), says(true)
 		for user, want := range map[string]bool{"root": true, "ann": using.Local, "bob": using.LDAP} {
-			_, err := b.Verify(t.Context(), user, "secret-1")
+			_, err := b.Verify(t.Context(), netip.Prefix{}, user, "secret-1")
 			if (err == nil) != want || err != nil && !errors.Is(err, rbac.ErrWrong) {
 				t.Errorf("with %+v %s: %v", using, user, err)
 			}
@@ -72,7 +73,7 @@ func TestWhomAProviderLetsIn(t *testing.T) {
 	if g, _ := b.Group("idle"); len(g.Users) != 2 {
 		t.Errorf("idle has %v", g.Users)
 	}
-	if _, err := b.Verify(t.Context(), "tim", ""); !errors.Is(err, rbac.ErrWrong) {
+	if _, err := b.Verify(t.Context(), netip.Prefix{}, "tim", ""); !errors.Is(err, rbac.ErrWrong) {
 		t.Errorf("with an empty password: %v", err)
 	}
 	if _, err := b.User("other"); err == nil {

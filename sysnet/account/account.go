@@ -34,7 +34,7 @@ var ErrNotHere = errors.New("passwords of the system cannot be checked here: uni
 // program is where distributions have it.
 var programs = []string{"/usr/sbin/unix_chkpwd", "/sbin/unix_chkpwd", "/usr/bin/unix_chkpwd"}
 
-// Root checks passwords of root and changes them, one at a time.
+// Root checks passwords of root and changes them. One program runs at a time.
 type Root struct {
 	one           sync.Mutex
 	program, tool string // of the check and of the change; empty: looked for
@@ -51,13 +51,11 @@ func (r *Root) Right(ctx context.Context, password string) (bool, error) {
 	if password == "" || len(password) > MaxPassword || strings.ContainsRune(password, 0) {
 		return false, nil
 	}
-	r.one.Lock()
-	defer r.one.Unlock()
 	program, err := r.find()
 	if err != nil {
 		return false, err
 	}
-	switch err := ask(ctx, program, password); {
+	switch err := r.ask(ctx, program, password); {
 	case err == nil:
 		return true, nil
 	case exitCode(err) == exitWrong:
@@ -86,6 +84,14 @@ func first(paths []string) string {
 		}
 	}
 	return ""
+}
+
+// ask asks about one password at a time. Callers wait for their pause (wait) without the
+// lock: a wrong password must not delay a right one.
+func (r *Root) ask(ctx context.Context, program, password string) error {
+	r.one.Lock()
+	defer r.one.Unlock()
+	return ask(ctx, program, password)
 }
 
 // ask ends without an error when the password is right. The program reads it up to

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -73,4 +74,23 @@ func TestAWrongPasswordTakesItsTime(t *testing.T) {
 	if right, err := r.Right(t.Context(), "right"); !right || err != nil {
 		t.Errorf("the right one waits too: %t, %v", right, err)
 	}
+}
+
+// Strangers who guess must not delay whoever knows the password.
+func TestAWrongPasswordDelaysNoRightOne(t *testing.T) {
+	program, _ := speaking(t, "right", "exit 7")
+	r := &Root{program: program, pause: time.Hour}
+	ctx, cancel := context.WithCancel(t.Context())
+	var guesses sync.WaitGroup
+	for range 20 {
+		guesses.Go(func() { _, _ = r.Right(ctx, "wrong") })
+	}
+	time.Sleep(50 * time.Millisecond)
+	in, end := context.WithTimeout(t.Context(), 20*time.Second)
+	defer end()
+	if right, err := r.Right(in, "right"); !right || err != nil {
+		t.Errorf("%t, %v", right, err)
+	}
+	cancel()
+	guesses.Wait()
 }

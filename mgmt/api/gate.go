@@ -1,0 +1,207 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/sluicelb/sluice/mgmt/auth"
+)
+
+// The bounds of connections. A connection is anonymous until a request on it was
+// identified.
+const (
+	maxConns = 1024
+	// maxAnonymous is how many anonymous connections one source has: an IPv4 address or
+	// an IPv6 /64.
+	maxAnonymous = 100
+	// anonymousIdle is how long an anonymous connection may be without a request.
+	anonymousIdle = 5 * time.Second
+)
+
+// gate keeps the connections of a listener within their bounds. It always accepts: if
+// there are too many connections an anonymous one makes room, so that connections which
+// nobody answers for cannot keep others out.
+type gate struct {
+	net.Listener
+
+	mu    sync.Mutex
+	conns map[*gatedConn]struct{}
+	last  uint64 // number of the last connection
+}
+
+func gated(l net.Listener) *gate {
+	return &gate{Listener: l, conns: map[*gatedConn]struct{}{}}
+}
+
+// gatedConn is a connection of a gate, whose lock guards its fields.
+type gatedConn struct {
+	net.Conn
+	gate   *gate
+	source netip.Prefix
+	number uint64 // connections are numbered as they come
+	// known: the sender of the last request was identified. serving: a request is being
+	// answered.
+	known, serving bool
+	idle           *time.Timer // closes it while it is anonymous and idle
+}
+
+// Accept returns the next connection for which there is room.
+func (g *gate) Accept() (net.Conn, error) {
+	for {
+		c, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if in := g.admit(c); in != nil {
+			return in, nil
+		}
+		_ = c.Close()
+	}
+}
+
+// admit lets a connection in, nil if there is no room for it.
+func (g *gate) admit(c net.Conn) *gatedConn {
+	in := &gatedConn{Conn: c, gate: g, source: auth.Network(c.RemoteAddr())}
+	g.mu.Lock()
+	victim, room := g.makeRoom(in.source)
+	if room {
+		g.last++
+		in.number = g.last
+		in.idle = time.AfterFunc(anonymousIdle, in.closeIdle)
+		g.conns[in] = struct{}{}
+	}
+	g.mu.Unlock()
+	if victim != nil {
+		_ = victim.Close()
+	}
+	if !room {
+		return nil
+	}
+	return in
+}
+
+// makeRoom returns the connection that has to go before one of a source comes, nil for
+// none, and whether there is room then. A source with too many anonymous connections
+// loses one of its own. If there are too many in all, an idle anonymous one goes, or one
+// of the source with the most of them.
+func (g *gate) makeRoom(source netip.Prefix) (victim *gatedConn, room bool) {
+	anonymous := map[netip.Prefix]int{}
+	most := 0
+	for c := range g.conns {
+		if !c.known {
+			anonymous[c.source]++
+			most = max(most, anonymous[c.source])
+		}
+	}
+	switch {
+	case anonymous[source] >= maxAnonymous:
+		return g.oldest(func(c *gatedConn) bool { return c.source == source }), true
+	case len(g.conns) < maxConns:
+		return nil, true
+	}
+	if victim = g.oldest(func(c *gatedConn) bool { return !c.serving }); victim == nil {
+		victim = g.oldest(func(c *gatedConn) bool { return anonymous[c.source] == most })
+	}
+	return victim, victim != nil
+}
+
+// oldest returns the anonymous connection that came first of those that match: an idle
+// one if there is any.
+func (g *gate) oldest(match func(*gatedConn) bool) (first *gatedConn) {
+	for c := range g.conns {
+		if !c.known && match(c) && (first == nil || c.before(first)) {
+			first = c
+		}
+	}
+	return first
+}
+
+// before reports whether a connection goes before another one.
+func (c *gatedConn) before(other *gatedConn) bool {
+	if c.serving != other.serving {
+		return other.serving
+	}
+	return c.number < other.number
+}
+
+// closeIdle closes a connection that is anonymous and idle.
+func (c *gatedConn) closeIdle() {
+	c.gate.mu.Lock()
+	idle := !c.known && !c.serving
+	c.gate.mu.Unlock()
+	if idle {
+		_ = c.Close()
+	}
+}
+
+// begin is called when a request begins, end when it is answered.
+func (c *gatedConn) begin() {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	c.serving = true
+	c.idle.Stop()
+}
+
+func (c *gatedConn) end() {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	c.serving = false
+	if !c.known {
+		c.idle.Reset(anonymousIdle)
+	}
+}
+
+// identified notes whether somebody answers for the request under way.
+func (c *gatedConn) identified(known bool) {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	c.known = known
+}
+
+// Close closes the connection and gives its room back, once or often.
+func (c *gatedConn) Close() error {
+	c.gate.mu.Lock()
+	delete(c.gate.conns, c)
+	c.idle.Stop()
+	c.gate.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// NetConn returns the connection itself, for callers that must know of which kind it is.
+func (c *gatedConn) NetConn() net.Conn { return c.Conn }
+
+// CloseWrite ends what is sent and leaves what comes: the server does so before it
+// closes a connection on which a client may still be sending, so that the client gets
+// the answer.
+func (c *gatedConn) CloseWrite() error {
+	if half, can := c.Conn.(interface{ CloseWrite() error }); can {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+type gatedKey struct{}
+
+// withGated puts the connection of a request into its context.
+func withGated(ctx context.Context, c net.Conn) context.Context {
+	for {
+		if in, ok := c.(*gatedConn); ok {
+			return context.WithValue(ctx, gatedKey{}, in)
+		}
+		w, ok := c.(interface{ NetConn() net.Conn })
+		if !ok {
+			return ctx
+		}
+		c = w.NetConn()
+	}
+}
+
+// gatedOf returns the connection of a request, nil without a gate.
+func gatedOf(ctx context.Context) *gatedConn {
+	c, _ := ctx.Value(gatedKey{}).(*gatedConn)
+	return c
+}

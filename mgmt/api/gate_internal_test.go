@@ -1,0 +1,152 @@
+package api
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// caller is one end of a connection from an address.
+type caller struct {
+	net.Conn
+	from   net.Addr
+	closed bool
+}
+
+func (c *caller) RemoteAddr() net.Addr { return c.from }
+func (c *caller) Close() error         { c.closed = true; return nil }
+
+func call(t *testing.T, g *gate, from string) (*caller, *gatedConn) {
+	t.Helper()
+	c := &caller{from: net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(from), 1))}
+	return c, g.admit(c)
+}
+
+// calls makes so many connections of a source.
+func calls(t *testing.T, g *gate, from string, n int) (callers []*caller, conns []*gatedConn) {
+	t.Helper()
+	for range n {
+		c, in := call(t, g, from)
+		callers, conns = append(callers, c), append(conns, in)
+	}
+	return callers, conns
+}
+
+// identify has somebody answer for a connection.
+func identify(c *gatedConn) {
+	c.begin()
+	c.identified(true)
+	c.end()
+}
+
+func TestASourceHasSoManyAnonymousConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gated(nil)
+		callers, conns := calls(t, g, "2001:db8::1", maxAnonymous)
+		conns[0].begin()
+		identify(conns[1])
+		call(t, g, "2001:db8::2") // there is room: one is known
+		call(t, g, "2001:db8::3")
+		if callers[0].closed || callers[1].closed || !callers[2].closed || callers[3].closed {
+			t.Error("not the oldest anonymous and idle connection of the source went")
+		}
+		other, _ := call(t, g, "2001:db8:0:1::1")
+		if other.closed || callers[3].closed || len(g.conns) != maxAnonymous+2 {
+			t.Errorf("another network is limited, too: %d connections", len(g.conns))
+		}
+		for _, c := range conns {
+			c.begin()
+		}
+		calls(t, g, "2001:db8::1", 3)
+		if _, in := call(t, g, "2001:db8::1"); in == nil || callers[1].closed {
+			t.Error("a source whose connections are all busy gets no new one")
+		}
+	})
+}
+
+func TestAnonymousConnectionsMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gated(nil)
+		var first []*caller
+		for i := range maxConns - 1 {
+			c, _ := call(t, g, netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}).String())
+			first = append(first, c)
+		}
+		known, in := call(t, g, "192.0.2.1")
+		identify(in)
+		late, in := call(t, g, "192.0.2.2")
+		if in == nil || late.closed || !first[0].closed || first[1].closed || known.closed || len(g.conns) != maxConns {
+			t.Errorf("the oldest did not make room: %d connections", len(g.conns))
+		}
+		for c := range g.conns {
+			c.begin()
+		}
+		attacker, _ := calls(t, g, "192.0.2.3", 1)
+		for c := range g.conns {
+			c.begin()
+		}
+		calls(t, g, "192.0.2.3", 1)
+		if attacker[0].closed {
+			t.Error("there was an idle one") // every other source has one connection
+		}
+		for c := range g.conns {
+			identify(c)
+		}
+		if c, in := call(t, g, "192.0.2.4"); in != nil {
+			t.Errorf("a known one made room for %v", c.from)
+		}
+	})
+}
+
+func TestAnonymousConnectionsEndSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gated(nil)
+		callers, conns := calls(t, g, "192.0.2.1", 4)
+		silent, busy, again, known := callers[0], callers[1], callers[2], callers[3]
+		conns[1].begin()
+		identify(conns[3])
+		time.Sleep(4 * time.Second)
+		conns[2].begin()
+		conns[2].end()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !silent.closed || busy.closed || again.closed || known.closed {
+			t.Errorf("after 5 s closed: %t %t %t %t", silent.closed, busy.closed, again.closed, known.closed)
+		}
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		if !again.closed || busy.closed || known.closed || len(g.conns) != 2 {
+			t.Errorf("after 9 s closed: %t %t %t, %d are left", again.closed, busy.closed, known.closed, len(g.conns))
+		}
+		conns[3].begin()
+		conns[3].identified(false) // its user logged out, or another request came on it
+		conns[3].end()
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if !known.closed || busy.closed {
+			t.Error("a connection that is anonymous now stays")
+		}
+	})
+}
+
+func TestTheConnectionOfARequestIsFound(t *testing.T) {
+	g := gated(nil)
+	_, in := call(t, g, "192.0.2.1")
+	if got := gatedOf(withGated(context.Background(), in)); got != in {
+		t.Errorf("got %v", got)
+	}
+	if got := gatedOf(withGated(context.Background(), wrapped{in})); got != in {
+		t.Errorf("in a wrapper: %v", got)
+	}
+	if gatedOf(withGated(context.Background(), &caller{})) != nil {
+		t.Error("another connection is one of a gate")
+	}
+}
+
+// wrapped is a connection like one of TLS.
+type wrapped struct{ net.Conn }
+
+func (w wrapped) NetConn() net.Conn { return w.Conn }
