@@ -175,9 +175,9 @@ func TestLeftoversOfAStoppedApplianceAreShown(t *testing.T) {
 		{"system kernel", fs.ErrNotExist, 1, "", "no running sluice"}, {"system clean", errors.New("not root"), 1, "", "cannot be had: not root"},
 	} {
 		asked, cause = nil, c.cause
-		cli.Leftovers = func(_ context.Context, data string, clean bool) ([]cli.KernelObject, error) {
-			if asked = append(asked, clean); data != dir {
-				t.Errorf("asked in %s", data)
+		cli.Leftovers = func(_ context.Context, data string, named, clean bool) ([]cli.KernelObject, error) {
+			if asked = append(asked, clean); data != dir || !named {
+				t.Errorf("asked in %s, named: %v", data, named)
 			}
 			return []cli.KernelObject{{Kind: "table", Name: "a"}}, cause
 		}

@@ -50,12 +50,6 @@ func (k *kernel) Objects(context.Context) ([]system.KernelObject, error) {
 	return []system.KernelObject{{Kind: "table", Name: "inet sluice", Detail: "rules of 1 farm"}, {Kind: "sysctl", Name: "net.ipv4.ip_forward", Detail: "1, was 0"}}, k.err
 }
 
-func (k *kernel) Clean(ctx context.Context) ([]system.KernelObject, error) {
-	gone, err := k.Objects(ctx)
-	k.gone = err == nil
-	return gone, err
-}
-
 // layer4 makes a farm in userspace and one in the kernel.
 func (a *appliance) layer4() {
 	a.t.Helper()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -86,7 +87,9 @@ type KernelObject struct {
 
 // Leftovers lists, and with clean removes, what a stopped appliance left in the
 // kernel; the program sets it. data is the appliance's data directory.
-var Leftovers func(ctx context.Context, data string, clean bool) ([]KernelObject, error)
+//
+// named says that it was chosen, by flag or environment.
+var Leftovers func(ctx context.Context, data string, named, clean bool) ([]KernelObject, error)
 
 // orLeftovers answers in the place of an appliance that does not run, as it
 // would.
@@ -94,7 +97,8 @@ func (c *client) orLeftovers(cmd *cobra.Command, clean bool, a answer, err error
 	if _, stopped := errors.AsType[*notRunning](err); !stopped || Leftovers == nil {
 		return a, err
 	}
-	list, cause := Leftovers(cmd.Context(), c.data, clean)
+	named := cmd.Flags().Changed("data") || os.Getenv("SLUICE_DATA") != ""
+	list, cause := Leftovers(cmd.Context(), c.data, named, clean)
 	switch {
 	case errors.Is(cause, fs.ErrNotExist): // nor did one ever run there
 		return a, err
@@ -143,12 +147,14 @@ func (c *client) systemKernel() *cobra.Command {
 
 func (c *client) systemClean() *cobra.Command {
 	return &cobra.Command{
-		Use: "clean", Short: "Remove everything the appliance has set in the kernel",
-		Long: `Remove everything the appliance has set in the kernel. Farms the kernel carries
-stop until the next change of the configuration, or until it starts again. An
-appliance that does not run leaves its farms to the kernel; root can remove
-them.`,
-		Example: "  sluice system clean", Args: exactly(0),
+		Use: "clean", Short: "Remove everything a stopped appliance left in the kernel",
+		Long: `Remove everything a stopped appliance left in the kernel: rules, settings,
+routes, and the connections of its farms. An appliance that is stopped leaves its
+farms to the kernel; root can remove them. While an appliance runs, this is
+refused: it needs them. Other appliances in the same network namespace have rules
+of their own. If one runs, name the data directory of the stopped one with
+--data.`,
+		Example: "  systemctl stop sluice && sluice system clean\n  sluice system clean --data /var/lib/other", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.send(cmd.Context(), http.MethodPost, "/system/kernel/clean", map[string]any{})
 			a, err = c.orLeftovers(cmd, true, a, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
@@ -17,6 +18,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/api/traffic"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/sysnet/claim"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/host"
@@ -146,14 +148,6 @@ func (k *inKernel) Objects(ctx context.Context) ([]system.KernelObject, error) {
 	return objects(list), kernelError(err)
 }
 
-// Clean implements system.Kernel.
-func (k *inKernel) Clean(ctx context.Context) ([]system.KernelObject, error) {
-	ctx, cancel := context.WithTimeout(ctx, kernelTimeout)
-	defer cancel()
-	list, err := k.netd.SystemClean(ctx)
-	return objects(list), kernelError(err)
-}
-
 func objects(list []ctl.KernelObject) (out []system.KernelObject) {
 	for _, o := range list {
 		out = append(out, system.KernelObject(o))
@@ -198,19 +192,42 @@ func protocolName(number uint8) string {
 // Leftovers lists what an appliance that does not run any more left in the
 // kernel, which goes on carrying farms; with clean it is removed, and the list
 // is what is gone. data is the appliance's data directory: what sysctls were
-// before stands there. It needs the rights netd has.
-func Leftovers(ctx context.Context, data string, clean bool) ([]ctl.KernelObject, error) {
-	journal, release, err := supervisor.Stopped(data)
+// before stands there. named says that somebody chose it: nothing is removed
+// otherwise while another appliance runs on this machine. It needs the rights netd
+// has.
+func Leftovers(ctx context.Context, data string, named, clean bool) ([]ctl.KernelObject, error) {
+	if running := claim.Holders(); clean && !named && len(running) > 0 {
+		return nil, &runningError{running}
+	}
+	stopped, err := supervisor.Stopped(data)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer stopped.Close()
+	held, err := stopped.Slot()
+	if err != nil {
+		return nil, err
+	}
+	defer held.Close()
+	claim.Use(held.Slot)
 	quiet := slog.New(slog.DiscardHandler)
-	machine := host.New(journal, quiet)
+	machine := host.New(stopped.Journal, quiet)
 	defer machine.Close()
 	reconciler := kernel.New(kernel.Options{Filter: packetFilter(ctx), Log: quiet})
 	if clean {
 		return machine.Clean(ctx, reconciler)
 	}
 	return machine.Objects(ctx, reconciler)
+}
+
+// runningError: it is not known whose rules are meant.
+type runningError struct{ running []claim.Holder }
+
+// Error names the appliances that run.
+func (e *runningError) Error() string {
+	names := make([]string, len(e.running))
+	for i, h := range e.running {
+		names[i] = h.String()
+	}
+	return "an appliance runs on this machine: " + strings.Join(names, "; ") + ". Stop it, or name the data directory of the one to clean up after with --data"
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/icmprelay"
 	"github.com/sluicelb/sluice/l4/kernel/iptables"
 	"github.com/sluicelb/sluice/l4/kernel/nftables"
+	"github.com/sluicelb/sluice/sysnet/claim"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/host"
 	chains "github.com/sluicelb/sluice/sysnet/iptables"
@@ -42,6 +43,9 @@ func (p *process) netd(ctx context.Context) error {
 	published, err := mapped(p.Set, "kinds", false, marks.OpenPublished)
 	if err != nil {
 		return err
+	}
+	if slot, err := claim.Parse(os.Getenv(supervisor.SlotVariable)); err == nil {
+		claim.Use(slot)
 	}
 	machine := host.New(journal, slog.Default())
 	defer machine.Close()
@@ -98,6 +102,9 @@ func (p *process) kernelReconciler(ctx context.Context, machine *host.Host, rela
 // packetFilter is the way this system carries farms in the kernel: by nf_tables,
 // and where the kernel has none by iptables.
 func packetFilter(ctx context.Context) kernel.Filter {
+	if os.Getenv(supervisor.SlotVariable) == supervisor.NoSlot {
+		return kernel.Unable{Reason: claim.ErrTaken}
+	}
 	run, err := nft.Find()
 	if err == nil {
 		if err = run.Check(ctx); !errors.Is(err, nft.ErrUnsupported) {

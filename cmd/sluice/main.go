@@ -31,8 +31,8 @@ func exit(status int) {
 }
 
 // leftovers is cli.Leftovers.
-func leftovers(ctx context.Context, data string, clean bool) (out []cli.KernelObject, err error) {
-	list, err := role.Leftovers(ctx, data, clean)
+func leftovers(ctx context.Context, data string, named, clean bool) (out []cli.KernelObject, err error) {
+	list, err := role.Leftovers(ctx, data, named, clean)
 	for _, o := range list {
 		out = append(out, cli.KernelObject(o))
 	}

@@ -51,7 +51,7 @@ func TestTheProgramIsARoleOrTheCommandLine(t *testing.T) {
 }
 
 func TestADirectoryOfNoApplianceHasNoLeftovers(t *testing.T) {
-	if list, err := leftovers(t.Context(), filepath.Join(t.TempDir(), "none"), false); list != nil || !errors.Is(err, fs.ErrNotExist) {
+	if list, err := leftovers(t.Context(), filepath.Join(t.TempDir(), "none"), false, false); list != nil || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, %v", list, err)
 	}
 }

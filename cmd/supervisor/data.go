@@ -208,31 +208,48 @@ func regular(d *data, f *os.File) error {
 	return nil
 }
 
-// Stopped opens what an appliance that does not run left in its data directory:
-// netd's journal, nil if there is none. Nobody can start there before release
-// is called. An appliance that runs is an error, and so is a directory that is
-// none of ours (fs.ErrNotExist): another appliance may run elsewhere.
-func Stopped(path string) (journal *os.File, release func(), err error) {
+// StoppedData is the data directory of an appliance that does not run. Nobody can
+// start there before Close is called.
+type StoppedData struct {
+	// Journal is netd's, nil if there is none.
+	Journal *os.File
+	data    *data
+}
+
+// Close lets an appliance start there.
+func (s *StoppedData) Close() {
+	if s.Journal != nil {
+		_ = s.Journal.Close()
+	}
+	s.data.close()
+}
+
+// Stopped opens the data directory of an appliance that does not run. One that
+// runs is an error, and so is a directory that is none of ours (fs.ErrNotExist):
+// another appliance may run elsewhere.
+func Stopped(path string) (*StoppedData, error) {
 	dir, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
-		return nil, nil, fmt.Errorf("data directory: %w", err)
+		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	d := &data{path: path, dir: dir}
-	if _, err = os.Lstat(d.within(lockName)); err == nil {
-		err = d.takeLock()
+	s := &StoppedData{data: &data{path: path, dir: dir}}
+	if _, err = os.Lstat(s.data.within(lockName)); err == nil {
+		err = s.data.takeLock()
 	}
 	if err == nil {
-		journal, err = os.OpenFile(d.within(journalName), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+		s.Journal, err = os.OpenFile(s.data.within(journalName), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, d.close, nil
+			s.Journal, err = nil, nil
+			return s, nil
 		}
 	}
 	if err == nil {
-		err = regular(d, journal)
+		err = regular(s.data, s.Journal)
 	}
 	if err != nil {
-		d.close()
-		return nil, nil, err
+		s.Journal = nil
+		s.data.close()
+		return nil, err
 	}
-	return journal, func() { _ = journal.Close(); d.close() }, nil
+	return s, nil
 }

@@ -16,29 +16,29 @@ import (
 // What a stopped appliance left can be had while it is stopped, and keeps others
 // from starting meanwhile.
 func TestWhatAStoppedApplianceLeftIsLocked(t *testing.T) {
-	if _, _, err := Stopped(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Stopped(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
 	}
 	path := t.TempDir()
-	if _, _, err := Stopped(path); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Stopped(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a directory of others: %v", err)
 	}
 	d, err := openData(path, owners{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Stopped(path); err == nil || !strings.Contains(err.Error(), "another instance runs on "+path) {
+	if _, err := Stopped(path); err == nil || !strings.Contains(err.Error(), "another instance runs on "+path) {
 		t.Errorf("while it runs: %v", err)
 	}
 	d.close()
-	journal, release, err := Stopped(path)
-	if err != nil || journal != nil {
-		t.Fatalf("without a journal: %v %v", journal, err)
+	stopped, err := Stopped(path)
+	if err != nil || stopped.Journal != nil {
+		t.Fatalf("without a journal: %v %v", stopped, err)
 	}
 	if _, err := openData(path, owners{}); err == nil {
 		t.Error("it can be started meanwhile")
 	}
-	release()
+	stopped.Close()
 	if d, err = openData(path, owners{}); err != nil {
 		t.Fatalf("after the release: %v", err)
 	}
@@ -51,15 +51,15 @@ func TestWhatAStoppedApplianceLeftIsLocked(t *testing.T) {
 	}
 	f.Close()
 	d.close()
-	journal, release, err = Stopped(path)
+	stopped, err = Stopped(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := io.ReadAll(journal); string(b) != "kept" {
+	if b, err := io.ReadAll(stopped.Journal); string(b) != "kept" {
 		t.Errorf("the journal holds %q, %v", b, err)
 	}
-	release()
-	if _, err := journal.Stat(); err == nil {
+	stopped.Close()
+	if _, err := stopped.Journal.Stat(); err == nil {
 		t.Error("the journal is open after the release")
 	}
 	if err := os.Remove(filepath.Join(path, journalName)); err != nil {
@@ -68,7 +68,7 @@ func TestWhatAStoppedApplianceLeftIsLocked(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(path, journalName), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Stopped(path); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := Stopped(path); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a pipe in its place: %v", err)
 	}
 	if d, err = openData(path, owners{}); err != nil {

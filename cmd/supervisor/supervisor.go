@@ -20,6 +20,7 @@ import (
 	"github.com/sluicelb/sluice/core/logpipe"
 	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/sysnet/account"
+	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
 // Environment variables that tell a role what no descriptor can.
@@ -29,6 +30,11 @@ const (
 	// UserVariable is the uid that started the instance: together with root it
 	// may use the command line's socket.
 	UserVariable = "SLUICE_USER"
+	// SlotVariable is the instance's slot in its network namespace, for netd: see
+	// sysnet/claim. It is NoSlot when none could be claimed, and empty for an
+	// ordinary user's, who may set no rules.
+	SlotVariable = "SLUICE_SLOT"
+	NoSlot       = "none"
 	// ManagerVariable is the uid mgmt runs under: the one engine and netd obey.
 	ManagerVariable = "SLUICE_MANAGER"
 	// APIVariable is where the API listens as the instance was started, for mgmt.
@@ -81,6 +87,8 @@ type supervisor struct {
 	hostd   sync.Mutex // held while a request about the machine is carried out
 	program *os.File
 	journal *os.File
+	claim   *claim.Claim
+	slot    string
 	systemd *systemd
 
 	engine, manager, helper *runner
@@ -97,8 +105,15 @@ func (s *supervisor) open() (err error) {
 	if s.program, err = executable(s.data, s.owners); err != nil {
 		return err
 	}
+	before := s.data.has(journalName)
 	if s.journal, err = openJournal(s.data, s.owners); err != nil {
 		return err
+	}
+	if s.claim, err = takeSlot(s.data, s.owners, before); err != nil {
+		s.options.Log.Warn("the kernel carries no farms of this appliance", "reason", err)
+		s.slot = NoSlot
+	} else if s.claim != nil {
+		s.slot = s.claim.Slot.String()
 	}
 	if s.memory, err = openMemory(); err != nil {
 		return err
@@ -172,6 +187,7 @@ func (s *supervisor) start() {
 		s.manager.credential = &s.owners.manager
 	}
 	s.helper.capabilities = harden.HelperCapabilities
+	s.helper.environment = append(s.helper.environment, SlotVariable+"="+s.slot)
 	s.engine.prepare = func() { s.memory.mend(s.options.Log, true) }
 	s.manager.prepare = func() { s.memory.mend(s.options.Log, false) }
 	for _, k := range s.runners() {
@@ -326,6 +342,7 @@ func (s *supervisor) close() {
 			_ = f.Close()
 		}
 	}
+	s.claim.Close()
 	if s.data != nil {
 		s.data.close()
 	}

@@ -22,7 +22,7 @@ const flushedTime = 5 * 24 * time.Hour
 
 // silence is how long a packet of a connection that was ended may be yet to come.
 func silence(f *farm.Farm) time.Duration {
-	if rules.Home(f.L4.NAT) == rules.Netdev {
+	if rules.Home(f.L4.NAT) == rules.Netdev() {
 		return time.Duration(rules.IdleTime(f.L4)) * time.Second
 	}
 	return flushedTime

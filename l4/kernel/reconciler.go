@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +24,11 @@ var retryPause = 5 * time.Second
 
 // intactPause is how often the filter is asked whether its rules are still there:
 // how long farms are not served after others flushed all rules.
-const intactPause = 3 * time.Second
+// One that takes long to tell is asked less often: for 1/intactShare of the time.
+const (
+	intactPause = 200 * time.Millisecond
+	intactShare = 20
+)
 
 // Reconciler keeps the kernel equal to what was last asked for and to what the
 // health table says. Any goroutine may call it. Make it with New.
@@ -36,13 +41,13 @@ type Reconciler struct {
 	// clients.
 	transparent []farm.Farm
 	generation  uint64
-	cleaned     bool   // since the last Apply
 	version     uint64 // of the health table, as last carried
 	problems    map[uint32]string
 	warnings    map[uint32][]string
 	wire        *seen             // as last carried
 	looked      time.Time         // at the wire, last
 	asked       time.Time         // when the filter was asked last whether its rules are there
+	pause       time.Duration     // until it is asked again
 	failed      time.Time         // when Carry failed last, zero while it works
 	unready     map[uint32]string // farms the ground is not ready for
 	prepared    time.Time         // when that was asked last
@@ -51,6 +56,9 @@ type Reconciler struct {
 	// flushed are farms whose connections were flushed, and until when that is to be
 	// remembered.
 	flushed map[uint32]time.Time
+	// restored is how often rules were made anew because somebody else had changed
+	// them.
+	restored uint64
 	load
 
 	shown atomic.Pointer[view]
@@ -74,7 +82,7 @@ func (k *Reconciler) Apply(ctx context.Context, generation uint64, cfg *farm.Con
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := k.farms
-	k.generation, k.cleaned = generation, false
+	k.generation = generation
 	k.farms, k.transparent = split(cfg)
 	lost := k.parting(before)
 	if lost != nil {
@@ -161,17 +169,37 @@ func (k *Reconciler) follow(ctx context.Context, wire bool) {
 	fallen := k.fallen(ctx)
 	if fallen {
 		clear(k.counted)
+		k.lose()
 	}
 	if changed || failing || fallen {
 		k.carry(ctx)
 	}
 }
 
+// errLost is the problem of farms until their rules are there again.
+const errLost = "somebody else removed or changed its rules in the kernel; they are being restored"
+
+// lose shows that farms are not carried as they should be, and counts that.
+func (k *Reconciler) lose() {
+	k.restored++
+	problems := maps.Clone(k.problems)
+	for _, f := range slices.Concat(k.farms, k.transparent) {
+		if !f.Stopped && problems[f.ID] == "" {
+			problems[f.ID] = errLost
+		}
+	}
+	k.problems = problems
+	k.show()
+}
+
 // fallen reports whether somebody removed rules.
 func (k *Reconciler) fallen(ctx context.Context) bool {
-	if time.Since(k.asked) < intactPause {
+	if time.Since(k.asked) < k.pause {
 		return false
 	}
+	begin := time.Now()
+	intact := k.options.Filter.Intact(ctx)
 	k.asked = time.Now()
-	return !k.options.Filter.Intact(ctx)
+	k.pause = max(intactPause, intactShare*k.asked.Sub(begin))
+	return !intact
 }

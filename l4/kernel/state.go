@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -16,20 +17,20 @@ import (
 type view struct {
 	farms      []farm.Farm
 	generation uint64
-	cleaned    bool
 	problems   map[uint32]string
 	warnings   map[uint32][]string
+	restored   uint64
 }
 
 // show has everybody see what there is now. k.mu is held.
 func (k *Reconciler) show() {
-	k.shown.Store(&view{k.farms, k.generation, k.cleaned, k.problems, k.warnings})
+	k.shown.Store(&view{k.farms, k.generation, k.problems, k.warnings, k.restored})
 }
 
 // state is what the kernel carries.
 func (k *Reconciler) state() ctl.KernelState {
 	v := k.shown.Load()
-	return ctl.KernelState{Generation: v.generation, Cleaned: v.cleaned, Problems: maps.Clone(v.problems), Warnings: k.told(v)}
+	return ctl.KernelState{Generation: v.generation, Problems: maps.Clone(v.problems), Warnings: k.told(v), Restored: v.restored}
 }
 
 // told are the warnings about farms that run: of backends that get nothing, of
@@ -98,20 +99,25 @@ func (k *Reconciler) Rules(ctx context.Context, id uint32) (string, error) {
 	return k.options.Filter.Rules(ctx, id)
 }
 
-// Objects lists what of ours is in the packet filter.
+// Objects lists what of ours is in the packet filter, and tells whether somebody
+// else meddles with it.
 func (k *Reconciler) Objects(ctx context.Context) ([]ctl.KernelObject, error) {
-	return k.options.Filter.Objects(ctx)
+	list, err := k.options.Filter.Objects(ctx)
+	if n := k.shown.Load().restored; n > 0 {
+		list = append(list, ctl.KernelObject{Kind: "warning", Name: "rules", Detail: fmt.Sprintf("changed by somebody else and restored: %d times since netd started", n)})
+	}
+	return list, err
 }
 
-// Clean removes everything of ours from the packet filter. It comes back with
-// the next Apply.
+// Clean removes everything of ours from the packet filter, for an appliance that
+// does not run.
 func (k *Reconciler) Clean(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	_, err := k.options.Filter.Carry(ctx, &rules.Input{})
 	if err == nil {
 		k.noteFlushed(func(uint32) bool { return true })
-		k.farms, k.transparent, k.graced, k.unready, k.cleaned = nil, nil, nil, nil, true
+		k.farms, k.transparent, k.graced, k.unready = nil, nil, nil, nil
 		k.show()
 	}
 	return err

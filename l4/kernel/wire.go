@@ -47,7 +47,7 @@ func (s *seen) equal(other *seen) bool {
 // packetBackends are the addresses of backends and VIPs of packet modes.
 func packetBackends(farms []farm.Farm) (backends, vips []netip.Addr) {
 	for i := range farms {
-		if f := &farms[i]; !f.Stopped && rules.Home(f.L4.NAT) == rules.Netdev {
+		if f := &farms[i]; !f.Stopped && rules.Home(f.L4.NAT) == rules.Netdev() {
 			vips = append(vips, f.VIP.Unmap())
 			for _, b := range f.L4.Backends {
 				backends = append(backends, b.Addr.Unmap())

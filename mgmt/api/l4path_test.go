@@ -65,12 +65,6 @@ func (k *kernel) Objects(context.Context) ([]system.KernelObject, error) {
 	return []system.KernelObject{{Kind: "table", Name: "inet sluice"}}, k.err
 }
 
-func (k *kernel) Clean(ctx context.Context) ([]system.KernelObject, error) {
-	gone, err := k.Objects(ctx)
-	k.clean = true
-	return gone, err
-}
-
 // paths makes a farm for each data path, with two backends and one.
 func (a *appliance) paths() {
 	a.t.Helper()
@@ -122,24 +116,16 @@ func TestConnectionsAreListedAndEndedByWhoCarriesThem(t *testing.T) {
 	a.do("GET", "/connections", "").refused(t, 500)
 }
 
-func TestWhatIsSetInTheKernelIsListedAndRemoved(t *testing.T) {
+func TestWhatIsSetInTheKernelIsListedAndStays(t *testing.T) {
 	k := &kernel{}
 	a := newAppliance(t, func(d *api.Deps) { d.Kernel = k })
 	a.must(200, "GET", "/system/kernel", "").want(t, "params.0.name", "inet sluice")
-	r := a.must(200, "POST", "/system/kernel/clean", "")
-	r.want(t, "params.0.kind", "table")
-	r.want(t, "message", "1 things have been removed from the kernel.")
-	if list, is := a.must(200, "GET", "/system/kernel", "").at("params").([]any); !is || len(list) != 0 {
-		t.Errorf("left: %v", list)
-	}
 	a.paths()
-	a.must(200, "POST", "/system/kernel/clean", "").want(t, "warning", "until the next change of the configuration, or start of the appliance, nothing comes to kern")
+	a.do("POST", "/system/kernel/clean", "").refused(t, 409, "the appliance runs", "stop it")
 	k.err = fmt.Errorf("%w: operation not permitted", state.ErrKernel)
-	a.do("POST", "/system/kernel/clean", "").refused(t, 409, "not permitted")
 	a.must(200, "GET", "/farms/kern/explain", "").want(t, "warning", "the rules are not known: the kernel refused: operation not permitted")
 	k.err = apply.ErrUnavailable
 	a.do("GET", "/system/kernel", "").refused(t, 503, "netd")
-	a.do("POST", "/system/kernel/clean", "").refused(t, 503, "netd")
 }
 
 func TestFarmsSayWhatCarriesThemAndWhy(t *testing.T) {

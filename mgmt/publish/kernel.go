@@ -91,7 +91,7 @@ func (p *Publisher) stillCarried(ctx context.Context, now carried) bool {
 	ctx, cancel := context.WithTimeout(ctx, kernelAskTime)
 	defer cancel()
 	state, err := p.options.Kernel.KernelState(ctx)
-	return err == nil && !state.Cleaned && state.Generation == now.state.Generation && maps.Equal(state.Problems, now.state.Problems)
+	return err == nil && state.Generation == now.state.Generation && maps.Equal(state.Problems, now.state.Problems)
 }
 
 // failAll makes err the problem of every farm that is to run.

@@ -186,20 +186,13 @@ func TestARejectionOfTheEngineIsFollowedByTheOldFarmsOfTheKernel(t *testing.T) {
 }
 
 func TestANewNetdIsToldAndRecoveryIsNoticed(t *testing.T) {
-	b, k, _ := withKernel(t, mixed("web"))
+	_, k, _ := withKernel(t, mixed("web"))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
 	k.set(func() { k.state = ctl.KernelState{} }) // netd was restarted
 	until(t, "the kernel was told again", func() bool { return len(k.lives()) == 2 })
 	k.set(func() { k.problems = map[uint32]string{99: "no address"} })
 	k.set(func() { k.state.Problems = k.problems }) // it failed meanwhile
 	until(t, "a new problem is published", func() bool { return len(k.lives()) == 3 })
-	k.set(func() { k.state.Cleaned = true })
-	if _, err := b.Publish(context.Background(), mixed("web")); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(k.lives()); n != 4 {
-		t.Errorf("a kernel that was cleaned was told %d times, want 4", n)
-	}
 }
 
 func TestWhatIsCheckedBeforehandReachesNeitherKernelNorEngine(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	ct "github.com/ti-mo/conntrack"
 
+	"github.com/sluicelb/sluice/sysnet/claim"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
@@ -106,7 +107,7 @@ func TestFlushOfOneFamilyLeavesTheOther(t *testing.T) {
 
 func TestFlushRefusesWhatIsNotOurs(t *testing.T) {
 	for _, f := range []conntrack.Filter{
-		{}, {Mark: conntrack.Mark}, {Mark: 7, Mask: ^uint32(0)}, {Mark: conntrack.Mark, Mask: 0x7f000000}, {Mark: 7, Mask: 0xff},
+		{}, {Mark: claim.FirstMark}, {Mark: 7, Mask: ^uint32(0)}, {Mark: claim.FirstMark, Mask: claim.MarkMask}, {Mark: claim.Slot(1).Mark(), Mask: claim.OwnMask}, {Mark: 7, Mask: 0xff},
 	} {
 		if _, err := conntrack.Flush(t.Context(), f); !errors.Is(err, conntrack.ErrNotOurs) {
 			t.Errorf("%+v: %v", f, err)

@@ -5,22 +5,19 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
-)
 
-const (
-	// Mask covers the bits of a connection mark that are ours.
-	Mask uint32 = 0xff00_0000
-	// Mark is their value for connections of farms.
-	Mark uint32 = 0x5c00_0000
+	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
 // BackendMark is the mark of the connections to the backend of that number,
-// 1 … 0xffffff.
-func BackendMark(id uint32) uint32 { return Mark | id&^Mask }
+// 1 … 0xfffff.
+func BackendMark(id uint32) uint32 { return claim.Own().Mark() | id&^claim.OwnMask }
 
-// BackendOf is the number of the backend a mark names; ok is false for marks
-// that are not ours.
-func BackendOf(mark uint32) (id uint32, ok bool) { return mark &^ Mask, mark&Mask == Mark }
+// BackendOf is the number of the backend a mark names, whatever the instance; ok
+// is false for marks of no instance.
+func BackendOf(mark uint32) (id uint32, ok bool) {
+	return mark &^ claim.OwnMask, mark&claim.MarkMask == claim.FirstMark
+}
 
 // Family is an address family; the zero value stands for both.
 type Family uint8
@@ -49,8 +46,8 @@ func (f *Filter) fits(e essence) bool {
 	return (f.Protocol == 0 || f.Protocol == e.protocol) && (f.Only == nil || f.Only(e.mark))
 }
 
-// Farms is the filter for every connection of every farm.
-func Farms() Filter { return Filter{Mark: Mark, Mask: Mask} }
+// Farms is the filter for every connection of every farm of this instance.
+func Farms() Filter { return Filter{Mark: claim.Own().Mark(), Mask: claim.OwnMask} }
 
 // Backend is the filter for the connections to one backend.
 func Backend(id uint32) Filter { return Filter{Mark: BackendMark(id), Mask: ^uint32(0)} }
@@ -75,7 +72,7 @@ var ErrInterrupted = errors.New("the table changed while it was read")
 
 // ours refuses a filter that reaches beyond the connections of farms.
 func (f Filter) ours() error {
-	if f.Mask&Mask != Mask || f.Mark&Mask != Mark {
+	if f.Mask&claim.OwnMask != claim.OwnMask || f.Mark&claim.OwnMask != claim.Own().Mark() {
 		return fmt.Errorf("mark %#x with mask %#x: %w", f.Mark, f.Mask, ErrNotOurs)
 	}
 	return nil

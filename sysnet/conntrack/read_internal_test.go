@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
 func TestAPhaseIsThatOfTheProtocol(t *testing.T) {
@@ -91,7 +93,7 @@ func TestRequestsNameWhatIsMeant(t *testing.T) {
 		}
 	}
 	for mark, want := range map[uint32]bool{0x5c000000: true, 0x5cffffff: true, 0x5b000001: false, 0x5d000001: false, 7: false} {
-		if id, ok := BackendOf(mark); ok != want || id != mark&0xffffff {
+		if id, ok := BackendOf(mark); ok != want || id != mark&0xfffff {
 			t.Errorf("mark %#x: backend %d, %v", mark, id, ok)
 		}
 	}
@@ -112,8 +114,8 @@ func TestRequestsNameWhatIsMeant(t *testing.T) {
 		f    Filter
 		ours bool
 	}{
-		{Farms(), true}, {Backend(7), true}, {Filter{}, false}, {Filter{Mark: Mark, Mask: 0x5c000000}, false},
-		{Filter{Mark: 0x5d000000, Mask: Mask}, false}, {Filter{Mark: Mark, Mask: 0xffff_0000}, true},
+		{Farms(), true}, {Backend(7), true}, {Filter{}, false}, {Filter{Mark: claim.FirstMark, Mask: 0x5c000000}, false},
+		{Filter{Mark: 0x5d000000, Mask: claim.OwnMask}, false}, {Filter{Mark: claim.FirstMark, Mask: 0xffff_0000}, true},
 	} {
 		if err := c.f.ours(); (err == nil) != c.ours || err != nil && !errors.Is(err, ErrNotOurs) {
 			t.Errorf("%+v: %v", c.f, err)

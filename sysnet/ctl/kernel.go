@@ -25,13 +25,14 @@ type KernelState struct {
 	// Generation is that of the snapshot in force; 0 when this netd has not been
 	// given any.
 	Generation uint64 `json:"generation"`
-	// Cleaned tells that everything was removed since, on request.
-	Cleaned bool `json:"cleaned,omitempty"`
 	// Problems are farms that are not carried and why, by ID.
 	Problems map[uint32]string `json:"problems,omitempty"`
 	// Warnings are backends that get nothing though their farm is carried, and
 	// firewalls that may drop its packets, in sentences, by ID of the farm.
 	Warnings map[uint32][]string `json:"warnings,omitempty"`
+	// Restored counts how often rules were made anew because somebody else had
+	// removed or changed them.
+	Restored uint64 `json:"restored,omitempty"`
 }
 
 // KernelApply has the kernel carry the farms of a snapshot and no others. The

@@ -58,7 +58,7 @@ func (a *asked) handle(_ context.Context, body []byte, files []*os.File) (any, e
 func TestPartsAreAskedAndAnswerAsTheContractSays(t *testing.T) {
 	ctx := t.Context()
 	snapshot := sealed(t, "a snapshot")
-	state := ctl.KernelState{Generation: 7, Cleaned: true, Problems: map[uint32]string{1: "no"}, Warnings: map[uint32][]string{2: {"a", "b"}}}
+	state := ctl.KernelState{Generation: 7, Problems: map[uint32]string{1: "no"}, Warnings: map[uint32][]string{2: {"a", "b"}}}
 	objects := []ctl.KernelObject{{Kind: "table", Name: "inet sluice", Detail: "3 chains"}, {Kind: "sysctl", Name: "ip_forward"}}
 	traffic := ctl.KernelTraffic{Farms: map[uint32]ctl.KernelCount{1: {Connections: 1, Established: 2, Pending: 3, PacketsIn: 4, BytesIn: 5, PacketsOut: 6, BytesOut: 7}}, Backends: map[uint32]ctl.KernelCount{}}
 	one := ctl.KernelSession{Key: "10.0.0.1", Backend: 3, TTL: time.Minute, Static: true}
@@ -85,7 +85,6 @@ func TestPartsAreAskedAndAnswerAsTheContractSays(t *testing.T) {
 		}, `{}`, `{"service":12,"list":[{"key":"10.0.0.1","backend":3,"ttl":7}]}`},
 		ctl.OpConnectionsUsed: {usage, func(c *ctl.Client) (any, error) { return c.ConnectionsUsed(ctx) }, `{}`, ""},
 		ctl.OpSystemObjects:   {objects, func(c *ctl.Client) (any, error) { return c.SystemObjects(ctx) }, `{}`, ""},
-		ctl.OpSystemClean:     {objects, func(c *ctl.Client) (any, error) { return c.SystemClean(ctx) }, `{}`, ""},
 		ctl.OpInputDropped: {map[uint32][]string{1: {"dropped"}}, func(c *ctl.Client) (any, error) {
 			return c.InputDropped(ctx, ctl.FarmKeys{1: {"tcp/192.0.2.1:80"}})
 		}, `{}`, `{"1":["tcp/192.0.2.1:80"]}`},

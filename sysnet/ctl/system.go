@@ -12,7 +12,6 @@ const (
 	OpFlushConnections Op = "flush-connections"
 	OpConnectionsUsed  Op = "connections-used"
 	OpSystemObjects    Op = "system-objects"
-	OpSystemClean      Op = "system-clean"
 	// OpStacks tells what netd is doing; cmd/role answers it.
 	OpStacks Op = "stacks"
 )
@@ -79,13 +78,6 @@ func (c *Client) ConnectionsUsed(ctx context.Context) (u conntrack.Usage, err er
 func (c *Client) SystemObjects(ctx context.Context) (list []KernelObject, err error) {
 	err = c.Ask(ctx, OpSystemObjects, struct{}{}, &list)
 	return list, err
-}
-
-// SystemClean removes all of it and lists what was removed. What farms need
-// comes back with the next KernelApply.
-func (c *Client) SystemClean(ctx context.Context) (gone []KernelObject, err error) {
-	err = c.Ask(ctx, OpSystemClean, struct{}{}, &gone)
-	return gone, err
 }
 
 // Stacks tells what netd is doing, for who looks for a fault.

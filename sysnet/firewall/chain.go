@@ -3,15 +3,18 @@ package firewall
 import (
 	"slices"
 	"strings"
+
+	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
 const (
 	forward    = "FORWARD"
 	input      = "INPUT"
 	dockerUser = "DOCKER-USER"
-	// tag is the comment of our rules.
-	tag = "sluice-farms"
 )
+
+// tag is the comment of the rules of this instance.
+func tag() string { return claim.Own().Table() + "-farms" }
 
 // rule is one line of `iptables -S`, as far as it matters here.
 type rule struct {
@@ -60,7 +63,7 @@ func parseRule(line string, words []string) rule {
 			r.target = value
 			return r
 		case w == "--comment":
-			r.ours = r.ours || value == tag
+			r.ours = r.ours || value == tag()
 			i++
 		case w == "-m" && value == "comment":
 			i++

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+
+	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
 // base is a chain of nft that sees what is passed on, or what comes in.
@@ -17,9 +19,6 @@ type base struct {
 func (b base) iptables() bool {
 	return (b.family == "ip" || b.family == "ip6") && b.table == "filter" && (b.name == forward || b.name == input)
 }
-
-// ownTables are ours: sysnet never warns of itself.
-const ownTables = "sluice"
 
 // listing is what `nft -j list …` prints, as far as it matters here.
 type listing struct {
@@ -46,7 +45,7 @@ func bases(hook string) ([]base, error) {
 func (l *listing) bases(hook string) []base {
 	var all []base
 	for _, o := range l.Nftables {
-		if c := o.Chain; c != nil && c.Hook == hook && c.Table != ownTables {
+		if c := o.Chain; c != nil && c.Hook == hook && !claim.IsTable(c.Table) {
 			all = append(all, base{c.Family, c.Table, c.Name, c.Policy})
 		}
 	}

@@ -34,7 +34,7 @@ func specs(n Need, v6 bool) [][]string {
 	mark := fmt.Sprintf("%#x/%#x", n.Mark, n.Mask)
 	for match, wanted := range map[string]bool{"connmark": n.of(false, v6), "mark": n.of(true, v6)} {
 		if wanted {
-			all = append(all, []string{"-m", match, "--mark", mark, "-m", "comment", "--comment", tag, "-j", "ACCEPT"})
+			all = append(all, []string{"-m", match, "--mark", mark, "-m", "comment", "--comment", tag(), "-j", "ACCEPT"})
 		}
 	}
 	slices.SortFunc(all, slices.Compare)

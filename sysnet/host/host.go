@@ -19,8 +19,13 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysctl"
 )
 
-// again is how often Run looks whether all is as it was left.
-const again = 15 * time.Second
+// again is how often Run looks whether all is as it was left, settlePause how often it
+// looks at sysctls: another instance on this machine gives back those it needs no
+// more.
+const (
+	again       = 15 * time.Second
+	settlePause = 200 * time.Millisecond
+)
 
 // KernelFarms are the farms the packet filter carries.
 type KernelFarms interface {
@@ -155,12 +160,16 @@ func (h *Host) Heard(at netip.AddrPort, open bool) {
 
 // Run sets right what others changed until ctx ends.
 func (h *Host) Run(ctx context.Context) {
-	tick := time.NewTicker(again)
+	tick, often := time.NewTicker(again), time.NewTicker(settlePause)
 	defer tick.Stop()
+	defer often.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-often.C:
+			h.settle()
+			continue
 		case <-tick.C:
 		}
 		h.announcer.Again()
@@ -169,5 +178,14 @@ func (h *Host) Run(ctx context.Context) {
 			h.prepare()
 		}
 		h.mu.Unlock()
+	}
+}
+
+// settle makes the sysctls farms need hold. What fails is told by prepare.
+func (h *Host) settle() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.told && h.need.forwards() {
+		_ = h.sysctl.Keep(h.need.settings())
 	}
 }

@@ -174,7 +174,7 @@ func TestEverythingSetIsListedAndRemoved(t *testing.T) {
 	if want := []string{"address", "connections", "firewall", "route", "sysctl", "table"}; err != nil || !slices.Equal(kinds(list), want) {
 		t.Errorf("%v, %v; want %v", list, err, want)
 	}
-	gone, err := netd.SystemClean(t.Context())
+	gone, err := h.Clean(t.Context(), c)
 	if err != nil || len(gone) != len(list) || !c.cleaned {
 		t.Errorf("gone %v, %v; listed were %v", gone, err, list)
 	}

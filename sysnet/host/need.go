@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/sysnet/conntrack"
+	"github.com/sluicelb/sluice/sysnet/claim"
 	"github.com/sluicelb/sluice/sysnet/firewall"
 	"github.com/sluicelb/sluice/sysnet/sysctl"
 )
@@ -63,7 +63,7 @@ func (n need) equal(o need) bool {
 func (n need) forwards() bool { return n.v4 || n.v6 }
 
 func (n need) firewall() firewall.Need {
-	return firewall.Need{Mark: conntrack.Mark, Mask: conntrack.Mask, Packets: n.packets}
+	return firewall.Need{Mark: claim.FirstMark, Mask: claim.MarkMask, Packets: n.packets}
 }
 
 func (n need) settings() []sysctl.Setting {

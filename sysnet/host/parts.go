@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sluicelb/sluice/sysnet/claim"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/firewall"
@@ -21,7 +22,6 @@ func (h *Host) Parts(c KernelFarms) ctl.Parts {
 		ctl.OpConnectionsUsed:  ctl.About(func(context.Context, struct{}) (conntrack.Usage, error) { return conntrack.Used() }),
 		ctl.OpSystemObjects:    ctl.About(func(ctx context.Context, _ struct{}) ([]ctl.KernelObject, error) { return h.Objects(ctx, c) }),
 		ctl.OpInputDropped:     h.inputDropped,
-		ctl.OpSystemClean:      ctl.About(func(ctx context.Context, _ struct{}) ([]ctl.KernelObject, error) { return h.Clean(ctx, c) }),
 	}
 }
 
@@ -31,7 +31,7 @@ func filter(q ctl.BackendConnections) (conntrack.Filter, error) {
 		return conntrack.Filter{}, &ctl.Error{Code: ctl.CodeInvalid, Text: fmt.Sprintf("%d backends: at most %d are allowed", len(q.Backends), ctl.MaxBackends)}
 	}
 	for _, id := range q.Backends {
-		if id == 0 || id&conntrack.Mask != 0 {
+		if id == 0 || id&claim.OwnMask != 0 {
 			return conntrack.Filter{}, &ctl.Error{Code: ctl.CodeInvalid, Text: fmt.Sprintf("%d is no number of a backend", id)}
 		}
 	}
@@ -138,7 +138,7 @@ func (h *Host) tracked(ctx context.Context) (*ctl.KernelObject, error) {
 	if u, err := conntrack.Used(); err == nil {
 		detail += "; " + u.String()
 	}
-	return &ctl.KernelObject{Kind: kindConnections, Name: fmt.Sprintf("mark %#x/%#x", conntrack.Mark, conntrack.Mask), Detail: detail}, nil
+	return &ctl.KernelObject{Kind: kindConnections, Name: fmt.Sprintf("mark %#x/%#x", conntrack.BackendMark(0), claim.OwnMask), Detail: detail}, nil
 }
 
 // Clean removes everything of ours from the kernel and lists what is gone. It

@@ -73,7 +73,7 @@ func TestOurPartOfTheTablesIsMadeCountedListedAndTakenAway(t *testing.T) {
 		}
 		lines()
 	}
-	if out, err := exec.Command("iptables-nft-save").Output(); err != nil || !strings.Contains(string(out), "-A FORWARD -j FOREIGN") || strings.Contains(string(out), Prefix) {
+	if out, err := exec.Command("iptables-nft-save").Output(); err != nil || !strings.Contains(string(out), "-A FORWARD -j FOREIGN") || strings.Contains(string(out), prefix()) {
 		t.Errorf("what is left: %v\n%s", err, out)
 	}
 }

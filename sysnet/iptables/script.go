@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
-// Prefix begins the names of all chains that are ours; nothing follows it, or a
+// prefix begins the names of all chains of this instance; nothing follows it, or a
 // hyphen.
-const Prefix = "SLUICE"
+func prefix() string { return claim.Own().Chains() }
 
 // hook is the rule by which packets come into a chain of ours.
 func hook(chain string) string { return `-m comment --comment sluice -j ` + chain }
@@ -30,7 +32,7 @@ type Hook struct{ From, To string }
 
 // Chain is a chain of ours.
 type Chain struct {
-	Name  string // Prefix, or begins with it and a hyphen; at most 28 bytes
+	Name  string // the prefix, or begins with it and a hyphen; at most 28 bytes
 	Rules []string
 	// Owner is whose rules it holds, 0 for nobody's; see Error.
 	Owner uint32

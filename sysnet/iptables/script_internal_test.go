@@ -86,7 +86,7 @@ func FuzzSaved(f *testing.F) {
 		in := (&Script{}).input(parseSaved(text))
 		for line := range strings.Lines(in.text.String()) {
 			// What removes everything of ours names nothing else.
-			if line[0] != '*' && line != "COMMIT\n" && !strings.Contains(line, Prefix) {
+			if line[0] != '*' && line != "COMMIT\n" && !strings.Contains(line, prefix()) {
 				t.Errorf("%q", line)
 			}
 		}

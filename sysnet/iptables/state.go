@@ -58,7 +58,7 @@ func parseSaved(text string) *state {
 
 // own reports whether a chain of that name is ours: others may have some whose
 // names begin alike.
-func own(name string) bool { return name == Prefix || strings.HasPrefix(name, Prefix+"-") }
+func own(name string) bool { return name == prefix() || strings.HasPrefix(name, prefix()+"-") }
 
 // ownLine reports whether a rule, as iptables-save writes it, is in a chain of
 // ours or leads to one.

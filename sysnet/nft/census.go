@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"strings"
 
@@ -19,6 +20,7 @@ const (
 	getChains     = unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_GETCHAIN
 	getRules      = unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_GETRULE
 	getElements   = unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_GETSETELEM
+	getTables     = unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_GETTABLE
 	getGeneration = unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_GETGEN
 )
 
@@ -33,6 +35,58 @@ func Generation() (n uint32, err error) {
 		}
 	})
 	return n, err
+}
+
+// TableNames are the names of all tables, of whatever family.
+func TableNames() (names map[string]bool, err error) {
+	names = map[string]bool{}
+	err = talk(getTables, unix.NLM_F_DUMP, unix.NFPROTO_UNSPEC, nil, func(body []byte) {
+		names[word(within(body, unix.NFTA_TABLE_NAME))] = true
+	})
+	return names, err
+}
+
+// Stamp tells the rules of tables apart: it is another one when a rule was put in
+// place of one, a chain got another policy, or a table was switched off. It holds
+// what the kernel numbers, so that it says nothing across a reload of the rules.
+func Stamp(tables []Table) (uint64, error) {
+	var sum uint64
+	add := func(parts ...[]byte) {
+		h := fnv.New64a()
+		for _, p := range parts {
+			_, _ = h.Write(p)
+			_, _ = h.Write([]byte{0})
+		}
+		sum += h.Sum64() // whatever the order
+	}
+	for _, t := range tables {
+		family := families[t.Family]
+		err := talk(getTables, unix.NLM_F_DUMP, family, nil, func(body []byte) {
+			if word(within(body, unix.NFTA_TABLE_NAME)) == t.Name {
+				add([]byte{family}, within(body, unix.NFTA_TABLE_FLAGS))
+			}
+		})
+		if err != nil {
+			return 0, err
+		}
+		err = talk(getChains, unix.NLM_F_DUMP, family, nil, func(body []byte) {
+			if word(within(body, unix.NFTA_CHAIN_TABLE)) == t.Name {
+				add([]byte{family, 'c'}, within(body, unix.NFTA_CHAIN_HANDLE), within(body, unix.NFTA_CHAIN_POLICY))
+			}
+		})
+		if err != nil {
+			return 0, err
+		}
+		err = talk(getRules, unix.NLM_F_DUMP, family, attribute(unix.NFTA_RULE_TABLE, text(t.Name)), func(body []byte) {
+			if word(within(body, unix.NFTA_RULE_TABLE)) == t.Name {
+				add([]byte{family, 'r'}, within(body, unix.NFTA_RULE_CHAIN), within(body, unix.NFTA_RULE_HANDLE))
+			}
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return sum, nil
 }
 
 // CountRules counts the rules of a table by chain; there are no chains when it

@@ -17,15 +17,19 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
-const (
-	// Mark is what packets have that belong to a socket of this machine.
-	Mark uint32 = 0x5d00_0001
-	// table and priority are the numbers of ours among routes and rules; the
-	// priority is after the table of local addresses and before all others.
-	table, priority = 23901, 5190
-)
+// priority is that of our rules: after the table of local addresses and before all
+// others.
+const priority = 5190
+
+// Mark is what packets have that belong to a socket of this instance.
+func Mark() uint32 { return 0x5d00_0001 + uint32(claim.Own()) }
+
+// table is the number of our table of routes.
+func table() int { return 23901 + int(claim.Own()) }
 
 // Object is a rule or route that is in the kernel.
 type Object struct{ Name, Detail string }
@@ -49,7 +53,7 @@ func Keep(v4, v6 bool) error {
 func rule(family int) *netlink.Rule {
 	r := netlink.NewRule()
 	mask := ^uint32(0)
-	r.Family, r.Table, r.Priority, r.Mark, r.Mask = family, table, priority, Mark, &mask
+	r.Family, r.Table, r.Priority, r.Mark, r.Mask = family, table(), priority, Mark(), &mask
 	return r
 }
 
@@ -62,7 +66,7 @@ func local(family int) (*netlink.Route, error) {
 	if family == unix.AF_INET6 {
 		all = &net.IPNet{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}
 	}
-	return &netlink.Route{LinkIndex: lo.Attrs().Index, Dst: all, Table: table, Type: unix.RTN_LOCAL, Scope: netlink.SCOPE_HOST, Family: family}, nil
+	return &netlink.Route{LinkIndex: lo.Attrs().Index, Dst: all, Table: table(), Type: unix.RTN_LOCAL, Scope: netlink.SCOPE_HOST, Family: family}, nil
 }
 
 // set adds the route first: a rule without it would change nothing, the other
@@ -117,7 +121,7 @@ func ours(family int) ([]netlink.Rule, error) {
 	}
 	var found []netlink.Rule
 	for _, r := range all {
-		if r.Table == table && r.Priority == priority && r.Mark == Mark {
+		if r.Table == table() && r.Priority == priority && r.Mark == Mark() {
 			r.Family = family
 			found = append(found, r)
 		}
@@ -126,7 +130,7 @@ func ours(family int) ([]netlink.Rule, error) {
 }
 
 func routes(family int) ([]netlink.Route, error) {
-	all, err := netlink.RouteListFiltered(family, &netlink.Route{Table: table}, netlink.RT_FILTER_TABLE)
+	all, err := netlink.RouteListFiltered(family, &netlink.Route{Table: table()}, netlink.RT_FILTER_TABLE)
 	if errors.Is(err, netlink.ErrDumpInterrupted) {
 		err = nil
 	}
@@ -141,12 +145,12 @@ func List() ([]Object, error) {
 		rules, err := ours(family)
 		problems = append(problems, absent(err))
 		if len(rules) > 0 {
-			out = append(out, Object{fmt.Sprintf("rule %d %s", priority, name), fmt.Sprintf("packets with mark %#x are looked up in table %d", Mark, table)})
+			out = append(out, Object{fmt.Sprintf("rule %d %s", priority, name), fmt.Sprintf("packets with mark %#x are looked up in table %d", Mark(), table())})
 		}
 		all, err := routes(family)
 		problems = append(problems, absent(err))
 		if len(all) > 0 {
-			out = append(out, Object{fmt.Sprintf("table %d %s", table, name), "all addresses are local"})
+			out = append(out, Object{fmt.Sprintf("table %d %s", table(), name), "all addresses are local"})
 		}
 	}
 	return out, errors.Join(problems...)

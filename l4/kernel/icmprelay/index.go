@@ -43,7 +43,7 @@ func newIndex(farms []farm.Farm, problems map[uint32]string, wire rules.Wire) *i
 	x := &index{wire: wire, exact: map[taken]*farm.Farm{}, wide: map[netip.Addr][]*farm.Farm{}, owners: map[uint32]owner{}, answering: map[netip.Addr]bool{}}
 	for i := range farms {
 		f := &farms[i]
-		if f.Stopped || rules.Home(f.L4.NAT) != rules.Netdev || problems[f.ID] != "" {
+		if f.Stopped || rules.Home(f.L4.NAT) != rules.Netdev() || problems[f.ID] != "" {
 			continue
 		}
 		x.add(f)

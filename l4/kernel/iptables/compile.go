@@ -7,22 +7,29 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/claim"
 	"github.com/sluicelb/sluice/sysnet/iptables"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
 // The chains, see the package.
 const (
-	chainDispatch = iptables.Prefix
-	chainHelpers  = iptables.Prefix + "-HELPERS"
-	chainMarks    = iptables.Prefix + "-MARKS"
-	chainRefuse   = iptables.Prefix + "-REFUSE"
-	chainSource   = iptables.Prefix + "-SOURCE"
+	dispatchChain = ""
+	helpersChain  = "-HELPERS"
+	marksChain    = "-MARKS"
+	refuseChain   = "-REFUSE"
+	sourceChain   = "-SOURCE"
 )
 
-// refusedMark is the mark of connections that are refused: neither that of a
-// backend nor of a farm.
-const refusedMark = 0x5cfe0000
+// ownChain is a chain of this instance.
+func ownChain(name string) string { return claim.Own().Chains() + name }
+
+// refusedMark is the mark of connections of a farm that are refused: neither that
+// of a backend nor of a farm.
+func refusedMark(farm uint32) uint32 { return claim.Own().Mark() | 0xe0000 | farm }
+
+// refusedMask is what marks of refused connections have in common.
+const refusedMask = 0xffff0000
 
 // compile makes what the farms of in need, for IPv4 and IPv6.
 func compile(in *rules.Input) (scripts [2]*iptables.Script, problems map[uint32]string) {
@@ -93,21 +100,21 @@ func (x *tables) hook(rules []string) {
 		}
 		return t.Chain(to, 0)
 	}
-	for table, chain := range map[string]string{"raw": chainHelpers, "mangle": chainMarks} {
+	for table, chain := range map[string]string{"raw": ownChain(helpersChain), "mangle": ownChain(marksChain)} {
 		if x.script.Table(table).Has(chain) {
 			hooks(table, chain, "PREROUTING")
 		}
 	}
 	if len(x.counted) > 0 {
-		x.count(hooks("mangle", chainCount, "POSTROUTING", "INPUT"))
+		x.count(hooks("mangle", ownChain(countersChain), "POSTROUTING", "INPUT"))
 	}
-	refuse := hooks("filter", chainRefuse, "INPUT", "FORWARD", "OUTPUT")
+	refuse := hooks("filter", ownChain(refuseChain), "INPUT", "FORWARD", "OUTPUT")
 	// The other direction is the rejection itself.
-	refuse.Add("-p tcp -m connmark --mark %#x/0xffff0000 -m conntrack --ctdir ORIGINAL -j REJECT --reject-with tcp-reset", refusedMark)
-	refuse.Add("-m connmark --mark %#x/0xffff0000 -m conntrack --ctdir ORIGINAL -j REJECT", refusedMark)
-	hooks("nat", chainDispatch, "PREROUTING", "OUTPUT").Rules = rules
-	if len(x.script.Table("nat").Chain(chainSource, 0).Rules) > 0 {
-		hooks("nat", chainSource, "POSTROUTING")
+	refuse.Add("-p tcp -m connmark --mark %#x/%#x -m conntrack --ctdir ORIGINAL -j REJECT --reject-with tcp-reset", refusedMark(0), uint32(refusedMask))
+	refuse.Add("-m connmark --mark %#x/%#x -m conntrack --ctdir ORIGINAL -j REJECT", refusedMark(0), uint32(refusedMask))
+	hooks("nat", ownChain(dispatchChain), "PREROUTING", "OUTPUT").Rules = rules
+	if len(x.script.Table("nat").Chain(ownChain(sourceChain), 0).Rules) > 0 {
+		hooks("nat", ownChain(sourceChain), "POSTROUTING")
 	}
 }
 
@@ -147,14 +154,14 @@ func (g *compiledFarm) check() error {
 	return nil
 }
 
-func (g *compiledFarm) farmChain() string { return fmt.Sprintf("%s-F%d", iptables.Prefix, g.farm.ID) }
-func backendChain(backend uint32) string  { return fmt.Sprintf("%s-B%d", iptables.Prefix, backend) }
+func (g *compiledFarm) farmChain() string { return ownChain(fmt.Sprintf("-F%d", g.farm.ID)) }
+func backendChain(backend uint32) string  { return ownChain(fmt.Sprintf("-B%d", backend)) }
 
 func (g *compiledFarm) compile() {
 	nat := g.script.Table("nat")
 	chain := nat.Chain(g.farmChain(), g.farm.ID)
 	if g.in.Flushed[g.farm.ID] { // as rules do
-		chain.Add("-p tcp ! --syn -j CONNMARK --set-xmark %#x/0xffffffff", refusedMark|g.farm.ID)
+		chain.Add("-p tcp ! --syn -j CONNMARK --set-xmark %#x/0xffffffff", refusedMark(g.farm.ID))
 		chain.Add("-p tcp ! --syn -j RETURN")
 	}
 	if g.l4.Logs {
@@ -175,10 +182,10 @@ func (g *compiledFarm) compile() {
 		}
 	}
 	g.choose(chain)
-	chain.Add("-j CONNMARK --set-xmark %#x/0xffffffff", refusedMark|g.farm.ID)
+	chain.Add("-j CONNMARK --set-xmark %#x/0xffffffff", refusedMark(g.farm.ID))
 	g.keys()
 	if g.l4.Protocol.Helper() {
-		helpers := g.script.Table("raw").Chain(chainHelpers, 0)
+		helpers := g.script.Table("raw").Chain(ownChain(helpersChain), 0)
 		for _, k := range g.matches() {
 			helpers.Add("%s -j CT --helper %s", k.text, helperName(g.l4.Protocol, k.transport))
 		}
@@ -191,7 +198,7 @@ func (g *compiledFarm) keepClients() {
 	if !g.persists() {
 		return
 	}
-	c := &iptables.Chain{Name: fmt.Sprintf("%s-K%d", iptables.Prefix, g.farm.ID), Owner: g.farm.ID}
+	c := &iptables.Chain{Name: ownChain(fmt.Sprintf("-K%d", g.farm.ID)), Owner: g.farm.ID}
 	for i := range g.states {
 		if s := &g.states[i]; s.Maintenance != farm.MaintenanceCut {
 			c.Add("-m recent --name %s --rcheck --rsource", listOf(s.ID))
@@ -203,7 +210,12 @@ func (g *compiledFarm) keepClients() {
 func (g *compiledFarm) persists() bool { return g.l4.Persist == farm.L4PersistSrc }
 
 // listOf names the clients a backend is remembered for.
-func listOf(backend uint32) string { return fmt.Sprintf("sluice%d", backend) }
+func listOf(backend uint32) string {
+	if table := claim.Own().Table(); claim.Own() != 0 {
+		return fmt.Sprintf("%s_%d", table, backend)
+	}
+	return fmt.Sprintf("sluice%d", backend)
+}
 
 // shortPrefix cuts a prefix to what iptables takes.
 func shortPrefix(s string) string { return s[:min(len(s), 28)] }
@@ -220,7 +232,7 @@ func (g *compiledFarm) backend(s *rules.State) {
 		c.Add("-j MARK --set-xmark %#x/0xffffffff", routing)
 	}
 	if routing != 0 {
-		g.script.Table("mangle").Chain(chainMarks, 0).Add("-m connmark --mark %s -j MARK --set-xmark %#x/0xffffffff", mark, routing)
+		g.script.Table("mangle").Chain(ownChain(marksChain), 0).Add("-m connmark --mark %s -j MARK --set-xmark %#x/0xffffffff", mark, routing)
 	}
 	if g.persists() {
 		c.Add("-m recent --name %s --set --rsource", listOf(s.ID))
@@ -248,7 +260,7 @@ func (g *compiledFarm) backend(s *rules.State) {
 	if source.IsValid() && source.Unmap().Is6() == g.six {
 		how = "-j SNAT --to-source " + source.Unmap().String()
 	}
-	nat.Chain(chainSource, 0).Add("-m connmark --mark %s %s", mark, how)
+	nat.Chain(ownChain(sourceChain), 0).Add("-m connmark --mark %s %s", mark, how)
 }
 
 // helperName is what connection tracking calls the helper of a protocol.

@@ -9,14 +9,15 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/claim"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/iptables"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-const chainCount = iptables.Prefix + "-COUNT"
+const countersChain = "-COUNT"
 
-func countChain(backend uint32) string { return fmt.Sprintf("%s-C%d", iptables.Prefix, backend) }
+func countChain(backend uint32) string { return ownChain(fmt.Sprintf("-C%d", backend)) }
 
 // buckets is how many chains backends are spread over when there are more: what
 // a packet costs is that many comparisons and its share of the backends.
@@ -25,12 +26,12 @@ const buckets = 16
 // count adds what counts the packets of each backend.
 func (x *tables) count(c *iptables.Chain) {
 	t := x.script.Table("mangle")
-	c.Add("-m connmark ! --mark %#x/%#x -j RETURN", rules.MarkBase, rules.MarkMask)
+	c.Add("-m connmark ! --mark %#x/%#x -j RETURN", claim.Own().Mark(), claim.OwnMask)
 	chains := slices.Repeat([]*iptables.Chain{c}, buckets)
 	if len(x.counted) > buckets {
 		for i := range chains {
-			chains[i] = t.Chain(chainCount+strconv.Itoa(i), 0)
-			c.Add("-m connmark --mark %#x/%#x -j %s", rules.MarkBase|i, rules.MarkMask|(buckets-1), chains[i].Name)
+			chains[i] = t.Chain(ownChain(countersChain)+strconv.Itoa(i), 0)
+			c.Add("-m connmark --mark %#x/%#x -j %s", claim.Own().Mark()|uint32(i), claim.OwnMask|(buckets-1), chains[i].Name)
 		}
 	}
 	for _, id := range x.counted {
@@ -49,9 +50,9 @@ func (p *Filter) counts(ctx context.Context, six bool, into map[uint32]ctl.Kerne
 			return err
 		}
 		for _, r := range rules {
-			number, counting := strings.CutPrefix(r.Chain, iptables.Prefix+"-C")
+			number, counting := strings.CutPrefix(r.Chain, ownChain("-C"))
 			if !counting {
-				number = strings.TrimPrefix(number, iptables.Prefix+"-B")
+				number = strings.TrimPrefix(number, ownChain("")+"-B")
 			}
 			id, err := strconv.ParseUint(number, 10, 32)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/claim"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
@@ -72,7 +73,7 @@ func countsFor(r *nft.Ruleset, id uint32) bool {
 		return false
 	}
 	for _, c := range counters {
-		if set := r.Sets[nft.ID{Table: c.table, Name: c.set}]; set != nil {
+		if set := r.Sets[nft.ID{Table: c.table(), Name: c.set}]; set != nil {
 			if _, there := set.Elements[rules.MarkText(id)+c.suffix]; there {
 				return true
 			}
@@ -100,7 +101,7 @@ func (n *Filter) Counters(ctx context.Context) (map[uint32]ctl.KernelCount, erro
 // counters are the sets that count, by what they count; suffix ends the keys
 // behind the mark.
 var counters = []struct {
-	table             nft.Table
+	table             func() nft.Table
 	set, kind, suffix string
 	add               func(c *ctl.KernelCount, packets, bytes uint64)
 }{
@@ -120,7 +121,7 @@ func (n *Filter) counted(ctx context.Context, applied *nft.Ruleset) (map[uint32]
 	}
 	read := map[nft.ID][]nft.Entry{}
 	for _, count := range counters {
-		id := nft.ID{Table: count.table, Name: count.set}
+		id := nft.ID{Table: count.table(), Name: count.set}
 		if applied.Sets[id] == nil {
 			continue
 		}
@@ -147,5 +148,6 @@ func (n *Filter) counted(ctx context.Context, applied *nft.Ruleset) (map[uint32]
 // backendOf is the backend of a mark as text.
 func backendOf(text string) (uint32, bool) {
 	mark, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 32)
-	return uint32(mark &^ rules.MarkMask), err == nil && mark&rules.MarkMask == rules.MarkBase && mark&^rules.MarkMask <= farm.MaxBackendID
+	id := uint32(mark) &^ claim.OwnMask
+	return id, err == nil && uint32(mark)&claim.OwnMask == claim.Own().Mark() && id <= farm.MaxBackendID
 }

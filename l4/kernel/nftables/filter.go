@@ -27,8 +27,13 @@ type Filter struct {
 	// past is what was counted for backends of farms that were stopped since: the
 	// rules that counted are no more.
 	past map[uint32]ctl.KernelCount
-	// seen is the change of rules up to which nobody else meddled with ours.
-	seen changes
+	// seen is the change of rules up to which nobody else meddled with ours, stamp
+	// what the rules were like then.
+	seen  changes
+	stamp uint64
+	// replaced says that the tables themselves may have been changed, e.g. switched
+	// off: adding to them would leave that as it is.
+	replaced bool
 }
 
 func (n *Filter) set(applied *nft.Ruleset) {
@@ -98,16 +103,28 @@ func (n *Filter) become(ctx context.Context, want *nft.Ruleset) error {
 		}
 	}
 	n.set(nil)
-	err := n.rebuild(ctx, want)
-	var e *nft.Error
-	if errors.As(err, &e) && e.Owner == 0 && !errors.Is(err, nft.ErrNotPermitted) && !errors.Is(err, nft.ErrUnsupported) {
-		n.log.Warn("the tables are removed and made anew", "reason", err)
-		err = n.load(ctx, want)
-	}
+	err := n.rebuildOrLoad(ctx, want)
 	if err == nil {
+		n.replaced = false
 		n.set(want)
 	}
 	return err
+}
+
+// rebuildOrLoad makes everything anew, around what packets add to if that can be
+// done.
+func (n *Filter) rebuildOrLoad(ctx context.Context, want *nft.Ruleset) error {
+	if n.replaced {
+		return n.load(ctx, want)
+	}
+	err := n.rebuild(ctx, want)
+	var e *nft.Error
+	refused := errors.As(err, &e)
+	if err == nil || refused && e.Owner != 0 || errors.Is(err, nft.ErrNotPermitted) || errors.Is(err, nft.ErrUnsupported) {
+		return err
+	}
+	n.log.Warn("the tables are removed and made anew", "reason", err)
+	return n.load(ctx, want)
 }
 
 // rebuild makes everything anew but what packets add to, which they do
@@ -128,7 +145,7 @@ func (n *Filter) rebuild(ctx context.Context, want *nft.Ruleset) error {
 func (n *Filter) load(ctx context.Context, want *nft.Ruleset) error {
 	carried, err := n.run.Carried(ctx, rules.Tables(), want, nil)
 	if err != nil {
-		return err
+		n.log.Warn("sessions and counters are lost", "reason", err)
 	}
 	return n.run.Apply(ctx, nft.Load(rules.Tables(), want, carried))
 }
@@ -172,7 +189,7 @@ func (n *Filter) Check(ctx context.Context, in *rules.Input) map[uint32]string {
 // rules count has the last word but for those in held, of whose connections they
 // have not seen all begin.
 func (n *Filter) Fill(ctx context.Context, full, held map[uint32]bool) error {
-	for set, ids := range map[nft.ID]map[uint32]bool{rules.Full: full, rules.Held: held} {
+	for set, ids := range map[nft.ID]map[uint32]bool{rules.Full(): full, rules.Held(): held} {
 		keys := map[string]bool{}
 		for id := range ids {
 			keys[rules.MarkText(id)] = true

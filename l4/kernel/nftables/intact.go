@@ -12,9 +12,9 @@ import (
 type changes struct{ all, own uint32 }
 
 // Intact reports whether what was carried is still there; somebody else may have
-// flushed all rules, or some. If not, the next Carry makes everything anew. It
-// looks only after somebody else has changed rules, and then counts: who puts
-// something else in place of a rule is not found out.
+// flushed all rules, or some, or put others in their place. If not, the next Carry
+// makes everything anew. It looks only after rules were changed, so that it may be
+// asked often. Elements are counted only.
 func (n *Filter) Intact(ctx context.Context) bool {
 	n.mu.Lock()
 	applied := n.applied
@@ -28,23 +28,45 @@ func (n *Filter) Intact(ctx context.Context) bool {
 		n.log.Debug("nobody knows whether rules are still there", "error", err)
 		return true
 	}
-	if n.seen != (changes{}) && now.all-n.seen.all == now.own-n.seen.own {
+	if now == n.seen {
 		return true
 	}
-	missing, err := lacking(applied)
+	changed, err := n.meddled(applied, now)
 	switch {
 	case errors.Is(err, nft.ErrChanging):
 		return true // the next time will do
 	case err != nil:
 		n.log.Debug("nobody knows whether rules are still there", "error", err)
 		return true
-	case missing == "":
+	case changed == "":
 		n.seen = now
 		return true
 	}
-	n.log.Warn("somebody changed rules of ours, they are made anew", "where", missing)
+	n.log.Warn("somebody changed rules of ours, they are made anew", "where", changed)
 	n.set(nil)
 	return false
+}
+
+// meddled names what somebody else changed of ours, empty when it is nothing.
+func (n *Filter) meddled(applied *nft.Ruleset, now changes) (string, error) {
+	stamp, err := nft.Stamp(applied.Tables())
+	if err != nil {
+		return "", err
+	}
+	if n.seen != (changes{}) && now.all-n.seen.all == now.own-n.seen.own {
+		n.stamp = stamp // only we changed something
+		return "", nil
+	}
+	missing, err := lacking(applied)
+	if err != nil || missing != "" {
+		return missing, err
+	}
+	if now.own == n.seen.own && n.seen != (changes{}) && stamp != n.stamp {
+		n.replaced = true
+		return "a rule, the policy of a chain, or the flags of the table", nil
+	}
+	n.stamp = stamp
+	return "", nil
 }
 
 // sealed reports whether the kernel has want, as far as that can be counted: its

@@ -29,7 +29,7 @@ func (c *compiler) base() {
 	}
 	if c.used.refresh {
 		// Before addresses are rewritten: keys are those the client uses.
-		chain("sessions", "type filter hook prerouting priority -150; policy accept;", ours, "ct direction original ct mark vmap @refresh")
+		chain("sessions", "type filter hook prerouting priority -150; policy accept;", others(), "ct direction original ct mark vmap @refresh")
 	}
 	chain("refuse", "", "meta l4proto tcp reject with tcp reset", "reject with icmpx type port-unreachable")
 	if c.has("full") {
@@ -97,8 +97,8 @@ func (c *compiler) deliver(f *family) (out []string) {
 	return out
 }
 
-// ours lets packets of other connections pass at the price of one comparison.
-const ours = "ct mark & 0xff000000 != 0x5c000000 accept"
+// others lets packets of other connections pass at the price of one comparison.
+func others() string { return isOurs("ct mark", "!=") + " accept" }
 
 // sources rewrites the source of what is delivered; without such farms there is
 // no chain for it, which costs every new connection as much as a rule. Marks of
@@ -109,7 +109,7 @@ const ours = "ct mark & 0xff000000 != 0x5c000000 accept"
 // farm has a backend, a rule that does nothing does that.
 func (c *compiler) sources() (out []string) {
 	if !c.has("traffic") {
-		out = append(out, ours)
+		out = append(out, others())
 	}
 	for _, f := range []*family{v4, v6} {
 		if c.has("from" + f.digit) {
@@ -128,7 +128,7 @@ func (c *compiler) sources() (out []string) {
 func (c *compiler) traffic() []string {
 	out := []string{"ct mark . ct direction @traffic"}
 	if c.used.marks {
-		out = append(out, ours, "ct direction original meta mark set ct mark map @marks")
+		out = append(out, others(), "ct direction original meta mark set ct mark map @marks")
 	}
 	return out
 }
@@ -149,7 +149,7 @@ func (c *compiler) transparent() {
 	for _, f := range []*family{v4, v6} {
 		list := slices.Compact(slices.Sorted(slices.Values(backends[f])))
 		if len(list) > 0 {
-			rules = append(rules, fmt.Sprintf("%s saddr { %s } meta l4proto tcp socket transparent 1 meta mark set 0x%08x", f.ip, strings.Join(list, ", "), route.Mark))
+			rules = append(rules, fmt.Sprintf("%s saddr { %s } meta l4proto tcp socket transparent 1 meta mark set 0x%08x", f.ip, strings.Join(list, ", "), route.Mark()))
 		}
 	}
 	if len(rules) > 0 {

@@ -20,7 +20,7 @@ func (g *compiledFarm) body(persist *persistence) []string {
 		return append(out, "goto refuse")
 	}
 	if g.l4.MaxConnections > 0 {
-		mark := nft.Mark(farmMark | g.farm.ID)
+		mark := nft.Mark(farmMark(g.farm.ID))
 		g.count("over", mark, g.l4.MaxConnections)
 		out = append(out, "ct mark set "+mark, "ct mark @over goto refuse")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel/l4test"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
 // shares are how many of the slots of the farm's choice each backend has, and what
@@ -41,7 +42,7 @@ func shares(t *testing.T, in *rules.Input) (by string, share map[uint32]float64)
 				if _, err := fmt.Sscanf(element, "%d : 0x%x", &slot, &mark); err != nil || slot != i {
 					t.Fatalf("element %d is %q: %v", i, element, err)
 				}
-				share[mark&^rules.MarkMask] += 1 / float64(len(list))
+				share[mark&^claim.OwnMask] += 1 / float64(len(list))
 			}
 			return by, share
 		}

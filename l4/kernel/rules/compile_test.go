@@ -112,7 +112,7 @@ func TestRulesAreThereForFarmsTheKernelCarries(t *testing.T) {
 func TestLinesOfALogBeginAsTheKernelTakesThem(t *testing.T) {
 	f := l4test.Example(func(f *farm.Farm) { f.L4.Logs, f.L4.LogPrefix = true, strings.Repeat("x", 200) })
 	r, _ := rules.Compile(&rules.Input{Farms: []farm.Farm{f}})
-	rule := r.Chains[nft.ID{Table: rules.Inet, Name: "farm7"}].Rules[0]
+	rule := r.Chains[nft.ID{Table: rules.Inet(), Name: "farm7"}].Rules[0]
 	if want := `log prefix "` + strings.Repeat("x", 127) + `" level info`; !strings.Contains(rule, want) {
 		t.Errorf("%s", rule)
 	}

@@ -65,7 +65,7 @@ func TestKeysOfFlowsAreAsTheKernelHasThem(t *testing.T) {
 			}
 		})
 		m := &icmp.Message{Protocol: icmp.UDP, Src: netip.AddrPortFrom(f.VIP, 80), Dst: c.client}
-		if id := rules.Flows(&f); id.Table != rules.Netdev || id.Name != c.name {
+		if id := rules.Flows(&f); id.Table != rules.Netdev() || id.Name != c.name {
 			t.Errorf("%s: flows are in %s", c.protocol, id)
 		}
 		if got := rules.FlowKey(&f, m); !bytes.Equal(got, c.flow) {
@@ -80,7 +80,7 @@ func TestKeysOfFlowsAreAsTheKernelHasThem(t *testing.T) {
 		client6: {"[fd00::1]:8080", "tcp6", "ports_tcp6", append(native(0x1eb0a97c), 0x1f, 0x90, 0, 0)},
 	} {
 		marks, ports, key := rules.Answers(&icmp.Message{Protocol: icmp.TCP, Src: client, Dst: netip.MustParseAddrPort(c.backend)})
-		if marks.Table != rules.Netdev || marks.Name != c.marks || ports.Name != c.ports || !bytes.Equal(key, c.key) {
+		if marks.Table != rules.Netdev() || marks.Name != c.marks || ports.Name != c.ports || !bytes.Equal(key, c.key) {
 			t.Errorf("answers of %s are in %s and %s by % x", c.backend, marks, ports, key)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
 // nft up to 1.0.6 takes no key of more than 16 bytes where a packet adds an
@@ -18,7 +20,7 @@ import (
 // not found in a map of marks leads nowhere.
 const (
 	hashSeed    = 0x5c
-	hashModulus = MarkBase
+	hashModulus = uint64(claim.FirstMark)
 )
 
 // hashes ends what nft hashes.

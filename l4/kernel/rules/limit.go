@@ -41,10 +41,8 @@ const FullTime = 5 * time.Second
 // Sets of backends by mark that are full, of FullSet: Full are those that were
 // noted as such, Held those that are held to be, because the kernel did not see all
 // of their connections begin.
-var (
-	Full = inetID("full")
-	Held = inetID("held")
-)
+func Full() nft.ID { return inetID("full") }
+func Held() nft.ID { return inetID("held") }
 
 // noteFull notes the backend of the mark; chain note is that. Nothing stands behind
 // it in a rule.
@@ -53,8 +51,8 @@ var noteFull = fmt.Sprintf("add @full { ct mark timeout %ds }", int(FullTime.Sec
 // limit bounds the connections of a backend. Both sets see those that are let in:
 // limited matches for the last one it may have, over for those beyond.
 func (g *compiledFarm) limit(mark string, most uint32) {
-	g.rules.SetOf(Full, FullSet)
-	g.rules.SetOf(Held, FullSet)
+	g.rules.SetOf(Full(), FullSet)
+	g.rules.SetOf(Held(), FullSet)
 	g.count("over", mark, most)
 	g.count("limited", mark, most-1)
 }

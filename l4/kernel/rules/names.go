@@ -1,32 +1,36 @@
 package rules
 
 import (
+	"fmt"
 	"net/netip"
 	"strconv"
 
+	"github.com/sluicelb/sluice/sysnet/claim"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
 // Inet is the table of farms that rewrite addresses with connection tracking.
-var Inet = nft.Table{Family: "inet", Name: "sluice"}
+func Inet() nft.Table { return nft.Table{Family: "inet", Name: claim.Own().Table()} }
 
-// Tables are all tables that are ours.
-func Tables() []nft.Table { return []nft.Table{Inet, Netdev} }
-
-// Marks of connections: MarkBase | backend ID; MarkMask is what of a mark is ours.
-const (
-	MarkBase = 0x5c000000
-	MarkMask = 0xff000000
-	// farmMark | farm ID stands for a farm while its connections are counted.
-	farmMark = 0x5cff0000
-)
+// Tables are all tables of this instance.
+func Tables() []nft.Table { return []nft.Table{Inet(), Netdev()} }
 
 // Mark is the mark of connections to a backend.
-func Mark(backend uint32) uint32 { return MarkBase | backend }
+func Mark(backend uint32) uint32 { return claim.Own().Mark() | backend }
 
+// MarkText is Mark as nft writes it.
 func MarkText(backend uint32) string { return nft.Mark(Mark(backend)) }
 
-func inetID(name string) nft.ID { return nft.ID{Table: Inet, Name: name} }
+// farmMark stands for a farm while its connections are counted: no backend has
+// that mark.
+func farmMark(farm uint32) uint32 { return claim.Own().Mark() | 0xf0000 | farm }
+
+// isOurs compares a mark, "ct mark" or "meta mark", with those of this instance.
+func isOurs(mark, op string) string {
+	return fmt.Sprintf("%s & %#x %s %#x", mark, claim.OwnMask, op, claim.Own().Mark())
+}
+
+func inetID(name string) nft.ID { return nft.ID{Table: Inet(), Name: name} }
 
 func farmChain(id uint32) string    { return "farm" + number(id) }
 func refreshChain(id uint32) string { return "refresh" + number(id) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/claim"
 	"github.com/sluicelb/sluice/sysnet/neigh"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
@@ -19,16 +20,16 @@ import (
 // flow stays with its backend whatever becomes of the others. With
 // stateless_dnat the destination is rewritten in backendM and wireM, and answers
 // are recognised where they arrive, see returns.
-var Netdev = nft.Table{Family: "netdev", Name: "sluice"}
+func Netdev() nft.Table { return nft.Table{Family: "netdev", Name: claim.Own().Table()} }
 
-func netdevID(name string) nft.ID { return nft.ID{Table: Netdev, Name: name} }
+func netdevID(name string) nft.ID { return nft.ID{Table: Netdev(), Name: name} }
 
 // Home is the table in which farms of a NAT type live.
 func Home(n farm.NATType) nft.Table {
 	if n == farm.NATDirect || n == farm.NATStateless {
-		return Netdev
+		return Netdev()
 	}
-	return Inet
+	return Inet()
 }
 
 // maxFlows bounds the flows one farm remembers; of more, those are chosen for

@@ -48,7 +48,7 @@ func (c *compiler) netdevBase() {
 		rules := []string{"meta pkttype host goto dispatch"}
 		if slices.Contains(c.wire.backs, device) {
 			// An answer, which was recognised: its fragments are not a client's.
-			rules = slices.Insert(rules, 0, "meta mark & 0xff000000 == 0x5c000000 accept")
+			rules = slices.Insert(rules, 0, isOurs("meta mark", "==")+" accept")
 		}
 		chain("arriving_"+plainName(device), "type filter hook ingress device "+quoted(device)+" priority 101; policy accept;", rules...)
 	}

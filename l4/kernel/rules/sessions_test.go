@@ -34,7 +34,7 @@ func TestSessionsAreByKeyOrByAHashOfIt(t *testing.T) {
 	} {
 		f := l4test.Example(func(f *farm.Farm) { f.VIP, f.L4.Persist = c.vip, c.persist })
 		m := rules.Sessions(&f)
-		if m.ID.Name != c.name || m.ID.Table != rules.Inet {
+		if m.ID.Name != c.name || m.ID.Table != rules.Inet() {
 			t.Errorf("%s %s: they are in %s", c.persist, c.vip, m.ID)
 		}
 		key, err := rules.SessionKey(c.persist, c.vip, c.client)
@@ -58,7 +58,7 @@ func TestSessionsAreByKeyOrByAHashOfIt(t *testing.T) {
 		t.Errorf("who remembers nothing has %s", m.ID)
 	}
 	packets := direct(func(f *farm.Farm) { f.L4.Persist = farm.L4PersistSrc })
-	if m := rules.Sessions(&packets); m.ID.Table != rules.Netdev {
+	if m := rules.Sessions(&packets); m.ID.Table != rules.Netdev() {
 		t.Errorf("those of packet modes are in %s", m.ID)
 	}
 	if _, err := rules.Sessions(hashing()).Element("nobody . 80"); err == nil {

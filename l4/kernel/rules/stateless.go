@@ -139,9 +139,8 @@ func (c *compiler) returns() {
 	for _, device := range c.wire.backs {
 		chain(netdevID("answering_"+plainName(device)), "type filter hook ingress device "+quoted(device)+" priority 100; policy accept;", dispatch...)
 	}
-	const ours = "meta mark & 0xff000000 == 0x5c000000"
-	chain(inetID("untracked"), "type filter hook prerouting priority -300; policy accept;", ours+" notrack")
-	chain(inetID("returned"), "type filter hook postrouting priority 110; policy accept;", append(append([]string{"meta mark & 0xff000000 != 0x5c000000 accept"}, leave...), "meta mark set 0")...)
+	chain(inetID("untracked"), "type filter hook prerouting priority -300; policy accept;", isOurs("meta mark", "==")+" notrack")
+	chain(inetID("returned"), "type filter hook postrouting priority 110; policy accept;", append(append([]string{isOurs("meta mark", "!=") + " accept"}, leave...), "meta mark set 0")...)
 }
 
 // answers recognises what comes back from a backend.

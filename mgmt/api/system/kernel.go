@@ -2,10 +2,8 @@ package system
 
 import (
 	"context"
-	"fmt"
-	"strings"
+	"net/http"
 
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/rbac"
@@ -18,9 +16,6 @@ type Kernel interface {
 	Rules(ctx context.Context, farm uint32) (string, error)
 	// Objects lists everything that is set.
 	Objects(ctx context.Context) ([]KernelObject, error)
-	// Clean removes all of it and lists what is gone. What running farms need is
-	// set again by the next change of the configuration or restart.
-	Clean(ctx context.Context) ([]KernelObject, error)
 }
 
 // KernelObject is one thing the appliance has set in the kernel.
@@ -36,7 +31,7 @@ func (s *Resource) kernelOperations() []*rest.Operation {
 	}
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/system/kernel", rbac.SystemMenu, "List what the appliance has set in the kernel", s.listKernel).OfAll(),
-		rest.Op(rest.Post, "/system/kernel/clean", rbac.RootOnly, "Remove what the appliance has set in the kernel", s.cleanKernel),
+		rest.Op(rest.Post, "/system/kernel/clean", rbac.RootOnly, "Remove what the appliance has set in the kernel: refused while it runs", s.cleanKernel),
 	}
 }
 
@@ -56,24 +51,5 @@ func (s *Resource) cleanKernel(c *rest.Call) (rest.Object[[]KernelObject], error
 	if err := c.Act(); err != nil {
 		return none, err
 	}
-	gone, err := s.deps.Kernel.Clean(c.Context)
-	if err != nil {
-		return none, state.KernelRejection(err)
-	}
-	return rest.Object[[]KernelObject]{Description: c.Summary(), Params: append([]KernelObject{}, gone...),
-		Message: fmt.Sprintf("%d things have been removed from the kernel.", len(gone)), Warning: cleaned(c.Config)}, nil
-}
-
-// cleaned says which farms take nothing any more.
-func cleaned(cfg *farm.Config) string {
-	var names []string
-	for i := range cfg.Farms {
-		if f := &cfg.Farms[i]; f.InKernel() && !f.Stopped {
-			names = append(names, f.Name)
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "until the next change of the configuration, or start of the appliance, nothing comes to " + strings.Join(names, ", ")
+	return none, rest.Refuse(http.StatusConflict, "the appliance runs and needs what it has set in the kernel: stop it, then run 'sluice system clean' on the machine as root")
 }

@@ -1,0 +1,103 @@
+package supervisor
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/sluicelb/sluice/sysnet/claim"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// slotName is the file with the slot the instance had last: rules that outlived
+// it are found by that.
+const slotName = "netd.slot"
+
+// takeSlot claims a slot for the instance of this data directory. before says that
+// one ran there already: it may have been of a version without slots, which used
+// the names of the first. The claim ends with this process.
+func takeSlot(d *data, o owners, before bool) (*claim.Claim, error) {
+	had, err := lastSlot(d)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := nft.TableNames()
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, nil // no rules can be set, and no names are needed
+	}
+	used := func(s claim.Slot) bool { return tables[s.Table()] }
+	c, err := claim.Take(claim.Order(had, before || d.path == rootData, d.path, used))
+	if err != nil {
+		return nil, err
+	}
+	return c, o.asManager(func() error { return d.writeSlot(c.Slot) })
+}
+
+// lastSlot is the slot that was noted, nil if there is none.
+func lastSlot(d *data) (*claim.Slot, error) {
+	f, err := os.OpenFile(d.within(slotName), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 16))
+	if err != nil {
+		return nil, err
+	}
+	s, err := claim.Parse(string(b))
+	if err != nil {
+		return nil, nil // it says nothing: as if there were none
+	}
+	return &s, nil
+}
+
+func (d *data) writeSlot(s claim.Slot) error {
+	f, err := os.OpenFile(d.within(slotName), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, s.String()+"\n")
+	return errors.Join(err, f.Close())
+}
+
+// has reports whether the directory has an entry of that name.
+func (d *data) has(name string) bool {
+	_, err := os.Lstat(d.within(name))
+	return err == nil
+}
+
+// Slot claims the slot of an appliance that does not run, for what it left in the
+// kernel. Close gives it back.
+func (s *StoppedData) Slot() (*claim.Claim, error) {
+	had, err := lastSlot(s.data)
+	if err != nil {
+		return nil, err
+	}
+	if had == nil {
+		had = new(claim.Slot)
+	}
+	c, err := claim.Take([]claim.Slot{*had})
+	if errors.Is(err, claim.ErrTaken) {
+		return nil, &SlotTakenError{*had}
+	}
+	return c, err
+}
+
+// SlotTakenError: what an appliance had in the kernel belongs to another one that
+// runs.
+type SlotTakenError struct{ Slot claim.Slot }
+
+// Error names the one that runs.
+func (e *SlotTakenError) Error() string {
+	for _, h := range claim.Holders() {
+		if h.Slot == e.Slot {
+			return "another appliance runs and uses these rules: " + h.String()
+		}
+	}
+	return "another appliance uses table inet " + e.Slot.Table()
+}
