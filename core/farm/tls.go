@@ -119,7 +119,7 @@ type CipherPreset string
 
 // The presets; the zero value acts as CiphersAll.
 const (
-	CiphersAll     CipherPreset = "all"
+	CiphersAll     CipherPreset = "all"            // what old clients need too: CBC, the RSA key exchange
 	CiphersHigh    CipherPreset = "highsecurity"   // forward secrecy and AEAD only
 	CiphersCustom  CipherPreset = "customsecurity" // TLS.CustomCiphers
 	CiphersOffload CipherPreset = "ssloffloading"  // AES, which processors help with

@@ -37,17 +37,20 @@ func CheckCiphers(s string) ([]string, error) {
 	return names, nil
 }
 
-// ciphersOf are the suites a farm offers below TLS 1.3. What the RSA key
-// exchange, RC4, 3DES or CBC with SHA-256 need is offered to a custom string
-// only: explicit lists are outside what GODEBUG=tlsrsakex and tls3des rule.
+// ciphersOf returns the suites a farm offers below TLS 1.3. RC4, 3DES and CBC with
+// SHA-256 are offered to a custom string only. Explicit lists are outside what
+// GODEBUG=tlsrsakex and tls3des rule.
 func ciphersOf(t *farm.TLS) ([]uint16, error) {
 	switch t.Ciphers {
 	case "", farm.CiphersAll:
-		return presetOf(t, highSecurity, secure), nil
+		return compatible, nil
 	case farm.CiphersHigh:
 		return highSecurity, nil
 	case farm.CiphersOffload:
-		return presetOf(t, offload, offloadOld), nil
+		if lowest, _ := versionRange(t); lowest < tls.VersionTLS12 { // older versions have nothing but CBC
+			return offloadOld, nil
+		}
+		return offload, nil
 	case farm.CiphersCustom:
 		ids, err := parseCiphers(t.CustomCiphers)
 		if err != nil {
@@ -56,13 +59,4 @@ func ciphersOf(t *farm.TLS) ([]uint16, error) {
 		return ids, nil
 	}
 	return nil, fmt.Errorf("ciphers: %q is none of %v", t.Ciphers, farm.CipherPresets())
-}
-
-// presetOf leaves CBC to farms that let versions below TLS 1.2 in, which have
-// nothing else.
-func presetOf(t *farm.TLS, modern, old []uint16) []uint16 {
-	if lowest, _ := versionRange(t); lowest < tls.VersionTLS12 {
-		return old
-	}
-	return modern
 }

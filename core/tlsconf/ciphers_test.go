@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
@@ -175,5 +176,50 @@ func TestALongUnknownWordIsNamedByItsBegin(t *testing.T) {
 	_, err := tlsconf.CheckCiphers(strings.Repeat("a", 1000))
 	if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), "aaaa…") {
 		t.Errorf("%v", err)
+	}
+}
+
+// What an old client offers is all it has (Java 6, Android 2, Windows 7 before its updates).
+func TestOldClientsAreServedByAll(t *testing.T) {
+	for _, c := range []struct {
+		what    string
+		preset  farm.CipherPreset
+		version uint16
+		suite   uint16
+		served  bool
+	}{
+		{"RSA, CBC", "", tls.VersionTLS12, tls.TLS_RSA_WITH_AES_128_CBC_SHA, true},
+		{"RSA, CBC", farm.CiphersAll, tls.VersionTLS12, tls.TLS_RSA_WITH_AES_256_CBC_SHA, true},
+		{"RSA, GCM", farm.CiphersAll, tls.VersionTLS12, tls.TLS_RSA_WITH_AES_128_GCM_SHA256, true},
+		{"ECDHE, CBC", farm.CiphersAll, tls.VersionTLS12, tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, true},
+		{"RSA, CBC in TLS 1.0", farm.CiphersAll, tls.VersionTLS10, tls.TLS_RSA_WITH_AES_128_CBC_SHA, true},
+		{"3DES", farm.CiphersAll, tls.VersionTLS12, tls.TLS_RSA_WITH_3DES_EDE_CBC_SHA, false},
+		{"RC4", farm.CiphersAll, tls.VersionTLS12, tls.TLS_RSA_WITH_RC4_128_SHA, false},
+		{"RSA, CBC", farm.CiphersHigh, tls.VersionTLS12, tls.TLS_RSA_WITH_AES_128_CBC_SHA, false},
+		{"ECDHE, CBC", farm.CiphersHigh, tls.VersionTLS12, tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, false},
+		{"RSA, CBC", farm.CiphersOffload, tls.VersionTLS12, tls.TLS_RSA_WITH_AES_128_CBC_SHA, false},
+	} {
+		cfg, l := simple(t)
+		l.Ciphers, l.Certificates = c.preset, []string{"rsa"}
+		client := anyone("www.example.com")
+		client.MinVersion, client.MaxVersion, client.CipherSuites = c.version, c.version, []uint16{c.suite}
+		if o := shake(t, listen(t, cfg, l), client); o.failed() == c.served {
+			t.Errorf("%s, %q: served %v", c.what, c.preset, !o.failed())
+		}
+	}
+}
+
+// curl --http1.0 offers no other protocol.
+func TestProtocolHTTP10IsAgreedOn(t *testing.T) {
+	for _, without2 := range []bool{false, true} {
+		for offer, want := range map[string]string{"http/1.0": "http/1.0", "http/1.0 http/1.1": "http/1.1"} {
+			cfg, l := simple(t)
+			l.DisableHTTP2 = without2
+			client := anyone("www.example.com")
+			client.NextProtos = strings.Fields(offer)
+			if o := shake(t, listen(t, cfg, l), client); o.failed() || o.server.NegotiatedProtocol != want {
+				t.Errorf("offered %s: failed %v, agreed on %q", offer, o.failed(), o.server.NegotiatedProtocol)
+			}
+		}
 	}
 }

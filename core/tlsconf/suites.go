@@ -155,8 +155,8 @@ var (
 	offloadOld = suiteIDs(func(s *suite) bool { return s.enc != encChaCha20 && slices.Contains(secure, s.id) })
 )
 
-// compatible are the secure suites and, for old backends that know no better,
-// AES with the RSA key exchange.
+// compatible are the secure suites and, for old clients and backends that know no
+// better, AES with the RSA key exchange.
 var compatible = suiteIDs(func(s *suite) bool { return !s.weak() && s.mac != macSHA256 })
 
 func suiteIDs(keep func(*suite) bool) []uint16 {

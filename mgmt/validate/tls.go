@@ -31,7 +31,7 @@ var tlsFields = []field[farm.Farm]{
 	},
 	{
 		rule: rule{name: "ciphers", hints: basic(atTLS, "Ciphers").costs(CostConnections), kind: kindText, values: texts(farm.CipherPresets()), null: true, unset: textValue(string(farm.CiphersAll)),
-			only: overTLS, about: "Cipher suites of TLS 1.2 and older; customsecurity is what cipherc says."},
+			only: overTLS, about: "Cipher suites of TLS 1.2 and older. all includes CBC and the RSA key exchange, which old clients need. They cost forward secrecy and have a history of attacks; highsecurity leaves them out. customsecurity uses cipherc."},
 		get: func(f *farm.Farm) Value { return textValue(string(cmp.Or(tlsSeen(f).Ciphers, farm.CiphersAll))) },
 		set: onTLS(func(t *farm.TLS, v Value) { t.Ciphers = orZero(farm.CipherPreset(v.text), farm.CiphersAll) }),
 	},
