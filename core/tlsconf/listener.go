@@ -85,13 +85,20 @@ func clientAuth(mode farm.ClientAuth) (tls.ClientAuthType, error) {
 	return 0, fmt.Errorf("client_auth: %q is none of %q", mode, farm.ClientAuths())
 }
 
+// The protocols of HTTP. Clients that offer http/1.0 alone (curl --http1.0) are served
+// by what speaks HTTP/1.1.
+var (
+	oldProtocols = []string{"http/1.1", "http/1.0"}
+	allProtocols = append([]string{"h2"}, oldProtocols...)
+)
+
 // configure makes one configuration. There is always a pool, if an empty one: a
 // nil pool would mean the roots of the system.
 func (l *listener) configure(auth tls.ClientAuthType, http2 bool, policy digest) *ticketed {
 	c := &tls.Config{
 		Time:             l.store.options.Now,
 		GetCertificate:   l.certificateFor,
-		NextProtos:       []string{"http/1.1"},
+		NextProtos:       oldProtocols,
 		MinVersion:       l.offer.lowest,
 		MaxVersion:       l.offer.highest,
 		CipherSuites:     l.offer.suites,
@@ -101,7 +108,7 @@ func (l *listener) configure(auth tls.ClientAuthType, http2 bool, policy digest)
 	}
 	switch {
 	case http2:
-		c.NextProtos = []string{"h2", "http/1.1"}
+		c.NextProtos = allProtocols
 	case len(l.offer.others) > 0:
 		c.NextProtos = l.offer.others
 	}

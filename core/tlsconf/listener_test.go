@@ -102,8 +102,8 @@ func TestPresetsOfferTheseSuites(t *testing.T) {
 		yes, no []uint16
 		tls10   bool
 	}{
-		{"", "", []uint16{rsaGCM, ecdsaGCM, rsaCBC, ecdsaCBC, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256},
-			[]uint16{rsaKeyExch, tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA, tls.TLS_ECDHE_RSA_WITH_RC4_128_SHA, tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256}, true},
+		{"", "", []uint16{rsaGCM, ecdsaGCM, rsaCBC, ecdsaCBC, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256, rsaKeyExch, tls.TLS_RSA_WITH_AES_128_CBC_SHA},
+			[]uint16{tls.TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA, tls.TLS_ECDHE_RSA_WITH_RC4_128_SHA, tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256}, true},
 		{farm.CiphersAll, "RC4", []uint16{rsaCBC}, []uint16{tls.TLS_RSA_WITH_RC4_128_SHA}, true},
 		{farm.CiphersHigh, "", []uint16{rsaGCM, ecdsaGCM, tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256}, []uint16{rsaCBC, ecdsaCBC, rsaKeyExch}, false},
 		{farm.CiphersOffload, "", []uint16{rsaGCM, ecdsaGCM, rsaCBC}, []uint16{tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256, rsaKeyExch}, true},
@@ -127,12 +127,13 @@ func TestPresetsOfferTheseSuites(t *testing.T) {
 		if o := shake(t, server, old); o.failed() == c.tls10 {
 			t.Errorf("%s %s: TLS 1.0: %v, %v", c.preset, c.custom, o.clientErr, o.srvErr)
 		}
-		// Where no old version is let in, nobody needs CBC.
+		// Where no old version is let in, CBC is for those that say all.
+		everybody := c.preset == "" || c.preset == farm.CiphersAll
 		modern := *l
 		modern.DisableTLS10, modern.DisableTLS11 = true, true
 		for _, id := range []uint16{rsaCBC, ecdsaCBC, tls.TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA} {
-			if o := shake(t, listen(t, cfg, &modern), suites12("www.example.com", id)); !o.failed() {
-				t.Errorf("%s %s: %s is offered without old versions", c.preset, c.custom, tls.CipherSuiteName(id))
+			if o := shake(t, listen(t, cfg, &modern), suites12("www.example.com", id)); o.failed() == everybody {
+				t.Errorf("%s %s: %s without old versions: offered %v", c.preset, c.custom, tls.CipherSuiteName(id), !o.failed())
 			}
 		}
 		// TLS 1.3 is none of the string's business.
@@ -233,7 +234,7 @@ func TestProtocolsAreNegotiated(t *testing.T) {
 		{"h2 off", true, with(anyone("www.example.com"), "h2 http/1.1"), "http/1.1"},
 		{"http/1.1 only", false, with(anyone("www.example.com"), "http/1.1"), "http/1.1"},
 		{"no ALPN", false, anyone("www.example.com"), ""},
-		{"unknown only", false, with(anyone("www.example.com"), "http/1.0 spdy/3"), "-"},
+		{"unknown only", false, with(anyone("www.example.com"), "http/0.9 spdy/3"), "-"},
 		{"h2 only, h2 off", true, with(anyone("www.example.com"), "h2"), "-"},
 		{"TLS 1.2 with a good suite", false, with(suites12("www.example.com", rsaCBC, rsaGCM), "h2 http/1.1"), "h2"},
 		{"TLS 1.2 with CBC only", false, with(suites12("www.example.com", rsaCBC, ecdsaCBC), "h2 http/1.1"), "http/1.1"},

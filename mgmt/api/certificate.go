@@ -147,7 +147,8 @@ var suites = []uint16{
 // TLSConfig returns how the API speaks TLS: with the certificate that was chosen, or
 // as long as there is none with cert. chosen may be nil.
 func TLSConfig(cert tls.Certificate, chosen func() *tls.Certificate) *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, CipherSuites: suites, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	protocols := []string{"h2", "http/1.1", "http/1.0"} // net/http would leave out the last: curl --http1.0
+	return &tls.Config{MinVersion: tls.VersionTLS12, CipherSuites: suites, NextProtos: protocols, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if chosen != nil {
 			if c := chosen(); c != nil {
 				return c, nil
