@@ -22,7 +22,6 @@ type Chunked struct {
 	waste  int    // extension bytes not yet outweighed by data
 	state  chunkState
 	keep   bool // the caller wants trailers
-	any    bool // all but those that are forbidden
 	strip  bool // see FromBackend
 	digits uint8
 	extra  uint16 // extension bytes of this chunk
@@ -32,8 +31,6 @@ type Chunked struct {
 	taken bool  // the current trailer is kept
 	name  [trailerNameBytes]byte
 	kept  []byte // kept trailers
-
-	announced []byte // names the head gave, see Allow
 }
 
 // chunkState is what the next byte has to be.
@@ -56,19 +53,17 @@ const (
 	chunkDone
 )
 
-// Reset makes c ready for another body. With keep, trailers of the allow-list,
-// and those Allow adds, are kept for Trailer.
+// Reset makes c ready for another body. With keep, trailers are kept for Trailer but
+// for those that would change what was decided from the head.
 func (c *Chunked) Reset(keep bool) {
 	c.Trim()
-	*c = Chunked{keep: keep, kept: c.kept[:0], announced: c.announced[:0]}
+	*c = Chunked{keep: keep, kept: c.kept[:0]}
 }
 
 // Trim lets go of memory that rare trailers needed.
 func (c *Chunked) Trim() {
-	for _, b := range [...]*[]byte{&c.kept, &c.announced} {
-		if cap(*b) > 1<<10 {
-			*b = nil
-		}
+	if cap(c.kept) > 1<<10 {
+		c.kept = nil
 	}
 }
 
@@ -311,7 +306,7 @@ func (c *Chunked) nameByte(b byte) error {
 		return ErrTrailerField
 	}
 	c.state = chunkValue
-	c.taken = c.keep && !forbidden && c.named < trailerNameBytes && (c.any || c.allowed(name))
+	c.taken = c.keep && !forbidden && c.named < trailerNameBytes
 	if c.taken {
 		c.kept = append(append(c.kept, name...), ':')
 	}

@@ -110,13 +110,15 @@ func (r *Request) SendCanonical() {
 }
 
 // absolute checks "http://authority" at the start of t and gives what follows.
-// The authority must be the Host; without one, on HTTP/1.0, it is the Host.
+// The authority must be the Host, but for the port that is the scheme's own (RFC 9110
+// section 4.2.3); without one, on HTTP/1.0, it is the Host.
 func (r *Request) absolute(t []byte) (rest []byte, err error) {
+	usual := ":80"
 	switch {
 	case len(t) > 7 && foldIsText(t[:7], "http://"):
 		t = t[7:]
 	case len(t) > 8 && foldIsText(t[:8], "https://"):
-		t = t[8:]
+		t, usual = t[8:], ":443"
 	default:
 		return nil, ErrTarget
 	}
@@ -130,10 +132,19 @@ func (r *Request) absolute(t []byte) (rest []byte, err error) {
 		return nil, ErrTarget
 	case len(r.Host) == 0:
 		r.Host = h
-	case !bytes.Equal(h, r.Host):
+	case !bytes.Equal(withoutPort(h, usual), withoutPort(r.Host, usual)):
 		return nil, ErrTargetHost
 	}
 	return t[i:], nil
+}
+
+// withoutPort cuts the port ":n" off an authority that ends in it.
+func withoutPort(authority []byte, port string) []byte {
+	n := len(authority) - len(port)
+	if n < 0 || string(authority[n:]) != port {
+		return authority
+	}
+	return authority[:n]
 }
 
 // canonicalPath writes the canonical form of path, which ends before a query,

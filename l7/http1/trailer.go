@@ -3,9 +3,9 @@ package http1
 // maxAnnounced bounds a Trailer field that is honoured.
 const maxAnnounced = 256
 
-// Trailers gives the names in the Trailer field of a chunked message (RFC 9110
-// section 6.6.2): what Chunked.Allow lets pass, and what is announced onward.
-// It is empty when there is none, or when one of the names is none a trailer
+// Trailers returns the names in the Trailer field of a chunked message, which is
+// announced onward. The announcement is only a SHOULD (RFC 9110 section 6.6.2):
+// trailers pass without one. It is empty when there is none, or when one of the names is none a trailer
 // may have.
 func (h *Head) Trailers() []byte {
 	i := -1
@@ -68,37 +68,7 @@ func cutList(v []byte) (first, rest []byte) {
 	return trim(v[:i]), v[min(i+1, len(v)):]
 }
 
-// Allow lets trailers with the given names pass too: what Head.Trailers gave.
-// Call it after Reset(true).
-func (c *Chunked) Allow(names []byte) { c.announced = append(c.announced[:0], names...) }
-
-// AllowAll lets all trailers pass but those that would change what was decided
-// from the head: for two sides that both have a place of their own for them, as
-// HTTP/2 has, so that nobody takes them for fields of a head. Call it after
-// Reset(true).
-func (c *Chunked) AllowAll() { c.any = true }
-
 // FromBackend is for the body of an answer: trailers that would change what was
 // decided from the head are left out (RFC 9110 section 6.5.1), folded ones are put
 // on one line. A request with either is refused. Call it after Reset.
 func (c *Chunked) FromBackend() { c.strip = true }
-
-// allowed says which trailers may go on: those that describe the body just
-// sent, which only its end can tell, and those the head announced.
-func (c *Chunked) allowed(name []byte) bool {
-	for _, n := range [...]string{
-		"etag", "digest", "content-digest", "repr-digest", "server-timing",
-		"grpc-status", "grpc-message", "grpc-status-details-bin",
-	} {
-		if foldIs(name, n) {
-			return true
-		}
-	}
-	for rest := c.announced; len(rest) > 0; {
-		var n []byte
-		if n, rest = cutList(rest); foldEqual(n, name) {
-			return true
-		}
-	}
-	return false
-}

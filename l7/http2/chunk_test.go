@@ -18,7 +18,7 @@ func TestChunksAreThoseOfHTTP1(t *testing.T) {
 	var c http1.Chunked
 	c.Reset(true)
 	in, _, err := c.Scan(b)
-	if err != nil || in != len(b) || !c.Done() || string(c.Trailer()) != "grpc-status: 0\r\n\r\n" {
+	if err != nil || in != len(b) || !c.Done() || string(c.Trailer()) != "grpc-status: 0\r\nx-other: 1\r\n\r\n" {
 		t.Errorf("%d of %d, %v, trailer %q", in, len(b), err, c.Trailer())
 	}
 	c.Reset(true)

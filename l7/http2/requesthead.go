@@ -99,7 +99,7 @@ func (m *message) checkRequest() *Error {
 	switch {
 	case len(authority) == 0 && !m.hosted:
 		return ErrPseudoMissing
-	case len(authority) > 0 && m.hosted && !foldEqual(authority, m.of(m.host)):
+	case len(authority) > 0 && m.hosted && !sameHost(m.value(kindScheme), authority, m.of(m.host)):
 		return ErrHost
 	}
 	if len(authority) == 0 {
@@ -109,6 +109,16 @@ func (m *message) checkRequest() *Error {
 		return ErrAuthority
 	}
 	return nil
+}
+
+// sameHost compares two authorities. They may leave out the port that is the scheme's
+// own (RFC 9110 section 4.2.3).
+func sameHost(scheme, a, b []byte) bool {
+	usual := []byte(":80")
+	if string(scheme) == "https" {
+		usual = []byte(":443")
+	}
+	return foldEqual(bytes.TrimSuffix(a, usual), bytes.TrimSuffix(b, usual))
 }
 
 // checkTarget checks :scheme and :path where there are any.

@@ -35,7 +35,7 @@ func TestAnswerIsTheSameInPiecesOfAnySize(t *testing.T) {
 	t.Parallel()
 	const interim = "HTTP/1.1 100 Continue\r\n\r\n" + hints
 	const counted = "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world"
-	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: ETag\r\n\r\n5;x=y\r\nhello\r\n6\r\n world\r\n0\r\nETag: \"1\"\r\nX-Dropped: 1\r\n\r\n"
+	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: ETag\r\n\r\n5;x=y\r\nhello\r\n6\r\n world\r\n0\r\nETag: \"1\"\r\nSet-Cookie: 1\r\n\r\n"
 	for name, says := range map[string]string{"counted": interim + counted, "chunked": interim + chunked} {
 		for minor, want := range []string{
 			"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello world",

@@ -295,17 +295,13 @@ func (ex *exchange) ClientDrained() {
 }
 
 // unframe says that the body of an answer comes without chunks, and that its end is told by
-// end: trailers may follow it even if its length is known. all lets all of those
-// pass.
-func (b *body) unframe(trailers, all bool) {
+// end: trailers may follow it even if its length is known.
+func (b *body) unframe(trailers bool) {
 	b.bare = true
 	if b.kind != http1.BodyChunked {
 		b.kind = http1.BodyLength // of none, too, the end is still to come
 		b.chunked.Reset(trailers)
 		b.chunked.FromBackend()
-	}
-	if all {
-		b.chunked.AllowAll()
 	}
 }
 

@@ -96,7 +96,6 @@ func (b *body) start(kind http1.Body, h *http1.Head, trailers bool) {
 		b.left = h.ContentLength
 	case http1.BodyChunked:
 		b.chunked.Reset(trailers)
-		b.chunked.Allow(h.Trailers())
 	}
 }
 

@@ -91,9 +91,6 @@ func (ex *exchange) start(w *worker, cl client.Client, f *table.Farm, sv *table.
 	cl.Serve(ex)
 	ex.recordHead()
 	ex.request.start(r.Body(), &r.Head, true)
-	if ex.service.Multiplexed && ex.peer.Frames {
-		ex.request.chunked.AllowAll()
-	}
 	if m := f.Limits.MaxBody; m > 0 {
 		ex.request.chunked.Limit(m)
 	}

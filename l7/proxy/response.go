@@ -187,7 +187,7 @@ func (ex *exchange) answer(b []byte, n int) {
 	ex.response.startAnswer(kind, &r.Head, !ex.oldClient)
 	unchunk := kind == http1.BodyChunked && ex.unframed()
 	if ex.service.Multiplexed && ex.unframed() && !ex.recalled {
-		ex.response.unframe(!ex.oldClient, ex.peer.Frames)
+		ex.response.unframe(!ex.oldClient)
 	}
 	rest := b[n:]
 	in, out, err := ex.takeAnswer(rest, unchunk || ex.encoder != nil)

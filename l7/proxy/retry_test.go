@@ -414,7 +414,7 @@ func TestRetriesKeepToTheirNumberAndBudget(t *testing.T) {
 // through as it was sent, wherever its bytes were cut.
 func TestAKeptAnswerThatComesInPiecesIsWhole(t *testing.T) {
 	const head = "HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\nTrailer: ETag\r\n\r\n"
-	const body = "2;note=\"x\"\r\nso\r\n3;y\r\nrry\r\n0;z\r\nX-Dropped: 1\r\nETag: \"1\"\r\n\r\n"
+	const body = "2;note=\"x\"\r\nso\r\n3;y\r\nrry\r\n0;z\r\nSet-Cookie: 1\r\nETag: \"1\"\r\n\r\n"
 	for cut := range len(body) {
 		t.Run(fmt.Sprint(cut), func(t *testing.T) {
 			t.Parallel()
