@@ -73,6 +73,7 @@ func compile(s *farm.DNSService, numbers []int, table *health.Table, places *geo
 	if s.Algorithm == farm.DNSPriority {
 		slices.SortStableFunc(order, func(a, b int) int { return s.Backends[a].EffectivePriority() - s.Backends[b].EffectivePriority() })
 	}
+	slices.SortStableFunc(order, func(a, b int) int { return left(&s.Backends[a]) - left(&s.Backends[b]) })
 	for _, i := range order {
 		b := &s.Backends[i]
 		of := &out.versions[version(b.Addr)]
@@ -89,6 +90,15 @@ func compile(s *farm.DNSService, numbers []int, table *health.Table, places *geo
 		out.fallback[version(a)] = append(out.fallback[version(a)], bytesOf(a))
 	}
 	return out
+}
+
+// left is 1 for an address that the name of its backend does not have any more, which takes
+// no place from others, else 0.
+func left(b *farm.Backend) int {
+	if b.Left {
+		return 1
+	}
+	return 0
 }
 
 func version(a netip.Addr) int {

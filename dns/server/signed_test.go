@@ -144,17 +144,19 @@ func TestWhatIsNotThereIsDenied(t *testing.T) {
 	a.up(1, 2, 3, 4)
 	a.down(9)
 	for question, want := range map[string]string{
-		"nothing.example.com A":   "NSEC NXNAME RRSIG",
-		"x.y.example.com A":       "NSEC NXNAME RRSIG",
-		"www.example.com TXT":     "A AAAA HTTPS NSEC RRSIG",
-		"b.c.example.com A":       "NSEC RRSIG",
-		"any.wild.example.com MX": "A NSEC RRSIG TXT",
-		"shop.example.com TXT":    "A AAAA NSEC RRSIG",
-		"four.example.com A":      "AAAA NSEC RRSIG", // no server works: the other version may be there
-		"four.example.com AAAA":   "A NSEC RRSIG",
-		"plain.example.com DS":    "NS NSEC RRSIG",
-		"sub.example.com NS":      "",
-		"example.com AAAA":        "A CAA CDNSKEY CDS DNSKEY MX NS NSEC RRSIG SOA TXT",
+		"nothing.example.com A":     "NSEC NXNAME RRSIG",
+		"x.y.example.com A":         "NSEC NXNAME RRSIG",
+		"nothing.example.com NSEC":  "NXNAME RRSIG",
+		"nothing.example.com RRSIG": "NSEC NXNAME",
+		"www.example.com TXT":       "A AAAA HTTPS NSEC RRSIG",
+		"b.c.example.com A":         "NSEC RRSIG",
+		"any.wild.example.com MX":   "A NSEC RRSIG TXT",
+		"shop.example.com TXT":      "A AAAA NSEC RRSIG",
+		"four.example.com A":        "AAAA NSEC RRSIG", // no server works: the other version may be there
+		"four.example.com AAAA":     "A NSEC RRSIG",
+		"plain.example.com DS":      "NS NSEC RRSIG",
+		"sub.example.com NS":        "",
+		"example.com AAAA":          "A CAA CDNSKEY CDS DNSKEY MX NS NSEC RRSIG SOA TXT",
 	} {
 		name, _, _ := strings.Cut(question, " ")
 		types, _ := a.validated(question).Denied(name)

@@ -45,6 +45,8 @@ func TestQuestionsAreAnsweredFromZones(t *testing.T) {
 		{"no.child.example.com A", 3, true, "", "child.example.com. 300 IN SOA ns1.example.com. hostmaster.child.example.com. 1 3600 600 604800 300", ""},
 		{"www.example.org A", 5, false, "", "", ""},
 		{". NS", 5, false, "", "", ""},
+		{"alias.example.com ANY", 0, true, "alias.example.com. 3600 IN CNAME www.example.com.", "", ""},
+		{"shop.example.com TYPE65535", 0, true, "", soa, ""},
 		{"www.example.com ANY", 0, true, `www.example.com. 3600 IN HINFO "RFC8482" ""`, "", ""},
 	} {
 		for _, tcp := range []bool{false, true} {

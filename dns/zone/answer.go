@@ -171,6 +171,11 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 	kind := x.q.Type
 	switch kind {
 	case wire.TypeANY:
+		if s, ok := x.t.find(n, wire.TypeCNAME); ok { // RFC 8482 §4.2
+			a.tell(x, n, wire.TypeCNAME, -1)
+			a.put(x, wire.Answer, s, x.t.zoneOf(n), x.name)
+			return nil, 0
+		}
 		a.any(x, x.t.zoneOf(n))
 		return nil, 0
 	case wire.TypeRRSIG, wire.TypeNSEC:
@@ -182,7 +187,7 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 			return nil, 0
 		}
 	}
-	if s, ok := x.t.find(n, kind); ok {
+	if s, ok := x.t.find(n, kind); ok && kind != KindDYNA { // which no message has
 		a.tell(x, n, kind, -1)
 		a.put(x, wire.Answer, s, x.t.zoneOf(n), x.name)
 		return nil, 0
@@ -308,7 +313,9 @@ func (a *Answerer) missing(x *asked, n node) {
 	}
 	a.soa(x, z, z.soaTTL)
 	if x.signs(z) && !x.r.TC {
-		a.deny(x, wire.Authority, z, x.name, x.owner, nowhere, z.soaTTL)
+		has := nowhere
+		has.remove(x.q.Type) // else who validates takes the denial for one of a name that has it
+		a.deny(x, wire.Authority, z, x.name, x.owner, has, z.soaTTL)
 	}
 }
 

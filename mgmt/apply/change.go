@@ -189,7 +189,7 @@ func (a *Applier) carryOut(ctx context.Context, old *state, r Result, k keeping)
 	if err := a.store.GiveIDs(cfg); err != nil {
 		return Result{}, &Refused{Reason: err.Error()}
 	}
-	if addParts(old.cfg, cfg, r.found); len(r.found) > 0 {
+	if a.addParts(old.cfg, cfg, r.found); len(r.found) > 0 {
 		if err := a.rules.Config(cfg); err != nil {
 			return Result{}, err
 		}

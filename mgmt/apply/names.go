@@ -182,6 +182,15 @@ func fitting(targets []resolve.Target, f *farm.Farm) []resolve.Target {
 	return fit
 }
 
+// servers are the targets that make parts: farms that name addresses to clients have use
+// for those of both versions.
+func servers(targets []resolve.Target, f *farm.Farm) []resolve.Target {
+	if f.Carries() != farm.TrafficQueries {
+		return fitting(targets, f)
+	}
+	return slices.DeleteFunc(slices.Clone(targets), func(t resolve.Target) bool { return t.Addr.Zone() != "" })
+}
+
 // choose takes one address: the one known before if it is still there, else the
 // lowest, whatever order the name server likes today.
 func choose(targets []resolve.Target, known netip.Addr, f *farm.Farm) (netip.Addr, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/resolve"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // A backend that Spreads stands for several servers: each address of its name is
@@ -37,7 +38,7 @@ func withoutParts(cfg *farm.Config) {
 
 // addParts gives every backend of cfg that Spreads its parts: for the targets
 // found, else those it had in old. The backends of cfg have their IDs.
-func addParts(old, cfg *farm.Config, found map[resolve.Question][]resolve.Target) {
+func (a *Applier) addParts(old, cfg *farm.Config, found map[resolve.Question][]resolve.Target) {
 	had := map[uint32][]farm.Backend{}
 	for p := range backends(old) {
 		if b := p.backend(); b.Of != 0 {
@@ -57,7 +58,7 @@ func addParts(old, cfg *farm.Config, found map[resolve.Question][]resolve.Target
 				if !told {
 					targets = targetsOf(had[b.ID], b.Resolve)
 				}
-				spread(g, &b, had[b.ID], targets)
+				a.spread(g, &b, had[b.ID], targets)
 			}
 			g.GiveNumbers()
 		}
@@ -80,8 +81,8 @@ func targetsOf(parts []farm.Backend, of farm.Resolve) (out []resolve.Target) {
 
 // spread replaces the parts of a backend: those that stay keep their number, and
 // those whose address left stay to drain. An address another backend of the group
-// has already makes none.
-func spread(g farm.Group, of *farm.Backend, had []farm.Backend, targets []resolve.Target) {
+// has already makes none, nor does one that breaks a rule, or for which there is no room.
+func (a *Applier) spread(g farm.Group, of *farm.Backend, had []farm.Backend, targets []resolve.Target) {
 	taken := map[netip.AddrPort]bool{}
 	list := slices.DeleteFunc(slices.Clone(g.Backends()), func(b farm.Backend) bool { return b.Of == of.ID })
 	for i := range list {
@@ -93,14 +94,15 @@ func spread(g farm.Group, of *farm.Backend, had []farm.Backend, targets []resolv
 	for _, b := range had {
 		before[b.AddrPort()] = b
 	}
+	room := roomFor(g.Farm, list)
 	shares, ranks := sharesOf(targets), ranksOf(targets)
-	for _, t := range fitting(targets, g.Farm) {
+	for _, t := range servers(targets, g.Farm) {
 		b := *of
 		b.ID, b.Slot, b.Of, b.Resolve, b.Sessions, b.Addr = 0, 0, of.ID, farm.ResolveFirst, nil, t.Addr.Unmap()
 		if of.Resolve == farm.ResolveService {
 			b.Host, b.Port, b.Weight, b.Priority = t.Host, t.Port, shares(t), ranks(t)
 		}
-		if taken[b.AddrPort()] {
+		if taken[b.AddrPort()] || !a.mayServe(g.Farm, &b) || !room(b.Addr) {
 			continue
 		}
 		if was, known := before[b.AddrPort()]; known {
@@ -120,6 +122,36 @@ func spread(g farm.Group, of *farm.Backend, had []farm.Backend, targets []resolv
 		list = append(list, b)
 	}
 	g.SetBackends(inOrder(list))
+}
+
+// roomFor returns a function that takes a place for an address, false where none is left.
+// Only services of gslb farms have a bound; parts that left need no place.
+func roomFor(f *farm.Farm, list []farm.Backend) func(netip.Addr) bool {
+	if f.Carries() != farm.TrafficQueries {
+		return func(netip.Addr) bool { return true }
+	}
+	used := map[bool]int{}
+	for i := range list {
+		if b := &list[i]; !b.Left && b.Addr.IsValid() {
+			used[b.Addr.Is4()]++
+		}
+	}
+	return func(addr netip.Addr) bool {
+		if used[addr.Is4()] == validate.MaxDNSBackends {
+			return false
+		}
+		used[addr.Is4()]++
+		return true
+	}
+}
+
+// mayServe reports whether the address of a part breaks no rule.
+func (a *Applier) mayServe(f *farm.Farm, b *farm.Backend) bool {
+	problem := a.rules.Server(f, b)
+	if problem != nil {
+		a.log.Debug("an address of a name is not used", "name", b.Host, "address", b.Addr, "reason", problem.Message)
+	}
+	return problem == nil
 }
 
 // inOrder has the configured backends as they were, then the parts: those of one

@@ -275,7 +275,7 @@ func (a *Applier) before(p *Pending, cfg *farm.Config) (*farm.Config, error) {
 	if err := a.store.GiveIDs(next); err != nil {
 		return nil, err
 	}
-	addParts(cfg, next, nil)
+	a.addParts(cfg, next, nil)
 	return next, a.store.GiveIDs(next)
 }
 

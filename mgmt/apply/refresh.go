@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"reflect"
 	"time"
 
@@ -49,7 +50,9 @@ func (a *Applier) withNames(cfg *farm.Config) *farm.Config {
 	known := map[resolve.Question][]resolve.Target{}
 	for _, q := range NamesOf(cfg) {
 		if state, ok := a.names.Look(q); ok {
-			known[q] = state.Targets
+			if known[q] = state.Targets; state.Withdrawn {
+				known[q] = nil
+			}
 		}
 	}
 	all, err := a.refreshed(cfg, known)
@@ -80,11 +83,13 @@ func (a *Applier) refreshed(cfg *farm.Config, known map[resolve.Question][]resol
 				case !ok || !of.Named():
 				case of.Spreads():
 					had := a.notDrained(g.Parts(of.ID))
-					if len(targets) == 0 {
+					if len(targets) == 0 && !a.withdrawn(g.Farm, &of) {
 						targets = targetsOf(had, of.Resolve)
 					}
-					spread(g, &of, had, targets)
+					a.spread(g, &of, had, targets)
 					g.GiveNumbers()
+				case a.withdrawn(g.Farm, &of):
+					g.Backends()[k].Addr = netip.Addr{}
 				default:
 					if addr, err := choose(targets, of.Addr, g.Farm); err == nil {
 						g.Backends()[k].Addr = addr
@@ -97,6 +102,16 @@ func (a *Applier) refreshed(cfg *farm.Config, known map[resolve.Question][]resol
 		return cfg, nil
 	}
 	return next, a.rules.Config(next)
+}
+
+// withdrawn reports whether a backend of a gslb farm stands for a name that has had no
+// address for so long that its last ones may belong to somebody else by now.
+func (a *Applier) withdrawn(f *farm.Farm, b *farm.Backend) bool {
+	if f.Carries() != farm.TrafficQueries {
+		return false
+	}
+	state, known := a.names.Look(QuestionOf(b))
+	return known && state.Withdrawn
 }
 
 // notDrained leaves out the parts that left and of which nothing is left.

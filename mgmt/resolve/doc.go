@@ -31,7 +31,7 @@ var (
 	ErrNoAddress = errors.New("the name has no address")
 )
 
-// MaxTargets is how many addresses of one name are used: the lowest ones.
+// MaxTargets is how many addresses of one name are used of each IP version: the lowest ones.
 const MaxTargets = 64
 
 // Question is what is asked for: the addresses of a host, or (Service) the
@@ -70,6 +70,15 @@ type State struct {
 	// Problem says why the last question was not answered; empty when it was.
 	Problem string
 	// Gone says that the problem is the name itself: it does not exist, or has
-	// no address.
-	Gone bool
+	// no address. GoneSince is since when, without an answer in between.
+	Gone      bool
+	GoneSince time.Time
+	// Withdrawn says that it has been gone for WithdrawAfter: whoever registers the name
+	// next would get the clients of its last addresses.
+	Withdrawn bool
+	// Cut says that the name has more than MaxTargets addresses of a version.
+	Cut bool
 }
+
+// WithdrawAfter is how long a name may be without addresses until it is Withdrawn.
+const WithdrawAfter = time.Hour

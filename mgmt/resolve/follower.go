@@ -52,7 +52,6 @@ type Follower struct {
 type entry struct {
 	State
 	wanted bool
-	cut    bool // the last answer was
 	fails  int
 	// asking is closed when the question under way is answered; nil while none is.
 	asking chan struct{}
@@ -239,11 +238,13 @@ func (f *Follower) learn(q Question, e *entry, a Answer, err error) {
 	for _, t := range e.Targets {
 		untold := a.Unknown4 && t.Addr.Is4() || a.Unknown6 && t.Addr.Is6()
 		told := slices.ContainsFunc(a.Targets, func(new Target) bool { return new.Addr == t.Addr && new.Port == t.Port })
-		if untold && !told && len(targets) < MaxTargets {
+		if untold && !told {
 			targets = append(targets, t)
 		}
 	}
-	slices.SortFunc(targets, compare)
+	a.Targets = targets
+	a = tidy(a)
+	targets, f.changed = a.Targets, f.changed || e.Withdrawn
 	if !slices.Equal(targets, e.Targets) {
 		if e.Answered.IsZero() {
 			f.o.Log.Info("name is resolved", "name", q.Name, "addresses", texts(targets), "ttl", a.TTL)
@@ -252,11 +253,11 @@ func (f *Follower) learn(q Question, e *entry, a Answer, err error) {
 		}
 		e.Changed, f.changed = now, true
 	}
-	if a.Cut && !e.cut {
+	if a.Cut && !e.Cut {
 		f.o.Log.Warn("name has more addresses than are used", "name", q.Name, "used", MaxTargets)
 	}
 	limits := f.o.Limits()
-	e.fails, e.cut, e.Problem, e.Gone = 0, a.Cut, "", false
+	e.fails, e.Cut, e.Problem, e.Gone, e.GoneSince, e.Withdrawn = 0, a.Cut, "", false, time.Time{}, false
 	e.Targets, e.TTL, e.Answered = targets, a.TTL, now
 	wait := min(max(a.TTL, limits.MinTTL), limits.MaxTTL)
 	if a.Unknown4 || a.Unknown6 {
@@ -276,6 +277,13 @@ func (f *Follower) fail(q Question, e *entry, err error, now time.Time) {
 		f.o.Log.Warn(message, "name", q.Name, "reason", err, "addresses", texts(e.Targets))
 	}
 	e.Problem, e.Gone = err.Error(), gone
+	if gone && e.GoneSince.IsZero() {
+		e.GoneSince = now
+	}
+	if gone && !e.Withdrawn && now.Sub(e.GoneSince) >= WithdrawAfter {
+		f.o.Log.Warn("name has had no address for too long: gslb services do not answer with its last addresses any more", "name", q.Name, "since", e.GoneSince)
+		e.Withdrawn, f.changed = true, true
+	}
 	e.Next = now.Add(spread(min(firstRetry<<min(e.fails, 10), lastRetry)))
 	e.fails++
 }

@@ -164,10 +164,22 @@ func (s System) server(ctx context.Context, c config, host string) (Answer, erro
 func tidy(a Answer) Answer {
 	slices.SortFunc(a.Targets, compare)
 	a.Targets = slices.CompactFunc(a.Targets, func(x, y Target) bool { return x.Addr == y.Addr && x.Port == y.Port })
-	if len(a.Targets) > MaxTargets {
-		a.Targets, a.Cut = a.Targets[:MaxTargets], true
-	}
+	var count [2]int
+	a.Targets = slices.DeleteFunc(a.Targets, func(t Target) bool {
+		n := &count[versionOf(t)]
+		*n++
+		a.Cut = a.Cut || *n > MaxTargets
+		return *n > MaxTargets
+	})
 	return a
+}
+
+// versionOf is 0 for IPv4, 1 for IPv6.
+func versionOf(t Target) int {
+	if t.Addr.Is4() {
+		return 0
+	}
+	return 1
 }
 
 func compare(x, y Target) int {

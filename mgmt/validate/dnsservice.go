@@ -182,8 +182,8 @@ func canonCoordinates(s string) string {
 	return strconv.FormatFloat(latitude, 'f', -1, 64) + "," + strconv.FormatFloat(longitude, 'f', -1, 64)
 }
 
-// MaxDNSBackends is how many backends a service of a gslb farm may have: all are looked
-// at for every answer.
+// MaxDNSBackends is how many backends a service of a gslb farm may have, and of each IP
+// version with the addresses of their names: all are looked at for every answer.
 const MaxDNSBackends = 64
 
 // checkDNSServices holds the rules of the services of a gslb farm.
@@ -208,7 +208,7 @@ func checkDNSServices(f *farm.Farm, local []netip.Prefix, yield func(Error) bool
 
 func checkDNSBackends(path string, g farm.Group, local []netip.Prefix, yield func(Error) bool) bool {
 	seen := map[string]int{}
-	if n := len(g.Backends()); n > MaxDNSBackends && !yield(Error{path, "backends", fmt.Sprintf("backends: at most %d are possible in a service of a gslb farm, got %d", MaxDNSBackends, n)}) {
+	if n := len(g.Configured()); n > MaxDNSBackends && !yield(Error{path, "backends", fmt.Sprintf("backends: at most %d are possible in a service of a gslb farm, got %d", MaxDNSBackends, n)}) {
 		return false
 	}
 	for i := range g.Backends() {

@@ -341,9 +341,9 @@ func CheckRecord(f *farm.Farm, z *farm.Zone, r *farm.Record) *Error {
 	if r.Type == "CNAME" && r.Name == "@" {
 		return &Error{"", "type", "type CNAME is not possible for @, which has the zone's own records"}
 	}
-	if _, err := rdata.Pack(r.Type, r.Data, z.Name); err != nil {
+	if _, err := rdata.Check(r.Type, r.Data, z.Name); err != nil {
 		why := ""
-		if errors.Is(err, rdata.ErrComment) {
+		if errors.Is(err, rdata.ErrComment) || errors.Is(err, rdata.ErrUnsound) {
 			why = ": " + err.Error()
 		}
 		return &Error{"", "rdata", fmt.Sprintf("rdata must be %s for %s, got %s%s", rdata.Shapes()[r.Type], r.Type, show(r.Data), why)}

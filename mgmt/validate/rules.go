@@ -101,6 +101,16 @@ func checkReach(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix
 	return addr, checkServer(path, f, b, addr, local)
 }
 
+// Server returns the rule that the address of a backend breaks by itself, nil if it breaks
+// none: of the addresses of a name only those that break none are used.
+func (r Rules) Server(f *farm.Farm, b *farm.Backend) *Error {
+	if f.Carries() == farm.TrafficRequests {
+		return checkAddress("", f, b, r.local())
+	}
+	_, problem := checkReach("", f, b, r.local())
+	return problem
+}
+
 // checkAddress is checkReach of backends of http farms, which are not to be the
 // farm itself.
 func checkAddress(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) *Error {

@@ -141,7 +141,7 @@ func (r *reader) take(rr dns.RR, comment string) bool {
 		}
 	} else if !slices.Contains(farm.RecordTypes(), rec.Type) {
 		return r.problem(line, "records of type %s are not possible", rec.Type)
-	} else if _, err := rdata.Pack(rec.Type, rec.Data, r.zone); err != nil {
+	} else if _, err := rdata.Check(rec.Type, rec.Data, r.zone); err != nil {
 		return r.problem(line, "%s", err)
 	}
 	shorten(&rec, r.zone)

@@ -47,6 +47,16 @@ func (n *Names) Serve(q resolve.Question, targets ...resolve.Target) {
 	n.known[q] = resolve.State{Targets: targets, Answered: time.Now(), TTL: time.Minute}
 }
 
+// Withdraw says that a name has had no address for too long.
+func (n *Names) Withdraw(name string) {
+	n.Set(name, "")
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s := n.known[resolve.Question{Name: name}]
+	s.Withdrawn = true
+	n.known[resolve.Question{Name: name}] = s
+}
+
 // Fail makes every question fail with err; nil ends that.
 func (n *Names) Fail(err error) { n.mu.Lock(); n.err = err; n.mu.Unlock() }
 

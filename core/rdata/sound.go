@@ -1,0 +1,232 @@
+package rdata
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Check is Pack for data that somebody enters: it also refuses data that other servers
+// refuse, which would not load a zone that has it.
+func Check(t farm.RecordType, text, zone string) ([]byte, error) {
+	data, err := Pack(t, text, zone)
+	if err != nil {
+		return nil, err
+	}
+	if err := sound(Code(t), data); err != nil {
+		return nil, fmt.Errorf("%q is no data of %s: %w", text, t, err)
+	}
+	return data, nil
+}
+
+// ErrUnsound is in the error of data that have the form of their type and break its rules.
+var ErrUnsound = errors.New("other name servers do not load it")
+
+func unsound(format string, args ...any) error {
+	return fmt.Errorf(format+" (%w)", append(args, ErrUnsound)...)
+}
+
+func sound(code uint16, data []byte) error {
+	switch code {
+	case dns.TypeSVCB, dns.TypeHTTPS:
+		return soundService(data)
+	case dns.TypeCAA:
+		return soundCAA(data)
+	case dns.TypeNAPTR:
+		return soundNAPTR(data)
+	}
+	return nil
+}
+
+// Parameters of SVCB records (RFC 9460 §14.3, RFC 9461).
+const (
+	paramMandatory     = 0
+	paramALPN          = 1
+	paramNoDefaultALPN = 2
+	paramPort          = 3
+	paramIPv4Hint      = 4
+	paramECH           = 5
+	paramIPv6Hint      = 6
+	paramDoHPath       = 7
+)
+
+// soundService holds RFC 9460 §7 and §8 of the parameters of a service.
+func soundService(data []byte) error {
+	params, has := data[2+len(nameIn(data[2:])):], map[uint16][]byte{}
+	for last := -1; len(params) >= 4; {
+		key, n := binary.BigEndian.Uint16(params), int(binary.BigEndian.Uint16(params[2:]))
+		if int(key) <= last {
+			return unsound("parameter %s is there twice", dns.SVCBKey(key))
+		}
+		has[key], params, last = params[4:4+n], params[4+n:], int(key)
+	}
+	for key, value := range has {
+		if problem := soundParam(key, value); problem != "" {
+			return unsound("parameter %s %s", dns.SVCBKey(key), problem)
+		}
+	}
+	if _, is := has[paramNoDefaultALPN]; is && has[paramALPN] == nil {
+		return unsound("no-default-alpn needs alpn beside it")
+	}
+	for list, last := has[paramMandatory], 0; len(list) > 0; list = list[2:] {
+		key := binary.BigEndian.Uint16(list)
+		switch _, is := has[key]; {
+		case key == paramMandatory:
+			return unsound("mandatory must not name itself")
+		case int(key) <= last:
+			return unsound("mandatory names %s twice or out of order", dns.SVCBKey(key))
+		case !is:
+			return unsound("mandatory names %s, which is not there", dns.SVCBKey(key))
+		}
+		last = int(key)
+	}
+	return nil
+}
+
+// soundParam says what is wrong with the value of one parameter.
+func soundParam(key uint16, value []byte) string {
+	switch key {
+	case paramMandatory:
+		return sizeProblem(value, 2)
+	case paramALPN:
+		if len(value) == 0 {
+			return "must not be empty"
+		}
+		for rest := value; len(rest) > 0; rest = rest[1+int(rest[0]):] {
+			if rest[0] == 0 || int(rest[0]) >= len(rest) {
+				return "has an empty or incomplete protocol"
+			}
+		}
+	case paramNoDefaultALPN:
+		if len(value) > 0 {
+			return "has no value"
+		}
+	case paramPort:
+		if len(value) != 2 {
+			return "must be a port"
+		}
+	case paramIPv4Hint:
+		return sizeProblem(value, 4)
+	case paramIPv6Hint:
+		return sizeProblem(value, 16)
+	case paramECH:
+		return sizeProblem(value, 1)
+	case paramDoHPath:
+		if !bytes.HasPrefix(value, []byte("/")) || !dohVariable.Match(value) {
+			return "must be a path with the variable dns, as /dns-query{?dns}"
+		}
+	}
+	return ""
+}
+
+// dohVariable is the variable a template of DNS over HTTPS must have (RFC 8484 §4.1).
+var dohVariable = regexp.MustCompile(`\{[?&;/]?([a-zA-Z0-9_.,]*,)?dns(,[a-zA-Z0-9_.,]*)?\}`)
+
+func sizeProblem(value []byte, unit int) string {
+	if len(value) == 0 || len(value)%unit != 0 {
+		return "must have at least one complete value"
+	}
+	return ""
+}
+
+// nameIn is the name data begin with.
+func nameIn(data []byte) []byte {
+	end := 0
+	for data[end] != 0 {
+		end += 1 + int(data[end])
+	}
+	return data[:end+1]
+}
+
+// soundCAA holds that a tag is letters and digits (RFC 8659 §4.1).
+func soundCAA(data []byte) error {
+	tag := data[2 : 2+int(data[1])]
+	if len(tag) == 0 || strings.Trim(strings.ToLower(string(tag)), "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+		return unsound("its tag must be letters and digits, as issue")
+	}
+	return nil
+}
+
+// soundNAPTR holds the form of a substitution (RFC 3402 §3.2).
+func soundNAPTR(data []byte) error {
+	rest := data[4:]
+	for range 2 {
+		rest = rest[1+int(rest[0]):]
+	}
+	return soundSubstitution(rest[1 : 1+int(rest[0])])
+}
+
+func soundSubstitution(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	delimiter := text[0]
+	if delimiter == '\\' || delimiter == 'i' || delimiter >= '0' && delimiter <= '9' {
+		return unsound("its expression must begin with a delimiter, as !^.*$!sip:info@example.com!")
+	}
+	parts, part := [][]byte{}, []byte{}
+	for i := 1; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && i+1 < len(text):
+			part = append(part, text[i], text[i+1])
+			i++
+		case text[i] == delimiter && len(parts) < 2:
+			parts, part = append(parts, part), []byte{}
+		default:
+			part = append(part, text[i])
+		}
+	}
+	if len(parts) != 2 || strings.Trim(string(part), "i") != "" {
+		return unsound("its expression must have three delimiters and at most the flag i behind them, as !^.*$!sip:info@example.com!")
+	}
+	groups, err := groupsOf(parts[0])
+	if err != nil {
+		return unsound("its expression: %w", err)
+	}
+	for i := 0; i < len(parts[1]); i++ {
+		if parts[1][i] != '\\' {
+			continue
+		}
+		if i++; i < len(parts[1]) && parts[1][i] >= '1' && parts[1][i] <= '9' && int(parts[1][i]-'0') > groups {
+			return unsound("its expression has no group \\%c", parts[1][i])
+		}
+	}
+	return nil
+}
+
+// groupsOf is how many groups an extended regular expression has. Escapes that POSIX does
+// not know stand for their letter there.
+func groupsOf(expression []byte) (int, error) {
+	var b strings.Builder
+	repeats, inBrackets := false, false
+	for i := 0; i < len(expression); i++ {
+		again := repeats
+		c := expression[i]
+		inBrackets = c == '[' || inBrackets && c != ']'
+		if repeats = !inBrackets && strings.IndexByte("*+?", c) >= 0; repeats && again { // Go takes a**
+			return 0, errors.New(strconv.Quote(string(expression)) + " repeats a repetition")
+		}
+		switch {
+		case c == '\\' && i+1 < len(expression):
+			i++
+			b.WriteString(regexp.QuoteMeta(string(rune(expression[i]))))
+		case c >= 0x80:
+			b.WriteRune(rune(c))
+		default:
+			b.WriteByte(c)
+		}
+	}
+	r, err := regexp.CompilePOSIX(b.String())
+	if err != nil {
+		return 0, errors.New(strconv.Quote(string(expression)) + " is no regular expression")
+	}
+	return r.NumSubexp(), nil
+}

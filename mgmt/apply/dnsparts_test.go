@@ -1,0 +1,93 @@
+package apply_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// namesOf is a gslb farm with a service for all addresses of a name.
+func namesOf(host string, more ...farm.Backend) farm.Farm {
+	return farm.Farm{Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("127.0.0.1"), VPort: 5353, Global: &farm.GSLB{
+		Services: []farm.DNSService{{Name: "web", Algorithm: farm.DNSRoundRobin, Backends: append([]farm.Backend{{Host: host, Resolve: farm.ResolveAll}}, more...)}}}}
+}
+
+func addresses(format string, from, n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf(format, from+i))
+	}
+	return strings.Join(list, ",")
+}
+
+// inUse counts the addresses of the service: those in use of each version, and those that left.
+func inUse(cfg *farm.Config) (v4, v6, left int) {
+	for _, b := range group(cfg).Backends() {
+		switch {
+		case b.Of == 0:
+		case b.Left:
+			left++
+		case b.Addr.Is4():
+			v4++
+		default:
+			v6++
+		}
+	}
+	return v4, v6, left
+}
+
+func (h *house) wantInUse(what string, v4, v6, left int) {
+	h.t.Helper()
+	cfg, _ := h.Current()
+	if a, b, c := inUse(cfg); a != v4 || b != v6 || c != left {
+		h.t.Errorf("%s: %d of IPv4, %d of IPv6, %d left; want %d, %d, %d", what, a, b, c, v4, v6, left)
+	}
+}
+
+func (h *house) refresh() {
+	h.t.Helper()
+	if _, err := h.RefreshNames(h.t.Context()); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// Answers have addresses of both versions, whatever the vip is. A set may change as a whole:
+// addresses that left take no place, and what does not fit is left out.
+func TestAServiceHasAllAddressesOfANameThatFit(t *testing.T) {
+	h := newHouse(t)
+	h.name("all.example", addresses("10.0.0.%d", 1, 40)+","+addresses("2001:db8::%x", 1, 40))
+	h.must(add(namesOf("all.example", farm.Backend{Host: "10.9.9.9"})))
+	h.wantInUse("at first", 40, 40, 0)
+	h.name("all.example", addresses("10.0.1.%d", 1, 40)+","+addresses("2001:db8:1::%x", 1, 40))
+	h.refresh()
+	h.wantInUse("all changed", 40, 40, 80)
+	h.name("all.example", addresses("10.0.1.%d", 1, 64)+",2001:db8:1::1")
+	h.refresh()
+	h.wantInUse("too many", validate.MaxDNSBackends-1, 1, 40+39+40)
+	h.name("all.example", "10.0.1.1,0.0.0.0,224.0.0.1,10.0.1.2")
+	h.refresh()
+	cfg, _ := h.Current()
+	if a, _, _ := inUse(cfg); a != 2 {
+		t.Errorf("bad addresses spoil the set: %d are in use", a)
+	}
+}
+
+// The last addresses of a name that is gone may be somebody else's one day.
+func TestAddressesOfANameThatIsGoneForLongAreWithdrawn(t *testing.T) {
+	h := newHouse(t)
+	h.name("all.example", "10.0.0.1,2001:db8::1")
+	h.must(add(namesOf("all.example")))
+	h.name("all.example", "")
+	h.refresh()
+	h.wantInUse("gone", 1, 1, 0)
+	h.names.Withdraw("all.example")
+	h.refresh()
+	h.wantInUse("gone for long", 0, 0, 2)
+	h.name("all.example", "10.0.0.1")
+	h.refresh()
+	h.wantInUse("back", 1, 0, 1)
+}
