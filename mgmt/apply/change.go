@@ -122,7 +122,7 @@ type keeping struct {
 
 // prepare checks and completes cfg, everything but the IDs, and compares it.
 func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, error) {
-	r, err := a.complete(ctx, old, cfg)
+	r, err := a.complete(ctx, old, cfg, false)
 	if err != nil {
 		return Result{}, err
 	}
@@ -132,8 +132,13 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 	return r, nil
 }
 
-// complete checks and completes cfg, everything but the IDs.
-func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config) (Result, error) {
+// complete checks and completes cfg, everything but the IDs. An unfinished one is that of a
+// transaction of which more writes follow.
+func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config, unfinished bool) (Result, error) {
+	rules, check := a.rules, a.checked.Config
+	if unfinished {
+		rules.Unfinished, check = true, a.checked.Unfinished
+	}
 	cfg.ForgetPasswords()
 	withoutParts(cfg)
 	dropForeignIDs(old, cfg)
@@ -142,7 +147,7 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config) (Result, 
 	}
 	giveNumbers(old, cfg)
 	share(old, cfg)
-	warnings, err := a.checked.Config(cfg)
+	warnings, err := check(cfg)
 	if err != nil {
 		return Result{}, err
 	}
@@ -167,10 +172,10 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config) (Result, 
 		return Result{}, err
 	}
 	if len(found) > 0 { // the addresses must keep the rules too
-		if err := a.rules.Config(cfg); err != nil {
+		if err := rules.Config(cfg); err != nil {
 			return Result{}, err
 		}
-		warnings = a.rules.Warnings(cfg)
+		warnings = rules.Warnings(cfg)
 	}
 	foreign, err := a.checkForeign(old, cfg)
 	if err != nil {

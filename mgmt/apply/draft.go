@@ -13,7 +13,8 @@ import (
 )
 
 // Draft is the configuration within a transaction: each change of it sees what
-// those before did, and is checked as if it were alone. Only the last one is
+// those before did, and is checked as if it were alone, but for what farms must be to each
+// other: that is checked once, at the end. Only the last one is
 // published. Changes reach it directly or through an Applier (InDraft). It is used by
 // one goroutine.
 type Draft struct {
@@ -76,7 +77,7 @@ func (d *Draft) Change(ctx context.Context, _ Author, comment string, _ uint64, 
 	if err := permitted(ctx, d.applier.now.Load().cfg, next); err != nil {
 		return Result{}, err
 	}
-	r, err := d.applier.complete(ctx, d.cfg, next)
+	r, err := d.applier.complete(ctx, d.cfg, next, true)
 	if err != nil {
 		return Result{}, err
 	}

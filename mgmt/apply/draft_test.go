@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // steps makes changes of a draft one after the other.
@@ -197,5 +198,32 @@ func TestADraftHasWhatAnApplierHas(t *testing.T) {
 	}
 	if cfg, _ := h.Current(); len(cfg.Farms) != 1 || cfg.Farms[0].Name != "c" || len(later) != 1 || later[0] != cfg.Farms[0].ID {
 		t.Errorf("%+v, later %v", cfg.Farms, later)
+	}
+}
+
+// Farms may swap what only one of them can have: the transaction is checked as a whole.
+func TestATransactionIsCheckedAsAWhole(t *testing.T) {
+	h := newHouse(t)
+	h.must(add(shop("a", 8080)))
+	h.must(add(shop("b", 8090)))
+	swap := func(b uint16) error {
+		_, err := h.Transact(context.Background(), root, "", 0, func(d *apply.Draft) error {
+			if _, err := d.Change(context.Background(), root, "a", 0, port("a", 8090)); err != nil {
+				return err
+			}
+			_, err := d.Change(context.Background(), root, "b", 0, port("b", b))
+			return err
+		})
+		return err
+	}
+	if err := swap(8080); err != nil {
+		t.Fatal(err)
+	}
+	if cfg, _ := h.Current(); cfg.Farm("a").VPort != 8090 || cfg.Farm("b").VPort != 8080 {
+		t.Errorf("%s", text(t, cfg))
+	}
+	var broken *validate.Error
+	if err := swap(8090); !errors.As(err, &broken) {
+		t.Errorf("both at one port: %v", err)
 	}
 }

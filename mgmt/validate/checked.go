@@ -25,17 +25,26 @@ type verdict struct {
 
 // Config returns what Rules.Config and Rules.Warnings do; of a configuration that breaks
 // a rule there are no warnings.
-func (c *Checked) Config(cfg *farm.Config) ([]Error, error) {
-	local, before := c.Rules.local(), c.last.Load()
+func (c *Checked) Config(cfg *farm.Config) ([]Error, error) { return c.check(c.Rules, cfg) }
+
+// Unfinished is Config of a configuration in a transaction.
+func (c *Checked) Unfinished(cfg *farm.Config) ([]Error, error) {
+	rules := c.Rules
+	rules.Unfinished = true
+	return c.check(rules, cfg)
+}
+
+func (c *Checked) check(rules Rules, cfg *farm.Config) ([]Error, error) {
+	local, before := rules.local(), c.last.Load()
 	if before == nil || !slices.Equal(before.local, local) {
 		before = &verdict{}
 	}
 	known := func(f *farm.Farm) bool { _, is := before.warnings[*f]; return is }
-	for err := range c.Rules.walk(cfg, local, known) {
+	for err := range rules.walk(cfg, local, known) {
 		return nil, &err
 	}
 	now := &verdict{local, make(map[farm.Farm][]Error, len(cfg.Farms))}
-	out := c.Rules.warnings(cfg, func(f *farm.Farm) []Error {
+	out := rules.warnings(cfg, func(f *farm.Farm) []Error {
 		list, is := before.warnings[*f]
 		if !is {
 			list = farmWarnings(f, local)

@@ -18,6 +18,9 @@ type Rules struct {
 	// Own are the addresses of the appliance's own API, which no running farm
 	// may take, before a configuration says something else.
 	Own []netip.AddrPort
+	// Unfinished leaves out what farms must be to each other: more writes of a transaction
+	// follow.
+	Unfinished bool
 }
 
 // OwnOf are the addresses of the API under a configuration.
@@ -124,7 +127,7 @@ func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, known func(*farm.Far
 		if !checkSystem(&cfg.System, yield) || !checkChecks(cfg, yield) {
 			return
 		}
-		if checkTogether(cfg, yield) && r.checkOwn(cfg, yield) && checkLogFiles(cfg, yield) && backends > farm.MaxBackendID {
+		if checkTogether(cfg, yield) && (r.Unfinished || checkBetween(cfg, yield)) && r.checkOwn(cfg, yield) && checkLogFiles(cfg, yield) && backends > farm.MaxBackendID {
 			yield(Error{Field: "backends", Message: fmt.Sprintf("backends: at most %d are possible over all farms, got %d", farm.MaxBackendID, backends)})
 		}
 	}

@@ -200,5 +200,11 @@ func checkTogether(cfg *farm.Config, yield func(Error) bool) bool {
 		}
 		names[f.Name] = true
 	}
+	return true
+}
+
+// checkBetween holds what farms must be to each other. A transaction may break it between
+// two of its writes, e.g. while two farms swap their ports.
+func checkBetween(cfg *farm.Config, yield func(Error) bool) bool {
 	return checkDNSFarms(cfg, yield) && checkCollisions(cfg, yield) && checkAnswers(cfg, yield)
 }
