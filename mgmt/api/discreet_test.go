@@ -69,3 +69,41 @@ func TestCredentialsInRulesAreForWhoMayChangeThem(t *testing.T) {
 		}
 	}
 }
+
+// A document that was shown to somebody who may not see credentials keeps them when
+// somebody else applies it.
+func TestADocumentWithoutCredentialsKeepsThem(t *testing.T) {
+	a := divided(t)
+	a.must(200, "PUT", web, `{"headrequire":["^X-Token: s3cr3t"]}`)
+	a.must(201, "POST", web+"/addrequestheader", `{"header":"Authorization: Basic s3cr3t"}`)
+	a.must(201, "POST", web+"/replacerequestheader", `{"header":"^X-Api-Key$","match":"s3cr3t","replace":"s3cr3t-2"}`)
+	a.must(200, "POST", fg, `{"name":"sends","command":"check_tcp -H HOST -p PORT -s s3cr3t"}`)
+	for _, name := range []string{"dns", "theirs"} {
+		a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"`+name+`"}`)
+	}
+	if err := a.users.GiveRole("team", "readonly"); err != nil {
+		t.Fatal(err)
+	}
+	before := a.must(200, "GET", "/config", "").raw
+	shown := a.as("GET", "/config", "").raw
+	if strings.Contains(shown, "s3cr3t") || !strings.Contains(shown, "***") {
+		t.Fatalf("shown:\n%s", shown)
+	}
+	put := func(document string) reply {
+		return a.do("PUT", "/config", document, "Content-Type", "application/yaml")
+	}
+	if r := put(shown); r.status != 200 {
+		t.Fatal(r.raw)
+	}
+	if got := a.must(200, "GET", "/config", "").raw; got != before {
+		t.Errorf("it is now\n%s", got)
+	}
+	if r := put(strings.Replace(shown, "vport: 80\n", "vport: 88\n", 1)); r.status != 200 {
+		t.Fatal(r.raw)
+	}
+	if got := a.must(200, "GET", "/config", "").raw; strings.Replace(got, "vport: 88\n", "vport: 80\n", 1) != before {
+		t.Errorf("it is now\n%s", got)
+	}
+	put(strings.Replace(shown, "Authorization: ***", "X-Other-Token: ***", 1)).refused(t, 400, "***")
+	a.do("POST", web+"/addrequestheader", `{"header":"X-Other-Token: ***"}`).refused(t, 400, "***")
+}

@@ -147,6 +147,9 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config, unfinishe
 	}
 	giveNumbers(old, cfg)
 	share(old, cfg)
+	if err := validate.Unveil(old, cfg); err != nil {
+		return Result{}, err
+	}
 	warnings, err := check(cfg)
 	if err != nil {
 		return Result{}, err

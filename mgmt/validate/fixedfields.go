@@ -57,7 +57,7 @@ func fixedReason(name string) string {
 
 // checkLinePattern is checkPattern for a regex that is searched in lines
 // "Name: value", ignoring case.
-func checkLinePattern(s string) string { return checkFieldPattern(s, ": ") }
+func checkLinePattern(s string) string { return checkFieldPattern(unhidden(s), ": ") }
 
 // checkNamePattern is checkPattern for a regex that is searched in field names,
 // ignoring case.

@@ -100,7 +100,7 @@ var headerReplace = Table[farm.HeaderReplace]{fields: []field[farm.HeaderReplace
 		set: func(h *farm.HeaderReplace, v Value) { h.Header = v.text },
 	},
 	{
-		rule: rule{name: "match", hints: basic(atHeaders, "Value"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkPattern,
+		rule: rule{name: "match", hints: basic(atHeaders, "Value"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkVeiled,
 			must: "a valid regular expression", about: "Regex for what is replaced in the value."},
 		get: func(h *farm.HeaderReplace) Value { return textValue(h.Match) },
 		set: func(h *farm.HeaderReplace, v Value) { h.Match = v.text },
@@ -115,7 +115,7 @@ var headerReplace = Table[farm.HeaderReplace]{fields: []field[farm.HeaderReplace
 
 var urlRewrite = Table[farm.URLRewrite]{fields: []field[farm.URLRewrite]{
 	{
-		rule: rule{name: "pattern", hints: basic(atHeaders, "Pattern"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkPattern,
+		rule: rule{name: "pattern", hints: basic(atHeaders, "Pattern"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkVeiled,
 			must: "a valid regular expression", about: "Regex for what is replaced in path and query."},
 		get: func(u *farm.URLRewrite) Value { return textValue(u.Pattern) },
 		set: func(u *farm.URLRewrite, v Value) { u.Pattern = v.text },

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp/syntax"
 	"strings"
+
+	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
 // The bounds of a compiled regex, counted as the engine counts (l7/route): a
@@ -20,6 +22,12 @@ func checkPattern(s string) string {
 	_, problem := compilePattern(s)
 	return problem
 }
+
+// checkVeiled is checkPattern for a regex in which a credential may be hidden (Unveil).
+func checkVeiled(s string) string { return checkPattern(unhidden(s)) }
+
+// unhidden has a word, which is a regex, in place of each hidden credential, which is none.
+func unhidden(s string) string { return strings.ReplaceAll(s, probe.Hidden, "hidden") }
 
 // compilePattern returns the number of groups of a regex, or what is wrong.
 func compilePattern(s string) (groups int, problem string) {

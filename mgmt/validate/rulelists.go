@@ -44,7 +44,7 @@ func checkRules[T comparable](path, name string, table *Table[T], rules []T, yie
 		}
 		seen[rules[i]] = i
 		pattern, replace := parts(&rules[i])
-		groups, broken := compilePattern(pattern)
+		groups, broken := compilePattern(unhidden(pattern))
 		if broken != "" {
 			continue // said above
 		}

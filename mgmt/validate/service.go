@@ -227,7 +227,7 @@ func option(name string, h hints, about string, at func(*farm.Service) *bool) fi
 // conditions makes the field of a list of regexes for header lines.
 func conditions(name string, h hints, about string, at func(*farm.Service) *[]string) field[farm.Service] {
 	return field[farm.Service]{
-		rule: rule{name: name, hints: h, kind: kindList, format: "regex", null: true, max: MaxConditions, maxLen: MaxPattern, check: checkPattern,
+		rule: rule{name: name, hints: h, kind: kindList, format: "regex", null: true, max: MaxConditions, maxLen: MaxPattern, check: checkVeiled,
 			must: "a valid regular expression", musts: "a list of regular expressions", about: about},
 		get: func(s *farm.Service) Value { return listValue(*at(s)) },
 		set: func(s *farm.Service, v Value) { *at(s) = v.list },

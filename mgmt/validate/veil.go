@@ -86,57 +86,67 @@ func (v Veil) Apply(cfg *farm.Config) *farm.Config {
 
 // hideFarm hides what a farm has, and reports whether there was something.
 func hideFarm(f *farm.Farm) (changed bool) {
-	hide := func(at *string, by func(string) string) {
+	eachHidable(f, func(_ string, at *string, by func(string) string) {
 		if shown := by(*at); shown != *at {
 			*at, changed = shown, true
 		}
-	}
+	})
+	return changed
+}
+
+// eachHidable calls do with every text of a farm in which credentials are hidden, by by.
+// of names the list that the text is in.
+func eachHidable(f *farm.Farm, do func(of string, at *string, by func(string) string)) {
 	if rules := f.Headers(); rules != nil {
-		hideRules(rules, hide)
+		eachRule("farm", rules, do)
 	}
 	services := f.Services()
 	for i := range services {
 		s := &services[i]
-		hideRules(&s.HeaderRules, hide)
-		for _, list := range [][]string{s.HeadRequire, s.HeadDeny} {
-			for k := range list {
-				hide(&list[k], hideLine)
-			}
+		of := "service " + s.Name
+		eachRule(of, &s.HeaderRules, do)
+		for k := range s.HeadRequire {
+			do(of+" headrequire", &s.HeadRequire[k], hideLine)
+		}
+		for k := range s.HeadDeny {
+			do(of+" headdeny", &s.HeadDeny[k], hideLine)
 		}
 		for k := range s.Rewrites {
-			hide(&s.Rewrites[k].Pattern, hideValue)
-			hide(&s.Rewrites[k].Replace, hideValue)
+			do(of+" rewrite pattern", &s.Rewrites[k].Pattern, hideValue)
+			do(of+" rewrite replace", &s.Rewrites[k].Replace, hideValue)
 		}
 	}
-	return changed
 }
 
-func hideRules(r *farm.HeaderRules, hide func(*string, func(string) string)) {
-	for _, list := range [][]farm.HeaderAdd{r.AddRequest, r.AddResponse} {
+func eachRule(of string, r *farm.HeaderRules, do func(of string, at *string, by func(string) string)) {
+	for name, list := range map[string][]farm.HeaderAdd{" addrequestheader": r.AddRequest, " addresponseheader": r.AddResponse} {
 		for i := range list {
-			hide(&list[i].Header, hideLine)
+			do(of+name, &list[i].Header, hideLine)
 		}
 	}
-	for _, list := range [][]farm.HeaderRemove{r.RemoveRequest, r.RemoveResponse} {
+	for name, list := range map[string][]farm.HeaderRemove{" removerequestheader": r.RemoveRequest, " removeresponseheader": r.RemoveResponse} {
 		for i := range list {
-			hide(&list[i].Pattern, hideLine)
+			do(of+name, &list[i].Pattern, hideLine)
 		}
 	}
-	for _, list := range [][]farm.HeaderReplace{r.ReplaceRequest, r.ReplaceResponse} {
+	for name, list := range map[string][]farm.HeaderReplace{" replacerequestheader": r.ReplaceRequest, " replaceresponseheader": r.ReplaceResponse} {
 		for i := range list {
 			by := hideValue
 			if veils().name.MatchString(list[i].Header) {
-				by = func(text string) string {
-					if strings.Trim(text, ` .*+?$^()`) == "" {
-						return text
-					}
-					return probe.Hidden
-				}
+				by = hideWhole
 			}
-			hide(&list[i].Match, by)
-			hide(&list[i].Replace, by)
+			do(of+name+" match "+list[i].Header, &list[i].Match, by)
+			do(of+name+" replace "+list[i].Header, &list[i].Replace, by)
 		}
 	}
+}
+
+// hideWhole hides a text in which there is more than signs of expressions.
+func hideWhole(text string) string {
+	if strings.Trim(text, ` .*+?$^()`) == "" {
+		return text
+	}
+	return probe.Hidden
 }
 
 // Header returns a header line as it may be shown.

@@ -44,10 +44,16 @@ type WebhookView struct {
 // shownURL is the address as the caller may see it: what follows the host may be a token, and
 // is for who may change it.
 func shownURL(c *rest.Call, text string) string {
+	if c.By.Who.May(rbac.NotificationModify) {
+		return text
+	}
+	return maskedURL(text)
+}
+
+// maskedURL is an address without its path, in which there may be a token.
+func maskedURL(text string) string {
 	u, err := url.Parse(text)
 	switch {
-	case c.By.Who.May(rbac.NotificationModify):
-		return text
 	case err != nil:
 		return hidden
 	case strings.Trim(u.Path, "/") == "" && u.RawQuery == "":
@@ -89,6 +95,9 @@ func (newWebhookFields) Params() []validate.Param {
 
 // readWebhook reads what was sent; what was not stays.
 func readWebhook(body map[string]any, w *notify.Webhook) error {
+	if raw, is := body["url"].(string); is && raw == maskedURL(w.URL) {
+		delete(body, "url") // sent back as it was shown: it stays
+	}
 	for name, to := range map[string]*string{"url": &w.URL, "ca": &w.CA} {
 		if err := setText(body, name, to); err != nil {
 			return err

@@ -1,0 +1,123 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/probe"
+)
+
+// Unveil gives cfg the credentials of old where it has what a Veil shows instead: whoever
+// applies a document that was shown to somebody else keeps them. A credential that is
+// hidden and was not there before, or may be one of several, is refused.
+func Unveil(old, cfg *farm.Config) error {
+	before := map[uint32]*farm.Farm{}
+	for i := range old.Farms {
+		before[old.Farms[i].ID] = &old.Farms[i]
+	}
+	delete(before, 0)
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if was := before[f.ID]; was == nil || *was != *f { // else it is shared: nothing of it changed
+			if err := unveilFarm(was, f); err != nil {
+				return err
+			}
+		}
+	}
+	return unveilChecks(old, cfg)
+}
+
+// hidden are the texts of a list that look the same when their credentials are hidden.
+type hidden struct {
+	texts []string
+	meant int // how many of the new list stand for one of them
+}
+
+// unveilFarm works on one farm; was is nil for a new one.
+func unveilFarm(was, f *farm.Farm) error {
+	var veiled []*string
+	var keys []string
+	known := map[string]*hidden{}
+	eachHidable(f, func(of string, at *string, by func(string) string) {
+		if isVeiled(*at, by) || strings.Contains(*at, probe.Hidden) && checkPattern(*at) != "" && checkVeiled(*at) == "" && isPattern(of) {
+			key := of + "\x00" + *at
+			veiled, keys = append(veiled, at), append(keys, key)
+			known[key] = &hidden{}
+		}
+	})
+	if len(veiled) == 0 {
+		return nil
+	}
+	if was != nil {
+		eachHidable(was, func(of string, at *string, by func(string) string) {
+			if h := known[of+"\x00"+by(*at)]; h != nil {
+				h.texts = append(h.texts, *at)
+			}
+		})
+	}
+	for _, key := range keys {
+		known[key].meant++
+	}
+	next := map[string]int{}
+	for i, at := range veiled {
+		text, err := known[keys[i]].text(next[keys[i]])
+		if err != nil {
+			list, _, _ := strings.Cut(keys[i], "\x00")
+			return &Error{Path: FarmPath(f.Name), Message: fmt.Sprintf("%s: %q %s", list, *at, err)}
+		}
+		*at = text
+		next[keys[i]]++
+	}
+	return nil
+}
+
+// isPattern reports whether a list is one of regexes, in which the sign of a hidden
+// credential means nothing else.
+func isPattern(list string) bool {
+	return strings.HasSuffix(list, "headrequire") || strings.HasSuffix(list, "headdeny") || strings.Contains(list, " match ") || strings.Contains(list, " pattern") || strings.Contains(list, " remove")
+}
+
+// text is the one that the text at that place of the new list stands for.
+func (h *hidden) text(at int) (string, error) {
+	same := len(h.texts) > 0
+	for _, t := range h.texts {
+		same = same && t == h.texts[0]
+	}
+	switch {
+	case len(h.texts) == 0:
+		return "", fmt.Errorf("has %s for a credential that is not kept here: send the credential itself", probe.Hidden)
+	case same:
+		return h.texts[0], nil
+	case h.meant != len(h.texts):
+		return "", fmt.Errorf("has %s for one of several credentials: send the credential itself", probe.Hidden)
+	}
+	return h.texts[at], nil
+}
+
+// isVeiled reports whether a text has the sign of a hidden credential where by hides one.
+func isVeiled(text string, by func(string) string) bool {
+	const credential = "hidden-credential"
+	return strings.Contains(text, probe.Hidden) && !strings.Contains(by(strings.ReplaceAll(text, probe.Hidden, credential)), credential)
+}
+
+func unveilChecks(old, cfg *farm.Config) error {
+	for i := range cfg.Checks {
+		c := &cfg.Checks[i]
+		if !strings.Contains(c.Command, probe.Hidden) {
+			continue
+		}
+		was := ""
+		if at := farm.CheckAt(old.Checks, c.Name); at >= 0 {
+			was = old.Checks[at].Command
+		}
+		switch {
+		case c.Command == was:
+		case was != "" && (c.Command == hideSent(was) || c.Command == probe.Masked(was)):
+			c.Command = was
+		case isVeiled(c.Command, hideSent):
+			return &Error{Path: CheckPath(c.Name), Field: "command", Message: fmt.Sprintf("command has %s for what is hidden and is not that of before: send what it stands for", probe.Hidden)}
+		}
+	}
+	return nil
+}
