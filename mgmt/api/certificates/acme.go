@@ -303,7 +303,7 @@ func target(c *rest.Call, body map[string]any) (acme.Target, error) {
 		case !ok:
 			return at, rest.BadRequest("%s must be a text", name)
 		case name == "farmname":
-			if _, err := c.Visible(text); err != nil && c.Config.Farm(text) != nil {
+			if _, err := c.Visible(text); err != nil {
 				return at, err // one of another group does not exist either
 			}
 			at.Farm = text
@@ -315,5 +315,20 @@ func target(c *rest.Call, body map[string]any) (acme.Target, error) {
 		}
 		at.VIP = addr
 	}
-	return at, nil
+	return at, mayAnswerAt(c, at.VIP)
+}
+
+// mayAnswerAt refuses addresses of farms that the caller does not see: the authority would
+// issue certificates for what these serve.
+func mayAnswerAt(c *rest.Call, vip netip.Addr) error {
+	if c.By.Who.Root() || !vip.IsValid() {
+		return nil
+	}
+	for i := range c.Config.Farms {
+		f := &c.Config.Farms[i]
+		if _, err := c.Visible(f.Name); err != nil && (f.VIP == vip.Unmap() || f.VIP.IsUnspecified()) {
+			return rest.Refuse(http.StatusForbidden, "vip: farms use this address that your group does not see")
+		}
+	}
+	return nil
 }
