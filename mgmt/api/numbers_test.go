@@ -1,6 +1,9 @@
 package api_test
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // A number of JSON is the same one however it is written, wherever bodies have one.
 func TestWholeNumbersMayBeWrittenWithAPoint(t *testing.T) {
@@ -29,4 +32,23 @@ func TestWholeNumbersMayBeWrittenWithAPoint(t *testing.T) {
 	a.do("PUT", "/farms/shop", `{"contimeout":5.5}`).refused(t, 400, "contimeout must be a whole number, got 5.5: a number from 1 to 86400")
 	a.do("PUT", "/farms/shop", `{"contimeout":1e400}`).refused(t, 400, "contimeout must be a number from 1 to 86400, got 1e400")
 	a.do("PUT", "/farms/dns", `{"vport":54.5}`).refused(t, 400, "vport")
+}
+
+// The interfaces are chosen by their status.
+func TestInterfacesAreChosenByTheirStatus(t *testing.T) {
+	a := newAppliance(t)
+	for status, want := range map[string]string{"up": "[eth0]", "down": "[bond0]"} {
+		r := a.must(200, "GET", "/stats/system/network/interfaces?status="+status, "")
+		var names []any
+		for _, kind := range []string{"nic", "bond"} {
+			list, _ := r.at("params." + kind).([]any)
+			for _, one := range list {
+				names = append(names, one.(map[string]any)["interface"])
+			}
+		}
+		if fmt.Sprint(names) != want {
+			t.Errorf("%s: %v", status, names)
+		}
+	}
+	a.do("GET", "/stats/system/network/interfaces?status=sideways", "").refused(t, 400, "allowed are up and down")
 }

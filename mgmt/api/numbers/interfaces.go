@@ -48,6 +48,10 @@ type Link struct {
 
 func (s *Resource) interfaceStatistics(c *rest.Call) (rest.Object[LinkStatistics], error) {
 	out := LinkStatistics{NIC: []LinkUse{}, Bond: []BondUse{}}
+	status := c.Query("status")
+	if status != "" && status != upDown(true) && status != upDown(false) {
+		return rest.Object[LinkStatistics]{}, rest.BadRequest("status: %s is not allowed, allowed are up and down", rest.Quote(status))
+	}
 	carried, links := map[string]usage.Interface{}, s.deps.Links()
 	for _, i := range s.deps.Usage().Interfaces {
 		carried[i.Name] = i
@@ -65,6 +69,9 @@ func (s *Resource) interfaceStatistics(c *rest.Call) (rest.Object[LinkStatistics
 			if strings.HasPrefix(on.Name, l.Name+".") {
 				use.VLAN = append(use.VLAN, on.Name)
 			}
+		}
+		if status != "" && use.Status != status {
+			continue
 		}
 		if l.Members != nil {
 			out.Bond = append(out.Bond, BondUse{use, l.Members})

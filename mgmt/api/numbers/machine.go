@@ -24,7 +24,8 @@ func (s *Resource) machineOperations() []*rest.Operation {
 		rest.Op(rest.Get, "/stats/system/load", rbac.Open, "Get the load of the machine", s.loadStatistics),
 		rest.Op(rest.Get, "/stats/system/memory", rbac.Open, "Get what memory is used for", s.memoryStatistics),
 		rest.Op(rest.Get, "/stats/system/network", rbac.Open, "Get what network interfaces carried", s.networkStatistics),
-		rest.Op(rest.Get, "/stats/system/network/interfaces", rbac.Open, "Get what network interfaces carried, by kind", s.interfaceStatistics),
+		rest.Op(rest.Get, "/stats/system/network/interfaces", rbac.Open, "Get what network interfaces carried, by kind", s.interfaceStatistics).
+			With("status", "Only interfaces whose status is this: up or down"),
 		rest.Op(rest.Get, "/stats/system/connections", rbac.Open, "Get how many connections the kernel tracks", s.trackedStatistics),
 	}
 }
