@@ -69,7 +69,10 @@ func TestATransactionIsAllOrNothing(t *testing.T) {
 		check  func(error) bool
 	}{
 		"a step that is refused": {steps(add(shop("a", 8181)), func(*farm.Config) error { return boom }), 0, func(err error) bool { return err == boom }},
-		"a step that breaks a rule": {steps(add(shop("a", 8181)), add(shop("b", 8181)), port("b", 8182)), 0, func(err error) bool {
+		"a step that breaks a rule": {steps(add(shop("a", 8181)), port("a", 0), port("a", 8182)), 0, func(err error) bool {
+			return strings.Contains(err.Error(), "vport")
+		}},
+		"steps that collide": {steps(add(shop("a", 8181)), add(shop("b", 8181))), 0, func(err error) bool {
 			return strings.Contains(err.Error(), "8181")
 		}},
 		"what somebody else changed": {steps(add(shop("a", 8181))), 7, func(err error) bool { return errors.Is(err, apply.ErrConflict) }},
