@@ -265,7 +265,7 @@ func (a *Applier) bring(ctx context.Context, old, cfg *farm.Config, k keeping) (
 // Replace makes cfg, which has no IDs yet, the configuration: what is in both
 // keeps its ID, its connections and its sessions. cfg itself is not changed.
 func (a *Applier) Replace(ctx context.Context, by Author, comment string, expect uint64, cfg *farm.Config) (Result, error) {
-	return a.Change(ctx, by, comment, expect, func(now *farm.Config) error {
+	return a.Change(withDocument(ctx), by, comment, expect, func(now *farm.Config) error {
 		next := cfg.Clone()
 		document.Carry(now, next)
 		*now = *next
@@ -295,7 +295,7 @@ func (a *Applier) Plan(ctx context.Context, cfg *farm.Config) (Result, error) {
 	if err := permitted(ctx, old.cfg, next); err != nil {
 		return Result{Revision: old.rev}, err
 	}
-	r, err := a.prepare(ctx, old.cfg, next)
+	r, err := a.prepare(withDocument(ctx), old.cfg, next)
 	r.Revision = old.rev
 	return r, err
 }

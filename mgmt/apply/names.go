@@ -73,8 +73,8 @@ func backends(cfg *farm.Config) iter.Seq[backendAt] {
 // resolveNew fills the addresses of cfg, which has no parts: literal ones by
 // themselves, names that are new or changed by asking. Names that stayed keep
 // their address. A name that does not exist is refused where it stands for one
-// server; what else has no address is a warning: the backend is there, not used,
-// until it has one.
+// server, unless it is in a document: all else of that would be refused with it. What
+// else has no address is a warning: the backend is there, not used, until it has one.
 func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found map[resolve.Question][]resolve.Target, warnings []validate.Error, err error) {
 	before := map[uint32]*farm.Backend{} // those with a name: nobody asks for others
 	for p := range backends(old) {
@@ -112,7 +112,7 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 		}
 		switch {
 		case err == nil:
-		case b.Spreads() || unanswered(err):
+		case b.Spreads() || unanswered(err) || isDocument(ctx) && !errors.Is(err, errVersion):
 			warnings = append(warnings, validate.Error{Path: path, Field: "ip",
 				Message: fmt.Sprintf("ip: %s has no address yet: %s; the backend is not used until it has one", b.Host, reason(err))})
 		default:
@@ -210,3 +210,12 @@ func reason(err error) string {
 	}
 	return err.Error()
 }
+
+type ofDocument struct{}
+
+// withDocument marks a change as one to a document.
+func withDocument(ctx context.Context) context.Context {
+	return context.WithValue(ctx, ofDocument{}, true)
+}
+
+func isDocument(ctx context.Context) bool { return ctx.Value(ofDocument{}) != nil }

@@ -187,6 +187,23 @@ func TestRestartGivesConnectionsOfLayer4NoGrace(t *testing.T) {
 	}
 }
 
+// A name that does not exist costs a document nothing but that backend.
+func TestADocumentWithANameThatDoesNotExistIsApplied(t *testing.T) {
+	h := newHouse(t)
+	cfg := &farm.Config{}
+	if err := add(named("gone.example"))(cfg); err != nil {
+		t.Fatal(err)
+	}
+	planned, err := h.Plan(context.Background(), cfg)
+	if err != nil || len(planned.Warnings) != 1 {
+		t.Errorf("planned: %v, %v", planned.Warnings, err)
+	}
+	r, err := h.Replace(context.Background(), root, "", 0, cfg)
+	if err != nil || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "gone.example has no address yet: no such name; the backend is not used until it has one") {
+		t.Errorf("applied: %v, %v", r.Warnings, err)
+	}
+}
+
 func TestBackendNamesAreResolved(t *testing.T) {
 	h := newHouse(t)
 	ctx := context.Background()

@@ -46,7 +46,7 @@ func (a *Applier) Restore(ctx context.Context, by Author, comment string, r Rest
 			r.Undo()
 		}
 	}()
-	result, err = a.prepare(ctx, old.cfg, cfg)
+	result, err = a.prepare(withDocument(ctx), old.cfg, cfg)
 	if p := a.pendingError(); err == nil && p != nil {
 		err = p
 	}

@@ -53,6 +53,7 @@ func farmWarnings(f *farm.Farm, local []netip.Prefix) (out []Error) {
 		}
 	}
 	p := ProfileOf(f)
+	vipWarning(f, at(func() string { return FarmPath(f.Name) }))
 	p.farmWarnings(f, at(func() string { return FarmPath(f.Name) }))
 	for j, g := range f.Groups() {
 		p.groupWarnings(f, j, at(func() string { return ServicePath(f.Name, g.Name()) }))
@@ -63,6 +64,13 @@ func farmWarnings(f *farm.Farm, local []netip.Prefix) (out []Error) {
 		}
 	}
 	return out
+}
+
+// vipWarning says which clients an address does not serve, though it looks as if it did.
+func vipWarning(f *farm.Farm, add warn) {
+	if f.VIP == netip.IPv6Unspecified() {
+		add("vip", "vip :: serves clients by IPv6 only; clients by IPv4 need a second farm with vip 0.0.0.0")
+	}
 }
 
 // GroupPriorityWarning returns a text when the backend at a position can never be
