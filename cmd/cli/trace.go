@@ -42,7 +42,8 @@ func (c *client) traceCommand() *cobra.Command {
 		Long: `Show the exchanges of a farm as they end, until interrupted: which service and
 backend took them, why that backend (DECISION: algorithm, session, cookie or
 pin), how long waiting in the queue, connecting, the response and the whole
-took, and what happened (FLAGS, and the class of what was refused). Of an
+took, what happened (FLAGS, and the class of what was refused), and why (REASON,
+of refused and failed requests). Of an
 l4xnat farm in userspace it is connections and flows, with their bytes; of a
 gslb farm questions, with type, response code and name.
 
@@ -190,7 +191,7 @@ func (t *tracer) show(data string) error {
 	}
 	if !t.headed {
 		t.headed = true
-		if err := t.row("TIME", "CLIENT", "METHOD", "STATUS", "QUEUE", "CONNECT", "RESPONSE", "TOTAL", "SERVICE", "BACKEND", "DECISION", "FLAGS", "ADDRESS"); err != nil {
+		if err := t.row("TIME", "CLIENT", "METHOD", "STATUS", "QUEUE", "CONNECT", "RESPONSE", "TOTAL", "SERVICE", "BACKEND", "DECISION", "FLAGS", "ADDRESS", "REASON"); err != nil {
 			return err
 		}
 	}
@@ -206,7 +207,7 @@ func (t *tracer) show(data string) error {
 		method, status, address = e.Type, e.Rcode, e.Name
 	}
 	return t.row(e.Time.Local().Format("15:04:05.000"), show.Cell(e.Client), show.Cell(method), status, micros(e.Queue), micros(e.Connect), micros(e.Response), micros(e.Total),
-		show.Cell(e.Service), show.Cell(e.Backend), show.Cell(e.Decision), flagText(e), show.Cell(address))
+		show.Cell(e.Service), show.Cell(e.Backend), show.Cell(e.Decision), flagText(e), show.Cell(address), e.Reason)
 }
 
 // columns are the widths of what comes before the address; negative ones are

@@ -14,7 +14,7 @@ import (
 )
 
 const traced = `{"time":"2026-01-02T03:04:05.678901Z","client":"198.51.100.7","method":"GET","host":"a.test","path":"/x\u001b[31m","service":"web",` +
-	`"backend":"10.0.0.1:80","status":502,"queue_us":70,"connect_us":120,"response_us":2345,"total_us":1234567,"decision":"cookie","flags":"retried,own-answer","rejection":"bad-answer"}`
+	`"backend":"10.0.0.1:80","status":502,"queue_us":70,"connect_us":120,"response_us":2345,"total_us":1234567,"decision":"cookie","flags":"retried,own-answer","rejection":"bad-answer","reason":"the status line is malformed"}`
 
 // streaming is an appliance that answers a trace with the given events, and
 // returns its data directory.
@@ -57,7 +57,7 @@ func TestTraceShowsExchangesAsATable(t *testing.T) {
 	if len(rows) != 3 {
 		t.Fatalf("%d rows:\n%s", len(rows), out)
 	}
-	for _, want := range []string{"198.51.100.7", "GET", "502", "70µs", "120µs", "2.345ms", "1.235s", "web", "10.0.0.1:80", "cookie", "bad-answer,retried,own-answer", "a.test/x·[31m"} {
+	for _, want := range []string{"198.51.100.7", "GET", "502", "70µs", "120µs", "2.345ms", "1.235s", "web", "10.0.0.1:80", "cookie", "bad-answer,retried,own-answer", "a.test/x·[31m  the status line is malformed"} {
 		if !strings.Contains(rows[1], want) {
 			t.Errorf("%q is missing in %q", want, rows[1])
 		}
