@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,8 +79,9 @@ func (c *client) diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "diff [FROM] [TO]", Short: "Compare revisions of the configuration",
 		Long: `Compare revisions of the configuration: the newest with the one before it, one
-revision with the one before it, or two revisions. Tags may stand for numbers.`,
-		Example: "  sluice diff\n  sluice diff 12\n  sluice diff 7 12\n  sluice diff before-the-fair 12",
+revision with the one before it, or two revisions. Tags may stand for numbers,
+and now for the newest revision.`,
+		Example: "  sluice diff\n  sluice diff 12\n  sluice diff 7 12\n  sluice diff before-the-fair now",
 		Args:    atMost(2), ValidArgsFunction: c.completeRevisions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, query, err := c.revisions(cmd, args)
@@ -99,10 +101,20 @@ revision with the one before it, or two revisions. Tags may stand for numbers.`,
 	}
 }
 
+// newestRevision is the word for the newest revision.
+const newestRevision = "now"
+
 // revisions reads the arguments of diff.
 func (c *client) revisions(cmd *cobra.Command, args []string) (to string, query url.Values, err error) {
-	for _, arg := range args {
-		if err := revisionOrTag(arg); err != nil {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if arg == newestRevision {
+			n, err := c.newest(cmd.Context())
+			if err != nil {
+				return "", nil, err
+			}
+			args[i] = strconv.FormatUint(n, 10)
+		} else if err := revisionOrTag(arg); err != nil {
 			return "", nil, err
 		}
 	}

@@ -12,7 +12,12 @@ import (
 )
 
 // documentExample is in that page.
-const documentExample = `farms:
+const documentExample = `checks:
+  - name: alive
+    command: check_http -H HOST -p PORT -u /health
+    interval: 5
+    timeout: 2
+farms:
   - name: shop
     profile: http
     vip: 192.0.2.10
@@ -22,6 +27,7 @@ const documentExample = `farms:
         vhost: www\.example\.com
         urlp: ^/
         retry_on: [503, reset]
+        farmguardian: alive
         rewriteurl:
           - {pattern: ^/old/(.*), replace: /new/$1}
         backends:
@@ -63,6 +69,7 @@ func documentSections() []documentSection {
 		out = append(out, documentSection{"Farms of profile " + string(p.Name()), "Besides these fields a farm has the list **backends**.", p.Farm().Document.Params()},
 			documentSection{"Backends of " + string(p.Name()) + " farms", "The list **backends** of such a farm.", p.Backend().Document.Params()})
 	}
+	out = append(out, documentSection{"Health checks", "The list **checks** of the document. Services, and farms with backends of their own, name one by **farmguardian**; templates (**sluice check templates**) need not be listed.", validate.CheckDocument.Params()})
 	for i := range validate.Sections {
 		s := &validate.Sections[i]
 		out = append(out, documentSection{"System: " + s.Name, s.Title + ": the object **" + s.Name + "** of **system**.", s.Table.Params()})
@@ -88,8 +95,9 @@ func DocumentPage() *cobra.Command {
 	var text strings.Builder
 	text.WriteString("A document holds the whole configuration, in YAML or JSON. **sluice apply** makes it the configuration, **sluice check** says what is " +
 		"wrong with it, **sluice export** prints the one in force, and **sluice run --config** reads one at the start. What is left out has its " +
-		"default. Unknown fields, fields given twice, anchors, aliases and tags are refused. Its fields are **farms**, a list, and **system**, the " +
-		"settings of the machine: a document without it leaves these as they are. " +
+		"default. Unknown fields, fields given twice, anchors, aliases and tags are refused. Its fields are **farms** and **checks**, lists, and **system**, the " +
+		"settings of the machine. A document without **checks** or without **system** leaves these as they are; farms that it does not name are deleted, " +
+		"unless it is applied with **--merge**. Lines of three dashes separate several documents, which are joined. Times may have a unit, e.g. 5s or 2m. " +
 		"Lists of single values may be written with commas between items that hold none.\n\n# EXAMPLE\n```\n" + documentExample + "```\n")
 	for _, s := range documentSections() {
 		fmt.Fprintf(&text, "# %s\n%s\n\n%s", strings.ToUpper(s.title), s.about, definitions(s.params, inDocument))
@@ -118,19 +126,47 @@ func inDocument(p validate.Param) string {
 // a list, and the folder of data that of an appliance. A page is written when the
 // program is built, see cmd/manual.
 func ForManual(root *cobra.Command) {
+	forManual(root)
 	eachCommand(root, forManual)
 	root.PersistentFlags().Lookup("data").DefValue = "/var/lib/sluice" // not that of who builds it
 }
 
 // forManual makes the command say what belongs into a manual page: settings once,
-// as a list.
+// as a list, and no sign that markdown would take for its own.
 func forManual(cmd *cobra.Command) {
-	cmd.Long = explained(cmd, inManual)
+	if takes(cmd) == nil {
+		cmd.Long = asMarkdown(cmd.Long)
+	} else {
+		cmd.Long = explained(cmd, inManual)
+	}
+	cmd.Short = markdown.Replace(cmd.Short)
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		f.Usage = markdown.Replace(f.Usage)
 		if isSetting(f) {
 			f.Hidden = true
 		}
 	})
+}
+
+// asMarkdown is a text of help in markdown: what is indented stays as it is.
+func asMarkdown(text string) string {
+	var out []string
+	inCode := false
+	for _, line := range strings.Split(text, "\n") {
+		indented := strings.HasPrefix(line, "  ")
+		if indented != inCode && (line != "" || !inCode) {
+			out = append(out, "```")
+			inCode = indented
+		}
+		if !inCode {
+			line = markdown.Replace(line)
+		}
+		out = append(out, line)
+	}
+	if inCode {
+		out = append(out, "```")
+	}
+	return strings.Join(out, "\n")
 }
 
 // definitions lists fields in markdown, each with what is said of it.

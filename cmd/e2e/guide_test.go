@@ -15,10 +15,14 @@ import (
 )
 
 // elsewhere are commands of the guide that do not end by themselves, read commands, or need what
-// other tests have: an authority that speaks ACME, a revision to go back to, a log in a
-// file, a directory, a telephone with codes, an archive of another machine;
-// and one changes the password of this machine's root.
-var elsewhere = regexp.MustCompile(`^sluice (run|shell|trace|rollback|acme order|logs$|logs shop --follow|user ldap test|user totp (confirm|reset)|user password root|backup upload|.* --watch)`)
+// other tests have: an authority that speaks ACME, a log in a file, a directory, a telephone
+// with codes, an archive of another machine, a cloud, a receiver, addresses; and one changes the
+// password of this machine's root.
+var elsewhere = regexp.MustCompile(`^sluice (run|shell|trace|acme order|logs$|logs shop --follow|user ldap test|user totp (confirm|reset)|user password root|backup upload|cloud|system (ssh|http) |notification (test|webhook test)|.* --watch)`)
+
+// onlyTried are commands that would change this machine, or bring back what the test goes on
+// with: they are run with --dry-run.
+var onlyTried = regexp.MustCompile(`^sluice (system (dns|ntp|snmp|syslog|proxy) |rollback)`)
 
 // secret is what commands read that ask for one.
 const secret = "Secret-of-the-guide-1"
@@ -30,7 +34,7 @@ func TestCommandsOfTheGuideWorkAsTheyStand(t *testing.T) {
 	data := filepath.Join(u.dir, "data")
 	root := certstest.NewAuthority(t, "root", time.Now())
 	leaf := root.Issue("shop.example")
-	ports := freePorts(t, 4)
+	ports := freePorts(t, 5)
 	give := func(name, text string) {
 		path := filepath.Join(u.dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o755)); err != nil {
@@ -41,6 +45,9 @@ func TestCommandsOfTheGuideWorkAsTheyStand(t *testing.T) {
 		{name: canary}, {name: api}, {name: web, backends: [{ip: 10.0.0.10, port: 8080}, {ip: 10.0.0.11, port: 8080}]}]}]`, ports[0]))
 	give("sale.json", `{"comment":"the sale","writes":[{"method":"PUT","path":"/farms/shop","body":{"contimeout":6}},{"method":"POST","path":"/farms/shop/services","body":{"id":"sale"}}]}`)
 	give("records.json", `{"resources":[{"rname":"ftp","type":"A","rdata":"192.0.2.21"},{"rname":"@","type":"MX","rdata":"10 ftp","ttl":60}]}`)
+	give("shop.yaml", fmt.Sprintf("farms: [{name: shop, profile: http, vip: 127.0.0.1, vport: %d, services: [{name: canary}, {name: api}, {name: web, backends: [{ip: 10.0.0.10, port: 8080}, {ip: 10.0.0.11, port: 8080}]}]}]", ports[0]))
+	give("checks.yaml", "checks: []\n")
+	give("secret.txt", secret+"\n")
 	give("shop.crt", leaf.ChainPEM())
 	give("shop.key", leaf.KeyPEM())
 	give("ca.pem", root.CertPEM())
@@ -53,6 +60,8 @@ func TestCommandsOfTheGuideWorkAsTheyStand(t *testing.T) {
 		line = strings.ReplaceAll(line, "vip=192.0.2.10 vport=53", fmt.Sprintf("vip=127.0.0.1 vport=%d", ports[1]))
 		line = strings.ReplaceAll(line, "vip=192.0.2.11 vport=53", fmt.Sprintf("vip=127.0.0.1 vport=%d", ports[2]))
 		line = strings.ReplaceAll(line, "vip=192.0.2.11 vport=443", fmt.Sprintf("vip=127.0.0.1 vport=%d", ports[3]))
+		line = strings.ReplaceAll(line, "shop vport=8443", fmt.Sprintf("shop vport=%d", ports[4]))
+		line = strings.ReplaceAll(line, "listener=https vport=8443", fmt.Sprintf("listener=https vport=%d", ports[4]))
 		cmd := u.shell(line)
 		cmd.Dir, cmd.Stdin = u.dir, strings.NewReader(secret+"\n"+secret+"\n")
 		out, err := cmd.CombinedOutput()
@@ -74,9 +83,13 @@ func commandsOfTheGuide(t *testing.T) (out []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range regexp.MustCompile(`(?m)^\t(sluice .*)$`).FindAllStringSubmatch(string(page), -1) {
-		if !elsewhere.MatchString(m[1]) {
-			out = append(out, m[1])
+	for _, m := range regexp.MustCompile(`(?m)^(?:\t|    |)(sluice .*)$`).FindAllStringSubmatch(string(page), -1) {
+		switch line := m[1]; {
+		case elsewhere.MatchString(line):
+		case onlyTried.MatchString(line) && !strings.Contains(line, "--dry-run"):
+			out = append(out, line+" --dry-run")
+		default:
+			out = append(out, line)
 		}
 	}
 	if len(out) < 50 {
@@ -84,5 +97,5 @@ func commandsOfTheGuide(t *testing.T) (out []string) {
 	}
 	makes := regexp.MustCompile(`create dns|add dns`)
 	first := slices.DeleteFunc(slices.Clone(out), func(line string) bool { return !makes.MatchString(line) })
-	return slices.Concat(first, []string{"sluice export >farm.yaml"}, slices.DeleteFunc(out, makes.MatchString))
+	return slices.Concat(first, []string{"sluice export >farm.yaml; mkdir farms; cp farm.yaml farms/all.yaml"}, slices.DeleteFunc(out, makes.MatchString))
 }

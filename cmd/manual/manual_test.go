@@ -12,6 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sluicelb/sluice/cmd/appliance"
+	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/core/farm"
 	documents "github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -114,6 +120,56 @@ func terms(page string) (out []string) {
 	return out
 }
 
+// plainText is a page without the marks of troff.
+func plainText(page string) string {
+	page = regexp.MustCompile(`(?m)^\.(nf|fi|RS|RE|EX|EE|PP|TP|SH|br).*$`).ReplaceAllString(page, " ")
+	page = strings.NewReplacer(`\fB`, "", `\fI`, "", `\fP`, "", `\fR`, "", `\-`, "-", `\&`, "", `\\`, `\`, `\e`, `\`, "\n", " ", `\[la]`, "<", `\[ra]`, ">", `\(aq`, "'", `\(dq`, `"`, `\(ti`, "~", `\(ha`, "^").Replace(page)
+	return strings.Join(strings.Fields(page), " ")
+}
+
+// No sign of a flag's text, or of what a command says of itself, may get lost on its way
+// through markdown: <1% looked like HTML, and two words_with_bars like emphasis.
+func TestPagesLoseNoSignOfTheHelp(t *testing.T) {
+	pages := manual(t)
+	root, shown := cli.Root(appliance.Commands()...), cli.Root(appliance.Commands()...)
+	cli.ForManual(shown)
+	compared := 0
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			look(sub)
+		}
+		page, is := pages[strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".8"]
+		if !is {
+			return
+		}
+		said := plainText(page)
+		want := func(text string) {
+			if text = strings.Join(strings.Fields(text), " "); text != "" && !strings.Contains(said, text) {
+				t.Errorf("%s lacks %q", cmd.CommandPath(), text)
+			}
+			compared++
+		}
+		of, _, err := shown.Find(strings.Fields(cmd.CommandPath())[1:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if is := of.Flags().Lookup(f.Name); is == nil || is.Hidden || f.Name == "help" || f.Name == "version" {
+				return // settings are explained elsewhere
+			}
+			want(f.Usage)
+		})
+		if !strings.Contains(cmd.Long, "\n  ") {
+			want(cmd.Long)
+		}
+	}
+	look(root)
+	if compared < 300 {
+		t.Errorf("only %d texts were compared", compared)
+	}
+}
+
 // pageWidth is how long lines of a page on a terminal of 80 columns are.
 const pageWidth = 71
 
@@ -152,6 +208,7 @@ func TestAPageExplainsEveryFieldOfADocument(t *testing.T) {
 			want = slices.Concat(want, validate.ZoneDocument.Names(), validate.RecordDocument.Names())
 		}
 	}
+	want = slices.Concat(want, validate.CheckDocument.Names())
 	for i := range validate.Sections {
 		want = slices.Concat(want, validate.Sections[i].Table.Names())
 	}
@@ -169,8 +226,25 @@ func TestAPageExplainsEveryFieldOfADocument(t *testing.T) {
 	_, rest, _ := strings.Cut(page, ".EX\n")
 	example, _, _ := strings.Cut(rest, ".EE\n")
 	cfg, err := documents.Load([]byte(strings.NewReplacer(`\\`, `\`, `\-`, "-", `\&`, "").Replace(example)), validate.Rules{})
-	if err != nil || len(cfg.Farms) != 2 || cfg.System.NTP.Server == "" {
+	if err != nil || len(cfg.Farms) != 2 || len(cfg.Checks) != 1 || cfg.System.NTP.Server == "" {
 		t.Errorf("its example cannot be applied: %v\n%s", err, example)
+	}
+}
+
+func TestTheFirstPageLeadsToTheOthers(t *testing.T) {
+	page := plainText(manual(t)["sluice.8"])
+	for _, other := range []string{"sluice-guide(7)", "sluice.yaml(5)", "man sluice-guide"} {
+		if !strings.Contains(page, other) {
+			t.Errorf("it does not name %s", other)
+		}
+	}
+	if guide := plainText(manual(t)["sluice-guide.7"]); !strings.Contains(guide, "Zevenet and SKUDONET") {
+		t.Error("the guide does not say who the family is")
+	}
+	for _, policy := range farm.RoutingPolicies() {
+		if !strings.Contains(guideText, "**"+string(policy)+"**") {
+			t.Errorf("the guide does not explain %s", policy)
+		}
 	}
 }
 
