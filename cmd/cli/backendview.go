@@ -75,19 +75,14 @@ func opt[T any](v *T) any {
 
 func (c *client) showBackend(cmd *cobra.Command, b backend, at int, a answer) error {
 	if c.json {
-		var body struct{ Params []json.RawMessage }
+		var body struct {
+			Description string
+			Params      []json.RawMessage
+		}
 		if err := a.into(&body); err != nil {
 			return err
 		}
-		var one any
-		if err := json.Unmarshal(body.Params[at], &one); err != nil {
-			return err
-		}
-		raw, err := json.MarshalIndent(one, "", "  ")
-		if err != nil {
-			return err
-		}
-		return c.printJSON(cmd, answer{raw: append(raw, '\n')})
+		return c.printEnvelope(cmd, body.Description, body.Params[at])
 	}
 	limit := "connection_limit"
 	if b.MaxConns != nil || b.ServerNames != nil {

@@ -228,6 +228,11 @@ func (c *client) transport() (*http.Transport, string, error) {
 type notRunning struct{ data string }
 
 func (e *notRunning) Error() string {
+	if rootData := defaultData(true); e.data == defaultData(false) && e.data != rootData {
+		if _, err := os.Stat(rootData); err == nil {
+			return fmt.Sprintf("no running sluice in %s, but root has one in %s: use sudo sluice, or start your own with `sluice run`", e.data, rootData)
+		}
+	}
 	return fmt.Sprintf("no running sluice in %s: start it with `sluice run` or point --data to its data directory", e.data)
 }
 

@@ -29,6 +29,8 @@ const (
 	anAlias
 	aCheck
 	aWebhook
+	aCertificate
+	anAuthority
 	aWord // which nobody can guess
 )
 
@@ -45,7 +47,10 @@ var lists = map[argument][]struct{ path, name, about string }{
 	aLogIn:    {{"/rbac/sessions", "session", "user"}},
 	aCheck:    {{healthChecks, "name", "description"}},
 	aWebhook:  {{webhooks, "name", "url"}},
-	anAlias:   {{"/aliases/backends", "id", "alias"}, {"/aliases/interfaces", "id", "alias"}},
+
+	aCertificate: {{"/certificates", "file", "status"}},
+	anAuthority:  {{"/certificates/ca", "name", "status"}},
+	anAlias:      {{"/aliases/backends", "id", "alias"}, {"/aliases/interfaces", "id", "alias"}},
 }
 
 // completionTime bounds what a completion may wait for the appliance.
@@ -54,6 +59,9 @@ const completionTime = 2 * time.Second
 // completer completes arguments that name objects, then settings. Without an
 // appliance it offers nothing.
 func (c *client) completer(kinds []argument, s *settings) cobra.CompletionFunc {
+	if s != nil {
+		s.names = c.namesNow
+	}
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(kinds) {
 			if s != nil {
@@ -65,6 +73,13 @@ func (c *client) completer(kinds []argument, s *settings) cobra.CompletionFunc {
 		defer cancel()
 		return c.namesOf(ctx, kinds[len(args)], args), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// namesNow are the names of a kind, asked for in the time a completion has.
+func (c *client) namesNow(kind argument) []string {
+	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
+	defer cancel()
+	return c.namesOf(ctx, kind, nil)
 }
 
 func (c *client) namesOf(ctx context.Context, kind argument, args []string) (out []string) {

@@ -21,6 +21,32 @@ type settings struct {
 	params   []validate.Param // of the first section first, each name once
 	values   map[string]*string
 	lists    map[string]*[]string
+	names    func(argument) []string // that the appliance has, for completion; may be nil
+}
+
+// namedBy are the settings whose values are names that the appliance has.
+var namedBy = map[string]argument{
+	"certificates": aCertificate, "certificate": aCertificate, "httpsb_certificate": aCertificate, "client_ca": anAuthority, "httpsb_ca": anAuthority, "ca": anAuthority,
+	"farmguardian": aCheck, "dns_farm": aFarm, "copy_from": aFarm,
+}
+
+// offered are the values that a setting may have, as far as they can be listed. Of a list those
+// behind the last comma.
+func (s *settings) offered(p validate.Param, typed string) (out []string) {
+	before := ""
+	if i := strings.LastIndexByte(typed, ','); i >= 0 && isList(p) {
+		before = typed[:i+1]
+	}
+	values := p.PossibleValues
+	if kind, is := namedBy[p.Name]; is && s.names != nil {
+		values = s.names(kind)
+	}
+	for _, v := range values {
+		if name, _, _ := strings.Cut(v, "\t"); !strings.HasSuffix(name, ".csr") { // which no farm can show
+			out = append(out, before+v)
+		}
+	}
+	return out
 }
 
 // setting is what a flag of a setting holds: it knows all that its command takes.
@@ -77,12 +103,13 @@ func addSections(cmd *cobra.Command, sections []section, except ...string) *sett
 type form struct {
 	before, title string
 	list          func([]validate.Param) string
+	text          func(string) string // of what a command says of itself
 }
 
 var (
-	onTerminal = form{title: "\n\n%s:\n", list: helpOf}
+	onTerminal = form{title: "\n\n%s:\n", list: helpOf, text: func(s string) string { return s }}
 	// inManual is the markdown that pages are made from.
-	inManual = form{before: "\n", title: "%s:\n\n", list: func(params []validate.Param) string { return definitions(params, about) }}
+	inManual = form{before: "\n", title: "%s:\n\n", list: func(params []validate.Param) string { return definitions(params, about) }, text: asMarkdown}
 )
 
 // explained is what a command says of itself at length, its settings with it. It is made
@@ -93,7 +120,7 @@ func explained(cmd *cobra.Command, in form) string {
 		return cmd.Long
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s\n\nSettings are given as flags or as NAME=VALUE; VALUE null resets a setting%s:\n%s", cmp.Or(cmd.Long, cmd.Short+"."), s.repeats(), in.before)
+	fmt.Fprintf(&out, "%s\n\nSettings are given as flags or as NAME=VALUE; VALUE null resets a setting%s:\n%s", in.text(cmp.Or(cmd.Long, cmd.Short+".")), s.repeats(), in.before)
 	for _, part := range s.sections {
 		if part.of != "" {
 			fmt.Fprintf(&out, in.title, strings.ToUpper(part.of[:1])+part.of[1:])
@@ -119,6 +146,12 @@ func (s *settings) add(cmd *cobra.Command, p validate.Param, of string) {
 	}
 	f := cmd.Flags().Lookup(flag)
 	f.Value = setting{f.Value, s}
+	_, named := namedBy[p.Name]
+	if named || len(p.PossibleValues) > 0 {
+		_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return s.offered(p, typed), cobra.ShellCompDirectiveNoFileComp
+		}) // there is none of that name yet
+	}
 }
 
 // isList reports whether a field takes several values.
@@ -236,14 +269,14 @@ func (s *settings) some(cmd *cobra.Command, args []string) (map[string]any, erro
 
 // complete offers NAME= and, behind it, the values there are.
 func (s *settings) complete(toComplete string) ([]string, cobra.ShellCompDirective) {
-	name, _, hasValue := strings.Cut(toComplete, "=")
+	name, typed, hasValue := strings.Cut(toComplete, "=")
 	var out []string
 	for _, p := range s.params {
 		switch {
 		case !hasValue:
 			out = append(out, p.Name+"=")
 		case p.Name == name:
-			for _, v := range p.PossibleValues {
+			for _, v := range s.offered(p, typed) {
 				out = append(out, name+"="+v)
 			}
 		}

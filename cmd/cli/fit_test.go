@@ -18,9 +18,9 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	a.health[1] = farm.StatusUp
 	for _, command := range []string{"farm list", "farm show shop", "service list shop", "service show shop web", "backend list shop web", "status", "stats", "stats shop", "stats mail",
 		"history", "key list", "conn list", "system kernel", "farm show mail"} {
-		t.Setenv("COLUMNS", "")
+		t.Setenv("SLUICE_COLUMNS", "")
 		wide := a.must(strings.Fields(command)...)
-		t.Setenv("COLUMNS", "80")
+		t.Setenv("SLUICE_COLUMNS", "80")
 		out := a.must(strings.Fields(command)...)
 		for line := range strings.Lines(out) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
@@ -33,14 +33,14 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			}
 		}
 	}
-	t.Setenv("COLUMNS", "80")
+	t.Setenv("SLUICE_COLUMNS", "80")
 	if out := a.must("stats"); strings.Count(out, "FARM") != 2 || strings.Count(out, "shop") != 2 {
 		t.Errorf("the tables that share the columns do not all name the farm:\n%s", out)
 	}
 }
 
 func TestTracesFitTheTerminal(t *testing.T) {
-	t.Setenv("COLUMNS", "80")
+	t.Setenv("SLUICE_COLUMNS", "80")
 	var asked string
 	code, out, err := trace(streaming(t, "data: "+traced+"\n\n", &asked), "shop", "--count", "1")
 	if code != 0 {
@@ -71,7 +71,7 @@ func TestNarrowTablesAreSharedOut(t *testing.T) {
 	for name, command := range map[string]string{"farms": "farm list", "backends": "backend list shop web", "stats": "stats shop", "certificates": "certificate list", "history": "history", "sessions": "session list shop web"} {
 		var all strings.Builder
 		for _, columns := range []string{"0", "30", "44", "61", "62", "63", "70", "100", "101"} {
-			t.Setenv("COLUMNS", columns)
+			t.Setenv("SLUICE_COLUMNS", columns)
 			all.WriteString("COLUMNS=" + columns + "\n" + execute("", append([]string{"--data", data}, strings.Fields(command)...)...).stdout)
 		}
 		golden(t, "narrow_"+name, all.String())
@@ -84,7 +84,7 @@ const question = `{"protocol":"DNS/UDP","client":"192.0.2.7","type":"AAAA","rcod
 func TestNarrowTracesAreFolded(t *testing.T) {
 	var all strings.Builder
 	for _, columns := range []string{"", "30", "80", "81", "82", "130"} {
-		t.Setenv("COLUMNS", columns)
+		t.Setenv("SLUICE_COLUMNS", columns)
 		var asked string
 		_, out, err := trace(streaming(t, "data: "+traced+"\n\ndata: {}\n\ndata: "+question+"\n\n", &asked), "shop", "--count", "3")
 		all.WriteString("COLUMNS=" + columns + "\n" + out + err)

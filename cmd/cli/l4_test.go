@@ -100,10 +100,11 @@ func TestL4CommandsPrintJSON(t *testing.T) {
 		}
 	}
 	var one struct {
-		ID       int
-		MaxConns int `json:"max_conns"`
+		Params struct {
+			MaxConns int `json:"max_conns"`
+		}
 	}
-	if err := json.Unmarshal([]byte(a.must("backend", "show", "mail", "0", "--json")), &one); err != nil || one.MaxConns != 100 {
+	if err := json.Unmarshal([]byte(a.must("backend", "show", "mail", "0", "--json")), &one); err != nil || one.Params.MaxConns != 100 {
 		t.Errorf("%+v, %v", one, err)
 	}
 }

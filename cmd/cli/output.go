@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -61,4 +62,19 @@ func (c *client) say(cmd *cobra.Command, a answer) error {
 func (c *client) printJSON(cmd *cobra.Command, a answer) error {
 	_, err := cmd.OutOrStdout().Write(a.raw)
 	return err
+}
+
+// envelope is an answer of the API, made of parts of others.
+type envelope struct {
+	Description string `json:"description"`
+	Params      any    `json:"params"`
+}
+
+// printEnvelope prints parts of answers in the form that all answers have.
+func (c *client) printEnvelope(cmd *cobra.Command, description string, params any) error {
+	raw, err := json.MarshalIndent(envelope{description, params}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return c.printJSON(cmd, answer{raw: append(raw, '\n')})
 }

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,11 +41,11 @@ connections.
 
 Exit status: 0 when it fits, 3 when it does not or nobody knows, 1 when it could
 not be rehearsed.`,
-		Example: "  sluice rehearse --backend shop/web/0\n  sluice rehearse --backend shop/web/0 --backend shop/api/0 --peak\n  sluice rehearse --farm shop --half\n  sluice rehearse --backend dns/0 --json",
+		Example: "  sluice rehearse --backend shop/web/0\n  sluice rehearse --backend shop/web/10.0.0.1:8080 --backend shop/api/0 --peak\n  sluice rehearse --farm shop --half\n  sluice rehearse --backend dns/0 --json",
 		Args:    exactly(0),
 	}
 	f := cmd.Flags()
-	backends := f.StringSlice("backend", nil, "a backend that is taken out: FARM/SERVICE/ID, of an l4xnat farm FARM/ID; several times, or with commas between")
+	backends := f.StringSlice("backend", nil, "a backend that is taken out: FARM/SERVICE/BACKEND, of an l4xnat farm FARM/BACKEND, by its number, address or alias; several times, or with commas between")
 	of := f.String("farm", "", "a farm of which the first backends of each service are taken out")
 	half := f.Bool("half", false, "with --farm: half of them, as when nothing is said")
 	share := f.Int("share", 0, "with --farm: that many percent of them, 1 to 100")
@@ -55,7 +57,11 @@ not be rehearsed.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		body := map[string]any{}
 		if len(*backends) > 0 {
-			body["backends"] = *backends
+			numbers, err := c.backendNumbers(cmd.Context(), *backends)
+			if err != nil {
+				return err
+			}
+			body["backends"] = numbers
 		}
 		switch {
 		case *of != "":
@@ -74,6 +80,30 @@ not be rehearsed.`,
 		return c.rehearse(cmd, body)
 	}
 	return cmd
+}
+
+// backendNumbers gives backends that are named by an address or alias their numbers. What
+// is written another way stays as it is: the appliance says what is wrong with it.
+func (c *client) backendNumbers(ctx context.Context, words []string) ([]string, error) {
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = word
+		parts := strings.SplitN(word, "/", 3)
+		last := len(parts) - 1
+		if last < 1 || isNumber(parts[last]) {
+			continue
+		}
+		o := owner{farm: parts[0]}
+		if last == 2 {
+			o.service = parts[1]
+		}
+		number, err := c.number(ctx, o, parts[last])
+		if err != nil {
+			return nil, err
+		}
+		out[i] = strings.Join(append(parts[:last:last], number), "/")
+	}
+	return out, nil
 }
 
 func (c *client) rehearse(cmd *cobra.Command, question map[string]any) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // Version is the version of the program; the build sets it.
@@ -101,7 +102,10 @@ func Root(extra ...*cobra.Command) *cobra.Command {
 		Short: "A load balancer: run it, and manage a running one",
 		Long: `Sluice balances traffic over backends. These commands manage a running
 appliance: over the local control socket in its data directory, or over the
-network with --url and an API key.`,
+network with --url and an API key.
+
+sluice-guide(7) leads through tasks, from the first farm to backups, and
+sluice.yaml(5) explains the configuration file (man sluice-guide).`,
 		Example: `  sluice farm create shop vip=192.0.2.10 vport=80
   sluice service create shop web
   sluice backend create shop web 10.0.0.1:8080
@@ -109,6 +113,7 @@ network with --url and an API key.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
+		Args:              noSuchCommand,
 	}
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
@@ -202,8 +207,14 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	cmd.SuggestionsMinimumDistance = 2
+	if term, is := validate.Foreign(args[0]); is && term.Command != "" {
+		return usagef("unknown command %q for %q: %s", args[0], cmd.CommandPath(), term.Command)
+	}
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		return usagef("unknown command %q for %q (did you mean %s?)", args[0], cmd.CommandPath(), strings.Join(near, " or "))
+	}
+	if !cmd.HasParent() {
+		return usagef("unknown command %q for %q", args[0], cmd.CommandPath())
 	}
 	return usagef("unknown command %q for %q; there is %s", args[0], cmd.CommandPath(), strings.Join(names(cmd), ", "))
 }

@@ -168,11 +168,7 @@ func (c *client) printRules(cmd *cobra.Command, kinds []ruleKind, farm, service 
 		return err
 	}
 	if c.json {
-		raw, err := json.MarshalIndent(lists, "", "  ")
-		if err != nil {
-			return err
-		}
-		return c.printJSON(cmd, answer{raw: append(raw, '\n')})
+		return c.printEnvelope(cmd, "List the rules", lists)
 	}
 	for _, k := range kinds {
 		var rules []aRule

@@ -29,8 +29,8 @@ func TestRulesAreListedForPeople(t *testing.T) {
 		golden(t, name, a.must(strings.Fields(command)...))
 	}
 	for command, lists := range map[string]string{"header list shop": "addheader", "header list shop --service web": "addrequestheader", "rewrite list shop web": "rewriteurl"} {
-		var body map[string][]map[string]any
-		if err := json.Unmarshal([]byte(a.must(append(strings.Fields(command), "--json")...)), &body); err != nil || body[lists] == nil {
+		var body struct{ Params map[string][]map[string]any }
+		if err := json.Unmarshal([]byte(a.must(append(strings.Fields(command), "--json")...)), &body); err != nil || body.Params[lists] == nil {
 			t.Errorf("%s --json: %v %v", command, err, body)
 		}
 	}

@@ -40,7 +40,7 @@ func TestAnswersNameWhatADocumentDeletes(t *testing.T) {
 		{"PUT", "/farms/shop?dry_run=true", `{"newfarmname":"store"}`, ""},
 		{"PUT", "/config?dry_run=true", "farms: []\n", "farm shop; farm dns"},
 		{"PUT", "/config?dry_run=true&merge=true", "farms: []\n", ""},
-		{"PUT", "/config?dry_run=true&merge=true", "farms:\n  - {name: dns, profile: l4xnat, vip: 192.0.2.10, vport: 53, protocol: udp}\n", "backend 10.0.0.1 of farm dns"},
+		{"PUT", "/config?dry_run=true&merge=true", "farms:\n  - {name: dns, profile: l4xnat, vip: 192.0.2.10, vport: 53, protocol: udp}\n", "backend 10.0.0.1:53 of farm dns"},
 		{"POST", "/history/rollback?dry_run=true", `{"revision":1}`, "backend 10.0.0.1:8080 of service web of farm shop"},
 		{"POST", "/transactions?dry_run=true", `{"writes":[{"method":"DELETE","path":"/farms/dns"}]}`, "farm dns"},
 	} {

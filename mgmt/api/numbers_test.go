@@ -30,7 +30,7 @@ func TestWholeNumbersMayBeWrittenWithAPoint(t *testing.T) {
 		t.Errorf("ports %s", got)
 	}
 	a.do("PUT", "/farms/shop", `{"contimeout":5.5}`).refused(t, 400, "contimeout must be a whole number, got 5.5: a number from 1 to 86400")
-	a.do("PUT", "/farms/shop", `{"contimeout":1e400}`).refused(t, 400, "contimeout must be a number from 1 to 86400, got 1e400")
+	a.do("PUT", "/farms/shop", `{"contimeout":1e400}`).refused(t, 400, "contimeout must be a number from 1 to 86400 (seconds), got 1e400")
 	a.do("PUT", "/farms/dns", `{"vport":54.5}`).refused(t, 400, "vport")
 }
 

@@ -76,8 +76,8 @@ func TestEveryBrokenRuleNamesFieldRuleAndValue(t *testing.T) {
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) {
 			f.VIP, f.VPort = netip.IPv4Unspecified(), 81
 		}, `collides with farm "shop-1" on 0.0.0.0:81`},
-		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.ConnectTimeout = 0 }, `farm "shop-1": contimeout must be a number from 1 to 86400, got 0`},
-		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.ResponseTimeout = 86401 }, `restimeout must be a number from 1 to 86400, got 86401`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.ConnectTimeout = 0 }, `farm "shop-1": contimeout must be a number from 1 to 86400 (seconds), got 0`},
+		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.ResponseTimeout = 86401 }, `restimeout must be a number from 1 to 86400 (seconds), got 86401`},
 		{func(f *farm.Farm, _ *farm.Service, b *farm.Backend) { b.ConnectTimeout = 21 }, ""},
 		{func(f *farm.Farm, _ *farm.Service, b *farm.Backend) { b.ConnectTimeout = 22 }, `farm "shop-1" service "web_1" backend 1: contimeout must be at most resurrectime of the farm (21), got 22`},
 		{func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.ResurrectTime = 19 }, `farm "shop-1": resurrectime must be at least contimeout (20), got 19`},

@@ -49,7 +49,7 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 		"algorithm":    {func(_ *farm.Farm, l *farm.L4) { l.Algorithm = "random" }, `algorithm must be one of weight, roundrobin, hash_srcip, hash_srcip_srcport, symhash, leastconn, prio, hash_srcport, hash_dstip, hash_dstport, got "random"`},
 		"mark of ours": {func(_ *farm.Farm, l *farm.L4) { l.Mark = 0x5d000000 }, `farm "relay": mark must not be from 1543503872 to 1577058303 (0x5c000000 to 0x5dffffff), by which farms themselves are told apart, got 1560281088`},
 		"mark to ours": {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Mark = 0x5c000007 }, `mark must not be from 1543503872 to 1577058303 (0x5c000000 to 0x5dffffff), by which farms themselves are told apart, got 1543503879`},
-		"ttl":          {func(_ *farm.Farm, l *farm.L4) { l.TTL = 0 }, `ttl must be a number from 1 to 31536000, got 0`},
+		"ttl":          {func(_ *farm.Farm, l *farm.L4) { l.TTL = 0 }, `ttl must be a number from 1 to 31536000 (seconds), got 0`},
 		"order of ports": {func(_ *farm.Farm, l *farm.L4) {
 			l.Ports = []farm.PortRange{{First: 81, Last: 81}, {First: 80, Last: 80}}
 		}, `farm "relay": vport must be ascending, write "81,80" as "80,81"`},

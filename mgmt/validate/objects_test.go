@@ -151,7 +151,7 @@ func TestEveryProblemIsToldOnce(t *testing.T) {
 		}, want: []string{`port 85 is in 80:90 and in 85:95`}},
 		"no VIP":                         {l4: func(f *farm.Farm, l *farm.L4) { f.VIP, l.NAT, l.Backends = netip.Addr{}, farm.NATDirect, nil }, want: []string{`vip must be an IPv4 or IPv6 address, got ""`}},
 		"no settings":                    {l4: func(f *farm.Farm, _ *farm.L4) { f.L4 = nil }, want: []string{`profile l4xnat needs its settings; they are missing`}},
-		"two of three kinds in a farm":   {http: func(h *farm.HTTP) { h.Mark, h.MaxHead, h.ResurrectTime = 1<<31, 5, 1 }, want: []string{"maxrequest must be a number from 1024 to 65536, got 5", "resurrectime must be at least contimeout (20), got 1"}},
+		"two of three kinds in a farm":   {http: func(h *farm.HTTP) { h.Mark, h.MaxHead, h.ResurrectTime = 1<<31, 5, 1 }, want: []string{"maxrequest must be a number from 1024 to 65536 (bytes), got 5", "resurrectime must be at least contimeout (20), got 1"}},
 		"several of a backend of l4xnat": {l4: func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Weight, l.Backends[1].Host = 10, "10.0.0.0" }, want: []string{"weight must be a number from 1 to 9, got 10", "ip must be the address of one server, got 10.0.0.0"}},
 	} {
 		cfg := good()

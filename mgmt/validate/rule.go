@@ -104,6 +104,9 @@ func (r *rule) coerce(raw any) (Value, bool) {
 	switch r.kind {
 	case kindNumber:
 		n, ok := ParseNumber(raw)
+		if text, is := raw.(string); is && !ok {
+			n, ok = parseTime(text, r.unit)
+		}
 		return numberValue(n), ok
 	case kindBool:
 		b, ok := ParseBool(raw)
@@ -145,7 +148,7 @@ func (r *rule) verify(path string, v Value) *Error {
 		return r.refuse(path, v.Any())
 	}
 	if v.kind == kindNumber && v.number > r.max && r.max == maxUnbounded {
-		return r.errorf(path, "must be at most %d, got %d", r.max, v.number)
+		return r.errorf(path, "must be at most %d%s, got %d", r.max, r.counts(), v.number)
 	}
 	if v.kind == kindNumber && (v.number < r.min || v.number > r.max) {
 		return r.refuse(path, v.number)
@@ -230,9 +233,9 @@ func (r *rule) allowed() string {
 		shown := slices.DeleteFunc(slices.Clone(r.values), func(s string) bool { return s == "" })
 		return "one of " + strings.Join(append(shown, r.names()...), ", ")
 	case r.kind == kindNumber && r.max == maxUnbounded:
-		return fmt.Sprintf("a number from %d on", r.min)
+		return fmt.Sprintf("a number from %d on", r.min) + r.counts()
 	case r.kind == kindNumber:
-		return fmt.Sprintf("a number from %d to %d", r.min, r.max)
+		return fmt.Sprintf("a number from %d to %d", r.min, r.max) + r.counts()
 	case r.kind == kindBool:
 		return "true or false"
 	case r.kind == kindList && r.musts != "":
@@ -241,6 +244,17 @@ func (r *rule) allowed() string {
 		return r.must
 	}
 	return fmt.Sprintf("a text of at most %d bytes", r.longest())
+}
+
+// units are the words for what numbers count.
+var units = map[string]string{inSeconds: "seconds", inMinutes: "minutes", inDays: "days", inBytes: "bytes", inMiB: "MiB", inPercent: "percent", perSecond: "lines per second"}
+
+// counts says what a number counts, behind its bounds.
+func (r *rule) counts() string {
+	if word := units[r.unit]; word != "" {
+		return " (" + word + ")"
+	}
+	return ""
 }
 
 // names are the other words for nothing, which people who want that look for.

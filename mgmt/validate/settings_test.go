@@ -79,11 +79,11 @@ func TestEverySettingIsSetShownAndReset(t *testing.T) {
 
 func TestSettingsAreRefusedWithWhatIsAllowed(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
-		{`{"wstimeout":0}`, `wstimeout must be a number from 1 to 86400, got 0`},
-		{`{"grace":3601}`, `grace must be a number from 1 to 3600, got 3601`},
+		{`{"wstimeout":0}`, `wstimeout must be a number from 1 to 86400 (seconds), got 0`},
+		{`{"grace":3601}`, `grace must be a number from 1 to 3600 (seconds), got 3601`},
 		{`{"rewritehost":1}`, `rewritehost must be true or false, got 1`},
 		{`{"checkurl":"("}`, `checkurl must be a valid regular expression, got "("`},
-		{`{"maxrequest":65537}`, `maxrequest must be a number from 1024 to 65536, got 65537`},
+		{`{"maxrequest":65537}`, `maxrequest must be a number from 1024 to 65536 (bytes), got 65537`},
 		{`{"maxrequest":1023}`, `got 1023`},
 		{`{"maxbody":1099511627777}`, `maxbody must be a number from 0 to 1099511627776`},
 		{`{"maxbody":-1}`, `got -1`},

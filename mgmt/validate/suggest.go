@@ -14,10 +14,14 @@ const (
 	maxListed = 8
 )
 
-// Instead says what someone who wrote word may have meant: the nearest names of
-// known and, where these are few, all of them. It goes right behind the word.
+// Instead says what someone who wrote word may have meant: what a term of another load
+// balancer is called here, or the nearest names of known and, where these are few, all of
+// them. It goes right behind the word.
 func Instead(word string, known []string) string {
 	near := nearest(word, known)
+	if text := meant(word, known); text != "" && (len(near) == 0 || editDistance(word, near[0]) > 1) {
+		return text
+	}
 	if len(known) > maxListed {
 		return fmt.Sprintf(" (did you mean %s?)", alternatives(near))
 	}

@@ -195,7 +195,7 @@ func TestUnknownNamesAreAnsweredWithTheNearest(t *testing.T) {
 		{"xyz", few, `; allowed are vport, vip, contimeout, restimeout`},
 		{"", few, `; allowed are vport, vip, contimeout, restimeout`},
 		{"vprot", many, ` (did you mean "vport", "vip" or "mark"?)`},
-		{"cert", many, ` (did you mean "certificates", "vport" or "mark"?)`},
+		{"cert", many, ` (did you mean "certificates"?)`},
 		{"timeout", many, ` (did you mean "contimeout", "restimeout" or "vport"?)`},
 	} {
 		if got := validate.Instead(c.word, c.known); got != c.want {

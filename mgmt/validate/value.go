@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 type kind uint8
@@ -123,6 +124,30 @@ func ParseNumber(raw any) (int64, bool) {
 		return parseDigits(v)
 	}
 	return 0, false
+}
+
+// lengths are the units in which times are counted.
+var lengths = map[string]time.Duration{inSeconds: time.Second, inMinutes: time.Minute, inDays: 24 * time.Hour}
+
+// parseTime reads a time with its unit, e.g. 5s, 2m or 7d, as a number of a unit. It must
+// be a whole one.
+func parseTime(text, unit string) (int64, bool) {
+	one := lengths[unit]
+	if one == 0 {
+		return 0, false
+	}
+	if days, is := strings.CutSuffix(text, "d"); is {
+		n, ok := parseDigits(days)
+		if !ok || n < 0 || n > math.MaxInt64/int64(lengths[inDays]) {
+			return 0, false
+		}
+		return n * int64(lengths[inDays]/one), true
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d%one != 0 {
+		return 0, false
+	}
+	return int64(d / one), true
 }
 
 // parseDigits reads a text. Documents of YAML and settings of a command line are texts:

@@ -16,13 +16,17 @@ const (
 	narrowest = 20
 )
 
-// Columns is how many columns the output has: what COLUMNS says, or the
-// terminal; 0 for a file or a program, which get lines of any length.
+// Columns is how many columns the output has: those of the terminal, or what COLUMNS says
+// of it; 0 for a file or a program, which get lines of any length. There COLUMNS says
+// nothing, because shells that export it know the terminal alone; SLUICE_COLUMNS does.
 func Columns(w io.Writer) int {
-	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+	f, name := terminal.Of(w), "COLUMNS"
+	if f == nil {
+		name = "SLUICE_COLUMNS"
+	}
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
 		return n
 	}
-	f := terminal.Of(w)
 	if f == nil {
 		return 0
 	}

@@ -20,13 +20,13 @@ func TestATableIsAsWideAsTheOutput(t *testing.T) {
 		"50": "FARM      STATUS  COUNT  WHY\nshop      up          7  -\nmail·[2J  down       12  nobody answers at\n                         10.0.0.1 or at 10.0.0.2\n",
 		"30": "FARM      STATUS  COUNT\nshop      up          7\nmail·[2J  down       12\n\nFARM      WHY\nshop      -\nmail·[2J  nobody answers at\n          10.0.0.1 or at\n          10.0.0.2\n",
 	} {
-		t.Setenv("COLUMNS", columns)
+		t.Setenv("SLUICE_COLUMNS", columns)
 		var out bytes.Buffer
 		if err := s().Write(&out, false); err != nil || out.String() != want {
 			t.Errorf("%s columns: %v\n%s\nwant:\n%s", columns, err, &out, want)
 		}
 	}
-	t.Setenv("COLUMNS", "")
+	t.Setenv("SLUICE_COLUMNS", "")
 	var colored bytes.Buffer
 	if err := s().Write(&colored, true); err != nil || !strings.Contains(colored.String(), "\x1b[32mup\x1b[0m") {
 		t.Errorf("%v, %q", err, &colored)
