@@ -60,7 +60,7 @@ const completionTime = 2 * time.Second
 // appliance it offers nothing.
 func (c *client) completer(kinds []argument, s *settings) cobra.CompletionFunc {
 	if s != nil {
-		s.names = c.namesNow
+		s.lookUp = c.namesNow
 	}
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(kinds) {

@@ -21,7 +21,7 @@ type settings struct {
 	params   []validate.Param // of the first section first, each name once
 	values   map[string]*string
 	lists    map[string]*[]string
-	names    func(argument) []string // that the appliance has, for completion; may be nil
+	lookUp   func(argument) []string // returns the names of a kind, for completion; may be nil
 }
 
 // namedBy are the settings whose values are names that the appliance has.
@@ -38,8 +38,8 @@ func (s *settings) offered(p validate.Param, typed string) (out []string) {
 		before = typed[:i+1]
 	}
 	values := p.PossibleValues
-	if kind, is := namedBy[p.Name]; is && s.names != nil {
-		values = s.names(kind)
+	if kind, is := namedBy[p.Name]; is && s.lookUp != nil {
+		values = s.lookUp(kind)
 	}
 	for _, v := range values {
 		if name, _, _ := strings.Cut(v, "\t"); !strings.HasSuffix(name, ".csr") { // which no farm can show
