@@ -206,7 +206,7 @@ var doors = []door{
 	{"gonum.org/v1/plot", []string{"mgmt/graph"}, true},
 	{"github.com/spf13/cobra", []string{"cmd/cli", "cmd/appliance", "cmd/manual"}, true},
 	{"github.com/cpuguy83/go-md2man", []string{"cmd/manual"}, true},
-	{"github.com/spf13/pflag", []string{"cmd/cli"}, true},
+	{"github.com/spf13/pflag", []string{"cmd/cli", "cmd/manual"}, true},
 	{"github.com/jedib0t/go-pretty", []string{"cmd/cli"}, true},
 	{"github.com/goccy/go-yaml", []string{"mgmt/document", "cmd/cli"}, true},
 	{"golang.org/x/tools", []string{"cmd/mutate"}, true},
