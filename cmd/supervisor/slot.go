@@ -28,7 +28,8 @@ func takeSlot(d *data, o owners, before bool) (*claim.Claim, error) {
 		return nil, nil // no rules can be set, and no names are needed
 	}
 	used := func(s claim.Slot) bool { return tables[s.Table()] }
-	c, err := claim.Take(claim.Order(had, before || d.path == rootData, d.path, used))
+	first := before || d.path == rootData || !used(0)
+	c, err := claim.Take(claim.Order(had, first, d.path, used))
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func TestFarmsComeBackAfterSomebodyFlushedSomeRules(t *testing.T) {
 	for _, how := range []string{
 		"flush chain inet sluice farm1", "flush chain inet sluice prerouting", "flush chain inet sluice deliver4",
 		"flush map inet sluice ports4", "delete element inet sluice target4 { 0x5c00000a }", "flush set inet sluice masqueraded",
-		"chain inet sluice prerouting { policy drop ; }", "add table inet sluice { flags dormant ; }", "insert rule inet sluice farm1 position 0 drop",
+		"chain inet sluice prerouting { policy drop ; }", "add table inet sluice { flags dormant ; }", "insert rule inet sluice farm1 drop",
 		"flush table inet sluice", "delete table inet sluice", "flush ruleset",
 	} {
 		for range 2 {
