@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 )
@@ -30,7 +31,7 @@ func TestAPasswordIsALineAndNeverShown(t *testing.T) {
 		}
 	}
 	for password, right := range map[string]bool{"secret-2": true, "secret-1": false} {
-		_, err := a.users.Verify(t.Context(), "ann", password)
+		_, err := a.users.Verify(t.Context(), netip.Prefix{}, "ann", password)
 		if got := err == nil || strings.Contains(err.Error(), "lacks"); got != right {
 			t.Errorf("%s is ann's password: %t, %v", password, got, err)
 		}
