@@ -48,7 +48,8 @@ func TableNames() (names map[string]bool, err error) {
 
 // Stamp tells the rules of tables apart: it is another one when a rule was put in
 // place of one, a chain got another policy, or a table was switched off. It holds
-// what the kernel numbers, so that it says nothing across a reload of the rules.
+// what the kernel numbers, so that it says nothing across a reload of the rules. Rules
+// with counters of their own would differ each time.
 func Stamp(tables []Table) (uint64, error) {
 	var sum uint64
 	add := func(parts ...[]byte) {
@@ -79,7 +80,7 @@ func Stamp(tables []Table) (uint64, error) {
 		}
 		err = talk(getRules, unix.NLM_F_DUMP, family, attribute(unix.NFTA_RULE_TABLE, text(t.Name)), func(body []byte) {
 			if word(within(body, unix.NFTA_RULE_TABLE)) == t.Name {
-				add([]byte{family, 'r'}, within(body, unix.NFTA_RULE_CHAIN), within(body, unix.NFTA_RULE_HANDLE))
+				add([]byte{family, 'r'}, within(body, unix.NFTA_RULE_CHAIN), within(body, unix.NFTA_RULE_HANDLE), within(body, unix.NFTA_RULE_EXPRESSIONS))
 			}
 		})
 		if err != nil {

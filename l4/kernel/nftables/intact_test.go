@@ -48,6 +48,16 @@ func TestFarmsComeBackAfterSomebodyFlushedSomeRules(t *testing.T) {
 			t.Errorf("after %q: %+v", how, got)
 		}
 	}
+	if !intact() {
+		t.Error("rules are said to be missing")
+	}
+	list := s.Appliance.Run("nft", "-a", "list", "chain", "inet", "sluice", "prerouting")
+	last := strings.Fields(list[strings.LastIndex(list, "# handle "):])[2]
+	s.Appliance.Run("nft", "replace", "rule", "inet", "sluice", "prerouting", "handle", last, "tcp", "dport", "9999", "accept")
+	if intact() {
+		t.Error("a rule in place of one of ours was not noticed")
+	}
+	s.Apply(f)
 	s.Follow()
 	s.Appliance.Run("nft", "flush", "chain", "inet", "sluice", "farm1")
 	l4test.Eventually(t, "the farm is carried again by itself", func() bool {
