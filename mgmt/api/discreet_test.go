@@ -77,7 +77,7 @@ func TestADocumentWithoutCredentialsKeepsThem(t *testing.T) {
 	a.must(200, "PUT", web, `{"headrequire":["^X-Token: s3cr3t"]}`)
 	a.must(201, "POST", web+"/addrequestheader", `{"header":"Authorization: Basic s3cr3t"}`)
 	a.must(201, "POST", web+"/replacerequestheader", `{"header":"^X-Api-Key$","match":"s3cr3t","replace":"s3cr3t-2"}`)
-	a.must(200, "POST", fg, `{"name":"sends","command":"check_tcp -H HOST -p PORT -s s3cr3t"}`)
+	a.must(200, "PUT", fg+"/hidden-alive", `{"command":"check_tcp -H HOST -p PORT","force":"true"}`)
 	for _, name := range []string{"dns", "theirs"} {
 		a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"`+name+`"}`)
 	}

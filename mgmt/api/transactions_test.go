@@ -58,7 +58,7 @@ func TestARefusedWriteOfATransactionIsNamedAndChangesNothing(t *testing.T) {
 	}{
 		{first + `,{"method":"POST","path":"/farms","body":{"farmname":"x_"}}`, 400, 1, []string{"writes[1], POST /farms: ", "nothing was changed"}},
 		{first + `,{"method":"DELETE","path":"/farms/none"}`, 404, 1, []string{"the farm none does not exist; nothing was changed"}},
-		{first + `,{"method":"POST","path":"/farms","body":{"farmname":"b","profile":"http","vip":"192.0.2.10","vport":81}}`, 400, 1, []string{"vport"}},
+		{first + `,{"method":"POST","path":"/farms","body":{"farmname":"b","profile":"http","vip":"192.0.2.10","vport":81}}`, 400, nil, []string{"collides"}},
 		{first + `,{"method":"POST","path":"/keys","body":{}}`, 400, 1, []string{"no change of the configuration", "send it alone"}},
 		{`{"method":"POST","path":"/rbac/users","body":{"user":"x"}}`, 400, 0, []string{"send it alone"}},
 		{`{"method":"POST","path":"/config/reload"}`, 400, 0, []string{"send it alone"}},

@@ -303,7 +303,7 @@ func target(c *rest.Call, body map[string]any) (acme.Target, error) {
 		case !ok:
 			return at, rest.BadRequest("%s must be a text", name)
 		case name == "farmname":
-			if _, err := c.Visible(text); err != nil {
+			if _, err := c.Visible(text); err != nil && c.Config.Farm(text) != nil {
 				return at, err // one of another group does not exist either
 			}
 			at.Farm = text
