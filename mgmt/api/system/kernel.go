@@ -31,7 +31,7 @@ func (s *Resource) kernelOperations() []*rest.Operation {
 	}
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/system/kernel", rbac.SystemMenu, "List what the appliance has set in the kernel", s.listKernel).OfAll(),
-		rest.Op(rest.Post, "/system/kernel/clean", rbac.RootOnly, "Remove what the appliance has set in the kernel: refused while it runs", s.cleanKernel),
+		rest.Op(rest.Post, "/system/kernel/clean", rbac.RootOnly, "Remove what the appliance has set in the kernel", s.cleanKernel),
 	}
 }
 
