@@ -1,11 +1,13 @@
 package role
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
@@ -13,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -95,8 +98,17 @@ func (m *manager) applyLogged(ctx context.Context, source string, limit time.Dur
 	return err
 }
 
-// reload makes the document of --config, as it is now, the configuration.
+// reload makes the document of --config, as it is now, the configuration. A failure stays a
+// problem of the appliance until a later one succeeds.
 func (m *manager) reload(ctx context.Context, by apply.Author) (apply.Result, error) {
+	result, err := m.readConfigFile(ctx, by)
+	if !errors.Is(err, line.ErrNoConfig) && !errors.Is(err, context.Canceled) && !errors.Is(err, apply.ErrDryRun) {
+		m.rejected.note(m.store, err, time.Now())
+	}
+	return result, err
+}
+
+func (m *manager) readConfigFile(ctx context.Context, by apply.Author) (apply.Result, error) {
 	path, content, err := m.line.Config(ctx)
 	switch {
 	case errors.Is(err, line.ErrNoConfig):
@@ -108,5 +120,67 @@ func (m *manager) reload(ctx context.Context, by apply.Author) (apply.Result, er
 	if err != nil {
 		return apply.Result{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return m.applier.Replace(ctx, by, "reload "+path, 0, cfg)
+	return m.applier.Replace(apply.FromFile(ctx), by, "reload "+path, 0, cfg)
+}
+
+// configFile returns the path of --config, "" if there is none.
+func (m *manager) configFile() string {
+	path, _, err := m.line.Config(context.Background())
+	if errors.Is(err, line.ErrNoConfig) {
+		return ""
+	}
+	return cmp.Or(path, "the file of --config") // which cannot be read now
+}
+
+// rejectedFile is why the file of --config is not in force. It is kept in the store: mgmt
+// may start anew without reading the file.
+type rejectedFile struct {
+	mu     sync.Mutex
+	Time   time.Time `json:"time"`
+	Reason string    `json:"reason"` // empty: it is in force
+}
+
+// rejectedDocument is about this node, so in no backup.
+const rejectedDocument = store.HistoryPrefix + "config-file"
+
+func (r *rejectedFile) load(from *store.Store) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, err := from.ReadDocument(rejectedDocument, r); err != nil {
+		slog.Warn("whether the configuration file was rejected is not known", "error", err)
+	}
+}
+
+// note keeps what became of the last attempt.
+func (r *rejectedFile) note(to *store.Store, err error, now time.Time) {
+	reason := ""
+	if err != nil {
+		list := document.Problems(err)
+		if reason = list[0].Error(); len(list) > 1 {
+			reason = fmt.Sprintf("%s (and %d more: see the log)", reason, len(list)-1)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if reason == "" && r.Reason == "" {
+		return
+	}
+	if r.Reason, r.Time = reason, now.UTC().Truncate(time.Second); reason == "" {
+		err = to.DeleteDocument(rejectedDocument)
+	} else {
+		err = to.WriteDocument(rejectedDocument, r)
+	}
+	if err != nil {
+		slog.Warn("the rejection of the configuration file is not kept", "error", err)
+	}
+}
+
+// problem says that the file is not in force, "" if it is.
+func (r *rejectedFile) problem() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Reason == "" {
+		return ""
+	}
+	return fmt.Sprintf("the configuration file was rejected at %s, and what was in force before is: %s", r.Time.Format(time.RFC3339), r.Reason)
 }

@@ -227,6 +227,14 @@ func TestADocumentIsAppliedAndItsOutcomeLogged(t *testing.T) {
 			t.Errorf("logged %q, want %q", text, logged)
 		}
 		h.log = logtest.Log{}
+		rejected := want != "" && want != line.ErrNoConfig.Error()
+		if list := h.problems(); len(list) > 0 != rejected || rejected && !strings.Contains(list[0], want) {
+			t.Errorf("problems %q, want %q", list, want)
+		}
+		var kept rejectedFile
+		if kept.load(h.store); kept.problem() != h.rejected.problem() {
+			t.Errorf("after a restart the problem is %q", kept.problem())
+		}
 	}
 	applied(line.ErrNoConfig.Error(), "")
 	h.office.has(func() { h.office.document = filepath.Join(t.TempDir(), "none") })

@@ -1,6 +1,8 @@
 package role
 
 import (
+	"time"
+
 	"github.com/sluicelb/sluice/mgmt/eventlog"
 )
 
@@ -8,6 +10,12 @@ import (
 func (m *manager) problems() (out []string) {
 	for _, d := range m.store.Damages() {
 		out = append(out, d.String())
+	}
+	if text := m.rejected.problem(); text != "" {
+		out = append(out, text)
+	}
+	if m.logs != nil {
+		out = append(out, m.logs.Problems(time.Now())...)
 	}
 	return out
 }

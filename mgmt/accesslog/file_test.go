@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/mgmt/disk"
 )
@@ -136,12 +137,18 @@ func TestFileThatCannotBeWrittenLosesLinesAndRecovers(t *testing.T) {
 	if got := strings.Count(a.log.String(), "cannot be written"); got != 1 {
 		t.Errorf("%d warnings:\n%s", got, a.log.String())
 	}
+	if got := a.pump.Problems(time.Now()); len(got) != 1 || !strings.Contains(got[0], "shop.log, lines are lost") {
+		t.Errorf("problems %q", got)
+	}
 	if err := os.Remove(blocked); err != nil {
 		t.Fatal(err)
 	}
 	a.put(nil)
 	a.lines("shop.log", 1)
 	eventually(t, func() bool { return strings.Contains(a.log.String(), "written again") })
+	if got := a.pump.Problems(time.Now()); len(got) != 0 {
+		t.Errorf("problems %q", got)
+	}
 }
 
 func TestAFileThatWasNotWrittenIsOpenedAnew(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
@@ -50,6 +51,7 @@ type Pump struct {
 	unused  uint64 // records nobody wanted, not yet acknowledged
 	reopen  chan struct{}
 	hub     hub
+	listed  atomic.Pointer[[]*sink] // those of sinks
 }
 
 // New returns a pump that does nothing until Run. There must be only one for a
@@ -171,6 +173,7 @@ func (p *Pump) follow() {
 			p.closing = append(p.closing, s)
 		}
 	}
+	p.list()
 }
 
 // sinkOf returns the sink of a farm, a new one when no farm has had it.

@@ -46,6 +46,7 @@ type sink struct {
 	reopened    atomic.Bool
 	renamed     atomic.Pointer[target]
 	broken      bool // the last write failed; of run
+	trouble     trouble
 	grows       bool // its file could not be rotated; of run
 	done        chan struct{}
 }
@@ -55,6 +56,7 @@ func newSink(key target, out output, counts *counts, acknowledge func(uint64), l
 		key: key, queue: make(chan *chunk, QueueChunks), free: make(chan *chunk, QueueChunks+2),
 		output: out, counts: counts, acknowledge: acknowledge, log: log, done: make(chan struct{}),
 	}
+	s.trouble.to = key.String()
 	go s.run()
 	return s
 }
@@ -158,6 +160,7 @@ func (s *sink) run() {
 func (s *sink) write(c *chunk) {
 	n := uint64(len(c.ends))
 	defer s.acknowledge(n)
+	s.trouble.begin(time.Now())
 	err := s.output.write(c)
 	stays, grows := errors.AsType[notRotated](err)
 	if grows {
@@ -167,6 +170,7 @@ func (s *sink) write(c *chunk) {
 		}
 	}
 	s.grows = grows
+	s.trouble.end(time.Now(), err, s.key.String())
 	switch {
 	case err == nil:
 		s.counts.written.Add(n)

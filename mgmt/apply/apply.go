@@ -74,6 +74,7 @@ type Applier struct {
 	names     Names
 	log       *slog.Logger
 	busy      func(backend uint32) bool // nil: not known
+	file      func() string             // nil: there is none
 	timeout   time.Duration             // of one publication
 	told      func(old, now *farm.Config, rev store.Revision)
 	clock     func() time.Time
@@ -125,6 +126,10 @@ func WithRules(r validate.Rules) Option { return func(a *Applier) { a.rules = r 
 
 // WithNames sets what knows backend names; by default the system is asked.
 func WithNames(n Names) Option { return func(a *Applier) { a.names = n } }
+
+// WithFile sets what returns the path of the file that replaces the configuration at the
+// next start or reload; "" if there is none. Each other change warns of that.
+func WithFile(path func() string) Option { return func(a *Applier) { a.file = path } }
 
 // WithBusy sets what tells whether connections to a backend are open: one whose
 // address left its name is kept for these.

@@ -75,6 +75,9 @@ func (a *Applier) change(ctx context.Context, by Author, comment func() string, 
 		return Result{}, err
 	}
 	r, err = a.prepare(ctx, old.cfg, cfg)
+	if err == nil && !r.Unchanged {
+		r.Warnings = append(r.Warnings, a.overruled(ctx)...)
+	}
 	back := false
 	if err == nil && (!r.Unchanged || onTrial(ctx)) { // the time of what is pending stays
 		back, err = a.whilePending(ctx, old.cfg, cfg)

@@ -1,0 +1,25 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+type fromFile struct{}
+
+// FromFile marks the changes under ctx as made by reading the file of WithFile.
+func FromFile(ctx context.Context) context.Context { return context.WithValue(ctx, fromFile{}, true) }
+
+// overruled warns that a change is lost when the configuration file is read again.
+func (a *Applier) overruled(ctx context.Context) []validate.Error {
+	if a.file == nil || ctx.Value(fromFile{}) != nil {
+		return nil
+	}
+	path := a.file()
+	if path == "" {
+		return nil
+	}
+	return []validate.Error{{Message: fmt.Sprintf("this appliance takes its configuration from %s: the next start or reload discards this change unless it is made there as well", path)}}
+}
