@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"syscall"
 	"time"
@@ -136,9 +137,10 @@ func (m *manager) probed() (out []metrics.Probed) {
 	return out
 }
 
-// marker gives sockets a mark; *ctl.Client is one.
+// marker gives sockets a mark, and makes those for echo requests; *ctl.Client is one.
 type marker interface {
 	Mark(ctx context.Context, fd int, mark uint32) error
+	Ping(ctx context.Context, v6 bool) (*os.File, error)
 }
 
 // reach is the network as the traffic of a farm sees it: from the source address of that,
@@ -170,7 +172,7 @@ func (r *reach) ListenPacket(ctx context.Context, network, address string) (net.
 			address = netip.AddrPortFrom(r.source, 0).String()
 		}
 	}
-	m := probe.Machine{Listener: net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error { return r.marked(ctx, c) }}}
+	m := probe.Machine{Ping: r.netd.Ping, Listener: net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error { return r.marked(ctx, c) }}}
 	return m.ListenPacket(ctx, network, address)
 }
 

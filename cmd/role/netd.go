@@ -56,7 +56,7 @@ func (p *process) netd(ctx context.Context) error {
 	}
 	parts := reconciler.Parts()
 	maps.Copy(parts, machine.Parts(reconciler))
-	parts[ctl.OpMark] = ctl.MarkSocket
+	parts[ctl.OpMark], parts[ctl.OpPing] = ctl.MarkSocket, ctl.PingSocket
 	parts[ctl.OpStacks] = ctl.About(func(context.Context, struct{}) (string, error) { return stacks.Text(), nil })
 	if err := p.ready(); err != nil {
 		return err

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"strings"
 	"sync"
@@ -89,6 +90,24 @@ func TestChecksAreKeptAsTheFamilyHasThem(t *testing.T) {
 	a.must(200, "GET", fg+"/check_tcp", "").want(t, "params.interval", 15)
 	a.do("DELETE", fg+"/check_tcp", "").refused(t, 400, "is a template")
 	a.must(200, "GET", fg+"?name=alive", "").want(t, "params.0.interval", 5)
+}
+
+// Who links a check that cannot ask is told at once.
+func TestLinkingACheckThatCannotAskReportsIt(t *testing.T) {
+	w := &watchman{found: map[uint32]guardian.Finding{}}
+	a := newAppliance(t, watched(w))
+	a.shop(1)
+	a.must(200, "POST", fg, `{"name":"alive","command":"check_ping"}`)
+	id := a.config().Farm("shop").Services()[0].Backends[0].ID
+	w.found[id] = guardian.Finding{Check: "alive", Results: []guardian.Result{{Reason: "not asked: no ping is possible here", Local: true}}}
+	if text := fmt.Sprint(a.must(200, "POST", web+"/fg", `{"name":"alive"}`).at("warning")); !strings.Contains(text, "cannot ask backend") || !strings.Contains(text, "no ping is possible here") {
+		t.Errorf("the warning is %q", text)
+	}
+	a.must(200, "DELETE", web+"/fg/alive", "")
+	w.found[id] = guardian.Finding{Check: "alive", Results: []guardian.Result{{Reason: "refused"}}}
+	if text := fmt.Sprint(a.must(200, "POST", web+"/fg", `{"name":"alive"}`).at("warning")); strings.Contains(text, "cannot ask") {
+		t.Errorf("of a check that asks: %q", text)
+	}
 }
 
 func TestChecksAreLinkedWithFarmsAndServices(t *testing.T) {

@@ -22,11 +22,11 @@ func TestAChangeThatAFileWouldDiscardWarns(t *testing.T) {
 	if !warned(h.must(add(shop("a", 8080)))) {
 		t.Error("no warning")
 	}
-	if r, err := h.Change(apply.FromFile(context.Background()), root, "", 0, add(shop("b", 8081))); err != nil || warned(r) {
+	if r, err := h.Change(apply.FromFile(context.Background()), root, "", 0, add(shop("b", 8090))); err != nil || warned(r) {
 		t.Errorf("what the file says: %+v %v", r.Warnings, err)
 	}
 	path = ""
-	if warned(h.must(add(shop("c", 8082)))) {
+	if warned(h.must(add(shop("c", 8091)))) {
 		t.Error("without a file there is a warning")
 	}
 }

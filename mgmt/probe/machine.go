@@ -23,6 +23,8 @@ const (
 type Machine struct {
 	Dialer   net.Dialer
 	Listener net.ListenConfig
+	// Ping makes sockets for echo requests where this process may not; nil: nobody does.
+	Ping func(ctx context.Context, v6 bool) (*os.File, error)
 }
 
 // DialContext is that of a net.Dialer.
@@ -45,9 +47,20 @@ func (m *Machine) ListenPacket(ctx context.Context, network, address string) (ne
 // ping opens a socket for echo requests, and a raw one where that is not allowed. What
 // fails otherwise, such as a source address that is gone, no raw one mends.
 func (m *Machine) ping(ctx context.Context, network, raw string, family, protocol int, address string) (net.PacketConn, error) {
-	c, err := m.pingSocket(network, family, protocol, address)
+	fd, err := syscall.Socket(family, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, protocol)
+	if err == nil {
+		return m.pingSocket(os.NewFile(uintptr(fd), network), network, family, address)
+	}
+	err = os.NewSyscallError("socket", err)
 	if !errors.Is(err, os.ErrPermission) {
-		return c, err
+		return nil, err
+	}
+	if m.Ping != nil {
+		file, asked := m.Ping(ctx, family == syscall.AF_INET6)
+		if asked == nil {
+			return m.pingSocket(file, network, family, address)
+		}
+		err = fmt.Errorf("%w (%w)", err, asked)
 	}
 	if c, rawErr := m.Listener.ListenPacket(ctx, raw, address); !errors.Is(rawErr, os.ErrPermission) {
 		return c, rawErr
@@ -55,25 +68,22 @@ func (m *Machine) ping(ctx context.Context, network, raw string, family, protoco
 	return nil, Local(fmt.Errorf("no ping is possible here: %w: sysctl net.ipv4.ping_group_range must contain the group of Sluice, or it needs CAP_NET_RAW", err))
 }
 
-func (m *Machine) pingSocket(network string, family, protocol int, address string) (net.PacketConn, error) {
-	fd, err := syscall.Socket(family, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, protocol)
-	if err != nil {
-		return nil, os.NewSyscallError("socket", err)
-	}
-	file := os.NewFile(uintptr(fd), network)
+// pingSocket makes a connection of a socket for echo requests, which it closes.
+func (m *Machine) pingSocket(file *os.File, network string, family int, address string) (net.PacketConn, error) {
 	defer file.Close() // FilePacketConn has a copy
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
 	if m.Listener.Control != nil {
-		conn, err := file.SyscallConn()
-		if err != nil {
-			return nil, err
-		}
 		if err := m.Listener.Control(network, address, conn); err != nil {
 			return nil, err
 		}
 	}
 	if address != "" {
-		if err := bind(fd, family, address); err != nil {
-			return nil, err
+		var bound error
+		if err := conn.Control(func(fd uintptr) { bound = bind(int(fd), family, address) }); err != nil || bound != nil {
+			return nil, errors.Join(err, bound)
 		}
 	}
 	return net.FilePacketConn(file)

@@ -59,6 +59,7 @@ type Reply struct {
 	// memory instead.
 	Body   json.RawMessage `json:"body,omitempty"`
 	Sealed bool            `json:"sealed,omitempty"`
+	made   bool            // the files were made for this reply alone
 }
 
 // KeyTCP names the TCP listeners of one address: "tcp/192.0.2.1:80",

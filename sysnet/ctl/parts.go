@@ -72,6 +72,9 @@ func (s *server) ask(ctx context.Context, r Request, files []*os.File) (Reply, [
 		s.log.Debug("request failed", "op", r.Op, "reason", err)
 		return failure(err), nil
 	}
+	if files, is := answer.(attached); is {
+		return Reply{made: true}, files
+	}
 	b, err := json.Marshal(answer)
 	switch {
 	case err != nil:
@@ -84,6 +87,16 @@ func (s *server) ask(ctx context.Context, r Request, files []*os.File) (Reply, [
 		return failure(err), nil
 	}
 	return Reply{Sealed: true}, []*os.File{f}
+}
+
+// askFiles is Ask for what is answered with files alone, which the caller owns.
+func (c *Client) askFiles(ctx context.Context, op Op, body any) ([]*os.File, error) {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	_, files, err := c.callWith(ctx, askTime, Request{Op: op, Body: b}, nil)
+	return files, err
 }
 
 // Ask has a part of netd do something: body travels as JSON, with files, and

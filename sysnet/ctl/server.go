@@ -124,8 +124,8 @@ func (s *server) serve(ctx context.Context, c *net.UnixConn) {
 
 func (s *server) answer(ctx context.Context, c *net.UnixConn, msg []byte, attached []*os.File) error {
 	reply, files := s.handle(ctx, msg, attached)
-	if reply.Sealed {
-		defer closeFiles(files) // made for this reply alone
+	if reply.Sealed || reply.made {
+		defer closeFiles(files)
 	}
 	b, err := json.Marshal(reply)
 	if err != nil {

@@ -2,6 +2,8 @@ package checks
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
@@ -40,8 +42,40 @@ func (s *Resource) link(c *rest.Call) (rest.Changed, error) {
 	}
 	return rest.Changed{
 		Description: fmt.Sprintf("Link a health check with %s", g), Params: values.Sent(), Status: s.deps.State.StatusOf(c, farmName),
-		Message: fmt.Sprintf("The health check %s asks the backends of %s.", name, g), Warning: c.Warning(validate.LinkPath(g)),
+		Message: fmt.Sprintf("The health check %s asks the backends of %s.", name, g), Warning: c.Warning(validate.LinkPath(g), s.cannotAsk(c, farmName, service)),
 	}, nil
+}
+
+const (
+	// firstProbes is how long linking a check waits for the first results, to say that it
+	// cannot ask; firstLook is the time between two looks at them.
+	firstProbes = 500 * time.Millisecond
+	firstLook   = 20 * time.Millisecond
+)
+
+// cannotAsk says why the check that was just linked cannot ask the backends of a group, "" if
+// it can or nothing is known soon.
+func (s *Resource) cannotAsk(c *rest.Call, farmName, service string) string {
+	if s.deps.Guardian == nil || c.Dry() {
+		return ""
+	}
+	g, err := rest.FindGroup(c.Config, farmName, service)
+	if err != nil {
+		return ""
+	}
+	for deadline := time.Now().Add(firstProbes); ; time.Sleep(firstLook) {
+		waits := false
+		for _, b := range g.Backends() {
+			f, is := s.deps.Guardian.Look(b.ID)
+			if why := f.Unable(); is && why != "" {
+				return fmt.Sprintf("the check cannot ask backend %s: %s", b.ShownAddress(), strings.TrimPrefix(why, "not asked: "))
+			}
+			waits = waits || is && len(f.Results) == 0
+		}
+		if !waits || time.Now().After(deadline) || c.Context.Err() != nil {
+			return ""
+		}
+	}
 }
 
 func (s *Resource) unlink(c *rest.Call) (rest.Done, error) {
