@@ -14,6 +14,10 @@ import (
 const (
 	tickNanos  = 100_000_000
 	wheelSlots = 512
+	// stallTicks late, the wheel waits for mostSpared ticks at most: the process could not
+	// run, and what came meanwhile has its turn before the deadlines that it met.
+	stallTicks = 5
+	mostSpared = 10
 )
 
 // Timer calls its target once when its deadline passed. It belongs to one
@@ -43,6 +47,7 @@ func (t *Timer) unlink() {
 type wheel struct {
 	slots   [wheelSlots]Timer // list heads
 	now     int64             // last tick that was processed
+	spared  int64             // ticks it waits for after a stall, and one while it does
 	entries int
 }
 
@@ -108,6 +113,24 @@ func (w *wheel) advance(now int64, expire func(*Timer)) {
 	}
 }
 
+// spares reports whether timers wait because the loop could not run until now: for as long
+// as that was, up to mostSpared ticks.
+func (w *wheel) spares(now int64) bool {
+	late := now/tickNanos - w.now
+	switch {
+	case w.spared == 0 && late > stallTicks:
+		w.spared = min(late, mostSpared) + 1
+	case w.spared == 0:
+		return false
+	}
+	w.spared--
+	if w.spared > 1 {
+		return true
+	}
+	w.spared = 0
+	return false
+}
+
 // NewTimer returns a timer that runs fn on the loop; it is not started.
 func (l *Loop) NewTimer(fn func()) *Timer { return &Timer{target: expireFunc(fn)} }
 
@@ -141,9 +164,16 @@ func (l *Loop) arm(interval int64) {
 	_ = unix.TimerfdSettime(l.timerFD, 0, &unix.ItimerSpec{Interval: spec, Value: spec}, nil)
 }
 
-func (l *Loop) expire() {
+// tickDue is the event of the timerfd.
+func (l *Loop) tickDue() {
 	var ticks uint64
 	_, _ = unix.Read(l.timerFD, (*[8]byte)(unsafe.Pointer(&ticks))[:])
+	if !l.wheel.spares(l.Now()) {
+		l.expire()
+	}
+}
+
+func (l *Loop) expire() {
 	l.wheel.advance(l.Now(), l.fire)
 	if l.wheel.entries == 0 && l.ticking {
 		l.ticking = false

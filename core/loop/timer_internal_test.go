@@ -143,6 +143,31 @@ func TestALoopTicksOnlyWhileThereAreTimers(t *testing.T) {
 	}
 }
 
+// A process that was stopped serves what came meanwhile before deadlines end it.
+func TestTimersWaitAfterTheLoopCouldNotRun(t *testing.T) {
+	s := newSingle(t)
+	l := s.l
+	l.at(10 * tickNanos)
+	n := &noted{}
+	l.StartTimer(l.NewTimer(n.expire), 3*tickNanos)
+	l.at(11 * tickNanos)
+	l.tickDue()
+	for tick := range int64(20) { // it was stopped until 100
+		l.at((100 + tick) * tickNanos)
+		l.tickDue()
+		if want := tick >= mostSpared-1; n.fired > 0 != want {
+			t.Fatalf("%d ticks after it was stopped the timer went off %d times", tick, n.fired)
+		}
+	}
+	late := &noted{}
+	l.at(200 * tickNanos)
+	l.StartTimer(l.NewTimer(late.expire), 3*tickNanos)
+	l.at((200 + stallTicks) * tickNanos) // late, as on a busy machine
+	if l.tickDue(); late.fired != 1 {
+		t.Error("a timer waits though the loop runs")
+	}
+}
+
 // What is imagined has no descriptors: its time stands still, and its clients are
 // who was said to be one.
 func TestADryLoopKnowsWhoAsks(t *testing.T) {

@@ -51,7 +51,7 @@ func (l *Loop) dispatch(fd int, ev netpoll.IOEvent, _ netpoll.IOFlags) error {
 	}
 	switch fd {
 	case l.timerFD:
-		l.expire()
+		l.tickDue()
 		return nil
 	case l.turnFD:
 		l.runAgain()

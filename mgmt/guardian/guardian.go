@@ -85,6 +85,7 @@ type Guardian struct {
 	counts     map[string]Count // by check
 	full       bool             // it was said that probes wait for their turn
 	loop       bool             // the goroutine runs
+	stalls     stalls
 	ctx        context.Context
 	wake       chan struct{}
 	finished   sync.WaitGroup
@@ -275,6 +276,7 @@ func (g *Guardian) forget() {
 func (g *Guardian) poke() {
 	if !g.loop && len(g.tasks) > 0 {
 		g.loop = true
+		g.stalls.note(time.Now())
 		g.finished.Go(g.run)
 	}
 	select {
@@ -287,6 +289,9 @@ func (g *Guardian) poke() {
 func (g *Guardian) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	ended := make(chan struct{})
+	defer close(ended)
+	g.finished.Go(func() { g.stalls.run(ended) })
 	for {
 		select {
 		case <-g.ctx.Done():
@@ -386,6 +391,11 @@ func (g *Guardian) took(t *task, began, now time.Time, err error, l load) {
 		t.load = l
 	}
 	one := resultOf(began, now, err)
+	if g.spoiled(t, began, now, one) {
+		t.due = now // asked again at once
+		g.waiting.put(t)
+		return
+	}
 	before, _ := t.results.last()
 	if before.Reason != one.Reason {
 		g.moved.Add(1)
@@ -410,7 +420,9 @@ func (g *Guardian) judge(t *task, now time.Time, one Result) {
 	g.count(t, one)
 	healthy := one.Reason == ""
 	if healthy {
-		t.measured(one.Took)
+		if !g.stalls.within(now.Add(-one.Took), now) {
+			t.measured(one.Took)
+		}
 		g.note(t)
 	} else {
 		t.why = one.Reason

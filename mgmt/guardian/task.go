@@ -46,6 +46,7 @@ type task struct {
 	unable  string
 	local   int
 	results ring
+	spoiled int // results in a row that were discarded
 	// ours are farms of this appliance that have the address: it is not asked, but is
 	// as one of them is.
 	ours []*farm.Farm
