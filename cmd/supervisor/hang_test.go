@@ -123,6 +123,32 @@ func TestEngineThatStandsStillIsReplaced(t *testing.T) {
 	}
 }
 
+func TestOtherRolesThatHangAreReplacedToo(t *testing.T) {
+	for _, role := range []string{"mgmt", "netd"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			i := start(t, t.TempDir())
+			i.waitReady()
+			l := i.next(role)
+			if err := syscall.Kill(l.PID, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			if i.next(role).PID == l.PID {
+				t.Fatal("it is the same one")
+			}
+			log := i.end()
+			for _, want := range []string{`msg="` + role + ` hangs, it is replaced"`, `what="it was stopped by a signal"`, "SIGQUIT: quit", "goroutine "} {
+				if !strings.Contains(log, want) {
+					t.Errorf("the log does not say %q:\n%s", want, log)
+				}
+			}
+			if strings.Contains(log, "engine hangs") {
+				t.Error("the engine gets the blame")
+			}
+		})
+	}
+}
+
 func TestWhatADyingEngineSaysIsKeptAndBounded(t *testing.T) {
 	i := start(t, t.TempDir())
 	i.waitReady()

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -12,13 +13,15 @@ const (
 	lookEvery = 250 * time.Millisecond
 	// stillLimit is how long an engine or a loop may hang.
 	stillLimit = 2 * time.Second
+	// roleLimit is how long mgmt or netd may: nobody's traffic waits for them.
+	roleLimit = 5 * time.Second
 )
 
-// look is what is seen of an engine at one moment.
+// look is what is seen of a role at one moment.
 type look struct {
 	at       time.Time // with its monotonic clock, which stops while the machine is suspended
 	asked    uint64
-	answered []uint64 // of each loop
+	answered []uint64 // of each loop of an engine
 	stopped  bool     // by a signal
 	// threads are those of the process by number; nil when they were not looked at.
 	threads map[int]thread
@@ -33,11 +36,12 @@ type thread struct {
 	turns       uint64
 }
 
-// pulse finds out whether an engine hangs. Only time in which it could
+// pulse finds out whether a role hangs. Only time in which it could
 // have gone on counts: none in which the supervisor itself did not come to look,
 // because the machine was suspended or has too much to do, and none in which
 // threads of the engine waited for a CPU, or for a page or a disk.
 type pulse struct {
+	limit   time.Duration // how long it may hang; 0: stillLimit
 	last    look
 	process time.Duration // since when it asks no more
 	stopped time.Duration // by a signal
@@ -58,7 +62,7 @@ func (p *pulse) doubtful() bool {
 // gone on; the empty text means that nothing does, or not for long enough.
 func (p *pulse) see(now look) (what string, hung time.Duration) {
 	last := p.last
-	p.last = now
+	p.last, p.limit = now, cmp.Or(p.limit, stillLimit)
 	if last.at.IsZero() || len(last.answered) != len(now.answered) {
 		p.process, p.stopped, p.loops = 0, 0, make([]time.Duration, len(now.answered))
 		return "", 0
@@ -71,13 +75,13 @@ func (p *pulse) see(now look) (what string, hung time.Duration) {
 		count(&p.loops[i], n != now.asked && n == last.answered[i], able)
 	}
 	switch {
-	case p.stopped >= stillLimit:
+	case p.stopped >= p.limit:
 		return "it was stopped by a signal", p.stopped
-	case p.process >= stillLimit+AskEvery:
+	case p.process >= p.limit+AskEvery:
 		return "the process", p.process
 	}
 	for i, d := range p.loops {
-		if d >= stillLimit {
+		if d >= p.limit {
 			return fmt.Sprintf("loop %d of %d", i, len(p.loops)), d
 		}
 	}

@@ -243,6 +243,17 @@ func (k *runner) reload() error {
 	return k.post.Reload()
 }
 
+// pulse asks a role that serves whether it goes on, and returns the number of its last answer.
+func (k *runner) pulse() (answered uint64, serves bool) {
+	k.mu.Lock()
+	post, serves := k.post, k.role.Ready
+	k.mu.Unlock()
+	if post == nil || !serves {
+		return 0, false
+	}
+	return post.Pulse(AskEvery), true
+}
+
 // give replaces a descriptor the next lives of the role get.
 func (k *runner) give(name string, f *os.File) {
 	k.mu.Lock()

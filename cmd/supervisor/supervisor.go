@@ -92,7 +92,7 @@ type supervisor struct {
 	systemd *systemd
 
 	engine, manager, helper *runner
-	watched                 chan struct{} // closed when nobody looks at the engine any more
+	watched                 sync.WaitGroup // those who look whether roles hang
 	ready                   sync.Once
 }
 
@@ -193,11 +193,9 @@ func (s *supervisor) start() {
 	for _, k := range s.runners() {
 		go k.keep()
 	}
-	s.watched = make(chan struct{})
-	go func() {
-		defer close(s.watched)
-		watch(s.engine, s.memory.control)
-	}()
+	s.watched.Go(func() { watch(s.engine, s.memory.control) })
+	s.watched.Go(func() { watch(s.manager, nil) })
+	s.watched.Go(func() { watch(s.helper, nil) })
 }
 
 // standardOutput is where access logs may go to; nowhere when it is closed.
@@ -328,9 +326,7 @@ func (s *supervisor) close() {
 		s.sockets.close()
 		_ = s.owners.asManager(s.data.removeSockets)
 	}
-	if s.watched != nil {
-		<-s.watched
-	}
+	s.watched.Wait()
 	if s.memory != nil {
 		s.memory.close()
 	}

@@ -12,13 +12,16 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-// watch looks at the engine until the runner is stopped, and has one that hangs
-// replaced.
+// watch looks at a role until its runner is stopped, and has one that hangs replaced. Of an
+// engine page tells more than its pulse; nil: it is another role.
 func watch(k *runner, page *snapshot.Page) {
 	t := time.NewTicker(lookEvery)
 	defer t.Stop()
 	var p *pulse
-	watched := 0
+	watched, limit := 0, stillLimit
+	if page == nil {
+		limit = roleLimit
+	}
 	for {
 		select {
 		case <-k.stopped:
@@ -31,14 +34,34 @@ func watch(k *runner, page *snapshot.Page) {
 			continue
 		}
 		if pid != watched {
-			p, watched = &pulse{}, pid
+			p, watched = &pulse{limit: limit}, pid
 		}
 		before := p.last
-		if what, hung := p.see(lookAt(pid, page, p.doubtful())); what != "" {
+		if what, hung := p.see(k.lookAt(pid, page, p.doubtful())); what != "" {
 			k.replace(pid, p.spinning(before), p.last.stopped, what, hung)
 			watched = 0
 		}
 	}
+}
+
+// lookAt looks at the process of the role. One that does not serve yet can only be seen to
+// be stopped.
+func (k *runner) lookAt(pid int, page *snapshot.Page, threads bool) look {
+	if page != nil {
+		return lookAt(pid, page, threads)
+	}
+	l := look{at: time.Now()}
+	state, _ := stateOf(fmt.Sprintf("/proc/%d/stat", pid))
+	l.stopped = state == 'T'
+	if answered, serves := k.pulse(); serves {
+		l.asked = answered
+	} else {
+		l.asked = uint64(l.at.UnixNano()) // it goes on, as far as is known
+	}
+	if threads {
+		l.threads = threadsOf(pid)
+	}
+	return l
 }
 
 // lookAt looks at the process of an engine. One that has not come to use the page

@@ -8,7 +8,7 @@
 // whether a password is that of the system's root and, knowing that, for another one
 // (mgmt alone cannot become root), for something of the machine to
 // be set, and for another listener of the API. The supervisor may say that the
-// file shall be read again. The end of the channel
+// file shall be read again, and asks each role whether it goes on. The end of the channel
 // tells each side that the other one is gone.
 //
 // A Line belongs to the role's side, a Post to the supervisor's. Both may be
@@ -65,6 +65,7 @@ const (
 	opListen   = "listen"   // mgmt asks for another listener of the API; the answer carries it
 	opChange   = "change"   // mgmt asks for another password of root
 	opReload   = "reload"   // supervisor to mgmt
+	opPulse    = "pulse"    // supervisor asks a role whether it goes on; the answer has the same number
 )
 
 // maxMessage bounds a message in both directions; the longest holds three roles.

@@ -234,3 +234,25 @@ func TestBothSidesSeeTheEnd(t *testing.T) {
 		t.Error("a reload to nobody was sent")
 	}
 }
+
+// A role answers whether it goes on without anything it has to do, also one that may ask
+// nothing, and is not asked again before it did.
+func TestARoleAnswersWhetherItGoesOn(t *testing.T) {
+	s := &fake{}
+	post, _ := pairWith(t, s, nil)
+	for n := range uint64(3) {
+		for limit := time.Now().Add(10 * time.Second); post.Pulse(0) <= n; time.Sleep(time.Millisecond) {
+			if time.Now().After(limit) {
+				t.Fatalf("after %d answers none comes", n)
+			}
+		}
+	}
+	before := post.Pulse(0)
+	if s.noted() != 0 {
+		t.Error("an answer counts as what the role may not send")
+	}
+	time.Sleep(50 * time.Millisecond)
+	if last := post.Pulse(time.Hour); last < before || post.Pulse(time.Hour) != last {
+		t.Error("a role that was asked a moment ago is asked again")
+	}
+}

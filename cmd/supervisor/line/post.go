@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -68,6 +69,9 @@ type Post struct {
 	passwords, requests chan struct{}
 	// reported: the report was taken. The goroutine's.
 	reported bool
+	// asked and answered are the numbers of the last pulse and of the last answer.
+	asked, answered atomic.Uint64
+	last            time.Time // it was asked; of who calls Pulse
 }
 
 // Pair makes a channel: the supervisor's end, served until the role is gone, and
@@ -93,6 +97,18 @@ func Pair(office Office, desk Desk) (*Post, *os.File, error) {
 
 // Reload tells the role to read the --config file again.
 func (p *Post) Reload() error { return send(p.conn, message{Op: opReload}) }
+
+// Pulse asks the role whether it goes on, unless it has not answered yet or was asked within
+// that time, and returns the number of its last answer. One goroutine may call it.
+func (p *Post) Pulse(every time.Duration) (answered uint64) {
+	asked, answered := p.asked.Load(), p.answered.Load()
+	if asked == answered && time.Since(p.last) >= every {
+		p.last = time.Now()
+		p.asked.Store(asked + 1)
+		_ = send(p.conn, message{Op: opPulse, Question: asked + 1}) // else it has ended
+	}
+	return answered
+}
 
 // Close ends the channel and waits for its goroutine.
 func (p *Post) Close() {
@@ -131,6 +147,12 @@ func (p *Post) serve() {
 func (p *Post) reply(m message) error {
 	if m.Op == opReport {
 		p.report(m.Hardening)
+		return nil
+	}
+	if m.Op == opPulse {
+		if m.Question == p.asked.Load() {
+			p.answered.Store(m.Question)
+		}
 		return nil
 	}
 	out := message{Op: m.Op, Question: m.Question}

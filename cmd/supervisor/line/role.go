@@ -224,6 +224,11 @@ func (l *Line) listen() {
 			}
 			continue
 		}
+		if m.Op == opPulse {
+			closeFiles(files)
+			_ = send(l.conn, message{Op: opPulse, Question: m.Question})
+			continue
+		}
 		l.deliver(answer{m, files})
 	}
 }
