@@ -74,6 +74,16 @@ func write(c *net.UnixConn, msg, rights []byte) (n int, err error) {
 	}
 }
 
+// DuplicateDescriptor returns a copy of the descriptor of a file that the runtime does not watch:
+// for sockets that only wait to be sent.
+func DuplicateDescriptor(f *os.File) (fd int, err error) {
+	err = control(f, func(from int) (err error) {
+		fd, err = unix.FcntlInt(uintptr(from), unix.F_DUPFD_CLOEXEC, 0)
+		return err
+	})
+	return fd, err
+}
+
 func numbersOf(files []*os.File) ([]int, error) {
 	fds := make([]int, len(files))
 	for i, f := range files {

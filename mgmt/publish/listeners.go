@@ -28,6 +28,7 @@ func (p *Publisher) listeners(ctx context.Context, cfg *farm.Config) *listeners 
 	loops := p.hello.Loops
 	ls := &listeners{needed: map[string]bool{}, before: maps.Clone(p.holds), opened: map[string][]*os.File{}, problems: map[uint32]string{}}
 	p.mu.Unlock()
+	regained := false
 	away := "" // why netd cannot be asked; asking for each farm would add up the waiting
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
@@ -44,11 +45,16 @@ func (p *Publisher) listeners(ctx context.Context, cfg *farm.Config) *listeners 
 				ls.fail(f, l, away)
 				continue
 			}
+			if !regained { // netd opens none of which it is not known that they are ours
+				p.regain(ctx)
+				regained = true
+			}
 			files, err := p.options.Netd.Open(ctx, key, loops)
 			var refused *ctl.Error
 			switch {
 			case err == nil:
 				ls.opened[key] = files
+				p.copy(key, files)
 			case errors.As(err, &refused):
 				ls.fail(f, l, refused.Text)
 			default:

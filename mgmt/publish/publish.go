@@ -39,6 +39,8 @@ type Opener interface {
 	Open(ctx context.Context, key string, count int) ([]*os.File, error)
 	Close(ctx context.Context, key string) error
 	List(ctx context.Context) ([]string, error)
+	// Adopt gives back sockets that were opened in an earlier life.
+	Adopt(ctx context.Context, key string, fds []int) error
 }
 
 // Places is the sealed memory of a table of places, by the name that tells it from others;
@@ -85,6 +87,7 @@ type Publisher struct {
 	options Options
 	turn    chan struct{} // holds one token during a publication
 	writer  snapshot.Writer
+	spares  spares
 
 	mu       sync.Mutex // guards what follows
 	engine   Engine     // nil while there is none
@@ -232,6 +235,7 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 	}
 	if ack.Refused != "" {
 		p.restore()
+		p.spares.retain(ls.before)
 		p.tidy(ctx, ls.before)
 		return apply.Outcome{}, &apply.Refused{Reason: "the engine refused the configuration: " + ack.Refused, Farms: ack.Farms}
 	}
@@ -243,6 +247,7 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 	p.unpack(ctx, moves)
 	p.commit(cfg, ls, ack)
 	p.takeBack(cfg)
+	p.spares.retain(ls.needed)
 	p.tidy(ctx, ls.needed)
 	return apply.Outcome{Generation: generation, FarmErrors: ls.problems}, nil
 }

@@ -25,6 +25,7 @@ const (
 // which must publish the configuration in force, whenever a new engine is
 // there, and when an address that could not be opened has become available.
 func (p *Publisher) Run(ctx context.Context, republish func(context.Context) error) {
+	defer p.spares.retain(nil) // before the engine has ended: clients are refused then
 	for ctx.Err() == nil {
 		engine, err := p.dial(ctx)
 		if err != nil {
@@ -67,6 +68,8 @@ func (p *Publisher) serve(ctx context.Context, engine Engine, republish func(con
 			return
 		case <-retry.C:
 		}
+		p.regain(ctx)
+		p.copyHeld(ctx)
 		if err != nil || p.available(ctx) || p.strayed(ctx) {
 			err = republish(ctx)
 		}

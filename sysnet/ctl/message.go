@@ -31,7 +31,7 @@ const (
 )
 
 // Request is one message from mgmt to netd. Address, Key and Network belong
-// to open and close; Count to open; From to list; Body to operations of parts.
+// to open, adopt and close; Count to open and adopt; From to list; Body to operations of parts.
 type Request struct {
 	Op Op `json:"op"`
 	// Key is always KeyOf Network and Address; all travel so that they can be
@@ -109,7 +109,7 @@ func (r *Request) check() (netip.AddrPort, error) {
 			return none, rejection(CodeInvalid, "list takes no address")
 		}
 		return none, nil
-	case OpOpen:
+	case OpOpen, OpAdopt:
 		if r.Count < 1 || r.Count > MaxCount {
 			return none, rejection(CodeInvalid, "count %d: 1 to %d are allowed", r.Count, MaxCount)
 		}
@@ -118,7 +118,7 @@ func (r *Request) check() (netip.AddrPort, error) {
 			return none, rejection(CodeInvalid, "close takes no count")
 		}
 	default:
-		return none, rejection(CodeInvalid, "operation %q: open, close and list are allowed", r.Op)
+		return none, rejection(CodeInvalid, "operation %q: open, adopt, close and list are allowed", r.Op)
 	}
 	if r.From != "" {
 		return none, rejection(CodeInvalid, "%s takes no starting key", r.Op)
@@ -127,7 +127,9 @@ func (r *Request) check() (netip.AddrPort, error) {
 }
 
 // socket reports whether the request is about sockets.
-func (r *Request) socket() bool { return r.Op == OpOpen || r.Op == OpClose || r.Op == OpList }
+func (r *Request) socket() bool {
+	return r.Op == OpOpen || r.Op == OpClose || r.Op == OpList || r.Op == OpAdopt
+}
 
 func (r *Request) address() (netip.AddrPort, error) {
 	if !known(r.Network) {

@@ -157,6 +157,19 @@ func (s *server) handle(ctx context.Context, msg []byte, attached []*os.File) (R
 			s.tell(addr, true)
 		}
 		return Reply{}, files
+	case OpAdopt:
+		if len(attached) != r.Count {
+			return failure(rejection(CodeInvalid, "%d sockets were to come, %d did", r.Count, len(attached))), nil
+		}
+		fresh, err := s.table.adopt(endpoint{r.Network, addr}, attached)
+		if err != nil {
+			return failure(err), nil
+		}
+		if fresh {
+			s.log.Info("listening again", "key", r.Key, "sockets", len(attached))
+			s.tell(addr, true)
+		}
+		return Reply{}, nil
 	case OpClose:
 		if s.table.close(endpoint{r.Network, addr}) {
 			s.tell(addr, false)

@@ -1,0 +1,60 @@
+package publish_test
+
+import (
+	"slices"
+	"testing"
+)
+
+// forgets is a netd that was started anew.
+func (n *netd) forgets() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.held, n.adopted = nil, 0
+}
+
+func (n *netd) regained() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.adopted
+}
+
+// A netd that was started anew gets the sockets of the engine back: of the addresses that
+// are in use, also when the engine dies at once, and when mgmt was started after it.
+func TestANetdThatWasStartedAnewGetsItsSocketsBack(t *testing.T) {
+	b := newBench(t, config(a, b2))
+	e := b.start(t, newEngine())
+	before := b.netd.keys()
+	b.netd.forgets()
+	eventually(t, func() bool { return len(b.netd.keys()) == 2 })
+	if got := b.netd.keys(); !sameKeys(got, before) || b.netd.regained() == 0 {
+		t.Errorf("netd holds %v, had %v", got, before)
+	}
+	if _, err := b.Publish(t.Context(), config(b2)); err != nil {
+		t.Fatal(err)
+	}
+	b.current = config(b2)
+	b.netd.forgets()
+	_ = e.Close()
+	b.start(t, newEngine())
+	if got := b.netd.keys(); !sameKeys(got, []string{"tcp/" + b2}) || b.netd.regained() == 0 {
+		t.Errorf("with another engine netd holds %v, %d sockets came back", got, b.netd.regained())
+	}
+	other := newBench(t, config(a))
+	old := newEngine()
+	old.listeners = []string{"tcp/" + a}
+	other.netd.held = []string{"tcp/" + a}
+	other.start(t, old)
+	eventually(t, func() bool { // once it has copies
+		other.netd.mu.Lock()
+		defer other.netd.mu.Unlock()
+		return other.netd.asked > 0
+	})
+	other.netd.forgets()
+	eventually(t, func() bool { return other.netd.regained() > 0 })
+}
+
+func sameKeys(x, y []string) bool {
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
+}

@@ -1,0 +1,116 @@
+package ctl
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// OpAdopt gives netd sockets it made in an earlier life and does not have any more. They come
+// with the request.
+const OpAdopt Op = "adopt"
+
+// Adopt gives netd the sockets of a key. It is no error if it has some of that key. The
+// descriptors stay the caller's.
+func (c *Client) Adopt(ctx context.Context, key string, fds []int) error {
+	files := make([]*os.File, 0, len(fds))
+	defer func() { closeFiles(files) }()
+	for _, fd := range fds {
+		twin, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return os.NewSyscallError("fcntl", err)
+		}
+		files = append(files, os.NewFile(uintptr(twin), key))
+	}
+	network, address, _ := strings.Cut(key, "/")
+	_, attached, err := c.callWith(ctx, callTimeout, Request{Op: OpAdopt, Key: key, Network: network, Address: address, Count: len(fds)}, files)
+	closeFiles(attached)
+	return err
+}
+
+// adopt holds copies of sockets from now on, unless it holds some of that endpoint.
+func (t *table) adopt(at endpoint, files []*os.File) (fresh bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.held == nil {
+		return false, rejection(CodeFailed, "cannot listen on %s: Sluice is being stopped", at.addr)
+	}
+	if t.held[at.key()] != nil {
+		return false, nil
+	}
+	if len(t.held) >= maxKeys {
+		return false, rejection(CodeTooMany, "cannot listen on %s: %d addresses are open already", at.addr, maxKeys)
+	}
+	g := &group{endpoint: at}
+	for _, f := range files {
+		raw, err := f.SyscallConn()
+		var copied *os.File
+		if err == nil {
+			failed := raw.Control(func(fd uintptr) {
+				if err = at.is(int(fd)); err == nil {
+					copied, err = unwatched(int(fd), at.key())
+				}
+			})
+			if failed != nil {
+				err = failed
+			}
+		}
+		if err != nil {
+			g.shrink(0)
+			return false, err
+		}
+		g.sockets = append(g.sockets, copied)
+	}
+	t.held[at.key()] = g
+	return true, nil
+}
+
+// is returns an error unless the socket is one that netd makes for the endpoint.
+func (p endpoint) is(fd int) error {
+	no := func(why string) error {
+		return rejection(CodeInvalid, "what came is no socket of %s: %s", p.key(), why)
+	}
+	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
+	if err != nil {
+		return no(err.Error())
+	}
+	listens, _ := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ACCEPTCONN)
+	if tcp := p.network == "tcp"; tcp && (kind != unix.SOCK_STREAM || listens == 0) || !tcp && kind != unix.SOCK_DGRAM {
+		return no("it is of another kind")
+	}
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		return no(err.Error())
+	}
+	var addr netip.AddrPort
+	switch a := name.(type) {
+	case *unix.SockaddrInet4:
+		addr = netip.AddrPortFrom(netip.AddrFrom4(a.Addr), uint16(a.Port))
+	case *unix.SockaddrInet6:
+		addr = netip.AddrPortFrom(netip.AddrFrom16(a.Addr), uint16(a.Port))
+	}
+	if addr != p.addr {
+		return no(fmt.Sprintf("it is bound to %s", addr))
+	}
+	return nil
+}
+
+// unwatched copies a socket into a file that the runtime does not watch, which would wake
+// netd for every client. It watches those that do not block when the file is made: the
+// socket takes the place of another one afterwards.
+func unwatched(fd int, name string) (*os.File, error) {
+	place, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0) // of a kind that netd may make
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	file := os.NewFile(uintptr(place), name)
+	if err := unix.Dup3(fd, place, unix.O_CLOEXEC); err != nil {
+		_ = file.Close()
+		return nil, os.NewSyscallError("dup3", err)
+	}
+	return file, nil
+}
