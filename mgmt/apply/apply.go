@@ -39,6 +39,9 @@ type Outcome struct {
 	// FarmErrors holds, by farm ID, why single farms do not run; one bad farm
 	// never stops the others.
 	FarmErrors map[uint32]string
+	// Absent are those of them that only lack their address: a standby has it later. They
+	// begin to run when it appears.
+	Absent map[uint32]bool
 }
 
 // Author is who changes something and through which door (api, cli, file …).
@@ -57,6 +60,8 @@ type Result struct {
 	Warnings []validate.Error
 	// FarmErrors are the problems of the farms after the publication.
 	FarmErrors map[uint32]string
+	// Absent are those of them that run as soon as this machine has their address.
+	Absent map[uint32]bool
 	// Pending is set when the change goes back by itself unless it is confirmed.
 	Pending *Pending
 
@@ -88,6 +93,7 @@ type Applier struct {
 	settling chan struct{} // holds one token while the machine is told
 	now      atomic.Pointer[state]
 	problems atomic.Pointer[map[uint32]string]
+	absent   atomic.Pointer[map[uint32]bool] // of problems
 	refused  atomic.Pointer[map[uint32]refusedStart]
 	// unsettled is what the machine is not, by section of its settings.
 	unsettled atomic.Pointer[map[string]string]
@@ -176,6 +182,7 @@ func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 	a.now.Store(&state{cfg, rev})
 	a.loadPending()
 	a.problems.Store(&map[uint32]string{})
+	a.absent.Store(&map[uint32]bool{})
 	a.refused.Store(&map[uint32]refusedStart{})
 	a.unsettled.Store(&map[string]string{})
 	return a

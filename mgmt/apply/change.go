@@ -232,9 +232,10 @@ func (a *Applier) putInForce(ctx context.Context, old *state, r Result, k keepin
 	a.now.Store(&state{cfg, rev})
 	if out != nil {
 		a.acknowledged(*out)
+		r.Warnings = append(r.Warnings, warnAbsent(old.cfg, cfg, *out)...)
 	}
 	a.told(old.cfg, cfg, rev)
-	r.Revision, r.FarmErrors = rev, a.Problems()
+	r.Revision, r.FarmErrors, r.Absent = rev, a.Problems(), *a.absent.Load()
 	r.unsettled = !sameSystem(old.cfg, cfg)
 	return r, nil
 }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // publish asks the engines once. A caller who went away does not cancel it: the
@@ -48,6 +49,7 @@ func (a *Applier) acknowledged(out Outcome) {
 		problems = map[uint32]string{}
 	}
 	a.problems.Store(&problems)
+	a.absent.Store(&out.Absent)
 	a.inSync.Store(true)
 }
 
@@ -67,7 +69,7 @@ func (a *Applier) restore(ctx context.Context, old *farm.Config, cause error) er
 // judge refuses a publication in which a farm that was changed does not run:
 // whoever starts or creates a farm wants to know that its port is taken. A
 // farm nobody touched, or one whose problem is older than this change, does
-// not stop the change.
+// not stop the change, nor does one whose address this machine does not have now.
 func (a *Applier) judge(old, cfg *farm.Config, out Outcome) error {
 	known := *a.problems.Load()
 	before := make(map[uint32]*farm.Farm, len(old.Farms))
@@ -80,7 +82,7 @@ func (a *Applier) judge(old, cfg *farm.Config, out Outcome) error {
 		f := &cfg.Farms[i]
 		problem, has := out.FarmErrors[f.ID]
 		was := before[f.ID]
-		if !has || (was != nil && reflect.DeepEqual(was, f)) {
+		if !has || out.Absent[f.ID] || (was != nil && reflect.DeepEqual(was, f)) {
 			continue
 		}
 		if _, old := known[f.ID]; old && was != nil && sameListener(was, f) {
@@ -163,8 +165,26 @@ func (a *Applier) Restart(ctx context.Context, by Author, name string) (Result, 
 	if err != nil {
 		return Result{}, err
 	}
-	if problem, bad := out.FarmErrors[f.ID]; bad {
+	if problem, bad := out.FarmErrors[f.ID]; bad && !out.Absent[f.ID] {
 		return Result{}, &Refused{Reason: fmt.Sprintf("farm %q: %s", name, problem), Farms: map[uint32]string{f.ID: problem}}
 	}
-	return Result{Config: now.cfg, Revision: now.rev, Unchanged: true, FarmErrors: out.FarmErrors}, nil
+	return Result{Config: now.cfg, Revision: now.rev, Unchanged: true, FarmErrors: out.FarmErrors, Absent: out.Absent}, nil
+}
+
+// warnAbsent says which farms a change has wait for their address.
+func warnAbsent(old, cfg *farm.Config, out Outcome) (warnings []validate.Error) {
+	if len(out.Absent) == 0 {
+		return nil
+	}
+	before := make(map[uint32]*farm.Farm, len(old.Farms))
+	for i := range old.Farms {
+		before[old.Farms[i].ID] = &old.Farms[i]
+	}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if was := before[f.ID]; out.Absent[f.ID] && (was == nil || !sameListener(was, f)) {
+			warnings = append(warnings, validate.Error{Path: validate.FarmPath(f.Name), Message: out.FarmErrors[f.ID] + "; the farm is down until one has it"})
+		}
+	}
+	return warnings
 }

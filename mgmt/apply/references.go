@@ -90,7 +90,7 @@ func (a *Applier) judgeRenewal(cfg *farm.Config, farms []uint32, out Outcome) er
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		problem, has := out.FarmErrors[f.ID]
-		if _, before := known[f.ID]; !has || before || !slices.Contains(farms, f.ID) {
+		if _, before := known[f.ID]; !has || before || out.Absent[f.ID] || !slices.Contains(farms, f.ID) {
 			continue
 		}
 		bad[f.ID] = problem

@@ -19,6 +19,9 @@ type listeners struct {
 	// the keys of these.
 	problems map[uint32]string
 	missing  []string
+	// absent are the farms of which an address is none of this machine now, and nothing
+	// else is wrong.
+	absent map[uint32]bool
 }
 
 // listeners opens what cfg needs and the engine does not hold. What cannot be
@@ -26,7 +29,7 @@ type listeners struct {
 func (p *Publisher) listeners(ctx context.Context, cfg *farm.Config) *listeners {
 	p.mu.Lock()
 	loops := p.hello.Loops
-	ls := &listeners{needed: map[string]bool{}, before: maps.Clone(p.holds), opened: map[string][]*os.File{}, problems: map[uint32]string{}}
+	ls := &listeners{needed: map[string]bool{}, before: maps.Clone(p.holds), opened: map[string][]*os.File{}, problems: map[uint32]string{}, absent: map[uint32]bool{}}
 	p.mu.Unlock()
 	regained := false
 	away := "" // why netd cannot be asked; asking for each farm would add up the waiting
@@ -56,6 +59,7 @@ func (p *Publisher) listeners(ctx context.Context, cfg *farm.Config) *listeners 
 				ls.opened[key] = files
 				p.copy(key, files)
 			case errors.As(err, &refused):
+				ls.absent[f.ID] = refused.Code == ctl.CodeNotLocal && (ls.problems[f.ID] == "" || ls.absent[f.ID])
 				ls.fail(f, l, refused.Text)
 			default:
 				away = "cannot listen on " + l.Addr.String() + ": " + err.Error()

@@ -249,7 +249,7 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 	p.takeBack(cfg)
 	p.spares.retain(ls.needed)
 	p.tidy(ctx, ls.needed)
-	return apply.Outcome{Generation: generation, FarmErrors: ls.problems}, nil
+	return apply.Outcome{Generation: generation, FarmErrors: ls.problems, Absent: ls.absent}, nil
 }
 
 // complete adds the certificates. The result holds private keys: it goes into

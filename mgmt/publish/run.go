@@ -2,10 +2,14 @@ package publish
 
 import (
 	"context"
+	"net"
+	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/sluicelb/sluice/core/link"
+	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
 const (
@@ -19,6 +23,8 @@ const (
 	// stopPause is how long an end of the engine may come before that of mgmt
 	// when both were told to end.
 	stopPause = 500 * time.Millisecond
+	// addressPause is how often it is looked whether an address has come that farms wait for.
+	addressPause = 300 * time.Millisecond
 )
 
 // Run keeps the connection to the engine until ctx ends. It calls republish,
@@ -48,13 +54,17 @@ func (p *Publisher) dial(ctx context.Context) (Engine, error) {
 
 // serve stays with one engine until its connection ends.
 func (p *Publisher) serve(ctx context.Context, engine Engine, republish func(context.Context) error) {
-	err := republish(ctx)
-	retry := time.NewTicker(retryPause)
-	defer retry.Stop()
-	for {
-		if err != nil && ctx.Err() == nil {
+	var err error
+	try := func() {
+		if err = republish(ctx); err != nil && ctx.Err() == nil {
 			p.options.Log.Warn("configuration not published, trying again", "error", err)
 		}
+	}
+	try()
+	retry, address := time.NewTicker(retryPause), time.NewTicker(addressPause)
+	defer retry.Stop()
+	defer address.Stop()
+	for {
 		select {
 		case <-ctx.Done():
 			return
@@ -66,14 +76,45 @@ func (p *Publisher) serve(ctx context.Context, engine Engine, republish func(con
 				}
 			})
 			return
+		case <-address.C:
+			if err == nil && p.arrived() && p.available(ctx) {
+				try()
+			}
 		case <-retry.C:
-		}
-		p.regain(ctx)
-		p.copyHeld(ctx)
-		if err != nil || p.available(ctx) || p.strayed(ctx) {
-			err = republish(ctx)
+			p.regain(ctx)
+			p.copyHeld(ctx)
+			if err != nil || p.available(ctx) || p.strayed(ctx) {
+				try()
+			}
 		}
 	}
+}
+
+// arrived reports whether this machine has an address of one of the sockets that could not
+// be opened. Costs nothing while all could.
+func (p *Publisher) arrived() bool {
+	p.mu.Lock()
+	pending := p.pending
+	p.mu.Unlock()
+	if len(pending) == 0 {
+		return false
+	}
+	list, err := net.InterfaceAddrs()
+	if err != nil {
+		return false // the next retry tells
+	}
+	here := map[netip.Addr]bool{}
+	for _, a := range list {
+		if prefix, is := a.(*net.IPNet); is {
+			if addr, ok := netip.AddrFromSlice(prefix.IP); ok {
+				here[addr.Unmap()] = true
+			}
+		}
+	}
+	return slices.ContainsFunc(pending, func(key string) bool {
+		_, at, ok := ctl.ParseKey(key)
+		return ok && here[at.Addr()]
+	})
 }
 
 // available reports whether an address that could not be opened can be now.

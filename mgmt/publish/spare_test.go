@@ -3,6 +3,9 @@ package publish_test
 import (
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
 // forgets is a netd that was started anew.
@@ -57,4 +60,31 @@ func sameKeys(x, y []string) bool {
 	slices.Sort(x)
 	slices.Sort(y)
 	return slices.Equal(x, y)
+}
+
+// A farm whose address this machine does not have is no reason to refuse anything, and
+// runs within a second of the address being there.
+func TestAFarmRunsSoonAfterItsAddressIsThere(t *testing.T) {
+	b := newBench(t, config(a))
+	e := b.start(t, newEngine())
+	b.netd.mu.Lock()
+	b.netd.broken[b2] = &ctl.Error{Code: ctl.CodeNotLocal, Text: "no interface of this machine has the address"}
+	b.netd.broken[c3] = &ctl.Error{Code: ctl.CodeInUse, Text: "another program"}
+	b.netd.mu.Unlock()
+	b.mu.Lock()
+	b.current = config(a, b2, c3)
+	b.mu.Unlock()
+	out, err := b.Publish(t.Context(), config(a, b2, c3))
+	if err != nil || !out.Absent[2] || out.Absent[3] || out.Absent[1] || len(out.FarmErrors) != 2 {
+		t.Fatalf("%+v %v", out, err)
+	}
+	lives := len(e.lives())
+	b.netd.mu.Lock()
+	delete(b.netd.broken, b2)
+	b.netd.mu.Unlock()
+	for limit := time.Now().Add(time.Second); len(e.lives()) == lives; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("it does not run after a second")
+		}
+	}
 }

@@ -95,7 +95,7 @@ func (s *Resource) mustRun(c *rest.Call, result apply.Result, name, action strin
 	if err != nil {
 		return err
 	}
-	if problem := result.FarmErrors[f.ID]; problem != "" && action != "stop" {
+	if problem := result.FarmErrors[f.ID]; problem != "" && !result.Absent[f.ID] && action != "stop" {
 		return rest.Refuse(http.StatusBadRequest, "the farm %s could not be started: %s", name, problem)
 	}
 	return nil
