@@ -132,11 +132,10 @@ func (c *collector) collectLoopsOf(ch chan<- prometheus.Metric, f *farm.Farm, cl
 // collectGroup shows the backends of a group. The label for the service is
 // empty in l4xnat farms.
 func (c *collector) collectGroup(ch chan<- prometheus.Metric, g farm.Group, n sums) {
-	usable, timed := 0, g.Farm.Carries() == farm.TrafficRequests
+	usable, sum := 0, &figures{}
 	list := g.Backends()
 	for i := range list {
 		b := &list[i]
-		labels := []string{g.Farm.Name, g.Name(), backendLabel(b)}
 		if b.Spreads() {
 			continue // the backends at its addresses are shown
 		}
@@ -144,22 +143,79 @@ func (c *collector) collectGroup(ch chan<- prometheus.Metric, g farm.Group, n su
 		if up && !out {
 			usable++
 		}
-		ch <- gauge(c.up, truth(up), labels...)
-		ch <- gauge(c.maintenance, truth(out), labels...)
-		c.collectHeadroom(ch, g.Farm, b, labels)
-		switch {
-		case !g.Farm.InKernel():
-			collect(ch, c.servers, n.SumBackend(b.ID), labels...)
-		case n.known:
-			collect(ch, c.servers, n.kernel.Backends[b.ID], labels...)
-		}
-		if timed {
-			times := c.o.Counters.SumBackendTimes(b.ID)
-			ch <- histogram(c.firstByte, &times.FirstByte, labels...)
-			ch <- histogram(c.total, &times.Total, labels...)
+		switch c.detail {
+		case eachBackend:
+			labels := []string{g.Farm.Name, g.Name(), backendLabel(b)}
+			ch <- gauge(c.up, truth(up), labels...)
+			ch <- gauge(c.maintenance, truth(out), labels...)
+			c.collectHeadroom(ch, g.Farm, b, labels)
+			one := n.figures(g.Farm, b.ID)
+			c.collectFigures(ch, &one, labels...)
+		case byService:
+			one := n.figures(g.Farm, b.ID)
+			sum.add(&one)
 		}
 	}
+	if c.detail == byService {
+		c.collectFigures(ch, sum, g.Farm.Name, g.Name(), "")
+	}
 	ch <- gauge(c.usable, float64(usable), g.Farm.Name, g.Name())
+}
+
+// figures are what was counted of a backend, or of several.
+type figures struct {
+	counts       stats.Backend
+	times        stats.Times
+	known, timed bool
+}
+
+// figures returns those of a backend.
+func (s sums) figures(f *farm.Farm, backend uint32) (out figures) {
+	switch {
+	case !f.InKernel():
+		out.counts, out.known = s.SumBackend(backend), true
+	case s.known:
+		out.counts, out.known = s.kernel.Backends[backend], true
+	}
+	if f.Carries() == farm.TrafficRequests {
+		out.times, out.timed = s.SumBackendTimes(backend), true
+	}
+	return out
+}
+
+// add adds those of another backend.
+func (s *figures) add(o *figures) {
+	s.known, s.timed = s.known || o.known, s.timed || o.timed
+	addFields(reflect.ValueOf(&s.counts).Elem(), reflect.ValueOf(&o.counts).Elem())
+	addFields(reflect.ValueOf(&s.times).Elem(), reflect.ValueOf(&o.times).Elem())
+}
+
+// addFields adds all numbers of a value of nested structs and arrays to another.
+func addFields(to, from reflect.Value) {
+	switch to.Kind() {
+	case reflect.Struct:
+		for i := range to.NumField() {
+			addFields(to.Field(i), from.Field(i))
+		}
+	case reflect.Array:
+		for i := range to.Len() {
+			addFields(to.Index(i), from.Index(i))
+		}
+	case reflect.Uint, reflect.Uint32, reflect.Uint64:
+		if to.CanSet() {
+			to.SetUint(to.Uint() + from.Uint())
+		}
+	}
+}
+
+func (c *collector) collectFigures(ch chan<- prometheus.Metric, s *figures, labels ...string) {
+	if s.known {
+		collect(ch, c.servers, s.counts, labels...)
+	}
+	if s.timed {
+		ch <- histogram(c.firstByte, &s.times.FirstByte, labels...)
+		ch <- histogram(c.total, &s.times.Total, labels...)
+	}
 }
 
 // backendLabel is the address of a backend; without a port when it keeps the

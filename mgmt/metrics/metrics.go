@@ -1,8 +1,11 @@
 package metrics
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -60,19 +63,54 @@ type Options struct {
 	Version string
 }
 
-// Handler returns what answers scrapes: text, or what else the scraper asks
-// for. Who may ask is not its business.
+// Handler returns what answers scrapes: text, or what else the scraper asks for, compressed
+// if it takes that. The parameter backends says which series of backends it wants (detail).
+// Who may ask is not its business.
 func Handler(o Options) http.Handler {
-	return promhttp.HandlerFor(registry(o), promhttp.HandlerOpts{
-		ErrorHandling:       promhttp.ContinueOnError, // what can be shown is
-		MaxRequestsInFlight: scrapesAtOnce,
-		Timeout:             scrapeTime,
+	handlers := map[detail]http.Handler{}
+	for _, d := range details {
+		handlers[d] = promhttp.HandlerFor(registry(o, d), promhttp.HandlerOpts{
+			ErrorHandling:       promhttp.ContinueOnError, // what can be shown is
+			MaxRequestsInFlight: scrapesAtOnce,
+			Timeout:             scrapeTime,
+		})
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d := detail(cmp.Or(r.URL.Query().Get("backends"), string(eachBackend)))
+		h, known := handlers[d]
+		if !known {
+			http.Error(w, fmt.Sprintf("backends=%q: allowed are %s", d, words(details)), http.StatusBadRequest)
+			return
+		}
+		h.ServeHTTP(w, r)
 	})
 }
 
-func registry(o Options) *prometheus.Registry {
+// detail is which series of backends a scrape has. With ten thousand backends they are nearly
+// all of it.
+type detail string
+
+const (
+	eachBackend detail = "all"     // those of each
+	byService   detail = "service" // sums for each service, with an empty label for the backend
+	noBackend   detail = "none"
+)
+
+var details = []detail{eachBackend, byService, noBackend}
+
+func words(list []detail) string {
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = string(list[i])
+	}
+	return strings.Join(out, ", ")
+}
+
+func registry(o Options, d detail) *prometheus.Registry {
 	r := prometheus.NewRegistry()
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newCollector(o))
+	c := newCollector(o)
+	c.detail = d
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), c)
 	if o.Engine != nil {
 		r.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{
 			Namespace: "sluice_engine",
@@ -85,6 +123,7 @@ func registry(o Options) *prometheus.Registry {
 // collector makes the metrics of one scrape.
 type collector struct {
 	o                     Options
+	detail                detail
 	loops, farms, servers []counter
 	rejections            *prometheus.Desc
 	farmFirst, farmTotal  *prometheus.Desc

@@ -223,3 +223,45 @@ func TestAThousandBackendsAreScraped(t *testing.T) {
 		t.Errorf("%d backends", n)
 	}
 }
+
+// With many backends their series are nearly all of a scrape: who does not want them may
+// leave them out, or have sums.
+func TestSeriesOfBackendsCanBeLeftOutOrSummed(t *testing.T) {
+	s, o := setup(t)
+	for id, n := range map[uint32]int{1: 3, 2: 4, 4: 7} {
+		for range n {
+			b := s.Shard(0).Backend(id)
+			b.Requests++
+			b.Responses[1]++
+			s.Shard(0).BackendTimes(id).Total.Observe(int64(time.Second))
+		}
+	}
+	ask := func(query string) (int, string) {
+		w := httptest.NewRecorder()
+		metrics.Handler(o).ServeHTTP(w, httptest.NewRequest("GET", "/metrics"+query, nil))
+		return w.Code, w.Body.String()
+	}
+	for _, query := range []string{"", "?backends=all"} {
+		if _, text := ask(query); !strings.Contains(text, `sluice_backend_requests_total{backend="10.0.0.1:80",farm="shop",service="web"} 3`) {
+			t.Errorf("%q: a backend is missing", query)
+		}
+	}
+	if _, text := ask("?backends=none"); strings.Contains(text, "\nsluice_backend_") || !strings.Contains(text, `sluice_service_usable_backends{farm="shop",service="web"} 1`) {
+		t.Error("without backends there are some, or no services")
+	}
+	_, text := ask("?backends=service")
+	for _, want := range []string{
+		`sluice_backend_requests_total{backend="",farm="shop",service="web"} 7`, `sluice_backend_requests_total{backend="",farm="shop",service="api"} 7`,
+		`sluice_backend_responses_total{backend="",code="2xx",farm="shop",service="web"} 7`, `sluice_backend_request_seconds_count{backend="",farm="shop",service="web"} 7`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("summed there is no %s", want)
+		}
+	}
+	if strings.Contains(text, "10.0.0.1") || strings.Contains(text, "sluice_backend_up") {
+		t.Error("summed there are single backends")
+	}
+	if code, text := ask("?backends=some"); code != 400 || !strings.Contains(text, "allowed are all, service, none") {
+		t.Errorf("%d %s", code, text)
+	}
+}
