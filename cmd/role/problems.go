@@ -3,8 +3,13 @@ package role
 import (
 	"time"
 
+	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/eventlog"
 )
+
+// leastRoom is how much room the disk of the data directory has left at least, in bytes, for
+// revisions, logs and numbers.
+const leastRoom = 32 << 20
 
 // problems are those of the appliance itself.
 func (m *manager) problems() (out []string) {
@@ -13,6 +18,9 @@ func (m *manager) problems() (out []string) {
 	}
 	if text := m.rejected.problem(); text != "" {
 		out = append(out, text)
+	}
+	if err := disk.Room(".", leastRoom); err != nil {
+		out = append(out, "the data directory has hardly any room left: "+err.Error())
 	}
 	if m.logs != nil {
 		out = append(out, m.logs.Problems(time.Now())...)

@@ -229,11 +229,11 @@ func (m *Manager) Problem() string {
 
 // Close ends what is under way; what waits is kept for the next Manager.
 func (m *Manager) Close() {
-	m.mails.close()
 	m.mu.Lock()
 	hooks := m.hooks
 	m.mu.Unlock()
 	var ending sync.WaitGroup
+	ending.Go(m.mails.close)
 	for _, k := range hooks {
 		ending.Go(k.queue.close)
 	}

@@ -196,7 +196,7 @@ func TestMailsWaitForAServerThatIsAway(t *testing.T) {
 	if h.Problem() != "" || h.Delivery() != (Delivery{Sent: 2}) {
 		t.Errorf("%q, %+v", h.Problem(), h.Delivery())
 	}
-	want := []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 15 * time.Minute, 15 * time.Minute, 15 * time.Minute}
+	want := []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 2 * time.Minute, 2 * time.Minute, 2 * time.Minute, 2 * time.Minute, 2 * time.Minute}
 	if fmt.Sprint(h.pauses) != fmt.Sprint(want) {
 		t.Errorf("pauses %v", h.pauses)
 	}

@@ -16,7 +16,10 @@ const (
 	maxWaiting   = 64
 	keepTime     = 24 * time.Hour
 	firstPause   = 30 * time.Second
-	longestPause = 15 * time.Minute
+	longestPause = 2 * time.Minute
+	// lastTime is how long the end of the process waits for messages that are on their way to
+	// a receiver that took the one before: that the appliance stops is among them.
+	lastTime = time.Second
 )
 
 // waiting is a message on its way: a mail, or the body for a webhook.
@@ -274,8 +277,21 @@ func (q *queue) drop() {
 	q.done.Wait()
 }
 
+// finish waits for what is on its way, unless the last try failed.
+func (q *queue) finish() {
+	for limit := time.Now().Add(lastTime); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+		q.mu.Lock()
+		over := !q.running || q.failure != ""
+		q.mu.Unlock()
+		if over {
+			return
+		}
+	}
+}
+
 // close ends the sender. What waits goes on with the next process.
 func (q *queue) close() {
+	q.finish()
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()
