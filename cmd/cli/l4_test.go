@@ -71,7 +71,7 @@ func TestL4FarmsForPeople(t *testing.T) {
 	a.traffic = stats.Traffic{Farms: map[uint32]stats.Farm{f: {Connections: 5, Established: 2, BytesIn: 64, PacketsIn: 6}}, Backends: map[uint32]stats.Backend{3: {Connects: 5, BytesIn: 1 << 20, PacketsIn: 9}}}
 	for _, command := range []string{
 		"farm list", "farm show mail", "farm show dns", "backend list mail", "backend show mail 0", "backend show mail 1", "session list mail", "status", "stats", "stats mail", "stats dns",
-		"farm explain mail", "farm explain dns", "farm explain shop", "conn list", "conn list mail --limit 1", "system kernel", "system clean", "export",
+		"farm explain mail", "farm explain dns", "farm explain shop", "conn list", "conn list mail --limit 1", "system kernel", "export",
 	} {
 		golden(t, "l4_"+strings.ReplaceAll(strings.ReplaceAll(command, " --", "_"), " ", "_"), a.must(strings.Fields(command)...))
 	}
@@ -93,7 +93,7 @@ func TestL4CommandsPrintJSON(t *testing.T) {
 	a.layer4()
 	for _, command := range []string{
 		"farm list", "farm show dns", "farm explain dns", "backend list mail", "backend show mail 1", "backend add mail 10.0.0.9:25", "backend set mail 2 weight=2", "backend maintenance mail 2", "backend delete mail 2",
-		"session list mail", "session create mail 192.0.2.7 0", "session delete mail 192.0.2.7", "session flush mail", "conn list", "conn flush dns", "stats", "stats dns", "status", "system kernel", "system clean",
+		"session list mail", "session create mail 192.0.2.7 0", "session delete mail 192.0.2.7", "session flush mail", "conn list", "conn flush dns", "stats", "stats dns", "status", "system kernel",
 	} {
 		if out := a.must(append(strings.Fields(command), "--json")...); !json.Valid([]byte(out)) {
 			t.Errorf("%s --json:\n%s", command, out)
