@@ -86,7 +86,9 @@ func (c *h2Conn) refused() {
 func (c *h2Conn) tellRefused() {
 	c.server.learn(func(why *http2.Error) {
 		switch {
-		case why == http2.ErrHeadTooLong: // answered 431, and counted there
+		case why == http2.ErrHeadTooLong:
+			rejected.Count(c.Stats(), rejected.HeadTooLong)
+			c.Note(rejected.HeadTooLong, 0, why.Reason)
 		case why.Code == http2.CodeEnhanceYourCalm || why.Code == http2.CodeRefusedStream:
 			c.Note(rejected.Flood, 0, why.Reason)
 		default:

@@ -44,7 +44,7 @@ func (c *h2Conn) Head(of *http2.Stream, head []byte, end bool) {
 	c.heads += s.head
 	of.Owner = s
 	c.streams.PushBack(&s.links, s)
-	if head != nil && (c.batch.count > 0 || c.h2.More()) {
+	if c.batch.count > 0 || c.h2.More() {
 		c.postpone(s, head)
 		return
 	}
@@ -57,10 +57,7 @@ func (s *stream) begin(head []byte) {
 	c.batch.begun++
 	r.Reset()
 	n, err := r.Parse(head)
-	switch {
-	case head == nil:
-		err = http1.ErrHeadTooLong
-	case err == nil && n != len(head):
+	if err == nil && n != len(head) {
 		err = http1.ErrHeadTooLong // http2 hands over whole heads: it is beyond the bound of http1
 	}
 	if err != nil {

@@ -89,7 +89,7 @@ func TestWhatIsNoRequestOfAStreamIsCounted(t *testing.T) {
 	}{
 		"malformed":   {func(p *l7test.FrameClient) { p.Ask(1, true, "GET", "/", "connection", "x") }, []string{"1 RST_STREAM PROTOCOL_ERROR"}, 1, 0, "class=bad-request"},
 		"a bad path":  {func(p *l7test.FrameClient) { p.Ask(1, true, "GET", "/%00") }, []string{"1 HEADERS 400", "1 DATA The request is not valid HTTP.\n end"}, 1, 0, "class=bad-target status=400"},
-		"a long head": {func(p *l7test.FrameClient) { p.Ask(1, true, "GET", "/", "x", strings.Repeat("x", 70<<10)) }, []string{"1 HEADERS 431", "1 DATA The header of the request is too large.\n end"}, 0, 1, "class=head-too-long status=431"},
+		"a long head": {func(p *l7test.FrameClient) { p.Ask(1, true, "GET", "/", "x", strings.Repeat("x", 70<<10)) }, []string{"GOAWAY ENHANCE_YOUR_CALM"}, 0, 1, "class=head-too-long"},
 		"no frame":    {func(p *l7test.FrameClient) { _ = p.WriteRawFrame(xhttp2.FrameHeaders, 0, 0, nil) }, []string{"GOAWAY PROTOCOL_ERROR", "end"}, 1, 0, "class=bad-request"},
 	} {
 		h := newHarness(t, nil)

@@ -5,9 +5,8 @@ package http2
 // connection and its streams but Receive. Slices are valid until they return.
 type Handler interface {
 	// Head brings the head of a request, or of a response, 1xx ones included,
-	// as the bytes of an HTTP/1.1 head: what l7/http1 parses. It is nil when
-	// the list of fields is too long: a request is then answered 431. end tells
-	// that no body and no trailers follow.
+	// as the bytes of an HTTP/1.1 head: what l7/http1 parses. end tells that
+	// no body and no trailers follow.
 	Head(s *Stream, head []byte, end bool)
 	// Data brings bytes of the body; with end, which may come without bytes,
 	// the last ones. The peer may send as many again once Consumed says so.

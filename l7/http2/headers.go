@@ -144,18 +144,13 @@ func (c *Conn) newHeaders(b *block) *Error {
 // requestHead begins the exchange of a request whose head was decoded.
 func (c *Conn) requestHead(id uint32, end bool) {
 	m := &c.sh.in
-	var head []byte
-	if !m.over || m.bad != nil {
-		var why *Error
-		if head, why = m.request(end); why == nil && end && m.length > 0 {
-			why = ErrLengthData
-		}
-		if why != nil {
-			c.refuse(id, why)
-			return
-		}
-	} else {
-		c.sh.counts[ErrHeadTooLong.index]++
+	head, why := m.request(end)
+	if why == nil && end && m.length > 0 {
+		why = ErrLengthData
+	}
+	if why != nil {
+		c.refuse(id, why)
+		return
 	}
 	s := c.add(id)
 	s.state |= headed

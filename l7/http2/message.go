@@ -31,8 +31,8 @@ func (m *message) reset() {
 }
 
 // decode reads a header block into c.sh.in. It fails when the block cannot be
-// decompressed or is a bomb once too often; malformed messages are read to their end, because the table
-// depends on them.
+// decompressed, is a bomb once too often, or is longer than a client's may be.
+// Malformed messages are read to their end, because the table depends on them.
 func (c *Conn) decode(b []byte) *Error {
 	m := &c.sh.in
 	m.reset()
@@ -49,7 +49,10 @@ func (c *Conn) decode(b []byte) *Error {
 			return ErrCompression
 		}
 		if m.size += f.name + f.value + entryCost; m.size > limit {
-			m.over = true
+			if !c.client {
+				return ErrHeadTooLong // reading on for the table's sake is what such a flood lives on
+			}
+			m.over = true // the connection is shared by many clients
 		}
 		if f.kind == kindPlain && !m.over {
 			m.regular = true
