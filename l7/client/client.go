@@ -69,6 +69,9 @@ type Client interface {
 	// Abort follows an answer that will not be complete. told says that the client
 	// sees that when its connection just ends; otherwise that is made a reset.
 	Abort(told bool)
+	// RequireHTTP1 ends a stream of HTTP/2 without an answer: its client is to repeat the
+	// request over HTTP/1.1.
+	RequireHTTP1()
 	// Close is Abort for a client that is gone, perhaps in one direction only.
 	Close(told bool)
 }

@@ -369,6 +369,9 @@ func (c *h1Conn) Abort(told bool) {
 	c.abort()
 }
 
+// RequireHTTP1 implements Client: it speaks nothing else.
+func (c *h1Conn) RequireHTTP1() { c.Abort(false) }
+
 // Close implements Client.
 func (c *h1Conn) Close(told bool) {
 	if !told {

@@ -135,5 +135,8 @@ func (s *stream) Finish(_, _ bool) { s.leave() }
 // Abort implements Client.
 func (s *stream) Abort(bool) { s.reset(http2.CodeInternal) }
 
+// RequireHTTP1 implements Client.
+func (s *stream) RequireHTTP1() { s.reset(http2.CodeHTTP11Required) }
+
 // Close implements Client.
 func (s *stream) Close(bool) { s.reset(http2.CodeCancel) }

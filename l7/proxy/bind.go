@@ -6,6 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/rejected"
 )
 
 // NTLM, and Negotiate that comes down to it or to a ticket of Kerberos, log in a
@@ -14,7 +15,8 @@ import (
 // those of pinned services are. Streams of HTTP/2 keep none, and those of HTTP/2 are shared:
 // a connection to a backend that a stream's log-in was sent on ends with the
 // exchange, one of HTTP/2 takes no other exchange any more. Such log-ins need HTTP/1.1 on both
-// sides (RFC 9113 leaves HTTP_1_1_REQUIRED to servers that want them).
+// sides: a stream whose backend asks for one is reset with HTTP_1_1_REQUIRED, upon which
+// browsers and curl repeat the request over HTTP/1.1.
 //
 // That a log-in to proxies (407) would do the same is no business of ours.
 
@@ -45,6 +47,18 @@ func bindingScheme(credentials []byte) bool {
 func (ex *exchange) bind() {
 	ex.binds = true
 	ex.up.Reserve()
+}
+
+// requireHTTP1 ends the exchange of a stream that cannot log in: see above. received is how
+// much of the backend's answer has come.
+func (ex *exchange) requireHTTP1(received int) {
+	ex.countTaken(received, ex.w.loop.Now()-ex.sent)
+	ex.note(rejected.Unauthorized, 401, "the backend asks for NTLM or Negotiate, which need HTTP/1.1")
+	ex.stats().Responses[3]++
+	ex.recordOwn(401, 0)
+	cl := ex.client
+	ex.End()
+	cl.RequireHTTP1()
 }
 
 // takeKept gives the exchange a connection its client keeps for the service. It

@@ -200,3 +200,33 @@ func TestAnHTTP2ConnectionOnWhichALogInBeganIsLeft(t *testing.T) {
 		}
 	}
 }
+
+// A stream cannot log in its connection: the client is sent back to HTTP/1.1, where it
+// can. Browsers and curl go there by themselves.
+func TestStreamWhoseBackendAsksForALogInGoesBackToHTTP1(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range []string{"NTLM", "Negotiate", `Basic realm="x", Negotiate`} {
+		b := ntlmBackend(t, "WWW-Authenticate: "+scheme)
+		a := l7test.New(t, 1)
+		addr := a.Serve(logs, l7test.Service("web", b.Addr))
+		r := l7test.RecordsOf(t, a)
+		p := l7test.DialFrames(t, addr)
+		p.Ask(1, true, "GET", "/")
+		p.Want("1 RST_STREAM HTTP_1_1_REQUIRED")
+		if l := r.Next(); l.Status != 401 {
+			t.Errorf("%s: recorded with status %d", scheme, l.Status)
+		}
+		l7test.Eventually(t, "a line", func() bool {
+			return a.Log.Has(`reason="the backend asks for NTLM or Negotiate, which need HTTP/1.1"`)
+		})
+		p.Ask(3, true, "GET", "/open") // the connection goes on
+		p.Want("3 HEADERS 200")
+		if b.Open() != 1 {
+			t.Errorf("%s: %d connections are kept", scheme, b.Open())
+		}
+	}
+	b := ntlmBackend(t, `WWW-Authenticate: Basic realm="x"`)
+	p := l7test.DialFrames(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
+	p.Ask(1, true, "GET", "/")
+	p.Want("1 HEADERS 401 end")
+}

@@ -172,6 +172,10 @@ func (ex *exchange) answer(b []byte, n int) {
 		return
 	}
 	if r.Status == 401 && asksToBind(&r.Head) {
+		if ex.peer.Frames {
+			ex.requireHTTP1(len(b))
+			return
+		}
 		ex.bind()
 	}
 	if rt := ex.service.Retry; rt != nil && rt.Status(r.Status) && ex.retryAnswer(kind, b, n) {
