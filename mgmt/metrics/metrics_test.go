@@ -258,7 +258,7 @@ func TestSeriesOfBackendsCanBeLeftOutOrSummed(t *testing.T) {
 			t.Errorf("summed there is no %s", want)
 		}
 	}
-	if strings.Contains(text, "10.0.0.1") || strings.Contains(text, "sluice_backend_up") {
+	if strings.Contains(text, "10.0.0.1") || strings.Contains(text, "sluice_backend_up{") {
 		t.Error("summed there are single backends")
 	}
 	if code, text := ask("?backends=some"); code != 400 || !strings.Contains(text, "allowed are all, service, none") {
