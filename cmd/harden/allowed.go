@@ -88,6 +88,9 @@ var changing = append([]uint32{
 	unix.SYS_IO_SETUP, unix.SYS_IO_DESTROY, unix.SYS_IO_SUBMIT, unix.SYS_IO_CANCEL, unix.SYS_IO_GETEVENTS,
 }, changingHere...)
 
+// lasting is what makes things that outlive their process.
+var lasting = []uint32{unix.SYS_SHMGET, unix.SYS_SEMGET, unix.SYS_MSGGET}
+
 // The filters, one for each role and one for what the supervisor starts for a request.
 var (
 	engineFilter = filter{calls: [][]uint32{running}, families: []uint32{unix.AF_INET, unix.AF_INET6}, alone: true}
@@ -99,4 +102,12 @@ var (
 	hostFilter    = filter{calls: [][]uint32{running, reading, placing}, families: []uint32{unix.AF_UNIX}}
 	managerFilter = filter{calls: [][]uint32{running, reading, changing},
 		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_UNIX, unix.AF_NETLINK}}
+	programsFilter = filter{calls: [][]uint32{running, reading, changing},
+		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_UNIX, unix.AF_NETLINK}}
+	// Memory of System V outlives whoever made it. Unix sockets are guarded by the user of
+	// who connects: one who is the user of mgmt must not have any.
+	programFilter = filter{calls: [][]uint32{running, reading, changing}, never: lasting,
+		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_UNIX, unix.AF_NETLINK}}
+	programAloneFilter = filter{calls: [][]uint32{running, reading, changing}, never: lasting,
+		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}}
 )

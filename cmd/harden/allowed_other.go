@@ -9,4 +9,4 @@ const (
 	newest    = 0
 )
 
-var engineFilter, helperFilter, hostFilter, managerFilter filter
+var engineFilter, helperFilter, hostFilter, managerFilter, programsFilter, programFilter, programAloneFilter filter

@@ -4,7 +4,7 @@ import "golang.org/x/net/bpf"
 
 // Filter is the filter of a role of the process pid, as the kernel gets it.
 func Filter(role string, pid int) []bpf.RawInstruction {
-	f := map[string]*filter{"engine": &engineFilter, "netd": &helperFilter, "mgmt": &managerFilter, "hostd": &hostFilter}[role]
+	f := map[string]*filter{"engine": &engineFilter, "netd": &helperFilter, "mgmt": &managerFilter, "hostd": &hostFilter, "progd": &programsFilter, "program": &programFilter}[role]
 	var out []bpf.RawInstruction
 	for _, i := range f.program(pid) {
 		out = append(out, bpf.RawInstruction{Op: i.Code, Jt: i.Jt, Jf: i.Jf, K: i.K})

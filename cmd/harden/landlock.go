@@ -92,21 +92,41 @@ func restrict(ports, scope uint64, allow func(fd uintptr, abi int) error) (missi
 	if abi == 0 {
 		return "the kernel does not offer it", nil
 	}
-	attr, size := ruleset(abi, landlockTells(unix.LANDLOCK_CREATE_RULESET_ERRATA), ports)
-	attr.Scoped &= scope
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
-	if errno != 0 {
-		return "", fmt.Errorf("landlock_create_ruleset: %w", errno)
-	}
-	defer unix.Close(int(fd))
-	if err := allow(fd, abi); err != nil {
-		return "", err
-	}
-	err = restrictThreads(fd, abi)
+	err = withRuleset(abi, ports, scope, allow, func(fd uintptr) error { return restrictThreads(fd, abi) })
 	if errors.Is(err, unix.ENOTSUP) {
 		return "this program was built with cgo", nil
 	}
 	return "", err
+}
+
+// restrictThread puts the calling thread, and programs it starts, under the ruleset with
+// these exceptions, where the kernel has Landlock.
+func restrictThread(allow func(fd uintptr, abi int) error) error {
+	abi := landlockABI()
+	if abi == 0 {
+		return nil
+	}
+	return withRuleset(abi, 0, ^uint64(0), allow, func(fd uintptr) error {
+		if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
+			return fmt.Errorf("landlock_restrict_self: %w", errno)
+		}
+		return nil
+	})
+}
+
+// withRuleset makes a ruleset with these exceptions and has it put in force.
+func withRuleset(abi int, ports, scope uint64, allow func(fd uintptr, abi int) error, enforce func(fd uintptr) error) error {
+	attr, size := ruleset(abi, landlockTells(unix.LANDLOCK_CREATE_RULESET_ERRATA), ports)
+	attr.Scoped &= scope
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if errno != 0 {
+		return fmt.Errorf("landlock_create_ruleset: %w", errno)
+	}
+	defer unix.Close(int(fd))
+	if err := allow(fd, abi); err != nil {
+		return err
+	}
+	return enforce(fd)
 }
 
 // restrictThreads covers every thread: by the kernel's own synchronisation

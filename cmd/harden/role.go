@@ -95,3 +95,9 @@ func RaiseFiles() error {
 	}
 	return nil
 }
+
+// setLimit sets a limit of this process and of those it starts. The syscall package must
+// set that of open files itself: for children it puts back the one it found at start.
+func setLimit(which int, most uint64) error {
+	return syscall.Setrlimit(which, &syscall.Rlimit{Cur: most, Max: most})
+}

@@ -117,6 +117,7 @@ const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUT
 // filter says what a role, and the programs it starts, may ask of the kernel.
 type filter struct {
 	calls    [][]uint32 // whatever their arguments
+	never    []uint32   // of these calls
 	families []uint32   // of sockets
 	alone    bool       // no other processes are started, none are sent signals
 }
@@ -145,6 +146,9 @@ func (f *filter) program(pid int) program {
 	} else {
 		p.noNamespaces(unix.SYS_CLONE)
 	}
+	for _, n := range f.never {
+		p.on(n, retDeny)
+	}
 	p.neverArg(unix.SYS_IOCTL, offArg1, tiocSTI, tiocLinux)
 	for _, n := range slices.Concat(f.calls...) {
 		p.on(n, retAllow)
@@ -158,14 +162,19 @@ func (f *filter) program(pid int) program {
 // installFilter puts all threads behind the filter. It needs no_new_privs on
 // the calling thread and spreads that too. A kernel without seccomp is no
 // error: Status tells.
-func installFilter(f *filter) error {
+func installFilter(f *filter) error { return f.install(unix.SECCOMP_FILTER_FLAG_TSYNC) }
+
+// installOnThread puts the calling thread behind the filter, and what it will start.
+func (f *filter) installOnThread() error { return f.install(0) }
+
+func (f *filter) install(threads uintptr) error {
 	if auditArch == 0 {
 		return nil
 	}
 	p := f.program(os.Getpid())
 	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
 	install := func(flags uintptr) (thread uintptr, errno unix.Errno) {
-		thread, _, errno = unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC|flags, uintptr(unsafe.Pointer(&prog)))
+		thread, _, errno = unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, threads|flags, uintptr(unsafe.Pointer(&prog)))
 		return thread, errno
 	}
 	thread, errno := install(unix.SECCOMP_FILTER_FLAG_LOG)

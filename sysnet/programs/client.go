@@ -1,0 +1,90 @@
+package programs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ErrUnavailable: progd could not be asked, or ended meanwhile. It says nothing about the
+// program.
+var ErrUnavailable = errors.New("the process that starts programs (progd) does not answer")
+
+// Client asks progd for programs, from any goroutine.
+type Client struct {
+	mu sync.Mutex // held while a socket is handed over: its deadline is the connection's
+	to *net.UnixConn
+}
+
+// NewClient returns a client over mgmt's end of the pair.
+func NewClient(to *net.UnixConn) *Client { return &Client{to: to} }
+
+// Run has progd call a program and waits for its end. file is the program if only this
+// process may read it; else nil. Errors: ErrUnavailable.
+func (c *Client) Run(ctx context.Context, call Call, file *os.File) (End, error) {
+	conn, theirs, err := pair()
+	if err != nil {
+		return End{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer conn.Close()
+	err = c.hand(ctx, theirs, file)
+	_ = theirs.Close()
+	if err != nil {
+		return End{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	if err := json.NewEncoder(conn).Encode(call); err != nil {
+		return End{}, gone(ctx, err)
+	}
+	var e End
+	if err := json.NewDecoder(io.LimitReader(conn, 4*mostOutput)).Decode(&e); err != nil {
+		return End{}, gone(ctx, err)
+	}
+	return e, nil
+}
+
+// gone is the error of a call without an end.
+func gone(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// hand gives progd its end of a call.
+func (c *Client) hand(ctx context.Context, theirs, file *os.File) error {
+	fds := []int{int(theirs.Fd())}
+	if file != nil {
+		fds = append(fds, int(file.Fd()))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	until, _ := ctx.Deadline()
+	_ = c.to.SetWriteDeadline(until)
+	_, _, err := c.to.WriteMsgUnix([]byte{0}, syscall.UnixRights(fds...), nil)
+	return err
+}
+
+// pair makes the two ends of a call.
+func pair() (ours *net.UnixConn, theirs *os.File, err error) {
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	mine := os.NewFile(uintptr(fds[0]), "call")
+	defer mine.Close()
+	theirs = os.NewFile(uintptr(fds[1]), "call")
+	c, err := net.FileConn(mine)
+	if err != nil {
+		_ = theirs.Close()
+		return nil, nil, err
+	}
+	return c.(*net.UnixConn), theirs, nil
+}

@@ -1,0 +1,179 @@
+package programs_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/sysnet/programs"
+)
+
+// house is a server with boxes, and a client of it.
+type house struct {
+	*programs.Client
+	folder    string // of programs
+	temporary string
+}
+
+// newHouse has boxes of these uids; 0 is that of this process.
+func newHouse(t *testing.T, uids ...uint32) *house {
+	t.Helper()
+	h := &house{folder: t.TempDir(), temporary: t.TempDir()}
+	for dir := h.temporary; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		must(t, os.Chmod(dir, 0o755))
+	}
+	must(t, os.Chmod(h.temporary, 0o1777))
+	must(t, os.Chmod(h.folder, 0o755))
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
+	must(t, err)
+	var ends [2]*net.UnixConn
+	for i, fd := range fds {
+		f := os.NewFile(uintptr(fd), "pair")
+		c, err := net.FileConn(f)
+		must(t, err)
+		_ = f.Close()
+		ends[i] = c.(*net.UnixConn)
+	}
+	var boxes []*programs.Box
+	watch := programs.NewWatch(64<<20, 8)
+	for _, uid := range uids {
+		boxes = append(boxes, &programs.Box{UID: uid, GID: uid, Temporary: h.temporary, Excess: watch.Excess, Log: slog.Default()})
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = programs.Serve(ctx, ends[1], programs.Options{Boxes: boxes, Folders: []string{h.folder}, Log: slog.Default()})
+	}()
+	t.Cleanup(func() { cancel(); <-done; ends[0].Close(); ends[1].Close() })
+	h.Client = programs.NewClient(ends[0])
+	return h
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// script puts a program into the folder and calls it.
+func (h *house) script(t *testing.T, body string, change ...func(*programs.Call)) programs.End {
+	t.Helper()
+	must(t, os.WriteFile(filepath.Join(h.folder, "it"), []byte("#!/bin/sh\n"+body+"\n"), 0o755))
+	c := programs.Call{Folder: h.folder, File: "it", Name: "it", Limit: time.Minute}
+	for _, f := range change {
+		f(&c)
+	}
+	e, err := h.Run(t.Context(), c, nil)
+	must(t, err)
+	return e
+}
+
+func TestAProgramIsCalledAndItsEndIsTold(t *testing.T) {
+	h := newHouse(t, 0)
+	e := h.script(t, `echo "$1 $X"; cat; echo wrong >&2; exit 3`, func(c *programs.Call) {
+		c.Args, c.Env, c.Input, c.Split = []string{"$(id)"}, []string{"X=`id`"}, []byte("in"), true
+	})
+	if string(e.Output) != "$(id) `id`\nin" || string(e.Errors) != "wrong\n" || e.Exit != 3 {
+		t.Errorf("%q %q %+v", e.Output, e.Errors, e)
+	}
+	if e := h.script(t, "kill -SEGV $$"); e.Signal != int(syscall.SIGSEGV) {
+		t.Errorf("%+v", e)
+	}
+	if e := h.script(t, "sleep 300", func(c *programs.Call) { c.Limit = 100 * time.Millisecond }); !e.Late {
+		t.Errorf("%+v", e)
+	}
+	if e := h.script(t, "head -c 100000 /dev/zero"); !e.Full || len(e.Output) != 4<<10 {
+		t.Errorf("%d bytes, full %t", len(e.Output), e.Full)
+	}
+}
+
+func TestOnlyProgramsOfTheFoldersAreStarted(t *testing.T) {
+	h := newHouse(t, 0)
+	for _, c := range []programs.Call{
+		{Folder: "/bin", File: "true"}, {Folder: h.folder, File: "../it"}, {Folder: h.folder, File: ".."}, {Folder: h.folder + "/../../../bin", File: "true"},
+		{Folder: h.folder, File: "none"},
+	} {
+		c.Limit = time.Minute
+		if e, err := h.Run(t.Context(), c, nil); err != nil || e.Unstarted == "" {
+			t.Errorf("%+v: %+v, %v", c, e, err)
+		}
+	}
+}
+
+func TestAFileThatIsBroughtAlongRunsInItsPrivateFolder(t *testing.T) {
+	h := newHouse(t, 0)
+	path := filepath.Join(t.TempDir(), "secret")
+	must(t, os.WriteFile(path, []byte("#!/bin/sh\npwd; echo x > mine; ls\n"), 0o700))
+	f, err := os.Open(path)
+	must(t, err)
+	defer f.Close()
+	e, err := h.Run(t.Context(), programs.Call{Folder: "hooks", File: "secret", Name: "./secret", Limit: time.Minute}, f)
+	must(t, err)
+	if !bytes.HasPrefix(e.Output, []byte(h.temporary)) || !bytes.Contains(e.Output, []byte("mine\nsecret")) {
+		t.Errorf("%q %+v", e.Output, e)
+	}
+	if left, _ := os.ReadDir(h.temporary); len(left) != 0 {
+		t.Errorf("left are %v", left)
+	}
+}
+
+func TestACallEndsWithItsCaller(t *testing.T) {
+	h := newHouse(t, 0)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	must(t, os.WriteFile(filepath.Join(h.folder, "it"), []byte("#!/bin/sh\nsleep 300\n"), 0o755))
+	if _, err := h.Run(ctx, programs.Call{Folder: h.folder, File: "it", Name: "it", Limit: time.Minute}, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	if e := h.script(t, "exit 0"); e.Exit != 0 || e.Unstarted != "" { // the only box is free again
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestABoxEndsWhatHidesInOtherSessions(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: programs get a user of their own")
+	}
+	h := newHouse(t, 61170)
+	pids := filepath.Join(h.temporary, "pids")
+	e := h.script(t, fmt.Sprintf("id -u; : > %s; for i in 1 2 3; do setsid sh -c 'echo $$ >> %s; exec sleep 300' >/dev/null 2>&1 & done; while [ $(wc -l < %s) -lt 3 ]; do sleep 0.02; done", pids, pids, pids))
+	if string(e.Output) != "61170\n" {
+		t.Fatalf("%q %+v", e.Output, e)
+	}
+	b, err := os.ReadFile(pids)
+	must(t, err)
+	for _, pid := range strings.Fields(string(b)) {
+		state, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err == nil && !strings.Contains(string(state), ") Z ") && !strings.Contains(string(state), ") X ") {
+			t.Errorf("process %s goes on: %s", pid, state)
+		}
+	}
+	if e := h.script(t, "mkdir -p $TMPDIR/a/b; chmod 0 $TMPDIR/a"); e.Exit != 0 {
+		t.Errorf("%+v", e)
+	}
+	left, _ := filepath.Glob(filepath.Join(h.temporary, "sluice-program-*"))
+	if len(left) != 0 {
+		t.Errorf("left are %v", left)
+	}
+}
+
+func TestWhatUsesTooMuchIsEnded(t *testing.T) {
+	h := newHouse(t, 0)
+	if e := h.script(t, "i=0; while [ $i -lt 20 ]; do sleep 300 & i=$((i+1)); done; wait"); !strings.Contains(e.Excess, "processes") {
+		t.Errorf("%+v", e)
+	}
+	if e := h.script(t, "x=$(head -c 150000000 /dev/zero | tr '\\0' x); sleep 300"); !strings.Contains(e.Excess, "MiB of memory") {
+		t.Errorf("%+v", e)
+	}
+}

@@ -1,0 +1,162 @@
+package programs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// Options is what a Server works with.
+type Options struct {
+	// Boxes are those programs run in, one each at a time.
+	Boxes []*Box
+	// Folders are those that hold programs of others: a call names a file in one of them,
+	// or brings its file along.
+	Folders []string
+	Log     *slog.Logger
+}
+
+// The bounds of a server.
+const (
+	// requestTime is how long a call may take to arrive.
+	requestTime = 10 * time.Second
+	// maxRequest bounds a call, and maxFile a program that is brought along, in bytes.
+	maxRequest = 4 << 20
+	maxFile    = 64 << 20
+	maxLimit   = 10 * time.Minute
+)
+
+// Serve carries out the calls that come over progd's end of the pair, until ctx ends or
+// the pair is gone. It returns when all programs have ended.
+func Serve(ctx context.Context, from *net.UnixConn, o Options) error {
+	free := make(chan *Box, len(o.Boxes))
+	for _, b := range o.Boxes {
+		b.sweep()
+		free <- b
+	}
+	defer context.AfterFunc(ctx, func() { _ = from.SetReadDeadline(time.Unix(1, 0)) })()
+	defer func() {
+		for range o.Boxes {
+			<-free
+		}
+	}()
+	for {
+		conn, file, err := receive(from)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("receive a call: %w", err)
+		case conn == nil:
+			continue // no call, but a message without descriptors
+		}
+		go func() {
+			defer conn.Close()
+			if file != nil {
+				defer file.Close()
+			}
+			o.answer(ctx, conn, file, free)
+		}()
+	}
+}
+
+// answer carries out one call.
+func (o *Options) answer(ctx context.Context, conn *net.UnixConn, file *os.File, free chan *Box) {
+	_ = conn.SetReadDeadline(time.Now().Add(requestTime))
+	var c Call
+	if err := json.NewDecoder(io.LimitReader(conn, maxRequest)).Decode(&c); err != nil {
+		o.Log.Warn("a call of a program cannot be read", "reason", err)
+		return
+	}
+	c.Limit = min(max(c.Limit, time.Millisecond), maxLimit)
+	_ = conn.SetReadDeadline(time.Time{})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		_, _ = conn.Read(make([]byte, 1)) // the caller sends nothing more: it has hung up
+		cancel()
+	}()
+	_ = json.NewEncoder(conn).Encode(o.carryOut(ctx, c, file, free))
+}
+
+// carryOut lends a box to a call.
+func (o *Options) carryOut(ctx context.Context, c Call, file *os.File, free chan *Box) End {
+	if filepath.Base(c.File) != c.File || c.File == "." || c.File == ".." {
+		return End{Unstarted: "its name is a path"}
+	}
+	if file == nil && !slices.Contains(o.Folders, c.Folder) {
+		return End{Unstarted: fmt.Sprintf("no programs are started from %s", c.Folder)}
+	}
+	began := time.Now()
+	select {
+	case b := <-free:
+		defer func() { free <- b }()
+		c.Limit = max(c.Limit-time.Since(began), time.Millisecond)
+		return b.Run(ctx, c, file)
+	case <-time.After(c.Limit):
+		return End{Unstarted: fmt.Sprintf("%d programs run already, as many as may, and none ended in time", len(o.Boxes))}
+	case <-ctx.Done():
+		return End{Gone: true}
+	}
+}
+
+// receive reads the socket of the next call, and the file that comes along. conn is nil if
+// there was none.
+func receive(from *net.UnixConn) (conn *net.UnixConn, file *os.File, err error) {
+	b, control := make([]byte, 16), make([]byte, syscall.CmsgSpace(4*8))
+	n, size, _, _, err := from.ReadMsgUnix(b, control)
+	if err != nil {
+		return nil, nil, err
+	}
+	files := descriptors(control[:size])
+	if n == 0 && len(files) == 0 {
+		return nil, nil, io.EOF
+	}
+	if len(files) == 0 {
+		return nil, nil, nil
+	}
+	if len(files) > 1 {
+		file = files[1]
+	}
+	for _, f := range files[min(2, len(files)):] {
+		_ = f.Close()
+	}
+	defer files[0].Close()
+	c, err := net.FileConn(files[0])
+	if conn, is := c.(*net.UnixConn); err == nil && is {
+		return conn, file, nil
+	}
+	if file != nil {
+		_ = file.Close()
+	}
+	return nil, nil, nil
+}
+
+func descriptors(control []byte) (out []*os.File) {
+	messages, err := syscall.ParseSocketControlMessage(control)
+	if err != nil {
+		return nil
+	}
+	for i := range messages {
+		fds, err := syscall.ParseUnixRights(&messages[i])
+		if err != nil {
+			continue
+		}
+		for _, fd := range fds {
+			syscall.CloseOnExec(fd)
+			out = append(out, os.NewFile(uintptr(fd), "call"))
+		}
+	}
+	return out
+}
