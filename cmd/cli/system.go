@@ -148,12 +148,12 @@ func (c *client) systemKernel() *cobra.Command {
 func (c *client) systemClean() *cobra.Command {
 	return &cobra.Command{
 		Use: "clean", Short: "Remove everything a stopped appliance left in the kernel",
-		Long: `Remove everything a stopped appliance left in the kernel: rules, settings,
-routes, and the connections of its farms. An appliance that is stopped leaves its
-farms to the kernel; root can remove them. While an appliance runs, this is
-refused: it needs them. Other appliances in the same network namespace have rules
-of their own. If one runs, name the data directory of the stopped one with
---data.`,
+		Long: `Remove everything a stopped appliance left in the kernel: rules,
+settings, routes, and the connections of its farms. An appliance that is
+stopped leaves its farms to the kernel; root can remove them. While an
+appliance runs, this is refused: it needs them. Other appliances in the same
+network namespace have rules of their own. If one runs, name the data
+directory of the stopped one with --data.`,
 		Example: "  systemctl stop sluice && sluice system clean\n  sluice system clean --data /var/lib/other", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.send(cmd.Context(), http.MethodPost, "/system/kernel/clean", map[string]any{})

@@ -13,6 +13,7 @@ import (
 // furtherCommands are uses that everyCommand has no place for: flags, other kinds
 // of farms, names instead of numbers.
 var furtherCommands = []string{
+	"system clean",
 	"farm create tls vip=192.0.2.10 vport=443 --profile https --contimeout 4", "farm create l4 --copy-from mail --vip 192.0.2.10 --vport 26", "farm set shop trusted=10.0.0.0/8 --trusted ::1 error503=null",
 	"farm stop shop mail", "farm restart shop mail", "farm explain shop", "farm get dns", "service get shop web",
 	"service create shop api urlp=^/api/ --routingpolicy LEAST_CONNECTIONS", "service set shop web persistence=COOKIE sessionid=SID",

@@ -36,7 +36,7 @@ func everyCommand(p papers) []string {
 		"certificate csr new fqdn=new.example country=DE state=Bayern locality=Ulm organization=Ltd division=Web mail=a@example.com",
 		"certificate ca upload clients " + p.ca, "certificate ca replace clients " + p.ca, "certificate ca list", "certificate ca show clients", "certificate ca download clients",
 		"certificate ca crl clients " + p.crl, "certificate ca crl clients --none", "certificate ca delete clients", "certificate ocsp", "certificate ocsp enabled=true",
-		"acme config", "acme config email=a@example.com", "acme list", "system config", "system config resolve_min_ttl=6", "system kernel", "system clean",
+		"acme config", "acme config email=a@example.com", "acme list", "system config", "system config resolve_min_ttl=6", "system kernel",
 		"user create tim", "user create bob --ldap", "user set tim webgui_permissions=true", "user password tim", "user list", "user show tim",
 		"role create ops --copy-from management", "role set ops farm.create=true", "role show ops", "role list", "group create shops", "group role shops ops", "group add shops tim", "group add-farm shops shop",
 		"group list", "group show shops", "group remove-farm shops shop", "group remove shops tim", "group role shops", "group delete shops", "role delete ops", "user delete tim",
