@@ -122,7 +122,7 @@ func TestAStoreThatCannotBeReadEndsTheStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, whole[:len(whole)/2], 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(strings.Repeat("spoiled ", len(whole)/8)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		text, code := endsIn(t, who, data, surroundings{})
@@ -132,6 +132,34 @@ func TestAStoreThatCannotBeReadEndsTheStart(t *testing.T) {
 		}
 		start(t, who, data).must("farm", "show", "shop")
 	})
+}
+
+// What can be read of a damaged store is in force at the next start; the damaged file is
+// kept, and status reports it.
+func TestAStoreThatLostItsEndIsRepairedAtTheStart(t *testing.T) {
+	who := asOne()
+	data := dataDir(t, who)
+	a := start(t, who, data)
+	a.must("farm", "create", "shop", "vip=127.0.0.1", fmt.Sprintf("vport=%d", freePort(t)))
+	if err := a.stop(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(data, "store.db")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, int64(len(whole)/2)); err != nil {
+		t.Fatal(err)
+	}
+	a = start(t, who, data)
+	out, _ := a.run("status")
+	want(t, out, "the store was damaged and was repaired", path+".damaged-")
+	aside, err := filepath.Glob(path + ".damaged-*")
+	if err != nil || len(aside) != 1 {
+		t.Errorf("set aside: %q, %v", aside, err)
+	}
+	a.must("farm", "create", "other", "vip=127.0.0.1", fmt.Sprintf("vport=%d", freePort(t)))
 }
 
 // Traffic does not end with the store: while it cannot be read, what runs goes

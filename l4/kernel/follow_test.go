@@ -84,7 +84,7 @@ func TestTheKernelFollowsWhatChangesAndNothingElse(t *testing.T) {
 	}
 	step("it still is", 0)
 	f.gone = true
-	k.Age(2 * time.Second)
+	k.Age(50 * time.Millisecond)
 	step("the rules were looked for lately", 0)
 	k.Age(2 * time.Second)
 	step("the rules are gone", 1)
