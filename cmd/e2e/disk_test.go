@@ -154,7 +154,7 @@ func TestAStoreThatLostItsEndIsRepairedAtTheStart(t *testing.T) {
 	}
 	a = start(t, who, data)
 	out, _ := a.run("status")
-	want(t, out, "the store was damaged and was repaired", path+".damaged-")
+	want(t, out, "the store was damaged and was repaired", "store.db.damaged-")
 	aside, err := filepath.Glob(path + ".damaged-*")
 	if err != nil || len(aside) != 1 {
 		t.Errorf("set aside: %q, %v", aside, err)
