@@ -95,8 +95,8 @@ func (c *client) asker() *os.File {
 	return tty // closed with the process: a command asks once
 }
 
-// notMeant is the error of a change that somebody was asked about, and did not want.
-var notMeant = errors.New("nothing was changed")
+// errDeclined is the error of a change that somebody was asked about, and did not want.
+var errDeclined = errors.New("nothing was changed")
 
 // ask asks whether what would be deleted is meant, and returns an error if it is not.
 func (c *client) ask(tty *os.File, p *plan) error {
@@ -117,13 +117,13 @@ func (c *client) ask(tty *os.File, p *plan) error {
 	answer, err := (&terminal.Lines{In: tty, Out: out}).Read(show.Clean(question(c.running.String(), p, always)))
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, terminal.ErrInterrupted):
-		return notMeant
+		return errDeclined
 	case err != nil:
 		return err
 	case slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))):
 		return nil
 	}
-	return notMeant
+	return errDeclined
 }
 
 func question(command string, p *plan, always bool) string {
