@@ -329,6 +329,17 @@ func TestEveryCommandExplainsItselfWithAnExample(t *testing.T) {
 	}
 }
 
+// A command that asks no appliance cannot try what it does: it would do it.
+func TestAnAddedCommandHasNoDryRun(t *testing.T) {
+	extra := &cobra.Command{Use: "run", Short: "Run", Example: "sluice run", RunE: func(*cobra.Command, []string) error { return nil }}
+	cli.Root(extra)
+	for _, name := range []string{"dry-run", "yes"} {
+		if extra.Flags().Lookup(name) != nil {
+			t.Errorf("it has --%s", name)
+		}
+	}
+}
+
 func TestTextOfTheApplianceCannotDriveTheTerminal(t *testing.T) {
 	a := start(t)
 	a.shop()

@@ -122,6 +122,8 @@ sluice.yaml(5) explains the configuration file (man sluice-guide).`,
 	root.AddCommand(c.farmCommand(), c.serviceCommand(), c.backendCommand(), c.zoneCommand(), c.recordCommand(), c.sessionCommand(), c.connCommand(), c.headerCommand(), c.rewriteCommand(), c.certificateCommand(), c.acmeCommand(), c.keyCommand(), c.userCommand(), c.groupCommand(), c.roleCommand(),
 		c.checkGroup(), c.applyCommand(), c.exportCommand(), c.reloadCommand(), c.historyCommand(), c.diffCommand(), c.rollbackCommand(), c.transactionCommand(), c.pendingCommand(), c.confirmCommand(), c.tagCommand(), c.auditCommand(),
 		c.statusCommand(), c.statsCommand(), c.graphCommand(), c.topCommand(), c.logsCommand(), c.traceCommand(), c.questionsCommand(), c.explainCommand(), c.lintCommand(), c.timelineCommand(), c.headroomCommand(), c.rehearseCommand(), c.backupCommand(), c.geoipCommand(), c.supportsaveCommand(), c.notificationCommand(), c.aliasCommand(), c.cloudCommand(), c.systemCommand(), c.versionCommand(), c.shellCommand())
+	c.addTrials(root)
+	c.addPlans(root) // before commands that ask no appliance: run would start one
 	root.AddCommand(extra...)
 	root.Flags().BoolP("version", "v", false, "version for sluice")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -136,8 +138,6 @@ sluice.yaml(5) explains the configuration file (man sluice-guide).`,
 			cmd.Aliases = append(cmd.Aliases, "get")
 		}
 	})
-	c.addTrials(root)
-	c.addPlans(root)
 	c.conduct(root)
 	markFailures(root)
 	arrangeHelp(root)
