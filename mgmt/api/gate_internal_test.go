@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,12 +13,13 @@ import (
 // caller is one end of a connection from an address.
 type caller struct {
 	net.Conn
-	from   net.Addr
-	closed bool
+	from  net.Addr
+	ended atomic.Bool
 }
 
 func (c *caller) RemoteAddr() net.Addr { return c.from }
-func (c *caller) Close() error         { c.closed = true; return nil }
+func (c *caller) Close() error         { c.ended.Store(true); return nil }
+func (c *caller) closed() bool         { return c.ended.Load() }
 
 func call(t *testing.T, g *gate, from string) (*caller, *gatedConn) {
 	t.Helper()
@@ -35,6 +37,13 @@ func calls(t *testing.T, g *gate, from string, n int) (callers []*caller, conns 
 	return callers, conns
 }
 
+// count is how many connections a gate keeps.
+func (g *gate) count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.conns)
+}
+
 // identify has somebody answer for a connection.
 func identify(c *gatedConn) {
 	c.begin()
@@ -50,18 +59,18 @@ func TestASourceHasSoManyAnonymousConnections(t *testing.T) {
 		identify(conns[1])
 		call(t, g, "2001:db8::2") // there is room: one is known
 		call(t, g, "2001:db8::3")
-		if callers[0].closed || callers[1].closed || !callers[2].closed || callers[3].closed {
+		if callers[0].closed() || callers[1].closed() || !callers[2].closed() || callers[3].closed() {
 			t.Error("not the oldest anonymous and idle connection of the source went")
 		}
 		other, _ := call(t, g, "2001:db8:0:1::1")
-		if other.closed || callers[3].closed || len(g.conns) != maxAnonymous+2 {
-			t.Errorf("another network is limited, too: %d connections", len(g.conns))
+		if other.closed() || callers[3].closed() || g.count() != maxAnonymous+2 {
+			t.Errorf("another network is limited, too: %d connections", g.count())
 		}
 		for _, c := range conns {
 			c.begin()
 		}
 		calls(t, g, "2001:db8::1", 3)
-		if _, in := call(t, g, "2001:db8::1"); in == nil || callers[1].closed {
+		if _, in := call(t, g, "2001:db8::1"); in == nil || callers[1].closed() {
 			t.Error("a source whose connections are all busy gets no new one")
 		}
 	})
@@ -78,8 +87,8 @@ func TestAnonymousConnectionsMakeRoom(t *testing.T) {
 		known, in := call(t, g, "192.0.2.1")
 		identify(in)
 		late, in := call(t, g, "192.0.2.2")
-		if in == nil || late.closed || !first[0].closed || first[1].closed || known.closed || len(g.conns) != maxConns {
-			t.Errorf("the oldest did not make room: %d connections", len(g.conns))
+		if in == nil || late.closed() || !first[0].closed() || first[1].closed() || known.closed() || g.count() != maxConns {
+			t.Errorf("the oldest did not make room: %d connections", g.count())
 		}
 		for c := range g.conns {
 			c.begin()
@@ -89,7 +98,7 @@ func TestAnonymousConnectionsMakeRoom(t *testing.T) {
 			c.begin()
 		}
 		calls(t, g, "192.0.2.3", 1)
-		if attacker[0].closed {
+		if attacker[0].closed() {
 			t.Error("there was an idle one") // every other source has one connection
 		}
 		for c := range g.conns {
@@ -113,20 +122,20 @@ func TestAnonymousConnectionsEndSoon(t *testing.T) {
 		conns[2].end()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if !silent.closed || busy.closed || again.closed || known.closed {
-			t.Errorf("after 5 s closed: %t %t %t %t", silent.closed, busy.closed, again.closed, known.closed)
+		if !silent.closed() || busy.closed() || again.closed() || known.closed() {
+			t.Errorf("after 5 s closed: %t %t %t %t", silent.closed(), busy.closed(), again.closed(), known.closed())
 		}
 		time.Sleep(4 * time.Second)
 		synctest.Wait()
-		if !again.closed || busy.closed || known.closed || len(g.conns) != 2 {
-			t.Errorf("after 9 s closed: %t %t %t, %d are left", again.closed, busy.closed, known.closed, len(g.conns))
+		if !again.closed() || busy.closed() || known.closed() || g.count() != 2 {
+			t.Errorf("after 9 s closed: %t %t %t, %d are left", again.closed(), busy.closed(), known.closed(), g.count())
 		}
 		conns[3].begin()
 		conns[3].identified(false) // its user logged out, or another request came on it
 		conns[3].end()
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if !known.closed || busy.closed {
+		if !known.closed() || busy.closed() {
 			t.Error("a connection that is anonymous now stays")
 		}
 	})
