@@ -129,27 +129,24 @@ func (s Settings) dial(ctx context.Context, config *tls.Config) (*ldap.Conn, fun
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
 	_ = raw.SetDeadline(until) // a TCP connection can
 	var wire net.Conn = &bounded{Conn: raw, left: maxAnswer}
-	if s.Security == LDAPS {
+	switch s.Security {
+	case LDAPS:
 		secure := tls.Client(wire, config)
-		if err := secure.HandshakeContext(ctx); err != nil {
-			stop()
-			_ = raw.Close()
-			return nil, nil, err
-		}
-		wire = secure
+		wire, err = secure, secure.HandshakeContext(ctx)
+	case StartTLS:
+		wire, err = BeginTLS(ctx, wire, config)
 	}
-	c := ldap.NewConn(wire, s.Security == LDAPS)
+	if err != nil {
+		stop()
+		_ = raw.Close()
+		return nil, nil, err
+	}
+	c := ldap.NewConn(Checked(wire), s.Security != None)
 	c.SetTimeout(s.timeout())
 	c.Start()
 	end := func() {
 		stop()
 		_ = c.Close()
-	}
-	if s.Security == StartTLS {
-		if err := c.StartTLS(config); err != nil {
-			end()
-			return nil, nil, err
-		}
 	}
 	return c, end, nil
 }

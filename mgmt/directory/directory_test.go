@@ -211,3 +211,26 @@ func TestWhatADirectorySendsIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// A password is right only if the response to the bind says so: any other message with a
+// result code of 0 does not.
+func TestOnlyABindResponseMakesAPasswordRight(t *testing.T) {
+	const entry, done = "\x30\x0c\x02\x01\x01\x64\x07\x04\x03o=x\x30\x00", "\x30\x0c\x02\x01\x01\x65\x07\x0a\x01\x00\x04\x00\x04\x00"
+	for kind, want := range map[byte]bool{0x61: true, 0x65: false, 0x67: false, 0x78: false} {
+		s := serve(t, func(c net.Conn) {
+			b := make([]byte, 4096)
+			_, _ = c.Read(b)
+			_, _ = c.Write([]byte(entry + done))
+			_, _ = c.Read(b)
+			_, _ = c.Write([]byte("\x30\x0c\x02\x01\x02" + string([]byte{kind}) + "\x07\x0a\x01\x00\x04\x00\x04\x00"))
+			_, _ = c.Read(b)
+		})
+		d, _ := opened(nil)
+		if err := d.Set(s, nil); err != nil {
+			t.Fatal(err)
+		}
+		if right, err := d.Right(t.Context(), "ann", "any"); right != want || (err == nil) != want {
+			t.Errorf("response of kind %#x: %t, %v", kind, right, err)
+		}
+	}
+}

@@ -50,9 +50,12 @@ func (r Range) String() string { return r.text }
 type Ranges []Range
 
 // Flags declares -w and -c.
-func (r *Ranges) Flags(f *Flags) {
-	f.Value("w warning", r.add)
-	f.Value("c critical", r.add)
+func (r *Ranges) Flags(f *Flags) { r.Declare(f, "w warning", "c critical") }
+
+// Declare declares two flags of ranges.
+func (r *Ranges) Declare(f *Flags, warning, critical string) {
+	f.Value(warning, r.add)
+	f.Value(critical, r.add)
 }
 
 func (r *Ranges) add(v string) error {

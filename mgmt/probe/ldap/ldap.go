@@ -1,11 +1,10 @@
-// Package ldap asks directories: bind, and a search that finds something.
+// Package ldap checks directories: a bind, and a search of an entry that exists.
 package ldap
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/go-ldap/ldap/v3"
@@ -20,7 +19,7 @@ type check struct {
 	startTLS       bool
 	base, filter   probe.Text
 	user, password probe.Text
-	least          int
+	entries        probe.Ranges
 }
 
 // Check is check_ldap.
@@ -39,9 +38,7 @@ func flags(f *probe.Flags, port probe.Port, secure bool) func() (probe.Probe, er
 	f.Text(&c.user, "D bind")
 	f.Secret(&c.password, "P pass")
 	f.Ignore("3 ver3")
-	for _, names := range []string{"W warn-entries", "C crit-entries"} {
-		f.Value(names, c.entries)
-	}
+	c.entries.Declare(f, "W warn-entries", "C crit-entries")
 	return func() (probe.Probe, error) {
 		switch {
 		case c.base == "":
@@ -58,23 +55,6 @@ func flags(f *probe.Flags, port probe.Port, secure bool) func() (probe.Probe, er
 	}
 }
 
-// entries reads 5 or 5:, so many are to be found at least.
-func (c *check) entries(v string) error {
-	n, err := strconv.Atoi(trimColon(v))
-	if err != nil || n < 0 || n > maxEntries {
-		return fmt.Errorf("%q is no number of entries from 0 to %d: write it such as 5", v, maxEntries)
-	}
-	c.least = max(c.least, n)
-	return nil
-}
-
-func trimColon(v string) string {
-	if n := len(v); n > 0 && v[n-1] == ':' {
-		return v[:n-1]
-	}
-	return v
-}
-
 // maxEntries bounds how many entries are counted.
 const maxEntries = 500
 
@@ -88,17 +68,19 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	if err != nil {
 		return err
 	}
-	l := ldap.NewConn(conn, c.server.Secure)
-	l.SetTimeout(remaining(ctx))
-	l.Start()
-	defer l.Close()
-	defer conn.Close() // Close of the library waits for the connection
+	defer conn.Close()
+	stream := conn
 	if c.startTLS {
-		if err := l.StartTLS(c.server.Config(to)); err != nil {
+		if stream, err = directory.BeginTLS(ctx, conn, c.server.Config(to)); err != nil {
 			return fmt.Errorf("STARTTLS: %w", plain(err))
 		}
 		say("STARTTLS was accepted")
 	}
+	l := ldap.NewConn(directory.Checked(stream), c.server.Secure || c.startTLS)
+	l.SetTimeout(remaining(ctx))
+	l.Start()
+	defer l.Close()
+	defer conn.Close() // Close of the library waits for the connection
 	if err := c.bind(l, to); err != nil {
 		return fmt.Errorf("bind: %w", plain(err))
 	}
@@ -120,21 +102,19 @@ func (c *check) bind(l *ldap.Conn, to probe.Target) error {
 	return l.Bind(c.user.For(to), string(c.password))
 }
 
-// search looks at the base itself, or at all below it when entries are counted.
+// search reads the base, or everything below it if entries are counted. A base that exists
+// is healthy even if the filter matches nothing, as it is for the plugin.
 func (c *check) search(l *ldap.Conn, to probe.Target, say probe.Say) error {
-	scope, most := ldap.ScopeBaseObject, 1
-	if c.least > 0 {
-		scope, most = ldap.ScopeWholeSubtree, maxEntries
+	scope := ldap.ScopeBaseObject
+	if len(c.entries) > 0 {
+		scope = ldap.ScopeWholeSubtree
 	}
-	found, err := l.Search(ldap.NewSearchRequest(c.base.For(to), scope, ldap.NeverDerefAliases, most, 0, false, c.filter.For(to), []string{noAttributes}, nil))
-	if err != nil && !ldap.IsErrorWithCode(err, ldap.LDAPResultSizeLimitExceeded) {
+	found, err := l.Search(ldap.NewSearchRequest(c.base.For(to), scope, ldap.NeverDerefAliases, maxEntries, 0, false, c.filter.For(to), []string{noAttributes}, nil))
+	if err != nil && !(ldap.IsErrorWithCode(err, ldap.LDAPResultSizeLimitExceeded) && len(c.entries) > 0) {
 		return fmt.Errorf("search: %w", plain(err))
 	}
 	say("%d entries found", len(found.Entries))
-	if len(found.Entries) < max(c.least, 1) {
-		return fmt.Errorf("%d entries were found, wanted %d", len(found.Entries), max(c.least, 1))
-	}
-	return nil
+	return c.entries.Judge("the number of entries", float64(len(found.Entries)))
 }
 
 // plain names the result code of a directory.

@@ -72,10 +72,13 @@ func TestDirectoryIsAsked(t *testing.T) {
 	ask("-b", base, "-D", user, "-P", "s3cret", "-T").Healthy(t)
 	ask("-b", base, "-T", "--verify").Down(t, "STARTTLS")
 	ask("-b", "dc=none").Down(t, "search: the directory answered 32 (No Such Object)")
-	ask("-b", base, "-a", "(cn=check)").Down(t, "0 entries were found, wanted 1")
+	ask("-b", base, "-a", "(cn=check)").Healthy(t) // the base exists: nothing more is asked
+	ask("-b", base, "-a", "(cn=nobody)", "-C", "1:").Down(t, "the number of entries is 0, wanted 1:")
 	ask("-b", user).Down(t, "32")
 	ask("-b", base, "-D", user, "-P", "s3cret", "-C", "2:").Healthy(t)
-	ask("-b", base, "-D", user, "-P", "s3cret", "-W", "3:").Down(t, "2 entries were found, wanted 3")
+	ask("-b", base, "-D", user, "-P", "s3cret", "-W", "3:").Down(t, "the number of entries is 2, wanted 3:")
+	ask("-b", base, "-D", user, "-P", "s3cret", "-W", "1").Down(t, "the number of entries is 2, wanted 1")
+	ask("-b", base, "-D", user, "-P", "s3cret", "-C", "@2:5").Down(t, "wanted @2:5")
 	probetest.Check(t, "check_ldaps", ldap.Secure, probetest.At(secure), "-p", "PORT", "-b", base, "-D", user, "-P", "s3cret").Healthy(t)
 	probetest.Check(t, "check_ldaps", ldap.Secure, probetest.At(plain), "-p", "PORT", "-b", base).Down(t, "TLS")
 	run.Suffers(t, probetest.At(plain), func(within time.Duration, to probe.Target) probetest.Asked {
