@@ -212,7 +212,7 @@ var doors = []door{
 	{"golang.org/x/tools", []string{"cmd/mutate"}, true},
 	{"golang.org/x/mod", []string{"cmd/fixes"}, true},
 	{"golang.org/x/net", []string{"l7/http2", "mgmt/probe/ping"}, false},
-	{"github.com/klauspost/compress", []string{"l7/compress"}, false},
+	{"github.com/klauspost/compress", []string{"l7/compress", "mgmt/metrics"}, false},
 	{"github.com/andybalholm/brotli", []string{"l7/compress"}, false},
 	{"github.com/ti-mo/conntrack", []string{"sysnet/conntrack"}, false},
 	{"github.com/ti-mo/netfilter", []string{"sysnet/conntrack"}, false},

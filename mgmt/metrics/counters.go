@@ -9,12 +9,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	dto "github.com/prometheus/client_model/go"
+
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
 )
 
 // counter is a field of a struct of core/stats.
 type counter struct {
+	named
 	field int
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
@@ -42,10 +45,18 @@ func counters(of any, prefix string, labels []string) (out []counter) {
 		if c.codes {
 			names = append(labels[:len(labels):len(labels)], "code")
 		}
-		c.desc = prometheus.NewDesc(prefix+name, f.Tag.Get("help"), names, nil)
+		c.named = named{prefix + name, f.Tag.Get("help")}
+		c.desc = prometheus.NewDesc(c.name, c.help, names, nil)
 		out = append(out, c)
 	}
 	return out
+}
+
+func (c *counter) dtoType() dto.MetricType {
+	if c.kind == prometheus.CounterValue {
+		return dto.MetricType_COUNTER
+	}
+	return dto.MetricType_GAUGE
 }
 
 // codes are the classes of status, in the order they are counted in.
@@ -129,29 +140,20 @@ func (c *collector) collectLoopsOf(ch chan<- prometheus.Metric, f *farm.Farm, cl
 	}
 }
 
-// collectGroup shows the backends of a group. The label for the service is
-// empty in l4xnat farms.
+// collectGroup shows the sums of a group. The label for the service is empty in l4xnat
+// farms.
 func (c *collector) collectGroup(ch chan<- prometheus.Metric, g farm.Group, n sums) {
 	usable, sum := 0, &figures{}
 	list := g.Backends()
 	for i := range list {
 		b := &list[i]
 		if b.Spreads() {
-			continue // the backends at its addresses are shown
+			continue // the backends at its addresses are counted
 		}
-		up, out := !b.Unresolved() && c.o.Health(b.ID) != farm.StatusDown, b.Maintenance != farm.MaintenanceOff
-		if up && !out {
+		if up, out := c.usable(b); up && !out {
 			usable++
 		}
-		switch c.detail {
-		case eachBackend:
-			labels := []string{g.Farm.Name, g.Name(), backendLabel(b)}
-			ch <- gauge(c.up, truth(up), labels...)
-			ch <- gauge(c.maintenance, truth(out), labels...)
-			c.collectHeadroom(ch, g.Farm, b, labels)
-			one := n.figures(g.Farm, b.ID)
-			c.collectFigures(ch, &one, labels...)
-		case byService:
+		if c.detail == byService {
 			one := n.figures(g.Farm, b.ID)
 			sum.add(&one)
 		}
@@ -159,7 +161,13 @@ func (c *collector) collectGroup(ch chan<- prometheus.Metric, g farm.Group, n su
 	if c.detail == byService {
 		c.collectFigures(ch, sum, g.Farm.Name, g.Name(), "")
 	}
-	ch <- gauge(c.usable, float64(usable), g.Farm.Name, g.Name())
+	ch <- gauge(c.usableBackends, float64(usable), g.Farm.Name, g.Name())
+}
+
+// usable reports whether a backend is not known to be down, and whether it is in
+// maintenance.
+func (c *collector) usable(b *farm.Backend) (up, out bool) {
+	return !b.Unresolved() && c.o.Health(b.ID) != farm.StatusDown, b.Maintenance != farm.MaintenanceOff
 }
 
 // figures are what was counted of a backend, or of several.

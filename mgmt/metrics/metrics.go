@@ -1,28 +1,17 @@
 package metrics
 
 import (
-	"cmp"
-	"fmt"
-	"net/http"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 	"github.com/sluicelb/sluice/mgmt/headroom"
 	"github.com/sluicelb/sluice/mgmt/syslog"
-)
-
-const (
-	// scrapesAtOnce bounds the scrapes under way, scrapeTime one of them.
-	scrapesAtOnce = 4
-	scrapeTime    = 20 * time.Second
 )
 
 // Counters sums what the loops counted; *stats.Segment is one.
@@ -61,29 +50,6 @@ type Options struct {
 	Certificates func(*farm.Config) []Certificate
 	// Version is the version of the program.
 	Version string
-}
-
-// Handler returns what answers scrapes: text, or what else the scraper asks for, compressed
-// if it takes that. The parameter backends says which series of backends it wants (detail).
-// Who may ask is not its business.
-func Handler(o Options) http.Handler {
-	handlers := map[detail]http.Handler{}
-	for _, d := range details {
-		handlers[d] = promhttp.HandlerFor(registry(o, d), promhttp.HandlerOpts{
-			ErrorHandling:       promhttp.ContinueOnError, // what can be shown is
-			MaxRequestsInFlight: scrapesAtOnce,
-			Timeout:             scrapeTime,
-		})
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d := detail(cmp.Or(r.URL.Query().Get("backends"), string(eachBackend)))
-		h, known := handlers[d]
-		if !known {
-			http.Error(w, fmt.Sprintf("backends=%q: allowed are %s", d, words(details)), http.StatusBadRequest)
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
 }
 
 // detail is which series of backends a scrape has. With ten thousand backends they are nearly
@@ -128,15 +94,13 @@ type collector struct {
 	rejections            *prometheus.Desc
 	farmFirst, farmTotal  *prometheus.Desc
 	firstByte, total      *prometheus.Desc
-	up, maintenance       *prometheus.Desc
-	usable                *prometheus.Desc
+	usableBackends        *prometheus.Desc
 	build, revision       *prometheus.Desc
 	engine                *prometheus.Desc
 	probes, probeTime     *prometheus.Desc
 	records, lines        *prometheus.Desc
 	dropped               *prometheus.Desc
 	syslog                syslogDescs
-	headroom              headroomDescs
 	certificates          certificateDescs
 }
 
@@ -152,29 +116,26 @@ func newCollector(o Options) *collector {
 		return prometheus.NewDesc("sluice_"+name, help, labels, nil)
 	}
 	return &collector{
-		o:           o,
-		loops:       counters(stats.Loop{}, "sluice_loop_", ofLoop),
-		farms:       counters(stats.Farm{}, "sluice_farm_", ofFarm),
-		servers:     counters(stats.Backend{}, "sluice_backend_", ofBackend),
-		rejections:  desc("farm_rejections_total", "What was refused, or ended before it was whole, by class.", "farm", "class"),
-		farmFirst:   desc("farm_first_byte_seconds", "Time from the complete request head to the head of the answer.", ofFarm...),
-		farmTotal:   desc("farm_request_seconds", "Time from the complete request head to the last byte of the answer; tunnels have none.", ofFarm...),
-		firstByte:   desc("backend_first_byte_seconds", "Time from sending the request to the head of the response.", ofBackend...),
-		total:       desc("backend_request_seconds", "Time from sending the request to the last byte of the response; tunnels have none.", ofBackend...),
-		up:          desc("backend_up", "Whether the backend is not known to be down.", ofBackend...),
-		maintenance: desc("backend_maintenance", "Whether an operator took the backend out.", ofBackend...),
-		usable:      desc("service_usable_backends", "Backends that are neither down nor in maintenance.", ofService...),
-		build:       desc("build_info", "The program; the value is 1.", "version", "goversion"),
-		revision:    desc("configuration_revision", "Revision of the configuration in force."),
-		engine:      desc("engine_up", "Whether mgmt is connected to the engine."),
-		probes:      desc("check_probes_total", "Probes of health checks, by what came of them.", "check", "result"),
-		probeTime:   desc("check_probe_seconds_total", "Time the probes of a health check took together.", "check"),
-		records:     desc("accesslog_records_total", "Records of exchanges the engine left, for access logs and traces."),
-		lines:       desc("accesslog_lines_total", "Lines of access logs that were written since mgmt was started."),
+		o:              o,
+		loops:          counters(stats.Loop{}, "sluice_loop_", ofLoop),
+		farms:          counters(stats.Farm{}, "sluice_farm_", ofFarm),
+		servers:        counters(stats.Backend{}, "sluice_backend_", ofBackend),
+		rejections:     desc("farm_rejections_total", "What was refused, or ended before it was whole, by class.", "farm", "class"),
+		farmFirst:      desc("farm_first_byte_seconds", "Time from the complete request head to the head of the answer.", ofFarm...),
+		farmTotal:      desc("farm_request_seconds", "Time from the complete request head to the last byte of the answer; tunnels have none.", ofFarm...),
+		firstByte:      backendHistograms[0].desc(),
+		total:          backendHistograms[1].desc(),
+		usableBackends: desc("service_usable_backends", "Backends that are neither down nor in maintenance.", ofService...),
+		build:          desc("build_info", "The program; the value is 1.", "version", "goversion"),
+		revision:       desc("configuration_revision", "Revision of the configuration in force."),
+		engine:         desc("engine_up", "Whether mgmt is connected to the engine."),
+		probes:         desc("check_probes_total", "Probes of health checks, by what came of them.", "check", "result"),
+		probeTime:      desc("check_probe_seconds_total", "Time the probes of a health check took together.", "check"),
+		records:        desc("accesslog_records_total", "Records of exchanges the engine left, for access logs and traces."),
+		lines:          desc("accesslog_lines_total", "Lines of access logs that were written since mgmt was started."),
 		dropped: desc("accesslog_dropped_total", "Records and lines that are lost: no room in a ring (ring) or in the queue of a sink (queue), not taken by a sink (sink), "+
 			"on their way when mgmt (mgmt) or the engine (engine) died.", "reason"),
-		syslog:   newSyslogDescs(desc),
-		headroom: newHeadroomDescs(desc),
+		syslog: newSyslogDescs(desc),
 
 		certificates: newCertificateDescs(desc),
 	}
@@ -187,12 +148,11 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 			ch <- list[i].desc
 		}
 	}
-	for _, d := range []*prometheus.Desc{c.rejections, c.farmFirst, c.farmTotal, c.firstByte, c.total, c.up, c.maintenance, c.usable,
+	for _, d := range []*prometheus.Desc{c.rejections, c.farmFirst, c.farmTotal, c.firstByte, c.total, c.usableBackends,
 		c.build, c.revision, c.engine, c.probes, c.probeTime, c.records, c.lines, c.dropped} {
 		ch <- d
 	}
 	c.syslog.describe(ch)
-	c.headroom.describe(ch)
 	c.certificates.describe(ch)
 }
 

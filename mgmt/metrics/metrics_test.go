@@ -1,12 +1,15 @@
 package metrics_test
 
 import (
+	"compress/gzip"
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
@@ -264,4 +267,88 @@ func TestSeriesOfBackendsCanBeLeftOutOrSummed(t *testing.T) {
 	if code, text := ask("?backends=some"); code != 400 || !strings.Contains(text, "allowed are all, service, none") {
 		t.Errorf("%d %s", code, text)
 	}
+}
+
+// Labels name a backend by its address, and series with the same labels are an error to
+// scrapers.
+func TestBackendsAtOneAddressShareTheirSeries(t *testing.T) {
+	s, o := setup(t)
+	cfg, _ := o.Config()
+	web := &cfg.Farms[0].HTTP.Services[0]
+	twin := web.Backends[0]
+	twin.ID = 9
+	web.Backends = append(web.Backends, twin)
+	s.Shard(0).Backend(1).Requests, s.Shard(1).Backend(9).Requests = 3, 4
+	s.Shard(1).BackendTimes(9).Total.Observe(int64(time.Second))
+	text := scrape(t, o)
+	for _, want := range []string{
+		`sluice_backend_requests_total{backend="10.0.0.1:80",farm="shop",service="web"} 7`,
+		`sluice_backend_request_seconds_count{backend="10.0.0.1:80",farm="shop",service="web"} 1`,
+	} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%s is there %d times", want, strings.Count(text, want))
+		}
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(text) {
+		if name, _, _ := strings.Cut(line, "} "); strings.HasPrefix(line, "sluice_") && seen[name] {
+			t.Errorf("twice: %s", line)
+		} else {
+			seen[name] = true
+		}
+	}
+}
+
+func TestScrapesAreCompressedForScrapersThatAcceptIt(t *testing.T) {
+	_, o := setup(t)
+	for accepted, want := range map[string]string{"gzip": "gzip", "br, gzip;q=0.5": "gzip", "gzip;q=0": "", "": ""} {
+		r := httptest.NewRequest("GET", "/metrics", nil)
+		r.Header.Set("Accept-Encoding", accepted)
+		w := httptest.NewRecorder()
+		metrics.Handler(o).ServeHTTP(w, r)
+		body := io.Reader(w.Body)
+		if got := w.Header().Get("Content-Encoding"); got != want {
+			t.Errorf("%q: encoding %q", accepted, got)
+		} else if got != "" {
+			var err error
+			if body, err = gzip.NewReader(body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text, err := io.ReadAll(body); err != nil || !strings.Contains(string(text), "sluice_backend_up{") {
+			t.Errorf("%q: %v, %d bytes", accepted, err, len(text))
+		}
+	}
+}
+
+func TestScrapesAtOnceAreBounded(t *testing.T) {
+	_, o := setup(t)
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		config := o.Config
+		o.Config = func() (*farm.Config, uint64) { <-release; return config() }
+		h := metrics.Handler(o)
+		ask := func() *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+			return w
+		}
+		codes := make(chan int, 8)
+		for range 4 {
+			go func() { codes <- ask().Code }()
+		}
+		synctest.Wait()
+		if w := ask(); w.Code != 503 || w.Header().Get("Retry-After") == "" {
+			t.Errorf("the fifth: %d %v", w.Code, w.Header())
+		}
+		close(release)
+		for range 4 {
+			if code := <-codes; code != 200 {
+				t.Errorf("one of four: %d", code)
+			}
+		}
+		if w := ask(); w.Code != 200 {
+			t.Errorf("afterwards: %d", w.Code)
+		}
+	})
 }
