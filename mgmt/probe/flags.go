@@ -17,6 +17,8 @@ type Flags struct {
 	known map[string]*flag
 	// limit is the time the command itself allows (-t), slow the answer's (-w, -c); 0 for none.
 	limit, slow time.Duration
+	// word takes a word that belongs to no flag; nil: there are to be none.
+	word func(word string) error
 }
 
 // flag is one of them. takes says whether it has a value.
@@ -114,13 +116,16 @@ func (f *Flags) Int(to *int, least, most int, names string) {
 
 // Host is whom to connect to: HOST, an address or a name.
 func (f *Flags) Host(to *Host, names string) {
-	f.Value(names, func(v string) error {
-		if !hostlike(v) {
-			return fmt.Errorf("%q is no host: write HOST for the backend, or an address or a name", v)
-		}
-		*to = Host(v)
-		return nil
-	})
+	f.Value(names, func(v string) error { return HostWord(to, v) })
+}
+
+// HostWord reads a host that a command names.
+func HostWord(to *Host, v string) error {
+	if !hostlike(v) {
+		return fmt.Errorf("%q is no host: write HOST for the backend, or an address or a name", v)
+	}
+	*to = Host(v)
+	return nil
 }
 
 func hostlike(s string) bool {
@@ -154,6 +159,9 @@ func (f *Flags) Pattern(to **regexp.Regexp, before, names string) {
 		return nil
 	})
 }
+
+// Words takes words that belong to no flag, such as the host some plugins accept there.
+func (f *Flags) Words(take func(word string) error) { f.word = take }
 
 // Version is -4 and -6: the addresses that count, when a command names a host.
 func (f *Flags) Version(to *string) {

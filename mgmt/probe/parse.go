@@ -98,7 +98,7 @@ func (k *Known) builtIn(name string, args []string) (p Probe, unknown *UnknownFl
 func build(name string, make Make, args []string) (Probe, error) {
 	f := &Flags{check: name}
 	finish := make(f)
-	if err := f.Parse(args, nil); err != nil {
+	if err := f.Parse(args, f.word); err != nil {
 		return nil, err
 	}
 	p, err := finish()

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // conversations are commands that need an answer to be healthy, one at least for each
 // check of a stream.
 var conversations = []string{
-	"check_tcp -p PORT -e hello", "check_tcp -p PORT -S", "check_tls -p PORT",
+	"check_tcp -p PORT -e PONG", "check_tcp -p PORT -S", "check_tls -p PORT",
 	"check_imap -p PORT", "check_simap -p PORT", "check_pop -p PORT", "check_spop -p PORT", "check_ftp -p PORT", "check_ssmtp -p PORT",
 	"check_nntp -p PORT", "check_nntps -p PORT", "check_clamd -p PORT", "check_jabber -p PORT",
 	"check_http -p PORT", "check_http -p PORT -S", "check_http -p PORT --http2", "check_http -p PORT --http2 -S", "check_http -p PORT -C 1",

@@ -73,17 +73,20 @@ func (a *asker) scheme() string {
 	return "http"
 }
 
-// authority is what the Host field says: as the command has it, or the target with the
-// port where that is not the usual one.
+// authority is who is asked for: the name of the command or the target, with the port
+// where that is not the usual one, as the plugin has it.
 func (a *asker) authority() string {
-	if a.virtual != "" {
-		return a.virtual.For(a.to)
+	port := a.called
+	if port == 0 {
+		port = a.port
 	}
-	port := a.port
 	if port == 0 {
 		port = probe.Port(a.to.Port)
 	}
-	name := probe.ServerName(a.host, a.to)
+	name := strings.Trim(a.virtual.For(a.to), "[]")
+	if name == "" {
+		name = probe.ServerName(a.host, a.to)
+	}
 	if port == 80 && !a.secure || port == 443 && a.secure {
 		if strings.Contains(name, ":") {
 			return "[" + name + "]"
@@ -161,6 +164,9 @@ func (a *asker) get(ctx context.Context, where *url.URL) (*answer, error) {
 	// Another port is another server, and one without TLS has listeners on the way.
 	same := address == a.address("") && where.Scheme == a.scheme()
 	a.fill(request.Header, same)
+	if a.forced != "" && same {
+		request.Host = a.forced.For(a.to)
+	}
 	if user, password, given := strings.Cut(string(a.login), ":"); given && same {
 		request.SetBasicAuth(probe.Text(user).For(a.to), password)
 	}

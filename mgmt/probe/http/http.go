@@ -24,7 +24,9 @@ type check struct {
 	host    probe.Host
 	port    probe.Port
 	version string
-	virtual probe.Text // Host field; "" for the target's name
+	virtual probe.Text // name in the Host field; "" for the target's
+	called  probe.Port // port in the Host field; 0 for that of the connection
+	forced  probe.Text // the Host field itself; "" makes it of the two
 	method  string
 	url     probe.Text
 	body    probe.Text
@@ -50,10 +52,12 @@ type check struct {
 // Check is check_http.
 func Check(f *probe.Flags) func() (probe.Probe, error) {
 	c := &check{url: "/", most: -1, redirect: "ok", redirects: 15, agent: "Sluice health check"}
-	port := probe.Port(80)
-	portGiven, address, name := false, probe.Host(""), ""
+	port, portGiven, sni := probe.Port(80), false, false
+	address, name, words := probe.Host(""), "", []string(nil)
 	f.Host(&address, "I IP-address")
 	f.Value("H hostname", func(v string) error { name = v; return virtualName(v) })
+	f.Words(func(word string) error { words = append(words, word); return nil })
+	f.Maybe("sni", func(v string) error { sni, c.tls.Name = true, probe.Text(v); return nil })
 	f.Value("p port", func(v string) error {
 		portGiven = true
 		return port.Set(v)
@@ -63,18 +67,62 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	c.answerFlags(f)
 	f.Times()
 	return func() (probe.Probe, error) {
-		c.host, c.virtual = address, probe.Text(name)
-		if address == "" && name != "" { // -H alone is both
-			c.host = probe.Host(name)
-		}
-		if name == probe.HostToken {
-			c.virtual = ""
+		if err := c.words(words, &address, &name, sni); err != nil {
+			return nil, err
 		}
 		if c.port = port; c.secure && !portGiven {
 			c.port = 443
 		}
+		if host, called := split(name); called != "" {
+			if err := c.called.Set(called); err != nil {
+				return nil, err
+			}
+			if name = host; !portGiven {
+				c.port = c.called
+			}
+		}
+		c.host, c.virtual = address, probe.Text(name)
+		if address == "" && name != "" { // -H alone is both
+			c.host = probe.Host(strings.Trim(name, "[]"))
+		}
+		if name == probe.HostToken {
+			c.virtual = ""
+		}
 		return c, c.complete()
 	}
+}
+
+// words takes words without a flag as the plugin does: the address, then the name. One
+// more after --sni is the name for TLS, as commands from before this was so have it.
+func (c *check) words(words []string, address *probe.Host, name *string, sni bool) error {
+	for _, word := range words {
+		switch {
+		case *address == "":
+			if err := probe.HostWord(address, word); err != nil {
+				return err
+			}
+		case *name == "":
+			*name = word
+			if err := virtualName(word); err != nil {
+				return err
+			}
+		case sni && c.tls.Name == "":
+			c.tls.Name = probe.Text(word)
+		default:
+			return errors.New("a word belongs to no flag: quote values that have blanks")
+		}
+	}
+	return nil
+}
+
+// split returns the host and port of a name. An address of IPv6 has brackets with a port,
+// and may have none without.
+func split(name string) (host, port string) {
+	at := strings.LastIndexByte(name, ':')
+	if at < 0 || strings.Contains(name[:at], ":") && !strings.HasSuffix(name[:at], "]") {
+		return name, ""
+	}
+	return name[:at], name[at+1:]
 }
 
 // requestFlags are those that say what is asked.
@@ -94,14 +142,14 @@ func (c *check) requestFlags(f *probe.Flags) {
 	f.SecretAfter(&c.login, ":", "a authorization")
 	f.Maybe("S ssl", func(v string) error { c.secure = true; return c.tls.Version(v) })
 	f.Bool(&c.http2, "http2")
-	c.tls.Flags(f, "")
+	f.Bool(&c.tls.Verify, "verify verify-cert")
 	f.Value("C certificate", func(v string) error {
 		c.secure, c.certificate = true, true
 		return c.tls.SetDays(v)
 	})
 	f.Value("f onredirect", func(v string) error {
-		if !slices.Contains([]string{"ok", "warning", "critical", "follow", "sticky", "stickyport"}, v) {
-			return fmt.Errorf("%q is no policy: ok, warning, critical, follow, sticky or stickyport", v)
+		if !slices.Contains([]string{"ok", "unknown", "warning", "critical", "follow", "sticky", "stickyport"}, v) {
+			return fmt.Errorf("%q is no policy: ok, unknown, warning, critical, follow, sticky or stickyport", v)
 		}
 		c.redirect = v
 		return nil
@@ -118,6 +166,9 @@ func (c *check) answerFlags(f *probe.Flags) {
 	f.Pattern(&c.pattern, "(?msi)", "R eregi")
 	f.Ignore("l linespan") // patterns see the whole body anyhow
 	f.Ignore("E extended-perfdata")
+	f.Ignore("B show-body")
+	f.Ignore("L link")
+	f.Ignore("n nohtml")
 	f.Bool(&c.inverted, "invert-regex")
 	f.Bool(&c.noBody, "N no-body")
 	f.Value("m pagesize", c.size)
@@ -147,7 +198,8 @@ func (c *check) field(v string) error {
 		return errors.New("a field is written 'Name: value'")
 	}
 	if strings.EqualFold(name, "Host") {
-		return errors.New("the Host field is given by -H")
+		c.forced = probe.Text(strings.TrimSpace(value))
+		return virtualName(string(c.forced))
 	}
 	c.fields = append(c.fields, probe.Text(name+":"+strings.TrimSpace(value)))
 	return nil

@@ -116,7 +116,7 @@ func TestRequestsAreMadeAsTheCommandSays(t *testing.T) {
 	}
 	r, body := ask(`-H shop.example -u '/a?b=c&d=PORT' -j PUT -P 'x=HOST' -T text/plain -k 'X-One: 1' -k 'x-one: 2' -A me -a 'user:pass:PORT HOST'`)
 	user, password, _ := r.BasicAuth()
-	if r.Host != "shop.example" || r.RequestURI != fmt.Sprintf("/a?b=c&d=%d", s.to.Port) || r.Method != "PUT" || body != "x=127.0.0.1" || r.Header.Get("Content-Type") != "text/plain" ||
+	if r.Host != fmt.Sprintf("shop.example:%d", s.to.Port) || r.RequestURI != fmt.Sprintf("/a?b=c&d=%d", s.to.Port) || r.Method != "PUT" || body != "x=127.0.0.1" || r.Header.Get("Content-Type") != "text/plain" ||
 		fmt.Sprint(r.Header["X-One"]) != "[1 2]" || r.UserAgent() != "me" || user != "user" || password != "pass:PORT HOST" || !r.Close {
 		t.Errorf("%+v %q", r, body)
 	}
@@ -188,14 +188,21 @@ func TestTLSIsSpoken(t *testing.T) {
 	s.check(t, ``).Down(t, "answered 400")
 	s.check(t, `-S -H shop.example --verify`).Down(t, "unknown authority")
 	s.check(t, `-C 19`).Healthy(t)
-	s.check(t, `-C 21,5`).Down(t, "the certificate ends in 20 days, wanted 21")
+	s.check(t, `-C 21,5`).Down(t, "the certificate ends in 20 days, wanted more than 21")
 	for len(s.asked) > 0 {
 		<-s.asked
 	}
 	s.check(t, `-S -H www.example`).Healthy(t)
-	s.check(t, `-S -H www.example --sni other.example`).Healthy(t)
-	if a, b := <-s.asked, <-s.asked; a.TLS.ServerName != "www.example" || b.TLS.ServerName != "other.example" || b.Host != "www.example" {
-		t.Errorf("%s, %s", a.TLS.ServerName, b.TLS.ServerName)
+	for args, want := range map[string]string{`-S --sni -H www.example`: "www.example www.example:P", `-S -H www.example --sni=other.example`: "other.example www.example:P",
+		`-S -H www.example --sni other.example`: "other.example www.example:P", `-S --sni www.example`: "www.example www.example:P", `-S -H www.example:8443 --sni`: "www.example www.example:8443",
+		`-S -H www.example -k 'Host: a.example'`: "www.example a.example", `-S -H www.example:443`: "www.example www.example"} {
+		for len(s.asked) > 0 {
+			<-s.asked
+		}
+		s.check(t, args).Healthy(t)
+		if r := <-s.asked; r.TLS.ServerName+" "+strings.Replace(r.Host, fmt.Sprint(s.to.Port), "P", 1) != want {
+			t.Errorf("%s: TLS to %s, Host %s, wanted %s", args, r.TLS.ServerName, r.Host, want)
+		}
 	}
 }
 
@@ -223,9 +230,9 @@ func TestHTTP2IsSpoken(t *testing.T) {
 
 func TestBadFlagsAreRefused(t *testing.T) {
 	for args, want := range map[string]string{
-		`-u x`: "begins with /", `-u http://other/`: "begins with /", `-e 20x-3`: "is no status", `-e 99`: "is no status", `-e 300-200`: "is no status", `-e 200,`: "an empty status", `-f up`: "is no policy",
-		`-r (`: "is no pattern", `-k x`: "a field is written", `-k 'Host: x'`: "given by -H", `-j 'A B'`: "is not a method", `-m 10:5`: "is no size", `-M x`: "is no age", `--verify`: "add -S",
-		`--invert-regex`: "wants a pattern", `-N -s x`: "reads no body", `-C 0`: "is no number of days", `-S9`: "is no version of TLS", `-H 'a/b'`: "is no host", `-L`: "has no flag -L",
+		`-u x`: "begins with /", `-u http://other/`: "begins with /", `-e 20x-3`: "is no status", `-e 300-200`: "is no status", `-e 200,`: "an empty status", `-f up`: "is no policy",
+		`-r (`: "is no pattern", `-k x`: "a field is written", `-k 'Host: a/b'`: "is no host", `-j 'A B'`: "is not a method", `-m 10:5`: "is no size", `-M x`: "is no age", `--verify`: "add -S",
+		`--invert-regex`: "wants a pattern", `-N -s x`: "reads no body", `-C -1`: "is no number of days", `-S9`: "is no version of TLS", `-H 'a/b'`: "is no host", `-y`: "has no flag -y", `-H x a b c`: "belongs to no flag",
 	} {
 		words, _ := probe.Words(strings.ReplaceAll(args, "(", `\(`))
 		if got := probetest.Refused(t, "check_http", http.Check, words...); !strings.Contains(got, want) {

@@ -36,7 +36,7 @@ func (a *asker) follow(r *answer, where *url.URL) (*url.URL, error) {
 	switch a.redirect {
 	case "ok":
 		return nil, nil
-	case "warning", "critical":
+	case "unknown", "warning", "critical":
 		return nil, fmt.Errorf("answered %s, wanted no redirect", probe.Line(r.Status))
 	}
 	next, err := where.Parse(r.Header.Get("Location"))
@@ -59,9 +59,7 @@ func (a *asker) redirected(where *url.URL) bool {
 
 func (a *asker) headers(r *answer) error {
 	if a.header != "" {
-		var head strings.Builder
-		_ = r.Header.Write(&head)
-		if want := a.header.For(a.to); !strings.Contains(head.String(), want) {
+		if want := a.header.For(a.to); !hasField(r.Header, want) {
 			return fmt.Errorf("%q is not among the fields of the answer", want)
 		}
 	}
@@ -76,6 +74,22 @@ func (a *asker) headers(r *answer) error {
 		return fmt.Errorf("the page is %s old, wanted at most %s", old.Round(time.Second), a.age)
 	}
 	return nil
+}
+
+// hasField reports whether a text is part of a line "Name: value". Names may be in any
+// case, since net/http does not keep the one they came in.
+func hasField(head http.Header, want string) bool {
+	if name, value, whole := strings.Cut(want, ":"); whole {
+		want = strings.ToLower(name) + ":" + value
+	}
+	for name, values := range head {
+		for _, v := range values {
+			if strings.Contains(strings.ToLower(name)+": "+v, want) || strings.Contains(strings.ToLower(name), strings.ToLower(want)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (a *asker) content(r *answer) error {

@@ -8,7 +8,7 @@ import (
 )
 
 // statuses are the answers that are healthy: numbers and ranges of them, and pieces of
-// the status line. None: 200 to 399, and the policy for redirects counts.
+// the status line, which is what plugins look for. None: 200 to 399, and the policy for redirects counts.
 type statuses struct {
 	text   string // as it was written
 	ranges [][2]int
@@ -30,7 +30,7 @@ func readStatuses(v string) (statuses, error) {
 			high, err = strconv.Atoi(to)
 		}
 		switch {
-		case err != nil && strings.ContainsAny(item, " /") || err != nil && !isRange:
+		case err != nil && strings.ContainsAny(item, " /") || !isRange && (err != nil || low < 100 || low > 999):
 			s.pieces = append(s.pieces, item)
 		case err != nil, low < 100, high > 999, high < low:
 			return s, fmt.Errorf("%q is no status: write 200, or 200,301-308", item)

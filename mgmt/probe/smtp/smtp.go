@@ -35,7 +35,10 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	f.Bool(&c.startTLS, "S starttls")
 	f.Bool(&c.server.Secure, "tls ssl")
 	f.Text(&c.name, "F fqdn")
-	f.Text(&c.from, "f from")
+	f.Value("f from", func(v string) error {
+		c.from = probe.Text(strings.TrimSuffix(strings.TrimLeft(v, "<"), ">"))
+		return nil
+	})
 	f.Text(&c.expect, "e expect")
 	f.Texts(&c.commands, "C command")
 	f.Texts(&c.responses, "R response")
@@ -50,7 +53,7 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	f.Secret(&c.password, "P authpass")
 	c.server.TLS.Flags(f, "D certificate")
 	return func() (probe.Probe, error) {
-		if c.server.TLS.Days > 0 && !c.server.Secure {
+		if c.server.TLS.Dated && !c.server.Secure {
 			c.startTLS = true
 		}
 		switch {
@@ -77,7 +80,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	if err != nil {
 		return err
 	}
-	if want := c.expect.For(to); !strings.HasPrefix(greeting, want) {
+	if want := c.expect.For(to); !strings.Contains(greeting, want) {
 		return fmt.Errorf("greeted with %q, wanted %q", probe.Line(greeting), want)
 	}
 	extended := c.startTLS || c.user != ""

@@ -80,7 +80,7 @@ func TestConversationIsHeld(t *testing.T) {
 		{"220 ready", map[string]string{"VRFY": "550 no"}, []string{"-C", "VRFY me", "-R", "252"}, `"VRFY me" was answered "550 no", wanted "252"`, ""},
 		{"220 ready", map[string]string{"MAIL": "451 later"}, []string{"-f", "a@b.example"}, `MAIL FROM:<a@b.example> was answered "451 later"`, ""},
 		{"220 ready", map[string]string{"STARTTLS": "220 go"}, []string{"-S", "-D", "9"}, "", "EHLO localhost|STARTTLS|EHLO localhost"},
-		{"220 ready", map[string]string{"STARTTLS": "220 go"}, []string{"-D", "30"}, "the certificate ends in 10 days, wanted 30", ""},
+		{"220 ready", map[string]string{"STARTTLS": "220 go"}, []string{"-D", "30"}, "the certificate ends in 10 days, wanted more than 30", ""},
 		{"220 ready", map[string]string{"STARTTLS": "454 no"}, []string{"-S"}, `STARTTLS was answered "454 no"`, ""},
 		{"220 ready", map[string]string{"AUTH": "334 VXNlcjo=", "bWU=": "334 UGFzczo=", "aHVudGVyMg==": "235 in"}, []string{"-A", "LOGIN", "-U", "me", "-P", "hunter2"}, "", "EHLO localhost|AUTH LOGIN|bWU=|aHVudGVyMg=="},
 		{"220 ready", map[string]string{"AUTH": "334 VXNlcjo=", "bWU=": "334 UGFzczo=", "aHVudGVyMg==": "535 no"}, []string{"-U", "me", "-P", "hunter2"}, `the password was answered "535 no"`, ""},

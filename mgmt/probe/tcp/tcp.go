@@ -26,7 +26,7 @@ type check struct {
 	send     probe.Text
 	quit     probe.Text
 	expect   []probe.Text
-	escape   bool
+	anywhere bool // -e: the answer has it somewhere; a service's own words are its beginning
 	all      bool
 	refused  bool // a port that is refused is healthy
 	mismatch bool // another answer is healthy
@@ -80,31 +80,66 @@ func states(healthy *bool) func(string) error {
 
 func (s service) flags(f *probe.Flags) func() (probe.Probe, error) {
 	c := &check{port: s.port, send: s.send, quit: s.quit, secure: s.alwaysSecure, most: wire.Most}
+	c.flags(f)
+	f.Bool(&c.secure, "S ssl")
+	c.tls.Flags(f, "D certificate")
+	return func() (probe.Probe, error) {
+		if len(c.expect) == 0 {
+			c.expect = s.expect
+		}
+		c.secure = c.secure || c.tls != (wire.TLS{}) // -D and --sni stand for -S too
+		return c, nil
+	}
+}
+
+// flags are those by TCP and UDP. -E counts for what comes after it, as it does for the
+// plugin, and a text for -q is a line without it.
+func (c *check) flags(f *probe.Flags) {
+	escape := false
 	f.Host(&c.host, "H hostname")
+	f.Words(func(word string) error {
+		if c.host != "" {
+			return errors.New("a word belongs to no flag: quote values that have blanks")
+		}
+		return probe.HostWord(&c.host, word)
+	})
 	f.Port(&c.port, "p port")
 	f.Version(&c.version)
-	f.Text(&c.send, "s send")
-	f.Text(&c.quit, "q quit")
-	f.Texts(&c.expect, "e expect")
-	f.Bool(&c.escape, "E escape")
+	f.Value("s send", func(v string) error { c.send = unescaped(v, escape, ""); return nil })
+	f.Value("q quit", func(v string) error { c.quit = unescaped(v, escape, "\r\n"); return nil })
+	f.Value("e expect", func(v string) error { c.expect, c.anywhere = append(c.expect, probe.Text(v)), true; return nil })
+	f.Bool(&escape, "E escape")
 	f.Bool(&c.all, "A all")
-	f.Bool(&c.secure, "S ssl")
 	f.Ignore("j jail")
 	f.Value("r refuse", states(&c.refused))
 	f.Value("M mismatch", states(&c.mismatch))
 	f.Int(&c.most, 1, 1<<20, "m maxbytes")
 	f.Seconds(&c.delay, "d delay")
-	c.tls.Flags(f, "D certificate")
 	f.Times()
-	return func() (probe.Probe, error) {
-		if len(c.expect) == 0 {
-			c.expect = s.expect
-		}
-		if c.tls != (wire.TLS{}) && !c.secure {
-			return nil, errors.New("a certificate is looked at with TLS only: add -S")
-		}
-		return c, nil
+}
+
+// unescaped is a text with what \ stands for in it if escape, else with end added.
+func unescaped(v string, escape bool, end string) probe.Text {
+	if !escape {
+		return probe.Text(v + end)
 	}
+	var out strings.Builder
+	for i := 0; i < len(v); i++ {
+		c := v[i]
+		if c == '\\' && i+1 < len(v) {
+			i++
+			switch c = v[i]; c {
+			case 'n':
+				c = '\n'
+			case 'r':
+				c = '\r'
+			case 't':
+				c = '\t'
+			}
+		}
+		out.WriteByte(c)
+	}
+	return probe.Text(out.String())
 }
 
 // Run asks once.
@@ -130,19 +165,19 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	if err := c.ask(ctx, stream, to); err != nil {
 		return err
 	}
-	if err := c.hear(stream, to, say); err != nil {
+	if err := c.hear(ctx, conn, stream, to, say); err != nil {
 		return err
 	}
 	if c.quit != "" {
-		_, _ = io.WriteString(stream, c.text(c.quit, to)) // out of courtesy
+		_, _ = io.WriteString(stream, c.quit.For(to)) // out of courtesy
 	}
 	return nil
 }
 
 // ask sends what is to be sent, and waits as long as the check says.
 func (c *check) ask(ctx context.Context, to io.Writer, target probe.Target) error {
-	if c.send != "" {
-		if _, err := io.WriteString(to, c.text(c.send, target)); err != nil {
+	if _, datagram := to.(*wire.Datagrams); c.send != "" || datagram {
+		if _, err := io.WriteString(to, c.send.For(target)); err != nil {
 			return err
 		}
 	}
@@ -158,8 +193,12 @@ func (c *check) ask(ctx context.Context, to io.Writer, target probe.Target) erro
 	return nil
 }
 
-// hear reads until the answer is the expected one, or cannot be any more.
-func (c *check) hear(from io.Reader, to probe.Target, say probe.Say) error {
+// patience is how long more of an answer is waited for once there is a part of it.
+const patience = 2 * time.Second
+
+// hear reads until the answer is the expected one, or cannot become it. Without a byte
+// the server is down, whatever -M says.
+func (c *check) hear(ctx context.Context, conn *wire.Conn, from io.Reader, to probe.Target, say probe.Say) error {
 	if len(c.expect) == 0 {
 		return nil
 	}
@@ -172,15 +211,18 @@ func (c *check) hear(from io.Reader, to probe.Target, say probe.Say) error {
 		case verdict == matches:
 			say("answered %q", first(heard))
 			return nil
-		case verdict == differs || len(heard) >= c.most || errors.Is(err, io.EOF) && len(heard) > 0:
+		case len(heard) == 0 && errors.Is(err, io.EOF):
+			return errors.New("the server closed without an answer")
+		case err != nil && (len(heard) == 0 || ctx.Err() != nil):
+			return err
+		case verdict == differs || len(heard) >= c.most || err != nil:
 			say("answered %q", first(heard))
 			if c.mismatch {
 				return nil
 			}
 			return fmt.Errorf("answered %q, wanted %s", first(heard), c.wanted())
-		case err != nil:
-			return err
 		}
+		conn.Patience(ctx, patience)
 	}
 }
 
@@ -192,18 +234,15 @@ const (
 	differs
 )
 
-// judge compares the beginning of the answer, as the plugin does.
+// judge compares the answer as the plugin does: what -e says may stand anywhere in it, and
+// the words of a service of its own are its beginning.
 func (c *check) judge(heard string, to probe.Target) verdict {
 	found, undecided := 0, 0
 	for _, e := range c.expect {
-		switch want := c.text(e, to); {
-		case strings.HasPrefix(heard, want):
+		switch want := e.For(to); {
+		case c.anywhere && strings.Contains(heard, want), strings.HasPrefix(heard, want):
 			found++
-		case strings.HasPrefix(want, heard):
-			undecided++
-		case c.all && strings.Contains(heard, want): // several cannot all be the beginning
-			found++
-		case c.all:
+		case c.anywhere, strings.HasPrefix(want, heard):
 			undecided++
 		}
 	}
@@ -222,19 +261,13 @@ func (c *check) wanted() string {
 		words = append(words, fmt.Sprintf("%q", string(e)))
 	}
 	how, by := "a beginning of ", " or "
+	if c.anywhere {
+		how = ""
+	}
 	if c.all {
-		how, by = "", " and "
+		by = " and "
 	}
 	return how + strings.Join(words, by)
-}
-
-// text is a word of the command for a target, with what \ stands for if -E was given.
-func (c *check) text(t probe.Text, to probe.Target) string {
-	s := t.For(to)
-	if c.escape {
-		s = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t").Replace(s)
-	}
-	return s
 }
 
 // first is as much of an answer as a reason has room for.

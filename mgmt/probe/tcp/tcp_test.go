@@ -27,7 +27,8 @@ func TestAnswersAreCompared(t *testing.T) {
 		reason string // "" is healthy
 	}{
 		{[]string{"220 hello\r\n"}, "-e 220", ""},
-		{[]string{"220 hello\r\n"}, "-e hello", `answered "220 hello", wanted a beginning of "hello"`},
+		{[]string{"220 hello\r\n"}, "-e hello", ""},
+		{[]string{"220 hello\r\n"}, "-e hullo", `answered "220 hello", wanted "hullo"`},
 		{[]string{"220 hello\r\n"}, "-e 221 -e 220", ""},
 		{[]string{"220 hello\r\n"}, "-A -e 220 -e hello", ""},
 		{[]string{"220 hello\r\n"}, "-A -e 220 -e hullo -m 11", `wanted "220" and "hullo"`},

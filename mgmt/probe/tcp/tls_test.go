@@ -43,7 +43,7 @@ func TestHandshakeAndCertificateAreJudged(t *testing.T) {
 	if name := asked(); name != "shop.example" {
 		t.Errorf("asked for %q", name)
 	}
-	probetest.Check(t, "check_tls", tcp.TLS, to, "-p", "PORT", "-D", "21,7", "--sni", "other.example").Down(t, "the certificate ends in 20 days, wanted 21")
+	probetest.Check(t, "check_tls", tcp.TLS, to, "-p", "PORT", "-D", "21,7", "--sni", "other.example").Down(t, "the certificate ends in 20 days, wanted more than 21")
 	if name := asked(); name != "other.example" {
 		t.Errorf("asked for %q", name)
 	}
@@ -60,9 +60,11 @@ func TestHandshakeAndCertificateAreJudged(t *testing.T) {
 func TestConversationsAreHeldOverTLS(t *testing.T) {
 	to, _ := secured(t, 20)
 	probetest.Check(t, "check_tcp", tcp.Check, to, "-S", "-e", "+OK", "-D", "10").Healthy(t)
-	probetest.Check(t, "check_tcp", tcp.Check, to, "-S", "-e", "+OK", "-D", "30").Down(t, "wanted 30")
+	probetest.Check(t, "check_tcp", tcp.Check, to, "-S", "-e", "+OK", "-D", "30").Down(t, "wanted more than 30")
 	probetest.Check(t, "check_spop", tcp.Services()["check_spop"], to, "-p", "PORT").Healthy(t)
-	if got := probetest.Refused(t, "check_tcp", tcp.Check, "-D", "10"); got != "check_tcp: a certificate is looked at with TLS only: add -S" {
-		t.Error(got)
-	}
+	probetest.Check(t, "check_tcp", tcp.Check, to, "-D", "10").Healthy(t) // -D stands for -S
+	probetest.Check(t, "check_tcp", tcp.Check, to, "-D", "20").Down(t, "ends in 20 days")
+	probetest.Check(t, "check_tcp", tcp.Check, to, "-D", "10,20").Down(t, "ends in 20 days")
+	over, _ := secured(t, -1)
+	probetest.Check(t, "check_tcp", tcp.Check, over, "-D", "0").Down(t, "ended on")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"time"
 
@@ -24,16 +25,7 @@ const silence = time.Second
 // or a router on the way, says that nobody is there.
 func UDP(f *probe.Flags) func() (probe.Probe, error) {
 	c := &datagram{check{most: 64 << 10}}
-	f.Host(&c.host, "H hostname")
-	f.Port(&c.port, "p port")
-	f.Version(&c.version)
-	f.Text(&c.send, "s send")
-	f.Texts(&c.expect, "e expect")
-	f.Bool(&c.escape, "E escape")
-	f.Bool(&c.all, "A all")
-	f.Ignore("j jail")
-	f.Value("M mismatch", states(&c.mismatch))
-	f.Times()
+	c.flags(f)
 	return func() (probe.Probe, error) { return c, nil }
 }
 
@@ -56,9 +48,10 @@ func (c *datagram) Run(ctx context.Context, n probe.Network, to probe.Target, sa
 	// What is lost is sent once more: a refusal may be lost, too.
 	for range 2 {
 		_ = conn.SetDeadline(time.Now().Add(wait / 2)) // the one before is over, for writing too
-		if _, err := io.WriteString(conn, c.text(c.send, to)); err != nil {
+		if err := c.ask(ctx, conn, to); err != nil {
 			return err
 		}
+		_ = conn.SetDeadline(time.Now().Add(wait / 2))
 		got, err := conn.Read(answer)
 		switch {
 		case ctx.Err() != nil:
@@ -68,7 +61,7 @@ func (c *datagram) Run(ctx context.Context, n probe.Network, to probe.Target, sa
 		case err != nil:
 			return err
 		}
-		return c.answered(answer[:got], to, say)
+		return c.answered(conn, answer, got, to, say)
 	}
 	if len(c.expect) > 0 {
 		return fmt.Errorf("no answer, wanted %s", c.wanted())
@@ -77,11 +70,29 @@ func (c *datagram) Run(ctx context.Context, n probe.Network, to probe.Target, sa
 	return nil
 }
 
-// answered judges a datagram: it is the whole answer.
-func (c *datagram) answered(answer []byte, to probe.Target, say probe.Say) error {
-	say("answered %q", first(answer))
-	if len(c.expect) == 0 || c.mismatch || c.judge(string(answer), to) == matches {
+// answered judges an answer, which may be several datagrams: while there is something to
+// wait for, the next one is.
+func (c *datagram) answered(conn net.Conn, answer []byte, got int, to probe.Target, say probe.Say) error {
+	defer func() {
+		if c.quit != "" {
+			_, _ = io.WriteString(conn, c.quit.For(to)) // out of courtesy
+		}
+	}()
+	if len(c.expect) == 0 {
+		say("answered %q", first(answer[:got]))
 		return nil
 	}
-	return fmt.Errorf("answered %q, wanted %s", first(answer), c.wanted())
+	for c.judge(string(answer[:got]), to) == open && got < len(answer) {
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		more, err := conn.Read(answer[got:])
+		if err != nil {
+			break
+		}
+		got += more
+	}
+	say("answered %q", first(answer[:got]))
+	if c.mismatch || c.judge(string(answer[:got]), to) == matches {
+		return nil
+	}
+	return fmt.Errorf("answered %q, wanted %s", first(answer[:got]), c.wanted())
 }

@@ -18,7 +18,8 @@ import (
 type TLS struct {
 	Name   probe.Text // for SNI and verification; "" for the target's
 	Verify bool
-	Days   int // the certificate is valid for so many days at least; 0 is not looked at
+	Dated  bool // the certificate has to be valid for more than Days whole days
+	Days   int
 	Least  uint16
 	Only   bool // no version but Least
 }
@@ -32,15 +33,17 @@ func (t *TLS) Flags(f *probe.Flags, days string) {
 	}
 }
 
-// SetDays reads "30" or "30,14": of two the first one counts, since a warning is not
-// healthy either.
+// SetDays reads "30" or "30,14": of two the larger one counts, since a warning is not
+// healthy either. 0 is every certificate that has a whole day left.
 func (t *TLS) SetDays(v string) error {
-	first, _, _ := strings.Cut(v, ",")
-	n, err := strconv.Atoi(first)
-	if err != nil || n < 1 || n > 10000 {
-		return fmt.Errorf("%q is no number of days from 1 to 10000", first)
+	t.Dated, t.Days = true, 0
+	for one := range strings.SplitSeq(v, ",") {
+		n, err := strconv.Atoi(one)
+		if err != nil || n < 0 || n > 10000 {
+			return fmt.Errorf("%q is no number of days from 0 to 10000", one)
+		}
+		t.Days = max(t.Days, n)
 	}
-	t.Days = n
 	return nil
 }
 
@@ -98,14 +101,14 @@ func (t *TLS) Judge(s tls.ConnectionState, now time.Time, say probe.Say) error {
 	left := leaf.NotAfter.Sub(now)
 	say("%s, %s, certificate %q until %s (%d days)", tls.VersionName(s.Version), tls.CipherSuiteName(s.CipherSuite), leaf.Subject.CommonName, leaf.NotAfter.UTC().Format(time.DateOnly), int(left.Hours()/24))
 	switch {
-	case t.Days == 0:
+	case !t.Dated:
 		return nil
 	case left <= 0:
 		return fmt.Errorf("the certificate ended on %s", leaf.NotAfter.UTC().Format(time.DateOnly))
 	case now.Before(leaf.NotBefore):
 		return fmt.Errorf("the certificate is not valid before %s", leaf.NotBefore.UTC().Format(time.DateOnly))
-	case left < time.Duration(t.Days)*24*time.Hour:
-		return fmt.Errorf("the certificate ends in %d days, wanted %d", int(left.Hours()/24), t.Days)
+	case int(left.Hours()/24) <= t.Days: // whole days, as plugins count
+		return fmt.Errorf("the certificate ends in %d days, wanted more than %d", int(left.Hours()/24), t.Days)
 	}
 	return nil
 }

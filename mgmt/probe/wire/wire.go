@@ -52,6 +52,15 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// Patience bounds how long the next reads wait, in place of what was set before. The end
+// of ctx, which the connection was opened with, stays the last moment.
+func (c *Conn) Patience(ctx context.Context, d time.Duration) {
+	_ = c.Conn.SetReadDeadline(time.Now().Add(d))
+	if ctx.Err() != nil { // it ended meanwhile, and its deadline was overwritten
+		_ = c.Conn.SetDeadline(time.Unix(1, 0))
+	}
+}
+
 // SetDeadline, SetReadDeadline and SetWriteDeadline do nothing: the end of the check is
 // the deadline, and libraries must not move it.
 func (c *Conn) SetDeadline(time.Time) error      { return nil }
