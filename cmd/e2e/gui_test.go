@@ -25,6 +25,7 @@ func TestTheGUIFaults(t *testing.T)        { inBrowser(t, "faults") }
 func TestTheGUIFarms(t *testing.T)         { inBrowser(t, "farms") }
 func TestTheGUINarrow(t *testing.T)        { inBrowser(t, "narrow") }
 func TestTheGUINotifications(t *testing.T) { inBrowser(t, "notifications") }
+func TestTheGUIOperator(t *testing.T)      { inBrowser(t, "operator") }
 func TestTheGUIPeople(t *testing.T)        { inBrowser(t, "people") }
 func TestTheGUIProvider(t *testing.T)      { inBrowser(t, "provider") }
 func TestTheGUITasks(t *testing.T)         { inBrowser(t, "tasks") }

@@ -58,13 +58,13 @@ task('a change that nobody confirms counts down, and is taken back by a click', 
   await page.getByRole('button', { name: 'Stop' }).click();
   const dialog = page.getByRole('dialog', { name: 'Stop shop' });
   await dialog.getByText('all its traffic is interrupted').waitFor();
-  await dialog.getByRole('combobox', { name: 'When does it hold?' }).click();
+  await dialog.getByRole('combobox', { name: 'How long does it hold?' }).click();
   await page.getByRole('option', { name: /within 2 minutes/ }).click();
   await dialog.getByRole('button', { name: 'Apply' }).click();
-  await page.getByText(/It goes back by itself in 1?[0-9]?[0-9] seconds/).waitFor();
+  await page.getByText(/It is reverted in 1?[0-9]?[0-9] seconds/).waitFor();
   await assert.rejects(answers(1));
   await page.getByRole('button', { name: 'Take it back now' }).click();
-  await page.getByText(/It goes back by itself/).waitFor({ state: 'detached' });
+  await page.getByText(/It is reverted in/).waitFor({ state: 'detached' });
   assert.deepEqual(await answers(), ['blue', 'green']);
 });
 
@@ -115,7 +115,7 @@ task('a change is guarded, and says which conditions it knows', async (page) => 
   await visit(page, 'farms/shop');
   await page.getByRole('button', { name: 'Restart' }).click();
   const dialog = page.getByRole('dialog', { name: 'Restart shop' });
-  await dialog.getByRole('combobox', { name: 'When does it hold?' }).click();
+  await dialog.getByRole('combobox', { name: 'How long does it hold?' }).click();
   await page.getByRole('option', { name: 'Only while it goes well' }).click();
   await dialog.getByLabel('Conditions').fill('nonsense');
   await dialog.getByRole('button', { name: 'Apply' }).click();

@@ -28,7 +28,7 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
       void trial.refetch();
     },
     onSuccess: (revision) => {
-      const message = t('change.done', { what: change.title });
+      const message = t(on.guard ? 'change.done_guarded' : on.confirm ? 'change.done_unconfirmed' : 'change.done', { what: change.title });
       const goesBack = change.says === undefined && trial.data?.diff && !on.confirm && !on.guard && may('history.rollback');
       if (goesBack && revision > 1) offerUndo(message, revision, again);
       else done(message);

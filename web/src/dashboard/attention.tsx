@@ -59,7 +59,7 @@ function useAttention(): Item[] {
   const certificates = useQuery(queries.certificates).data?.params ?? [];
   const items: Item[] = [];
   for (const f of status?.farms ?? []) {
-    if (f.configured === 'up' && f.status !== 'up') {
+    if (f.problem || (f.configured === 'up' && f.status !== 'up')) {
       const word = t(`state.${f.status.replace(' ', '_')}`, { defaultValue: f.status });
       items.push({ key: `farm ${f.farmname}`, farm: f.farmname, text: f.problem ? `${word}: ${f.problem}` : word, severity: f.status === 'maintenance' ? 'warning' : 'error' });
     }

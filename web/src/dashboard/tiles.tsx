@@ -2,6 +2,8 @@ import { Box, Button, Card, Group, SimpleGrid, Text, Title } from '@mantine/core
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import type { FarmNumbers } from '../farms/types';
+import { useFarmState } from '../farms/use-state';
+import { endpoint } from '../ui/address';
 import { byUrgency, State } from '../ui/state';
 import classes from './tiles.module.css';
 
@@ -11,8 +13,9 @@ const most = 96;
 /** FarmTiles is every farm at a glance, what is not up first. */
 export function FarmTiles({ farms }: { farms: FarmNumbers[] | undefined }) {
   const { t } = useTranslation();
+  const stateOf = useFarmState();
   if (!farms) return null;
-  const sorted = [...farms].sort((a, b) => byUrgency(a.status, b.status) || a.farmname.localeCompare(b.farmname));
+  const sorted = [...farms].sort((a, b) => byUrgency(stateOf(a), stateOf(b)) || a.farmname.localeCompare(b.farmname));
   const shown = sorted.length > most ? sorted.filter((f) => f.status !== 'up').slice(0, most) : sorted;
   return (
     <Card withBorder component="section" aria-labelledby="tiles">
@@ -34,10 +37,10 @@ export function FarmTiles({ farms }: { farms: FarmNumbers[] | undefined }) {
               <Text size="sm" fw={600} truncate>
                 {f.farmname}
               </Text>
-              <State of={f.status} text={false} />
+              <State of={stateOf(f)} text={false} />
             </Group>
             <Box component="span" className={classes.where}>
-              {f.profile} {f.vip}:{f.vport}
+              {f.profile} {endpoint(f.vip, f.vport)}
             </Box>
           </Link>
         ))}

@@ -5,6 +5,7 @@ import { FormDrawer } from '../form/drawer';
 import type { Seen } from '../form/values';
 import { createBackend, setBackend } from './actions';
 import { schemaOf } from './schema';
+import { endpoint } from '../ui/address';
 
 /** Which backend is edited; none for a new one. */
 export type Edited = { service: string | null; backend?: number };
@@ -16,7 +17,7 @@ export function BackendForm({ farm, of: { service, backend }, close }: { farm: s
   const object = useQuery(queries.farm(farm)).data;
   const all = service ? object?.services.find((s) => s.id === service)?.backends : object?.backends;
   const seen = (all as (Seen & { id: number })[] | undefined)?.find((b) => b.id === backend);
-  const name = String(seen?.alias || (seen && [seen.ip, seen.port].filter(Boolean).join(':')) || '');
+  const name = String(seen?.alias || (seen && endpoint(String(seen.ip ?? ''), seen.port as number | null)) || '');
   const title = backend === undefined ? t('backends.add_to', { name: service ?? farm }) : t('backends.edit', { name });
   const known = schemas && object && (backend === undefined || seen);
   const profile = String(object?.params.profile);

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { useMay } from '../session/may';
+import { endpoint } from '../ui/address';
 import { DataTable, type Column } from '../ui/data-table';
 import { count, duration } from '../ui/numbers';
 import { State } from '../ui/state';
@@ -83,7 +84,7 @@ export function Backends({ farm, profile, service, backends, change }: Props) {
 }
 
 /** Backends of gslb farms have no port. */
-const addressOf = (b: BackendNumbers) => [b.ip, b.port].filter(Boolean).join(':');
+const addressOf = (b: BackendNumbers) => endpoint(b.ip, b.port);
 const nameOf = (b: BackendNumbers) => b.alias || addressOf(b);
 const netsOf = (b: object | undefined) => (b && 'nets' in b && Array.isArray(b.nets) && b.nets.join(', ')) || '–';
 const targetOf = (farm: string, b: BackendNumbers): Target => ({ farm, service: b.service ?? null, backend: b.id });

@@ -9,6 +9,7 @@ import { queries } from '../api/queries';
 import { preview, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useDraft } from '../form/draft';
+import { endpoint } from '../ui/address';
 import { Problem } from '../ui/problem';
 import { farmWrites, newFarm, split, type NewFarm } from './new-farm';
 
@@ -64,7 +65,7 @@ export function CreateFarm() {
               </Group>
               {/* It has its place before there is something to say: nothing moves under the pointer. */}
               <Text size="sm" mih="1.4em" role="status">
-                {trial.isSuccess ? `✓ ${t('create.free', { at: `${v.vip}:${v.vport}` })}` : ''}
+                {trial.isSuccess ? `✓ ${t('create.free', { at: endpoint(v.vip, v.vport) })}` : ''}
               </Text>
               {v.profile === 'https' && (
                 <Select label={t('create.certificate')} description={t('create.certificate_about')} data={certificates ?? []} value={v.certificate || null} onChange={(c) => draft.set('certificate', c ?? '')} clearable placeholder="api.pem" />

@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { api, body } from '../api/client';
 import type { components } from '../api/schema';
 import { Problem } from '../ui/problem';
+import { Candidates } from './candidates';
 
 type Explained = components['schemas']['Explanation'];
 type Props = { farm: string; vport: string; secure: boolean; headers?: boolean; children?: ReactNode };
@@ -18,12 +19,13 @@ export function Explain({ farm, vport, secure, headers = false, children }: Prop
   const { t } = useTranslation();
   const [method, setMethod] = useState('GET');
   const [url, setURL] = useState(`${secure ? 'https' : 'http'}://www.example.org${vport === '80' || vport === '443' ? '' : `:${vport}`}/`);
+  const [from, setFrom] = useState('');
   const [sent, setSent] = useState('');
   const [answered, setAnswered] = useState('Content-Type: text/html');
   const [more, { toggle }] = useDisclosure(headers);
   const ask = useMutation({
     mutationFn: () => {
-      const fields = { method, url, headers: lines(sent), answer: more ? lines(answered) : [] };
+      const fields = { method, url, ...(from.trim() ? { from: from.trim() } : {}), headers: lines(sent), answer: more ? lines(answered) : [] };
       return body(api.POST('/farms/{farm}/explain', { params: { path: { farm } }, body: fields }));
     },
   });
@@ -41,6 +43,7 @@ export function Explain({ farm, vport, secure, headers = false, children }: Prop
           {children}
           <NativeSelect label={t('explain.method')} data={['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']} value={method} onChange={(e) => setMethod(e.currentTarget.value)} w={110} />
           <TextInput label="URL" value={url} onChange={(e) => setURL(e.currentTarget.value)} required style={{ flex: '1 1 16rem' }} />
+          <TextInput label={t('explain.from')} placeholder="127.0.0.1" value={from} onChange={(e) => setFrom(e.currentTarget.value)} w={170} />
           <Button variant="default" aria-expanded={more} onClick={toggle}>
             {t('explain.headers')}
           </Button>
@@ -82,7 +85,19 @@ function Said({ of: { result, steps, services, ...of } }: { of: Explained }) {
             {s.reason && `: ${s.reason}`}
           </List.Item>
         ))}
+        {!!of.services_not_tried && <List.Item>{t('explain.not_tried', { count: of.services_not_tried })}</List.Item>}
+        {of.persistence && (
+          <List.Item className="text">
+            <b>{t('explain.session', { kind: of.persistence.kind })}</b>: {of.persistence.reason}
+          </List.Item>
+        )}
+        {of.cookie && (
+          <List.Item className="text">
+            <b>{t('explain.cookie', { name: of.cookie.name })}</b>: {of.cookie.reason}
+          </List.Item>
+        )}
       </List>
+      {of.balance && <Candidates of={of.balance} />}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Changed title={t('explain.request')} changes={of.changes} head={of.head} />
         <Changed title={t('explain.answer')} changes={of.answer_changes} head={of.answer_head} />

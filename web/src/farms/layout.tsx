@@ -7,8 +7,9 @@ import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
+import { endpoint } from '../ui/address';
 import { Problem } from '../ui/problem';
-import { State } from '../ui/state';
+import { State, stateOf } from '../ui/state';
 import { action, remove } from './actions';
 
 /** The pages of a farm by its profile, by what their addresses end with. */
@@ -48,9 +49,9 @@ export function FarmLayout() {
           <Title order={1} size="h2" className="text">
             {farm}
           </Title>
-          <State of={f.status} />
+          <State of={stateOf({ status: f.status, configured: f.configured, problem })} />
           <Badge variant="default" tt="none">
-            {f.profile} {f.vip}:{f.vport}
+            {f.profile} {endpoint(f.vip, f.vport)}
           </Badge>
         </Group>
         <Button.Group>

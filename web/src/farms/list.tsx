@@ -6,6 +6,7 @@ import { memo, useCallback, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import { useMay } from '../session/may';
+import { endpoint } from '../ui/address';
 import { FarmLink } from '../ui/farm-link';
 import { bytes, count } from '../ui/numbers';
 import { Problem } from '../ui/problem';
@@ -14,6 +15,7 @@ import { Bulk } from './bulk';
 import classes from './list.module.css';
 import { type Rates, useRates } from './rates';
 import type { FarmNumbers } from './types';
+import { useFarmState } from './use-state';
 
 const rowHeight = 40;
 
@@ -24,6 +26,7 @@ export function FarmList() {
   const go = useNavigate();
   const farms = useQuery(queries.farms);
   const { of: rates } = useRates(farms.data?.farms, farms.dataUpdatedAt);
+  const stateOf = useFarmState();
   const [text, setText] = useState('');
   const [state, setState] = useState<string | null>(null);
   const [tag, setTag] = useState<string | null>(null);
@@ -31,9 +34,9 @@ export function FarmList() {
   const found = useMemo(() => {
     const wanted = text.trim().toLowerCase();
     return (all ?? [])
-      .filter((f) => (!state || f.status === state) && (!tag || f.tags?.includes(tag)) && `${f.farmname} ${f.profile} ${f.vip}:${f.vport} ${f.comment ?? ''}`.toLowerCase().includes(wanted))
-      .sort((a, b) => byUrgency(a.status, b.status) || a.farmname.localeCompare(b.farmname));
-  }, [all, text, state, tag]);
+      .filter((f) => (!state || stateOf(f) === state) && (!tag || f.tags?.includes(tag)) && `${f.farmname} ${f.profile} ${endpoint(f.vip, f.vport)} ${f.comment ?? ''}`.toLowerCase().includes(wanted))
+      .sort((a, b) => byUrgency(stateOf(a), stateOf(b)) || a.farmname.localeCompare(b.farmname));
+  }, [all, text, state, tag, stateOf]);
   const [chosen, choose] = useState<ReadonlySet<string>>(new Set());
   const marked = found.filter((f) => chosen.has(f.farmname)).map((f) => f.farmname);
   const toggle = (names: string[], on: boolean) =>
@@ -46,7 +49,7 @@ export function FarmList() {
   const scroll = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({ count: found.length, getScrollElement: () => scroll.current, estimateSize: () => rowHeight, overscan: 12 });
   const tags = [...new Set(all?.flatMap((f) => f.tags ?? []))].sort();
-  const states = [...new Set(all?.map((f) => f.status))].sort(byUrgency);
+  const states = [...new Set(all?.map(stateOf))].sort(byUrgency);
   return (
     <Stack>
       <Group justify="space-between">
@@ -100,7 +103,7 @@ export function FarmList() {
               {rows.getVirtualItems().map((v) => {
                 const f = found[v.index];
                 const r = rates.get(f.farmname);
-                return <Row key={f.farmname} farm={f} rate={r} index={v.index} top={v.start} chosen={chosen.has(f.farmname)} choose={mark} />;
+                return <Row key={f.farmname} farm={f} state={stateOf(f)} rate={r} index={v.index} top={v.start} chosen={chosen.has(f.farmname)} choose={mark} />;
               })}
             </div>
           </div>
@@ -110,10 +113,10 @@ export function FarmList() {
   );
 }
 
-type RowProps = { farm: FarmNumbers; rate?: Rates; index: number; top: number; chosen: boolean; choose: (name: string, on: boolean) => void };
+type RowProps = { farm: FarmNumbers; state: string; rate?: Rates; index: number; top: number; chosen: boolean; choose: (name: string, on: boolean) => void };
 
 /** Row is a farm in the list. It is drawn again only when something of it changes: while the list scrolls, those that come into sight are all there is to draw. */
-const Row = memo(function Row({ farm: f, rate: r, index, top, chosen, choose }: RowProps) {
+const Row = memo(function Row({ farm: f, state, rate: r, index, top, chosen, choose }: RowProps) {
   const { t } = useTranslation();
   return (
     <div role="row" aria-rowindex={index + 2} className={classes.row} style={{ position: 'absolute', top, height: rowHeight, left: 0, right: 0 }}>
@@ -129,10 +132,10 @@ const Row = memo(function Row({ farm: f, rate: r, index, top, chosen, choose }: 
         ))}
       </span>
       <span role="cell">
-        <State of={f.status} />
+        <State of={state} />
       </span>
       <span role="cell" className="text">
-        {f.vip}:{f.vport}
+        {endpoint(f.vip, f.vport)}
       </span>
       <span role="cell">{f.profile}</span>
       <span role="cell" className="number">

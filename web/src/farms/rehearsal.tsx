@@ -2,6 +2,7 @@ import { Alert, List, Loader, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { api, body } from '../api/client';
+import { endpoint } from '../ui/address';
 import { Problem } from '../ui/problem';
 
 const colours = { fits: 'green', 'not known': 'yellow', 'does not fit': 'red' } as const;
@@ -22,7 +23,7 @@ export function Rehearsal({ of }: { of: string[] }) {
         {(said.groups ?? []).flatMap((g) =>
           (g.backends ?? []).map((b) => (
             <List.Item key={`${g.service} ${b.id}`}>
-              {b.ip}:{b.port ?? ''} – {b.text}
+              {endpoint(b.ip, b.port)} – {b.text}
             </List.Item>
           )),
         )}

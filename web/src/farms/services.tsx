@@ -12,6 +12,7 @@ import { State } from '../ui/state';
 import { createService, moveService, remove } from './actions';
 import { BackendForm } from './backend-form';
 import { schemaOf } from './schema';
+import { endpoint } from '../ui/address';
 
 /** FarmServices is the services of a farm: in the order requests try them, or those that choose addresses of names. */
 export function FarmServices() {
@@ -64,7 +65,7 @@ export function FarmServices() {
                 <About of={s} />
               </Text>
               <Text size="sm" c="dimmed" className="text">
-                {'redirect' in s && s.redirect ? `→ ${s.redirect}` : (s.backends ?? []).map((b) => b.alias || ('port' in b ? `${b.ip}:${b.port}` : b.ip)).join(', ') || t('services.no_backend')}
+                {'redirect' in s && s.redirect ? `→ ${s.redirect}` : (s.backends ?? []).map((b) => b.alias || endpoint(b.ip, 'port' in b ? b.port : null)).join(', ') || t('services.no_backend')}
               </Text>
             </div>
             <Group gap={4}>

@@ -1,31 +1,13 @@
-import { Button, Card, Group, Table, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Card, Group, Table, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import { duration } from '../ui/numbers';
+import { clock } from '../ui/time';
 import { Wide } from '../ui/wide';
-
-/** An exchange that ended, or a question that was answered, as the trace of a farm tells of it. */
-type Exchange = {
-  time: string;
-  service?: string;
-  backend?: string;
-  client?: string;
-  method?: string;
-  host?: string;
-  path?: string;
-  name?: string;
-  type?: string;
-  rcode?: string;
-  status?: number;
-  total_us?: number;
-  decision?: string;
-  rejection?: string;
-  reason?: string;
-  flags?: string[];
-};
+import { happened, type Exchange } from './exchange';
 
 /** As many are kept in sight. */
 const kept = 200;
@@ -39,7 +21,7 @@ export function FarmTrace() {
   const filters = useQuery(queries.numbers(farm)).data?.farm?.profile === 'gslb' ? ofQuestions : ofRequests;
   const [watching, watch] = useState(false);
   const [filter, setFilter] = useState<Record<string, string>>({});
-  const seen = useExchanges(farm, filter, watching);
+  const { seen, problem } = useExchanges(farm, filter, watching, useCallback(() => watch(false), []));
   return (
     <Card withBorder p={0} component="section" aria-label={t('tab.trace')}>
       <Group p="md" align="end">
@@ -53,16 +35,21 @@ export function FarmTrace() {
           {watching ? t('trace.watching') : ''}
         </Text>
       </Group>
+      {problem && (
+        <Alert color="red" role="alert" mx="md" mb="md">
+          {t(`trace.${problem}`)}
+        </Alert>
+      )}
       {seen.length === 0 ? (
         <Text c="dimmed" p="md" pt={0}>
           {t('trace.none')}
         </Text>
       ) : (
-        <Wide label={t('tab.trace')} minWidth={860}>
+        <Wide label={t('tab.trace')} minWidth={960}>
           <Table verticalSpacing={4}>
             <Table.Thead>
               <Table.Tr>
-                {['history.when', 'trace.client', 'trace.request', 'trace.status', 'evidence.took', 'trace.way', 'trace.decision'].map((w) => (
+                {['history.when', 'trace.client', 'trace.request', 'trace.status', 'evidence.took', 'trace.way', 'trace.decision', 'trace.happened'].map((w) => (
                   <Table.Th key={w}>{t(w)}</Table.Th>
                 ))}
               </Table.Tr>
@@ -70,7 +57,7 @@ export function FarmTrace() {
             <Table.Tbody>
               {seen.map((e, i) => (
                 <Table.Tr key={seen.length - i}>
-                  <Table.Td>{e.time.slice(11, 23)}</Table.Td>
+                  <Table.Td>{clock(e.time)}</Table.Td>
                   <Table.Td className="text">{e.client}</Table.Td>
                   <Table.Td className="text">
                     {e.method ?? e.type} {e.host ?? e.name}
@@ -79,7 +66,8 @@ export function FarmTrace() {
                   <Table.Td>{e.rcode ?? e.status}</Table.Td>
                   <Table.Td className="number">{e.rcode ? '' : duration((e.total_us ?? 0) / 1e6)}</Table.Td>
                   <Table.Td className="text">{[e.service, e.backend].filter(Boolean).join(' → ')}</Table.Td>
-                  <Table.Td className="text">{[e.decision, e.rejection, e.reason, ...(e.flags ?? [])].filter(Boolean).join(', ')}</Table.Td>
+                  <Table.Td className="text">{e.decision}</Table.Td>
+                  <Table.Td className="text">{happened(e)}</Table.Td>
                 </Table.Tr>
               ))}
             </Table.Tbody>
@@ -90,17 +78,28 @@ export function FarmTrace() {
   );
 }
 
-/** The newest exchanges first; those of one moment are drawn together. */
-function useExchanges(farm: string, filter: Record<string, string>, on: boolean): Exchange[] {
+/** Why a stream has nothing to tell: it is opened again by the browser, or was refused. */
+type Trouble = 'lost' | 'refused';
+
+/** The newest exchanges first; those of one moment are drawn together. refused is called when the appliance ends the stream. */
+function useExchanges(farm: string, filter: Record<string, string>, on: boolean, refused: () => void): { seen: Exchange[]; problem?: Trouble } {
   const [seen, setSeen] = useState<Exchange[]>([]);
+  const [problem, setProblem] = useState<Trouble>();
   useEffect(() => {
     if (!on) return;
     setSeen([]);
+    setProblem(undefined);
     const query = new URLSearchParams(Object.entries(filter).filter(([, v]) => v.trim() !== ''));
     const source = new EventSource(`/api/v4.0/farms/${encodeURIComponent(farm)}/trace?${query}`);
     let fresh: Exchange[] = [];
+    source.onopen = () => setProblem(undefined);
     source.onmessage = (e: MessageEvent<string>) => {
       if (fresh.push(JSON.parse(e.data) as Exchange) > kept) fresh.shift();
+    };
+    source.onerror = () => {
+      const ended = source.readyState === EventSource.CLOSED;
+      setProblem(ended ? 'refused' : 'lost');
+      if (ended) refused();
     };
     const timer = setInterval(() => {
       if (fresh.length === 0) return;
@@ -112,6 +111,6 @@ function useExchanges(farm: string, filter: Record<string, string>, on: boolean)
       clearInterval(timer);
       source.close();
     };
-  }, [farm, filter, on]);
-  return seen;
+  }, [farm, filter, on, refused]);
+  return { seen, problem };
 }

@@ -5,11 +5,10 @@ import { queries } from '../api/queries';
 import type { components } from '../api/schema';
 import { DataTable, type Column } from '../ui/data-table';
 import { FarmLink } from '../ui/farm-link';
-import { count, duration } from '../ui/numbers';
+import { endpoint } from '../ui/address';
+import { latency, limit, percent, requests } from './figures';
 
 type Row = components['schemas']['BackendHeadroom'];
-
-const percent = (n: number | null | undefined) => (n === null || n === undefined ? '–' : `${n.toFixed(0)} %`);
 
 /** Headroom is how much more each backend of a farm can take, as its traffic has taught. */
 export function Headroom({ farm }: { farm: string }) {
@@ -36,13 +35,19 @@ export function Rooms({ rows, farms = false }: { rows: Row[]; farms?: boolean })
       rows={rows}
       id={(r) => `${r.farm} ${r.service} ${r.id}`}
       empty={t('headroom.none')}
+      minWidth={1080}
       columns={[
         ...of,
-        { head: t('backends.backend'), cell: (r) => `${r.service ?? ''} ${r.alias || `${r.ip}:${r.port ?? ''}`}` },
+        { head: t('backends.service'), cell: (r) => r.service },
+        { head: t('backends.backend'), cell: (r) => r.alias || endpoint(r.ip, r.port) },
+        { head: t('headroom.latency'), cell: (r) => latency(r.base_latency), number: true },
+        { head: t('headroom.limit'), cell: (r) => limit(r.limit, r.bend), number: true },
+        { head: t('headroom.now'), cell: (r) => requests(r.under_way), number: true },
+        { head: t('headroom.most'), cell: (r) => requests(r.peak), number: true },
         { head: t('headroom.left'), cell: (r) => percent(r.headroom), number: true },
         { head: t('headroom.peak'), cell: (r) => percent(r.headroom_peak), number: true },
-        { head: t('headroom.limit'), cell: (r) => count(r.limit), number: true },
-        { head: t('headroom.latency'), cell: (r) => duration(r.base_latency), number: true },
+        { head: t('headroom.connection_limit'), cell: (r) => r.connection_limit ?? '–', number: true },
+        { head: t('headroom.weight'), cell: (r) => r.weight ?? '–', number: true },
         {
           head: t('headroom.why'),
           cell: (r) => (

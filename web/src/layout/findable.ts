@@ -10,6 +10,7 @@ import type { Change } from '../change/change';
 import { useMay } from '../session/may';
 import { useSession } from '../session/session';
 import { pages } from './layout';
+import { endpoint } from '../ui/address';
 
 /** Something a few letters find: a page, an object, or something to do. */
 export type Findable = { label: string; hint: string; run: () => void };
@@ -39,7 +40,7 @@ export function useFindable(show: (c: Change) => void): Findable[] {
     all.push({ label: t(dark ? 'nav.light' : 'nav.dark'), hint: todo, run: () => setColorScheme(dark ? 'light' : 'dark') });
     all.push({ label: t('nav.sign_out'), hint: todo, run: leave });
     for (const f of farms ?? []) {
-      all.push({ label: f.farmname, hint: `${f.profile} ${f.vip}:${f.vport}`, run: () => void go({ to: '/farms/$farm', params: { farm: f.farmname } }) });
+      all.push({ label: f.farmname, hint: `${f.profile} ${endpoint(f.vip, f.vport)}`, run: () => void go({ to: '/farms/$farm', params: { farm: f.farmname } }) });
     }
     for (const [farm, has] of Object.entries(tree?.farms ?? {})) {
       for (const service of Object.keys(has?.services ?? {})) {

@@ -7,30 +7,60 @@ import { queries } from '../api/queries';
 import { useMay } from '../session/may';
 import { useSession } from '../session/session';
 import { failed } from '../ui/notify';
+import { when } from '../ui/time';
+import { outlook, reverted, type Pending } from './outlook';
 
-/** PendingBar counts down until a change that wants to be confirmed goes back by itself. */
+/** PendingBar shows the change that is on trial, what becomes of it, and why the last one was reverted. */
 export function PendingBar() {
+  const pending = useQuery(queries.pending);
+  const change = pending.data?.params;
+  return (
+    <>
+      <Reverted of={change} />
+      {change?.pending === 'true' && change.revision !== undefined && <OnTrial of={change} revision={change.revision} asked={pending.dataUpdatedAt} />}
+    </>
+  );
+}
+
+/** OnTrial counts down until a pending change is reverted or, with a guard, kept. */
+function OnTrial({ of: change, revision, asked }: { of: Pending; revision: number; asked: number }) {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const change = useQuery(queries.pending).data?.params;
   const { user } = useSession();
   const all = useMay();
-  const may = all('history.rollback') || change?.author === user;
-  const left = useCountdown(change?.until);
+  const may = all('history.rollback') || change.author === user;
+  const left = useCountdown(change.left ?? 0, asked);
   const settled = () => client.invalidateQueries();
   const keep = useMutation({
-    mutationFn: (revision: string) => body(api.POST('/history/{revision}/confirm', { params: { path: { revision } } })),
+    mutationFn: () => body(api.POST('/history/{revision}/confirm', { params: { path: { revision: String(revision) } } })),
     onSuccess: settled,
     onError: failed,
   });
   const back = useMutation({ mutationFn: () => body(api.DELETE('/pending')), onSuccess: settled, onError: failed });
-  if (change?.pending !== 'true' || !change.revision) return null;
+  const end = outlook(change);
   return (
-    <Alert color="yellow" mb="md" title={t('pending.title', { revision: change.revision })} role="status">
+    <Alert color="yellow" mb="md" title={t(end === 'kept' ? 'pending.watched' : end === 'reverted' ? 'pending.title' : 'pending.on_trial', { revision })} role="status">
       <Group justify="space-between">
-        <Text size="sm">{t('pending.left', { count: left })}</Text>
+        <div>
+          <Text size="sm">{t(`pending.${end}`, { count: left })}</Text>
+          {change.guard && (
+            <Text size="sm" className="text">
+              {t('pending.conditions', { guard: change.guard })}
+            </Text>
+          )}
+          {change.measured && change.measured.length > 0 && (
+            <Text size="sm" className="text">
+              {t('pending.measured', { measured: change.measured.join('; ') })}
+            </Text>
+          )}
+          {change.problem && (
+            <Text size="sm" fw={600} className="text">
+              {t('pending.problem', { problem: change.problem })}
+            </Text>
+          )}
+        </div>
         <Group gap="xs">
-          <Button size="xs" disabled={!may} loading={keep.isPending} onClick={() => keep.mutate(String(change.revision))}>
+          <Button size="xs" disabled={!may} loading={keep.isPending} onClick={() => keep.mutate()}>
             {t('pending.keep')}
           </Button>
           <Button size="xs" variant="default" disabled={!may} loading={back.isPending} onClick={() => back.mutate()}>
@@ -42,13 +72,40 @@ export function PendingBar() {
   );
 }
 
-/** Whole seconds until a time. */
-function useCountdown(until: string | undefined): number {
+/** Where the reverted change that somebody has read is remembered. */
+const read = 'sluice.reverted';
+
+/** Reverted says which change was reverted by itself, and why, until somebody has read it. */
+function Reverted({ of }: { of: Pending | undefined }) {
+  const { t } = useTranslation();
+  const [seen, see] = useState(() => localStorage.getItem(read));
+  const last = reverted(of, Date.now());
+  const id = last && `${last.revision} ${last.at}`;
+  if (!last || id === seen) return null;
+  const close = () => {
+    localStorage.setItem(read, id!);
+    see(id!);
+  };
+  return (
+    <Alert color="red" mb="md" role="alert" title={t(last.source === 'guard' ? 'pending.violated' : 'pending.unconfirmed', { revision: last.revision })} withCloseButton onClose={close} closeButtonLabel={t('palette.close')}>
+      {last.reason && (
+        <Text size="sm" className="text">
+          {last.reason}
+        </Text>
+      )}
+      <Text size="sm" c="dimmed">
+        {t('pending.ended', { at: when(last.at), author: last.author, now: last.now })}
+      </Text>
+    </Alert>
+  );
+}
+
+/** Whole seconds of a time that the appliance said is left, by this machine's clock alone: the two may differ. */
+function useCountdown(left: number, asked: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
-    if (!until) return;
     const timer = setInterval(() => setNow(Date.now()), 1000);
     return () => clearInterval(timer);
-  }, [until]);
-  return until ? Math.max(0, Math.ceil((Date.parse(until) - now) / 1000)) : 0;
+  }, []);
+  return Math.max(0, Math.ceil(left - Math.max(0, now - asked) / 1000));
 }

@@ -1,9 +1,11 @@
 import { Badge, Group, Stack, Text } from '@mantine/core';
+import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import { FarmLink } from '../ui/farm-link';
 import type { Entry } from '../farms/types';
 import { darkOrange } from '../theme';
 import { when } from '../ui/time';
+import { farmsOf, partOf } from './place';
 
 const colours = { info: 'gray.8', warning: darkOrange, error: 'red.9' } as const;
 
@@ -21,10 +23,15 @@ export function Entries({ of, causes = false }: { of: Entry[]; causes?: boolean 
             {t(`kind.${e.kind}`, { defaultValue: e.kind })}
           </Badge>
           <div>
-            {e.farm && (
-              <>
-                <FarmLink farm={e.farm} />{' '}
-              </>
+            {farmsOf(e).map((farm) => (
+              <Fragment key={farm}>
+                <FarmLink farm={farm} />{' '}
+              </Fragment>
+            ))}
+            {partOf(e) && (
+              <Text span size="sm" fw={600} className="text">
+                {partOf(e)}{' '}
+              </Text>
             )}
             <Text span size="sm" className="text">
               {e.text}
@@ -32,7 +39,7 @@ export function Entries({ of, causes = false }: { of: Entry[]; causes?: boolean 
             {causes &&
               e.before?.map((b, j) => (
                 <Text key={j} size="xs" c="dimmed" className="text">
-                  {t('timeline.before', { count: b.seconds ?? 0 })}: {b.text}
+                  {t('timeline.before', { count: b.seconds ?? 0 })}: {[b.farm, partOf(b), b.text].filter(Boolean).join(' ')}
                 </Text>
               ))}
           </div>

@@ -6,6 +6,7 @@ type Look = { colour: MantineColor; path: string };
 const disc = 'M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1z';
 const ring = `${disc}M6 3.5a2.5 2.5 0 1 1 0 5 2.5 2.5 0 0 1 0-5z`;
 const square = 'M1.5 1.5h9v9h-9z';
+const outline = 'M1.5 1.5h9v9h-9zM3.5 3.5v5h5v-5z';
 const diamond = 'M6 0l6 6-6 6-6-6z';
 const triangle = 'M6 .5l6 11H0z';
 const bars = 'M2 1h3v10H2zM7 1h3v10H7z';
@@ -17,12 +18,16 @@ const looks: Record<string, Look> = {
   critical: { colour: 'light-dark(var(--mantine-color-orange-8), var(--mantine-color-orange-5))', path: diamond },
   problem: { colour: 'light-dark(var(--mantine-color-orange-8), var(--mantine-color-orange-5))', path: triangle },
   maintenance: { colour: 'light-dark(var(--mantine-color-blue-7), var(--mantine-color-blue-4))', path: bars },
+  stopped: { colour: 'var(--mantine-color-dimmed)', path: outline },
   'needed restart': { colour: 'light-dark(var(--mantine-color-orange-8), var(--mantine-color-orange-5))', path: triangle },
 };
 const unknown: Look = { colour: 'var(--mantine-color-dimmed)', path: ring };
 
 /** Order of urgency: what needs a hand first. */
-export const urgency = ['down', 'critical', 'problem', 'needed restart', 'undefined', 'undef', 'maintenance', 'up'];
+export const urgency = ['down', 'critical', 'problem', 'needed restart', 'undefined', 'undef', 'maintenance', 'stopped', 'up'];
+
+/** The state of a farm: one that somebody stopped is not down as one that failed is, or whose start was refused. */
+export const stateOf = (f: { status: string; configured?: string; problem?: string }) => (f.configured === 'down' && f.status === 'down' && !f.problem ? 'stopped' : f.status);
 
 export function byUrgency(a: string, b: string): number {
   const place = (s: string) => (urgency.includes(s) ? urgency.indexOf(s) : urgency.indexOf('undefined'));

@@ -1,0 +1,112 @@
+// What the pages say is what is so, and what the command line says.
+import assert from 'node:assert/strict';
+import { after, before } from 'node:test';
+import { base, button, farm, launch, settle, signedIn, visit } from './harness.mjs';
+
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(() => browser.close());
+
+const task = signedIn(() => browser);
+
+/** Calls the API as the person who is signed in on a page. */
+const api = (page, method, path, data) => page.request.fetch(new URL(`/api/v4.0${path}`, base).href, { method, data });
+
+/** Changes the comment of the farm, watched by a guard. */
+async function guarded(page, comment, guard) {
+  await visit(page, 'farms/shop/settings');
+  await page.getByLabel('Comment').fill(comment);
+  await button(page, 'Save…').click();
+  const dialog = page.getByRole('dialog', { name: 'Settings of shop' });
+  await dialog.getByRole('combobox', { name: 'How long does it hold?' }).click();
+  await page.getByRole('option', { name: 'Only while it goes well' }).click();
+  await dialog.getByLabel('Conditions').fill(guard);
+  await settle(page, 'Settings of shop');
+}
+
+task('a guarded change says that it is kept, and a violated guard is shown until it is read', async (page) => {
+  await guarded(page, 'too much', 'backends_up>=3,1m');
+  const bar = page.getByRole('status').filter({ hasText: 'a guard watches it' });
+  await bar.getByText(/It is kept in [0-9]+ seconds, and reverted at once if a condition is violated/).waitFor();
+  await bar.getByText('Conditions: backends_up>=3').waitFor();
+  assert.equal(await page.getByText(/goes back by itself|unless somebody confirms/).count(), 0);
+  const said = page.getByRole('alert').filter({ hasText: 'was reverted: its guard was violated' });
+  await said.getByText('backends_up 2 of farm shop is not backends_up>=3').waitFor();
+  await visit(page, 'farms'); // it stays until somebody has read it
+  await said.getByRole('button', { name: 'Close' }).click();
+  await said.waitFor({ state: 'detached' });
+  await page.reload();
+  await page.getByRole('heading', { level: 1, name: 'Farms' }).waitFor();
+  await page.waitForLoadState('networkidle').catch(() => undefined);
+  assert.equal(await said.count(), 0);
+});
+
+task('a guarded change that goes well is kept', async (page) => {
+  await guarded(page, 'all is well', 'backends_up>=1,10s');
+  const bar = page.getByRole('status').filter({ hasText: 'a guard watches it' });
+  await bar.getByText(/backends_up 2 of farm shop/).waitFor();
+  await bar.waitFor({ state: 'detached' });
+  assert.equal((await (await api(page, 'GET', '/farms/shop')).json()).params.comment, 'all is well');
+});
+
+task('Live names the decision, and what happened in words', async (page) => {
+  await visit(page, 'farms/shop/trace');
+  await button(page, 'Watch').click();
+  await page.getByText('Waiting for exchanges…').waitFor();
+  const row = page.getByRole('row').filter({ hasText: '/decided' }).first();
+  for (let i = 0; i < 40 && (await row.count()) === 0; i++) {
+    await fetch(`${farm}decided`);
+    await page.waitForTimeout(250);
+  }
+  const cells = await row.getByRole('cell').allInnerTexts();
+  assert.equal(cells[6], 'algorithm');
+  assert.match(cells[7], /^(reused)?$/);
+});
+
+task('Live says that the appliance refuses a filter', async (page) => {
+  await visit(page, 'farms/shop/trace');
+  await page.getByLabel('Client').fill('nobody at all');
+  await button(page, 'Watch').click();
+  await page.getByRole('alert').filter({ hasText: 'Check the filters' }).waitFor();
+  await button(page, 'Watch').waitFor(); // and no longer watches
+});
+
+task('the timeline names service and backend', async (page) => {
+  const set = (action) => api(page, 'PUT', '/farms/shop/services/all/backends/0/maintenance', { action, mode: 'cut' });
+  assert.ok((await set('maintenance')).ok());
+  assert.ok((await set('up')).ok());
+  for (const path of ['timeline', 'farms/shop', '']) {
+    await visit(page, path);
+    await page.locator('.entry').filter({ hasText: 'maintenance' }).filter({ hasText: /all \/ 0 \(127\.0\.0\.1:[0-9]+\)/ }).first().waitFor();
+  }
+});
+
+task('an explanation is for a client, and shows every candidate', async (page) => {
+  await visit(page, 'farms/shop');
+  const card = page.getByRole('region', { name: 'Which way would a request take?' });
+  await card.getByLabel('Client address').fill('10.1.2.3');
+  await card.getByRole('button', { name: 'Explain' }).click();
+  await card.getByText('X-Forwarded-For: 10.1.2.3').waitFor();
+  const candidates = card.getByRole('table');
+  await candidates.getByRole('row', { name: /blue/ }).waitFor();
+  await candidates.getByRole('row', { name: /grass/ }).waitFor();
+  assert.equal(await candidates.getByText('✓', { exact: true }).count(), 1);
+  await card.getByLabel('Client address').fill('no address');
+  await card.getByRole('button', { name: 'Explain' }).click();
+  await card.getByRole('alert').getByText(/no address/).waitFor();
+});
+
+task('a farm that somebody stopped is not down', async (page) => {
+  assert.ok((await api(page, 'PUT', '/farms/shop/actions', { action: 'stop' })).ok());
+  await visit(page, 'farms');
+  await page.getByRole('row', { name: /shop/ }).getByText('stopped', { exact: true }).waitFor();
+  await visit(page, 'farms/shop');
+  await page.getByRole('heading', { level: 1, name: 'shop' }).locator('..').getByText('stopped', { exact: true }).waitFor();
+  await visit(page, '');
+  await page.getByRole('link', { name: /shop/ }).getByRole('img', { name: 'stopped' }).waitFor();
+  await page.getByText('Nothing. All farms that are to run are up.').waitFor();
+  assert.ok((await api(page, 'PUT', '/farms/shop/actions', { action: 'start' })).ok());
+  await page.getByRole('link', { name: /shop/ }).getByRole('img', { name: 'up' }).waitFor();
+});
