@@ -203,7 +203,7 @@ func (s *settings) read(cmd *cobra.Command, args []string) (map[string]any, erro
 		if list := s.lists[p.Name]; list != nil {
 			items[p.Name] = *list
 		} else {
-			out[p.Name] = valueOf(*s.values[p.Name])
+			out[p.Name] = s.value(p.Name, *s.values[p.Name])
 		}
 	}
 	for _, arg := range args {
@@ -221,7 +221,7 @@ func (s *settings) read(cmd *cobra.Command, args []string) (map[string]any, erro
 		case twice:
 			return nil, usagef("%s is given twice", name)
 		default:
-			out[name] = valueOf(value)
+			out[name] = s.value(name, value)
 		}
 	}
 	for name, list := range items {
@@ -242,20 +242,26 @@ func (s *settings) unknown(name string) error {
 	return usagef("unknown setting %q%s", name, validate.Instead(name, s.names()))
 }
 
+// value is a setting as it is sent: the word null stands for the default of one that the
+// API does not reset by null itself, e.g. a truth value.
+func (s *settings) value(name, text string) any {
+	if text != "null" {
+		return text
+	}
+	for _, p := range s.params {
+		if p.Name == name && slices.Contains(p.Options, "non_blank") && !slices.Contains(p.Options, "null") {
+			return p.Plain.Default // nil where there is none
+		}
+	}
+	return nil
+}
+
 func (s *settings) names() []string {
 	var out []string
 	for _, p := range s.params {
 		out = append(out, p.Name)
 	}
 	return out
-}
-
-// valueOf turns the word null into what resets a field.
-func valueOf(text string) any {
-	if text == "null" {
-		return nil
-	}
-	return text
 }
 
 // some is read for commands that need at least one setting.

@@ -7,6 +7,7 @@ package document_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -190,6 +191,59 @@ func TestEveryValueComesBackAsItWent(t *testing.T) {
 		was, _ := json.Marshal(cfg)
 		if is, _ := json.Marshal(back); err != nil || !bytes.Equal(was, is) { // as records: an empty list is none
 			t.Errorf("%v, came back changed:\n%s\n%s", err, was, is)
+		}
+	}
+}
+
+// Null resets every setting that says so, whatever it was set to, and so does its default.
+func TestNullResetsWhatSaysSo(t *testing.T) {
+	tried := map[string]bool{} // each value once: most farms differ in one field
+	for _, cfg := range everyValue() {
+		for _, f := range cfg.Farms {
+			rules := validate.ProfileOf(&f)
+			resets(t, tried, rules.Farm().Update, f, func(f *farm.Farm) *farm.Farm { return f })
+			for k := range f.Services() {
+				resets(t, tried, &validate.ServiceUpdate, f, func(f *farm.Farm) *farm.Service { return &f.Services()[k] })
+			}
+			for i, g := range f.Groups() {
+				for k := range g.Backends() {
+					resets(t, tried, rules.Backend().Update, f, func(f *farm.Farm) *farm.Backend { return &f.Groups()[i].Backends()[k] })
+				}
+			}
+		}
+	}
+}
+
+func resets[T any](t *testing.T, tried map[string]bool, table *validate.Table[T], one farm.Farm, of func(*farm.Farm) *T) {
+	t.Helper()
+	set := map[string]bool{}
+	for name, v := range table.Given(of(&one)) {
+		key := fmt.Sprintf("%T %s=%s", table, name, v)
+		set[name], tried[key] = !tried[key], true
+	}
+	for _, p := range table.Params() {
+		if !set[p.Name] || slices.Contains(p.Options, "required") {
+			continue
+		}
+		var to any
+		if slices.Contains(p.Options, "non_blank") && !slices.Contains(p.Options, "null") {
+			if to = p.Plain.Default; to == nil {
+				continue // it says nothing of the kind
+			}
+		}
+		f := one.Clone()
+		sent, err := table.Decode("", map[string]any{p.Name: to})
+		if err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+			continue
+		}
+		if sent.Apply(of(&f)) != nil {
+			continue // another field needs it
+		}
+		for name, v := range table.Given(of(&f)) {
+			if name == p.Name && v.Any() != to {
+				t.Errorf("%s reset by %v is %s", name, to, v)
+			}
 		}
 	}
 }

@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// The word null is accepted for every setting that has a default, as the help says.
+func TestNullIsAcceptedForEverySettingWithADefault(t *testing.T) {
+	accepted(t, &validate.CheckUpdate)
+	accepted(t, &validate.ServiceUpdate)
+	for _, p := range farm.Profiles() {
+		accepted(t, validate.ProfileNamed(p).Farm().Update)
+		accepted(t, validate.ProfileNamed(p).Backend().Update)
+	}
+}
+
+func accepted[T any](t *testing.T, table *validate.Table[T]) {
+	t.Helper()
+	s := &settings{params: table.Params()}
+	for _, p := range s.params {
+		if p.Plain.Default == nil || slices.Contains(p.Options, "required") {
+			continue
+		}
+		if _, err := table.Decode("", map[string]any{p.Name: s.value(p.Name, "null")}); err != nil {
+			t.Errorf("%s=null: %v", p.Name, err)
+		}
+	}
+}
