@@ -1,6 +1,7 @@
 package event
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -39,7 +40,7 @@ func (e *Event) Headline() string {
 	case FarmStop:
 		return "farm " + e.Fact("FARM") + " is stopped"
 	case FarmStatus:
-		return "farm " + e.Fact("FARM") + " " + statusWords[farm.Status(e.Fact("STATUS"))]
+		return "farm " + e.Fact("FARM") + " " + e.becomes()
 	case BackendDown:
 		return e.backend() + " is down"
 	case BackendUp:
@@ -66,6 +67,20 @@ func (e *Event) Headline() string {
 	}
 	return string(e.Kind)
 }
+
+// becomes is what a farm has become. A farm that is better and not yet well reads as a
+// recovery: with its new status alone it would read as a new fault.
+func (e *Event) becomes() string {
+	status, was := farm.Status(e.Fact("STATUS")), farm.Status(e.Fact("WAS"))
+	worse := slices.Index(faults, was)
+	if left := slices.Index(faults, status); left >= 0 && worse > left {
+		return "is no longer " + string(was) + ", but " + statusWords[status]
+	}
+	return statusWords[status]
+}
+
+// faults are the statuses of farms with a fault, the worst last.
+var faults = []farm.Status{farm.StatusProblem, farm.StatusCritical, farm.StatusDown}
 
 // statusWords say what a farm is.
 var statusWords = map[farm.Status]string{

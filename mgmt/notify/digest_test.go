@@ -120,7 +120,7 @@ func TestARackThatFailsBitByBitIsTwoMessages(t *testing.T) {
 	}
 	want := []string{
 		"farm shop has a problem, backend 0 (10.0.0.1:8001) of service web of farm shop is down", "farm shop is critical, 49 backends are down",
-		"farm shop has a problem, backend 0 (10.0.0.1:8001) of service web of farm shop is up again", "farm shop is up again, 49 backends are up again",
+		"farm shop is no longer critical, but has a problem, backend 0 (10.0.0.1:8001) of service web of farm shop is up again", "farm shop is up again, 49 backends are up again",
 	}
 	got := subjects(t, h)
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
