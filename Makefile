@@ -106,8 +106,13 @@ deb: build
 	$(MAKE) --no-print-directory install DESTDIR=$(STAGE) PREFIX=/usr SYSCONFDIR=/etc
 	find $(STAGE)/usr/share/man -type f -exec gzip -9 -n {} +
 	install -d $(STAGE)/usr/share/doc/sluice
-	cat NOTICE LICENCES web/LICENCES >$(STAGE)/usr/share/doc/sluice/copyright
-	gzip -9 -n <CHANGELOG.md >$(STAGE)/usr/share/doc/sluice/changelog.gz
+	(cat NOTICE; echo; echo 'The texts of these licences are in /usr/share/doc/sluice/LICENCES.gz and, of the common ones,'; \
+		echo 'in /usr/share/common-licenses.') >$(STAGE)/usr/share/doc/sluice/copyright
+	cat LICENCES web/LICENCES | gzip -9 -n >$(STAGE)/usr/share/doc/sluice/LICENCES.gz
+	gzip -9 -n <CHANGELOG.md >$(STAGE)/usr/share/doc/sluice/CHANGELOG.md.gz
+	printf 'sluice (%s) unstable; urgency=medium\n\n  * The changes are in CHANGELOG.md.gz.\n\n -- %s  %s\n' '$(DEB_VERSION)' \
+		'Sluice <maintainers@sluicelb.example>' "$$(git log -1 --format=%cD 2>/dev/null || date -R)" | gzip -9 -n >$(STAGE)/usr/share/doc/sluice/changelog.gz
+	install -D -m 644 packaging/deb/lintian-overrides $(STAGE)/usr/share/lintian/overrides/sluice
 	find $(STAGE) -type d -exec chmod 755 {} +
 	STAGE=$(STAGE) DEB_VERSION=$(DEB_VERSION) ARCH=$$(go env GOARCH) \
 		go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.0 package --packager deb --config packaging/nfpm.yaml --target $(dir $(BIN))

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/sluicelb/sluice"
 )
@@ -86,6 +87,13 @@ func text(t *testing.T, path string) string {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !utf8.Valid(b) { // then it is Latin-1, as FreeType's
+		all := make([]rune, len(b))
+		for i := range b {
+			all[i] = rune(b[i])
+		}
+		b = []byte(string(all))
 	}
 	var lines []string
 	for line := range strings.Lines(strings.ReplaceAll(string(b), "\r\n", "\n")) {

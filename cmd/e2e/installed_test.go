@@ -21,7 +21,7 @@ func debs(t *testing.T, versions ...string) string {
 	if raceBuild {
 		t.Skip("not under the race detector: packages are built without it; `make test` runs it")
 	}
-	needs(t, "dpkg-deb")
+	needs(t, "dpkg-deb", "lintian")
 	dir := t.TempDir()
 	for _, v := range versions {
 		cmd := exec.Command("make", "-C", "../..", "deb", "BIN="+dir+"/sluice", "STAGE="+dir+"/stage", "DEB_VERSION="+v)
@@ -215,10 +215,13 @@ func packageInOrder(t *testing.T, dir string) {
 	}
 	for _, name := range []string{"usr/lib/systemd/system/sluice.service", "usr/lib/sysusers.d/sluice.conf", "usr/lib/tmpfiles.d/sluice.conf", "etc/logrotate.d/sluice",
 		"usr/share/bash-completion/completions/sluice", "usr/share/zsh/vendor-completions/_sluice", "usr/share/fish/vendor_completions.d/sluice.fish",
-		"usr/share/man/man5/sluice.yaml.5.gz", "usr/share/doc/sluice/copyright", "usr/share/doc/sluice/changelog.gz"} {
+		"usr/share/man/man5/sluice.yaml.5.gz", "usr/share/doc/sluice/copyright", "usr/share/doc/sluice/LICENCES.gz", "usr/share/doc/sluice/changelog.gz", "usr/share/doc/sluice/CHANGELOG.md.gz"} {
 		if !strings.Contains(string(list), " ./"+name+"\n") {
 			t.Errorf("%s is missing", name)
 		}
+	}
+	if out, err := exec.Command("lintian", "--allow-root", "--fail-on", "error,warning", deb).CombinedOutput(); err != nil {
+		t.Errorf("lintian: %v\n%s", err, out)
 	}
 	control := t.TempDir()
 	if out, err := exec.Command("dpkg-deb", "--control", deb, control).CombinedOutput(); err != nil {
