@@ -109,3 +109,21 @@ func TestTheTimelineHasStepsOfLatency(t *testing.T) {
 	r.want(t, "params.0.text", "half of all requests took 21ms, and take 63ms since")
 	r.want(t, "params.0.before.0.text", "before it")
 }
+
+func TestTheTimelineKeepsTheNewestOfMany(t *testing.T) {
+	a := axis(t)
+	now := time.Now()
+	for i := range 5 {
+		a.events.Add(eventlog.Event{Time: now.Add(time.Duration(i-10) * time.Second), Kind: eventlog.Health, Severity: eventlog.Warning, Farms: []uint32{a.config().Farm("shop").ID}, Farm: "shop", Text: "event " + string(rune('0'+i))})
+	}
+	got := a.must(200, "GET", "/timeline?order=newest&limit=2&text=event", "")
+	if text := got.raw; strings.Index(text, "event 4") > strings.Index(text, "event 3") || strings.Contains(text, "event 2") || !strings.Contains(text, `"total": 5`) {
+		t.Errorf("the newest two: %s", text)
+	}
+	if text := a.must(200, "GET", "/timeline?limit=2&text=event", "").raw; !strings.Contains(text, "event 0") {
+		t.Errorf("without an order the newest are last: %s", text)
+	}
+	if text := a.must(400, "GET", "/timeline?order=random", "").raw; !strings.Contains(text, "allowed is newest") {
+		t.Errorf("%s", text)
+	}
+}

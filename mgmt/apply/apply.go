@@ -33,6 +33,13 @@ type Checker interface {
 	Check(ctx context.Context, cfg *farm.Config, judge func(problems map[uint32]string) error) error
 }
 
+// Prober is a Publisher that can tell whether a farm could listen, and opens nothing.
+type Prober interface {
+	// Probe returns why a farm could not listen now, blank if it could or that cannot be
+	// found out. absent: all it lacks is an address of this machine.
+	Probe(ctx context.Context, f *farm.Farm) (problem string, absent bool)
+}
+
 // Outcome is what became of a publication that was acknowledged.
 type Outcome struct {
 	Generation uint64

@@ -84,6 +84,11 @@ func (a *Applier) change(ctx context.Context, by Author, comment func() string, 
 	}
 	if err == nil && isDryRun(ctx) {
 		_, err = a.trialOf(ctx, by, comment(), old, cfg)
+		if err == nil && !r.Unchanged {
+			var absent []validate.Error
+			absent, err = a.probe(ctx, old.cfg, cfg)
+			r.Warnings = append(r.Warnings, absent...)
+		}
 		err = cmp.Or(err, ErrDryRun)
 	}
 	if err == nil && r.Unchanged && len(a.Unsettled()) > 0 {

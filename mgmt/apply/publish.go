@@ -183,7 +183,7 @@ func warnAbsent(old, cfg *farm.Config, out Outcome) (warnings []validate.Error) 
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		if was := before[f.ID]; out.Absent[f.ID] && (was == nil || !sameListener(was, f)) {
-			warnings = append(warnings, validate.Error{Path: validate.FarmPath(f.Name), Message: out.FarmErrors[f.ID] + "; the farm is down until one has it"})
+			warnings = append(warnings, waits(f, out.FarmErrors[f.ID]))
 		}
 	}
 	return warnings

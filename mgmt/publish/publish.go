@@ -38,6 +38,8 @@ type Engine interface {
 type Opener interface {
 	Open(ctx context.Context, key string, count int) ([]*os.File, error)
 	Close(ctx context.Context, key string) error
+	// Probe returns why Open would be refused, nil if it would not be.
+	Probe(ctx context.Context, key string) error
 	List(ctx context.Context) ([]string, error)
 	// Adopt gives back sockets that were opened in an earlier life.
 	Adopt(ctx context.Context, key string, fds []int) error

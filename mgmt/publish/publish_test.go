@@ -190,6 +190,16 @@ func (n *netd) Open(_ context.Context, key string, count int) ([]*os.File, error
 	return files, nil
 }
 
+func (n *netd) Probe(_ context.Context, key string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.asked++
+	if n.away {
+		return errors.New("netd does not answer")
+	}
+	return n.broken[key[len("tcp/"):]]
+}
+
 func (n *netd) Adopt(_ context.Context, key string, fds []int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -46,6 +46,15 @@ func (c *Client) Open(ctx context.Context, key string, count int) ([]*os.File, e
 	return files, nil
 }
 
+// Probe returns nil if Open of the key would give sockets, else the *Error that Open
+// would. Nothing is opened: no client can reach a socket of it.
+func (c *Client) Probe(ctx context.Context, key string) error {
+	network, address, _ := strings.Cut(key, "/")
+	_, files, err := c.call(ctx, Request{Op: OpProbe, Key: key, Network: network, Address: address})
+	closeFiles(files)
+	return err
+}
+
 // Close makes netd let go of a key; it is no error if it does not hold it.
 func (c *Client) Close(ctx context.Context, key string) error {
 	network, address, _ := strings.Cut(key, "/")

@@ -14,6 +14,8 @@ const (
 	OpOpen  Op = "open"
 	OpClose Op = "close"
 	OpList  Op = "list"
+	// OpProbe asks whether an address could be opened; it opens nothing.
+	OpProbe Op = "probe"
 )
 
 // Limits of the contract.
@@ -31,7 +33,7 @@ const (
 )
 
 // Request is one message from mgmt to netd. Address, Key and Network belong
-// to open, adopt and close; Count to open and adopt; From to list; Body to operations of parts.
+// to open, adopt, close and probe; Count to open and adopt; From to list; Body to operations of parts.
 type Request struct {
 	Op Op `json:"op"`
 	// Key is always KeyOf Network and Address; all travel so that they can be
@@ -113,12 +115,12 @@ func (r *Request) check() (netip.AddrPort, error) {
 		if r.Count < 1 || r.Count > MaxCount {
 			return none, rejection(CodeInvalid, "count %d: 1 to %d are allowed", r.Count, MaxCount)
 		}
-	case OpClose:
+	case OpClose, OpProbe:
 		if r.Count != 0 {
-			return none, rejection(CodeInvalid, "close takes no count")
+			return none, rejection(CodeInvalid, "%s takes no count", r.Op)
 		}
 	default:
-		return none, rejection(CodeInvalid, "operation %q: open, adopt, close and list are allowed", r.Op)
+		return none, rejection(CodeInvalid, "operation %q: open, adopt, close, list and probe are allowed", r.Op)
 	}
 	if r.From != "" {
 		return none, rejection(CodeInvalid, "%s takes no starting key", r.Op)
@@ -128,7 +130,7 @@ func (r *Request) check() (netip.AddrPort, error) {
 
 // socket reports whether the request is about sockets.
 func (r *Request) socket() bool {
-	return r.Op == OpOpen || r.Op == OpClose || r.Op == OpList || r.Op == OpAdopt
+	return r.Op == OpOpen || r.Op == OpClose || r.Op == OpList || r.Op == OpAdopt || r.Op == OpProbe
 }
 
 func (r *Request) address() (netip.AddrPort, error) {

@@ -176,6 +176,11 @@ func (s *server) handle(ctx context.Context, msg []byte, attached []*os.File) (R
 		}
 		s.log.Info("closed", "key", r.Key)
 		return Reply{}, nil
+	case OpProbe:
+		if err := s.table.free(endpoint{r.Network, addr}); err != nil {
+			return failure(err), nil
+		}
+		return Reply{}, nil
 	}
 	keys, more := s.table.list(r.From)
 	return Reply{Keys: keys, More: more}, nil

@@ -57,6 +57,16 @@ func (t *table) open(at endpoint, count int) (sockets []*os.File, fresh bool, er
 	return slices.Clone(g.sockets), fresh, nil
 }
 
+// free returns why an endpoint could not be opened now; nil if it is held already.
+func (t *table) free(at endpoint) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.held[at.key()] != nil {
+		return nil
+	}
+	return t.probe(at)
+}
+
 // probe refuses an endpoint some other program has.
 func (t *table) probe(at endpoint) error {
 	err := at.probe()

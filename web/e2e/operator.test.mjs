@@ -1,7 +1,8 @@
 // What the pages say is what is so, and what the command line says.
 import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
 import { after, before } from 'node:test';
-import { base, button, farm, launch, settle, signedIn, visit } from './harness.mjs';
+import { base, button, farm, freePort, launch, settle, signedIn, visit } from './harness.mjs';
 
 let browser;
 before(async () => {
@@ -109,4 +110,56 @@ task('a farm that somebody stopped is not down', async (page) => {
   await page.getByText('Nothing. All farms that are to run are up.').waitFor();
   assert.ok((await api(page, 'PUT', '/farms/shop/actions', { action: 'start' })).ok());
   await page.getByRole('link', { name: /shop/ }).getByRole('img', { name: 'up' }).waitFor();
+});
+
+task('New farm says that a port is taken, whoever has it', async (page) => {
+  const server = createServer();
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  try {
+    await visit(page, 'new-farm');
+    await page.locator('[name=farmname]').fill('taken');
+    await page.locator('[name=vip]').fill('127.0.0.1');
+    await page.locator('[name=vport]').fill(String(server.address().port));
+    await page.locator('[name=backends]').focus();
+    await page.getByRole('alert').getByText(/another program uses this address and port already/).waitFor();
+    assert.equal(await page.getByText('no program listens there').count(), 0);
+    await page.locator('[name=vport]').fill(await freePort());
+    await page.locator('[name=backends]').focus();
+    await page.getByText('no program listens there').waitFor();
+    await page.locator('[name=vport]').fill('1'); // nothing is known of this one yet
+    await page.getByText('no program listens there').waitFor({ state: 'detached' });
+  } finally {
+    server.close();
+  }
+});
+
+task('a new service is placed before the one that takes every request', async (page) => {
+  await visit(page, 'farms/shop/services');
+  await button(page, 'Add a service').click();
+  const dialog = page.getByRole('dialog', { name: 'Add a service' });
+  await dialog.getByText('The service all takes every request.').waitFor();
+  await dialog.locator('[name=id]').fill('api');
+  await dialog.locator('[name=urlp]').fill('^/api');
+  await dialog.getByRole('button', { name: 'Create…' }).click();
+  await settle(page, 'Create service api');
+  await page.getByRole('region', { name: 'api' }).waitFor();
+  assert.deepEqual(await page.getByRole('main').getByRole('heading', { level: 2 }).allInnerTexts(), ['api', 'all']);
+  assert.ok((await api(page, 'DELETE', '/farms/shop/services/api')).ok());
+});
+
+task('the timeline and the history go back page by page', async (page) => {
+  const sent = (n) => api(page, 'PUT', '/farms/shop', { comment: `change ${n}` });
+  for (let n = 0; n < 205; n++) assert.ok((await sent(n)).ok());
+  await visit(page, 'timeline');
+  assert.match(await page.locator('.entry').first().innerText(), /./);
+  await page.getByText('200 of', { exact: false }).waitFor();
+  await button(page, 'Older').click();
+  await page.waitForFunction(() => document.querySelectorAll('.entry').length > 200);
+  await button(page, 'Older').waitFor({ state: 'detached' });
+  await visit(page, 'history');
+  await button(page, 'Older revisions').click();
+  await button(page, 'Older revisions').click();
+  await button(page, 'Older revisions').waitFor({ state: 'detached' });
+  await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+  await page.getByRole('row').filter({ has: page.getByRole('cell', { name: '1', exact: true }) }).first().waitFor();
 });

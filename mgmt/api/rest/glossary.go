@@ -42,12 +42,16 @@ func queryParameter(q query) *huma.Param {
 	switch {
 	case strings.HasPrefix(q.description, "true "):
 		s = &huma.Schema{Type: huma.TypeString, Enum: []any{"true", "false"}, Default: "false"}
-	case numericQueries[q.name]:
+	case numericQueries[q.name] && !isTime(q):
 		zero := 0.0
 		s = &huma.Schema{Type: huma.TypeInteger, Minimum: &zero}
 	}
 	return &huma.Param{Name: q.name, In: "query", Description: q.description, Schema: s}
 }
+
+// isTime reports whether a parameter takes a time, or how far back one is; that of the
+// same name counts revisions elsewhere.
+func isTime(q query) bool { return strings.HasPrefix(q.description, "Begin: ") }
 
 var numericQueries = map[string]bool{"limit": true, "before": true, "since": true}
 

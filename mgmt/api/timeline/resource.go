@@ -31,6 +31,7 @@ func (s *Resource) Operations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/timeline", rbac.Open, "List what happened, the newest last", s.list).
 			With("since", "Begin: how far back, such as 15m, 6h or 7d, or a time as 2026-11-23T12:00:00Z; 1h when not given").
+			With("order", "newest: the newest first, so that limit keeps these; the newest last when not sent").
 			With("until", "End, as 2026-11-23T12:00:00Z, now when not given"),
 	}
 }
@@ -43,6 +44,13 @@ func (s *Resource) list(c *rest.Call) (rest.List[timeline.Entry], error) {
 	entries, err := s.deps.Read(q)
 	if err != nil {
 		return rest.List[timeline.Entry]{}, err
+	}
+	switch order := c.Query("order"); order {
+	case "":
+	case "newest":
+		slices.Reverse(entries)
+	default:
+		return rest.List[timeline.Entry]{}, rest.BadRequest("order: %s is not allowed, allowed is newest", rest.Quote(order))
 	}
 	return rest.NewList(c.Summary(), entries), nil
 }

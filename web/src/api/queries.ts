@@ -1,7 +1,8 @@
-import { queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import type { Schema } from '../form/schema';
 import type { Seen } from '../form/values';
 import { api, body, request } from './client';
+import { olderThan, revisionsOfPage } from './pages';
 import type { components } from './schema';
 
 /** A service: one requests go to, or one that chooses addresses of names. */
@@ -32,7 +33,13 @@ export const queries = {
   }),
   findings: queryOptions({ queryKey: ['findings'], queryFn: () => body(api.GET('/lint')), refetchInterval: 60_000 }),
   pending: queryOptions({ queryKey: ['pending'], queryFn: () => body(api.GET('/pending')), refetchInterval: 5_000 }),
-  history: queryOptions({ queryKey: ['history'], queryFn: () => body(api.GET('/history', { params: { query: { limit: 200 } } })) }),
+  /** Revisions, the newest first, in pages; the first one may have been longer before. */
+  history: infiniteQueryOptions({
+    queryKey: ['history'],
+    queryFn: ({ pageParam }) => body(api.GET('/history', { params: { query: { limit: revisionsOfPage, before: pageParam } } })),
+    initialPageParam: undefined as number | undefined,
+    getNextPageParam: (page) => olderThan(page.params?.map((r) => r.number) ?? []),
+  }),
   farm: (farm: string) =>
     queryOptions({
       queryKey: ['farm', farm],
@@ -60,10 +67,11 @@ export const queries = {
       queryFn: () => body(api.GET('/farms/{farm}/headroom', { params: { path: { farm } } })),
       refetchInterval: 15_000,
     }),
-  timeline: (farm?: string) =>
+  /** The newest entries, the newest first. */
+  timeline: (of: { farm?: string; since?: string; severity?: string; limit?: number } = {}) =>
     queryOptions({
-      queryKey: ['timeline', farm],
-      queryFn: () => body(api.GET('/timeline', { params: { query: { farm, limit: 200 } } })),
+      queryKey: ['timeline', of],
+      queryFn: () => body(api.GET('/timeline', { params: { query: { since: '24h', limit: 200, ...of, order: 'newest' } } })),
       refetchInterval: 15_000,
     }),
   diff: (revision: string, from: string) =>

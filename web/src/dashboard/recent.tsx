@@ -9,7 +9,7 @@ import { Entries } from '../timeline/entries';
 export function Recent() {
   const { t } = useTranslation();
   const timeline = useQuery(queries.timeline());
-  const last = timeline.data?.params?.slice(-8).reverse() ?? [];
+  const last = timeline.data?.params?.slice(0, 8) ?? [];
   return (
     <Card withBorder component="section" aria-labelledby="recent">
       <Group justify="space-between" mb="xs">

@@ -52,6 +52,21 @@ export function createService(farm: string, sent: Seen, title: string): Change {
   return write(title, `sluice service create ${farm} ${String(id)} ${settings(rest)}`.trim(), 'POST', ['farms', farm, 'services'], sent);
 }
 
+/** Whether a service of an http farm takes every request, so that none reaches those after it. */
+export const takesAll = (s: object) => !('vhost' in s && s.vhost) && !('urlp' in s && s.urlp);
+
+/** Creates a service before the one at a position, as one change. */
+export function createServiceAt(farm: string, sent: Seen, position: number, title: string): Change {
+  const path = `/farms/${encodeURIComponent(farm)}/services`;
+  const id = String(sent.id ?? '');
+  const writes = [
+    { method: 'POST', path, body: sent },
+    { method: 'POST', path: `${path}/${encodeURIComponent(id)}/actions`, body: { position } },
+  ];
+  const commands = `${createService(farm, sent, title).command}\n${moveService(farm, id, position, title).command}`;
+  return write(title, commands, 'POST', ['transactions'], { writes });
+}
+
 export function setService(farm: string, service: string, sent: Seen, title: string): Change {
   return write(title, `sluice service set ${farm} ${service} ${settings(sent)}`, 'PUT', ['farms', farm, 'services', service], sent);
 }

@@ -34,7 +34,7 @@ export function Charts({ farm, profile }: { farm: string; profile: string }) {
   const start = data ? Date.parse(data.start) / 1000 : 0;
   const length = data?.series?.[0]?.values?.length ?? 0;
   const earlier = useQuery({ ...queries.series(farm, data ? spanOf({ from: start, to: start + length * data.step }, day) : { last }), enabled: comparing && data !== undefined }).data?.params;
-  const marks = useMarks(farm);
+  const marks = useMarks(farm, last);
   const lines = useMemo(() => drawn.map((d) => d.names.flatMap((n) => (data?.series ?? []).filter((s) => s.name === n))), [drawn, data]);
   const before = useMemo(() => drawn.map((d) => (comparing ? d.names.flatMap((n) => (earlier?.series ?? []).filter((s) => s.name === n)) : nothing)), [drawn, comparing, earlier]);
   return (
@@ -72,7 +72,7 @@ export function Charts({ farm, profile }: { farm: string; profile: string }) {
 }
 
 /** Changes of the farm, and what became of its health, as marks on the axis of time. */
-function useMarks(farm: string): Mark[] {
-  const entries = useQuery(queries.timeline(farm)).data?.params;
+function useMarks(farm: string, since: string): Mark[] {
+  const entries = useQuery(queries.timeline({ farm, since })).data?.params;
   return useMemo(() => (entries ?? []).map((e) => ({ at: Date.parse(e.time) / 1000, bad: e.severity !== 'info' })), [entries]);
 }

@@ -29,15 +29,17 @@ export function CreateFarm() {
   const trial = useMutation({
     mutationFn: async (of: NewFarm) => {
       const change = newFarm(of, t('create.what', { name: of.farmname }));
-      await preview(change);
-      return change;
+      const { warnings } = await preview(change);
+      return { change, warnings };
     },
   });
+  /** What was found out of the address holds until another one is typed. */
+  const known = trial.isSuccess && trial.variables.vip === v.vip && trial.variables.vport === v.vport && trial.variables.profile === v.profile ? trial.data.warnings : undefined;
   /** Address and port are tested as soon as both are there, before anything else is filled in. */
   const test = () => v.farmname && v.vip && v.vport && trial.mutate({ ...v, backends: '', zone: '' });
   const submit = (e: FormEvent) => {
     e.preventDefault();
-    trial.mutate(v, { onSuccess: setTried });
+    trial.mutate(v, { onSuccess: ({ change }) => setTried(change) });
   };
   const refused = trial.error instanceof Refused ? trial.error : undefined;
   const place = refused && farmWrites(trial.variables ?? v)[refused.write ?? 0];
@@ -64,8 +66,8 @@ export function CreateFarm() {
                 <TextInput name="vport" label={t('create.vport')} description={t(v.profile === 'gslb' ? 'create.port_of_names' : 'create.vport_about')} required value={v.vport} onChange={set('vport')} onBlur={test} error={wrong('vport')} />
               </Group>
               {/* It has its place before there is something to say: nothing moves under the pointer. */}
-              <Text size="sm" mih="1.4em" role="status">
-                {trial.isSuccess ? `✓ ${t('create.free', { at: endpoint(v.vip, v.vport) })}` : ''}
+              <Text size="sm" mih="1.4em" role="status" className="text">
+                {known?.length === 0 ? `✓ ${t('create.free', { at: endpoint(v.vip, v.vport) })}` : known?.join('; ')}
               </Text>
               {v.profile === 'https' && (
                 <Select label={t('create.certificate')} description={t('create.certificate_about')} data={certificates ?? []} value={v.certificate || null} onChange={(c) => draft.set('certificate', c ?? '')} clearable placeholder="api.pem" />
@@ -73,7 +75,7 @@ export function CreateFarm() {
               {v.profile === 'gslb' ? (
                 <TextInput name="zone" label={t('create.zone')} description={t('create.zone_about')} placeholder="example.com" value={v.zone} onChange={set('zone')} error={wrong('zone')} />
               ) : (
-                <Textarea name="backends" label={t('backends.title')} description={t('create.backends_about')} rows={4} classNames={{ input: 'code' }} placeholder={'10.0.0.11:8080\n10.0.0.12:8080'} value={v.backends} onChange={set('backends')} error={wrong('backends') ?? wrongLine(v.backends, t)} />
+                <Textarea name="backends" label={t('backends.title')} description={[t('create.backends_about'), ...(v.profile === 'l4xnat' ? [] : [t('create.catch_all')])].join(' ')} rows={4} classNames={{ input: 'code' }} placeholder={'10.0.0.11:8080\n10.0.0.12:8080'} value={v.backends} onChange={set('backends')} error={wrong('backends') ?? wrongLine(v.backends, t)} />
               )}
             </Stack>
           </Card>

@@ -21,7 +21,7 @@ export function FarmOverview() {
   const { t } = useTranslation();
   const { farm } = useParams({ strict: false }) as { farm: string };
   const numbers = useQuery(queries.numbers(farm)).data;
-  const timeline = useQuery(queries.timeline(farm));
+  const timeline = useQuery(queries.timeline({ farm }));
   const [change, setChange] = useState<Change>();
   if (!numbers?.farm) return null;
   const f = numbers.farm;
@@ -39,7 +39,7 @@ export function FarmOverview() {
         <Title order={2} size="h4" id="happened" mb="xs">
           {t('nav.timeline')}
         </Title>
-        {timeline.data?.params?.length ? <Entries of={[...timeline.data.params].reverse().slice(0, 20)} causes /> : <Text c="dimmed">{t('timeline.empty')}</Text>}
+        {timeline.data?.params?.length ? <Entries of={timeline.data.params.slice(0, 20)} causes /> : <Text c="dimmed">{t('timeline.empty')}</Text>}
       </Card>
       {change && (
         <ChangeDialog change={change} close={() => setChange(undefined)}>

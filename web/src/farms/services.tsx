@@ -7,9 +7,10 @@ import { queries, type Service } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { SchemaForm } from '../form/form';
+import type { Seen } from '../form/values';
 import { useMay } from '../session/may';
 import { State } from '../ui/state';
-import { createService, moveService, remove } from './actions';
+import { createService, createServiceAt, moveService, remove, takesAll } from './actions';
 import { BackendForm } from './backend-form';
 import { schemaOf } from './schema';
 import { endpoint } from '../ui/address';
@@ -95,7 +96,7 @@ export function FarmServices() {
           </Group>
         </Card>
       ))}
-      {creating && <NewService farm={farm} profile={String(object?.params.profile)} close={() => create(false)} />}
+      {creating && <NewService farm={farm} profile={String(object?.params.profile)} services={services} close={() => create(false)} />}
       {adding && <BackendForm farm={farm} of={{ service: adding }} close={() => addTo(undefined)} />}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
     </Stack>
@@ -109,13 +110,22 @@ function About({ of: s }: { of: Service }) {
   return <>{[s.vhost && `${t('services.host')} ${s.vhost}`, s.urlp && `${t('services.url')} ${s.urlp}`].filter(Boolean).join(' · ') || t('services.all')}</>;
 }
 
-function NewService({ farm, profile, close }: { farm: string; profile: string; close: () => void }) {
+/** NewService creates a service that requests reach: before the last one, if that takes every request. */
+function NewService({ farm, profile, services, close }: { farm: string; profile: string; services: Service[]; close: () => void }) {
   const { t } = useTranslation();
   const schemas = useQuery(queries.schemas).data;
   if (!schemas) return null;
+  const last = services.at(-1);
+  const all = profile !== 'gslb' && last && takesAll(last) ? last : undefined;
+  const make = (body: Seen) => {
+    const title = t('services.create', { name: String(body.id ?? '') });
+    return all && !takesAll(body) ? createServiceAt(farm, body, services.length - 1, title) : createService(farm, body, title);
+  };
   return (
     <Modal opened onClose={close} size="xl" title={t('services.add')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
-      <SchemaForm id={`service ${farm}`} schema={schemaOf(schemas, profile, 'service')} when="create" seen={{}} change={(body) => createService(farm, body, t('services.create', { name: String(body.id ?? '') }))} done={close} />
+      <SchemaForm id={`service ${farm}`} schema={schemaOf(schemas, profile, 'service')} when="create" seen={{}} change={make} done={close}>
+        {all && <Text size="sm">{t('services.before', { name: all.id })}</Text>}
+      </SchemaForm>
     </Modal>
   );
 }

@@ -1,5 +1,5 @@
-import { Badge, Button, Card, CloseButton, Loader, Stack, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { Badge, Button, Card, CloseButton, Group, Loader, Stack, Title } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
@@ -16,11 +16,11 @@ import { NameRevision } from './name';
 export function HistoryPage() {
   const { t } = useTranslation();
   const may = useMay();
-  const history = useQuery(queries.history);
+  const history = useInfiniteQuery(queries.history);
   const [looked, look] = useState<number>();
   const [named, name] = useState<number>();
   const [change, setChange] = useState<Change>();
-  const revisions = history.data?.params ?? [];
+  const revisions = history.data?.pages.flatMap((page) => page.params ?? []) ?? [];
   const newest = revisions.reduce((n, r) => Math.max(n, r.number), 0);
   return (
     <Stack>
@@ -70,6 +70,13 @@ export function HistoryPage() {
               </>
             )}
           />
+          {history.hasNextPage && (
+            <Group justify="center" p="sm">
+              <Button variant="default" loading={history.isFetchingNextPage} onClick={() => void history.fetchNextPage()}>
+                {t('history.older')}
+              </Button>
+            </Group>
+          )}
         </Card>
       )}
       {looked !== undefined && <Difference of={looked} all={revisions.map((r) => r.number)} close={() => look(undefined)} />}

@@ -1,21 +1,29 @@
-import { Card, Group, Loader, Select, Stack, Text, TextInput, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { Button, Card, Group, Loader, SegmentedControl, Select, Stack, Text, TextInput, Title } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import { Problem } from '../ui/problem';
 import { Entries } from './entries';
 
+/** How far back there may be entries, and how many more each click shows. */
+const spans = ['1h', '24h', '7d', '90d'];
+const page = 200;
+/** The most the appliance lists at once. */
+const most = 10_000;
+
 /** TimelinePage is everything that happened on one axis, the newest first. */
 export function TimelinePage() {
   const { t } = useTranslation();
   const [text, setText] = useState('');
   const [severity, setSeverity] = useState<string | null>(null);
-  const timeline = useQuery(queries.timeline());
+  const [since, setSince] = useState('24h');
+  const [limit, setLimit] = useState(page);
+  const timeline = useQuery({ ...queries.timeline({ since, severity: severity ?? undefined, limit }), placeholderData: keepPreviousData });
   const wanted = text.trim().toLowerCase();
-  const entries = [...(timeline.data?.params ?? [])]
-    .reverse()
-    .filter((e) => (!severity || e.severity === severity) && `${e.farm} ${e.service} ${e.backend} ${e.kind} ${e.text}`.toLowerCase().includes(wanted));
+  const all = timeline.data?.params ?? [];
+  const total = timeline.data?.total ?? all.length;
+  const entries = all.filter((e) => `${e.farm} ${e.service} ${e.backend} ${e.kind} ${e.text}`.toLowerCase().includes(wanted));
   return (
     <Stack>
       <Title order={1} size="h2">
@@ -29,14 +37,25 @@ export function TimelinePage() {
           clearable
           data={['info', 'warning', 'error'].map((s) => ({ value: s, label: t(`severity.${s}`) }))}
           value={severity}
-          onChange={setSeverity}
+          onChange={(s) => (setSeverity(s), setLimit(page))}
         />
+        <SegmentedControl size="xs" value={since} onChange={(s) => (setSince(s), setLimit(page))} data={spans.map((s) => ({ value: s, label: t(`range.${s}`) }))} aria-label={t('timeline.last')} />
+        <Text size="sm" c="dimmed" role="status">
+          {timeline.isSuccess ? t('timeline.shown', { shown: all.length, total }) : ''}
+        </Text>
       </Group>
       {timeline.error && <Problem error={timeline.error} again={() => void timeline.refetch()} />}
       <Card withBorder>
         {timeline.isPending && <Loader size="sm" aria-label="…" />}
-        {timeline.isSuccess && entries.length === 0 && <Text c="dimmed">{t(wanted || severity ? 'farms.no_match' : 'timeline.empty')}</Text>}
+        {timeline.isSuccess && entries.length === 0 && <Text c="dimmed">{t(wanted || severity ? 'timeline.no_match' : 'timeline.empty')}</Text>}
         <Entries of={entries} causes />
+        {all.length < Math.min(total, most) && (
+          <Group justify="center" mt="sm">
+            <Button variant="default" loading={timeline.isFetching && timeline.isPlaceholderData} onClick={() => setLimit(Math.min(limit + page, most))}>
+              {t('timeline.older')}
+            </Button>
+          </Group>
+        )}
       </Card>
     </Stack>
   );
