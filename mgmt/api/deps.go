@@ -186,6 +186,9 @@ type Deps struct {
 	// LocalAddrs lists the addresses of this machine, which a VIP must be one
 	// of; nil asks the system.
 	LocalAddrs func() []netip.Addr
+	// DownInterface names the interface that has the address and is down, empty if none
+	// is; nil asks the system.
+	DownInterface func(netip.Addr) string
 	// Version is the version of the program.
 	Version string
 	// Resolved tells what is known of host names; nil: nothing.

@@ -92,6 +92,26 @@ func TestAddressesThatAreGoneKeepFarmsFromStarting(t *testing.T) {
 	}
 }
 
+func TestFarmsStartOnInterfacesThatAreUp(t *testing.T) {
+	down := ""
+	a := newAppliance(t, func(d *api.Deps) {
+		d.DownInterface = func(vip netip.Addr) string {
+			if vip.String() != "192.0.2.10" {
+				t.Errorf("asked for %s", vip)
+			}
+			return down
+		}
+	})
+	a.shop(1)
+	down = "eth1"
+	a.do("PUT", "/farms/shop/actions", `{"action":"restart"}`).refused(t, 400, "interface", "192.0.2.10", "ip link set eth1 up")
+	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`)
+	a.do("PUT", "/farms/shop/actions", `{"action":"start"}`).refused(t, 400, "interface", "192.0.2.10", "ip link set eth1 up")
+	a.must(200, "GET", "/farms/shop", "").want(t, "params.status", "down")
+	down = ""
+	a.must(200, "PUT", "/farms/shop/actions", `{"action":"start"}`)
+}
+
 func TestSessionsAreInTheStatisticsOfAFarm(t *testing.T) {
 	var asked []string
 	a := newAppliance(t, func(d *api.Deps) {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -62,6 +63,9 @@ func New(deps Deps) (*Server, error) {
 		deps.Unreachable = func(*farm.Farm) string { return "" }
 	}
 	deps.LocalAddrs = orElse(deps.LocalAddrs, systemAddrs)
+	if deps.DownInterface == nil {
+		deps.DownInterface = systemDownInterface
+	}
 	deps.HostNames = orElse(deps.HostNames, hostNames)
 	deps.Log = cmp.Or(deps.Log, slog.New(slog.DiscardHandler))
 	begun := make(chan struct{})
@@ -253,6 +257,29 @@ func (s *Server) httpServer() *http.Server {
 // end of the local socket.
 func (s *Server) connContext(ctx context.Context, c net.Conn) context.Context {
 	return s.guard.ConnContext(withGated(ctx, c), c)
+}
+
+// systemDownInterface names the interface of this machine that has an address and is
+// down.
+func systemDownInterface(addr netip.Addr) (name string) {
+	all, err := net.Interfaces()
+	if err != nil {
+		return "" // nobody knows
+	}
+	for _, i := range all {
+		addrs, err := i.Addrs()
+		if err != nil || !slices.ContainsFunc(addrs, func(a net.Addr) bool {
+			p, ok := a.(*net.IPNet)
+			return ok && p.IP.Equal(addr.AsSlice())
+		}) {
+			continue
+		}
+		if i.Flags&net.FlagUp != 0 {
+			return "" // on one that is up, too
+		}
+		name = i.Name
+	}
+	return name
 }
 
 // systemAddrs lists the addresses of this machine.

@@ -99,6 +99,15 @@ func LocalVIP(addr netip.Addr, local []netip.Addr) error {
 	return &Error{"", "vip", fmt.Sprintf("vip must be an address of this machine, got %s: add it to an interface first", addr)}
 }
 
+// UpVIP says whether a farm with the VIP addr can be started: down is the interface that
+// has the address and is down, empty without one.
+func UpVIP(addr netip.Addr, down string) error {
+	if down == "" {
+		return nil
+	}
+	return &Error{"", "vip", fmt.Sprintf("the interface of the vip %s is down: bring %s up first (ip link set %s up)", addr, down, down)}
+}
+
 // LocalSource says whether connections of a machine that has the local
 // addresses may come from addr. It is asked when a backend is given another
 // source; an address that goes away later stops no other change.

@@ -39,7 +39,8 @@ func (s *Resource) actOnFarm(c *rest.Call) (rest.Object[ActionDone], error) {
 	}, nil
 }
 
-// act starts, stops or restarts. Both ways of starting verify the VIP first.
+// act starts, stops or restarts. Both ways of starting verify the VIP and its interface
+// first.
 // What is stopped has nothing to be stopped for a restart: it is started.
 func (s *Resource) act(c *rest.Call, name, action string) error {
 	f, err := rest.FindFarm(c.Config, name)
@@ -58,7 +59,7 @@ func (s *Resource) act(c *rest.Call, name, action string) error {
 		if f.Stopped {
 			return nil
 		}
-		return validate.LocalVIP(f.VIP, s.deps.LocalAddrs())
+		return s.mayStart(f)
 	})
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ func (s *Resource) restart(c *rest.Call, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := validate.LocalVIP(f.VIP, s.deps.LocalAddrs()); err != nil {
+	if err := s.mayStart(f); err != nil {
 		return err
 	}
 	expect, err := c.Expected()
@@ -86,6 +87,15 @@ func (s *Resource) restart(c *rest.Call, name string) error {
 		return err
 	}
 	return s.mustRun(c, result, name, "restart")
+}
+
+// mayStart returns why a farm cannot be started: its VIP must be an address of this
+// machine, on an interface that is up.
+func (s *Resource) mayStart(f *farm.Farm) error {
+	if err := validate.LocalVIP(f.VIP, s.deps.LocalAddrs()); err != nil {
+		return err
+	}
+	return validate.UpVIP(f.VIP, s.deps.DownInterface(f.VIP))
 }
 
 // mustRun refuses an action whose farm does not run afterwards although it

@@ -37,7 +37,10 @@ type Deps struct {
 	Kernel  Rules
 	// LocalAddrs lists the addresses of this machine, which a VIP must be one of.
 	LocalAddrs func() []netip.Addr
-	Log        *slog.Logger
+	// DownInterface names the interface that has the address and is down, empty if none
+	// is.
+	DownInterface func(netip.Addr) string
+	Log           *slog.Logger
 }
 
 // Restarter restarts a farm; *apply.Applier does.
