@@ -75,8 +75,9 @@ func (r *Read) RaisedText() string {
 var skipped = []uint16{dns.TypeRRSIG, dns.TypeNSEC, dns.TypeNSEC3, dns.TypeNSEC3PARAM, dns.TypeDNSKEY, dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeZONEMD}
 
 // Parse reads a file of a zone. Names without a dot at their end are relative to it until
-// the file says otherwise.
+// the file says otherwise. Editors of other systems put a byte order mark before it.
 func Parse(file []byte, zone string) Read {
+	file = bytes.TrimPrefix(file, []byte("\ufeff"))
 	r := reader{zone: strings.ToLower(strings.TrimSuffix(zone, ".")), lines: lines{left: servicesAsTypes(file), at: 1}}
 	r.out.Zone.Name = r.zone
 	if _, err := rdata.Name(r.zone+".", ""); err != nil {

@@ -28,6 +28,13 @@ shop    30 IN DYNA web-shop ; by health
 sig     RRSIG  A 13 3 300 20270101000000 20260101000000 1 example.com. AAAA
 `
 
+func TestAByteOrderMarkIsSkipped(t *testing.T) {
+	got, want := zonefile.Parse([]byte("\ufeff"+file), "example.com"), zonefile.Parse([]byte(file), "example.com")
+	if len(got.Problems) > 0 || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAFileBecomesAZone(t *testing.T) {
 	got := zonefile.Parse([]byte(file), "Example.com.")
 	if len(got.Problems) > 0 {
