@@ -192,7 +192,7 @@ var doors = []door{
 	{"github.com/oschwald/maxminddb-golang", []string{"mgmt/geoip"}, true},
 	{"github.com/maxmind/mmdbwriter", nil, false},
 	{"github.com/dchest/siphash", []string{"dns/wire"}, false},
-	{"github.com/miekg/dns", []string{"core/rdata", "mgmt/acme", "mgmt/probe/dns", "mgmt/resolve", "mgmt/zonefile"}, false},
+	{"github.com/miekg/dns", []string{"core/rdata", "mgmt/acme", "mgmt/probe/dns", "mgmt/resolve"}, false},
 	{"github.com/jackc/pgx", []string{"mgmt/probe/postgres"}, true},
 	{"github.com/go-sql-driver/mysql", []string{"mgmt/probe/mysql"}, true},
 	{"github.com/gosnmp/gosnmp", []string{"mgmt/probe/snmp"}, true},

@@ -107,8 +107,12 @@ func (c *client) zoneCheck() *cobra.Command {
 				problems = append(problems, zonefile.Problem{Line: read.Lines[i], Text: err.Message})
 				return true
 			})
+			slices.SortStableFunc(problems, func(a, b zonefile.Problem) int { return a.Line - b.Line })
 			for _, p := range problems {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", args[1], show.Clean(p.Error()))
+			}
+			if read.More > 0 {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %d more lines are faulty\n", args[1], read.More)
 			}
 			if len(problems) > 0 {
 				return errZoneFile

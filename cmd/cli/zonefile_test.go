@@ -10,9 +10,10 @@ import (
 func TestAFileIsCheckedWithoutAnAppliance(t *testing.T) {
 	for file, want := range map[string]string{
 		"@ SOA ns1 hostmaster 7 1 2 3 4\n@ NS ns1\nns1 A 192.0.2.53\nwww DYNA shop\nwww RRSIG A 13 3 300 20270101000000 20260101000000 1 example.com. AAAA\n": "FILE: 4 records of zone example.com.\nsluice: warning: 1 records of type RRSIG are left out: servers make them for themselves\n",
-		"@ NS ns1\n":                     "FILE: 1 records of zone example.com.\nsluice: warning: zone example.com: its name server ns1 has no address yet; add a record ns1 of type A\n",
-		"www A 192.0.2.300\n":            "FILE: line 1: A is an IPv4 address, as 192.0.2.1, got \"192.0.2.300\"\nsluice: the file cannot be imported\n",
-		"a DYNA s\nb A ::1\na A 1.2.3.4": "FILE: line 2: A is an IPv4 address, as 192.0.2.1, got \"::1\"\nsluice: the file cannot be imported\n",
+		"@ NS ns1\n":          "FILE: 1 records of zone example.com.\nsluice: warning: zone example.com: its name server ns1 has no address yet; add a record ns1 of type A\n",
+		"www A 192.0.2.300\n": "FILE: line 1: \"192.0.2.300\" is no data of A: it is an IPv4 address, as 192.0.2.1\nsluice: the file cannot be imported\n",
+		"a DYNA s\nb A ::1\na A 1.2.3.4": "FILE: line 2: \"::1\" is no data of A: it is an IPv4 address, as 192.0.2.1\n" +
+			"FILE: line 3: type DYNA gives all addresses of its name, and a has others; remove these, or add them to the service\nsluice: the file cannot be imported\n",
 		"@ NS ns1\nwww ALIAS shop.example.net.\nftp ALIAS www\nns1 DYNA s\n": "FILE: 4 records of zone example.com.\n",
 		"a ALIAS 192.0.2.1.\nb A 192.0.2.1\nb ALIAS a\n": "FILE: line 1: rdata must be a host name with type ALIAS, got \"192.0.2.1.\": an address is a record of type A or AAAA\n" +
 			"FILE: line 3: type DYNA gives all addresses of its name, and b has others; remove these, or add them to the service\nsluice: the file cannot be imported\n",
@@ -35,6 +36,13 @@ func TestZonesAreImportedAndExported(t *testing.T) {
 	a.must("zone", "create", "names", "example.com")
 	if out := a.must("zone", "import", "names", "example.com", "testdata/db.example.com", "--dry-run"); !strings.Contains(out, "+") || !strings.Contains(out, "192.0.2.53") {
 		t.Error(out)
+	}
+	faulty := filepath.Join(t.TempDir(), "faulty")
+	if err := os.WriteFile(faulty, []byte("a A 1\nb A 192.0.2.1\nb CNAME c\nd ALIAS 192.0.2.1.\ne FOO\n"+strings.Repeat("f A 2\n", 200)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := a.run("zone", "import", "names", "example.com", faulty); !strings.Contains(r.stderr, "line 1: ") || !strings.Contains(r.stderr, "; line 3: type CNAME") || !strings.Contains(r.stderr, "; line 4: rdata must be a host name") || !strings.Contains(r.stderr, "; line 5: ") || !strings.Contains(r.stderr, "104 more lines are faulty") {
+		t.Errorf("%s", r.stderr)
 	}
 	if out := a.must("zone", "export", "names", "example.com"); !strings.Contains(out, "0.0.0.0") {
 		t.Errorf("it was only tried: %s", out)

@@ -167,9 +167,14 @@ const RecordDYNA RecordType = "DYNA"
 // another one. No zone has it: it becomes DYNA, see Alias.
 const RecordALIAS RecordType = "ALIAS"
 
-// RecordTypes lists every type, those of the family first.
+// RecordTypes lists the types that have names, those of the family first. Others are
+// written by their numbers, as TYPE65534 (RFC 3597).
 func RecordTypes() []RecordType {
-	return []RecordType{"A", "AAAA", "NS", "CNAME", RecordDYNA, "MX", "SRV", "TXT", "PTR", "NAPTR", "SOA", "CAA", "TLSA", "SVCB", "HTTPS", "DS"}
+	return []RecordType{
+		"A", "AAAA", "NS", "CNAME", RecordDYNA, "MX", "SRV", "TXT", "PTR", "NAPTR", "SOA", "CAA", "TLSA", "SVCB", "HTTPS", "DS",
+		"DNAME", "SSHFP", "HINFO", "RP", "LOC", "URI", "CERT", "OPENPGPKEY", "SMIMEA", "AFSDB", "KX", "DHCID", "EUI48", "EUI64",
+		"APL", "CSYNC", "IPSECKEY", "HIP", "LP", "NID", "L32", "L64", "SPF",
+	}
 }
 
 // FirstDNSBackend is what the first backend of a service of a gslb farm is called: 1 is

@@ -48,14 +48,29 @@ func absolute(text, zone string) (string, error) {
 	case !dns.IsFqdn(text):
 		full = text + "." + strings.TrimPrefix(dns.Fqdn(zone), ".")
 	}
-	if _, ok := dns.IsDomainName(full); !ok || strings.ContainsFunc(text, foreign) {
+	if _, ok := dns.IsDomainName(full); !ok || hasForeign(text) {
 		return "", fmt.Errorf("%q: %w", text, ErrName)
 	}
 	return full, nil
 }
 
-// foreign are characters that are in no name; other alphabets are written as xn--….
-func foreign(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"();", r) }
+// hasForeign reports whether a name has a character that must be escaped in one, as \; or
+// \032 (RFC 1035 §5.1). Other alphabets are written as xn--….
+func hasForeign(name string) bool {
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if c == '\\' && i+1 < len(name) {
+			i++
+			if c = name[i]; c >= ' ' && c <= '~' {
+				continue
+			}
+		}
+		if c <= ' ' || c > '~' || strings.IndexByte("\"();", c) >= 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // NameText is a name of a message as text, with a dot at its end.
 func NameText(wire []byte) string {
@@ -66,9 +81,6 @@ func NameText(wire []byte) string {
 	return name
 }
 
-// Code is the number of a type, 0 for one that is no type of messages, as DYNA.
-func Code(t farm.RecordType) uint16 { return dns.StringToType[string(t)] }
-
 // RcodeText is what a response code is called: "NXDOMAIN", "RCODE100".
 func RcodeText(code uint16) string {
 	if text, known := dns.RcodeToString[int(code)]; known {
@@ -77,33 +89,52 @@ func RcodeText(code uint16) string {
 	return "RCODE" + strconv.Itoa(int(code))
 }
 
-// TypeText is what a type is called: "A", "TYPE65280".
-func TypeText(code uint16) string { return dns.Type(code).String() }
-
 // Pack is the data of a record as messages have it, without compression. The text is
 // what master files have behind the type; names in it are relative to the zone.
 // What families of appliances take besides is taken too: the preference of MX may be
 // missing (10), and TXT without quotes is one text.
 func Pack(t farm.RecordType, text, zone string) ([]byte, error) {
-	if Code(t) == 0 || t == farm.RecordDYNA {
-		return nil, fmt.Errorf("%s is no type of record data", t)
-	}
 	if at := strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }); at >= 0 {
 		return nil, errors.New("it has a control character")
 	}
-	if t == "A" || t == "AAAA" {
-		return address(t, text)
-	}
-	master := Master(t, text)
-	if commented(master) {
+	text = Master(t, text)
+	if commented(text) {
 		return nil, ErrComment
 	}
-	p := dns.NewZoneParser(strings.NewReader("@ 1 IN "+string(t)+" "+master+"\n"), dns.Fqdn(zone), "")
-	rr, ok := p.Next()
-	if text == "" || !ok || !sized(rr) || p.Err() != nil || rr.Header().Rrtype != Code(t) {
-		return nil, fmt.Errorf("%q is no data of %s: it is %s", text, t, shape(t))
+	return parse(t, text, zone)
+}
+
+// parse is Pack of text that is that of a master file, without comments.
+func parse(t farm.RecordType, text, zone string) ([]byte, error) {
+	code := Code(t)
+	if code == 0 || t == farm.RecordDYNA {
+		return nil, fmt.Errorf("%s is no type of record data", t)
 	}
-	return packed(rr)
+	if length, is := strings.CutPrefix(text, `\# `); is {
+		return generic(t, length)
+	}
+	switch t {
+	case "A", "AAAA":
+		return address(t, text)
+	case "SVCB", "HTTPS":
+		return service(t, text, zone)
+	case "NAPTR":
+		text = quotedNAPTR(text)
+	}
+	p := dns.NewZoneParser(strings.NewReader("@ 1 IN "+string(t)+" "+text+"\n"), dns.Fqdn(zone), "")
+	rr, ok := p.Next()
+	if text == "" || !ok || !sized(rr) || p.Err() != nil || rr.Header().Rrtype != code {
+		return nil, noData(t, text)
+	}
+	data, err := packed(rr)
+	if err != nil {
+		return nil, noData(t, text)
+	}
+	return data, nil
+}
+
+func noData(t farm.RecordType, text string) error {
+	return fmt.Errorf("%q is no data of %s: it is %s", text, t, Shape(t))
 }
 
 // ErrComment keeps data from being cut where a file would have a comment.
@@ -131,7 +162,7 @@ func commented(data string) bool {
 func address(t farm.RecordType, text string) ([]byte, error) {
 	addr, err := netip.ParseAddr(strings.TrimSpace(text))
 	if err != nil || addr.Is4() != (t == "A") || addr.Zone() != "" {
-		return nil, fmt.Errorf("%q is no data of %s: it is %s", text, t, shape(t))
+		return nil, noData(t, text)
 	}
 	return addr.AsSlice(), nil
 }
@@ -188,12 +219,12 @@ func quoted(text string) string {
 	return b.String()
 }
 
-// shape says what the data of a type look like.
-func shape(t farm.RecordType) string {
+// Shape says what the data of a type look like.
+func Shape(t farm.RecordType) string {
 	if s := shapes[t]; s != "" {
 		return s
 	}
-	return "what master files have for it"
+	return `\# , the length and hexadecimal data, as \# 4 c0000201`
 }
 
 var shapes = map[farm.RecordType]string{
@@ -212,17 +243,44 @@ var shapes = map[farm.RecordType]string{
 	"SVCB":  "priority, name and parameters, as 1 . alpn=h2",
 	"HTTPS": "priority, name and parameters, as 1 . alpn=h2",
 	"DS":    "key tag, algorithm, digest type and digest, as 12345 13 2 and 64 digits",
-}
 
-// Shapes says what the data of each type look like.
-func Shapes() map[farm.RecordType]string { return shapes }
+	"DNAME":      "a name, as example.net.",
+	"SSHFP":      "algorithm, type and hexadecimal fingerprint, as 4 2 and 64 digits",
+	"HINFO":      `processor and system, as "ARM" "Linux"`,
+	"RP":         "the mailbox of a person and the name of texts, as admin .",
+	"LOC":        "latitude, longitude and altitude, as 48 8 N 11 34 E 520m",
+	"URI":        `priority, weight and address, as 10 1 "https://www.example.com/"`,
+	"CERT":       "type, key tag, algorithm and certificate in Base64, as PKIX 0 0 MIIB",
+	"OPENPGPKEY": "a key in Base64",
+	"SMIMEA":     "usage, selector, matching type and hexadecimal data, as 3 1 1 and 64 digits",
+	"AFSDB":      "subtype and the name of a server, as 1 afs",
+	"KX":         "a preference and the name of a host, as 10 kx",
+	"DHCID":      "an identifier in Base64",
+	"EUI48":      "an address, as 00-00-5e-00-53-2a",
+	"EUI64":      "an address, as 00-00-5e-ef-10-00-00-2a",
+	"APL":        "prefixes, as 1:192.0.2.0/24 !2:2001:db8::/32",
+	"CSYNC":      "serial, flags and types, as 66 3 A NS AAAA",
+	"IPSECKEY":   "precedence, kind of gateway, algorithm, gateway and key in Base64, as 10 1 2 192.0.2.38 AQNR",
+	"HIP":        "algorithm, hexadecimal tag, key in Base64 and names, as 2 200100107B1A74DF AwEA rvs",
+	"LP":         "a preference and a name, as 10 l64",
+	"NID":        "a preference and an identifier, as 10 0014:4fff:ff20:ee64",
+	"L32":        "a preference and a locator, as 10 10.1.2.0",
+	"L64":        "a preference and a locator, as 10 2001:0db8:1140:1000",
+	"SPF":        `text, as "v=spf1 -all"`,
+}
 
 // Text is the data of a message as master files have it, with absolute names.
 func Text(code uint16, data []byte) string {
+	if code == dns.TypeSVCB || code == dns.TypeHTTPS {
+		if text, ok := serviceText(data); ok {
+			return text
+		}
+		return genericText(data)
+	}
 	h := dns.RR_Header{Name: ".", Rrtype: code, Class: dns.ClassINET, Rdlength: uint16(len(data))}
-	rr, _, err := dns.UnpackRRWithHeader(h, data, 0)
-	if err != nil {
-		return fmt.Sprintf(`\# %d %x`, len(data), data)
+	rr, end, err := dns.UnpackRRWithHeader(h, data, 0)
+	if _, unknown := rr.(*dns.RFC3597); err != nil || unknown || end != len(data) {
+		return genericText(data)
 	}
 	return strings.TrimPrefix(rr.String(), rr.Header().String())
 }
@@ -267,17 +325,6 @@ func Query(name []byte, kind uint16, from netip.Prefix) ([]byte, error) {
 		m.IsEdns0().Option = append(m.IsEdns0().Option, subnet)
 	}
 	return m.Pack()
-}
-
-// TypeNamed is the number of a type by what it is called, as MX or TYPE15 (RFC 3597
-// §5), 0 for no type.
-func TypeNamed(text string) uint16 {
-	text = strings.ToUpper(text)
-	if number, is := strings.CutPrefix(text, "TYPE"); is {
-		n, _ := strconv.ParseUint(number, 10, 16)
-		return uint16(n)
-	}
-	return dns.StringToType[text]
 }
 
 // Notify is the message that tells a server of a zone's serial (RFC 1996 §3.11), signed if

@@ -18,6 +18,17 @@ import (
 // refuse, which would not load a zone that has it.
 func Check(t farm.RecordType, text, zone string) ([]byte, error) {
 	data, err := Pack(t, text, zone)
+	return checked(t, text, data, err)
+}
+
+// CheckMaster is Check of data as they stand in a master file, without comments: nothing of
+// them is completed.
+func CheckMaster(t farm.RecordType, text, origin string) ([]byte, error) {
+	data, err := parse(t, text, origin)
+	return checked(t, text, data, err)
+}
+
+func checked(t farm.RecordType, text string, data []byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -46,32 +57,18 @@ func sound(code uint16, data []byte) error {
 	return nil
 }
 
-// Parameters of SVCB records (RFC 9460 §14.3, RFC 9461).
-const (
-	paramMandatory     = 0
-	paramALPN          = 1
-	paramNoDefaultALPN = 2
-	paramPort          = 3
-	paramIPv4Hint      = 4
-	paramECH           = 5
-	paramIPv6Hint      = 6
-	paramDoHPath       = 7
-)
-
 // soundService holds RFC 9460 §7 and §8 of the parameters of a service.
 func soundService(data []byte) error {
-	params, has := data[2+len(nameIn(data[2:])):], map[uint16][]byte{}
-	for last := -1; len(params) >= 4; {
-		key, n := binary.BigEndian.Uint16(params), int(binary.BigEndian.Uint16(params[2:]))
-		if int(key) <= last {
-			return unsound("parameter %s is there twice", dns.SVCBKey(key))
+	_, _, list, _ := params(data)
+	has, last := map[uint16][]byte{}, -1
+	for _, p := range list {
+		if int(p.key) <= last {
+			return unsound("parameter %s is there twice or out of order", dns.SVCBKey(p.key))
 		}
-		has[key], params, last = params[4:4+n], params[4+n:], int(key)
-	}
-	for key, value := range has {
-		if problem := soundParam(key, value); problem != "" {
-			return unsound("parameter %s %s", dns.SVCBKey(key), problem)
+		if problem := soundParam(p.key, p.value); problem != "" {
+			return unsound("parameter %s %s", dns.SVCBKey(p.key), problem)
 		}
+		has[p.key], last = p.value, int(p.key)
 	}
 	if _, is := has[paramNoDefaultALPN]; is && has[paramALPN] == nil {
 		return unsound("no-default-alpn needs alpn beside it")
@@ -105,7 +102,7 @@ func soundParam(key uint16, value []byte) string {
 				return "has an empty or incomplete protocol"
 			}
 		}
-	case paramNoDefaultALPN:
+	case paramNoDefaultALPN, paramOHTTP:
 		if len(value) > 0 {
 			return "has no value"
 		}
@@ -135,15 +132,6 @@ func sizeProblem(value []byte, unit int) string {
 		return "must have at least one complete value"
 	}
 	return ""
-}
-
-// nameIn is the name data begin with.
-func nameIn(data []byte) []byte {
-	end := 0
-	for data[end] != 0 {
-		end += 1 + int(data[end])
-	}
-	return data[:end+1]
 }
 
 // soundCAA holds that a tag is letters and digits (RFC 8659 §4.1).

@@ -57,6 +57,19 @@ const corpusZone = `
 	svc          SVCB  1 www alpn=h2 port=8443
 	ptr          PTR   www
 	under_score  A     192.0.2.70
+	odd          TYPE65534 \# 4 0a0b0c0d
+	odd          TYPE1000  \# 0
+	odd          TYPE1001  \# 1 00
+	odd          A     192.0.2.71
+	ssh          SSHFP 4 2 00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
+	cpu          HINFO "ARM" "Linux"
+	who          RP    Admin WWW
+	here         LOC   48 8 0.000 N 11 34 0.000 E 520m
+	link         URI   10 1 "https://www.example.com/"
+	cert         CERT  PKIX 0 0 MIIB
+	pgp          OPENPGPKEY AQ==
+	afs          AFSDB 1 WWW
+	kx           KX    10 MAIL
 `
 
 // installed is where a program of the machine lies. Root has them all (.ci/packages), so
@@ -155,7 +168,7 @@ func TestAnswersAreThoseOfKnot(t *testing.T) {
 	for _, r := range list {
 		names = append(names, r.Name)
 	}
-	types := []string{"A", "AAAA", "NS", "CNAME", "MX", "TXT", "SOA", "SRV", "PTR", "NAPTR", "CAA", "TLSA", "SVCB", "HTTPS", "DS", "TYPE65280"}
+	types := []string{"A", "AAAA", "NS", "CNAME", "MX", "TXT", "SOA", "SRV", "PTR", "NAPTR", "CAA", "TLSA", "SVCB", "HTTPS", "DS", "TYPE65280", "TYPE65534", "TYPE1000", "SSHFP", "HINFO", "RP", "LOC", "URI", "CERT", "OPENPGPKEY", "AFSDB", "KX"}
 	random := rand.New(rand.NewPCG(1, 2))
 	different := 0
 	for range 2000 {

@@ -94,7 +94,7 @@ func TestEveryAnswerOfASignedZoneIsSigned(t *testing.T) {
 				}
 			}
 			for _, name := range names {
-				for _, kind := range []string{"A", "AAAA", "NS", "CNAME", "MX", "TXT", "SOA", "SRV", "NAPTR", "CAA", "TLSA", "HTTPS", "DS", "DNSKEY", "CDS", "CDNSKEY", "NSEC", "ANY", "TYPE65280"} {
+				for _, kind := range []string{"A", "AAAA", "NS", "CNAME", "MX", "TXT", "SOA", "SRV", "NAPTR", "CAA", "TLSA", "HTTPS", "DS", "DNSKEY", "CDS", "CDNSKEY", "NSEC", "ANY", "TYPE65280", "TYPE65534", "SSHFP", "HINFO", "RP", "LOC", "URI", "CERT", "OPENPGPKEY", "AFSDB", "KX"} {
 					a.validated(name + "example.com " + kind)
 				}
 			}
@@ -156,6 +156,8 @@ func TestWhatIsNotThereIsDenied(t *testing.T) {
 		"four.example.com AAAA":     "A NSEC RRSIG",
 		"plain.example.com DS":      "NS NSEC RRSIG",
 		"sub.example.com NS":        "",
+		"odd.example.com TXT":       "A NSEC RRSIG TYPE1000 TYPE1001 TYPE65534",
+		"odd.example.com TYPE1002":  "A NSEC RRSIG TYPE1000 TYPE1001 TYPE65534",
 		"example.com AAAA":          "A CAA CDNSKEY CDS DNSKEY MX NS NSEC RRSIG SOA TXT",
 	} {
 		name, _, _ := strings.Cut(question, " ")

@@ -37,9 +37,9 @@ func (c *compiler) keys(i int, z *farm.Zone) error {
 func canonical(kind uint16, data []byte) []byte {
 	names := data[len(data):]
 	switch kind {
-	case wire.TypeNS, wire.TypeCNAME, wire.TypePTR:
+	case wire.TypeNS, wire.TypeCNAME, wire.TypePTR, wire.TypeDNAME, wire.TypeMB, wire.TypeMG, wire.TypeMR, wire.TypeMINFO, wire.TypeRP:
 		names = data
-	case wire.TypeMX:
+	case wire.TypeMX, wire.TypeAFSDB, wire.TypeRT, wire.TypePX, wire.TypeKX:
 		names = data[2:]
 	case wire.TypeSRV:
 		names = data[6:]
@@ -172,30 +172,65 @@ func (t *Table) signedSet(n node) (s set, ok bool) {
 	return set{}, false
 }
 
-// types are types of records, of the first two windows of 256 (RFC 4034 §4.1.2).
-type types [2][32]byte
+// types are types of records: those of the first two windows of 256 (RFC 4034 §4.1.2), and
+// others by their numbers, in ascending order.
+type types struct {
+	low   [2][32]byte
+	high  [maxHigh]uint16
+	count int
+}
+
+// maxHigh is more than a name has, see maxTypes in mgmt/validate.
+const maxHigh = 64
 
 func (t *types) add(kind uint16) {
-	if int(kind)/256 < len(t) {
-		t[kind/256][kind%256/8] |= 0x80 >> (kind % 8)
+	if int(kind)/256 < len(t.low) {
+		t.low[kind/256][kind%256/8] |= 0x80 >> (kind % 8)
+		return
 	}
+	at := t.count
+	if at == maxHigh {
+		return
+	}
+	for ; at > 0 && t.high[at-1] > kind; at-- {
+		t.high[at] = t.high[at-1]
+	}
+	t.high[at] = kind
+	t.count++
 }
 
 func (t *types) remove(kind uint16) {
-	if int(kind)/256 < len(t) {
-		t[kind/256][kind%256/8] &^= 0x80 >> (kind % 8)
+	if int(kind)/256 < len(t.low) {
+		t.low[kind/256][kind%256/8] &^= 0x80 >> (kind % 8)
+		return
+	}
+	if at := slices.Index(t.high[:t.count], kind); at >= 0 {
+		copy(t.high[at:], t.high[at+1:t.count])
+		t.count--
 	}
 }
 
 // append appends the types as NSEC records have them.
 func (t *types) append(to []byte) []byte {
-	for window := range t {
-		bits := bytes.TrimRight(t[window][:], "\x00")
-		if len(bits) > 0 {
-			to = append(append(to, byte(window), byte(len(bits))), bits...)
+	for window := range t.low {
+		to = appendWindow(to, byte(window), &t.low[window])
+	}
+	for at := 0; at < t.count; {
+		window, bits := t.high[at]/256, [32]byte{}
+		for ; at < t.count && t.high[at]/256 == window; at++ {
+			bits[t.high[at]%256/8] |= 0x80 >> (t.high[at] % 8)
 		}
+		to = appendWindow(to, byte(window), &bits)
 	}
 	return to
+}
+
+func appendWindow(to []byte, window byte, all *[32]byte) []byte {
+	bits := bytes.TrimRight(all[:], "\x00")
+	if len(bits) == 0 {
+		return to
+	}
+	return append(append(to, window, byte(len(bits))), bits...)
 }
 
 // typesAt are the types of a name: where it is delegated, those this side has; of a zone,

@@ -17,6 +17,8 @@ func TestOnlyNamesAreInLowerCase(t *testing.T) {
 		"NS NS1.Example.": "ns1.example.", "CNAME WWW.Example.": "www.example.", "PTR WWW.Example.": "www.example.", "MX 66 MAIL.Example.": "66 mail.example.",
 		"SRV 65 66 67 WWW.Example.": "65 66 67 www.example.", "SOA NS.Example. HOST.Example. 1094795585 1 1 1 1094795585": "ns.example. host.example. 1094795585 1 1 1 1094795585",
 		`NAPTR 65 66 "S" "SIP+D2U" "!A!B!" SIP.Example.`: `65 66 "S" "SIP+D2U" "!A!B!" sip.example.`,
+		"DNAME WWW.Example.":                             "www.example.", "RP HOST.Example. TXT.Example.": "host.example. txt.example.", "AFSDB 66 AFS.Example.": "66 afs.example.", "KX 66 KX.Example.": "66 kx.example.",
+		"RT 66 RT.Example.": "66 rt.example.", "LP 66 LP.Example.": "66 LP.Example.",
 		`TXT "ABC"`: `"ABC"`, "HTTPS 1 WWW.Example.": "1 WWW.Example.",
 	} {
 		kind, data, _ := strings.Cut(text, " ")
@@ -56,22 +58,31 @@ func TestNothingIsBetweenANameAndTheNext(t *testing.T) {
 	}
 }
 
-// The example of RFC 4034 §4.3, without its type 1234, which no name here has.
+// The example of RFC 4034 §4.3, and types of other windows.
 func TestTypesAreWrittenAsNSECRecordsHaveThem(t *testing.T) {
 	var has types
 	for _, kind := range []uint16{wire.TypeA, wire.TypeMX, wire.TypeRRSIG, wire.TypeNSEC, 1234} {
 		has.add(kind)
 	}
-	if got := fmt.Sprintf("%x", has.append(nil)); got != "0006400100000003" {
+	const of1234 = "041b000000000000000000000000000000000000000000000000000020"
+	if got := fmt.Sprintf("%x", has.append(nil)); got != "0006400100000003"+of1234 {
 		t.Errorf("%s", got)
 	}
+	has.add(65534)
 	has.add(257)
-	if got := fmt.Sprintf("%x", has.append(nil)); got != "0006400100000003"+"010140" {
-		t.Errorf("with CAA: %s", got)
+	has.add(1231)
+	if got := fmt.Sprintf("%x", has.append(nil)); got != "0006400100000003"+"010140"+of1234[:len(of1234)-4]+"0120"+"ff20"+strings.Repeat("00", 31)+"02" {
+		t.Errorf("with others: %s", got)
 	}
 	has.remove(wire.TypeA)
 	has.remove(1234)
+	has.remove(1231)
+	has.remove(65534)
+	has.remove(65533)
 	if got := fmt.Sprintf("%x", has.append(nil)); got != "0006000100000003"+"010140" {
-		t.Errorf("without A: %s", got)
+		t.Errorf("without them: %s", got)
+	}
+	for kind := range uint16(100) {
+		has.add(1000 + kind) // more than there can be are left out
 	}
 }

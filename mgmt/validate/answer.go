@@ -91,7 +91,7 @@ func (t *Table[T]) Answers() []Answered {
 		case kindList:
 			a.Type, a.PossibleValues = "array", nil
 		case kindText:
-			if len(f.answered) > 0 || f.words { // other spellings than those that are sent
+			if len(f.answered) > 0 || f.words || f.others != nil { // other spellings than those that are sent
 				a.PossibleValues = nil
 			} else if a.PossibleValues != nil {
 				a.PossibleValues = slices.Clone(f.values)

@@ -108,9 +108,24 @@ func checkRecordName(s string) string {
 }
 
 var recordType = field[farm.Record]{
-	rule: rule{name: "type", hints: basic(atAnswers, "Type"), kind: kindText, values: texts(farm.RecordTypes()), normalize: smallTypes(), about: "What the record holds; DYNA is answered by a service of the farm."},
-	get:  func(r *farm.Record) Value { return textValue(string(r.Type)) },
-	set:  func(r *farm.Record, v Value) { r.Type = farm.RecordType(v.text) },
+	rule: rule{name: "type", hints: basic(atAnswers, "Type"), kind: kindText, maxLen: 16, values: texts(farm.RecordTypes()), others: isOtherType, must: "a number, as TYPE65534 (RFC 3597)", normalize: smallTypes(), canon: canonType, sample: "A",
+		about: "What the record holds; DYNA is answered by a service of the farm. Types that are not listed are written by their numbers, as TYPE65534, with data as \\# 4 c0000201 (RFC 3597)."},
+	get: func(r *farm.Record) Value { return textValue(string(r.Type)) },
+	set: func(r *farm.Record, v Value) { r.Type = farm.RecordType(v.text) },
+}
+
+// isOtherType reports whether a zone may have records of a type that is not listed.
+func isOtherType(text string) bool {
+	_, ok := rdata.TypeOf(text)
+	return ok
+}
+
+// canonType is what a type is called.
+func canonType(text string) string {
+	if t, ok := rdata.TypeOf(text); ok {
+		return string(t)
+	}
+	return text
 }
 
 // smallTypes are types in small letters, which master files take as well (RFC 1035 §5.1).
@@ -126,7 +141,7 @@ func smallTypes() map[string]string {
 var askedType = func() field[farm.Record] {
 	f := recordType
 	f.values = append(slices.Clone(f.values), string(farm.RecordALIAS))
-	f.about = "What the record holds; DYNA is answered by a service of the farm. ALIAS gives the name, the zone itself too, the addresses of another one: it becomes DYNA of a service that looks for them."
+	f.about += " ALIAS gives the name, the zone itself too, the addresses of another one: it becomes DYNA of a service that looks for them."
 	return f
 }()
 
@@ -225,8 +240,8 @@ func CheckRecords(f *farm.Farm, z *farm.Zone, yield func(position int, err Error
 		if err == nil {
 			key := strings.ToLower(r.Name)
 			n := at[key]
-			if err = beside(r, n.kinds); err == nil {
-				n.kinds |= kindOf(r)
+			if err = n.beside(r); err == nil {
+				n.add(r)
 				n.size += uint32(len(r.Data) + len(r.Name) + len(z.Name) + recordHead)
 			}
 			if n.size > maxSet && !n.told && setSize(z, r) > maxSet {
@@ -246,13 +261,36 @@ func CheckRecords(f *farm.Farm, z *farm.Zone, yield func(position int, err Error
 type atName struct {
 	kinds uint8
 	told  bool
-	size  uint32 // of its records, at most: as text
+	size  uint32            // of its records, at most: as text
+	types []farm.RecordType // of the sets it has, but the first
+	first farm.RecordType
+}
+
+// add notes a record of the name.
+func (n *atName) add(r *farm.Record) {
+	n.kinds |= kindOf(r)
+	switch {
+	case n.first == "":
+		n.first = r.Type
+	case n.first != r.Type && !slices.Contains(n.types, r.Type):
+		n.types = append(n.types, r.Type)
+	}
+}
+
+// beside says why a record cannot be beside those its name has.
+func (n *atName) beside(r *farm.Record) *Error {
+	if len(n.types) >= maxTypes-1 && n.first != r.Type && !slices.Contains(n.types, r.Type) {
+		return &Error{"", "type", fmt.Sprintf("type: a name may have records of at most %d types, and %s has that many; spread them over several names", maxTypes, r.Name)}
+	}
+	return beside(r, n.kinds)
 }
 
 const (
 	// maxSet bounds the records of one name and type: they have to fit in a message of
 	// 64 KiB, with what a transfer of the zone and signatures have beside them.
-	maxSet     = 60_000
+	maxSet = 60_000
+	// maxTypes bounds the types of one name: a denial lists them.
+	maxTypes   = 64
 	recordHead = 12
 )
 
@@ -346,7 +384,7 @@ func CheckRecord(f *farm.Farm, z *farm.Zone, r *farm.Record) *Error {
 		if errors.Is(err, rdata.ErrComment) || errors.Is(err, rdata.ErrUnsound) {
 			why = ": " + err.Error()
 		}
-		return &Error{"", "rdata", fmt.Sprintf("rdata must be %s for %s, got %s%s", rdata.Shapes()[r.Type], r.Type, show(r.Data), why)}
+		return &Error{"", "rdata", fmt.Sprintf("rdata must be %s for %s, got %s%s", rdata.Shape(r.Type), r.Type, show(r.Data), why)}
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (r *rule) plainForm() Plain {
 		if !r.blank && !slices.Contains(r.values, "") {
 			out.MinLength = 1
 		}
-		if r.values != nil && !r.words {
+		if r.values != nil && !r.words && r.others == nil {
 			out.Enum, out.MaxLength, out.MinLength = textsOf(r.enumerated()), 0, 0
 		}
 		out.Pattern = source(r.pattern, r.blank)

@@ -26,15 +26,16 @@ type rule struct {
 	null   bool // null, or an empty text for a number or word, sets it back to unset
 	solid  bool // with null: an empty text does not
 
-	words     bool           // no item of a list holds a comma, so one text may name several; of an enumeration: several may be sent as a list, or with commas
-	values    []string       // all that is allowed, when it is an enumeration
-	min, max  int64          // numbers, and texts that can be numbers; of lists max bounds the items
-	maxLen    int            // texts and items, in bytes; 0 means maxText
-	reserved  []string       // texts that would be allowed otherwise
-	pattern   *regexp.Regexp // texts; must match the whole value
-	must      string         // what the value must be, for messages; set with pattern and check
-	musts     string         // what a list must be, for messages
-	format    string         // word for the help body
+	words     bool              // no item of a list holds a comma, so one text may name several; of an enumeration: several may be sent as a list, or with commas
+	values    []string          // all that is allowed, when it is an enumeration
+	others    func(string) bool // values of an enumeration that are too many to list; must says which
+	min, max  int64             // numbers, and texts that can be numbers; of lists max bounds the items
+	maxLen    int               // texts and items, in bytes; 0 means maxText
+	reserved  []string          // texts that would be allowed otherwise
+	pattern   *regexp.Regexp    // texts; must match the whole value
+	must      string            // what the value must be, for messages; set with pattern and check
+	musts     string            // what a list must be, for messages
+	format    string            // word for the help body
 	check     func(string) string
 	unset     Value               // value of an object that never set the field; documents leave it out
 	acts      Value               // what a field acts as that was never set, where unset is no value of its own
@@ -142,7 +143,7 @@ func (r *rule) verify(path string, v Value) *Error {
 		return r.refuse(path, "")
 	}
 	if r.values != nil {
-		if slices.Contains(r.values, v.String()) {
+		if slices.Contains(r.values, v.String()) || r.others != nil && r.others(v.String()) {
 			return nil
 		}
 		return r.refuse(path, v.Any())
@@ -231,7 +232,11 @@ func (r *rule) allowed() string {
 	switch {
 	case r.values != nil:
 		shown := slices.DeleteFunc(slices.Clone(r.values), func(s string) bool { return s == "" })
-		return "one of " + strings.Join(append(shown, r.names()...), ", ")
+		out := "one of " + strings.Join(append(shown, r.names()...), ", ")
+		if r.others != nil {
+			out += " or " + r.must
+		}
+		return out
 	case r.kind == kindNumber && r.max == maxUnbounded:
 		return fmt.Sprintf("a number from %d on", r.min) + r.counts()
 	case r.kind == kindNumber:

@@ -188,8 +188,10 @@ func (r *rule) schema() map[string]any {
 		out["x-format"] = r.format
 	}
 	if r.values != nil && r.kind != kindList {
-		out["enum"] = r.enumerated()
-		if len(r.normalize) > 0 {
+		if r.others == nil {
+			out["enum"] = r.enumerated()
+		}
+		if len(r.normalize) > 0 || r.others != nil {
 			out["x-values"] = r.values
 		}
 	}

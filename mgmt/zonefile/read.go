@@ -2,23 +2,18 @@ package zonefile
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/miekg/dns"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/rdata"
 )
 
 const (
-	// mostProblems is how many problems are told of a file.
-	mostProblems = 20
+	// mostProblems is how many problems of a file are kept; the others are counted.
+	mostProblems = 1000
 	// mostText is how many bytes of a problem are told.
 	mostText = 300
 	// mostGenerated is how many records $GENERATE may make in a file.
@@ -52,15 +47,17 @@ func (p Problem) Error() string {
 type Read struct {
 	// Zone has name, name server, serial, time to live and records of the file.
 	Zone farm.Zone
-	// Lines are where each record ends.
+	// Lines are where each record begins.
 	Lines []int
 	// Skipped are types of records that other servers make for themselves, with how many
 	// there are: signatures and the like.
 	Skipped map[string]int
 	// Raised is how many records were not to be kept at all: they may be kept for a second.
 	Raised int
-	// Problems are why the file cannot be taken.
+	// Problems are why the file cannot be taken, by their lines, and More is how many there
+	// are besides.
 	Problems []Problem
+	More     int
 }
 
 // RaisedText says that times to live were raised; empty when none was.
@@ -71,95 +68,332 @@ func (r *Read) RaisedText() string {
 	return fmt.Sprintf("%d records have a time to live of 0, which is not possible: it is 1 now", r.Raised)
 }
 
-// skipped are the types of signed zones, of which servers make their own.
-var skipped = []uint16{dns.TypeRRSIG, dns.TypeNSEC, dns.TypeNSEC3, dns.TypeNSEC3PARAM, dns.TypeDNSKEY, dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeZONEMD}
-
 // Parse reads a file of a zone. Names without a dot at their end are relative to it until
-// the file says otherwise. Editors of other systems put a byte order mark before it.
+// the file says otherwise. Editors of other systems put a byte order mark before it. A line
+// that cannot be read does not keep those behind it from being read.
 func Parse(file []byte, zone string) Read {
 	file = bytes.TrimPrefix(file, []byte("\ufeff"))
-	r := reader{zone: strings.ToLower(strings.TrimSuffix(zone, ".")), lines: lines{left: servicesAsTypes(file), at: 1}}
+	zone = strings.ToLower(strings.TrimSuffix(zone, "."))
+	r := reader{zone: zone, origin: zone + ".", ttl: farm.DefaultZoneTTL}
 	r.out.Zone.Name = r.zone
-	if _, err := rdata.Name(r.zone+".", ""); err != nil {
+	if _, err := rdata.Name(r.origin, ""); err != nil {
 		r.problem(0, "the zone %s", err)
 		return r.out
 	}
-	p := dns.NewZoneParser(&r.lines, dns.Fqdn(r.zone), "")
-	p.SetDefaultTTL(uint32(farm.DefaultZoneTTL))
-	for rr, ok := p.Next(); ok; rr, ok = p.Next() {
-		if len(r.out.Zone.Records) > r.lines.at+mostGenerated {
-			r.problem(r.lines.at, "$GENERATE makes too many records, at most %d are possible", mostGenerated)
-			return r.out
+	list := entries{left: file}
+	for e, more := list.next(); more; e, more = list.next() {
+		if e.problem != "" {
+			r.problem(e.line, "%s", e.problem)
+		} else if !r.entry(e) {
+			break
 		}
-		if !r.take(rr, p.Comment()) {
-			return r.out
-		}
-	}
-	if err := p.Err(); err != nil {
-		r.out.Problems = append(r.out.Problems, worded(err))
 	}
 	r.commonTTL()
 	return r.out
 }
 
 type reader struct {
-	zone  string
-	soa   string // the first SOA record, as a file has it
-	lines lines
-	out   Read
+	zone   string
+	origin string // what names are relative to, with a dot at its end
+	owner  string // of the record before
+	// ttl is that of records without one: of the directive, else of the record before.
+	ttl       farm.Seconds
+	directive bool
+	explicit  bool   // some time to live was seen
+	soa       string // the data of the first SOA record
+	generated int
+	out       Read
 }
 
-// problem notes what is wrong with a line, and reports whether more is worth telling.
-func (r *reader) problem(line int, format string, args ...any) bool {
+// problem notes what is wrong with a line.
+func (r *reader) problem(line int, format string, args ...any) {
+	if len(r.out.Problems) == mostProblems {
+		r.out.More++
+		return
+	}
 	r.out.Problems = append(r.out.Problems, Problem{line, fmt.Sprintf(format, args...)})
-	return len(r.out.Problems) < mostProblems
 }
 
-func (r *reader) take(rr dns.RR, comment string) bool {
-	h, line := rr.Header(), max(1, r.lines.at-1) // the end of the line was read
-	name, inside := relative(h.Name, r.zone)
-	switch {
-	case h.Class != dns.ClassINET:
-		return r.problem(line, "records of class %s are not possible, IN is", dns.Class(h.Class))
-	case !inside:
-		return r.problem(line, "%s is not in the zone %s", h.Name, r.zone)
-	case slices.Contains(skipped, h.Rrtype):
-		if r.out.Skipped == nil {
-			r.out.Skipped = map[string]int{}
-		}
-		r.out.Skipped[dns.Type(h.Rrtype).String()]++
+// entry reads a record or a directive, and reports whether the file goes on.
+func (r *reader) entry(e entry) bool {
+	text := string(e.text)
+	word, rest := rdata.Word(text)
+	if word == "" {
 		return true
 	}
-	rec := farm.Record{Name: name, Type: farm.RecordType(dns.Type(h.Rrtype).String()), TTL: r.ttl(h.Ttl), Comment: commentOf(comment)}
-	rec.Data = strings.TrimPrefix(rr.String(), h.String())
-	if h.Rrtype == typeDYNA {
-		if !asService(&rec, rr) {
-			return r.problem(line, "%s is a type of private use that is not known", rec.Type)
-		}
-	} else if rec.Type == farm.RecordALIAS {
-		if rec.Data == "" {
-			return r.problem(line, `"" is no data of ALIAS: it is %s`, aliasShape)
-		}
-	} else if !slices.Contains(farm.RecordTypes(), rec.Type) {
-		return r.problem(line, "records of type %s are not possible", rec.Type)
-	} else if _, err := rdata.Check(rec.Type, rec.Data, r.zone); err != nil {
-		return r.problem(line, "%s", err)
+	if word[0] == '$' && text[0] == '$' {
+		return r.instruct(e, word, rest)
 	}
-	shorten(&rec, r.zone)
-	if soa, is := rr.(*dns.SOA); is && !r.begin(soa, line) {
-		return len(r.out.Problems) < mostProblems
+	if text[0] == ' ' || text[0] == '\t' {
+		word, rest = "", text
 	}
-	r.out.Zone.Records = append(r.out.Zone.Records, rec)
-	r.out.Lines = append(r.out.Lines, line)
+	if err := r.record(e, word, rest); err != nil {
+		r.problem(e.line, "%s", err)
+	}
 	return true
 }
 
-// ttl is a time to live as records have it. What is beyond 31 bits is 0 (RFC 2181 §8),
-// and what would be asked for with every use is kept for a second.
-func (r *reader) ttl(seconds uint32) farm.Seconds {
-	if seconds == 0 || seconds > 1<<31-1 {
+// instruct does what a directive says.
+func (r *reader) instruct(e entry, name, rest string) bool {
+	value, more := rdata.Word(rest)
+	switch strings.ToUpper(name) {
+	case "$ORIGIN":
+		origin, err := r.absolute(value)
+		if err != nil {
+			r.problem(e.line, "$ORIGIN %s", err)
+			return true
+		}
+		r.origin = origin
+	case "$TTL":
+		ttl, ok := parseTTL(value)
+		if !ok {
+			r.problem(e.line, "$TTL is a time to live, as 3600 or 1h, got %q", value)
+			return true
+		}
+		r.ttl, r.directive, r.explicit = r.lasting(ttl), true, true
+	case "$GENERATE":
+		return r.generate(e, value, more)
+	default:
+		r.problem(e.line, "%s directive not allowed, at %q", name, value)
+		return true
+	}
+	if strings.TrimSpace(more) != "" {
+		r.problem(e.line, "garbage after %s, at %q", name, strings.TrimSpace(more))
+	}
+	return true
+}
+
+// generate reads the records of a $GENERATE, until one is wrong.
+func (r *reader) generate(e entry, span, line string) bool {
+	n, ok := parseNumbers(span)
+	if !ok {
+		r.problem(e.line, "$GENERATE needs a range, as 1-10 or 0-8/2, got %q", span)
+		return true
+	}
+	if r.generated += int((n.last-n.first)/n.step) + 1; r.generated > mostGenerated {
+		r.problem(e.line, "$GENERATE makes too many records, at most %d are possible", mostGenerated)
+		return false
+	}
+	for i := n.first; i <= n.last; i += n.step {
+		text, ok := expanded(line, i)
+		if !ok {
+			r.problem(e.line, "$GENERATE has a number in a form that is not known, as ${0,3,d} is: offset, width and one of d, o, x, X, n and N")
+			return true
+		}
+		owner, rest := rdata.Word(text)
+		if err := r.record(e, owner, rest); err != nil {
+			r.problem(e.line, "%s", err)
+			return true
+		}
+	}
+	return true
+}
+
+// absolute is a name of the file with a dot at its end.
+func (r *reader) absolute(name string) (string, error) {
+	if _, err := rdata.Name(name, r.origin); err != nil {
+		return "", err
+	}
+	switch {
+	case name == "@":
+		return r.origin, nil
+	case isAbsolute(name):
+		return name, nil
+	case r.origin == ".":
+		return name + ".", nil
+	}
+	return name + "." + r.origin, nil
+}
+
+// isAbsolute reports whether a name ends with a dot that is not escaped.
+func isAbsolute(name string) bool {
+	return strings.HasSuffix(name, ".") && !endsEscaped(name[:len(name)-1])
+}
+
+// endsEscaped reports whether a text ends with the backslash of an escape.
+func endsEscaped(text string) bool {
+	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
+}
+
+// head is what stands before the data of a record.
+type head struct {
+	ttl    uint32
+	hasTTL bool
+	class  string
+	kind   string
+	data   string
+}
+
+// readHead reads time to live and class, in any order, and the type.
+func readHead(rest string) (h head, err error) {
+	for {
+		word, more := rdata.Word(rest)
+		rest = more
+		upper := strings.ToUpper(word)
+		ttl, isTTL := parseTTL(word)
+		switch {
+		case word == "":
+			return h, errors.New("it has no type")
+		case isTTL && !h.hasTTL:
+			h.ttl, h.hasTTL = ttl, true
+		case isClass(upper) && h.class == "":
+			h.class = upper
+		default:
+			h.kind, h.data = upper, strings.Trim(rest, " \t")
+			if rdata.TypeNamed(upper) == 0 && upper != string(farm.RecordDYNA) && upper != string(farm.RecordALIAS) {
+				return h, fmt.Errorf("%q is no type of records, and no time to live", word)
+			}
+			return h, nil
+		}
+	}
+}
+
+func isClass(word string) bool {
+	switch word {
+	case "IN", "CH", "HS", "CS", "CHAOS":
+		return true
+	}
+	number, is := strings.CutPrefix(word, "CLASS")
+	_, err := strconv.ParseUint(number, 10, 16)
+	return is && err == nil
+}
+
+// parseTTL reads a number of seconds, or times with units, as 1h30m.
+func parseTTL(word string) (seconds uint32, ok bool) {
+	sum, n, digits := uint64(0), uint64(0), 0
+	for i := 0; i < len(word); i++ {
+		c := word[i] | 0x20
+		if word[i] >= '0' && word[i] <= '9' {
+			if n, digits = 10*n+uint64(word[i]-'0'), digits+1; digits > 12 {
+				return 0, false
+			}
+			continue
+		}
+		unit := map[byte]uint64{'s': 1, 'm': 60, 'h': 3600, 'd': 86400, 'w': 604800}[c]
+		if unit == 0 || digits == 0 {
+			return 0, false
+		}
+		sum, n, digits = sum+n*unit, 0, 0
+	}
+	sum += n
+	return uint32(sum), word != "" && sum <= 1<<32-1
+}
+
+// record reads a record.
+func (r *reader) record(e entry, owner, rest string) error {
+	if owner == "" {
+		owner = r.owner
+	} else {
+		name, err := r.absolute(owner)
+		if err != nil {
+			return err
+		}
+		owner, r.owner = name, name
+	}
+	h, err := readHead(rest)
+	if err != nil {
+		return err
+	}
+	if h.hasTTL {
+		r.explicit = true
+		if !r.directive {
+			r.ttl = r.lasting(h.ttl)
+		}
+	}
+	name, inside := relative(canonicalName(owner), r.zone)
+	switch {
+	case h.class != "" && h.class != "IN" && h.class != "CLASS1":
+		return fmt.Errorf("records of class %s are not possible, IN is", h.class)
+	case owner == "":
+		return errors.New("it begins with a blank, and no record before it has a name")
+	case !inside:
+		return fmt.Errorf("%s is not in the zone %s", owner, r.zone)
+	case rdata.IsMade(rdata.TypeNamed(h.kind)):
+		if r.out.Skipped == nil {
+			r.out.Skipped = map[string]int{}
+		}
+		r.out.Skipped[rdata.TypeText(rdata.TypeNamed(h.kind))]++
+		return nil
+	}
+	rec := farm.Record{Name: name, TTL: r.ttl, Comment: strings.ToValidUTF8(e.comment[:min(len(e.comment), mostComment)], "")}
+	if h.hasTTL {
+		rec.TTL = r.lasting(h.ttl)
+	}
+	if err := r.fill(&rec, h); err != nil {
+		return err
+	}
+	if rec.Type == "SOA" {
+		if keep, err := r.begin(&rec, h.hasTTL); !keep || err != nil {
+			return err
+		}
+	}
+	if rec.TTL == 0 {
 		r.out.Raised++
-		return 1
+		rec.TTL = 1
+	}
+	shorten(&rec, r.zone)
+	r.out.Zone.Records = append(r.out.Zone.Records, rec)
+	r.out.Lines = append(r.out.Lines, e.line)
+	return nil
+}
+
+// canonicalName is a name with each sign either as it is or escaped in one way.
+func canonicalName(name string) string {
+	if strings.IndexByte(name, '\\') < 0 {
+		return name
+	}
+	wire, err := rdata.Name(name, "")
+	if err != nil {
+		return name
+	}
+	return rdata.NameText(wire)
+}
+
+// fill writes type and data of a record as zones have them.
+func (r *reader) fill(rec *farm.Record, h head) error {
+	switch code := rdata.TypeNamed(h.kind); {
+	case h.kind == string(farm.RecordDYNA):
+		rec.Type, rec.Data = farm.RecordDYNA, h.data
+		if h.data == "" || strings.ContainsAny(h.data, " \t") {
+			return fmt.Errorf("%q is no data of DYNA: it is the name of a service, as shop", h.data)
+		}
+		return nil
+	case code == rdata.TypeDYNA:
+		return asService(rec, h.data)
+	case h.kind == string(farm.RecordALIAS), code == rdata.TypeALIAS:
+		return r.fillAlias(rec, h.data)
+	case !rdata.Recordable(code):
+		return fmt.Errorf("records of type %s are not possible", h.kind)
+	default:
+		rec.Type = farm.RecordType(rdata.TypeText(code))
+		data, err := rdata.CheckMaster(rec.Type, h.data, r.origin)
+		if err != nil {
+			return err
+		}
+		rec.Data = rdata.Text(code, data)
+		return nil
+	}
+}
+
+// fillAlias writes the name of an ALIAS, which has the form of a CNAME.
+func (r *reader) fillAlias(rec *farm.Record, data string) error {
+	name, err := rdata.CheckMaster("CNAME", data, r.origin)
+	if err != nil {
+		return fmt.Errorf("%q is no data of ALIAS: it is %s", data, aliasShape)
+	}
+	rec.Type, rec.Data = farm.RecordALIAS, data
+	if strings.HasPrefix(data, `\#`) {
+		rec.Data = rdata.NameText(name)
+	} else if rec.Data, err = r.absolute(data); err != nil {
+		return err
+	}
+	return nil
+}
+
+// lasting is a time to live. What is beyond 31 bits is 0 (RFC 2181 §8).
+func (r *reader) lasting(seconds uint32) farm.Seconds {
+	if seconds > 1<<31-1 {
+		return 0
 	}
 	return farm.Seconds(seconds)
 }
@@ -167,19 +401,28 @@ func (r *reader) ttl(seconds uint32) farm.Seconds {
 // begin takes from an SOA record what zones have besides records, and reports whether the
 // record says more than that. A copy of a zone (AXFR) ends with the one it begins with
 // (RFC 5936 §2.2).
-func (r *reader) begin(soa *dns.SOA, line int) bool {
-	text := soa.String()
+func (r *reader) begin(rec *farm.Record, hasTTL bool) (keep bool, err error) {
 	if r.soa != "" {
-		if text != r.soa {
-			r.problem(line, "the zone has another SOA record")
+		if rec.Data != r.soa {
+			err = errors.New("the zone has another SOA record")
 		}
-		return false
+		return false, err
 	}
-	r.soa = text
-	r.out.Zone.NameServer, _ = shortName(soa.Ns, r.zone)
-	r.out.Zone.Serial = soa.Serial
-	mailbox, _ := shortName(soa.Mbox, r.zone)
-	return mailbox != mailboxName || [4]uint32{soa.Refresh, soa.Retry, soa.Expire, soa.Minttl} != timesSOA
+	r.soa = rec.Data
+	words := strings.Fields(rec.Data)
+	var numbers [5]uint32 // serial, refresh, retry, expire, minimum
+	for i, word := range words[len(words)-5:] {
+		n, _ := strconv.ParseUint(word, 10, 32)
+		numbers[i] = uint32(n)
+	}
+	r.out.Zone.NameServer, _ = shortName(words[0], r.zone)
+	r.out.Zone.Serial = numbers[0]
+	if !r.explicit && !hasTTL { // RFC 1035 §5.1 leaves it open; BIND takes the minimum
+		r.ttl, r.explicit = r.lasting(numbers[4]), true
+		rec.TTL = r.ttl
+	}
+	mailbox, _ := shortName(words[1], r.zone)
+	return mailbox != mailboxName || [4]uint32(numbers[1:]) != timesSOA, nil
 }
 
 // commonTTL makes the time to live most records have that of the zone, which they then
@@ -212,7 +455,7 @@ func relative(name, zone string) (string, bool) {
 		return "@", true
 	}
 	at := len(name) - len(zone) - 1
-	if at < 1 || name[at] != '.' || !strings.EqualFold(name[at+1:], zone) {
+	if at < 1 || name[at] != '.' || !strings.EqualFold(name[at+1:], zone) || endsEscaped(name[:at]) {
 		return "", false
 	}
 	return name[:at], true
@@ -229,101 +472,12 @@ func shortName(name, zone string) (string, bool) {
 // shorten writes the name at the end of a value as short as possible.
 func shorten(rec *farm.Record, zone string) {
 	switch rec.Type {
-	case "NS", "CNAME", "PTR", "MX", "SRV":
+	case "NS", "CNAME", "PTR", "MX", "SRV", "DNAME", "AFSDB", "KX":
 		at := strings.LastIndexByte(rec.Data, ' ') + 1
 		name, _ := shortName(rec.Data[at:], zone)
 		rec.Data = rec.Data[:at] + name
 	}
 }
 
-func commentOf(text string) string {
-	text = strings.TrimSpace(strings.TrimLeft(text, "; "))
-	return strings.ToValidUTF8(text[:min(len(text), mostComment)], "")
-}
-
-// lines gives a file byte by byte, as its reader wants it, and counts its lines.
-type lines struct {
-	left []byte
-	at   int
-}
-
-var errUnread = errors.New("files are read byte by byte")
-
-// ReadByte implements io.ByteReader.
-func (l *lines) ReadByte() (byte, error) {
-	if len(l.left) == 0 {
-		return 0, errEnd
-	}
-	b := l.left[0]
-	l.left = l.left[1:]
-	if b == '\n' {
-		l.at++
-	}
-	return b, nil
-}
-
-// Read implements io.Reader, which nobody uses.
-func (l *lines) Read([]byte) (int, error) { return 0, errUnread }
-
-// Where the parser of files says what it did not understand, and what of it.
-var (
-	saidAt = regexp.MustCompile(`^dns: (.*): ("(?:[^"\\]|\\.)*") at line: (\d+):\d+$`)
-	badOf  = regexp.MustCompile(`^bad (\w+) `)
-)
-
-// worded is a problem the parser of files found.
-func worded(err error) Problem {
-	m := saidAt.FindStringSubmatch(err.Error())
-	if m == nil {
-		return Problem{0, err.Error()}
-	}
-	line, _ := strconv.Atoi(m[3])
-	what, token := m[1], m[2]
-	if what == "not a TTL" {
-		return Problem{line, token + " is no type of records, and no time to live"}
-	}
-	if of := badOf.FindStringSubmatch(what); of != nil {
-		if of[1] == aliasAs {
-			return Problem{line, fmt.Sprintf("ALIAS is %s, got %s", aliasShape, token)}
-		}
-		if shape := rdata.Shapes()[farm.RecordType(of[1])]; shape != "" {
-			return Problem{line, fmt.Sprintf("%s is %s, got %s", of[1], shape, token)}
-		}
-	}
-	return Problem{line, fmt.Sprintf("%s, at %s", cmp.Or(what, "it cannot be read"), token)}
-}
-
-// servicesAsTypes writes records of type DYNA as the type the parser knows them by.
-func servicesAsTypes(file []byte) []byte {
-	if !bytes.Contains(bytes.ToUpper(file), []byte("DYNA")) {
-		return file
-	}
-	var out bytes.Buffer
-	for line := range bytes.Lines(file) {
-		if m := serviceLine.FindSubmatch(line); m != nil {
-			fmt.Fprintf(&out, "%s%s %s%s\n", m[1], m[2], privateText(string(m[3])), m[4])
-			continue
-		}
-		out.Write(line)
-	}
-	return out.Bytes()
-}
-
-// serviceLine is a record of type DYNA: owner, time to live and class, service, comment.
-var serviceLine = regexp.MustCompile(`^([^\s;"(]*)((?i:\s+(?:\d[\dsmhdw]*|IN))*)\s+(?i:DYNA)\s+([\w-]+)\s*(;[^\r\n]*)?\r?\n?$`)
-
-// The parser of files does not know ALIAS. It is told once, before anybody parses, since it
-// keeps the types it knows for the whole process. Of an own type (dns.PrivateHandle) it does
-// not say what names are relative to: an ALIAS is read as an MF record, which has a name and
-// nothing else, and which nobody has used since RFC 973.
-func init() {
-	dns.TypeToRR[typeALIAS] = func() dns.RR { return new(dns.MF) }
-	dns.TypeToString[typeALIAS] = string(farm.RecordALIAS)
-	dns.StringToType[string(farm.RecordALIAS)] = typeALIAS
-}
-
 // aliasShape is what the data of an ALIAS are.
 const aliasShape = "the name of a host, as www.example.net."
-
-// aliasAs is what the parser calls an ALIAS when its data are wrong.
-const aliasAs = "MF"

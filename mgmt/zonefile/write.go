@@ -3,25 +3,12 @@ package zonefile
 import (
 	"bytes"
 	"cmp"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"strings"
-
-	"github.com/miekg/dns"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/rdata"
 )
-
-// errEnd is the end of a file.
-var errEnd = io.EOF
-
-// typeDYNA is the type of private use (RFC 6895 §3.1) that stands for DYNA.
-const typeDYNA = 65400
-
-// typeALIAS is the type of private use that stands for ALIAS, the one PowerDNS has for it.
-const typeALIAS = 65401
 
 // What an SOA record has that nobody said (see dns/zone): its mailbox; refresh, retry, expire, minimum.
 const mailboxName = "hostmaster"
@@ -92,23 +79,18 @@ func withSerial(data string, serial uint32) string {
 
 // privateText is type and data of a record that a service answers, as any server reads it.
 func privateText(service string) string {
-	return fmt.Sprintf(`TYPE%d \# %d %x`, typeDYNA, len(service), service)
+	return fmt.Sprintf(`TYPE%d \# %d %x`, rdata.TypeDYNA, len(service), service)
 }
 
 func serviceComment(service string) string { return "DYNA " + service }
 
-// asService makes a record of private use one that a service answers; false when its data
-// are no name of a service.
-func asService(rec *farm.Record, rr dns.RR) bool {
-	private, is := rr.(*dns.RFC3597)
-	if !is {
-		return false
-	}
-	name, err := hex.DecodeString(private.Rdata)
+// asService makes a record of private use one that a service answers.
+func asService(rec *farm.Record, data string) error {
+	name, err := rdata.CheckMaster("TYPE65399", data, ".") // any type of private use
 	if err != nil || len(name) == 0 || bytes.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return false
+		return fmt.Errorf("TYPE%d is the type of private use that stands for DYNA, and its data are no name of a service", rdata.TypeDYNA)
 	}
 	rec.Type, rec.Data = farm.RecordDYNA, string(name)
 	rec.Comment = strings.TrimPrefix(strings.TrimPrefix(rec.Comment, serviceComment(rec.Data)), ": ")
-	return true
+	return nil
 }

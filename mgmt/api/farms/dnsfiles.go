@@ -16,8 +16,8 @@ import (
 const (
 	// importTime is how long an import may take.
 	importTime = 5 * time.Minute
-	// mostLines is how many lines a refusal of a file names.
-	mostLines = 20
+	// mostLines is how many lines a refusal of a file names; the others are counted.
+	mostLines = 100
 	zoneType  = "text/dns; charset=utf-8" // RFC 4027
 )
 
@@ -61,9 +61,6 @@ func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
 		return none, rest.BadRequest("the body is empty: send a master file, as `$TTL 300` and `www A 192.0.2.1`")
 	}
 	read := zonefile.Parse(raw, z.Name)
-	if err := refusedFile(read.Problems); err != nil {
-		return none, err
-	}
 	farmName, name := f.Name, z.Name
 	_, err = c.Change(fmt.Sprintf("import zone %s of farm %s", name, farmName), func(cfg *farm.Config) error {
 		f, z, err := findZone(cfg, farmName, name)
@@ -71,11 +68,9 @@ func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
 			return err
 		}
 		taken := read
-		if err := refusedFile(makeAliases(f, &taken)); err != nil {
-			return err
-		}
+		problems := append(slices.Clone(read.Problems), makeAliases(f, &taken)...)
 		lines := takeFile(z, &taken, add)
-		return refusedFile(brokenRules(f, z, lines))
+		return refusedFile(append(problems, brokenRules(f, z, lines)...), read.More)
 	})
 	if err != nil {
 		return none, err
@@ -102,7 +97,7 @@ func makeAliases(f *farm.Farm, read *zonefile.Read) (out []zonefile.Problem) {
 	read.Zone.Records = slices.Clone(read.Zone.Records)
 	validate.MakeAliases(f.Zones(), &read.Zone, func(i int, err validate.Error) bool {
 		out = append(out, zonefile.Problem{Line: read.Lines[i], Text: err.Message})
-		return len(out) < mostLines
+		return true
 	})
 	return out
 }
@@ -138,20 +133,27 @@ func takeFile(z *farm.Zone, read *zonefile.Read, add bool) (lines []int) {
 // brokenRules are those the records of a zone break, by their lines in a file.
 func brokenRules(f *farm.Farm, z *farm.Zone, lines []int) (out []zonefile.Problem) {
 	validate.CheckRecords(f, z, func(i int, err validate.Error) bool {
-		out = append(out, zonefile.Problem{Line: lines[i], Text: err.Message})
-		return len(out) < mostLines
+		if z.Records[i].Type != farm.RecordALIAS { // of which no service could be made: makeAliases says why
+			out = append(out, zonefile.Problem{Line: lines[i], Text: err.Message})
+		}
+		return true
 	})
 	return out
 }
 
-// refusedFile refuses a file with what is wrong with its lines, nil when nothing is.
-func refusedFile(problems []zonefile.Problem) error {
+// refusedFile refuses a file with what is wrong with its lines, nil when nothing is; more
+// is how many problems it has besides.
+func refusedFile(problems []zonefile.Problem, more int) error {
 	if len(problems) == 0 {
 		return nil
 	}
+	slices.SortStableFunc(problems, func(a, b zonefile.Problem) int { return a.Line - b.Line })
 	var texts []string
-	for _, p := range problems {
+	for _, p := range problems[:min(len(problems), mostLines)] {
 		texts = append(texts, p.Error())
+	}
+	if more += len(problems) - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("%d more lines are faulty; sluice zone check names them all", more))
 	}
 	return rest.BadRequest("the file cannot be imported: %s", strings.Join(texts, "; "))
 }

@@ -60,7 +60,7 @@ export function RecordEdit({ farm, zone, record, types, services, close }: Props
           <TextInput {...text('rname', t('records.name'))} placeholder="www" data-autofocus autoFocus />
         </Table.Td>
         <Table.Td>
-          <NativeSelect {...text('type', t('records.type'))} data={types} />
+          <NativeSelect {...text('type', t('records.type'))} data={types.includes(typed.type) ? types : [...types, typed.type]} />
         </Table.Td>
         <Table.Td>
           <TextInput {...text('ttl', t('records.ttl'))} inputMode="numeric" placeholder={String(zone.ttl)} />

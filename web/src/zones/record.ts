@@ -18,6 +18,12 @@ export const shapes: { [type: string]: string } = {
   SVCB: '1 svc alpn=h2',
   TLSA: '3 1 1 …',
   DS: '12345 13 2 …',
+  SSHFP: '4 2 …',
+  DNAME: 'example.net.',
+  HINFO: '"ARM" "Linux"',
+  LOC: '48 8 N 11 34 E 520m',
+  URI: '10 1 "https://www.example.com/"',
+  CERT: 'PKIX 0 0 …',
   NAPTR: '10 10 "S" "SIP+D2U" "" _sip._udp',
 };
 

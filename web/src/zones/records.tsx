@@ -22,7 +22,7 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
   const { t } = useTranslation();
   const may = useMay();
   const allowed = may('farm.modify');
-  const types = (useQuery(queries.schemas).data?.gslb_record?.properties.type?.enum ?? []) as string[];
+  const types = (useQuery(queries.schemas).data?.gslb_record?.properties.type?.['x-values'] ?? []) as string[];
   const services = useQuery(queries.farm(farm)).data?.services.map((s) => s.id) ?? [];
   const [text, setText] = useState('');
   const [type, setType] = useState<string | null>(null);

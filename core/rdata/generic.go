@@ -1,0 +1,55 @@
+package rdata
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// generic is data of any type as their length and bytes, behind \# (RFC 3597 §5). Those of
+// a type that is known have to be data of it.
+func generic(t farm.RecordType, text string) ([]byte, error) {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return nil, noData(t, `\# `+text)
+	}
+	n, err := strconv.ParseUint(words[0], 10, 16)
+	data, bad := hex.DecodeString(strings.Join(words[1:], ""))
+	if err != nil || bad != nil || len(data) != int(n) {
+		return nil, fmt.Errorf(`"\# %s" is no data: it is \# , the length and hexadecimal data, as \# 4 c0000201`, text)
+	}
+	if !whole(Code(t), data) {
+		return nil, noData(t, `\# `+text)
+	}
+	return data, nil
+}
+
+// whole reports whether data are complete data of their type.
+func whole(code uint16, data []byte) bool {
+	if code == dns.TypeSVCB || code == dns.TypeHTTPS {
+		_, ok := serviceText(data)
+		return ok
+	}
+	if newRR := dns.TypeToRR[code]; newRR == nil {
+		return true
+	}
+	if len(data) == 0 {
+		return code == dns.TypeAPL
+	}
+	h := dns.RR_Header{Name: ".", Rrtype: code, Class: dns.ClassINET, Rdlength: uint16(len(data))}
+	rr, end, err := dns.UnpackRRWithHeader(h, data, 0)
+	if err != nil || end != len(data) || !sized(rr) {
+		return false
+	}
+	again, err := packed(rr) // short data are read as those that end early
+	return err == nil && len(again) == len(data)
+}
+
+func genericText(data []byte) string {
+	return strings.TrimSpace(fmt.Sprintf(`\# %d %x`, len(data), data))
+}

@@ -1,0 +1,91 @@
+package rdata
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Word cuts the first word from text of a master file: up to a blank that is neither
+// escaped nor in quotes. Quotes and escapes stay as they are.
+func Word(text string) (word, rest string) {
+	text = strings.TrimLeft(text, " \t")
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case (c == ' ' || c == '\t') && !quoted:
+			return text[:i], text[i+1:]
+		}
+	}
+	return text, ""
+}
+
+// words are all words of a text. Parentheses around them say nothing in one line.
+func words(text string) (out []string) {
+	for word, rest := Word(text); word != ""; word, rest = Word(rest) {
+		if word = strings.Trim(word, "()"); word != "" {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// unquoted is the bytes of a word: without quotes and escapes (RFC 1035 §5.1).
+func unquoted(word string) []byte {
+	out := make([]byte, 0, len(word))
+	for i := 0; i < len(word); i++ {
+		c := word[i]
+		if c == '"' {
+			continue
+		}
+		if c == '\\' && i+1 < len(word) {
+			i++
+			c = word[i]
+			if i+2 < len(word) {
+				if n, err := strconv.ParseUint(word[i:i+3], 10, 8); err == nil {
+					c, i = byte(n), i+2
+				}
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// escaped is text in quotes that unquoted turns back into the bytes.
+func escaped(data []byte) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range data {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c > '~':
+			b.WriteByte('\\')
+			b.WriteString(strconv.Itoa(1000 + int(c))[1:])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// quotedNAPTR is the data of a NAPTR record with quotes around its texts, which BIND does
+// not need.
+func quotedNAPTR(text string) string {
+	list := words(text)
+	if len(list) != 6 {
+		return text
+	}
+	for i := 2; i < 5; i++ {
+		if !strings.HasPrefix(list[i], `"`) {
+			list[i] = `"` + list[i] + `"`
+		}
+	}
+	return strings.Join(list, " ")
+}

@@ -1,0 +1,114 @@
+package zonefile
+
+import (
+	"bytes"
+	"strings"
+)
+
+// entry is a record or a directive of a file, in one line: without comments, parentheses
+// and the line ends between them.
+type entry struct {
+	line    int // where it begins, from 1
+	text    []byte
+	comment string
+	problem string // why it cannot be read
+}
+
+const (
+	// mostOpenLines and mostOpenBytes bound an entry once a parenthesis was left open:
+	// lines behind it are read again as entries of their own.
+	mostOpenLines = 200
+	mostOpenBytes = 32 << 10
+)
+
+// entries cuts a file into entries (RFC 1035 §5.1).
+type entries struct {
+	left []byte
+	line int // how many lines are behind
+	open bool
+	text []byte // of the entry, until the next one
+}
+
+// next returns the next entry, false at the end of the file.
+func (e *entries) next() (out entry, ok bool) {
+	if len(e.left) == 0 {
+		return entry{}, false
+	}
+	out.line = e.line + 1
+	left, end := e.left, 0
+	if end = e.cut(&out); end >= 0 {
+		e.left = e.left[end:]
+		return out, true
+	}
+	e.open, e.line = true, out.line
+	out.problem, out.text, e.left = `a parenthesis is open at its end`, nil, nil
+	if at := bytes.IndexByte(left, '\n'); at >= 0 {
+		e.left = left[at+1:]
+	}
+	return out, true
+}
+
+// cut reads an entry and returns where it ends, -1 where a parenthesis is never closed.
+func (e *entries) cut(out *entry) (end int) {
+	e.text = e.text[:0]
+	depth, quoted := 0, false
+	for i := 0; i < len(e.left); i++ {
+		switch c := e.left[i]; {
+		case c == '\n':
+			e.line++
+			if quoted {
+				out.problem = "a quote is open at its end"
+			}
+			if depth == 0 || quoted {
+				out.text = e.text
+				return i + 1
+			}
+			if e.open && (e.line-out.line >= mostOpenLines || i >= mostOpenBytes) {
+				return -1
+			}
+			e.text = append(e.text, ' ')
+		case c == '\\' && i+1 < len(e.left) && e.left[i+1] != '\n' && e.left[i+1] != '\r':
+			e.text = append(e.text, c, e.left[i+1])
+			i++
+		case c == '"':
+			quoted = !quoted
+			e.text = append(e.text, c)
+		case quoted:
+			e.text = append(e.text, c)
+		case c == ';':
+			i += out.takeComment(e.left[i:]) - 1
+		case c == '(', c == ')':
+			if depth++; c == ')' {
+				depth -= 2
+			}
+			if depth < 0 {
+				out.problem, depth = "a parenthesis is closed that was not open", 0
+			}
+			e.text = append(e.text, ' ')
+		case c != '\r':
+			e.text = append(e.text, c)
+		}
+	}
+	if depth > 0 {
+		return -1
+	}
+	if quoted {
+		out.problem = "a quote is open at its end"
+	}
+	e.line++
+	out.text = e.text
+	return len(e.left)
+}
+
+// takeComment adds the comment that text begins with, and returns how long it is.
+func (out *entry) takeComment(text []byte) int {
+	n := bytes.IndexByte(text, '\n')
+	if n < 0 {
+		n = len(text)
+	}
+	if len(out.comment) < mostComment {
+		words := strings.TrimSpace(strings.TrimLeft(string(text[:min(n, 2*mostComment)]), "; "))
+		out.comment = strings.TrimSpace(out.comment + " " + words)
+	}
+	return n
+}

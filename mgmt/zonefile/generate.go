@@ -1,0 +1,99 @@
+package zonefile
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// numbers is the range of $GENERATE: first-last, and the step between them.
+type numbers struct{ first, last, step int64 }
+
+func parseNumbers(text string) (n numbers, ok bool) {
+	text, step, stepped := strings.Cut(text, "/")
+	first, last, ok := strings.Cut(text, "-")
+	if !stepped {
+		step = "1"
+	}
+	var errs [3]error
+	n.first, errs[0] = strconv.ParseInt(first, 10, 32)
+	n.last, errs[1] = strconv.ParseInt(last, 10, 32)
+	n.step, errs[2] = strconv.ParseInt(step, 10, 32)
+	return n, ok && errs == [3]error{} && n.first >= 0 && n.last >= n.first && n.step > 0
+}
+
+// expanded writes a number into a line of $GENERATE: in place of each $, in the form that
+// stands behind it in braces. $$ and \$ are a dollar sign.
+func expanded(line string, number int64) (out string, ok bool) {
+	var b strings.Builder
+	for i := 0; i < len(line); i++ {
+		switch {
+		case line[i] == '\\' && i+1 < len(line):
+			b.WriteString(line[i : i+2])
+			i++
+		case line[i] != '$':
+			b.WriteByte(line[i])
+		case strings.HasPrefix(line[i:], "$$"):
+			b.WriteByte('$')
+			i++
+		case strings.HasPrefix(line[i:], "${"):
+			form, _, closed := strings.Cut(line[i+2:], "}")
+			text, known := formed(form, number)
+			if !closed || !known {
+				return "", false
+			}
+			b.WriteString(text)
+			i += 2 + len(form)
+		default:
+			b.WriteString(strconv.FormatInt(number, 10))
+		}
+	}
+	return b.String(), true
+}
+
+// formed is a number in a form: what is added to it, how wide it is at least, and its
+// base: d, o, x or X, and n or N for hexadecimal digits from the last one on with dots
+// between them, which count for the width (ip6.arpa).
+func formed(form string, number int64) (text string, ok bool) {
+	parts := strings.Split(form, ",")
+	if len(parts) > 3 {
+		return "", false
+	}
+	width, base := uint64(0), "d"
+	add, err := strconv.ParseInt(parts[0], 10, 32)
+	if len(parts) > 1 && err == nil {
+		width, err = strconv.ParseUint(parts[1], 10, 8)
+	}
+	if len(parts) > 2 {
+		base = parts[2]
+	}
+	if number += add; err != nil || number < 0 || number > math.MaxUint32 {
+		return "", false
+	}
+	switch base {
+	case "d", "o", "x", "X":
+		return fmt.Sprintf("%0*"+base, int(width), number), true
+	case "n":
+		return nibbles(number, int(width), "0123456789abcdef"), true
+	case "N":
+		return nibbles(number, int(width), "0123456789ABCDEF"), true
+	}
+	return "", false
+}
+
+// nibbles are the digits of a number, from the last one on.
+func nibbles(number int64, width int, digits string) string {
+	var b strings.Builder
+	for {
+		b.WriteByte(digits[number&15])
+		number >>= 4
+		if width--; number == 0 && width <= 0 {
+			return b.String()
+		}
+		b.WriteByte('.')
+		if width--; number == 0 && width <= 0 {
+			return b.String()
+		}
+	}
+}
