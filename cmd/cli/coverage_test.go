@@ -13,6 +13,7 @@ var uncalled = map[string]string{
 	"DELETE /farms/{farm}/services/{service}/sessions/{session}": "asked for by a parameter, too",
 	"POST /session":                  "log-in of a browser: commands have a key, or the local socket",
 	"DELETE /session":                "its end",
+	"POST /session/confirm":          "for sessions only: commands have a key, or the local socket",
 	"POST /certificates/pem":         "what a form of the family sends; upload sends the same as files",
 	"POST /rbac/oidc":                "as PUT",
 	"POST /rbac/ldap":                "as PUT",

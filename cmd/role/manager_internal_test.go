@@ -497,7 +497,7 @@ func TestWhoElseKnowsPeopleIsAsked(t *testing.T) {
 	if _, err := h.users.Directory(t.Context(), "ann", "any"); !errors.Is(err, directory.ErrNotSet) {
 		t.Errorf("the directory: %v", err)
 	}
-	if _, _, err := h.provider.Begin(t.Context(), ""); !errors.Is(err, oidc.ErrOff) {
+	if _, _, err := h.provider.Begin(t.Context(), "", false); !errors.Is(err, oidc.ErrOff) {
 		t.Errorf("the provider: %v", err)
 	}
 }

@@ -111,7 +111,7 @@ func (a *appliance) through(p *oidctest.Provider, change ...func(url.Values)) re
 
 func TestPeopleLogInThroughAProvider(t *testing.T) {
 	a, p := provided(t)
-	p.Claims = map[string]any{"preferred_username": "zoe", "groups": []string{"ops"}}
+	p.Claims = map[string]any{"preferred_username": "zoe", "groups": []string{"ops"}, "auth_time": clock().Unix()}
 	r := a.through(p)
 	if r.status != 200 || r.body["user"] != "zoe" {
 		t.Fatalf("%d %s", r.status, r.raw)

@@ -89,13 +89,14 @@ type Route struct {
 	Method, Path, Needs string
 	Whole               bool // about all farms
 	Asks                bool // changes nothing
+	Outlives            bool // makes what outlives a session
 }
 
 // Routes lists every operation, with paths relative to the base.
 func (s *Server) Routes() []Route {
 	var out []Route
 	for _, o := range s.operations() {
-		out = append(out, Route{o.Method, o.Path, string(o.Needs), o.Whole(), !o.Changes()})
+		out = append(out, Route{o.Method, o.Path, string(o.Needs), o.Whole(), !o.Changes(), o.NeedsRaised()})
 	}
 	return out
 }

@@ -146,7 +146,8 @@ func (g *Guard) logged(r *http.Request, source string) (Principal, error) {
 		return Principal{}, ErrNoCredential
 	}
 	who, _ := g.book.Identity(user)
-	return Principal{Name: user, Source: source, Who: who, Session: true}, nil
+	cookie, _ := r.Cookie(Cookie)
+	return Principal{Name: user, Source: source, Who: who, Session: true, Raised: g.sessions.Raised(cookie.Value)}, nil
 }
 
 // Source is where a request comes from, as history says it.

@@ -91,6 +91,31 @@ func (g *Guard) SessionOf(r *http.Request) uint64 {
 	return g.sessions.numberOf(cookies[0].Value)
 }
 
+// Confirm raises the session of a request if password and code are those of its user. It
+// has the limits of logins. Errors: ErrNoCredential without a session, rbac.ErrWrong,
+// rbac.ErrCode, *LockedError, and what the service says that knows the password.
+func (g *Guard) Confirm(r *http.Request, password, code string) error {
+	user, ok := g.session(r)
+	if !ok || KeyUsed(r) {
+		return ErrNoCredential
+	}
+	err := g.guess(r, user, func(ctx context.Context) error {
+		if _, err := g.book.Verify(ctx, network(r), user, password); err != nil {
+			return err
+		}
+		return g.book.TakeCode(user, code, g.now())
+	})
+	if err != nil {
+		return err
+	}
+	cookie, _ := r.Cookie(Cookie)
+	g.sessions.Raise(cookie.Value)
+	return nil
+}
+
+// Raise raises a session whose user has just shown the credentials.
+func (g *Guard) Raise(token string) { g.sessions.Raise(token) }
+
 // LogOut ends the session of a request; false when it has none that holds.
 func (g *Guard) LogOut(r *http.Request) bool {
 	if _, ok := g.session(r); !ok {

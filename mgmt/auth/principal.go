@@ -12,6 +12,8 @@ type Principal struct {
 	Who rbac.Identity
 	// Session: known by the cookie of a session, which a browser adds by itself.
 	Session bool
+	// Raised: the user of the session has shown password and second factor again lately.
+	Raised bool
 }
 
 // May reports whether the principal has the permission.

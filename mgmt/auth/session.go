@@ -37,7 +37,13 @@ type Sessions struct {
 type session struct {
 	OpenSession
 	epoch rbac.Epoch
+	// raised is the time until which the session may make what outlives it.
+	raised time.Time
 }
+
+// RaisedTime is how long a session is raised after its user has shown password and second
+// factor.
+const RaisedTime = 5 * time.Minute
 
 // OpenSession is a session as others see it.
 type OpenSession struct {
@@ -64,7 +70,7 @@ func (s *Sessions) Begin(user, source string, epoch rbac.Epoch) (token string) {
 	s.makeRoom(maxUserSessions, func(other *session) bool { return other.User == user })
 	s.makeRoom(maxSessions, func(*session) bool { return true })
 	s.number++
-	s.open[digest(token)] = &session{OpenSession{Number: s.number, User: user, Source: source, Began: s.now(), Used: s.now()}, epoch}
+	s.open[digest(token)] = &session{OpenSession: OpenSession{Number: s.number, User: user, Source: source, Began: s.now(), Used: s.now()}, epoch: epoch}
 	return token
 }
 
@@ -100,6 +106,23 @@ func (s *Sessions) holding(at [sha256.Size]byte, epoch func(user string) (rbac.E
 		return nil
 	}
 	return found
+}
+
+// Raise raises the session of a token.
+func (s *Sessions) Raise(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found := s.open[digest(token)]; found != nil {
+		found.raised = s.now().Add(RaisedTime)
+	}
+}
+
+// Raised reports whether the session of a token is raised.
+func (s *Sessions) Raised(token string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.open[digest(token)]
+	return found != nil && s.now().Before(found.raised)
 }
 
 // End ends a session; false when there is none.

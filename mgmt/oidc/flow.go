@@ -28,6 +28,7 @@ type flow struct {
 	Verifier string
 	Back     string // where the browser goes in the end, "" for the settings' choice
 	Until    time.Time
+	Fresh    bool // the provider was told to ask for the credentials again
 }
 
 // The errors of log-ins. The text of what they wrap is for logs.
@@ -45,19 +46,24 @@ func refused(format string, args ...any) error {
 }
 
 // Begin begins a login: the browser is sent to that address, and keeps the binding, which
-// is the sealed login, in a cookie until it comes back. back is where it goes in the end, a Place; empty for what
-// the settings say. Errors: ErrOff, ErrUnavailable.
-func (c *Client) Begin(ctx context.Context, back string) (to, binding string, err error) {
+// is the sealed login, in a cookie until it comes back. back is where it goes in the end, a
+// Place; empty for what the settings say. fresh has the provider ask for the credentials
+// again, even if it knows the browser. Errors: ErrOff, ErrUnavailable.
+func (c *Client) Begin(ctx context.Context, back string, fresh bool) (to, binding string, err error) {
 	config, _, err := c.asked(ctx)
 	if err != nil {
 		return "", "", err
 	}
 	state := random()
-	f := flow{State: sha256.Sum256([]byte(state)), Nonce: random(), Verifier: oauth2.GenerateVerifier(), Back: back, Until: c.options.Now().Add(flowTime)}
+	f := flow{State: sha256.Sum256([]byte(state)), Nonce: random(), Verifier: oauth2.GenerateVerifier(), Back: back, Until: c.options.Now().Add(flowTime), Fresh: fresh}
 	if binding, err = c.seal.close(f); err != nil {
 		return "", "", err
 	}
-	return config.AuthCodeURL(state, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), binding, nil
+	options := []oauth2.AuthCodeOption{oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)}
+	if fresh {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+	}
+	return config.AuthCodeURL(state, options...), binding, nil
 }
 
 func random() string {
@@ -83,6 +89,8 @@ type Claimed struct {
 	User  string
 	Group string // that claims lead to, empty for none
 	Back  string // where the browser goes now: a Place, or empty
+	// Fresh: the user has just shown the credentials to the provider.
+	Fresh bool
 }
 
 // Finish is the way back: the query the provider sent the browser with, and the binding
@@ -120,9 +128,42 @@ func (c *Client) Finish(ctx context.Context, query url.Values, binding string) (
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(f.Nonce)) != 1 {
 		return Claimed{}, refused("the token is for another log-in")
 	}
+	fresh := c.fresh(id, f)
+	if f.Fresh && !fresh {
+		return Claimed{}, refused("the provider did not ask for the credentials again, as it was told: auth_time is older than the log-in")
+	}
 	out, err := k.settings.claimed(id)
+	out.Fresh = fresh && err == nil
 	out.Back = cmp.Or(f.Back, k.settings.Landing)
 	return out, err
+}
+
+// The bounds of the age of a login at the provider.
+const (
+	// clockSkew is how far the provider's clock may be behind.
+	clockSkew = time.Minute
+	// freshTime is how old a login may be that counts as one of this moment.
+	freshTime = time.Minute
+)
+
+// fresh reports whether the user has just shown the credentials to the provider. auth_time
+// says when that was. A provider that was told to ask for them (max_age) must state it
+// (Core 1.0, section 2), but some only ask.
+func (c *Client) fresh(id *oidc.IDToken, f flow) bool {
+	var claims struct {
+		AuthTime *float64 `json:"auth_time"`
+	}
+	if id.Claims(&claims) != nil {
+		return false
+	}
+	if claims.AuthTime == nil {
+		return f.Fresh
+	}
+	since := c.options.Now().Add(-freshTime)
+	if f.Fresh {
+		since = f.Until.Add(-flowTime)
+	}
+	return int64(*claims.AuthTime) >= since.Add(-clockSkew).Unix()
 }
 
 // exchangeError tells a provider that refuses a code from one that does not answer.

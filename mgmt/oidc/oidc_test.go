@@ -61,7 +61,7 @@ func (h *house) set(t *testing.T, change func(*oidc.Settings)) {
 // logIn is a whole log-in.
 func (h *house) logIn(t *testing.T) (oidc.Claimed, error) {
 	t.Helper()
-	to, binding, err := h.Begin(t.Context(), "")
+	to, binding, err := h.Begin(t.Context(), "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestOnlyTheBrowserThatBeganComesBack(t *testing.T) {
 		"switched off":    func(url.Values, *string) { h.set(t, func(s *oidc.Settings) { s.Enabled = false }) },
 	} {
 		h.set(t, func(*oidc.Settings) {})
-		to, binding, err := h.Begin(t.Context(), "")
+		to, binding, err := h.Begin(t.Context(), "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func TestOnlyTheBrowserThatBeganComesBack(t *testing.T) {
 		}
 	}
 	h.set(t, func(*oidc.Settings) {})
-	to, binding, _ := h.Begin(t.Context(), "")
+	to, binding, _ := h.Begin(t.Context(), "", false)
 	q := h.provider.LogIn(t, to)
 	q.Set("iss", h.provider.Issuer())
 	if who, err := h.Finish(t.Context(), q, binding); err != nil || who.User != "ann" {
@@ -192,11 +192,11 @@ func TestOnlyTheBrowserThatBeganComesBack(t *testing.T) {
 // Anybody may begin logins: that ends none of others.
 func TestLoginsOfStrangersEndNoLoginInProgress(t *testing.T) {
 	h := newHouse(t)
-	to, binding, _ := h.Begin(t.Context(), "/gui/")
+	to, binding, _ := h.Begin(t.Context(), "/gui/", false)
 	q := h.provider.LogIn(t, to)
 	h.at = h.at.Add(time.Second)
 	for range 5000 {
-		if _, _, err := h.Begin(t.Context(), ""); err != nil {
+		if _, _, err := h.Begin(t.Context(), "", false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -213,7 +213,7 @@ func TestLoginsOfStrangersEndNoLoginInProgress(t *testing.T) {
 // The binding is sealed: it shows the browser nothing, and no other process takes it.
 func TestABindingIsSealed(t *testing.T) {
 	h, other := newHouse(t), newHouse(t)
-	to, binding, _ := h.Begin(t.Context(), "/gui/farms")
+	to, binding, _ := h.Begin(t.Context(), "/gui/farms", false)
 	plain, err := base64.RawURLEncoding.DecodeString(binding)
 	if err != nil || bytes.Contains(plain, []byte("/gui/")) || len(binding) > 3500 {
 		t.Errorf("the binding is %q, %v", plain, err)
@@ -223,32 +223,32 @@ func TestABindingIsSealed(t *testing.T) {
 		t.Errorf("another process: %v", err)
 	}
 	long := "/" + strings.Repeat("x", 2000)
-	if _, binding, err := h.Begin(t.Context(), long); err != nil && oidc.Place(long) || len(binding) > 4000 {
+	if _, binding, err := h.Begin(t.Context(), long, false); err != nil && oidc.Place(long) || len(binding) > 4000 {
 		t.Errorf("a cookie of %d bytes: %v", len(binding), err)
 	}
 }
 
 func TestAProviderThatCannotBeAskedIsNoRefusal(t *testing.T) {
 	h := newHouse(t)
-	to, binding, _ := h.Begin(t.Context(), "")
+	to, binding, _ := h.Begin(t.Context(), "", false)
 	q := h.provider.LogIn(t, to)
 	h.provider.Answer = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }
 	if _, err := h.Finish(t.Context(), q, binding); !errors.Is(err, oidc.ErrUnavailable) || errors.Is(err, oidc.ErrRefused) {
 		t.Errorf("of a broken one: %v", err)
 	}
 	h.set(t, func(s *oidc.Settings) { s.CA = "" })
-	if _, _, err := h.Begin(t.Context(), ""); !errors.Is(err, oidc.ErrUnavailable) || !strings.Contains(err.Error(), "certificate") {
+	if _, _, err := h.Begin(t.Context(), "", false); !errors.Is(err, oidc.ErrUnavailable) || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("of one that cannot be verified: %v", err)
 	}
 	h.set(t, func(s *oidc.Settings) { s.Issuer += "/other" })
-	if _, _, err := h.Begin(t.Context(), ""); !errors.Is(err, oidc.ErrUnavailable) {
+	if _, _, err := h.Begin(t.Context(), "", false); !errors.Is(err, oidc.ErrUnavailable) {
 		t.Errorf("of none: %v", err)
 	}
 	h.set(t, func(s *oidc.Settings) { s.Enabled = false })
-	if _, _, err := h.Begin(t.Context(), ""); !errors.Is(err, oidc.ErrOff) {
+	if _, _, err := h.Begin(t.Context(), "", false); !errors.Is(err, oidc.ErrOff) {
 		t.Errorf("switched off: %v", err)
 	}
-	if _, _, err := oidc.New(oidc.Options{Keeper: &rbactest.Memory{}}).Begin(t.Context(), ""); !errors.Is(err, oidc.ErrOff) {
+	if _, _, err := oidc.New(oidc.Options{Keeper: &rbactest.Memory{}}).Begin(t.Context(), "", false); !errors.Is(err, oidc.ErrOff) {
 		t.Errorf("never set: %v", err)
 	}
 }
@@ -331,5 +331,41 @@ func TestTheSecretGoesToNoOtherProvider(t *testing.T) {
 	}
 	if _, err := h.logIn(t); !errors.Is(err, oidc.ErrRefused) {
 		t.Errorf("without it: %v", err)
+	}
+}
+
+// A login is fresh if the provider says that the user has just shown the credentials, or
+// was told to ask for them and does not say when it did.
+func TestALoginIsFreshIfTheUserHasJustShownTheCredentials(t *testing.T) {
+	h := newHouse(t)
+	ago := func(d time.Duration) any { return h.now().Add(-d).Unix() }
+	for name, c := range map[string]struct {
+		again          bool
+		auth           any
+		fresh, refused bool
+	}{
+		"not said":                 {false, nil, false, false},
+		"just now":                 {false, ago(time.Second), true, false},
+		"two minutes ago":          {false, ago(2*time.Minute + time.Second), false, false},
+		"no time":                  {false, "now", false, false},
+		"again, not said":          {true, nil, true, false},
+		"again, just now":          {true, ago(0), true, false},
+		"again, by a slow clock":   {true, ago(59 * time.Second), true, false},
+		"again, but was not asked": {true, ago(2 * time.Minute), false, true},
+		"again, but said in words": {true, "now", false, true},
+	} {
+		h.provider.Claims = map[string]any{"preferred_username": "ann", "auth_time": c.auth}
+		to, binding, err := h.Begin(t.Context(), "", c.again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, _ := url.Parse(to)
+		if told := q.Query().Get("max_age") == "0" && q.Query().Get("prompt") == "login"; told != c.again {
+			t.Errorf("%s: the provider is sent %s", name, to)
+		}
+		who, err := h.Finish(t.Context(), h.provider.LogIn(t, to), binding)
+		if who.Fresh != c.fresh || errors.Is(err, oidc.ErrRefused) != c.refused {
+			t.Errorf("%s: fresh %v, %v", name, who.Fresh, err)
+		}
 	}
 }

@@ -37,6 +37,8 @@ var (
 		loginText("group_claim", "Group claim", "Claim with the groups of the provider; blank: only users that exist come in."),
 		loginList("groups", "Groups", "VALUE=GROUP: who has that value in group_claim comes in and is in that group; the first that fits counts."),
 	)
+	// SessionConfirm is the body of POST /session/confirm.
+	SessionConfirm = rbacTable(require(userPassword("password", "Password in force.")), loginSecret("code", "Code", "Code of the second factor, or a recovery code."))
 	// SecondEnrol is the body of POST /system/users/totp, SecondAction that of its
 	// actions.
 	SecondEnrol  = rbacTable(require(userPassword("password", "Password in force.")))

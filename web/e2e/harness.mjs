@@ -62,6 +62,10 @@ export async function signIn(page, name) {
   await page.locator('input[type=password]').fill(people[name]);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor();
+  await page.addLocatorHandler(page.getByRole('dialog', { name: 'Confirm your password' }), async (dialog) => {
+    await dialog.locator('input[type=password]').fill(people[name]);
+    await dialog.getByRole('button', { name: 'Confirm', exact: true }).click();
+  });
 }
 
 /** Opens a page and waits until it shows something. */

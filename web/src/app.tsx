@@ -8,6 +8,7 @@ import { Refused, signedOut } from './api/client';
 import { useLive } from './api/live';
 import { queries } from './api/queries';
 import { router } from './router';
+import { ConfirmDialog } from './session/confirm-dialog';
 import { IdleDialog } from './session/idle-dialog';
 import { signOut } from './session/session';
 import { ShownOnce } from './session/shown-once';
@@ -45,6 +46,9 @@ export function App() {
         <ShownOnce />
       </Boundary>
       <QueryClientProvider client={client}>
+        <Boundary>
+          <ConfirmDialog />
+        </Boundary>
         <Boundary>
           <Authenticated />
         </Boundary>

@@ -80,7 +80,7 @@ func (s *Resource) Operations() []*rest.Operation {
 	}
 	for _, method := range []string{rest.Post, rest.Put} {
 		out = append(out,
-			rest.Op(method, email, rbac.NotificationModify, "Change the mail server of notifications", s.setEmail).Body(emailFields{}),
+			rest.Op(method, email, rbac.NotificationModify, "Change the mail server of notifications", s.setEmail).Body(emailFields{}).Outlives(),
 			rest.Op(method, list+"/backends", rbac.NotificationModify, "Change how operators are told of backends", s.setBackends).Body(backendFields{}),
 			rest.Op(method, list+"/cluster", rbac.NotificationModify, "Change how operators are told of the cluster", s.setCluster).Body(clusterFields{}),
 			rest.Op(method, list+"/interfaces", rbac.NotificationModify, "Change of which interfaces operators are told", s.setInterfaces).Body(interfaceFields{}),

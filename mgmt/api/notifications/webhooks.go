@@ -19,9 +19,9 @@ const (
 func (s *Resource) webhookOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, webhooks, rbac.NotificationShow, "List webhooks", s.listWebhooks),
-		rest.Op(rest.Post, webhooks, rbac.NotificationModify, "Create a webhook", s.createWebhook).Body(newWebhookFields{}).Created(),
+		rest.Op(rest.Post, webhooks, rbac.NotificationModify, "Create a webhook", s.createWebhook).Body(newWebhookFields{}).Created().Outlives(),
 		rest.Op(rest.Get, webhook, rbac.NotificationShow, "Get a webhook", s.getWebhook),
-		rest.Op(rest.Put, webhook, rbac.NotificationModify, "Change a webhook", s.setWebhook).Body(webhookFields{}),
+		rest.Op(rest.Put, webhook, rbac.NotificationModify, "Change a webhook", s.setWebhook).Body(webhookFields{}).Outlives(),
 		rest.Op(rest.Delete, webhook, rbac.NotificationModify, "Delete a webhook", s.deleteWebhook),
 	}
 }

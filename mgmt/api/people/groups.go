@@ -13,13 +13,13 @@ func (s *Resource) groupOperations() []*rest.Operation {
 	const all, one = "/rbac/groups", "/rbac/groups/{group}"
 	return []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.GroupList, "List groups", s.listGroups),
-		rest.Op(rest.Post, all, rbac.GroupCreate, "Create a group", s.createGroup).Body(&validate.RBACName).Created(),
+		rest.Op(rest.Post, all, rbac.GroupCreate, "Create a group", s.createGroup).Body(&validate.RBACName).Created().Outlives(),
 		rest.Op(rest.Get, one, rbac.GroupShow, "Get a group", s.getGroup),
-		rest.Op(rest.Put, one, rbac.GroupModify, "Modify a group", s.updateGroup).Body(&validate.GroupUpdate).Refers(),
+		rest.Op(rest.Put, one, rbac.GroupModify, "Modify a group", s.updateGroup).Body(&validate.GroupUpdate).Refers().Outlives(),
 		rest.Op(rest.Delete, one, rbac.GroupDelete, "Delete a group", s.deleteGroup),
-		rest.Op(rest.Post, one+"/users", rbac.GroupModify, "Add a user to a group", s.joinGroup).Body(&validate.RBACName).Refers().Created(),
+		rest.Op(rest.Post, one+"/users", rbac.GroupModify, "Add a user to a group", s.joinGroup).Body(&validate.RBACName).Refers().Created().Outlives(),
 		rest.Op(rest.Delete, one+"/users/{user}", rbac.GroupModify, "Take a user out of a group", s.leaveGroup),
-		rest.Op(rest.Post, one+"/farms", rbac.GroupModify, "Add a farm to a group", s.addGroupFarm).Body(&validate.RBACName).Refers().Created(),
+		rest.Op(rest.Post, one+"/farms", rbac.GroupModify, "Add a farm to a group", s.addGroupFarm).Body(&validate.RBACName).Refers().Created().Outlives(),
 		rest.Op(rest.Delete, one+"/farms/{farm}", rbac.GroupModify, "Take a farm from a group", s.removeGroupFarm),
 	}
 }

@@ -110,7 +110,7 @@ func (s *Resource) deleteKey(c *rest.Call) (rest.Done, error) {
 func (s *Resource) keyOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/keys", rbac.RootOnly, "List API keys", s.listKeys),
-		rest.Op(rest.Post, "/keys", rbac.RootOnly, "Create an API key", s.createKey).MayHaveBody(keyFields{}).Created(),
+		rest.Op(rest.Post, "/keys", rbac.RootOnly, "Create an API key", s.createKey).MayHaveBody(keyFields{}).Created().Outlives(),
 		rest.Op(rest.Delete, "/keys/{key}", rbac.RootOnly, "Delete an API key", s.deleteKey),
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // SessionPath is where people log in and out.
@@ -20,6 +21,7 @@ func (s *Resource) loginOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Post, SessionPath, rbac.Open, "Log in", s.logIn).Asks().Audited(),
 		rest.Op(rest.Delete, SessionPath, rbac.Open, "Log out", s.logOut).Asks().Audited(),
+		rest.Op(rest.Post, ConfirmPath, rbac.Open, "Confirm your password and second factor", s.confirmSession).Asks().Audited().Body(&validate.SessionConfirm),
 	}
 }
 
@@ -39,11 +41,19 @@ func (s *Resource) sameSite(r *http.Request) http.SameSite {
 	return http.SameSiteStrictMode
 }
 
-// logIn answers with the cookie of a new session.
-func (s *Resource) logIn(c *rest.Call) (LoggedIn, error) {
+// logIn answers with the cookie of a session. Its user has just shown password and second
+// factor.
+func (s *Resource) logIn(c *rest.Call) (LoggedIn, error) { return s.enter(c, true) }
+
+// enter answers with the cookie of a new session, which is raised if the user has shown
+// the credentials just now.
+func (s *Resource) enter(c *rest.Call, raised bool) (LoggedIn, error) {
 	token, ok := s.deps.Guard.Begin(c.By)
 	if !ok {
 		return LoggedIn{}, Unauthorized(s.deps.Log, c.Request, auth.ErrBadCredential)
+	}
+	if raised {
+		s.deps.Guard.Raise(token)
 	}
 	c.Cookie = (&http.Cookie{Name: auth.Cookie, Value: token, Path: "/", HttpOnly: true, Secure: c.Request.TLS != nil, SameSite: s.sameSite(c.Request)}).String()
 	host, _ := os.Hostname()

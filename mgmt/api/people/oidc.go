@@ -18,9 +18,12 @@ type Provider interface {
 	Settings() (s oidc.Settings, secret bool, err error)
 	Plan(s oidc.Settings, secret *string) (oidc.Settings, error)
 	Set(s oidc.Settings, secret *string) error
-	Begin(ctx context.Context, back string) (to, binding string, err error)
+	Begin(ctx context.Context, back string, fresh bool) (to, binding string, err error)
 	Finish(ctx context.Context, query url.Values, binding string) (oidc.Claimed, error)
 }
+
+// againQuery has the provider ask for the credentials again.
+const againQuery = "reauthenticate"
 
 const oidcPath = SessionPath + "/oidc"
 
@@ -40,11 +43,12 @@ func (s *Resource) oidcOperations() []*rest.Operation {
 	})
 	return append(rest.About(about,
 		rest.Op(rest.Get, settings, rbac.RootOnly, "Get the settings of OpenID Connect", s.getOIDC),
-		rest.Op(rest.Post, settings, rbac.RootOnly, "Change the settings of OpenID Connect", s.setOIDC).Body(&validate.OIDCUpdate),
-		rest.Op(rest.Put, settings, rbac.RootOnly, "Change the settings of OpenID Connect", s.setOIDC).Body(&validate.OIDCUpdate),
+		rest.Op(rest.Post, settings, rbac.RootOnly, "Change the settings of OpenID Connect", s.setOIDC).Body(&validate.OIDCUpdate).Outlives(),
+		rest.Op(rest.Put, settings, rbac.RootOnly, "Change the settings of OpenID Connect", s.setOIDC).Body(&validate.OIDCUpdate).Outlives(),
 	),
 		rest.Op(rest.Get, oidcPath, rbac.Public, "Log in with OpenID Connect", s.beginOIDC).
-			With("to", "Where the browser goes in the end: a path of this appliance").ShownInBrowsers(refusedOIDC),
+			With("to", "Where the browser goes in the end: a path of this appliance").
+			With(againQuery, "true to have the provider ask for the credentials again, which confirms the session like POST "+ConfirmPath).ShownInBrowsers(refusedOIDC),
 		rest.Op(rest.Get, oidcPath+"/callback", rbac.Public, "Come back from the provider", s.finishOIDC).Audited().AnyQuery().
 			With("code", "Of the provider").With("state", "Of the provider").ShownInBrowsers(refusedOIDC),
 		rest.File(rest.Get, oidcPath+donePath, rbac.Public, "Show a browser that it is logged in", rest.PageType, doneOIDC).
@@ -132,7 +136,11 @@ func (s *Resource) beginOIDC(c *rest.Call) (Begun, error) {
 	if err != nil {
 		return Begun{}, err
 	}
-	to, binding, err := s.deps.Provider.Begin(c.Context, back)
+	fresh, err := c.Flag(againQuery)
+	if err != nil {
+		return Begun{}, err
+	}
+	to, binding, err := s.deps.Provider.Begin(c.Context, back, fresh)
 	if err != nil {
 		return Begun{}, oidcRejection(err)
 	}
@@ -158,7 +166,7 @@ func (s *Resource) finishOIDC(c *rest.Call) (LoggedIn, error) {
 	}
 	c.By = s.deps.Guard.Vouched(c.Request, u.Name)
 	rest.NoteOf(c.Context).By = c.By
-	out, err := s.logIn(c)
+	out, err := s.enter(c, claimed.Fresh)
 	if err == nil && c.Browses() {
 		c.Location = doneAt(c.Request, claimed.Back)
 	}

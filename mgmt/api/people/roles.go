@@ -13,9 +13,9 @@ func (s *Resource) roleOperations() []*rest.Operation {
 	const all, one = "/rbac/roles", "/rbac/roles/{role}"
 	return []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.RoleMenu, "List roles", s.listRoles),
-		rest.Op(rest.Post, all, rbac.RoleCreate, "Create a role", s.createRole).Body(&validate.RoleCreate).Refers().Created(),
+		rest.Op(rest.Post, all, rbac.RoleCreate, "Create a role", s.createRole).Body(&validate.RoleCreate).Refers().Created().Outlives(),
 		rest.Op(rest.Get, one, rbac.RoleShow, "Get a role", s.getRole),
-		rest.Op(rest.Put, one, rbac.RoleModify, "Modify a role", s.updateRole).Body(roleFields{}),
+		rest.Op(rest.Put, one, rbac.RoleModify, "Modify a role", s.updateRole).Body(roleFields{}).Outlives(),
 		rest.Op(rest.Delete, one, rbac.RoleDelete, "Delete a role", s.deleteRole),
 		rest.Op(rest.Get, "/rbac/menus", rbac.Open, "Get what you see of the menus", s.getMenus),
 		rest.Op(rest.Get, "/rbac/permissions", rbac.Open, "Get what you may do", s.getOwnPermissions),

@@ -17,9 +17,9 @@ const SecondPath = "/system/users/totp"
 func (s *Resource) secondOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, SecondPath, rbac.Open, "Get your second factor", s.getSecond),
-		rest.Op(rest.Post, SecondPath, rbac.Open, "Enrol a second factor", s.enrol).Body(&validate.SecondEnrol).Created(),
-		rest.Op(rest.Post, SecondPath+"/actions", rbac.Open, "Confirm or disable your second factor", s.actOnSecond).Body(&validate.SecondAction),
-		rest.Op(rest.Delete, "/rbac/users/{user}/totp", rbac.UserModify, "Take the second factor of a user away", s.removeSecond),
+		rest.Op(rest.Post, SecondPath, rbac.Open, "Enrol a second factor", s.enrol).Body(&validate.SecondEnrol).Created().Outlives(),
+		rest.Op(rest.Post, SecondPath+"/actions", rbac.Open, "Confirm or disable your second factor", s.actOnSecond).Body(&validate.SecondAction).Outlives(),
+		rest.Op(rest.Delete, "/rbac/users/{user}/totp", rbac.UserModify, "Take the second factor of a user away", s.removeSecond).Outlives(),
 	}
 }
 

@@ -23,8 +23,8 @@ func (s *Resource) serviceOperations() []*rest.Operation {
 	const services = "/rbac/services"
 	return []*rest.Operation{
 		rest.Op(rest.Get, services, rbac.RootOnly, "Get whose users may log in", s.getServices),
-		rest.Op(rest.Post, services, rbac.RootOnly, "Change whose users may log in", s.setServices).Body(&validate.ServicesUpdate),
-		rest.Op(rest.Put, services, rbac.RootOnly, "Change whose users may log in", s.setServices).Body(&validate.ServicesUpdate),
+		rest.Op(rest.Post, services, rbac.RootOnly, "Change whose users may log in", s.setServices).Body(&validate.ServicesUpdate).Outlives(),
+		rest.Op(rest.Put, services, rbac.RootOnly, "Change whose users may log in", s.setServices).Body(&validate.ServicesUpdate).Outlives(),
 	}
 }
 
@@ -39,8 +39,8 @@ func (s *Resource) ldapOperations() []*rest.Operation {
 	})
 	return append(rest.About(about,
 		rest.Op(rest.Get, settings, rbac.RootOnly, "Get the settings of the directory", s.getLDAP),
-		rest.Op(rest.Post, settings, rbac.RootOnly, "Change the settings of the directory", s.setLDAP).Body(&validate.LDAPUpdate),
-		rest.Op(rest.Put, settings, rbac.RootOnly, "Change the settings of the directory", s.setLDAP).Body(&validate.LDAPUpdate),
+		rest.Op(rest.Post, settings, rbac.RootOnly, "Change the settings of the directory", s.setLDAP).Body(&validate.LDAPUpdate).Outlives(),
+		rest.Op(rest.Put, settings, rbac.RootOnly, "Change the settings of the directory", s.setLDAP).Body(&validate.LDAPUpdate).Outlives(),
 	), rest.Op(rest.Post, settings+"/actions", rbac.RootOnly, "Test the directory", s.testLDAP).Body(&validate.LDAPAction).Asks())
 }
 

@@ -15,12 +15,12 @@ func (s *Resource) userOperations() []*rest.Operation {
 	const all, one = "/rbac/users", "/rbac/users/{user}"
 	return []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.UserList, "List users", s.listUsers),
-		rest.Op(rest.Post, all, rbac.UserCreate, "Create a user", s.createUser).Body(&validate.UserCreate).Created(),
+		rest.Op(rest.Post, all, rbac.UserCreate, "Create a user", s.createUser).Body(&validate.UserCreate).Created().Outlives(),
 		rest.Op(rest.Get, one, rbac.UserShow, "Get a user", s.getUser),
-		rest.Op(rest.Put, one, rbac.UserModify, "Modify a user", s.updateUser).Body(&validate.UserUpdate),
+		rest.Op(rest.Put, one, rbac.UserModify, "Modify a user", s.updateUser).Body(&validate.UserUpdate).Outlives(),
 		rest.Op(rest.Delete, one, rbac.UserDelete, "Delete a user", s.deleteUser),
 		rest.Op(rest.Get, "/system/users", rbac.Open, "Get your own user", s.getOwnUser),
-		rest.Op(rest.Post, "/system/users", rbac.Open, "Modify your own user", s.updateOwnUser).Body(&validate.OwnUserUpdate),
+		rest.Op(rest.Post, "/system/users", rbac.Open, "Modify your own user", s.updateOwnUser).Body(&validate.OwnUserUpdate).Outlives(),
 	}
 }
 

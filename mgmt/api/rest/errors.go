@@ -26,6 +26,7 @@ type ErrorBody struct {
 	Error       string `json:"error" enum:"true" doc:"Always \"true\""`
 	Message     string `json:"message" doc:"What is wrong, and what is allowed"`
 	Details     string `json:"details,omitempty" doc:"More about it, where clients know the message by heart"`
+	Code        string `json:"code,omitempty" enum:"confirm_session" doc:"What the client can do about it: confirm_session is POST /session/confirm, then the same request again"`
 	Field       string `json:"field,omitempty" doc:"Of the body, the field that is wrong, where it is one"`
 	Write       *int   `json:"write,omitempty" doc:"Of a transaction, which of its writes was refused: its position, from 0 on"`
 }
@@ -37,6 +38,7 @@ type Rejection struct {
 	Description string
 	Message     string
 	Details     string
+	Code        string // what the client can do, see CodeConfirm
 	Field       string // of the body, the one that is wrong; "" where it is not one
 	Write       *int   // of a transaction, the position of the write that was refused
 	Cause       error
@@ -74,7 +76,7 @@ func (r *Rejection) Body() any {
 	if r.help != nil {
 		return HelpBody{Description: r.Description, Message: r.Message, Params: r.help}
 	}
-	return ErrorBody{Description: r.Description, Error: "true", Message: r.Message, Details: r.Details, Field: r.Field, Write: r.Write}
+	return ErrorBody{Description: r.Description, Error: "true", Message: r.Message, Details: r.Details, Code: r.Code, Field: r.Field, Write: r.Write}
 }
 
 // Refuse is a rejection with a status.

@@ -75,6 +75,7 @@ type Operation struct {
 	names      bool      // the body names an object that must exist
 	edits      bool      // it changes the configuration
 	alone      bool      // no transaction can have it all the same
+	outlives   bool      // what it makes outlives the session that made it
 	queries    []query   // allowed query parameters
 	paged      bool      // the answer is a list that can be had in parts
 	filters    []string  // fields by which it can be had
@@ -178,6 +179,16 @@ func (o *Operation) Edits() *Operation {
 		With(guardQuery, "Conditions, as errors<1%,p99<200ms,backends_up>=2: the change goes back by itself when one is broken, otherwise it is confirmed").
 		With(windowQuery, "How long the guard watches, 10m when not given")
 }
+
+// Outlives says that the operation creates or grants something that outlives the session
+// it is called in, e.g. a key. A thief of the session must not keep access that way, so
+// the user must have shown password and second factor lately: by a login or by POST
+// /session/confirm. Requests with a key need only the permission, because the key lasts
+// as long as its result.
+func (o *Operation) Outlives() *Operation { o.outlives = true; return o }
+
+// NeedsRaised reports whether a session must be raised for the operation.
+func (o *Operation) NeedsRaised() bool { return o.outlives }
 
 // Alone says that no transaction can have an operation that edits.
 func (o *Operation) Alone() *Operation { o.alone = true; return o }

@@ -20,6 +20,9 @@ func (c *Call) permit(before, after *farm.Config) error {
 	if err := c.permitPrograms(before, after); err != nil {
 		return err
 	}
+	if err := c.permitAccess(before, after); err != nil {
+		return err
+	}
 	if c.By.Who.Root() {
 		return nil
 	}

@@ -52,10 +52,11 @@ func (c *Call) startsAnew(before *farm.Config, check *farm.Check) string {
 	return program
 }
 
-// mayStart refuses what starts a program to callers without the right to set that.
+// mayStart refuses what starts a program to callers without the right to set that, and
+// to sessions that are not raised: the program runs when the session is gone.
 func (c *Call) mayStart(what string) error {
 	if c.By.May(rbac.ProgramSet) {
-		return nil
+		return c.needsRaised(what)
 	}
 	return Refuse(http.StatusForbidden, "%s: setting that needs the permission %q", what, rbac.ProgramSet)
 }

@@ -76,6 +76,9 @@ func run[O any](c *Call, handler func(*Call) (O, error)) (O, error) {
 	if !c.By.May(c.op.Needs) {
 		return none, Refuse(http.StatusForbidden, "you may not do this: the permission %q is needed", c.op.Needs)
 	}
+	if err := c.checkRaised(); err != nil {
+		return none, err
+	}
 	if err := c.checkWhole(); err != nil {
 		return none, err
 	}

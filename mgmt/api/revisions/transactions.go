@@ -76,7 +76,7 @@ func (s *Resource) transact(c *rest.Call) (rest.Object[Transacted], error) {
 	from := c.Config
 	answers := []WriteAnswer{}
 	result, err := s.deps.Applier.Transact(c.Context, c.Author(), comment, expect, func(d *apply.Draft) error {
-		ctx, cancel := context.WithTimeout(apply.InDraft(c.Request.Context(), d), transactionTime)
+		ctx, cancel := context.WithTimeout(c.OnlyTry(apply.InDraft(c.Request.Context(), d)), transactionTime)
 		defer cancel()
 		for i, w := range writes {
 			answer, err := s.write(ctx, c, w)
@@ -99,7 +99,7 @@ func (s *Resource) transact(c *rest.Call) (rest.Object[Transacted], error) {
 // refusedWrite names the write because of which nothing was changed.
 func refusedWrite(i int, w Write, err error) *rest.Rejection {
 	r := rest.RejectionOf(err, false)
-	return &rest.Rejection{Status: r.Status, Cause: r.Cause, Header: r.Header, Details: r.Details, Field: r.Field, Write: &i,
+	return &rest.Rejection{Status: r.Status, Cause: r.Cause, Header: r.Header, Details: r.Details, Code: r.Code, Field: r.Field, Write: &i,
 		Message: fmt.Sprintf("writes[%d], %s %s: %s; nothing was changed", i, w.Method, rest.QuotePath(w.Path), strings.TrimSuffix(r.Message, "."))}
 }
 
@@ -219,6 +219,9 @@ func (r *recorded) answer(w Write) (WriteAnswer, error) {
 		}
 		if details, is := fields["details"].(string); is {
 			refusal.Details = details
+		}
+		if code, is := fields["code"].(string); is {
+			refusal.Code = code
 		}
 		if help, is := fields["params"].([]any); is && fields["error"] == nil { // of a body without any field
 			refusal.Message = "no field was sent, allowed are " + strings.Join(namesOf(help), ", ")

@@ -28,8 +28,8 @@ func (s *Resource) backupOperations() []*rest.Operation {
 		rest.Op(rest.Put, one, rbac.BackupUpload, "Upload a backup", s.uploadBackup).TakesFile(archiveTypes),
 		rest.Op(rest.Delete, one, rbac.BackupDelete, "Delete a backup", s.deleteBackup),
 		rest.Op(rest.Get, one+"/info", rbac.BackupMenu, "Get what a backup is of", s.getBackup),
-		rest.Op(rest.Post, one+"/actions", rbac.BackupApply, "Apply a backup", s.applyBackup).Body(applyFields{}),
-		rest.Op(rest.Post, "/system/factory", rbac.RootOnly, "Reset the appliance", s.factory).Body(factoryFields{}),
+		rest.Op(rest.Post, one+"/actions", rbac.BackupApply, "Apply a backup", s.applyBackup).Body(applyFields{}).Outlives(),
+		rest.Op(rest.Post, "/system/factory", rbac.RootOnly, "Reset the appliance", s.factory).Body(factoryFields{}).Outlives(),
 	}
 }
 

@@ -1,0 +1,76 @@
+import { Alert, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState, useSyncExternalStore, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { api, body, Refused } from '../api/client';
+import { people } from '../people/queries';
+import { LateModal } from '../ui/late-modal';
+import { isWaiting, onWaiting, settle } from './confirm';
+
+/** ConfirmDialog asks for the password again before a call makes what outlives the session. */
+export function ConfirmDialog() {
+  const { t } = useTranslation();
+  const opened = useSyncExternalStore(onWaiting, isWaiting);
+  return (
+    <LateModal opened={opened} onClose={() => settle(false)} title={t('confirm_session.title')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
+      {opened && <ConfirmForm />}
+    </LateModal>
+  );
+}
+
+function ConfirmForm() {
+  const { t } = useTranslation();
+  const own = useQuery(people.own).data;
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const confirm = useMutation({
+    mutationFn: () => body(api.POST('/session/confirm', { body: code ? { password, code } : { password } })),
+    onSuccess: () => settle(true),
+  });
+  const submit = (e: FormEvent) => {
+    e.preventDefault();
+    e.stopPropagation(); // the form below is not sent, too
+    confirm.mutate();
+  };
+  if (own?.service === 'oidc')
+    return (
+      <Stack>
+        <Text>{t('confirm_session.provider_help')}</Text>
+        <Button component="a" href={`/api/v4.0/session/oidc?reauthenticate=true&to=${encodeURIComponent(location.pathname)}`}>
+          {t('sign_in.provider')}
+        </Button>
+      </Stack>
+    );
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <Text>{t('confirm_session.help')}</Text>
+        {confirm.error && (
+          <Alert color="red" role="alert">
+            {confirm.error instanceof Refused ? confirm.error.message : String(confirm.error)}
+          </Alert>
+        )}
+        <PasswordInput
+          label={t('sign_in.password')}
+          autoComplete="current-password"
+          data-autofocus
+          required
+          value={password}
+          onChange={(e) => setPassword(e.currentTarget.value)}
+          visibilityToggleButtonProps={{ 'aria-label': t('sign_in.show') }}
+        />
+        {own?.totp === 'true' && (
+          <TextInput label={t('sign_in.code')} autoComplete="one-time-code" inputMode="numeric" required value={code} onChange={(e) => setCode(e.currentTarget.value)} />
+        )}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={() => settle(false)}>
+            {t('confirm_session.cancel')}
+          </Button>
+          <Button type="submit" loading={confirm.isPending}>
+            {t('confirm_session.confirm')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
