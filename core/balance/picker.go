@@ -263,6 +263,9 @@ func (p *Picker) Algorithm() Algorithm { return p.algorithm }
 // Usable reports whether member i is neither down nor in maintenance.
 func (p *Picker) Usable(i int) bool { return p.members[i].usable() }
 
+// Up reports whether nothing was found against member i, in maintenance or not.
+func (p *Picker) Up(i int) bool { return p.members[i].slot.Usable() && p.members[i].open() }
+
 // Full reports whether member i has reached its limit.
 func (p *Picker) Full(i int) bool { return p.members[i].full() }
 

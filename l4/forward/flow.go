@@ -55,6 +55,11 @@ type udpListener struct {
 func (ln *udpListener) Received(_ *loop.UDPListener, d *loop.Datagram) {
 	key := flowKey{d.From, d.To}
 	f := ln.flows[key]
+	if f != nil && f.stranded() {
+		f.story.flags |= accesslog.AbortedByBackend
+		f.end()
+		f = nil
+	}
 	if f == nil {
 		if f = ln.begin(&key, d); f == nil {
 			return
@@ -64,6 +69,14 @@ func (ln *udpListener) Received(_ *loop.UDPListener, d *loop.Datagram) {
 	s.PacketsIn += uint64(d.Count())
 	s.BytesIn += uint64(len(d.Data))
 	f.forward(d)
+}
+
+// stranded reports whether the flow's backend is down while another has room: its client
+// would not notice. A backend in maintenance keeps its flows, and so does one that is down
+// as long as there is no better one. Hot path: one load while the backend is up.
+func (f *flow) stranded() bool {
+	picker := f.farm.on(&f.farm.group, virtual(f.at.port.Listener)).picker
+	return !picker.Up(f.choice.member) && picker.Free(balance.Tried{})
 }
 
 // Lost implements loop.UDPListenerHandler.

@@ -354,6 +354,31 @@ func TestABackendThatGoesIsDownAndItsClientsGoOnElsewhere(t *testing.T) {
 	}
 }
 
+// A backend that a check found down answers nothing, and nothing refuses its datagrams.
+func TestAFlowLeavesABackendThatIsDown(t *testing.T) {
+	a := newAppliance(t, 1)
+	one, two := named(t, "one"), named(t, "two")
+	f := a.farmUDP(one.at(), two.at())
+	a.publish(f)
+	c := a.dialUDP(f)
+	if ask(t, c, "x") != "one" {
+		t.Fatal("another backend than expected")
+	}
+	a.health.SetGuardian(1, health.Down, time.Now())
+	if got := ask(t, c, "next"); got != "two" {
+		t.Errorf("answered by %q, which is down", got)
+	}
+	a.health.SetGuardian(1, health.Up, time.Now())
+	if got := ask(t, c, "stays"); got != "two" || a.flows() != 1 {
+		t.Errorf("answered by %q, %d flows", got, a.flows())
+	}
+	a.health.SetGuardian(1, health.Down, time.Now())
+	a.health.SetGuardian(2, health.Down, time.Now())
+	if got := ask(t, c, "there is no better one"); got != "two" {
+		t.Errorf("answered by %q", got)
+	}
+}
+
 func TestWithoutABackendDatagramsAreDroppedAndCounted(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmUDP(goneUDP(t))
