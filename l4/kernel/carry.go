@@ -65,6 +65,9 @@ func (k *Reconciler) carry(ctx context.Context) {
 		}
 	}
 	k.problems = problems
+	if err == nil {
+		k.leave(ctx, in)
+	}
 	if k.options.Relay != nil {
 		k.options.Relay.Follow(k.farms, problems, in.Wire)
 	}

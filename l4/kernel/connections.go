@@ -18,6 +18,8 @@ type Connections interface {
 	Count(ctx context.Context) (map[uint32]conntrack.Counts, error)
 	// Flush forgets those to backends that are meant.
 	Flush(ctx context.Context, meant func(backend uint32) bool) error
+	// FlushUDP forgets flows of UDP to backends that are meant.
+	FlushUDP(ctx context.Context, meant func(backend uint32) bool) error
 }
 
 // Tracked are the connections the kernel tracks.
@@ -31,6 +33,12 @@ func (Tracked) Count(ctx context.Context) (map[uint32]conntrack.Counts, error) {
 // Flush implements Connections.
 func (Tracked) Flush(ctx context.Context, meant func(backend uint32) bool) error {
 	_, err := conntrack.FlushOnly(ctx, meant)
+	return err
+}
+
+// FlushUDP implements Connections.
+func (Tracked) FlushUDP(ctx context.Context, meant func(backend uint32) bool) error {
+	_, err := conntrack.FlushUDP(ctx, meant)
 	return err
 }
 

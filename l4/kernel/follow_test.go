@@ -48,7 +48,8 @@ func (f *observed) Count(context.Context) (map[uint32]conntrack.Counts, error) {
 	return out, f.uncounted
 }
 
-func (f *observed) Flush(context.Context, func(uint32) bool) error { return nil }
+func (f *observed) Flush(context.Context, func(uint32) bool) error    { return nil }
+func (f *observed) FlushUDP(context.Context, func(uint32) bool) error { return nil }
 
 // carried tells how often the filter has carried, and what last.
 func (f *observed) carried() int { _, n := f.now(); return n }

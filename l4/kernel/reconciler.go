@@ -59,6 +59,8 @@ type Reconciler struct {
 	// restored is how often rules were made anew because somebody else had changed
 	// them.
 	restored uint64
+	// left are backends that are down and whose flows of UDP were forgotten.
+	left map[uint32]bool
 	load
 
 	shown atomic.Pointer[view]

@@ -313,4 +313,5 @@ type none struct{}
 
 func (none) Count(context.Context) (map[uint32]conntrack.Counts, error) { return nil, nil }
 
-func (none) Flush(context.Context, func(uint32) bool) error { return nil }
+func (none) Flush(context.Context, func(uint32) bool) error    { return nil }
+func (none) FlushUDP(context.Context, func(uint32) bool) error { return nil }

@@ -34,6 +34,7 @@ type State struct {
 	*farm.Backend
 	Known  bool // by sessions: usable, or draining
 	Chosen bool // by new clients
+	Down   bool // by what was found about it, in maintenance or not
 }
 
 // States decides for all backends of a farm. One in maintenance takes no new
@@ -48,6 +49,7 @@ func (in *Input) States(l *farm.L4) []State {
 			Backend: b,
 			Known:   up && b.Maintenance != farm.MaintenanceCut,
 			Chosen:  up && b.Maintenance == "",
+			Down:    !up,
 		}
 		if !out[i].Chosen {
 			unusable[b.EffectivePriority()]++

@@ -1,0 +1,68 @@
+package kernel
+
+import (
+	"context"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
+)
+
+// A client of UDP does not notice that its backend is down: nothing ends its flow, which
+// the kernel keeps as long as datagrams come. So flows of a backend are forgotten when it
+// goes down, after the rules that choose another one for the next datagram. Connections of
+// TCP and SCTP end by themselves, or with cut_conns.
+
+// leave forgets the flows of UDP of backends that went down since it was called last and
+// whose farm has another one. It is called once the rules are as in says.
+func (k *Reconciler) leave(ctx context.Context, in *rules.Input) {
+	now := stranded(k.farms, in)
+	fresh := map[uint32]bool{}
+	for id := range now {
+		fresh[id] = !k.left[id]
+	}
+	k.left = now
+	if !anyTrue(fresh) {
+		return
+	}
+	if err := k.options.Connections.FlushUDP(ctx, func(backend uint32) bool { return fresh[backend] }); err != nil {
+		k.left = nil // tried again with the next change
+		k.options.Log.Debug("flows of backends that are down are not forgotten", "error", err)
+	}
+}
+
+func anyTrue(of map[uint32]bool) bool {
+	for _, is := range of {
+		if is {
+			return true
+		}
+	}
+	return false
+}
+
+// stranded are the backends that are down, of farms of UDP that run and have another one.
+func stranded(farms []farm.Farm, in *rules.Input) map[uint32]bool {
+	out := map[uint32]bool{}
+	for i := range farms {
+		f := &farms[i]
+		if f.Stopped || !carriesUDP(f.L4.Protocol) {
+			continue
+		}
+		down, better := []uint32(nil), false
+		for _, s := range in.States(f.L4) {
+			better = better || s.Chosen
+			if s.Down {
+				down = append(down, s.ID)
+			}
+		}
+		for _, id := range down {
+			if better {
+				out[id] = true
+			}
+		}
+	}
+	return out
+}
+
+func carriesUDP(p farm.L4Protocol) bool {
+	return p == farm.L4UDP || p == farm.L4TCPUDP || p == farm.L4All
+}
