@@ -70,6 +70,11 @@ const corpusZone = `
 	pgp          OPENPGPKEY AQ==
 	afs          AFSDB 1 WWW
 	kx           KX    10 MAIL
+	moved        DNAME wild
+	moved        A     192.0.2.72
+	tomoved      CNAME x.moved
+	away         DNAME www.example.org.
+	again        DNAME moved
 `
 
 // installed is where a program of the machine lies. Root has them all (.ci/packages), so
@@ -164,11 +169,11 @@ func TestAnswersAreThoseOfKnot(t *testing.T) {
 	list := records(corpusZone)
 	reference := knot(t, list)
 	a := newAppliance(t, 1, &farm.GSLB{Zones: []farm.Zone{{ID: 1, Name: "example.com", NameServer: "ns1", Serial: 5, Records: list}}})
-	names := []string{"nothing", "b.c", "c", "wild", "any.wild", "y.any.wild", "x.x.wild", "any.cwild", "host.sub", "ns.sub", "a.b.sub", "sub", "x.plain", "_tcp", "x.www", "*.wild", "x.*.wild"}
+	names := []string{"nothing", "b.c", "c", "wild", "any.wild", "y.any.wild", "x.x.wild", "any.cwild", "host.sub", "ns.sub", "a.b.sub", "sub", "x.moved", "x.y.moved", "x.away", "x.again", "x.plain", "_tcp", "x.www", "*.wild", "x.*.wild"}
 	for _, r := range list {
 		names = append(names, r.Name)
 	}
-	types := []string{"A", "AAAA", "NS", "CNAME", "MX", "TXT", "SOA", "SRV", "PTR", "NAPTR", "CAA", "TLSA", "SVCB", "HTTPS", "DS", "TYPE65280", "TYPE65534", "TYPE1000", "SSHFP", "HINFO", "RP", "LOC", "URI", "CERT", "OPENPGPKEY", "AFSDB", "KX"}
+	types := []string{"A", "AAAA", "NS", "CNAME", "MX", "TXT", "SOA", "SRV", "PTR", "NAPTR", "CAA", "TLSA", "SVCB", "HTTPS", "DS", "TYPE65280", "TYPE65534", "TYPE1000", "SSHFP", "HINFO", "RP", "LOC", "URI", "CERT", "OPENPGPKEY", "AFSDB", "KX", "DNAME"}
 	random := rand.New(rand.NewPCG(1, 2))
 	different := 0
 	for range 2000 {

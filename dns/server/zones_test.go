@@ -77,6 +77,48 @@ func TestChainsOfAliasesEnd(t *testing.T) {
 	}
 }
 
+// A DNAME record redirects the names below it, not itself; what they have is hidden.
+func TestNamesBelowADNAMEAreRedirected(t *testing.T) {
+	text := "moved DNAME wild\nmoved A 192.0.2.72\nold.moved A 192.0.2.73\n*.moved TXT hidden\na.sub.moved NS ns.example.net.\n" +
+		"tomoved CNAME x.moved\ntohidden MX 10 old.moved\n*.wild A 192.0.2.30\nloop DNAME loop2\nloop2 DNAME loop\nself DNAME a.self\n" +
+		"long DNAME " + strings.Repeat("aaaaaaaaa.", 20) + "example.com.\n"
+	a := newAppliance(t, 1, &farm.GSLB{Zones: []farm.Zone{
+		{ID: 1, Name: "example.com", Records: records(text)},
+		{ID: 2, Name: "example.net", Records: records("@ DNAME example.com.\n@ NS ns.example.com.\nwww A 192.0.2.74\n")},
+		{ID: 3, Name: "own.moved.example.com", Records: records("@ NS ns.example.net.\nwww A 192.0.2.75\n")},
+	}})
+	dname, made := "moved.example.com. 3600 IN DNAME wild.example.com.", ".moved.example.com. 3600 IN CNAME "
+	for question, want := range map[string][]string{
+		"moved.example.com A":         {"moved.example.com. 3600 IN A 192.0.2.72"},
+		"moved.example.com DNAME":     {dname},
+		"moved.example.com TXT":       nil,
+		"x.moved.example.com A":       {dname, "x" + made + "x.wild.example.com.", "x.wild.example.com. 3600 IN A 192.0.2.30"},
+		"x.moved.example.com CNAME":   {dname, "x" + made + "x.wild.example.com."},
+		"x.moved.example.com ANY":     {dname, "x" + made + "x.wild.example.com."},
+		"x.moved.example.com DNAME":   {dname, "x" + made + "x.wild.example.com."},
+		"old.moved.example.com A":     {dname, "old" + made + "old.wild.example.com.", "old.wild.example.com. 3600 IN A 192.0.2.30"},
+		"b.a.sub.moved.example.com A": {dname, "b.a.sub" + made + "b.a.sub.wild.example.com.", "b.a.sub.wild.example.com. 3600 IN A 192.0.2.30"},
+		"y.moved.example.com TXT":     {dname, "y" + made + "y.wild.example.com."},
+		"tomoved.example.com A":       {"tomoved.example.com. 3600 IN CNAME x.moved.example.com.", dname, "x" + made + "x.wild.example.com.", "x.wild.example.com. 3600 IN A 192.0.2.30"},
+		"x.wild.example.net A":        {"example.net. 3600 IN DNAME example.com.", "x.wild.example.net. 3600 IN CNAME x.wild.example.com.", "x.wild.example.com. 3600 IN A 192.0.2.30"},
+		"www.own.moved.example.com A": {"www.own.moved.example.com. 3600 IN A 192.0.2.75"},
+		"tohidden.example.com MX":     {"tohidden.example.com. 3600 IN MX 10 old.moved.example.com."},
+		"x.loop.example.com A":        {"loop.example.com. 3600 IN DNAME loop2.example.com.", "x.loop.example.com. 3600 IN CNAME x.loop2.example.com.", "loop2.example.com. 3600 IN DNAME loop.example.com.", "x.loop2.example.com. 3600 IN CNAME x.loop.example.com."},
+	} {
+		for _, tcp := range []bool{false, true} {
+			if got := a.ask(question, tcp); !same(got.answer, want...) || len(got.additional) > 0 || got.flags&flagAA == 0 || got.rcode() != 0 {
+				t.Errorf("%s: %s, want %q", question, got, want)
+			}
+		}
+	}
+	if got := a.ask(strings.Repeat("bbbbbbbbb.", 6)+"long.example.com A", true); got.rcode() != 6 || len(got.answer) != 1 {
+		t.Errorf("a name that is too long: %s", got)
+	}
+	if got := a.ask("x.self.example.com A", true); got.rcode() > 6 || len(got.answer) > 24 {
+		t.Errorf("one that leads below itself: %s", got)
+	}
+}
+
 // Of CNAMEs that lead back each is answered once, also where a wildcard has them, and a
 // chain that ends is answered as far as its bound.
 func TestALoopOfAliasesIsAnsweredOnce(t *testing.T) {

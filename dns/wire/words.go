@@ -40,6 +40,7 @@ const (
 	NXDomain Rcode = 3
 	NotImp   Rcode = 4
 	Refused  Rcode = 5
+	YXDomain Rcode = 6 // a name that a DNAME makes is too long (RFC 6672 §2.2)
 	NotAuth  Rcode = 9
 	BadVers  Rcode = 16
 	BadCook  Rcode = 23
@@ -60,6 +61,8 @@ func (r Rcode) String() string {
 		return "NOTIMP"
 	case Refused:
 		return "REFUSED"
+	case YXDomain:
+		return "YXDOMAIN"
 	case NotAuth:
 		return "NOTAUTH"
 	case BadVers:

@@ -143,8 +143,15 @@ func (a *Answerer) step(x *asked, f found) (next []byte, labels int) {
 	x.synthesized = false
 	a.zone = t.name(t.zoneOf(n).apex)
 	if flags&isBelow != 0 {
-		a.refer(x, t.other(n))
+		above := t.other(n)
+		if t.flags(above)&isRedirected != 0 {
+			return a.redirect(x, above)
+		}
+		a.refer(x, above)
 		return nil, 0
+	}
+	if flags&isRedirected != 0 && !f.exact {
+		return a.redirect(x, n)
 	}
 	if flags&isCut != 0 && (!f.exact || x.q.Type != wire.TypeDS) {
 		a.refer(x, n)
@@ -203,8 +210,14 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 	if !a.put(x, wire.Answer, s, x.t.zoneOf(n), x.name) {
 		return nil, 0
 	}
+	return a.goOn(x, at, data[:binary.LittleEndian.Uint16(s.list)])
+}
+
+// goOn is the next step of an answer: the name of a CNAME record, which lies in the message
+// there.
+func (a *Answerer) goOn(x *asked, at int, target []byte) (next []byte, labels int) {
 	x.owner, x.inMessage = at, false
-	name := wire.AppendLower(a.chain[x.depth][:0], data[:binary.LittleEndian.Uint16(s.list)])
+	name := wire.AppendLower(a.chain[x.depth][:0], target)
 	for i := 0; ; i += 1 + int(name[i]) {
 		a.starts[labels] = uint8(i)
 		if name[i] == 0 {

@@ -260,11 +260,14 @@ func (c *compiler) soa(i int, z *farm.Zone) error {
 	return nil
 }
 
-// delegations marks the names zones are cut at, and those below.
+// delegations marks the names zones are cut at, those whose names below are redirected,
+// and those below.
 func (c *compiler) delegations() {
 	for _, o := range c.all {
 		if o.flags&isApex == 0 && o.has(wire.TypeNS) {
 			o.flags |= isCut
+		} else if o.has(wire.TypeDNAME) {
+			o.flags |= isRedirected
 		}
 	}
 	for _, o := range c.all {
@@ -275,15 +278,16 @@ func (c *compiler) delegations() {
 	}
 }
 
-// cut is the highest delegated name at or above one, in its zone.
+// cut is the highest name at or above one, in its zone, that is delegated or redirected.
 func (c *compiler) cut(o *owned) (cut *owned) {
-	for at := o; at.flags&isApex == 0; {
-		if at.flags&isCut != 0 {
+	for at := o; ; at = c.names[string(at.name[1+int(at.name[0]):])] {
+		if at.flags&(isCut|isRedirected) != 0 {
 			cut = at
 		}
-		at = c.names[string(at.name[1+int(at.name[0]):])]
+		if at.flags&isApex != 0 {
+			return cut
+		}
 	}
-	return cut
 }
 
 func (o *owned) has(kind uint16) bool {

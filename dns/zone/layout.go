@@ -93,7 +93,7 @@ func (c *compiler) data(b []byte, kind uint16, data, apex []byte) []byte {
 	name, zoneAt, target := none, none, uint32(0)
 	if at := nameIn(kind); at >= 0 {
 		name, zoneAt = at, wireSuffix(data[at:], apex)
-		if o := c.names[lowered(nameOf(data[at:]))]; o != nil && kind != wire.TypeCNAME && kind != wire.TypePTR {
+		if o := c.names[lowered(nameOf(data[at:]))]; o != nil && kind != wire.TypeCNAME && kind != wire.TypePTR && !o.isHidden() {
 			target = uint32(o.at)
 		}
 	}
@@ -102,6 +102,10 @@ func (c *compiler) data(b []byte, kind uint16, data, apex []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, target)
 	return append(b, data...)
 }
+
+// isHidden reports whether a name is below one with a DNAME record: what it has itself is
+// never answered.
+func (o *owned) isHidden() bool { return o.flags&isBelow != 0 && o.other.flags&isRedirected != 0 }
 
 // nameOf is the name data begin with.
 func nameOf(data []byte) []byte {

@@ -49,9 +49,10 @@ type node uint32
 // Bits of a name.
 const (
 	isCut       = 1 << iota // delegated: it has NS records and is no apex
-	isBelow                 // below such a name
+	isBelow                 // below such a name, or below one that is redirected
 	hasWildcard             // the other node is *.name
 	isApex
+	isRedirected // names below it are others: it has a DNAME record (RFC 6672)
 )
 
 // set is the records of a name that have one type:

@@ -336,6 +336,8 @@ const (
 	holdsAddress
 	holdsService
 	holdsOther
+	holdsDNAME
+	holdsServer // NS records
 )
 
 func kindOf(r *farm.Record) uint8 {
@@ -346,6 +348,10 @@ func kindOf(r *farm.Record) uint8 {
 		return holdsAddress
 	case farm.RecordDYNA:
 		return holdsService
+	case "DNAME":
+		return holdsDNAME
+	case "NS":
+		return holdsServer
 	}
 	return holdsOther
 }
@@ -356,6 +362,10 @@ func beside(r *farm.Record, has uint8) *Error {
 	switch {
 	case kind == holdsCNAME && has != 0, has&holdsCNAME != 0:
 		return &Error{"", "type", fmt.Sprintf("type CNAME must be alone at its name, and %s has other records; remove these, or write the addresses", r.Name)}
+	case kind == holdsDNAME && has&holdsDNAME != 0:
+		return &Error{"", "type", fmt.Sprintf("type DNAME is possible once at a name, and %s has one already", r.Name)}
+	case r.Name != "@" && (kind == holdsDNAME && has&holdsServer != 0 || kind == holdsServer && has&holdsDNAME != 0):
+		return &Error{"", "type", fmt.Sprintf("type DNAME cannot be beside NS at %s: the name is either redirected or delegated", r.Name)}
 	case kind == holdsService && has&(holdsAddress|holdsService) != 0, has&holdsService != 0 && kind == holdsAddress:
 		return &Error{"", "type", fmt.Sprintf("type DYNA gives all addresses of its name, and %s has others; remove these, or add them to the service", r.Name)}
 	}
