@@ -163,3 +163,59 @@ task('the timeline and the history go back page by page', async (page) => {
   await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
   await page.getByRole('row').filter({ has: page.getByRole('cell', { name: '1', exact: true }) }).first().waitFor();
 });
+
+task('the focus moves into a dialog, and back to where it came from', async (page) => {
+  const inside = () => page.evaluate(() => document.activeElement?.closest('[role=dialog]') !== null && document.activeElement !== null);
+  const focused = () => page.evaluate(() => document.activeElement?.textContent);
+  const until = async (is) => {
+    for (let i = 0; i < 60 && !(await is()); i++) await page.waitForTimeout(100);
+    assert.ok(await is(), `the focus is on ${await focused()}`);
+  };
+  await visit(page, 'farms/shop');
+  await button(page, 'Stop').focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: 'Stop shop' }).getByText('all its traffic is interrupted').waitFor();
+  await until(inside);
+  await page.keyboard.press('Escape');
+  await until(async () => (await focused()) === 'Stop');
+  const row = page.getByRole('row', { name: /blue/ }).first();
+  await row.getByRole('button', { name: 'Take out' }).focus(); // from a menu, back to its button
+  await page.keyboard.press('Enter');
+  await page.getByRole('menuitem', { name: /Drain/ }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: /blue/ }).waitFor();
+  await until(inside);
+  await page.keyboard.press('Escape');
+  await until(async () => (await focused()) === 'Take out');
+});
+
+task('the first key leads past the menu to the content', async (page) => {
+  await visit(page, 'farms');
+  await page.keyboard.press('Tab');
+  await page.getByRole('link', { name: 'Skip to the content' }).waitFor();
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'main');
+});
+
+task('responses 5xx of a backend count as failures', async (page) => {
+  const counted = async () => {
+    const { farm: f, backends } = await (await api(page, 'GET', '/stats/farms/shop')).json();
+    return [f.counters.responses['5xx'], ...backends.map((b) => b.counters.responses['5xx'])].join(' ');
+  };
+  await visit(page, 'farms/shop');
+  const table = page.getByRole('region', { name: 'Backends' }).getByRole('table');
+  const head = (await table.getByRole('columnheader').allInnerTexts()).indexOf('Failures');
+  const shown = async () => Number(await table.getByRole('row', { name: /blue/ }).getByRole('cell').nth(head).innerText());
+  const before = await shown();
+  await page.route('**/api/v4.0/stats/farms/shop', async (route) => {
+    const response = await route.fetch();
+    const json = await response.json();
+    for (const b of json.backends) b.counters.responses['5xx'] += 7;
+    await route.fulfill({ response, json });
+  });
+  assert.ok(await counted());
+  await page.waitForResponse(/stats\/farms\/shop$/);
+  for (let i = 0; i < 40 && (await shown()) !== before + 7; i++) await page.waitForTimeout(250);
+  assert.equal(await shown(), before + 7);
+});

@@ -1,4 +1,4 @@
-import { Button, Drawer, Group, Loader, Stack, Text } from '@mantine/core';
+import { Button, Group, Loader, Stack, Text } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useBody } from '../form/body';
@@ -6,6 +6,7 @@ import { SchemaForm } from '../form/form';
 import { only, titled } from '../form/titled';
 import { Once } from '../ui/once';
 import { createRequest } from './actions';
+import { Drawer } from '../ui/dialog';
 
 const fields = ['name', 'fqdn', 'san', 'organization', 'division', 'locality', 'state', 'country', 'mail'];
 

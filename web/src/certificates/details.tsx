@@ -1,4 +1,4 @@
-import { Button, Code, Drawer, Group, Stack, Text } from '@mantine/core';
+import { Button, Code, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -12,6 +12,7 @@ import { Problem } from '../ui/problem';
 import { when } from '../ui/time';
 import { Days } from './days';
 import { UploadCertificate } from './upload';
+import { Drawer } from '../ui/dialog';
 
 /** Details are all that can be known of a certificate, and of a CSR what its authority needs. */
 export function Details({ file, close }: { file: string; close: () => void }) {

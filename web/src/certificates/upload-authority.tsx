@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack, Switch, TextInput } from '@mantine/core';
+import { Button, Group, Stack, Switch, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -6,6 +6,7 @@ import { upload, uploaded } from '../api/files';
 import { Drop } from '../ui/drop';
 import { done } from '../ui/notify';
 import { Problem } from '../ui/problem';
+import { Modal } from '../ui/dialog';
 
 /** What is sent: a list of authorities, or the CRLs of one. */
 export type Sent = { what: 'list' } | { what: 'crl'; name: string };

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Modal, SegmentedControl, Stack, Switch, TextInput } from '@mantine/core';
+import { Alert, Button, Group, SegmentedControl, Stack, Switch, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -7,6 +7,7 @@ import { upload, uploaded, type Uploaded } from '../api/files';
 import { done } from '../ui/notify';
 import { Problem } from '../ui/problem';
 import { OneFile, Parts, Pasted } from './upload-ways';
+import { Modal } from '../ui/dialog';
 
 const ways = ['file', 'paste', 'parts'] as const;
 type Way = (typeof ways)[number];

@@ -1,4 +1,4 @@
-import { Alert, Button, Code, CopyButton, Group, Loader, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Button, Code, CopyButton, Group, Loader, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -9,6 +9,7 @@ import { applyChange, isConflict, tryChange, type Change, type Trial } from './c
 import { Diff } from './diff';
 import { TrialInput } from './trial';
 import { offerUndo } from './undo';
+import { Modal } from '../ui/dialog';
 
 /** ChangeDialog shows what a change would do, and makes it when told to. */
 export function ChangeDialog({ change, close, done: after, children }: { change: Change; close: () => void; done?: () => void; children?: ReactNode }) {
@@ -76,7 +77,7 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
           <Button variant="default" onClick={close}>
             {t('change.cancel')}
           </Button>
-          <Button disabled={!trial.isSuccess || trial.isFetching || nothing || elsewhere} loading={apply.isPending} onClick={() => apply.mutate()} data-autofocus>
+          <Button disabled={!trial.isSuccess || trial.isFetching || nothing || elsewhere} loading={apply.isPending} onClick={() => apply.mutate()}>
             {t('change.apply')}
           </Button>
         </Group>

@@ -1,4 +1,4 @@
-import { Button, Card, Code, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Card, Code, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -9,6 +9,7 @@ import { duration } from '../ui/numbers';
 import { Problem } from '../ui/problem';
 import { State } from '../ui/state';
 import type { Tried } from './types';
+import { Modal } from '../ui/dialog';
 
 /** TryIt asks a server once, as the check would, and shows what was said. Nothing changes. */
 export function TryIt({ check, close }: { check: string; close: () => void }) {

@@ -7,6 +7,7 @@ import type { Change } from '../change/change';
 import { useMay } from '../session/may';
 import { endpoint } from '../ui/address';
 import { DataTable, type Column } from '../ui/data-table';
+import { backendFailures } from '../ui/failures';
 import { count, duration } from '../ui/numbers';
 import { State } from '../ui/state';
 import { maintenance, removeBackend, type Target } from './actions';
@@ -27,7 +28,7 @@ export function Backends({ farm, profile, service, backends, change }: Props) {
   const measured: Column<BackendNumbers>[] = [
     { head: t('farms.open'), cell: (b) => count(b.established), number: true },
     { head: t('backends.requests'), cell: (b) => count(b.counters.requests || b.counters.connects || 0), number: true },
-    { head: t('backends.failures'), cell: (b) => count((b.counters.connect_failures ?? 0) + (b.counters.resets ?? 0) + (b.counters.timeouts ?? 0)), number: true },
+    { head: t('backends.failures'), cell: (b) => count(backendFailures(b.counters)), number: true },
     { head: t('backends.time'), cell: (b) => (b.counters.response_time ? duration(b.counters.response_time) : '–'), number: true },
   ];
   /** No client connects through a gslb farm: what counts is by what its backends are chosen. */

@@ -1,4 +1,4 @@
-import { Drawer, Loader, Stack, Table, Text } from '@mantine/core';
+import { Loader, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { api, body } from '../api/client';
@@ -7,6 +7,7 @@ import { Problem } from '../ui/problem';
 import { State } from '../ui/state';
 import { when } from '../ui/time';
 import type { Target } from './actions';
+import { Drawer } from '../ui/dialog';
 
 /** Evidence says why a backend is in the state it is in. */
 export function Evidence({ of, name, close }: { of: Target; name: string; close: () => void }) {

@@ -1,15 +1,16 @@
 import { useEffect, useRef, useState } from 'react';
+import { farmFailures } from '../ui/failures';
 import { rate } from '../ui/numbers';
 import type { FarmNumbers } from './types';
 
-/** What passes in a second: requests (connections of a layer 4 farm, queries of a gslb farm), and those that failed for the backends. */
+/** What passes in a second: requests (connections of a layer 4 farm, queries of a gslb farm), and those that failed. */
 export type Rates = { requests?: number; errors?: number };
 
 type Reading = { at: number; requests: number; errors: number };
 
 function read(f: FarmNumbers, at: number): Reading {
   const c = f.counters;
-  return { at, requests: c.dns?.queries ?? (c.requests || c.connections || 0), errors: (c.backend_errors ?? 0) + (c.no_backend ?? 0) + (c.dns?.servfail ?? 0) };
+  return { at, requests: c.dns?.queries ?? (c.requests || c.connections || 0), errors: farmFailures(f.profile, c) };
 }
 
 /** Rates of each farm and of all, between the last two answers. */

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Card, Group, Modal, Stack, Table, Text, Title } from '@mantine/core';
+import { ActionIcon, Button, Card, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -12,6 +12,7 @@ import type { Seen } from '../form/values';
 import { useMay } from '../session/may';
 import { Wide } from '../ui/wide';
 import { remove } from './actions';
+import { Modal } from '../ui/dialog';
 
 /** A list of rules: the name the API has for it, the schema of its rules, and whether their order counts. */
 type List = { name: string; schema: string; ordered: boolean };

@@ -1,4 +1,4 @@
-import { ActionIcon, Anchor, Button, Card, Group, Modal, Stack, Text, Title } from '@mantine/core';
+import { ActionIcon, Anchor, Button, Card, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState, type DragEvent } from 'react';
@@ -14,6 +14,7 @@ import { createService, createServiceAt, moveService, remove, takesAll } from '.
 import { BackendForm } from './backend-form';
 import { schemaOf } from './schema';
 import { endpoint } from '../ui/address';
+import { Modal } from '../ui/dialog';
 
 /** FarmServices is the services of a farm: in the order requests try them, or those that choose addresses of names. */
 export function FarmServices() {

@@ -1,6 +1,7 @@
-import { Drawer, Loader } from '@mantine/core';
+import { Loader } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { SchemaForm, type FormProps } from './form';
+import { Drawer } from '../ui/dialog';
 
 /** FormDrawer is a form beside the page; it waits for its schema. */
 export function FormDrawer({ title, close, schema, ...form }: Omit<FormProps, 'schema'> & { schema?: FormProps['schema']; title: string; close: () => void }) {

@@ -1,10 +1,11 @@
-import { Loader, Modal, NativeSelect } from '@mantine/core';
+import { Loader, NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import { Diff } from '../change/diff';
 import { Problem } from '../ui/problem';
+import { Modal } from '../ui/dialog';
 
 /** Difference is what a revision has other than one before it, or any other. */
 export function Difference({ of, all, close }: { of: number; all: number[]; close: () => void }) {

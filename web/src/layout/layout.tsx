@@ -38,6 +38,10 @@ export function Layout() {
   const path = useRouterState({ select: (s) => s.location.pathname });
   useHotkeys([['mod+K', open]], []);
   return (
+    <>
+    <a className="skip" href="#main" onClick={(e) => (e.preventDefault(), document.getElementById('main')?.focus())}>
+      {t('nav.skip')}
+    </a>
     <AppShell header={{ height: 56 }} navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !menu } }} padding="md">
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
@@ -77,7 +81,7 @@ export function Layout() {
           />
         ))}
       </AppShell.Navbar>
-      <AppShell.Main>
+      <AppShell.Main id="main" tabIndex={-1}>
         <Boundary>
           <PendingBar />
         </Boundary>
@@ -90,6 +94,7 @@ export function Layout() {
         </Suspense>
       </Boundary>
     </AppShell>
+    </>
   );
 }
 

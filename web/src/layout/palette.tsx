@@ -1,8 +1,9 @@
-import { Modal, NavLink, ScrollArea, Text, TextInput } from '@mantine/core';
+import { NavLink, ScrollArea, Text, TextInput } from '@mantine/core';
 import { useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Change } from '../change/change';
 import { useFindable } from './findable';
+import { Modal } from '../ui/dialog';
 
 const most = 12;
 

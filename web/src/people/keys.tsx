@@ -1,4 +1,4 @@
-import { Button, Card, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Card, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -12,6 +12,7 @@ import { Problem } from '../ui/problem';
 import { when } from '../ui/time';
 import { makeKey, people } from './queries';
 import { removal } from './steps';
+import { Modal } from '../ui/dialog';
 
 /** KeysPage is the API keys of root, by which programs use the API. */
 export function KeysPage() {

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -6,6 +6,7 @@ import { upload, uploaded } from '../api/files';
 import { Drop } from '../ui/drop';
 import { done } from '../ui/notify';
 import { Problem } from '../ui/problem';
+import { Modal } from '../ui/dialog';
 
 /** UploadBackup puts an archive among the backups. It is checked, and not applied. */
 export function UploadBackup({ close }: { close: () => void }) {

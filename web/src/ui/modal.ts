@@ -1,1 +1,1 @@
-export { Modal as default } from '@mantine/core';
+export { Modal as default } from './dialog';

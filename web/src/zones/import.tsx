@@ -1,4 +1,4 @@
-import { Alert, Button, Code, Group, Modal, Stack, Switch, Text, Textarea } from '@mantine/core';
+import { Alert, Button, Code, Group, Stack, Switch, Text, Textarea } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -9,6 +9,7 @@ import { failed } from '../ui/notify';
 import { Problem } from '../ui/problem';
 import { importZone } from './actions';
 import { wrongLines, type WrongLine } from './wrong';
+import { Modal } from '../ui/dialog';
 
 /** As long a file may be to be shown. */
 const shownBytes = 1 << 20;
