@@ -219,3 +219,17 @@ task('responses 5xx of a backend count as failures', async (page) => {
   for (let i = 0; i < 40 && (await shown()) !== before + 7; i++) await page.waitForTimeout(250);
   assert.equal(await shown(), before + 7);
 });
+
+task(
+  'a page that loses the appliance says so, and of when its numbers are',
+  async (page) => {
+    await visit(page, 'farms');
+    await page.context().setOffline(true);
+    const said = page.getByRole('alert').filter({ hasText: 'The pages show the state of' });
+    await said.waitFor();
+    await page.context().setOffline(false);
+    await said.waitFor({ state: 'detached' });
+  },
+  'ann',
+  { meant: [/ERR_INTERNET_DISCONNECTED|ERR_NETWORK/] },
+);

@@ -2,7 +2,7 @@ import { Alert, Button, Group, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { api, body } from '../api/client';
+import { api, body, Refused } from '../api/client';
 import { queries } from '../api/queries';
 import { useMay } from '../session/may';
 import { useSession } from '../session/session';
@@ -16,9 +16,21 @@ export function PendingBar() {
   const change = pending.data?.params;
   return (
     <>
+      {pending.error instanceof Refused && pending.error.status === 0 && <Lost since={pending.dataUpdatedAt} />}
       <Reverted of={change} />
       {change?.pending === 'true' && change.revision !== undefined && <OnTrial of={change} revision={change.revision} asked={pending.dataUpdatedAt} />}
     </>
+  );
+}
+
+/** Lost says that the appliance is out of reach, and of when what the pages show is. */
+function Lost({ since }: { since: number }) {
+  const { t } = useTranslation();
+  return (
+    <Alert color="red" mb="md" role="alert" title={t('problem.no_connection')}>
+      <Text size="sm">{t('problem.unreachable')}</Text>
+      {since > 0 && <Text size="sm">{t('problem.stale', { at: when(new Date(since).toISOString()) })}</Text>}
+    </Alert>
   );
 }
 
