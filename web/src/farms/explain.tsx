@@ -1,12 +1,14 @@
 import { Button, Card, Code, Collapse, Group, List, NativeSelect, SimpleGrid, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactNode } from 'react';
+import { lazy, Suspense, useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, body } from '../api/client';
 import type { components } from '../api/schema';
 import { Problem } from '../ui/problem';
-import { Candidates } from './candidates';
+
+/** The table of candidates is loaded with the first answer: the dashboard needs no table before. */
+const Candidates = lazy(() => import('./candidates').then((m) => ({ default: m.Candidates })));
 
 type Explained = components['schemas']['Explanation'];
 type Props = { farm: string; vport: string; secure: boolean; headers?: boolean; children?: ReactNode };
@@ -97,7 +99,11 @@ function Said({ of: { result, steps, services, ...of } }: { of: Explained }) {
           </List.Item>
         )}
       </List>
-      {of.balance && <Candidates of={of.balance} />}
+      {of.balance && (
+        <Suspense>
+          <Candidates of={of.balance} />
+        </Suspense>
+      )}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Changed title={t('explain.request')} changes={of.changes} head={of.head} />
         <Changed title={t('explain.answer')} changes={of.answer_changes} head={of.answer_head} />
