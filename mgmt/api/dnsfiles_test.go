@@ -83,7 +83,7 @@ func TestAFileThatBreaksARuleIsRefusedWithItsLines(t *testing.T) {
 	a := zoned(t)
 	before := a.must(200, "GET", zone, "").raw
 	for file, want := range map[string]string{
-		"www A 192.0.2.1\nftp A 192.0.2.300\n":      `line 2: A is an IPv4 address, as 192.0.2.1, got "192.0.2.300"`,
+		"www A 192.0.2.1\nftp A 192.0.2.300\n":      `line 2: "192.0.2.300" is no data of A: it is an IPv4 address, as 192.0.2.1`,
 		"a A 192.0.2.1\n\na CNAME b\n":              "line 3: type CNAME must be alone at its name",
 		"a DYNA shop\na A 192.0.2.1\nb DYNA none\n": "line 2: type DYNA gives all addresses of its name, and a has others; remove these, or add them to the service; line 3: rdata: there is no service",
 		"": "the body is empty",

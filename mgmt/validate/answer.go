@@ -21,6 +21,7 @@ type Answered struct {
 	Type  string // of JSON: string, integer or array, of strings
 	Null  bool   // it may be null
 	Maybe bool   // it may be left out
+	Whole bool   // filters compare it whole: it is a word, from a list or of its kind
 }
 
 // The tables of what answers show of an object besides what was not configured:
@@ -97,6 +98,7 @@ func (t *Table[T]) Answers() []Answered {
 				a.PossibleValues = slices.Clone(f.values)
 			}
 		}
+		a.Whole = a.PossibleValues != nil || f.others != nil
 		out = append(out, a)
 	}
 	return out

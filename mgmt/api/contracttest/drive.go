@@ -40,7 +40,7 @@ func Drive(t *testing.T, g *Target, d *Document) {
 // an engine that is asked questions.
 var mayFail = map[string]bool{
 	"/config/reload": true, "/cloud/credentials": true, "/rbac/ldap": true, "/rbac/ldap/actions": true, "/rbac/users/{user}/totp": true, "/rbac/sessions/{session}": true,
-	"/session/oidc": true, "/session/oidc/callback": true, "/system/users/totp": true, "/system/users/totp/actions": true,
+	"/session/confirm": true, "/session/oidc": true, "/session/oidc/callback": true, "/system/users/totp": true, "/system/users/totp/actions": true,
 	"/transactions": true, "/history/{revision}/confirm": true, "/pending": true, "/history/tags/{tag}": true,
 	"/system/backup/{backup}": true, "/system/backup/{backup}/actions": true, "/system/backup/{backup}/info": true,
 	"/farms/{farm}/questions": true, "/certificates/activation": true, "/certificates/activation/info": true, "/system/notifications/alerts/{alert}/actions": true, "/system/notifications/methods/webhooks/{webhook}/actions": true,

@@ -53,7 +53,7 @@ func (View[H]) filters() []field {
 	_, fields := about.Table()
 	for _, f := range fields {
 		if f.Type != huma.TypeObject {
-			out = append(out, field{name: f.Name, exact: f.PossibleValues != nil || f.Type != huma.TypeString && f.Type != huma.TypeArray})
+			out = append(out, field{name: f.Name, exact: f.Whole || f.Type != huma.TypeString && f.Type != huma.TypeArray})
 		}
 	}
 	return out
@@ -67,7 +67,7 @@ func (v View[H]) matches(f filter) bool {
 	var about H
 	_, fields := about.Table()
 	at := slices.IndexFunc(fields, func(known validate.Answered) bool { return known.Name == f.name })
-	return value != nil && at >= 0 && equal(reflect.ValueOf(value), f.want, fields[at].PossibleValues != nil)
+	return value != nil && at >= 0 && equal(reflect.ValueOf(value), f.want, fields[at].Whole)
 }
 
 // Schema describes both as one object.
