@@ -312,7 +312,14 @@ func TestDelvBelievesWhatIsAnswered(t *testing.T) {
 			"any.wild.example.com MX": "; negative response, fully validated", "plain.example.com DS": "; negative response, fully validated",
 		} {
 			name, kind, _ := strings.Cut(question, " ")
-			out, err := exec.Command(program, "@127.0.0.1", "-p", fmt.Sprint(a.farm.VPort), "-a", anchors, "+root=example.com", name, kind).CombinedOutput()
+			var out []byte
+			var err error
+			for range 3 { // delv asks once, and may wait in vain beside other tests
+				out, err = exec.Command(program, "@127.0.0.1", "-p", fmt.Sprint(a.farm.VPort), "-a", anchors, "+root=example.com", name, kind).CombinedOutput()
+				if !strings.Contains(string(out), "timed out") {
+					break
+				}
+			}
 			if !strings.Contains(string(out), want) {
 				t.Errorf("%s, %s: %v\n%s", of, question, err, out)
 			}
@@ -369,11 +376,16 @@ remote-control:
 		msg[2] |= 1             // RD
 		msg[len(msg)-4] |= 0x80 // DO
 		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-			if raw, err := exchangeWith(resolver, msg); err == nil {
-				return read(t, raw)
+			raw, err := exchangeWith(resolver, msg)
+			if err != nil {
+				continue
+			}
+			// Unbound answers SERVFAIL when it waited in vain, as beside other tests.
+			if out = read(t, raw); out.rcode() != 2 {
+				return out
 			}
 		}
-		t.Fatalf("unbound does not answer %s", question)
+		t.Fatalf("unbound does not answer %s: %s", question, out)
 		return answer{}
 	}
 	const flagAD = 1 << 5

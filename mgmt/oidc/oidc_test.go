@@ -2,6 +2,7 @@ package oidc_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -250,6 +251,53 @@ func TestAProviderThatCannotBeAskedIsNoRefusal(t *testing.T) {
 	}
 	if _, _, err := oidc.New(oidc.Options{Keeper: &rbactest.Memory{}}).Begin(t.Context(), "", false); !errors.Is(err, oidc.ErrOff) {
 		t.Errorf("never set: %v", err)
+	}
+}
+
+// Anybody may begin a login, and each question to a provider that is out of reach takes
+// seconds.
+func TestLoginsShareOneQuestionToTheProvider(t *testing.T) {
+	h := newHouse(t)
+	release := make(chan struct{})
+	h.provider.Description = func(w http.ResponseWriter, _ *http.Request) {
+		<-release
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	begin := func(ctx context.Context) error {
+		_, _, err := h.Begin(ctx, "", false)
+		return err
+	}
+	gone, leave := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() { left <- begin(gone) }()
+	for h.provider.Described.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	leave()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("a client that leaves: %v", err)
+	}
+	failed := make(chan error)
+	for range 50 {
+		go func() { failed <- begin(t.Context()) }()
+	}
+	time.Sleep(10 * time.Millisecond)
+	close(release)
+	for range 50 {
+		if err := <-failed; !errors.Is(err, oidc.ErrUnavailable) {
+			t.Error(err)
+		}
+	}
+	if n := h.provider.Described.Load(); n != 1 {
+		t.Errorf("51 logins asked the provider %d times", n)
+	}
+	h.provider.Description = nil
+	if err := begin(t.Context()); !errors.Is(err, oidc.ErrUnavailable) {
+		t.Errorf("a failure is not believed: %v", err)
+	}
+	h.clock.at = h.clock.at.Add(3 * time.Second)
+	if err := begin(t.Context()); err != nil || h.provider.Described.Load() != 2 {
+		t.Errorf("after 3 s: %v, asked %d times", err, h.provider.Described.Load())
 	}
 }
 

@@ -23,15 +23,15 @@ const (
 	maxAnswer = 256 << 10 // keys and tokens have a few KiB
 	// keepTime is how long what was learned of a provider is believed.
 	keepTime = 10 * time.Minute
+	// failTime is how long a failure is believed.
+	failTime = 3 * time.Second
 )
 
 // known is a provider that was asked for what it can do.
 type known struct {
 	settings Settings
-	secret   []byte // sealed
 	provider *oidc.Provider
 	http     *http.Client
-	until    time.Time
 }
 
 // asked returns the provider that is set, asked lately, and how to speak with it.
@@ -59,13 +59,63 @@ func (c *Client) asked(ctx context.Context) (*oauth2.Config, *known, error) {
 	return config, p, nil
 }
 
+// discovery is a question to a provider about its endpoints and keys, in progress or
+// answered. All logins share it: anybody may begin one, and each question may take
+// askTime.
+type discovery struct {
+	settings Settings
+	secret   []byte // sealed
+	done     chan struct{}
+
+	// The answer, once done is closed.
+	provider *known
+	err      error
+	until    time.Time // it holds that long
+}
+
+// discover returns what the provider can do.
 func (c *Client) discover(ctx context.Context, s Settings, secret []byte) (*known, error) {
-	c.mu.Lock()
-	p := c.provider
-	c.mu.Unlock()
-	if p != nil && c.options.Now().Before(p.until) && reflect.DeepEqual(p.settings, s) && string(p.secret) == string(secret) {
-		return p, nil
+	d := c.discovery(ctx, s, secret)
+	select {
+	case <-d.done:
+		return d.provider, d.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
+}
+
+// discovery returns the last discovery if it is in progress or holds, otherwise a new
+// one.
+func (c *Client) discovery(ctx context.Context, s Settings, secret []byte) *discovery {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if d := c.last; d != nil && d.holds(c.options.Now()) && reflect.DeepEqual(d.settings, s) && string(d.secret) == string(secret) {
+		return d
+	}
+	d := &discovery{settings: s, secret: secret, done: make(chan struct{})}
+	c.last = d
+	go func() {
+		defer close(d.done)
+		// The client that was first may leave.
+		if d.provider, d.err = c.ask(context.WithoutCancel(ctx), s); d.err != nil {
+			d.until = c.options.Now().Add(failTime)
+			return
+		}
+		d.until = c.options.Now().Add(keepTime)
+	}()
+	return d
+}
+
+func (d *discovery) holds(now time.Time) bool {
+	select {
+	case <-d.done:
+		return now.Before(d.until)
+	default:
+		return true
+	}
+}
+
+func (c *Client) ask(ctx context.Context, s Settings) (*known, error) {
 	client, err := c.client(s)
 	if err != nil {
 		return nil, err
@@ -76,11 +126,7 @@ func (c *Client) discover(ctx context.Context, s Settings, secret []byte) (*know
 	if err != nil {
 		return nil, err
 	}
-	p = &known{settings: s, secret: secret, provider: provider, http: client, until: c.options.Now().Add(keepTime)}
-	c.mu.Lock()
-	c.provider = p
-	c.mu.Unlock()
-	return p, nil
+	return &known{settings: s, provider: provider, http: client}, nil
 }
 
 // client is an HTTP client for the provider. It keeps no connection: people log in now

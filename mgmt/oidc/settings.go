@@ -89,8 +89,8 @@ type Client struct {
 	seal    seal
 	spent   spent
 
-	mu       sync.Mutex
-	provider *known
+	mu   sync.Mutex
+	last *discovery
 }
 
 // New returns the client the keeper has the settings of.

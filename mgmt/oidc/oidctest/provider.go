@@ -36,6 +36,8 @@ type Provider struct {
 	Answer http.HandlerFunc
 	// Forged: tokens are signed with another key than the published one.
 	Forged bool
+	// Description replaces what it says of itself.
+	Description http.HandlerFunc
 	// Described counts who asked what it says of itself.
 	Described atomic.Int32
 
@@ -55,6 +57,10 @@ func New(t testing.TB, now func() time.Time) *Provider {
 	mux.Handle("/", pages)
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, r *http.Request) {
 		p.Described.Add(1)
+		if p.Description != nil {
+			p.Description(w, r)
+			return
+		}
 		pages.ServeHTTP(w, r)
 	})
 	mux.HandleFunc("GET /auth", p.authorize)
