@@ -169,9 +169,9 @@ func pendingText(p pendingChange) string {
 	if p.Guard != "" {
 		ends = "is confirmed if " + p.Guard + " holds"
 	}
-	by := ""
-	if p.Author != "" {
-		by = " of " + p.Author
+	by := " of " + p.Author
+	if p.Author == "" { // and the guard are for those who see all farms
+		by, ends = "", "ends"
 	}
 	return show.Clean(fmt.Sprintf("Revision %d%s %s in %v.", p.Revision, by, ends, time.Duration(p.Left)*time.Second))
 }

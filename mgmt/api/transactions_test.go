@@ -264,7 +264,7 @@ func TestAPendingChangeIsEndedByItsAuthorOrWhoMayRollBack(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
 	a.people()
-	a.must(200, "PUT", "/rbac/roles/ops", `{"farm":{"create":"true","modify":"true","menu":"true"}}`)
+	a.must(200, "PUT", "/rbac/roles/ops", `{"farm":{"create":"true","modify":"true","menu":"true"},"system-service":{"menu":"true"}}`)
 	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"shop"}`)
 	ann := func(method, path, body string) reply {
 		return a.send(method, api.Base+path, body, "ZAPI_KEY", annsKey)
@@ -276,11 +276,16 @@ func TestAPendingChangeIsEndedByItsAuthorOrWhoMayRollBack(t *testing.T) {
 	p := ann("GET", "/pending", "")
 	p.want(t, "params.revision", 5)
 	p.want(t, "params.author", nil)
+	status := ann("GET", "/status", "")
+	status.want(t, "params.pending.revision", 5)
+	status.want(t, "params.pending.author", nil)
+	a.must(200, "GET", "/status", "").want(t, "params.pending.author", "root (key 1)")
 	a.must(200, "DELETE", "/pending", "")
 	if r := ann("PUT", "/farms/shop?confirm=5m", `{"vport":82}`); r.status != 200 {
 		t.Fatal(r.raw)
 	}
 	ann("GET", "/pending", "").want(t, "params.author", "ann")
+	ann("GET", "/status", "").want(t, "params.pending.author", "ann")
 	if r := ann("POST", "/history/7/confirm", ""); r.status != 200 {
 		t.Errorf("one's own: %s", r.raw)
 	}

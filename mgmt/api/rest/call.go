@@ -177,6 +177,17 @@ func (c *Call) SeesAll() bool {
 	})
 }
 
+// IsAuthor reports whether the caller made a change, with whatever key it was sent.
+func (c *Call) IsAuthor(author string) bool {
+	user, _, _ := strings.Cut(author, " ")
+	return user == c.By.Who.Name()
+}
+
+// SeesChange reports whether the caller may know the author and the content of a change.
+func (c *Call) SeesChange(author string) bool {
+	return c.IsAuthor(author) || c.By.May(rbac.HistoryShow) && c.SeesAll()
+}
+
 // SeesAll reports whether there is no farm of a configuration that somebody does not
 // see.
 func SeesAll(by auth.Principal, cfg *farm.Config) bool { return by.Who.SeesAll(farmIDs(cfg)) }

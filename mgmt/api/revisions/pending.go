@@ -3,7 +3,6 @@ package revisions
 import (
 	"math"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
@@ -42,17 +41,6 @@ type EndedView struct {
 	Now      uint64    `json:"now" doc:"The revision in force since"`
 }
 
-// byCaller reports whether the caller made a change, whatever key it was sent with.
-func byCaller(c *rest.Call, p *apply.Pending) bool {
-	user, _, _ := strings.Cut(p.By.Name, " ")
-	return user == c.By.Who.Name()
-}
-
-// maySee reports whether a caller may know what a change is about.
-func maySee(c *rest.Call, p *apply.Pending) bool {
-	return byCaller(c, p) || c.By.May(rbac.HistoryShow) && c.SeesAll()
-}
-
 // pendingView shows a pending change as far as the caller may see it.
 func (s *Resource) pendingView(c *rest.Call) PendingView {
 	out := PendingView{Pending: "false"}
@@ -63,7 +51,7 @@ func (s *Resource) pendingView(c *rest.Call) PendingView {
 			out.Until = progress.Until
 		}
 		out.Left = secondsLeft(out.Until.Sub(s.deps.Now()))
-		if maySee(c, p) {
+		if c.SeesChange(p.By.Name) {
 			out.Base, out.Author, out.Source, out.Comment, out.Farms, out.Since = p.Base, p.By.Name, p.By.Source, p.Comment, p.Farms, p.Since
 			out.Guard = trial.Conditions(p)
 			if progress != nil {
@@ -97,7 +85,7 @@ func (s *Resource) lastView(c *rest.Call) *EndedView {
 		return nil
 	}
 	out := &EndedView{Revision: e.Revision, Outcome: e.Outcome, At: e.At, Now: e.Now}
-	if maySee(c, &e.Pending) {
+	if c.SeesChange(e.By.Name) {
 		out.Reason, out.Author, out.Source = e.Reason, e.Author.Name, e.Author.Source
 	}
 	return out
@@ -109,7 +97,7 @@ func (s *Resource) getPending(c *rest.Call) (rest.Object[PendingView], error) {
 
 // mayEnd refuses to end a pending change for who neither made it nor may roll back.
 func mayEnd(c *rest.Call, p *apply.Pending) error {
-	if byCaller(c, p) || c.By.May(rbac.HistoryRollback) && c.SeesAll() {
+	if c.IsAuthor(p.By.Name) || c.By.May(rbac.HistoryRollback) && c.SeesAll() {
 		return nil
 	}
 	return rest.Refuse(http.StatusForbidden, "you may not do this: the pending change is of somebody else, and the permission %q is needed for all farms", rbac.HistoryRollback)

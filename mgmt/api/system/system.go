@@ -101,25 +101,29 @@ type StatusView struct {
 // PendingChange is what the state of the appliance says of a pending change.
 type PendingChange struct {
 	Revision uint64    `json:"revision"`
-	Author   string    `json:"author"`
+	Author   string    `json:"author,omitempty" doc:"Who did it; missing, as the guard is, for callers who do not see all farms"`
 	Until    time.Time `json:"until"`
 	Left     int64     `json:"left" doc:"Seconds until then"`
 	Guard    string    `json:"guard,omitempty" doc:"What its guard watches, which confirms it then; missing when it goes back then"`
 }
 
-func (s *Resource) pending() *PendingChange {
+func (s *Resource) pending(c *rest.Call) *PendingChange {
 	p := s.deps.Applier.Pending()
 	if p == nil {
 		return nil
 	}
 	left := int64(math.Ceil(max(0, p.Until.Sub(s.deps.Now()).Seconds())))
-	return &PendingChange{p.Revision, p.By.Name, p.Until, left, trial.Conditions(p)}
+	out := &PendingChange{Revision: p.Revision, Until: p.Until, Left: left}
+	if c.SeesChange(p.By.Name) {
+		out.Author, out.Guard = p.By.Name, trial.Conditions(p)
+	}
+	return out
 }
 
 func (s *Resource) applianceStatus(c *rest.Call) (rest.Object[StatusView], error) {
 	out := StatusView{
 		Version: s.deps.Version, Started: s.started, Revision: c.Revision, Settled: "false",
-		Problems: []string{}, Engine: s.deps.Engine(), Pending: s.pending(), Roles: []Role{}, Farms: []state.FarmLine{},
+		Problems: []string{}, Engine: s.deps.Engine(), Pending: s.pending(c), Roles: []Role{}, Farms: []state.FarmLine{},
 	}
 	if s.deps.Applier.InSync() {
 		out.Settled = "true"
