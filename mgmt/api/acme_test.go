@@ -70,6 +70,7 @@ func withOrders(t *testing.T) (*appliance, *orders) {
 func TestCertificatesAreOrderedUnderBothNames(t *testing.T) {
 	for _, all := range []string{"/certificates/letsencryptz", "/certificates/letsencrypt"} {
 		a, o := withOrders(t)
+		a.must(201, "POST", "/farms", `{"farmname":"web","profile":"http","vip":"192.0.2.10","vport":80}`)
 		a.must(200, "PUT", all+"/config", `{"email": "ops@sluice.test"}`)
 		a.must(200, "GET", all+"/config", "").want(t, "params.email", "ops@sluice.test")
 		r := a.must(201, "POST", all, `{"domains": ["www.sluice.test", "b.test"], "test": "true", "farmname": "web"}`)
@@ -97,6 +98,7 @@ func TestCertificatesAreOrderedUnderBothNames(t *testing.T) {
 
 func TestWhatAnOrderCannotBeIsRefused(t *testing.T) {
 	a, o := withOrders(t)
+	a.must(201, "POST", "/farms", `{"farmname":"web","profile":"http","vip":"192.0.2.10","vport":80}`)
 	const all = "/certificates/letsencryptz"
 	for _, body := range []string{`{"farmname": "web"}`, `{"domains": "www.sluice.test"}`, `{"domains": [1]}`, `{"domains": ["a.test"], "vip": "x"}`,
 		`{"domains": ["a.test"], "test": 1}`, `{"domains": ["a.test"], "farmname": 1}`, `{"domains": ["a.test"], "other": 1}`} {

@@ -150,5 +150,13 @@ func TestAnOrderUsesNoFarmOfAnotherGroup(t *testing.T) {
 	a := divided(t)
 	a.must(200, "PUT", "/rbac/roles/ops", `{"certificate":{"create":"true"}}`)
 	a.as("POST", "/certificates/letsencryptz", `{"domains":["www.example"],"farmname":"theirs"}`).refused(t, 404, "the farm theirs does not exist")
+	for _, body := range []string{`{"domains":["www.example"],"farmname":"NAME"}`, `{"domains":["www.example"],"farmname":"NAME","challenge":"dns-01"}`,
+		`{"domains":["www.example"],"farmname":"NAME","vip":"192.0.2.10"}`, `{"domains":["*.example"],"farmname":"NAME"}`} {
+		theirs := a.as("POST", "/certificates/letsencryptz", strings.ReplaceAll(body, "NAME", "theirs"))
+		missing := a.as("POST", "/certificates/letsencryptz", strings.ReplaceAll(body, "NAME", "nobody"))
+		if strings.ReplaceAll(theirs.raw, "theirs", "nobody") != missing.raw || theirs.status != missing.status {
+			t.Errorf("%s: a farm of another group is told from none:\n%s\n%s", body, theirs.raw, missing.raw)
+		}
+	}
 	a.as("POST", "/certificates/letsencryptz", `{"domains":["www.example"],"vip":"192.0.2.10"}`).refused(t, 403, "vip: farms use this address")
 }

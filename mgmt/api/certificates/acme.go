@@ -303,8 +303,10 @@ func target(c *rest.Call, body map[string]any) (acme.Target, error) {
 		case !ok:
 			return at, rest.BadRequest("%s must be a text", name)
 		case name == "farmname":
-			if _, err := c.Visible(text); err != nil && c.Config.Farm(text) != nil {
-				return at, err // one of another group does not exist either
+			// A farm of another group is refused as one that does not exist, before anything
+			// else is looked at.
+			if _, err := c.Visible(text); err != nil {
+				return at, err
 			}
 			at.Farm = text
 			continue
