@@ -215,7 +215,13 @@ farms:
 			}
 		}
 	}
-	ask(20)
+	within(t, 5*time.Second, "the rules follow the verdict", func() error {
+		reached, asked = 0, 0
+		if ask(20); reached > 0 {
+			return fmt.Errorf("%d of %d connections reached the dead backend", reached, asked)
+		}
+		return nil
+	})
 	for range choose(50, 3) {
 		for _, role := range []string{"engine", "mgmt", "netd"} {
 			a.kill(role)
