@@ -26,7 +26,7 @@ task('a farm is created with its backends, and answers', async (page) => {
   await page.getByLabel('Virtual port').fill(port);
   await page.getByLabel('Backends').fill('not a backend');
   await page.getByText('Not ADDRESS:PORT: not a backend').waitFor();
-  await page.getByText(`127.0.0.1:${port} is free`).waitFor();
+  await page.getByText(`127.0.0.1:${port} is an address of this machine`).waitFor();
   await page.getByLabel('Backends').fill('127.0.0.1:1\n127.0.0.1:2');
   await page.getByRole('button', { name: 'Create…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Create farm second' });
@@ -120,6 +120,9 @@ task('services are added, moved and deleted', async (page) => {
   await page.getByRole('dialog').getByLabel('URL').first().fill('^/images/');
   await page.getByRole('dialog').getByRole('button', { name: 'Create…' }).click();
   await apply(page, 'Create service images');
+  // A service of its own comes before the one that takes every request.
+  await page.getByRole('button', { name: 'Move images down' }).click();
+  await apply(page, 'Move images to place 2');
   await page.getByRole('button', { name: 'Move images up' }).click();
   await apply(page, 'Move images to place 1');
   await page.getByRole('region', { name: 'images' }).getByText('1', { exact: true }).waitFor();
@@ -259,7 +262,7 @@ task('several farms are stopped and started as one change', async (page) => {
   await page.getByRole('button', { name: 'Stop', exact: true }).click();
   await page.getByRole('dialog').getByText('sluice farm stop shop').waitFor();
   await apply(page, /Stop 1 farm/);
-  await page.getByRole('row', { name: /shop/ }).getByText('down').waitFor();
+  await page.getByRole('row', { name: /shop/ }).getByText('stopped').waitFor();
   await page.getByLabel('Choose shop').check();
   await page.getByRole('button', { name: 'Start', exact: true }).click();
   await apply(page, /Start 1 farm/);

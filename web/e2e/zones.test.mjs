@@ -53,7 +53,7 @@ task('a farm that answers for names is created with its first zone', async (page
   await page.getByRole('combobox', { name: 'Virtual address' }).fill('127.0.0.1');
   await page.getByLabel('Virtual port').fill(port);
   await page.getByLabel('Zone').fill('a..b');
-  await page.getByText(`127.0.0.1:${port} is free`).waitFor();
+  await page.getByText(`127.0.0.1:${port} is an address of this machine`).waitFor();
   await button(page, 'Create…').click();
   await page.getByText(/id must be the name of a domain/).waitFor();
   assert.equal(await page.getByLabel('Zone').getAttribute('aria-invalid'), 'true');
