@@ -63,7 +63,7 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, rest *prometheus
 		http.Error(w, fmt.Sprintf("the metrics could not be gathered: %v", err), http.StatusInternalServerError)
 		return
 	}
-	format := expfmt.Negotiate(r.Header)
+	format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultAcceptedFormats()...)
 	w.Header().Set("Content-Type", string(format))
 	out := expfmt.NewEncoder(w, format)
 	for _, f := range families {

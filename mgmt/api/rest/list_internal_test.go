@@ -123,7 +123,7 @@ type aboutThing struct {
 func (aboutThing) Table() (string, []validate.Answered) {
 	return "Thing", []validate.Answered{
 		{Param: validate.Param{Name: "alias"}, Type: "string"},
-		{Param: validate.Param{Name: "mode", PossibleValues: []string{"a", "ab"}}, Type: "string"},
+		{Param: validate.Param{Name: "mode", PossibleValues: []string{"a", "ab"}}, Type: "string", Whole: true},
 		{Param: validate.Param{Name: "weight"}, Type: "integer"},
 	}
 }
