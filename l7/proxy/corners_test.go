@@ -289,7 +289,7 @@ func TestEachStoppedFarmHasItsOwnGrace(t *testing.T) {
 		_, _ = c.Head()
 	})
 	a := l7test.New(t, 1)
-	short := func(h *farm.HTTP) { h.StopGrace = 1 }
+	short := func(h *farm.HTTP) { h.StopGrace = 3 }
 	service := l7test.Service("web", b.Addr)
 	first := l7test.Dial(t, a.Serve(short, service)).Send(get("/"))
 	l7test.Eventually(t, "the first is at the backend", func() bool { return b.Received() != "" })
@@ -302,7 +302,7 @@ func TestEachStoppedFarmHasItsOwnGrace(t *testing.T) {
 	second := l7test.Dial(t, addr).Send(get("/"))
 	l7test.Eventually(t, "both are at the backend", func() bool { return strings.Count(b.Received(), "GET") == 2 })
 	a.Publish(farm.Config{Farms: []farm.Farm{two}})
-	time.Sleep(600 * time.Millisecond)
+	time.Sleep(2 * time.Second)
 	a.Publish(farm.Config{})
 	if rest := first.Rest(); rest != "" {
 		t.Fatalf("the first farm's exchange got %q", rest)
