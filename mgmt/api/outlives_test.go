@@ -86,6 +86,10 @@ func TestASessionMustBeConfirmedForWhatOutlivesIt(t *testing.T) {
 	if r := a.in(other, "POST", "/keys", ""); r.status != 201 {
 		t.Errorf("after a login: %d %s", r.status, r.raw)
 	}
+	// A session cannot begin another one, which would be raised.
+	if r := a.in(cookie, "POST", people.SessionPath, ""); r.status < 400 {
+		t.Errorf("a session without a password: %d %s", r.status, r.raw)
+	}
 	if r := a.confirm(cookie, rootPassword, ""); r.status != 200 {
 		t.Fatalf("%d %s", r.status, r.raw)
 	}
