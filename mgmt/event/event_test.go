@@ -272,3 +272,25 @@ func TestEveryKindHasWords(t *testing.T) {
 		}
 	}
 }
+
+// A farm that is better and not yet well reads as a recovery.
+func TestStatusReadsAsTheWayItWent(t *testing.T) {
+	f := &farm.Farm{Name: "a"}
+	for _, c := range []struct {
+		is, was farm.Status
+		want    string
+	}{
+		{farm.StatusProblem, farm.StatusUp, "farm a has a problem"},
+		{farm.StatusDown, farm.StatusProblem, "farm a is down"},
+		{farm.StatusDown, farm.StatusCritical, "farm a is down"},
+		{farm.StatusProblem, farm.StatusCritical, "farm a is no longer critical, but has a problem"},
+		{farm.StatusCritical, farm.StatusDown, "farm a is no longer down, but is critical"},
+		{farm.StatusProblem, farm.StatusMaintenance, "farm a has a problem"},
+		{farm.StatusUp, farm.StatusDown, "farm a is up again"},
+	} {
+		e := event.OfFarm(f, c.is, c.was, "", time.Time{})
+		if got := e.Headline(); got != c.want {
+			t.Errorf("from %s to %s: %q, want %q", c.was, c.is, got, c.want)
+		}
+	}
+}

@@ -301,6 +301,30 @@ func TestLoginsShareOneQuestionToTheProvider(t *testing.T) {
 	}
 }
 
+func TestALoginThatIsGivenUpEndsNoOther(t *testing.T) {
+	h := newHouse(t)
+	release := make(chan struct{})
+	h.provider.Description = func(w http.ResponseWriter, r *http.Request) {
+		<-release
+		h.provider.Describe(w, r)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() {
+		_, _, err := h.Begin(gone, "", false)
+		left <- err
+	}()
+	for h.provider.Described.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	leave()
+	<-left
+	close(release)
+	if _, _, err := h.Begin(t.Context(), "", false); err != nil || h.provider.Described.Load() != 1 {
+		t.Errorf("after another one was given up: %v, asked %d times", err, h.provider.Described.Load())
+	}
+}
+
 func TestAnAnswerWithoutEndIsCut(t *testing.T) {
 	h := newHouse(t)
 	h.provider.Answer = func(w http.ResponseWriter, r *http.Request) {

@@ -41,6 +41,9 @@ type Provider struct {
 	// Described counts who asked what it says of itself.
 	Described atomic.Int32
 
+	// Describe is what it says of itself without a Description.
+	Describe http.HandlerFunc
+
 	server *httptest.Server
 	key    *ecdsa.PrivateKey
 	now    func() time.Time
@@ -53,6 +56,7 @@ func New(t testing.TB, now func() time.Time) *Provider {
 	t.Helper()
 	p := &Provider{now: now, codes: map[string]url.Values{}, key: newKey(t)}
 	pages := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: p.key.Public(), KeyID: "one", Algorithm: "ES256"}}, Algorithms: []string{"ES256"}}
+	p.Describe = pages.ServeHTTP
 	mux := http.NewServeMux()
 	mux.Handle("/", pages)
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, r *http.Request) {
