@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
@@ -44,7 +45,7 @@ func stranded(farms []farm.Farm, in *rules.Input) map[uint32]bool {
 	out := map[uint32]bool{}
 	for i := range farms {
 		f := &farms[i]
-		if f.Stopped || !carriesUDP(f.L4.Protocol) {
+		if f.Stopped || !slices.Contains(f.L4.Protocol.Transports(), farm.L4UDP) {
 			continue
 		}
 		down, better := []uint32(nil), false
@@ -61,8 +62,4 @@ func stranded(farms []farm.Farm, in *rules.Input) map[uint32]bool {
 		}
 	}
 	return out
-}
-
-func carriesUDP(p farm.L4Protocol) bool {
-	return p == farm.L4UDP || p == farm.L4TCPUDP || p == farm.L4All
 }
