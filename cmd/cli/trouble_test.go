@@ -38,7 +38,7 @@ func everyCommand(p papers) []string {
 		"certificate ca crl clients " + p.crl, "certificate ca crl clients --none", "certificate ca delete clients", "certificate ocsp", "certificate ocsp enabled=true",
 		"acme config", "acme config email=a@example.com", "acme list", "system config", "system config resolve_min_ttl=6", "system kernel",
 		"user create tim", "user create bob --ldap", "user set tim webgui_permissions=true", "user password tim", "user list", "user show tim",
-		"role create ops --copy-from management", "role set ops farm.create=true", "role show ops", "role list", "group create shops", "group role shops ops", "group add shops tim", "group add-farm shops shop",
+		"role create ops --copy-from management", "role set ops farm.create=true", "role show ops", "role list", "group create shops", "group role shops ops", "group set shops all_farms=true", "group add shops tim", "group add-farm shops shop",
 		"group list", "group show shops", "group remove-farm shops shop", "group remove shops tim", "group role shops", "group delete shops", "role delete ops", "user delete tim",
 		"notification list", "notification email", "notification email from=lb@example.com to=ops@example.com", "notification disable cluster", "notification enable cluster", "notification backends",
 		"notification backends prefix=[prod] avoidflappingtime=30", "notification cluster", "notification interfaces", "system language", "system language de", "system packages",

@@ -23,6 +23,7 @@ func TestAPasswordIsALineAndNeverShown(t *testing.T) {
 		{"", "role set readonly farm.create", "write SECTION.PERMISSION=true", 2},
 		{"", "group role none", "does not exist", 1},
 		{"", "group add none ann", "does not exist", 1},
+		{"", "group set none all_farms=true", "does not exist", 1},
 		{"", "user show a/b", "no object can have that name", 1},
 	} {
 		got := a.feed(c.stdin, strings.Fields(c.command)...)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 func (c *client) groupCommand() *cobra.Command {
@@ -18,6 +19,7 @@ func (c *client) groupCommand() *cobra.Command {
   sluice group add shops ann
   sluice group add-farm shops shop`,
 		c.namedCreate("create", "Create a group, without users and a role", "group", "rbac", "groups"), c.groupRole(),
+		c.groupSet(),
 		c.member("add GROUP USER", "Put a user into a group", "users", http.MethodPost, aUser), c.member("remove GROUP USER", "Take a user out of a group", "users", http.MethodDelete, aUser),
 		c.member("add-farm GROUP FARM", "Let the users of a group see and change a farm", "farms", http.MethodPost, aFarm),
 		c.member("remove-farm GROUP FARM", "No longer let them", "farms", http.MethodDelete, aFarm),
@@ -29,9 +31,18 @@ func userGroups(rows []map[string]any) *show.Sheet {
 	s := show.NewSheet("NAME", "ROLE", "USERS", "FARMS", "INTERFACES")
 	for _, r := range rows {
 		resources, _ := r["resources"].(map[string]any)
-		s.Add(r["name"], r["role"], joined(r["users"]), joined(resources["farms"]), joined(resources["interfaces"]))
+		s.Add(r["name"], r["role"], joined(r["users"]), groupFarms(r), joined(resources["interfaces"]))
 	}
 	return s
+}
+
+// groupFarms lists the farms of a group, or states that it sees all of them.
+func groupFarms(group map[string]any) string {
+	if group["all_farms"] == "true" {
+		return "(all)"
+	}
+	resources, _ := group["resources"].(map[string]any)
+	return joined(resources["farms"])
 }
 
 // joined writes a list as one text.
@@ -62,6 +73,27 @@ func (c *client) groupRole() *cobra.Command {
 			return c.put(cmd, map[string]any{"role": strings.Join(args[1:], "")}, "rbac", "groups", args[0])
 		},
 	}
+}
+
+func (c *client) groupSet() *cobra.Command {
+	cmd := &cobra.Command{Use: "set GROUP [SETTING=VALUE]…", Short: "Change the role of a group, or let it see all farms",
+		Long: `Change the role of a group, or let it see all farms. With all_farms=true its
+users see and change every farm, also farms that are created later. A program
+that reads /metrics needs such a group: the key of a user whose group only lists
+farms stops working with the next farm. With false the farms that were added to
+the group remain.`,
+		Example: "  sluice group set shops all_farms=true\n  sluice group set shops role=monitoring all_farms=false"}
+	s := addSettings(cmd, validate.GroupUpdate.Params())
+	cmd.Args = atLeast(1)
+	cmd.ValidArgsFunction = c.completer([]argument{aGroup}, s)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields, err := s.some(cmd, args[1:])
+		if err != nil {
+			return err
+		}
+		return c.put(cmd, fields, "rbac", "groups", args[0])
+	}
+	return cmd
 }
 
 // member adds something to a group, or takes it out.

@@ -93,6 +93,7 @@ func operated(t *testing.T) (variables []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	a.must("group", "set", "ann", "all_farms=true")
 	provider := oidctest.New(t, time.Now)
 	provider.Claims = map[string]any{"preferred_username": "olga", "groups": []string{"ops"}}
 	a.must("certificate", "ca", "upload", "provider", file("provider.pem", string(provider.PEM())))

@@ -104,6 +104,9 @@ func TestCertificatesOfOthersAreNotReplaced(t *testing.T) {
 	}
 }
 
+// everyFarm stands for the farms that do not exist yet.
+const everyFarm = "all"
+
 // rights is what users and who becomes one may do.
 type rights struct {
 	farms, permissions []string
@@ -112,7 +115,8 @@ type rights struct {
 
 // crew is an appliance with the farms shop and dns and these groups: team (shop, the role
 // administration), other (dns, administration), whole (both farms, administration),
-// clerks (both farms, only rbac-* permissions), helpers (shop, only rbac-* permissions).
+// clerks (both farms, only rbac-* permissions), helpers (shop, only rbac-* permissions),
+// every (all farms, also later ones, administration).
 // Each group has a user of the same name, and alone is in none.
 func crew(t *testing.T) *appliance {
 	a := newAppliance(t)
@@ -128,7 +132,7 @@ func crew(t *testing.T) *appliance {
 	if _, err := a.users.ChangeRole("people", set); err != nil {
 		t.Fatal(err)
 	}
-	for _, g := range []struct{ name, role, farms string }{{"team", "administration", "shop"}, {"other", "administration", "dns"}, {"whole", "administration", "shop dns"}, {"clerks", "people", "shop dns"}, {"helpers", "people", "shop"}} {
+	for _, g := range []struct{ name, role, farms string }{{"team", "administration", "shop"}, {"other", "administration", "dns"}, {"whole", "administration", "shop dns"}, {"clerks", "people", "shop dns"}, {"helpers", "people", "shop"}, {"every", "administration", ""}} {
 		a.must(201, "POST", "/rbac/groups", `{"name":"`+g.name+`"}`)
 		a.must(200, "PUT", "/rbac/groups/"+g.name, `{"role":"`+g.role+`"}`)
 		for name := range strings.FieldsSeq(g.farms) {
@@ -139,6 +143,7 @@ func crew(t *testing.T) *appliance {
 			a.must(201, "POST", "/rbac/groups/"+g.name+"/users", `{"name":"`+user+`"}`)
 		}
 	}
+	a.must(200, "PUT", "/rbac/groups/every", `{"all_farms":"true"}`)
 	a.user("alone")
 	return a
 }
@@ -165,6 +170,9 @@ func (a *appliance) snapshot() (who map[string]rights, secrets map[string]string
 		of := rights{group: g.Name, permissions: roles[g.Role]}
 		for _, id := range g.Farms {
 			of.farms = append(of.farms, fmt.Sprint(id))
+		}
+		if g.AllFarms {
+			of.farms = []string{"1", "2", everyFarm}
 		}
 		who["group "+g.Name] = of
 		for _, user := range g.Users {
@@ -198,9 +206,9 @@ func bodies(path string) []string {
 	case path == "/rbac/users":
 		return []string{`{"name":"made","password":"secret-1"}`}
 	case strings.HasSuffix(path, "/groups/{group}"):
-		return []string{`{"role":"administration"}`, `{"role":"people"}`, `{"role":"bare"}`, `{"role":null}`, `{"role":"monitoring"}`}
+		return []string{`{"role":"administration"}`, `{"role":"people"}`, `{"role":"bare"}`, `{"role":null}`, `{"role":"monitoring"}`, `{"all_farms":"true"}`, `{"all_farms":"false"}`}
 	case strings.HasSuffix(path, "/groups/{group}/users"):
-		return []string{`{"name":"alone"}`, `{"name":"team"}`, `{"name":"clerks"}`, `{"name":"other"}`, `{"name":"helpers"}`, `{"name":"made"}`}
+		return []string{`{"name":"alone"}`, `{"name":"team"}`, `{"name":"clerks"}`, `{"name":"other"}`, `{"name":"helpers"}`, `{"name":"every"}`, `{"name":"made"}`}
 	case strings.HasSuffix(path, "/groups/{group}/farms"):
 		return []string{`{"name":"shop"}`, `{"name":"dns"}`}
 	case path == "/rbac/roles":
@@ -218,7 +226,7 @@ func bodies(path string) []string {
 // targets are the paths of one operation.
 func targets(path string) (out []string) {
 	out = []string{path}
-	for name, all := range map[string][]string{"{user}": {"root", "team", "team2", "other", "whole", "clerks", "clerks2", "helpers", "helpers2", "alone"}, "{group}": {"team", "other", "whole", "clerks", "helpers"}, "{role}": {"administration", "people", "bare"}, "{farm}": {"shop", "dns"}} {
+	for name, all := range map[string][]string{"{user}": {"root", "team", "team2", "other", "whole", "clerks", "clerks2", "helpers", "helpers2", "every", "every2", "alone"}, "{group}": {"team", "other", "whole", "clerks", "helpers", "every"}, "{role}": {"administration", "people", "bare"}, "{farm}": {"shop", "dns"}} {
 		var next []string
 		for _, path := range out {
 			if !strings.Contains(path, name) {
@@ -248,7 +256,7 @@ func TestTheCallerCoversTheTarget(t *testing.T) {
 		t.Errorf("%d operations", len(operations))
 	}
 	done := map[string]int{}
-	for _, caller := range []string{"team", "whole", "clerks", "helpers"} {
+	for _, caller := range []string{"team", "whole", "clerks", "helpers", "every"} {
 		for _, r := range operations {
 			for _, path := range targets(r.Path) {
 				for _, body := range bodies(r.Path) {
@@ -263,7 +271,8 @@ func TestTheCallerCoversTheTarget(t *testing.T) {
 	// The rule lets through what it should.
 	for _, want := range []string{"team PUT /rbac/users/{user}", "team POST /system/users", "whole POST /rbac/users", "whole POST /rbac/groups/{group}/users", "whole PUT /rbac/users/{user}",
 		"whole POST /rbac/roles", "whole PUT /rbac/roles/{role}", "clerks POST /rbac/users", "clerks POST /rbac/groups", "clerks PUT /rbac/users/{user}", "helpers PUT /rbac/users/{user}",
-		"clerks POST /rbac/roles", "whole POST /rbac/groups/{group}/farms", "team DELETE /rbac/groups/{group}/users/{user}"} {
+		"clerks POST /rbac/roles", "whole POST /rbac/groups/{group}/farms", "team DELETE /rbac/groups/{group}/users/{user}",
+		"every PUT /rbac/groups/{group}", "every POST /rbac/groups/{group}/users", "every POST /rbac/groups/{group}/farms", "every PUT /rbac/users/{user}"} {
 		if done[want] == 0 {
 			t.Errorf("%s: refused for every target; done was %v", want, slices.Sorted(maps.Keys(done)))
 		}
@@ -277,7 +286,7 @@ func (a *appliance) covered(t *testing.T, caller, method, path, body string) boo
 	own := who["user "+caller]
 	r := a.send(method, api.Base+path, body, "ZAPI_KEY", keyOf(caller))
 	after, changed := a.snapshot()
-	all := len(own.farms) == 2
+	all := len(own.farms) >= 2
 	for name := range maps.Keys(merged(who, after)) {
 		before, now := who[name], after[name]
 		if fmt.Sprint(before) == fmt.Sprint(now) && secrets[name] == changed[name] {

@@ -176,6 +176,46 @@ func TestFarmsOfOtherGroupsAreNotNamed(t *testing.T) {
 	if r := a.as("GET", "/certificates", ""); !strings.Contains(r.raw, "farm other") || strings.Contains(r.raw, "other groups") {
 		t.Errorf("who sees all: %s", r.raw)
 	}
+	// A list of farms ends with the next farm, all_farms does not.
+	more := func(name string, port int) {
+		a.must(201, "POST", "/farms", fmt.Sprintf(`{"farmname":%q,"profile":"http","vip":"192.0.2.10","vport":%d}`, name, port))
+	}
+	more("third", 8080)
+	metrics().refused(t, 403, "about all farms")
+	a.must(200, "PUT", "/rbac/groups/team", `{"all_farms":true}`).want(t, "params.all_farms", "true")
+	more("fourth", 8081)
+	if r := metrics(); r.status != 200 {
+		t.Errorf("all farms: %s", r.raw)
+	}
+	if r := a.as("GET", "/farms", ""); !strings.Contains(r.raw, "third") || !strings.Contains(r.raw, "fourth") {
+		t.Errorf("all farms: %s", r.raw)
+	}
+	a.as("DELETE", "/farms/fourth", "").want(t, "success", "true")
+	a.must(200, "PUT", "/rbac/groups/team", `{"all_farms":false}`).want(t, "params.resources.farms.0", "shop")
+	metrics().refused(t, 403, "about all farms")
+}
+
+// A list of all farms of the moment says nothing about the next one: who only has that
+// lets nobody see all farms, not even the own group.
+func TestAllFarmsIsGivenByWhoHasIt(t *testing.T) {
+	a := newAppliance(t)
+	a.people()
+	a.must(200, "PUT", "/rbac/groups/team", `{"role":"administration"}`)
+	give := func() reply { return a.as("PUT", "/rbac/groups/team", `{"all_farms":true}`) }
+	give().refused(t, 403, "sees all farms, those that are made later too")
+	a.shop(1)
+	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"shop"}`)
+	give().refused(t, 403, "sees all farms, those that are made later too")
+	a.must(200, "PUT", "/rbac/groups/team", `{"all_farms":true}`)
+	a.must(201, "POST", "/rbac/groups", `{"name":"next"}`)
+	if r := a.as("PUT", "/rbac/groups/next", `{"all_farms":true,"role":"monitoring"}`); r.status != 200 {
+		t.Errorf("who has it: %s", r.raw)
+	}
+	// It holds without farms, too.
+	a.must(200, "DELETE", "/farms/shop", "")
+	if r := a.as("GET", "/config", ""); r.status != 200 {
+		t.Errorf("without farms: %s", r.raw)
+	}
 }
 
 // login asks for a session.

@@ -349,3 +349,29 @@ func TestPermissionsAreListedOnceAndKnown(t *testing.T) {
 		t.Errorf("readonly may %v", r.Allowed)
 	}
 }
+
+// A group that lists the farms of the moment sees all of them until there is another one;
+// one with all farms sees that, too, and is told apart after a restart.
+func TestAllFarmsIsMoreThanAListOfFarms(t *testing.T) {
+	m := &rbactest.Memory{}
+	b := house(t, m)
+	sees := func(farms ...uint32) bool {
+		who, _ := b.Identity("ann")
+		return who.SeesAll(slices.Values(farms))
+	}
+	if !sees(7) || sees(7, 8) || sees() {
+		t.Errorf("a list: %t %t %t", sees(7), sees(7, 8), sees())
+	}
+	for _, all := range []bool{true, false} {
+		must(t, b.ChangeGroup("shop", rbac.GroupChange{AllFarms: &all}))
+		b = rbactest.Book(t, m)
+		if g, _ := b.Group("shop"); g.AllFarms != all || g.Role != "ops" || !slices.Equal(g.Farms, []uint32{7}) {
+			t.Errorf("%t: kept %+v", all, g)
+		}
+		who, _ := b.Identity("ann")
+		if sees(7, 8) != all || sees() != all || who.MayFarm(8) != all || !who.MayFarm(7) {
+			t.Errorf("%t: sees %t %t %t", all, sees(7, 8), sees(), who.MayFarm(8))
+		}
+	}
+	refused(t, b.ChangeGroup("shop", rbac.GroupChange{Role: new("none")}), rbac.Missing, "does not exist")
+}

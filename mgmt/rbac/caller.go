@@ -138,6 +138,9 @@ func (c *coverage) group(in *state, g *Group, what string) error {
 	if g == nil {
 		return nil
 	}
+	if g.AllFarms && !c.who.AllFarms() { // a list of all farms lacks those that are made later
+		return forbidden("you may not change %s: it sees all farms, those that are made later too, and your group does not", what)
+	}
 	for _, id := range g.Farms {
 		if !c.who.MayFarm(id) {
 			return forbidden("you may not change %s: it sees farms that your group does not see", what)

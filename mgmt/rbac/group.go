@@ -10,7 +10,9 @@ type Group struct {
 	Role  string   `json:"role,omitempty"`  // empty: its users may do nothing
 	Users []string `json:"users,omitempty"` // by name
 	// Farms are stable IDs: a farm that is renamed stays in its group.
-	Farms      []uint32 `json:"farms,omitempty"`
+	Farms []uint32 `json:"farms,omitempty"`
+	// AllFarms: its users see every farm, those that are made later too.
+	AllFarms   bool     `json:"all_farms,omitempty"`
 	Interfaces []string `json:"interfaces,omitempty"`
 }
 
@@ -46,11 +48,27 @@ func (b *Book) AddGroup(name string) error {
 
 // GiveRole gives a group its role; an empty one takes it away.
 func (b *Book) GiveRole(group, role string) error {
+	return b.ChangeGroup(group, GroupChange{Role: &role})
+}
+
+// GroupChange lists the properties of a group to change; nil leaves one as it is.
+type GroupChange struct {
+	Role     *string // empty: takes it away
+	AllFarms *bool
+}
+
+// ChangeGroup changes several properties of a group at once.
+func (b *Book) ChangeGroup(group string, to GroupChange) error {
 	return b.changeGroup(group, func(s *state, g *Group) error {
-		if role != "" && s.role(role) == nil {
-			return noRole(role)
+		if to.Role != nil {
+			if *to.Role != "" && s.role(*to.Role) == nil {
+				return noRole(*to.Role)
+			}
+			g.Role = *to.Role
 		}
-		g.Role = role
+		if to.AllFarms != nil {
+			g.AllFarms = *to.AllFarms
+		}
 		return nil
 	})
 }

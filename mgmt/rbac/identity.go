@@ -62,13 +62,18 @@ func (i Identity) May(p Permission) bool {
 
 // MayFarm reports whether the user sees the farm of a stable ID.
 func (i Identity) MayFarm(id uint32) bool {
-	return i.Root() || i.group != nil && slices.Contains(i.group.Farms, id)
+	return i.AllFarms() || i.group != nil && slices.Contains(i.group.Farms, id)
 }
 
-// SeesAll reports whether the user sees all of the farms that there are. An appliance
-// without farms shows nothing of whether a group is to see all: there, only root does.
+// AllFarms reports whether the user sees every farm, those that are made later too.
+func (i Identity) AllFarms() bool { return i.Root() || i.group != nil && i.group.AllFarms }
+
+// SeesAll reports whether the user sees all of the farms that there are: by a group that
+// sees every farm, or that lists each farm of the moment. The latter ends with the next
+// farm that is made. On an appliance without farms only the former counts, because a list
+// shows nothing there.
 func (i Identity) SeesAll(farms iter.Seq[uint32]) bool {
-	if i.Root() {
+	if i.AllFarms() {
 		return true
 	}
 	any := false

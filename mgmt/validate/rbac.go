@@ -13,7 +13,8 @@ var (
 	// RBACName is a body with nothing but a name.
 	RBACName = rbacTable(require(rbacName))
 	// GroupUpdate is the body of PUT /rbac/groups/G.
-	GroupUpdate = rbacTable(field[rbacBody]{rule: rule{name: "role", hints: basic(atAccess, "Role"), kind: kindText, null: true, blank: true, maxLen: 64, required: true, about: "Role of the users of the group; blank takes it away."}})
+	GroupUpdate = rbacTable(field[rbacBody]{rule: rule{name: "role", hints: basic(atAccess, "Role"), kind: kindText, null: true, blank: true, maxLen: 64, about: "Role of the users of the group; blank takes it away."}},
+		rbacFlag("all_farms", "All farms", "Whether the users of the group see and change every farm, also farms that are created later. Only root and groups with this setting may change it."))
 	// RoleCreate is the body of POST /rbac/roles.
 	RoleCreate = rbacTable(require(rbacName), field[rbacBody]{rule: rule{name: "copy_from", hints: basic(atAccess, "Copy of"), kind: kindText, maxLen: 64, about: "Role whose permissions the new one gets; none when not sent."}})
 )

@@ -54,6 +54,16 @@ task('a user in a group is made, and may do what the role of the group says', as
   await group.getByLabel('Add: Farms, watchmen').selectOption('shop');
   await apply(page, 'Add shop to watchmen');
   await button(group, 'Take out shop').waitFor();
+  await gone(page, 'Add shop to watchmen');
+  const all = group.getByLabel('All farms: watchmen');
+  await all.click();
+  await page.getByRole('dialog').getByText('sluice group set watchmen all_farms=true').waitFor();
+  await apply(page, 'Let watchmen see all farms');
+  await gone(page, 'Let watchmen see all farms');
+  await group.getByRole('checkbox', { name: 'All farms: watchmen', checked: true }).waitFor();
+  await all.click();
+  await apply(page, 'Let watchmen see only the listed farms');
+  await group.getByRole('checkbox', { name: 'All farms: watchmen', checked: false }).waitFor();
 
   await visit(page, 'people');
   await button(page, 'Add a user').click();

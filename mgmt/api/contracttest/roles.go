@@ -58,7 +58,7 @@ func (s *stage) introduce(role string) {
 		fields("PUT", "/rbac/users/"+visitor, `{"zapikey":"`+visitorKey+`","zapi_permissions":"true"}`),
 		fields("POST", "/rbac/groups", `{"name":"visitors"}`),
 		fields("POST", "/rbac/groups/visitors/users", `{"name":"`+visitor+`"}`),
-		fields("PUT", "/rbac/groups/visitors", fmt.Sprintf(`{"role":%q}`, role)),
+		fields("PUT", "/rbac/groups/visitors", fmt.Sprintf(`{"role":%q,"all_farms":true}`, role)),
 	}
 	for _, farm := range s.farms() {
 		s.Send(s.t, Call{Method: "DELETE", Path: "/rbac/groups/team/farms/" + farm})

@@ -125,7 +125,7 @@ func (s *Resource) share(c *rest.Call, f *farm.Farm) (problem string) {
 		return ""
 	}
 	c.Later(func(cfg *farm.Config) {
-		if f := cfg.Farm(name); f != nil {
+		if f := cfg.Farm(name); f != nil && !c.By.Who.AllFarms() {
 			err := s.deps.People.Change(func() error { return s.deps.Users.AddFarm(group, f.ID) })
 			if err != nil {
 				problem = fmt.Sprintf("your group %s does not see the farm: %s", group, err)

@@ -29,19 +29,20 @@ type GroupItem struct {
 	Name      string         `json:"name"`
 	Role      string         `json:"role" doc:"Blank for none: then its users may do nothing"`
 	Users     []string       `json:"users"`
+	AllFarms  string         `json:"all_farms" enum:"true,false" doc:"Whether its users see every farm, also farms that are created later"`
 	Resources GroupResources `json:"resources"`
 }
 
 // GroupResources is what the users of a group see and change.
 type GroupResources struct {
-	Farms      []string `json:"farms"`
+	Farms      []string `json:"farms" doc:"Farms that were added to the group; with all_farms its users see the others too"`
 	Interfaces []string `json:"interfaces" doc:"Virtual interfaces"`
 }
 
 // groupItem shows a group; farms that are gone, or that the caller does not see, are left
 // out.
 func groupItem(c *rest.Call, g rbac.Group) GroupItem {
-	out := GroupItem{Name: g.Name, Role: g.Role, Users: append([]string{}, g.Users...), Resources: GroupResources{Farms: []string{}, Interfaces: append([]string{}, g.Interfaces...)}}
+	out := GroupItem{Name: g.Name, Role: g.Role, Users: append([]string{}, g.Users...), AllFarms: rest.Truth(g.AllFarms), Resources: GroupResources{Farms: []string{}, Interfaces: append([]string{}, g.Interfaces...)}}
 	for _, f := range c.Farms() {
 		if slices.Contains(g.Farms, f.ID) {
 			out.Resources.Farms = append(out.Resources.Farms, f.Name)
@@ -104,10 +105,24 @@ func (s *Resource) updateGroup(c *rest.Call) (rest.Object[GroupItem], error) {
 	if err != nil {
 		return rest.Object[GroupItem]{}, err
 	}
-	if err := s.grants(c, s.permissionsOf(values.Get("role").Text())); err != nil {
-		return rest.Object[GroupItem]{}, err
+	to := rbac.GroupChange{Role: sentText(values, "role"), AllFarms: sentFlag(values, "all_farms")}
+	if to.Role != nil {
+		if err := s.grants(c, s.permissionsOf(*to.Role)); err != nil {
+			return rest.Object[GroupItem]{}, err
+		}
 	}
-	return s.changedGroup(c, name, c.Book(s.deps.Users).GiveRole(name, values.Get("role").Text()), "The group %s has been modified.", name)
+	return s.changedGroup(c, name, c.Book(s.deps.Users).ChangeGroup(name, to), "The group %s has been modified.%s", name, sightNow(to))
+}
+
+// sightNow states which farms a changed group sees.
+func sightNow(to rbac.GroupChange) string {
+	switch {
+	case to.AllFarms == nil:
+		return ""
+	case *to.AllFarms:
+		return " Its users see every farm, also farms that are created later."
+	}
+	return " Its users see only the farms that were added to it."
 }
 
 func (s *Resource) deleteGroup(c *rest.Call) (rest.Done, error) {

@@ -1,4 +1,5 @@
-import { Button, Card, Group, NativeSelect, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Button, Card, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { quoted, type Change } from '../change/change';
 import { useMay } from '../session/may';
@@ -16,6 +17,10 @@ export function GroupCard({ group, free, roles, farms, ask }: Props) {
   const word = quoted(name);
   const give = (role: string) =>
     ask(steps(t('group.give', { name, role: role || t('form.none') }), [{ command: `sluice group role ${word} ${role && quoted(role)}`.trim(), method: 'PUT', parts: ['rbac', 'groups', name], sent: { role } }], says({ role: group.role }, { role })));
+  const sight = (all: boolean) => {
+    const sent = { all_farms: all ? 'true' : 'false' };
+    ask(steps(t(all ? 'group.gives_all' : 'group.takes_all', { name }), [{ command: `sluice group set ${word} all_farms=${all}`, method: 'PUT', parts: ['rbac', 'groups', name], sent }], says({ all_farms: group.all_farms }, sent)));
+  };
   const add = (kind: 'users' | 'farms', command: string, one: string) =>
     ask(steps(t('group.adds', { name, one }), [{ command: `sluice group ${command} ${word} ${quoted(one)}`, method: 'POST', parts: ['rbac', 'groups', name, kind], sent: { name: one } }], `+ ${kind}: ${one}`));
   const drop = (kind: 'users' | 'farms', command: string, one: string) => ask(removal(t('group.removes', { name, one }), `sluice group ${command} ${word} ${quoted(one)}`, ['rbac', 'groups', name, kind, one], `${kind}: ${one}`));
@@ -54,22 +59,32 @@ export function GroupCard({ group, free, roles, farms, ask }: Props) {
           disabled={!allowed}
           add={(one) => add('farms', 'add-farm', one)}
           drop={(one) => drop('farms', 'remove-farm', one)}
-        />
+        >
+          <Checkbox
+            label={t('group.all_farms')}
+            aria-label={`${t('group.all_farms')}: ${name}`}
+            description={t('group.all_farms_about')}
+            disabled={!allowed}
+            checked={group.all_farms === 'true'}
+            onChange={(e) => sight(e.currentTarget.checked)}
+          />
+        </Members>
       </SimpleGrid>
     </Card>
   );
 }
 
-type MembersProps = { label: string; of: string; names: string[]; others: string[]; disabled: boolean; add: (name: string) => void; drop: (name: string) => void };
+type MembersProps = { label: string; of: string; names: string[]; others: string[]; disabled: boolean; add: (name: string) => void; drop: (name: string) => void; children?: ReactNode };
 
 /** Members are the users or farms of a group. */
-function Members({ label, of, names, others, disabled, add, drop }: MembersProps) {
+function Members({ label, of, names, others, disabled, add, drop, children }: MembersProps) {
   const { t } = useTranslation();
   return (
     <Stack gap={4} role="group" aria-label={`${label}: ${of}`}>
       <Text size="sm" fw={600}>
         {label}
       </Text>
+      {children}
       {names.length === 0 && (
         <Text size="sm" c="dimmed">
           {t('form.none')}
