@@ -156,11 +156,12 @@ FARM  BACKEND  PROTOCOL  STATE  CLIENT  VIP  SERVER   TIMEOUT       IN  OUT
 a           1  icmp      -      ::1     ::2  [::3]:7        0  1.5 KiB  0 B
 1 of 2 connections
 `},
-		{"system config", "/system/global", `{"params":{"api_names":["a.test","b.test"],"resolve_min_ttl":0.5,"resolve_max_ttl":3600,"session_timeout":30,"log_level":"warn","le_renewal_timeout":120,"cors_devel_mode":"false"}}`, `
+		{"system config", "/system/global", `{"params":{"api_names":["a.test","b.test"],"resolve_min_ttl":0.5,"resolve_max_ttl":3600,"resolve_gone_time":7200,"session_timeout":30,"log_level":"warn","le_renewal_timeout":120,"cors_devel_mode":"false"}}`, `
 SETTING             VALUE
 api_names           a.test, b.test
 resolve_min_ttl     0.5
 resolve_max_ttl     3600
+resolve_gone_time   7200
 session_timeout     30
 log_level           warn
 le_renewal_timeout  120

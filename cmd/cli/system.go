@@ -65,6 +65,7 @@ var systemParams = []validate.Param{
 	{Name: "api_names", Options: []string{"list"}, Description: "names by which browsers may reach the API, besides those of its certificate and of the host; null: none"},
 	{Name: "resolve_min_ttl", Description: "seconds for which the address of a backend's host name is believed at least; null: 5"},
 	{Name: "resolve_max_ttl", Description: "seconds for which it is believed at most; null: 3600"},
+	{Name: "resolve_gone_time", Description: "seconds a name may be without addresses until gslb services no longer answer with its last ones; null: 3600"},
 	{Name: "session_timeout", Description: "minutes for which people stay logged in without a request; null: 30"},
 	{Name: "log_level", PossibleValues: []string{"debug", "info", "warn", "error"}, Description: "how much mgmt logs; null: as much as SLUICE_LOG says"},
 	{Name: "le_renewal_timeout", Interval: "30,3600", Description: "seconds the order or renewal of one certificate may take, besides the wait for DNS records; null: 120"},

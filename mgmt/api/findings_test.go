@@ -136,3 +136,24 @@ func TestCertificatesOfFarmsAreToldOfWithTheirUsers(t *testing.T) {
 	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`)
 	wantFound(t, a.must(200, "GET", "/farms/shop/lint", ""), "info certificate-unused soon.pem")
 }
+
+// More addresses than fit, one that no server can have, and a name that is gone.
+func TestHostNamesAreLookedAt(t *testing.T) {
+	a := newAppliance(t)
+	var list []string
+	for i := range 70 {
+		list = append(list, fmt.Sprintf("10.0.0.%d", i+1))
+	}
+	a.names.Set("many.example", strings.Join(list, ","))
+	a.must(201, "POST", "/farms", `{"farmname":"names","profile":"gslb","vip":"127.0.0.1","vport":"5353"}`)
+	a.must(201, "POST", "/farms/names/services", `{"id":"web","algorithm":"roundrobin"}`)
+	a.must(201, "POST", "/farms/names/services/web/backends", `{"ip":"many.example","resolve":"all"}`)
+	r := a.must(200, "GET", "/farms/names/lint", "")
+	wantFound(t, r, "warning addresses-unused names web 1")
+	r.want(t, "params.0.evidence", "unused addresses: 6 (10.0.0.65, 10.0.0.66, 10.0.0.67, 10.0.0.68 …)")
+	a.names.Set("many.example", "")
+	r = a.must(200, "GET", "/farms/names/lint", "")
+	wantFound(t, r, "warning name-gone names web 1")
+	a.names.Withdraw("many.example")
+	wantFound(t, a.must(200, "GET", "/farms/names/lint", ""), "error name-gone names web 1")
+}

@@ -63,7 +63,7 @@ func resources(host *rest.Host, d *Deps, guard *auth.Guard, collector upkeep.Sup
 			Logs: d.Logs, Kernel: d.Kernel, Machine: d.Machine, LogLevel: d.LogLevel, Version: d.Version, Generations: family.Generations(), Log: d.Log, Now: d.Now,
 		}),
 		findings.New(findings.Deps{
-			Certificates: d.Certificates, ACME: d.ACME, Counters: d.Counters, Traffic: d.Traffic, Health: d.Health, Since: d.HealthSince, Checked: d.Checked, Numbers: d.Numbers,
+			Certificates: d.Certificates, ACME: d.ACME, Counters: d.Counters, Traffic: d.Traffic, Health: d.Health, Since: d.HealthSince, Checked: d.Checked, Resolved: d.Resolved, Numbers: d.Numbers,
 			Rules: d.Rules, Log: d.Log, Now: d.Now,
 		}),
 		headroom.New(headroom.Deps{Learned: d.Learned, Health: d.Health, Counters: d.Counters, Traffic: d.Traffic, Log: d.Log, Now: d.Now}),

@@ -76,6 +76,29 @@ func TestAServiceHasAllAddressesOfANameThatFit(t *testing.T) {
 	}
 }
 
+// A name that stands for one server may have addresses no server can have.
+func TestABackendHasAnAddressOfItsNameThatKeepsTheRules(t *testing.T) {
+	h := newHouse(t)
+	h.name("one.example", "0.0.0.0,10.0.0.7,224.0.0.1")
+	f := namesOf("one.example")
+	f.Global.Services[0].Backends[0].Resolve = farm.ResolveFirst
+	h.must(add(f))
+	want := func(what, addr string) {
+		t.Helper()
+		cfg, _ := h.Current()
+		if got := group(cfg).Backends()[0].Addr.String(); got != addr {
+			t.Errorf("%s: the address is %s, want %s", what, got, addr)
+		}
+	}
+	want("at first", "10.0.0.7")
+	h.name("one.example", "0.0.0.0,10.0.0.9")
+	h.refresh()
+	want("changed", "10.0.0.9")
+	h.name("one.example", "0.0.0.0")
+	h.refresh()
+	want("only bad ones", "10.0.0.9")
+}
+
 // The last addresses of a name that is gone may be somebody else's one day.
 func TestAddressesOfANameThatIsGoneForLongAreWithdrawn(t *testing.T) {
 	h := newHouse(t)

@@ -108,7 +108,7 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 		b := p.backend()
 		path, err := validate.PathOfBackend(p.group, p.index), errs[i]
 		if err == nil && !b.Spreads() {
-			b.Addr, err = choose(found[QuestionOf(b)], b.Addr, p.group.Farm)
+			b.Addr, err = a.choose(found[QuestionOf(b)], b, p.group.Farm)
 		}
 		switch {
 		case err == nil:
@@ -191,15 +191,24 @@ func servers(targets []resolve.Target, f *farm.Farm) []resolve.Target {
 	return slices.DeleteFunc(slices.Clone(targets), func(t resolve.Target) bool { return t.Addr.Zone() != "" })
 }
 
-// choose takes one address: the one known before if it is still there, else the
-// lowest, whatever order the name server likes today.
-func choose(targets []resolve.Target, known netip.Addr, f *farm.Farm) (netip.Addr, error) {
+// choose takes one address of a backend's name: the one known before if it is still there,
+// else the lowest, whatever order the name server likes today. Addresses that break a rule
+// are taken only where the name has no others: then the rule says what is wrong.
+func (a *Applier) choose(targets []resolve.Target, of *farm.Backend, f *farm.Farm) (netip.Addr, error) {
 	fit := fitting(targets, f)
 	if len(fit) == 0 {
 		return netip.Addr{}, fmt.Errorf("%w (%s)", errVersion, f.VIP)
 	}
-	if slices.ContainsFunc(fit, func(t resolve.Target) bool { return t.Addr == known }) {
-		return known, nil
+	if slices.ContainsFunc(fit, func(t resolve.Target) bool { return t.Addr == of.Addr }) {
+		return of.Addr, nil
+	}
+	sound := slices.DeleteFunc(slices.Clone(fit), func(t resolve.Target) bool {
+		b := *of
+		b.Addr = t.Addr
+		return !a.mayServe(f, &b)
+	})
+	if len(sound) > 0 {
+		fit = sound
 	}
 	return slices.MinFunc(fit, func(x, y resolve.Target) int { return x.Addr.Compare(y.Addr) }).Addr, nil
 }

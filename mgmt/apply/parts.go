@@ -124,6 +124,30 @@ func (a *Applier) spread(g farm.Group, of *farm.Backend, had []farm.Backend, tar
 	g.SetBackends(inOrder(list))
 }
 
+// Unused are the addresses of a name that no backend of the group stands for: there was no
+// room for them, or they break a rule. A backend that stands for one server has none.
+func Unused(g farm.Group, of *farm.Backend, targets []resolve.Target) (out []string) {
+	if !of.Spreads() {
+		return nil
+	}
+	used := map[netip.AddrPort]bool{}
+	for _, b := range g.Backends() {
+		if !b.Left && !b.Spreads() {
+			used[b.AddrPort()] = true
+		}
+	}
+	for _, t := range servers(targets, g.Farm) {
+		port := of.Port
+		if of.Resolve == farm.ResolveService {
+			port = t.Port
+		}
+		if at := netip.AddrPortFrom(t.Addr.Unmap(), port); !used[at] {
+			out = append(out, resolve.Target{Addr: at.Addr(), Port: at.Port()}.String())
+		}
+	}
+	return out
+}
+
 // roomFor returns a function that takes a place for an address, false where none is left.
 // Only services of gslb farms have a bound; parts that left need no place.
 func roomFor(f *farm.Farm, list []farm.Backend) func(netip.Addr) bool {

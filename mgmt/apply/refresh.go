@@ -91,7 +91,7 @@ func (a *Applier) refreshed(cfg *farm.Config, known map[resolve.Question][]resol
 				case a.withdrawn(g.Farm, &of):
 					g.Backends()[k].Addr = netip.Addr{}
 				default:
-					if addr, err := choose(targets, of.Addr, g.Farm); err == nil {
+					if addr, err := a.choose(targets, &of, g.Farm); err == nil {
 						g.Backends()[k].Addr = addr
 					}
 				}

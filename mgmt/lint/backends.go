@@ -11,7 +11,8 @@ import (
 // an incident, not a habit.
 const Settled = 24 * time.Hour
 
-// backends reports those that are down, and those whose check cannot ask them. Parts of a name are told by what they are
+// backends reports those that are down, those whose check cannot ask them, and those whose
+// host name has no address, or more than are used. Parts of a name are told by what they are
 // part of, and those of a service that redirects have no clients.
 func (l *look) backends(f *farm.Farm) {
 	if f.Stopped {
@@ -26,6 +27,9 @@ func (l *look) backends(f *farm.Farm) {
 			b := &list[i]
 			if b.Of != 0 || b.Left {
 				continue
+			}
+			if b.Named() {
+				l.hostName(g, i)
 			}
 			switch l.evidence.Status(g, i) {
 			case farm.StatusMaintenance:

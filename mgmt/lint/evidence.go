@@ -23,6 +23,8 @@ type Evidence struct {
 	Since  func(backend uint32) time.Time
 	// Unable says why the check of a backend that is not down cannot ask it, "" if it can.
 	Unable func(backend uint32) string
+	// HostName is what is known of the host name of a backend; zero for an address.
+	HostName func(g farm.Group, b *farm.Backend) HostName
 	// Program is the program that a command of a check starts, "" for none, and why new
 	// commands may not start it.
 	Program func(command string) (program string, unfit error)

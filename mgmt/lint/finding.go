@@ -36,15 +36,17 @@ const (
 	CertificateHidden  = "certificate-hidden" // an earlier one of the farm is shown instead
 	BackendUnreachable = "backend-unreachable"
 	BackendDown        = "backend-down"
-	BackendUnasked     = "backend-unasked" // its check cannot ask it
-	SettingIdle        = "setting-idle"    // it has no effect
-	CheckProgram       = "check-program"   // a health check starts a program
-	CheckUnfit         = "check-unfit"     // it starts one that new checks may not start
+	BackendUnasked     = "backend-unasked"  // its check cannot ask it
+	NameGone           = "name-gone"        // the host name of a backend has no address
+	AddressesUnused    = "addresses-unused" // a host name has more addresses than are used
+	SettingIdle        = "setting-idle"     // it has no effect
+	CheckProgram       = "check-program"    // a health check starts a program
+	CheckUnfit         = "check-unfit"      // it starts one that new checks may not start
 )
 
 // Finding is one thing that was found.
 type Finding struct {
-	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,host-unanchored,services-uncompared,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-hidden,backend-unreachable,backend-down,backend-unasked,setting-idle,check-program,check-unfit" doc:"What kind of finding it is"`
+	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,host-unanchored,services-uncompared,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-hidden,backend-unreachable,backend-down,backend-unasked,name-gone,addresses-unused,setting-idle,check-program,check-unfit" doc:"What kind of finding it is"`
 	Severity Severity `json:"severity" enum:"error,warning,info" doc:"error: clients notice; warning: a defect of the configuration; info: worth knowing"`
 	// Farm, Service, Backend and Certificate name what it is about, as far as each applies.
 	Farm        string `json:"farm,omitempty"`

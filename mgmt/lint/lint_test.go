@@ -25,6 +25,7 @@ func known() lint.Evidence {
 		Status:    func(farm.Group, int) farm.Status { return farm.StatusUp },
 		Since:     func(uint32) time.Time { return time.Time{} },
 		Unable:    func(uint32) string { return "" },
+		HostName:  func(farm.Group, *farm.Backend) lint.HostName { return lint.HostName{} },
 		Program:   func(string) (string, error) { return "", nil },
 	}
 }
@@ -289,6 +290,40 @@ func TestBackendsTheirCheckCannotAskAreFindings(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 		if c.want == "backend-unasked web" && (list[0].Evidence != "it cannot be asked by check alive: no route" || list[0].Severity != lint.Warning || *list[0].Backend != 0) {
+			t.Errorf("%s: %+v", name, list[0])
+		}
+	}
+}
+
+func TestHostNamesWithoutAnAddressOrWithTooManyAreFindings(t *testing.T) {
+	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for name, c := range map[string]struct {
+		is       lint.HostName
+		want     string
+		severity lint.Severity
+		evidence string
+	}{
+		"as it should be": {},
+		"gone":            {lint.HostName{Problem: "no such name", GoneSince: since}, "name-gone web", lint.Warning, "no such name; its last addresses are still used"},
+		"gone for long":   {lint.HostName{Problem: "no such name", GoneSince: since, Withdrawn: true}, "name-gone web", lint.Error, "no such name; its last addresses are no longer returned, because they may belong to somebody else by now"},
+		"too many":        {lint.HostName{Unused: []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"}}, "addresses-unused web", lint.Warning, "unused addresses: 5 (10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4 …)"},
+		"unread":          {lint.HostName{Cut: true}, "addresses-unused web", lint.Warning, "the name has more addresses than are read"},
+		"both":            {lint.HostName{Unused: []string{"::1"}, Cut: true}, "addresses-unused web", lint.Warning, "unused addresses: 1 (::1); the name has more addresses than are read"},
+	} {
+		cfg, e := shop(farm.Service{Name: "web", Backends: []farm.Backend{{ID: 9, Host: "a.example", Resolve: farm.ResolveAll}, {ID: 10, Slot: 1, Host: "10.0.0.1"}}}), known()
+		e.Redirects = func(*farm.Farm) uint64 { return 1 }
+		e.HostName = func(_ farm.Group, b *farm.Backend) lint.HostName {
+			if b.Host != "a.example" {
+				t.Errorf("%s: %s is asked about", name, b.Host)
+			}
+			return c.is
+		}
+		list := lint.Look(cfg, e)
+		if got := strings.Join(told(list), ","); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+			continue
+		}
+		if c.want != "" && (list[0].Severity != c.severity || list[0].Evidence != c.evidence || (list[0].Since != nil) != (c.is.Problem != "")) {
 			t.Errorf("%s: %+v", name, list[0])
 		}
 	}

@@ -73,12 +73,9 @@ type State struct {
 	// no address. GoneSince is since when, without an answer in between.
 	Gone      bool
 	GoneSince time.Time
-	// Withdrawn says that it has been gone for WithdrawAfter: whoever registers the name
+	// Withdrawn says that it has been gone for Limits.GoneTime: whoever registers the name
 	// next would get the clients of its last addresses.
 	Withdrawn bool
 	// Cut says that the name has more than MaxTargets addresses of a version.
 	Cut bool
 }
-
-// WithdrawAfter is how long a name may be without addresses until it is Withdrawn.
-const WithdrawAfter = time.Hour

@@ -280,7 +280,7 @@ func (f *Follower) fail(q Question, e *entry, err error, now time.Time) {
 	if gone && e.GoneSince.IsZero() {
 		e.GoneSince = now
 	}
-	if gone && !e.Withdrawn && now.Sub(e.GoneSince) >= WithdrawAfter {
+	if gone && !e.Withdrawn && now.Sub(e.GoneSince) >= f.o.Limits().GoneTime {
 		f.o.Log.Warn("name has had no address for too long: gslb services do not answer with its last addresses any more", "name", q.Name, "since", e.GoneSince)
 		e.Withdrawn, f.changed = true, true
 	}

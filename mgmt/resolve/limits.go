@@ -9,26 +9,31 @@ import (
 )
 
 // Limits bound for how long an answer is believed, whatever its time to live.
-type Limits struct{ MinTTL, MaxTTL time.Duration }
+type Limits struct {
+	MinTTL, MaxTTL time.Duration
+	// GoneTime is how long a name may be without addresses until it is Withdrawn.
+	GoneTime time.Duration
+}
 
 // DefaultLimits: a name with a time to live of 0 is not asked for all the time,
 // and one that was moved by somebody who forgot to lower it is found in an hour.
-var DefaultLimits = Limits{5 * time.Second, time.Hour}
+var DefaultLimits = Limits{5 * time.Second, time.Hour, time.Hour}
 
 // The bounds of the bounds.
 const (
 	LeastTTL = time.Second
 	MostTTL  = 24 * time.Hour
+	MostGone = 30 * 24 * time.Hour
 )
 
 // Check says what is wrong with limits, naming the field.
 func (l Limits) Check() error {
 	for _, v := range []struct {
-		name string
-		ttl  time.Duration
-	}{{"min_ttl", l.MinTTL}, {"max_ttl", l.MaxTTL}} {
-		if v.ttl < LeastTTL || v.ttl > MostTTL {
-			return fmt.Errorf("%s: a number of seconds from %d to %d is allowed, got %d", v.name, int(LeastTTL.Seconds()), int(MostTTL.Seconds()), int(v.ttl.Seconds()))
+		name      string
+		ttl, most time.Duration
+	}{{"min_ttl", l.MinTTL, MostTTL}, {"max_ttl", l.MaxTTL, MostTTL}, {"gone_time", l.GoneTime, MostGone}} {
+		if v.ttl < LeastTTL || v.ttl > v.most {
+			return fmt.Errorf("%s: a number of seconds from %d to %d is allowed, got %d", v.name, int(LeastTTL.Seconds()), int(v.most.Seconds()), int(v.ttl.Seconds()))
 		}
 	}
 	if l.MinTTL > l.MaxTTL {
@@ -50,7 +55,7 @@ const settingName = "names.settings"
 func LoadLimits(s Store) Limits {
 	l := DefaultLimits
 	if text, ok := s.Setting(settingName); ok {
-		var kept Limits
+		kept := Limits{GoneTime: DefaultLimits.GoneTime} // which settings of an older version lack
 		if json.Unmarshal([]byte(text), &kept) == nil && kept.Check() == nil {
 			l = kept
 		}

@@ -12,9 +12,14 @@ import (
 func TestLimitsAreChecked(t *testing.T) {
 	for text, l := range map[string]resolve.Limits{
 		"min_ttl: a number of seconds from 1": {MinTTL: 0, MaxTTL: time.Hour}, "max_ttl: a number of seconds from 1": {MinTTL: time.Second, MaxTTL: 48 * time.Hour},
-		"min_ttl: a number of seconds from 1 to 86400 is allowed, got 86401": {MinTTL: 86401 * time.Second, MaxTTL: time.Hour},
-		"min_ttl: must not be above max_ttl, 60, got 3600":                   {MinTTL: time.Hour, MaxTTL: time.Minute},
+		"min_ttl: a number of seconds from 1 to 86400 is allowed, got 86401":       {MinTTL: 86401 * time.Second, MaxTTL: time.Hour},
+		"min_ttl: must not be above max_ttl, 60, got 3600":                         {MinTTL: time.Hour, MaxTTL: time.Minute},
+		"gone_time: a number of seconds from 1 to 2592000 is allowed, got 0":       {MinTTL: time.Second, MaxTTL: time.Minute},
+		"gone_time: a number of seconds from 1 to 2592000 is allowed, got 2592001": {MinTTL: time.Second, MaxTTL: time.Minute, GoneTime: 2592001 * time.Second},
 	} {
+		if l.MinTTL > l.MaxTTL {
+			l.GoneTime = time.Hour
+		}
 		if err := l.Check(); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%+v: %v", l, err)
 		}
@@ -22,7 +27,7 @@ func TestLimitsAreChecked(t *testing.T) {
 			t.Errorf("%+v: kept is %v", l, kept)
 		}
 	}
-	for _, l := range []resolve.Limits{{MinTTL: time.Second, MaxTTL: time.Second}, {MinTTL: 24 * time.Hour, MaxTTL: 24 * time.Hour}} {
+	for _, l := range []resolve.Limits{{MinTTL: time.Second, MaxTTL: time.Second, GoneTime: time.Second}, {MinTTL: 24 * time.Hour, MaxTTL: 24 * time.Hour, GoneTime: 720 * time.Hour}} {
 		if err := l.Check(); err != nil {
 			t.Errorf("%+v: %v", l, err)
 		}
@@ -45,9 +50,9 @@ func (s settings) SetSetting(name, value string) error {
 }
 
 func TestLimitsAreKept(t *testing.T) {
-	set := resolve.Limits{MinTTL: 2 * time.Second, MaxTTL: time.Minute}
+	set := resolve.Limits{MinTTL: 2 * time.Second, MaxTTL: time.Minute, GoneTime: 3 * time.Hour}
 	kept := settings{}
-	if got := resolve.LoadLimits(kept); got != (resolve.Limits{MinTTL: 5 * time.Second, MaxTTL: time.Hour}) {
+	if got := resolve.LoadLimits(kept); got != (resolve.Limits{MinTTL: 5 * time.Second, MaxTTL: time.Hour, GoneTime: time.Hour}) {
 		t.Errorf("before they were set: %+v", got)
 	}
 	if err := resolve.SaveLimits(kept, set); err != nil {
@@ -55,6 +60,12 @@ func TestLimitsAreKept(t *testing.T) {
 	}
 	if got := resolve.LoadLimits(kept); got != set {
 		t.Errorf("they are %+v", got)
+	}
+	for name := range kept {
+		kept[name] = `{"MinTTL":2000000000,"MaxTTL":60000000000}`
+	}
+	if got := resolve.LoadLimits(kept); got != (resolve.Limits{MinTTL: 2 * time.Second, MaxTTL: time.Minute, GoneTime: time.Hour}) {
+		t.Errorf("of an older version: %+v", got)
 	}
 	for _, damaged := range []string{"{", `{"MinTTL":0,"MaxTTL":1000000000}`} {
 		for name := range kept {

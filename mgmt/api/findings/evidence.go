@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/lint"
@@ -40,10 +41,30 @@ func (s *Resource) evidence(c *rest.Call, cfg *farm.Config, allCertificates bool
 			}
 			return s.deps.Checked(backend)
 		},
+		HostName:     s.hostName,
 		Program:      startedBy,
 		Certificates: s.certificates(c.Config, cfg, allCertificates),
 		Warnings:     s.warnings(c, cfg),
 	}
+}
+
+// hostName is what is known of the host name of a backend.
+func (s *Resource) hostName(g farm.Group, b *farm.Backend) (out lint.HostName) {
+	if s.deps.Resolved == nil {
+		return out
+	}
+	state, known := s.deps.Resolved.Look(apply.QuestionOf(b))
+	if !known {
+		return out
+	}
+	if state.Gone {
+		out.Problem, out.GoneSince = state.Problem, state.GoneSince
+		out.Withdrawn = state.Withdrawn && g.Farm.Carries() == farm.TrafficQueries
+		return out
+	}
+	out.Unused = apply.Unused(g, b, state.Targets)
+	out.Cut = state.Cut && b.Spreads()
+	return out
 }
 
 // startedBy is the program a command of a check starts, and why new ones may not.

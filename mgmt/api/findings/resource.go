@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/lint"
 	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -37,6 +38,10 @@ type Deps struct {
 	Since func(backend uint32) time.Time
 	// Checked says why the check of a backend fails, or cannot ask it; nil: not known.
 	Checked func(backend uint32) string
+	// Resolved tells what is known of host names; nil: nothing is.
+	Resolved interface {
+		Look(q resolve.Question) (resolve.State, bool)
+	}
 	// Numbers are what was written down over time.
 	Numbers interface {
 		Read(object string, from, to, now time.Time, series ...string) (timeseries.Points, error)

@@ -39,6 +39,8 @@ type GlobalSettings struct {
 	// MinTTL and MaxTTL bound for how long an address of a host name is believed.
 	MinTTL int64 `json:"resolve_min_ttl" doc:"Seconds for which the address of a backend's host name is believed at least, whatever the name server says"`
 	MaxTTL int64 `json:"resolve_max_ttl" doc:"Seconds for which it is believed at most"`
+	// GoneTime is after how long the last addresses of a name that has none are withdrawn.
+	GoneTime int64 `json:"resolve_gone_time" doc:"Seconds a name may be without addresses until gslb services no longer answer with its last ones"`
 	// Life is how long sessions of people live without a request.
 	Life int64 `json:"session_timeout" doc:"Minutes for which people stay logged in without a request"`
 	// LogLevel is nil where the start of the appliance decides.
@@ -48,7 +50,7 @@ type GlobalSettings struct {
 	Fixed
 }
 
-const minTTL, maxTTL, sessionTime = "resolve_min_ttl", "resolve_max_ttl", "session_timeout"
+const minTTL, maxTTL, goneTime, sessionTime = "resolve_min_ttl", "resolve_max_ttl", "resolve_gone_time", "session_timeout"
 
 // orEmpty makes a list that was never set an empty one, not null.
 func orEmpty[T any](list []T) []T {
@@ -61,7 +63,7 @@ func orEmpty[T any](list []T) []T {
 // settings are those in force.
 func (s *Resource) settings() GlobalSettings {
 	ttl := resolve.LoadLimits(s.deps.Settings)
-	out := GlobalSettings{Names: orEmpty(Names(s.deps.Settings)), MinTTL: int64(ttl.MinTTL.Seconds()), MaxTTL: int64(ttl.MaxTTL.Seconds()), Life: int64(auth.LoadSessionTime(s.deps.Settings).Minutes()),
+	out := GlobalSettings{Names: orEmpty(Names(s.deps.Settings)), MinTTL: int64(ttl.MinTTL.Seconds()), MaxTTL: int64(ttl.MaxTTL.Seconds()), GoneTime: int64(ttl.GoneTime.Seconds()), Life: int64(auth.LoadSessionTime(s.deps.Settings).Minutes()),
 		OrderTime: int64(acme.LoadOrderTime(s.deps.Settings).Seconds()), Develops: strconv.FormatBool(Develops(s.deps.Settings)), Fixed: fixed}
 	if level := LogLevel(s.deps.Settings); level != "" {
 		out.LogLevel = &level
@@ -114,7 +116,7 @@ func (s *Resource) setGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) 
 	}
 	by := c.Author()
 	out, err := s.getGlobal(c)
-	s.deps.Log.Info("settings of the appliance changed", settingNames, out.Params.Names, minTTL, ttl.MinTTL, maxTTL, ttl.MaxTTL, sessionTime, life, logLevel, node.level, orderTime, node.order, develops, node.develops, "by", by.Name, slog.String("source", by.Source))
+	s.deps.Log.Info("settings of the appliance changed", settingNames, out.Params.Names, minTTL, ttl.MinTTL, maxTTL, ttl.MaxTTL, goneTime, ttl.GoneTime, sessionTime, life, logLevel, node.level, orderTime, node.order, develops, node.develops, "by", by.Name, slog.String("source", by.Source))
 	out.Message = "The settings have been changed."
 	if node.develops {
 		out.Warning = "cors_devel_mode is on: pages on the machine of who is logged in may act as that user; set it false when the web interface is developed"
@@ -127,7 +129,7 @@ func (s *Resource) setGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) 
 func (s *Resource) readTTL(body map[string]any) (resolve.Limits, error) {
 	l := resolve.LoadLimits(s.deps.Settings)
 	for name, to := range map[string]struct{ at, unset *time.Duration }{
-		minTTL: {&l.MinTTL, &resolve.DefaultLimits.MinTTL}, maxTTL: {&l.MaxTTL, &resolve.DefaultLimits.MaxTTL},
+		minTTL: {&l.MinTTL, &resolve.DefaultLimits.MinTTL}, maxTTL: {&l.MaxTTL, &resolve.DefaultLimits.MaxTTL}, goneTime: {&l.GoneTime, &resolve.DefaultLimits.GoneTime},
 	} {
 		raw, sent := body[name]
 		if !sent {

@@ -13,6 +13,8 @@ describe('a finding is mended by', () => {
     [{ code: 'backend-down', service: 'api', backend: 0 }, ['sluice backend maintenance shop api 0 --mode drain', 'sluice backend delete shop api 0']],
     [{ code: 'backend-down', backend: 1 }, ['sluice backend maintenance shop 1 --mode drain', 'sluice backend delete shop 1']],
     [{ code: 'backend-unasked', backend: 1 }, ['sluice backend maintenance shop 1 --mode drain', 'sluice backend delete shop 1']],
+    [{ code: 'name-gone', backend: 1 }, ['sluice backend maintenance shop 1 --mode drain', 'sluice backend delete shop 1']],
+    [{ code: 'addresses-unused', backend: 1 }, []],
     [{ code: 'certificate-hidden', certificate: 'a.pem' }, ['sluice certificate remove shop a.pem']],
     [{ code: 'setting-idle', field: 'ttl', service: 'api' }, ['sluice service set shop api ttl=null']],
     [{ code: 'setting-idle', field: 'mark' }, ['sluice farm set shop mark=null']],

@@ -18,6 +18,7 @@ export function fixes(f: Finding, t: TFunction): Change[] {
       return service ? [removeService(farm, service, t)] : [];
     case 'backend-down':
     case 'backend-unasked':
+    case 'name-gone':
     case 'backend-unreachable': {
       if (backend === undefined) return [];
       const target = { farm, service: service || null, backend };
