@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/l7/l7test"
@@ -54,8 +55,18 @@ func newMistake(t *testing.T) *mistake {
 	return m
 }
 
+// backendTimeout, in seconds, is longer than any wait of a test: no backend is given
+// up because the machine is slow.
+const backendTimeout = 60
+
 func (m *mistake) edit(h *farm.HTTP) {
-	h.RequestTimeout, h.ResponseTimeout, h.ConnectTimeout, h.ResurrectTime = 60, 1, 1, 1
+	h.RequestTimeout, h.ResurrectTime = 60, 1
+	h.ResponseTimeout, h.ConnectTimeout = backendTimeout, backendTimeout
+}
+
+// timesOut lets the time pass that a backend has to connect or to respond.
+func (m *mistake) timesOut() {
+	enginetest.Advance(m.Loops[0], (backendTimeout+1)*time.Second)
 }
 
 // under sends a request and waits until the backend has got it.
@@ -177,7 +188,8 @@ func TestPanicWhileGivingUpABackendThatIsSilentClosesBothSides(t *testing.T) {
 	if m.Engine.Break(proxy.BreakFarm) != 1 {
 		t.Fatal("no exchange is under way")
 	}
-	m.closed(c) // after the time-out of a second
+	m.timesOut()
+	m.closed(c)
 	m.say <- ok
 	m.gone()
 	m.others(false)
@@ -194,6 +206,7 @@ func TestPanicAfterAConnectThatFailedClosesTheClient(t *testing.T) {
 			c := l7test.Dial(t, m.addr).Send(get("/"))
 			l7test.Eventually(t, "the connect is under way", func() bool { return m.Segment.SumBackend(1).Pending == 1 })
 			m.Engine.Break(what)
+			m.timesOut()
 			m.closed(c)
 			m.service.Backends[0] = alive
 			m.others(what == proxy.BreakBackend)
