@@ -9,19 +9,21 @@ import (
 )
 
 // Without descriptors new clients wait, those that are there go on, and others are
-// served when some have left. It lowers the limit of its process, so it runs in
-// one of its own.
+// served when some have left. It lowers the limit of its process, so the appliance
+// runs in one of its own. The backend stays in this one: without descriptors it could
+// neither accept the clients that left nor end their connections.
 func TestWithoutDescriptorsClientsWait(t *testing.T) {
-	if os.Getenv("FORWARD_FEW_DESCRIPTORS") == "" {
+	backend := os.Getenv("FORWARD_FEW_DESCRIPTORS")
+	if backend == "" {
 		cmd := exec.Command(os.Args[0], "-test.run", "^TestWithoutDescriptorsClientsWait$", "-test.v")
-		cmd.Env = append(os.Environ(), "FORWARD_FEW_DESCRIPTORS=1")
+		cmd.Env = append(os.Environ(), "FORWARD_FEW_DESCRIPTORS="+serve(t, name("hello")).at())
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		return
 	}
 	a := newAppliance(t, 1)
-	f := a.farm(serve(t, name("hello")).at())
+	f := a.farm(backend)
 	a.publish(f)
 	early := a.dial(f)
 	line(t, early)
