@@ -204,6 +204,8 @@ type Service struct {
 	ServedBy string `json:"served_by,omitempty"`
 	// Compression encodes bodies for clients that accept it; nil does not.
 	Compression *Compression `json:"compression,omitempty"`
+	// Leniency lists the deviations from HTTP/1 that are accepted in responses.
+	Leniency []Leniency `json:"backend_leniency,omitempty"`
 	Queueing
 	Retrying
 	Outlier

@@ -55,7 +55,7 @@ func (s *Service) unshare() {
 	s.HeadRequire, s.HeadDeny = slices.Clone(s.HeadRequire), slices.Clone(s.HeadDeny)
 	s.HeaderRules = s.HeaderRules.clone()
 	s.Rewrites = slices.Clone(s.Rewrites)
-	s.RetryOn = slices.Clone(s.RetryOn)
+	s.RetryOn, s.Leniency = slices.Clone(s.RetryOn), slices.Clone(s.Leniency)
 	s.TLS, s.Cookie, s.RateLimit = own(s.TLS), own(s.Cookie), own(s.RateLimit)
 	s.Auth, s.Split = s.Auth.clone(), own(s.Split)
 	s.Compression = s.Compression.clone()

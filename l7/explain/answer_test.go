@@ -11,6 +11,33 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
+func TestExplanationNamesTheDeviationOfAResponse(t *testing.T) {
+	t.Parallel()
+	a := l7test.New(t, 1)
+	for _, c := range []struct {
+		allows farm.Leniency
+		lines  []string
+		head   string
+	}{
+		{"repeated_chunked", []string{"Transfer-Encoding: chunked", "Transfer-Encoding: chunked"}, "HTTP/1.1 200 OK|Transfer-Encoding: chunked"},
+		{"status_range", []string{"HTTP/1.1 700 Odd"}, "HTTP/1.1 700 Odd"},
+		{"name_blanks", []string{"A : b"}, "HTTP/1.1 200 OK|A:  b"},
+	} {
+		s := l7test.Service("web", "127.0.0.1:1")
+		a.Serve(nil, s)
+		q := &explain.Question{Farm: 1, URL: "/", Answer: c.lines}
+		e, err := a.Engine.Explain(q)
+		if err != nil || e.Result.Status != 502 || e.Result.Step != "response" || !strings.Contains(e.Result.Reason, "(backend_leniency: "+string(c.allows)+")") {
+			t.Errorf("%q: %+v, %v", c.lines, e.Result, err)
+		}
+		s.Leniency = []farm.Leniency{c.allows}
+		a.Serve(nil, s)
+		if e, err = a.Engine.Explain(q); err != nil || e.Result.Status != 0 || strings.Join(e.AnswerHead, "|") != c.head {
+			t.Errorf("%q with %s: %+v, %q, %v", c.lines, c.allows, e.Result, e.AnswerHead, err)
+		}
+	}
+}
+
 func TestExplanationTellsWhatRulesMakeOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	s := l7test.Service("web", "127.0.0.1:1")

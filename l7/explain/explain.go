@@ -149,7 +149,7 @@ func (x *explainer) broken(at table.Step, err error) {
 }
 
 // forward finds the backend, and says what becomes of its answer.
-func (x *explainer) forward(found *table.Service, answer *http1.Response) {
+func (x *explainer) forward(found *table.Service, answer []byte) {
 	q, sv := &x.query, found.Rehearsal()
 	x.EnterService(sv, q.Req.Path)
 	head, out, err := x.rewrite(sv)
@@ -170,12 +170,32 @@ func (x *explainer) forward(found *table.Service, answer *http1.Response) {
 	b := &sv.Backends[i]
 	x.Head = x.MaskedHead(out.Address(new([]byte), head, b))
 	x.Result = explain.Result{Outcome: explain.Forward, Service: sv.Name, Backend: &b.Number, Address: b.Origin, Decision: x.choice.Why.String(), Reason: x.chosen}
-	if answer == nil {
+	if answer != nil {
+		x.respond(sv, answer)
+	}
+}
+
+// respond reports what becomes of the head of a response.
+func (x *explainer) respond(sv *table.Service, head []byte) {
+	r, err := parseAnswer(head, sv.Leniency)
+	if err == nil {
+		_, err = r.Body(x.query.Req.Verb == http1.VerbHEAD)
+	}
+	if err != nil {
+		x.Refuse(table.StepResponse, 502, "the response is rejected: "+reasonOf(err))
 		return
 	}
-	if err := x.Answered(sv, answer); err != nil {
+	if err := x.Answered(sv, r); err != nil {
 		x.Refuse(table.StepRules, 502, "rules make it an answer that is not passed on: "+err.Error())
 	}
+}
+
+// reasonOf returns the reason of an error of http1, as the log has it.
+func reasonOf(err error) string {
+	if why, ok := errors.AsType[*http1.Error](err); ok {
+		return why.Reason
+	}
+	return err.Error()
 }
 
 // rewrite makes the head the backend would get.

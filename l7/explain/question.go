@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -15,7 +16,7 @@ import (
 // asked is a question as it is understood.
 type asked struct {
 	head   []byte
-	answer *http1.Response // of the backend; nil when nobody asks about one
+	answer []byte // head of a response of the backend; nil when nobody asks about one
 	from   netip.Addr
 	secure bool
 	name   string // TLS is asked for
@@ -91,8 +92,9 @@ func readQuestion(f *table.Farm, q *explain.Question) (a asked, err error) {
 	return a, err
 }
 
-// readAnswer reads what a backend would answer.
-func readAnswer(lines []string) (*http1.Response, error) {
+// readAnswer returns the head of a response that a backend could send. Which deviations
+// from the grammar are accepted in it depends on the service.
+func readAnswer(lines []string) ([]byte, error) {
 	if len(lines) == 0 {
 		return nil, nil
 	}
@@ -100,9 +102,16 @@ func readAnswer(lines []string) (*http1.Response, error) {
 		lines = append([]string{"HTTP/1.1 200 OK"}, lines...)
 	}
 	head := []byte(strings.Join(lines, "\r\n") + "\r\n\r\n")
+	_, err := parseAnswer(head, ^http1.Leniency(0))
+	return head, err
+}
+
+// parseAnswer parses the head of a response, which stays as it is.
+func parseAnswer(head []byte, l http1.Leniency) (*http1.Response, error) {
 	r := new(http1.Response)
 	r.Reset()
-	switch n, err := r.Parse(head); {
+	r.Allow(l)
+	switch n, err := r.Parse(bytes.Clone(head)); {
 	case err != nil:
 		return nil, fmt.Errorf("the answer cannot be read: %w", err)
 	case n != len(head):

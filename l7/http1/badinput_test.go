@@ -560,6 +560,7 @@ func TestRow7ManyQueryParametersAreLinear(t *testing.T) {
 	}
 }
 
+// Deviations with a single reading, which backend_leniency accepts, are in leniency_test.go.
 func TestRow9BadResponsesAreRefused(t *testing.T) {
 	ok := func(fields string) string { return "HTTP/1.1 200 OK\r\n" + fields + "\r\n\r\n" }
 	for name, c := range map[string]bad{
@@ -582,27 +583,18 @@ func TestRow9BadResponsesAreRefused(t *testing.T) {
 		"bare LF in a fold":    {ok("A: b\n c"), http1.ErrLineEnd},
 		"a folded length":      {ok("Content-Length: 1\r\n 0"), http1.ErrLength},
 		"NUL in value":         {ok("A: \x00"), http1.ErrFieldValue},
-		"bare LF":              {"HTTP/1.1 200 OK\nA: b\n\n", http1.ErrLineEnd},
 		"bare CR in reason":    {"HTTP/1.1 200 O\rK\r\n\r\n", http1.ErrLineEnd},
-		"control in reason":    {"HTTP/1.1 200 O\x01K\r\n\r\n", http1.ErrFieldValue},
-		"blank before colon":   {ok("A : b"), http1.ErrFieldName},
 		"status 099":           {"HTTP/1.1 099 OK\r\n\r\n", http1.ErrStatusLine},
-		"status 600":           {"HTTP/1.1 600 OK\r\n\r\n", http1.ErrStatusLine},
 		"status 20":            {"HTTP/1.1 20 OK\r\n\r\n", http1.ErrStatusLine},
 		"status 2000":          {"HTTP/1.1 2000 OK\r\n\r\n", http1.ErrStatusLine},
 		"status +20":           {"HTTP/1.1 +20 OK\r\n\r\n", http1.ErrStatusLine},
-		"two blanks":           {"HTTP/1.1  200 OK\r\n\r\n", http1.ErrStatusLine},
-		"tab after status":     {"HTTP/1.1 200\tOK\r\n\r\n", http1.ErrStatusLine},
-		"version 2.0":          {"HTTP/2.0 200 OK\r\n\r\n", http1.ErrStatusVersion},
 		"version 0.9":          {"HTTP/0.9 200 OK\r\n\r\n", http1.ErrStatusVersion},
-		"version 1.2":          {"HTTP/1.2 200 OK\r\n\r\n", http1.ErrStatusVersion},
 		"version 2, no more":   {"HTTP/2.0 ", http1.ErrStatusVersion},
 		"version 1.2, no more": {"HTTP/1.2 ", http1.ErrStatusVersion},
 		"no version":           {"200 OK\r\n\r\n", http1.ErrStatusLine},
 		"HTTP/0.9":             {"<html>hello</html>", http1.ErrStatusLine},
 		"empty line before":    {"\r\nHTTP/1.1 200 OK\r\n\r\n", http1.ErrStatusLine},
 		"shoutcast":            {"ICY 200 OK\r\n\r\n", http1.ErrStatusLine},
-		"connection malformed": {ok("Connection: a b"), http1.ErrConnection},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, step := range []int{len(c.head), len(c.head)/64 + 1} {

@@ -23,6 +23,7 @@ type Chunked struct {
 	state  chunkState
 	keep   bool // the caller wants trailers
 	strip  bool // see FromBackend
+	loose  bool // LenientChunkSize
 	digits uint8
 	extra  uint16 // extension bytes of this chunk
 
@@ -146,9 +147,15 @@ func (c *Chunked) step(b byte) (send bool, err error) {
 	case chunkSize, chunkDigits:
 		return c.sizeByte(b)
 	case chunkBlank:
-		if b == ';' {
+		switch {
+		case b == ';':
 			c.state = chunkExt
-		} else if b != ' ' && b != '\t' {
+		case b == '\r' && c.loose:
+			c.state = chunkSizeLF
+			return true, nil
+		case b == '\r' && c.strip:
+			return false, ErrChunkForm
+		case b != ' ' && b != '\t':
 			return false, ErrChunkSize
 		}
 		return false, c.wasted()
@@ -195,8 +202,14 @@ func (c *Chunked) sizeByte(b byte) (send bool, err error) {
 		if c.state == chunkSize {
 			c.state, c.digits, c.extra = chunkDigits, 0, 0
 		}
+		if c.loose && b == '0' && c.remain == 0 && c.digits > 0 {
+			return false, c.wasted() // one zero says as much
+		}
 		// The sum of all sizes must stay a length: the top bit stays clear.
 		if c.digits++; c.digits > maxChunkDigits || c.remain >= 1<<59 {
+			if c.strip && c.remain < 1<<59 {
+				return false, ErrChunkForm // so it begins with zeros
+			}
 			return false, ErrChunkSize
 		}
 		c.remain = c.remain<<4 | uint64(unhex(b))

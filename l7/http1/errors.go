@@ -75,6 +75,27 @@ var (
 	ErrStatusVersion = &Error{502, "response in an unknown protocol version"}
 )
 
+// Errors of responses that deviate from the grammar in a way that leaves one reading:
+// backend_leniency of a service accepts them by the name in parentheses.
+var (
+	ErrCodingRepeated = &Error{502, "Transfer-Encoding repeats chunked (backend_leniency: repeated_chunked)"}
+	ErrCodingIdentity = &Error{502, "Transfer-Encoding is identity (backend_leniency: identity_coding)"}
+	ErrChunkForm      = &Error{502, "blanks or needless zeros around a chunk size (backend_leniency: chunk_size)"}
+	ErrStatusRange    = &Error{502, "status above 599 (backend_leniency: status_range)"}
+	ErrStatusForm     = &Error{502, "version, blanks or control bytes in the status line (backend_leniency: status_line)"}
+	ErrBareHead       = &Error{502, "lines of the head end in LF without CR (backend_leniency: bare_lf)"}
+	ErrNameBlank      = &Error{502, "blank between field name and colon (backend_leniency: name_blanks)"}
+	ErrNameByte       = &Error{502, "byte in a field name that no token has (backend_leniency: field_names)"}
+	ErrControl        = &Error{502, "control byte in field value (backend_leniency: control_bytes)"}
+	ErrConnectionForm = &Error{502, "malformed Connection (backend_leniency: connection)"}
+)
+
+// ErrMixedEnds is never accepted: in one of two readings a field contains another.
+var ErrMixedEnds = &Error{502, "lines of the head end in LF, others in CRLF"}
+
+// errBareHead makes Parse read a head whose lines end in LF.
+var errBareHead = &Error{502, "lines of the head end in LF"}
+
 // Errors of chunked bodies.
 var (
 	ErrChunkSize      = &Error{400, "malformed chunk size"}

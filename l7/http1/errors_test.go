@@ -25,7 +25,8 @@ func TestErrorsSayWhatIsAnswered(t *testing.T) {
 		501: {http1.ErrMethodTooLong, http1.ErrCodingUnknown},
 		502: {
 			http1.ErrStatusLine, http1.ErrStatusVersion, http1.ErrSwitchUnasked, http1.ErrSwitchUpgrade, http1.ErrSwitchConnection, http1.ErrSwitchProtocol,
-			http1.ErrAcceptMissing, http1.ErrAccept,
+			http1.ErrAcceptMissing, http1.ErrAccept, http1.ErrCodingRepeated, http1.ErrCodingIdentity, http1.ErrChunkForm, http1.ErrStatusRange,
+			http1.ErrStatusForm, http1.ErrBareHead, http1.ErrNameBlank, http1.ErrNameByte, http1.ErrControl, http1.ErrConnectionForm, http1.ErrMixedEnds,
 		},
 		505: {http1.ErrVersionUnknown},
 	} {

@@ -52,6 +52,8 @@ type Head struct {
 	next int // start of the first line not parsed yet; 0: nothing is parsed
 	seen int // bytes that were there when the last Parse asked for more
 
+	allow Leniency // of a response
+
 	have, twice mask      // known fields present, present more than once
 	first       [64]uint8 // index of the first field of each kind in have
 
@@ -180,8 +182,8 @@ func (h *Head) begin() {
 // expect ends up in nameError or valueError, which only have to find the fitting
 // reason.
 //
-// unfold says what happens to a line that goes on with the field before it: it
-// becomes a part of that field, or the head is refused.
+// unfold is true for responses: a line that goes on with the field before it becomes
+// a part of that field, and deviations may be allowed. Else the head is refused.
 func (h *Head) parseFields(b []byte, i int, drop mask, unfold bool) (int, error) {
 	for p := b[i:]; ; {
 		if len(p) >= 2 && p[0] == '\r' && p[1] == '\n' {
@@ -201,7 +203,17 @@ func (h *Head) parseFields(b []byte, i int, drop mask, unfold bool) (int, error)
 				p = p[n:]
 				continue
 			}
-			return 0, nameError(p)
+			if !unfold {
+				return 0, nameError(p)
+			}
+			switch skip, again, err := h.deviantName(p); {
+			case skip > 0:
+				h.leaveOut(h.next, skip)
+				p = p[skip:]
+			case !again:
+				return 0, err
+			}
+			continue
 		}
 		nf := h.NumFields
 		if nf >= MaxFields {
@@ -217,7 +229,14 @@ func (h *Head) parseFields(b []byte, i int, drop mask, unfold bool) (int, error)
 		}
 		if end+1 >= len(v) || v[end] != '\r' || v[end+1] != '\n' {
 			h.next = len(b) - len(p)
-			return 0, valueError(v, end)
+			if !unfold {
+				return 0, valueError(v, end)
+			}
+			again, err := h.deviantValue(v, end, k)
+			if !again {
+				return 0, err
+			}
+			continue
 		}
 		next := v[end+2:]
 		for end > 0 && isBlank(v[end-1]) {

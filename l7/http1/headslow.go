@@ -59,8 +59,12 @@ func plainName(name []byte) (plain [maxName]byte, n int) {
 func (h *Head) unfold(b []byte) (int, error) {
 	line := b[h.next:]
 	end := textEnd(line)
-	if end+1 >= len(line) || line[end] != '\r' || line[end+1] != '\n' {
-		return 0, valueError(line, end)
+	for end+1 >= len(line) || line[end] != '\r' || line[end+1] != '\n' {
+		again, err := h.deviantValue(line, end, h.Fields[h.NumFields-1].Known)
+		if !again {
+			return 0, err
+		}
+		end = textEnd(line)
 	}
 	v := &h.Fields[h.NumFields-1].Value
 	at := int(v.End)

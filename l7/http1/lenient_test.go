@@ -83,7 +83,7 @@ func TestForbiddenTrailersOfAnswersAreLeftOut(t *testing.T) {
 		for step := 1; step <= len(body); step++ {
 			var c http1.Chunked
 			c.Reset(true)
-			c.FromBackend()
+			c.FromBackend(0)
 			if r := feed(&c, body, false, func() int { return step }); r != want {
 				t.Fatalf("%s, steps of %d: %+v", name, step, r)
 			}
@@ -95,12 +95,12 @@ func TestFoldedTrailersOfAnswersBecomeOneLine(t *testing.T) {
 	const body = "0\r\nETag: a\r\n b\r\nX-Other: 1\r\n\t2\r\n\r\n"
 	var c http1.Chunked
 	c.Reset(true)
-	c.FromBackend()
+	c.FromBackend(0)
 	if r := feed(&c, body, false, func() int { return 3 }); r != (result{"0\r\nETag: a b\r\nX-Other: 1 2\r\n\r\n", len(body), true, nil}) {
 		t.Errorf("%+v", r)
 	}
 	c.Reset(true)
-	c.FromBackend()
+	c.FromBackend(0)
 	if r := feed(&c, "0\r\n a\r\n\r\n", false, func() int { return 3 }); r.err != http1.ErrTrailer {
 		t.Errorf("a trailer that goes on with nothing: %+v", r)
 	}

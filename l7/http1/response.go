@@ -3,6 +3,7 @@ package http1
 import (
 	"bytes"
 	"encoding/binary"
+	"strconv"
 )
 
 // Response is the head of a response. Upgrade means status 101 with
@@ -11,11 +12,12 @@ import (
 type Response struct {
 	Head
 
-	Status int // 100-599
+	Status int // 100-599; to 999 with LenientStatus
 	Reason Span
 
-	bare   bool  // no SP after the status
-	faulty error // what is wrong with the framing fields, which matters only if a body follows
+	bare   bool   // the status line is written anew, e.g. because no SP is after the status
+	lines  []byte // the head with CRLF, if it came with LF
+	faulty error  // what is wrong with the framing fields, which matters only if a body follows
 }
 
 // Parse reads a response head from the start of b, as Request.Parse does. The
@@ -26,7 +28,10 @@ func (r *Response) Parse(b []byte) (n int, err error) {
 	if r.waits(b) {
 		return 0, nil
 	}
-	n, err = r.parse(b[:min(len(b), MaxHead)])
+	b = b[:min(len(b), MaxHead)]
+	if n, err = r.parse(b); err == errBareHead {
+		n, err = r.parseBare(b)
+	}
 	return r.result(b, n, err)
 }
 
@@ -35,7 +40,10 @@ func (r *Response) Parse(b []byte) (n int, err error) {
 func (r *Response) parse(b []byte) (n int, err error) {
 	if r.next == 0 {
 		r.begin()
-		if r.next, err = r.statusLine(b); r.next == 0 || err != nil {
+		if r.next, err = r.statusLine(b); err != nil {
+			r.next, err = r.deviantStatusLine(b, err)
+		}
+		if r.next == 0 || err != nil {
 			return 0, err
 		}
 	}
@@ -88,11 +96,19 @@ func (r *Response) statusLine(b []byte) (int, error) {
 
 // finish decides what the fields of a whole head mean.
 func (r *Response) finish() error {
-	if r.faulty = r.framing(); r.faulty != nil && r.sameLength() {
-		r.faulty = nil
+	if r.faulty = r.framing(); r.faulty != nil {
+		if r.have.has(KnownTransferEncoding) {
+			r.faulty = r.deviantCoding(r.faulty)
+		} else if r.sameLength() {
+			r.faulty = nil
+		}
 	}
 	options, err := r.connection()
-	if err != nil {
+	if err == ErrConnection {
+		if r.allow&LenientConnection == 0 {
+			return ErrConnectionForm
+		}
+	} else if err != nil {
 		return err
 	}
 	if r.have.has(KnownUpgrade) && (r.Status == 101 || r.Status == 426) {
@@ -174,8 +190,7 @@ type ResponseOptions struct {
 func AppendResponse(dst []byte, r *Response, o *ResponseOptions) []byte {
 	run := uint32(0)
 	if r.Minor == 0 || r.bare {
-		dst = append(dst, "HTTP/1.1"...)
-		dst = append(dst, r.Buf[8:12]...)
+		dst = strconv.AppendInt(append(dst, "HTTP/1.1 "...), int64(r.Status), 10)
 		dst = append(dst, ' ')
 		run = r.Reason.Off
 	}
@@ -218,9 +233,6 @@ func statusError(b []byte) error {
 // 9110 section 8.6). It is for answers: a request that says so is somebody's try
 // to be read in two ways.
 func (r *Response) sameLength() bool {
-	if r.have.has(KnownTransferEncoding) {
-		return false
-	}
 	var length []byte
 	for i := range r.Fields[:r.NumFields] {
 		if r.Fields[i].Known != KnownContentLength {

@@ -70,5 +70,6 @@ func cutList(v []byte) (first, rest []byte) {
 
 // FromBackend is for the body of an answer: trailers that would change what was
 // decided from the head are left out (RFC 9110 section 6.5.1), folded ones are put
-// on one line. A request with either is refused. Call it after Reset.
-func (c *Chunked) FromBackend() { c.strip = true }
+// on one line. A request with either is refused. The deviations in l are
+// accepted. Call it after Reset.
+func (c *Chunked) FromBackend(l Leniency) { c.strip, c.loose = true, l&LenientChunkSize != 0 }

@@ -21,7 +21,7 @@ func (m *message) response(end, bodyless bool) (status int, head []byte, why *Er
 		}
 		status = status*10 + int(c)
 	}
-	if status < 100 || status > 599 || status == 101 {
+	if status < 100 || status == 101 { // whether one above 599 is accepted is for those who read the head
 		return 0, nil, ErrStatus
 	}
 	m.head = append(append(append(m.head, "HTTP/1.1 "...), digits...), ' ')

@@ -301,7 +301,7 @@ func (b *body) unframe(trailers bool) {
 	if b.kind != http1.BodyChunked {
 		b.kind = http1.BodyLength // of none, too, the end is still to come
 		b.chunked.Reset(trailers)
-		b.chunked.FromBackend()
+		b.chunked.FromBackend(0) // its framing is ours
 	}
 }
 

@@ -103,7 +103,7 @@ func (b *body) start(kind http1.Body, h *http1.Head, trailers bool) {
 func (b *body) startAnswer(kind http1.Body, h *http1.Head, trailers bool) {
 	b.start(kind, h, trailers)
 	if kind == http1.BodyChunked {
-		b.chunked.FromBackend()
+		b.chunked.FromBackend(h.Allowed())
 	}
 }
 

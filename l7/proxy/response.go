@@ -87,6 +87,7 @@ func (ex *exchange) respond(b []byte) {
 			return
 		}
 		r.Reset()
+		r.Allow(ex.service.Leniency)
 		n, err := r.Parse(b)
 		switch {
 		case err != nil:
@@ -397,9 +398,8 @@ func (ex *exchange) writeAnswer(head, part []byte) bool {
 // countAnswer counts the answer with the bytes of it that came and those that
 // were sent.
 func (ex *exchange) countAnswer(in, out int) {
-	class := ex.w.resp.Status/100 - 1
 	f := ex.stats()
-	f.Responses[class]++
+	f.Responses[class(ex.w.resp.Status)]++
 	f.BytesOut += uint64(out)
 	took := ex.w.loop.Now() - ex.sent
 	if !ex.recalled { // else it was counted when it came
@@ -409,10 +409,14 @@ func (ex *exchange) countAnswer(in, out int) {
 	ex.recordMoved(0, uint64(out))
 }
 
+// class returns the index that a status is counted under. A status of 600-999, which
+// backend_leniency accepts, counts as 5xx (RFC 9110 section 15).
+func class(status int) int { return min(status/100, 5) - 1 }
+
 // countTaken counts an answer for the backend it came from.
 func (ex *exchange) countTaken(bytes int, took int64) {
 	s := ex.backendStats()
-	s.Responses[ex.w.resp.Status/100-1]++
+	s.Responses[class(ex.w.resp.Status)]++
 	s.BytesIn += uint64(bytes)
 	s.ResponseNanos += uint64(took)
 	ex.arrived()

@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/core/tlsconf"
+	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
 	"github.com/sluicelb/sluice/l7/state"
 )
@@ -41,6 +42,7 @@ type Service struct {
 	Multiplexed bool             // they speak HTTP/2
 	Pinned      bool             // clients keep their connection to a backend
 	IgnoreClose bool             // exchanges go on when their client has ended its direction
+	Leniency    http1.Leniency   // the deviations that are accepted in their responses
 
 	// What is changed on the way.
 	Request, Response *Rules       // the header rules; nil when there are none
@@ -80,6 +82,7 @@ func (c *Compiler) compileService(out *Service, build *tlsconf.Build, first bool
 	*out = Service{
 		ID: s.ID, Name: s.Name, DNSFarm: s.DNSFarm, Persist: newPersistence(s), Multiplexed: s.Multiplexed(),
 		Pinned: (s.Pinned || announcing(s) != 0) && !s.Multiplexed(), IgnoreClose: s.IgnoreClose,
+		Leniency: newLeniency(s.Leniency),
 	}
 	c.compileBackends(out, first, f, s)
 	c.compileResilience(out, s)

@@ -32,6 +32,7 @@ const (
 	StepRules    Step = "rules"
 	stepRedirect Step = "redirect"
 	StepBackends Step = "backends"
+	StepResponse Step = "response" // the head of one is explained, too
 )
 
 // Trail is what a request that is explained leaves behind. Everything that

@@ -58,6 +58,7 @@ func everything() *farm.Config {
 			Split:       new(uint8),
 			Auth: &farm.Auth{Users: []farm.AuthUser{{Name: "ali", Hash: "$2y$05$" + strings.Repeat("a", 53)}}, Realm: "inside", Header: "X-Key",
 				Keys: []farm.AuthKey{farm.AuthKey(strings.Repeat("0123456789abcdef", 4))}, Pass: true},
+			Leniency:  farm.Leniencies()[1:],
 			Queueing:  farm.Queueing{Queue: 65535, QueueTimeout: 3600},
 			Retrying:  farm.Retrying{RetryOn: []farm.RetryCondition{farm.RetryReset, "503"}, Retries: 5, RetryBudget: 100, RetryUnsafe: true},
 			Outlier:   farm.Outlier{OutlierErrors: 100, OutlierRate: 99, OutlierSlow: 100, OutlierWindow: 3600, OutlierRequests: 65535, OutlierTime: 3600, OutlierPercent: 100},

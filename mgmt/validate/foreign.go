@@ -138,6 +138,9 @@ var foreign = map[string]Term{
 	"allow":                 {Command: "there is no list of addresses yet: let the packet filter do it"},
 	"deny":                  {Fields: []string{"headdeny"}},
 	"protocol":              {Fields: []string{"profile"}},
+
+	"accept_invalid_http_response":              {Fields: []string{"backend_leniency"}},
+	"accept_unsafe_violations_in_http_response": {Fields: []string{"backend_leniency"}},
 }
 
 // Foreign returns what a term of another load balancer is called here.

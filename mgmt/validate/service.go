@@ -160,7 +160,7 @@ const (
 
 // serviceOptions are what a service has besides its matching, persistence and
 // policy.
-var serviceOptions = slices.Concat(conditionFields, backendTLSFields, backendProtocolFields, cookieFields, stsFields, servedByFields,
+var serviceOptions = slices.Concat(conditionFields, backendTLSFields, backendProtocolFields, cookieFields, stsFields, servedByFields, leniencyFields,
 	rateFields, authFields, splitFields, proxyOutFields, resilienceFields,
 	compressionFields, []field[farm.Service]{serviceCheck})
 

@@ -58,6 +58,7 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 		{`{"retry_on":["reset","503"],"retries":"3","retry_budget":50,"retry_unsafe":"true"}`, func(s *farm.Service) {
 			s.Retrying = farm.Retrying{RetryOn: []farm.RetryCondition{"reset", "503"}, Retries: 3, RetryBudget: 50, RetryUnsafe: true}
 		}, `{"retry_on":[]}`},
+		{`{"backend_leniency":["bare_lf","all"]}`, func(s *farm.Service) { s.Leniency = []farm.Leniency{"bare_lf", "all"} }, `{"backend_leniency":null}`},
 		{`{"retry_on":"timeout"}`, func(s *farm.Service) { s.RetryOn = []farm.RetryCondition{"timeout"} }, `{"retry_on":null,"retry_unsafe":false}`},
 		{`{"outlier_errors":5}`, func(s *farm.Service) { s.OutlierErrors = 5 }, `{"outlier_errors":0}`},
 		{`{"outlier_percent":100,"outlier_errors":"1","outlier_time":3600}`, func(s *farm.Service) {

@@ -1,0 +1,29 @@
+package validate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// leniencyFields are the deviations from HTTP/1 that are accepted of backends.
+var leniencyFields = []field[farm.Service]{{
+	rule: rule{name: "backend_leniency", hints: advanced(atResponses, "Accepted deviations"), kind: kindList, words: true, null: true, max: int64(len(farm.Leniencies())), maxLen: 32, check: checkLeniency,
+		format: strings.Join(texts(farm.Leniencies()), "|"), must: "one of " + strings.Join(texts(farm.Leniencies()), ", "), musts: "a list of " + strings.Join(texts(farm.Leniencies()), ", "),
+		about: "Deviations from HTTP/1 that are accepted in responses of backends and corrected for clients; empty for none, all for all of them. Only deviations with a single reading have a name. A response that is rejected for one is logged with its name."},
+	get: func(s *farm.Service) Value { return listValue(texts(s.Leniency)) },
+	set: func(s *farm.Service, v Value) {
+		s.Leniency = nil
+		for _, item := range v.list {
+			s.Leniency = append(s.Leniency, farm.Leniency(item))
+		}
+	},
+}}
+
+func checkLeniency(s string) string {
+	if slices.Contains(farm.Leniencies(), farm.Leniency(s)) {
+		return ""
+	}
+	return "it is none of them"
+}
