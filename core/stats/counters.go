@@ -107,7 +107,8 @@ type Backend struct {
 	Abandoned       uint64    `metric:"abandoned_total" help:"Requests, and relayed connections, whose client went after it had waited a second or more, and nothing had come."`
 	Ends            uint64    `metric:"ends_total" help:"Relayed connections whose direction the backend ended in order."`
 	Failures        uint64    `metric:"failures_total" help:"Answers of 5xx but 501 and 505, and requests without an answer: the connection ended, or none came in time."`
-	_               [6]uint64
+	Logins          uint64    `metric:"connection_logins_total" help:"Responses that ask for a login by NTLM or Negotiate, which is a login of the connection."`
+	_               [5]uint64
 }
 
 // MaxClasses bounds the classes of rejections that are counted.

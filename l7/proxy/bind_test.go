@@ -224,6 +224,10 @@ func TestStreamWhoseBackendAsksForALogInGoesBackToHTTP1(t *testing.T) {
 		if b.Open() != 1 {
 			t.Errorf("%s: %d connections are kept", scheme, b.Open())
 		}
+		answerTo(t, addr, get("/"))
+		if n := a.Segment.SumBackend(1).Logins; n != 2 {
+			t.Errorf("%s: %d responses are counted that ask for a login, want 2", scheme, n)
+		}
 	}
 	b := ntlmBackend(t, `WWW-Authenticate: Basic realm="x"`)
 	p := l7test.DialFrames(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))

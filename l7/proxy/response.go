@@ -173,6 +173,7 @@ func (ex *exchange) answer(b []byte, n int) {
 		return
 	}
 	if r.Status == 401 && asksToBind(&r.Head) {
+		ex.backendStats().Logins++
 		if ex.peer.Frames {
 			ex.requireHTTP1(len(b))
 			return

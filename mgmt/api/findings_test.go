@@ -87,6 +87,18 @@ func TestFindingsHaveTheirEvidence(t *testing.T) {
 	wantFound(t, a.must(200, "GET", "/farms/shop/lint", ""), "warning service-shadowed shop sub", "warning backend-down shop web 1", "warning setting-idle shop web", "warning backend-unreachable shop sub 0")
 }
 
+func TestLoginsOfConnectionsAreFoundByWhatWasCounted(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	backend := a.config().Farms[0].HTTP.Services[0].Backends[0].ID
+	a.engine.backends[backend] = stats.Backend{Requests: 7, Logins: 2}
+	wantFound(t, a.must(200, "GET", "/farms/shop/lint", ""))
+	a.must(200, "PUT", "/farms/shop/services/web", `{"backendprotocol":"h2"}`)
+	r := a.must(200, "GET", "/farms/shop/lint", "")
+	wantFound(t, r, "warning connection-login shop web")
+	r.want(t, "params.0.evidence", "2 responses of its backends with status 401 asked for NTLM or Negotiate")
+}
+
 func TestAServiceIsNeverHitWhenNothingWasWrittenDownEither(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)

@@ -14,6 +14,8 @@ type Evidence struct {
 	// Hits is how many requests, or connections of an l4xnat farm, a backend was sent
 	// since it is counted; known is false while nobody can say.
 	Hits func(f *farm.Farm, backend uint32) (n uint64, known bool)
+	// Logins is how many responses of a backend asked for a login by NTLM or Negotiate.
+	Logins func(backend uint32) uint64
 	// Redirects is how many requests of a farm were answered by services that redirect.
 	Redirects func(f *farm.Farm) uint64
 	// Recorded is what was written down of these backends of a farm.

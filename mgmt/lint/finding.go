@@ -29,6 +29,7 @@ const (
 	ServiceEmpty       = "service-empty"        // it has neither backends nor a redirect
 	HostUnanchored     = "host-unanchored"      // it matches longer hosts, too
 	ServicesUncompared = "services-uncompared"  // there are too many, or their expressions are too large
+	ConnectionLogin    = "connection-login"     // its backends ask for NTLM or Negotiate
 	CertificateExpired = "certificate-expired"
 	CertificateExpires = "certificate-expires"
 	CertificateUnused  = "certificate-unused" // nothing names it, or only what is stopped
@@ -46,7 +47,7 @@ const (
 
 // Finding is one thing that was found.
 type Finding struct {
-	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,host-unanchored,services-uncompared,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-hidden,backend-unreachable,backend-down,backend-unasked,name-gone,addresses-unused,setting-idle,check-program,check-unfit" doc:"What kind of finding it is"`
+	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,host-unanchored,services-uncompared,connection-login,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-hidden,backend-unreachable,backend-down,backend-unasked,name-gone,addresses-unused,setting-idle,check-program,check-unfit" doc:"What kind of finding it is"`
 	Severity Severity `json:"severity" enum:"error,warning,info" doc:"error: clients notice; warning: a defect of the configuration; info: worth knowing"`
 	// Farm, Service, Backend and Certificate name what it is about, as far as each applies.
 	Farm        string `json:"farm,omitempty"`

@@ -20,6 +20,7 @@ func known() lint.Evidence {
 	return lint.Evidence{
 		Now:       now,
 		Hits:      func(*farm.Farm, uint32) (uint64, bool) { return 9, true },
+		Logins:    func(uint32) uint64 { return 0 },
 		Redirects: func(*farm.Farm) uint64 { return 0 },
 		Recorded:  func(*farm.Farm, []uint32) lint.Record { return lint.Record{} },
 		Status:    func(farm.Group, int) farm.Status { return farm.StatusUp },

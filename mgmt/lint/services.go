@@ -33,6 +33,7 @@ func (l *look) services(f *farm.Farm) {
 				Advice:   fmt.Sprintf("add a backend (sluice backend create %s %s ADDRESS), set redirect, or delete the service", f.Name, s.Name)})
 		case !f.Stopped && !shadowed[i]:
 			l.neverHit(f.GroupOf(s))
+			l.logins(f, s)
 		}
 	}
 	if !f.Stopped && redirecting > 0 {

@@ -26,6 +26,7 @@ func (s *Resource) evidence(c *rest.Call, cfg *farm.Config, allCertificates bool
 	return lint.Evidence{
 		Now:       s.deps.Now(),
 		Hits:      counted.hits,
+		Logins:    func(backend uint32) uint64 { return s.deps.Counters.SumBackend(backend).Logins },
 		Redirects: func(f *farm.Farm) uint64 { return s.deps.Counters.SumFarm(f.ID).Redirects },
 		Recorded:  s.recorded,
 		Status:    func(g farm.Group, position int) farm.Status { return farmstate.In(g, position, s.deps.Health) },
