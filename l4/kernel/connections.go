@@ -16,6 +16,8 @@ import (
 type Connections interface {
 	// Count counts them by mark.
 	Count(ctx context.Context) (map[uint32]conntrack.Counts, error)
+	// CountOnly counts those to some backends, by mark.
+	CountOnly(ctx context.Context, backends map[uint32]bool) (map[uint32]conntrack.Counts, error)
 	// Flush forgets those to backends that are meant.
 	Flush(ctx context.Context, meant func(backend uint32) bool) error
 	// FlushUDP forgets flows of UDP to backends that are meant.
@@ -28,6 +30,11 @@ type Tracked struct{}
 // Count implements Connections.
 func (Tracked) Count(ctx context.Context) (map[uint32]conntrack.Counts, error) {
 	return conntrack.Count(ctx, conntrack.Farms())
+}
+
+// CountOnly implements Connections.
+func (Tracked) CountOnly(ctx context.Context, backends map[uint32]bool) (map[uint32]conntrack.Counts, error) {
+	return conntrack.CountOnly(ctx, backends)
 }
 
 // Flush implements Connections.

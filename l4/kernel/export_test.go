@@ -19,7 +19,7 @@ func (k *Reconciler) Follow(ctx context.Context) { k.follow(ctx, false) }
 func (k *Reconciler) Age(d time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, at := range []*time.Time{&k.looked, &k.asked, &k.failed, &k.prepared, &k.weighed, &k.filled} {
+	for _, at := range []*time.Time{&k.looked, &k.asked, &k.failed, &k.prepared, &k.weighed, &k.released, &k.recounted} {
 		if !at.IsZero() {
 			*at = at.Add(-d)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
@@ -25,10 +26,10 @@ type Filter interface {
 	// rules unseen. After Doubt, or false, the next Carry makes everything anew.
 	Intact(ctx context.Context) bool
 	Doubt()
-	// Fill tells which backends were found to have all the connections they may
-	// have; all others have room. What the kernel counts itself has the last word
-	// but for those in held, of whose connections it has not seen all begin.
-	Fill(ctx context.Context, full, held map[uint32]bool) error
+	// Noted returns the backends that packets noted as full, with the time of the note.
+	Noted(ctx context.Context) (map[uint32]time.Time, error)
+	// Fill corrects the notes by what was counted.
+	Fill(ctx context.Context, c rules.Counted) error
 	Inspector
 	Sessions
 }
@@ -94,8 +95,11 @@ func (u Unable) Forget(context.Context, *farm.Farm, ...string) (bool, error) { r
 // ForgetAll implements Filter.
 func (u Unable) ForgetAll(context.Context, *farm.Farm) error { return u.err() }
 
+// Noted implements Filter.
+func (u Unable) Noted(context.Context) (map[uint32]time.Time, error) { return nil, nil }
+
 // Fill implements Filter.
-func (u Unable) Fill(_ context.Context, _, _ map[uint32]bool) error { return nil }
+func (u Unable) Fill(context.Context, rules.Counted) error { return nil }
 
 // Check implements Filter: trying says why.
 func (u Unable) Check(context.Context, *rules.Input) map[uint32]string { return nil }

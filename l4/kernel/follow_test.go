@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/l4/kernel"
 	"github.com/sluicelb/sluice/l4/kernel/l4test"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 )
 
@@ -28,6 +30,9 @@ type observed struct {
 	doubts     int
 	filled     int
 	full, held map[uint32]bool
+	room       map[uint32]bool
+	notes      []uint32       // backends that packets noted
+	asked      []uint32       // backends whose connections were counted
 	open       map[uint32]int // by backend
 	uncounted  error
 }
@@ -35,15 +40,28 @@ type observed struct {
 func (f *observed) Intact(context.Context) bool { return !f.gone }
 func (f *observed) Doubt()                      { f.doubts++ }
 
-func (f *observed) Fill(_ context.Context, full, held map[uint32]bool) error {
-	f.filled, f.full, f.held = f.filled+1, full, held
+func (f *observed) Noted(context.Context) (map[uint32]time.Time, error) {
+	out := map[uint32]time.Time{}
+	for _, id := range f.notes {
+		out[id] = time.Now()
+	}
+	return out, nil
+}
+
+func (f *observed) Fill(_ context.Context, c rules.Counted) error {
+	f.filled, f.full, f.room, f.held = f.filled+1, c.Full, c.Room, c.Held
 	return errors.New("which stops nobody")
+}
+
+func (f *observed) CountOnly(ctx context.Context, backends map[uint32]bool) (map[uint32]conntrack.Counts, error) {
+	f.asked = slices.Sorted(maps.Keys(backends))
+	return f.Count(ctx)
 }
 
 func (f *observed) Count(context.Context) (map[uint32]conntrack.Counts, error) {
 	out := map[uint32]conntrack.Counts{}
 	for id, n := range f.open {
-		out[0x5c000000+id] = conntrack.Counts{Total: n + 5, Established: n} // others are being closed
+		out[0x5c000000+id] = conntrack.Counts{Total: n + 5, Established: n, Closed: 5}
 	}
 	return out, f.uncounted
 }
@@ -158,8 +176,9 @@ func TestWeightsOfLeastConnFollowTheShareOfConnections(t *testing.T) {
 	}
 }
 
-// What rules have seen begin they count themselves; of others only looking tells.
-func TestBackendsThatAreFullAreNoted(t *testing.T) {
+// Backends that packets noted as full are counted, and the notes of those with room go.
+// Rules count connections that they have seen begin; of others only looking tells.
+func TestBackendsThatAreNotedAreCounted(t *testing.T) {
 	f := &observed{}
 	k := kernel.New(kernel.Options{Filter: f, Connections: f, Log: l4test.Quiet})
 	one := l4test.Example(func(f *farm.Farm) { f.L4.Backends[0].ConnLimit, f.L4.Backends[1].ConnLimit = 2, 3 })
@@ -171,48 +190,58 @@ func TestBackendsThatAreFullAreNoted(t *testing.T) {
 		}
 		return out
 	}
-	noted := func(what string, open map[uint32]int, times int, full, held map[uint32]bool) {
+	look := func(what string, open map[uint32]int, asked []uint32, full, room, held map[uint32]bool) {
 		t.Helper()
 		before := f.filled
-		f.open = open
+		f.open, f.asked = open, nil
 		k.Follow(t.Context())
-		if f.filled-before != times || times > 0 && (!maps.Equal(f.full, full) || !maps.Equal(f.held, held)) {
-			t.Errorf("%s: noted %d times: %v, held %v; want %d: %v, %v", what, f.filled-before, f.full, f.held, times, full, held)
+		if !slices.Equal(f.asked, asked) || (f.filled > before) != (asked != nil) {
+			t.Fatalf("%s: asked about %v, want %v; filled %d times", what, f.asked, asked, f.filled-before)
+		}
+		if asked != nil && (!maps.Equal(f.full, full) || !maps.Equal(f.room, room) || !maps.Equal(f.held, held)) {
+			t.Errorf("%s: full %v, room %v, held %v; want %v, %v, %v", what, f.full, f.room, f.held, full, room, held)
 		}
 	}
 	apply()
-	noted("nobody is full", map[uint32]int{1: 1, 2: 2}, 0, nil, nil)
-	noted("it was looked a moment ago", map[uint32]int{1: 2, 2: 2}, 0, nil, nil)
+	look("nobody is noted", map[uint32]int{1: 2, 2: 3}, nil, nil, nil, nil)
+	f.notes = []uint32{1}
+	look("it was looked a moment ago", map[uint32]int{1: 2, 2: 2}, nil, nil, nil, nil)
+	k.Age(100 * time.Millisecond)
+	look("one is full", map[uint32]int{1: 2, 2: 2}, []uint32{1}, set(1), set(), set())
+	f.notes = []uint32{1, 2}
+	k.Age(100 * time.Millisecond)
+	look("one has room", map[uint32]int{1: 1, 2: 3}, []uint32{1, 2}, set(2), set(1), set())
+	f.notes = nil
 	k.Age(time.Second)
-	noted("one is full, and counted", map[uint32]int{1: 2, 2: 2}, 1, set(1), set())
-	k.Age(time.Second)
-	noted("both are", map[uint32]int{1: 3, 2: 3}, 1, set(1, 2), set())
-	k.Age(time.Second)
-	noted("there is room", map[uint32]int{1: 1, 2: 2}, 1, set(), set())
-	k.Age(time.Second)
-	noted("there still is", map[uint32]int{1: 1, 2: 2}, 0, nil, nil)
-	// A bound that is new has seen no connection that is open.
+	look("nobody is noted any more", map[uint32]int{1: 2, 2: 3}, nil, nil, nil, nil)
+	// A limit that is new has seen no connection that is open.
 	one = one.Clone()
 	one.L4.Backends[0].ConnLimit = 1
-	f.filled = 0
+	f.filled, f.open = 0, map[uint32]int{1: 2, 2: 3}
 	apply()
 	if f.filled != 1 || !maps.Equal(f.full, set(1)) || !maps.Equal(f.held, set(1)) {
-		t.Errorf("a bound that became less: noted %d times: %v, held %v", f.filled, f.full, f.held)
+		t.Errorf("a limit that became less: filled %d times: %v, held %v", f.filled, f.full, f.held)
 	}
-	k.Age(time.Second)
-	noted("there was none for a moment", map[uint32]int{2: 3}, 1, set(2), set())
-	k.Age(time.Second)
-	noted("the next were counted", map[uint32]int{1: 1, 2: 3}, 1, set(1, 2), set())
-	f.gone = true // new rules have counted nobody
+	k.Age(100 * time.Millisecond)
+	look("it is held until there is none", map[uint32]int{1: 1, 2: 3}, []uint32{1}, set(1), set(), set(1))
+	k.Age(100 * time.Millisecond)
+	look("there was none for a moment", map[uint32]int{2: 3}, []uint32{1}, set(), set(1), set())
+	f.notes = []uint32{1}
+	k.Age(100 * time.Millisecond)
+	look("the next were counted", map[uint32]int{1: 1, 2: 3}, []uint32{1}, set(1), set(), set())
+	f.notes, f.gone = nil, true // new rules have counted nobody
 	k.Age(3 * time.Second)
 	k.Follow(t.Context())
 	f.gone = false
 	k.Age(time.Second)
-	noted("after the rules were gone", map[uint32]int{1: 1, 2: 3}, 1, set(1, 2), set(1, 2))
+	look("after the rules were gone", map[uint32]int{1: 1, 2: 2}, []uint32{1, 2}, set(1), set(2), set(1))
 	one = l4test.Stopped(one.Clone())
 	apply()
+	f.notes = []uint32{1}
 	k.Age(time.Second)
-	noted("it is stopped", map[uint32]int{1: 1, 2: 3}, 1, set(), set())
+	look("it is stopped", map[uint32]int{1: 1, 2: 3}, []uint32{1}, set(), set(1), set())
+	k.Age(time.Second)
+	look("it still is", map[uint32]int{1: 1, 2: 3}, nil, nil, nil, nil)
 }
 
 // unflushed are connections that cannot be ended.

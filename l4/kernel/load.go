@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -11,32 +12,22 @@ import (
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 )
 
-const (
-	// weighPause is how often the weights of leastconn follow the connections
-	// (contract of the family's daemon).
-	weighPause = 3 * time.Second
-	// fillPause is how often backends with a bound are looked at; less than
-	// rules.FullTime, so that one that stays full is never asked.
-	fillPause = time.Second
-)
+// weighPause is how often the weights of leastconn follow the connections
+// (contract of the family's daemon).
+const weighPause = 3 * time.Second
 
 // load is what a reconciler remembers of connections.
 type load struct {
-	weights         map[uint32]int
-	weighed, filled time.Time
-	anyFull         bool
-	// counted are the bounds of backends under which the rules have seen every
-	// connection begin that there is.
-	counted map[uint32]uint32
+	weights map[uint32]int
+	weighed time.Time
+	limits
 }
 
 // measure counts connections where that decides something: weights of leastconn
-// and bounds. It reports whether weights changed.
+// and limits. It reports whether weights changed.
 func (k *Reconciler) measure(ctx context.Context, at time.Time) (changed bool) {
-	least, bounded := wants(k.farms)
-	weigh := least && at.Sub(k.weighed) >= weighPause
-	fill := (bounded || k.anyFull) && at.Sub(k.filled) >= fillPause
-	if !weigh && !fill {
+	k.release(ctx, at)
+	if !weighing(k.farms) || at.Sub(k.weighed) < weighPause {
 		return false
 	}
 	found, err := k.options.Connections.Count(ctx)
@@ -44,89 +35,16 @@ func (k *Reconciler) measure(ctx context.Context, at time.Time) (changed bool) {
 		k.options.Log.Debug("connections not counted", "error", err)
 		return false
 	}
-	if fill {
-		k.filled = at
-		k.fill(ctx, found)
-	}
-	if weigh {
-		k.weighed = at
-		weights := weightsOf(k.farms, found)
-		changed = !maps.Equal(weights, k.weights)
-		k.weights = weights
-	}
+	k.weighed = at
+	weights := weightsOf(k.farms, found)
+	changed = !maps.Equal(weights, k.weights)
+	k.weights = weights
 	return changed
 }
 
-// fill notes which backends are full. Rules count from nothing once there is no
-// connection that they have not seen begin.
-func (k *Reconciler) fill(ctx context.Context, found map[uint32]conntrack.Counts) {
-	full, held := fullOf(k.farms, found), map[uint32]bool{}
-	for id, most := range bounds(k.farms) {
-		switch {
-		case live(found, id) == 0:
-			k.counted[id] = most
-		case k.counted[id] != most && full[id]:
-			held[id] = true
-		}
-	}
-	if len(full) > 0 || k.anyFull {
-		if err := k.options.Filter.Fill(ctx, full, held); err != nil {
-			k.options.Log.Debug("full backends not noted", "error", err)
-		}
-	}
-	k.anyFull = len(full) > 0
-}
-
-// recount looks at backends whose bound is new. Those without a connection the
-// rules count from now on; of the others only looking tells.
-func (k *Reconciler) recount(ctx context.Context) (uncounted map[uint32]conntrack.Counts) {
-	all := bounds(k.farms)
-	maps.DeleteFunc(k.counted, func(id, most uint32) bool { return all[id] != most })
-	if len(k.counted) == len(all) {
-		return nil
-	}
-	found, err := k.options.Connections.Count(ctx)
-	if err != nil {
-		k.options.Log.Debug("connections not counted", "error", err)
-		return nil
-	}
-	for id, most := range all {
-		if _, known := k.counted[id]; !known && live(found, id) == 0 {
-			k.counted[id] = most
-		}
-	}
-	if len(k.counted) == len(all) {
-		return nil
-	}
-	return found
-}
-
-// bounds lists the bounded backends of farms that run.
-func bounds(farms []farm.Farm) map[uint32]uint32 {
-	out := map[uint32]uint32{}
-	for i := range farms {
-		for j := range farms[i].L4.Backends {
-			if b := &farms[i].L4.Backends[j]; !farms[i].Stopped && b.ConnLimit > 0 {
-				out[b.ID] = b.ConnLimit
-			}
-		}
-	}
-	return out
-}
-
-// wants tells what the farms need to be counted for.
-func wants(farms []farm.Farm) (least, bounded bool) {
-	for i := range farms {
-		f := &farms[i]
-		if f.Stopped {
-			continue
-		}
-		least = least || f.L4.Algorithm == farm.L4LeastConn
-		for j := range f.L4.Backends {
-			bounded = bounded || f.L4.Backends[j].ConnLimit > 0
-		}
-	}
-	return least, bounded
+// weighing reports whether some farm needs weights by connections.
+func weighing(farms []farm.Farm) bool {
+	return slices.ContainsFunc(farms, func(f farm.Farm) bool { return !f.Stopped && f.L4.Algorithm == farm.L4LeastConn })
 }
 
 // weightsOf gives each backend of a farm with leastconn
@@ -148,20 +66,6 @@ func weightsOf(farms []farm.Farm, found map[uint32]conntrack.Counts) map[uint32]
 			if total > 0 {
 				share := float64(live(found, id)) / float64(total)
 				out[id] = max(1, int(math.Round(10-10*share)))
-			}
-		}
-	}
-	return out
-}
-
-// fullOf are the backends with all the connections they may have.
-func fullOf(farms []farm.Farm, found map[uint32]conntrack.Counts) map[uint32]bool {
-	out := map[uint32]bool{}
-	for i := range farms {
-		f := &farms[i]
-		for j := range f.L4.Backends {
-			if b := &f.L4.Backends[j]; !f.Stopped && b.ConnLimit > 0 && live(found, b.ID) >= int(b.ConnLimit) {
-				out[b.ID] = true
 			}
 		}
 	}

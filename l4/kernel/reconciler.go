@@ -72,7 +72,7 @@ func New(o Options) *Reconciler {
 	if o.Connections == nil {
 		o.Connections = Tracked{}
 	}
-	k := &Reconciler{options: o, flushed: map[uint32]time.Time{}, load: load{counted: map[uint32]uint32{}}}
+	k := &Reconciler{options: o, flushed: map[uint32]time.Time{}, load: load{limits: limits{known: map[uint32]uint32{}}}}
 	k.show()
 	return k
 }
@@ -94,10 +94,10 @@ func (k *Reconciler) Apply(ctx context.Context, generation uint64, cfg *farm.Con
 	k.applied = true
 	k.watch(ctx)
 	k.prepare(ctx)
-	uncounted := k.recount(ctx)
+	at, uncounted, found := k.recount(ctx)
 	k.carry(ctx)
-	if uncounted != nil {
-		k.fill(ctx, uncounted)
+	if len(uncounted) > 0 {
+		k.fill(ctx, at, uncounted, found)
 	}
 	if lost != nil {
 		k.flush(ctx, lost)
@@ -170,7 +170,7 @@ func (k *Reconciler) follow(ctx context.Context, wire bool) {
 	}
 	fallen := k.fallen(ctx)
 	if fallen {
-		clear(k.counted)
+		clear(k.known)
 		k.lose()
 	}
 	if changed || failing || fallen {

@@ -313,5 +313,8 @@ type none struct{}
 
 func (none) Count(context.Context) (map[uint32]conntrack.Counts, error) { return nil, nil }
 
+func (none) CountOnly(context.Context, map[uint32]bool) (map[uint32]conntrack.Counts, error) {
+	return nil, nil
+}
 func (none) Flush(context.Context, func(uint32) bool) error    { return nil }
 func (none) FlushUDP(context.Context, func(uint32) bool) error { return nil }

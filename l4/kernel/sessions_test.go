@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/l4/kernel"
 	"github.com/sluicelb/sluice/l4/kernel/l4test"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
@@ -203,7 +204,7 @@ func TestAFilterThatIsBrokenIsTold(t *testing.T) {
 			t.Errorf("without a filter: %v", err)
 		}
 	}
-	if u.Fill(t.Context(), nil, nil) != nil || !u.Intact(t.Context()) {
+	if u.Fill(t.Context(), rules.Counted{}) != nil || !u.Intact(t.Context()) {
 		t.Error("without a filter there is something to be noted, or to come back")
 	}
 }

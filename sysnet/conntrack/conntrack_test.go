@@ -252,6 +252,35 @@ func TestBackendsAreListedAndFlushedTogether(t *testing.T) {
 	}
 }
 
+// Of many backends all entries are read, of few only their own.
+func TestSomeBackendsAreCounted(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	c := dial(t)
+	for i := range uint32(40) {
+		track(t, c, tcp, "198.51.100.1", uint16(1000+i), conntrack.BackendMark(i), 0)
+	}
+	for _, asked := range [][]uint32{nil, {1}, {3, 9}, {2, 3, 4, 5, 20}, {1, 3, 5, 7, 9, 11, 13}} {
+		want := map[uint32]bool{}
+		for _, id := range asked {
+			want[id] = true
+		}
+		got, err := conntrack.CountOnly(t.Context(), want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := range want {
+			if n := got[conntrack.BackendMark(id)]; n != (conntrack.Counts{Total: 1, Established: 1}) {
+				t.Errorf("%v: backend %d has %+v", asked, id, n)
+			}
+		}
+		if len(asked) < 6 && len(got) != len(asked) {
+			t.Errorf("%v: %d backends were counted", asked, len(got))
+		}
+	}
+}
+
 // A farm of many backends is flushed as a few ranges of marks, and those
 // of others between its numbers stay.
 func TestManyBackendsAreFlushedAndThoseBetweenStay(t *testing.T) {

@@ -3,6 +3,8 @@ package conntrack
 import (
 	"context"
 	"encoding/binary"
+	"maps"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,10 +18,16 @@ type Counts struct {
 	Established int
 	// Pending: the handshake of TCP or SCTP is not over.
 	Pending int
+	// Closed: TCP in the states time_wait and close, which a rule with ct count does
+	// not count.
+	Closed int
 }
 
 // Open are those that are not being closed.
 func (c Counts) Open() int { return c.Established + c.Pending }
+
+// Occupying are the connections that a rule with ct count counts.
+func (c Counts) Occupying() int { return c.Total - c.Closed }
 
 // Count returns the numbers for each mark that some entry of the filter has.
 func Count(ctx context.Context, f Filter) (map[uint32]Counts, error) {
@@ -36,6 +44,8 @@ func Count(ctx context.Context, f Filter) (map[uint32]Counts, error) {
 			c.Established++
 		case pending:
 			c.Pending++
+		case closed:
+			c.Closed++
 		}
 		found[e.mark] = c
 		return nil
@@ -44,6 +54,28 @@ func Count(ctx context.Context, f Filter) (map[uint32]Counts, error) {
 		return nil, err
 	}
 	return found, nil
+}
+
+// maxWalks bounds how often CountOnly walks the table instead of reading the entries of
+// all farms.
+const maxWalks = 4
+
+// CountOnly is Count for some of the backends of farms. The kernel walks the whole
+// table, but few entries are read.
+func CountOnly(ctx context.Context, backends map[uint32]bool) (map[uint32]Counts, error) {
+	filters := cover(slices.Sorted(maps.Keys(backends)), func(id uint32) bool { return backends[id] })
+	if len(filters) > maxWalks {
+		return Count(ctx, Farms())
+	}
+	sum := map[uint32]Counts{}
+	for _, f := range filters {
+		found, err := Count(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(sum, found)
+	}
+	return sum, nil
 }
 
 // essence is what counting needs of an entry.
@@ -57,13 +89,14 @@ type phase uint8
 
 const (
 	closing phase = iota
+	closed
 	pending
 	established
 )
 
 // States of linux/netfilter/nf_conntrack_tcp.h and nf_conntrack_sctp.h.
 const (
-	tcpSynSent, tcpSynRecv, tcpEstablished, tcpSynSent2 = 1, 2, 3, 9
+	tcpSynSent, tcpSynRecv, tcpEstablished, tcpTimeWait, tcpClose, tcpSynSent2 = 1, 2, 3, 7, 8, 9
 
 	sctpCookieWait, sctpCookieEchoed, sctpEstablished = 2, 3, 4
 )
@@ -76,6 +109,8 @@ func (e essence) phase() phase {
 			return pending
 		case tcpEstablished:
 			return established
+		case tcpTimeWait, tcpClose:
+			return closed
 		}
 		return closing
 	case unix.IPPROTO_SCTP:

@@ -13,7 +13,7 @@ import (
 
 func TestAPhaseIsThatOfTheProtocol(t *testing.T) {
 	for protocol, want := range map[uint8][]phase{
-		unix.IPPROTO_TCP:  {closing, pending, pending, established, closing, closing, closing, closing, closing, pending, closing},
+		unix.IPPROTO_TCP:  {closing, pending, pending, established, closing, closing, closing, closed, closed, pending, closing},
 		unix.IPPROTO_SCTP: {closing, closing, pending, pending, established, closing, closing, closing, closing, closing, closing},
 		unix.IPPROTO_UDP:  {established, established, established, established, established, established, established, established, established, established, established},
 	} {
@@ -23,8 +23,8 @@ func TestAPhaseIsThatOfTheProtocol(t *testing.T) {
 			}
 		}
 	}
-	if c := (Counts{Total: 9, Established: 2, Pending: 3}); c.Open() != 5 {
-		t.Errorf("open are %d", c.Open())
+	if c := (Counts{Total: 9, Established: 2, Pending: 3, Closed: 1}); c.Open() != 5 || c.Occupying() != 8 {
+		t.Errorf("open are %d, occupying %d", c.Open(), c.Occupying())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -114,25 +115,48 @@ func CountRules(t Table) (map[string]int, error) {
 // CountElements counts the elements of a set or map, ranges once; -1 when it does
 // not exist.
 func CountElements(id ID) (n int, err error) {
-	which := attribute(unix.NFTA_SET_ELEM_LIST_TABLE, text(id.Table.Name))
-	which = append(which, attribute(unix.NFTA_SET_ELEM_LIST_SET, text(id.Name))...)
-	err = talk(getElements, unix.NLM_F_DUMP, families[id.Family], which, func(body []byte) {
-		for list := within(body, unix.NFTA_SET_ELEM_LIST_ELEMENTS); len(list) >= 4; {
-			size := int(binary.NativeEndian.Uint16(list))
-			if size < 4 || size > len(list) {
-				return
-			}
-			flags := within(list[4:size], unix.NFTA_SET_ELEM_FLAGS)
-			if len(flags) != 4 || binary.BigEndian.Uint32(flags)&unix.NFT_SET_ELEM_INTERVAL_END == 0 {
-				n++
-			}
-			list = list[min((size+3)&^3, len(list)):]
+	err = eachElement(id, func(element []byte) {
+		flags := within(element, unix.NFTA_SET_ELEM_FLAGS)
+		if len(flags) != 4 || binary.BigEndian.Uint32(flags)&unix.NFT_SET_ELEM_INTERVAL_END == 0 {
+			n++
 		}
 	})
 	if errors.Is(err, unix.ENOENT) {
 		return -1, nil
 	}
 	return n, err
+}
+
+// Expiries returns how long each element of a set of marks still lasts. It returns nil
+// if there is no such set.
+func Expiries(id ID) (left map[uint32]time.Duration, err error) {
+	left = map[uint32]time.Duration{}
+	err = eachElement(id, func(element []byte) {
+		key, expires := within(within(element, unix.NFTA_SET_ELEM_KEY), unix.NFTA_DATA_VALUE), within(element, unix.NFTA_SET_ELEM_EXPIRATION)
+		if len(key) == 4 && len(expires) == 8 {
+			left[binary.NativeEndian.Uint32(key)] = time.Duration(binary.BigEndian.Uint64(expires)) * time.Millisecond
+		}
+	})
+	if errors.Is(err, unix.ENOENT) {
+		return nil, nil
+	}
+	return left, err
+}
+
+// eachElement calls each with the attributes of every element of a set or map.
+func eachElement(id ID, each func(element []byte)) error {
+	which := attribute(unix.NFTA_SET_ELEM_LIST_TABLE, text(id.Table.Name))
+	which = append(which, attribute(unix.NFTA_SET_ELEM_LIST_SET, text(id.Name))...)
+	return talk(getElements, unix.NLM_F_DUMP, families[id.Family], which, func(body []byte) {
+		for list := within(body, unix.NFTA_SET_ELEM_LIST_ELEMENTS); len(list) >= 4; {
+			size := int(binary.NativeEndian.Uint16(list))
+			if size < 4 || size > len(list) {
+				return
+			}
+			each(list[4:size])
+			list = list[min((size+3)&^3, len(list)):]
+		}
+	})
 }
 
 // talk asks the kernel and gives the attributes of each message of its answer,

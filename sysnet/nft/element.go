@@ -119,3 +119,23 @@ func (r *Runner) Hold(ctx context.Context, id ID, s *Set, keys map[string]bool, 
 	}
 	return err
 }
+
+// Renew removes keys from a learned set and adds others, which last that long from now.
+// It does nothing if one of those to remove is gone meanwhile.
+func (r *Runner) Renew(ctx context.Context, id ID, remove, add []string, last time.Duration) error {
+	gone, fresh := map[string]Element{}, map[string]Element{}
+	for _, key := range remove {
+		gone[key] = Element{}
+	}
+	for _, key := range add {
+		fresh[key] = Element{State: fmt.Sprintf("timeout %ds", int(last/time.Second))}
+	}
+	b := &Batch{}
+	b.elements("delete", id, gone, true)
+	b.elements("add", id, fresh, false)
+	err := r.Apply(ctx, b)
+	if IsMissing(err) {
+		return nil
+	}
+	return err
+}

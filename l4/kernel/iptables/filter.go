@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/sluicelb/sluice/l4/kernel/carry"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
@@ -115,8 +116,11 @@ func (p *Filter) Check(_ context.Context, in *rules.Input) map[uint32]string {
 // Doubt does nothing: Carry makes everything anew each time.
 func (p *Filter) Doubt() {}
 
-// Fill does nothing: farms with bounds are not carried.
-func (p *Filter) Fill(_ context.Context, _, _ map[uint32]bool) error { return nil }
+// Noted returns nothing: farms with limits are not carried.
+func (p *Filter) Noted(context.Context) (map[uint32]time.Time, error) { return nil, nil }
+
+// Fill does nothing.
+func (p *Filter) Fill(context.Context, rules.Counted) error { return nil }
 
 // Intact reports whether what was carried is still there: others flush their
 // tables, or load them anew, and with them what is ours.

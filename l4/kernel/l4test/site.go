@@ -30,6 +30,7 @@ type Site struct {
 	*housetest.Site
 	NFT        *nft.Runner
 	Reconciler *kernel.Reconciler // Renew makes it one by nftables
+	Filter     kernel.Filter
 	VIP4, VIP6 string
 
 	t          *testing.T
@@ -77,7 +78,9 @@ func Unseal(t *testing.T, in *housetest.Namespace) {
 var sealed = regexp.MustCompile(`seal[0-9a-f]{32}`)
 
 // Use makes a reconciler that has the filter carry farms.
-func (s *Site) Use(f kernel.Filter) { s.Reconciler = kernel.New(kernel.Options{Filter: f, Log: Quiet}) }
+func (s *Site) Use(f kernel.Filter) {
+	s.Filter, s.Reconciler = f, kernel.New(kernel.Options{Filter: f, Log: Quiet})
+}
 
 // Try has the appliance carry the farms, all of them, and tells which are not.
 func (s *Site) Try(farms ...farm.Farm) (problems map[uint32]string) {
@@ -170,7 +173,7 @@ func (s *Site) Tracked(backend uint32) (c conntrack.Counts) {
 			s.t.Fatal(err)
 		}
 		for _, of := range found {
-			c.Total, c.Established, c.Pending = c.Total+of.Total, c.Established+of.Established, c.Pending+of.Pending
+			c.Total, c.Established, c.Pending, c.Closed = c.Total+of.Total, c.Established+of.Established, c.Pending+of.Pending, c.Closed+of.Closed
 		}
 	})
 	return c

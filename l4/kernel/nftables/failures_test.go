@@ -55,7 +55,7 @@ func TestWhatNftCannotTellOrDoIsAnError(t *testing.T) {
 			t.Errorf("found %v, forgot %v, %v", found, was, forget)
 		}
 		return map[string]error{"counters": counters, "rules": shown, "objects": objects, "learned": learned, "find": find, "forget": forget,
-			"learn": filter.Learn(ctx, &f, one), "forget all": filter.ForgetAll(ctx, &f), "fill": filter.Fill(ctx, map[uint32]bool{1: true}, nil)}
+			"learn": filter.Learn(ctx, &f, one), "forget all": filter.ForgetAll(ctx, &f), "fill": filter.Fill(ctx, rules.Counted{Full: map[uint32]bool{1: true}})}
 	}
 	is := func(what string, all map[string]error, want string, but ...string) {
 		t.Helper()

@@ -184,19 +184,3 @@ func (n *Filter) Check(ctx context.Context, in *rules.Input) map[uint32]string {
 	}
 	return problems
 }
-
-// Fill notes which backends have all the connections they may have. What the
-// rules count has the last word but for those in held, of whose connections they
-// have not seen all begin.
-func (n *Filter) Fill(ctx context.Context, full, held map[uint32]bool) error {
-	for set, ids := range map[nft.ID]map[uint32]bool{rules.Full(): full, rules.Held(): held} {
-		keys := map[string]bool{}
-		for id := range ids {
-			keys[rules.MarkText(id)] = true
-		}
-		if err := n.run.Hold(ctx, set, rules.FullSet(), keys, rules.FullTime); err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -98,7 +98,7 @@ func TestRulesOfOthersAreNoReasonToMakeOursAnew(t *testing.T) {
 			}
 		}
 		look("at first")
-		if err := filter.Fill(ctx, map[uint32]bool{farms[0].L4.Backends[1].ID: true}, nil); err != nil {
+		if err := filter.Fill(ctx, rules.Counted{Full: map[uint32]bool{farms[0].L4.Backends[1].ID: true}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := filter.Learn(ctx, &farms[0], ctl.KernelSession{Key: "10.0.0.3 . 7", Backend: farms[0].L4.Backends[0].ID, TTL: time.Minute}); err != nil {

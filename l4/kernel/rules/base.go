@@ -38,9 +38,6 @@ func (c *compiler) base() {
 	for _, f := range []*family{v4, v6} {
 		if c.used.families[f] {
 			chain("deliver"+f.digit, "", c.deliver(f)...)
-			if c.has("full") {
-				chain("admit"+f.digit, "", admit(f)...)
-			}
 		}
 	}
 }
@@ -78,9 +75,6 @@ func (c *compiler) dispatch() (out []string) {
 // cannot be used.
 func (c *compiler) deliver(f *family) (out []string) {
 	target, address := c.has("target"+f.digit), c.has("address"+f.digit)
-	if c.has("full") {
-		out = append(out, "ct mark @limited "+noteFull)
-	}
 	if c.has("opened") {
 		out = append(out, "ct mark @opened")
 	}

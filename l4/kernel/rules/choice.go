@@ -25,26 +25,19 @@ func (g *compiledFarm) body(persist *persistence) []string {
 		out = append(out, "ct mark set "+mark, "ct mark @over goto refuse")
 	}
 	out = append(out, g.helpers()...)
-	deliver := "jump deliver" + g.family.digit
 	if g.limited() {
-		deliver = "ct mark != @full jump admit" + g.family.digit
+		return append(out, (&bounded{g, chosen, persist}).body()...)
 	}
+	deliver := "jump deliver" + g.family.digit
 	if persist != nil {
 		out = append(out, persist.lookup(deliver)...)
 	}
 	if len(chosen) > 0 {
 		out = append(out, g.choose(chosen)...)
-		var learn []string
 		if persist != nil {
-			learn = persist.learn()
+			out = append(out, persist.learn()...)
 		}
-		if g.limited() {
-			out = append(out, g.spill(chosen, learn)...)
-		}
-		out = append(append(out, learn...), deliver)
-		if g.limited() {
-			return append(out, "goto "+fullChain(g.farm.ID))
-		}
+		out = append(out, deliver)
 	}
 	return append(out, "goto refuse")
 }

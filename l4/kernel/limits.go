@@ -1,0 +1,151 @@
+package kernel
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/conntrack"
+)
+
+const (
+	// releasePause is how often the backends that packets noted as full are counted. It
+	// is a little less than followPause, so that no round is left out.
+	releasePause = followPause - healthPause
+	// releaseShare bounds the share of the time that counting takes, when there are
+	// very many connections: one in so many.
+	releaseShare = 10
+	// recountPause is how often backends are counted of whose connections the rules did
+	// not see all begin.
+	recountPause = time.Second
+)
+
+// limits is what a reconciler remembers about backends with a limit of connections.
+type limits struct {
+	released  time.Time     // when notes were looked at last
+	wait      time.Duration // until they are looked at again
+	recounted time.Time     // when backends outside known were counted last
+	holding   bool          // some backend is held
+	// known are the limits of backends under which the rules have seen every
+	// connection begin that there is.
+	known map[uint32]uint32
+}
+
+// release counts the connections of backends that are noted as full, as the kernel
+// counts them, and removes the notes of those that have room. Without a note it costs
+// one question to the kernel.
+func (k *Reconciler) release(ctx context.Context, at time.Time) {
+	all := bounds(k.farms)
+	if at.Sub(k.released) < k.wait || len(all) == 0 && !k.holding {
+		return
+	}
+	begin := time.Now()
+	k.released = at
+	noted, err := k.options.Filter.Noted(ctx)
+	if err != nil {
+		k.options.Log.Debug("notes of full backends not read", "error", err)
+	}
+	asked := map[uint32]bool{}
+	for id := range noted {
+		asked[id] = true
+	}
+	if len(k.known) < len(all) && at.Sub(k.recounted) >= recountPause || k.holding {
+		k.recounted = at
+		for id, most := range all {
+			if k.known[id] != most {
+				asked[id] = true
+			}
+		}
+	}
+	if len(asked) > 0 || k.holding {
+		k.count(ctx, asked)
+	}
+	k.wait = max(releasePause, releaseShare*time.Since(begin))
+}
+
+// count counts the connections of backends and corrects what is noted about them.
+func (k *Reconciler) count(ctx context.Context, backends map[uint32]bool) {
+	at := time.Now()
+	found, err := k.options.Connections.CountOnly(ctx, backends)
+	if err != nil {
+		k.options.Log.Debug("connections not counted", "error", err)
+		return
+	}
+	k.fill(ctx, at, backends, found)
+}
+
+// fill notes which of the backends are full, by the connections they had at a time.
+// Rules count from nothing once there is no connection that they have not seen begin.
+func (k *Reconciler) fill(ctx context.Context, at time.Time, backends map[uint32]bool, found map[uint32]conntrack.Counts) {
+	all := bounds(k.farms)
+	c := rules.Counted{At: at, Full: map[uint32]bool{}, Room: map[uint32]bool{}, Held: map[uint32]bool{}}
+	for id := range backends {
+		n, most := occupying(found, id), all[id]
+		if most > 0 && n == 0 {
+			k.known[id] = most
+		}
+		full := most > 0 && n >= int(most)
+		switch {
+		case !full:
+			c.Room[id] = true
+		case k.known[id] != most:
+			c.Held[id] = true
+			fallthrough
+		default:
+			c.Full[id] = true
+		}
+	}
+	if err := k.options.Filter.Fill(ctx, c); err != nil {
+		k.options.Log.Debug("full backends not noted", "error", err)
+	}
+	k.holding = len(c.Held) > 0
+}
+
+// recount looks at backends whose limit is new. Connections of those without any are
+// counted by the rules from now on; of the others only looking tells.
+func (k *Reconciler) recount(ctx context.Context) (at time.Time, uncounted map[uint32]bool, found map[uint32]conntrack.Counts) {
+	all := bounds(k.farms)
+	maps.DeleteFunc(k.known, func(id, most uint32) bool { return all[id] != most })
+	if len(k.known) == len(all) {
+		return at, nil, nil
+	}
+	uncounted = map[uint32]bool{}
+	for id := range all {
+		if _, known := k.known[id]; !known {
+			uncounted[id] = true
+		}
+	}
+	at = time.Now()
+	found, err := k.options.Connections.CountOnly(ctx, uncounted)
+	if err != nil {
+		k.options.Log.Debug("connections not counted", "error", err)
+		return at, nil, nil
+	}
+	for id := range uncounted {
+		if occupying(found, id) == 0 {
+			k.known[id] = all[id]
+			delete(uncounted, id)
+		}
+	}
+	return at, uncounted, found
+}
+
+// bounds lists the backends with a limit of farms that run.
+func bounds(farms []farm.Farm) map[uint32]uint32 {
+	out := map[uint32]uint32{}
+	for i := range farms {
+		for j := range farms[i].L4.Backends {
+			if b := &farms[i].L4.Backends[j]; !farms[i].Stopped && b.ConnLimit > 0 {
+				out[b.ID] = b.ConnLimit
+			}
+		}
+	}
+	return out
+}
+
+// occupying are the connections to a backend that a rule with ct count counts.
+func occupying(found map[uint32]conntrack.Counts, backend uint32) int {
+	return found[rules.Mark(backend)].Occupying()
+}

@@ -1,0 +1,68 @@
+package nftables
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicelb/sluice/l4/kernel/rules"
+	"github.com/sluicelb/sluice/sysnet/conntrack"
+	"github.com/sluicelb/sluice/sysnet/nft"
+)
+
+// Noted returns the backends that are noted as full, with the time of the note. It takes
+// some microseconds.
+func (n *Filter) Noted(context.Context) (map[uint32]time.Time, error) {
+	left, err := nft.Expiries(rules.Full())
+	now, out := time.Now(), map[uint32]time.Time{}
+	for mark, d := range left {
+		if id, ok := conntrack.BackendOf(mark); ok {
+			out[id] = now.Add(d - rules.FullTime)
+		}
+	}
+	return out, err
+}
+
+// Fill corrects the notes by what was counted. It starts nft only if something changes.
+func (n *Filter) Fill(ctx context.Context, c rules.Counted) error {
+	if err := n.hold(ctx, c.Held); err != nil {
+		return err
+	}
+	noted, err := n.Noted(ctx)
+	if err != nil {
+		return err
+	}
+	remove, add := outdated(noted, c)
+	return n.run.Renew(ctx, rules.Full(), remove, add, rules.FullTime)
+}
+
+// outdated are the notes to remove, and those to make. A note lasts for a while without
+// being renewed, and one that packets renewed since counting began is theirs.
+func outdated(noted map[uint32]time.Time, c rules.Counted) (remove, add []string) {
+	for id, at := range noted {
+		switch {
+		case c.Room[id] && at.Before(c.At):
+			remove = append(remove, rules.MarkText(id))
+		case c.Full[id] && time.Since(at) > rules.FullTime/2:
+			remove, add = append(remove, rules.MarkText(id)), append(add, rules.MarkText(id))
+		}
+	}
+	for id := range c.Full {
+		if _, there := noted[id]; !there {
+			add = append(add, rules.MarkText(id))
+		}
+	}
+	return remove, add
+}
+
+// hold makes ids the backends that are considered full whatever the kernel counts.
+func (n *Filter) hold(ctx context.Context, ids map[uint32]bool) error {
+	held, err := nft.Expiries(rules.Held())
+	if err != nil || held == nil || len(held) == 0 && len(ids) == 0 {
+		return err
+	}
+	keys := map[string]bool{}
+	for id := range ids {
+		keys[rules.MarkText(id)] = true
+	}
+	return n.run.Hold(ctx, rules.Held(), rules.FullSet(), keys, rules.FullTime)
+}
