@@ -174,7 +174,7 @@ machine (sluice system) and aliases stay as they are: name servers and addresses
 of another machine may be none of this one's.`,
 		Example: "  sluice backup apply monday\n  sluice backup apply monday --passphrase < passphrase.txt\n  sluice backup apply monday --system=false\n  sluice backup apply before-restore", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aBackup}, nil),
 	}
-	force := cmd.Flags().Bool("force", false, "also one that another release made")
+	force := cmd.Flags().Bool("force", false, "also one that another release made, and one after which resolvers reject a signed zone")
 	machine := cmd.Flags().Bool("system", true, "restore settings of the machine and aliases too")
 	passphrase := passphraseFlag(cmd, "the backup is encrypted")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -39,6 +39,7 @@ type client struct {
 
 	confirm, guard string // of a change that may go back by itself
 	dryRun, yes    bool
+	force          bool     // although resolvers reject a signed zone afterwards
 	running        *running // the command that changes something
 
 	// What became of requests.

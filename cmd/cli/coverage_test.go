@@ -37,7 +37,7 @@ var moreWrites = []string{
 	"backend create dns 10.0.0.9:53", "backend set dns 0 weight=2", "backend maintenance dns 0", "backend delete dns 0", "session create shop web joe 0", "session delete shop web joe", "session flush shop web",
 	"acme order a.test --farmname shop", "acme renew a.pem", "acme delete a.pem", "certificate ca crl clients --none", "system factory --force",
 	"farm create names vip=127.0.0.1 vport=5300 profile=gslb", "zone create names example.com", "zone set names example.com ttl=60", "zone import names example.com testdata/db.example.com", "record create names example.com www A 192.0.2.1", "record set names example.com 1 ttl=5", "record bulk names example.com testdata/records.json",
-	"record delete names example.com 2", "zone set names example.com dnssec=ed25519", "zone key add names example.com", "zone key use names example.com 1", "zone key delete names example.com 1", "zone delete names example.com",
+	"record delete names example.com 2", "zone set names example.com dnssec=ed25519", "zone key add names example.com", "zone key use names example.com 1", "zone key delete names example.com 1", "zone set names example.com dnssec=off --force", "zone delete names example.com --force",
 	"check create alive", "check copy check_tcp own", "check set alive interval=5", "check link alive shop web", "check unlink alive shop web", "check link alive dns", "check unlink alive dns",
 	"check run check_tcp 10.0.0.1 80", "check delete alive", "rehearse --farm shop",
 }

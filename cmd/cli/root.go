@@ -123,6 +123,7 @@ sluice.yaml(5) explains the configuration file (man sluice-guide).`,
 		c.checkGroup(), c.applyCommand(), c.exportCommand(), c.reloadCommand(), c.historyCommand(), c.diffCommand(), c.rollbackCommand(), c.transactionCommand(), c.pendingCommand(), c.confirmCommand(), c.tagCommand(), c.auditCommand(),
 		c.statusCommand(), c.statsCommand(), c.graphCommand(), c.topCommand(), c.logsCommand(), c.traceCommand(), c.questionsCommand(), c.explainCommand(), c.lintCommand(), c.timelineCommand(), c.headroomCommand(), c.rehearseCommand(), c.backupCommand(), c.geoipCommand(), c.supportsaveCommand(), c.notificationCommand(), c.aliasCommand(), c.cloudCommand(), c.systemCommand(), c.versionCommand(), c.shellCommand())
 	c.addTrials(root)
+	c.addForce(root)
 	c.addPlans(root) // before commands that ask no appliance: run would start one
 	root.AddCommand(extra...)
 	root.Flags().BoolP("version", "v", false, "version for sluice")

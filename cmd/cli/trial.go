@@ -75,7 +75,7 @@ func clock(text string) string {
 
 // onTrial adds what the flags say to the query of a change.
 func (c *client) onTrial(method string, query url.Values) url.Values {
-	if method == http.MethodGet || c.confirm == "" && c.guard == "" {
+	if method == http.MethodGet || c.confirm == "" && c.guard == "" && !c.force {
 		return query
 	}
 	out := url.Values{}
@@ -87,6 +87,9 @@ func (c *client) onTrial(method string, query url.Values) url.Values {
 	}
 	if c.guard != "" {
 		out.Set("guard", c.guard)
+	}
+	if c.force {
+		out.Set("force", "true")
 	}
 	return out
 }

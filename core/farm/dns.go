@@ -138,6 +138,10 @@ type Zone struct {
 	// kept while it is not.
 	Signing SigningAlgorithm `json:"dnssec,omitempty"`
 	Keys    []ZoneKey        `json:"keys,omitempty"`
+	// Held are times to live of answers, KeysHeld those of the list of keys, that were longer
+	// than they are now and that resolvers may still go by.
+	Held     HeldTTL `json:"held,omitzero"`
+	KeysHeld HeldTTL `json:"keys_held,omitzero"`
 	// KeyDays is after how many days the next key is made by itself; 0: never.
 	KeyDays uint16 `json:"key_lifetime,omitempty"`
 }

@@ -47,6 +47,9 @@ type ZoneKey struct {
 	// DSSeen is since when the parent zone is seen to have its DS record, in seconds since
 	// 1970; 0 while it is not, or nobody looks.
 	DSSeen int64 `json:"ds_seen,omitempty"`
+	// DSTTL is the longest time to live the DS records of the parent zone were seen to have
+	// since the key was made.
+	DSTTL Seconds `json:"ds_ttl,omitempty"`
 }
 
 // SecretZoneKey is what private keys of zones are sealed for.
@@ -77,9 +80,7 @@ func (z *Zone) NextKeyDue() (time.Time, bool) {
 
 // Learned is when no resolver has a list of keys any more that is without a key, which
 // may sign from then on.
-func (z *Zone) Learned(k *ZoneKey) time.Time {
-	return time.Unix(k.Since, 0).Add(time.Duration(z.EffectiveTTL()) * time.Second)
-}
+func (z *Zone) Learned(k *ZoneKey) time.Time { return z.KeysHeld.Gone(k.Since, z.EffectiveTTL()) }
 
 // Activate has the key at a position sign, and the one that signed retire.
 func (z *Zone) Activate(at int, now time.Time) {

@@ -97,7 +97,7 @@ func (z *Zone) answersAs(o *Zone) bool {
 // sameKey reports whether both keys are answered the same: what others were seen to have
 // does not matter.
 func sameKey(a, b ZoneKey) bool {
-	a.DSSeen, b.DSSeen = 0, 0
+	a.DSSeen, b.DSSeen, a.DSTTL, b.DSTTL = 0, 0, 0, 0
 	return a == b
 }
 

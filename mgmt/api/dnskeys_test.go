@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -40,4 +41,30 @@ func TestKeysSayWhatBecomesOfThem(t *testing.T) {
 	a.must(200, "PUT", "/config", published, "Content-Type", "application/yaml")
 	says("1", "It signs once nobody keeps the DS records of before any more.")
 	a.must(200, "GET", keys, "").want(t, "params.1.ds_seen", "2023-11-14T22:13:20Z")
+}
+
+// While the parent zone has a DS record, nothing ends the signatures of a zone unless it is
+// forced, whichever way it is changed.
+func TestASignedZoneIsKeptWhileTheParentZoneNamesItsKey(t *testing.T) {
+	a := zoned(t)
+	before := a.must(200, "GET", "/config", "").raw
+	_, now := a.applier.Current()
+	a.must(200, "PUT", zone, `{"dnssec":"ed25519"}`)
+	a.engine.ds = []string{a.must(200, "GET", zone+"/keys", "").at("params.0.ds").(string)}
+	rollback := fmt.Sprintf(`{"revision":%d}`, now.Number)
+	for _, c := range [][]string{
+		{"PUT", zone, `{"dnssec":"off"}`}, {"PUT", zone, `{"dnssec":null}`}, {"DELETE", zone, ""}, {"DELETE", "/farms/names", ""},
+		{"PUT", "/config", before, "Content-Type", "application/yaml"}, {"PUT", "/config", "farms: []\n", "Content-Type", "application/yaml"},
+		{"POST", "/history/rollback", rollback},
+		{"POST", "/transactions", `{"writes":[{"method":"DELETE","path":"/farms/names"}]}`},
+	} {
+		for _, dry := range []string{"", "dry_run=true&"} {
+			a.do(c[0], c[1]+"?"+strings.TrimSuffix(dry, "&"), c[2], c[3:]...).refused(t, 400, "the parent zone com has a DS record", "force=true")
+		}
+		a.must(200, c[0], c[1]+"?dry_run=true&force=true", c[2], c[3:]...)
+		a.do(c[0], c[1]+"?force=1", c[2], c[3:]...).refused(t, 400, "force")
+	}
+	a.must(200, "PUT", zone, `{"ttl":60}`)
+	a.must(200, "PUT", zone+"?force=true", `{"dnssec":"off"}`)
+	a.must(200, "DELETE", zone, "")
 }

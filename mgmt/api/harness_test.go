@@ -44,6 +44,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/packages"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
+	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/support"
@@ -68,6 +69,12 @@ type engine struct {
 	// complete makes what an engine gets, inForce is what it took last.
 	complete func(*farm.Config) (*farm.Config, map[uint32]string)
 	inForce  *farm.Config
+	// ds are the DS records that the parent zone of every zone has.
+	ds []string
+}
+
+func (e *engine) delegation(context.Context, string) (resolve.Delegation, error) {
+	return resolve.Delegation{Parent: "com.", DS: e.ds, TTL: time.Hour}, nil
 }
 
 func (e *engine) Publish(_ context.Context, cfg *farm.Config) (apply.Outcome, error) {
@@ -173,7 +180,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	}
 	names := &applytest.Names{}
 	h := &host{}
-	ap := apply.New(st, e, apply.WithRules(validate.Rules{}), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(h), apply.WithNames(names))
+	ap := apply.New(st, e, apply.WithRules(validate.Rules{}), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(h), apply.WithNames(names), apply.WithDelegation(e.delegation))
 	if _, err := ap.Republish(t.Context()); err != nil {
 		t.Fatal(err)
 	}

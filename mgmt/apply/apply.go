@@ -94,6 +94,8 @@ type Applier struct {
 	// references is nil when every name is believed.
 	references References
 	secrets    Secrets // nil: none are taken
+	// delegation is nil when no parent zone is asked.
+	delegation func(ctx context.Context, zone string) (resolve.Delegation, error)
 	machines   []Machine
 
 	turn     chan struct{} // holds one token while a change is written

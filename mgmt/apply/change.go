@@ -136,8 +136,11 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 	}
 	if r.Diff = a.texts.Diff(old, cfg); r.Diff == "" {
 		r.Config, r.Unchanged, r.FarmErrors = old, true, a.Problems()
+		return r, nil
 	}
-	return r, nil
+	untold, err := a.guardTrust(ctx, old, cfg)
+	r.Warnings = append(r.Warnings, untold...)
+	return r, err
 }
 
 // complete checks and completes cfg, everything but the IDs. An unfinished one is that of a

@@ -14,14 +14,17 @@ import (
 // that is to be signed and has none. What a retired key signed is kept nowhere after a
 // while: it goes then.
 func (a *Applier) keepZoneKeys(old, cfg *farm.Config) error {
-	return eachZone(old, cfg, func(f *farm.Farm, z, was *farm.Zone) error {
+	now := a.clock()
+	return eachZone(old, cfg, func(f *farm.Farm, z, was *farm.Zone, wasIn *farm.GSLB) error {
 		if was != nil && len(z.Keys) == 0 {
 			z.Keys = was.Keys
+		}
+		if was != nil {
+			followTTLs(f.Zones(), z, was, wasIn, now)
 		}
 		if z.Signing == "" {
 			return nil
 		}
-		now := a.clock()
 		if HasSpentKey(f, z, now) {
 			z.Keys = slices.DeleteFunc(slices.Clone(z.Keys), func(k farm.ZoneKey) bool { return over(f, z, &k, now) })
 		}
@@ -42,12 +45,26 @@ func (a *Applier) keepZoneKeys(old, cfg *farm.Config) error {
 	})
 }
 
+// followTTLs has a zone remember the longer times to live it had. One that was not signed has
+// none that matter, and its records are many. What is there already is not written: others
+// may read it.
+func followTTLs(g *farm.GSLB, z, was *farm.Zone, wasIn *farm.GSLB, now time.Time) {
+	next := *z
+	next.Held, next.KeysHeld = was.Held, was.KeysHeld
+	if was.Signing != "" {
+		next.FollowTTLs(g, was, wasIn, now)
+	}
+	if z.Held != next.Held || z.KeysHeld != next.KeysHeld {
+		z.Held, z.KeysHeld = next.Held, next.KeysHeld
+	}
+}
+
 // keptElsewhere is how long after their time answers are still kept somewhere.
 const keptElsewhere = time.Hour
 
 // over reports whether nothing that a retired key signed is kept anywhere.
 func over(f *farm.Farm, z *farm.Zone, k *farm.ZoneKey, now time.Time) bool {
-	return k.State == farm.KeyRetired && now.After(time.Unix(k.Since, 0).Add(time.Duration(z.LongestTTL(f.Zones()))*time.Second+keptElsewhere))
+	return k.State == farm.KeyRetired && now.After(z.Forgotten(f.Zones(), k.Since).Add(keptElsewhere))
 }
 
 // HasSpentKey reports whether a key of the zone goes with the next change.
@@ -61,8 +78,9 @@ func NewZoneKey(algorithm farm.SigningAlgorithm, state farm.KeyState, now time.T
 	return farm.ZoneKey{Algorithm: algorithm, State: state, Since: now.Unix(), Public: public, Private: farm.Secret(private)}, err
 }
 
-// eachZone calls each with every zone of cfg and what it was in old, nil for none.
-func eachZone(old, cfg *farm.Config, each func(f *farm.Farm, z, was *farm.Zone) error) error {
+// eachZone calls each with every zone of cfg, and what it was in which settings of old, nil for
+// none.
+func eachZone(old, cfg *farm.Config, each func(f *farm.Farm, z, was *farm.Zone, wasIn *farm.GSLB) error) error {
 	before := map[uint32]*farm.GSLB{}
 	for i := range old.Farms {
 		if g := old.Farms[i].Zones(); g != nil {
@@ -75,11 +93,11 @@ func eachZone(old, cfg *farm.Config, each func(f *farm.Farm, z, was *farm.Zone) 
 			continue
 		}
 		for j := range f.Zones().Zones {
-			z, was := &f.Zones().Zones[j], (*farm.Zone)(nil)
-			if g := before[f.ID]; g != nil {
+			z, was, g := &f.Zones().Zones[j], (*farm.Zone)(nil), before[f.ID]
+			if g != nil {
 				was = g.Zone(z.Name)
 			}
-			if err := each(f, z, was); err != nil {
+			if err := each(f, z, was, g); err != nil {
 				return err
 			}
 		}
@@ -92,7 +110,7 @@ func keyPurpose(k *farm.ZoneKey) string { return farm.SecretZoneKey + " " + k.Pu
 
 // sealZoneKeys leaves no private key in cfg that others could read.
 func (a *Applier) sealZoneKeys(old, cfg *farm.Config) error {
-	return eachZone(old, cfg, func(f *farm.Farm, z, was *farm.Zone) error {
+	return eachZone(old, cfg, func(f *farm.Farm, z, was *farm.Zone, _ *farm.GSLB) error {
 		for i := range z.Keys {
 			k, before := &z.Keys[i], []farm.Secret(nil)
 			if was != nil {

@@ -124,7 +124,7 @@ func names() *farm.GSLB {
 			Backends: []farm.Backend{{Host: "192.0.2.1", Addr: addr("192.0.2.1"), Weight: 2, Priority: 3, Alias: "first", Maintenance: farm.MaintenanceDrain, Countries: []string{"DE"}, Continents: []string{"EU"}, Coordinates: "48.14,11.58", HashKey: "first", Nets: []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}}}}},
 		Keys: []farm.TransferKey{{Name: "ns2.example.com", Secret: farm.NewSealedSecret("c2VhbGVk")}, {Algorithm: farm.TransferSHA512, Name: "ns3", Secret: farm.NewSealedSecret("c2VhbGVk")}},
 		Zones: []farm.Zone{{Name: "example.com", NameServer: "ns1", TTL: 60, Signing: farm.SignEd25519, KeyDays: 90, Keys: []farm.ZoneKey{
-			{Algorithm: farm.SignEd25519, State: farm.KeyActive, Since: 1, DSSeen: 2, Public: "l02Woi0iS8Aa25FQkUd9RMzZHJpBoRQwAQEX1SxZJA4=", Private: farm.NewSealedSecret("c2VhbGVk")},
+			{Algorithm: farm.SignEd25519, State: farm.KeyActive, Since: 1, DSSeen: 2, DSTTL: 86400, Public: "l02Woi0iS8Aa25FQkUd9RMzZHJpBoRQwAQEX1SxZJA4=", Private: farm.NewSealedSecret("c2VhbGVk")},
 		}, Records: []farm.Record{
 			{Name: "@", Type: "NS", Data: "ns1"}, {Name: "ns1", Type: "A", TTL: 5, Data: "192.0.2.53", Comment: "ours: \"first\""}, {Name: "www", Type: farm.RecordDYNA, Data: "shop"}}}},
 	}

@@ -156,10 +156,12 @@ func (r *Roller) follow(ctx context.Context, f *farm.Farm, z *farm.Zone, next *f
 	if err != nil {
 		return err
 	}
+	// Resolvers may hold DS records by a time to live that has been lowered since.
+	ttl := max(next.DSTTL, farm.Seconds(above.TTL/time.Second))
 	has := slices.ContainsFunc(above.DS, func(ds string) bool { return rdata.IsDS(z.Name, next.Algorithm, next.Public, ds) })
 	switch {
 	case has && next.DSSeen == 0:
-		return r.edit(ctx, f, z, next, "the parent zone has the DS record of the next key", func(z *farm.Zone, at int) { z.Keys[at].DSSeen = now.Unix() })
+		return r.edit(ctx, f, z, next, "the parent zone has the DS record of the next key", func(z *farm.Zone, at int) { z.Keys[at].DSSeen, z.Keys[at].DSTTL = now.Unix(), ttl })
 	case !has && next.DSSeen != 0:
 		err = r.edit(ctx, f, z, next, "the parent zone has the DS record of the next key no more", func(z *farm.Zone, at int) { z.Keys[at].DSSeen = 0 })
 		r.tell(f, z, next, false)
@@ -168,8 +170,11 @@ func (r *Roller) follow(ctx context.Context, f *farm.Farm, z *farm.Zone, next *f
 		if since := time.Unix(next.Since, 0); now.Sub(since)/again > r.last.Sub(since)/again {
 			r.tell(f, z, next, false)
 		}
-		return nil
-	case now.Before(time.Unix(next.DSSeen, 0).Add(above.TTL)):
+		if len(above.DS) == 0 || ttl == next.DSTTL {
+			return nil
+		}
+		return r.edit(ctx, f, z, next, fmt.Sprintf("the DS records of the parent zone may be kept for %v", above.TTL), func(z *farm.Zone, at int) { z.Keys[at].DSTTL = ttl })
+	case now.Before(time.Unix(next.DSSeen, 0).Add(time.Duration(ttl) * time.Second)):
 		return nil
 	}
 	err = r.edit(ctx, f, z, next, "have the next key sign", func(z *farm.Zone, at int) { z.Activate(at, now) })
@@ -181,7 +186,7 @@ func (r *Roller) follow(ctx context.Context, f *farm.Farm, z *farm.Zone, next *f
 
 // above is what the parent zone says: one of the same farm is not asked.
 func (r *Roller) above(ctx context.Context, f *farm.Farm, z *farm.Zone) (resolve.Delegation, error) {
-	if d, is := inFarm(f.Zones(), z); is {
+	if d, is := apply.DelegationIn(f.Zones(), z, r.options.Now()); is {
 		return d, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)

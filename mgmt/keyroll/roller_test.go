@@ -290,3 +290,19 @@ func TestAParentZoneOfTheFarmIsNotAsked(t *testing.T) {
 	written.later(100 * day)
 	written.want("with another DS record", farm.KeyActive, farm.KeyPublished)
 }
+
+// The parent zone lowers the time to live of its DS records before it gets the next one:
+// resolvers hold those of before by the longer one.
+func TestTheLongestTimeToLiveOfDSRecordsCounts(t *testing.T) {
+	h := newHouse(t, rolled("example.com"))
+	h.parent.DS = []string{rdata.KeyOf("example.com", farm.SignEd25519, h.zone(0).Keys[0].Public).DS}
+	h.later(90 * day)
+	h.later(time.Hour)
+	h.parent.TTL, h.parent.DS = time.Hour, append(h.parent.DS, h.ds())
+	h.later(time.Minute)
+	h.later(2*day - time.Second)
+	h.want("while DS records of before may be held", farm.KeyActive, farm.KeyPublished)
+	h.restart()
+	h.later(time.Second)
+	h.want("when they are not", farm.KeyRetired, farm.KeyActive)
+}

@@ -31,6 +31,11 @@ var (
 			get:  func(k *farm.ZoneKey) Value { return numberValue(k.DSSeen) },
 			set:  func(k *farm.ZoneKey, v Value) { k.DSSeen = v.number },
 		},
+		{
+			rule: rule{name: "ds_ttl", hints: advanced(atAnswers, "Time to live of DS records").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, unset: numberValue(0), about: "Longest time to live, in seconds, that DS records of the parent zone were seen to have since the key was made; 0 while none was seen."},
+			get:  func(k *farm.ZoneKey) Value { return numberValue(int64(k.DSTTL)) },
+			set:  func(k *farm.ZoneKey, v Value) { k.DSTTL = farm.Seconds(v.number) },
+		},
 		require(keyBytes("public_key", "The key as DNSKEY records have it, in base64.", func(k *farm.ZoneKey) *string { return &k.Public })),
 		require(keyBytes("private_key", "The private key in PKCS #8, as it is sealed.", func(k *farm.ZoneKey) *farm.Secret { return &k.Private })),
 	}}

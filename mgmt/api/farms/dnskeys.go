@@ -22,8 +22,8 @@ func (s *Resource) keyOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.Open, "List the keys of a zone", s.listKeys),
 		rest.Op(rest.Post, all, rbac.FarmModify, "Make the next key of a zone", s.createKey).Created().Edits(),
-		rest.Op(rest.Put, one, rbac.FarmModify, "Have a key of a zone sign", s.updateKey).Body(&validate.ZoneKeyUpdate).Edits(),
-		rest.Op(rest.Delete, one, rbac.FarmModify, "Delete a key of a zone", s.deleteKey).Edits(),
+		rest.Op(rest.Put, one, rbac.FarmModify, "Have a key of a zone sign", s.updateKey).Body(&validate.ZoneKeyUpdate).Edits().Forces(),
+		rest.Op(rest.Delete, one, rbac.FarmModify, "Delete a key of a zone", s.deleteKey).Edits().Forces(),
 	}
 }
 

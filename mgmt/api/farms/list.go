@@ -78,7 +78,7 @@ func (s *Resource) farmOperations() []*rest.Operation {
 		rest.Op(rest.Get, "/farms/modules/dslb", rbac.Open, "List the farms of the DSLB module", s.farmsOf(DSLB)),
 		rest.Op(rest.Get, "/farms/{farm}", rbac.Open, "Get a farm", s.getFarm),
 		rest.Op(rest.Put, "/farms/{farm}", rbac.FarmModify, "Modify a farm", s.updateFarm).Body(farmFields{}).Edits(),
-		rest.Op(rest.Delete, "/farms/{farm}", rbac.FarmDelete, "Delete a farm", s.deleteFarm).Edits(),
+		rest.Op(rest.Delete, "/farms/{farm}", rbac.FarmDelete, "Delete a farm", s.deleteFarm).Edits().Forces(),
 		rest.Op(rest.Get, "/farms/{farm}/summary", rbac.Open, "Get the summary of a farm", s.getFarmSummary),
 		rest.Op(rest.Get, "/farms/{farm}/status", rbac.Open, "Get the status of a farm", s.getFarmStatus),
 		rest.Op(rest.Put, "/farms/{farm}/actions", rbac.FarmAction, "Start, stop or restart a farm", s.actOnFarm).Body(&validate.FarmAction).Edits(),

@@ -180,6 +180,15 @@ func (o *Operation) Edits() *Operation {
 		With(windowQuery, "How long the guard watches, 10m when not given")
 }
 
+// forceQuery is the query parameter of changes that may be forced.
+const forceQuery = "force"
+
+// Forces says that the operation may end the trust of resolvers in a signed zone, which is
+// refused unless it is forced.
+func (o *Operation) Forces() *Operation {
+	return o.With(forceQuery, "true to change a signed zone although resolvers reject its names afterwards, because the parent zone has DS records for other keys")
+}
+
 // Outlives says that the operation creates or grants something that outlives the session
 // it is called in, e.g. a key. A thief of the session must not keep access that way, so
 // the user must have shown password and second factor lately: by a login or by POST

@@ -94,6 +94,15 @@ func run[O any](c *Call, handler func(*Call) (O, error)) (O, error) {
 	if err := c.onTrial(); err != nil {
 		return none, err
 	}
+	if c.op.knows(forceQuery) {
+		force, err := c.Flag(forceQuery)
+		if err != nil {
+			return none, err
+		}
+		if force {
+			c.Context = apply.Force(c.Context)
+		}
+	}
 	if c.op.Changes() && !c.op.document {
 		dry, err := c.Flag(dryRun)
 		if err != nil {

@@ -166,14 +166,14 @@ func (s *Resource) configOperations() []*rest.Operation {
 	const merge = "true for a document that holds a part: other farms and checks stay"
 	return []*rest.Operation{
 		rest.Raw(rest.Get, "/config", rbac.ConfigShow, "Export the configuration", s.exportConfig).With("format", "yaml (default) or json"),
-		rest.Op(rest.Put, "/config", rbac.ConfigApply, "Apply a document", s.applyConfig).TakesDocument().With("dry_run", dryRun).With("comment", comment).With("merge", merge).Edits(),
-		rest.Op(rest.Post, "/config", rbac.ConfigApply, "Apply a document", s.applyConfig).TakesDocument().With("dry_run", dryRun).With("comment", comment).With("merge", merge).Edits(),
+		rest.Op(rest.Put, "/config", rbac.ConfigApply, "Apply a document", s.applyConfig).TakesDocument().With("dry_run", dryRun).With("comment", comment).With("merge", merge).Edits().Forces(),
+		rest.Op(rest.Post, "/config", rbac.ConfigApply, "Apply a document", s.applyConfig).TakesDocument().With("dry_run", dryRun).With("comment", comment).With("merge", merge).Edits().Forces(),
 		rest.Op(rest.Post, "/config/reload", rbac.ConfigApply, "Apply the configuration file again", s.reloadConfig).Edits().Alone(),
 		rest.Op(rest.Get, "/history", rbac.HistoryShow, "List the revisions of the configuration", s.listHistory).CutsItself().
 			With("limit", "How many, 50 when not given").With("before", "Only revisions with a lower number"),
 		rest.Op(rest.Get, "/history/{revision}", rbac.HistoryShow, "Get a revision", s.getRevision),
 		rest.Op(rest.Get, "/history/{revision}/diff", rbac.HistoryShow, "Compare two revisions", s.diffRevision).
 			With("from", "The revision to compare with, or a tag; the one before when not given"),
-		rest.Op(rest.Post, "/history/rollback", rbac.HistoryRollback, "Go back to a revision", s.rollback).Body(rollbackFields{}).Refers().Edits(),
+		rest.Op(rest.Post, "/history/rollback", rbac.HistoryRollback, "Go back to a revision", s.rollback).Body(rollbackFields{}).Refers().Edits().Forces(),
 	}
 }

@@ -136,7 +136,7 @@ func (s *Resource) takeBack(c *rest.Call) (rest.Object[PendingView], error) {
 
 func (s *Resource) pendingOperations() []*rest.Operation {
 	return []*rest.Operation{
-		rest.Op(rest.Post, "/transactions", rbac.Open, "Make several changes as one", s.transact).Body(transactionFields{}).Refers().Edits().Alone(),
+		rest.Op(rest.Post, "/transactions", rbac.Open, "Make several changes as one", s.transact).Body(transactionFields{}).Refers().Edits().Forces().Alone(),
 		rest.Op(rest.Get, "/pending", rbac.Open, "Get the change that is pending", s.getPending),
 		rest.Op(rest.Delete, "/pending", rbac.Open, "Take the pending change back", s.takeBack),
 		rest.Op(rest.Post, "/history/{revision}/confirm", rbac.Open, "Confirm the pending change", s.confirm),

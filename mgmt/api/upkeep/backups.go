@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/backup"
 	"github.com/sluicelb/sluice/mgmt/rbac"
@@ -155,7 +156,7 @@ type applyFields struct{}
 func (applyFields) Params() []validate.Param {
 	return []validate.Param{
 		{Name: "action", PossibleValues: []string{"apply"}, Options: []string{"non_blank", "required"}, Description: "apply restores it: everything is as it was then, in one step. What was there before is kept as the backup " + backup.Before + "."},
-		{Name: "force", PossibleValues: []string{"true", "false"}, Description: "true takes a backup of another release."},
+		{Name: "force", PossibleValues: []string{"true", "false"}, Description: "true takes a backup of another release, and one after which resolvers reject a signed zone."},
 		{Name: "system", PossibleValues: []string{"true", "false"}, Description: "false leaves the settings of this machine as they are (system: of documents, which are name servers, time, sshd, SNMP, proxy, syslog, where the API listens, and aliases), as when the backup is of another machine. Unset means true."},
 		rest.Optional("passphrase", "The one it was encrypted with."),
 	}
@@ -190,6 +191,9 @@ func (s *Resource) applyBackup(c *rest.Call) (rest.Object[Restored], error) {
 	r.Passphrase = text
 	if _, err := c.Expected(); err != nil {
 		return none, err
+	}
+	if r.Force {
+		c.Context = apply.Force(c.Context)
 	}
 	c.MayTake(transferTime)
 	done, err := s.deps.Backups.Apply(c.Context, c.Author(), r)

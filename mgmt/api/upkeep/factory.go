@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/backup"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -46,7 +47,7 @@ func (s *Resource) factory(c *rest.Call) (rest.Object[Reset], error) {
 	if _, err := c.Expected(); err != nil {
 		return none, err
 	}
-	result, err := s.deps.Backups.Factory(c.Context, c.Author(), remove, c.Dry())
+	result, err := s.deps.Backups.Factory(apply.Force(c.Context), c.Author(), remove, c.Dry())
 	if wrong := new(backup.Error); errors.As(err, &wrong) || errors.Is(err, backup.ErrFull) {
 		return none, refused(err)
 	}

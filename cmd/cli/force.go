@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// forceable are the commands that may end the trust of resolvers in a signed zone.
+var forceable = [][]string{
+	{"zone", "set"}, {"zone", "delete"}, {"zone", "key", "use"}, {"zone", "key", "delete"}, {"farm", "delete"},
+	{"apply"}, {"rollback"}, {"transaction"},
+}
+
+// addForce gives these commands their flag.
+func (c *client) addForce(root *cobra.Command) {
+	for _, path := range forceable {
+		cmd, _, err := root.Find(path)
+		if err != nil || cmd.Name() != path[len(path)-1] {
+			panic(fmt.Sprintf("there is no command %v", path))
+		}
+		cmd.Flags().BoolVar(&c.force, "force", false, "change a signed zone although resolvers reject its names afterwards, because the parent zone has DS records for other keys")
+	}
+}
