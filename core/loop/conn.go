@@ -28,6 +28,7 @@ const (
 	flagHup       // an event said that the connection may be broken
 	flagRoom      // the poller reports room to write, too
 	flagUrgent    // urgent bytes came (tcp(7)): splicing stops and reads end there, a short one is not the last
+	flagUnread    // with flagLinger: what arrives stays in the socket
 )
 
 // Conn is one TCP connection on a loop. See Handler for its events.

@@ -266,6 +266,30 @@ func TestLingeringReadsALittleInEachTurn(t *testing.T) {
 	s.hears(t)
 }
 
+// A peer that floods is not read any more, until its end or the time is up.
+func TestLingeringUnreadLeavesWhatComes(t *testing.T) {
+	s := newSingle(t)
+	_, _ = s.peer.Write(make([]byte, 100))
+	_ = s.c.watch()
+	s.c.flags |= flagReadable // an event said so
+	s.c.LingerUnread(int64(time.Hour))
+	s.l.serve(s.c, unix.EPOLLIN)
+	if n, _ := unix.IoctlGetInt(int(s.c.fd), unix.TIOCINQ); n != 100 || len(s.l.again) != 0 || s.c.flags&flagClosed != 0 {
+		t.Fatalf("%d bytes are left, %d wait for another turn, flags %b", n, len(s.l.again), s.c.flags)
+	}
+	if _, err := s.peer.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("this side's direction goes on: %v", err)
+	}
+	if s.l.serve(s.c, unix.EPOLLIN|unix.EPOLLRDHUP); s.c.flags&flagClosed == 0 {
+		t.Error("the peer's end does not end it")
+	}
+	s = newSingle(t)
+	s.c.LingerUnread(int64(time.Hour))
+	if s.c.expire(); s.c.flags&flagClosed == 0 {
+		t.Error("it has no end")
+	}
+}
+
 // What cannot be watched is given up: nobody would ever hear of it.
 func TestWhatCannotBeWatchedEnds(t *testing.T) {
 	file, err := os.CreateTemp(t.TempDir(), "")

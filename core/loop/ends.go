@@ -82,7 +82,14 @@ func (c *Conn) hangUp() {
 // up. Closing at once instead would answer late bytes with a reset, which may
 // destroy the last answer before the peer read it. The handler hears nothing
 // of c any more.
-func (c *Conn) Linger(nanos int64) {
+func (c *Conn) Linger(nanos int64) { c.linger(nanos, 0) }
+
+// LingerUnread is Linger for a peer that may send without end, e.g. a flood: what
+// arrives stays in the socket, so the peer is held up as soon as that is full and costs
+// nothing more. The peer has the time to read the last answer before it is reset.
+func (c *Conn) LingerUnread(nanos int64) { c.linger(nanos, flagUnread) }
+
+func (c *Conn) linger(nanos int64, unread flags) {
 	if c.flags&flagClosed != 0 {
 		return
 	}
@@ -90,7 +97,7 @@ func (c *Conn) Linger(nanos int64) {
 		c.Close() // there was nothing to read for the peer
 		return
 	}
-	c.flags |= flagLinger
+	c.flags |= flagLinger | unread
 	c.handler = nil
 	c.CloseWrite()
 	if c.secure != nil {
@@ -102,7 +109,14 @@ func (c *Conn) Linger(nanos int64) {
 	}
 }
 
+// discard throws away what arrives on a connection that lingers.
 func (c *Conn) discard() {
+	if c.flags&flagUnread != 0 {
+		if c.flags&flagEnding != 0 {
+			c.Close() // the peer has ended, too
+		}
+		return
+	}
 	for range discardPerTurn {
 		switch _, err := c.Read(c.loop.In); err {
 		case nil:

@@ -44,6 +44,30 @@ func other(t *testing.T, addr string) (stop func()) {
 	return func() { close(over); <-done }
 }
 
+// A flood is not read any more once its connection is ended: the kernel holds up who
+// sends it. What its buffers take is bounded; reading on took gigabytes in these seconds.
+func TestAFloodIsNotReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, scripted)
+	p := l7test.DialFrames(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
+	var pings bytes.Buffer
+	f := xhttp2.NewFramer(&pings, nil)
+	for pings.Len() < 1<<20 {
+		_ = f.WritePing(false, [8]byte{})
+	}
+	sent := 0
+	for sent < 64<<20 {
+		_ = p.Conn.SetWriteDeadline(time.Now().Add(30 * time.Second)) // it is reset before
+		n, err := p.Conn.Write(pings.Bytes())
+		if sent += n; err != nil {
+			break
+		}
+	}
+	if sent >= 64<<20 {
+		t.Errorf("%d MiB of a flood were read", sent>>20)
+	}
+}
+
 func TestHTTP2FloodsCostOneConnection(t *testing.T) {
 	for name, c := range map[string]struct {
 		send   func(p *l7test.FrameClient, id uint32)

@@ -78,7 +78,8 @@ func (c *h2Conn) refused() {
 		return
 	}
 	c.h2.Written()
-	c.linger()
+	c.forget()
+	c.Conn.LingerUnread(lingerTime)
 }
 
 // tellRefused counts what of the connection was refused before an exchange came
