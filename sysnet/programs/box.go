@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -18,42 +19,70 @@ import (
 
 // Box is where one program runs at a time.
 type Box struct {
-	// UID and GID are those of the program. With UID 0 it keeps the user of this process.
+	// UID and GID are those of the program. With UID 0 it keeps the user of this process,
+	// and its processes are known by their mark.
 	UID, GID uint32
 	// Temporary is the folder in which a private one is made for each program.
 	Temporary string
 	// Confine takes from the calling thread, and so from the program it starts, what no
 	// program needs. private is the folder the program may write to.
 	Confine func(private string) error
-	// Excess says what a program went beyond, "" for nothing; it is asked again and again
-	// while the program runs. nil: nothing is watched.
-	Excess func(b *Box, pid int) string
-	Log    *slog.Logger
+	// Watch ends a program that uses too much; nil: nothing is watched.
+	Watch *Watch
+	Log   *slog.Logger
+
+	family *family
+	mark   atomic.Uint64 // of the program that runs
+	folder string        // of the program that runs
 }
 
 // own reports whether programs run as a user of their own.
 func (b *Box) own() bool { return b.UID != 0 }
 
-// Run calls a program in the box and waits for its end.
-func (b *Box) Run(ctx context.Context, c Call, file *os.File) End {
+// user is who programs run as.
+func (b *Box) user() uint32 {
+	if b.own() {
+		return b.UID
+	}
+	return uint32(os.Geteuid())
+}
+
+// Run calls a program in the box and waits for its end. files are those it brings along.
+func (b *Box) Run(ctx context.Context, c Call, files []*os.File) End {
 	private, err := b.private()
 	if err != nil {
 		return End{Unstarted: fmt.Sprintf("no private folder can be made for it: %s", err)}
 	}
 	defer b.remove(private)
-	if file != nil {
-		if err := b.bring(private, c.File, file); err != nil {
+	b.folder = private
+	if len(files) > 0 {
+		if err := b.bringAll(private, c, files); err != nil {
 			return End{Unstarted: fmt.Sprintf("it cannot be copied into its private folder: %s", err)}
 		}
 		c.Folder = private
 	}
 	c.Env = append([]string{"TMPDIR=" + private, "HOME=" + private}, c.Env...)
-	done := make(chan End, 1)
+	var e End
+	onLastThread(func() { e = b.confined(ctx, c, private) })
+	b.awaitEnd()
+	return e
+}
+
+// onLastThread calls f from a thread that ends with it, because it gives up rights. That is
+// never the first one of the process, which does not end.
+func onLastThread(f func()) {
+	done := make(chan struct{})
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread gives up rights, and ends
-		done <- b.confined(ctx, c, private)
+		defer close(done)
+		runtime.LockOSThread()
+		if unix.Gettid() == os.Getpid() {
+			onLastThread(f) // by another, as this one is locked
+			runtime.UnlockOSThread()
+			return
+		}
+		f()
 	}()
-	return <-done
+	<-done
 }
 
 // confined calls a program from this thread, which ends with that.
@@ -63,19 +92,36 @@ func (b *Box) confined(ctx context.Context, c Call, private string) End {
 			return End{Unstarted: fmt.Sprintf("it cannot be confined: %s", err)}
 		}
 	}
-	var watch func(context.Context, int) string
-	if b.Excess != nil {
-		watch = b.watch
+	h := handling{start: b.start, waited: b.family.waited, end: b.endProgram}
+	if b.Watch != nil {
+		h.excess = func() string { return b.Watch.excess(b) }
 	}
-	e := run(ctx, c, b.become, killGroup, watch)
-	b.endAll()
+	e := run(ctx, c, h)
+	if b.own() {
+		b.endAll()
+	} else {
+		b.family.end(b.mark.Load())
+	}
 	return e
 }
 
-// become has a program run as the user of the box.
-func (b *Box) become(cmd *exec.Cmd) {
+// start starts a program as the user of the box.
+func (b *Box) start(cmd *exec.Cmd) error {
 	if b.own() {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: b.UID, Gid: b.GID}
+	}
+	mark, err := b.family.start(cmd, !b.own())
+	b.mark.Store(mark)
+	return err
+}
+
+// endProgram ends a program and all it has started, from a thread that has rights over them.
+func (b *Box) endProgram(pid int) {
+	killGroup(pid)
+	if b.own() {
+		b.sweep()
+	} else {
+		b.family.end(b.mark.Load())
 	}
 }
 
@@ -89,17 +135,27 @@ var errNotOurs = errors.New("this thread is another user")
 // so that none can start another one meanwhile. The thread becomes that user for good: a
 // user may signal its own processes and no others.
 func (b *Box) endAll() {
-	if !b.own() {
-		return
-	}
 	if err := b.becomeThread(); err != nil {
 		b.Log.Error("what a program left behind may go on", "uid", b.UID, "error", err)
 		return
 	}
-	// They die when they run next. Those that nobody has waited for yet count, too.
-	for end := time.Now().Add(endTime); unix.Kill(-1, unix.SIGKILL) == nil && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
+	_ = unix.Kill(-1, unix.SIGKILL) // no error also if there are none
+}
+
+// awaitEnd waits until the user of the box has no process any more, not even one that
+// nobody has waited for. Threads of this process that became that user end soon, too.
+func (b *Box) awaitEnd() {
+	b.family.reap()
+	if !b.own() {
+		return
 	}
+	for end := time.Now().Add(endTime); time.Now().Before(end); time.Sleep(200 * time.Microsecond) {
+		if _, err := unix.Getpriority(unix.PRIO_USER, int(b.UID)); errors.Is(err, unix.ESRCH) {
+			return
+		}
+		b.family.reap()
+	}
+	b.Log.Warn("processes of a program do not end", "uid", b.UID)
 }
 
 // becomeThread makes this thread the user of the box, with no way back and no capability.
@@ -124,15 +180,14 @@ func (b *Box) becomeThread() error {
 	return nil
 }
 
-// sweep ends what a process before this one left in the box.
+// sweep ends all processes of the user of the box, such as those that a Server before
+// this one has left.
 func (b *Box) sweep() {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // and never unlocked
-		b.endAll()
-	}()
-	<-done
+	if !b.own() {
+		return
+	}
+	onLastThread(b.endAll)
+	b.awaitEnd()
 }
 
 // as runs f with the identity of the box for everything that concerns files, and with none
@@ -180,20 +235,40 @@ func (b *Box) remove(private string) {
 	}
 }
 
-// bring copies a program that came along into the private folder.
-func (b *Box) bring(private, name string, file *os.File) error {
-	return b.as(func() error {
-		// A process that is started meanwhile must not have it open for writing.
-		syscall.ForkLock.RLock()
-		defer syscall.ForkLock.RUnlock()
-		to, err := os.OpenFile(filepath.Join(private, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
+// bringAll copies the files that came along into the private folder.
+func (b *Box) bringAll(private string, c Call, files []*os.File) error {
+	room := int64(maxFile)
+	for i, f := range files {
+		name, mode := c.File, os.FileMode(0o700)
+		if i > 0 {
+			name, mode = c.Beside[i-1], 0o600
+			if info, err := f.Stat(); err == nil {
+				mode = info.Mode().Perm() & 0o700
+			}
+		}
+		n, err := b.bring(filepath.Join(private, name), mode, f, room)
 		if err != nil {
 			return err
 		}
-		n, err := io.Copy(to, io.LimitReader(io.NewSectionReader(file, 0, maxFile+1), maxFile+1))
-		if err == nil && n > maxFile {
+		room -= n
+	}
+	return nil
+}
+
+func (b *Box) bring(path string, mode os.FileMode, file *os.File, room int64) (n int64, err error) {
+	err = b.as(func() error {
+		// A process that is started meanwhile must not have it open for writing.
+		syscall.ForkLock.RLock()
+		defer syscall.ForkLock.RUnlock()
+		to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if err != nil {
+			return err
+		}
+		n, err = io.Copy(to, io.LimitReader(io.NewSectionReader(file, 0, room+1), room+1))
+		if err == nil && n > room {
 			err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
 		}
 		return errors.Join(err, to.Close())
 	})
+	return n, err
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -19,6 +20,8 @@ type Call struct {
 	// called.
 	Folder, File, Name string
 	Args, Env          []string
+	// Beside are the names of files that a program brings along besides itself.
+	Beside []string `json:",omitempty"`
 	// Input is what it can read; one that does not is not held up by it.
 	Input []byte `json:",omitempty"`
 	// Limit bounds its time; it must be positive.
@@ -56,16 +59,31 @@ type End struct {
 var errLimit = errors.New("out of time")
 
 // Direct calls a program as the user of this process, without a box.
-func Direct(ctx context.Context, c Call) End { return run(ctx, c, func(*exec.Cmd) {}, killGroup, nil) }
+func Direct(ctx context.Context, c Call) End {
+	// The signal for the death of the parent is one for that of its thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return run(ctx, c, handling{start: (*exec.Cmd).Start, waited: func(int) {}, end: killGroup})
+}
 
 // killGroup ends the process group of a program.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
+// handling is how a program is started and ended.
+type handling struct {
+	start func(*exec.Cmd) error
+	// waited is called when somebody has waited for the program.
+	waited func(pid int)
+	// end ends it when its time is over.
+	end func(pid int)
+	// excess says what it went beyond, "" for nothing; it may be nil. It is called from the
+	// thread that started the program.
+	excess func() string
+}
+
 // run calls a program and waits for its end. The goroutine must be locked to its thread:
-// the signal for the death of the parent is one for that of its thread. end is called when
-// its time is over, and once more when it has ended, to end what it left behind; excess, if
-// not nil, with what it went beyond, by another goroutine.
-func run(ctx context.Context, c Call, change func(*exec.Cmd), end func(pid int), watch func(ctx context.Context, pid int) string) (e End) {
+// the signal for the death of the parent is one for that of its thread.
+func run(ctx context.Context, c Call, h handling) (e End) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Limit, errLimit)
 	defer cancel()
 	most := min(c.Output, mostOutput)
@@ -89,25 +107,14 @@ func run(ctx context.Context, c Call, change func(*exec.Cmd), end func(pid int),
 		cmd.Stdin = bytes.NewReader(c.Input)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	change(cmd)
-	cmd.Cancel = func() error { end(cmd.Process.Pid); return nil }
+	cmd.Cancel = func() error { h.end(cmd.Process.Pid); return nil }
 	cmd.WaitDelay = closeDelay
-	if err := cmd.Start(); err != nil {
+	if err := h.start(cmd); err != nil {
 		return End{Unstarted: unstarted(err)}
 	}
-	exceeded := make(chan string, 1)
-	watching, stop := context.WithCancel(ctx)
-	go func() {
-		if watch == nil {
-			exceeded <- ""
-			return
-		}
-		exceeded <- watch(watching, cmd.Process.Pid)
-	}()
-	err := cmd.Wait()
-	stop()
-	e.Excess = <-exceeded
-	end(cmd.Process.Pid) // what it left behind
+	err := wait(cmd, h, &e.Excess)
+	h.waited(cmd.Process.Pid)
+	killGroup(cmd.Process.Pid) // what it left behind
 	e.Output, e.Errors, e.Full = out.kept, said.kept, out.full
 	switch status, is := cmd.ProcessState.Sys().(syscall.WaitStatus); {
 	case err == nil || errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success():
@@ -121,6 +128,33 @@ func run(ctx context.Context, c Call, change func(*exec.Cmd), end func(pid int),
 		e.Exit = status.ExitStatus()
 	}
 	return e
+}
+
+// lookEvery is how often a program that runs is looked at.
+const lookEvery = 200 * time.Millisecond
+
+// wait waits for the end of a program, and ends it when it goes beyond what it may use.
+func wait(cmd *exec.Cmd, h handling, excess *string) error {
+	if h.excess == nil {
+		return cmd.Wait()
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-tick.C:
+		}
+		if *excess != "" {
+			continue
+		}
+		if *excess = h.excess(); *excess != "" {
+			h.end(cmd.Process.Pid)
+		}
+	}
 }
 
 // unstarted says why a program was not started, without the path of a box.

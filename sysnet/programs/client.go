@@ -26,48 +26,53 @@ type Client struct {
 // NewClient returns a client over mgmt's end of the pair.
 func NewClient(to *net.UnixConn) *Client { return &Client{to: to} }
 
-// Run has progd call a program and waits for its end. file is the program if only this
-// process may read it; else nil. Errors: ErrUnavailable.
-func (c *Client) Run(ctx context.Context, call Call, file *os.File) (End, error) {
+// Run has progd call a program and waits for its end. files are the program and those
+// named by call.Beside, if only this process may read them; else none. Errors:
+// ErrUnavailable, also when ctx ended before the program was started.
+func (c *Client) Run(ctx context.Context, call Call, files ...*os.File) (End, error) {
 	conn, theirs, err := pair()
 	if err != nil {
 		return End{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	defer conn.Close()
-	err = c.hand(ctx, theirs, file)
+	err = c.hand(ctx, theirs, files)
 	_ = theirs.Close()
 	if err != nil {
 		return End{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	if err := json.NewEncoder(conn).Encode(call); err != nil {
-		return End{}, gone(ctx, err)
+		return End{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	var e End
-	if err := json.NewDecoder(io.LimitReader(conn, 4*mostOutput)).Decode(&e); err != nil {
-		return End{}, gone(ctx, err)
+	answers := json.NewDecoder(io.LimitReader(conn, 4*mostOutput))
+	var a answer
+	for began := false; ; began = true {
+		switch err := answers.Decode(&a); {
+		case err == nil:
+		case ctx.Err() == nil:
+			return End{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		case !began:
+			return End{}, fmt.Errorf("%w in time", ErrUnavailable)
+		default:
+			return End{Late: errors.Is(ctx.Err(), context.DeadlineExceeded), Gone: true}, nil
+		}
+		if a.End != nil {
+			return *a.End, nil
+		}
 	}
-	return e, nil
-}
-
-// gone is the error of a call without an end.
-func gone(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
 // hand gives progd its end of a call.
-func (c *Client) hand(ctx context.Context, theirs, file *os.File) error {
+func (c *Client) hand(ctx context.Context, theirs *os.File, files []*os.File) error {
 	fds := []int{int(theirs.Fd())}
-	if file != nil {
-		fds = append(fds, int(file.Fd()))
+	for _, f := range files {
+		fds = append(fds, int(f.Fd()))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	until, _ := ctx.Deadline()
 	_ = c.to.SetWriteDeadline(until)
+	defer context.AfterFunc(ctx, func() { _ = c.to.SetWriteDeadline(time.Unix(1, 0)) })()
 	_, _, err := c.to.WriteMsgUnix([]byte{0}, syscall.UnixRights(fds...), nil)
 	return err
 }

@@ -44,9 +44,9 @@ func newHouse(t *testing.T, uids ...uint32) *house {
 		ends[i] = c.(*net.UnixConn)
 	}
 	var boxes []*programs.Box
-	watch := programs.NewWatch(64<<20, 8)
+	watch := programs.NewWatch(programs.Limits{Memory: 64 << 20, Processes: 8, Files: 16 << 20})
 	for _, uid := range uids {
-		boxes = append(boxes, &programs.Box{UID: uid, GID: uid, Temporary: h.temporary, Excess: watch.Excess, Log: slog.Default()})
+		boxes = append(boxes, &programs.Box{UID: uid, GID: uid, Temporary: h.temporary, Watch: watch, Log: slog.Default()})
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -74,7 +74,7 @@ func (h *house) script(t *testing.T, body string, change ...func(*programs.Call)
 	for _, f := range change {
 		f(&c)
 	}
-	e, err := h.Run(t.Context(), c, nil)
+	e, err := h.Run(t.Context(), c)
 	must(t, err)
 	return e
 }
@@ -105,7 +105,7 @@ func TestOnlyProgramsOfTheFoldersAreStarted(t *testing.T) {
 		{Folder: h.folder, File: "none"},
 	} {
 		c.Limit = time.Minute
-		if e, err := h.Run(t.Context(), c, nil); err != nil || e.Unstarted == "" {
+		if e, err := h.Run(t.Context(), c); err != nil || e.Unstarted == "" {
 			t.Errorf("%+v: %+v, %v", c, e, err)
 		}
 	}
@@ -133,8 +133,8 @@ func TestACallEndsWithItsCaller(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	must(t, os.WriteFile(filepath.Join(h.folder, "it"), []byte("#!/bin/sh\nsleep 300\n"), 0o755))
-	if _, err := h.Run(ctx, programs.Call{Folder: h.folder, File: "it", Name: "it", Limit: time.Minute}, nil); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v", err)
+	if e, err := h.Run(ctx, programs.Call{Folder: h.folder, File: "it", Name: "it", Limit: time.Minute}); err != nil || !e.Late {
+		t.Errorf("%+v, %v", e, err)
 	}
 	if e := h.script(t, "exit 0"); e.Exit != 0 || e.Unstarted != "" { // the only box is free again
 		t.Errorf("%+v", e)
@@ -175,5 +175,109 @@ func TestWhatUsesTooMuchIsEnded(t *testing.T) {
 	}
 	if e := h.script(t, "x=$(head -c 150000000 /dev/zero | tr '\\0' x); sleep 300"); !strings.Contains(e.Excess, "MiB of memory") {
 		t.Errorf("%+v", e)
+	}
+}
+
+// Without a user of its own, a program is known by the mark of its processes.
+func TestABoxWithoutAUserEndsWhatHides(t *testing.T) {
+	h := newHouse(t, 0, 0)
+	pids := filepath.Join(h.temporary, "pids")
+	hide := fmt.Sprintf("for i in 1 2 3; do (setsid setsid sh -c 'echo $$ >> %s; exec sleep 300' </dev/null >/dev/null 2>&1 &) ; done; while ! [ -e %s ] || [ $(wc -l < %s) -lt 3 ]; do sleep 0.02; done", pids, pids, pids)
+	for _, end := range []string{"exit 0", "sleep 300"} {
+		e := h.script(t, hide+"; "+end, func(c *programs.Call) { c.Limit = 3 * time.Second })
+		if e.Late == (end == "exit 0") {
+			t.Errorf("%s: %+v", end, e)
+		}
+		b, err := os.ReadFile(pids)
+		must(t, err)
+		for _, pid := range strings.Fields(string(b)) {
+			state, err := os.ReadFile("/proc/" + pid + "/stat")
+			if err == nil && !strings.Contains(string(state), ") Z ") && !strings.Contains(string(state), ") X ") {
+				t.Errorf("process %s goes on: %s", pid, state)
+			}
+		}
+		must(t, os.Remove(pids))
+	}
+}
+
+// The end of one program leaves another one alone.
+func TestProgramsThatRunAtOnceDoNotEndEachOther(t *testing.T) {
+	h := newHouse(t, 0, 0)
+	must(t, os.WriteFile(filepath.Join(h.folder, "long"), []byte("#!/bin/sh\nsleep 2 &\nwait $!\necho whole\n"), 0o755))
+	done := make(chan programs.End)
+	go func() {
+		e, _ := h.Run(t.Context(), programs.Call{Folder: h.folder, File: "long", Name: "long", Limit: time.Minute})
+		done <- e
+	}()
+	for {
+		select {
+		case e := <-done:
+			if string(e.Output) != "whole\n" || e.Exit != 0 {
+				t.Errorf("%+v", e)
+			}
+			return
+		default:
+			h.script(t, "(setsid sleep 300 </dev/null >/dev/null 2>&1 &)")
+		}
+	}
+}
+
+func TestFilesThatNobodySeesCountToo(t *testing.T) {
+	h := newHouse(t, 0)
+	for _, body := range []string{
+		"head -c 30000000 /dev/zero > $TMPDIR/x; sleep 300",
+		"exec 3>$TMPDIR/x; rm $TMPDIR/x; head -c 30000000 /dev/zero >&3; sleep 300",
+	} {
+		if e := h.script(t, body); !strings.Contains(e.Excess, "it wrote more than 16 MiB") {
+			t.Errorf("%s: %+v", body, e)
+		}
+	}
+}
+
+func TestFilesBesideAProgramComeAlong(t *testing.T) {
+	h := newHouse(t, 0)
+	folder := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(folder, "it"), []byte("#!/bin/sh\n. ./lib; ./other\n"), 0o700))
+	must(t, os.WriteFile(filepath.Join(folder, "lib"), []byte("echo lib\n"), 0o600))
+	must(t, os.WriteFile(filepath.Join(folder, "other"), []byte("#!/bin/sh\necho other\n"), 0o700))
+	var files []*os.File
+	for _, name := range []string{"it", "lib", "other"} {
+		f, err := os.Open(filepath.Join(folder, name))
+		must(t, err)
+		defer f.Close()
+		files = append(files, f)
+	}
+	c := programs.Call{File: "it", Name: "./it", Beside: []string{"lib", "other"}, Limit: time.Minute}
+	e, err := h.Run(t.Context(), c, files...)
+	must(t, err)
+	if string(e.Output) != "lib\nother\n" {
+		t.Errorf("%q %+v", e.Output, e)
+	}
+	for _, wrong := range [][]string{{"lib"}, {"lib", "../x"}, {"lib", "other", "more"}} {
+		c.Beside = wrong
+		if e, err := h.Run(t.Context(), c, files...); err != nil || e.Unstarted == "" {
+			t.Errorf("%v: %+v, %v", wrong, e, err)
+		}
+	}
+}
+
+// A caller learns that a program was never started, and that nobody knows what became of it.
+func TestAProgdThatIsGoneIsNoEndOfAProgram(t *testing.T) {
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
+	must(t, err)
+	mine, theirs := os.NewFile(uintptr(fds[0]), "pair"), os.NewFile(uintptr(fds[1]), "pair")
+	defer mine.Close()
+	conn, err := net.FileConn(mine)
+	must(t, err)
+	defer conn.Close()
+	c := programs.NewClient(conn.(*net.UnixConn))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if e, err := c.Run(ctx, programs.Call{Limit: time.Minute}); !errors.Is(err, programs.ErrUnavailable) {
+		t.Errorf("nobody answers: %+v, %v", e, err)
+	}
+	_ = theirs.Close()
+	if e, err := c.Run(t.Context(), programs.Call{Limit: time.Minute}); !errors.Is(err, programs.ErrUnavailable) {
+		t.Errorf("it is gone: %+v, %v", e, err)
 	}
 }

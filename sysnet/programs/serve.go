@@ -19,10 +19,10 @@ import (
 type Options struct {
 	// Boxes are those programs run in, one each at a time.
 	Boxes []*Box
-	// Folders are those that hold programs of others: a call names a file in one of them,
-	// or brings its file along.
-	Folders []string
-	Log     *slog.Logger
+	// Folders are those that hold programs of others, Programs are paths of such: a call
+	// names one of these, or brings its file along.
+	Folders, Programs []string
+	Log               *slog.Logger
 }
 
 // The bounds of a server.
@@ -33,13 +33,17 @@ const (
 	maxRequest = 4 << 20
 	maxFile    = 64 << 20
 	maxLimit   = 10 * time.Minute
+	// MaxBeside is how many files a program may bring along besides itself.
+	MaxBeside = 31
 )
 
 // Serve carries out the calls that come over progd's end of the pair, until ctx ends or
 // the pair is gone. It returns when all programs have ended.
 func Serve(ctx context.Context, from *net.UnixConn, o Options) error {
 	free := make(chan *Box, len(o.Boxes))
+	family := newFamily()
 	for _, b := range o.Boxes {
+		b.family = family
 		b.sweep()
 		free <- b
 	}
@@ -50,7 +54,7 @@ func Serve(ctx context.Context, from *net.UnixConn, o Options) error {
 		}
 	}()
 	for {
-		conn, file, err := receive(from)
+		conn, files, err := receive(from)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -63,16 +67,14 @@ func Serve(ctx context.Context, from *net.UnixConn, o Options) error {
 		}
 		go func() {
 			defer conn.Close()
-			if file != nil {
-				defer file.Close()
-			}
-			o.answer(ctx, conn, file, free)
+			defer closeAll(files)
+			o.answer(ctx, conn, files, free)
 		}()
 	}
 }
 
 // answer carries out one call.
-func (o *Options) answer(ctx context.Context, conn *net.UnixConn, file *os.File, free chan *Box) {
+func (o *Options) answer(ctx context.Context, conn *net.UnixConn, files []*os.File, free chan *Box) {
 	_ = conn.SetReadDeadline(time.Now().Add(requestTime))
 	var c Call
 	if err := json.NewDecoder(io.LimitReader(conn, maxRequest)).Decode(&c); err != nil {
@@ -87,15 +89,26 @@ func (o *Options) answer(ctx context.Context, conn *net.UnixConn, file *os.File,
 		_, _ = conn.Read(make([]byte, 1)) // the caller sends nothing more: it has hung up
 		cancel()
 	}()
-	_ = json.NewEncoder(conn).Encode(o.carryOut(ctx, c, file, free))
+	answers := json.NewEncoder(conn)
+	e := o.carryOut(ctx, c, files, free, func() { _ = answers.Encode(answer{}) })
+	_ = answers.Encode(answer{End: &e})
 }
 
-// carryOut lends a box to a call.
-func (o *Options) carryOut(ctx context.Context, c Call, file *os.File, free chan *Box) End {
-	if filepath.Base(c.File) != c.File || c.File == "." || c.File == ".." {
-		return End{Unstarted: "its name is a path"}
+// answer says how a program ended; one without an end, which comes first, that it is
+// about to be started.
+type answer struct{ End *End }
+
+// carryOut lends a box to a call, and says so.
+func (o *Options) carryOut(ctx context.Context, c Call, files []*os.File, free chan *Box, begins func()) End {
+	for _, name := range append([]string{c.File}, c.Beside...) {
+		if filepath.Base(name) != name || name == "." || name == ".." {
+			return End{Unstarted: "its name is a path"}
+		}
 	}
-	if file == nil && !slices.Contains(o.Folders, c.Folder) {
+	switch {
+	case len(files) > 0 && len(files) != 1+len(c.Beside):
+		return End{Unstarted: "not all files came along"}
+	case len(files) == 0 && !slices.Contains(o.Folders, c.Folder) && !slices.Contains(o.Programs, filepath.Join(c.Folder, c.File)):
 		return End{Unstarted: fmt.Sprintf("no programs are started from %s", c.Folder)}
 	}
 	began := time.Now()
@@ -103,7 +116,8 @@ func (o *Options) carryOut(ctx context.Context, c Call, file *os.File, free chan
 	case b := <-free:
 		defer func() { free <- b }()
 		c.Limit = max(c.Limit-time.Since(began), time.Millisecond)
-		return b.Run(ctx, c, file)
+		begins()
+		return b.Run(ctx, c, files)
 	case <-time.After(c.Limit):
 		return End{Unstarted: fmt.Sprintf("%d programs run already, as many as may, and none ended in time", len(o.Boxes))}
 	case <-ctx.Done():
@@ -111,36 +125,34 @@ func (o *Options) carryOut(ctx context.Context, c Call, file *os.File, free chan
 	}
 }
 
-// receive reads the socket of the next call, and the file that comes along. conn is nil if
+// receive reads the socket of the next call, and the files that come along. conn is nil if
 // there was none.
-func receive(from *net.UnixConn) (conn *net.UnixConn, file *os.File, err error) {
-	b, control := make([]byte, 16), make([]byte, syscall.CmsgSpace(4*8))
+func receive(from *net.UnixConn) (conn *net.UnixConn, files []*os.File, err error) {
+	b, control := make([]byte, 16), make([]byte, syscall.CmsgSpace(4*(2+MaxBeside)))
 	n, size, _, _, err := from.ReadMsgUnix(b, control)
 	if err != nil {
 		return nil, nil, err
 	}
-	files := descriptors(control[:size])
-	if n == 0 && len(files) == 0 {
-		return nil, nil, io.EOF
+	all := descriptors(control[:size])
+	if len(all) == 0 {
+		if n == 0 {
+			err = io.EOF
+		}
+		return nil, nil, err
 	}
-	if len(files) == 0 {
-		return nil, nil, nil
+	defer all[0].Close()
+	c, err := net.FileConn(all[0])
+	if conn, is := c.(*net.UnixConn); err == nil && is {
+		return conn, all[1:], nil
 	}
-	if len(files) > 1 {
-		file = files[1]
-	}
-	for _, f := range files[min(2, len(files)):] {
+	closeAll(all[1:])
+	return nil, nil, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
 		_ = f.Close()
 	}
-	defer files[0].Close()
-	c, err := net.FileConn(files[0])
-	if conn, is := c.(*net.UnixConn); err == nil && is {
-		return conn, file, nil
-	}
-	if file != nil {
-		_ = file.Close()
-	}
-	return nil, nil, nil
 }
 
 func descriptors(control []byte) (out []*os.File) {

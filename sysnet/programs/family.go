@@ -1,0 +1,201 @@
+package programs
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// family knows the processes that one Server has started, and those they have started.
+//
+// Where programs have no user of their own, each has a mark that its processes inherit and
+// that none can get rid of: a hard limit that no kernel enforces any more (RLIMIT_LOCKS),
+// one less for each program. Processes whose parent has ended become children of this one,
+// so that every process of a program is found by its descent.
+type family struct {
+	mu    sync.Mutex // held while a program starts, and while processes are ended
+	next  uint64     // mark of the next program; 0 before the first
+	live  map[uint64]bool
+	mains map[int]bool // processes that somebody waits for
+}
+
+// newFamily has orphans become children of this process.
+func newFamily() *family {
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	return &family{next: firstMark(), live: map[uint64]bool{}, mains: map[int]bool{}}
+}
+
+// firstMark is the highest there may be. What a process before this one has started is
+// gone (EndMarked).
+func firstMark() uint64 {
+	var now unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_LOCKS, &now) != nil {
+		return 0
+	}
+	return min(now.Max, math.MaxInt64) - 1
+}
+
+// start starts a program, marked or not.
+func (f *family) start(cmd *exec.Cmd, marked bool) (mark uint64, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if marked {
+		if err := unix.Setrlimit(unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: f.next, Max: f.next}); err != nil {
+			return 0, fmt.Errorf("mark its processes: %w", err)
+		}
+		mark = f.next
+		f.next--
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	f.mains[cmd.Process.Pid] = true
+	if marked {
+		f.live[mark] = true
+	}
+	return mark, nil
+}
+
+// waited says that a program has been waited for.
+func (f *family) waited(pid int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.mains, pid)
+}
+
+// end ends all processes with a mark, and those with marks of programs that ended before.
+func (f *family) end(mark uint64) {
+	for until := time.Now().Add(endTime); f.endOnce(mark) && time.Now().Before(until); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// endOnce looks for them once, and reports whether there were any.
+func (f *family) endOnce(mark uint64) (found bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.live, mark)
+	for _, p := range descendants() {
+		found = p.state != 'Z' && endStray(p.pid, f.live) || found
+	}
+	return found
+}
+
+// endStray ends a process that belongs to no program that runs.
+func endStray(pid int, live map[uint64]bool) bool {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	mark, err := markOf(pid)
+	return err == nil && !live[mark] && unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
+}
+
+func markOf(pid int) (uint64, error) {
+	var l unix.Rlimit
+	err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &l)
+	return l.Max, err
+}
+
+// reap waits for orphans that have ended.
+func (f *family) reap() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for {
+		var who struct { // siginfo_t of a child
+			signal, errno, code, _ int32
+			pid                    int32
+			_                      [108]byte
+		}
+		_, _, errno := unix.Syscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&who)), unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, 0, 0)
+		pid := int(who.pid)
+		if errno != 0 || pid == 0 || f.mains[pid] {
+			return // none, or one that somebody else waits for
+		}
+		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+	}
+}
+
+// process is what /proc/PID/stat says of one.
+type process struct {
+	pid, parent int
+	state       byte
+}
+
+// descendants are the processes that descend from this one.
+func descendants() (out []process) {
+	children := map[int][]process{}
+	for _, pid := range pids() {
+		if p, ok := statOf(pid); ok {
+			children[p.parent] = append(children[p.parent], p)
+		}
+	}
+	out = children[os.Getpid()]
+	for i := 0; i < len(out); i++ {
+		out = append(out, children[out[i].pid]...)
+	}
+	return out
+}
+
+func pids() (out []int) {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// statOf reads "PID (name) STATE PARENT …"; the name may hold anything, so that the last
+// bracket counts.
+func statOf(pid int) (p process, ok bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return p, false
+	}
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if len(fields) < 2 {
+		return p, false
+	}
+	parent, err := strconv.Atoi(string(fields[1]))
+	return process{pid, parent, fields[0][0]}, err == nil
+}
+
+// EndMarked ends the processes of programs that a Server which has died left to this one,
+// which must be their next ancestor that takes orphans.
+func EndMarked() {
+	own, err := markOf(os.Getpid())
+	if err != nil {
+		return
+	}
+	var ended []int
+	for until := time.Now().Add(endTime); time.Now().Before(until); time.Sleep(time.Millisecond) {
+		found := false
+		for _, p := range descendants() {
+			if p.state != 'Z' && endStray(p.pid, map[uint64]bool{own: true}) {
+				ended, found = append(ended, p.pid), true
+			}
+		}
+		if !found {
+			break
+		}
+	}
+	for _, pid := range ended {
+		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+	}
+}
