@@ -125,7 +125,7 @@ func (c *changed) footprints(t *testing.T, who identity) map[string]footprint {
 		}
 	}
 	all := map[string]footprint{}
-	for _, role := range []string{"engine", "mgmt", "netd"} {
+	for _, role := range []string{"engine", "mgmt", "netd", "progd"} {
 		pid := c.pid(role)
 		least := footprintOf(t, pid)
 		for range 200 { // connections that end are gone soon, and netd looks at firewalls now and then

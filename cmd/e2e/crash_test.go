@@ -23,12 +23,12 @@ func (a *appliance) answers() error {
 	return nil
 }
 
-func TestMgmtAndNetdDieWithoutATraceInTheTraffic(t *testing.T) {
+func TestMgmtNetdAndProgdDieWithoutATraceInTheTraffic(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
 		b := mirror(t, "one")
 		tr := under(t, hostOf(a.farm("shop", b)), 8, 8, time.Millisecond)
-		for _, role := range []string{"mgmt", "netd", "mgmt", "netd"} {
+		for _, role := range []string{"mgmt", "netd", "progd", "mgmt", "netd"} {
 			old := a.kill(role)
 			within(t, 2*time.Second, role+" is back and the API answers", func() error {
 				if a.pid(role) == old {
@@ -201,7 +201,7 @@ func TestStopEndsEveryProcessAndIsNoFailure(t *testing.T) {
 		a := start(t, who, dataDir(t, who))
 		a.farm("shop", backend(t, "one"))
 		pids := map[string]int{}
-		for _, role := range []string{"engine", "mgmt", "netd"} {
+		for _, role := range []string{"engine", "mgmt", "netd", "progd"} {
 			pids[role] = a.pid(role)
 		}
 		if err := a.stop(); err != nil {

@@ -47,7 +47,7 @@ func TestEngineOfAMachineThatWasSuspendedStays(t *testing.T) {
 	who := asOne()
 	a := start(t, who, dataDir(t, who))
 	url := a.farm("shop", backend(t, "one"))
-	pids := []int{a.cmd.Process.Pid, a.pid("mgmt"), a.pid("netd"), a.pid("engine")}
+	pids := []int{a.cmd.Process.Pid, a.pid("mgmt"), a.pid("netd"), a.pid("engine"), a.pid("progd")}
 	for _, pid := range pids {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 			t.Fatal(err)

@@ -54,7 +54,7 @@ func TestKernelFarmsOutliveTheirRolesAndAreReconciled(t *testing.T) {
 	defer open.Close()
 	rules := func() string { return s.Appliance.Run("nft", "list", "chain", "inet", "sluice", "farm1") }
 	before := rules()
-	for _, role := range []string{"engine", "mgmt", "netd"} {
+	for _, role := range []string{"engine", "mgmt", "netd", "progd"} {
 		a.kill(role)
 		serves(role + " killed")
 		if err := open.Again("still here"); err != nil {

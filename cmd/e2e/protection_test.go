@@ -34,13 +34,13 @@ func TestStatusShowsWhatProtectsEachRole(t *testing.T) {
 		out := a.must("status")
 		shown := map[string]string{}
 		for line := range strings.SplitSeq(out, "\n") {
-			for _, role := range []string{"engine", "mgmt", "netd"} {
+			for _, role := range []string{"engine", "mgmt", "netd", "progd"} {
 				if strings.HasPrefix(strings.TrimSpace(line), role) {
 					shown[role] = line
 				}
 			}
 		}
-		for _, role := range []string{"engine", "mgmt", "netd"} {
+		for _, role := range []string{"engine", "mgmt", "netd", "progd"} {
 			pid := a.pid(role)
 			tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 			if err != nil {

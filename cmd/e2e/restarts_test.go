@@ -115,7 +115,7 @@ func TestNoRestartSendsTrafficToABackendThatFailsItsCheck(t *testing.T) {
 		}),
 	}
 	for range choose(50, 3) {
-		for _, role := range []string{"engine", "mgmt", "netd"} {
+		for _, role := range []string{"engine", "mgmt", "netd", "progd"} {
 			a.kill(role)
 			time.Sleep(300 * time.Millisecond)
 		}
@@ -223,7 +223,7 @@ farms:
 		return nil
 	})
 	for range choose(50, 3) {
-		for _, role := range []string{"engine", "mgmt", "netd"} {
+		for _, role := range []string{"engine", "mgmt", "netd", "progd"} {
 			a.kill(role)
 			ask(10)
 			time.Sleep(200 * time.Millisecond)

@@ -65,9 +65,8 @@ var placing = append([]uint32{
 	unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH, unix.SYS_INOTIFY_RM_WATCH, unix.SYS_GETPRIORITY,
 }, placingHere...)
 
-// changing is what programs of operators do besides: hooks inherit the filter of
-// mgmt, and shells, interpreters and their like have to work in it. Which files
-// they may change is a matter of their user.
+// changing is what mgmt and programs of operators do besides: shells, interpreters and
+// their like have to work in it. Which files they may change is a matter of their user.
 var changing = append([]uint32{
 	unix.SYS_SOCKETPAIR, unix.SYS_EXECVEAT, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_SIGNALFD4,
 	unix.SYS_UNLINKAT, unix.SYS_MKDIRAT, unix.SYS_MKNODAT, unix.SYS_LINKAT, unix.SYS_SYMLINKAT, unix.SYS_RENAMEAT2, unix.SYS_TRUNCATE,
@@ -99,8 +98,9 @@ var (
 	helperFilter = filter{calls: [][]uint32{running, reading},
 		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK, unix.AF_PACKET}}
 	// What hostd may place, and where it may connect to, is a matter of Landlock.
-	hostFilter    = filter{calls: [][]uint32{running, reading, placing}, families: []uint32{unix.AF_UNIX}}
-	managerFilter = filter{calls: [][]uint32{running, reading, changing},
+	hostFilter = filter{calls: [][]uint32{running, reading, placing}, families: []uint32{unix.AF_UNIX}}
+	// mgmt starts no programs: progd does.
+	managerFilter = filter{calls: [][]uint32{running, reading, changing}, never: []uint32{unix.SYS_EXECVE, unix.SYS_EXECVEAT},
 		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_UNIX, unix.AF_NETLINK}}
 	programsFilter = filter{calls: [][]uint32{running, reading, changing},
 		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_UNIX, unix.AF_NETLINK}}

@@ -17,8 +17,8 @@
 // Programs inherit all of it. That decides how narrow a list can be: the engine
 // starts none and has what the Go runtime and its sockets take; netd runs nft and
 // iptables, which read files and start others, and make, change or remove none;
-// mgmt runs hooks of operators, which may be any shell, and keeps what ordinary
-// programs do.
+// mgmt starts none, and keeps what ordinary programs do with files. Programs of operators
+// are started by progd, each from a thread that gave up what no program needs (program.go).
 //
 // Landlock acts on threads and Go has many, so it is applied to all of them by
 // syscall.AllThreadsSyscall, which exists only in programs without cgo; the

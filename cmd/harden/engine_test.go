@@ -51,6 +51,8 @@ func TestMain(m *testing.M) {
 		helperChild()
 	case "faulty":
 		faultyChild(of)
+	case "program":
+		programChild()
 	case "mgmt":
 		managerChild()
 	case "hostd":

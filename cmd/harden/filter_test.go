@@ -37,7 +37,8 @@ var filterRows = []struct {
 }{
 	{"read", []uint32{unix.SYS_READ}, allow, allow, allow},
 	{"open", []uint32{unix.SYS_OPENAT}, deny, allow, allow},
-	{"run a program", []uint32{unix.SYS_EXECVE}, deny, allow, allow},
+	{"run a program", []uint32{unix.SYS_EXECVE}, deny, allow, deny},
+	{"run a program by its descriptor", []uint32{unix.SYS_EXECVEAT}, deny, deny, deny},
 	{"remove a file", []uint32{unix.SYS_UNLINKAT}, deny, deny, allow},
 	{"listen", []uint32{unix.SYS_LISTEN}, deny, allow, allow},
 

@@ -32,10 +32,10 @@ func Helper() (Status, error) {
 	})
 }
 
-// Manager prepares mgmt, and the hooks it will run: it has no capabilities since
-// its exec, loses the way to new ones and to most of what administers a machine,
-// and leaves no memory image behind when it dies. Its files are those of its user:
-// what operators have hooks do, and where access logs go, is not known beforehand.
+// Manager prepares mgmt: it has no capabilities since its exec, loses the way to new ones,
+// to other programs and to most of what administers a machine, and leaves no memory image
+// behind when it dies. Its files are those of its user: where access logs go is not known
+// beforehand.
 func Manager() (Status, error) { return shutIn(&managerFilter, nil) }
 
 // shutIn puts all threads behind a filter and, unless it is nil, under Landlock.

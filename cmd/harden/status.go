@@ -43,7 +43,7 @@ func (s Status) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// capabilityNames spells the set; only netd has one that is not empty or full.
+// capabilityNames spells the set; only netd and progd have one that is not empty or full.
 func capabilityNames(set uint64) string {
 	if set == 0 {
 		return "no capabilities"
@@ -52,7 +52,8 @@ func capabilityNames(set uint64) string {
 	for _, c := range []struct {
 		number Capability
 		name   string
-	}{{unix.CAP_NET_BIND_SERVICE, "net_bind_service"}, {unix.CAP_NET_ADMIN, "net_admin"}, {unix.CAP_NET_RAW, "net_raw"}} {
+	}{{unix.CAP_NET_BIND_SERVICE, "net_bind_service"}, {unix.CAP_NET_ADMIN, "net_admin"}, {unix.CAP_NET_RAW, "net_raw"},
+		{unix.CAP_SETUID, "setuid"}, {unix.CAP_SETGID, "setgid"}, {unix.CAP_SETPCAP, "setpcap"}, {unix.CAP_KILL, "kill"}} {
 		if set&(1<<c.number) != 0 {
 			names = append(names, c.name)
 			set &^= 1 << c.number

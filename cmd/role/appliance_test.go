@@ -45,7 +45,7 @@ func TestTheRolesTogetherAreAnAppliance(t *testing.T) {
 			t.Errorf("status lacks %q: %s", want, out)
 		}
 	}
-	for _, name := range []string{"engine", "mgmt", "netd"} {
+	for _, name := range []string{"engine", "mgmt", "netd", "progd"} {
 		pid := a.pid(name)
 		if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); pid == 0 || string(comm) != "sluice-"+name+"\n" {
 			t.Errorf("%s is process %d, called %q, %v", name, pid, comm, err)
@@ -148,7 +148,7 @@ func (a *appliance) again(document, shop string) {
 		a.t.Errorf("history: %s", out)
 	}
 	a.must("session", "create", "shop", "web", "192.0.2.7", "0", "--ttl", "90")
-	for _, name := range []string{"engine", "mgmt", "netd"} {
+	for _, name := range []string{"engine", "mgmt", "netd", "progd"} {
 		was := a.pid(name)
 		if err := syscall.Kill(was, syscall.SIGKILL); err != nil {
 			a.t.Fatal(err)

@@ -11,11 +11,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sluicelb/sluice/cmd/harden"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/guardian"
+	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/metrics"
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/probe/all"
@@ -25,7 +27,11 @@ import (
 
 // knowChecks has commands of checks read from here on; passwords in them are found by
 // what each check says of its flags, so that it comes before any configuration is read.
-func knowChecks() { all.Use(program.Plugins...) }
+// Programs are started by progd.
+func knowChecks(by hook.Starter) {
+	all.Use(program.Plugins...)
+	program.StartBy(by, harden.ProgramMayRun)
+}
 
 // newGuardian makes who asks backends by their checks, until ctx ends.
 func (m *manager) newGuardian(ctx context.Context, secrets apply.Secrets) *guardian.Guardian {

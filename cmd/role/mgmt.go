@@ -59,6 +59,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/trial"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/sysnet/ctl"
+	"github.com/sluicelb/sluice/sysnet/programs"
 	"github.com/sluicelb/sluice/sysnet/usage"
 	"github.com/sluicelb/sluice/web"
 )
@@ -95,6 +96,7 @@ type manager struct {
 	kernel    *inKernel
 	watch     watch
 	scripts   *scripts.Runner
+	programs  *programs.Client // starts programs of the operator
 	remote    *syslog.Remote
 	notify    *notify.Manager
 	cloud     *cloud.Manager
@@ -130,6 +132,11 @@ func (p *process) mgmt(ctx context.Context) error {
 		return err
 	}
 	m := &manager{process: p, kernel: newInKernel(netdSocket)}
+	conn, err := p.UnixConn("programs")
+	if err != nil {
+		return err
+	}
+	m.programs = programs.NewClient(conn)
 	if err := allowOutbound(); err != nil {
 		return unusable(err)
 	}
@@ -204,15 +211,15 @@ func (p *process) mgmt(ctx context.Context) error {
 		Changed: m.refreshNames,
 		Log:     slog.Default(),
 	})
-	m.scripts = scripts.New(scripts.Options{Log: slog.Default()})
+	m.scripts = scripts.New(scripts.Options{By: m.programs, Log: slog.Default()})
 	m.agent = m.newAgent()
-	knowChecks()
+	knowChecks(m.programs)
 	m.sameCommand = func(a, b string) bool { return apply.SameCommand(book, a, b) }
 	m.applier = apply.New(st, m.publisher, apply.WithEnded(m.ended), apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithDelegation(resolve.System{}.Delegation), apply.WithBusy(m.busy), apply.WithFile(sync.OnceValue(m.configFile)), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(collectors{m.remote, m.authorities}, m.machine(book), m.agent, m.listener), apply.WithRules(m.rules()), apply.WithListeners(listeners))
 	m.trial = trial.New(trial.Options{Applier: m.applier, Counters: m.counters, Health: m.backendHealth, Now: time.Now, Log: slog.Default()})
 	m.certs = certs.NewManager(book, m.applier)
 	m.certs.Told = m.certificateChanged
-	m.acme = acme.New(acme.Options{Store: st, Certificates: m.certs, Applier: m.applier, Responder: responder, Proxy: m.proxy, Told: m.notRenewed, Log: slog.Default()})
+	m.acme = acme.New(acme.Options{Store: st, By: m.programs, Certificates: m.certs, Applier: m.applier, Responder: responder, Proxy: m.proxy, Told: m.notRenewed, Log: slog.Default()})
 	m.cloud = cloud.New(cloud.Options{Store: st, Secrets: book, Proxy: m.proxy, Log: slog.Default()})
 	m.backups = backup.New(backup.Options{Store: st, Applier: m.applier, Certificates: book, Places: m.geoip, NodeKeyID: certs.NodeKeyID,
 		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Version: m.version, Log: slog.Default()})
@@ -390,7 +397,7 @@ func (m *manager) deps() api.Deps {
 		ACME:         m.acme,
 		Activation:   m.activation(),
 		Notifier:     m.notify,
-		Packages:     packages.New(nil),
+		Packages:     packages.New(m.programs, nil),
 		Cloud:        m.cloud,
 		Counters:     m.counters,
 		Health:       m.backendHealth,

@@ -1,5 +1,6 @@
-// Package role holds the three processes a running appliance consists of:
-// engine carries traffic, mgmt decides, netd touches what the kernel guards.
+// Package role holds the four processes a running appliance consists of:
+// engine carries traffic, mgmt decides, netd touches what the kernel guards, progd starts
+// programs of operators.
 //
 // A role is this same binary, started by cmd/supervisor with "sluice: NAME" as
 // its first argument and the descriptors it needs (cmd/inherit). Main gives it
@@ -112,8 +113,11 @@ func run(name, version string) error {
 		return p.untilStopped(harden.Manager, p.mgmt)
 	case "netd":
 		return p.untilStopped(harden.Helper, p.netd)
+	case "progd":
+		s := sandbox()
+		return p.untilStopped(s.Close, func(ctx context.Context) error { return p.progd(ctx, s) })
 	}
-	return fmt.Errorf("there is no role %q: engine, mgmt and netd are known", name)
+	return fmt.Errorf("there is no role %q: engine, mgmt, netd and progd are known", name)
 }
 
 // engine hardens the process and hands it to the data path, which handles

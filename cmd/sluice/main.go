@@ -1,5 +1,5 @@
 // Command sluice is the whole appliance in one program: the supervisor, the
-// three roles it starts from itself, and the command line.
+// four roles it starts from itself, and the command line.
 package main
 
 import (

@@ -124,7 +124,7 @@ func TestEngineThatStandsStillIsReplaced(t *testing.T) {
 }
 
 func TestOtherRolesThatHangAreReplacedToo(t *testing.T) {
-	for _, role := range []string{"mgmt", "netd"} {
+	for _, role := range []string{"mgmt", "netd", "progd"} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			i := start(t, t.TempDir())
@@ -182,7 +182,7 @@ func (i *instance) process(role string) (pid int) {
 func TestRolesComeBackThoughNobodyReadsWhatTheySay(t *testing.T) {
 	i := start(t, t.TempDir())
 	i.waitReady()
-	lives := i.lives3()
+	lives := i.firstLives()
 	i.reads.Lock()
 	for role, l := range lives {
 		if err := syscall.Kill(l.PID, chatter); err != nil {
@@ -195,7 +195,7 @@ func TestRolesComeBackThoughNobodyReadsWhatTheySay(t *testing.T) {
 		}
 	}
 	i.reads.Unlock()
-	i.lives3()
+	i.firstLives()
 	if n := strings.Count(i.end(), "more was said than is kept"); n != len(lives) {
 		t.Errorf("of %d it is said that not all is kept", n)
 	}

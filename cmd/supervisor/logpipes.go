@@ -13,7 +13,7 @@ const LogPipe = "logs"
 func ReadLogPipe(of string) string { return "logs-" + of }
 
 // LogPipesOf are those who have one.
-var LogPipesOf = []string{"supervisor", "engine", "netd"}
+var LogPipesOf = []string{"supervisor", "engine", "netd", "progd"}
 
 // logPipes are the pipes through which mgmt hears what the others log. The supervisor
 // holds both ends: nothing is lost while mgmt is away, but what has no room.

@@ -56,7 +56,7 @@ func TestSystemdHearsOfEachStateInTurn(t *testing.T) {
 	if got := m.hears(""); got != "READY=1\nSTATUS=serving, API https://"+api {
 		t.Errorf("first %q", got)
 	}
-	i.lives3()
+	i.firstLives()
 	_ = i.cmd.Process.Signal(syscall.SIGHUP)
 	if got := m.hears(""); !strings.HasPrefix(got, "RELOADING=1\nMONOTONIC_USEC=") || strings.HasSuffix(got, "=0") {
 		t.Errorf("at a reload %q", got)
@@ -94,7 +94,7 @@ func TestSystemdGetsSignsOfLifeWhileTheSupervisorActs(t *testing.T) {
 func TestRolesDoNotKnowSystemd(t *testing.T) {
 	m := newManager(t)
 	i := start(t, t.TempDir(), m.env, "WATCHDOG_USEC=100000")
-	for _, l := range i.lives3() {
+	for _, l := range i.firstLives() {
 		if b, err := os.ReadFile("/proc/" + strconv.Itoa(l.PID) + "/environ"); err == nil && strings.Contains(string(b), "NOTIFY_SOCKET") {
 			t.Errorf("%s may speak for the service", l.Role)
 		}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// sockets are those that outlive every role: the ones that listen, and the pair
-// over which netd gives the engine sockets with a mark.
+// sockets are those that outlive every role: the ones that listen, the pair over which netd
+// gives the engine sockets with a mark, and the one over which mgmt asks progd for programs.
 type sockets struct {
 	api net.Addr
 	// apiFile is where the API listens now, apiStart where it did at the start.
@@ -18,6 +18,8 @@ type sockets struct {
 	apiStart           string
 	mgmt, engine, netd *os.File
 	marksIn, marksOut  *os.File // the engine's end and netd's
+
+	programsIn, programsOut *os.File // mgmt's end and progd's
 }
 
 func openSockets(d *data, api string, o owners) (*sockets, error) {
@@ -50,6 +52,9 @@ func openSockets(d *data, api string, o owners) (*sockets, error) {
 	if err == nil {
 		err = s.pair()
 	}
+	if err == nil {
+		s.programsIn, s.programsOut, err = newPair("programs")
+	}
 	if err != nil {
 		s.close()
 		return nil, err
@@ -65,17 +70,25 @@ const pairBuffer = 2 << 10
 
 // pair makes the two ends that engine and netd share.
 func (s *sockets) pair() error {
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
-	if err != nil {
-		return os.NewSyscallError("socketpair", err)
+	var err error
+	if s.marksIn, s.marksOut, err = newPair("marks"); err != nil {
+		return err
 	}
-	for _, fd := range fds {
+	for _, f := range []*os.File{s.marksIn, s.marksOut} {
 		if err == nil {
-			err = os.NewSyscallError("setsockopt SO_SNDBUF", syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_SNDBUF, pairBuffer))
+			err = os.NewSyscallError("setsockopt SO_SNDBUF", syscall.SetsockoptInt(int(f.Fd()), syscall.SOL_SOCKET, syscall.SO_SNDBUF, pairBuffer))
 		}
 	}
-	s.marksIn, s.marksOut = os.NewFile(uintptr(fds[0]), "marks"), os.NewFile(uintptr(fds[1]), "marks")
 	return err
+}
+
+// newPair makes two connected sockets for messages.
+func newPair(name string) (one, other *os.File, err error) {
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	return os.NewFile(uintptr(fds[0]), name), os.NewFile(uintptr(fds[1]), name), nil
 }
 
 // listenAPI opens the address, or the default one when it is empty. A port
@@ -136,7 +149,7 @@ func listenUnix(network, path string) (*os.File, error) {
 }
 
 func (s *sockets) close() {
-	for _, f := range []*os.File{s.apiFile, s.mgmt, s.engine, s.netd, s.marksIn, s.marksOut} {
+	for _, f := range []*os.File{s.apiFile, s.mgmt, s.engine, s.netd, s.marksIn, s.marksOut, s.programsIn, s.programsOut} {
 		if f != nil {
 			_ = f.Close()
 		}

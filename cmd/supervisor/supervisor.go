@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sluicelb/sluice/cmd/harden"
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
 	"github.com/sluicelb/sluice/cmd/trim"
@@ -21,6 +23,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/sysnet/account"
 	"github.com/sluicelb/sluice/sysnet/claim"
+	"github.com/sluicelb/sluice/sysnet/programs"
 )
 
 // Environment variables that tell a role what no descriptor can.
@@ -44,6 +47,11 @@ const (
 	OpenMetricsVariable = "SLUICE_OPEN_METRICS"
 	// OutboundAllowVariable lists local addresses mgmt may connect to.
 	OutboundAllowVariable = "SLUICE_OUTBOUND_ALLOW"
+	// BoxVariable is the first uid of programs, for progd; "0" if they have none of their own.
+	BoxVariable = "SLUICE_BOX"
+	// DataVariable is the path of the data directory, which programs may not reach, for
+	// progd.
+	DataVariable = "SLUICE_DATA_PATH"
 	// FirstVariable is set in the lives of a role until it served once.
 	FirstVariable = "SLUICE_FIRST"
 )
@@ -88,12 +96,13 @@ type supervisor struct {
 	program *os.File
 	journal *os.File
 	claim   *claim.Claim
+	boxes   boxes
 	slot    string
 	systemd *systemd
 
-	engine, manager, helper *runner
-	watched                 sync.WaitGroup // those who look whether roles hang
-	ready                   sync.Once
+	engine, manager, helper, progd *runner
+	watched                        sync.WaitGroup // those who look whether roles hang
+	ready                          sync.Once
 }
 
 // open takes everything that can be refused, so that nothing was started yet
@@ -115,6 +124,9 @@ func (s *supervisor) open() (err error) {
 	} else if s.claim != nil {
 		s.slot = s.claim.Slot.String()
 	}
+	if s.boxes, err = takeBoxes(s.owners); err != nil {
+		s.options.Log.Warn("programs share their users with those of another appliance", "reason", err)
+	}
 	if s.memory, err = openMemory(); err != nil {
 		return err
 	}
@@ -135,7 +147,7 @@ func (s *supervisor) open() (err error) {
 	return nil
 }
 
-// start gives each role what it needs; these three tables are the whole of it.
+// start gives each role what it needs; these tables are the whole of it.
 func (s *supervisor) start() {
 	s.engine = s.runner("engine", map[string]*os.File{
 		LogPipe:    s.logs.write["engine"],
@@ -161,9 +173,12 @@ func (s *supervisor) start() {
 		"wake":    s.memory.wake,
 		"stdout":  standardOutput(),
 
+		"programs": s.sockets.programsIn,
+
 		ReadLogPipe("supervisor"): s.logs.read["supervisor"],
 		ReadLogPipe("engine"):     s.logs.read["engine"],
 		ReadLogPipe("netd"):       s.logs.read["netd"],
+		ReadLogPipe("progd"):      s.logs.read["progd"],
 	})
 	s.manager.desk = s // of the roles mgmt alone may ask
 	s.manager.final = make(chan struct{})
@@ -182,6 +197,7 @@ func (s *supervisor) start() {
 		"kinds":   s.memory.kindsReader,
 		"journal": s.journal,
 	})
+	s.startProgd()
 	if s.owners.change {
 		s.engine.credential = &s.owners.engine
 		s.manager.credential = &s.owners.manager
@@ -196,6 +212,31 @@ func (s *supervisor) start() {
 	s.watched.Go(func() { watch(s.engine, s.memory.control) })
 	s.watched.Go(func() { watch(s.manager, nil) })
 	s.watched.Go(func() { watch(s.helper, nil) })
+	s.watched.Go(func() { watch(s.progd, nil) })
+}
+
+// startProgd prepares progd. Where programs have no users of their own, it is mgmt's user,
+// and what one that has died leaves behind is ended before the next starts.
+func (s *supervisor) startProgd() {
+	files := map[string]*os.File{LogPipe: s.logs.write["progd"], "programs": s.sockets.programsOut}
+	if s.boxes.lock != nil {
+		files["users"] = s.boxes.lock // locked as long as it runs
+	}
+	s.progd = s.runner("progd", files)
+	data, err := filepath.EvalSymlinks(s.data.path)
+	if err != nil {
+		data = s.data.path
+	}
+	s.progd.environment = append(s.progd.environment, fmt.Sprintf("%s=%d", BoxVariable, s.boxes.first), DataVariable+"="+data)
+	if s.boxes.first != 0 {
+		s.progd.capabilities = harden.ProgramsCapabilities
+		return
+	}
+	if s.owners.change {
+		s.progd.credential = &s.owners.manager
+	}
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	s.progd.prepare = programs.EndMarked
 }
 
 // standardOutput is where access logs may go to; nowhere when it is closed.
@@ -228,7 +269,7 @@ func (s *supervisor) runner(name string, files map[string]*os.File) *runner {
 	}
 }
 
-func (s *supervisor) runners() []*runner { return []*runner{s.engine, s.manager, s.helper} }
+func (s *supervisor) runners() []*runner { return []*runner{s.engine, s.manager, s.helper, s.progd} }
 
 // errFinal is what is left to say: mgmt has said why.
 var errFinal = errors.New("the appliance cannot run: the log above says why")
@@ -285,12 +326,12 @@ func (s *supervisor) reload() {
 // in their queues for the engine, which takes nobody any more.
 const LastClients = syscall.SIGUSR1
 
-// stop ends engine and mgmt first, because they need netd to the last, then
-// netd. Who does not end within the grace time, or after a second signal, is
+// stop ends engine and mgmt first, because they need netd and progd to the last, then
+// these. Who does not end within the grace time, or after a second signal, is
 // killed.
 func (s *supervisor) stop(signals <-chan os.Signal) {
 	s.helper.signal(LastClients)
-	for _, phase := range [][]*runner{{s.engine, s.manager}, {s.helper}} {
+	for _, phase := range [][]*runner{{s.engine, s.manager}, {s.helper, s.progd}} {
 		for _, k := range phase {
 			k.stop()
 		}
@@ -339,6 +380,7 @@ func (s *supervisor) close() {
 		}
 	}
 	s.claim.Close()
+	s.boxes.close()
 	if s.data != nil {
 		s.data.close()
 	}
@@ -394,7 +436,7 @@ func (s *supervisor) ChangeRootPassword(ctx context.Context, old, new string) (b
 // serving is called when a role serves: with the last one the instance is up.
 func (s *supervisor) serving() {
 	for _, r := range s.Roles() {
-		if !r.Ready {
+		if !r.Ready && r.Name != s.progd.name { // traffic does not need programs
 			return
 		}
 	}

@@ -258,10 +258,10 @@ func (i *instance) end() string {
 	return i.log.String()
 }
 
-// lives3 collects the first life of each role.
-func (i *instance) lives3() map[string]life {
+// firstLives collects the first life of each role.
+func (i *instance) firstLives() map[string]life {
 	all := map[string]life{}
-	for len(all) < 3 {
+	for len(all) < 4 {
 		select {
 		case l := <-i.lives:
 			all[l.Role] = l
@@ -279,10 +279,14 @@ func TestEachRoleGetsWhatItNeedsAndNothingElse(t *testing.T) {
 	i := start(t, data, "LANG=C", "LD_PRELOAD=", "TOKEN=secret")
 	want := map[string]string{
 		"engine": "control health log logs marks page records sessions stats supervisor tickets wake",
-		"mgmt":   "api data health kinds local log logs-engine logs-netd logs-supervisor page records stats stdout supervisor wake",
+		"mgmt":   "api data health kinds local log logs-engine logs-netd logs-progd logs-supervisor page programs records stats stdout supervisor wake",
 		"netd":   "health journal kinds log logs marks netd supervisor",
+		"progd":  "log logs programs supervisor",
 	}
-	lives := i.lives3()
+	if os.Geteuid() == 0 {
+		want["progd"] += " users" // whose they are alone
+	}
+	lives := i.firstLives()
 	for role, names := range want {
 		if got := strings.Join(lives[role].Names, " "); got != names {
 			t.Errorf("%s got %q, want %q", role, got, names)
@@ -301,8 +305,8 @@ func TestEachRoleGetsWhatItNeedsAndNothingElse(t *testing.T) {
 	if os.Geteuid() == 0 {
 		uids := []int{lives["engine"].UID, lives["mgmt"].UID, lives["netd"].UID}
 		slices.Sort(uids)
-		if uids[0] != 0 || uids[1] == 0 || uids[1] == uids[2] || lives["netd"].UID != 0 {
-			t.Errorf("uids %v: want root for netd and one of its own for each other", lives)
+		if uids[0] != 0 || uids[1] == 0 || uids[1] == uids[2] || lives["netd"].UID != 0 || lives["progd"].UID != 0 {
+			t.Errorf("uids %v: want root for netd and progd, and one of its own for each other", lives)
 		}
 	} else {
 		t.Log("not shown: only root can give the roles different users")
@@ -316,7 +320,7 @@ func TestEachRoleGetsWhatItNeedsAndNothingElse(t *testing.T) {
 func TestStopRemovesSocketsAndLeavesNoProcess(t *testing.T) {
 	data := t.TempDir()
 	i := start(t, data)
-	lives := i.lives3()
+	lives := i.firstLives()
 	_, socket := i.waitReady()
 	if _, err := os.Stat(socket); err != nil {
 		t.Fatal(err)
@@ -360,7 +364,7 @@ func TestDeadRoleComesBackAtOnceAndIsTrustedLessAfterwards(t *testing.T) {
 
 func TestSupervisorKilledTakesItsRolesAlong(t *testing.T) {
 	i := start(t, t.TempDir())
-	lives := i.lives3()
+	lives := i.firstLives()
 	i.waitReady()
 	_ = i.cmd.Process.Kill()
 	for _, l := range lives {
@@ -413,9 +417,9 @@ func TestEngineAndNetdAreNotAnsweredWhatMgmtAloneMayAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := start(t, t.TempDir(), "SUPERVISE_CONFIG="+file)
-	lives := i.lives3()
+	lives := i.firstLives()
 	i.waitReady()
-	for _, role := range []string{"engine", "netd"} {
+	for _, role := range []string{"engine", "netd", "progd"} {
 		if l := lives[role]; l.Config != line.ErrNotYours.Error() || l.Asked != line.ErrNotYours.Error() {
 			t.Errorf("%s got the configuration %q and the roles %q", role, l.Config, l.Asked)
 		}
@@ -434,7 +438,7 @@ func TestRoleReportsItsProtectionOnceALife(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := start(t, t.TempDir(), "SUPERVISE_CONFIG="+file)
-	lives := i.lives3()
+	lives := i.firstLives()
 	i.waitReady()
 	if err := syscall.Kill(lives["engine"].PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,10 @@ const hookTimeout = 60 * time.Second
 //
 // and finds the same in SLUICE_ACTION, SLUICE_DOMAIN, SLUICE_RECORD and
 // SLUICE_VALUE.
-type recordHook struct{ hook.Program }
+type recordHook struct {
+	hook.Program
+	by hook.Starter
+}
 
 // check says why the program may not be used, nil when it may.
 func (h recordHook) check() error {
@@ -32,7 +35,7 @@ func (h recordHook) run(ctx context.Context, action, domain, record, value strin
 	if err := h.check(); err != nil {
 		return err
 	}
-	said, err := h.Run(ctx, hook.Call{Args: []string{action, domain, record, value}, Limit: hookTimeout,
+	said, err := h.Run(ctx, hook.Call{Args: []string{action, domain, record, value}, Limit: hookTimeout, By: h.by,
 		Env: []string{"SLUICE_ACTION=" + action, "SLUICE_DOMAIN=" + domain, "SLUICE_RECORD=" + record, "SLUICE_VALUE=" + value}})
 	if err == nil {
 		return nil

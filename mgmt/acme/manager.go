@@ -53,6 +53,8 @@ type Options struct {
 	Timeout time.Duration
 	// Port is where the authority asks; 0 means 80. Only tests have another.
 	Port uint16
+	// By starts the hook; without one this process does.
+	By hook.Starter
 	// Hooks is the folder of the hook; empty means hook.Folder in the working
 	// directory, which is the data directory.
 	Hooks string

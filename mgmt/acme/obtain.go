@@ -78,7 +78,7 @@ func (m *Manager) solver(r record, s Settings) (challenge string, solver challen
 	if s.Hook == "" {
 		return "", nil, invalid("no hook is set that could make DNS records: put a program into the folder %s of the data directory and set hook in the configuration of ACME", hook.Folder)
 	}
-	h := recordHook{hook.Program{Folder: m.options.Hooks, Name: s.Hook}}
+	h := recordHook{hook.Program{Folder: m.options.Hooks, Name: s.Hook}, m.options.By}
 	return acme.ChallengeTypeDNS01, &dnsSolver{m: m, hook: h, servers: s.DNSServers, wait: s.dnsWait()}, h.check()
 }
 

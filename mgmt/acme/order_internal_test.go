@@ -127,7 +127,7 @@ func TestAFarmListensForTheAddressesItsOwnStandsFor(t *testing.T) {
 func TestOnlyDomainsThatWereOrderedReachTheHook(t *testing.T) {
 	folder := t.TempDir()
 	m, f := newFakes(nil)
-	s := &dnsSolver{m: m, hook: recordHook{hook.Program{Folder: folder, Name: "dns.sh"}}}
+	s := &dnsSolver{m: m, hook: recordHook{Program: hook.Program{Folder: folder, Name: "dns.sh"}}}
 	wants(t, s.Present(t.Context(), acme.Challenge{Identifier: acme.Identifier{Value: "$(id)"}}), Invalid, "which was not ordered")
 	if len(s.records) != 0 {
 		t.Errorf("the hook is told to take away %v", s.records)

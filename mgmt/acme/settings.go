@@ -135,7 +135,7 @@ func (m *Manager) CheckSettings(s Settings) error {
 		}
 	}
 	if s.Hook != "" {
-		if err := (recordHook{hook.Program{Folder: m.options.Hooks, Name: s.Hook}}).check(); err != nil {
+		if err := (recordHook{Program: hook.Program{Folder: m.options.Hooks, Name: s.Hook}}).check(); err != nil {
 			return err
 		}
 	}

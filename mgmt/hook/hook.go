@@ -4,8 +4,8 @@
 // A program is chosen by its name among the files of one folder that belong to
 // the operator, so that no key and no document can name another one. It gets
 // arguments and an environment, never a line for a shell; it has a bounded time;
-// what it prints is read to the end and kept in part; and nothing of its process
-// group outlives it. It runs as the user of this process and in its sandbox.
+// what it prints is read to the end and kept in part; and none of its processes outlives
+// it. It runs as a user of its own and in a sandbox (sysnet/programs), in a copy of its folder.
 //
 // Everything may be called from any goroutine. A call waits for its program.
 package hook
@@ -82,7 +82,7 @@ func own(path string, folder bool) error {
 		return errors.New("it is not executable: chmod +x")
 	}
 	if !folder && syscall.Access(path, mayReadAndRun) != nil {
-		return fmt.Errorf("user %d, as which programs are run, may not read and run it: chmod 755 it, or make that user its owner", os.Geteuid())
+		return fmt.Errorf("user %d, as which mgmt runs, may not read and run it: chmod 755 it, or make that user its owner", os.Geteuid())
 	}
 	return nil
 }

@@ -229,7 +229,7 @@ func asOther(t *testing.T, p tested) {
 		must(t, err)
 		return string(out)
 	}
-	if said := look(); !strings.Contains(said, "user 65534, as which programs are run, may not read and run it") {
+	if said := look(); !strings.Contains(said, "user 65534, as which mgmt runs, may not read and run it") {
 		t.Errorf("of another user's: %q", said)
 	}
 	must(t, os.Chmod(path, 0o755))

@@ -1,17 +1,24 @@
 package hook
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
-	"runtime"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 	"unicode"
+
+	"github.com/sluicelb/sluice/sysnet/programs"
 )
+
+// Starter starts programs in a sandbox; *programs.Client is one. A process without one
+// starts them as its own user and with all its rights, as tests do; mgmt may not.
+type Starter interface {
+	Run(ctx context.Context, c programs.Call, files ...*os.File) (programs.End, error)
+}
 
 // Call is how a program is called. It gets nothing else: no descriptor, and of the
 // environment what every program needs.
@@ -22,79 +29,116 @@ type Call struct {
 	Input []byte
 	// Limit bounds it; it must be positive.
 	Limit time.Duration
+	// By starts it; without one this process does.
+	By Starter
 }
 
-// errLimit is why a call ends that takes too long.
-var errLimit = errors.New("out of time")
-
-// closeDelay is how long what a child still holds open is waited for.
-const closeDelay = time.Second
-
-// Run checks the program, calls it and waits for its end. said is the beginning of
-// what it printed, whatever came of it. The error says what went wrong, for the
-// operator, without that.
+// Run checks the program, calls it and waits for its end. It runs in a copy of its folder,
+// which is gone afterwards. said is the beginning of what it printed, whatever came of it.
+// The error says what went wrong, for the operator, without that.
 func (p Program) Run(ctx context.Context, c Call) (said string, err error) {
 	if err := p.Check(); err != nil {
 		return "", err
 	}
-	return c.Run(ctx, p.Folder, "./"+p.Name, "./"+p.Name)
+	call := programs.Call{Folder: p.Folder, File: p.Name, Name: "./" + p.Name}
+	if c.By == nil {
+		return c.Run(ctx, call)
+	}
+	files, names, err := p.open()
+	defer func() {
+		for _, f := range files {
+			_ = f.Close()
+		}
+	}()
+	if err != nil {
+		return "", err
+	}
+	call.Beside = names
+	return c.Run(ctx, call, files...)
 }
 
-// Run calls a file, which the caller has checked, from a folder. name is what it is told
-// it is called. An end that is not 0 is an *exec.ExitError within the error.
-func (c Call) Run(ctx context.Context, folder, file, name string) (said string, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.Limit, errLimit)
-	defer cancel()
-	out := &clipped{}
-	cmd := exec.CommandContext(ctx, file, c.Args...)
-	cmd.Args[0] = name
-	cmd.Dir = folder
-	cmd.Env = append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=/"}, c.Env...)
-	cmd.Stdout, cmd.Stderr = out, out
-	if c.Input != nil {
-		cmd.Stdin = bytes.NewReader(c.Input)
+// maxBeside bounds the files that go with a program into its copy of the folder, in bytes.
+const maxBeside = 16 << 20
+
+// open opens the program, and the files of its folder that it may want to read or call.
+func (p Program) open() (files []*os.File, names []string, err error) {
+	program, err := os.Open(filepath.Join(p.Folder, p.Name))
+	if err != nil {
+		return nil, nil, errors.New("it cannot be read")
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = closeDelay
-	// The signal for the death of the parent is one for that of its thread.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err = cmd.Run()
-	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left behind
+	files = append(files, program)
+	entries, err := os.ReadDir(p.Folder)
+	if err != nil {
+		return files, nil, errors.New("its folder cannot be read")
 	}
-	said = out.said()
+	room := int64(maxBeside)
+	for _, e := range entries {
+		if e.Name() == p.Name || NameProblem(e.Name()) != "" || !e.Type().IsRegular() || len(names) == programs.MaxBeside {
+			continue
+		}
+		f, err := os.OpenFile(filepath.Join(p.Folder, e.Name()), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			continue // it is not mgmt's: the program could not read it before either
+		}
+		if info, err := f.Stat(); err != nil || info.Size() > room {
+			_ = f.Close()
+			continue
+		} else {
+			room -= info.Size()
+		}
+		files, names = append(files, f), append(names, e.Name())
+	}
+	return files, names, nil
+}
+
+// Run calls a program, which the caller has checked; of call the words are filled in. An
+// end that is not 0 is an *ExitError; one of a program that did not run is a *StartError.
+func (c Call) Run(ctx context.Context, call programs.Call, files ...*os.File) (said string, err error) {
+	call.Args, call.Env, call.Input, call.Limit = c.Args, c.Env, c.Input, c.Limit
+	var e programs.End
+	if c.By == nil {
+		e = programs.Direct(ctx, call)
+	} else if e, err = c.By.Run(ctx, call, files...); err != nil {
+		return "", &StartError{Why: err}
+	}
+	said = Shown(strings.Join(strings.Fields(string(e.Output)), " "))
 	switch {
-	case err == nil || errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success():
-		return said, nil
-	case errors.Is(context.Cause(ctx), errLimit):
+	case e.Unstarted != "":
+		return said, &StartError{Why: errors.New(Shown(e.Unstarted))}
+	case e.Excess != "":
+		return said, fmt.Errorf("it was ended: %s", e.Excess)
+	case e.Late:
 		return said, fmt.Errorf("it was ended, being not done within %s", c.Limit)
-	case ctx.Err() != nil:
+	case e.Gone:
 		return said, errors.New("it was ended, being not done when nobody waited for it any longer")
+	case e.Exit != 0 || e.Signal != 0:
+		return said, &ExitError{e.Exit, syscall.Signal(e.Signal)}
 	}
-	return said, &failure{err}
+	return said, nil
 }
 
-// failure is how a program ended, in printable words.
-type failure struct{ error }
+// StartError: a program was not started, or nobody knows what came of it.
+type StartError struct{ Why error }
 
-func (f *failure) Error() string { return Shown(f.error.Error()) }
-func (f *failure) Unwrap() error { return f.error }
+// Error implements error.
+func (e *StartError) Error() string { return e.Why.Error() }
 
-// clipped keeps the beginning of what is written, and takes all of it.
-type clipped struct{ kept []byte }
+// Unwrap returns why.
+func (e *StartError) Unwrap() error { return e.Why }
 
-// maxKept is how much is kept of what a program prints, in bytes.
-const maxKept = 4 << 10
-
-func (c *clipped) Write(b []byte) (int, error) {
-	c.kept = append(c.kept, b[:min(len(b), maxKept-len(c.kept))]...)
-	return len(b), nil
+// ExitError is the end of a program that is not 0.
+type ExitError struct {
+	Exit   int
+	Signal syscall.Signal // that ended it; 0: none
 }
 
-// said is what was printed, on one line.
-func (c *clipped) said() string { return Shown(strings.Join(strings.Fields(string(c.kept)), " ")) }
+// Error implements error.
+func (e *ExitError) Error() string {
+	if e.Signal != 0 {
+		return "signal: " + e.Signal.String()
+	}
+	return fmt.Sprintf("exit status %d", e.Exit)
+}
 
 // Shown makes a foreign text short and printable.
 func Shown(s string) string {

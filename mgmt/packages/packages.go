@@ -7,21 +7,19 @@
 package packages
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/sluicelb/sluice/core/pattern"
+	"github.com/sluicelb/sluice/sysnet/programs"
 )
 
 // Status is whether there are updates, in the words of the family.
@@ -60,9 +58,18 @@ const (
 	MaxPackages = 1000
 )
 
+// Program is what says which updates there are.
+const Program = "/usr/bin/apt-get"
+
+// Starter starts it in a sandbox; *programs.Client is one.
+type Starter interface {
+	Run(ctx context.Context, c programs.Call, files ...*os.File) (programs.End, error)
+}
+
 // System is the system's packages. Make it with New.
 type System struct {
 	program, lists string
+	by             Starter
 	now            func() time.Time
 
 	mu    sync.Mutex // held during a look: others wait for what it finds
@@ -70,12 +77,13 @@ type System struct {
 	until time.Time
 }
 
-// New returns the packages of this system. now may be nil.
-func New(now func() time.Time) *System {
+// New returns the packages of this system. Without a Starter this process starts apt; now
+// may be nil.
+func New(by Starter, now func() time.Time) *System {
 	if now == nil {
 		now = time.Now
 	}
-	return &System{program: "/usr/bin/apt-get", lists: "/var/lib/apt/lists", now: now}
+	return &System{program: Program, lists: "/var/lib/apt/lists", by: by, now: now}
 }
 
 // Updates says which there are.
@@ -133,42 +141,29 @@ func (s *System) fetched() (newest time.Time) {
 func (s *System) run(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.program, "-s", "-q", "-o", "Debug::NoLocking=1", "-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache=", "dist-upgrade")
-	cmd.Env = []string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
-	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	out, said := &bounded{most: maxOutput}, &bounded{most: 4 << 10}
-	cmd.Stdout, cmd.Stderr = out, said
-	err := cmd.Run()
+	call := programs.Call{Folder: filepath.Dir(s.program), File: filepath.Base(s.program), Name: s.program, Limit: lookTime, Output: maxOutput, Split: true,
+		Args: []string{"-s", "-q", "-o", "Debug::NoLocking=1", "-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache=", "dist-upgrade"}, Env: []string{"LC_ALL=C"}}
+	var e programs.End
+	if s.by == nil {
+		e = programs.Direct(ctx, call)
+	} else {
+		var err error
+		if e, err = s.by.Run(ctx, call); err != nil {
+			return nil, fmt.Errorf("apt cannot be asked: %w", err)
+		}
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(e.Errors)), "\n")
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil || e.Late:
 		return nil, fmt.Errorf("apt did not answer within %s", lookTime)
-	case err != nil:
-		line, _, _ := strings.Cut(strings.TrimSpace(said.kept.String()), "\n")
-		return nil, fmt.Errorf("apt cannot say: %s (%w)", strings.ToValidUTF8(line, "?"), err)
-	case out.full:
+	case e.Unstarted != "" || e.Excess != "":
+		return nil, fmt.Errorf("apt cannot say: %s", e.Unstarted+e.Excess)
+	case e.Exit != 0 || e.Signal != 0:
+		return nil, fmt.Errorf("apt cannot say: %s (exit status %d)", strings.ToValidUTF8(line, "?"), e.Exit)
+	case e.Full:
 		return nil, errors.New("apt says more than fits")
 	}
-	return out.kept.Bytes(), nil
-}
-
-// bounded keeps the beginning of what is written to it.
-type bounded struct {
-	kept bytes.Buffer // not embedded: its ReadFrom would know no bound
-	most int
-	full bool
-}
-
-// Write implements io.Writer.
-func (b *bounded) Write(p []byte) (int, error) {
-	if n := b.most - b.kept.Len(); n < len(p) {
-		b.full = true
-		_, _ = b.kept.Write(p[:n])
-		return len(p), nil
-	}
-	return b.kept.Write(p)
+	return e.Output, nil
 }
 
 // update is a line as "Inst curl [7.88.1-10+deb12u5] (7.88.1-10+deb12u8 Debian-Security:12/stable [amd64])";

@@ -24,7 +24,7 @@ func system(t *testing.T, script string) (*System, *time.Time) {
 	t.Helper()
 	dir := t.TempDir()
 	now := time.Now()
-	s := New(func() time.Time { return now })
+	s := New(nil, func() time.Time { return now })
 	s.program, s.lists = filepath.Join(dir, "apt-get"), filepath.Join(dir, "lists")
 	if err := os.WriteFile(s.program, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestTheRealAptAnswers(t *testing.T) {
 	if _, err := os.Stat("/usr/bin/apt-get"); err != nil {
 		t.Skip("apt-get is not installed")
 	}
-	s := New(nil)
+	s := New(nil, nil)
 	if u := s.Updates(t.Context()); u.Status == Unknown && !strings.Contains(u.Message, "run `apt-get update`") || u.Number < len(u.Packages) {
 		t.Errorf("%+v", u)
 	}

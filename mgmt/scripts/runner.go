@@ -32,8 +32,10 @@ type Options struct {
 	Folder string
 	// Limit is DefaultLimit when zero.
 	Limit time.Duration
-	Log   *slog.Logger     // nil discards
-	Now   func() time.Time // nil means time.Now
+	// By starts scripts; without one this process does.
+	By  hook.Starter
+	Log *slog.Logger     // nil discards
+	Now func() time.Time // nil means time.Now
 }
 
 // Runner calls scripts. Make it with New; all its methods are for any goroutine.
@@ -185,7 +187,7 @@ func (r *Runner) call(s *script) {
 func (r *Runner) run(s *script, e event.Event) {
 	began := r.options.Now()
 	said, err := hook.Program{Folder: r.options.Folder, Name: s.name}.Run(r.ctx,
-		hook.Call{Args: []string{string(e.Kind)}, Env: environment(&e), Input: input(&e), Limit: r.options.Limit})
+		hook.Call{Args: []string{string(e.Kind)}, Env: environment(&e), Input: input(&e), Limit: r.options.Limit, By: r.options.By})
 	run := Run{Event: e.Kind, At: began, Took: r.options.Now().Sub(began), Output: said}
 	log := r.options.Log.With("script", s.name, "event", string(e.Kind), "output", said)
 	if err != nil {

@@ -68,7 +68,7 @@ const (
 	opPulse    = "pulse"    // supervisor asks a role whether it goes on; the answer has the same number
 )
 
-// maxMessage bounds a message in both directions; the longest holds three roles.
+// maxMessage bounds a message in both directions; the longest holds all roles.
 const maxMessage = 8 << 10
 
 // message is what travels; Op says which of the fields belong to it.

@@ -1,27 +1,47 @@
 // Package program runs checks that are programs: monitoring plugins, and those of the
 // operator. A program is named by its file in one of a few folders, gets words and never
-// a line for a shell, and is ended with its children when its time is over
-// (mgmt/hook). Ending with 0 is healthy, and nothing else.
+// a line for a shell, runs as a user of its own in a sandbox, and is ended with its children
+// when its time is over (mgmt/hook). Ending with 0 is healthy, and nothing else.
 package program
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/sysnet/programs"
 )
 
 // Plugins are the folders where distributions install monitoring plugins.
 var Plugins = []string{"/usr/lib/nagios/plugins", "/usr/lib/monitoring-plugins"}
+
+// starter is how this process starts programs; see StartBy.
+var starter atomic.Pointer[starting]
+
+type starting struct {
+	by hook.Starter
+	// mayRun reports whether by can start programs that lie in a folder.
+	mayRun func(folder string) bool
+}
+
+// StartBy has programs started by somebody else than this process. A file in a folder that
+// mayRun does not report is handed over.
+// nil has this process start them.
+func StartBy(by hook.Starter, mayRun func(folder string) bool) {
+	if by == nil {
+		starter.Store(nil)
+		return
+	}
+	starter.Store(&starting{by, mayRun})
+}
 
 // longest bounds a program nobody else bounds.
 const longest = time.Minute
@@ -128,16 +148,41 @@ func (c *check) Run(ctx context.Context, _ probe.Network, to probe.Target, say p
 	if deadline, bounded := ctx.Deadline(); bounded {
 		limit = max(deadline.Sub(began), time.Millisecond)
 	}
-	call := hook.Call{Args: args, Env: environment(to), Limit: limit}
-	said, err := call.Run(ctx, c.file.folder, path, path)
+	said, err := c.file.run(ctx, hook.Call{Args: args, Env: environment(to), Limit: limit})
 	said = probe.Hide(said, c.secrets)
 	if said != "" {
 		say("%s", said)
 	}
-	if err != nil && ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil && !errors.As(err, new(*hook.StartError)) {
 		return fmt.Errorf("%s was not done within %s, and was ended with its children", c.file.name, limit.Round(time.Millisecond))
 	}
 	return reason(c.file.name, said, err)
+}
+
+// run calls the program. One that only this process may read is handed over.
+func (f file) run(ctx context.Context, call hook.Call) (said string, err error) {
+	path := filepath.Join(f.folder, f.name)
+	c := programs.Call{Folder: f.folder, File: f.name, Name: path}
+	s := starter.Load()
+	if s == nil {
+		return call.Run(ctx, c)
+	}
+	call.By = s.by
+	if real, err := filepath.EvalSymlinks(path); err == nil && s.mayRun(filepath.Dir(real)) && openToAll(real) {
+		return call.Run(ctx, c)
+	}
+	program, err := os.Open(path)
+	if err != nil {
+		return "", &hook.StartError{Why: err}
+	}
+	defer program.Close()
+	return call.Run(ctx, c, program)
+}
+
+// openToAll reports whether every user may run a file.
+func openToAll(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().Perm()&0o005 == 0o005
 }
 
 // environment is what a program may want to know besides its words.
@@ -147,8 +192,8 @@ func environment(to probe.Target) []string {
 
 // reason says how a program ended that did not end with 0.
 func reason(name, said string, err error) error {
-	var exit *exec.ExitError
-	var start *fs.PathError
+	var exit *hook.ExitError
+	var start *hook.StartError
 	switch {
 	case err == nil:
 		return nil
@@ -157,9 +202,9 @@ func reason(name, said string, err error) error {
 	case !errors.As(err, &exit):
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	how := fmt.Sprintf("ended with %d", exit.ExitCode())
-	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		how = "was ended by a signal: " + status.Signal().String()
+	how := fmt.Sprintf("ended with %d", exit.Exit)
+	if exit.Signal != 0 {
+		how = "was ended by a signal: " + exit.Signal.String()
 	}
 	if said == "" {
 		return fmt.Errorf("%s %s", name, how)
