@@ -120,7 +120,7 @@ func (a *appliance) find(p *exec.Cmd) {
 		name, _, _ := strings.Cut(string(line), "\x00")
 		a.roles[strings.TrimPrefix(name, "sluice: ")] = one
 	}
-	if len(a.roles) != 4 || a.roles["engine"].PID == 0 || a.roles["mgmt"].PID == 0 || a.roles["netd"].PID == 0 {
+	if len(a.roles) != 5 || a.roles["engine"].PID == 0 || a.roles["mgmt"].PID == 0 || a.roles["netd"].PID == 0 || a.roles["progd"].PID == 0 {
 		a.t.Fatalf("the roles are %v", a.roles)
 	}
 }

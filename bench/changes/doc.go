@@ -6,7 +6,7 @@
 // `make bench` does.
 //
 // Places, on a machine of two processors or more: the engine has one loop on the first;
-// supervisor, mgmt and netd are on the last, as are wrk, which loads the farm over 64
+// supervisor, mgmt, netd and progd are on the last, as are wrk, which loads the farm over 64
 // kept connections without a pause, and the backend. The processor time of a role
 // is what the kernel accounts it.
 //
