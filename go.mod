@@ -66,6 +66,7 @@ require (
 	google.golang.org/grpc v1.85.0
 	layeh.com/radius v0.0.0-20231213012653-1006025d24f8
 	pgregory.net/rapid v1.3.0
+	software.sslmate.com/src/go-pkcs12 v0.7.4
 )
 
 require (

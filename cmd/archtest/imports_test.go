@@ -183,6 +183,7 @@ var doors = []door{
 	{"github.com/coreos/go-oidc", []string{"mgmt/oidc"}, true},
 	{"golang.org/x/oauth2", []string{"mgmt/oidc"}, true},
 	{"filippo.io/age", []string{"mgmt/backup"}, true},
+	{"software.sslmate.com/src/go-pkcs12", []string{"mgmt/certs"}, true},
 	{"golang.org/x/term", []string{"cmd/cli/terminal"}, true},
 	{"golang.org/x/crypto/ocsp", []string{"mgmt/certs"}, false},
 	{"github.com/mholt/acmez", []string{"mgmt/acme"}, true},

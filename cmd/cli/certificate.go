@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
+	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -30,6 +32,7 @@ func (c *client) certificateCommand() *cobra.Command {
 type certificate struct {
 	File, Type, CN, Issuer, Status, Problem string
 	KeyType                                 string `json:"key_type"`
+	MissingIssuer                           string `json:"missing_issuer"`
 	DaysLeft                                *int   `json:"days_left"`
 	Expiration                              time.Time
 	Creation                                time.Time
@@ -122,7 +125,7 @@ func (c *client) certificateShow() *cobra.Command {
 func certificateSheet(v certificate) *show.Sheet {
 	s := show.NewSheet("SETTING", "VALUE")
 	for _, row := range [][2]string{
-		{"file", v.File}, {"status", v.Status}, {"problem", v.Problem}, {"names", strings.Join(v.Names, ", ")}, {"key", v.KeyType},
+		{"file", v.File}, {"status", v.Status}, {"problem", v.Problem}, {"names", strings.Join(v.Names, ", ")}, {"key", v.KeyType}, {"missing issuer", v.MissingIssuer},
 		{"from", when(v.Creation)}, {"until", when(v.Expiration)}, {"used by", strings.Join(v.UsedBy, ", ")},
 		{"must staple", v.MustStaple}, {"stapled", v.OCSP.Stapled}, {"stapled until", when(v.OCSP.NextUpdate)}, {"ocsp problem", v.OCSP.Problem},
 	} {
@@ -133,9 +136,11 @@ func certificateSheet(v certificate) *show.Sheet {
 	return s
 }
 
-const uploadHelp = `FILEs are PEM, in any order and number: the certificate, its private key and
-the certificates between it and the root; - reads standard input. The key may
-be left out when the certificate is for a CSR of this appliance.`
+const uploadHelp = `FILEs are PEM, DER or PKCS #12 (.p12, .pfx), in any order and number: the
+certificate, its private key and the certificates between it and the root; -
+reads standard input. The key may be left out when the certificate is for a CSR
+of this appliance. The password of a PKCS #12 file is asked for, or read from
+the file --password-file names.`
 
 func (c *client) certificateUpload() *cobra.Command {
 	return c.upload("upload NAME FILE…", "Upload a certificate under a new name", "  sluice certificate upload shop shop.crt shop.key intermediate.crt\n  cat shop.pem | sluice certificate upload shop -", http.MethodPost, cobra.NoFileCompletions)
@@ -146,17 +151,59 @@ func (c *client) certificateReplace() *cobra.Command {
 }
 
 func (c *client) upload(use, short, example, method string, names cobra.CompletionFunc) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Long: short + ".\n\n" + uploadHelp, Example: example, Args: atLeast(2), ValidArgsFunction: thenFiles(names),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := certificatePath(args[0])
-			if err != nil {
-				return err
+	cmd := &cobra.Command{Use: use, Short: short, Long: short + ".\n\n" + uploadHelp, Example: example, Args: atLeast(2), ValidArgsFunction: thenFiles(names)}
+	from := cmd.Flags().String("password-file", "", "file whose first line is the password of the PKCS #12 file")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		path, err := certificatePath(args[0])
+		if err != nil {
+			return err
+		}
+		return c.sendFiles(cmd, method, path, args[1:], unpacker(cmd, *from))
+	}
+	return cmd
+}
+
+// unpacker returns a function that turns a file into PEM. Only the file's owner knows its
+// password, so it does not leave this command.
+func unpacker(cmd *cobra.Command, passwordFile string) func(name string, content []byte) ([]byte, error) {
+	return func(name string, content []byte) ([]byte, error) {
+		out, err := certs.Unpack(content, "")
+		var wrong *certs.Error
+		if errors.As(err, &wrong) && wrong.Password {
+			password, asked := filePassword(cmd, passwordFile, name)
+			if asked != nil {
+				return nil, asked
 			}
-			return c.sendFiles(cmd, method, path, args[1:])
-		},
+			out, err = certs.Unpack(content, password)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return out, nil
 	}
 }
+
+// asIs sends files unchanged.
+func asIs(_ string, content []byte) ([]byte, error) { return content, nil }
+
+// filePassword reads the password of a file: from another file, or from a terminal.
+func filePassword(cmd *cobra.Command, passwordFile, name string) (string, error) {
+	if passwordFile == "" {
+		if keyboard(cmd) == nil {
+			return "", usagef("%s needs its password: write it into a file and name that with --password-file", name)
+		}
+		return ask(cmd, "Password of "+name+": ")
+	}
+	content, err := readUpTo(cmd, passwordFile, maxPasswordFile)
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := strings.Cut(string(content), "\n")
+	return strings.TrimSuffix(line, "\r"), nil
+}
+
+// maxPasswordFile is more than any password has.
+const maxPasswordFile = 4 << 10
 
 // thenFiles completes the first argument, then files.
 func thenFiles(first cobra.CompletionFunc) cobra.CompletionFunc {
@@ -168,12 +215,15 @@ func thenFiles(first cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// sendFiles sends the content of files, one after the other.
-func (c *client) sendFiles(cmd *cobra.Command, method, path string, files []string) error {
+// sendFiles sends the content of files, one after the other, each as unpack returns it.
+func (c *client) sendFiles(cmd *cobra.Command, method, path string, files []string, unpack func(name string, content []byte) ([]byte, error)) error {
 	var body bytes.Buffer
 	for _, name := range files {
 		content, err := readFile(cmd, name)
 		if err != nil {
+			return err
+		}
+		if content, err = unpack(name, content); err != nil {
 			return err
 		}
 		body.Write(content)

@@ -81,6 +81,42 @@ func TestCertificateCommandsDoWhatTheySay(t *testing.T) {
 	}
 }
 
+// Each file is PEM, DER or PKCS #12; the password of the latter stays in the command.
+func TestCertificatesAreUploadedInOtherForms(t *testing.T) {
+	a := start(t)
+	root := certstest.NewAuthority(t, "root", time.Now())
+	mid := root.Intermediate("mid")
+	leaf := mid.Issue("shop.example")
+	dir := t.TempDir()
+	file := func(name string, content []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	p12, password, wrong := file("shop.p12", leaf.PKCS12(t, "s3cret-1")), file("password", []byte("s3cret-1\nmore")), file("wrong", []byte("s3cret-2"))
+	cert, key, between := file("shop.der", leaf.Cert.Raw), file("shop.key", []byte(leaf.KeyPEM())), file("mid.cer", mid.Cert.Raw)
+	for _, c := range []struct {
+		command, says string
+		code          int
+	}{
+		{"certificate upload one " + p12, "shop.p12 needs its password: write it into a file and name that with --password-file", 2},
+		{"certificate upload one " + p12 + " --password-file " + wrong, "the password does not open", 1},
+		{"certificate upload one " + p12 + " --password-file " + password, "one.pem has been uploaded", 0},
+		{"certificate upload two " + cert + " " + key + " " + between, "two.pem has been uploaded", 0},
+		{"certificate replace two.pem " + cert + " " + key, "no certificate of the issuer mid", 0},
+		{"certificate show two.pem", "missing issuer  mid", 0},
+		{"certificate ca upload clients " + file("root.cer", root.Cert.Raw), "clients has been uploaded", 0},
+		{"certificate upload three " + file("store.jks", []byte{0xfe, 0xed, 0xfe, 0xed, 0}), "keytool -importkeystore", 1},
+	} {
+		got := a.run(strings.Fields(c.command)...)
+		if text := got.stdout + got.stderr; got.code != c.code || !strings.Contains(text, c.says) || strings.Contains(text, "s3cret") {
+			t.Errorf("%s: %+v", c.command, got)
+		}
+	}
+}
+
 func TestACSRGoesToStandardOutput(t *testing.T) {
 	a := start(t)
 	args := []string{"certificate", "csr", "new", "fqdn=new.example", "country=DE", "state=Bayern", "locality=Ulm", "organization=Example Ltd", "division=Web", "--mail", "a@example.com", "san=www.new.example"}

@@ -190,13 +190,13 @@ func (c *client) onAuthority(use, short, example string, run func(*cobra.Command
 func (c *client) authorityUpload(use, short, example, method string, names cobra.CompletionFunc) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: example, Args: atLeast(2), ValidArgsFunction: thenFiles(names),
-		Long: short + ".\n\nFILEs are PEM: certificates, and CRLs if there are some; - reads standard input.",
+		Long: short + ".\n\nFILEs are PEM or DER: certificates, and CRLs if there are some; - reads\nstandard input.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := authorityPath(args[0])
 			if err != nil {
 				return err
 			}
-			return c.sendFiles(cmd, method, path, args[1:])
+			return c.sendFiles(cmd, method, path, args[1:], unpacker(cmd, ""))
 		},
 	}
 }
@@ -218,7 +218,7 @@ func (c *client) authorityCRL() *cobra.Command {
 		if *none {
 			return c.deleteAt(cmd, path)
 		}
-		return c.sendFiles(cmd, http.MethodPut, path, args[1:])
+		return c.sendFiles(cmd, http.MethodPut, path, args[1:], asIs)
 	}
 	return cmd
 }

@@ -14,6 +14,7 @@ var uncalled = map[string]string{
 	"POST /session":                  "log-in of a browser: commands have a key, or the local socket",
 	"DELETE /session":                "its end",
 	"POST /session/confirm":          "for sessions only: commands have a key, or the local socket",
+	"POST /certificates/pkcs12":      "upload opens the file itself, so that its password stays on the client",
 	"POST /certificates/pem":         "what a form of the family sends; upload sends the same as files",
 	"POST /rbac/oidc":                "as PUT",
 	"POST /rbac/ldap":                "as PUT",

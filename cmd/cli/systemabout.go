@@ -98,7 +98,7 @@ func (c *client) activationUpload() *cobra.Command {
 	return &cobra.Command{
 		Use: "upload FILE", Short: "Keep an activation certificate, in the place of another", Example: "  sluice certificate activation upload activation.pem", Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.sendFiles(cmd, http.MethodPost, activationPath, args)
+			return c.sendFiles(cmd, http.MethodPost, activationPath, args, asIs)
 		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -260,6 +261,45 @@ func TestFieldsOfACSRAndOfParts(t *testing.T) {
 	a.must(201, "POST", "/certificates/pem", quoteAny(map[string]string{"name": "shop", "key": leaf.KeyPEM(), "ca": leaf.CertPEM()})).want(t, "params.file", "shop.pem")
 	a.do("POST", "/certificates/pem", quoteAny(map[string]string{"name": "shop", "key": leaf.KeyPEM(), "ca": leaf.CertPEM()})).refused(t, 400, "exists")
 	a.do("POST", "/certificates/pem", quoteAny(map[string]string{"name": "x", "key": leaf.KeyPEM()})).refused(t, 400, "ca is required")
+}
+
+// Files of PKCS #12 and DER are taken as they are, a password only as a field.
+func TestOtherFormsOfCertificatesAreUploaded(t *testing.T) {
+	a := newAppliance(t)
+	mid := root(t).Intermediate("mid")
+	leaf := mid.Issue("shop.example")
+	const path = "/certificates/shop"
+	closed, open := leaf.PKCS12(t, "s3cret-1"), leaf.PKCS12(t, "")
+	a.send("POST", api.Base+path, string(closed), "ZAPI_KEY", a.key, "Content-Type", "application/x-pkcs12").refused(t, 400, "needs its password", "POST /certificates/pkcs12")
+	body := func(name, password, file string, more ...string) string {
+		of := map[string]string{"name": name, "password": password, "pkcs12": file}
+		if len(more) > 0 {
+			of["replace"] = more[0]
+		}
+		return quoteAny(of)
+	}
+	file := base64.StdEncoding.EncodeToString(closed)
+	a.do("POST", "/certificates/pkcs12", body("shop", "", file)).refused(t, 400, "password: the PKCS #12 file needs its password")
+	a.do("POST", "/certificates/pkcs12", body("shop", "s3cret-2", file)).refused(t, 400, "password: the password does not open")
+	a.do("POST", "/certificates/pkcs12", body("shop", "s3cret-1", "?")).refused(t, 400, "pkcs12 must be the file in base64")
+	r := a.must(201, "POST", "/certificates/pkcs12", body("shop", "s3cret-1", file))
+	r.want(t, "params.chain_length", 2.0)
+	r.want(t, "params.missing_issuer", "")
+	a.do("POST", "/certificates/pkcs12", body("shop", "s3cret-1", file)).refused(t, 400, "exists")
+	a.must(201, "POST", "/certificates/pkcs12", body("shop", "s3cret-1", file, "true"))
+	if strings.Contains(a.log.String(), "s3cret") {
+		t.Error("the password is logged")
+	}
+	for kind, content := range map[string][]byte{"application/x-pkcs12": open, "application/octet-stream": append(slices.Clone(leaf.Cert.Raw), leaf.KeyDER()...)} {
+		if r := a.send("PUT", api.Base+"/certificates/shop.pem", string(content), "ZAPI_KEY", a.key, "Content-Type", kind); r.status != 200 {
+			t.Errorf("%s: %s", kind, r.raw)
+		}
+	}
+	r = a.must(200, "GET", "/certificates/shop.pem/status", "")
+	r.want(t, "params.missing_issuer", map[float64]string{1: "mid", 2: ""}[r.at("params.chain_length").(float64)])
+	if r := a.send("POST", api.Base+"/certificates/ca/clients", string(root(t).Cert.Raw), "ZAPI_KEY", a.key, "Content-Type", "application/pkix-cert"); r.status != 201 {
+		t.Errorf("an authority: %s", r.raw)
+	}
 }
 
 func TestAUsedCertificateCannotBeDeletedAndSaysWhoUsesIt(t *testing.T) {

@@ -35,7 +35,7 @@ func ruleOf(r api.Route) string {
 // rules are those of operations that do not say theirs by path or permission.
 var rules = map[string][]string{
 	"own":         {"POST /system/users", "POST /system/users/totp", "POST /system/users/totp/actions", "DELETE /rbac/sessions", "DELETE /rbac/sessions/{session}", "POST /session", "DELETE /session"},
-	"makes":       {"POST /farms", "POST /certificates", "POST /certificates/pem", "POST /certificates/letsencryptz", "POST /certificates/letsencrypt"},
+	"makes":       {"POST /farms", "POST /certificates", "POST /certificates/pem", "POST /certificates/pkcs12", "POST /certificates/letsencryptz", "POST /certificates/letsencrypt"},
 	"each":        {"POST /transactions"},
 	"seen":        {"DELETE /connections"},
 	"pending":     {"DELETE /pending", "POST /history/{revision}/confirm"},

@@ -144,7 +144,9 @@ func TestCertificatesOfFarmsAreToldOfWithTheirUsers(t *testing.T) {
 	a.must(200, "PUT", "/farms/shop", `{"listener":"https","certificates":["soon.pem"]}`)
 	a.engine.backends[a.config().Farms[0].HTTP.Services[0].Backends[0].ID] = stats.Backend{Requests: 7}
 	r := a.must(200, "GET", "/lint", "")
-	wantFound(t, r, "warning certificate-expires soon.pem")
+	wantFound(t, r, "warning certificate-incomplete soon.pem", "warning certificate-expires soon.pem")
+	a.authorities("clients") // which have the root that issued it
+	wantFound(t, a.must(200, "GET", "/lint", ""), "warning certificate-expires soon.pem")
 	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`)
 	wantFound(t, a.must(200, "GET", "/farms/shop/lint", ""), "info certificate-unused soon.pem")
 }

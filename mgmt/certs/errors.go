@@ -20,11 +20,15 @@ var (
 
 // Error says what is wrong with what was sent, and what to do. It never holds
 // a byte of a private key.
-type Error struct{ Message string }
+type Error struct {
+	Message string
+	// Password: the password of the file is missing or wrong.
+	Password bool
+}
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
 func invalid(format string, args ...any) error {
-	return &Error{fmt.Sprintf(format, args...)}
+	return &Error{Message: fmt.Sprintf(format, args...)}
 }

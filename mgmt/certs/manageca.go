@@ -12,13 +12,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// UploadAuthority takes a list of authorities in PEM, with their CRLs if there
+// UploadAuthority takes a list of authorities in PEM or DER, with their CRLs if there
 // are some, under a name. CRLs of a list that is replaced stay when the upload
 // has none and their authority is still in it. What farms use is in force when
 // it returns. Errors as Upload.
 func (m *Manager) UploadAuthority(ctx context.Context, by apply.Author, name string, raw []byte, mode Mode) (AuthorityView, []string, error) {
 	name, err := AuthorityName(name)
 	if err != nil {
+		return AuthorityView{}, nil, err
+	}
+	if raw, err = Unpack(raw, ""); err != nil {
 		return AuthorityView{}, nil, err
 	}
 	certs, lists, warnings, err := parseAuthorities(raw, m.now())

@@ -65,7 +65,7 @@ const (
 	Put                 // either
 )
 
-// Upload takes a certificate in PEM under a name. When a running farm uses the
+// Upload takes a certificate in PEM, DER or PKCS #12 without a password under a name. When a running farm uses the
 // name, the new one is in force when Upload returns, and connections were not
 // touched. The key may be missing when it is that of a CSR, which is then
 // completed and goes, or of the certificate that is replaced. Errors: *Error,
@@ -73,6 +73,9 @@ const (
 func (m *Manager) Upload(ctx context.Context, by apply.Author, name string, raw []byte, mode Mode) (View, []string, error) {
 	name, err := CertificateName(name)
 	if err != nil {
+		return View{}, nil, err
+	}
+	if raw, err = Unpack(raw, ""); err != nil { // not under the lock: it may take a while
 		return View{}, nil, err
 	}
 	var bundle *Bundle
@@ -87,6 +90,9 @@ func (m *Manager) Upload(ctx context.Context, by apply.Author, name string, raw 
 		var err error
 		if bundle, err = Parse(raw, m.now(), publicKeys(known)...); err != nil {
 			return apply.Renewal{}, err
+		}
+		if issuer := m.missingIssuer(bundle.Chain); issuer != "" {
+			bundle.warn(incomplete(issuer, bundle.Leaf()))
 		}
 		users := running(cfg, name, false)
 		if len(users) > 0 && m.now().Before(bundle.Leaf().NotBefore) {

@@ -24,6 +24,9 @@ type View struct {
 	Problem     string
 	Fingerprint string // SHA-256 of the leaf; "" in a CSR
 	ChainLength int
+	// MissingIssuer names an issuer whose certificate is not in the chain although clients
+	// probably need it.
+	MissingIssuer string
 	// Appliance marks the certificate of the management API.
 	Appliance  bool
 	MustStaple bool
@@ -77,7 +80,7 @@ func (b *Book) view(e *entry) View {
 		v.CN, v.Issuer, v.Names, v.KeyType = called(leaf), nameOf(leaf.Issuer), hostNames(leaf), describeKey(leaf.PublicKey)
 		v.NotBefore, v.NotAfter, v.DaysLeft = leaf.NotBefore.UTC(), leaf.NotAfter.UTC(), daysLeft(leaf, now)
 		v.Status, v.Fingerprint, v.ChainLength, v.MustStaple = statusAt(leaf, now), colons(sum[:]), len(e.chain), mustStaple(leaf)
-		v.OCSP = e.ocspView(now)
+		v.OCSP, v.MissingIssuer = e.ocspView(now), b.missingIssuer(e.chain)
 		if v.Status == StatusInvalid && v.Problem == "" {
 			v.Problem = "it is not valid before " + v.NotBefore.Format(time.RFC3339)
 		}

@@ -27,6 +27,12 @@ func (l *look) certificates() {
 				Evidence: c.KeyType + "; used by " + strings.Join(c.Users, ", "),
 				Advice:   fmt.Sprintf("have one issued for RSA 2048 or ECDSA P-256, then: sluice certificate replace %s FILE", c.Name)})
 		}
+		if c.MissingIssuer != "" && c.Running {
+			l.add(Finding{Code: CertificateIncomplete, Severity: Warning, Certificate: c.Name,
+				Message:  fmt.Sprintf("certificate %s is sent without the certificate of its issuer: clients that do not have that one refuse it", c.Name),
+				Evidence: "issued by " + c.MissingIssuer + ", which is not in the chain, no root of the system and in no authority list; used by " + strings.Join(c.Users, ", "),
+				Advice:   fmt.Sprintf("upload it with the intermediate certificate: sluice certificate replace %s FILE INTERMEDIATE; if clients have the issuer as a root, upload that as an authority list: sluice certificate ca upload NAME FILE", c.Name)})
+		}
 		switch left := c.NotAfter.Sub(l.evidence.Now); {
 		case !c.Running:
 			l.add(unused(c, left))

@@ -54,6 +54,8 @@ type Certificate struct {
 	// of them is no stopped farm.
 	Users   []string
 	Running bool
+	// MissingIssuer names an issuer that should be in its chain and is not.
+	MissingIssuer string
 	// Renewed: it is ordered anew before it expires.
 	Renewed bool
 }

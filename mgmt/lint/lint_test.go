@@ -425,6 +425,23 @@ func TestSmallKeysThatClientsAreShownAreToldOf(t *testing.T) {
 	}
 }
 
+// Clients that do not have an intermediate certificate refuse a chain without it.
+func TestCertificatesWithoutTheirIntermediateAreFound(t *testing.T) {
+	for _, c := range []struct {
+		missing       string
+		running, want bool
+	}{{"mid", true, true}, {"mid", false, false}, {"", true, false}} {
+		e := known()
+		e.Certificates = []lint.Certificate{{Name: "c.pem", KeyType: "Ed25519", MissingIssuer: c.missing, Running: c.running, Users: []string{"farm shop"}, NotAfter: now.Add(99 * 24 * time.Hour)}}
+		found := slices.IndexFunc(lint.Look(&farm.Config{}, e), func(f lint.Finding) bool {
+			return f.Code == lint.CertificateIncomplete && strings.Contains(f.Evidence, "issued by mid") && strings.Contains(f.Evidence, "farm shop")
+		})
+		if (found >= 0) != c.want {
+			t.Errorf("%+v: %d", c, found)
+		}
+	}
+}
+
 func TestWorstIsTheGreatestSeverity(t *testing.T) {
 	list := []lint.Finding{{Severity: lint.Info}, {Severity: lint.Error}, {Severity: lint.Warning}}
 	if lint.Worst(list) != lint.Error || lint.Worst(list[:1]) != lint.Info || lint.Worst(nil) != "" {

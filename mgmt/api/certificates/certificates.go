@@ -2,6 +2,7 @@ package certificates
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,7 +17,7 @@ import (
 
 // The content types of uploads, and of what is downloaded.
 var (
-	pemTypes = []string{"application/x-pem-file", "text/plain", "application/octet-stream"}
+	pemTypes = []string{"application/x-pem-file", "text/plain", "application/octet-stream", "application/x-pkcs12", "application/pkcs12", "application/pkix-cert", "application/x-x509-ca-cert"}
 	crlTypes = []string{"application/x-pem-file", "application/pkix-crl", "text/plain", "application/octet-stream"}
 )
 
@@ -31,6 +32,7 @@ func (s *Resource) certificateOperations() []*rest.Operation {
 		rest.Op(rest.Get, "/certificates", rbac.CertificateShow, "List certificates", s.listCertificates),
 		rest.Op(rest.Post, "/certificates", rbac.CertificateCreate, "Create a CSR", s.createRequest).Body(requestFields{}).Created(),
 		rest.Op(rest.Post, "/certificates/pem", rbac.CertificateUpload, "Upload a certificate from its parts", s.uploadParts).Body(partFields{}).Created(),
+		rest.Op(rest.Post, "/certificates/pkcs12", rbac.CertificateUpload, "Upload a certificate as PKCS #12", s.uploadPKCS12).Body(pkcs12Fields{}).Created(),
 		rest.Op(rest.Get, "/certificates/ocsp", rbac.CertificateShow, "Get the settings of OCSP", s.getOCSP).Of(s.ocsp),
 		rest.Op(rest.Put, "/certificates/ocsp", rbac.CertificateUpload, "Change the settings of OCSP", s.setOCSP).Body(ocspFields{}).Of(s.ocsp).OfAll(),
 		rest.File(rest.Get, one, rbac.CertificateDownload, "Download a certificate without its key, or a CSR", downloadType, s.downloadCertificate),
@@ -49,6 +51,8 @@ func Rejection(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &wrong) && wrong.Password:
+		return rest.BadRequest("%s: send the file and its password with POST /certificates/pkcs12", err)
 	case errors.As(err, &wrong), errors.Is(err, certs.ErrExists), errors.Is(err, certs.ErrInUse):
 		return rest.BadRequest("%s", err)
 	case errors.Is(err, certs.ErrNotFound):
@@ -145,6 +149,40 @@ func (s *Resource) uploadParts(c *rest.Call) (rest.Object[CertificateItem], erro
 	}
 	raw := strings.Join([]string{body["key"], body["ca"], body["intermediates"]}, "\n")
 	return s.upload(c, body["name"], []byte(raw), certs.Create)
+}
+
+// uploadPKCS12 takes a certificate as a PKCS #12 file with its password.
+func (s *Resource) uploadPKCS12(c *rest.Call) (rest.Object[CertificateItem], error) {
+	body, err := c.Object(pkcs12Fields{})
+	if err != nil {
+		return rest.Object[CertificateItem]{}, err
+	}
+	var replace bool
+	if err := rest.SetTruth(body, "replace", &replace); err != nil {
+		return rest.Object[CertificateItem]{}, err
+	}
+	delete(body, "replace")
+	texts, err := rest.TextsOf(body)
+	if err != nil {
+		return rest.Object[CertificateItem]{}, err
+	}
+	file, err := base64.StdEncoding.DecodeString(texts["pkcs12"])
+	if err != nil {
+		return rest.Object[CertificateItem]{}, rest.BadRequest("pkcs12 must be the file in base64, as `base64 -w0 FILE` writes it")
+	}
+	raw, err := certs.Unpack(file, texts["password"])
+	var wrong *certs.Error
+	if errors.As(err, &wrong) && wrong.Password {
+		return rest.Object[CertificateItem]{}, rest.BadRequest("password: %s", err)
+	}
+	if err != nil {
+		return rest.Object[CertificateItem]{}, Rejection(err)
+	}
+	mode := certs.Create
+	if replace {
+		mode = certs.Put
+	}
+	return s.upload(c, texts["name"], raw, mode)
 }
 
 func (s *Resource) createRequest(c *rest.Call) (rest.Object[NewRequest], error) {

@@ -27,6 +27,7 @@ type CertificateItem struct {
 	Names       []string   `json:"names" doc:"Subject alternative names"`
 	Fingerprint string     `json:"fingerprint" doc:"SHA-256 of the certificate"`
 	ChainLength int        `json:"chain_length"`
+	Missing     string     `json:"missing_issuer" doc:"Issuer whose certificate is not in the chain: unless it is a root that clients have, they refuse the certificate"`
 	UsedBy      []string   `json:"used_by" doc:"Farms and services that use it; it cannot be deleted as long as there are some"`
 	Appliance   string     `json:"appliance" enum:"true,false" doc:"Whether it is the certificate of this API"`
 	MustStaple  string     `json:"must_staple" enum:"true,false"`
@@ -53,7 +54,7 @@ type NewRequest struct {
 func newCertificateItem(v certs.View) CertificateItem {
 	out := CertificateItem{
 		File: v.Name, Type: "Certificate", CN: v.CN, Issuer: v.Issuer, Creation: &v.NotBefore, Expiration: &v.NotAfter, Status: v.Status,
-		DaysLeft: &v.DaysLeft, Problem: v.Problem, KeyType: v.KeyType, Names: v.Names, Fingerprint: v.Fingerprint, ChainLength: v.ChainLength,
+		DaysLeft: &v.DaysLeft, Problem: v.Problem, KeyType: v.KeyType, Names: v.Names, Fingerprint: v.Fingerprint, ChainLength: v.ChainLength, Missing: v.MissingIssuer,
 		UsedBy: []string{}, Appliance: rest.Truth(v.Appliance), MustStaple: rest.Truth(v.MustStaple), Added: v.Added, Author: v.Author,
 		OCSP: OCSPStatus{Responder: v.OCSP.Responder, Stapled: rest.Truth(v.OCSP.Stapled), Problem: v.OCSP.Problem,
 			NextUpdate: timeOrNull(v.OCSP.NextUpdate), Retry: timeOrNull(v.OCSP.Retry)},
@@ -80,6 +81,7 @@ func timeOrNull(t time.Time) *time.Time {
 type (
 	requestFields struct{}
 	partFields    struct{}
+	pkcs12Fields  struct{}
 	ocspFields    struct{}
 )
 
@@ -99,6 +101,16 @@ func (partFields) Params() []validate.Param {
 		rest.Needed("name", "Name of the certificate."), {Name: "ca", Options: []string{"non_blank", "required"}, Description: "The certificate, PEM.", Plain: validate.Plain{Type: "string", MinLength: 1, Example: "(the certificate, PEM)"}},
 		rest.Optional("key", "Its private key, PEM; left out when the certificate is for a CSR of this appliance."),
 		rest.Optional("intermediates", "Certificates of the authorities between it and the root, PEM."),
+	}
+}
+
+// Params lists the fields for the document.
+func (pkcs12Fields) Params() []validate.Param {
+	return []validate.Param{
+		rest.Needed("name", "Name of the certificate."),
+		{Name: "pkcs12", Options: []string{"non_blank", "required"}, Description: "The file (.p12, .pfx) in base64: certificate, private key and intermediate certificates.", Plain: validate.Plain{Type: "string", MinLength: 1, Example: "MIIJ…"}},
+		rest.Optional("password", "Password of the file. It is not kept."),
+		{Name: "replace", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Whether a certificate of that name is replaced."},
 	}
 }
 

@@ -348,6 +348,9 @@ func (s *stage) typicalBody(o *Operation) string {
 		if known, is := goodBodies[o.Method+" "+o.Path]; is {
 			return known
 		}
+		if o.Path == "/certificates/pkcs12" {
+			return body(map[string]value{"name": `"pkcs12"`, "pkcs12": quoted(base64.StdEncoding.EncodeToString([]byte(s.Files["pkcs12"])))}, "", "")
+		}
 		if o.Path == "/certificates/pem" {
 			return body(map[string]value{"name": `"parts"`, "ca": quoted(s.Files["chain"]), "key": quoted(s.Files["key"])}, "", "")
 		}

@@ -183,7 +183,7 @@ func (s *Resource) certificates(whole, part *farm.Config, all bool) (out []lint.
 		if v.CSR || v.NotAfter.IsZero() || v.Appliance && len(users) == 0 || len(users) == 0 && !all {
 			continue
 		}
-		one := lint.Certificate{Name: v.Name, Names: v.Names, KeyType: v.KeyType, NotAfter: v.NotAfter, Users: users,
+		one := lint.Certificate{Name: v.Name, Names: v.Names, KeyType: v.KeyType, NotAfter: v.NotAfter, Users: users, MissingIssuer: v.MissingIssuer,
 			Running: v.Appliance || len(certs.CertificateUsers(running, v.Name)) > 0}
 		if s.deps.ACME != nil {
 			order, err := s.deps.ACME.Get(v.Name)

@@ -193,6 +193,9 @@ func plainOf(p validate.Param) validate.Plain {
 	if n, number := out.Example.(int); number && out.Type == huma.TypeString {
 		out.Example = strconv.Itoa(n) // a text that may be a number
 	}
+	if len(out.Enum) > 0 && out.Type == huma.TypeString && !slices.Contains(out.Enum, out.Example) {
+		out.Example = nil // of another field that has the name
+	}
 	if out.Example == nil && len(out.Enum) > 0 {
 		out.Example = out.Enum[0]
 		if out.Type == huma.TypeArray {

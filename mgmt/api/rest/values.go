@@ -40,6 +40,11 @@ func (c *Call) Texts(f Fields) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return TextsOf(body)
+}
+
+// TextsOf returns the fields of a body that are all texts.
+func TextsOf(body map[string]any) (map[string]string, error) {
 	out := make(map[string]string, len(body))
 	for name, raw := range body {
 		text, ok := raw.(string)

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"software.sslmate.com/src/go-pkcs12"
 )
 
 var serial atomic.Int64
@@ -159,6 +161,20 @@ func (a *Authority) ChainPEM() string {
 
 // FullPEM is an upload: the chain and the key.
 func (a *Authority) FullPEM() string { return a.ChainPEM() + a.KeyPEM() }
+
+// PKCS12 returns the certificate with its chain and key as a PKCS #12 file.
+func (a *Authority) PKCS12(t testing.TB, password string) []byte {
+	t.Helper()
+	var chain []*x509.Certificate
+	for by := a.Issuer; by != nil && by.Issuer != nil; by = by.Issuer {
+		chain = append(chain, by.Cert)
+	}
+	out, err := pkcs12.Modern.Encode(a.Key, a.Cert, chain, password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
 
 // CRL makes a revocation list of this authority, DER.
 func (a *Authority) CRL(thisUpdate, nextUpdate time.Time, revoked ...*big.Int) []byte {

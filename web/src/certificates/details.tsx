@@ -42,6 +42,7 @@ export function Details({ file, close }: { file: string; close: () => void }) {
               [t('certificates.names'), (c.names ?? []).join(', ') || c.CN],
               [t('certificates.issuer'), c.issuer],
               [t('certificates.ends'), c.expiration && c.days_left !== null ? <Group gap="xs">{when(c.expiration)} <Days left={c.days_left} /></Group> : undefined],
+              [t('certificates.missing'), c.missing_issuer],
               [t('certificates.key'), c.key_type],
               [t('certificates.fingerprint'), c.fingerprint],
               [t('certificates.used'), (c.used_by ?? []).join(', ')],

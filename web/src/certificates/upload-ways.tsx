@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { Drop } from '../ui/drop';
 import { failed } from '../ui/notify';
 
-const accept = '.pem,.crt,.cer,.key,.txt,application/x-pem-file';
+const accept = '.pem,.crt,.cer,.der,.key,.txt,.p12,.pfx,application/x-pem-file';
 
 /** OneFile is a certificate as one file, or as several that belong together. */
 export function OneFile({ files, set }: { files: File[]; set: (files: File[]) => void }) {

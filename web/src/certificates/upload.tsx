@@ -1,4 +1,4 @@
-import { Alert, Button, Group, SegmentedControl, Stack, Switch, TextInput } from '@mantine/core';
+import { Alert, Button, Group, PasswordInput, SegmentedControl, Stack, Switch, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -6,6 +6,7 @@ import { body, Refused, request } from '../api/client';
 import { upload, uploaded, type Uploaded } from '../api/files';
 import { done } from '../ui/notify';
 import { Problem } from '../ui/problem';
+import { asPEM, base64, isPKCS12 } from './containers';
 import { OneFile, Parts, Pasted } from './upload-ways';
 import { Modal } from '../ui/dialog';
 
@@ -22,6 +23,7 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
   const [way, setWay] = useState<Way>('file');
   const [name, setName] = useState(replaced ?? '');
   const [files, setFiles] = useState<File[]>([]);
+  const [password, setPassword] = useState('');
   const [pasted, paste] = useState('');
   const [parts, setParts] = useState({ ca: '', key: '', intermediates: '' });
   const [replace, setReplace] = useState(false);
@@ -29,7 +31,11 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
   const send = useMutation({
     mutationFn: async (): Promise<Uploaded> => {
       if (way === 'parts') return (await body(request('POST', ['certificates', 'pem'], { name: name.trim(), ...filled(parts) }))) as Uploaded;
-      const pem = way === 'file' ? (await Promise.all(files.map((f) => f.text()))).join('\n') : pasted;
+      const contents = way === 'file' ? await Promise.all(files.map(async (f) => new Uint8Array(await f.arrayBuffer()))) : [];
+      const [first] = contents;
+      if (contents.length === 1 && isPKCS12(first))
+        return (await body(request('POST', ['certificates', 'pkcs12'], { name: named(replaced ?? name), password, pkcs12: base64(first), replace: replaced || replace ? 'true' : 'false' }))) as Uploaded;
+      const pem = way === 'file' ? contents.map(asPEM).join('\n') : pasted;
       return uploaded(replaced ? upload('PUT', ['certificates', replaced], pem, pemType) : upload('POST', ['certificates', named(name)], pem, pemType, replace ? { replace: 'true' } : {}));
     },
     onSuccess: (answer) => {
@@ -49,7 +55,7 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
     send.mutate();
   };
   const wrong = send.error instanceof Refused ? send.error.field : undefined;
-  const shown = (wrong === 'name' && !replaced) || (way === 'parts' && wrong !== undefined && wrong in parts);
+  const shown = (wrong === 'name' && !replaced) || (way === 'file' && wrong === 'password') || (way === 'parts' && wrong !== undefined && wrong in parts);
   return (
     <Modal opened onClose={close} size="lg" title={replaced ? t('certificates.replace_of', { name: replaced }) : t('certificates.upload')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
       <form onSubmit={submit} noValidate>
@@ -58,6 +64,9 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
             <SegmentedControl fullWidth value={way} onChange={(v) => (setWay(v as Way), send.reset())} data={ways.filter((w) => !replaced || w !== 'parts').map((w) => ({ value: w, label: t(`certificates_way.${w}`) }))} />
           </div>
           {way === 'file' && <OneFile files={files} set={choose} />}
+          {way === 'file' && files.some((f) => /\.(p12|pfx)$/i.test(f.name)) && (
+            <PasswordInput label={t('certificates.password')} autoComplete="off" value={password} onChange={(e) => setPassword(e.currentTarget.value)} error={wrong === 'password' ? send.error?.message : undefined} />
+          )}
           {way === 'paste' && <Pasted value={pasted} set={paste} />}
           {way === 'parts' && <Parts values={parts} set={setParts} wrong={wrong ? { [wrong]: String(send.error?.message) } : {}} />}
           {!replaced && <TextInput label={t('certificates.name')} description={t('certificates.name_about')} required value={name} onChange={(e) => setName(e.currentTarget.value)} error={wrong === 'name' ? send.error?.message : undefined} />}
