@@ -46,6 +46,9 @@ func newFixture(t interface {
 	t.Cleanup(func() {
 		for _, m := range f.members {
 			b.SetPassive(m.ID, health.Undefined, time.Time{})
+			b.SetGuardian(m.ID, health.Undefined, time.Time{})
+			b.Adopt(m.ID, 1) // forgets ejections and when it was down
+			b.Adopt(m.ID, 0)
 		}
 		tableMemory.Put(mem)
 	})

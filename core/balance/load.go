@@ -21,7 +21,10 @@ type Load struct {
 	// always was. seen is what it saw last.
 	since atomic.Int64
 	seen  atomic.Uint32
-	_     [128 - 5*8 - 4]byte
+	// What the slots said then: see member.unseen.
+	revived   atomic.Int64
+	confirmed atomic.Int64
+	_         [128 - 8*8]byte
 }
 
 // Done releases what Pick or Claim reserved. It does nothing on nil, so that

@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -28,16 +29,46 @@ const (
 // ramp up for being new.
 func (l *Load) MarkOld() { l.seen.CompareAndSwap(seenNever, seenUsable) }
 
-// note remembers since when the backend has been usable. The time is written
+// note remembers since when the member has been usable. The time is written
 // first: whoever sees that it is usable sees since when.
-func (l *Load) note(usable bool, now int64) {
+func (m *member) note(usable bool, now int64) {
+	l := m.load
 	switch seen := l.seen.Load(); {
 	case usable && seen != seenUsable:
 		l.since.Store(max(1, now))
 		l.seen.Store(seenUsable)
 	case !usable && seen != seenUnusable:
 		l.seen.Store(seenUnusable)
+	case usable:
+		if at := m.unseen(); at != 0 {
+			l.since.Store(cmp.Or(now-max(0, time.Now().UnixNano()-at), -1))
+		}
 	}
+	l.revived.Store(m.revived())
+	l.confirmed.Store(m.slot.Confirmed())
+}
+
+// unseen returns when a member that was last seen usable came up again after it was
+// down, or ejected, while no request looked; Unix ns, 0 if it did not. The first
+// verdict of a check is no such time.
+func (m *member) unseen() (at int64) {
+	if m.slowStart <= 0 || m.load.seen.Load() != seenUsable {
+		return 0
+	}
+	if r := m.revived(); r > m.load.revived.Load() {
+		at = r
+	}
+	if c, before := m.slot.Confirmed(), m.load.confirmed.Load(); before != 0 && c > before {
+		at = max(at, c)
+	}
+	return at
+}
+
+func (m *member) revived() int64 {
+	if m.apart != nil {
+		return max(m.slot.Revived(), m.apart.Revived())
+	}
+	return m.slot.Revived()
 }
 
 // share is how many tenths of its weight a member has now.

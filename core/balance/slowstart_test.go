@@ -105,6 +105,61 @@ func TestOnlyWhoComesUpRampsUp(t *testing.T) {
 	even("without a slow start", f.picker(balance.RoundRobin), true)
 }
 
+// A backend that was down while no request came ramps up from when it came back, whoever
+// found it down.
+func TestWhoWasDownUnseenRampsUp(t *testing.T) {
+	const slow = 1000 * time.Hour
+	down := map[string]func(f *fixture){
+		"passive": func(f *fixture) {
+			f.health.SetPassive(f.members[1].ID, health.Down, time.Now())
+			f.health.SetPassive(f.members[1].ID, health.Up, time.Now())
+		},
+		"guardian": func(f *fixture) {
+			f.health.SetGuardian(f.members[1].ID, health.Down, time.Now())
+			f.health.SetGuardian(f.members[1].ID, health.Up, time.Now())
+		},
+		"ejection": func(f *fixture) {
+			f.health.Eject(f.members[1].ID, health.CauseReset, time.Now(), time.Second)
+			f.health.Readmit(f.members[1].ID, time.Now())
+		},
+	}
+	for name, cut := range down {
+		f := newFixture(t, balance.Member{SlowStart: slow}, balance.Member{SlowStart: slow})
+		f.members[0].Load.MarkOld()
+		f.members[1].Load.MarkOld()
+		p := f.picker(balance.RoundRobin)
+		f.health.SetGuardian(f.members[1].ID, health.Up, time.Now()) // its first verdict
+		f.set(0, health.Down)                                        // so that somebody looks
+		p.Pick(0, balance.Tried{})
+		f.set(0, health.Up)
+		p.Pick(0, balance.Tried{})
+		f.members[0].Load.CameUp(slow)
+		p = f.picker(balance.RoundRobin)
+		if got := shares(p, 2, 110); got[0] != got[1] {
+			t.Errorf("%s: a first verdict has it ramp up: shares %v", name, got)
+		}
+		cut(f)
+		if got := shares(p, 2, 110); got[1] != 10 {
+			t.Errorf("%s: shares %v", name, got)
+		}
+		if got := shares(f.picker(balance.RoundRobin), 2, 110); got[1] != 10 {
+			t.Errorf("%s: shares after a reload %v", name, got)
+		}
+	}
+}
+
+// What happened long before an engine began does not have a backend ramp up in it.
+func TestWhoCameUpLongAgoHasItsFullWeight(t *testing.T) {
+	f := newFixture(t, balance.Member{SlowStart: time.Minute}, balance.Member{SlowStart: time.Minute})
+	f.health.SetPassive(f.members[1].ID, health.Down, time.Now().Add(-2*time.Hour))
+	f.health.SetPassive(f.members[1].ID, health.Up, time.Now().Add(-time.Hour))
+	f.members[0].Load.MarkOld()
+	f.members[1].Load.MarkOld()
+	if got := shares(f.picker(balance.RoundRobin), 2, 110); got[0] != got[1] {
+		t.Errorf("shares %v", got)
+	}
+}
+
 func TestConsistentHashIgnoresTheRamp(t *testing.T) {
 	f := newFixture(t, balance.Member{}, balance.Member{}, balance.Member{})
 	before := shares(f.picker(balance.ConsistentHash), 3, 3000)

@@ -43,7 +43,7 @@ func (p *Picker) unchanged(t *table) bool {
 		return false
 	}
 	for i := range p.members {
-		if p.members[i].usable() != t.usable[i] {
+		if m := &p.members[i]; m.usable() != t.usable[i] || m.unseen() != 0 {
 			return false
 		}
 	}
@@ -56,7 +56,7 @@ func (p *Picker) derive() *table {
 	var unusable farm.Unusable
 	for i := range p.members {
 		t.usable[i] = p.members[i].usable()
-		p.members[i].load.note(t.usable[i], now)
+		p.members[i].note(t.usable[i], now)
 		if !t.usable[i] {
 			unusable[p.members[i].priority]++
 		}

@@ -128,6 +128,27 @@ func (s *Slot) Since() time.Time {
 	return time.Unix(0, at)
 }
 
+// Revived returns when the engine last found a backend up again that it had found down
+// or had ejected, Unix ns; 0 if it never did, or the backend is down.
+func (s *Slot) Revived() (at int64) {
+	if s.passive.Load() == uint32(Up) {
+		at = s.passiveAt.Load()
+	}
+	if s.ejected.Load() == 0 {
+		at = max(at, s.ejectedUntil.Load())
+	}
+	return at
+}
+
+// Confirmed returns when the guardian last turned the status to up, Unix ns; 0 while its
+// finding is another.
+func (s *Slot) Confirmed() int64 {
+	if s.guardian.Load() != uint32(Up) {
+		return 0
+	}
+	return s.guardianAt.Load()
+}
+
 // TableSize is the size of a table in bytes (4¼ MiB, of which only the pages
 // of slots in use take memory).
 const TableSize = int(unsafe.Sizeof(Table{}))
