@@ -12,6 +12,10 @@ const (
 	maxWords   = 128
 )
 
+// CommandWords is Words for the command of a check: the two of the family that are written
+// for a shell are read as the checks they stand for.
+func CommandWords(command string) ([]string, error) { return Words(plain(command)) }
+
 // Words splits a command into its words as a shell would: by blanks, with '…', "…" and
 // backslashes. What only a shell could do is an error: nothing here is ever expanded.
 func Words(command string) ([]string, error) {

@@ -156,7 +156,7 @@ func checkCommand(s string) string {
 	if problem := checkPrintable(s); problem != "" {
 		return problem
 	}
-	words, err := probe.Words(s)
+	words, err := probe.CommandWords(s)
 	switch {
 	case err != nil:
 		return err.Error()

@@ -1,0 +1,20 @@
+package api_test
+
+import (
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/probe"
+)
+
+// A built-in check can be copied, and its command be sent again, whatever characters the
+// command has: the family writes two of them for a shell.
+func TestEveryBuiltInCheckIsCopied(t *testing.T) {
+	a := newAppliance(t)
+	for _, one := range probe.Templates() {
+		a.must(200, "POST", "/monitoring/fg", quoteAny(map[string]string{"name": "my-" + one.Name, "copy_from": one.Name}))
+		a.must(200, "PUT", "/monitoring/fg/my-"+one.Name, quoteAny(map[string]string{"command": one.Command}))
+	}
+	a.must(200, "PUT", "/config", a.must(200, "GET", "/config", "").raw, "Content-Type", "application/yaml")
+	// Other lines for a shell are refused.
+	a.do("POST", "/monitoring/fg", `{"name":"other","command":"nmap -sU -p PORT HOST | sh"}`).refused(t, 400, "is for a shell")
+}
