@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -294,27 +295,49 @@ func (c *client) healthExplain() *cobra.Command {
 	}
 }
 
-// printHealth writes an explanation: the sentence, then the probes.
+// health is why a backend, or one of the addresses of its name, is in its state.
+type health struct {
+	Address        string
+	Port           int
+	Status, Reason string
+	Probes         *struct {
+		Check, Verdict  string
+		Against, Needed int
+		Results         []struct {
+			At              time.Time
+			Healthy, Reason string
+			Took            float64
+		}
+	}
+}
+
+// printHealth writes an explanation: the sentence, then the probes, then the same of each
+// address of a name that stands for several servers.
 func (c *client) printHealth(cmd *cobra.Command, a answer) error {
 	var body struct {
 		Params struct {
-			Status, Reason, Passive string
-			Probes                  *struct {
-				Check, Verdict, Since, Next string
-				Against, Needed             int
-				Results                     []struct {
-					At              time.Time
-					Healthy, Reason string
-					Took            float64
-				}
-			}
+			health
+			Addresses []health
 		}
 	}
 	if err := a.into(&body); err != nil {
 		return err
 	}
-	p, out := body.Params, cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s: %s\n", show.Clean(p.Status), show.Clean(p.Reason))
+	if err := c.printOneHealth(cmd, "", body.Params.health); err != nil {
+		return err
+	}
+	for _, one := range body.Params.Addresses {
+		fmt.Fprintln(cmd.OutOrStdout())
+		if err := c.printOneHealth(cmd, net.JoinHostPort(one.Address, strconv.Itoa(one.Port))+" ", one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *client) printOneHealth(cmd *cobra.Command, at string, p health) error {
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "%s%s: %s\n", show.Clean(at), show.Clean(p.Status), show.Clean(p.Reason))
 	if p.Probes == nil {
 		return nil
 	}

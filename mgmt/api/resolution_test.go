@@ -7,7 +7,9 @@ import (
 
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/guardian"
 )
 
 func TestBackendsOfNamesShowTheirAddresses(t *testing.T) {
@@ -97,4 +99,31 @@ func TestAServiceRecordNamesThePort(t *testing.T) {
 	a.do("POST", web+"/backends", `{"ip":"pool.example","port":80,"resolve":"some"}`).refused(t, 400, "resolve", "first, all, srv")
 	a.do("POST", web+"/backends", `{"ip":"pool.example","port":80}`).refused(t, 400, "ip", "no such name")
 	a.must(201, "POST", web+"/backends", `{"ip":"_http._tcp.example","resolve":"srv"}`).want(t, "warning", "ip: _http._tcp.example has no address yet: no such name; the backend is not used until it has one")
+}
+
+// A name that stands for several servers is explained by each of its addresses.
+func TestTheHealthOfANameIsThatOfItsAddresses(t *testing.T) {
+	w := &watchman{found: map[uint32]guardian.Finding{}}
+	a := newAppliance(t, watched(w))
+	a.shop(0)
+	a.names.Set("pool.example", "10.0.0.1,10.0.0.2")
+	a.must(201, "POST", web+"/backends", `{"ip":"pool.example","port":80,"resolve":"all"}`)
+	a.must(200, "POST", fg, `{"name":"alive","command":"check_tcp -H HOST -p PORT"}`)
+	a.must(200, "POST", web+"/fg", `{"name":"alive"}`)
+	list := a.config().Farms[0].HTTP.Services[0].Backends
+	a.engine.health[list[1].ID], a.engine.health[list[2].ID] = farm.StatusUp, farm.StatusDown
+	w.found[list[1].ID] = guardian.Finding{Check: "alive", Verdict: health.Up, Results: []guardian.Result{{}}}
+	w.found[list[2].ID] = guardian.Finding{Check: "alive", Verdict: health.Down, Results: []guardian.Result{{Reason: "connect: refused"}}}
+	r := a.must(200, "GET", web+"/backends/0/check", "")
+	for path, want := range map[string]any{
+		"params.status": "up", "params.reason": "1 of the 2 addresses of pool.example are used, see addresses",
+		"params.addresses.0.address": "10.0.0.1", "params.addresses.0.port": 80, "params.addresses.0.status": "up", "params.addresses.0.probes.results.0.healthy": "true",
+		"params.addresses.1.address": "10.0.0.2", "params.addresses.1.status": "down", "params.addresses.1.probes.results.0.reason": "connect: refused",
+	} {
+		r.want(t, path, want)
+	}
+	// Of one out of use, and of one address, there are no others to tell of.
+	a.must(200, "GET", web+"/backends/1/check", "").want(t, "params.addresses", nil)
+	a.must(200, "PUT", web+"/backends/0/maintenance", `{"action":"maintenance"}`)
+	a.must(200, "GET", web+"/backends/0/check", "").want(t, "params.addresses", nil)
 }

@@ -26,6 +26,18 @@ type HealthExplanation struct {
 	// Passive is nil where nobody can tell.
 	Passive *farm.Status   `json:"passive,omitempty" doc:"What traffic found: connects that fail or succeed"`
 	Probes  *ProbeFindings `json:"probes,omitempty" doc:"What the health check found; absent while the backend is not asked"`
+	// Addresses are those of a name that stands for several servers.
+	Addresses []AddressHealth `json:"addresses,omitempty" doc:"Of a backend whose name stands for a server at each address: why each of these is in its state"`
+}
+
+// AddressHealth is why the server at one address of a name is in its state.
+type AddressHealth struct {
+	Address string         `json:"address"`
+	Port    uint16         `json:"port"`
+	Status  farm.Status    `json:"status"`
+	Reason  string         `json:"reason" doc:"Why, in one sentence"`
+	Passive *farm.Status   `json:"passive,omitempty" doc:"What traffic found: connects that fail or succeed"`
+	Probes  *ProbeFindings `json:"probes,omitempty" doc:"What the health check found; absent while the address is not asked"`
 }
 
 // ProbeFindings is what the probes of a backend found.
@@ -65,6 +77,15 @@ func (s *Resource) explain(c *rest.Call) (rest.Object[HealthExplanation], error)
 	}
 	b := &g.Backends()[at.Position]
 	out := HealthExplanation{Backend: at.Number, Status: farmstate.In(g, at.Position, s.deps.Health)}
+	s.look(c, g, b, &out)
+	if b.Spreads() && b.Maintenance == farm.MaintenanceOff {
+		s.addresses(c, g, b, &out)
+	}
+	return rest.Object[HealthExplanation]{Description: fmt.Sprintf("Explain the health of %s", at), Params: out}, nil
+}
+
+// look writes down what is known of one backend, and the sentence that follows from it.
+func (s *Resource) look(c *rest.Call, g farm.Group, b *farm.Backend, out *HealthExplanation) {
 	if s.deps.Passive != nil {
 		passive := farm.Status(s.deps.Passive(b.ID).String())
 		out.Passive = &passive
@@ -75,13 +96,32 @@ func (s *Resource) explain(c *rest.Call) (rest.Object[HealthExplanation], error)
 			out.Probes, unable = probes(f), f.Unable()
 		}
 	}
-	out.Reason = c.Discreet(s.reason(c, g, b, &out, unable))
+	out.Reason = c.Discreet(s.reason(c, g, b, out, unable))
 	if p := out.Probes; p != nil && p.Farm != "" {
 		if _, err := c.Visible(p.Farm); err != nil {
 			p.Farm = "" // of another group
 		}
 	}
-	return rest.Object[HealthExplanation]{Description: fmt.Sprintf("Explain the health of %s", at), Params: out}, nil
+}
+
+// addresses looks at each server of a name that stands for several. The backend itself is
+// asked by nobody, so their number is its reason.
+func (s *Resource) addresses(c *rest.Call, g farm.Group, b *farm.Backend, out *HealthExplanation) {
+	up := 0
+	for _, part := range g.Parts(b.ID) {
+		if part.Left {
+			continue // an address that the name no longer has
+		}
+		one := HealthExplanation{Status: farmstate.Backend(&part, s.deps.Health)}
+		s.look(c, g, &part, &one)
+		if one.Status != farm.StatusDown {
+			up++
+		}
+		out.Addresses = append(out.Addresses, AddressHealth{Address: part.Addr.String(), Port: part.Port, Status: one.Status, Reason: one.Reason, Passive: one.Passive, Probes: one.Probes})
+	}
+	if n := len(out.Addresses); n > 0 {
+		out.Passive, out.Reason = nil, fmt.Sprintf("%d of the %d addresses of %s are used, see addresses", up, n, b.Host)
+	}
 }
 
 func probes(f guardian.Finding) *ProbeFindings {
