@@ -113,13 +113,20 @@ func parse(t farm.RecordType, text, zone string) ([]byte, error) {
 	if length, is := strings.CutPrefix(text, `\# `); is {
 		return generic(t, length)
 	}
+	if badEscape(text) {
+		return nil, errEscape
+	}
 	switch t {
 	case "A", "AAAA":
 		return address(t, text)
 	case "SVCB", "HTTPS":
 		return service(t, text, zone)
-	case "NAPTR":
-		text = quotedNAPTR(text)
+	}
+	if form := forms[t]; form != nil {
+		var ok bool
+		if text, ok = form(text); !ok {
+			return nil, noData(t, text)
+		}
 	}
 	p := dns.NewZoneParser(strings.NewReader("@ 1 IN "+string(t)+" "+text+"\n"), dns.Fqdn(zone), "")
 	rr, ok := p.Next()
@@ -132,6 +139,9 @@ func parse(t farm.RecordType, text, zone string) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// errEscape says what is wrong with an escape.
+var errEscape = errors.New(`it has a backslash with a number that is no byte: it is three digits up to 255, as \032`)
 
 func noData(t farm.RecordType, text string) error {
 	return fmt.Errorf("%q is no data of %s: it is %s", text, t, Shape(t))
@@ -173,12 +183,25 @@ func sized(rr dns.RR) bool {
 	digest, want := "", 0
 	switch r := rr.(type) {
 	case *dns.DS:
-		digest, want = r.Digest, map[uint8]int{1: 20, 2: 32, 4: 48}[r.DigestType]
+		digest, want = r.Digest, digestSizes[r.DigestType]
+	case *dns.DLV:
+		digest, want = r.Digest, digestSizes[r.DigestType]
+	case *dns.SSHFP:
+		digest, want = r.FingerPrint, map[uint8]int{1: 20, 2: 32}[r.Type]
 	case *dns.TLSA:
 		digest, want = r.Certificate, map[uint8]int{1: 32, 2: 64}[r.MatchingType]
+	case *dns.SMIMEA:
+		digest = r.Certificate
+	case *dns.CERT:
+		digest = r.Certificate
+	default:
+		return true
 	}
-	return want == 0 || len(digest) == 2*want
+	return digest != "" && (want == 0 || len(digest) == 2*want)
 }
+
+// digestSizes are those of DS records, by the type of the digest.
+var digestSizes = map[uint8]int{1: 20, 2: 32, 4: 48}
 
 func packed(rr dns.RR) ([]byte, error) {
 	rr.Header().Name = "."

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/miekg/dns"
 
@@ -47,6 +47,17 @@ func unsound(format string, args ...any) error {
 
 func sound(code uint16, data []byte) error {
 	switch code {
+	case dns.TypeLOC:
+		return soundLOC(data)
+	case dns.TypeX25:
+		if len(data) < 5 || strings.Trim(string(data[1:]), "0123456789") != "" {
+			return unsound("it must be an address of at least 4 digits")
+		}
+	case dns.TypeIPSECKEY:
+		return soundGateway(data[1]&0x7f, data[2] != 0 && len(data) == gatewayEnd(data[1], data))
+	case dns.TypeAMTRELAY:
+		return soundGateway(data[1]&0x7f, false)
+
 	case dns.TypeSVCB, dns.TypeHTTPS:
 		return soundService(data)
 	case dns.TypeCAA:
@@ -117,15 +128,19 @@ func soundParam(key uint16, value []byte) string {
 	case paramECH:
 		return sizeProblem(value, 1)
 	case paramDoHPath:
-		if !bytes.HasPrefix(value, []byte("/")) || !dohVariable.Match(value) {
+		if !utf8.Valid(value) || !dohTemplate.Match(value) || !dohVariable.Match(value) {
 			return "must be a path with the variable dns, as /dns-query{?dns}"
 		}
 	}
 	return ""
 }
 
-// dohVariable is the variable a template of DNS over HTTPS must have (RFC 8484 §4.1).
-var dohVariable = regexp.MustCompile(`\{[?&;/]?([a-zA-Z0-9_.,]*,)?dns(,[a-zA-Z0-9_.,]*)?\}`)
+// dohTemplate is a path with expressions (RFC 6570 §2), of which dohVariable is the one that a
+// template of DNS over HTTPS must have (RFC 8484 §4.1).
+var (
+	dohTemplate = regexp.MustCompile(`^/([^{}]|\{[+#./;?&]?[^{}]+\})*$`)
+	dohVariable = regexp.MustCompile(`\{[+#./;?&]?([a-zA-Z0-9_.:*]+,)*dns(:[0-9]{1,4}|\*)?(,[a-zA-Z0-9_.:*]+)*\}`)
+)
 
 func sizeProblem(value []byte, unit int) string {
 	if len(value) == 0 || len(value)%unit != 0 {
@@ -160,6 +175,9 @@ func soundSubstitution(text []byte) error {
 	if delimiter == '\\' || delimiter == 'i' || delimiter >= '0' && delimiter <= '9' {
 		return unsound("its expression must begin with a delimiter, as !^.*$!sip:info@example.com!")
 	}
+	if bytes.IndexByte(text, 0) >= 0 {
+		return unsound("its expression has a zero byte")
+	}
 	parts, part := [][]byte{}, []byte{}
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -177,44 +195,62 @@ func soundSubstitution(text []byte) error {
 	}
 	groups, err := groupsOf(parts[0])
 	if err != nil {
-		return unsound("its expression: %w", err)
+		return unsound("its expression %w", err)
 	}
 	for i := 0; i < len(parts[1]); i++ {
 		if parts[1][i] != '\\' {
 			continue
 		}
-		if i++; i < len(parts[1]) && parts[1][i] >= '1' && parts[1][i] <= '9' && int(parts[1][i]-'0') > groups {
+		if i++; i < len(parts[1]) && isDigit(parts[1][i]) && (parts[1][i] == '0' || int(parts[1][i]-'0') > groups) {
 			return unsound("its expression has no group \\%c", parts[1][i])
 		}
 	}
 	return nil
 }
 
-// groupsOf is how many groups an extended regular expression has. Escapes that POSIX does
-// not know stand for their letter there.
-func groupsOf(expression []byte) (int, error) {
-	var b strings.Builder
-	repeats, inBrackets := false, false
-	for i := 0; i < len(expression); i++ {
-		again := repeats
-		c := expression[i]
-		inBrackets = c == '[' || inBrackets && c != ']'
-		if repeats = !inBrackets && strings.IndexByte("*+?", c) >= 0; repeats && again { // Go takes a**
-			return 0, errors.New(strconv.Quote(string(expression)) + " repeats a repetition")
-		}
-		switch {
-		case c == '\\' && i+1 < len(expression):
-			i++
-			b.WriteString(regexp.QuoteMeta(string(rune(expression[i]))))
-		case c >= 0x80:
-			b.WriteRune(rune(c))
-		default:
-			b.WriteByte(c)
+// soundLOC holds the bounds of RFC 1876 §2: sizes as a digit and a power of ten, and angles.
+func soundLOC(data []byte) error {
+	if data[0] != 0 {
+		return nil
+	}
+	for _, size := range data[1:4] {
+		if size>>4 > 9 || size&0xf > 9 || size>>4 == 0 && size != 0 {
+			return unsound("its size or precision is not possible")
 		}
 	}
-	r, err := regexp.CompilePOSIX(b.String())
-	if err != nil {
-		return 0, errors.New(strconv.Quote(string(expression)) + " is no regular expression")
+	const equator, degree = 1 << 31, 3_600_000
+	for i, most := range []int64{90, 180} {
+		angle := int64(binary.BigEndian.Uint32(data[4+4*i:])) - equator
+		if angle < -most*degree || angle > most*degree {
+			return unsound("its latitude or longitude is not possible")
+		}
 	}
-	return r.NumSubexp(), nil
+	return nil
+}
+
+// gatewayEnd is where the gateway of an IPSECKEY record ends (RFC 4025 §2.5).
+func gatewayEnd(kind byte, data []byte) int {
+	switch kind {
+	case 1:
+		return 3 + 4
+	case 2:
+		return 3 + 16
+	case 3:
+		if _, end, err := dns.UnpackDomainName(data, 3); err == nil {
+			return end
+		}
+	}
+	return 3
+}
+
+// soundGateway holds that a gateway is of one of the kinds there are (RFC 4025 §2.3,
+// RFC 8777 §4.2.3), and that the key of an algorithm is there.
+func soundGateway(kind byte, keyless bool) error {
+	switch {
+	case kind > 3:
+		return unsound("there is no gateway of kind %d", kind)
+	case keyless:
+		return unsound("the key is missing")
+	}
+	return nil
 }

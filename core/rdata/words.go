@@ -75,17 +75,20 @@ func escaped(data []byte) string {
 	return b.String()
 }
 
-// quotedNAPTR is the data of a NAPTR record with quotes around its texts, which BIND does
-// not need.
-func quotedNAPTR(text string) string {
-	list := words(text)
-	if len(list) != 6 {
-		return text
-	}
-	for i := 2; i < 5; i++ {
-		if !strings.HasPrefix(list[i], `"`) {
-			list[i] = `"` + list[i] + `"`
+// badEscape reports whether a text has a number behind a backslash that is no byte: it is three
+// digits, up to 255 (RFC 1035 §5.1).
+func badEscape(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
 		}
+		if i++; i == len(text) || !isDigit(text[i]) {
+			continue
+		}
+		if i+2 >= len(text) || !isDigit(text[i+1]) || !isDigit(text[i+2]) || text[i:i+3] > "255" {
+			return true
+		}
+		i += 2
 	}
-	return strings.Join(list, " ")
+	return false
 }

@@ -1,0 +1,106 @@
+package rdata
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// forms bring data into the form that miekg/dns reads, where BIND takes or prints another one,
+// and refuse what it would read as something else.
+var forms = map[farm.RecordType]func(text string) (string, bool){
+	"NAPTR": func(text string) (string, bool) { return quotedNAPTR(text), true },
+	"LOC":   wholeLOC,
+	"DS":    digestByNumber,
+	"DLV":   digestByNumber,
+	"NID":   fourDigits,
+	"L64":   fourDigits,
+	"L32": func(text string) (string, bool) {
+		return text, !strings.Contains(text, ":")
+	},
+	"HINFO": func(text string) (string, bool) { return text, len(words(text)) == 2 },
+	"ISDN":  func(text string) (string, bool) { return text, len(words(text)) <= 2 },
+}
+
+// quotedNAPTR is the data of a NAPTR record with quotes around its texts, which BIND does
+// not need.
+func quotedNAPTR(text string) string {
+	list := words(text)
+	if len(list) != 6 {
+		return text
+	}
+	for i := 2; i < 5; i++ {
+		if !strings.HasPrefix(list[i], `"`) {
+			list[i] = `"` + list[i] + `"`
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// wholeLOC adds minutes and seconds that may be left out of a LOC record (RFC 1876 §3), of
+// which the library needs all or none.
+func wholeLOC(text string) (string, bool) {
+	list := words(text)
+	latitude, rest, ok := wholeAngle(list, "N", "S")
+	if !ok {
+		return text, false
+	}
+	longitude, rest, ok := wholeAngle(rest, "E", "W")
+	if !ok || len(rest) == 0 || len(rest) > 4 {
+		return text, false
+	}
+	// Centimetres above 100 km below the reference, in 32 bits.
+	if altitude, err := strconv.ParseFloat(strings.TrimSuffix(rest[0], "m"), 64); err != nil || !(altitude >= -100_000 && altitude < 42_849_672.955) {
+		return text, false
+	}
+	return strings.Join(append(append(latitude, longitude...), rest...), " "), true
+}
+
+// wholeAngle cuts degrees, minutes, seconds and direction from words.
+func wholeAngle(list []string, directions ...string) (angle, rest []string, ok bool) {
+	for i, word := range list[:min(len(list), 4)] {
+		if word != directions[0] && word != directions[1] {
+			continue
+		}
+		angle = append(angle, list[:i]...)
+		for len(angle) < 3 {
+			angle = append(angle, "0")
+		}
+		_, fraction, _ := strings.Cut(angle[2], ".")
+		return append(angle, word), list[i+1:], i > 0 && len(fraction) <= 3
+	}
+	return nil, nil, false
+}
+
+// digestByNumber writes the type of a digest as its number.
+func digestByNumber(text string) (string, bool) {
+	list := words(text)
+	if len(list) < 4 {
+		return text, false
+	}
+	for number, name := range dns.HashToString {
+		if short := strings.ReplaceAll(name, "-", ""); strings.EqualFold(strings.ReplaceAll(list[2], "-", ""), short) {
+			list[2] = string('0' + rune(number))
+		}
+	}
+	return strings.Join(list, " "), true
+}
+
+// fourDigits writes each part of a locator with four digits.
+func fourDigits(text string) (string, bool) {
+	list := words(text)
+	if len(list) != 2 {
+		return text, false
+	}
+	parts := strings.Split(list[1], ":")
+	for i, part := range parts {
+		if part == "" || len(part) > 4 {
+			return text, false
+		}
+		parts[i] = strings.Repeat("0", 4-len(part)) + part
+	}
+	return list[0] + " " + strings.Join(parts, ":"), true
+}

@@ -1,0 +1,49 @@
+package rdata_test
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/rdata"
+)
+
+// Each line of the table is data of a type, behind a sign: + where BIND loads a zone that has
+// them, - where it does not. Of data that BIND loads and we refuse there are < (others refuse
+// them, or they say nothing), and > of the contrary (only BIND's reader of files refuses them,
+// a secondary has them).
+func TestDataOfAllTypesAreThoseThatBINDLoads(t *testing.T) {
+	bind, _ := exec.LookPath("named-checkzone")
+	table, err := os.Open("testdata/data.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.Close()
+	file := filepath.Join(t.TempDir(), "zone")
+	for lines := bufio.NewScanner(table); lines.Scan(); {
+		sign, text, _ := strings.Cut(lines.Text(), " ")
+		kind, data, _ := strings.Cut(text, " ")
+		ours, loads := sign == "+" || sign == ">", sign == "+" || sign == "<"
+		known, ok := rdata.TypeOf(kind)
+		if ok {
+			_, err := rdata.CheckMaster(known, strings.TrimSpace(data), "example.com.")
+			ok = err == nil
+		}
+		if ok != ours {
+			t.Errorf("%s: accepted is %v", lines.Text(), ok)
+		}
+		if bind == "" {
+			continue
+		}
+		zone := "$TTL 60\n@ SOA ns h 1 2 3 4 5\n@ NS ns\nns A 192.0.2.1\nx " + text + "\n"
+		if err := os.WriteFile(file, []byte(zone), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command(bind, "-k", "ignore", "-i", "none", "example.com", file).CombinedOutput(); err == nil != loads {
+			t.Errorf("BIND: %s: %s", lines.Text(), out)
+		}
+	}
+}
