@@ -7,7 +7,8 @@ import (
 )
 
 // amplified is how many times as long as the question an answer may be whose client's
-// address may be borrowed: one that has no cookie of ours asks again by TCP.
+// address may be borrowed: one that has no cookie of ours asks again by TCP. A signed denial
+// needs up to nine times its question (see ARCHITECTURE.md, "The way of a query").
 const amplified = 10
 
 // answer answers one message whose sender is in w.query. The answer lies in space, and is
@@ -24,9 +25,16 @@ func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 		f.server.Verify(q)
 	}
 	if f.limited.queries && !w.mayAsk(f, q) {
-		s.LimitedAsks++
 		w.limited = true
-		return nil
+		if verdict == wire.Fail || q.TCP || q.Verified || !w.slips(f) {
+			s.LimitedAsks++
+			return nil
+		}
+		s.SlippedAsks++
+		r := &w.reply
+		r.Begin(q, msg, space, wire.LargestUDP)
+		r.Truncate(q)
+		return r.End(q, &f.server)
 	}
 	if verdict == wire.Fail {
 		s.BadMessages++
@@ -52,7 +60,7 @@ func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 	w.chooser.Last.Service, w.chooser.Last.Count = 0, 0
 	w.resolve(f, r, signs)
 	if f.limited.answers && !q.Verified && !w.mayHave(f, q, r) {
-		if w.slipped++; w.slipped%f.slip != 0 {
+		if !w.slips(f) {
 			s.LimitedAsks++
 			return nil
 		}
@@ -67,6 +75,13 @@ func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 	}
 	w.record(f, len(msg), len(answer))
 	return answer
+}
+
+// slips reports whether a message beyond a limit is answered truncated: a client of the same
+// net whose address somebody borrows gets its answer by TCP.
+func (w *worker) slips(f *farmTable) bool {
+	w.slipped++
+	return w.slipped%f.slip == 0
 }
 
 // in puts a message into memory that has room for it; without room there is none.

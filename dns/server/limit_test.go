@@ -12,24 +12,39 @@ import (
 
 func TestANetThatAsksTooOftenIsNotAnswered(t *testing.T) {
 	g := example()
-	g.QueryRate = 5
+	g.QueryRate, g.Slip = 5, 3
 	a := newAppliance(t, 1, g)
 	ask := a.engine.Answerer(7)
 	msg := query(t, "www.example.com A")
-	answered := 0
+	answered, slipped := 0, 0
 	for i := range 20 {
-		if ask(msg, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})) != nil {
+		switch out := ask(msg, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})); {
+		case out == nil:
+		case out[2]&2 == 0:
 			answered++
+		case len(out) > len(msg) || out[3]&0xf != 0 || out[7]+out[9] != 0:
+			t.Errorf("beyond the limit: %x", out)
+		default:
+			slipped++
 		}
 	}
-	if answered != 5 {
-		t.Errorf("%d of 20 are answered, want 5", answered)
+	if answered != 5 || slipped != 5 {
+		t.Errorf("%d of 20 are answered, want 5, and %d truncated, want 5", answered, slipped)
+	}
+	// A client of the net whose address is borrowed comes by TCP, and is not held up.
+	for range 5 {
+		if got := a.ask("www.example.com A", true); len(got.answer) != 2 {
+			t.Errorf("by TCP: %s", got)
+		}
+	}
+	if out := ask(msg[:14], netip.MustParseAddr("192.0.2.9")); out != nil {
+		t.Errorf("what cannot be read is answered beyond the limit: %x", out)
 	}
 	if ask(msg, netip.MustParseAddr("192.0.3.1")) == nil {
 		t.Error("another net pays for it")
 	}
-	if got := a.Segment.SumFarm(7); got.LimitedAsks != 15 || got.Queries != 6 {
-		t.Errorf("counted: %d limited, %d asked", got.LimitedAsks, got.Queries)
+	if got := a.Segment.SumFarm(7); got.LimitedAsks != 11 || got.SlippedAsks != 5 || got.Queries != 11 {
+		t.Errorf("counted: %d limited, %d truncated, %d asked", got.LimitedAsks, got.SlippedAsks, got.Queries)
 	}
 }
 

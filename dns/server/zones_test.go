@@ -234,3 +234,31 @@ func TestNamesHaveNoCaseAndAnswersKeepThatOfTheQuestion(t *testing.T) {
 		t.Errorf("%q", got.answer)
 	}
 }
+
+// A zone of the farm that the one above it does not delegate says nothing of names there.
+func TestAZoneThatIsNotDelegatedHasNoNamesAboveIt(t *testing.T) {
+	for what, c := range map[string]struct {
+		upper string
+		rcode int
+	}{
+		"not delegated": {"@ NS ns1\nns1 A 192.0.2.1", 3},
+		"delegated":     {"@ NS ns1\nns1 A 192.0.2.1\na.b NS ns1", 0},
+		"trusted":       {"@ NS ns1\nns1 A 192.0.2.1\na.b DS 12345 13 2 0011223344556677889900112233445566778899001122334455667788990011", 0},
+		"beside a name": {"@ NS ns1\nns1 A 192.0.2.1\nc.b A 192.0.2.2", 0},
+	} {
+		upper := farm.Zone{ID: 1, Name: "example.com", NameServer: "ns1", Serial: 5, Records: records(c.upper)}
+		lower := farm.Zone{ID: 2, Name: "a.b.example.com", NameServer: "ns1", Serial: 5, Records: records("@ NS ns1.example.com.\nwww A 192.0.2.9")}
+		for _, zones := range [][]farm.Zone{{upper, lower}, {lower, upper}} {
+			a := newAppliance(t, 1, &farm.GSLB{Zones: zones})
+			if got := a.ask("b.example.com A", false); got.rcode() != c.rcode || !same(got.authority, soa) {
+				t.Errorf("%s: the name between: %s", what, got)
+			}
+			if got := a.ask("www.a.b.example.com A", false); len(got.answer) != 1 {
+				t.Errorf("%s: the zone below: %s", what, got)
+			}
+			if got := a.ask("x.example.com A", false); got.rcode() != 3 {
+				t.Errorf("%s: another name: %s", what, got)
+			}
+		}
+	}
+}

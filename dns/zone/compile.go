@@ -102,8 +102,8 @@ func (c *compiler) zone(i int, z *farm.Zone) error {
 	c.zones = append(c.zones, Zone{Name: z.Name, Serial: z.Serial, length: len(apex), parent: noParent})
 	o := c.name(apex, i)
 	o.flags |= isApex
-	o.zone = i // the zone above may have named it, for its signer
-	if above := c.above(i); above >= 0 {
+	o.zone = i                                                                // the zone above may have named it, for its signer
+	if above := c.above(i); above >= 0 && c.farm.Zones[above].Signing != "" { // it names the zone's keys
 		c.name(apex[1+int(apex[0]):], above)
 	}
 	for j := range z.Records {
@@ -140,8 +140,15 @@ func (c *compiler) record(i int, z *farm.Zone, r *farm.Record) error {
 	switch owner := c.owner(name); {
 	case !under(name, c.apex[i]):
 		return errors.New("it is not in the zone")
-	case owner != i && (kind != wire.TypeDS || !bytes.Equal(name, c.apex[owner])):
+	case owner == i:
+	case kind != wire.TypeNS && kind != wire.TypeDS || !bytes.Equal(name, c.apex[owner]):
 		return nil
+	default:
+		// The names above a delegation are in this zone. A zone below that is not delegated
+		// says nothing of this one.
+		if c.name(name[1+int(name[0]):], i); kind == wire.TypeNS {
+			return nil
+		}
 	}
 	o := c.name(name, i)
 	for _, s := range o.sets {

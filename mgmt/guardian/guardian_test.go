@@ -398,6 +398,36 @@ func TestServersThatHangHoldUpNoOthers(t *testing.T) {
 	})
 }
 
+// With a long interval the doubt ends after six minutes, or after the successes the check
+// asks for.
+func TestDoubtIsBoundedInTime(t *testing.T) {
+	for interval, want := range map[farm.Seconds]string{60: "[4 6 6 6]", 120: "[3 3 3 3]", 600: "[2 2 2 2]"} {
+		synctest.Test(t, func(t *testing.T) {
+			check := alive()
+			check.Interval = interval
+			h := start(t, 0)
+			h.Set(config(check, web("shop", "alive", 1)))
+			wait := func() { time.Sleep(time.Duration(interval) * time.Second); synctest.Wait() }
+			time.Sleep(time.Second)
+			synctest.Wait()
+			var took []int
+			for range 4 {
+				for h.breaks(server(1), "refused"); h.state(1) != health.Down; {
+					wait()
+				}
+				n := 0
+				for h.breaks(server(1), ""); h.state(1) != health.Up; n++ {
+					wait()
+				}
+				took = append(took, n)
+			}
+			if fmt.Sprint(took) != want {
+				t.Errorf("successes it took every %d s: %v, want %s", interval, took, want)
+			}
+		})
+	}
+}
+
 func TestABackendThatGoesUpAndDownIsBelievedLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)

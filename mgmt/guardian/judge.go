@@ -13,6 +13,9 @@ const (
 	soon = 10
 	// mostDoubt bounds that: each time doubles what is asked for to come up.
 	mostDoubt = 4
+	// mostDamping bounds it in time, with long intervals too: a backend that has failed for
+	// a while and works again is needed.
+	mostDamping = 6 * time.Minute
 )
 
 // judge turns the results of one task into a verdict.
@@ -71,7 +74,8 @@ func (j *judge) needed(healthy bool, c *farm.Check) int {
 	case !healthy, j.verdict == health.Undefined:
 		return j.fromNothing(healthy, c)
 	}
-	return int(c.EffectiveRise()) << j.doubt
+	rise := int(c.EffectiveRise())
+	return min(rise<<j.doubt, max(rise, int(mostDamping/interval(c))))
 }
 
 // fromNothing is how many results in a row make a verdict where nothing is known.
