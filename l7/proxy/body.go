@@ -177,6 +177,7 @@ func (ex *exchange) pumpResponse() {
 			return
 		}
 	}
+	ex.up.SetDeadline(l.Now() + ex.backend.Timeout) // a body that always has more is never dry
 	ex.up.Again()
 }
 

@@ -92,6 +92,53 @@ func TestTimeBeginsAnewWithEveryPart(t *testing.T) {
 	close(says)
 }
 
+// restimeout bounds the time between bytes of a backend, those of a head and interim
+// responses included.
+func TestABackendHasItsTimeAnewForEachPieceOfAHead(t *testing.T) {
+	t.Parallel()
+	for name, pieces := range map[string][]string{
+		"pieces":            {"HTTP/1.1 200 OK\r\n", "X: ", "y\r\nContent-Le", "ngth: 2\r\n", "\r\nok"},
+		"interim responses": {"HTTP/1.1 102 Processing\r\n\r\n", "HTTP/1.1 103 Early Hints\r\n\r\n", "HTTP/1.1 102 Processing\r\n\r\n", ok},
+	} {
+		for _, silent := range []bool{false, true} {
+			says := make(chan string)
+			b := l7test.NewBackend(t, func(c *l7test.Recorder) {
+				_, _ = c.Head()
+				for text := range says {
+					c.Say(text)
+				}
+			})
+			a := l7test.New(t, 1)
+			addr := a.Serve(func(h *farm.HTTP) { h.ResponseTimeout = 10 }, l7test.Service("web", b.Addr))
+			c := l7test.Dial(t, addr).Send(get("/"))
+			l7test.Eventually(t, "the request is there", func() bool { return strings.Contains(b.Received(), "\r\n\r\n") })
+			last := len(pieces) - 1
+			for _, piece := range pieces[:last] {
+				says <- piece
+				enginetest.Advance(a.Loops[0], 0) // the loop has looked once more
+				enginetest.Advance(a.Loops[0], 6*time.Second)
+			}
+			want := 200
+			if silent {
+				want = 504
+				enginetest.Advance(a.Loops[0], 11*time.Second)
+			} else {
+				says <- pieces[last]
+			}
+			for status := 0; status < 200; {
+				res, err := http.ReadResponse(c.Reader(), nil)
+				if err != nil {
+					t.Fatalf("%s, silent %v: %v", name, silent, err)
+				}
+				if status = res.StatusCode; status >= 200 && status != want {
+					t.Errorf("%s, silent %v: %s, want %d", name, silent, res.Status, want)
+				}
+			}
+			close(says)
+		}
+	}
+}
+
 // A client that takes nothing of a long answer is given up after its time.
 func TestClientThatTakesNothingIsGivenUp(t *testing.T) {
 	t.Parallel()

@@ -82,8 +82,7 @@ func (ex *exchange) respond(b []byte) {
 	r := &w.resp
 	for {
 		if ex.seen > 0 && http1.NeedMore(b, ex.seen) {
-			ex.seen = len(b)
-			ex.keepAhead(b)
+			ex.awaitMore(b)
 			return
 		}
 		r.Reset()
@@ -94,8 +93,7 @@ func (ex *exchange) respond(b []byte) {
 			ex.badResponse(answerReason(err))
 			return
 		case n == 0:
-			ex.seen = len(b)
-			ex.keepAhead(b)
+			ex.awaitMore(b)
 			return
 		}
 		ex.seen = 0
@@ -112,10 +110,18 @@ func (ex *exchange) respond(b []byte) {
 			return
 		}
 		if b = b[n:]; len(b) == 0 {
-			ex.keepAhead(nil)
+			ex.awaitMore(nil)
 			return
 		}
 	}
+}
+
+// awaitMore keeps b, a part of a head that http1 has looked at, until the next bytes
+// come. The backend has its time anew for them.
+func (ex *exchange) awaitMore(b []byte) {
+	ex.seen = len(b)
+	ex.keepAhead(b)
+	ex.up.SetDeadline(ex.w.loop.Now() + ex.backend.Timeout)
 }
 
 // maxInterim bounds the 1xx answers to one request.

@@ -96,6 +96,7 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 			return false
 		}
 		ex.keepAhead(b)
+		ex.up.SetDeadline(w.loop.Now() + ex.backend.Timeout)
 		return true
 	case !ex.mayRetry(table.RetryStatus):
 		return false
