@@ -172,6 +172,39 @@ func TestAPluginAsksItsServer(t *testing.T) {
 	})
 }
 
+// The operator's own plugins are in the data directory, and in backups, which bring them back
+// where the command runs on the machine itself.
+func TestPluginsOfTheOperatorAreInBackups(t *testing.T) {
+	asEachUser(t, func(t *testing.T, who identity) {
+		a := start(t, who, dataDir(t, who))
+		a.hook("../plugins/check_own", "#!/bin/sh\n. ./lib.sh\n")
+		a.hook("../plugins/lib.sh", "#!/bin/sh\necho its library\n")
+		port := strings.TrimPrefix(backend(t, "one"), "127.0.0.1:")
+		a.must("check", "create", "own", "command=check_own")
+		runs := func() {
+			t.Helper()
+			if out := a.must("check", "run", "own", "127.0.0.1", port); !strings.Contains(out, "its library") {
+				t.Errorf("%s", out)
+			}
+		}
+		runs()
+		a.must("backup", "create", "with")
+		for _, name := range []string{"check_own", "lib.sh"} {
+			if err := os.Remove(filepath.Join(a.data, "plugins", name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.must("backup", "apply", "with")
+		within(t, 30*time.Second, "they are back", func() error {
+			if out, code := a.run("check", "run", "own", "127.0.0.1", port); code != 0 {
+				return fmt.Errorf("%s", out)
+			}
+			return nil
+		})
+		runs()
+	})
+}
+
 // Perl, Python and the plugins of Debian run as they did.
 func TestPluginsOfDebianRun(t *testing.T) {
 	if _, err := os.Stat("/usr/lib/nagios/plugins/check_dummy"); err != nil {

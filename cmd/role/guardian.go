@@ -29,7 +29,7 @@ import (
 // what each check says of its flags, so that it comes before any configuration is read.
 // Programs are started by progd.
 func knowChecks(by hook.Starter) {
-	all.Use(program.Plugins...)
+	all.Use(program.All...)
 	program.StartBy(by, harden.ProgramMayRun)
 }
 

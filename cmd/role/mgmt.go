@@ -325,8 +325,10 @@ func (p *process) enterData() error {
 	if err := dir.Chdir(); err != nil {
 		return fmt.Errorf("entering the data directory: %w", err)
 	}
-	if err := os.Mkdir(hook.Folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("making the folder for hooks: %w", err)
+	for _, folder := range []string{hook.Folder, hook.Plugins} {
+		if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+			return fmt.Errorf("making the folder for %s: %w", folder, err)
+		}
 	}
 	return nil
 }

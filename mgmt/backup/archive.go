@@ -3,15 +3,19 @@ package backup
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"filippo.io/age"
 
+	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
@@ -22,7 +26,6 @@ const (
 	storeName    = "store.json"
 	nodeKeysName = "node-keys.json"
 	placesName   = "geoip.table"
-	hookPrefix   = "hooks/"
 	sealedName   = "content.age"
 )
 
@@ -54,8 +57,25 @@ type Member struct {
 	SHA256 string `json:"sha256"`
 }
 
+// programFolders are those of programs of the operator, which are members of an archive.
+var programFolders = []string{hook.Folder, hook.Plugins}
+
+// programMember is the program that a member is called after.
+func programMember(name string) (h Hook, is bool) {
+	folder, program, _ := strings.Cut(name, "/")
+	if !slices.Contains(programFolders, folder) || hook.NameProblem(program) != "" {
+		return Hook{}, false
+	}
+	if h.Name = program; folder != hook.Folder {
+		h.Folder = folder
+	}
+	return h, true
+}
+
 // Hook is a program of the operator.
 type Hook struct {
+	// Folder is that of the data directory it is in; empty means hook.Folder.
+	Folder  string `json:"folder,omitempty"`
 	Name    string `json:"name"`
 	Content []byte `json:"content"`
 }
@@ -108,6 +128,9 @@ func (a *archive) write(w io.Writer, passphrase string) error {
 	return pack(w, a.Manifest, []file{{sealedName, sealed.Bytes()}})
 }
 
+// path is where it lies in the data directory, and what it is called in an archive.
+func (h *Hook) path() string { return cmp.Or(h.Folder, hook.Folder) + "/" + h.Name }
+
 // file is a member with its content.
 type file struct {
 	name    string
@@ -128,7 +151,7 @@ func (a *archive) members(encrypted bool) ([]file, error) {
 	}
 	out := []file{{configName, a.Config}, {storeName, contents}}
 	for _, h := range a.Hooks {
-		out = append(out, file{hookPrefix + h.Name, h.Content})
+		out = append(out, file{h.path(), h.Content})
 	}
 	if a.Places != nil {
 		out = append(out, file{placesName, a.Places})

@@ -7,7 +7,8 @@
 //	configuration.yaml   the configuration in force, a document as any other
 //	store.json           certificates, authorities, API keys, settings, and the documents of
 //	                     other packages: users, groups and roles, and more
-//	hooks/NAME           programs of the operator
+//	hooks/NAME           programs of the operator: hooks and scripts
+//	plugins/NAME         and plugins of checks
 //	geoip.table          the GeoIP database, where there is one that is not too large
 //	node-keys.json       only in what is encrypted
 //

@@ -12,7 +12,7 @@ import (
 // Whatever the bytes are, reading ends, and what is read is what can be written.
 func FuzzRead(f *testing.F) {
 	a := &archive{Manifest: Manifest{Format: format, Product: product, Version: "1", Layout: store.Layout, Date: time.Unix(1, 0).UTC(), Node: "n"},
-		Config: []byte("farms: []\n"), Hooks: []Hook{{"on-any", []byte("#!/bin/sh\n")}}}
+		Config: []byte("farms: []\n"), Hooks: []Hook{{Name: "on-any", Content: []byte("#!/bin/sh\n")}, {Folder: "plugins", Name: "check_own", Content: []byte("#!/bin/sh\n")}}}
 	for _, passphrase := range []string{"", "correct horse battery"} {
 		var out bytes.Buffer
 		if err := a.write(&out, passphrase); err != nil {

@@ -118,6 +118,8 @@ func (h *house) fill() (key string) {
 	key, _, err = h.store.CreateKey("anna", "")
 	h.must(err)
 	h.must(os.WriteFile(filepath.Join(h.dir, hook.Folder, "on-any"), []byte("#!/bin/sh\n"), 0o700))
+	h.must(os.MkdirAll(filepath.Join(h.dir, hook.Plugins), 0o700))
+	h.must(os.WriteFile(filepath.Join(h.dir, hook.Plugins, "check_own"), []byte("#!/bin/sh\nexit 0\n"), 0o700))
 	return key
 }
 
@@ -169,11 +171,12 @@ func (h *house) state() state {
 		h.must(err)
 		s.inForce = string(text)
 	}
-	entries, err := os.ReadDir(filepath.Join(h.dir, hook.Folder))
-	h.must(err)
-	for _, e := range entries {
-		b, _ := os.ReadFile(filepath.Join(h.dir, hook.Folder, e.Name()))
-		s.hooks += e.Name() + ": " + string(b)
+	for _, folder := range []string{hook.Folder, hook.Plugins} {
+		entries, _ := os.ReadDir(filepath.Join(h.dir, folder))
+		for _, e := range entries {
+			b, _ := os.ReadFile(filepath.Join(h.dir, folder, e.Name()))
+			s.hooks += folder + "/" + e.Name() + ": " + string(b)
+		}
 	}
 	for _, v := range h.certs.List() {
 		s.names = append(s.names, v.Name+" "+v.Problem)

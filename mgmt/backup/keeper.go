@@ -78,7 +78,6 @@ type Options struct {
 type Keeper struct {
 	options Options
 	folder  folder
-	hooks   string
 	busy    sync.Mutex
 	uploads sync.Mutex // one at a time comes over the network
 }
@@ -91,7 +90,7 @@ func New(o Options) *Keeper {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	k := &Keeper{options: o, folder: folder{filepath.Join(o.Dir, Folder)}, hooks: filepath.Join(o.Dir, hook.Folder)}
+	k := &Keeper{options: o, folder: folder{filepath.Join(o.Dir, Folder)}}
 	k.folder.sweep()
 	return k
 }
@@ -232,38 +231,38 @@ func (k *Keeper) places() ([]byte, error) {
 const maxProgram = 4 << 20
 
 // programs reads the operator's programs. What is none is left out.
-func (k *Keeper) programs() ([]Hook, error) {
-	entries, err := os.ReadDir(k.hooks)
-	if err != nil {
-		return nil, nil //nolint:nilerr // without a folder there are none
-	}
-	var out []Hook
-	for _, e := range entries {
-		p := hook.Program{Folder: k.hooks, Name: e.Name()}
-		if p.Check() != nil {
-			continue
-		}
-		if len(out) == maxHooks {
-			return nil, invalid("there are more than %d programs in the folder %s", maxHooks, hook.Folder)
-		}
-		content, err := readProgram(filepath.Join(k.hooks, e.Name()))
+func (k *Keeper) programs() (out []Hook, err error) {
+	for _, folder := range programFolders {
+		entries, err := os.ReadDir(filepath.Join(k.options.Dir, folder))
 		if err != nil {
-			return nil, err
+			continue // without a folder there are none
 		}
-		out = append(out, Hook{e.Name(), content})
+		for _, e := range entries {
+			h, is := programMember(folder + "/" + e.Name())
+			if !is || (hook.Program{Folder: filepath.Join(k.options.Dir, folder), Name: h.Name}).Check() != nil {
+				continue
+			}
+			if len(out) == maxHooks {
+				return nil, invalid("there are more than %d programs in the folders %s", maxHooks, strings.Join(programFolders, " and "))
+			}
+			if h.Content, err = k.readProgram(&h); err != nil {
+				return nil, err
+			}
+			out = append(out, h)
+		}
 	}
 	return out, nil
 }
 
-func readProgram(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+func (k *Keeper) readProgram(h *Hook) ([]byte, error) {
+	f, err := os.OpenFile(filepath.Join(k.options.Dir, h.path()), os.O_RDONLY|noFollow, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, maxProgram+1))
 	if err == nil && len(content) > maxProgram {
-		err = invalid("%s/%s is larger than the %d MiB a program in a backup may have: put it elsewhere and call it from a small one", hook.Folder, filepath.Base(path), maxProgram>>20)
+		err = invalid("%s is larger than the %d MiB a program in a backup may have: put it elsewhere and call it from a small one", h.path(), maxProgram>>20)
 	}
 	return content, err
 }

@@ -175,8 +175,8 @@ func memberName(name string, encrypted bool) bool {
 	case sealedName, nodeKeysName:
 		return encrypted
 	}
-	program, found := strings.CutPrefix(name, hookPrefix)
-	return found && hook.NameProblem(program) == ""
+	_, found := programMember(name)
+	return found
 }
 
 // readMembers reads all others; each is in the manifest, once.
@@ -242,8 +242,9 @@ func read(r io.Reader, passphrase string) (*archive, error) {
 		}
 	}
 	for _, f := range m.Members {
-		if name, found := strings.CutPrefix(f.Name, hookPrefix); found {
-			a.Hooks = append(a.Hooks, Hook{name, members[f.Name]})
+		if h, found := programMember(f.Name); found {
+			h.Content = members[f.Name]
+			a.Hooks = append(a.Hooks, h)
 		}
 	}
 	return a, nil

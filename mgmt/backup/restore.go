@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -65,6 +66,12 @@ func (k *Keeper) Apply(ctx context.Context, by apply.Author, r Request) (Restore
 	if err != nil {
 		return Restored{}, err
 	}
+	restored, takeBack := false, k.lendPlugins(a, r)
+	defer func() {
+		if !restored {
+			takeBack()
+		}
+	}()
 	cfg, err := k.check(a, r)
 	if err != nil {
 		return Restored{}, err
@@ -89,12 +96,33 @@ func (k *Keeper) Apply(ctx context.Context, by apply.Author, r Request) (Restore
 	if err != nil {
 		return Restored{Result: out, Left: left}, err
 	}
+	restored = !r.Dry
 	k.Finish()
 	if err := k.putPlaces(a); err != nil {
 		left = append(left, fmt.Sprintf("The GeoIP database stays as it is: %s.", err))
 	}
 	k.options.Log.Warn("backup restored", "name", r.Name, "made", a.Manifest.Date, "on", hook.Shown(a.Manifest.Hostname), "revision", out.Revision.Number, "by", by.Name, "source", by.Source)
 	return Restored{out, Before, left}, nil
+}
+
+// lendPlugins writes plugins that are missing before the configuration is looked at: its
+// checks start them. takeBack removes these.
+func (k *Keeper) lendPlugins(a *archive, r Request) (takeBack func()) {
+	var lent []string
+	for _, h := range a.Hooks {
+		path := filepath.Join(k.options.Dir, h.path())
+		if _, err := os.Lstat(path); !r.Local || h.Folder != hook.Plugins || !errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err := k.writeProgram(h); err == nil { // else the look says what is missing
+			lent = append(lent, path)
+		}
+	}
+	return func() {
+		for _, path := range lent {
+			_ = os.Remove(path)
+		}
+	}
 }
 
 // putPlaces restores the GeoIP database. It lies in a file of its own, outside of the one
@@ -200,7 +228,7 @@ func (k *Keeper) leave(a *archive, r Request) (left []string) {
 		left = append(left, "Users, groups, roles, API keys and settings stay as they are: root alone restores them.")
 	}
 	if len(a.Hooks) > 0 && !r.Local {
-		left = append(left, fmt.Sprintf("%d programs in the folder %s stay as they are: they are restored on the machine itself only, by sluice backup apply.", len(a.Hooks), hook.Folder))
+		left = append(left, fmt.Sprintf("%d programs in the folders %s stay as they are: they are restored on the machine itself only, by sluice backup apply.", len(a.Hooks), strings.Join(programFolders, " and ")))
 	}
 	return left
 }
@@ -319,7 +347,13 @@ func (k *Keeper) writeProgram(h Hook) error {
 	if problem := hook.NameProblem(h.Name); problem != "" {
 		return errors.New(problem)
 	}
-	path := filepath.Join(k.hooks, h.Name)
+	if _, is := programMember(h.path()); !is {
+		return fmt.Errorf("%q is no folder of programs", h.Folder)
+	}
+	path := filepath.Join(k.options.Dir, h.path())
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
 	if err := disk.Replace(path, h.Content); err != nil {
 		return err
 	}

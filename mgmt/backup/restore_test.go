@@ -28,7 +28,7 @@ func TestWhatIsRestoredIsWhatWasThere(t *testing.T) {
 	before := h.state()
 	v, err := h.Create(root, "a", "")
 	h.must(err)
-	if v.Name != "a" || v.Manifest.Version != "1.0" || !v.Date.Equal(now) || v.Manifest.Encrypted || v.Size == 0 || v.Problem != "" || len(v.Manifest.Members) != 3 {
+	if v.Name != "a" || v.Manifest.Version != "1.0" || !v.Date.Equal(now) || v.Manifest.Encrypted || v.Size == 0 || v.Problem != "" || len(v.Manifest.Members) != 4 {
 		t.Errorf("made %+v", v)
 	}
 	// Everything changes.
@@ -43,6 +43,7 @@ func TestWhatIsRestoredIsWhatWasThere(t *testing.T) {
 	h.must(h.store.DeleteKey(1))
 	program := filepath.Join(h.dir, hook.Folder, "on-any")
 	h.must(os.WriteFile(program, []byte("changed"), 0o600))
+	h.must(os.Remove(filepath.Join(h.dir, hook.Plugins, "check_own")))
 	r, err := h.Apply(t.Context(), root, all)
 	h.must(err)
 	if r.Before != backup.Before || len(r.Left) != 0 || r.Revision.Number != before.revision+2 || r.Revision.Comment != "restore the backup a" || !strings.Contains(r.Diff, "-  - name: second") {
@@ -199,12 +200,12 @@ func TestProgramsAreRestoredAfterAnInterruption(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
 	program := filepath.Join(h.dir, hook.Folder, "on-any")
-	h.must(h.store.WriteDocument("backup.pending-hooks", []backup.Hook{{Name: "on-any", Content: []byte("noted")}, {Name: "../x", Content: []byte("no")}}))
+	h.must(h.store.WriteDocument("backup.pending-hooks", []backup.Hook{{Name: "on-any", Content: []byte("noted")}, {Name: "../x", Content: []byte("no")}, {Folder: "..", Name: "x", Content: []byte("no")}}))
 	h.open()
 	if b, _ := os.ReadFile(program); string(b) != "noted" {
 		t.Errorf("it is %q", b)
 	}
-	if _, err := os.Stat(filepath.Join(h.dir, "x")); err == nil || len(h.log.Lines("was not restored")) != 1 {
+	if _, err := os.Stat(filepath.Join(h.dir, "x")); err == nil || len(h.log.Lines("was not restored")) != 2 {
 		t.Errorf("a path was taken: %s", h.log)
 	}
 	h.must(os.WriteFile(program, []byte("edited"), 0o700))

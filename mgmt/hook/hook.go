@@ -19,8 +19,12 @@ import (
 	"syscall"
 )
 
-// Folder is the folder of the data directory that programs must be in.
-const Folder = "hooks"
+// Folder is the folder of the data directory that hooks and scripts must be in, Plugins
+// that of the operator's own plugins of checks.
+const (
+	Folder  = "hooks"
+	Plugins = "plugins"
+)
 
 // maxName bounds what a program may be called, in bytes.
 const maxName = 64
@@ -52,10 +56,10 @@ func (p Program) Check() error {
 		return errors.New(problem)
 	}
 	if err := own(p.Folder, true); err != nil {
-		return fmt.Errorf("the folder %s of the data directory cannot be used: %w", Folder, err)
+		return fmt.Errorf("the folder %s of the data directory cannot be used: %w", filepath.Base(p.Folder), err)
 	}
 	if err := own(filepath.Join(p.Folder, p.Name), false); err != nil {
-		return fmt.Errorf("%s/%s in the data directory cannot be used: %w", Folder, p.Name, err)
+		return fmt.Errorf("%s/%s in the data directory cannot be used: %w", filepath.Base(p.Folder), p.Name, err)
 	}
 	return nil
 }

@@ -9,13 +9,16 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
 // A plugin asks a server. A program that runs what its words say, reads a file they name
 // or is a shell is no plugin: whoever may write its words may do anything that the program
 // may. The sandbox of programs bounds that; here such programs are refused for new
 // commands. The list cannot be complete: a plugin must also be a file of root's in a
-// plugin folder, so that only root adds to what can be run.
+// plugin folder, or lie in that of the data directory, so that only who has a way to files
+// of the machine adds to what can be run.
 
 // runners are programs that run others, or code, that their words name; without versions.
 var runners = strings.Fields(`
@@ -59,7 +62,12 @@ func (f Folders) Unfit(name string, args []string) error {
 	if !f.holdsReal(filepath.Dir(real)) {
 		return fmt.Errorf("it is a link to %s: a plugin is a file in %s", real, f)
 	}
-	if err := roots(real); err != nil {
+	if filepath.Dir(real) != realPath(hook.Plugins) {
+		if err := roots(real); err != nil {
+			return err
+		}
+	}
+	if err := noShell(real); err != nil {
 		return err
 	}
 	return unfitWords(filepath.Base(real), args)
@@ -108,14 +116,31 @@ func (f Folders) holdsReal(folder string) bool {
 	return false
 }
 
-// roots says why a file is not only root's, or is a shell under another name.
+// realPath is a path without links in it, the path itself if it does not exist.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// roots says why a file is not root's.
 func roots(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
-		return fmt.Errorf("it belongs to user %d: a plugin must belong to root", st.Uid)
+		return fmt.Errorf("it belongs to user %d: a plugin must belong to root, or lie in the folder %s of the data directory", st.Uid, hook.Plugins)
+	}
+	return nil
+}
+
+// noShell says why a file is a shell under another name.
+func noShell(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil
 	}
 	for _, folder := range []string{"/bin", "/usr/bin", "/usr/local/bin"} {
 		for _, name := range []string{"sh", "bash", "dash", "busybox", "perl", "python3", "env"} {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -22,6 +23,10 @@ import (
 
 // Plugins are the folders where distributions install monitoring plugins.
 var Plugins = []string{"/usr/lib/nagios/plugins", "/usr/lib/monitoring-plugins"}
+
+// All are these, and the folder of the data directory, which is the working directory, with
+// the operator's own.
+var All = append(slices.Clone(Plugins), hook.Plugins)
 
 // starter is how this process starts programs; see StartBy.
 var starter atomic.Pointer[starting]
@@ -168,6 +173,9 @@ func (f file) run(ctx context.Context, call hook.Call) (said string, err error) 
 		return call.Run(ctx, c)
 	}
 	call.By = s.by
+	if f.folder == hook.Plugins {
+		return hook.Program{Folder: f.folder, Name: f.name}.Run(ctx, call)
+	}
 	if real, err := filepath.EvalSymlinks(path); err == nil && s.mayRun(filepath.Dir(real)) && openToAll(real) {
 		return call.Run(ctx, c)
 	}

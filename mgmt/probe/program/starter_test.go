@@ -15,13 +15,14 @@ import (
 
 // starter notes whether files come along.
 type starter struct {
-	files int
-	end   programs.End
-	err   error
+	files  int
+	beside []string
+	end    programs.End
+	err    error
 }
 
-func (s *starter) Run(_ context.Context, _ programs.Call, files ...*os.File) (programs.End, error) {
-	s.files = len(files)
+func (s *starter) Run(_ context.Context, c programs.Call, files ...*os.File) (programs.End, error) {
+	s.files, s.beside = len(files), c.Beside
 	return s.end, s.err
 }
 
