@@ -22,9 +22,10 @@ type Load struct {
 	since atomic.Int64
 	seen  atomic.Uint32
 	// What the slots said then: see member.unseen.
-	revived   atomic.Int64
-	confirmed atomic.Int64
-	_         [128 - 8*8]byte
+	reached    atomic.Int64
+	confirmed  atomic.Int64
+	readmitted atomic.Int64
+	_          [128 - 9*8]byte
 }
 
 // Done releases what Pick or Claim reserved. It does nothing on nil, so that

@@ -44,31 +44,36 @@ func (m *member) note(usable bool, now int64) {
 			l.since.Store(cmp.Or(now-max(0, time.Now().UnixNano()-at), -1))
 		}
 	}
-	l.revived.Store(m.revived())
+	l.reached.Store(m.reached())
 	l.confirmed.Store(m.slot.Confirmed())
+	l.readmitted.Store(m.slot.Readmitted())
 }
 
 // unseen returns when a member that was last seen usable came up again after it was
 // down, or ejected, while no request looked; Unix ns, 0 if it did not. The first
-// verdict of a check is no such time.
+// verdict of a check, or a first connect, is no such time.
 func (m *member) unseen() (at int64) {
-	if m.slowStart <= 0 || m.load.seen.Load() != seenUsable {
+	l := m.load
+	if m.slowStart <= 0 || l.seen.Load() != seenUsable {
 		return 0
 	}
-	if r := m.revived(); r > m.load.revived.Load() {
-		at = r
+	if before, now := l.reached.Load(), m.reached(); before != 0 && now > before {
+		at = now
 	}
-	if c, before := m.slot.Confirmed(), m.load.confirmed.Load(); before != 0 && c > before {
-		at = max(at, c)
+	if before, now := l.confirmed.Load(), m.slot.Confirmed(); before != 0 && now > before {
+		at = max(at, now)
+	}
+	if now := m.slot.Readmitted(); now > l.readmitted.Load() {
+		at = max(at, now)
 	}
 	return at
 }
 
-func (m *member) revived() int64 {
+func (m *member) reached() int64 {
 	if m.apart != nil {
-		return max(m.slot.Revived(), m.apart.Revived())
+		return max(m.slot.Reached(), m.apart.Reached())
 	}
-	return m.slot.Revived()
+	return m.slot.Reached()
 }
 
 // share is how many tenths of its weight a member has now.

@@ -129,7 +129,9 @@ func TestWhoWasDownUnseenRampsUp(t *testing.T) {
 		f.members[1].Load.MarkOld()
 		p := f.picker(balance.RoundRobin)
 		f.health.SetGuardian(f.members[1].ID, health.Up, time.Now()) // its first verdict
-		f.set(0, health.Down)                                        // so that somebody looks
+		f.health.SetPassive(f.members[1].ID, health.Up, time.Now())  // a first connect
+		f.health.SetPassive(f.members[0].ID, health.Up, time.Now())
+		f.set(0, health.Down) // so that somebody looks
 		p.Pick(0, balance.Tried{})
 		f.set(0, health.Up)
 		p.Pick(0, balance.Tried{})

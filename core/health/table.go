@@ -128,25 +128,27 @@ func (s *Slot) Since() time.Time {
 	return time.Unix(0, at)
 }
 
-// Revived returns when the engine last found a backend up again that it had found down
-// or had ejected, Unix ns; 0 if it never did, or the backend is down.
-func (s *Slot) Revived() (at int64) {
-	if s.passive.Load() == uint32(Up) {
-		at = s.passiveAt.Load()
-	}
-	if s.ejected.Load() == 0 {
-		at = max(at, s.ejectedUntil.Load())
-	}
-	return at
-}
+// Reached returns when the engine last turned the status to up, Unix ns; 1 if its finding
+// is up and turned nothing, 0 while it is another.
+func (s *Slot) Reached() int64 { return upAt(&s.passive, &s.passiveAt) }
 
-// Confirmed returns when the guardian last turned the status to up, Unix ns; 0 while its
-// finding is another.
-func (s *Slot) Confirmed() int64 {
-	if s.guardian.Load() != uint32(Up) {
+// Confirmed is Reached for the guardian.
+func (s *Slot) Confirmed() int64 { return upAt(&s.guardian, &s.guardianAt) }
+
+func upAt(state *atomic.Uint32, at *atomic.Int64) int64 {
+	if state.Load() != uint32(Up) {
 		return 0
 	}
-	return s.guardianAt.Load()
+	return max(1, at.Load())
+}
+
+// Readmitted returns when the last ejection ended, Unix ns; 0 if there was none, or the
+// backend is ejected.
+func (s *Slot) Readmitted() int64 {
+	if s.Ejected() {
+		return 0
+	}
+	return s.ejectedUntil.Load()
 }
 
 // TableSize is the size of a table in bytes (4¼ MiB, of which only the pages
