@@ -127,9 +127,8 @@ func TestTheKernelFollowsWhatChangesAndNothingElse(t *testing.T) {
 	g.problems = map[uint32]string{web.ID: "no such address"}
 	k.Apply(t.Context(), 2, &farm.Config{Farms: []farm.Farm{web}})
 	want, g.problems = f.carried(), nil
-	k.Age(3 * time.Second)
 	step("the ground was not ready a moment ago", 0)
-	k.Age(3 * time.Second)
+	k.Age(time.Second)
 	step("the ground is asked again", 1)
 	if p := state(t, k).Problems; len(p) != 0 {
 		t.Errorf("the ground is ready, problems: %v", p)

@@ -87,6 +87,26 @@ func TestWhatTheGroundIsNotReadyForIsTheProblemOfFarmsThatRun(t *testing.T) {
 	}
 }
 
+// An address that disappears is a problem within a second, and none when it is back.
+func TestFarmsFollowTheirAddress(t *testing.T) {
+	g, f := &ground{}, &told{}
+	k := kernel.New(kernel.Options{Filter: f, Ground: g, Connections: none{}, Log: l4test.Quiet})
+	web, _ := two(false)
+	k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{web}})
+	_, times := f.now()
+	for i, want := range []map[uint32]string{nil, {7: "no such address"}, {7: "no such address"}, {7: "interface down"}, nil, nil} {
+		g.problems = want
+		k.Age(500 * time.Millisecond)
+		k.Follow(t.Context())
+		if got := state(t, k).Problems; got[7] != want[7] || len(got) != len(want) {
+			t.Errorf("look %d: problems %v, want %v", i, got, want)
+		}
+	}
+	if _, n := f.now(); n != times+3 {
+		t.Errorf("carried %d times for 3 changes", n-times)
+	}
+}
+
 func TestCleaningTakesEverythingAwayUntilTheNextRequest(t *testing.T) {
 	f := &told{}
 	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: l4test.Quiet})

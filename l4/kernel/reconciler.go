@@ -19,6 +19,10 @@ const (
 	followPause = 100 * time.Millisecond
 )
 
+// groundPause is how often the ground is asked whether the farms can stand on it: an
+// address of a farm comes and goes without a message, e.g. with the role of a cluster.
+const groundPause = 500 * time.Millisecond
+
 // retryPause is how often what failed is tried again.
 var retryPause = 5 * time.Second
 
@@ -159,9 +163,10 @@ func (k *Reconciler) follow(ctx context.Context, wire bool) {
 	}
 	changed := k.forgetFlushed(time.Now())
 	changed = k.measure(ctx, time.Now()) || changed || k.options.Health != nil && k.healthVersion() != k.version
-	if over || len(k.unready) > 0 && time.Since(k.prepared) >= retryPause {
+	if over || time.Since(k.prepared) >= groundPause {
+		before := k.unready
 		k.prepare(ctx)
-		changed = true
+		changed = changed || over || !maps.Equal(before, k.unready)
 	}
 	failing := !k.failed.IsZero() && time.Since(k.failed) >= retryPause
 	if wire || time.Since(k.looked) >= lookInterval {
