@@ -26,7 +26,7 @@ func split(cfg *farm.Config) (carried, transparent []farm.Farm) {
 
 // input is what is compiled for those farms now.
 func (k *Reconciler) input(farms, transparent []farm.Farm, wire *seen) *rules.Input {
-	in := &rules.Input{Farms: farms, Weights: k.weights, Hold: len(k.graced) > 0, Transparent: transparent, Flushed: k.flushedNow()}
+	in := &rules.Input{Farms: farms, Weights: k.weights, Hold: len(k.graced) > 0, Transparent: transparent, Flushed: k.flushedNow(), Cut: k.cutNow()}
 	if b := k.options.Health; b != nil {
 		in.Usable = func(id uint32) bool { return b.Slot(id).Usable() }
 	}

@@ -48,8 +48,26 @@ func (k *Reconciler) Flushing(ctx context.Context, meant func(backend uint32) bo
 	defer k.mu.Unlock()
 	if len(k.farms) > 0 {
 		k.noteFlushed(meant)
+		for i := range k.farms {
+			for j := range k.farms[i].L4.Backends {
+				if id := k.farms[i].L4.Backends[j].ID; meant(id) {
+					k.cut[id] = true
+				}
+			}
+		}
 		k.carry(ctx)
 	}
+}
+
+// cutNow are the backends that are down and whose connections were ended. One that is up
+// again has new ones.
+func (k *Reconciler) cutNow() map[uint32]bool {
+	if b := k.options.Health; b != nil {
+		maps.DeleteFunc(k.cut, func(id uint32, _ bool) bool { return b.Slot(id).Usable() })
+	} else {
+		clear(k.cut)
+	}
+	return maps.Clone(k.cut)
 }
 
 // forgetFlushed forgets flushed connections that are not to be heard of any more, and

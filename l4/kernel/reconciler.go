@@ -60,6 +60,8 @@ type Reconciler struct {
 	// flushed are farms whose connections were flushed, and until when that is to be
 	// remembered.
 	flushed map[uint32]time.Time
+	// cut are backends whose connections were flushed while they were down.
+	cut map[uint32]bool
 	// restored is how often rules were made anew because somebody else had changed
 	// them.
 	restored uint64
@@ -76,7 +78,7 @@ func New(o Options) *Reconciler {
 	if o.Connections == nil {
 		o.Connections = Tracked{}
 	}
-	k := &Reconciler{options: o, flushed: map[uint32]time.Time{}, load: load{limits: limits{known: map[uint32]uint32{}}}}
+	k := &Reconciler{options: o, flushed: map[uint32]time.Time{}, cut: map[uint32]bool{}, load: load{limits: limits{known: map[uint32]uint32{}}}}
 	k.show()
 	return k
 }

@@ -24,7 +24,7 @@ type packetSite struct {
 	hops       hops
 	devices    []string // packets for VIPs may arrive by, "front" if empty
 	flushed    map[uint32]bool
-	down       map[uint32]bool // backends
+	down, cut  map[uint32]bool // backends
 }
 
 // hops is a Wire whose next hops are written down.
@@ -99,7 +99,7 @@ func (a arriving) Devices(netip.Addr) []string { return a.devices }
 // apply makes the appliance carry the farms.
 func (s *packetSite) Apply(farms ...farm.Farm) {
 	s.t.Helper()
-	want, problems := rules.Compile(&rules.Input{Farms: farms, Wire: s.wire(), Flushed: s.flushed, Usable: func(id uint32) bool { return !s.down[id] }})
+	want, problems := rules.Compile(&rules.Input{Farms: farms, Wire: s.wire(), Flushed: s.flushed, Cut: s.cut, Usable: func(id uint32) bool { return !s.down[id] }})
 	for id, p := range problems {
 		s.t.Fatalf("farm %d: %s", id, p)
 	}

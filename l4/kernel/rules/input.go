@@ -22,6 +22,10 @@ type Input struct {
 	// Flushed are farms whose connections were flushed and may not know yet: what is
 	// of a TCP connection and does not begin it is refused.
 	Flushed map[uint32]bool
+	// Cut are backends that are down and whose connections were ended (cut_conns).
+	// Connections of TCP to other backends that are down go on in packet modes, as
+	// connection tracking lets them in the others.
+	Cut map[uint32]bool
 	// Hold keeps rewriting the packets of connections there are, even if no farm
 	// runs any more.
 	Hold bool

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/sysnet/claim"
@@ -112,10 +113,20 @@ func (p *packetFarm) add(entries []entry, sessions *packetSessions) {
 		p.rules.SetOf(netdevID(e.set), e.make).Elements[e.key] = nft.Element{Value: "goto " + farmChain(p.farm.ID), Owner: p.farm.ID}
 	}
 	for i := range p.states {
-		if s := &p.states[i]; s.Known {
+		switch s := &p.states[i]; {
+		case s.Known:
 			p.backend(s, sessions)
+		case p.keeps(s):
+			p.kept(s)
 		}
 	}
+}
+
+// keeps reports whether connections of TCP to a backend go on though it gets no new ones:
+// it is down, which those of others notice by themselves.
+func (p *packetFarm) keeps(s *State) bool {
+	_, reached := p.hops[s.ID]
+	return reached && s.Down && s.Maintenance != farm.MaintenanceCut && !p.in.Cut[s.ID] && slices.Contains(p.l4.Protocol.Transports(), farm.L4TCP)
 }
 
 func (p *packetFarm) chain(name string) *nft.Chain {

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -27,6 +28,9 @@ func (p *packetFarm) farmRules(sessions *packetSessions) (out []string) {
 		out = append(out, "meta mark set "+key, "meta mark set meta mark map @"+flows.Name)
 	} else {
 		out = append(out, "meta mark set 0", "meta mark set "+key+" map @"+flows.Name)
+	}
+	if slices.ContainsFunc(p.states, func(s State) bool { return p.keeps(&s) }) {
+		out = append(out, "tcp flags & (syn | ack) != syn meta mark vmap @kept")
 	}
 	if !p.delivers() {
 		return append(out, "goto refuse")
@@ -89,7 +93,7 @@ func (p *packetFarm) plain() []string {
 
 // backend adds the way to one backend.
 func (p *packetFarm) backend(s *State, sessions *packetSessions) {
-	mark, hop := MarkText(s.ID), p.hops[s.ID]
+	mark := MarkText(s.ID)
 	for _, counted := range []string{"opened", "forth"} {
 		p.netdevSet(counted, "mark", "", "counter; ", mark, nft.Element{State: "counter"})
 	}
@@ -99,6 +103,20 @@ func (p *packetFarm) backend(s *State, sessions *packetSessions) {
 	}
 	p.netdevSet("open", "mark", "verdict", "", mark, nft.Element{Value: "goto " + first})
 	p.netdevSet("send", "mark", "verdict", "", mark, nft.Element{Value: "goto " + backendChain(s.ID)})
+	p.way(s, sessions)
+}
+
+// kept adds the way to a backend that gets no more than packets of connections it has.
+func (p *packetFarm) kept(s *State) {
+	mark := MarkText(s.ID)
+	p.netdevSet("forth", "mark", "", "counter; ", mark, nft.Element{State: "counter"})
+	p.netdevSet("kept", "mark", "verdict", "", mark, nft.Element{Value: "goto " + backendChain(s.ID)})
+	p.way(s, nil)
+}
+
+// way adds the chains by which packets of a flow reach a backend.
+func (p *packetFarm) way(s *State, sessions *packetSessions) {
+	mark, hop := MarkText(s.ID), p.hops[s.ID]
 	p.netdevSet("sendwire", "mark", "verdict", "", mark, nft.Element{Value: "goto " + wireChain(s.ID)})
 	p.rules.SetOf(netdevID("fragments"), func() *nft.Set {
 		return &nft.Set{Type: "mark", Data: "mark", Learned: true, Options: "flags dynamic,timeout; size 65536; "}
