@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
+	"github.com/sluicelb/sluice/sysnet/reset"
 )
 
 // Connections are the tracked connections of farms.
@@ -18,7 +19,7 @@ type Connections interface {
 	Count(ctx context.Context) (map[uint32]conntrack.Counts, error)
 	// CountOnly counts those to some backends, by mark.
 	CountOnly(ctx context.Context, backends map[uint32]bool) (map[uint32]conntrack.Counts, error)
-	// Flush forgets those to backends that are meant.
+	// Flush forgets those to backends that are meant, and tells their ends.
 	Flush(ctx context.Context, meant func(backend uint32) bool) error
 	// FlushUDP forgets flows of UDP to backends that are meant.
 	FlushUDP(ctx context.Context, meant func(backend uint32) bool) error
@@ -39,7 +40,7 @@ func (Tracked) CountOnly(ctx context.Context, backends map[uint32]bool) (map[uin
 
 // Flush implements Connections.
 func (Tracked) Flush(ctx context.Context, meant func(backend uint32) bool) error {
-	_, err := conntrack.FlushOnly(ctx, meant)
+	_, err := reset.Flush(ctx, meant)
 	return err
 }
 

@@ -2,10 +2,12 @@ package kernel_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -310,5 +312,46 @@ func TestConnectionsFromBeforeTheRulesCountToo(t *testing.T) {
 	l4test.Eventually(t, "it is closed", func() bool { return s.Tracked(10).Open() == 2 })
 	if _, err := s.Open(6, to); !l4test.Refused(err) {
 		t.Errorf("one too many for a bound that became less: %v", err)
+	}
+}
+
+// Ends of a connection that only wait notice that it was ended: the client whose backend is
+// cut, and the backend, which would keep it for good.
+func TestSilentEndsOfAConnectionThatIsCutAreTold(t *testing.T) {
+	for _, nat := range []farm.NATType{farm.NATMasquerade, farm.NATTarget} {
+		for _, six := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/%v", nat, six), func(t *testing.T) {
+				s := l4test.NewSite(t, 2)
+				f := s.Farm(1, farm.L4TCP, nat, six, 80)
+				f.L4.Algorithm = farm.L4RoundRobin
+				s.Apply(f)
+				s.Follow()
+				var open [2]*housetest.Answer
+				for range open {
+					a, err := s.Client.Ask("tcp", netip.AddrPort{}, l4test.Listener(f))
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer a.Close()
+					open[int(a.Server[1]-'1')] = a
+				}
+				held := func() string {
+					return s.Backends[0].Run("ss", "-Htn", "state", "established", "sport = :8080")
+				}
+				if held() == "" {
+					t.Fatal("the backend has no connection")
+				}
+				f.L4.Backends[0].Maintenance = farm.MaintenanceCut
+				s.Apply(f)
+				_ = open[0].Conn().SetReadDeadline(time.Now().Add(20 * time.Second))
+				if _, err := open[0].Conn().Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+					t.Errorf("a client that waits: %v", err)
+				}
+				l4test.Eventually(t, "the backend ends the connection", func() bool { return held() == "" })
+				if err := open[1].Again("another backend's"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
 	}
 }

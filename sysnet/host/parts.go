@@ -11,6 +11,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/firewall"
 	"github.com/sluicelb/sluice/sysnet/nft"
+	"github.com/sluicelb/sluice/sysnet/reset"
 	"github.com/sluicelb/sluice/sysnet/route"
 )
 
@@ -63,10 +64,7 @@ func (h *Host) flush(ctx context.Context, q ctl.BackendConnections, c KernelFarm
 		return 0, err
 	}
 	c.Flushing(ctx, func(id uint32) bool { return len(q.Backends) == 0 || slices.Contains(q.Backends, id) })
-	if len(q.Backends) == 0 {
-		return conntrack.Flush(ctx, conntrack.Farms())
-	}
-	return conntrack.FlushOnly(ctx, func(id uint32) bool { return slices.Contains(q.Backends, id) })
+	return reset.Flush(ctx, func(id uint32) bool { return len(q.Backends) == 0 || slices.Contains(q.Backends, id) })
 }
 
 // Kinds of what is listed besides what the carrier names.
