@@ -245,6 +245,59 @@ func TestWhatHasNoEffectIsKeptWithAWarning(t *testing.T) {
 	a.must(200, "GET", "/farms/direct", "").want(t, "params.idle_timeout", 120)
 }
 
+// Whoever changes one of two farms that disturb each other reads it, whichever comes first
+// and whatever is changed.
+func TestStatelessFarmsWithOneBackendAreInEveryAnswer(t *testing.T) {
+	a := newAppliance(t)
+	for i, name := range []string{"one", "two"} {
+		a.must(201, "POST", "/farms", fmt.Sprintf(`{"farmname":"%s","profile":"l4xnat","vip":"192.0.2.10","vport":"%d"}`, name, 90+i))
+		a.must(200, "PUT", "/farms/"+name, `{"nattype":"stateless_dnat"}`)
+	}
+	const text = "a client that comes from one port to both"
+	says := func(r reply, other string) {
+		t.Helper()
+		if got := fmt.Sprint(r.at("warning"), r.at("params.warnings")); !strings.Contains(got, text) || !strings.Contains(got, `running farm "`+other+`"`) {
+			t.Errorf("warning %q", got)
+		}
+	}
+	const backend = `{"ip":"10.0.0.7","port":8080}`
+	if got := fmt.Sprint(a.must(201, "POST", "/farms/one/backends", backend).at("warning")); strings.Contains(got, text) {
+		t.Errorf("one farm alone: %s", got)
+	}
+	says(a.must(201, "POST", "/farms/two/backends", backend), "one")
+	says(a.must(200, "PUT", "/farms/one/backends/0", `{"alias":"b"}`), "two")
+	says(a.must(200, "PUT", "/farms/one", `{"ttl":9}`), "two")
+	says(a.must(200, "PUT", "/farms/two", `{"ttl":9}`), "one")
+	a.must(200, "PUT", "/farms/one/actions", `{"action":"stop"}`)
+	says(a.must(200, "PUT", "/farms/one/actions", `{"action":"start"}`), "two")
+	says(a.must(200, "PUT", "/farms/one?dry_run=true", `{"ttl":10}`), "two")
+	says(a.must(200, "PUT", "/config", a.must(200, "GET", "/config", "").raw), "one")
+}
+
+// An address that does not serve everybody is in the answers and explanations.
+func TestWhomAnAddressDoesNotServeIsTold(t *testing.T) {
+	a := newAppliance(t)
+	for _, c := range [][2]string{
+		{`{"farmname":"e","profile":"l4xnat","vip":"127.0.0.9","vport":"94","datapath":"userspace"}`, ""},
+		{`{"farmname":"a","profile":"l4xnat","vip":"::","vport":"90"}`, "serves clients by IPv6 only"},
+		{`{"farmname":"b","profile":"http","vip":"::","vport":91}`, "serves clients by IPv6 only"},
+		{`{"farmname":"c","profile":"gslb","vip":"::","vport":92}`, "serves clients by IPv6 only"},
+		{`{"farmname":"d","profile":"l4xnat","vip":"127.0.0.9","vport":"93","datapath":"kernel"}`, "does not serve clients on this machine"},
+	} {
+		for _, path := range []string{"/farms?dry_run=true", "/farms"} {
+			r := a.do("POST", path, c[0])
+			if got := fmt.Sprint(r.at("warning"), r.at("params.warnings")); !strings.Contains(got, c[1]) || c[1] == "" && strings.Contains(got, "clients") {
+				t.Errorf("%s %s: %q", path, c[0], got)
+			}
+		}
+	}
+	for name, want := range map[string]string{"a": "IPv6 only", "d": "clients on this machine"} {
+		if got := fmt.Sprint(a.must(200, "GET", "/farms/"+name+"/explain", "").at("params.warnings")); !strings.Contains(got, want) {
+			t.Errorf("explanation of %s: %s", name, got)
+		}
+	}
+}
+
 func TestAnL4FarmDoesNotStartWithAVIPThatIsNotHere(t *testing.T) {
 	a := newAppliance(t, withoutAddresses)
 	a.do("POST", "/farms", `{"farmname":"dns","profile":"l4xnat","vip":"192.0.2.10","vport":"53"}`).refused(t, 400, "vip")

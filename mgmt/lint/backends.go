@@ -92,9 +92,18 @@ func (l *look) settings(cfg *farm.Config) map[string][]Finding {
 		if !known {
 			continue // it is of a farm that is not looked at
 		}
+		if w.Field == "farmguardian" && unchecked(cfg, f.Farm) {
+			continue // nothing that is set has no effect
+		}
 		f.Code, f.Severity, f.Field, f.Message = SettingIdle, Warning, w.Field, w.Message
 		f.Evidence = "the configuration"
 		f.Advice = "change it, or set it back: what it says does not happen"
+		switch w.Field {
+		case "farmguardian":
+			f.Advice = "link a check that asks the backends"
+		case "nattype":
+			f.Advice = "give the backend another port or address in one of the farms"
+		}
 		if w.Field == "priority" && f.Backend != nil {
 			f.Code = BackendUnreachable
 			f.Evidence = "the priorities of the backends beside it"
@@ -103,4 +112,10 @@ func (l *look) settings(cfg *farm.Config) map[string][]Finding {
 		out[f.Farm] = append(out[f.Farm], f)
 	}
 	return out
+}
+
+// unchecked reports whether a farm whose backends are its own has no check.
+func unchecked(cfg *farm.Config, name string) bool {
+	f := cfg.Farm(name)
+	return f != nil && f.InKernel() && f.Own().CheckedBy() == ""
 }

@@ -265,6 +265,9 @@ func checkWarnings(cfg *farm.Config, add func(Error)) {
 			if c, is := CheckNamed(cfg, g.CheckedBy()); is && c.Command == "" {
 				add(Error{LinkPath(g), linkRule.name, fmt.Sprintf("the check %s has no command: nobody is asked", c.Name)})
 			}
+			if f := &cfg.Farms[i]; f.InKernel() && g.CheckedBy() == "" {
+				add(Error{LinkPath(g), linkRule.name, "farm " + show(f.Name) + " has no health check, and the kernel, which carries it, does not notice failures: a backend that is down keeps getting clients; link a check"})
+			}
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package validate
 
+import "strings"
+
 // Error is one broken rule: which object, which field and what is allowed.
 type Error struct {
 	// Path names the object, e.g. `farm "shop" service "web" backend 2`; empty
@@ -17,4 +19,10 @@ func (e *Error) Error() string {
 		return e.Message
 	}
 	return e.Path + ": " + e.Message
+}
+
+// Concerns reports whether a warning belongs into the answer about the object at path. A
+// warning about the nattype of a farm is caused by its backends as well.
+func (e *Error) Concerns(path string) bool {
+	return e.Path == "" || e.Path == path || e.Field == "nattype" && strings.HasPrefix(path, e.Path+" ")
 }

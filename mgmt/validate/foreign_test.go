@@ -89,8 +89,7 @@ func TestRangeErrorsNameTheUnit(t *testing.T) {
 
 func TestAddressesThatServeNotAllClientsAreWarnedOf(t *testing.T) {
 	for vip, want := range map[string]string{"::": "IPv6 only", "0.0.0.0": "", "2001:db8::1": "", "127.0.0.1": ""} {
-		var got string
-		vipWarning(&farm.Farm{VIP: netip.MustParseAddr(vip)}, func(_, text string) { got += text })
+		got := VIPWarning(&farm.Farm{VIP: netip.MustParseAddr(vip)})
 		if (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", vip, got, want)
 		}

@@ -109,11 +109,21 @@ func checkAnswers(cfg *farm.Config, yield func(Error) bool) bool {
 
 // answerWarnings is for farms that both have nattype stateless_dnat, as those of
 // several VIPs before the same servers: a flow is forgotten seconds after its last
-// packet, so only a client that uses one port for both at a time is lost.
+// packet, so only a client that uses one port for both at a time is lost. Both farms are
+// warned of, so that whoever changes one of them reads it.
 func answerWarnings(cfg *farm.Config, add func(f *farm.Farm, field, text string)) {
-	eachAmbiguous(cfg, true, func(f, earlier *farm.Farm, at answering) bool {
+	warned := map[string]bool{}
+	warn := func(f, other *farm.Farm, at answering) {
+		if warned[f.Name] {
+			return
+		}
+		warned[f.Name] = true
 		add(f, "nattype", fmt.Sprintf("running farm %s with nattype %s, too, sends clients to backend %s at the same port (%s): "+
-			"a client that comes from one port to both at a time is answered by one only; give the backend another port or address there", show(earlier.Name), earlier.L4.NAT, at.addr, at.transport))
+			"a client that comes from one port to both at a time is answered by one only; give the backend another port or address there", show(other.Name), other.L4.NAT, at.addr, at.transport))
+	}
+	eachAmbiguous(cfg, true, func(f, earlier *farm.Farm, at answering) bool {
+		warn(earlier, f, at)
+		warn(f, earlier, at)
 		return true
 	})
 }

@@ -79,14 +79,19 @@ func TestStatelessFarmsThatShareABackendAreWarnedOf(t *testing.T) {
 		{"stateless_dnat tcp 80 10.0.0.7:8080", "nat tcp 81 10.0.0.7:8080", false},
 	} {
 		cfg := &farm.Config{Farms: []farm.Farm{sharing("first", "192.0.2.1", c.a), sharing("second", "192.0.2.2", c.b)}}
-		said := 0
-		for _, w := range validate.Warnings(cfg) {
-			if strings.HasPrefix(w.Error(), `farm "second": running farm "first"`) {
-				said++
+		for _, of := range [][2]string{{"first", "second"}, {"second", "first"}} {
+			said, backends := 0, 0
+			for _, w := range validate.Warnings(cfg) {
+				if w.Path == validate.FarmPath(of[0]) && strings.HasPrefix(w.Message, `running farm "`+of[1]+`"`) {
+					said++
+				}
+				if strings.HasPrefix(w.Message, `running farm`) && w.Concerns(validate.PathOfBackend(cfg.Farm(of[0]).Own(), 0)) {
+					backends++
+				}
 			}
-		}
-		if (said == 1) != c.warns || said > 1 {
-			t.Errorf("%s and %s: %d warnings", c.a, c.b, said)
+			if (said == 1) != c.warns || said > 1 || backends != said {
+				t.Errorf("%s and %s: %d warnings of %s, %d of its backend", c.a, c.b, said, of[0], backends)
+			}
 		}
 	}
 }

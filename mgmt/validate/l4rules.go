@@ -40,7 +40,7 @@ func l4Ports(f *farm.Farm) (field, problem string) {
 		return "vport", fmt.Sprintf("must be * with protocol all and with no other, got %s with protocol %s", text, l.Protocol)
 	}
 	switch l.Protocol {
-	case farm.L4SIP, farm.L4FTP, farm.L4TFTP:
+	case farm.L4FTP, farm.L4TFTP:
 		if len(l.Ports) > 2 || strings.Contains(text, ":") {
 			return "vport", fmt.Sprintf("must be one port or a list of two with protocol %s, got %s", l.Protocol, show(text))
 		}

@@ -17,7 +17,8 @@ func goodL4() *farm.Config {
 		{Host: "10.0.0.7", Addr: netip.MustParseAddr("10.0.0.7"), Port: 80, Weight: 9, Priority: 1},
 		{Host: "10.0.0.7", Addr: netip.MustParseAddr("10.0.0.7")}, {Host: "db.example"}, {Host: "10.0.0.5", Addr: netip.MustParseAddr("10.0.0.5"), Port: 81},
 	}
-	return &farm.Config{Farms: []farm.Farm{{Name: "relay", Profile: farm.ProfileL4, VIP: netip.MustParseAddr("10.0.0.5"), L4: l}}}
+	l.Check = "alive"
+	return &farm.Config{Checks: []farm.Check{{Name: "alive", Command: "check_tcp -H HOST -p PORT", Interval: 5}}, Farms: []farm.Farm{{Name: "relay", Profile: farm.ProfileL4, VIP: netip.MustParseAddr("10.0.0.5"), L4: l}}}
 }
 
 func TestAGoodL4FarmBreaksNoRule(t *testing.T) {
@@ -26,6 +27,16 @@ func TestAGoodL4FarmBreaksNoRule(t *testing.T) {
 	}
 	if w := rules.Warnings(goodL4()); len(w) != 0 {
 		t.Error(w)
+	}
+}
+
+func TestSIPTakesRangesOfPorts(t *testing.T) {
+	cfg := goodL4()
+	l := cfg.Farms[0].L4
+	l.Protocol, l.NAT, l.Ports = farm.L4SIP, farm.NATMasquerade, append(ports(5060, 5070), ports(5080, 5099)...)
+	l.Backends = []farm.Backend{{Host: "10.0.0.7", Addr: addr("10.0.0.7")}}
+	if err := rules.Config(cfg); err != nil {
+		t.Error(err)
 	}
 }
 

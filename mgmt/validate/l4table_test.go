@@ -55,6 +55,7 @@ func TestWordsOfAnL4FarmImplyOthers(t *testing.T) {
 		{`5060`, []string{`{"nattype":"dnat"}`, `{"protocol":"sip"}`}, "5060 sip nat"},
 		{`5060`, []string{`{"protocol":"sip"}`, `{"protocol":"sip","vport":"5060"}`, `{"protocol":"udp","vport":"5061","nattype":"dsr"}`}, "5061 udp dsr"},
 		{`"*"`, []string{`{"vport":"5060,5062","protocol":"sip"}`}, "5060,5062 sip nat"},
+		{`"5060:5070,5080,5090:5099"`, []string{`{"protocol":"sip"}`}, "5060:5070,5080,5090:5099 sip nat"},
 	} {
 		f := l4(t, create(c.vport), c.updates...)
 		if got := strings.Join([]string{f.L4.PortsText(), string(f.L4.Protocol), string(f.L4.NAT)}, " "); got != c.want || f.VPort != 0 || f.HTTP != nil {

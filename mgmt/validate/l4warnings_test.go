@@ -65,6 +65,18 @@ farm "relay" backend 0: max_conns has no effect: nattype stateless_dnat counts n
 		"loopback in the kernel": {func(_ *farm.Farm, l *farm.L4) {
 			l.NAT, l.Backends = farm.NATTarget, []farm.Backend{{Host: "127.0.0.1", Addr: addr("127.0.0.1"), Port: 8080}}
 		}, `farm "relay" backend 0: ip 127.0.0.1 is of this machine, and its kernel forwards no packets of others there; use another of its addresses`},
+		"no check in the kernel": {func(_ *farm.Farm, l *farm.L4) { l.DataPath, l.Check = farm.DataPathKernel, "" },
+			`farm "relay": farm "relay" has no health check, and the kernel, which carries it, does not notice failures: a backend that is down keeps getting clients; link a check`},
+		"no check in userspace": {func(_ *farm.Farm, l *farm.L4) { l.Check = "" }, ""},
+		"a loopback address in the kernel": {func(f *farm.Farm, l *farm.L4) { l.DataPath, f.VIP = farm.DataPathKernel, addr("127.0.0.9") },
+			`farm "relay": vip 127.0.0.9 does not serve clients on this machine: `},
+		"a loopback address of IPv6 in the kernel": {func(f *farm.Farm, l *farm.L4) {
+			l.NAT, f.VIP, l.Backends = farm.NATTarget, addr("::1"), []farm.Backend{{Host: "2001:db8::1", Addr: addr("2001:db8::1")}}
+		}, `farm "relay": vip ::1 does not serve clients on this machine: `},
+		"a loopback address in userspace": {func(f *farm.Farm, _ *farm.L4) { f.VIP = addr("127.0.0.9") }, ""},
+		"every address of IPv6": {func(f *farm.Farm, l *farm.L4) {
+			f.VIP, l.Backends = addr("::"), []farm.Backend{{Host: "2001:db8::1", Addr: addr("2001:db8::1")}}
+		}, `farm "relay": vip :: serves clients by IPv6 only; clients by IPv4 need a second farm with vip 0.0.0.0`},
 		"priority": {func(_ *farm.Farm, l *farm.L4) { l.Backends[1].Priority = 5 }, `farm "relay" backend 1: priority 5 will never be used: with the priorities of the other backends at most 4 is reached`},
 	} {
 		t.Run(name, func(t *testing.T) {

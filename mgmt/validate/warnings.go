@@ -53,7 +53,7 @@ func farmWarnings(f *farm.Farm, local []netip.Prefix) (out []Error) {
 		}
 	}
 	p := ProfileOf(f)
-	vipWarning(f, at(func() string { return FarmPath(f.Name) }))
+	at(func() string { return FarmPath(f.Name) })("vip", VIPWarning(f))
 	p.farmWarnings(f, at(func() string { return FarmPath(f.Name) }))
 	for j, g := range f.Groups() {
 		p.groupWarnings(f, j, at(func() string { return ServicePath(f.Name, g.Name()) }))
@@ -66,11 +66,17 @@ func farmWarnings(f *farm.Farm, local []netip.Prefix) (out []Error) {
 	return out
 }
 
-// vipWarning says which clients an address does not serve, though it looks as if it did.
-func vipWarning(f *farm.Farm, add warn) {
-	if f.VIP == netip.IPv6Unspecified() {
-		add("vip", "vip :: serves clients by IPv6 only; clients by IPv4 need a second farm with vip 0.0.0.0")
+// VIPWarning says which clients the address of a farm does not serve, though it looks as
+// if it did; empty when it serves all.
+func VIPWarning(f *farm.Farm) string {
+	switch {
+	case f.VIP == netip.IPv6Unspecified():
+		return "vip :: serves clients by IPv6 only; clients by IPv4 need a second farm with vip 0.0.0.0"
+	case f.InKernel() && f.VIP.IsLoopback():
+		return fmt.Sprintf("vip %s does not serve clients on this machine: the kernel, which carries the farm, forwards nothing from a loopback address; "+
+			"use an address of an interface, or datapath userspace", f.VIP)
 	}
+	return ""
 }
 
 // GroupPriorityWarning returns a text when the backend at a position can never be

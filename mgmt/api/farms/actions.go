@@ -35,7 +35,7 @@ func (s *Resource) actOnFarm(c *rest.Call) (rest.Object[ActionDone], error) {
 	return rest.Object[ActionDone]{
 		Description: "Actions of the farm " + name,
 		Params:      ActionDone{Action: action, Status: s.deps.State.Status(f)},
-		Message:     fmt.Sprintf("The action %s has been done on the farm %s.", action, name),
+		Message:     fmt.Sprintf("The action %s has been done on the farm %s.", action, name), Warning: c.Warning(validate.FarmPath(name)),
 	}, nil
 }
 

@@ -101,7 +101,7 @@ func (s *Resource) explainRequest(c *rest.Call) (rest.Object[*explain.Explanatio
 	}
 	s.resolved(f, e)
 	hideCredentials(c.Veil(), e)
-	return rest.Object[*explain.Explanation]{Description: fmt.Sprintf("Explain what would become of a request to farm %s", f.Name), Params: e, Warning: strings.Join(s.deps.State.Warnings(f), "; ")}, nil
+	return rest.Object[*explain.Explanation]{Description: fmt.Sprintf("Explain what would become of a request to farm %s", f.Name), Params: e, Warning: strings.Join(s.warnings(f), "; ")}, nil
 }
 
 // checkL4Question looks at a question about a connection or datagram.

@@ -2,10 +2,12 @@ package farms
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // PathPossibility says whether a data path could carry a farm.
@@ -34,7 +36,7 @@ func (s *Resource) explainFarm(c *rest.Call) (rest.Object[FarmExplanation], erro
 		return rest.Object[FarmExplanation]{}, err
 	}
 	out := rest.Object[FarmExplanation]{Description: "Explain what carries farm " + f.Name, Params: ProfileOf(f).carrying(f)}
-	out.Params.Warnings = s.deps.State.Warnings(f)
+	out.Params.Warnings = s.warnings(f)
 	if !f.InKernel() {
 		return out, nil
 	}
@@ -65,4 +67,13 @@ func askedPath(l *farm.L4) farm.DataPath {
 		return farm.DataPathAuto
 	}
 	return l.DataPath
+}
+
+// warnings say what of a farm cannot work now, and whom its address does not serve.
+func (s *Resource) warnings(f *farm.Farm) []string {
+	list := s.deps.State.Warnings(f)
+	if text := validate.VIPWarning(f); text != "" {
+		list = append(slices.Clip(list), text)
+	}
+	return list
 }

@@ -128,7 +128,7 @@ func (c *Call) Keep(result apply.Result, err error, expect uint64) (apply.Result
 func (c *Call) Warning(path string, did ...string) string {
 	texts := slices.DeleteFunc(did, func(text string) bool { return text == "" })
 	for _, w := range c.warnings {
-		if w.Path == path || w.Path == "" { // about the change as a whole
+		if w.Concerns(path) {
 			texts = append(texts, w.Message)
 		}
 	}
