@@ -61,7 +61,8 @@ func (c *Client) Begin(ctx context.Context, back string, fresh bool) (to, bindin
 	}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)}
 	if fresh {
-		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"),
+			oauth2.SetAuthURLParam("claims", `{"id_token":{"auth_time":{"essential":true}}}`))
 	}
 	return config.AuthCodeURL(state, options...), binding, nil
 }
@@ -128,9 +129,9 @@ func (c *Client) Finish(ctx context.Context, query url.Values, binding string) (
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(f.Nonce)) != 1 {
 		return Claimed{}, refused("the token is for another log-in")
 	}
-	fresh := c.fresh(id, f)
-	if f.Fresh && !fresh {
-		return Claimed{}, refused("the provider did not ask for the credentials again, as it was told: auth_time is older than the log-in")
+	fresh, err := c.fresh(id, f)
+	if err != nil {
+		return Claimed{}, err
 	}
 	out, err := k.settings.claimed(id)
 	out.Fresh = fresh && err == nil
@@ -146,24 +147,27 @@ const (
 	freshTime = time.Minute
 )
 
-// fresh reports whether the user has just shown the credentials to the provider. auth_time
+// fresh reports whether the user has just shown the credentials to the provider; auth_time
 // says when that was. A provider that was told to ask for them (max_age) must state it
-// (Core 1.0, section 2), but some only ask.
-func (c *Client) fresh(id *oidc.IDToken, f flow) bool {
+// (Core 1.0, section 2). Without it nobody knows whether it did ask: a stolen session of
+// the browser at the provider would confirm anything.
+func (c *Client) fresh(id *oidc.IDToken, f flow) (bool, error) {
 	var claims struct {
 		AuthTime *float64 `json:"auth_time"`
 	}
-	if id.Claims(&claims) != nil {
-		return false
-	}
-	if claims.AuthTime == nil {
-		return f.Fresh
-	}
+	unreadable := id.Claims(&claims) != nil
 	since := c.options.Now().Add(-freshTime)
 	if f.Fresh {
 		since = f.Until.Add(-flowTime)
 	}
-	return int64(*claims.AuthTime) >= since.Add(-clockSkew).Unix()
+	fresh := !unreadable && claims.AuthTime != nil && int64(*claims.AuthTime) >= since.Add(-clockSkew).Unix()
+	switch {
+	case fresh || !f.Fresh:
+		return fresh, nil
+	case unreadable || claims.AuthTime == nil:
+		return false, refused("the provider does not state when it asked for the credentials: have it add the claim auth_time to the ID token")
+	}
+	return false, refused("the provider did not ask for the credentials again, as it was told: auth_time is older than the log-in")
 }
 
 // exchangeError tells a provider that refuses a code from one that does not answer.
