@@ -53,7 +53,7 @@ func queryParameter(q query) *huma.Param {
 // same name counts revisions elsewhere.
 func isTime(q query) bool { return strings.HasPrefix(q.description, "Begin: ") }
 
-var numericQueries = map[string]bool{"limit": true, "before": true, "since": true}
+var numericQueries = map[string]bool{"limit": true, "offset": true, "before": true, "since": true, "seconds": true, "most": true}
 
 // describeProperties gives every property of an answer that says nothing of its own
 // what its name means.
