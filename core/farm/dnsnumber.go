@@ -7,11 +7,11 @@ import (
 )
 
 // Follow gives zones and records without a number one, and zones their serials: as
-// before where nothing of what is answered differs, one more otherwise. before are the
-// settings that were in force, nil for none. A newer serial, in the zone or in its SOA
-// record, is taken. What is there already is not written:
+// before where nothing of what is answered differs, one more otherwise, and first in a new
+// zone. before are the settings that were in force, nil for none. A newer serial, in the zone
+// or in its SOA record, is taken. What is there already is not written:
 // others may read it.
-func (g *GSLB) Follow(before *GSLB) {
+func (g *GSLB) Follow(before *GSLB, first uint32) {
 	if before == nil {
 		before = &GSLB{}
 	}
@@ -23,7 +23,7 @@ func (g *GSLB) Follow(before *GSLB) {
 		if was != nil && z.ID != was.ID {
 			z.ID = was.ID
 		}
-		z.follow(was)
+		z.follow(was, first)
 		last = max(last, z.ID)
 		taken[z.ID] = true
 	}
@@ -50,21 +50,26 @@ func (g *GSLB) zoneBefore(z *Zone, taken map[uint32]bool) *Zone {
 	return &g.Zones[at]
 }
 
-func (z *Zone) follow(was *Zone) {
-	serial := uint32(1)
+// NewerSerial reports whether secondaries take a serial for newer than another one (RFC 1982
+// §3.2).
+func NewerSerial(serial, than uint32) bool { return int32(serial-than) > 0 }
+
+// NextSerial is the one behind a serial. 0 stands for none.
+func NextSerial(serial uint32) uint32 { return max(serial+1, 1) }
+
+func (z *Zone) follow(was *Zone, first uint32) {
+	serial := first
 	if was == nil {
 		z.number(nil)
 	} else {
 		z.number(was)
 		if serial = was.Serial; !z.answersAs(was) {
-			if serial++; serial == 0 { // RFC 1982: it goes on behind the highest
-				serial = 1
-			}
+			serial = NextSerial(serial)
 		}
 	}
 	// Who copied the zone from another server, with its serial, is told of changes by a newer one only.
 	for _, told := range []uint32{z.Serial, z.soaSerial()} {
-		if told != 0 && int32(told-serial) > 0 { // RFC 1982 §3.2
+		if told != 0 && NewerSerial(told, serial) {
 			serial = told
 		}
 	}

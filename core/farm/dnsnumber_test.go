@@ -14,7 +14,7 @@ func numbered(before *farm.GSLB, edit func(*farm.GSLB)) *farm.GSLB {
 		g = c.Global
 	}
 	edit(g)
-	g.Follow(before)
+	g.Follow(before, 1)
 	return g
 }
 

@@ -142,3 +142,15 @@ func TestTheDifferenceOfALargeImportIsShown(t *testing.T) {
 		t.Errorf("a difference of %d bytes, ending with %q", len(diff), diff[max(0, len(diff)-200):])
 	}
 }
+
+func TestASerialIsSetToANewerOneOnly(t *testing.T) {
+	a := zoned(t)
+	a.must(200, "PUT", zone, `{"serial":3000000000}`).want(t, "params.serial", 3000000000.0)
+	a.must(200, "GET", zone, "").want(t, "params.serial", 3000000000.0)
+	a.do("PUT", zone, `{"serial":2999999999}`).refused(t, 400, "serial: secondaries take 2999999999 for older than the serial in force, 3000000000")
+	a.must(200, "PUT", zone, `{"serial":3000000000,"ttl":60}`)
+	a.must(200, "GET", zone, "").want(t, "params.serial", 3000000001.0)
+	if text := a.must(200, "GET", "/config", "").raw; !strings.Contains(text, "serial: 3000000001") {
+		t.Error(text)
+	}
+}

@@ -186,7 +186,7 @@ func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 	a.sealHistory()
 	cfg, rev := st.Current()
 	cfg = cfg.CloneWith(func(f *farm.Farm) bool { return !f.Numbered() }) // an older one may have none
-	giveNumbers(cfg, cfg)
+	a.giveNumbers(cfg, cfg)
 	a.versions = versions{start: rev.Number, of: map[uint32]uint64{}}
 	a.now.Store(&state{cfg, rev})
 	a.loadPending()

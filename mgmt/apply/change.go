@@ -156,7 +156,7 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config, unfinishe
 	if err := a.keepZoneKeys(old, cfg); err != nil {
 		return Result{}, err
 	}
-	giveNumbers(old, cfg)
+	a.giveNumbers(old, cfg)
 	share(old, cfg)
 	if err := validate.Unveil(old, cfg); err != nil {
 		return Result{}, err
@@ -236,6 +236,7 @@ func (a *Applier) putInForce(ctx context.Context, old *state, r Result, k keepin
 		return Result{}, restore(err)
 	}
 	rev.Diff = ""
+	a.keepSerials(old.cfg, cfg)
 	a.versions.note(old.cfg, cfg, rev.Number) // before: a reader of the new state finds it
 	a.now.Store(&state{cfg, rev})
 	if out != nil {
@@ -357,25 +358,6 @@ func eachID(cfg *farm.Config, do func(kind int, id *uint32)) {
 			for k := range g.Backends() {
 				do(2, &g.Backends()[k].ID)
 			}
-		}
-	}
-}
-
-// giveNumbers gives backends and records the numbers they are called by, and zones
-// their serials. old is the configuration before.
-func giveNumbers(old, cfg *farm.Config) {
-	zones := map[uint32]*farm.GSLB{}
-	for i := range old.Farms {
-		if g := old.Farms[i].Zones(); g != nil {
-			zones[old.Farms[i].ID] = g
-		}
-	}
-	for i := range cfg.Farms {
-		if g := cfg.Farms[i].Zones(); g != nil {
-			g.Follow(zones[cfg.Farms[i].ID])
-		}
-		for _, g := range cfg.Farms[i].Groups() {
-			g.GiveNumbers()
 		}
 	}
 }

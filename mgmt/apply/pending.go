@@ -271,7 +271,7 @@ func (a *Applier) before(p *Pending, cfg *farm.Config) (*farm.Config, error) {
 	}
 	next := w.merged(cfg)
 	document.Carry(cfg, next)
-	giveNumbers(cfg, next)
+	a.giveNumbers(cfg, next)
 	if err := a.store.GiveIDs(next); err != nil {
 		return nil, err
 	}
@@ -287,6 +287,7 @@ func (a *Applier) goneBack(e Ended, next *farm.Config) (store.Revision, error) {
 		return rev, err
 	}
 	rev.Diff = ""
+	a.keepSerials(a.now.Load().cfg, next)
 	a.versions.note(a.now.Load().cfg, next, rev.Number)
 	a.now.Store(&state{next, rev})
 	e.Now = rev.Number

@@ -102,15 +102,16 @@ func resignedOf(old, cfg *farm.Config) (out []resigned) {
 		if in == g {
 			continue // shared
 		}
+		now := zonesNamed(in)
 		for j := range g.Zones {
 			r := resigned{farm: f.Name, was: &g.Zones[j], in: in}
-			if in != nil {
-				r.is = in.Zone(r.was.Name)
+			if r.was.Signing == "" || r.was.ActiveKey() == nil {
+				continue
 			}
-			if r.is == nil {
+			if r.is = now[r.was.Name]; r.is == nil {
 				r.is, r.in = movedTo(cfg, r.was.Name, in)
 			}
-			if r.was.Signing != "" && r.was.ActiveKey() != nil && (r.is == nil || r.is.Signing == "" || !slices.EqualFunc(r.was.Keys, r.is.Keys, func(a, b farm.ZoneKey) bool { return a.Public == b.Public && a.State == b.State })) {
+			if r.is == nil || r.is.Signing == "" || !slices.EqualFunc(r.was.Keys, r.is.Keys, func(a, b farm.ZoneKey) bool { return a.Public == b.Public && a.State == b.State }) {
 				out = append(out, r)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -75,6 +76,12 @@ var zoneFields = []field[farm.Zone]{
 		rule: rule{name: "ttl", hints: basic(atAnswers, "Time to live").in(inSeconds), kind: kindNumber, min: 1, max: maxRecordTTL, null: true, unset: numberValue(int64(farm.DefaultZoneTTL)), about: "Seconds records without a ttl of their own may be kept."},
 		get:  func(z *farm.Zone) Value { return numberValue(int64(z.EffectiveTTL())) },
 		set:  func(z *farm.Zone, v Value) { z.TTL = orZero(farm.Seconds(v.number), farm.DefaultZoneTTL) },
+	},
+	{
+		rule: rule{name: "serial", hints: advanced(atAnswers, "Serial"), kind: kindNumber, min: 0, max: math.MaxUint32, null: true, unset: numberValue(0),
+			about: "Serial of the SOA record. It rises with every change of the zone, and begins with the time. A newer one (RFC 1982) can be set; an older one in a document is not taken, because secondaries would not."},
+		get: func(z *farm.Zone) Value { return numberValue(int64(z.Serial)) },
+		set: func(z *farm.Zone, v Value) { z.Serial = uint32(v.number) },
 	},
 	{
 		rule: rule{name: "dnssec", hints: basic(atAnswers, "Signed"), kind: kindText, values: append([]string{string(farm.SignNot)}, texts(farm.SigningAlgorithms())...), null: true, unset: textValue(string(farm.SignNot)),

@@ -109,7 +109,6 @@ type ZoneView = rest.View[aboutZone]
 
 type aboutZone struct {
 	ID        string        `json:"id" doc:"The domain"`
-	Serial    uint32        `json:"serial" doc:"Of the SOA record: it rises with every change of the zone"`
 	Keys      []ZoneKeyView `json:"keys" doc:"The keys it is, was or will be signed with"`
 	Resources []RecordView  `json:"resources"`
 }
@@ -119,7 +118,7 @@ func (aboutZone) Table() (string, []validate.Answered) {
 }
 
 func zoneView(z *farm.Zone) ZoneView {
-	return ZoneView{Fields: validate.ZoneUpdate.Answer(z), About: aboutZone{ID: z.Name, Serial: z.Serial, Keys: keyViews(z), Resources: recordViews(z)}}
+	return ZoneView{Fields: validate.ZoneUpdate.Answer(z), About: aboutZone{ID: z.Name, Keys: keyViews(z), Resources: recordViews(z)}}
 }
 
 // RecordView is everything about a record.

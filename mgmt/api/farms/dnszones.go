@@ -176,6 +176,9 @@ func (s *Resource) updateZone(c *rest.Call) (rest.Changed, error) {
 		if err != nil {
 			return err
 		}
+		if err := newerSerial(z, values.Get("serial")); err != nil {
+			return err
+		}
 		return values.Apply(z)
 	})
 	if err != nil {
@@ -184,6 +187,14 @@ func (s *Resource) updateZone(c *rest.Call) (rest.Changed, error) {
 	return s.changedZone(c, farmName, name, rest.Changed{
 		Description: fmt.Sprintf("Modify zone %s of farm %s", name, farmName), Params: values.Sent(),
 		Message: fmt.Sprintf("Some parameters have been changed in zone %s of farm %s.", name, farmName)}), nil
+}
+
+// newerSerial refuses a serial that secondaries would not take.
+func newerSerial(z *farm.Zone, v validate.Value) error {
+	if serial := uint32(v.Number()); serial != 0 && serial != z.Serial && !farm.NewerSerial(serial, z.Serial) {
+		return rest.BadRequest("serial: secondaries take %d for older than the serial in force, %d (RFC 1982), and would not copy the zone: set a newer one", serial, z.Serial)
+	}
+	return nil
 }
 
 func (s *Resource) deleteZone(c *rest.Call) (rest.Done, error) {

@@ -1,0 +1,145 @@
+package apply
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// Secondaries take a zone only with a newer serial (RFC 1982). So serials never decrease: a new
+// zone begins with the time, in seconds since 1970, and one that was there before, in another
+// farm or deleted, goes on behind its last serial.
+
+// serialSetting is where the serials of deleted zones are kept.
+const serialSetting = "zones.serials"
+
+// firstSerial is that of a zone that was never there.
+func (a *Applier) firstSerial() uint32 { return uint32(a.clock().Unix()) }
+
+// giveNumbers gives backends and records the numbers they are called by, and zones
+// their serials. old is the configuration before.
+func (a *Applier) giveNumbers(old, cfg *farm.Config) {
+	zones := map[uint32]*farm.GSLB{}
+	for i := range old.Farms {
+		if g := old.Farms[i].Zones(); g != nil {
+			zones[old.Farms[i].ID] = g
+		}
+	}
+	for i := range cfg.Farms {
+		if g := cfg.Farms[i].Zones(); g != nil {
+			before := zones[cfg.Farms[i].ID]
+			a.goOn(old, g, before)
+			g.Follow(before, a.firstSerial())
+		}
+		for _, g := range cfg.Farms[i].Groups() {
+			g.GiveNumbers()
+		}
+	}
+}
+
+// goOn has zones that are new in a farm go on behind the last serial they had.
+func (a *Applier) goOn(old *farm.Config, g, before *farm.GSLB) {
+	if g == before {
+		return
+	}
+	var last map[string]uint32
+	there := zonesNamed(before)
+	for i := range g.Zones {
+		z := &g.Zones[i]
+		if there[z.Name] != nil {
+			continue
+		}
+		if last == nil {
+			last = a.lastSerials(old)
+		}
+		if serial, was := last[z.Name]; was && (z.Serial == 0 || !farm.NewerSerial(z.Serial, serial)) {
+			z.Serial = farm.NextSerial(serial)
+		}
+	}
+}
+
+// zonesNamed are the zones of settings, which may be nil, by their names.
+func zonesNamed(g *farm.GSLB) map[string]*farm.Zone {
+	if g == nil {
+		return nil
+	}
+	out := make(map[string]*farm.Zone, len(g.Zones))
+	for i := range g.Zones {
+		out[g.Zones[i].Name] = &g.Zones[i]
+	}
+	return out
+}
+
+// lastSerials are those of the zones of a configuration, and of deleted ones.
+func (a *Applier) lastSerials(cfg *farm.Config) map[string]uint32 {
+	out := a.deletedSerials()
+	for i := range cfg.Farms {
+		g := cfg.Farms[i].Zones()
+		if g == nil {
+			continue
+		}
+		for j := range g.Zones {
+			z := &g.Zones[j]
+			if was, is := out[z.Name]; !is || farm.NewerSerial(z.Serial, was) {
+				out[z.Name] = z.Serial
+			}
+		}
+	}
+	return out
+}
+
+func (a *Applier) deletedSerials() map[string]uint32 {
+	out := map[string]uint32{}
+	if text, is := a.store.Setting(serialSetting); is {
+		if err := json.Unmarshal([]byte(text), &out); err != nil {
+			a.log.Error("the serials of deleted zones cannot be read; they begin with the time again", "reason", err)
+			return map[string]uint32{}
+		}
+	}
+	return out
+}
+
+// keepSerials keeps the serials of zones that a change deleted, as long as those of new zones
+// are not newer.
+func (a *Applier) keepSerials(old, cfg *farm.Config) {
+	kept := a.deletedSerials()
+	next := maps.Clone(kept)
+	there := map[string]bool{}
+	for i := range cfg.Farms {
+		if g := cfg.Farms[i].Zones(); g != nil {
+			for j := range g.Zones {
+				there[g.Zones[j].Name] = true
+			}
+		}
+	}
+	for i := range old.Farms {
+		g := old.Farms[i].Zones()
+		if g == nil || shares(cfg, &old.Farms[i]) {
+			continue
+		}
+		for j := range g.Zones {
+			if z := &g.Zones[j]; !there[z.Name] {
+				next[z.Name] = z.Serial
+			}
+		}
+	}
+	first := a.firstSerial()
+	maps.DeleteFunc(next, func(_ string, serial uint32) bool { return farm.NewerSerial(first, serial) })
+	if maps.Equal(kept, next) {
+		return
+	}
+	text, err := json.Marshal(next)
+	if err == nil {
+		err = a.store.SetSetting(serialSetting, string(text))
+	}
+	if err != nil {
+		a.log.Error("the serials of deleted zones are not kept; if such a zone is created again, its secondaries may not take it", "reason", err)
+	}
+}
+
+// shares reports whether a configuration has the same zones of a farm.
+func shares(cfg *farm.Config, f *farm.Farm) bool {
+	is := farmAt(cfg, f.ID)
+	return is != nil && is.Zones() == f.Zones()
+}
