@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -207,9 +209,31 @@ func (b *Box) as(f func() error) error {
 	return f()
 }
 
+// folderPrefix begins the names of private folders; the process that makes one follows.
+const folderPrefix = "sluice-program-"
+
+// removeLeft removes the private folders that a process which died has left.
+func (b *Box) removeLeft() {
+	left, _ := filepath.Glob(filepath.Join(b.Temporary, folderPrefix+"*"))
+	for _, folder := range left {
+		var st unix.Stat_t
+		if unix.Lstat(folder, &st) == nil && st.Uid == b.user() && (b.own() || !makerLives(folder)) {
+			b.remove(folder)
+		}
+	}
+}
+
+// makerLives reports whether the process goes on that made a private folder: where all
+// programs have one user, that may be another appliance's.
+func makerLives(folder string) bool {
+	maker, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(folder), folderPrefix), "-")
+	pid, err := strconv.Atoi(maker)
+	return err != nil || pid <= 0 || !errors.Is(unix.Kill(pid, 0), unix.ESRCH)
+}
+
 func (b *Box) private() (folder string, err error) {
 	err = b.as(func() error {
-		folder, err = os.MkdirTemp(b.Temporary, "sluice-program-")
+		folder, err = os.MkdirTemp(b.Temporary, folderPrefix+strconv.Itoa(os.Getpid())+"-")
 		return err
 	})
 	return folder, err

@@ -178,6 +178,45 @@ func TestWhatUsesTooMuchIsEnded(t *testing.T) {
 	}
 }
 
+// What a progd that was killed left in its folder is removed by the next one.
+func TestFoldersOfAServerThatDiedAreRemoved(t *testing.T) {
+	uids := []uint32{0}
+	if os.Geteuid() == 0 {
+		uids = append(uids, 61170)
+	}
+	for _, uid := range uids {
+		temporary := t.TempDir()
+		for dir := temporary; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+			must(t, os.Chmod(dir, 0o755))
+		}
+		must(t, os.Chmod(temporary, 0o777))
+		dead, living, others := filepath.Join(temporary, fmt.Sprintf("sluice-program-%d-1", 1<<30)), filepath.Join(temporary, fmt.Sprintf("sluice-program-%d-1", os.Getpid())), filepath.Join(temporary, "other")
+		for _, folder := range []string{dead, living, others} {
+			must(t, os.Mkdir(folder, 0o700))
+			must(t, os.WriteFile(filepath.Join(folder, "x"), nil, 0o600))
+			if uid != 0 {
+				must(t, os.Chown(folder, int(uid), int(uid)))
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
+		must(t, err)
+		_ = syscall.Close(fds[0])
+		f := os.NewFile(uintptr(fds[1]), "pair")
+		c, err := net.FileConn(f)
+		must(t, err)
+		_ = f.Close()
+		_ = programs.Serve(ctx, c.(*net.UnixConn), programs.Options{Log: slog.Default(), Boxes: []*programs.Box{{UID: uid, GID: uid, Temporary: temporary, Log: slog.Default()}}})
+		_ = c.Close()
+		for folder, stays := range map[string]bool{dead: false, living: uid == 0, others: true} {
+			if _, err := os.Stat(folder); (err == nil) != stays {
+				t.Errorf("uid %d: that %s stays is %t", uid, filepath.Base(folder), err == nil)
+			}
+		}
+	}
+}
+
 // Without a user of its own, a program is known by the mark of its processes.
 func TestABoxWithoutAUserEndsWhatHides(t *testing.T) {
 	h := newHouse(t, 0, 0)

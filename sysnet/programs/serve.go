@@ -45,6 +45,7 @@ func Serve(ctx context.Context, from *net.UnixConn, o Options) error {
 	for _, b := range o.Boxes {
 		b.family = family
 		b.sweep()
+		b.removeLeft()
 		free <- b
 	}
 	defer context.AfterFunc(ctx, func() { _ = from.SetReadDeadline(time.Unix(1, 0)) })()
