@@ -215,8 +215,8 @@ func (s *supervisor) start() {
 	s.watched.Go(func() { watch(s.progd, nil) })
 }
 
-// startProgd prepares progd. Where programs have no users of their own, it is mgmt's user,
-// and what one that has died leaves behind is ended before the next starts.
+// startProgd prepares progd. Where programs have no users of their own, it is mgmt's user.
+// What one that has died leaves behind is ended before the next starts.
 func (s *supervisor) startProgd() {
 	files := map[string]*os.File{LogPipe: s.logs.write["progd"], "programs": s.sockets.programsOut}
 	if s.boxes.lock != nil {
@@ -228,6 +228,8 @@ func (s *supervisor) startProgd() {
 		data = s.data.path
 	}
 	s.progd.environment = append(s.progd.environment, fmt.Sprintf("%s=%d", BoxVariable, s.boxes.first), DataVariable+"="+data)
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	s.progd.prepare = func() { programs.EndLeft(s.boxes.first, Boxes) }
 	if s.boxes.first != 0 {
 		s.progd.capabilities = harden.ProgramsCapabilities
 		return
@@ -235,8 +237,6 @@ func (s *supervisor) startProgd() {
 	if s.owners.change {
 		s.progd.credential = &s.owners.manager
 	}
-	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-	s.progd.prepare = programs.EndMarked
 }
 
 // standardOutput is where access logs may go to; nowhere when it is closed.

@@ -34,7 +34,7 @@ func newFamily() *family {
 }
 
 // firstMark is the highest there may be. What a process before this one has started is
-// gone (EndMarked).
+// gone (EndLeft).
 func firstMark() uint64 {
 	var now unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_LOCKS, &now) != nil {
@@ -176,26 +176,37 @@ func statOf(pid int) (p process, ok bool) {
 	return process{pid, parent, fields[0][0]}, err == nil
 }
 
-// EndMarked ends the processes of programs that a Server which has died left to this one,
-// which must be their next ancestor that takes orphans.
-func EndMarked() {
+// EndLeft ends and waits for the processes of programs that a Server which has died left to
+// this one, which must be their next ancestor that takes orphans. Programs had the n users
+// from first on; with first 0 none of their own.
+func EndLeft(first, n uint32) {
 	own, err := markOf(os.Getpid())
 	if err != nil {
 		return
 	}
-	var ended []int
+	of := func(pid int) bool {
+		if first == 0 {
+			mark, err := markOf(pid)
+			return err == nil && mark != own
+		}
+		uid, _ := statusOf(pid)
+		return uint32(uid) >= first && uint32(uid) < first+n
+	}
 	for until := time.Now().Add(endTime); time.Now().Before(until); time.Sleep(time.Millisecond) {
 		found := false
 		for _, p := range descendants() {
-			if p.state != 'Z' && endStray(p.pid, map[uint64]bool{own: true}) {
-				ended, found = append(ended, p.pid), true
+			if !of(p.pid) {
+				continue
+			}
+			found = true
+			if p.state != 'Z' {
+				_ = unix.Kill(p.pid, unix.SIGKILL)
+			} else if p.parent == os.Getpid() {
+				_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
 			}
 		}
 		if !found {
-			break
+			return
 		}
-	}
-	for _, pid := range ended {
-		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 	}
 }
