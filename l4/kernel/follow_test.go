@@ -243,6 +243,35 @@ func TestBackendsThatAreNotedAreCounted(t *testing.T) {
 	look("it still is", map[uint32]int{1: 1, 2: 3}, nil, nil, nil, nil)
 }
 
+// Connections that were cut while their backend is down do not go on until it is up again.
+func TestBackendsThatAreCutAreSo(t *testing.T) {
+	table, err := health.OpenTable(make([]byte, health.TableSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &observed{}
+	k := kernel.New(kernel.Options{Filter: f, Connections: f, Health: table, Log: l4test.Quiet})
+	web, _ := two(true)
+	k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{web}})
+	cut := func(what string, want map[uint32]bool) {
+		t.Helper()
+		if in, _ := f.now(); !maps.Equal(in.Cut, want) {
+			t.Errorf("%s: cut are %v, want %v", what, in.Cut, want)
+		}
+	}
+	table.SetGuardian(1, health.Down, time.Now())
+	k.Follow(t.Context())
+	cut("one is down", map[uint32]bool{})
+	k.Flushing(t.Context(), func(id uint32) bool { return id <= 2 })
+	cut("both are cut, and one is up", map[uint32]bool{1: true})
+	table.SetGuardian(2, health.Down, time.Now())
+	k.Follow(t.Context())
+	cut("the other is down later", map[uint32]bool{1: true})
+	table.SetGuardian(1, health.Up, time.Now())
+	k.Follow(t.Context())
+	cut("it is up again", map[uint32]bool{})
+}
+
 // unflushed are connections that cannot be ended.
 type unflushed struct {
 	none

@@ -1,0 +1,37 @@
+package reset
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+)
+
+func TestTheAcknowledgementIsOfTheConnection(t *testing.T) {
+	for _, c := range []struct{ from, to string }{{"192.0.2.1:80", "198.51.100.7:4711"}, {"[2001:db8::1]:80", "[2001:db8::7]:4711"}} {
+		from, to := netip.MustParseAddrPort(c.from), netip.MustParseAddrPort(c.to)
+		b, err := acknowledgement(from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := gopacket.LayerType(layers.LayerTypeIPv4)
+		if to.Addr().Is6() {
+			first = layers.LayerTypeIPv6
+		}
+		p := gopacket.NewPacket(b, first, gopacket.Default)
+		tcp, is := p.Layer(layers.LayerTypeTCP).(*layers.TCP)
+		if !is || !tcp.ACK || tcp.RST || tcp.SYN || tcp.FIN || len(tcp.Payload) != 0 || uint16(tcp.SrcPort) != 80 || uint16(tcp.DstPort) != 4711 {
+			t.Errorf("%s: %v", c.to, p)
+		}
+		ends := p.NetworkLayer().NetworkFlow()
+		if ends.Src().String() != from.Addr().String() || ends.Dst().String() != to.Addr().String() {
+			t.Errorf("%s: %v", c.to, ends)
+		}
+	}
+	for _, c := range [][2]netip.AddrPort{{}, {netip.MustParseAddrPort("192.0.2.1:80"), netip.MustParseAddrPort("[::1]:80")}} {
+		if _, err := acknowledgement(c[0], c[1]); err == nil {
+			t.Errorf("from %s to %s there is a connection", c[0], c[1])
+		}
+	}
+}
