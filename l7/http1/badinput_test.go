@@ -274,7 +274,6 @@ func TestRow5TargetsWithoutAReadingAreRefused(t *testing.T) {
 		"/a/..%252f..%252fb":  http1.ErrTargetDots,
 		"/a#b":                http1.ErrTargetByte,
 		"/a?b#c":              http1.ErrTargetByte,
-		"/a\\b":               http1.ErrTargetByte,
 		"/a\x7f":              http1.ErrTargetByte,
 		"/a\x01":              http1.ErrTargetByte,
 		"/\xc0\xaf":           http1.ErrTargetUTF8,

@@ -98,15 +98,15 @@ const (
 	targetSlow   // not canonical as it stands, or not known to be
 	targetParam  // ';', which is canonical, but some backends read the path without it
 	targetQuery  // '?'
-	targetStop   // control bytes, SP, '#', '\'
+	targetStop   // control bytes, SP, '#'
 )
 
 var targetByte = func() (t [256]uint8) {
 	for c := range t {
 		switch {
-		case c <= 0x20 || c == 0x7f || c == '#' || c == '\\':
+		case c <= 0x20 || c == 0x7f || c == '#':
 			t[c] = targetStop
-		case c >= 0x80 || c == '%':
+		case c >= 0x80 || c == '%' || c == '\\':
 			t[c] = targetSlow
 		case c == '/':
 			t[c] = targetSlash | targetSecond

@@ -198,6 +198,10 @@ func (r *Request) normalise(path []byte) (int, error) {
 				n += escape(dst[n:], v)
 			}
 			i += 3
+		case c == '\\': // a slash for some backends
+			r.Ambiguity = ErrTargetHidden
+			n += escape(dst[n:], c)
+			i++
 		case c >= 0x80:
 			char, size := utf8.DecodeRune(path[i:])
 			if char == utf8.RuneError && size <= 1 {
