@@ -23,6 +23,7 @@ const web = "../../web"
 func TestTheGUIAccess(t *testing.T)        { inBrowser(t, "access") }
 func TestTheGUIFaults(t *testing.T)        { inBrowser(t, "faults") }
 func TestTheGUIFarms(t *testing.T)         { inBrowser(t, "farms") }
+func TestTheGUILimited(t *testing.T)       { inBrowser(t, "limited") }
 func TestTheGUINarrow(t *testing.T)        { inBrowser(t, "narrow") }
 func TestTheGUINotifications(t *testing.T) { inBrowser(t, "notifications") }
 func TestTheGUIOperator(t *testing.T)      { inBrowser(t, "operator") }
@@ -84,9 +85,11 @@ func operated(t *testing.T) (variables []string) {
 	}
 	const script = `<img src=x onerror="window.broken=1"><script>window.broken=1</script>`
 	a.must("apply", "--yes", "-f", file("shop.yaml", strings.Replace(a.must("export"), "alias: green", "alias: grass", 1)), "--comment", script)
-	people := map[string]string{"ann": "secret-of-ann-1", "bob": "secret-of-bob-1"}
+	a.must("role", "create", "least")
+	roles := map[string]string{"ann": "administration", "bob": "monitoring", "eve": "least"}
+	people := map[string]string{"ann": "secret-of-ann-1", "bob": "secret-of-bob-1", "eve": "secret-of-eve-1"}
 	for name, password := range people {
-		a.employs(name, password, map[string]string{"ann": "administration", "bob": "monitoring"}[name])
+		a.employs(name, password, roles[name])
 	}
 	people["script"] = script
 	known, err := json.Marshal(people)

@@ -5,13 +5,16 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
 // The GUI needs no listener of its own: whoever may reach the API reaches its pages,
@@ -71,6 +74,7 @@ func TestTheGUIIsBuiltFromTheDocumentOfToday(t *testing.T) {
 	if err := json.Unmarshal([]byte(a.must(200, "GET", "/openapi.json", "").raw), &document); err != nil {
 		t.Fatal(err)
 	}
+	sameFile(t, folder+"rights.json", rightsOf(document))
 	paths, kept := document["paths"].(map[string]any), map[string]any{}
 	for _, path := range strings.Fields(string(used)) {
 		if kept[path] = paths[path]; kept[path] == nil {
@@ -79,20 +83,50 @@ func TestTheGUIIsBuiltFromTheDocumentOfToday(t *testing.T) {
 	}
 	document["paths"], document["info"] = kept, map[string]any{"title": "Sluice", "version": "0"}
 	document["components"] = reached(document, kept)
+	sameFile(t, folder+"openapi.json", document)
+}
+
+// sameFile compares a file of the GUI with the JSON of v, or writes it.
+func sameFile(t *testing.T, path string, v any) {
+	t.Helper()
 	got := &bytes.Buffer{}
 	e := json.NewEncoder(got)
 	e.SetIndent("", " ")
-	if err := e.Encode(document); err != nil {
+	if err := e.Encode(v); err != nil {
 		t.Fatal(err)
 	}
 	if *update {
-		if err := os.WriteFile(folder+"openapi.json", got.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if want, err := os.ReadFile(folder + "openapi.json"); err != nil || !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("%sopenapi.json is another one (%v): run go test ./mgmt/api -run GUI -update, and make build", folder, err)
+	if want, err := os.ReadFile(path); err != nil || !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("%s is another one (%v): run go test ./mgmt/api -run GUI -update, and make build", path, err)
 	}
+}
+
+// rightsOf returns the permissions of a document as the GUI needs them: of each GET that
+// not everybody may call, and those that count only for users who see all farms.
+func rightsOf(document map[string]any) any {
+	reads, whole, partly := map[string]map[string]any{}, map[string]bool{}, map[string]bool{}
+	for path, operations := range document["paths"].(map[string]any) {
+		for method, o := range operations.(map[string]any) {
+			operation := o.(map[string]any)
+			needs, _ := operation["x-permission"].(string)
+			all, _ := operation["x-all-farms"].(bool)
+			whole[needs] = whole[needs] || all
+			partly[needs] = partly[needs] || !all
+			if method != "get" || !all && (needs == string(rbac.Open) || needs == string(rbac.Public)) {
+				continue
+			}
+			reads[path] = map[string]any{"permission": needs}
+			if all {
+				reads[path]["all_farms"] = true
+			}
+		}
+	}
+	maps.DeleteFunc(whole, func(needs string, all bool) bool { return !all || partly[needs] })
+	return map[string]any{"reads": reads, "whole": slices.Sorted(maps.Keys(whole))}
 }
 
 // reached is what of the components from is made of, however far away.

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { axe, base, freePort, launch, open, picture, signIn, visit } from './harness.mjs';
 
-const pages = {
+export const pages = {
   dashboard: '',
   farms: 'farms',
   'new-farm': 'new-farm',

@@ -60,8 +60,9 @@ export function App() {
 /** Authenticated shows the pages to who is signed in, and the sign-in to everybody else. */
 function Authenticated() {
   const who = useQuery(queries.who);
+  const rights = useQuery({ ...queries.rights, enabled: who.isSuccess });
   useLive(who.isSuccess);
-  if (who.isPending) {
+  if (who.isPending || (who.isSuccess && rights.isPending)) {
     return (
       <Center h="100vh">
         <Loader aria-label="…" />
@@ -70,6 +71,7 @@ function Authenticated() {
   }
   if (signedOut(who.error)) return <SignIn />;
   if (who.error) return <Problem error={who.error} again={() => void who.refetch()} />;
+  if (!rights.data) return <Problem error={rights.error} again={() => void rights.refetch()} />;
   return (
     <>
       <RouterProvider router={router} />

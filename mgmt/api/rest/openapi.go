@@ -43,11 +43,25 @@ func (o *Operation) documented(content []string) huma.Operation {
 		Parameters:    o.parameters(),
 		Responses:     o.responses(content),
 		Security:      o.security(),
+		Extensions:    o.rights(),
 	}
+}
+
+// rights are extensions of the document for clients that offer only operations their
+// user may call: x-permission, and x-all-farms where the user must see all farms.
+func (o *Operation) rights() map[string]any {
+	out := map[string]any{"x-permission": o.Needs}
+	if o.Whole() {
+		out["x-all-farms"] = true
+	}
+	return out
 }
 
 func (o *Operation) told() string {
 	text := fmt.Sprintf("Needs the permission %q.", o.Needs)
+	if o.Whole() {
+		text += " Only for users who see all farms."
+	}
 	if o.page != nil {
 		text += " A browser that is refused (Accept: text/html) is shown a page."
 	}

@@ -70,6 +70,7 @@ func (s *Resource) versions() VersionView {
 type InfoView struct {
 	VersionView
 	User      string   `json:"user"`
+	AllFarms  string   `json:"all_farms" enum:"true,false" doc:"Whether the user sees all farms, which some operations require"`
 	Supported []string `json:"supported_zapi_versions" doc:"Generations of the API that are served"`
 	Last      string   `json:"last_zapi_version"`
 	Edition   string   `json:"edition" enum:"enterprise,community"`
@@ -80,7 +81,7 @@ type InfoView struct {
 
 func (s *Resource) info(c *rest.Call) (rest.Object[InfoView], error) {
 	return rest.Object[InfoView]{Description: c.Summary(), Params: InfoView{
-		VersionView: s.versions(), User: c.By.Who.Name(), Supported: s.deps.Generations, Last: s.deps.Generations[len(s.deps.Generations)-1], Edition: "enterprise", Language: s.language(), Platform: runtime.GOARCH,
+		VersionView: s.versions(), User: c.By.Who.Name(), AllFarms: rest.Truth(c.SeesAll()), Supported: s.deps.Generations, Last: s.deps.Generations[len(s.deps.Generations)-1], Edition: "enterprise", Language: s.language(), Platform: runtime.GOARCH,
 		Life: int64(auth.LoadSessionTime(s.deps.Settings).Minutes()),
 	}}, nil
 }

@@ -1,6 +1,7 @@
 import createClient from 'openapi-fetch';
 import type { paths } from './schema';
 import { confirming } from '../session/confirm';
+import { refusal } from './rights';
 import { noteTag } from './tags';
 
 /** Why the appliance refused a call, in its own words. */
@@ -22,7 +23,7 @@ export type Answer<T> = { data?: T; error?: unknown; response: Response };
 const base = '/api/v4.0';
 
 /** The appliance's API, typed by its OpenAPI document. */
-export const api = createClient<paths>({ baseUrl: base, credentials: 'same-origin', fetch: (sent: Request) => confirming(() => fetch(sent.clone())) });
+export const api = createClient<paths>({ baseUrl: base, credentials: 'same-origin', fetch: async (sent: Request) => refusal(sent.method, new URL(sent.url).pathname.slice(base.length)) ?? confirming(() => fetch(sent.clone())) });
 api.use({
   onResponse: ({ request: { method, url }, response }) => {
     if (method === 'GET') noteTag(new URL(url).pathname.slice(base.length), response);
@@ -34,14 +35,14 @@ export const pathOf = (parts: (string | number)[]) => `/${parts.map((p) => encod
 
 /** Calls what is known only at run time, as forms made from the schema do. */
 export async function request(method: string, parts: (string | number)[], sent?: unknown, query: Record<string, string> = {}, match?: string): Promise<Answer<unknown>> {
-  const response = await confirming(() =>
+  const ask = () =>
     fetch(`${base}${pathOf(parts)}?${new URLSearchParams(query)}`, {
       method,
       credentials: 'same-origin',
       headers: { ...(sent === undefined ? {} : { 'Content-Type': 'application/json' }), ...(match ? { 'If-Match': match } : {}) },
       body: sent === undefined ? undefined : JSON.stringify(sent),
-    }),
-  );
+    });
+  const response = refusal(method, pathOf(parts)) ?? (await confirming(ask));
   if (method === 'GET') noteTag(pathOf(parts), response);
   const answer: unknown = await response.json().catch(() => ({}));
   return response.ok ? { data: answer, response } : { error: answer, response };

@@ -1,4 +1,5 @@
 import { body, pathOf, Refused, request, type Answer } from './client';
+import { refusal } from './rights';
 
 /** Where a file of the appliance is had by a link: the browser sends its cookie and keeps what comes. */
 export const fileAt = (...parts: (string | number)[]) => `/api/v4.0${pathOf(parts)}`;
@@ -17,7 +18,7 @@ export const uploaded = async (call: Promise<Answer<unknown>>) => (await body(ca
 
 /** A text file of the appliance. */
 export async function text(...parts: string[]): Promise<string> {
-  const response = await fetch(fileAt(...parts), { credentials: 'same-origin' }).catch(() => undefined);
+  const response = refusal('GET', pathOf(parts)) ?? (await fetch(fileAt(...parts), { credentials: 'same-origin' }).catch(() => undefined));
   if (!response) throw new Refused('unreachable', 0);
   if (response.ok) return response.text();
   const said = (await response.json().catch(() => ({}))) as { message?: string };

@@ -3,6 +3,7 @@ import type { Schema } from '../form/schema';
 import type { Seen } from '../form/values';
 import { api, body, request } from './client';
 import { olderThan, revisionsOfPage } from './pages';
+import { setRights, type Rights } from './rights';
 import type { components } from './schema';
 
 /** A service: one requests go to, or one that chooses addresses of names. */
@@ -17,7 +18,16 @@ export type Span = { last: string } | { from: string; to: string };
 /** What pages ask. What changes without an event of its own is asked again now and then. */
 export const queries = {
   who: queryOptions({ queryKey: ['who'], queryFn: () => body(api.GET('/system/info')), retry: false, staleTime: Infinity }),
-  permissions: queryOptions({ queryKey: ['permissions'], queryFn: () => body(api.GET('/rbac/permissions')), staleTime: 60_000 }),
+  rights: queryOptions({
+    queryKey: ['rights'],
+    queryFn: async () => {
+      const [permissions, { params }] = await Promise.all([body(api.GET('/rbac/permissions')), body(api.GET('/system/info'))]);
+      const rights: Rights = { user: params.user, sections: permissions.params, allFarms: params.all_farms === 'true' };
+      setRights(rights);
+      return rights;
+    },
+    refetchInterval: 60_000,
+  }),
   status: queryOptions({ queryKey: ['status'], queryFn: () => body(api.GET('/status')), refetchInterval: 10_000 }),
   machine: queryOptions({ queryKey: ['machine'], queryFn: () => body(api.GET('/stats')), refetchInterval: 5_000 }),
   farms: queryOptions({ queryKey: ['farms'], queryFn: () => body(api.GET('/stats/farms')), refetchInterval: 5_000 }),

@@ -1,9 +1,11 @@
-import { Anchor, Card, Group, Loader, Stack, Table, Text, Title } from '@mantine/core';
+import { Anchor, Card, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { openapi } from '../form/body';
+import { Asked } from '../ui/asked';
+import { Headed } from '../ui/headed';
 import { Once } from '../ui/once';
 import { Problem } from '../ui/problem';
 import { Wide } from '../ui/wide';
@@ -17,9 +19,13 @@ export function OperationPage() {
   const document = useQuery(openapi);
   const doc = document.data as unknown as Doc | undefined;
   const op = useMemo(() => doc && operations(doc).find((o) => o.id === id), [doc, id]);
-  if (document.error) return <Problem error={document.error} again={() => void document.refetch()} />;
-  if (!doc) return <Loader size="sm" aria-label="…" />;
-  if (!op) return <Problem error={new Error(t('apidocs.gone', { name: id }))} />;
+  if (!doc || !op) {
+    return (
+      <Headed title={id}>
+        <Asked of={document}>{() => <Problem error={new Error(t('apidocs.gone', { name: id }))} />}</Asked>
+      </Headed>
+    );
+  }
   const taken = parameters(doc, op.call);
   return (
     <Stack>

@@ -11,6 +11,7 @@ import type { Schema } from '../form/schema';
 import type { Seen } from '../form/values';
 import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
+import { Headed } from '../ui/headed';
 import { Problem } from '../ui/problem';
 import { removeCheck, setCheck } from './actions';
 import { Links } from './links';
@@ -31,8 +32,20 @@ export function CheckPage() {
   const check = checks.data?.params?.find((c) => c.name === name);
   const used = (check?.farms.length ?? 0) > 0;
   const schema = useMemo(() => schemas.data && forced(schemas.data.check, used), [schemas.data, used]);
-  if (!checks.data || !schema) return <Asked of={checks.data ? schemas : checks}>{() => null}</Asked>;
-  if (!check) return <Problem error={new Error(t('checks.gone', { name }))} />;
+  if (!checks.data || !schema) {
+    return (
+      <Headed title={name}>
+        <Asked of={checks.data ? schemas : checks}>{() => null}</Asked>
+      </Headed>
+    );
+  }
+  if (!check) {
+    return (
+      <Headed title={name}>
+        <Problem error={new Error(t('checks.gone', { name }))} />
+      </Headed>
+    );
+  }
   const template = check.template === 'true';
   const allowed = may('farmguardian.modify');
   return (

@@ -14,7 +14,7 @@ const shown = 8;
 /** Attention lists what needs somebody to act, the worst first. */
 export function Attention() {
   const { t } = useTranslation();
-  const items = useAttention();
+  const { items, known, partly } = useAttention();
   return (
     <Card withBorder component="section" aria-labelledby="attention">
       <Group justify="space-between" mb="xs">
@@ -23,7 +23,7 @@ export function Attention() {
         </Title>
         {items.length > 0 && <Badge color={items[0].severity === 'error' ? 'red.9' : darkOrange}>{items.length}</Badge>}
       </Group>
-      {items.length === 0 && <Text c="dimmed">{t('attention.none')}</Text>}
+      {items.length === 0 && <Text c="dimmed">{known ? t(partly ? 'attention.none_seen' : 'attention.none') : '…'}</Text>}
       <List size="sm" spacing={6} listStyleType="none">
         {items.slice(0, shown).map((h) => (
           <List.Item key={h.key}>
@@ -52,18 +52,27 @@ export function Attention() {
   );
 }
 
-function useAttention(): Item[] {
+/**
+ * What needs a hand, as far as the user may see it: known once the state of the farms is there, partly
+ * when the user lacks the permission for some of it. Everybody may see the state of his farms.
+ */
+function useAttention(): { items: Item[]; known: boolean; partly: boolean } {
   const { t } = useTranslation();
-  const status = useQuery(queries.status).data?.params;
-  const findings = useQuery(queries.findings).data?.params ?? [];
-  const certificates = useQuery(queries.certificates).data?.params ?? [];
+  const farms = useQuery(queries.farms);
+  const status = useQuery(queries.status);
+  const found = useQuery(queries.findings);
+  const held = useQuery(queries.certificates);
   const items: Item[] = [];
-  for (const f of status?.farms ?? []) {
-    if (f.problem || (f.configured === 'up' && f.status !== 'up')) {
+  const problems = new Map(status.data?.params.farms?.map((f) => [f.farmname, f.problem]));
+  for (const f of farms.data?.farms ?? []) {
+    const problem = problems.get(f.farmname);
+    if (problem || (f.configured === 'up' && f.status !== 'up')) {
       const word = t(`state.${f.status.replace(' ', '_')}`, { defaultValue: f.status });
-      items.push({ key: `farm ${f.farmname}`, farm: f.farmname, text: f.problem ? `${word}: ${f.problem}` : word, severity: f.status === 'maintenance' ? 'warning' : 'error' });
+      items.push({ key: `farm ${f.farmname}`, farm: f.farmname, text: problem ? `${word}: ${problem}` : word, severity: f.status === 'maintenance' ? 'warning' : 'error' });
     }
   }
+  const findings = found.data?.params ?? [];
+  const certificates = held.data?.params ?? [];
   for (const c of certificates) {
     if (c.used_by?.length && typeof c.days_left === 'number' && c.days_left <= soon) {
       items.push({ key: `certificate ${c.file}`, text: t('attention.certificate', { file: c.file, count: c.days_left }), severity: c.days_left < 7 ? 'error' : 'warning' });
@@ -73,5 +82,6 @@ function useAttention(): Item[] {
     if (f.severity === 'info') continue;
     items.push({ key: `finding ${i}`, farm: f.farm || undefined, text: f.message, advice: f.advice, severity: f.severity === 'error' ? 'error' : 'warning' });
   }
-  return items.sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'));
+  items.sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'));
+  return { items, known: farms.isSuccess && !status.isPending && !found.isPending && !held.isPending, partly: status.isError || found.isError || held.isError };
 }

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
+import { Headed } from '../ui/headed';
 import { Problem } from '../ui/problem';
 import { Attention } from './attention';
 import { Recent } from './recent';
@@ -17,7 +18,13 @@ const WhichWay = lazy(() => import('./which-way'));
 export function Dashboard() {
   const { t } = useTranslation();
   const farms = useQuery(queries.farms);
-  if (farms.error) return <Problem error={farms.error} again={() => void farms.refetch()} />;
+  if (farms.error) {
+    return (
+      <Headed title={t('nav.dashboard')}>
+        <Problem error={farms.error} again={() => void farms.refetch()} />
+      </Headed>
+    );
+  }
   return (
     <Stack>
       <Title order={1} size="h2">

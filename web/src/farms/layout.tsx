@@ -8,6 +8,7 @@ import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
 import { endpoint } from '../ui/address';
+import { Headed } from '../ui/headed';
 import { Problem } from '../ui/problem';
 import { State, stateOf } from '../ui/state';
 import { action, remove } from './actions';
@@ -32,11 +33,13 @@ export function FarmLayout() {
   const may = useMay();
   if (numbers.error) {
     return (
-      <Problem error={numbers.error} again={() => void numbers.refetch()}>
-        <Button renderRoot={(props) => <Link {...props} to="/farms" />} size="xs" variant="default">
-          {t('nav.farms')}
-        </Button>
-      </Problem>
+      <Headed title={farm}>
+        <Problem error={numbers.error} again={() => void numbers.refetch()}>
+          <Button renderRoot={(props) => <Link {...props} to="/farms" />} size="xs" variant="default">
+            {t('nav.farms')}
+          </Button>
+        </Problem>
+      </Headed>
     );
   }
   if (!numbers.data?.farm) return <Loader size="sm" aria-label="…" />;

@@ -11,15 +11,6 @@ export function signIn(user: string, password: string, code: string) {
   return body(api.POST('/session', { headers }));
 }
 
-let last: string | undefined;
-
-/** Whether the user is the one who signed in before, in this tab: nobody finds what others typed. */
-export function sameUser(user: string): boolean {
-  const same = last === undefined || last === user;
-  last = user;
-  return same;
-}
-
 export function signOut() {
   return body(api.DELETE('/session'));
 }

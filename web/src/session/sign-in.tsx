@@ -4,9 +4,10 @@ import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
 import { queries } from '../api/queries';
+import { setRights, userBefore } from '../api/rights';
 import { forgetTags } from '../api/tags';
 import { forgetDrafts } from '../form/draft';
-import { sameUser, signIn } from './session';
+import { signIn } from './session';
 
 /** Whether people may sign in with OpenID Connect: the appliance says so in the page. */
 const provided = document.querySelector<HTMLMetaElement>('meta[name="oidc"]')?.content === 'true';
@@ -20,9 +21,11 @@ export function SignIn() {
   const enter = useMutation({
     mutationFn: () => signIn(user, password, code),
     onSuccess: () => {
-      if (!sameUser(user)) {
+      if (userBefore() !== user) {
         forgetDrafts();
         forgetTags();
+        setRights(undefined);
+        return client.resetQueries(); // of all that the user before saw
       }
       return client.resetQueries({ queryKey: queries.who.queryKey });
     },
