@@ -34,7 +34,7 @@ async function refusedTo(user, look = async () => {}) {
 const main = (page) => page.getByRole('main').innerText();
 
 const refusal = /You do not have permission to view this/;
-const reason = /The permission “[\w.-]+” is required\.|This is about all farms/;
+const reason = /The permission “[\w.-]+” is required\.|This is about all farms|Only root may see this/;
 
 test('no page requests what the role monitoring does not include', async () => {
   const without = [];

@@ -311,9 +311,9 @@ task('who only watches is offered no change, and is told what is not shown', asy
   await visit(page, 'checks');
   assert.ok(await page.getByRole('button', { name: 'New check' }).isDisabled());
   await visit(page, 'certificates');
-  await page.getByText(/the permission "certificate\.show" is needed/).waitFor();
+  await page.getByText('The permission “certificate.show” is required.').waitFor();
   await visit(page, 'system/backups');
-  await page.getByText(/the permission "backup\.menu" is needed/).waitFor();
+  await page.getByText('The permission “backup.menu” is required.').waitFor();
   await visit(page, 'system/settings');
   await page.getByText('You may look at these settings, not change them.').waitFor();
 }, 'bob');

@@ -71,6 +71,7 @@ function Authenticated() {
   }
   if (signedOut(who.error)) return <SignIn />;
   if (who.error) return <Problem error={who.error} again={() => void who.refetch()} />;
+  if (rights.error && !(rights.error instanceof Refused)) throw rights.error; // a fault of the GUI: for the boundary
   if (!rights.data) return <Problem error={rights.error} again={() => void rights.refetch()} />;
   return (
     <>

@@ -49,6 +49,6 @@ export function refusal(method: string, path: string): Response | undefined {
   if (!read) return undefined;
   const refused = (message: string) => new Response(JSON.stringify({ message }), { status: 403, headers: { 'Content-Type': 'application/json' } });
   if (read.allFarms && !rights.allFarms) return refused(i18next.t('problem.all_farms'));
-  if (!includes(rights, read.permission)) return refused(i18next.t('problem.permission', { permission: read.permission }));
+  if (!includes(rights, read.permission)) return refused(read.permission === 'root' ? i18next.t('problem.root') : i18next.t('problem.permission', { permission: read.permission }));
   return undefined;
 }
