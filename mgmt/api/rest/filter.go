@@ -64,14 +64,15 @@ func fieldsOfStruct(t reflect.Type) []field {
 	var out []field
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if also := f.Tag.Get("filter"); also != "" {
-			name = also
-		}
 		exact, plain := plainKind(f.Type)
 		if f.Anonymous || !f.IsExported() || !plain || name == "" || name == "-" {
 			continue
 		}
-		out = append(out, field{name: name, exact: exact || f.Tag.Get("enum") != "", index: f.Index})
+		for _, known := range []string{f.Tag.Get("filter"), name} { // that of the contract, and the one shown
+			if known != "" {
+				out = append(out, field{name: known, exact: exact || f.Tag.Get("enum") != "", index: f.Index})
+			}
+		}
 	}
 	structs.Store(t, out)
 	return out

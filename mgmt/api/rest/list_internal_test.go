@@ -107,7 +107,7 @@ func TestOnlyPlainFieldsAreFilters(t *testing.T) {
 		names = append(names, q.name+": "+q.description)
 	}
 	want := []string{
-		"name: Only those whose name has this in it", "state: Only those whose state is this", "switch: Only those whose switch is this",
+		"name: Only those whose name has this in it", "thingname: Only those whose thingname has this in it", "state: Only those whose state is this", "switch: Only those whose switch is this",
 		"number: Only those whose number is this", "tags: Only those whose tags has this in it",
 		"limit: How many to list at most, 1 to 10000; all when not sent", "offset: How many to leave out at the beginning",
 	}
