@@ -87,7 +87,7 @@ func want(t *testing.T, text string, parts ...string) {
 // second try.
 func ended(t *testing.T, text string, code int, parts ...string) {
 	t.Helper()
-	if code != 1 || strings.Contains(text, "sluice serves") || strings.Count(text, "role started") > 3 {
+	if code != 1 || strings.Contains(text, "sluice serves") || strings.Count(text, "role started") > 4 {
 		t.Errorf("status %d:\n%s", code, text)
 	}
 	want(t, text, parts...)
