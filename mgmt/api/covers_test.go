@@ -1,3 +1,8 @@
+//go:build !race
+
+// It is about the rights of one caller at a time, and with the race detector takes a minute
+// and a half.
+
 package api_test
 
 import (
