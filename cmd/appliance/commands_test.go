@@ -103,7 +103,7 @@ func TestRunDoesWhatItsFlagsSay(t *testing.T) {
 				}
 			}
 		}
-		if err := json.Unmarshal([]byte(asked(t, data, "status", "--json")), &body); err != nil || len(body.Params.Roles) != 3 {
+		if err := json.Unmarshal([]byte(asked(t, data, "status", "--json")), &body); err != nil || len(body.Params.Roles) != 4 {
 			t.Fatalf("%+v, %v", body, err)
 		}
 		for _, r := range body.Params.Roles {

@@ -18,7 +18,7 @@ func (l *look) logins(f *farm.Farm, s *farm.Service) {
 	}
 	one := Finding{Code: ConnectionLogin, Farm: f.Name, Service: s.Name,
 		Evidence: fmt.Sprintf("%d responses of its backends with status 401 asked for NTLM or Negotiate", asked)}
-	switch tls := f.HTTP.TLS; {
+	switch tls := f.ListenerTLS(); {
 	case s.Multiplexed():
 		one.Severity, one.Field = Warning, "backendprotocol"
 		one.Message = fmt.Sprintf("logins of service %s by NTLM or Negotiate fail: they log in a connection, and requests share those of HTTP/2", s.Name)

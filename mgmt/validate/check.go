@@ -266,7 +266,7 @@ func checkWarnings(cfg *farm.Config, add func(Error)) {
 				add(Error{LinkPath(g), linkRule.name, fmt.Sprintf("the check %s has no command: nobody is asked", c.Name)})
 			}
 			if f := &cfg.Farms[i]; f.InKernel() && g.CheckedBy() == "" {
-				add(Error{LinkPath(g), linkRule.name, "farm " + show(f.Name) + " has no health check, and the kernel, which carries it, does not notice failures: a backend that is down keeps getting clients; link a check"})
+				add(Error{LinkPath(g), linkRule.name, "no health check: the kernel, which carries the farm, does not notice failures, and a backend that is down keeps getting clients; link a check"})
 			}
 		}
 	}

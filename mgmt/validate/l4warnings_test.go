@@ -66,7 +66,7 @@ farm "relay" backend 0: max_conns has no effect: nattype stateless_dnat counts n
 			l.NAT, l.Backends = farm.NATTarget, []farm.Backend{{Host: "127.0.0.1", Addr: addr("127.0.0.1"), Port: 8080}}
 		}, `farm "relay" backend 0: ip 127.0.0.1 is of this machine, and its kernel forwards no packets of others there; use another of its addresses`},
 		"no check in the kernel": {func(_ *farm.Farm, l *farm.L4) { l.DataPath, l.Check = farm.DataPathKernel, "" },
-			`farm "relay": farm "relay" has no health check, and the kernel, which carries it, does not notice failures: a backend that is down keeps getting clients; link a check`},
+			`farm "relay": no health check: the kernel, which carries the farm, does not notice failures, and a backend that is down keeps getting clients; link a check`},
 		"no check in userspace": {func(_ *farm.Farm, l *farm.L4) { l.Check = "" }, ""},
 		"a loopback address in the kernel": {func(f *farm.Farm, l *farm.L4) { l.DataPath, f.VIP = farm.DataPathKernel, addr("127.0.0.9") },
 			`farm "relay": vip 127.0.0.9 does not serve clients on this machine: `},
