@@ -50,6 +50,8 @@ func TestCommandsOfTheGuideWorkAsTheyStand(t *testing.T) {
 	give("secret.txt", secret+"\n")
 	give("shop.crt", leaf.ChainPEM())
 	give("shop.key", leaf.KeyPEM())
+	give("store.p12", string(root.Issue("store.example").PKCS12(t, secret)))
+	give("password.txt", secret+"\n")
 	give("ca.pem", root.CertPEM())
 	if err := os.Symlink(program, filepath.Join(u.dir, "bin", "sluice")); err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ func TestListsOfFarmsAreHadInPartsAndByField(t *testing.T) {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
 	}
-	for _, wrong := range []string{"/farms?limit=0", "/farms?offset=x", "/farms?farmname=a", "/farms/farm0005?limit=1", "/stats/farms?status=none", "/history?offset=1", "/keys?key=x"} {
+	for _, wrong := range []string{"/farms?limit=0", "/farms?offset=x", "/farms?farm=a", "/farms/farm0005?limit=1", "/stats/farms?status=none", "/history?offset=1", "/keys?key=x"} {
 		a.must(400, "GET", wrong, "")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"encoding/asn1"
 	"errors"
-	"sync"
 	"time"
 
 	"software.sslmate.com/src/go-pkcs12"
@@ -19,9 +18,15 @@ const (
 	unpackTime = 10 * time.Second
 )
 
-// unpacking is held while a PKCS #12 file is opened. One that takes too long is given up and
-// keeps it, so that such files cannot occupy more than one processor.
-var unpacking sync.Mutex
+// unpacking has an element while a PKCS #12 file is opened. One that takes too long is given
+// up and keeps it, so that such files cannot occupy more than one processor.
+var unpacking = make(chan struct{}, 1)
+
+// opened is the outcome of opening a PKCS #12 file.
+type opened struct {
+	pem []byte
+	err error
+}
 
 // unpackPKCS12 writes the certificates and the key of a PKCS #12 file as PEM. A file without
 // a key is read as a list of authorities.
@@ -29,27 +34,37 @@ func unpackPKCS12(out *bytes.Buffer, der []byte, password string) error {
 	if rounds(der, 0) > maxIterations {
 		return invalid("the PKCS #12 file asks for more than %d rounds of key derivation", maxIterations)
 	}
-	if !unpacking.TryLock() {
+	late := time.After(unpackTime)
+	select {
+	case unpacking <- struct{}{}:
+	case <-late:
 		return invalid("another PKCS #12 file is being opened: try again")
-	}
-	type opened struct {
-		pem []byte
-		err error
 	}
 	done := make(chan opened, 1)
 	go func() {
-		defer unpacking.Unlock()
-		var o opened
-		o.pem, o.err = openPKCS12(der, password)
+		o := contained(der, password)
+		<-unpacking // before the outcome is known: the next file need not wait
 		done <- o
 	}()
 	select {
 	case o := <-done:
 		out.Write(o.pem)
 		return o.err
-	case <-time.After(unpackTime):
+	case <-late:
 		return invalid("the PKCS #12 file takes too long to open: encrypt it with fewer rounds of key derivation")
 	}
+}
+
+// contained opens a PKCS #12 file. A panic of its parser, which nobody else recovers in
+// this goroutine, is an error of the file.
+func contained(der []byte, password string) (o opened) {
+	defer func() {
+		if recover() != nil {
+			o = opened{err: invalid("the PKCS #12 file cannot be read: it is malformed")}
+		}
+	}()
+	o.pem, o.err = openPKCS12(der, password)
+	return o
 }
 
 func openPKCS12(der []byte, password string) ([]byte, error) {
