@@ -3,6 +3,7 @@ package resolve_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,21 +17,21 @@ func TestANameThatIsGoneForTheTimeThatIsSetIsWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &book{answers: map[string]resolve.Answer{}, asked: map[string]int{}}
 		b.set("a.example", time.Minute, "10.0.0.1")
-		var fails error
+		var fails atomic.Pointer[error]
 		question := resolve.Question{Name: "a.example"}
 		limits := resolve.DefaultLimits
 		limits.GoneTime = 2 * time.Hour
-		changes := 0
+		var changes atomic.Int64
 		f := resolve.New(resolve.Options{
 			Lookup: func(ctx context.Context, q resolve.Question) (resolve.Answer, error) {
-				if fails != nil {
-					return resolve.Answer{}, fails
+				if err := fails.Load(); err != nil {
+					return resolve.Answer{}, *err
 				}
 				return b.lookup(ctx, q)
 			},
 			Wanted:  func() []resolve.Question { return []resolve.Question{question} },
 			Limits:  func() resolve.Limits { return limits },
-			Changed: func(context.Context) { changes++ },
+			Changed: func(context.Context) { changes.Add(1) },
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -44,16 +45,18 @@ func TestANameThatIsGoneForTheTimeThatIsSetIsWithdrawn(t *testing.T) {
 			}
 		}
 		look("at first", time.Second, false)
-		fails = errors.New("no server answers")
+		silent := errors.New("no server answers")
+		fails.Store(&silent)
 		look("without an answer", 5*time.Hour, false)
-		fails = resolve.ErrNoAddress
+		gone := resolve.ErrNoAddress
+		fails.Store(&gone)
 		look("gone", 2*time.Hour-time.Minute, false)
-		changes = 0
+		changes.Store(0)
 		look("gone for long", 5*time.Minute, true)
-		if changes != 1 {
-			t.Errorf("told %d times", changes)
+		if n := changes.Load(); n != 1 {
+			t.Errorf("told %d times", n)
 		}
-		fails = nil
+		fails.Store(nil)
 		look("back", 5*time.Minute, false)
 		cancel()
 		<-done

@@ -78,8 +78,9 @@ service pop3-login {
 		enginetest.Eventually(t, name+" to be greeted", func() bool { return ask(probetest.Longest, probetest.At(port)).Err == nil })
 		run.Suffers(t, probetest.At(port), ask)
 	}
+	// Dovecot answers a wrong password after two to three seconds.
 	logs := func(password string) probetest.Asked {
-		return probetest.Check(t, "check_imap", tcp.Services()["check_imap"], probetest.At(imap), "-p", "PORT", "-E", "-s", `a1 LOGIN ann `+password+`\r\n`, "-e", "* OK", "-e", "a1 OK", "-A", "-t", "3")
+		return probetest.Check(t, "check_imap", tcp.Services()["check_imap"], probetest.At(imap), "-p", "PORT", "-E", "-s", `a1 LOGIN ann `+password+`\r\n`, "-e", "* OK", "-e", "a1 OK", "-A", "-t", "10")
 	}
 	logs("s3cret").Healthy(t)
 	logs("wrong").Down(t, `wanted "* OK" and "a1 OK"`) // it says NO
