@@ -44,7 +44,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c := gatedOf(r.Context()); c != nil {
 		c.begin()
 		defer c.end()
-		c.identified(auth.Trusted(r))
+		if auth.Trusted(r) {
+			c.identified()
+		}
 	}
 	f.lingering.over(w, r, f.serve)
 }
@@ -52,7 +54,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // identified notes on the connection of a request that somebody answers for it.
 func identified(r *http.Request) {
 	if c := gatedOf(r.Context()); c != nil {
-		c.identified(true)
+		c.identified()
 	}
 }
 

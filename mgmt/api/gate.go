@@ -40,13 +40,12 @@ func gated(l net.Listener) *gate {
 // gatedConn is a connection of a gate, whose lock guards its fields.
 type gatedConn struct {
 	net.Conn
-	gate   *gate
-	source netip.Prefix
-	number uint64 // connections are numbered as they come
-	// known: the sender of the last request was identified. serving: a request is being
-	// answered.
-	known, serving bool
-	idle           *time.Timer // closes it while it is anonymous and idle
+	gate    *gate
+	source  netip.Prefix
+	number  uint64      // connections are numbered as they come
+	serving int         // requests under way; several with HTTP/2
+	known   bool        // the sender of one of them was identified, or of the last one
+	idle    *time.Timer // closes it while it is anonymous and idle
 }
 
 // Accept returns the next connection for which there is room.
@@ -103,7 +102,7 @@ func (g *gate) makeRoom(source netip.Prefix) (victim *gatedConn, room bool) {
 	case len(g.conns) < maxConns:
 		return nil, true
 	}
-	if victim = g.oldest(func(c *gatedConn) bool { return !c.serving }); victim == nil {
+	if victim = g.oldest(func(c *gatedConn) bool { return c.serving == 0 }); victim == nil {
 		victim = g.oldest(func(c *gatedConn) bool { return anonymous[c.source] == most })
 	}
 	return victim, victim != nil
@@ -122,8 +121,8 @@ func (g *gate) oldest(match func(*gatedConn) bool) (first *gatedConn) {
 
 // before reports whether a connection goes before another one.
 func (c *gatedConn) before(other *gatedConn) bool {
-	if c.serving != other.serving {
-		return other.serving
+	if busy, otherBusy := c.serving > 0, other.serving > 0; busy != otherBusy {
+		return otherBusy
 	}
 	return c.number < other.number
 }
@@ -131,35 +130,41 @@ func (c *gatedConn) before(other *gatedConn) bool {
 // closeIdle closes a connection that is anonymous and idle.
 func (c *gatedConn) closeIdle() {
 	c.gate.mu.Lock()
-	idle := !c.known && !c.serving
+	idle := !c.known && c.serving == 0
 	c.gate.mu.Unlock()
 	if idle {
 		_ = c.Close()
 	}
 }
 
-// begin is called when a request begins, end when it is answered.
+// begin is called when a request begins, end when it is answered. A request that comes
+// alone makes the connection anonymous until its sender is identified. One that comes
+// beside others does not: a browser loads files of the GUI, for which nobody is
+// identified, on the connection of its calls.
 func (c *gatedConn) begin() {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
-	c.serving = true
+	if c.serving == 0 {
+		c.known = false
+	}
+	c.serving++
 	c.idle.Stop()
 }
 
 func (c *gatedConn) end() {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
-	c.serving = false
-	if !c.known {
+	c.serving--
+	if c.serving == 0 && !c.known {
 		c.idle.Reset(anonymousIdle)
 	}
 }
 
-// identified notes whether somebody answers for the request under way.
-func (c *gatedConn) identified(known bool) {
+// identified notes that somebody answers for a request under way.
+func (c *gatedConn) identified() {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
-	c.known = known
+	c.known = true
 }
 
 // Close closes the connection and gives its room back, once or often.

@@ -47,7 +47,7 @@ func (g *gate) count() int {
 // identify has somebody answer for a connection.
 func identify(c *gatedConn) {
 	c.begin()
-	c.identified(true)
+	c.identified()
 	c.end()
 }
 
@@ -130,13 +130,38 @@ func TestAnonymousConnectionsEndSoon(t *testing.T) {
 		if !again.closed() || busy.closed() || known.closed() || g.count() != 2 {
 			t.Errorf("after 9 s closed: %t %t %t, %d are left", again.closed(), busy.closed(), known.closed(), g.count())
 		}
-		conns[3].begin()
-		conns[3].identified(false) // its user logged out, or another request came on it
+		conns[3].begin() // its user logged out, or another request came on it
 		conns[3].end()
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if !known.closed() || busy.closed() {
 			t.Error("a connection that is anonymous now stays")
+		}
+	})
+}
+
+// With HTTP/2 a connection has several requests under way. None of them ends another one.
+func TestConnectionsWithSeveralRequestsStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gated(nil)
+		callers, conns := calls(t, g, "192.0.2.1", 2)
+		browser, stranger := callers[0], callers[1]
+		conns[0].begin() // a stream of events
+		conns[0].identified()
+		conns[1].begin()
+		for _, c := range conns { // a file of the GUI
+			c.begin()
+			c.end()
+		}
+		time.Sleep(time.Minute)
+		if browser.closed() || stranger.closed() {
+			t.Errorf("closed while a request is under way: %t %t", browser.closed(), stranger.closed())
+		}
+		conns[0].end()
+		conns[1].end()
+		time.Sleep(time.Minute)
+		if browser.closed() || !stranger.closed() {
+			t.Errorf("after the last request, closed: %t %t", browser.closed(), stranger.closed())
 		}
 	})
 }
