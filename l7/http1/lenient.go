@@ -123,7 +123,7 @@ func readStatusLine(line []byte) (l Leniency, status, reason int, ok bool) {
 	if end := textEnd(line[i:]); end < len(line[i:]) {
 		l |= LenientStatusLine
 	}
-	return l, status, i, bytes.IndexAny(line[i:], "\x00\r") < 0
+	return l, status, i, !bytes.ContainsAny(line[i:], "\x00\r")
 }
 
 // err returns the error of the first deviation in l.
