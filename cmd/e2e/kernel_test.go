@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -67,9 +68,11 @@ func TestKernelFarmsOutliveTheirRolesAndAreReconciled(t *testing.T) {
 	sysnettest.Eventually(t, func() (string, bool) { got := rules(); return got, got == before })
 	serves("repaired")
 
-	if code, text := a.rest(key, http.MethodGet, "/farms/web/sessions", nil); code != http.StatusOK || !strings.Contains(text, "10.10.1.100") {
-		t.Errorf("sessions: %d %s", code, text)
-	}
+	// The netd that was started anew tells mgmt of them as soon as mgmt has reached it.
+	sysnettest.Eventually(t, func() (string, bool) {
+		code, text := a.rest(key, http.MethodGet, "/farms/web/sessions", nil)
+		return fmt.Sprintf("sessions: %d %s", code, text), code == http.StatusOK && strings.Contains(text, "10.10.1.100")
+	})
 	if out := a.must("farm", "explain", "web"); !strings.Contains(out, "numgen inc mod 2") {
 		t.Errorf("explained: %s", out)
 	}
