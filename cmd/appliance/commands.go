@@ -26,8 +26,10 @@ func runCommand() *cobra.Command {
 		Short: "Run the appliance in the foreground until Ctrl-C or SIGTERM",
 		Long: `Run the appliance in the foreground until Ctrl-C or SIGTERM.
 
-Three processes are started and kept alive: engine carries the traffic, mgmt
-serves the API and keeps the configuration, netd opens the listening sockets.
+Four processes are started and kept alive: engine carries the traffic, mgmt
+serves the API and keeps the configuration, netd opens the listening sockets,
+and progd runs plugins, hooks and scripts in sandboxes.
+
 SIGHUP applies the file of --config again and opens log files anew. When that
 file is refused at the start and nothing is stored from before, the program
 ends with status 1. SLUICE_LOG=debug, info, warn or error says how much is
