@@ -42,7 +42,7 @@ func unpackPKCS12(out *bytes.Buffer, der []byte, password string) error {
 	}
 	done := make(chan opened, 1)
 	go func() {
-		o := contained(der, password)
+		o := contained(func() ([]byte, error) { return openPKCS12(der, password) })
 		<-unpacking // before the outcome is known: the next file need not wait
 		done <- o
 	}()
@@ -55,15 +55,15 @@ func unpackPKCS12(out *bytes.Buffer, der []byte, password string) error {
 	}
 }
 
-// contained opens a PKCS #12 file. A panic of its parser, which nobody else recovers in
-// this goroutine, is an error of the file.
-func contained(der []byte, password string) (o opened) {
+// contained calls open, which reads a PKCS #12 file. A panic of its parser is an error of
+// the file: nothing else recovers it in this goroutine, and it would end the process.
+func contained(open func() ([]byte, error)) (o opened) {
 	defer func() {
 		if recover() != nil {
 			o = opened{err: invalid("the PKCS #12 file cannot be read: it is malformed")}
 		}
 	}()
-	o.pem, o.err = openPKCS12(der, password)
+	o.pem, o.err = open()
 	return o
 }
 
