@@ -35,14 +35,20 @@ func Flush(ctx context.Context, only func(backend uint32) bool) (int, error) {
 	return n, err
 }
 
-// tell sends both ends of established connections what makes them ask.
+// tell sends both ends of established connections an acknowledgement that makes them respond.
 func tell(list []conntrack.Entry) {
 	s := sender{unix.AF_INET: -1, unix.AF_INET6: -1}
 	defer s.close()
+	tellBy(list, func(from, to netip.AddrPort) { _ = s.send(from, to) })
+}
+
+// tellBy calls send for each end of an established connection: from the address that the
+// end knows, to the end.
+func tellBy(list []conntrack.Entry, send func(from, to netip.AddrPort)) {
 	for i := range list {
 		if e := &list[i]; e.State == "established" {
-			_ = s.send(e.To, e.Client)
-			_ = s.send(e.Via, e.Backend)
+			send(e.To, e.Client)
+			send(e.Via, e.Backend)
 		}
 	}
 }

@@ -2,11 +2,27 @@ package reset
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
+
+	"github.com/sluicelb/sluice/sysnet/conntrack"
 )
+
+func TestBothEndsOfEstablishedConnectionsAreTold(t *testing.T) {
+	at := netip.MustParseAddrPort
+	open := conntrack.Entry{State: "established", Client: at("198.51.100.7:4711"), To: at("192.0.2.1:80"), Backend: at("10.0.0.2:8080"), Via: at("10.0.0.1:4711")}
+	half := open
+	half.State = "syn_sent"
+	var got [][2]netip.AddrPort
+	tellBy([]conntrack.Entry{half, open}, func(from, to netip.AddrPort) { got = append(got, [2]netip.AddrPort{from, to}) })
+	want := [][2]netip.AddrPort{{open.To, open.Client}, {open.Via, open.Backend}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
 
 func TestTheAcknowledgementIsOfTheConnection(t *testing.T) {
 	for _, c := range []struct{ from, to string }{{"192.0.2.1:80", "198.51.100.7:4711"}, {"[2001:db8::1]:80", "[2001:db8::7]:4711"}} {
