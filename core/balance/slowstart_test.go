@@ -150,6 +150,25 @@ func TestWhoWasDownUnseenRampsUp(t *testing.T) {
 	}
 }
 
+// The first verdict of a check and the first connect to a backend that was there before
+// are no recovery.
+func TestFirstNewsOfABackendBeginsNoRamp(t *testing.T) {
+	const slow = 1000 * time.Hour
+	for name, first := range map[string]func(f *fixture){
+		"connect": func(f *fixture) { f.health.SetPassive(f.members[1].ID, health.Up, time.Now()) },
+		"verdict": func(f *fixture) { f.health.SetGuardian(f.members[1].ID, health.Up, time.Now()) },
+	} {
+		f := newFixture(t, balance.Member{SlowStart: slow}, balance.Member{SlowStart: slow})
+		f.members[0].Load.MarkOld()
+		f.members[1].Load.MarkOld()
+		f.picker(balance.RoundRobin).Pick(0, balance.Tried{})
+		first(f)
+		if got := shares(f.picker(balance.RoundRobin), 2, 110); got[0] != got[1] {
+			t.Errorf("%s: shares %v", name, got)
+		}
+	}
+}
+
 // What happened long before an engine began does not have a backend ramp up in it.
 func TestWhoCameUpLongAgoHasItsFullWeight(t *testing.T) {
 	f := newFixture(t, balance.Member{SlowStart: time.Minute}, balance.Member{SlowStart: time.Minute})
