@@ -91,6 +91,7 @@ func TestRunDoesWhatItsFlagsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := directory(t)
+	stray := inherited(t)
 	said, status := program(t, `msg="sluice serves"`, func() {
 		if out := asked(t, data, "farm", "list"); !strings.Contains(out, "shop") {
 			t.Errorf("farms: %s", out)
@@ -107,6 +108,11 @@ func TestRunDoesWhatItsFlagsSay(t *testing.T) {
 			t.Fatalf("%+v, %v", body, err)
 		}
 		for _, r := range body.Params.Roles {
+			for _, open := range filesOf(r.PID) {
+				if open == stray {
+					t.Errorf("%s has inherited %s", r.Name, open)
+				}
+			}
 			env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", r.PID))
 			if err != nil {
 				t.Logf("not shown: %v", err)
@@ -120,6 +126,33 @@ func TestRunDoesWhatItsFlagsSay(t *testing.T) {
 	if status != 0 || !strings.Contains(said, "api=https://127.0.0.1:") || !strings.Contains(said, "data="+data) {
 		t.Errorf("exit %d:\n%s", status, said)
 	}
+}
+
+// inherited opens a pipe that children of this process inherit, and returns its name.
+func inherited(t *testing.T) string {
+	t.Helper()
+	var ends [2]int
+	if err := syscall.Pipe2(ends[:], 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = syscall.Close(ends[0]), syscall.Close(ends[1]) })
+	name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", ends[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// filesOf names the open files of a process.
+func filesOf(pid int) (names []string) {
+	folder := fmt.Sprintf("/proc/%d/fd", pid)
+	open, _ := os.ReadDir(folder)
+	for _, e := range open {
+		if name, err := os.Readlink(filepath.Join(folder, e.Name())); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func TestTheDemonstrationSaysLittleBesidesItsOwnWords(t *testing.T) {

@@ -70,6 +70,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	syscall.Umask(0o077)
+	if err := seal(); err != nil {
+		o.Log.Warn("processes may inherit open files of the program that started this one", "error", err)
+	}
 	if err := harden.RaiseFiles(); err != nil {
 		o.Log.Warn("connections will be limited by the number of open files", "error", err)
 	}
