@@ -50,6 +50,7 @@ func (h *House) Namespace(name string) *Namespace {
 			n.Sysctl("net.ipv6.conf."+scope+"."+key, "0")
 		}
 	}
+	n.Sysctl("net.ipv4.ip_forward", "0") // the machine's value is inherited
 	n.Run("ip", "link", "set", "lo", "up")
 	return n
 }

@@ -61,7 +61,8 @@ func Inside(t *testing.T) bool {
 	return false
 }
 
-// private gives the process a /run of its own and brings loopback up.
+// private gives the process a /run of its own and brings loopback up. It forwards
+// nothing: a new namespace would forward where the machine does.
 func private(t *testing.T) {
 	t.Helper()
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
@@ -69,6 +70,9 @@ func private(t *testing.T) {
 	}
 	if err := syscall.Mount("tmpfs", "/run", "tmpfs", 0, "mode=755"); err != nil {
 		t.Fatalf("a /run of its own: %v", err)
+	}
+	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("0"), 0); err != nil {
+		t.Fatal(err)
 	}
 	IP(t, "link set lo up")
 }
