@@ -50,7 +50,7 @@ help:
 	@echo "make fuzz    every fuzz target for FUZZTIME ($(FUZZTIME))"
 	@echo "make mutate  whether tests notice faults: 300 by chance, or all in PKG=./core/balance"
 	@echo "make files   which files a GET, a datagram and a change run through"
-	@echo "make lint    gofmt, go mod tidy, known fixes (.ci/fixes), go vet, staticcheck"
+	@echo "make lint    gofmt, go mod tidy, known fixes (.ci/fixes), plain English (.ci/prose), go vet, staticcheck"
 	@echo "make bench   Sluice beside HAProxy and nginx"
 	@echo "make profile cmd/sluice/default.pgo, by which the compiler knows which calls are hot"
 	@echo "make clean   removes bin, all that was built but the GUI"
@@ -163,6 +163,7 @@ lint:
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	go mod tidy -diff
 	go run ./cmd/fixes
+	go run ./cmd/prose
 	go vet ./...
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 

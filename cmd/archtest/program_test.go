@@ -22,7 +22,7 @@ func TestProgramHoldsNoCodeForTests(t *testing.T) {
 	for _, p := range linked {
 		ours, isOurs := strings.CutPrefix(p, module)
 		switch {
-		case isOurs && (strings.HasSuffix(ours, "test") || within(ours, []string{"bench", "cmd/mutate", "cmd/testlog", "cmd/fixes", "cmd/manual"})),
+		case isOurs && (strings.HasSuffix(ours, "test") || within(ours, []string{"bench", "cmd/mutate", "cmd/testlog", "cmd/fixes", "cmd/prose", "cmd/manual"})),
 			p == "testing", strings.HasPrefix(p, "testing/"), p == "net/http/httptest":
 			t.Errorf("bin/sluice holds %s (go list -deps ./cmd/sluice; go mod why -m says through whom)", p)
 		}
