@@ -49,11 +49,11 @@ func rows(t *testing.T, document, heading string) (folders []string) {
 }
 
 func TestEveryFolderIsInTheDocuments(t *testing.T) {
-	readme, architecture := rows(t, "README.md", "The house"), rows(t, "ARCHITECTURE.md", "The folders")
+	readme, architecture := rows(t, "README.md", "Development"), rows(t, "ARCHITECTURE.md", "The folders")
 	for _, p := range packages(t) {
 		folder := p.path()
 		if top, _, _ := strings.Cut(folder, "/"); folder != strings.TrimSuffix(module, "/") && !slices.Contains(readme, top) {
-			t.Errorf("README.md, The house: no row for %s", top)
+			t.Errorf("README.md, Development: no row for %s", top)
 		}
 		if len(p.GoFiles) > 0 && folder != strings.TrimSuffix(module, "/") && !within(folder, architecture) {
 			t.Errorf("ARCHITECTURE.md, The folders: no row for %s", folder)
