@@ -8,7 +8,7 @@ import (
 
 // amplified is how many times as long as the question an answer may be whose client's
 // address may be borrowed: one that has no cookie of ours asks again by TCP. A signed denial
-// needs up to nine times its question (see ARCHITECTURE.md, "The way of a query").
+// needs up to nine times its question (see ARCHITECTURE.md, "The path of a query").
 const amplified = 10
 
 // answer answers one message whose sender is in w.query. The answer lies in space, and is
