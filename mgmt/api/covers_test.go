@@ -153,13 +153,6 @@ func crew(t *testing.T) *appliance {
 	return a
 }
 
-func (a *appliance) user(name string) {
-	a.must(201, "POST", "/rbac/users", `{"name":"`+name+`","password":"secret-1"}`)
-	a.must(200, "PUT", "/rbac/users/"+name, `{"zapikey":"`+keyOf(name)+`","zapi_permissions":"true","webgui_permissions":"true"}`)
-}
-
-func keyOf(name string) string { return name + "Key0123456789" }
-
 // snapshot is the rights of all users and groups, and of users what lets somebody act as
 // them.
 func (a *appliance) snapshot() (who map[string]rights, secrets map[string]string) {

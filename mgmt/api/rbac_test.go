@@ -34,6 +34,14 @@ func (a *appliance) as(method, path, body string) reply {
 	return a.send(method, api.Base+path, body, "ZAPI_KEY", annsKey)
 }
 
+// user makes a user with a key of its own.
+func (a *appliance) user(name string) {
+	a.must(201, "POST", "/rbac/users", `{"name":"`+name+`","password":"secret-1"}`)
+	a.must(200, "PUT", "/rbac/users/"+name, `{"zapikey":"`+keyOf(name)+`","zapi_permissions":"true","webgui_permissions":"true"}`)
+}
+
+func keyOf(name string) string { return name + "Key0123456789" }
+
 // Every route says what it needs, and is open to exactly those who have that.
 func TestEveryRouteIsOpenToExactlyWhoHasItsPermission(t *testing.T) {
 	a := newAppliance(t)

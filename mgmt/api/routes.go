@@ -47,7 +47,7 @@ func resources(host *rest.Host, d *Deps, guard *auth.Guard, collector upkeep.Sup
 		}),
 		checks.New(checks.Deps{State: board, Guardian: d.Guardian, SameCommand: d.SameCommand, Health: d.Health, Passive: d.Passive, Lookup: d.Lookup, Log: d.Log}),
 		traffic.New(traffic.Deps{
-			SessionTable: d.SessionTable, Tracked: d.Tracked, Forwarded: d.Forwarded, Watch: d.Watch, Tally: d.Tally, Holds: guard.Holds,
+			SessionTable: d.SessionTable, Tracked: d.Tracked, Forwarded: d.Forwarded, Watch: d.Watch, Tally: d.Tally,
 		}),
 		numbers.New(counted),
 		people.New(people.Deps{
@@ -55,7 +55,7 @@ func resources(host *rest.Host, d *Deps, guard *auth.Guard, collector upkeep.Sup
 		}),
 		certificates.New(certificates.Deps{Certificates: d.Certificates, ACME: d.ACME, Activation: d.Activation}),
 		revisions.New(revisions.Deps{
-			State: board, Applier: d.Applier, History: d.History, Reload: d.Reload, Users: d.Users, Holds: guard.Holds, LocalAddrs: d.LocalAddrs,
+			State: board, Applier: d.Applier, History: d.History, Reload: d.Reload, LocalAddrs: d.LocalAddrs,
 			Progress: d.Progress, Serve: serve, Now: d.Now,
 		}),
 		system.New(system.Deps{

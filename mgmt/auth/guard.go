@@ -125,8 +125,16 @@ func (g *Guard) Identify(r *http.Request) (Principal, error) {
 	return g.byKey(r)
 }
 
-// Holds reports whether the credential of a request that was identified still holds:
-// a stream ends with it. It keeps no session alive.
+// Renew returns the sender of a request that was identified with the rights of now, and
+// false if the credential holds no more: a stream ends with it.
+func (g *Guard) Renew(r *http.Request, by Principal) (Principal, bool) {
+	who, known := g.book.Identity(by.Who.Name())
+	by.Who = who
+	return by, known && g.Holds(r)
+}
+
+// Holds reports whether the credential of a request that was identified still holds. It
+// keeps no session alive.
 func (g *Guard) Holds(r *http.Request) bool {
 	if Trusted(r) {
 		return true

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/trial"
@@ -32,6 +33,9 @@ type Host struct {
 	Log     *slog.Logger
 	// Guard makes a guard part of a change; nil: there are none.
 	Guard func(trial.Spec) apply.Trial
+	// Renew returns the sender of a request with the rights of now, false when the
+	// credential holds no more.
+	Renew func(*http.Request, auth.Principal) (auth.Principal, bool)
 	// SameCommand reports whether two commands of checks ask the same, however their
 	// passwords are written; nil compares the texts.
 	SameCommand func(a, b string) bool

@@ -2,11 +2,13 @@ package rest
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
@@ -18,6 +20,24 @@ const eventWrite = 10 * time.Second
 
 // eventStream is the content of a stream of events (HTML, section 9.2).
 const eventStream = "text/event-stream"
+
+// Renew brings the sender and the configuration of a call up to date. It returns false if
+// the sender may not make the call any more: the credential, the user or a right is gone.
+// An answer that takes long needs it, because rights are taken away meanwhile.
+func (c *Call) Renew() bool {
+	by, holds := c.host.Renew(c.Request, c.By)
+	if !holds {
+		return false
+	}
+	c.By = by
+	c.Config, _ = c.host.Applier.CurrentIn(c.Context)
+	return by.May(c.op.Needs) && c.checkWhole() == nil
+}
+
+// Sees reports whether there is a farm of that stable number which the caller sees.
+func (c *Call) Sees(id uint32) bool {
+	return slices.ContainsFunc(c.Farms(), func(f farm.Farm) bool { return f.ID == id })
+}
 
 // Streamed writes an answer that is not held in memory, see events and download.
 type Streamed = func(http.ResponseWriter)

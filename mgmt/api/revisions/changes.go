@@ -3,9 +3,7 @@ package revisions
 import (
 	"encoding/json"
 	"math"
-	"net/http"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -67,19 +65,6 @@ const (
 	changeEvery       = time.Second
 )
 
-// changeWatchers counts who watches.
-type changeWatchers struct{ n atomic.Int32 }
-
-func (w *changeWatchers) enter() bool {
-	if w.n.Add(1) <= maxChangeWatchers {
-		return true
-	}
-	w.n.Add(-1)
-	return false
-}
-
-func (w *changeWatchers) leave() { w.n.Add(-1) }
-
 // ChangedStatus is what became of a farm.
 type ChangedStatus struct {
 	Farm    string      `json:"farmname"`
@@ -89,11 +74,12 @@ type ChangedStatus struct {
 
 // watchChanges streams what changes to who may see it, for as long as that holds.
 func (s *Resource) watchChanges(c *rest.Call) (rest.Streamed, error) {
-	if !s.watchers.enter() {
-		return nil, rest.Refuse(http.StatusServiceUnavailable, "%d watch already: wait until one has ended", maxChangeWatchers)
+	leave, err := c.Seat(&s.watchers)
+	if err != nil {
+		return nil, err
 	}
 	return rest.Events(func(send rest.Sender) {
-		defer s.watchers.leave()
+		defer leave()
 		w := &changeWatch{Call: c, s: s, send: send, ended: s.deps.Applier.LastEnded(), known: map[string]ChangedStatus{}}
 		w.run()
 	}), nil
@@ -137,13 +123,10 @@ func (w *changeWatch) run() {
 
 // look tells what is new; false when nobody may or can be told any more.
 func (w *changeWatch) look() bool {
-	who, ok := w.s.deps.Users.Identity(w.By.Who.Name())
-	if !ok || !w.s.deps.Holds(w.Request) {
+	_, revision := w.s.deps.Applier.Current() // before: farms made since say who sees all
+	if !w.Renew() {
 		return false
 	}
-	w.By.Who = who
-	cfg, revision := w.s.deps.Applier.Current()
-	w.Config = cfg
 	if !w.told || revision.Number != w.revision {
 		w.told, w.revision = true, revision.Number
 		view := revisionView(revision)

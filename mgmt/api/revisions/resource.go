@@ -13,7 +13,6 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/trial"
 )
@@ -26,9 +25,6 @@ type Deps struct {
 	// Reload applies the file the appliance was started with again; nil when
 	// there is none. rest.ErrConfigFile when it cannot be read.
 	Reload func(ctx context.Context, by apply.Author) (apply.Result, error)
-	Users  *rbac.Book
-	// Holds reports whether the credential of a request is still one.
-	Holds func(*http.Request) bool
 	// LocalAddrs lists the addresses of this machine, which a VIP must be one of.
 	LocalAddrs func() []netip.Addr
 	// Progress is what is known of the pending change; nil: nothing watches.
@@ -55,11 +51,13 @@ type Applier interface {
 // Resource answers the operations; make it with New.
 type Resource struct {
 	deps     Deps
-	watchers changeWatchers
+	watchers rest.Seats
 }
 
 // New returns the resource over deps.
-func New(deps Deps) *Resource { return &Resource{deps: deps} }
+func New(deps Deps) *Resource {
+	return &Resource{deps: deps, watchers: rest.Seats{Most: maxChangeWatchers}}
+}
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {

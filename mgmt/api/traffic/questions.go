@@ -82,6 +82,11 @@ func (s *Resource) countQuestions(c *rest.Call) (rest.Object[Questions], error) 
 	case s.deps.Tally == nil:
 		return none, rest.BadRequest("questions cannot be counted: the engine leaves no records")
 	}
+	leave, err := c.Seat(&s.watchers)
+	if err != nil {
+		return none, err
+	}
+	defer leave()
 	tally, err := s.deps.Tally(f.ID)
 	if errors.Is(err, accesslog.ErrWatchers) {
 		return none, rest.Refuse(http.StatusServiceUnavailable, "%d watch already: wait until one has ended", accesslog.MaxWatchers)
@@ -94,6 +99,9 @@ func (s *Resource) countQuestions(c *rest.Call) (rest.Object[Questions], error) 
 	select {
 	case <-c.Request.Context().Done():
 	case <-time.After(time.Duration(seconds) * time.Second):
+	}
+	if !c.Renew() || !c.Sees(f.ID) {
+		return none, rest.Refuse(http.StatusForbidden, "you may not do this any more: your rights changed meanwhile")
 	}
 	return rest.Object[Questions]{Description: "Count the questions of farm " + f.Name, Params: questionsOf(tally.Sum(int(most)), time.Since(began))}, nil
 }

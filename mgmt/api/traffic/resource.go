@@ -3,14 +3,13 @@
 package traffic
 
 import (
-	"net/http"
 	"slices"
 
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 )
 
-// Deps is what the operations need; all but Holds may be nil.
+// Deps is what the operations need; all may be nil.
 type Deps struct {
 	// SessionTable lists and changes the sessions of single services; without it
 	// there is nothing about that in the API.
@@ -22,15 +21,18 @@ type Deps struct {
 	Watch func(farm uint32, filter accesslog.Filter) (*accesslog.Watcher, error)
 	// Tally counts the questions of a gslb farm; nil when that is not possible.
 	Tally func(farm uint32) (*accesslog.Tally, error)
-	// Holds reports whether the credential of a request is still one.
-	Holds func(*http.Request) bool
 }
 
 // Resource answers the operations; make it with New.
-type Resource struct{ deps Deps }
+type Resource struct {
+	deps     Deps
+	watchers rest.Seats
+}
 
 // New returns the resource over deps.
-func New(deps Deps) *Resource { return &Resource{deps: deps} }
+func New(deps Deps) *Resource {
+	return &Resource{deps: deps, watchers: rest.Seats{Most: accesslog.MaxWatchers}}
+}
 
 // Operations lists what can be done.
 func (s *Resource) Operations() []*rest.Operation {

@@ -45,7 +45,14 @@ func (s *Resource) traceFarm(c *rest.Call) (rest.Streamed, error) {
 	if err != nil {
 		return nil, rest.BadRequest("%s", err)
 	}
+	leave, err := c.Seat(&s.watchers)
+	if err != nil {
+		return nil, err
+	}
 	w, err := s.deps.Watch(f.ID, filter)
+	if err != nil {
+		leave()
+	}
 	if errors.Is(err, accesslog.ErrWatchers) {
 		return nil, rest.Refuse(http.StatusServiceUnavailable, "%d watch already: wait until one has ended", accesslog.MaxWatchers)
 	}
@@ -53,14 +60,15 @@ func (s *Resource) traceFarm(c *rest.Call) (rest.Streamed, error) {
 		return nil, err
 	}
 	return rest.Events(func(send rest.Sender) {
+		defer leave()
 		defer w.Close()
-		follow(send, c.Request, w, s.deps.Holds)
+		follow(send, c, f.ID, w)
 	}), nil
 }
 
-// follow writes what a watcher sees until one side or the credential ends. A client that does not
-// take a line in time is cut off.
-func follow(send rest.Sender, r *http.Request, w *accesslog.Watcher, holds func(*http.Request) bool) {
+// follow writes what a watcher sees of a farm until one side ends, or the rights of the
+// caller. A client that does not take a line in time is cut off.
+func follow(send rest.Sender, c *rest.Call, farm uint32, w *accesslog.Watcher) {
 	if !send(": watching\n\n") {
 		return
 	}
@@ -69,12 +77,12 @@ func follow(send rest.Sender, r *http.Request, w *accesslog.Watcher, holds func(
 	defer alive.Stop()
 	for going := true; going; {
 		select {
-		case <-r.Context().Done():
+		case <-c.Request.Context().Done():
 			return
 		case line, open := <-w.Lines:
 			going = open && send("data: ", string(line), "\n\n")
 		case <-missed.C:
-			if going = holds(r); !going {
+			if going = c.Renew() && c.Sees(farm); !going {
 				return
 			}
 			if n := w.Missed(); n > 0 {
