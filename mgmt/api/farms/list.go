@@ -1,6 +1,8 @@
 package farms
 
 import (
+	"reflect"
+
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
@@ -65,6 +67,7 @@ func (s *Resource) modulesSummary(c *rest.Call) (rest.Object[ModulesSummary], er
 		in := out.of(ModuleOf(f))
 		*in = append(*in, item)
 	}
+	out.LSLB, out.GSLB, out.DSLB = rest.Matching(c, out.LSLB), rest.Matching(c, out.GSLB), rest.Matching(c, out.DSLB)
 	return rest.Object[ModulesSummary]{Description: "List farms of all modules", Params: out}, nil
 }
 
@@ -72,7 +75,7 @@ func (s *Resource) farmOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/farms", rbac.Open, "List farms", s.listFarms),
 		rest.Op(rest.Post, "/farms", rbac.FarmCreate, "Create a farm", s.createFarm).Body(newFarmFields{}).Refers().Created().Edits(),
-		rest.Op(rest.Get, "/farms/modules/summary", rbac.Open, "List the farms of all modules", s.modulesSummary),
+		rest.Op(rest.Get, "/farms/modules/summary", rbac.Open, "List the farms of all modules", s.modulesSummary).Filters(reflect.TypeFor[ModuleFarm]()),
 		rest.Op(rest.Get, "/farms/modules/lslb", rbac.Open, "List the farms of the LSLB module", s.farmsOf(LSLB)),
 		rest.Op(rest.Get, "/farms/modules/gslb", rbac.Open, "List the farms of the GSLB module", s.farmsOf(GSLB)),
 		rest.Op(rest.Get, "/farms/modules/dslb", rbac.Open, "List the farms of the DSLB module", s.farmsOf(DSLB)),

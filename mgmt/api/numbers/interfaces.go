@@ -70,15 +70,13 @@ func (s *Resource) interfaceStatistics(c *rest.Call) (rest.Object[LinkStatistics
 				use.VLAN = append(use.VLAN, on.Name)
 			}
 		}
-		if status != "" && use.Status != status {
-			continue
-		}
 		if l.Members != nil {
 			out.Bond = append(out.Bond, BondUse{use, l.Members})
 			continue
 		}
 		out.NIC = append(out.NIC, use)
 	}
+	out.NIC, out.Bond = rest.Matching(c, out.NIC), rest.Matching(c, out.Bond)
 	return rest.Object[LinkStatistics]{Description: c.Summary(), Params: out}, nil
 }
 

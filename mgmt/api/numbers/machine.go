@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"os"
+	"reflect"
 	"sync"
 	"time"
 
@@ -23,9 +24,9 @@ func (s *Resource) machineOperations() []*rest.Operation {
 		rest.Op(rest.Get, "/stats/system/cpu", rbac.Open, "Get what the processors do", s.cpuStatistics),
 		rest.Op(rest.Get, "/stats/system/load", rbac.Open, "Get the load of the machine", s.loadStatistics),
 		rest.Op(rest.Get, "/stats/system/memory", rbac.Open, "Get what memory is used for", s.memoryStatistics),
-		rest.Op(rest.Get, "/stats/system/network", rbac.Open, "Get what network interfaces carried", s.networkStatistics),
+		rest.Op(rest.Get, "/stats/system/network", rbac.Open, "Get what network interfaces carried", s.networkStatistics).Filters(reflect.TypeFor[InterfaceUse]()),
 		rest.Op(rest.Get, "/stats/system/network/interfaces", rbac.Open, "Get what network interfaces carried, by kind", s.interfaceStatistics).
-			With("status", "Only interfaces whose status is this: up or down"),
+			With("status", "Only interfaces whose status is this: up or down").Filters(reflect.TypeFor[BondUse]()),
 		rest.Op(rest.Get, "/stats/system/connections", rbac.Open, "Get how many connections the kernel tracks", s.trackedStatistics),
 	}
 }
@@ -150,6 +151,7 @@ func (s *Resource) networkStatistics(c *rest.Call) (rest.Object[NetworkStatistic
 	for _, i := range s.deps.Usage().Interfaces {
 		out.Interfaces = append(out.Interfaces, InterfaceUse{i.Name, farm.AliasOf(state.Aliases(c).Interfaces, i.Name), megabytes(i.In), megabytes(i.Out)})
 	}
+	out.Interfaces = rest.Matching(c, out.Interfaces)
 	return rest.Object[NetworkStatistics]{Description: c.Summary(), Params: out}, nil
 }
 

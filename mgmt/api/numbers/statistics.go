@@ -33,10 +33,10 @@ func (s *Resource) statisticsOperations() []*rest.Operation {
 		rest.Op(rest.Get, "/stats/farms/total", rbac.Open, "Get the number of farms", s.farmsTotal),
 		rest.Op(rest.Get, "/stats/farms/modules", rbac.Open, "Count the farms of all modules by status", s.moduleStatistics),
 		statisticsOf("lslb", s.statisticsOf(farms.LSLB)), statisticsOf("gslb", s.statisticsOf(farms.GSLB)), statisticsOf("dslb", s.statisticsOf(farms.DSLB)),
-		rest.Op(rest.Get, "/stats/farms/{farm}", rbac.Open, "Get the statistics of a farm", s.oneFarmStatistics),
-		rest.Op(rest.Get, "/stats/farms/{farm}/backends", rbac.Open, "Get the statistics of the backends of a farm", s.oneFarmStatistics),
-		rest.Op(rest.Get, "/stats/farms/{farm}/services/{service}/backends", rbac.Open, "Get the statistics of the backends of a service", s.serviceStatistics),
-		rest.Op(rest.Get, "/stats/farms/{farm}/service/{service}/backends", rbac.Open, "Get the statistics of the backends of a service (older path)", s.serviceStatistics),
+		rest.Op(rest.Get, "/stats/farms/{farm}", rbac.Open, "Get the statistics of a farm", s.oneFarmStatistics).Filters(reflect.TypeFor[BackendStatistics]()).Filters(reflect.TypeFor[state.Session]()),
+		rest.Op(rest.Get, "/stats/farms/{farm}/backends", rbac.Open, "Get the statistics of the backends of a farm", s.oneFarmStatistics).Filters(reflect.TypeFor[BackendStatistics]()).Filters(reflect.TypeFor[state.Session]()),
+		rest.Op(rest.Get, "/stats/farms/{farm}/services/{service}/backends", rbac.Open, "Get the statistics of the backends of a service", s.serviceStatistics).Filters(reflect.TypeFor[BackendStatistics]()).Filters(reflect.TypeFor[state.Session]()),
+		rest.Op(rest.Get, "/stats/farms/{farm}/service/{service}/backends", rbac.Open, "Get the statistics of the backends of a service (older path)", s.serviceStatistics).Filters(reflect.TypeFor[BackendStatistics]()).Filters(reflect.TypeFor[state.Session]()),
 	}
 }
 
@@ -268,6 +268,7 @@ func (s *Resource) oneFarmStatistics(c *rest.Call) (FarmDetailStatistics, error)
 	for _, g := range f.Groups() {
 		out.Backends = append(out.Backends, s.backendStatistics(state.Aliases(c), t, g)...)
 	}
+	out.Backends = rest.Matching(c, out.Backends)
 	whole := s.farmStatistics(t, f)
 	out.Farm = &whole
 	return out, s.addSessions(c, &out, f, "")
@@ -280,7 +281,7 @@ func (s *Resource) serviceStatistics(c *rest.Call) (FarmDetailStatistics, error)
 	}
 	out := FarmDetailStatistics{
 		Description: "Get statistics of " + g.String(),
-		Backends:    append([]BackendStatistics{}, s.backendStatistics(state.Aliases(c), s.tally(c.Context, nil), g)...),
+		Backends:    rest.Matching(c, s.backendStatistics(state.Aliases(c), s.tally(c.Context, nil), g)),
 	}
 	return out, s.addSessions(c, &out, g.Farm, g.Name())
 }
@@ -313,7 +314,7 @@ func (s *Resource) addSessions(c *rest.Call, out *FarmDetailStatistics, f *farm.
 	if err != nil {
 		return err
 	}
-	out.Sessions, out.TotalSessions = append(out.Sessions, sessions...), total
+	out.Sessions, out.TotalSessions = rest.Matching(c, sessions), total
 	return nil
 }
 

@@ -1,16 +1,19 @@
 package rest
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
-// field is one by which items of a list can be chosen: a text, a number or a truth
-// value of an answer, or a list of texts. Texts match where they contain what is
-// wanted, in letters of any case; words of an enumeration and numbers only whole.
+// field is one by which items of a list can be chosen: any that an answer shows. Texts
+// and times match if they contain the wanted text, in letters of any case; words of an
+// enumeration and numbers match only as a whole. A list or an object matches if one of
+// the values in it does.
 type field struct {
 	name  string
 	exact bool
@@ -64,10 +67,10 @@ func fieldsOfStruct(t reflect.Type) []field {
 	var out []field
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		exact, plain := plainKind(f.Type)
-		if f.Anonymous || !f.IsExported() || !plain || name == "" || name == "-" {
+		if f.Anonymous || !f.IsExported() || name == "" || name == "-" {
 			continue
 		}
+		exact := wholeKind(f.Type)
 		for _, known := range []string{f.Tag.Get("filter"), name} { // that of the contract, and the one shown
 			if known != "" {
 				out = append(out, field{name: known, exact: exact || f.Tag.Get("enum") != "", index: f.Index})
@@ -78,21 +81,17 @@ func fieldsOfStruct(t reflect.Type) []field {
 	return out
 }
 
-// plainKind reports whether a type is one that filters look at, and whether its
-// values match only whole.
-func plainKind(t reflect.Type) (exact, plain bool) {
+// wholeKind reports whether values of a type match only as a whole.
+func wholeKind(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer:
-		return plainKind(t.Elem())
-	case reflect.Slice:
-		return false, t.Elem().Kind() == reflect.String
+		return wholeKind(t.Elem())
 	case reflect.String:
-		return t.PkgPath() != "", true // a type of its own is an enumeration
-	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return true, true
+		return t.PkgPath() != "" // a type of its own is an enumeration
+	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct, reflect.Interface:
+		return false
 	}
-	return false, false
+	return true
 }
 
 // matches reports whether an item is what all filters want.
@@ -135,6 +134,11 @@ func equal(v reflect.Value, want string, exact bool) bool {
 		return strings.Contains(strings.ToLower(v.String()), strings.ToLower(want))
 	case reflect.Bool:
 		return strconv.FormatBool(v.Bool()) == want
+	case reflect.Float32, reflect.Float64:
+		number, err := strconv.ParseFloat(want, 64)
+		return err == nil && v.Float() == number
+	case reflect.Struct, reflect.Map:
+		return objectHas(v.Interface(), want)
 	}
 	switch {
 	case v.CanInt():
@@ -143,4 +147,78 @@ func equal(v reflect.Value, want string, exact bool) bool {
 		return strconv.FormatUint(v.Uint(), 10) == want
 	}
 	return false
+}
+
+// objectHas looks for what is wanted in an object as answers show it.
+func objectHas(object any, want string) bool {
+	if at, is := object.(time.Time); is && sameTime(at, want) {
+		return true
+	}
+	text, err := json.Marshal(object)
+	var shown any
+	return err == nil && json.Unmarshal(text, &shown) == nil && valueHas(shown, want)
+}
+
+// sameTime reports whether a text is that time, in any time zone.
+func sameTime(at time.Time, text string) bool {
+	wanted, err := time.Parse(time.RFC3339Nano, text)
+	return err == nil && wanted.Equal(at)
+}
+
+// valueHas looks at all values within one that was read from JSON.
+func valueHas(v any, want string) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case []any:
+		return slices.ContainsFunc(v, func(one any) bool { return valueHas(one, want) })
+	case map[string]any:
+		for _, one := range v {
+			if valueHas(one, want) {
+				return true
+			}
+		}
+		return false
+	}
+	return equal(reflect.ValueOf(v), want, false)
+}
+
+// Matching returns the items that the filters of the query want, for answers that are no
+// List. The operation must name the type of the items with Filters.
+func Matching[T any](c *Call, items []T) []T {
+	wanted, out := c.wanted(), []T{}
+	for _, one := range items {
+		if matches(reflect.ValueOf(one), wanted) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// Filtered reports whether the query has a filter.
+func (c *Call) Filtered() bool { return len(c.wanted()) > 0 }
+
+// searchPage is how many items Search reads at a time.
+const searchPage = 1000
+
+// Search returns at most limit of the numbered items that the filters of the query want.
+// read gives the next items with lower numbers, the highest first; 0 is above all.
+func Search[T any](c *Call, limit int, before uint64, read func(limit int, before uint64) ([]T, error), number func(T) uint64) ([]T, error) {
+	if !c.Filtered() {
+		return read(limit, before)
+	}
+	var out []T
+	for {
+		page, err := read(searchPage, before)
+		if err != nil {
+			return nil, err
+		}
+		found := Matching(c, page)
+		if out = append(out, found[:min(len(found), limit-len(out))]...); len(out) == limit || len(page) < searchPage {
+			return out, nil
+		}
+		if before = number(page[len(page)-1]); before == 0 {
+			return out, nil
+		}
+	}
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"math"
 	"reflect"
+	"slices"
 )
 
 // List is an answer that holds several things; make it with NewList or ListOf. Who
@@ -116,19 +117,29 @@ func choose[T any](n int, item func(int) T, wanted []filter, from, to int) (item
 // through Pick. Operations that answer with a List have it already.
 func (o *Operation) Pages(item reflect.Type) *Operation {
 	o.paged = true
-	for _, f := range fieldsOf(item) {
-		if o.filters = append(o.filters, f.name); !o.knows(f.name) {
-			o.With(f.name, f.about())
-		}
-	}
-	return o.With("limit", "How many to list at most, 1 to 10000; all when not sent").
+	return o.Filters(item).With("limit", "How many to list at most, 1 to 10000; all when not sent").
 		With("offset", "How many to leave out at the beginning")
 }
 
+// Filters says that the answer has items of a type, of which the fields that they show
+// select some.
+func (o *Operation) Filters(item reflect.Type) *Operation {
+	for _, f := range fieldsOf(item) {
+		if slices.Contains(o.filters, f.name) {
+			continue
+		}
+		if o.filters = append(o.filters, f.name); !o.knows(f.name) {
+			o.queries = append(o.queries, query{f.name, f.about()})
+		}
+	}
+	return o
+}
+
 // CutsItself is for a list that is cut where it comes from: the API has not more of
-// it than it shows.
+// it than it shows. Its handler looks at the filters.
 func (o *Operation) CutsItself() *Operation {
-	o.paged, o.filters, o.queries = false, nil, nil
+	o.paged = false
+	o.queries = slices.DeleteFunc(o.queries, func(q query) bool { return q.name == "limit" || q.name == "offset" })
 	return o
 }
 

@@ -15,7 +15,7 @@ import (
 
 type word string
 
-// thing is an item of a list; Hidden and At are nothing to choose by.
+// thing is an item of a list; Hidden is nothing to choose by.
 type thing struct {
 	Name   string    `json:"thingname" filter:"name"`
 	State  word      `json:"state"`
@@ -27,7 +27,7 @@ type thing struct {
 }
 
 func aThing(i int) thing {
-	t := thing{Name: "Thing" + strconv.Itoa(i), State: "up", Switch: "false", Tags: []string{"red"}, Hidden: "x"}
+	t := thing{Name: "Thing" + strconv.Itoa(i), State: "up", Switch: "false", Tags: []string{"red"}, Hidden: "x", At: time.Date(2026, 1, i+1, 12, 0, 0, 0, time.UTC)}
 	if i%10 == 3 {
 		t.State, t.Switch, t.Number, t.Tags = "upper", "true", &i, []string{"blue", "Green"}
 	}
@@ -62,6 +62,8 @@ func TestListsAreHadInPartsAndByField(t *testing.T) {
 		{"number=13", []string{"13"}, -1},
 		{"number=1", nil, -1},
 		{"tags=gree", []string{"3", "13"}, -1},
+		{"at=2026-01-0", []string{"0", "1", "2", "3", "4", "5", "6", "7", "8"}, -1},
+		{"at=2026-01-04T13:00:00%2B01:00", []string{"3"}, -1},
 		{"name=3&state=upper", []string{"3", "13"}, -1},
 		{"name=", []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14"}, -1},
 	} {
@@ -101,14 +103,14 @@ func TestPartsOfAListHaveBounds(t *testing.T) {
 	}
 }
 
-func TestOnlyPlainFieldsAreFilters(t *testing.T) {
+func TestFieldsThatAreShownAreFilters(t *testing.T) {
 	var names []string
 	for _, q := range (&Operation{}).Pages(reflect.TypeFor[thing]()).queries {
 		names = append(names, q.name+": "+q.description)
 	}
 	want := []string{
 		"name: Only those whose name has this in it", "thingname: Only those whose thingname has this in it", "state: Only those whose state is this", "switch: Only those whose switch is this",
-		"number: Only those whose number is this", "tags: Only those whose tags has this in it",
+		"number: Only those whose number is this", "tags: Only those whose tags has this in it", "at: Only those whose at has this in it",
 		"limit: How many to list at most, 1 to 10000; all when not sent", "offset: How many to leave out at the beginning",
 	}
 	if !slices.Equal(names, want) {

@@ -206,8 +206,10 @@ func (o *Operation) NeedsRaised() bool { return o.outlives }
 // Alone says that no transaction can have an operation that edits.
 func (o *Operation) Alone() *Operation { o.alone = true; return o }
 
-// With allows a query parameter.
+// With allows a query parameter. A filter of that name is replaced: the handler reads it.
 func (o *Operation) With(name, description string) *Operation {
+	o.filters = slices.DeleteFunc(o.filters, func(known string) bool { return known == name })
+	o.queries = slices.DeleteFunc(o.queries, func(q query) bool { return q.name == name })
 	o.queries = append(o.queries, query{name, description})
 	return o
 }

@@ -52,9 +52,7 @@ func (View[H]) filters() []field {
 	out := slices.Clone(fieldsOfStruct(reflect.TypeFor[H]()))
 	_, fields := about.Table()
 	for _, f := range fields {
-		if f.Type != huma.TypeObject {
-			out = append(out, field{name: f.Name, exact: f.Whole || f.Type != huma.TypeString && f.Type != huma.TypeArray})
-		}
+		out = append(out, field{name: f.Name, exact: f.Whole || f.Type == huma.TypeInteger || f.Type == huma.TypeNumber || f.Type == huma.TypeBoolean})
 	}
 	return out
 }

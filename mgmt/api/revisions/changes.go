@@ -39,11 +39,14 @@ func (s *Resource) listChanges(c *rest.Call) (rest.List[RevisionView], error) {
 	}
 	var out []RevisionView
 	for _, r := range slices.Backward(revisions) {
-		if r.Number > since && uint64(len(out)) < limit {
-			view := revisionView(r)
-			view.Diff = ""
-			out = append(out, view)
+		if r.Number > since {
+			out = append(out, revisionView(r))
 		}
+	}
+	out = rest.Matching(c, out)
+	out = out[:min(uint64(len(out)), limit)]
+	for i := range out {
+		out[i].Diff = ""
 	}
 	return rest.NewList(c.Summary(), out), nil
 }

@@ -55,21 +55,24 @@ func (s *Resource) listHistory(c *rest.Call) (rest.List[RevisionView], error) {
 	if err != nil {
 		return rest.List[RevisionView]{}, err
 	}
-	revisions, err := s.deps.History.History(int(limit), before)
-	if err != nil {
-		return rest.List[RevisionView]{}, err
-	}
 	tags, err := s.deps.History.Tags()
 	if err != nil {
 		return rest.List[RevisionView]{}, err
 	}
-	var out []RevisionView
-	for _, r := range revisions {
-		view := revisionView(r)
-		view.Diff, view.Tags = "", tagsOf(tags, r.Number) // a list stays short
-		out = append(out, view)
+	read := func(limit int, before uint64) ([]RevisionView, error) {
+		revisions, err := s.deps.History.History(limit, before)
+		out := make([]RevisionView, len(revisions))
+		for i, r := range revisions {
+			out[i] = revisionView(r)
+			out[i].Tags = tagsOf(tags, r.Number)
+		}
+		return out, err
 	}
-	return rest.NewList(c.Summary(), out), nil
+	found, err := rest.Search(c, int(limit), before, read, func(r RevisionView) uint64 { return r.Number })
+	for i := range found {
+		found[i].Diff = "" // a list stays short
+	}
+	return rest.NewList(c.Summary(), found), err
 }
 
 // revisionParam reads the revision in the path: its number, or a tag.

@@ -43,12 +43,16 @@ func (s *Resource) listAudit(c *rest.Call) (rest.List[AuditEntry], error) {
 	if err != nil {
 		return rest.List[AuditEntry]{}, err
 	}
-	entries, err := s.deps.Audit.Read(int(limit), before)
-	var out []AuditEntry
-	for _, e := range entries {
-		out = append(out, AuditEntry(e))
+	read := func(limit int, before uint64) ([]AuditEntry, error) {
+		entries, err := s.deps.Audit.Read(limit, before)
+		out := make([]AuditEntry, len(entries))
+		for i, e := range entries {
+			out[i] = AuditEntry(e)
+		}
+		return out, err
 	}
-	return rest.NewList(c.Summary(), out), err
+	found, err := rest.Search(c, int(limit), before, read, func(e AuditEntry) uint64 { return e.Number })
+	return rest.NewList(c.Summary(), found), err
 }
 
 func (s *Resource) exportAudit(c *rest.Call) ([]byte, error) {

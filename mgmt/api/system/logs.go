@@ -36,13 +36,13 @@ type LogItem struct {
 	Size int64  `json:"size" doc:"Bytes"`
 }
 
-func (s *Resource) listLogs(c *rest.Call) (rest.Object[[]LogItem], error) {
+func (s *Resource) listLogs(c *rest.Call) (rest.List[LogItem], error) {
 	files, err := s.deps.Logs.List()
 	out := []LogItem{}
 	for _, f := range files {
 		out = append(out, LogItem{f.Name, f.Modified.Format(time.ANSIC), f.Size})
 	}
-	return rest.Object[[]LogItem]{Description: c.Summary(), Params: out}, err
+	return rest.NewList(c.Summary(), out), err
 }
 
 // logIDs are the names of logs, for who may see them.

@@ -59,7 +59,7 @@ type Connection struct {
 // ConnectionList is the answer about connections.
 type ConnectionList struct {
 	rest.List[Connection]
-	Total   int    `json:"total_connections" doc:"All there are; at most 1000 are listed"`
+	Total   int    `json:"total_connections" doc:"All there are; with filters those that match among the first ones (1000 of the engine, 16000 of the kernel). At most 1000 are listed"`
 	Warning string `json:"warning,omitempty" doc:"What is not known at the moment"`
 }
 
@@ -190,9 +190,13 @@ func (s *Resource) listConnections(c *rest.Call) (ConnectionList, error) {
 	if err != nil {
 		return ConnectionList{}, err
 	}
+	most := int(limit)
+	if c.Filtered() {
+		most = maxSearched
+	}
 	out := ConnectionList{List: rest.NewList[Connection]("List the connections of "+which.name, nil)}
 	out.Warning, err = s.paths(which, func(t ConnectionTable, backends []uint32) error {
-		found, total, err := t.Connections(c.Context, backends, int(limit)-len(out.Params))
+		found, total, err := t.Connections(c.Context, backends, most-len(out.Params))
 		if err != nil {
 			return err
 		}
@@ -206,6 +210,10 @@ func (s *Resource) listConnections(c *rest.Call) (ConnectionList, error) {
 		out.Total += total
 		return nil
 	})
+	if c.Filtered() {
+		out.Params = rest.Matching(c, out.Params)
+		out.Params, out.Total = out.Params[:min(len(out.Params), int(limit))], len(out.Params)
+	}
 	return out, err
 }
 

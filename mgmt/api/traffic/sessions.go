@@ -40,8 +40,11 @@ type SessionTable interface {
 // that wraps it says why, for the client too.
 var ErrSessionRefused = errors.New("the sessions were not changed")
 
-// maxListed bounds the sessions of one answer.
-const maxListed = 1000
+// maxListed bounds the sessions of one answer, and maxSearched those that filters look at.
+const (
+	maxListed   = 1000
+	maxSearched = 16_000 // as many as the engine sends at once
+)
 
 func (s *Resource) sessionOperations() []*rest.Operation {
 	if s.deps.SessionTable == nil {
@@ -66,7 +69,7 @@ func (s *Resource) sessionsOf(group, whose string) []*rest.Operation {
 // SessionList is the answer about the sessions of a group.
 type SessionList struct {
 	rest.List[state.Session]
-	Total int `json:"total_sessions" doc:"All there are; at most 1000 are listed, static ones first"`
+	Total int `json:"total_sessions" doc:"All there are; with filters those that match among the first 16000. At most 1000 are listed, static ones first"`
 }
 
 func (s *Resource) listSessions(c *rest.Call) (SessionList, error) {
@@ -83,9 +86,17 @@ func (s *Resource) listSessions(c *rest.Call) (SessionList, error) {
 		found, err := s.findSession(c, g, session)
 		return SessionList{rest.NewList(description, found), len(found)}, err
 	}
-	sessions, total, err := s.deps.SessionTable.List(c.Context, g, int(limit))
+	most := int(limit)
+	if c.Filtered() {
+		most = maxSearched
+	}
+	sessions, total, err := s.deps.SessionTable.List(c.Context, g, most)
 	if err != nil {
 		return SessionList{}, sessionRejection(g, err)
+	}
+	if c.Filtered() {
+		sessions = rest.Matching(c, sessions)
+		sessions, total = sessions[:min(len(sessions), int(limit))], len(sessions)
 	}
 	return SessionList{rest.NewList(description, sessions), total}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"reflect"
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
@@ -52,7 +53,7 @@ func (s *Resource) scriptOperations() []*rest.Operation {
 		return nil
 	}
 	return []*rest.Operation{
-		rest.Op(rest.Get, "/system/scripts", rbac.SystemMenu, "List scripts and what they did", s.listScripts).OfAll(),
+		rest.Op(rest.Get, "/system/scripts", rbac.SystemMenu, "List scripts and what they did", s.listScripts).Filters(reflect.TypeFor[ScriptItem]()).OfAll(),
 	}
 }
 
@@ -91,6 +92,7 @@ func (s *Resource) listScripts(c *rest.Call) (ScriptList, error) {
 	for _, v := range list {
 		out.Params = append(out.Params, ScriptItem{v.Name, v.Event, v.Problem, rest.Truth(v.Running), v.Waiting, v.Lost, v.Calls, v.Failed, runs(v.Runs)})
 	}
+	out.Params = rest.Matching(c, out.Params)
 	return out, nil
 }
 
