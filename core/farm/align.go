@@ -1,0 +1,40 @@
+package farm
+
+// Align returns for each farm of now the position in before of the same farm, or -1. The
+// same farm is equal and shares its settings, which nobody changes any more. IDs are unique
+// in each list. While farms keep their order it costs one comparison of each.
+func Align(before, now []Farm) []int32 {
+	at := make([]int32, len(now))
+	var byID map[uint32]int // made once a farm is not where it is expected
+	next := 0
+	for i := range now {
+		id, k := now[i].ID, next
+		// It is expected where the one before it ended, or behind a farm that is gone.
+		for k < len(before) && k < next+2 && before[k].ID != id {
+			k++
+		}
+		if k == len(before) || before[k].ID != id {
+			if byID == nil {
+				byID = positions(before)
+			}
+			var is bool
+			if k, is = byID[id]; !is {
+				at[i] = -1
+				continue
+			}
+		}
+		next, at[i] = k+1, -1
+		if before[k] == now[i] {
+			at[i] = int32(k)
+		}
+	}
+	return at
+}
+
+func positions(farms []Farm) map[uint32]int {
+	at := make(map[uint32]int, len(farms))
+	for i := range farms {
+		at[farms[i].ID] = i
+	}
+	return at
+}

@@ -1,0 +1,48 @@
+package farm_test
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// alignedAnew is Align by its definition.
+func alignedAnew(before, now []farm.Farm) []int32 {
+	at := make([]int32, len(now))
+	for i := range now {
+		at[i] = int32(slices.Index(before, now[i]))
+	}
+	return at
+}
+
+func TestAlignFindsEachFarmThatStayed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.Permutation([]uint32{1, 2, 3, 4, 5, 6, 7, 8}).Draw(t, "ids")
+		var before []farm.Farm
+		for _, id := range ids[:rapid.IntRange(0, 8).Draw(t, "count")] {
+			before = append(before, farm.Farm{ID: id, HTTP: &farm.HTTP{}})
+		}
+		now := slices.Clone(before)
+		for range rapid.IntRange(0, 6).Draw(t, "changes") {
+			switch kind := rapid.IntRange(0, 3).Draw(t, "kind"); {
+			case kind == 0:
+				now = slices.Insert(now, rapid.IntRange(0, len(now)).Draw(t, "at"), farm.Farm{ID: rapid.Uint32Range(20, 1<<20).Draw(t, "id"), HTTP: &farm.HTTP{}})
+			case len(now) == 0:
+			case kind == 1:
+				k := rapid.IntRange(0, len(now)-1).Draw(t, "gone")
+				now = slices.Delete(now, k, k+1)
+			case kind == 2:
+				now[rapid.IntRange(0, len(now)-1).Draw(t, "changed")].HTTP = &farm.HTTP{}
+			default:
+				a, b := rapid.IntRange(0, len(now)-1).Draw(t, "one"), rapid.IntRange(0, len(now)-1).Draw(t, "other")
+				now[a], now[b] = now[b], now[a]
+			}
+		}
+		if got, want := farm.Align(before, now), alignedAnew(before, now); !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	})
+}
