@@ -1,12 +1,14 @@
 package role
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
 	"github.com/sluicelb/sluice/cmd/trim"
 	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/session"
+	"github.com/sluicelb/sluice/core/snapshot"
 )
 
 // Questions about connections go to who carries l4xnat farms.
@@ -75,6 +77,9 @@ func (e *engine) Publish(file *os.File, opened map[string][]*os.File) link.Ack {
 	defer closeAll(opened)
 	defer trim.While(file.Stat())()
 	generation, cfg, err := e.reader.Load(file)
+	if errors.Is(err, snapshot.ErrBase) {
+		return link.Ack{Generation: e.set.Generation(), Refused: err.Error(), Whole: true, Listeners: e.holds()}
+	}
 	if err != nil {
 		return e.refuse(generation, err)
 	}

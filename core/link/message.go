@@ -33,6 +33,9 @@ type Ack struct {
 	Generation uint64 `cbor:"1,keyasint"`
 	// Refused says why nothing changed; empty means accepted.
 	Refused string `cbor:"2,keyasint,omitempty"`
+	// Whole is true of a refusal because the snapshot follows one that the engine does not
+	// have: it takes a whole one.
+	Whole bool `cbor:"5,keyasint,omitempty"`
 	// Farms holds what is wrong with single farms of an accepted generation, by
 	// farm ID; the others work.
 	Farms map[uint32]string `cbor:"3,keyasint,omitempty"`

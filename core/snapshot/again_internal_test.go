@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -10,20 +11,23 @@ import (
 func TestFarmsThatStayAreEncodedOnce(t *testing.T) {
 	var w Writer
 	cfg := &farm.Config{Farms: []farm.Farm{{ID: 1, HTTP: farm.DefaultHTTP()}, {ID: 2, HTTP: farm.DefaultHTTP()}}}
-	encode := func(cfg *farm.Config) {
+	encode := func(cfg *farm.Config) []*entry {
 		t.Helper()
-		if _, err := w.encode(1, cfg); err != nil {
+		next, _, err := w.encode(1, cfg)
+		if err != nil {
 			t.Fatal(err)
 		}
+		w.last = *next
+		return next.entries
 	}
-	encode(cfg)
-	first := w.known[cfg.Farms[0]]
+	first := encode(cfg)
 	next := &farm.Config{Farms: []farm.Farm{cfg.Farms[0], cfg.Farms[1].Clone()}}
-	encode(next)
-	if again := w.known[cfg.Farms[0]]; &again[0] != &first[0] {
-		t.Error("a farm that stayed was encoded anew")
+	if copied := encode(next); copied[0] != first[0] || copied[1] != first[1] {
+		t.Error("a copy of a farm is another one")
 	}
-	if _, is := w.known[cfg.Farms[1]]; is || len(w.known) != 2 {
-		t.Errorf("%d farms are remembered, with one that is gone: %t", len(w.known), is)
+	next.Farms[1].Name = "other"
+	second := encode(&farm.Config{Farms: slices.Clone(next.Farms)})
+	if len(second) != 2 || second[0] != first[0] || second[1] == first[1] {
+		t.Error("a farm that stayed was encoded again, or one that changed was not")
 	}
 }

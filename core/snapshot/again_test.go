@@ -33,7 +33,7 @@ func numbered(ids ...uint32) *farm.Config {
 // load has a reader load what a writer publishes.
 func load(t *testing.T, w *snapshot.Writer, r *snapshot.Reader, cfg *farm.Config) *farm.Config {
 	t.Helper()
-	f, err := w.Publish(1, cfg)
+	f, err := w.Publish(1, cfg, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestARefusedSnapshotIsNotRemembered(t *testing.T) {
 	if _, _, err := r.Load(f); err == nil {
 		t.Fatal("it was taken")
 	}
-	if _, err := w.Publish(2, numbered(1, 1)); !errors.Is(err, snapshot.ErrConfig) {
+	if _, err := w.Publish(2, numbered(1, 1), 0); !errors.Is(err, snapshot.ErrConfig) {
 		t.Fatal(err)
 	}
 	if again := load(t, &w, &r, numbered(1)); again.Farms[0] != first.Farms[0] {

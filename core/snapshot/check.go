@@ -69,6 +69,17 @@ func (c *checker) take(id uint32, n *numbers) bool {
 	return true
 }
 
+// release gives back what take took.
+func (c *checker) release(id uint32, n *numbers) {
+	c.farms.seen.Take(id)
+	for _, id := range n.services {
+		c.services.seen.Take(id)
+	}
+	for _, id := range n.backends {
+		c.backends.seen.Take(id)
+	}
+}
+
 func (c *checker) fail(format string, args ...any) {
 	if len(c.problems) < maxProblems {
 		c.problems = append(c.problems, fmt.Errorf(format, args...))

@@ -63,15 +63,25 @@ func Decode(b []byte) (generation uint64, cfg *farm.Config, err error) {
 // So nobody may change what it returned. The zero value knows nothing. One goroutine
 // uses it at a time.
 type Reader struct {
-	known map[string]*decoded // by their key
-	farms []*decoded          // those of the last snapshot, in its order
+	last   *read // nil: nothing, or a snapshot that none can follow
+	census census
 }
 
-// decoded is a farm with the bytes it was decoded from.
-type decoded struct {
-	key     string
-	farm    farm.Farm
-	numbers *numbers // nil before the farm was checked
+// read is a snapshot that was decoded.
+type read struct {
+	farms      []*entry
+	rest       body // without farms
+	restDigest digest
+	sum        digest
+}
+
+// config is what the snapshot says.
+func (r *read) config() *farm.Config {
+	cfg := &farm.Config{Farms: make([]farm.Farm, len(r.farms)), Certificates: r.rest.Certificates, Authorities: r.rest.Authorities, Challenges: r.rest.Challenges}
+	for i, e := range r.farms {
+		cfg.Farms[i] = e.farm
+	}
+	return cfg
 }
 
 // body is a farm.Config whose farms are not decoded yet.
@@ -97,9 +107,27 @@ func (r *Reader) decode(b []byte) (generation uint64, cfg *farm.Config, err erro
 		return 0, nil, err
 	}
 	generation = binary.LittleEndian.Uint64(b[16:])
-	fail := func(err error) (uint64, *farm.Config, error) {
-		return 0, nil, fmt.Errorf("generation %d: %w: %w", generation, ErrBody, err)
+	var next *read
+	switch kind := binary.LittleEndian.Uint32(b[kindAt:]); kind {
+	case kindWhole:
+		cfg, next, err = r.whole(content)
+	case kindFollows:
+		if next, err = r.follow(content); err == nil {
+			cfg = next.config()
+		}
+	default:
+		err = fmt.Errorf("%w: it is of kind %d", ErrBody, kind)
 	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("generation %d: %w", generation, err)
+	}
+	r.last = next
+	return generation, cfg, nil
+}
+
+// whole decodes the body of a whole snapshot.
+func (r *Reader) whole(content []byte) (*farm.Config, *read, error) {
+	fail := func(err error) (*farm.Config, *read, error) { return nil, nil, fmt.Errorf("%w: %w", ErrBody, err) }
 	if len(content) == 0 {
 		return fail(io.EOF)
 	}
@@ -108,59 +136,82 @@ func (r *Reader) decode(b []byte) (generation uint64, cfg *farm.Config, err erro
 	if major := content[0] >> 5; major != 5 { // null would decode to "no farms"
 		return fail(fmt.Errorf("it is no map but CBOR type %d", major))
 	}
-	var parts body
+	next := &read{}
 	farms, rest, n := split(content)
-	if most := maxElements + uint64(len(content))/recordSize; n > most {
-		return fail(fmt.Errorf("%d list elements, at most %d are allowed in %d bytes", n, most, len(content)))
+	if err := (&limit{n, len(content)}).check(); err != nil {
+		return nil, nil, err
 	}
-	if err := decoding.Unmarshal(rest, &parts); err != nil {
+	if err := decoding.Unmarshal(rest, &next.rest); err != nil {
 		return fail(err)
 	}
-	if farms != nil {
-		parts.Farms = farms
+	if farms == nil {
+		farms = next.rest.Farms
 	}
-	cfg = &farm.Config{Certificates: parts.Certificates, Authorities: parts.Authorities, Challenges: parts.Challenges}
-	known, decodedFarms := make(map[string]*decoded, len(parts.Farms)), make([]*decoded, len(parts.Farms))
-	if parts.Farms != nil {
-		cfg.Farms = make([]farm.Farm, len(parts.Farms))
-	}
-	for i, b := range parts.Farms {
-		one := r.find(b)
-		if one == nil {
-			if one, err = decodeFarm(b); err != nil {
-				return fail(err)
-			}
+	none := farms == nil
+	next.rest.Farms, next.farms = nil, make([]*entry, len(farms))
+	known := r.known()
+	for i, b := range farms {
+		if next.farms[i] = known[sha256.Sum256(b)]; next.farms[i] != nil {
+			continue
 		}
-		cfg.Farms[i], decodedFarms[i], known[one.key] = one.farm, one, one
+		var err error
+		if next.farms[i], err = decodeFarm(b); err != nil {
+			return nil, nil, err
+		}
 	}
-	r.known, r.farms = known, decodedFarms
-	return generation, cfg, nil
+	cfg := next.config()
+	if none {
+		cfg.Farms = nil
+	}
+	if len(farms) > 0 && len(rest) > farmsAt {
+		next.restDigest = sha256.Sum256(rest[farmsAt+1:])
+	}
+	next.sum = sumOf(next.restDigest, next.farms)
+	return cfg, next, nil
 }
 
-// keptWhole is up to how many bytes a farm is known again by these; zones of a million
-// records are known by their digest.
-const keptWhole = 64 << 10
-
-// find returns the farm that had the same bytes, nil if none had.
-func (r *Reader) find(b raw) *decoded {
-	if len(b) > keptWhole {
-		return r.known[key(b)]
+// known are the farms of the last snapshot.
+func (r *Reader) known() map[digest]*entry {
+	if r.last == nil {
+		return nil
 	}
-	return r.known[string(b)] // which copies nothing
+	known := make(map[digest]*entry, len(r.last.farms))
+	for _, e := range r.last.farms {
+		known[e.digest] = e
+	}
+	return known
 }
 
-// key is what a farm is known again by.
-func key(b raw) string {
-	if len(b) > keptWhole {
-		sum := sha256.Sum256(b)
-		return string(sum[:])
+func decodeFarm(b raw) (*entry, error) {
+	e := &entry{digest: sha256.Sum256(b), size: len(b), elements: elements(b)}
+	if err := (&limit{e.elements, e.size}).check(); err != nil {
+		return nil, err
 	}
-	return string(b)
+	if err := decoding.Unmarshal(b, &e.farm); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBody, err)
+	}
+	return e, nil
 }
 
-func decodeFarm(b raw) (*decoded, error) {
-	one := &decoded{key: key(b)}
-	return one, decoding.Unmarshal(b, &one.farm)
+// limit bounds what farms take: the elements of their lists, by how many bytes there are.
+type limit struct {
+	elements uint64
+	size     int
+}
+
+// add counts farms; the error says that there are too many elements.
+func (l *limit) add(farms ...*entry) error {
+	for _, e := range farms {
+		l.elements, l.size = l.elements+1+e.elements, l.size+e.size
+	}
+	return l.check()
+}
+
+func (l *limit) check() error {
+	if most := maxElements + uint64(l.size)/recordSize; l.elements > most {
+		return fmt.Errorf("%w: %d list elements, at most %d are allowed in %d bytes", ErrBody, l.elements, most, l.size)
+	}
+	return nil
 }
 
 // verify checks the header in the order in which its parts can be trusted,
@@ -196,43 +247,24 @@ func Load(f *os.File) (generation uint64, cfg *farm.Config, err error) {
 	return new(Reader).Load(f)
 }
 
-// Load is the function Load.
+// Load is the function Load, also of snapshots that follow the one that was loaded last
+// (ErrBase if it follows another one).
 func (r *Reader) Load(f *os.File) (generation uint64, cfg *farm.Config, err error) {
 	m, err := shm.MapSealed(f)
 	if err != nil {
 		return 0, nil, fmt.Errorf("load snapshot: %w", err)
 	}
 	defer m.Close()
+	before := r.last
 	generation, cfg, err = r.decode(m.Bytes())
 	if err != nil {
 		return 0, nil, fmt.Errorf("load snapshot: %w", err)
 	}
-	if err := r.check(cfg); err != nil {
+	if err := r.census.check(cfg, r.last.farms); err != nil {
+		r.last = before
 		return 0, nil, fmt.Errorf("load snapshot: generation %d: %w", generation, err)
 	}
 	return generation, cfg, nil
-}
-
-// check is Check of the configuration that was just decoded. Of farms that were checked
-// before it looks only whether their numbers are still theirs alone.
-func (r *Reader) check(cfg *farm.Config) error {
-	c := newChecker()
-	for i, one := range r.farms {
-		if one.numbers == nil {
-			c.farm(&cfg.Farms[i])
-		} else if !c.take(cfg.Farms[i].ID, one.numbers) {
-			return Check(cfg) // which says of whom
-		}
-	}
-	if len(c.problems) > 0 {
-		return Check(cfg)
-	}
-	for _, one := range r.farms {
-		if one.numbers == nil {
-			one.numbers = numbersOf(&one.farm)
-		}
-	}
-	return nil
 }
 
 // elements returns the number of elements of all arrays in b together, which

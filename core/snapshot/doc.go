@@ -11,11 +11,16 @@
 //
 //	0   magic "SLUICE\x00S"
 //	8   layout version, 4 bytes; the whole header but the magic belongs to it
-//	12  zero, 4 bytes
+//	12  kind, 4 bytes: 0 whole, 1 follows
 //	16  generation, 8 bytes
 //	24  length of the body in bytes, 8 bytes
 //	32  SHA-256 of the header up to here followed by the body
 //	64  body: the CBOR map of a farm.Config, names as in its json tags
+//
+// The body of a snapshot that follows another one says which farms of that stay, and has
+// the others (following). Both are named by digests over all farms and all else, so that
+// it makes the configuration that was written or is refused. The first snapshot for an
+// engine is whole, and so is the one after a refusal.
 //
 // The body is decoded strictly: unknown or doubled names, tags, indefinite
 // lengths and more depth or elements than a configuration can have are

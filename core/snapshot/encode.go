@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -11,13 +10,16 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/shm"
 )
 
 const (
 	magic      = "SLUICE\x00S"
 	headerSize = 64
+	kindAt     = 12 // where the kind lies
 	sumAt      = 32 // where the checksum lies, and how much of the header it covers
+
+	kindWhole   = 0
+	kindFollows = 1
 
 	// maxBody bounds the body. Every backend ID in use with long names takes about 20 MiB,
 	// a zone with as many records as it may have 90.
@@ -39,19 +41,14 @@ var encoding = func() cbor.EncMode {
 	return mode
 }()
 
-// Encode returns cfg as the bytes of a snapshot of that generation. It does
+// Encode returns cfg as the bytes of a whole snapshot of that generation. It does
 // not check cfg; one that is too large is refused (ErrTooLarge).
 func Encode(generation uint64, cfg *farm.Config) ([]byte, error) {
-	return new(Writer).encode(generation, cfg)
-}
-
-// Writer encodes one configuration after the other, of which most farms are as they
-// were: those are known again by where their settings lie (farm.Farm is comparable), and
-// nobody may change them any more. The bytes are those of Encode. The zero value knows
-// nothing. One goroutine uses it at a time.
-type Writer struct {
-	known map[farm.Farm][]byte
-	size  int // of the last snapshot
+	next, rest, err := new(Writer).encode(generation, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return next.whole(rest)
 }
 
 // farmsName is the first name in the encoding of a configuration, a text of five bytes
@@ -62,72 +59,43 @@ const (
 	farmsAt   = 1 + len(farmsName)
 )
 
-func (w *Writer) encode(generation uint64, cfg *farm.Config) ([]byte, error) {
-	fail := func(err error) ([]byte, error) {
-		return nil, fmt.Errorf("encode generation %d: %w: %w", generation, ErrBody, err)
+// Publish checks and encodes cfg and returns the descriptor of sealed memory
+// that holds the whole snapshot, to be sent to the engines and closed by the caller.
+func Publish(generation uint64, cfg *farm.Config) (*os.File, error) {
+	return new(Writer).Publish(generation, cfg, 0)
+}
+
+// whole returns the bytes of the snapshot with all of its farms.
+func (w *written) whole(rest []byte) ([]byte, error) {
+	size := headerSize + len(rest) + 8
+	for _, e := range w.entries {
+		size += len(e.encoded)
 	}
-	without := *cfg
-	without.Farms = nil
-	rest, err := encoding.Marshal(&without)
-	if err != nil {
-		return fail(err)
-	}
-	var out bytes.Buffer
-	out.Grow(headerSize + len(rest) + w.size)
-	out.Write(make([]byte, headerSize))
-	out.Write(rest[:farmsAt])
-	known := make(map[farm.Farm][]byte, len(cfg.Farms))
-	if cfg.Farms == nil {
-		out.WriteByte(rest[farmsAt])
+	b := append(make([]byte, headerSize, size), rest[:farmsAt]...)
+	if w.farms == nil {
+		b = append(b, rest[farmsAt])
 	} else {
-		out.Write(listHead(len(cfg.Farms)))
+		b = append(b, listHead(len(w.farms))...)
 	}
-	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		b, is := w.known[*f]
-		if !is {
-			if b, err = encoding.Marshal(f); err != nil {
-				return fail(err)
-			}
-		}
-		known[*f] = b
-		out.Write(b)
+	for _, e := range w.entries {
+		b = append(b, e.encoded...)
 	}
-	out.Write(rest[farmsAt+1:])
-	w.known, w.size = known, out.Len()
-	b := out.Bytes()
+	return seal(w.generation, kindWhole, append(b, rest[farmsAt+1:]...))
+}
+
+// seal completes the header of b.
+func seal(generation uint64, kind uint32, b []byte) ([]byte, error) {
 	if n := len(b) - headerSize; n > maxBody {
 		return nil, fmt.Errorf("%w: %d MiB, at most %d are possible; have fewer farms, or fewer records in their zones", ErrTooLarge, (n+1<<20-1)>>20, maxBody>>20)
 	}
 	copy(b, magic)
 	binary.LittleEndian.PutUint32(b[8:], Layout)
+	binary.LittleEndian.PutUint32(b[kindAt:], kind)
 	binary.LittleEndian.PutUint64(b[16:], generation)
 	binary.LittleEndian.PutUint64(b[24:], uint64(len(b)-headerSize))
 	sum := checksum(b)
 	copy(b[sumAt:headerSize], sum[:])
 	return b, nil
-}
-
-// Publish checks and encodes cfg and returns the descriptor of sealed memory
-// that holds the snapshot, to be sent to the engines and closed by the caller.
-func Publish(generation uint64, cfg *farm.Config) (*os.File, error) {
-	return new(Writer).Publish(generation, cfg)
-}
-
-// Publish is the function Publish.
-func (w *Writer) Publish(generation uint64, cfg *farm.Config) (*os.File, error) {
-	if err := Check(cfg); err != nil {
-		return nil, fmt.Errorf("publish generation %d: %w", generation, err)
-	}
-	b, err := w.encode(generation, cfg)
-	if err != nil {
-		return nil, err
-	}
-	f, err := shm.Sealed("sluice-snapshot", b)
-	if err != nil {
-		return nil, fmt.Errorf("publish generation %d: %w", generation, err)
-	}
-	return f, nil
 }
 
 // checksum covers everything but itself, so that a flipped bit of the

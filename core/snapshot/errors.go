@@ -23,6 +23,9 @@ var (
 	// ErrConfig occurs when the configuration is well encoded but no engine can
 	// carry it; see Check.
 	ErrConfig = errors.New("configuration cannot be carried")
+	// ErrBase occurs when a snapshot says what differs from one that was not read last:
+	// the writer has to send a whole one.
+	ErrBase = errors.New("snapshot follows one that is not here")
 	// ErrPage occurs when memory does not hold a control page of this layout.
 	ErrPage = errors.New("no control page")
 )

@@ -1,6 +1,10 @@
 package snapshot
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
 
 // Frame puts a correct header before any body.
 func Frame(generation uint64, body []byte) []byte {
@@ -12,6 +16,17 @@ func Frame(generation uint64, body []byte) []byte {
 	Reseal(b)
 	return b
 }
+
+// FrameFollowing is Frame of a body that follows another snapshot.
+func FrameFollowing(generation uint64, body []byte) []byte {
+	b := Frame(generation, body)
+	binary.LittleEndian.PutUint32(b[kindAt:], kindFollows)
+	Reseal(b)
+	return b
+}
+
+// Decode is Load of bytes, without the check.
+func (r *Reader) Decode(b []byte) (uint64, *farm.Config, error) { return r.decode(b) }
 
 // Reseal makes the checksum of a changed snapshot right again.
 func Reseal(b []byte) {

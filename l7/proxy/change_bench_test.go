@@ -30,7 +30,7 @@ func BenchmarkChange(b *testing.B) {
 	var reader snapshot.Reader
 	publish := func() {
 		generation++
-		file, err := writer.Publish(generation, cfg)
+		file, err := writer.Publish(generation, cfg, generation-1)
 		if err != nil {
 			b.Fatal(err)
 		}

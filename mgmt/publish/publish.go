@@ -89,6 +89,7 @@ type Publisher struct {
 	options Options
 	turn    chan struct{} // holds one token during a publication
 	writer  snapshot.Writer
+	read    reading // guarded by turn
 	spares  spares
 
 	mu       sync.Mutex // guards what follows
@@ -288,30 +289,6 @@ func (p *Publisher) next() uint64 {
 	defer p.mu.Unlock()
 	p.number = max(p.number, p.hello.Generation) + 1
 	return p.number
-}
-
-// hand gives the snapshot and the sockets to the engine. After an error it is
-// not known what the engine runs, so the connection is ended: the next one
-// begins with a republication.
-func (p *Publisher) hand(ctx context.Context, engine Engine, generation uint64, cfg *farm.Config, ls *listeners) (link.Ack, error) {
-	file, err := p.writer.Publish(generation, cfg)
-	if err != nil {
-		return link.Ack{}, &apply.Refused{Reason: "the configuration cannot be written down: " + err.Error()}
-	}
-	defer file.Close()
-	p.options.Page.SetPublished(generation)
-	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
-	defer cancel()
-	ack, err := engine.Publish(ctx, file, ls.opened)
-	if err == nil && ack.Refused == "" && ack.Generation != generation {
-		err = fmt.Errorf("it answered for generation %d instead of %d", ack.Generation, generation)
-	}
-	if err != nil {
-		p.detach(engine)
-		_ = engine.Close()
-		return link.Ack{}, fmt.Errorf("the engine did not acknowledge: %w", err)
-	}
-	return ack, nil
 }
 
 // commit keeps what the acknowledged publication left behind.

@@ -31,6 +31,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // engine is one life of an engine that takes everything, unless told not to.
 type engine struct {
 	mu         sync.Mutex
+	reader     snapshot.Reader
+	whole      int     // how often it asked for a whole snapshot
+	sizes      []int64 // of the snapshots it read
 	generation uint64
 	listeners  []string
 	refuse     string
@@ -59,12 +62,19 @@ func (e *engine) Done() <-chan struct{} { return e.done }
 func (e *engine) Close() error          { e.once.Do(func() { close(e.done) }); return nil }
 
 func (e *engine) Publish(ctx context.Context, file *os.File, opened map[string][]*os.File) (link.Ack, error) {
-	generation, cfg, err := snapshot.Load(file)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	generation, cfg, err := e.reader.Load(file)
+	if errors.Is(err, snapshot.ErrBase) {
+		e.whole++
+		return link.Ack{Generation: e.generation, Refused: err.Error(), Whole: true}, nil
+	}
 	if err != nil {
 		return link.Ack{}, err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	if info, err := file.Stat(); err == nil {
+		e.sizes = append(e.sizes, info.Size())
+	}
 	if e.during != nil {
 		e.during()
 	}

@@ -1,0 +1,58 @@
+package publish
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/link"
+	"github.com/sluicelb/sluice/mgmt/apply"
+)
+
+// reading is the generation that an engine read last and acknowledged: the next snapshot
+// only says what has changed since.
+type reading struct {
+	engine     Engine
+	generation uint64
+}
+
+// hand gives the snapshot and the sockets to the engine. After an error it is
+// not known what the engine runs, so the connection is ended: the next one
+// begins with a republication.
+func (p *Publisher) hand(ctx context.Context, engine Engine, generation uint64, cfg *farm.Config, ls *listeners) (link.Ack, error) {
+	if p.read.engine != engine {
+		p.read = reading{engine: engine}
+	}
+	ack, err := p.handAfter(ctx, p.read.generation, generation, cfg, ls)
+	if err == nil && ack.Whole && p.read.generation != 0 {
+		ack, err = p.handAfter(ctx, 0, generation, cfg, ls)
+	}
+	p.read.generation = 0
+	if err == nil && ack.Refused == "" {
+		p.read.generation = generation
+	}
+	return ack, err
+}
+
+// handAfter is hand of a snapshot that follows base, of a whole one if that is 0.
+func (p *Publisher) handAfter(ctx context.Context, base, generation uint64, cfg *farm.Config, ls *listeners) (link.Ack, error) {
+	engine := p.read.engine
+	file, err := p.writer.Publish(generation, cfg, base)
+	if err != nil {
+		return link.Ack{}, &apply.Refused{Reason: "the configuration cannot be written down: " + err.Error()}
+	}
+	defer file.Close()
+	p.options.Page.SetPublished(generation)
+	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+	defer cancel()
+	ack, err := engine.Publish(ctx, file, ls.opened)
+	if err == nil && ack.Refused == "" && ack.Generation != generation {
+		err = fmt.Errorf("it answered for generation %d instead of %d", ack.Generation, generation)
+	}
+	if err != nil {
+		p.detach(engine)
+		_ = engine.Close()
+		return link.Ack{}, fmt.Errorf("the engine did not acknowledge: %w", err)
+	}
+	return ack, nil
+}
