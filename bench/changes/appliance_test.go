@@ -185,6 +185,31 @@ func (a *appliance) change(n int) time.Duration {
 	return a.put(fmt.Sprintf("/farms/%s/services/all/backends/%d", loaded, n%each), fmt.Sprintf(`{"weight":%d}`, 1+n/each%9))
 }
 
+// profile has perf record where the processor time of mgmt and engine goes until end is
+// called, when SLUICE_CHANGES_PROFILE names a folder for what it records.
+func (a *appliance) profile() (end func()) {
+	a.t.Helper()
+	to := os.Getenv("SLUICE_CHANGES_PROFILE")
+	if to == "" {
+		return func() {}
+	}
+	var all []*exec.Cmd
+	for _, role := range []string{"mgmt", "engine"} {
+		cmd := exec.Command(proxytest.Find(a.t, "perf"), "record", "-q", "-g", "-F", "4000", "-o", filepath.Join(to, role+".perf"), "-p", strconv.Itoa(a.roles[role].PID))
+		if err := cmd.Start(); err != nil {
+			a.t.Fatal(err)
+		}
+		all = append(all, cmd)
+	}
+	time.Sleep(time.Second) // perf does not say when it has begun
+	return func() {
+		for _, cmd := range all {
+			_ = cmd.Process.Signal(os.Interrupt)
+			_ = cmd.Wait()
+		}
+	}
+}
+
 // wrk loads something until it has run for so long; on is the processor it is on.
 func (a *appliance) wrk(on int, long time.Duration, args ...string) (wait func() string) {
 	a.t.Helper()

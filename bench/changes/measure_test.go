@@ -69,15 +69,20 @@ func TestWhatAChangeCosts(t *testing.T) {
 		idle[role] = a.used(role)
 	}
 	var times []time.Duration
+	end := a.profile()
 	for range alone {
 		made++
 		times = append(times, a.change(made))
 	}
+	end()
 	tell(t, "without traffic", times)
 	for role := range a.roles {
 		t.Logf("processor time of a change: %s %.2f ms", role, float64(a.used(role)-idle[role])/alone/1e6)
 	}
 	a.isSeen(t)
+	if turns() == 0 {
+		return
+	}
 
 	n := turns()
 	all := map[int][]turn{}
