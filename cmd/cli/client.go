@@ -298,11 +298,15 @@ func (c *client) send(ctx context.Context, method, path string, fields map[strin
 }
 
 // pathOf joins names into a path. A name the API could not mean anything by is
-// refused here, so that it cannot become another path; a zone may have a slash in it.
+// refused here, so that it cannot become another path; a zone may have a slash in it,
+// and the root zone is @.
 func pathOf(parts ...string) (string, error) {
 	var out strings.Builder
 	for i, part := range parts {
 		escaped := url.PathEscape(part)
+		if part == "." && i > 0 && parts[i-1] == "zones" {
+			part, escaped = "@", "@" // the root zone
+		}
 		whole := escaped == part || i > 0 && parts[i-1] == "zones" && strings.ReplaceAll(escaped, "%2F", "/") == part
 		if part == "" || !whole || part == "." || part == ".." {
 			return "", fmt.Errorf("%q: no object can have that name", part)

@@ -120,7 +120,6 @@ func (c *client) zoneCheck() *cobra.Command {
 			for _, kind := range slices.Sorted(maps.Keys(read.Skipped)) {
 				warn(cmd, fmt.Sprintf("%d records of type %s are left out: servers make them for themselves", read.Skipped[kind], kind))
 			}
-			warn(cmd, read.RaisedText())
 			warn(cmd, validate.NameServerWarning(&read.Zone))
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d records of zone %s.\n", args[1], len(read.Zone.Records), read.Zone.Name)
 			return err

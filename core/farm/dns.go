@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -65,7 +66,7 @@ type DNSService struct {
 	Port  uint16 `json:"deftcpport,omitempty"`
 	Check string `json:"farmguardian,omitempty"`
 	// TTL is how long answers may be kept, DegradedTTL while a backend is down; 0 means
-	// DefaultDNSTTL, and TTL.
+	// DefaultDNSTTL, and TTL. NoTTL is a TTL of zero.
 	TTL         Seconds `json:"ttl,omitempty"`
 	DegradedTTL Seconds `json:"degraded_ttl,omitempty"`
 	// Answers is how many addresses an answer has at most; 0 means all that work with
@@ -122,14 +123,14 @@ func AllDowns() []AllDown {
 type Zone struct {
 	// ID is stable and unique among the zones of the farm.
 	ID uint32 `json:"id,omitempty"`
-	// Name is the domain in lower case, without a dot at its end.
+	// Name is the domain in lower case, without a dot at its end, or RootZone.
 	Name string `json:"name"`
 	// NameServer is the first name server of the SOA record, relative to the zone
 	// unless it ends with a dot.
 	NameServer string `json:"defnamesv,omitempty"`
 	// Serial is that of the SOA record; it rises with every change of the zone.
 	Serial uint32 `json:"serial,omitempty"`
-	// TTL is that of records without one; 0 means DefaultZoneTTL.
+	// TTL is that of records without one; 0 means DefaultZoneTTL, NoTTL zero.
 	TTL     Seconds  `json:"ttl,omitempty"`
 	Records []Record `json:"records,omitempty"`
 	// LastRecord is the highest ID a record was given, also one that is gone.
@@ -153,7 +154,7 @@ type Record struct {
 	// Name is relative to the zone; "@" is the zone itself.
 	Name string     `json:"name"`
 	Type RecordType `json:"type"`
-	// TTL is 0 where the zone's, or that of the service, holds.
+	// TTL is 0 if the zone's, or that of the service, applies. NoTTL is a TTL of zero.
 	TTL Seconds `json:"ttl,omitempty"`
 	// Data is the value in the words of master files; names in it are relative to
 	// the zone unless they end with a dot. Of DYNA it is the name of a service.
@@ -228,7 +229,7 @@ func ParseCoordinates(text string) (latitude, longitude float64, err error) {
 func (s *DNSService) EffectivePort() uint16 { return cmp.Or(s.Port, DefaultDNSPort) }
 
 // EffectiveTTL is the time to live in force while all backends work.
-func (s *DNSService) EffectiveTTL() Seconds { return cmp.Or(s.TTL, DefaultDNSTTL) }
+func (s *DNSService) EffectiveTTL() Seconds { return effectiveTTL(s.TTL, DefaultDNSTTL) }
 
 // EffectiveAllDown is the answer in force.
 func (s *DNSService) EffectiveAllDown() AllDown { return cmp.Or(s.AllDown, AllDownAll) }
@@ -245,7 +246,47 @@ func (s *DNSService) MostAnswers() int {
 }
 
 // EffectiveTTL is the time to live of records without one.
-func (z *Zone) EffectiveTTL() Seconds { return cmp.Or(z.TTL, DefaultZoneTTL) }
+func (z *Zone) EffectiveTTL() Seconds { return effectiveTTL(z.TTL, DefaultZoneTTL) }
+
+// EffectiveTTL is the time to live of a record in its zone. That of DYNA may be less: the
+// service has one of its own.
+func (r *Record) EffectiveTTL(z *Zone) Seconds { return effectiveTTL(r.TTL, z.EffectiveTTL()) }
+
+// NoTTL stands for a time to live of zero where 0 means that none was set: answers may
+// not be kept (RFC 1035 §3.2.1).
+const NoTTL Seconds = math.MaxUint32
+
+// StoredTTL is how a time to live that was set is stored, zero too.
+func StoredTTL(seconds Seconds) Seconds {
+	if seconds == 0 {
+		return NoTTL
+	}
+	return seconds
+}
+
+func effectiveTTL(set, unset Seconds) Seconds {
+	switch set {
+	case 0:
+		return unset
+	case NoTTL:
+		return 0
+	}
+	return set
+}
+
+// FQDN is the name of the zone with a dot at its end; that of the root is one.
+func (z *Zone) FQDN() string { return strings.TrimSuffix(z.Name, ".") + "." }
+
+// Qualify is a name of the zone with a dot at its end.
+func (z *Zone) Qualify(relative string) string {
+	if z.Name == RootZone {
+		return relative + "."
+	}
+	return relative + "." + z.Name + "."
+}
+
+// RootZone is the name of the root of the DNS, the only one that has a dot at its end.
+const RootZone = "."
 
 // Record returns the record the API calls by that number, nil when there is none.
 func (z *Zone) Record(number int) *Record {
@@ -283,7 +324,7 @@ func (d *GSLB) Service(name string) *DNSService {
 func (d *GSLB) Alias(z *Zone, r *Record) {
 	target := strings.ToLower(strings.TrimSuffix(r.Data, "."))
 	if target != "" && !strings.HasSuffix(r.Data, ".") {
-		target += "." + z.Name
+		target = strings.TrimSuffix(z.Qualify(target), ".")
 	}
 	name := d.aliasService(target)
 	if d.Service(name) == nil {

@@ -96,7 +96,7 @@ func (z *Zone) Activate(at int, now time.Time) {
 func (z *Zone) LongestTTL(g *GSLB) Seconds {
 	longest := z.EffectiveTTL()
 	for i := range z.Records {
-		longest = max(longest, z.Records[i].TTL)
+		longest = max(longest, z.Records[i].EffectiveTTL(z))
 	}
 	for i := range g.Services {
 		longest = max(longest, g.Services[i].EffectiveTTL())

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -66,6 +67,57 @@ func TestQuestionsAreAnsweredFromZones(t *testing.T) {
 					t.Errorf("%s by tcp %v: %q, want %q", c.ask, tcp, s.got, want)
 				}
 			}
+		}
+	}
+}
+
+// Every name is in the root zone.
+func TestTheRootZoneIsAnswered(t *testing.T) {
+	a := newAppliance(t, 1, &farm.GSLB{Zones: []farm.Zone{
+		{ID: 1, Name: ".", NameServer: "a.root", Serial: 5, Records: records("@ NS a.root\na.root A 192.0.2.1\ncom NS ns.com\nns.com A 192.0.2.2\nalias CNAME www.org\n*.org A 192.0.2.3\n")},
+		{ID: 2, Name: "example.com", NameServer: "ns1", Serial: 1, Records: records("www A 192.0.2.60\n")},
+	}})
+	const soa = ". 300 IN SOA a.root. hostmaster. 5 3600 600 604800 300"
+	for _, c := range []struct {
+		ask                           string
+		rcode                         int
+		answer, authority, additional string
+	}{
+		{". NS", 0, ". 3600 IN NS a.root.", "", "a.root. 3600 IN A 192.0.2.1"},
+		{". SOA", 0, strings.Replace(soa, "300", "3600", 1), "", ""},
+		{". MX", 0, "", soa, ""},
+		{"root A", 0, "", soa, ""},
+		{"nothing A", 3, "", soa, ""},
+		{"www.com A", 0, "", "com. 3600 IN NS ns.com.", "ns.com. 3600 IN A 192.0.2.2"},
+		{"alias A", 0, "alias. 3600 IN CNAME www.org.|www.org. 3600 IN A 192.0.2.3", "", ""},
+		{"www.example.com A", 0, "www.example.com. 3600 IN A 192.0.2.60", "", ""},
+	} {
+		for _, tcp := range []bool{false, true} {
+			got := a.ask(c.ask, tcp)
+			list := func(text string) []string {
+				return slices.DeleteFunc(strings.Split(text, "|"), func(s string) bool { return s == "" })
+			}
+			if got.rcode() != c.rcode || !same(got.answer, list(c.answer)...) || !same(got.authority, list(c.authority)...) || !same(got.additional, list(c.additional)...) {
+				t.Errorf("%s by tcp %v: %s", c.ask, tcp, got)
+			}
+		}
+	}
+}
+
+// A TTL of zero is answered, and that of the zone where there is none.
+func TestATTLOfZeroIsAnswered(t *testing.T) {
+	g := example()
+	g.Services[0].TTL, g.Services[0].Unprobed = farm.NoTTL, true
+	g.Zones[0].Records = append(g.Zones[0].Records, farm.Record{Name: "zero", Type: "A", Data: "192.0.2.70", TTL: farm.NoTTL}, farm.Record{Name: "now", Type: farm.RecordDYNA, Data: "later", TTL: farm.NoTTL})
+	g.Services = append(g.Services, farm.DNSService{ID: 2, Name: "later", Algorithm: farm.DNSPriority, TTL: 60, Unprobed: true, Backends: []farm.Backend{{ID: 4, Slot: 1, Host: "192.0.2.103", Addr: netip.MustParseAddr("192.0.2.103")}}})
+	g.Zones[1].TTL = farm.NoTTL
+	a := newAppliance(t, 1, g)
+	for question, want := range map[string]string{
+		"zero.example.com A": "zero.example.com. 0 IN A 192.0.2.70", "now.example.com A": "now.example.com. 0 IN A 192.0.2.103", "www.child.example.com A": "www.child.example.com. 0 IN A 192.0.2.60",
+		"shop.example.com A": "shop.example.com. 0 IN A 192.0.2.100|shop.example.com. 0 IN A 192.0.2.101",
+	} {
+		if got := a.ask(question, false); !same(got.answer, strings.Split(want, "|")...) {
+			t.Errorf("%s: %s, want %s", question, got, want)
 		}
 	}
 }

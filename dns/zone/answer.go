@@ -422,20 +422,14 @@ func (a *Answerer) dynamic(x *asked, n node, of set) {
 		return
 	case p.Count == 0:
 		z := x.t.zoneOf(n)
-		ttl := z.soaTTL
-		if p.TTL > 0 {
-			ttl = min(ttl, p.TTL)
-		}
+		ttl := min(z.soaTTL, p.TTL)
 		a.soa(x, z, ttl)
 		if x.signs(z) && !x.r.TC {
 			a.deny(x, wire.Authority, z, x.name, x.owner, x.existing(n), ttl)
 		}
 		return
 	}
-	ttl, size := p.TTL, 4
-	if of.ttl != 0 {
-		ttl = min(ttl, of.ttl)
-	}
+	ttl, size := min(p.TTL, of.ttl), 4
 	if v6 {
 		size = 16
 	}

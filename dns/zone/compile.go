@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"unsafe"
 
@@ -17,6 +18,10 @@ import (
 // KindDYNA is the number of sets a service answers. It is one of those no message has
 // (RFC 6895 §3.1).
 const KindDYNA uint16 = 65535
+
+// unboundTTL is the time to live of a set of KindDYNA that has none of its own: that of
+// the service applies.
+const unboundTTL = math.MaxUint32
 
 // owned is a name while zones are compiled.
 type owned struct {
@@ -124,13 +129,16 @@ func (c *compiler) record(i int, z *farm.Zone, r *farm.Record) error {
 	if err != nil {
 		return err
 	}
-	kind, data, ttl := rdata.Code(r.Type), []byte(nil), uint32(cmp.Or(r.TTL, z.EffectiveTTL()))
+	kind, data, ttl := rdata.Code(r.Type), []byte(nil), uint32(r.EffectiveTTL(z))
 	if r.Type == farm.RecordDYNA {
 		at := slices.IndexFunc(c.farm.Services, func(s farm.DNSService) bool { return s.Name == r.Data })
 		if at < 0 {
 			return fmt.Errorf("there is no service %q", r.Data)
 		}
-		kind, data, ttl = KindDYNA, binary.LittleEndian.AppendUint16(nil, uint16(at)), uint32(r.TTL)
+		kind, data, ttl = KindDYNA, binary.LittleEndian.AppendUint16(nil, uint16(at)), unboundTTL
+		if r.TTL != 0 {
+			ttl = uint32(r.EffectiveTTL(z))
+		}
 	} else if data, err = rdata.Pack(r.Type, r.Data, z.Name); err != nil {
 		return err
 	}

@@ -172,7 +172,7 @@ func (a *Answerer) transferChosen(x *asked, name []byte, of set) bool {
 		p.reset()
 		a.Services.Choose(service, x.q, v == 1, p)
 		for i := range p.Count {
-			whole(x.r, wire.Answer, name, kind, p.TTL, p.Addresses[i][:4+12*v])
+			whole(x.r, wire.Answer, name, kind, min(p.TTL, of.ttl), p.Addresses[i][:4+12*v])
 		}
 	}
 	return true

@@ -48,3 +48,54 @@ func TestNamesOfZonesAreThoseOfDomains(t *testing.T) {
 	}
 	a.must(201, "POST", "/farms/names/zones", `{"id":"_tcp.my-shop.example"}`)
 }
+
+// The root zone is @ in paths: clients take a segment that is a dot out of them.
+func TestTheRootZoneIsReachedByItsName(t *testing.T) {
+	a := newAppliance(t)
+	a.gslb()
+	a.must(201, "POST", "/farms/names/zones", `{"id":"."}`)
+	a.must(400, "POST", "/farms/names/zones", `{"id":"."}`)
+	a.must(400, "POST", "/farms/names/zones", `{"id":".."}`)
+	for _, path := range []string{"/farms/names/zones/@", "/farms/names/zones/%40", "/farms/names/zones/%2e"} {
+		a.must(201, "POST", path+"/resources", `{"rname":"com","type":"NS","rdata":"ns1.com."}`)
+		a.must(200, "PUT", path, `{"ttl":60}`)
+		if r := a.must(200, "GET", path, ""); !strings.Contains(r.raw, `"id": "."`) {
+			t.Error(r.raw)
+		}
+		if r := a.must(200, "GET", path+"/export", ""); !strings.HasPrefix(r.raw, "$ORIGIN .\n") {
+			t.Error(r.raw)
+		}
+		a.must(200, "DELETE", path+"/resources/2", "")
+		a.must(200, "DELETE", path, "")
+		a.must(404, "GET", path, "")
+		a.must(201, "POST", "/farms/names/zones", `{"id":"."}`)
+	}
+}
+
+// A TTL of zero is one, and null is that of the zone, or of the service.
+func TestATTLOfZeroIsKept(t *testing.T) {
+	a := newAppliance(t)
+	a.gslb()
+	const zone = "/farms/names/zones/t.example"
+	a.must(201, "POST", "/farms/names/zones", `{"id":"t.example","ttl":0}`)
+	a.must(201, "POST", zone+"/resources", `{"rname":"a","type":"A","rdata":"192.0.2.1","ttl":0}`)
+	shows := func(path, want string) {
+		t.Helper()
+		r := a.must(200, "GET", path, "")
+		if !strings.Contains(strings.NewReplacer(" ", "", "\n", "").Replace(r.raw), want) && !strings.Contains(r.raw, want) {
+			t.Errorf("%s is not in %s", want, r.raw)
+		}
+	}
+	shows(zone+"/resources", `"ttl":0,"type":"A"`)
+	shows(zone+"/export", "$TTL 0\n")
+	shows(zone+"/export", "a\t0\tIN\tA")
+	a.must(200, "PUT", zone+"/resources/2", `{"ttl":null}`)
+	shows(zone+"/export", "a\tIN\tA")
+	a.must(200, "PUT", zone, `{"ttl":null}`)
+	shows(zone, `"ttl":3600`)
+	shows(zone+"/export", "$TTL 3600\n")
+	a.must(201, "POST", "/farms/names/services", `{"id":"now","algorithm":"roundrobin","ttl":0}`)
+	shows("/farms/names", `"ttl":0`)
+	a.must(200, "PUT", "/farms/names/services/now", `{"ttl":null}`)
+	shows("/farms/names", `"ttl":30`)
+}

@@ -22,7 +22,7 @@ func DelegationIn(g *farm.GSLB, z *farm.Zone, now time.Time) (out resolve.Delega
 	name := below(parent, z.Name)
 	for i := range parent.Records {
 		if r := &parent.Records[i]; r.Type == "DS" && strings.EqualFold(r.Name, name) {
-			ttl = max(ttl, r.TTL)
+			ttl = max(ttl, r.EffectiveTTL(parent))
 		}
 	}
 	if now.Unix() < parent.Held.Until {
@@ -52,18 +52,21 @@ func WrittenDS(parent *farm.Zone, zone string) (out []string) {
 }
 
 // below is the name of a zone in the one above it.
-func below(parent *farm.Zone, zone string) string { return strings.TrimSuffix(zone, "."+parent.Name) }
+func below(parent *farm.Zone, zone string) string {
+	return strings.TrimSuffix(zone+".", "."+strings.TrimPrefix(parent.FQDN(), "."))
+}
 
 // Above is the zone of the farm a name is delegated from, nil when that is elsewhere.
 func Above(g *farm.GSLB, name string) *farm.Zone {
-	for {
+	for name != farm.RootZone {
 		_, rest, is := strings.Cut(name, ".")
 		if !is {
-			return nil
+			rest = farm.RootZone
 		}
 		if z := g.Zone(rest); z != nil {
 			return z
 		}
 		name = rest
 	}
+	return nil
 }

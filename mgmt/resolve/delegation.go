@@ -35,7 +35,9 @@ func (s System) Delegation(ctx context.Context, zone string) (Delegation, error)
 	if err != nil {
 		return Delegation{}, err
 	}
-	zone = dns.CanonicalName(zone)
+	if zone = dns.CanonicalName(zone); zone == "." {
+		return Delegation{}, nil // no zone is above the root
+	}
 	parent, err := c.parentOf(ctx, zone)
 	if err != nil {
 		return Delegation{}, fmt.Errorf("the zone above %s is not found: %w", zone, err)

@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -44,8 +43,18 @@ var dnsServiceFields = []field[farm.DNSService]{
 		get: func(s *farm.DNSService) Value { return numberValue(int64(s.EffectivePort())) },
 		set: func(s *farm.DNSService, v Value) { s.Port = orZero(uint16(v.number), farm.DefaultDNSPort) },
 	},
-	dnsSeconds("ttl", basic(atAnswers, "Time to live"), "Seconds an answer may be kept; a record's own ttl holds if it is shorter.", farm.DefaultDNSTTL, func(s *farm.DNSService) *farm.Seconds { return &s.TTL }),
-	dnsSeconds("degraded_ttl", advanced(atAnswers, "Time to live while degraded"), "Seconds an answer may be kept while a backend is down; unset for ttl.", 0, func(s *farm.DNSService) *farm.Seconds { return &s.DegradedTTL }),
+	{
+		rule: rule{name: "ttl", hints: basic(atAnswers, "Time to live").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, null: true, unset: numberValue(int64(farm.DefaultDNSTTL)),
+			about: "Seconds an answer may be kept, 0: not at all; a record's own ttl holds if it is shorter."},
+		get: func(s *farm.DNSService) Value { return numberValue(int64(s.EffectiveTTL())) },
+		set: func(s *farm.DNSService, v Value) { s.TTL = storedTTL(v, farm.DefaultDNSTTL) },
+	},
+	{
+		rule: rule{name: "degraded_ttl", hints: advanced(atAnswers, "Time to live while degraded").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, null: true,
+			about: "Seconds an answer may be kept while a backend is down; 0 for ttl."},
+		get: func(s *farm.DNSService) Value { return numberValue(int64(s.DegradedTTL)) },
+		set: func(s *farm.DNSService, v Value) { s.DegradedTTL = farm.Seconds(v.number) },
+	},
 	{
 		rule: rule{name: "answers", hints: basic(atAnswers, "Addresses per answer"), kind: kindNumber, min: 0, max: 64, null: true, about: "Addresses an answer has at most; 0 for all that work with roundrobin, and one otherwise."},
 		get:  func(s *farm.DNSService) Value { return numberValue(int64(s.Answers)) },
@@ -72,14 +81,6 @@ var dnsServiceFields = []field[farm.DNSService]{
 		get:  func(s *farm.DNSService) Value { return textValue(s.Check) },
 		set:  func(s *farm.DNSService, v Value) { s.Check = v.text },
 	},
-}
-
-func dnsSeconds(name string, h hints, about string, unset farm.Seconds, at func(*farm.DNSService) *farm.Seconds) field[farm.DNSService] {
-	return field[farm.DNSService]{
-		rule: rule{name: name, hints: h.in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, null: true, unset: numberValue(int64(unset)), about: about},
-		get:  func(s *farm.DNSService) Value { return numberValue(int64(cmp.Or(*at(s), unset))) },
-		set:  func(s *farm.DNSService, v Value) { *at(s) = orZero(farm.Seconds(v.number), unset) },
-	}
 }
 
 // dnsAddress is that of a backend.

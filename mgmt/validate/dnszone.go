@@ -38,13 +38,18 @@ var (
 var printable = regexp.MustCompile(`^[ -~]*$`)
 
 var zoneName = field[farm.Zone]{
-	rule: rule{name: "name", hints: basic(atAddress, "Zone"), kind: kindText, format: "domain", maxLen: 253, check: checkZoneName, canon: canonZone, must: "the name of a domain, as example.com",
-		about: "Domain the farm answers for; a reverse zone as 2.0.192.in-addr.arpa."},
+	rule: rule{name: "name", hints: basic(atAddress, "Zone"), kind: kindText, format: "domain", maxLen: 253, check: checkZoneName, canon: canonZone, must: "the name of a domain, as example.com, or . for the root",
+		about: "Domain the farm answers for; a reverse zone as 2.0.192.in-addr.arpa, or . for the root."},
 	get: func(z *farm.Zone) Value { return textValue(z.Name) },
 	set: func(z *farm.Zone, v Value) { z.Name = v.text },
 }
 
-func canonZone(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".")) }
+func canonZone(s string) string {
+	if s == farm.RootZone {
+		return s
+	}
+	return strings.ToLower(strings.TrimSuffix(s, "."))
+}
 
 func checkZoneName(s string) string {
 	if s == "@" || s == "0" || strings.HasPrefix(s, "*") {
@@ -73,9 +78,9 @@ var zoneFields = []field[farm.Zone]{
 		set: func(z *farm.Zone, v Value) { z.NameServer = v.text },
 	},
 	{
-		rule: rule{name: "ttl", hints: basic(atAnswers, "Time to live").in(inSeconds), kind: kindNumber, min: 1, max: maxRecordTTL, null: true, unset: numberValue(int64(farm.DefaultZoneTTL)), about: "Seconds records without a ttl of their own may be kept."},
+		rule: rule{name: "ttl", hints: basic(atAnswers, "Time to live").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, null: true, unset: numberValue(int64(farm.DefaultZoneTTL)), about: "Seconds records without a ttl of their own may be kept; 0: not at all."},
 		get:  func(z *farm.Zone) Value { return numberValue(int64(z.EffectiveTTL())) },
-		set:  func(z *farm.Zone, v Value) { z.TTL = orZero(farm.Seconds(v.number), farm.DefaultZoneTTL) },
+		set:  func(z *farm.Zone, v Value) { z.TTL = storedTTL(v, farm.DefaultZoneTTL) },
 	},
 	{
 		rule: rule{name: "serial", hints: advanced(atAnswers, "Serial"), kind: kindNumber, min: 0, max: math.MaxUint32, null: true, unset: numberValue(0),
@@ -152,10 +157,33 @@ var askedType = func() field[farm.Record] {
 	return f
 }()
 
+// noTTLSet stands for the unset ttl of a record: a number nobody can send, because 0 is one.
+const noTTLSet = -1
+
+// storedTTL is how the value of a ttl is stored; null, and what holds without one, is 0.
+func storedTTL(v Value, unset farm.Seconds) farm.Seconds {
+	if v.Null() || v.number == int64(unset) {
+		return 0
+	}
+	return farm.StoredTTL(farm.Seconds(v.number))
+}
+
 var recordTTL = field[farm.Record]{
-	rule: rule{name: "ttl", hints: basic(atAnswers, "Time to live").in(inSeconds), bare: asNull, kind: kindNumber, min: 1, max: maxRecordTTL, null: true, about: "Seconds the record may be kept; that of the zone when unset."},
-	get:  func(r *farm.Record) Value { return numberValue(int64(r.TTL)) },
-	set:  func(r *farm.Record, v Value) { r.TTL = farm.Seconds(v.number) },
+	rule: rule{name: "ttl", hints: basic(atAnswers, "Time to live").in(inSeconds), bare: asNull, kind: kindNumber, min: 0, max: maxRecordTTL, null: true, unset: numberValue(noTTLSet), about: "Seconds the record may be kept, 0: not at all; that of the zone when unset."},
+	get: func(r *farm.Record) Value {
+		switch r.TTL {
+		case 0:
+			return numberValue(noTTLSet)
+		case farm.NoTTL:
+			return numberValue(0)
+		}
+		return numberValue(int64(r.TTL))
+	},
+	set: func(r *farm.Record, v Value) {
+		if r.TTL = 0; !v.Null() && v.number != noTTLSet {
+			r.TTL = farm.StoredTTL(farm.Seconds(v.number))
+		}
+	},
 }
 
 var recordData = field[farm.Record]{
@@ -439,8 +467,8 @@ func NameServerWarning(z *farm.Zone) string {
 	var ours []server
 	without := map[string]bool{}
 	for _, name := range servers {
-		relative := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), "."+z.Name+"."), ".")
-		if strings.HasSuffix(name, ".") && strings.HasSuffix(relative, strings.TrimSuffix(strings.ToLower(name), ".")) {
+		relative := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), "."+strings.TrimPrefix(z.FQDN(), ".")), ".")
+		if z.Name != farm.RootZone && strings.HasSuffix(name, ".") && strings.HasSuffix(relative, strings.TrimSuffix(strings.ToLower(name), ".")) {
 			continue // of another zone
 		}
 		ours, without[relative] = append(ours, server{name, relative}), true

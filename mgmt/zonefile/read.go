@@ -52,20 +52,10 @@ type Read struct {
 	// Skipped are types of records that other servers make for themselves, with how many
 	// there are: signatures and the like.
 	Skipped map[string]int
-	// Raised is how many records were not to be kept at all: they may be kept for a second.
-	Raised int
 	// Problems are why the file cannot be taken, by their lines, and More is how many there
 	// are besides.
 	Problems []Problem
 	More     int
-}
-
-// RaisedText says that times to live were raised; empty when none was.
-func (r *Read) RaisedText() string {
-	if r.Raised == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d records have a time to live of 0, which is not possible: it is 1 now", r.Raised)
 }
 
 // Parse reads a file of a zone. Names without a dot at their end are relative to it until
@@ -75,7 +65,9 @@ func Parse(file []byte, zone string) Read {
 	file = bytes.TrimPrefix(file, []byte("\ufeff"))
 	zone = strings.ToLower(strings.TrimSuffix(zone, "."))
 	r := reader{zone: zone, origin: zone + ".", ttl: farm.DefaultZoneTTL}
-	r.out.Zone.Name = r.zone
+	if r.out.Zone.Name = r.zone; zone == "" {
+		r.out.Zone.Name = farm.RootZone
+	}
 	if _, err := rdata.Name(r.origin, ""); err != nil {
 		r.problem(0, "the zone %s", err)
 		return r.out
@@ -93,7 +85,7 @@ func Parse(file []byte, zone string) Read {
 }
 
 type reader struct {
-	zone   string
+	zone   string // without a dot at its end, so that the root is empty
 	origin string // what names are relative to, with a dot at its end
 	owner  string // of the record before
 	// ttl is that of records without one: of the directive, else of the record before.
@@ -307,7 +299,7 @@ func (r *reader) record(e entry, owner, rest string) error {
 	case owner == "":
 		return errors.New("it begins with a blank, and no record before it has a name")
 	case !inside:
-		return fmt.Errorf("%s is not in the zone %s", owner, r.zone)
+		return fmt.Errorf("%s is not in the zone %s", owner, r.out.Zone.Name)
 	case rdata.IsMade(rdata.TypeNamed(h.kind)):
 		if r.out.Skipped == nil {
 			r.out.Skipped = map[string]int{}
@@ -326,10 +318,6 @@ func (r *reader) record(e entry, owner, rest string) error {
 		if keep, err := r.begin(&rec, h.hasTTL); !keep || err != nil {
 			return err
 		}
-	}
-	if rec.TTL == 0 {
-		r.out.Raised++
-		rec.TTL = 1
 	}
 	shorten(&rec, r.zone)
 	r.out.Zone.Records = append(r.out.Zone.Records, rec)
@@ -433,17 +421,20 @@ func (r *reader) commonTTL() {
 	for i := range z.Records {
 		count[z.Records[i].TTL]++
 	}
+	common, most := farm.DefaultZoneTTL, 0
 	for ttl, n := range count {
-		if m := count[z.TTL]; n > m || n == m && ttl < z.TTL {
-			z.TTL = ttl
+		if n > most || n == most && ttl < common {
+			common, most = ttl, n
 		}
 	}
 	for i := range z.Records {
-		if z.Records[i].TTL == z.TTL {
-			z.Records[i].TTL = 0
+		if ttl := &z.Records[i].TTL; *ttl == common {
+			*ttl = 0
+		} else {
+			*ttl = farm.StoredTTL(*ttl)
 		}
 	}
-	if z.TTL == farm.DefaultZoneTTL {
+	if z.TTL = farm.StoredTTL(common); common == farm.DefaultZoneTTL {
 		z.TTL = 0
 	}
 }
@@ -453,6 +444,9 @@ func relative(name, zone string) (string, bool) {
 	name, zone = strings.TrimSuffix(name, "."), strings.TrimSuffix(zone, ".")
 	if strings.EqualFold(name, zone) {
 		return "@", true
+	}
+	if zone == "" { // the root has all names
+		return name, !endsEscaped(name)
 	}
 	at := len(name) - len(zone) - 1
 	if at < 1 || name[at] != '.' || !strings.EqualFold(name[at+1:], zone) || endsEscaped(name[:at]) {

@@ -18,12 +18,12 @@ var timesSOA = [4]uint32{3600, 600, 604800, 300}
 // Text is a zone of a farm as a master file.
 func Text(g *farm.GSLB, z *farm.Zone) []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "$ORIGIN %s.\n$TTL %d\n", z.Name, z.EffectiveTTL())
+	fmt.Fprintf(&out, "$ORIGIN %s\n$TTL %d\n", z.FQDN(), z.EffectiveTTL())
 	own := false
 	for i := range z.Records {
 		if r := &z.Records[i]; r.Type == "SOA" {
 			own = true
-			write(&out, g, r, withSerial(r.Data, z.Serial))
+			write(&out, g, z, r, withSerial(r.Data, z.Serial))
 		}
 	}
 	if !own {
@@ -31,20 +31,20 @@ func Text(g *farm.GSLB, z *farm.Zone) []byte {
 	}
 	for i := range z.Records {
 		if r := &z.Records[i]; r.Type != "SOA" {
-			write(&out, g, r, r.Data)
+			write(&out, g, z, r, r.Data)
 		}
 	}
 	return out.Bytes()
 }
 
 // write writes a record, in one line.
-func write(out *bytes.Buffer, g *farm.GSLB, r *farm.Record, data string) {
+func write(out *bytes.Buffer, g *farm.GSLB, z *farm.Zone, r *farm.Record, data string) {
 	if strings.HasPrefix(r.Name, "$") {
 		out.WriteByte('\\') // it is no directive
 	}
 	out.WriteString(r.Name)
 	if r.TTL != 0 {
-		fmt.Fprintf(out, "\t%d", r.TTL)
+		fmt.Fprintf(out, "\t%d", r.EffectiveTTL(z))
 	}
 	comment := strings.Map(oneLine, r.Comment)
 	if target, is := g.AliasOf(data); r.Type == farm.RecordDYNA && is {

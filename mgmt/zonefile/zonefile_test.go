@@ -313,10 +313,39 @@ func TestACopyOfAZoneIsAFileOfIt(t *testing.T) {
 	}
 }
 
-// Nothing is kept for no time at all: that is said, and so is what RFC 2181 §8 takes for it.
-func TestRecordsThatAreNotToBeKeptAreKeptForASecond(t *testing.T) {
-	got := zonefile.Parse([]byte("$TTL 0\na A 192.0.2.1\nb 2147483648 A 192.0.2.2\nc 2147483647 A 192.0.2.3\n"), "example.com")
-	if z := got.Zone; len(got.Problems) > 0 || got.Raised != 2 || z.TTL != 1 || z.Records[2].TTL != 1<<31-1 {
-		t.Errorf("%v, %d raised, %+v", got.Problems, got.Raised, z)
+// A TTL of zero is kept, and so is one beyond 31 bits, which is zero (RFC 2181 §8). What is
+// written is read as the same zone.
+func TestATTLOfZeroIsKept(t *testing.T) {
+	for _, text := range []string{
+		"$TTL 0\na A 192.0.2.1\nb 2147483648 A 192.0.2.2\nc 2147483647 A 192.0.2.3\n",
+		"$TTL 60\na 0 A 192.0.2.1\nb 0 A 192.0.2.2\nc 2147483647 A 192.0.2.3\nd A 192.0.2.4\ne A 192.0.2.5\nf A 192.0.2.6\n",
+	} {
+		got := zonefile.Parse([]byte(text), "example.com")
+		z := &got.Zone
+		if len(got.Problems) > 0 || z.Records[0].EffectiveTTL(z) != 0 || z.Records[1].EffectiveTTL(z) != 0 || z.Records[2].EffectiveTTL(z) != 1<<31-1 {
+			t.Errorf("%v, %+v", got.Problems, z)
+		}
+		again := zonefile.Parse(zonefile.Text(farm.DefaultGSLB(), z), "example.com")
+		for i := range z.Records {
+			if a, b := z.Records[i].EffectiveTTL(z), again.Zone.Records[i].EffectiveTTL(&again.Zone); a != b {
+				t.Errorf("the TTL of %s is %d, and %d after it was written and read", z.Records[i].Name, a, b)
+			}
+		}
+	}
+}
+
+// All names are in the root zone, which is a dot in every text.
+func TestTheRootZoneIsReadAndWritten(t *testing.T) {
+	const text = ". 86400 IN SOA a.root. nstld.example. 7 1800 900 604800 86400\n. 518400 IN NS a.root.\na.root. 518400 IN A 192.0.2.1\ncom. 172800 IN NS ns.com.\nns.com. 172800 IN A 192.0.2.2\n@ TXT x\n"
+	for _, name := range []string{".", ""} {
+		got := zonefile.Parse([]byte(text), name)
+		z := &got.Zone
+		if len(got.Problems) > 0 || z.Name != "." || z.NameServer != "a.root" || len(z.Records) != 6 || z.Records[1].Name != "@" || z.Records[2].Name != "a.root" || z.Records[4].Name != "ns.com" {
+			t.Fatalf("%v, %+v", got.Problems, z)
+		}
+		written := string(zonefile.Text(farm.DefaultGSLB(), z))
+		if again := zonefile.Parse([]byte(written), "."); len(again.Problems) > 0 || !slices.Equal(again.Zone.Records, z.Records) || !strings.HasPrefix(written, "$ORIGIN .\n") {
+			t.Errorf("%v: %s", again.Problems, written)
+		}
 	}
 }

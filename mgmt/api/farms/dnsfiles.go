@@ -39,7 +39,6 @@ type ZoneImport struct {
 	Records int            `json:"records" doc:"How many records the zone has now"`
 	Read    int            `json:"read" doc:"How many records the file has that zones can have"`
 	Skipped map[string]int `json:"skipped,omitempty" doc:"Records that servers make for themselves, as signatures, by type: they were left out"`
-	Raised  int            `json:"raised,omitempty" doc:"Records with a time to live of 0, which is 1 now: the least that is possible"`
 }
 
 func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
@@ -75,7 +74,7 @@ func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
 	if err != nil {
 		return none, err
 	}
-	out := ZoneImport{Zone: name, Read: len(read.Zone.Records), Skipped: read.Skipped, Raised: read.Raised}
+	out := ZoneImport{Zone: name, Read: len(read.Zone.Records), Skipped: read.Skipped}
 	_, now, err := findZone(c.Config, farmName, name)
 	if err != nil {
 		return none, err
@@ -83,12 +82,7 @@ func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
 	out.Serial, out.Records = now.Serial, len(now.Records)
 	return rest.Object[ZoneImport]{Description: fmt.Sprintf("Import zone %s of farm %s", name, farmName), Params: out,
 		Message: fmt.Sprintf("The zone %s has been imported: it has %d records.", name, out.Records),
-		Status:  s.deps.State.StatusOf(c, farmName), Warning: importWarning(&read, validate.ZoneWarning(f.Zones(), now))}, nil
-}
-
-// importWarning is that of the zone, behind what became of times to live.
-func importWarning(read *zonefile.Read, ofZone string) string {
-	return strings.Trim(read.RaisedText()+"; "+ofZone, "; ")
+		Status:  s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now)}, nil
 }
 
 // makeAliases makes the services that answer for the records of type ALIAS of a file, and
@@ -121,7 +115,7 @@ func takeFile(z *farm.Zone, read *zonefile.Read, add bool) (lines []int) {
 	for i, r := range read.Zone.Records {
 		if k := r.Key(); r.Type != "SOA" && !there[k] {
 			if r.TTL == 0 && read.Zone.TTL != z.TTL { // what it is without saying differs
-				r.TTL = read.Zone.EffectiveTTL()
+				r.TTL = farm.StoredTTL(read.Zone.EffectiveTTL())
 			}
 			there[k] = true
 			z.Records, lines = append(z.Records, r), append(lines, read.Lines[i])
@@ -163,6 +157,10 @@ func (s *Resource) exportZone(c *rest.Call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.SaveAs(z.Name + ".zone")
+	if z.Name == farm.RootZone {
+		c.SaveAs("root.zone")
+	} else {
+		c.SaveAs(z.Name + ".zone")
+	}
 	return zonefile.Text(f.Zones(), z), nil
 }

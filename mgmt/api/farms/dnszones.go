@@ -37,13 +37,17 @@ func (s *Resource) zoneOperations() []*rest.Operation {
 var zonePath = regexp.MustCompile(`^([^%]*/farms/[^/%]+/zones/)([^/]+)(/.*)?$`)
 
 // InZones makes one segment of the name of a zone that has a slash in it, as those of
-// parts of a network have (RFC 2317): it is sent as %2F, and a tilde here.
+// parts of a network have (RFC 2317): it is sent as %2F, and a tilde here. The root zone is
+// @: clients take a segment that is a dot out of a path before they send it (RFC 3986 §5.2.4).
 func InZones(r *http.Request) *http.Request {
 	parts := zonePath.FindStringSubmatch(r.URL.EscapedPath())
 	if parts == nil {
 		return r
 	}
 	name := strings.NewReplacer("%2F", "~", "%2f", "~").Replace(parts[2])
+	if name == farm.RootZone || strings.EqualFold(name, "%2E") || name == "%40" {
+		name = "@"
+	}
 	if name == parts[2] {
 		return r
 	}

@@ -59,8 +59,11 @@ func etag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10
 
 // Param returns a path parameter. The router leaves the escapes of some paths
 // as they are; a blank is the only one there can be (canonical). The slash of a zone is
-// a tilde here (farms.InZones).
+// a tilde here, and the root zone @ (farms.InZones).
 func (c *Call) Param(name string) string {
+	if name == "zone" && c.param(name) == "@" {
+		return farm.RootZone
+	}
 	if name == "zone" {
 		return strings.ReplaceAll(c.param(name), "~", "/")
 	}

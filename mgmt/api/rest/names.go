@@ -10,7 +10,7 @@ import (
 
 // Moved is a request as it is sent now, whatever method and path it was sent with.
 func Moved(r *http.Request, method, path string) *http.Request {
-	if r.Method == method && r.URL.Path == path {
+	if r.Method == method && r.URL.Path == path && r.URL.RawPath == "" {
 		return r
 	}
 	out := r.Clone(r.Context())

@@ -2,6 +2,7 @@ import createClient from 'openapi-fetch';
 import type { paths } from './schema';
 import { confirming } from '../session/confirm';
 import { refusal } from './rights';
+import { pathOf } from './path';
 import { noteTag } from './tags';
 
 /** Why the appliance refused a call, in its own words. */
@@ -30,8 +31,7 @@ api.use({
   },
 });
 
-/** The path of a resource below the API's base, each part escaped. */
-export const pathOf = (parts: (string | number)[]) => `/${parts.map((p) => encodeURIComponent(p)).join('/')}`;
+export { pathOf };
 
 /** Calls what is known only at run time, as forms made from the schema do. */
 export async function request(method: string, parts: (string | number)[], sent?: unknown, query: Record<string, string> = {}, match?: string): Promise<Answer<unknown>> {

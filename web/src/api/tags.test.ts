@@ -8,11 +8,13 @@ describe('the tag of a write', () => {
     forgetTags();
     noteTag('/farms/shop', response('"7.a"'));
     noteTag('/farms/a%2Fb', response('"7.b"'));
+    noteTag('/farms/shop/zones/%40', response('"7.r"'));
   });
   it.each([
     [['farms', 'shop'], '"7.a"'],
     [['farms', 'shop', 'addheader', 0], '"7.a"'],
     [['farms', 'a/b', 'actions'], '"7.b"'],
+    [['farms', 'shop', 'zones', '.', 'import'], '"7.r"'],
     [['farms', 'shop2'], undefined],
     [['farms'], undefined],
   ])('of %j is that of the nearest resource', (parts, want) => expect(tagOf(parts)).toBe(want));

@@ -1,9 +1,10 @@
+import { pathOf } from './path';
+
 /** ETags of the resources that the pages show, by path below the API's base. */
 const shown = new Map<string, string>();
 
 type Parts = (string | number)[];
 
-const keyOf = (parts: Parts) => `/${parts.map((p) => encodeURIComponent(p)).join('/')}`;
 
 /** Remembers the ETag of a resource that was read. */
 export function noteTag(path: string, response: Response) {
@@ -14,7 +15,7 @@ export function noteTag(path: string, response: Response) {
 /** The ETag that a write to a path has to match: of the resource itself, or else of the nearest one above that is shown. */
 export function tagOf(parts: Parts): string | undefined {
   for (let n = parts.length; n > 0; n--) {
-    const tag = shown.get(keyOf(parts.slice(0, n)));
+    const tag = shown.get(pathOf(parts.slice(0, n)));
     if (tag) return tag;
   }
   return undefined;
@@ -26,7 +27,7 @@ export function tagOf(parts: Parts): string | undefined {
  */
 export function noteWrite(parts: Parts, response: Response) {
   const revision = /^"(\d+)"$/.exec(response.headers.get('ETag') ?? '')?.[1];
-  const owner = keyOf(parts.slice(0, parts[0] === 'farms' ? 2 : 1));
+  const owner = pathOf(parts.slice(0, parts[0] === 'farms' ? 2 : 1));
   for (const path of [...shown.keys()]) {
     if (path !== owner && !path.startsWith(`${owner}/`)) continue;
     if (parts[0] === 'farms' && parts.length > 1 && revision) shown.set(path, `"${revision}.0"`);

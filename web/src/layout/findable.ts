@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { body, request } from '../api/client';
+import { zoneSegment } from '../api/path';
 import { queries } from '../api/queries';
 import { action } from '../farms/actions';
 import type { Change } from '../change/change';
@@ -46,7 +47,7 @@ export function useFindable(show: (c: Change) => void): Findable[] {
       for (const service of Object.keys(has?.services ?? {})) {
         if (service !== nameless) all.push({ label: service, hint: t('palette.service', { farm }), run: () => void go({ to: '/farms/$farm/services/$service', params: { farm, service } }) });
       }
-      for (const zone of Object.keys(has?.zones ?? {})) all.push({ label: zone, hint: t('palette.zone', { farm }), run: () => void go({ to: '/farms/$farm/zones/$zone', params: { farm, zone } }) });
+      for (const zone of Object.keys(has?.zones ?? {})) all.push({ label: zone, hint: t('palette.zone', { farm }), run: () => void go({ to: '/farms/$farm/zones/$zone', params: { farm, zone: zoneSegment(zone) } }) });
     }
     for (const check of Object.keys(tree?.farmguardians ?? {})) all.push({ label: check, hint: t('nav.checks'), run: () => void go({ to: '/checks/$check', params: { check } }) });
     for (const file of Object.keys(tree?.certificates ?? {})) all.push({ label: file, hint: t('nav.certificates'), run: () => void go({ to: '/certificates' }) });

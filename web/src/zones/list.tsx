@@ -4,6 +4,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { fileAt } from '../api/files';
+import { zoneSegment } from '../api/path';
 import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
@@ -54,7 +55,7 @@ export function ZoneList() {
             columns={[
               {
                 head: t('zones.zone'),
-                cell: (z) => <Anchor size="sm" className="nowrap" renderRoot={(props) => <Link to="/farms/$farm/zones/$zone" params={{ farm, zone: z.id }} {...props} />}>{z.id}</Anchor>,
+                cell: (z) => <Anchor size="sm" className="nowrap" renderRoot={(props) => <Link to="/farms/$farm/zones/$zone" params={{ farm, zone: zoneSegment(z.id) }} {...props} />}>{z.id}</Anchor>,
               },
               { head: t('zones.server'), cell: (z) => z.defnamesv },
               { head: t('zones.serial'), cell: (z) => z.serial, number: true },
