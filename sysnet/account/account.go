@@ -1,7 +1,6 @@
-// Package account asks the system whether a password is that of its root, with the
-// program PAM checks passwords with (unix_chkpwd, of Debian's libpam-modules-bin), and
-// has it changed by the system's own tool (chpasswd). No password is in an argument, an
-// environment or a log.
+// Package account verifies the password of the system's root with unix_chkpwd, the helper
+// of PAM (Debian: libpam-modules-bin), and changes it with chpasswd. Passwords never
+// appear in an argument, an environment or a log.
 package account
 
 import (
@@ -17,21 +16,20 @@ import (
 	"time"
 )
 
-// MaxPassword is the longest password that is asked about, in bytes (PAM's bound,
+// MaxPassword is the maximum length of a password in bytes (PAM_MAX_RESP_SIZE,
 // security/_pam_types.h).
 const MaxPassword = 511
 
 const (
 	checkTime = 10 * time.Second
-	// wrongTime is how long a wrong password takes at least: whoever may ask cannot
-	// try many.
+	// wrongTime is the minimum response time for a wrong password. It limits guessing.
 	wrongTime = time.Second
 )
 
-// ErrNotHere: this system has nothing to check passwords with.
+// ErrNotHere means that this system has no program to check passwords.
 var ErrNotHere = errors.New("passwords of the system cannot be checked here: unix_chkpwd is not installed (Debian: libpam-modules-bin)")
 
-// program is where distributions have it.
+// program lists the paths of unix_chkpwd in common distributions.
 var programs = []string{"/usr/sbin/unix_chkpwd", "/sbin/unix_chkpwd", "/usr/bin/unix_chkpwd"}
 
 // Root checks passwords of root and changes them. One program runs at a time.
@@ -41,12 +39,12 @@ type Root struct {
 	pause         time.Duration
 }
 
-// exitWrong is what unix_chkpwd ends with when the password is another one
-// (PAM_AUTH_ERR, security/_pam_types.h).
+// exitWrong is the exit status of unix_chkpwd for a wrong password (PAM_AUTH_ERR,
+// security/_pam_types.h).
 const exitWrong = 7
 
-// Right reports whether the password is that of root. Errors: ErrNotHere, and what
-// kept the program from saying it.
+// Right reports whether password is root's. It returns ErrNotHere if unix_chkpwd is
+// missing, or the error that prevented the check.
 func (r *Root) Right(ctx context.Context, password string) (bool, error) {
 	if password == "" || len(password) > MaxPassword || strings.ContainsRune(password, 0) {
 		return false, nil
@@ -76,7 +74,7 @@ func (r *Root) find() (string, error) {
 	return "", ErrNotHere
 }
 
-// first is the first of some programs that is there, empty when none is.
+// first returns the first of the paths that exists, or "".
 func first(paths []string) string {
 	for _, path := range paths {
 		if _, err := exec.LookPath(path); err == nil {
@@ -86,24 +84,23 @@ func first(paths []string) string {
 	return ""
 }
 
-// ask asks about one password at a time. Callers wait for their pause (wait) without the
-// lock: a wrong password must not delay a right one.
+// ask checks one password at a time. Callers wait for their pause (wait) without the lock,
+// because a wrong password must not delay a correct one.
 func (r *Root) ask(ctx context.Context, program, password string) error {
 	r.one.Lock()
 	defer r.one.Unlock()
 	return ask(ctx, program, password)
 }
 
-// ask ends without an error when the password is right. The program reads it up to
-// a zero byte.
+// ask returns nil if the password is correct. The program reads it up to a zero byte.
 func ask(ctx context.Context, program, password string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	return run(ctx, password+"\x00", nil, program, "root", "nonull")
 }
 
-// run runs a program that reads a secret, with nothing of our environment. The signal
-// comes with the end of the thread that started the program, so the thread has to stay.
+// run runs a program that reads a secret, with an empty environment. The kernel signals
+// the program when the thread that started it ends, so the thread is locked.
 func run(ctx context.Context, secret string, says io.Writer, program string, args ...string) error {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = []string{"LC_ALL=C"}, "/", time.Second

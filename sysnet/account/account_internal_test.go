@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// speaking is a program that takes what is right for the password, and writes down
-// how it was called.
+// speaking writes a program that accepts one password and records its arguments.
 func speaking(t *testing.T, right string, otherwise string) (program, said string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -76,7 +75,7 @@ func TestAWrongPasswordTakesItsTime(t *testing.T) {
 	}
 }
 
-// Strangers who guess must not delay whoever knows the password.
+// Guesses by strangers must not delay the correct password.
 func TestAWrongPasswordDelaysNoRightOne(t *testing.T) {
 	program, _ := speaking(t, "right", "exit 7")
 	r := &Root{program: program, pause: time.Hour}

@@ -11,16 +11,16 @@ import (
 	"unicode"
 )
 
-// The reasons why no password of root can be changed here.
+// Reasons that prevent a change of root's password on this system.
 var (
 	ErrNotRoot  = errors.New("the password of root is changed by root only: Sluice does not run as root here, use passwd")
 	ErrReadOnly = errors.New("the password of root cannot be changed: the system's files in /etc are read-only here, use passwd")
 	ErrNoTool   = errors.New("the password of root cannot be changed here: chpasswd is not installed (Debian: passwd)")
-	// ErrUnfit: no system takes such a password.
+	// ErrUnfit means that no system accepts such a password.
 	ErrUnfit = fmt.Errorf("the system takes passwords of 1 to %d bytes in one line", MaxPassword)
 )
 
-// RefusedError is what the system's own tool said when it refused a password.
+// RefusedError holds the message of chpasswd when it refuses a password.
 type RefusedError struct {
 	Said string
 }
@@ -28,19 +28,18 @@ type RefusedError struct {
 // Error implements error.
 func (e *RefusedError) Error() string { return "the system refused the password: " + e.Said }
 
-// maxSaid bounds what is kept of what the tool says, in bytes.
+// maxSaid is the maximum length of the kept message in bytes.
 const maxSaid = 300
 
-// changers are where distributions have chpasswd.
+// changers lists the paths of chpasswd in common distributions.
 var changers = []string{"/usr/sbin/chpasswd", "/sbin/chpasswd", "/usr/bin/chpasswd"}
 
-// folder is where the system keeps its passwords, and locks them.
+// folder holds the password files of the system and their lock.
 const folder = "/etc"
 
-// Change gives root another password, by chpasswd, which does it as the system is set
-// up to. Whoever asks has to know the one in force: false when it is another one, and
-// nothing is changed. Errors: those above, *RefusedError, and what kept the programs
-// from doing it.
+// Change sets root's password to new with chpasswd, according to the configuration of the
+// system. right is false, and nothing changes, if old is wrong. Errors: those above,
+// *RefusedError, or the failure of a program.
 func (r *Root) Change(ctx context.Context, old, new string) (right bool, err error) {
 	if new == "" || len(new) > MaxPassword || strings.ContainsAny(new, "\x00\n\r") {
 		return false, ErrUnfit
@@ -57,7 +56,7 @@ func (r *Root) Change(ctx context.Context, old, new string) (right bool, err err
 	return true, change(ctx, tool, new)
 }
 
-// changer finds the tool, where it can do its work.
+// changer returns the path of chpasswd if it can work here.
 func (r *Root) changer() (string, error) {
 	if r.tool != "" {
 		return r.tool, nil
@@ -74,16 +73,16 @@ func (r *Root) changer() (string, error) {
 	return "", ErrNoTool
 }
 
-// readOnly reports whether the file system there is.
+// readOnly reports whether the file system of path is mounted read-only.
 func readOnly(path string) bool {
 	const flag = 1 // ST_RDONLY, statfs(2)
 	var st syscall.Statfs_t
 	return syscall.Statfs(path, &st) == nil && st.Flags&flag != 0
 }
 
-// change hands chpasswd one line, NAME:PASSWORD: all behind the first colon is the
-// password (chpasswd(8)). It ends in its own time: nobody shall be left between two
-// passwords because a connection broke.
+// change passes chpasswd one line, NAME:PASSWORD. Everything after the first colon is the
+// password (chpasswd(8)). It has its own deadline, so a broken connection does not
+// interrupt the change.
 func change(ctx context.Context, tool, password string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTime)
 	defer cancel()
@@ -99,7 +98,7 @@ func change(ctx context.Context, tool, password string) error {
 	return fmt.Errorf("change the password of root: %w", err)
 }
 
-// start keeps the start of what is written to it.
+// start keeps the first maxSaid bytes written to it.
 type start struct{ kept []byte }
 
 // Write implements io.Writer.
@@ -108,7 +107,7 @@ func (s *start) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// text is what was kept, in one line that can be shown anywhere.
+// text returns the kept bytes as one printable line.
 func (s *start) text() string {
 	shown := strings.Map(func(r rune) rune {
 		switch {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// changing is a copy of what chpasswd promises: it reads lines of NAME:PASSWORD, and
-// says on standard error why it changes nothing. What it did is in the folder.
+// changing writes a stand-in for chpasswd: it reads lines of NAME:PASSWORD and reports
+// refusals on standard error. It records its input in the folder.
 func changing(t *testing.T, fails string) (tool, folder string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -93,7 +93,7 @@ func TestWhatTheToolSaysIsShownInOneShortLine(t *testing.T) {
 	}
 }
 
-// A connection that breaks leaves nobody between two passwords.
+// A broken connection does not interrupt a change.
 func TestAChangeThatBeganIsDone(t *testing.T) {
 	tool, folder := changing(t, "exit 0")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -122,8 +122,8 @@ func TestWithoutRootOrTheToolItIsSaid(t *testing.T) {
 	}
 }
 
-// inHouse runs a test of this file again in a mount namespace whose /etc is a copy, with
-// the password of root "first-1x".
+// inHouse runs a test of this file again in a mount namespace with a copy of /etc, in
+// which root's password is "first-1x".
 func inHouse(t *testing.T) (inside bool) {
 	t.Helper()
 	if os.Getenv("SLUICE_ETC_COPY") != "" {
@@ -149,7 +149,7 @@ func command(t *testing.T, name string, args ...string) {
 	}
 }
 
-// The real programs, on a copy of the real files.
+// This test runs the real programs on a copy of the real files.
 func TestTheSystemsOwnPasswordChanges(t *testing.T) {
 	if !inHouse(t) {
 		return

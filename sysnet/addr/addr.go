@@ -1,6 +1,6 @@
-// Package addr tells which addresses this machine has, and whether one of them
-// can be the address of a farm. It only looks; the kernel is asked anew each
-// time, in the network namespace of the calling thread.
+// Package addr lists the addresses of this machine and checks whether a farm can use one.
+// It only reads. Each call queries the kernel in the network namespace of the calling
+// thread.
 package addr
 
 import (
@@ -20,27 +20,28 @@ type Local struct {
 	Bits      int // length of the network's prefix
 	Interface string
 	Index     int
-	// Up reports that the interface is switched on and has a carrier.
+	// Up reports that the interface is enabled and has a carrier.
 	Up bool
-	// Usable is false while IPv6 looks for another owner of the address
-	// (RFC 4862 §5.4), and for good when it found one: then Duplicate is true.
+	// Usable is false during duplicate address detection (RFC 4862 §5.4). It stays false
+	// if a duplicate was found; Duplicate is then true.
 	Usable    bool
 	Duplicate bool
-	// Ethernet reports that the interface has a MAC address, Port that it belongs
-	// to a bridge or bond, which its packets go on to.
+	// Ethernet reports that the interface has a MAC address, Port that it belongs to a
+	// bridge or bond, which receives its packets.
 	Ethernet, Port bool
 }
 
 var (
-	// ErrNotLocal: no interface has the address.
+	// ErrNotLocal means that no interface has the address.
 	ErrNotLocal = errors.New("address not local")
-	// ErrDown: the interface of the address is down.
+	// ErrDown means that the interface of the address is down.
 	ErrDown = errors.New("interface down")
-	// ErrDuplicate: another machine has the address too, or that is not known yet.
+	// ErrDuplicate means that another machine has the address, or that detection is in
+	// progress.
 	ErrDuplicate = errors.New("address not usable")
 )
 
-// List returns all addresses of all interfaces, in the order of interfaces.
+// List returns all addresses of all interfaces, ordered by interface.
 func List() ([]Local, error) {
 	links, err := whole(netlink.LinkList)
 	if err != nil {
@@ -79,9 +80,9 @@ func isPort(links []netlink.Link, link *netlink.LinkAttrs) bool {
 	})
 }
 
-// Check reports whether a farm can have the address: one that an interface
-// which is up has. The unspecified address stands for all of them. The errors
-// are sentences for people and name ErrNotLocal, ErrDown or ErrDuplicate.
+// Check reports whether a farm can use the address, i.e. whether an interface that is up
+// has it. The unspecified address always passes. Errors are readable sentences and wrap
+// ErrNotLocal, ErrDown or ErrDuplicate.
 func Check(vip netip.Addr) (Local, error) {
 	all, err := List()
 	if err != nil {
@@ -90,15 +91,15 @@ func Check(vip netip.Addr) (Local, error) {
 	return Find(all, vip)
 }
 
-// Find is Check with the addresses that List returned, for those who ask about
-// many.
+// Find is Check for addresses returned by List; it serves callers that check many
+// addresses.
 func Find(all []Local, vip netip.Addr) (Local, error) {
 	if vip.IsUnspecified() {
 		return Local{Addr: vip, Up: true, Usable: true}, nil
 	}
 	err := fmt.Errorf("no interface of this machine has the address %s: %w", vip, ErrNotLocal)
 	for _, l := range all {
-		// 127.0.0.0/8 is all local, as the kernel has it.
+		// The kernel treats all of 127.0.0.0/8 as local.
 		loopback := vip.Is4() && vip.IsLoopback() && l.Addr.Is4() && l.Addr.IsLoopback()
 		switch {
 		case l.Addr != vip && !loopback:
@@ -115,7 +116,7 @@ func Find(all []Local, vip netip.Addr) (Local, error) {
 	return Local{}, err
 }
 
-// whole asks again while the kernel says that the table changed under it.
+// whole repeats the dump if the kernel reports that the table changed meanwhile.
 func whole[T any](ask func() ([]T, error)) (all []T, err error) {
 	for range 5 {
 		if all, err = ask(); !errors.Is(err, netlink.ErrDumpInterrupted) {
@@ -125,9 +126,9 @@ func whole[T any](ask func() ([]T, error)) (all []T, err error) {
 	return nil, err
 }
 
-// Reached says why packets to vip do not come to this machine's sockets; nil when
-// they do, or nobody knows. all is what List returned. An address no interface
-// has may still be local: by a route, as AnyIP has it.
+// Reached returns the reason why packets to vip do not reach sockets of this machine. It
+// returns nil if they do, or if this is unknown. all is the result of List. An address
+// without an interface may still be local through a route (AnyIP).
 func Reached(all []Local, vip netip.Addr) error {
 	_, err := Find(all, vip)
 	if !errors.Is(err, ErrNotLocal) {

@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A neighbour that knew the addresses at another machine is told better, and
-// nobody asked.
+// A neighbour that has a stale entry for the addresses learns the new one without a
+// request.
 func TestNeighboursLearnWhereTheAddressIs(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
@@ -91,8 +91,8 @@ func TestWhatCannotBeAnnouncedSaysWhy(t *testing.T) {
 	}
 }
 
-// An address may come long after its farm: when the interface is plugged in, or
-// another machine gives it up.
+// An address may appear long after its farm, e.g. when the interface is plugged in or
+// another machine releases it.
 func TestAddressesThatComeLaterAreAnnouncedThen(t *testing.T) {
 	t.Parallel()
 	if !sysnettest.Inside(t) {

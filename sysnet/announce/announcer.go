@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// Rounds is how often an address is announced: frames get lost, and some
-	// equipment ignores news about an entry it has learned within a second.
+	// Rounds is the number of announcements of an address. Frames get lost, and some
+	// equipment ignores updates of an entry that it learned within the last second.
 	Rounds = 3
 	// Interval is the time between two rounds.
 	Interval = 1200 * time.Millisecond
 )
 
-// Announcer announces addresses that are new. Make one with New. Any goroutine
-// may call its methods.
+// Announcer announces new addresses. Create it with New. Its methods are safe for
+// concurrent use.
 type Announcer struct {
 	log  *slog.Logger
 	stop chan struct{}
@@ -31,23 +31,23 @@ type Announcer struct {
 	kept  map[netip.Addr]*Announced
 }
 
-// Announced is an address that was announced, or the reason why not.
+// Announced is an address with the state of its announcement.
 type Announced struct {
 	Addr      netip.Addr `json:"address"`
 	Interface string     `json:"interface,omitempty"`
-	// Rounds is how often it was announced until now.
+	// Rounds is the number of announcements so far.
 	Rounds int `json:"rounds"`
-	// Problem says why it was not; empty when it was.
+	// Problem is the reason why the address was not announced, or "".
 	Problem string `json:"problem,omitempty"`
 	busy    bool   // it is being announced
 }
 
-// New returns an announcer that keeps nothing yet.
+// New returns an announcer without addresses.
 func New(log *slog.Logger) *Announcer {
 	return &Announcer{log: log, stop: make(chan struct{}), added: map[netip.Addr]int{}, kept: map[netip.Addr]*Announced{}}
 }
 
-// Close ends what is still being announced.
+// Close stops all announcements in progress.
 func (a *Announcer) Close() {
 	a.mu.Lock()
 	close(a.stop) // under the lock, so that Keep begins nothing after
@@ -55,8 +55,8 @@ func (a *Announcer) Close() {
 	a.busy.Wait()
 }
 
-// Keep announces the addresses that were not kept before and forgets those
-// that are not in the set any more, unless they were added. It returns at once.
+// Keep sets the addresses: new ones are announced, missing ones are forgotten unless they
+// were added with Add. It returns at once.
 func (a *Announcer) Keep(set []netip.Addr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -71,7 +71,7 @@ func (a *Announcer) Keep(set []netip.Addr) {
 	}
 }
 
-// Add announces an address that was not kept before; Drop takes an Add back.
+// Add announces an address that is not kept yet. Drop undoes one Add.
 func (a *Announcer) Add(ip netip.Addr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -79,7 +79,7 @@ func (a *Announcer) Add(ip netip.Addr) {
 	a.begin([]netip.Addr{ip})
 }
 
-// Drop takes back one Add.
+// Drop undoes one Add.
 func (a *Announcer) Drop(ip netip.Addr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,7 +89,7 @@ func (a *Announcer) Drop(ip netip.Addr) {
 	a.forget(ip)
 }
 
-// begin announces those that are not kept yet.
+// begin announces the addresses that are not kept yet.
 func (a *Announcer) begin(set []netip.Addr) {
 	var fresh []netip.Addr
 	for _, ip := range set {
@@ -101,7 +101,7 @@ func (a *Announcer) begin(set []netip.Addr) {
 	a.start(fresh)
 }
 
-// start announces addresses that are kept.
+// start announces kept addresses.
 func (a *Announcer) start(set []netip.Addr) {
 	select {
 	case <-a.stop:
@@ -126,14 +126,14 @@ func (a *Announcer) start(set []netip.Addr) {
 	})
 }
 
-// forget drops an address nobody wants.
+// forget drops an address that is no longer needed.
 func (a *Announcer) forget(ip netip.Addr) {
 	if !a.set[ip] && a.added[ip] == 0 {
 		delete(a.kept, ip)
 	}
 }
 
-// List returns all that are kept, sorted.
+// List returns all kept addresses in order.
 func (a *Announcer) List() []Announced {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -166,7 +166,7 @@ func (a *Announcer) announce(set []netip.Addr) {
 	}
 }
 
-// note records what came of one round; the address may be forgotten meanwhile.
+// note records the result of one round. The address may be gone meanwhile.
 func (a *Announcer) note(ip netip.Addr, iface string, err error, first bool) {
 	if err != nil && first {
 		a.log.Warn("address not announced", "address", ip, "error", err)
@@ -185,9 +185,8 @@ func (a *Announcer) note(ip netip.Addr, iface string, err error, first bool) {
 	k.Rounds++
 }
 
-// Again announces addresses that have come to this machine, back to it or to
-// another of its interfaces since they were announced, or could not be. It
-// returns at once.
+// Again announces addresses that appeared on this machine or moved to another interface
+// since their last announcement. It returns at once.
 func (a *Announcer) Again() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

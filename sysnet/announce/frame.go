@@ -15,10 +15,10 @@ var (
 	allNodesMAC = net.HardwareAddr{0x33, 0x33, 0, 0, 0, 1}
 )
 
-// frames returns what announces addr as being at mac: for IPv4 both forms of a
-// gratuitous ARP, because some equipment heeds only one of them (RFC 5227 §3);
-// for IPv6 one advertisement. router says whether the machine forwards IPv6,
-// which neighbours take from every advertisement (RFC 4861 §4.4).
+// frames returns the frames that announce addr at mac. IPv4 uses both forms of gratuitous
+// ARP, because some equipment accepts only one (RFC 5227 §3). IPv6 uses one advertisement;
+// router states whether the machine forwards IPv6, which neighbours learn from every
+// advertisement (RFC 4861 §4.4).
 func frames(addr netip.Addr, mac net.HardwareAddr, router bool) ([][]byte, error) {
 	if len(mac) != 6 {
 		return nil, fmt.Errorf("%s is no Ethernet address", mac)
@@ -35,7 +35,7 @@ func frames(addr netip.Addr, mac net.HardwareAddr, router bool) ([][]byte, error
 	return [][]byte{b}, err
 }
 
-// arp is an ARP packet to everyone, in which sender and target are addr.
+// arp returns a broadcast ARP packet with addr as sender and target.
 func arp(addr netip.Addr, mac net.HardwareAddr, operation uint16, target net.HardwareAddr) ([]byte, error) {
 	return serialize(
 		&layers.Ethernet{SrcMAC: mac, DstMAC: everyone, EthernetType: layers.EthernetTypeARP},
@@ -52,7 +52,7 @@ const (
 	flagOverride = 0x20
 )
 
-// advertisement is an unsolicited one, which replaces what neighbours know.
+// advertisement returns an unsolicited neighbour advertisement with the override flag.
 func advertisement(addr netip.Addr, mac net.HardwareAddr, router bool) ([]byte, error) {
 	ip := &layers.IPv6{Version: 6, HopLimit: 255, NextHeader: layers.IPProtocolICMPv6, SrcIP: addr.AsSlice(), DstIP: allNodes.AsSlice()}
 	icmp := &layers.ICMPv6{TypeCode: layers.CreateICMPv6TypeCode(layers.ICMPv6TypeNeighborAdvertisement, 0)}

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// Addresses that are no machine's own place are not announced; the others are
-// listed in order, and what is wrong with each is said once.
+// Addresses that no machine owns alone are not announced. The others are listed in order,
+// and each problem is reported once.
 func TestAddressesAreKeptInOrder(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return

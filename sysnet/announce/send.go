@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/addr"
 )
 
-// Send announces one address once, on the interface that has it.
+// Send announces an address once, on its interface.
 func Send(ip netip.Addr) error {
 	locals, err := addr.List()
 	if err != nil {
@@ -29,7 +29,7 @@ func send(locals []addr.Local, ip netip.Addr) (iface string, err error) {
 	return iface, err
 }
 
-// where is the interface to announce an address on.
+// where returns the interface on which an address is announced.
 func where(locals []addr.Local, ip netip.Addr) (iface string, err error) {
 	err = fmt.Errorf("no interface of this machine has the address %s: %w", ip, addr.ErrNotLocal)
 	for _, l := range locals {
@@ -57,7 +57,7 @@ func sendOn(name string, ip netip.Addr) error {
 	if err != nil {
 		return err
 	}
-	// Protocol 0 sends like any other and receives nothing.
+	// A socket with protocol 0 can send and receives nothing.
 	c, err := packet.Listen(iface, packet.Raw, 0, nil)
 	if err != nil {
 		return fmt.Errorf("announcing %s on %s: %w", ip, name, err)
@@ -71,7 +71,7 @@ func sendOn(name string, ip netip.Addr) error {
 	return nil
 }
 
-// forwards reports whether the interface passes IPv6 packets on.
+// forwards reports whether the interface forwards IPv6 packets.
 func forwards(iface string) bool {
 	b, err := os.ReadFile("/proc/sys/net/ipv6/conf/" + iface + "/forwarding")
 	return err == nil && strings.TrimSpace(string(b)) != "0"

@@ -15,14 +15,13 @@ import (
 // Holder is an instance that runs in this network namespace.
 type Holder struct {
 	Slot Slot
-	// PID is that of its supervisor; 0 when it is in another namespace of
-	// processes.
+	// PID is the process ID of its supervisor, or 0 if that is in another PID namespace.
 	PID int
-	// Command is how it was started; empty when that cannot be seen.
+	// Command is the command line of the supervisor, or "" if it cannot be read.
 	Command string
 }
 
-// String names the holder for people.
+// String returns a description of the holder for messages.
 func (h Holder) String() string {
 	text := "process " + fmt.Sprint(h.PID)
 	if h.PID == 0 {
@@ -34,20 +33,20 @@ func (h Holder) String() string {
 	return text + ", table inet " + h.Slot.Table()
 }
 
-// Claim is held until it is closed or the process ends.
+// Claim is a held slot. It ends with Close or with the process.
 type Claim struct {
 	Slot Slot
 	l    net.Listener
 }
 
-// Close gives the slot back.
+// Close releases the slot.
 func (c *Claim) Close() {
 	if c != nil {
 		_ = c.l.Close()
 	}
 }
 
-// serve lets go of connections, which ask for no more than who holds the slot.
+// serve accepts and closes connections, which only query the holder of the slot.
 func (c *Claim) serve() {
 	for {
 		conn, err := c.l.Accept()
@@ -58,13 +57,12 @@ func (c *Claim) serve() {
 	}
 }
 
-// ErrTaken: every slot is held by somebody.
+// ErrTaken means that all slots are held.
 var ErrTaken = errors.New("every slot is taken: at most 16 instances can have farms in the kernel of one network namespace")
 
-// Order is in which order slots are tried: first the one the instance had, then
-// that of an instance that is alone if first is set, then one that depends on
-// name. Slots for which used returns true hold rules of another instance and come
-// last.
+// Order returns the slots in the order in which an instance tries them: its previous slot,
+// then slot 0 if first is set, then one derived from name. Slots for which used returns
+// true contain rules of another instance and are last.
 func Order(had *Slot, first bool, name string, used func(Slot) bool) (all []Slot) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name))
@@ -93,7 +91,7 @@ func toFront(all []Slot, s Slot) []Slot {
 	return slices.Insert(slices.DeleteFunc(all, func(other Slot) bool { return other == s }), 0, s)
 }
 
-// Take claims the first of these slots that is free.
+// Take claims the first free slot of order.
 func Take(order []Slot) (*Claim, error) {
 	for _, s := range order {
 		l, err := net.Listen("unix", address(s))
@@ -111,8 +109,8 @@ func Take(order []Slot) (*Claim, error) {
 
 func address(s Slot) string { return "@sluice/slot/" + s.String() }
 
-// Holders are the instances that run in this network namespace. Sockets of that
-// name that belong to an ordinary user are none, unless it is this one.
+// Holders returns the running instances of this network namespace. Sockets with such a
+// name that belong to an ordinary user are ignored, unless it is the current user.
 func Holders() (all []Holder) {
 	for s := range Slot(Slots) {
 		if h, ok := holder(s); ok {

@@ -1,11 +1,10 @@
-// Package claim keeps instances of Sluice apart that share a network namespace.
+// Package claim separates instances of Sluice that share a network namespace.
 //
-// What they set in the kernel (tables of nft, chains of iptables, marks of
-// connections, rules of routing) is named after a Slot, and an instance holds the
-// claim to its slot while it runs. A claim is an abstract unix socket: these
-// belong to the network namespace, whatever files a process sees, and they end
-// with the process that holds them.
+// The names of all objects that an instance creates in the kernel (nft tables, iptables
+// chains, connection marks, routing rules) contain its Slot. The instance holds a claim to
+// the slot while it runs. A claim is an abstract unix socket: it belongs to the network
+// namespace, independently of the file system, and ends with its process.
 //
-// Rules outlive the instance. So it takes the slot it had before if that is free,
-// and a new one takes none of which there are rules (Take).
+// Rules outlive the instance. An instance therefore takes its previous slot if that is
+// free. A new instance avoids slots that have rules (Take).
 package claim

@@ -58,7 +58,7 @@ func TestAnOrdinaryUserHoldsNoSlot(t *testing.T) {
 	}
 }
 
-// Those who ask for the holder of a slot are let go, and wait for nobody.
+// A connection that queries the holder of a slot is closed at once.
 func TestWhoAsksForAHolderIsLetGo(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return

@@ -7,35 +7,34 @@ import (
 	"sync/atomic"
 )
 
-// Slots is how many instances of Sluice can share a network namespace.
+// Slots is the maximum number of instances in a network namespace.
 const Slots = 16
 
-// Marks of farms begin with FirstMark under MarkMask, whatever the instance.
+// FirstMark under MarkMask is the common prefix of farm marks of all instances.
 const (
 	FirstMark uint32 = 0x5c00_0000
 	MarkMask  uint32 = 0xff00_0000
-	// OwnMask covers the bits of a mark that name the instance; the others are
-	// what it counts with, e.g. the number of a backend.
+	// OwnMask covers the mark bits that identify the instance. The remaining bits are
+	// numbers within the instance, e.g. of a backend.
 	OwnMask uint32 = 0xfff0_0000
 )
 
-// Slot is the place an instance has among those of its network namespace. The
-// zero value is that of the only one there usually is.
+// Slot is the index of an instance within its network namespace. A single instance has the
+// zero value.
 type Slot uint32
 
 var own atomic.Uint32
 
-// Use makes s the slot of this process. It is called once, at the start.
+// Use sets the slot of this process. It is called once at the start.
 func Use(s Slot) { own.Store(uint32(s)) }
 
-// Own is the slot of this process.
+// Own returns the slot of this process.
 func Own() Slot { return Slot(own.Load()) }
 
-// Table names the tables of nft that belong to the instance: "sluice", "sluice_3".
+// Table returns the name of the instance's nft tables: "sluice", "sluice_3".
 func (s Slot) Table() string { return s.named("sluice") }
 
-// Chains begins the names of its chains in tables of iptables: "SLUICE",
-// "SLUICE_3".
+// Chains returns the prefix of the instance's iptables chains: "SLUICE", "SLUICE_3".
 func (s Slot) Chains() string { return s.named("SLUICE") }
 
 func (s Slot) named(name string) string {
@@ -45,10 +44,10 @@ func (s Slot) named(name string) string {
 	return name + "_" + strconv.Itoa(int(s))
 }
 
-// Mark is what all marks of the instance have under OwnMask.
+// Mark returns the bits under OwnMask that all marks of the instance share.
 func (s Slot) Mark() uint32 { return FirstMark | uint32(s)<<20 }
 
-// IsTable reports whether some instance's tables have that name.
+// IsTable reports whether name is the name of any instance's tables.
 func IsTable(name string) bool {
 	for s := range Slot(Slots) {
 		if s.Table() == name {
@@ -58,7 +57,7 @@ func IsTable(name string) bool {
 	return false
 }
 
-// Parse reads a slot as String writes it.
+// Parse parses the result of String.
 func Parse(text string) (Slot, error) {
 	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 8)
 	if err != nil || n >= Slots {
@@ -67,5 +66,5 @@ func Parse(text string) (Slot, error) {
 	return Slot(n), nil
 }
 
-// String is the number of the slot.
+// String returns the slot in decimal.
 func (s Slot) String() string { return strconv.Itoa(int(s)) }

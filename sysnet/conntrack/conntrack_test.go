@@ -15,7 +15,7 @@ import (
 
 const udp, tcp = 17, 6
 
-// track puts an entry into the table of this namespace.
+// track adds an entry to the table of this namespace.
 func track(t testing.TB, c *ct.Conn, protocol uint8, client string, port uint16, mark uint32, status ct.Status) {
 	t.Helper()
 	to := netip.MustParseAddr("192.0.2.1")
@@ -252,7 +252,7 @@ func TestBackendsAreListedAndFlushedTogether(t *testing.T) {
 	}
 }
 
-// Of many backends all entries are read, of few only their own.
+// For many backends all entries are read, for few only their own.
 func TestSomeBackendsAreCounted(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
@@ -281,8 +281,8 @@ func TestSomeBackendsAreCounted(t *testing.T) {
 	}
 }
 
-// A farm of many backends is flushed as a few ranges of marks, and those
-// of others between its numbers stay.
+// A farm with many backends is flushed as a few ranges of marks. Entries of other farms
+// with marks in between stay.
 func TestManyBackendsAreFlushedAndThoseBetweenStay(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return

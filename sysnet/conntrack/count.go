@@ -9,27 +9,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Counts is how many connections have one mark. Those that are being closed
-// count in Total only.
+// Counts holds the numbers of connections with one mark. Closing connections appear only
+// in Total.
 type Counts struct {
 	Total int
-	// Established: TCP and SCTP in the state of that name, and everything that
-	// knows no states.
+	// Established counts TCP and SCTP in the state of that name, and entries of protocols
+	// without states.
 	Established int
-	// Pending: the handshake of TCP or SCTP is not over.
+	// Pending counts TCP and SCTP entries during the handshake.
 	Pending int
-	// Closed: TCP in the states time_wait and close, which a rule with ct count does
-	// not count.
+	// Closed counts TCP entries in the states time_wait and close, which `ct count`
+	// ignores.
 	Closed int
 }
 
-// Open are those that are not being closed.
+// Open returns the number of connections that are not closing.
 func (c Counts) Open() int { return c.Established + c.Pending }
 
-// Occupying are the connections that a rule with ct count counts.
+// Occupying returns the number of connections that `ct count` counts.
 func (c Counts) Occupying() int { return c.Total - c.Closed }
 
-// Count returns the numbers for each mark that some entry of the filter has.
+// Count returns the counts by mark over all entries that match the filter.
 func Count(ctx context.Context, f Filter) (map[uint32]Counts, error) {
 	var found map[uint32]Counts
 	err := dump(ctx, f, func() { found = map[uint32]Counts{} }, func(msg []byte) error {
@@ -56,12 +56,12 @@ func Count(ctx context.Context, f Filter) (map[uint32]Counts, error) {
 	return found, nil
 }
 
-// maxWalks bounds how often CountOnly walks the table instead of reading the entries of
-// all farms.
+// maxWalks is the number of filtered table walks above which CountOnly reads all entries
+// instead.
 const maxWalks = 4
 
-// CountOnly is Count for some of the backends of farms. The kernel walks the whole
-// table, but few entries are read.
+// CountOnly is Count for some backends. The kernel walks the whole table, but returns few
+// entries.
 func CountOnly(ctx context.Context, backends map[uint32]bool) (map[uint32]Counts, error) {
 	filters := cover(slices.Sorted(maps.Keys(backends)), func(id uint32) bool { return backends[id] })
 	if len(filters) > maxWalks {
@@ -78,7 +78,7 @@ func CountOnly(ctx context.Context, backends map[uint32]bool) (map[uint32]Counts
 	return sum, nil
 }
 
-// essence is what counting needs of an entry.
+// essence holds the fields of an entry that Count needs.
 type essence struct {
 	mark     uint32
 	protocol uint8
@@ -125,8 +125,7 @@ func (e essence) phase() phase {
 	return established
 }
 
-// Attributes of linux/netfilter/nfnetlink_conntrack.h, with what is nested in
-// them.
+// Attributes of linux/netfilter/nfnetlink_conntrack.h, including nested ones.
 const (
 	attrOrig      = 1
 	attrProtoInfo = 4
@@ -138,8 +137,7 @@ const (
 	inState      = 1
 )
 
-// examine reads a message of the kernel about an entry; what is missing or
-// malformed stays zero.
+// examine parses a message about an entry. Missing or malformed fields stay zero.
 func examine(msg []byte) (e essence) {
 	if len(msg) < netlinkHead+genHeader {
 		return e
@@ -160,9 +158,9 @@ func examine(msg []byte) (e essence) {
 	return e
 }
 
-// attribute is the payload of the first attribute of that type, a part of b;
-// nil when there is none. Each is a length (header included) and a type, whose
-// two upper bits are flags, and starts at a multiple of four.
+// attribute returns the payload of the first attribute of a type as a slice of b, or nil.
+// An attribute starts at a multiple of four with its length (including the header) and its
+// type, whose two upper bits are flags.
 func attribute(b []byte, kind uint16) []byte {
 	for len(b) >= 4 {
 		size := int(binary.NativeEndian.Uint16(b))

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// dumpBuffer holds one answer; the kernel fills 32 KiB at most.
+	// dumpBuffer is the size of the receive buffer; the kernel sends at most 32 KiB.
 	dumpBuffer = 64 << 10
-	// dumpTries bounds how often a dump that was interrupted is begun again.
+	// dumpTries is the maximum number of attempts for an interrupted dump.
 	dumpTries = 5
-	// answerTimeout bounds the wait for one answer of the kernel.
+	// answerTimeout is the time limit for one response of the kernel.
 	answerTimeout = 5 * time.Second
 )
 
@@ -30,9 +30,9 @@ const (
 	netlinkHead = unix.SizeofNlMsghdr
 )
 
-// dump calls each with every message about an entry that the kernel's filter
-// lets through: a whole netlink message, valid until each returns. start is
-// called before the first and again when an interrupted dump begins anew.
+// dump calls each for every entry that passes the kernel's filter, with a whole netlink
+// message that is valid until each returns. It calls start before the first entry, and
+// again when it restarts an interrupted dump.
 func dump(ctx context.Context, f Filter, start func(), each func(msg []byte) error) error {
 	for range dumpTries {
 		start()
@@ -88,8 +88,8 @@ func dumpOnce(ctx context.Context, f Filter, each func(msg []byte) error) error 
 	}
 }
 
-// messages walks what one receive brought. done means that the dump is over,
-// torn that the kernel says it saw the table change.
+// messages walks the messages of one receive. done means that the dump is complete, torn
+// that the table changed during the dump.
 func messages(b []byte, each func(msg []byte) error) (done, torn bool, err error) {
 	for len(b) >= netlinkHead {
 		size := int(binary.NativeEndian.Uint32(b))
@@ -111,7 +111,7 @@ func messages(b []byte, each func(msg []byte) error) (done, torn bool, err error
 	return false, torn, nil
 }
 
-// status reads the error number that ends a dump.
+// status returns the error code that ends a dump.
 func status(b []byte) error {
 	if len(b) < 4 {
 		return nil
@@ -126,7 +126,7 @@ func status(b []byte) error {
 	return nil
 }
 
-// request asks for all entries of a filter:
+// request returns a message that requests all entries of a filter:
 //
 //	length, type, flags, sequence, port   struct nlmsghdr
 //	family, version, resource             struct nfgenmsg

@@ -11,13 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Flush deletes every entry of the filter, and tells how many there were when
-// it began. Connections go on to exist at their ends: their next packet is
-// taken for the first of a new connection. A filter that could hit what is not
-// ours answers ErrNotOurs; the protocol cannot be chosen.
+// Flush deletes all entries of the filter and returns their initial number. The endpoints
+// keep their connections; the next packet creates a new entry. A filter that could match
+// other connections returns ErrNotOurs. The filter cannot select a protocol.
 //
-// The kernel walks the table once per request and may leave behind what came
-// while it did: Flush looks again, a few times.
+// The kernel walks the table once for each request and may miss entries that are added
+// meanwhile, so Flush repeats a few times.
 func Flush(ctx context.Context, f Filter) (int, error) {
 	if err := f.ours(); err != nil {
 		return 0, err
@@ -41,10 +40,9 @@ func Flush(ctx context.Context, f Filter) (int, error) {
 	return n, nil // clients that go on sending
 }
 
-// FlushOnly deletes the entries of all farms whose backend is one that only
-// answers true for, and tells how many there were. Backends without entries
-// cost nothing but the one walk that finds that out, and those whose numbers
-// follow each other, as the numbers of a farm's do, share the walks that delete.
+// FlushOnly deletes the entries of all farms whose backend satisfies only, and returns
+// their number. A first walk finds the backends that have entries. Backends with
+// consecutive numbers, such as those of one farm, share the walks that delete.
 func FlushOnly(ctx context.Context, only func(backend uint32) bool) (sum int, err error) {
 	for try := range dumpTries {
 		meant, n, err := marked(ctx, only)
@@ -61,8 +59,8 @@ func FlushOnly(ctx context.Context, only func(backend uint32) bool) (sum int, er
 	return sum, nil // clients that go on sending
 }
 
-// marked are the backends that are meant and have entries, in order, and how
-// many entries these are.
+// marked returns the selected backends that have entries, in order, and the number of
+// entries.
 func marked(ctx context.Context, only func(backend uint32) bool) (ids []uint32, entries int, err error) {
 	counts, err := Count(ctx, Farms())
 	for mark, c := range counts {
@@ -74,11 +72,11 @@ func marked(ctx context.Context, only func(backend uint32) bool) (ids []uint32, 
 	return ids, entries, err
 }
 
-// widest bounds how many backends one filter is for, as a power of two.
+// widest is the maximum number of backends of one filter, as a power of two.
 const widest = 16
 
-// cover are filters for the backends of ids, which are in order, and maybe for
-// others that are meant, but for none else.
+// cover returns filters that match the sorted ids and possibly other selected backends,
+// but no further ones.
 func cover(ids []uint32, only func(backend uint32) bool) (out []Filter) {
 	for i := 0; i < len(ids); {
 		first, size := ids[i], uint32(1)
@@ -93,8 +91,8 @@ func cover(ids []uint32, only func(backend uint32) bool) (out []Filter) {
 	return out
 }
 
-// all reports whether everything from first on is meant; of that, size numbers
-// from known on are known to be.
+// all reports whether all size numbers from first are selected. The numbers from known on
+// are already checked.
 func all(first, count, known, size uint32, only func(backend uint32) bool) bool {
 	for id := first; id < first+count; id++ {
 		if id == known {
@@ -108,7 +106,7 @@ func all(first, count, known, size uint32, only func(backend uint32) bool) bool 
 	return true
 }
 
-// forget has the kernel delete the entries of each filter.
+// forget deletes the entries of each filter.
 func forget(ctx context.Context, filters ...Filter) error {
 	c, err := ct.Dial(nil)
 	if err != nil {

@@ -22,8 +22,8 @@ func format(counts map[uint32]conntrack.Counts) string {
 	return strings.Join(lines, ", ")
 }
 
-// The limit is one for the whole machine and not for a namespace to lower, so
-// the table is filled with what the limit says.
+// The limit applies to the whole machine, and a namespace cannot lower it. The test fills
+// the table up to the limit.
 func TestFullTableIsSeenCountedAndFlushed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills a table: not in short runs")
@@ -32,7 +32,7 @@ func TestFullTableIsSeenCountedAndFlushed(t *testing.T) {
 		return
 	}
 	c := dial(t)
-	// A full table drops entries that are not assured.
+	// A full table drops entries without the assured flag.
 	track(t, c, udp, "198.51.100.1", 1, conntrack.BackendMark(1), ct.StatusConfirmed|ct.StatusAssured|ct.StatusSeenReply)
 	u, err := conntrack.Used()
 	if err != nil {

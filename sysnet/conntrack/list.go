@@ -13,27 +13,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MaxListed bounds the entries of one List.
+// MaxListed is the maximum number of entries of one List.
 const MaxListed = 10_000
 
-// Entry is one tracked connection. Ports are 0 where the protocol has none.
+// Entry is one tracked connection. Ports are 0 for protocols without ports.
 type Entry struct {
 	Mark     uint32 `json:"mark"`
 	Protocol uint8  `json:"protocol"`
-	// Client asked To; Backend answers, and sends its answers to Via, which is
-	// the client, or an address of the appliance where it hides the client.
+	// Client sent its first packet to To. Backend responds to Via, which is the client, or
+	// an address of the appliance if source NAT is in use.
 	Client  netip.AddrPort `json:"client"`
 	To      netip.AddrPort `json:"to"`
 	Backend netip.AddrPort `json:"backend"`
 	Via     netip.AddrPort `json:"via"`
-	// State is the protocol's ("established", "syn_sent"), or "replied" and
-	// "unreplied" where it has none.
+	// State is the state of the protocol ("established", "syn_sent"), or "replied" or
+	// "unreplied" for protocols without states.
 	State string `json:"state"`
-	// Timeout is how long the entry lives without another packet, in seconds.
+	// Timeout is the remaining lifetime of the entry without further packets, in seconds.
 	Timeout uint32 `json:"timeout"`
 	Zone    uint16 `json:"zone,omitempty"`
 	Helper  string `json:"helper,omitempty"`
-	// Packets and bytes from and to the client; zero unless the kernel counts
+	// Packets and bytes from and to the client, or zero if accounting is off
 	// (net.netfilter.nf_conntrack_acct).
 	PacketsIn  uint64 `json:"packets_in"`
 	BytesIn    uint64 `json:"bytes_in"`
@@ -45,23 +45,22 @@ type Entry struct {
 type Page struct {
 	// Entries are in the order of Compare.
 	Entries []Entry `json:"entries"`
-	// Total counts all entries of the filter, on this page or not.
+	// Total is the number of all entries of the filter.
 	Total int `json:"total"`
-	// More is true when entries follow; the next page is what sorts after the
-	// last one.
+	// More is true if further entries follow. The next page starts after the last entry.
 	More bool `json:"more,omitempty"`
 }
 
-// Compare orders entries by mark, client, destination, protocol and zone, which
-// together name one entry.
+// Compare orders entries by mark, client, destination, protocol and zone, which together
+// identify an entry.
 func Compare(a, b *Entry) int {
 	return cmp.Or(cmp.Compare(a.Mark, b.Mark), a.Client.Compare(b.Client), a.To.Compare(b.To),
 		cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Zone, b.Zone))
 }
 
-// List returns the first entries of the filter that sort after the given one
-// (nil: from the first), at most limit, which is 1 … MaxListed. Each page is a
-// walk of the whole table, so few large ones are cheaper than many small ones.
+// List returns at most limit entries of the filter that sort after the given one, or from
+// the first if it is nil. limit is 1 … MaxListed. Each call walks the whole table, so
+// large pages are cheaper.
 func List(ctx context.Context, f Filter, after *Entry, limit int) (Page, error) {
 	if limit < 1 || limit > MaxListed {
 		return Page{}, fmt.Errorf("%d entries asked for: 1 to %d are allowed", limit, MaxListed)
@@ -74,7 +73,7 @@ func List(ctx context.Context, f Filter, after *Entry, limit int) (Page, error) 
 			return nil
 		}
 		page.Total++
-		// Most entries of a large table are on another page, which their marks tell.
+		// Most entries of a large table are on other pages, which their mark shows.
 		if after != nil && what.mark < after.Mark {
 			return nil
 		}
@@ -105,12 +104,12 @@ func List(ctx context.Context, f Filter, after *Entry, limit int) (Page, error) 
 	}
 	page.Entries = found
 	slices.SortFunc(page.Entries, func(a, b Entry) int { return Compare(&a, &b) })
-	// A table that grows moves entries while it is walked: some come twice.
+	// A growing table moves entries during a walk, so some appear twice.
 	page.Entries = slices.CompactFunc(page.Entries, func(a, b Entry) bool { return Compare(&a, &b) == 0 })
 	return page, nil
 }
 
-// lowest is a heap with the highest entry at its top.
+// lowest is a heap with the highest entry at the top.
 type lowest []Entry
 
 func (l lowest) Len() int           { return len(l) }
@@ -119,7 +118,7 @@ func (l lowest) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
 func (l *lowest) Push(x any)        { *l = append(*l, x.(Entry)) }
 func (l *lowest) Pop() any          { panic("never asked for") }
 
-// decode reads a whole netlink message about an entry.
+// decode parses a whole netlink message about an entry.
 func decode(msg []byte) (Entry, error) {
 	if len(msg) < netlinkHead+genHeader {
 		return Entry{}, fmt.Errorf("tracked connections: a message of %d bytes", len(msg))

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// message is a netlink message of that type and flags around a payload.
+// message returns a netlink message with the given type, flags and payload.
 func message(kind, flags uint16, payload []byte) []byte {
 	b := make([]byte, netlinkHead, netlinkHead+len(payload))
 	binary.NativeEndian.PutUint32(b, uint32(netlinkHead+len(payload)))
@@ -17,7 +17,7 @@ func message(kind, flags uint16, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// entry is a message about a TCP connection with mark 0x5c000007 in state
+// entry returns a message about a TCP connection with mark 0x5c000007 in state
 // ESTABLISHED.
 func entry(flags uint16) []byte {
 	nested := func(kind uint16, in []byte) []byte {

@@ -131,7 +131,7 @@ func TestRequestsNameWhatIsMeant(t *testing.T) {
 	}
 }
 
-// Filters of one walk each meet all who are meant, and nobody else.
+// Filters of one walk match all selected backends and no others.
 func TestBackendsThatFollowEachOtherShareAFilter(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// everything asks all there is to ask.
+// everything calls every function that queries the kernel.
 func everything(ctx context.Context) map[string]error {
 	_, count := conntrack.Count(ctx, conntrack.Farms())
 	_, list := conntrack.List(ctx, conntrack.Farms(), nil, 10)

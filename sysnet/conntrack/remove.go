@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FlushUDP deletes the entries of UDP whose backend is one that only answers true for, and
-// returns their number. The kernel deletes by mark alone, which connections of other
-// protocols may have too, so these are deleted one by one.
+// FlushUDP deletes the UDP entries whose backend satisfies only, and returns their number.
+// The kernel deletes by mark only, and other protocols may share the mark, so the entries
+// are deleted one by one.
 func FlushUDP(ctx context.Context, only func(backend uint32) bool) (sum int, err error) {
 	f := Farms()
 	f.Protocol = unix.IPPROTO_UDP

@@ -9,30 +9,30 @@ import (
 	ct "github.com/ti-mo/conntrack"
 )
 
-// Usage tells how full the table is, and what the kernel could not keep in it
-// since it started. When Entries has reached Max, a new connection displaces
-// one that never was answered; where there is none its first packet is dropped.
+// Usage holds the fill level of the table and the losses since the start of the kernel.
+// When Entries reaches Max, a new connection displaces one without a reply; if there is
+// none, its first packet is dropped.
 type Usage struct {
 	Entries int `json:"entries"`
 	Max     int `json:"max"`
-	// Dropped packets could not be tracked because the table was full, Displaced
-	// entries made room, Failed ones met another that was there first.
+	// Dropped packets could not be tracked because the table was full, Displaced entries
+	// made room, and Failed entries collided with an existing one.
 	Dropped   uint64 `json:"dropped"`
 	Displaced uint64 `json:"displaced"`
 	Failed    uint64 `json:"failed"`
 }
 
-// Full reports whether new connections find no room.
+// Full reports whether the table has no room for new connections.
 func (u Usage) Full() bool { return u.Max > 0 && u.Entries >= u.Max }
 
-// String is a sentence for people.
+// String returns a sentence for people.
 func (u Usage) String() string {
 	return fmt.Sprintf("%d of %d tracked connections, %d packets dropped and %d entries displaced because the table was full",
 		u.Entries, u.Max, u.Dropped, u.Displaced)
 }
 
-// Used reads the state of the table of this network namespace. The table and
-// its limit do not exist before something tracks connections; Max is 0 then.
+// Used returns the state of the table of this network namespace. Max is 0 until something
+// uses connection tracking, because the table does not exist before.
 func Used() (Usage, error) {
 	var u Usage
 	for name, to := range map[string]*int{"nf_conntrack_count": &u.Entries, "nf_conntrack_max": &u.Max} {
