@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // A standby, or a restore on another node, has farms whose address is elsewhere now: they are
@@ -36,5 +37,18 @@ func TestAFarmWithoutItsAddressIsAccepted(t *testing.T) {
 	absent = false // a port that is taken is refused as ever
 	if _, err := h.Change(context.Background(), root, "", 0, func(c *farm.Config) error { c.Farm("far").VPort = 8099; return nil }); err == nil {
 		t.Error("another problem is accepted")
+	}
+}
+
+// A change of farms in the kernel is judged before it begins, by the same rule.
+func TestAFarmWithoutItsAddressIsAcceptedBeforehand(t *testing.T) {
+	h := newHouse(t)
+	c := &checker{Publisher: h.pub, problems: map[uint32]string{1: "no interface of this machine has the address 192.0.2.1"}, absent: map[uint32]bool{1: true}}
+	h.Applier = apply.New(h.store, c, apply.WithRules(validate.Rules{}), apply.WithNames(&h.names))
+	h.must(add(shop("far", 8080)))
+	c.absent = nil
+	c.problems[2] = "no room"
+	if _, err := h.Change(t.Context(), root, "", 0, add(shop("near", 8082))); !isRefused(err, "no room") {
+		t.Errorf("another problem: %v", err)
 	}
 }

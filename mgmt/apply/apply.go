@@ -28,9 +28,9 @@ type Publisher interface {
 // Checker is a Publisher that can tell beforehand what farms would not run.
 type Checker interface {
 	// Check calls judge with the problems of farms that are known before anything
-	// is changed, and returns what it says. When that is an error, or it is not
-	// called, everything is as it was.
-	Check(ctx context.Context, cfg *farm.Config, judge func(problems map[uint32]string) error) error
+	// is changed, and returns its error. After an error, or if judge is not called,
+	// everything is as it was.
+	Check(ctx context.Context, cfg *farm.Config, judge func(Outcome) error) error
 }
 
 // Prober is a Publisher that can tell whether a farm could listen, and opens nothing.

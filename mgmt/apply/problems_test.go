@@ -120,14 +120,15 @@ func TestRestartClosesTheListenerAndOpensItAgain(t *testing.T) {
 type checker struct {
 	*applytest.Publisher
 	problems map[uint32]string
+	absent   map[uint32]bool
 	hangs    bool
 }
 
-func (c *checker) Check(ctx context.Context, _ *farm.Config, judge func(problems map[uint32]string) error) error {
+func (c *checker) Check(ctx context.Context, _ *farm.Config, judge func(apply.Outcome) error) error {
 	if c.hangs {
 		<-ctx.Done()
 	}
-	return judge(c.problems)
+	return judge(apply.Outcome{FarmErrors: c.problems, Absent: c.absent})
 }
 
 func TestWhatIsKnownBeforehandIsRefusedBeforehand(t *testing.T) {

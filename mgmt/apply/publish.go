@@ -35,7 +35,7 @@ func (a *Applier) check(ctx context.Context, old, cfg *farm.Config) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.timeout)
 	defer cancel()
-	err := c.Check(ctx, cfg.Usable(), func(problems map[uint32]string) error { return a.judge(old, cfg, Outcome{FarmErrors: problems}) })
+	err := c.Check(ctx, cfg.Usable(), func(out Outcome) error { return a.judge(old, cfg, out) })
 	if ctx.Err() != nil {
 		return nil // the publication will tell
 	}

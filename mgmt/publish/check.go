@@ -6,13 +6,14 @@ import (
 	"reflect"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
 // Check implements apply.Checker. Farms of the kernel are changed before the
 // engine is asked, and what is taken from one ends connections: a change of
 // theirs that would be refused for what can be known now is not begun. Listeners
 // that are opened here wait for the publication that follows.
-func (p *Publisher) Check(ctx context.Context, cfg *farm.Config, judge func(problems map[uint32]string) error) error {
+func (p *Publisher) Check(ctx context.Context, cfg *farm.Config, judge func(apply.Outcome) error) error {
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
@@ -35,7 +36,7 @@ func (p *Publisher) Check(ctx context.Context, cfg *farm.Config, judge func(prob
 	}
 	maps.Copy(ls.problems, state.Problems)
 	maps.Copy(ls.problems, problems)
-	if err := judge(ls.problems); err != nil {
+	if err := judge(apply.Outcome{FarmErrors: ls.problems, Absent: ls.absent}); err != nil {
 		p.tidy(ctx, ls.before)
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/snapshot"
+	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/publish"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
@@ -201,20 +202,20 @@ func TestWhatIsCheckedBeforehandReachesNeitherKernelNorEngine(t *testing.T) {
 	engines := len(e.lives())
 	k.set(func() { k.problems = map[uint32]string{99: "its address is taken"} })
 	no := errors.New("not so")
-	err := b.Check(context.Background(), mixed("changed"), func(problems map[uint32]string) error {
-		if !strings.Contains(problems[99], "taken") {
-			t.Errorf("problems beforehand: %v", problems)
+	err := b.Check(context.Background(), mixed("changed"), func(out apply.Outcome) error {
+		if !strings.Contains(out.FarmErrors[99], "taken") {
+			t.Errorf("problems beforehand: %+v", out)
 		}
 		return no
 	})
 	if !errors.Is(err, no) || len(k.lives()) != 1 || len(e.lives()) != engines {
 		t.Errorf("%v; the kernel was told %d times, the engine %d", err, len(k.lives()), len(e.lives()))
 	}
-	if err := b.Check(context.Background(), mixed("web"), func(map[uint32]string) error { return no }); err != nil {
+	if err := b.Check(context.Background(), mixed("web"), func(apply.Outcome) error { return no }); err != nil {
 		t.Errorf("nothing of the kernel changes: %v", err)
 	}
 	k.set(func() { k.away = errors.New("no such process") })
-	if err := b.Check(context.Background(), mixed("changed"), func(map[uint32]string) error { return no }); err != nil {
+	if err := b.Check(context.Background(), mixed("changed"), func(apply.Outcome) error { return no }); err != nil {
 		t.Errorf("what cannot be checked: %v", err)
 	}
 }

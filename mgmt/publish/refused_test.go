@@ -173,7 +173,7 @@ func TestAChangeOfTheKernelThatIsApprovedBeforehandPasses(t *testing.T) {
 	b, k, _ := withKernel(t, mixed("web"))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 && b.page.Published() == 1 })
 	asked := 0
-	if err := b.Check(t.Context(), mixed("changed"), func(problems map[uint32]string) error { asked++; return nil }); err != nil || asked != 1 {
+	if err := b.Check(t.Context(), mixed("changed"), func(apply.Outcome) error { asked++; return nil }); err != nil || asked != 1 {
 		t.Errorf("%v, asked %d times", err, asked)
 	}
 }
@@ -198,9 +198,9 @@ func TestACheckTellsAllThatIsKnownAndLeavesNothing(t *testing.T) {
 	}
 	b.mu.Unlock()
 	held, no := b.netd.keys(), errors.New("not so")
-	err := b.Check(t.Context(), changed, func(problems map[uint32]string) error {
-		if want := map[uint32]string{2: "its address is taken", 4: "no such address", 5: "no certificate"}; !maps.Equal(problems, want) {
-			t.Errorf("problems beforehand: %v, want %v", problems, want)
+	err := b.Check(t.Context(), changed, func(out apply.Outcome) error {
+		if want := map[uint32]string{2: "its address is taken", 4: "no such address", 5: "no certificate"}; !maps.Equal(out.FarmErrors, want) || !out.Absent[4] || out.Absent[2] || out.Absent[5] {
+			t.Errorf("problems beforehand: %+v, want %v", out, want)
 		}
 		return no
 	})
@@ -213,7 +213,7 @@ func TestACheckTellsAllThatIsKnownAndLeavesNothing(t *testing.T) {
 func TestNothingIsCheckedWithoutAnEngineOrAfterAnError(t *testing.T) {
 	b, k, e := withKernel(t, mixed("web"))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 && b.page.Published() == 1 })
-	judge := func(map[uint32]string) error { t.Error("judged"); return nil }
+	judge := func(apply.Outcome) error { t.Error("judged"); return nil }
 	k.set(func() { k.away = errors.New("no such process") })
 	if _, err := b.Publish(t.Context(), mixed("a")); err != nil {
 		t.Fatal(err)
