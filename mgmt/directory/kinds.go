@@ -116,23 +116,7 @@ const beginTLSName = "1.3.6.1.4.1.1466.20037"
 // BeginTLS asks a directory for TLS and makes the handshake. Responses of another kind, and
 // refusals, are errors.
 func BeginTLS(ctx context.Context, c net.Conn, config *tls.Config) (net.Conn, error) {
-	message := ber.NewSequence("LDAP Request")
-	message.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, int64(1), "MessageID"))
-	ask := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationExtendedRequest, nil, "StartTLS")
-	ask.AppendChild(ber.NewString(ber.ClassContext, ber.TypePrimitive, 0, beginTLSName, "Name"))
-	message.AppendChild(ask)
-	plain := &checked{Conn: c}
-	if _, err := plain.Write(message.Bytes()); err != nil {
-		return nil, err
-	}
-	response, err := ber.ReadPacket(c)
-	if err != nil {
-		return nil, err
-	}
-	if err := plain.judge(response); err != nil {
-		return nil, err
-	}
-	if err := ldap.GetLDAPError(response); err != nil {
+	if err := AskTLS(c); err != nil {
 		return nil, err
 	}
 	secured := tls.Client(c, config)
@@ -140,4 +124,25 @@ func BeginTLS(ctx context.Context, c net.Conn, config *tls.Config) (net.Conn, er
 		return nil, err
 	}
 	return secured, nil
+}
+
+// AskTLS asks the directory to begin TLS on a connection (STARTTLS). The handshake follows.
+func AskTLS(c net.Conn) error {
+	message := ber.NewSequence("LDAP Request")
+	message.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, int64(1), "MessageID"))
+	ask := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationExtendedRequest, nil, "StartTLS")
+	ask.AppendChild(ber.NewString(ber.ClassContext, ber.TypePrimitive, 0, beginTLSName, "Name"))
+	message.AppendChild(ask)
+	plain := &checked{Conn: c}
+	if _, err := plain.Write(message.Bytes()); err != nil {
+		return err
+	}
+	response, err := ber.ReadPacket(c)
+	if err != nil {
+		return err
+	}
+	if err := plain.judge(response); err != nil {
+		return err
+	}
+	return ldap.GetLDAPError(response)
 }

@@ -180,7 +180,7 @@ func TestRow29TheEndOfAProgramIsTold(t *testing.T) {
 	p := program(t, "")
 	must(t, os.WriteFile(filepath.Join(p.Folder, p.Name), []byte("#!/no/such/shell\n"), 0o700))
 	_, err := p.Run(t.Context(), hook.Call{Limit: enough})
-	wants(t, err, "no such file")
+	wants(t, err, `its interpreter "/no/such/shell" is not there`)
 }
 
 func TestRow29WhatIsNotReadHoldsUpNobody(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,12 +104,14 @@ func (c Call) Run(ctx context.Context, call programs.Call, files ...*os.File) (s
 	}
 	said = Shown(strings.Join(strings.Fields(string(e.Output)), " "))
 	switch {
+	case e.Unstarted == syscall.ENOENT.Error() && interpreter(call) != "":
+		return said, &StartError{Why: fmt.Errorf("its interpreter %q is not there", interpreter(call))}
 	case e.Unstarted != "":
 		return said, &StartError{Why: errors.New(Shown(e.Unstarted))}
 	case e.Excess != "":
 		return said, fmt.Errorf("it was ended: %s", e.Excess)
 	case e.Late:
-		return said, fmt.Errorf("it was ended, being not done within %s", c.Limit)
+		return said, fmt.Errorf("%w within %s", ErrLate, c.Limit)
 	case e.Gone:
 		return said, errors.New("it was ended, being not done when nobody waited for it any longer")
 	case e.Exit != 0 || e.Signal != 0:
@@ -116,6 +119,28 @@ func (c Call) Run(ctx context.Context, call programs.Call, files ...*os.File) (s
 	}
 	return said, nil
 }
+
+// interpreter is the program that the first line of a script names, or "". The kernel says
+// only that some file is missing.
+func interpreter(call programs.Call) string {
+	f, err := os.Open(filepath.Join(call.Folder, call.File))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	first := make([]byte, 256) // as the kernel reads it (BINPRM_BUF_SIZE)
+	n, _ := io.ReadFull(f, first)
+	line, _, _ := strings.Cut(string(first[:n]), "\n")
+	words, is := strings.CutPrefix(line, "#!")
+	blank := func(r rune) bool { return r == ' ' || r == '\t' } // "\r" of foreign line ends belongs to the name
+	if fields := strings.FieldsFunc(words, blank); is && len(fields) > 0 {
+		return fields[0]
+	}
+	return ""
+}
+
+// ErrLate occurs when a program ran for longer than its limit.
+var ErrLate = errors.New("it was ended, being not done")
 
 // StartError: a program was not started, or nobody knows what came of it.
 type StartError struct{ Why error }

@@ -8,12 +8,13 @@ import (
 )
 
 // guarded keeps what a Probe promises, whatever the check inside does: its own time is
-// bounded, a panic is a reason, and a reason is one plain line.
+// bounded, a panic is a reason, and a reason is one plain line that names the step.
 type guarded struct {
 	Probe
 	name        string
 	limit, slow time.Duration
 	program     bool // it bounds itself and words its reasons
+	secrets     []string
 }
 
 // Run asks once.
@@ -31,6 +32,8 @@ func (g *guarded) Run(ctx context.Context, n Network, to Target, say Say) (err e
 	if err := ctx.Err(); err != nil {
 		return saidLocal("there was no time left")
 	}
+	at := &steps{}
+	ctx = context.WithValue(ctx, stepsKey{}, at)
 	began := time.Now()
 	say = lines(say)
 	reached := &noted{Network: n}
@@ -49,17 +52,25 @@ func (g *guarded) Run(ctx context.Context, n Network, to Target, say Say) (err e
 	switch {
 	case err != nil && g.program:
 		return errors.New(Line(err.Error()))
-	case err != nil && ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil && !errors.As(err, new(Strange)):
 		if deadline, ok := ctx.Deadline(); ok && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			took = deadline.Sub(began)
 		}
-		return fmt.Errorf("no whole answer within %s", took.Round(time.Millisecond))
+		return at.reason(nil, fmt.Sprintf("%s within %s", at.silence(), Rounded(took)), g.secrets)
 	case err != nil:
-		return errors.New(Reason(err))
+		return at.reason(err, Reason(err), g.secrets)
 	case g.slow > 0 && took > g.slow:
 		return fmt.Errorf("answered after %s, wanted within %s", took.Round(time.Microsecond), g.slow)
 	}
 	return nil
+}
+
+// Rounded is a time as reasons show it.
+func Rounded(d time.Duration) time.Duration {
+	if d >= 100*time.Millisecond {
+		return d.Round(10 * time.Millisecond)
+	}
+	return d.Round(time.Millisecond)
 }
 
 // lines makes what is said plain, since servers wrote part of it.

@@ -91,11 +91,11 @@ func (k *Known) builtIn(name string, args []string) (p Probe, unknown *UnknownFl
 	if make == nil || path.IsAbs(name) && !pluginPath(name) {
 		return nil, nil, true, nil
 	}
-	p, err = build(path.Base(name), make, args)
+	p, err = build(path.Base(name), make, args, k.secretWords(name, args))
 	return p, unknown, errors.As(err, &unknown), err
 }
 
-func build(name string, make Make, args []string) (Probe, error) {
+func build(name string, make Make, args, secrets []string) (Probe, error) {
 	f := &Flags{check: name}
 	finish := make(f)
 	if err := f.Parse(args, f.word); err != nil {
@@ -105,7 +105,8 @@ func build(name string, make Make, args []string) (Probe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &guarded{Probe: p, name: name, limit: f.limit, slow: f.slow}, nil
+	secrets = slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
+	return &guarded{Probe: p, name: name, limit: f.limit, slow: f.slow, secrets: secrets}, nil
 }
 
 // program is the way of all that is not built in. unknown is the flag for which a check

@@ -175,7 +175,7 @@ func run(t *testing.T, command string, a answers) (said []string, err error) {
 
 func TestCheckIsKeptToItsPromises(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if _, err := run(t, "check_x -t 2", func(ctx context.Context, _ probe.Say) error { <-ctx.Done(); return ctx.Err() }); err == nil || err.Error() != "no whole answer within 2s" {
+		if _, err := run(t, "check_x -t 2", func(ctx context.Context, _ probe.Say) error { <-ctx.Done(); return ctx.Err() }); err == nil || err.Error() != "no answer within 2s" {
 			t.Errorf("a check that hangs: %v", err)
 		}
 		if _, err := run(t, "check_x", func(context.Context, probe.Say) error { panic("oh\nno") }); err == nil || err.Error() != "check_x failed by a fault of its own: oh no" {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -163,8 +162,8 @@ func unstarted(err error) string {
 	if errors.As(err, &path) {
 		err = path.Err
 	}
-	if errors.Is(err, syscall.ENOENT) {
-		return fmt.Sprintf("%s, or the interpreter its first line names", err)
+	if errors.Is(err, syscall.ENOEXEC) {
+		return "it is no program of this machine, and its first line names no interpreter (#!)"
 	}
 	return err.Error()
 }

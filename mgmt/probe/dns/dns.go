@@ -108,6 +108,7 @@ func (c *check) byUDP(ctx context.Context, n probe.Network, address string, ques
 		return nil, err
 	}
 	defer conn.Close()
+	probe.Step(ctx, "query")
 	packed, err := question.Pack()
 	if err != nil {
 		return nil, err
@@ -130,6 +131,7 @@ func (c *check) byTCP(ctx context.Context, n probe.Network, address string, ques
 		return nil, err
 	}
 	defer conn.Close()
+	probe.Step(ctx, "query by TCP")
 	d := &dns.Conn{Conn: streams{conn}}
 	if err := d.WriteMsg(question); err != nil {
 		return nil, err
@@ -138,7 +140,7 @@ func (c *check) byTCP(ctx context.Context, n probe.Network, address string, ques
 	if err == nil && !answers(m, question) {
 		err = errors.New("the answer is one to another question")
 	}
-	return m, err
+	return m, probe.Unread(err)
 }
 
 // streams hides what else a connection can do: the library decides by that whether

@@ -61,7 +61,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	}()
 	answer, err := transport.RoundTrip(c.request(to).WithContext(ctx))
 	if err != nil {
-		return err
+		return probe.Unread(err)
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, wire.Most))
@@ -84,9 +84,15 @@ func (c *check) request(to probe.Target) *http.Request {
 		Header: http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}, "User-Agent": {"Sluice health check"}}}
 }
 
+// healthCall is the step after the connection.
+const healthCall = "health call"
+
 // open connects; below is what has to be closed. By TLS HTTP/2 has to be agreed on.
 func (c *check) open(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) (conn, below net.Conn, err error) {
 	plain, err := c.server.Dial(ctx, n, to, say)
+	if err == nil && !c.server.Secure {
+		probe.Step(ctx, healthCall)
+	}
 	if err != nil || !c.server.Secure {
 		return plain, plain, err
 	}
@@ -97,6 +103,7 @@ func (c *check) open(ctx context.Context, n probe.Network, to probe.Target, say 
 		_ = plain.Close()
 		return nil, nil, err
 	}
+	probe.Step(ctx, healthCall)
 	return secured, plain, nil
 }
 
@@ -164,7 +171,7 @@ func judge(r *http.Response, body []byte, say probe.Say) error {
 	return nil
 }
 
-var errStrange = errors.New("the answer is not that of a health service")
+const errStrange = probe.Strange("the answer is not that of a health service")
 
 // readStatus reads HealthCheckResponse: the status is field 1, a number. An empty message
 // is UNKNOWN.

@@ -118,6 +118,7 @@ func (a *asker) dial(ctx context.Context, address string) (net.Conn, error) {
 	}
 	a.conns = append(a.conns, c)
 	a.say("connected to %s", c.RemoteAddr())
+	probe.Step(ctx, "request")
 	return c, nil
 }
 
@@ -131,7 +132,15 @@ func (a *asker) secured(ctx context.Context, address, authority string) (net.Con
 	if config.NextProtos = []string{"http/1.1"}; a.http2 {
 		config.NextProtos = []string{"h2"}
 	}
-	return a.tls.Handshake(ctx, c, config, a.say)
+	secured, err := a.tls.Handshake(ctx, c, config, a.say)
+	if err != nil || a.certificate {
+		return nil, err
+	}
+	probe.Step(ctx, "request")
+	if a.http2 {
+		return secured, nil // net/http has to see what was agreed on
+	}
+	return wire.Heard(ctx, secured), nil
 }
 
 // tlsName is the name of --sni, or that of the Host field.
@@ -180,9 +189,10 @@ func (a *asker) get(ctx context.Context, where *url.URL) (*answer, error) {
 	a.say("%s %s", a.method, where.Redacted())
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return nil, err
+		return nil, probe.Unread(err)
 	}
 	defer response.Body.Close()
+	probe.Continue(ctx, "response")
 	return a.read(response)
 }
 

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-ldap/ldap/v3"
@@ -55,6 +58,18 @@ func flags(f *probe.Flags, port probe.Port, secure bool) func() (probe.Probe, er
 	}
 }
 
+// ended is the error of a connection, of which the library keeps the text alone.
+func ended(err error) error {
+	text := strings.TrimPrefix(err.Error(), "unable to read LDAP response packet: ")
+	switch {
+	case strings.HasSuffix(text, "EOF"), strings.HasSuffix(text, " closed"):
+		return io.EOF
+	case strings.HasSuffix(text, syscall.ECONNRESET.Error()):
+		return syscall.ECONNRESET
+	}
+	return errors.New(text)
+}
+
 // maxEntries bounds how many entries are counted.
 const maxEntries = 500
 
@@ -71,20 +86,28 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	defer conn.Close()
 	stream := conn
 	if c.startTLS {
-		if stream, err = directory.BeginTLS(ctx, conn, c.server.Config(to)); err != nil {
-			return fmt.Errorf("STARTTLS: %w", plain(err))
+		probe.Step(ctx, "STARTTLS")
+		if err := directory.AskTLS(conn); err != nil {
+			return plain(err)
 		}
 		say("STARTTLS was accepted")
+		secured, err := c.server.TLS.Client(ctx, conn, c.server.Host, to, say)
+		if err != nil {
+			return err
+		}
+		stream = wire.Heard(ctx, secured)
 	}
 	l := ldap.NewConn(directory.Checked(stream), c.server.Secure || c.startTLS)
 	l.SetTimeout(remaining(ctx))
 	l.Start()
 	defer l.Close()
 	defer conn.Close() // Close of the library waits for the connection
+	probe.Step(ctx, "bind")
 	if err := c.bind(l, to); err != nil {
-		return fmt.Errorf("bind: %w", plain(err))
+		return plain(err)
 	}
 	say("bound")
+	probe.Step(ctx, "search")
 	return c.search(l, to, say)
 }
 
@@ -111,17 +134,20 @@ func (c *check) search(l *ldap.Conn, to probe.Target, say probe.Say) error {
 	}
 	found, err := l.Search(ldap.NewSearchRequest(c.base.For(to), scope, ldap.NeverDerefAliases, maxEntries, 0, false, c.filter.For(to), []string{noAttributes}, nil))
 	if err != nil && !(ldap.IsErrorWithCode(err, ldap.LDAPResultSizeLimitExceeded) && len(c.entries) > 0) {
-		return fmt.Errorf("search: %w", plain(err))
+		return plain(err)
 	}
 	say("%d entries found", len(found.Entries))
 	return c.entries.Judge("the number of entries", float64(len(found.Entries)))
 }
 
-// plain names the result code of a directory.
+// plain names the result code of a directory, or what befell the connection.
 func plain(err error) error {
 	var l *ldap.Error
-	if !errors.As(err, &l) || l.ResultCode >= ldap.ErrorNetwork {
-		return err
+	if !errors.As(err, &l) {
+		return ended(err)
+	}
+	if l.ResultCode >= ldap.ErrorNetwork {
+		return ended(l.Err)
 	}
 	return fmt.Errorf("the directory answered %d (%s)", l.ResultCode, ldap.LDAPResultCodeMap[l.ResultCode])
 }

@@ -28,6 +28,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		return err
 	}
 	defer conn.Close()
+	probe.Step(ctx, "version")
 	if _, err := io.WriteString(conn, "version\r\n"); err != nil {
 		return err
 	}

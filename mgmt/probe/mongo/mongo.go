@@ -57,6 +57,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		return err
 	}
 	defer conn.Close()
+	probe.Step(ctx, "hello")
 	if _, err := conn.Write(question()); err != nil {
 		return err
 	}
@@ -69,10 +70,13 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		return err
 	}
 	say("hello was answered: %s", said)
+	if said.ok {
+		probe.Step(ctx, "role")
+	}
 	return said.judge(c.role)
 }
 
-var errStrange = errors.New("the answer is not that of MongoDB")
+const errStrange = probe.Strange("the answer is not that of MongoDB")
 
 // receive reads the document of an answer.
 func receive(from io.Reader) ([]byte, error) {
@@ -109,9 +113,9 @@ func (h hello) String() string {
 func (h hello) judge(role string) error {
 	switch {
 	case !h.ok && h.problem != "":
-		return fmt.Errorf("hello was refused: %s", probe.Line(h.problem))
+		return fmt.Errorf("refused: %s", probe.Line(h.problem))
 	case !h.ok:
-		return errors.New("hello was refused")
+		return errors.New("refused")
 	case role == "any" && !h.primary && !h.secondary:
 		return errors.New("the server is neither primary nor secondary")
 	case role == "primary" && !h.primary, role == "secondary" && !h.secondary:

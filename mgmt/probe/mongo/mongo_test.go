@@ -54,8 +54,8 @@ func TestHelloIsAnswered(t *testing.T) {
 		{message(document(boolean("isWritablePrimary", true), double("ok", 1))), "primary", ""},
 		{message(document("\x06gone\x00", "\xffleast\x00", "\x7fmost\x00", boolean("isWritablePrimary", true), double("ok", 1))), "any", ""}, // values of no bytes
 		{message(document(boolean("isWritablePrimary", false), double("ok", 1))), "any", "neither primary nor secondary"},
-		{message(document(double("ok", 0), text("errmsg", "no such command"))), "any", "hello was refused: no such command"},
-		{message(document(rest)), "any", "hello was refused"},
+		{message(document(double("ok", 0), text("errmsg", "no such command"))), "any", "hello: refused: no such command"},
+		{message(document(rest)), "any", "hello: refused"},
 		{message("\x05\x00\x00\x00\x01"), "any", "not that of MongoDB"},
 		{message("\xff\x00\x00\x00\x00\x00"), "any", "not that of MongoDB"},
 		{message(document("\x55x\x00")), "any", "not that of MongoDB"},

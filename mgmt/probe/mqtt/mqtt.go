@@ -51,6 +51,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		return err
 	}
 	defer conn.Close()
+	probe.Step(ctx, "login (CONNECT)")
 	if _, err := conn.Write(c.hello(to)); err != nil {
 		return err
 	}
@@ -61,11 +62,12 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	code := int(answer[3])
 	switch {
 	case answer[0] != connack || answer[1] != 2 || answer[2] > 1 || code >= len(codes):
-		return fmt.Errorf("CONNECT was answered % x, which is no CONNACK", answer)
+		return fmt.Errorf("answered % x, which is no CONNACK", answer)
 	case code != 0:
-		return fmt.Errorf("CONNECT was refused: %s", codes[code])
+		return fmt.Errorf("refused: %s", codes[code])
 	}
 	say("CONNECT was accepted")
+	probe.Step(ctx, "PINGREQ")
 	if _, err := conn.Write([]byte{pingreq, 0}); err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		return err
 	}
 	if answer[0] != pingresp || answer[1] != 0 {
-		return fmt.Errorf("PINGREQ was answered % x, which is no PINGRESP", answer[:2])
+		return fmt.Errorf("answered % x, which is no PINGRESP", answer[:2])
 	}
 	say("PINGREQ was answered")
 	_, _ = conn.Write([]byte{disconnect, 0}) // out of courtesy

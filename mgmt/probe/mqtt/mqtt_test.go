@@ -15,7 +15,7 @@ func TestBrokerTakesAConnection(t *testing.T) {
 	}{
 		{[]string{"\x20\x02\x00\x00", "\xd0\x00"}, ""},
 		{[]string{"\x20\x02\x01\x00", "\xd0\x00"}, ""},
-		{[]string{"\x20\x02\x00\x05"}, "CONNECT was refused: not authorized"},
+		{[]string{"\x20\x02\x00\x05"}, "login (CONNECT): refused: not authorized"},
 		{[]string{"\x20\x02\x00\x03"}, "the service is not available"},
 		{[]string{"\x20\x02\x00\x06"}, "no CONNACK"},
 		{[]string{"\x20\x02\x02\x00"}, "no CONNACK"},

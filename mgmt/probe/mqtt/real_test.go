@@ -20,8 +20,8 @@ func TestRealBrokerIsAsked(t *testing.T) {
 		return probetest.Check(t, "check_mqtt", mqtt.Check, probetest.At(port), append([]string{"-p", "PORT"}, args...)...)
 	}
 	ask("-u", "ann", "-P", "s3cret").Healthy(t)
-	ask("-u", "ann", "-P", "wrong").Down(t, "CONNECT was refused: not authorized")
-	ask().Down(t, "CONNECT was refused")
+	ask("-u", "ann", "-P", "wrong").Down(t, "login (CONNECT): refused: not authorized")
+	ask().Down(t, "login (CONNECT): refused")
 	run.Suffers(t, probetest.At(port), func(within time.Duration, to probe.Target) probetest.Asked {
 		return probetest.In(t, within, "check_mqtt", mqtt.Check, to, "-p", "PORT", "-u", "ann", "-P", "s3cret")
 	})

@@ -6,7 +6,6 @@ package mssql
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 
@@ -53,6 +52,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		return err
 	}
 	defer conn.Close()
+	probe.Step(ctx, "PRELOGIN")
 	if _, err := conn.Write(prelogin); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	return nil
 }
 
-var errStrange = errors.New("the answer is not that of SQL Server")
+const errStrange = probe.Strange("the answer is not that of SQL Server")
 
 // readVersion finds the version among the options of an answer: each has a type, an
 // offset and a length, and is somewhere behind them.

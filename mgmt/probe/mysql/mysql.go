@@ -44,7 +44,7 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 // Run asks once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	seen := &packets{}
-	connector, err := mysql.NewConnector(c.config(n, to, say, seen))
+	connector, err := mysql.NewConnector(c.config(ctx, n, to, say, seen))
 	if err != nil {
 		return err
 	}
@@ -54,14 +54,15 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	}
 	defer conn.Close()
 	say("logged in")
+	probe.Step(ctx, "ping")
 	if err := conn.(driver.Pinger).Ping(ctx); err != nil {
-		return fmt.Errorf("ping: %w", seen.reason(err))
+		return seen.reason(err)
 	}
 	say("the ping was answered")
 	return nil
 }
 
-func (c *check) config(n probe.Network, to probe.Target, say probe.Say, seen *packets) *mysql.Config {
+func (c *check) config(ctx context.Context, n probe.Network, to probe.Target, say probe.Say, seen *packets) *mysql.Config {
 	config := mysql.NewConfig()
 	config.Net, config.Addr = "tcp", c.server.Address(to)
 	config.User, config.Passwd, config.DBName = c.user.For(to), string(c.password), c.database.For(to)
@@ -71,11 +72,12 @@ func (c *check) config(n probe.Network, to probe.Target, say probe.Say, seen *pa
 		if err != nil {
 			return nil, err
 		}
-		*seen = packets{Conn: conn, secure: c.server.Secure}
+		probe.Step(ctx, "greeting")
+		*seen = packets{Conn: conn, ctx: ctx, secure: c.server.Secure}
 		return seen, nil
 	}
 	if c.server.Secure {
-		config.TLS = c.server.Config(to)
+		config.TLS = wire.Then(c.server.Config(to), func() { probe.Step(ctx, "login") })
 	}
 	return config
 }

@@ -1,14 +1,19 @@
 package mysql
 
 import (
+	"context"
 	"database/sql/driver"
 	"errors"
 	"net"
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/probe/wire"
 )
+
+// errorPacket is the first byte of an error in place of what was asked for.
+const errorPacket = 0xff
 
 // headBytes is the head of a packet: its length in three bytes, and a number.
 const headBytes = 4
@@ -18,6 +23,10 @@ const headBytes = 4
 // TLS it sees the first one alone.
 type packets struct {
 	net.Conn
+	ctx     context.Context // of the check, whose steps follow the packets
+	greeted bool            // by the whole first packet
+	begun   bool            // some of its body has come
+	refused bool            // which is an error in place of a greeting
 	secure  bool
 	passed  bool // the rest is TLS
 	head    []byte
@@ -46,11 +55,26 @@ func (p *packets) reason(err error) error {
 	return err
 }
 
+// wasGreeted is called when the greeting has come as a whole.
+func (p *packets) wasGreeted() {
+	next := "login"
+	if p.secure {
+		next = wire.TLSHandshake
+	}
+	p.greeted = true
+	probe.Step(p.ctx, next)
+}
+
 func (p *packets) look(b []byte) error {
 	for len(b) > 0 && !p.passed {
 		if p.left > 0 {
+			p.refused = p.refused || !p.begun && b[0] == errorPacket
+			p.begun = true
 			part := min(p.left, len(b))
 			p.left, b = p.left-part, b[part:]
+			if p.left == 0 && !p.greeted && !p.refused {
+				p.wasGreeted()
+			}
 			p.passed = p.secure && p.left == 0
 			continue
 		}
@@ -59,7 +83,9 @@ func (p *packets) look(b []byte) error {
 			continue
 		}
 		p.left = int(p.head[0]) | int(p.head[1])<<8 | int(p.head[2])<<16
-		if p.head = p.head[:0]; p.left > wire.Most {
+		if p.head = p.head[:0]; p.left > wire.Most && !p.greeted {
+			return probe.Strange("the answer is not that of MySQL")
+		} else if p.left > wire.Most {
 			return wire.ErrTooMuch
 		}
 	}

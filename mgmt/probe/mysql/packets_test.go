@@ -17,9 +17,9 @@ func TestPacketsThatAreTooLargeAreNotWaitedFor(t *testing.T) {
 		ask := func(greeting string) probetest.Asked {
 			return probetest.Check(t, "check_mysql", mysql.Check, probetest.Replies(t, greeting), append(flags, "-P", "PORT", "-t", "5")...)
 		}
-		ask("\xff\xff\xfe\x00").Down(t, "the server sends more than a check takes")
-		ask("\x01\x00\x01\x00").Down(t, "the server sends more than a check takes")
-		ask("\xff\xff\x00\x00\x0a"+strings.Repeat("x", 0xfffe)).Down(t, "the server sends more than a check takes") // all in all
+		ask("\xff\xff\xfe\x00").Down(t, "greeting: the answer is not that of MySQL")
+		ask("\x01\x00\x01\x00").Down(t, "greeting: the answer is not that of MySQL")
+		ask("\xff\xff\x00\x00\x0a"+strings.Repeat("x", 0xfffe)).Down(t, "greeting: the server sends more than a check takes") // all in all
 	}
 }
 

@@ -166,14 +166,15 @@ func (c *check) ask(ctx context.Context, n probe.Network, to probe.Target, say p
 	say("GET %s", where.String())
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return nil, err
+		return nil, probe.Unread(err)
 	}
 	defer response.Body.Close()
 	say("%s %s", response.Proto, response.Status)
+	probe.Continue(ctx, "response")
 	switch response.StatusCode {
 	case http.StatusOK:
 	case http.StatusUnauthorized:
-		return nil, errors.New("the other Sluice does not know the API key")
+		return nil, errors.New("401, the other Sluice does not know the API key")
 	case http.StatusForbidden:
 		return nil, errors.New("whose the API key is may not see the farm's statistics there")
 	default:
@@ -206,5 +207,6 @@ func (c *check) open(ctx context.Context, n probe.Network, to probe.Target, say 
 		_ = plain.Close()
 		return nil, err
 	}
-	return secured, nil
+	probe.Step(ctx, "request")
+	return wire.Heard(ctx, secured), nil
 }

@@ -50,7 +50,12 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		// The kernel's time of arrival is had from sockets of the library's own only.
 		GetSystemTime: time.Now,
 		Dialer: func(_, address string) (net.Conn, error) {
-			return wire.OpenUDP(ctx, n, c.version, address)
+			conn, err := wire.OpenUDP(ctx, n, c.version, address)
+			if err != nil {
+				return nil, err
+			}
+			probe.Step(ctx, "query")
+			return conn, nil
 		},
 	})
 	if err != nil {

@@ -78,6 +78,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		data = "(SERVICE_NAME=" + c.service + ")(CID=(PROGRAM=sluice)(HOST=sluice)(USER=sluice))"
 	}
 	ask := question("(DESCRIPTION=(CONNECT_DATA=" + data + "))")
+	probe.Step(ctx, "CONNECT")
 	for range 3 { // a listener may want to hear it again
 		if _, err := conn.Write(ask); err != nil {
 			return err
@@ -94,7 +95,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	return errors.New("the listener wants to hear the question again and again")
 }
 
-var errStrange = errors.New("the answer is not that of a listener of Oracle")
+const errStrange = probe.Strange("the answer is not that of a listener of Oracle")
 
 func receive(from net.Conn) (kind byte, body []byte, err error) {
 	var head [headBytes]byte

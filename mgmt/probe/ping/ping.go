@@ -80,6 +80,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	if c.host != "" && c.host != probe.HostToken {
 		addr = netip.MustParseAddr(string(c.host))
 	}
+	probe.Step(ctx, "echo request")
 	e, err := open(ctx, n, addr.Unmap())
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		if why == nil || !errors.Is(why, errSilent) {
 			return why
 		}
-		return fmt.Errorf("none of %d echo requests was answered", c.number)
+		return fmt.Errorf("none of %d was answered", c.number)
 	}
 	return c.judge(answered, total/time.Duration(answered))
 }
@@ -128,7 +129,7 @@ func (c *check) judge(answered int, trip time.Duration) error {
 			return fmt.Errorf("the round trip takes %s, wanted less than %s", trip.Round(time.Microsecond), l.trip)
 		}
 		if loss >= l.loss {
-			return fmt.Errorf("%.0f%% of %d echo requests were lost, wanted less than %.0f%%", loss, c.number, l.loss)
+			return fmt.Errorf("%.0f%% of %d were lost, wanted less than %.0f%%", loss, c.number, l.loss)
 		}
 	}
 	return nil

@@ -105,7 +105,7 @@ func TestOnlyAnswersToOurRequestsCount(t *testing.T) {
 		reason string
 	}{
 		"ours":           {"10.0.0.1", func(m *icmp.Message) [][]byte { return reply(m, nil) }, ""},
-		"another host":   {"10.0.0.2", func(m *icmp.Message) [][]byte { return reply(m, nil) }, "none of 3 echo requests"},
+		"another host":   {"10.0.0.2", func(m *icmp.Message) [][]byte { return reply(m, nil) }, "echo request: none of 3 was answered"},
 		"another number": {"10.0.0.1", func(m *icmp.Message) [][]byte { return reply(m, func(_ *icmp.Message, e *icmp.Echo) { e.Seq++ }) }, "none of 3"},
 		"another text": {"10.0.0.1", func(m *icmp.Message) [][]byte {
 			return reply(m, func(_ *icmp.Message, e *icmp.Echo) { e.Data = []byte("x") })
@@ -119,7 +119,7 @@ func TestOnlyAnswersToOurRequestsCount(t *testing.T) {
 				return nil
 			}
 			return reply(m, nil)
-		}, "33% of 3 echo requests were lost, wanted less than 20%"},
+		}, "echo request: 33% of 3 were lost, wanted less than 20%"},
 	} {
 		p, err := (&probe.Known{Checks: map[string]probe.Make{"check_ping": ping.Check}}).Parse("check_ping -H HOST -w 5000,20% -c 5000,60% -p 3")
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -67,23 +68,25 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 
 // Run asks once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
-	config, err := c.config(n, to, say)
+	config, err := c.config(ctx, n, to, say)
 	if err != nil {
 		return err
 	}
 	conn, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
-		return c.refused(err, say)
+		return c.refused(err, to, say)
 	}
 	// A wait for the server's end of the conversation ends with the check.
 	defer conn.Close(ctx)
 	say("logged in, version %s", conn.ParameterStatus("server_version"))
+	probe.Step(ctx, "role")
 	if err := c.judgeRole(ctx, conn, say); err != nil || c.query == "" {
 		return err
 	}
+	probe.Step(ctx, "query")
 	value, err := first(ctx, conn, c.query.For(to))
 	if err != nil {
-		return fmt.Errorf("the query: %w", err)
+		return err
 	}
 	say("the query was answered %s", value)
 	if len(c.ranges) == 0 {
@@ -91,13 +94,13 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	}
 	x, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 	if err != nil {
-		return fmt.Errorf("the query was answered %q, which is no number", probe.Line(value))
+		return fmt.Errorf("answered %q, which is no number", probe.Line(value))
 	}
 	return c.ranges.Judge("the value of the query", x)
 }
 
 // config has nothing of the environment of this process: all that matters is said here.
-func (c *check) config(n probe.Network, to probe.Target, say probe.Say) (*pgconn.Config, error) {
+func (c *check) config(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) (*pgconn.Config, error) {
 	config, err := pgconn.ParseConfig("host=localhost port=1 user=x password=x dbname=x sslmode=disable passfile=/dev/null servicefile=/dev/null connect_timeout=0 target_session_attrs=any")
 	if err != nil {
 		return nil, errors.New("the environment of Sluice has settings of PostgreSQL that cannot be read")
@@ -117,18 +120,48 @@ func (c *check) config(n probe.Network, to probe.Target, say probe.Say) (*pgconn
 	config.ValidateConnect, config.AfterConnect = nil, nil
 	// The network resolves names, if there are any.
 	config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
-	config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return c.server.Dial(ctx, n, to, say) }
+	config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		conn, err := c.server.Dial(ctx, n, to, say)
+		if err != nil {
+			return nil, err
+		}
+		if !c.server.Secure {
+			probe.Step(ctx, "login")
+			return conn, nil
+		}
+		probe.Step(ctx, "SSLRequest")
+		return &upgrading{Conn: conn, ctx: ctx}, nil
+	}
 	if c.server.Secure {
-		config.TLSConfig = c.server.Config(to)
+		config.TLSConfig = wire.Then(c.server.Config(to), func() { probe.Step(ctx, "login") })
 	}
 	return config, nil
 }
 
+// upgrading is a connection on which TLS begins after one byte of the server, which agrees
+// to it (SSLRequest).
+type upgrading struct {
+	net.Conn
+	ctx    context.Context
+	agreed bool
+}
+
+// Read reads.
+func (u *upgrading) Read(b []byte) (int, error) {
+	n, err := u.Conn.Read(b)
+	if n > 0 && !u.agreed {
+		if u.agreed = true; b[0] == 'S' {
+			probe.Step(u.ctx, wire.TLSHandshake)
+		}
+	}
+	return n, err
+}
+
 // refused says what a server answered that let nobody in.
-func (c *check) refused(err error, say probe.Say) error {
+func (c *check) refused(err error, to probe.Target, say probe.Say) error {
 	var p *pgconn.PgError
 	if !errors.As(err, &p) {
-		return plain(err)
+		return c.plain(err, to)
 	}
 	const invalidAuthorization = "28" // the class of such errors
 	if c.anybody && strings.HasPrefix(p.Code, invalidAuthorization) {
@@ -138,8 +171,8 @@ func (c *check) refused(err error, say probe.Say) error {
 	return fmt.Errorf("the server refused: %s %s", p.Code, probe.Line(p.Message))
 }
 
-// plain is an error without user and database, which the library puts before it.
-func plain(err error) error {
+// plain is an error without user, database and address, which the library puts before it.
+func (c *check) plain(err error, to probe.Target) error {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {
 		err = inner
 		var connect *pgconn.ConnectError
@@ -147,7 +180,17 @@ func plain(err error) error {
 			break
 		}
 	}
-	return err
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return io.EOF
+	}
+	if inner := (*net.OpError)(nil); errors.As(err, &inner) {
+		return inner
+	}
+	text := err.Error()
+	if after, is := strings.CutPrefix(text, c.server.Address(to)+" ("); is {
+		_, text, _ = strings.Cut(after, "): ")
+	}
+	return probe.Unread(errors.New(text))
 }
 
 func (c *check) judgeRole(ctx context.Context, conn *pgconn.PgConn, say probe.Say) error {
@@ -156,7 +199,7 @@ func (c *check) judgeRole(ctx context.Context, conn *pgconn.PgConn, say probe.Sa
 	}
 	recovers, err := first(ctx, conn, "SELECT pg_is_in_recovery()")
 	if err != nil {
-		return fmt.Errorf("the role: %w", err)
+		return err
 	}
 	role := map[string]string{"t": "standby", "f": "primary"}[recovers]
 	say("the server is a %s", role)

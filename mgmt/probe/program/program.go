@@ -48,6 +48,10 @@ func StartBy(by hook.Starter, mayRun func(folder string) bool) {
 	starter.Store(&starting{by, mayRun})
 }
 
+// answering is how much sooner a program is ended, at most, so that what it printed is still
+// heard of within the time of the check.
+const answering = 100 * time.Millisecond
+
 // longest bounds a program nobody else bounds.
 const longest = time.Minute
 
@@ -153,15 +157,28 @@ func (c *check) Run(ctx context.Context, _ probe.Network, to probe.Target, say p
 	if deadline, bounded := ctx.Deadline(); bounded {
 		limit = max(deadline.Sub(began), time.Millisecond)
 	}
-	said, err := c.file.run(ctx, hook.Call{Args: args, Env: environment(to), Limit: limit})
+	said, err := c.file.run(ctx, hook.Call{Args: args, Env: environment(to), Limit: limit - min(limit/20, answering)})
 	said = probe.Hide(said, c.secrets)
 	if said != "" {
 		say("%s", said)
 	}
-	if err != nil && ctx.Err() != nil && !errors.As(err, new(*hook.StartError)) {
-		return fmt.Errorf("%s was not done within %s, and was ended with its children", c.file.name, limit.Round(time.Millisecond))
+	if errors.Is(err, hook.ErrLate) || err != nil && ctx.Err() != nil && !errors.As(err, new(*hook.StartError)) {
+		late := fmt.Sprintf("%s was not done within %s, and was ended with its children", c.shown(to), probe.Rounded(limit))
+		if said != "" {
+			late += ": " + said
+		}
+		return errors.New(late)
 	}
 	return reason(c.file.name, said, err)
+}
+
+// shown is the command as it is called, without its secrets.
+func (c *check) shown(to probe.Target) string {
+	words := []string{c.file.name}
+	for _, w := range c.words {
+		words = append(words, w.For(to))
+	}
+	return probe.Hide(strings.Join(words, " "), c.secrets)
 }
 
 // run calls the program. One that only this process may read is handed over.
@@ -198,6 +215,23 @@ func environment(to probe.Target) []string {
 	return []string{"SLUICE_HOST=" + to.Addr.String(), fmt.Sprintf("SLUICE_PORT=%d", to.Port), "SLUICE_NAME=" + to.Name}
 }
 
+// meaning is what plugins and shells mean by an exit status.
+func meaning(exit int) string {
+	switch exit {
+	case 1:
+		return " (WARNING)"
+	case 2:
+		return " (CRITICAL)"
+	case 3:
+		return " (UNKNOWN)"
+	case 126:
+		return " (a command in it cannot be run)"
+	case 127:
+		return " (a command in it was not found)"
+	}
+	return ""
+}
+
 // reason says how a program ended that did not end with 0.
 func reason(name, said string, err error) error {
 	var exit *hook.ExitError
@@ -210,9 +244,9 @@ func reason(name, said string, err error) error {
 	case !errors.As(err, &exit):
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	how := fmt.Sprintf("ended with %d", exit.Exit)
+	how := fmt.Sprintf("ended with %d%s", exit.Exit, meaning(exit.Exit))
 	if exit.Signal != 0 {
-		how = "was ended by a signal: " + exit.Signal.String()
+		how = fmt.Sprintf("was ended by signal %d (%s)", exit.Signal, exit.Signal)
 	}
 	if said == "" {
 		return fmt.Errorf("%s %s", name, how)

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -49,14 +50,15 @@ func run(t *testing.T, within time.Duration, command string, folders ...string) 
 
 func TestExitOfAProgramIsTheHealth(t *testing.T) {
 	dir := folder(t, "check_x", `echo "it is $1"; exit $2`)
-	for exit, reason := range map[int]string{0: "", 1: "check_x ended with 1: it is said", 2: "check_x ended with 2: it is said", 3: "check_x ended with 3: it is said"} {
+	for exit, reason := range map[int]string{0: "", 1: "check_x ended with 1 (WARNING): it is said", 2: "check_x ended with 2 (CRITICAL): it is said", 3: "check_x ended with 3 (UNKNOWN): it is said",
+		4: "check_x ended with 4: it is said", 127: "check_x ended with 127 (a command in it was not found): it is said"} {
 		said, err := run(t, time.Minute, fmt.Sprintf("check_x said %d", exit), dir)
 		if said != "it is said" || (err == nil) != (reason == "") || err != nil && err.Error() != reason {
 			t.Errorf("exit %d: said %q, %v", exit, said, err)
 		}
 	}
 	put(t, filepath.Join(dir, "killed"), "kill -SEGV $$")
-	if _, err := run(t, time.Minute, "killed", dir); err == nil || err.Error() != "killed was ended by a signal: segmentation fault" {
+	if _, err := run(t, time.Minute, "killed", dir); err == nil || err.Error() != "killed was ended by signal 11 (segmentation fault)" {
 		t.Errorf("a signal: %v", err)
 	}
 }
@@ -77,9 +79,9 @@ func TestProgramGetsItsWordsAndLittleElse(t *testing.T) {
 
 func TestProgramEndsWithItsTimeAndItsChildren(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "child")
-	dir := folder(t, "check_x", "sleep 1000 & echo $! > "+file+"; sleep 1000")
-	_, err := run(t, 500*time.Millisecond, "check_x", dir)
-	if err == nil || !strings.Contains(err.Error(), "check_x was not done within 500ms, and was ended") {
+	dir := folder(t, "check_x", "echo so far; sleep 1000 & echo $! > "+file+"; sleep 1000")
+	_, err := run(t, 500*time.Millisecond, "check_x -H HOST --password hunter2", dir)
+	if err == nil || !regexp.MustCompile(`^check_x -H 10\.0\.0\.1 --password \*\*\* was not done within \d+ms, and was ended with its children: so far$`).MatchString(err.Error()) {
 		t.Fatalf("a program that hangs: %v", err)
 	}
 	text, err := os.ReadFile(file)
@@ -96,7 +98,7 @@ func TestProgramEndsWithItsTimeAndItsChildren(t *testing.T) {
 func TestOutputIsReadToItsEndAndKeptInPart(t *testing.T) {
 	dir := folder(t, "check_x", `head -c 3000000 /dev/zero | tr '\0' x; printf '\033[2J'; exit 1`)
 	said, err := run(t, time.Minute, "check_x", dir)
-	if err == nil || len(said) > 400 || len(err.Error()) > 400 || !strings.Contains(err.Error(), "ended with 1: xxx") {
+	if err == nil || len(said) > 400 || len(err.Error()) > 400 || !strings.Contains(err.Error(), "ended with 1 (WARNING): xxx") {
 		t.Errorf("said %d bytes, %v", len(said), err)
 	}
 }
@@ -168,13 +170,22 @@ func TestProgramThatChangedHandsIsNotRun(t *testing.T) {
 }
 
 func TestProgramThatCannotBeStartedIsAFaultOfThisMachine(t *testing.T) {
-	for body, local := range map[string]bool{"#!/nowhere/sh\n": true, "#!/bin/sh\nexit 2\n": false, "#!/bin/sh\nkill -9 $$\n": false, "#!/bin/sh\nsleep 1000\n": false} {
+	for body, want := range map[string]struct {
+		local  bool
+		reason string
+	}{
+		"#!/nowhere/sh\n":        {true, `check_x cannot be started: its interpreter "/nowhere/sh" is not there`},
+		"#! /bin/sh\r\nexit 0\n": {true, `its interpreter "/bin/sh\r" is not there`},
+		"no script\n":            {true, "it is no program of this machine, and its first line names no interpreter (#!)"},
+		"#!/bin/sh\nexit 2\n":    {false, "ended with 2"}, "#!/bin/sh\nkill -9 $$\n": {false, "signal 9 (killed)"}, "#!/bin/sh\nsleep 1000\n": {false, "was not done within"},
+		"#!/usr/bin/env nothing-of-the-kind\n": {false, "ended with 127 (a command in it was not found): "},
+	} {
 		dir := folder(t, "check_x", "")
 		if err := os.WriteFile(filepath.Join(dir, "check_x"), []byte(body), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := run(t, 300*time.Millisecond, "check_x", dir); err == nil || errors.Is(err, probe.ErrLocal) != local {
-			t.Errorf("%q: one of this machine is %t: %v", body, !local, err)
+		if _, err := run(t, 300*time.Millisecond, "check_x", dir); err == nil || errors.Is(err, probe.ErrLocal) != want.local || !strings.Contains(err.Error(), want.reason) {
+			t.Errorf("%q: one of this machine is %t: %v, wanted %q", body, !want.local, err, want.reason)
 		}
 	}
 }

@@ -156,6 +156,9 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		return err
 	}
 	defer conn.Close()
+	if probe.Step(ctx, "login"); c.status {
+		probe.Step(ctx, "Status-Server")
+	}
 	answer, err := conn.Ask(ctx, question, func(b []byte) bool {
 		is := authentic(b, question, []byte(c.secret))
 		if !is {
@@ -163,6 +166,9 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		}
 		return is
 	})
+	if errors.Is(err, wire.ErrUnfit) {
+		return probe.Strange("the answer is not by a server that knows the secret (--secret)")
+	}
 	if err != nil {
 		return err
 	}

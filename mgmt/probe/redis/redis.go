@@ -52,12 +52,13 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	defer conn.Close()
 	in := bufio.NewReader(conn)
 	ask := func(words ...string) (reply string, err error) {
+		probe.Step(ctx, stepOf(words[0]))
 		if err := send(conn, words); err != nil {
 			return "", err
 		}
 		reply, err = read(in)
 		if refusal := (refused("")); errors.As(err, &refusal) {
-			return "", fmt.Errorf("%s was answered %q", words[0], string(refusal))
+			return "", fmt.Errorf("answered %q", string(refusal))
 		}
 		return reply, err
 	}
@@ -76,7 +77,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		return err
 	}
 	if pong != "PONG" {
-		return fmt.Errorf("PING was answered %q, wanted PONG", probe.Line(pong))
+		return fmt.Errorf("answered %q, wanted PONG", probe.Line(pong))
 	}
 	say("PING was answered PONG")
 	if c.role == "any" {
@@ -91,6 +92,14 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		return fmt.Errorf("the server is a %s, wanted a %s", probe.Line(role), c.role)
 	}
 	return nil
+}
+
+// stepOf is the name of the step that a command is.
+func stepOf(command string) string {
+	if command == "AUTH" {
+		return "login (AUTH)"
+	}
+	return command
 }
 
 func send(to io.Writer, words []string) error {
@@ -141,7 +150,7 @@ func read(in *bufio.Reader) (string, error) {
 	return "", errStrange
 }
 
-var errStrange = errors.New("the answer is not that of Redis")
+const errStrange = probe.Strange("the answer is not that of Redis")
 
 func readLine(in *bufio.Reader) (string, error) {
 	line, err := in.ReadSlice('\n') // at most what the reader holds

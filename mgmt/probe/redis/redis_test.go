@@ -19,11 +19,11 @@ func TestMasterIsHealthy(t *testing.T) {
 		{[]string{"+PONG\r\n", "*3\r\n$5\r\nslave\r\n"}, "--role slave", ""},
 		{[]string{"+PONG\r\n"}, "--role any", ""},
 		{[]string{"$4\r\nPONG\r\n"}, "--role any", ""},
-		{[]string{"-NOAUTH Authentication required.\r\n"}, "", `PING was answered "NOAUTH Authentication required."`},
+		{[]string{"-NOAUTH Authentication required.\r\n"}, "", `PING: answered "NOAUTH Authentication required."`},
 		{[]string{"-LOADING Redis is loading\r\n"}, "", `"LOADING Redis is loading"`},
 		{[]string{"+OK\r\n", "+PONG\r\n"}, "-a hunter2 --role any", ""},
-		{[]string{"-WRONGPASS invalid\r\n"}, "-u me -a hunter2", `AUTH was answered "WRONGPASS invalid"`},
-		{[]string{"+PANG\r\n"}, "", `PING was answered "PANG"`},
+		{[]string{"-WRONGPASS invalid\r\n"}, "-u me -a hunter2", `login (AUTH): answered "WRONGPASS invalid"`},
+		{[]string{"+PANG\r\n"}, "", `PING: answered "PANG"`},
 		{[]string{"HTTP/1.1 400 Bad Request\r\n"}, "", "not that of Redis"},
 		{[]string{"\r\n"}, "", "not that of Redis"},
 		{[]string{"$70000\r\n"}, "", "not that of Redis"},
@@ -47,7 +47,7 @@ func TestMasterIsHealthy(t *testing.T) {
 
 func TestWordsAreSentWithTheirLengths(t *testing.T) {
 	to, heard := probetest.Hears(t, "-ERR\r\n")
-	probetest.Check(t, "check_redis", redis.Check, to, "-p", "PORT", "-u", "me", "-a", "two words").Down(t, "AUTH was answered")
+	probetest.Check(t, "check_redis", redis.Check, to, "-p", "PORT", "-u", "me", "-a", "two words").Down(t, "login (AUTH): answered")
 	if got := <-heard; got != "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$9\r\ntwo words\r\n" {
 		t.Errorf("sent %q", got)
 	}

@@ -85,12 +85,14 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	if c.server.Secure {
 		d.transport = "TLS"
 	}
+	probe.Step(ctx, "OPTIONS")
 	answer, err := ask(d.options(1, ""), 1)
 	if err != nil {
 		return err
 	}
 	say("answered %s", answer.status)
 	if wants := answer.challenge(); wants != "" && c.password != "" {
+		probe.Step(ctx, "login")
 		proof, err := c.prove(answer, wants, d)
 		if err != nil {
 			return err
@@ -141,10 +143,12 @@ func (c *check) open(ctx context.Context, n probe.Network, to probe.Target, say 
 	}
 	var conn net.Conn = plain
 	if c.server.Secure {
-		if conn, err = c.server.TLS.Client(ctx, plain, c.server.Host, to, say); err != nil {
+		secured, err := c.server.TLS.Client(ctx, plain, c.server.Host, to, say)
+		if err != nil {
 			_ = plain.Close()
 			return nil, "", nil, err
 		}
+		conn = wire.Heard(ctx, secured)
 	}
 	in := bufio.NewReader(conn)
 	return func(request string, number int) (*answer, error) {
@@ -200,7 +204,7 @@ type answer struct {
 	head   textproto.MIMEHeader
 }
 
-var errStrange = errors.New("the answer is not that of SIP")
+const errStrange = probe.Strange("the answer is not that of SIP")
 
 // read reads a response with its body, which is passed over.
 func read(in *bufio.Reader) (*answer, error) {

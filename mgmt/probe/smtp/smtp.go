@@ -75,13 +75,14 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		return err
 	}
 	defer conn.Close()
-	t := &talk{textproto.NewConn(conn), say}
+	probe.Step(ctx, "greeting")
+	t := &talk{textproto.NewConn(conn), ctx, say}
 	greeting, err := t.hear()
 	if err != nil {
 		return err
 	}
 	if want := c.expect.For(to); !strings.Contains(greeting, want) {
-		return fmt.Errorf("greeted with %q, wanted %q", probe.Line(greeting), want)
+		return fmt.Errorf("answered %q, wanted %q", probe.Line(greeting), want)
 	}
 	extended := c.startTLS || c.user != ""
 	if err := c.hello(t, extended, to); err != nil {
@@ -107,22 +108,22 @@ func (c *check) hello(t *talk, extended bool, to probe.Target) error {
 	if extended {
 		word = "EHLO"
 	}
-	return t.must("2", word+" "+c.name.For(to))
+	return t.must(word, "2", word+" "+c.name.For(to))
 }
 
 // secure turns TLS on within the conversation, which begins anew then.
 func (c *check) secure(ctx context.Context, t *talk, conn net.Conn, to probe.Target) (*talk, error) {
-	if err := t.must("220", "STARTTLS"); err != nil {
+	if err := t.must("STARTTLS", "220", "STARTTLS"); err != nil {
 		return nil, err
 	}
 	if t.R.Buffered() > 0 {
-		return nil, errors.New("the server said more than STARTTLS allows before TLS")
+		return nil, errors.New("the server said more than is allowed before TLS")
 	}
 	secured, err := c.server.TLS.Client(ctx, conn, c.server.Host, to, t.say)
 	if err != nil {
 		return nil, err
 	}
-	t = &talk{textproto.NewConn(secured), t.say}
+	t = &talk{textproto.NewConn(wire.Heard(ctx, secured)), ctx, t.say}
 	return t, c.hello(t, true, to)
 }
 
@@ -132,26 +133,28 @@ func (c *check) logIn(t *talk, to probe.Target) error {
 	}
 	user, password := c.user.For(to), string(c.password)
 	encode := base64.StdEncoding.EncodeToString
+	const login = "login"
 	if c.method == "PLAIN" {
-		return t.secret("235", "AUTH PLAIN", "AUTH PLAIN "+encode([]byte("\x00"+user+"\x00"+password)))
+		return t.secret(login, "235", "AUTH PLAIN", "AUTH PLAIN "+encode([]byte("\x00"+user+"\x00"+password)))
 	}
-	if err := t.must("334", "AUTH LOGIN"); err != nil {
+	if err := t.must(login, "334", "AUTH LOGIN"); err != nil {
 		return err
 	}
-	if err := t.secret("334", "the user", encode([]byte(user))); err != nil {
+	if err := t.secret(login, "334", "the user", encode([]byte(user))); err != nil {
 		return err
 	}
-	return t.secret("235", "the password", encode([]byte(password)))
+	return t.secret(login, "235", "the password", encode([]byte(password)))
 }
 
 // talk says the commands of the operator.
 func (c *check) talk(t *talk, to probe.Target) error {
 	if c.from != "" {
-		if err := t.must("250", "MAIL FROM:<"+c.from.For(to)+">"); err != nil {
+		if err := t.must("MAIL FROM", "250", "MAIL FROM:<"+c.from.For(to)+">"); err != nil {
 			return err
 		}
 	}
 	for i, command := range c.commands {
+		probe.Step(t.ctx, fmt.Sprintf("command %d", i+1))
 		answer, err := t.ask(command.For(to), command.For(to))
 		if err != nil {
 			return err
@@ -166,6 +169,7 @@ func (c *check) talk(t *talk, to probe.Target) error {
 // talk is the conversation.
 type talk struct {
 	*textproto.Conn
+	ctx context.Context
 	say probe.Say
 }
 
@@ -173,10 +177,11 @@ type talk struct {
 func (t *talk) hear() (string, error) {
 	var all []string
 	for {
-		line, err := t.ReadLine()
+		line, err := t.R.ReadString('\n') // ReadLine takes a part of a line for one
 		if err != nil {
 			return "", err
 		}
+		line = strings.TrimRight(line, "\r\n")
 		t.say("< %s", line)
 		all = append(all, line)
 		if len(line) < 4 || line[3] != '-' {
@@ -194,11 +199,16 @@ func (t *talk) ask(shown, line string) (string, error) {
 	return t.hear()
 }
 
-func (t *talk) must(code, line string) error { return t.secret(code, line, line) }
+// must says a line as a step, whose answer has to begin with a code.
+func (t *talk) must(step, code, line string) error { return t.secret(step, code, line, line) }
 
-func (t *talk) secret(code, shown, line string) error {
+func (t *talk) secret(step, code, shown, line string) error {
+	probe.Step(t.ctx, step)
 	answer, err := t.ask(shown, line)
 	if err == nil && !strings.HasPrefix(answer, code) {
+		if strings.HasPrefix(shown, step) {
+			return fmt.Errorf("answered %q", probe.Line(answer))
+		}
 		return fmt.Errorf("%s was answered %q", shown, probe.Line(answer))
 	}
 	return err

@@ -72,18 +72,18 @@ func TestConversationIsHeld(t *testing.T) {
 	}{
 		{"220 ready", nil, nil, "", "HELO localhost"},
 		{"220-one\r\n220 two", nil, []string{"-F", "me.example"}, "", "HELO me.example"},
-		{"421 busy", nil, nil, `greeted with "421 busy", wanted "220"`, ""},
+		{"421 busy", nil, nil, `greeting: answered "421 busy", wanted "220"`, ""},
 		{"554 x", nil, []string{"-e", "554"}, "", "HELO"},
-		{"220 ready", map[string]string{"HELO": "501 no"}, nil, `HELO localhost was answered "501 no"`, ""},
+		{"220 ready", map[string]string{"HELO": "501 no"}, nil, `HELO: answered "501 no"`, ""},
 		{"220 ready", nil, []string{"-C", "hello host"}, "", "HELO localhost|hello host"},
 		{"220 ready", map[string]string{"VRFY": "252 maybe"}, []string{"-C", "VRFY me", "-R", "252"}, "", "HELO localhost|VRFY me"},
-		{"220 ready", map[string]string{"VRFY": "550 no"}, []string{"-C", "VRFY me", "-R", "252"}, `"VRFY me" was answered "550 no", wanted "252"`, ""},
-		{"220 ready", map[string]string{"MAIL": "451 later"}, []string{"-f", "a@b.example"}, `MAIL FROM:<a@b.example> was answered "451 later"`, ""},
+		{"220 ready", map[string]string{"VRFY": "550 no"}, []string{"-C", "VRFY me", "-R", "252"}, `command 1: "VRFY me" was answered "550 no", wanted "252"`, ""},
+		{"220 ready", map[string]string{"MAIL": "451 later"}, []string{"-f", "a@b.example"}, `MAIL FROM: answered "451 later"`, ""},
 		{"220 ready", map[string]string{"STARTTLS": "220 go"}, []string{"-S", "-D", "9"}, "", "EHLO localhost|STARTTLS|EHLO localhost"},
 		{"220 ready", map[string]string{"STARTTLS": "220 go"}, []string{"-D", "30"}, "the certificate ends in 10 days, wanted more than 30", ""},
-		{"220 ready", map[string]string{"STARTTLS": "454 no"}, []string{"-S"}, `STARTTLS was answered "454 no"`, ""},
+		{"220 ready", map[string]string{"STARTTLS": "454 no"}, []string{"-S"}, `STARTTLS: answered "454 no"`, ""},
 		{"220 ready", map[string]string{"AUTH": "334 VXNlcjo=", "bWU=": "334 UGFzczo=", "aHVudGVyMg==": "235 in"}, []string{"-A", "LOGIN", "-U", "me", "-P", "hunter2"}, "", "EHLO localhost|AUTH LOGIN|bWU=|aHVudGVyMg=="},
-		{"220 ready", map[string]string{"AUTH": "334 VXNlcjo=", "bWU=": "334 UGFzczo=", "aHVudGVyMg==": "535 no"}, []string{"-U", "me", "-P", "hunter2"}, `the password was answered "535 no"`, ""},
+		{"220 ready", map[string]string{"AUTH": "334 VXNlcjo=", "bWU=": "334 UGFzczo=", "aHVudGVyMg==": "535 no"}, []string{"-U", "me", "-P", "hunter2"}, `login: the password was answered "535 no"`, ""},
 		{"220 ready", map[string]string{"AUTH": "235 in"}, []string{"-A", "PLAIN", "-U", "me", "-P", "hunter2"}, "", "EHLO localhost|AUTH PLAIN AG1lAGh1bnRlcjI="},
 	} {
 		s := &server{}
@@ -104,7 +104,7 @@ func TestConversationIsHeld(t *testing.T) {
 
 func TestWordsBeforeTLSAreRefused(t *testing.T) {
 	to := probetest.Replies(t, "220 ready\r\n", "250 fine\r\n", "220 go\r\n250 injected\r\n")
-	probetest.Check(t, "check_smtp", smtp.Check, to, "-p", "PORT", "-S").Down(t, "more than STARTTLS allows")
+	probetest.Check(t, "check_smtp", smtp.Check, to, "-p", "PORT", "-S").Down(t, "STARTTLS: the server said more than is allowed before TLS")
 }
 
 func TestIncompleteCommandsAreRefused(t *testing.T) {

@@ -117,6 +117,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		return err
 	}
 	defer conn.Close()
+	probe.Step(ctx, "query")
 	var answer *gosnmp.SnmpPacket
 	if _, err := conn.Ask(ctx, question, func(b []byte) bool {
 		p, err := decode(coder, b)

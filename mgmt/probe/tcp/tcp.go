@@ -160,8 +160,9 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		if err != nil {
 			return err
 		}
-		stream = secured
+		stream = wire.Heard(ctx, secured)
 	}
+	c.step(ctx)
 	if err := c.ask(ctx, stream, to); err != nil {
 		return err
 	}
@@ -172,6 +173,17 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		_, _ = io.WriteString(stream, c.quit.For(to)) // out of courtesy
 	}
 	return nil
+}
+
+// step names what comes after the connection: the greeting of a server that speaks first, or
+// the answer to what it is sent.
+func (c *check) step(ctx context.Context) {
+	switch {
+	case c.send != "":
+		probe.Step(ctx, "answer")
+	case len(c.expect) > 0:
+		probe.Step(ctx, "greeting")
+	}
 }
 
 // ask sends what is to be sent, and waits as long as the check says.

@@ -36,6 +36,7 @@ func (c *datagram) Run(ctx context.Context, n probe.Network, to probe.Target, sa
 		return err
 	}
 	defer conn.Close()
+	probe.Step(ctx, "query")
 	wait := silence
 	until, bounded := ctx.Deadline()
 	if bounded {

@@ -53,13 +53,14 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	if err != nil {
 		return err
 	}
+	probe.Step(ctx, "upgrade")
 	if err := request.Write(conn); err != nil {
 		return err
 	}
 	in := bufio.NewReader(conn)
 	answer, err := http.ReadResponse(in, request)
 	if err != nil {
-		return err
+		return probe.Unread(err)
 	}
 	defer answer.Body.Close()
 	say("answered %s", answer.Status)
@@ -67,6 +68,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		return err
 	}
 	if c.ping {
+		probe.Step(ctx, "ping")
 		if err := pinged(conn, in); err != nil {
 			return err
 		}

@@ -10,25 +10,31 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// ErrSilent: nothing came that answers the question.
-var ErrSilent = errors.New("no answer")
+// ErrSilent: nothing came. ErrUnfit: what came does not answer the question.
+var (
+	ErrSilent = errors.New("no answer")
+	ErrUnfit  = probe.Strange("nothing of what came answers the question")
+)
 
 // Datagrams is a connection by UDP whose deadlines end with the check, whatever a
 // library sets.
 type Datagrams struct {
 	net.Conn
+	ctx    context.Context // of the check, which is told what is heard
 	mu     sync.Mutex
 	until  time.Time // zero for no end
 	unhook func() bool
 }
 
-// OpenUDP connects by UDP, so that refusals are heard.
+// OpenUDP connects by UDP, so that refusals are heard. That sends nothing: what a server
+// refuses is the step that follows.
 func OpenUDP(ctx context.Context, n probe.Network, version, address string) (*Datagrams, error) {
+	probe.Step(ctx, "connect")
 	c, err := n.DialContext(ctx, "udp"+version, address)
 	if err != nil {
 		return nil, err
 	}
-	d := &Datagrams{Conn: c}
+	d := &Datagrams{Conn: c, ctx: ctx}
 	d.until, _ = ctx.Deadline()
 	_ = c.SetDeadline(d.until)
 	d.unhook = context.AfterFunc(ctx, func() {
@@ -38,6 +44,13 @@ func OpenUDP(ctx context.Context, n probe.Network, version, address string) (*Da
 		_ = c.SetDeadline(d.until)
 	})
 	return d, nil
+}
+
+// Read reads a datagram.
+func (d *Datagrams) Read(b []byte) (int, error) {
+	n, err := d.Conn.Read(b)
+	probe.Heard(d.ctx, b[:n])
+	return n, err
 }
 
 // SetDeadline sets the deadline, or that of the check when it comes first.
@@ -75,7 +88,7 @@ func (d *Datagrams) Ask(ctx context.Context, question []byte, is func(answer []b
 	if deadline, bounded := ctx.Deadline(); bounded {
 		wait = min(wait, time.Until(deadline)/tries)
 	}
-	answer := make([]byte, maxDatagram)
+	answer, unfit := make([]byte, maxDatagram), false
 	for range tries {
 		_ = d.SetDeadline(time.Now().Add(wait)) // the one before is over, for writing too
 		if _, err := d.Write(question); err != nil {
@@ -93,7 +106,11 @@ func (d *Datagrams) Ask(ctx context.Context, question []byte, is func(answer []b
 			if is(answer[:n]) {
 				return answer[:n], nil
 			}
+			unfit = true
 		}
+	}
+	if unfit {
+		return nil, ErrUnfit
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err

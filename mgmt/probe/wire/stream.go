@@ -76,7 +76,7 @@ func (s *Server) Open(ctx context.Context, n probe.Network, to probe.Target, say
 		_ = c.Close()
 		return nil, err
 	}
-	return &stream{secured, c}, nil
+	return &stream{Heard(ctx, secured), c}, nil
 }
 
 // stream is TLS whose end does not wait for the peer: Close of crypto/tls tells the peer
@@ -87,3 +87,18 @@ type stream struct {
 }
 
 func (s *stream) Close() error { return s.below.Close() }
+
+// Heard returns a connection with TLS that notes what the check hears by it.
+func Heard(ctx context.Context, c net.Conn) net.Conn { return &heard{c, ctx} }
+
+type heard struct {
+	net.Conn
+	ctx context.Context
+}
+
+// Read reads.
+func (h *heard) Read(b []byte) (int, error) {
+	n, err := h.Conn.Read(b)
+	probe.Heard(h.ctx, b[:n])
+	return n, err
+}

@@ -13,6 +13,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
+// TLSHandshake is the name of that step.
+const TLSHandshake = "TLS handshake"
+
 // TLS is what a check wants of TLS. A certificate is verified only when that is asked
 // for: backends often have one of their own making.
 type TLS struct {
@@ -70,6 +73,13 @@ func (t *TLS) Config(name string) *tls.Config {
 	return config
 }
 
+// Then has a configuration call next when a handshake made by a library is over: its own
+// last message is all that is left to send.
+func Then(config *tls.Config, next func()) *tls.Config {
+	config.VerifyConnection = func(tls.ConnectionState) error { next(); return nil }
+	return config
+}
+
 // For is the one for a target, or somebody else a command names.
 func (t *TLS) For(host probe.Host, to probe.Target) *tls.Config {
 	if name := t.Name.For(to); name != "" {
@@ -85,17 +95,22 @@ func (t *TLS) Client(ctx context.Context, c net.Conn, host probe.Host, to probe.
 
 // Handshake makes one and judges the certificate.
 func (t *TLS) Handshake(ctx context.Context, c net.Conn, config *tls.Config, say probe.Say) (*tls.Conn, error) {
+	probe.Step(ctx, TLSHandshake)
 	secured := tls.Client(c, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
-		return nil, fmt.Errorf("TLS: %w", err)
+		return nil, err
 	}
+	if below, is := c.(*Conn); is {
+		below.muted.Store(true)
+	}
+	probe.Step(ctx, "certificate")
 	return secured, t.Judge(secured.ConnectionState(), time.Now(), say)
 }
 
 // Judge looks at the certificate of a connection at a time.
 func (t *TLS) Judge(s tls.ConnectionState, now time.Time, say probe.Say) error {
 	if len(s.PeerCertificates) == 0 {
-		return errors.New("TLS: the server has no certificate")
+		return errors.New("the server has none")
 	}
 	leaf := s.PeerCertificates[0]
 	left := leaf.NotAfter.Sub(now)

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/probe"
@@ -24,12 +25,15 @@ const Most = 64 << 10
 // Conn is a connection of one check.
 type Conn struct {
 	net.Conn
+	ctx    context.Context // of the check, which is told what is heard
+	muted  atomic.Bool     // what is heard is ciphertext
 	left   int
 	unhook func() bool
 }
 
-// Open connects. most is how many bytes may be read from it, in all.
+// Open connects, which is a step of its own. most is how many bytes may be read from it, in all.
 func Open(ctx context.Context, n probe.Network, network, address string, most int) (*Conn, error) {
+	probe.Step(ctx, "connect")
 	c, err := n.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
@@ -39,7 +43,7 @@ func Open(ctx context.Context, n probe.Network, network, address string, most in
 
 // Bound bounds a connection there is already, which it owns from then on.
 func Bound(ctx context.Context, c net.Conn, most int) *Conn {
-	return &Conn{Conn: c, left: most, unhook: context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })}
+	return &Conn{Conn: c, ctx: ctx, left: most, unhook: context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })}
 }
 
 // Read reads, up to what is left of the bound.
@@ -49,6 +53,9 @@ func (c *Conn) Read(b []byte) (int, error) {
 	}
 	n, err := c.Conn.Read(b[:min(len(b), c.left)])
 	c.left -= n
+	if !c.muted.Load() {
+		probe.Heard(c.ctx, b[:n])
+	}
 	return n, err
 }
 
