@@ -69,8 +69,18 @@ func (f *farmTable) remember(g *group, key []byte, c choice, tried balance.Tried
 		c.held.Done()
 		return first
 	}
-	f.sessions.Put(key, id, now) // instead of one that cannot be kept
+	if !f.full(g, owner, tried) {
+		f.sessions.Put(key, id, now) // instead of one that cannot be kept
+	}
 	return c
+}
+
+// full reports whether the backend of a session, which could not be claimed, had no room
+// and nothing else: its client returns to it once there is some, as with farms in the kernel.
+func (f *farmTable) full(g *group, id uint32, tried balance.Tried) bool {
+	at, known := f.at[id]
+	i, here := slices.BinarySearch(g.members, at)
+	return known && here && f.backends[at].mode != cut && !tried.Has(i) && g.picker.Up(i)
 }
 
 // recall finds the backend a session names: drained ones serve it, those that

@@ -342,3 +342,40 @@ func TestConnectionsAllocateLittle(t *testing.T) {
 		t.Errorf("%g allocations for a connection", n)
 	}
 }
+
+// A backend that is full for a moment loses none of its clients for good: they are served by
+// another one meanwhile and return once there is room. One that is down does lose them.
+func TestClientsOfAFullBackendReturnToIt(t *testing.T) {
+	a := newAppliance(t, 2)
+	f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at())
+	f.L4.Persist, f.L4.Algorithm = farm.L4PersistSrc, farm.L4RoundRobin
+	f.L4.Backends[0].ConnLimit = 1
+	f.L4.Backends[0].Sessions = []string{"127.0.1.1"}
+	a.publish(f)
+	other := 2
+	for from(t, f, clientAt(other)) != "0" {
+		other++
+	}
+	eventually(t, "its connection to be over", func() bool { return a.stats().Established == 0 })
+	held := a.dial(f) // of 127.0.0.1, which takes the only place
+	for line(t, held) != "0" {
+		_, _ = a.engine.SessionsOf(1).Forget([]byte("127.0.0.1"))
+		_ = held.Close()
+		held = a.dial(f)
+	}
+	for range 3 {
+		for _, i := range []int{0, other} {
+			if got := from(t, f, clientAt(i)); got != "1" {
+				t.Errorf("while backend 0 is full client %d came to %s", i, got)
+			}
+		}
+	}
+	_ = held.Close()
+	eventually(t, "there is room", func() bool { return a.stats().Established == 0 })
+	for _, i := range []int{0, other} {
+		if got := from(t, f, clientAt(i)); got != "0" {
+			t.Errorf("with room again client %d came to %s", i, got)
+		}
+		eventually(t, "its connection to be over", func() bool { return a.stats().Established == 0 })
+	}
+}
