@@ -279,6 +279,12 @@ func TestAPendingChangeIsEndedByItsAuthorOrWhoMayRollBack(t *testing.T) {
 	status := ann("GET", "/status", "")
 	status.want(t, "params.pending.revision", 5)
 	status.want(t, "params.pending.author", nil)
+	blocked := ann("PUT", "/farms/shop", `{"vport":83}`)
+	blocked.refused(t, 409, "revision 5 is pending")
+	if strings.Contains(blocked.raw, "root") {
+		t.Errorf("who it is of is told: %s", blocked.raw)
+	}
+	a.do("PUT", "/farms/shop", `{"vport":83}`).refused(t, 409, "revision 5 of root (key 1) is pending")
 	a.must(200, "GET", "/status", "").want(t, "params.pending.author", "root (key 1)")
 	a.must(200, "DELETE", "/pending", "")
 	if r := ann("PUT", "/farms/shop?confirm=5m", `{"vport":82}`); r.status != 200 {

@@ -45,13 +45,18 @@ type PendingError struct {
 }
 
 // Error says who waits, for how long, and what to do.
-func (e *PendingError) Error() string {
+func (e *PendingError) Error() string { return e.text(" of " + e.By.Name) }
+
+// Anonymous is Error without the author, for callers who may not know who that is.
+func (e *PendingError) Anonymous() string { return e.text("") }
+
+func (e *PendingError) text(author string) string {
 	ends := "goes back"
 	if e.Guard != nil {
 		ends = "is confirmed by its guard"
 	}
-	text := fmt.Sprintf("revision %d of %s is pending and %s in %v: confirm it (`sluice confirm`) or take it back (`sluice rollback`) first, or wait",
-		e.Revision, e.By.Name, ends, e.Left.Round(time.Second))
+	text := fmt.Sprintf("revision %d%s is pending and %s in %v: confirm it (`sluice confirm`) or take it back (`sluice rollback`) first, or wait",
+		e.Revision, author, ends, e.Left.Round(time.Second))
 	if e.Reason != nil {
 		text += fmt.Sprintf("; with this change it could not go back: %s", e.Reason)
 	}

@@ -35,6 +35,9 @@ func answer[O any](c *Call, handler func(*Call) (O, error)) {
 		tried.Send(c.response)
 	case err != nil:
 		r := *RejectionOf(err, false)
+		if pending := (*apply.PendingError)(nil); errors.As(r.Cause, &pending) && !c.SeesChange(pending.By.Name) {
+			r.Message = pending.Anonymous()
+		}
 		r.Message, r.Details = c.Discreet(r.Message), c.Discreet(r.Details)
 		r.Description, r.Field = cmp.Or(r.Description, o.Summary), cmp.Or(r.Field, o.fieldNamed(&r))
 		LogFault(c.host.Log, c.Request, &r)
