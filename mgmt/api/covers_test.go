@@ -316,3 +316,22 @@ func merged(a, b map[string]rights) map[string]rights {
 	maps.Copy(out, b)
 	return out
 }
+
+// A farm that is deleted stays in its group, and keeps nobody who sees all farms from
+// changing that group and its users.
+func TestAFarmThatIsGoneHidesNoGroup(t *testing.T) {
+	a := crew(t)
+	a.must(201, "POST", "/farms", `{"farmname":"old","profile":"http","vip":"192.0.2.10","vport":9090}`)
+	a.must(201, "POST", "/rbac/groups/other/farms", `{"name":"old"}`)
+	whole := func(method, path, body string) reply {
+		return a.send(method, api.Base+path, body, "ZAPI_KEY", keyOf("whole"))
+	}
+	whole("PUT", "/rbac/users/other", `{"newpassword":"changed-1"}`).refused(t, 403)
+	a.must(200, "DELETE", "/farms/old", "")
+	for _, c := range [][3]string{{"PUT", "/rbac/users/other", `{"newpassword":"changed-1"}`}, {"POST", "/rbac/groups/other/users", `{"name":"alone"}`}, {"DELETE", "/rbac/groups/other/users/other2", ""}} {
+		if r := whole(c[0], c[1], c[2]); r.status >= 300 {
+			t.Errorf("%v: %s", c, r.raw)
+		}
+	}
+	a.send("PUT", api.Base+"/rbac/users/other", `{"newpassword":"changed-2"}`, "ZAPI_KEY", keyOf("team")).refused(t, 403)
+}

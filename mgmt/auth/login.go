@@ -29,6 +29,7 @@ func (g *Guard) LogIn(r *http.Request) (Principal, error) {
 		return Principal{}, ErrNoCredential
 	}
 	source, text := remote(r)
+	epoch, _ := g.book.Epoch(user)
 	even := time.After(g.Even)
 	err := g.guess(r, user, func(ctx context.Context) error { return g.verify(ctx, r, user, password) })
 	switch {
@@ -46,7 +47,7 @@ func (g *Guard) LogIn(r *http.Request) (Principal, error) {
 	}
 	g.ledger.loggedIn(user, source)
 	who, _ := g.book.Identity(user)
-	return Principal{Name: user, Source: text, Who: who}, nil
+	return Principal{Name: user, Source: text, Who: who, epoch: &epoch}, nil
 }
 
 // verify checks the password, then the code: one that is right is used up only by who
@@ -58,10 +59,12 @@ func (g *Guard) verify(ctx context.Context, r *http.Request, user, password stri
 	return g.book.TakeCode(user, r.Header.Get(CodeHeader), g.now())
 }
 
-// Begin makes a session of who logged in.
+// Begin makes a session of who logged in. It returns false if the user was deleted or
+// changed since then: a check may take seconds, and a password that was replaced meanwhile
+// begins nothing.
 func (g *Guard) Begin(by Principal) (token string, ok bool) {
 	epoch, ok := g.book.Epoch(by.Name)
-	if !ok { // deleted since
+	if !ok || by.epoch != nil && *by.epoch != epoch {
 		return "", false
 	}
 	return g.sessions.Begin(by.Name, by.Source, epoch), true

@@ -243,3 +243,43 @@ func TestWhoOpensManySessionsLosesTheOldest(t *testing.T) {
 		}
 	}
 }
+
+// A check takes time. A user whose rights are others after it than before gets no session
+// with what was checked.
+func TestALoginThatIsOvertakenBeginsNoSession(t *testing.T) {
+	key, off := "Other0123456789", false
+	for name, overtake := range map[string]func(b *rbac.Book) error{
+		"changed":              func(b *rbac.Book) error { return b.ChangeUser("dan", rbac.UserChange{Key: &key}) },
+		"closed":               func(b *rbac.Book) error { return b.ChangeUser("dan", rbac.UserChange{WebGUI: &off}) },
+		"in a group":           func(b *rbac.Book) error { return b.Join("shop", "dan") },
+		"deleted":              func(b *rbac.Book) error { return b.RemoveUser("dan") },
+		"deleted and made new": func(b *rbac.Book) error { return errors.Join(b.RemoveUser("dan"), known(b)) },
+		"of no service in use": func(b *rbac.Book) error { return b.UseServices(rbac.Services{Local: true}) },
+	} {
+		b := users(t)
+		if err := errors.Join(known(b), b.UseServices(rbac.Services{Local: true, LDAP: true})); err != nil {
+			t.Fatal(err)
+		}
+		g := auth.NewGuard(&oneKey{}, b, newClock().now)
+		var during func(b *rbac.Book) error
+		b.Directory = func(context.Context, string, string) (bool, error) {
+			if during == nil {
+				return true, nil
+			}
+			return true, during(b)
+		}
+		begin(t, g, "dan", "secret-3")
+		during = overtake
+		if p, err := g.LogIn(basic("dan", "secret-3")); err == nil {
+			if _, ok := g.Begin(p); ok {
+				t.Errorf("%s: a session began", name)
+			}
+		}
+	}
+}
+
+// known adds dan, whose password a directory knows.
+func known(b *rbac.Book) error {
+	on := true
+	return errors.Join(b.AddUser("dan", rbac.LDAP, ""), b.ChangeUser("dan", rbac.UserChange{WebGUI: &on}))
+}

@@ -14,6 +14,8 @@ type Principal struct {
 	Session bool
 	// Raised: the user of the session has shown password and second factor again lately.
 	Raised bool
+	// epoch is that of the user before its credentials were checked; nil if they were not.
+	epoch *rbac.Epoch
 }
 
 // May reports whether the principal has the permission.

@@ -32,7 +32,7 @@ func (c *Caller) covers(now, next *state) error {
 	case who.Root():
 		return nil
 	}
-	check := coverage{who: who, now: now, next: next, all: who.SeesAll(slices.Values(c.Farms))}
+	check := coverage{who: who, now: now, next: next, farms: c.Farms, all: who.SeesAll(slices.Values(c.Farms))}
 	for _, step := range []func() error{check.settings, check.roles, check.groups, check.users} {
 		if err := step(); err != nil {
 			return err
@@ -45,7 +45,8 @@ func (c *Caller) covers(now, next *state) error {
 type coverage struct {
 	who       Identity // before the change
 	now, next *state
-	all       bool // who sees all farms
+	farms     []uint32 // all farms there are
+	all       bool     // who sees all farms
 }
 
 // settings are root's alone.
@@ -142,7 +143,8 @@ func (c *coverage) group(in *state, g *Group, what string) error {
 		return forbidden("you may not change %s: it sees all farms, those that are made later too, and your group does not", what)
 	}
 	for _, id := range g.Farms {
-		if !c.who.MayFarm(id) {
+		// A deleted farm stays in the group, because a rollback may bring it back.
+		if slices.Contains(c.farms, id) && !c.who.MayFarm(id) {
 			return forbidden("you may not change %s: it sees farms that your group does not see", what)
 		}
 	}
