@@ -38,7 +38,7 @@ func asks(cmd *cobra.Command) asking {
 	switch name := nameOf(cmd); {
 	case name == "system factory": // --force says it already
 		return never
-	case name == "transaction":
+	case name == "transaction", name == "zone import":
 		return deleting
 	case slices.Contains([]string{"apply", "reload", "rollback", "backup apply"}, name):
 		return unnamed

@@ -27,6 +27,9 @@ or, with --add, beside them. The zone must be there; names without a dot at
 their end are relative to it. What is wrong is said with its line, and then
 nothing is changed.
 
+Records that the file does not have are deleted. They are counted, and on a
+terminal you are asked before that.
+
 Secondaries go on: the serial is not below that of the file. The service
 shop of the farm answers for a record "www DYNA shop", and a service that is
 made for it for a record "www ALIAS shop.example.net.".`,

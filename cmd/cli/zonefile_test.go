@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluicelb/sluice/cmd/cli"
 )
 
 func TestAFileIsCheckedWithoutAnAppliance(t *testing.T) {
@@ -80,5 +82,31 @@ func TestABackendOfAZoneIsAnAddress(t *testing.T) {
 	a.must("backend", "create", "names", "web", "2001:db8::1", "alias=six")
 	if out := a.must("backend", "list", "names", "web"); !strings.Contains(out, "192.0.2.1") || !strings.Contains(out, "2001:db8::1") {
 		t.Error(out)
+	}
+}
+
+// A file takes the place of all records, so on a terminal those it does not have are asked
+// about.
+func TestRecordsThatAFileLacksAreAskedAbout(t *testing.T) {
+	a := start(t)
+	a.must("farm", "create", "names", "vip=127.0.0.1", "vport=5300", "profile=gslb")
+	a.must("zone", "create", "names", "example.com")
+	a.must("record", "create", "names", "example.com", "old", "A", "192.0.2.77")
+	t.Setenv("TERM", "dumb")
+	for _, c := range []struct {
+		flags, answer string
+		done          bool
+	}{{"", "n", false}, {" --add", "", false}, {"", "y", true}} {
+		var steps []step
+		if c.answer != "" {
+			steps = []step{{"[y/N] ", c.answer + "\r"}}
+		}
+		shown := talk(t, steps, func(tty *os.File) {
+			cli.Execute(append([]string{"--data", a.data}, strings.Fields("zone import names example.com testdata/db.example.com"+c.flags)...), tty, tty, tty)
+		})
+		kept := strings.Contains(a.must("zone", "export", "names", "example.com"), "192.0.2.77")
+		if kept == c.done || c.answer != "" && !strings.Contains(shown, "of zone example.com") {
+			t.Errorf("%q answered %q: the record is there: %v\n%s", c.flags, c.answer, kept, shown)
+		}
 	}
 }
