@@ -99,3 +99,21 @@ func TestATTLOfZeroIsKept(t *testing.T) {
 	a.must(200, "PUT", "/farms/names/services/now", `{"ttl":null}`)
 	shows("/farms/names", `"ttl":30`)
 }
+
+// A zone that is created with an older serial than it gets says which that is.
+func TestACreatedZoneTellsItsSerial(t *testing.T) {
+	a := newAppliance(t)
+	a.must(201, "POST", "/farms", `{"farmname":"names","profile":"gslb","vip":"192.0.2.10","vport":53}`)
+	old := a.must(201, "POST", "/farms/names/zones", `{"id":"old.example","serial":7}`)
+	inForce := a.must(200, "GET", "/farms/names/zones/old.example", "").at("params.serial").(float64)
+	old.want(t, "params.serial", inForce)
+	if text, _ := old.at("warning").(string); !strings.Contains(text, "serial: 7 is older than") || inForce == 7 {
+		t.Errorf("%v: %s", inForce, old.raw)
+	}
+	fresh := a.must(201, "POST", "/farms/names/zones", `{"id":"new.example","serial":3000000000}`)
+	fresh.want(t, "params.serial", 3000000000)
+	if strings.Contains(fresh.raw, "is older") {
+		t.Error(fresh.raw)
+	}
+	a.must(200, "GET", "/farms/names/zones/new.example", "").want(t, "params.serial", 3000000000)
+}

@@ -152,8 +152,24 @@ func (s *Resource) createZone(c *rest.Call) (rest.Changed, error) {
 	if err != nil {
 		return rest.Changed{}, err
 	}
-	return s.changedZone(c, farmName, name, rest.Changed{
-		Description: "New zone of farm " + farmName, Params: values.Sent(), Message: fmt.Sprintf("The zone %s has been created in farm %s.", name, farmName)}), nil
+	out := s.changedZone(c, farmName, name, rest.Changed{
+		Description: "New zone of farm " + farmName, Params: values.Sent(), Message: fmt.Sprintf("The zone %s has been created in farm %s.", name, farmName)})
+	if _, z, err := findZone(c.Config, farmName, name); err == nil {
+		tellSerial(&out, z, values.Get("serial"))
+	}
+	return out, nil
+}
+
+// tellSerial shows the serial in force in an answer to a zone that was created with an
+// older one, which is not taken: secondaries may have the zone from before.
+func tellSerial(out *rest.Changed, z *farm.Zone, v validate.Value) {
+	sent := uint32(v.Number())
+	if sent == 0 || sent == z.Serial {
+		return
+	}
+	out.Params["serial"] = z.Serial
+	text := fmt.Sprintf("serial: %d is older than %d, with which the zone begins, so that it never decreases (RFC 1982)", sent, z.Serial)
+	out.Warning = strings.Join(slices.DeleteFunc([]string{text, out.Warning}, func(text string) bool { return text == "" }), "; ")
 }
 
 // changedZone adds to an answer what the farm became, and what of the zone cannot work.
