@@ -29,6 +29,11 @@ func TestTagsAreThoseOfResources(t *testing.T) {
 			t.Errorf("If-None-Match %s: %d, want %d", tag, r.status, want)
 		}
 	}
+	for tag, want := range map[string]int{now: 200, strings.Trim(now, `"`): 200, `"x", ` + now: 200, "*": 200, "": 200, first: 412, "W/" + now: 412, `"x"`: 412, "x": 412} {
+		if r := a.do("GET", "/farms/shop", "", "If-Match", tag); r.status != want {
+			t.Errorf("read with If-Match %s: %d, want %d", tag, r.status, want)
+		}
+	}
 	a.do("PUT", "/farms/shop", `{"contimeout":6}`, "If-Match", first).refused(t, 412)
 	a.do("DELETE", "/farms/shop", "", "If-Match", first).refused(t, 412)
 	for _, tag := range []string{"abc", `"abc"`, `"`, `"a`, `"1-2-3"`, `"0.2"`, "W/" + now, ",", `"99999"`} {

@@ -97,6 +97,16 @@ func unchanged(r *http.Request, tag string) bool {
 	})
 }
 
+// reads reports whether a client that reads something expects what a tag is of. Only the
+// digest counts, as with If-None-Match. An answer without a tag is what anybody expects.
+func (m match) reads(tag string) bool {
+	_, digest, has := strings.Cut(strings.Trim(tag, `"`), digestMark)
+	return m.any || !has || slices.ContainsFunc(m.tags, func(known string) bool {
+		_, is, _ := strings.Cut(known, digestMark)
+		return is == digest
+	})
+}
+
 // isFarmAsBefore reports whether the farm the path names has not changed since the
 // revision of one of the tags. Anything below a farm may be written with the tag of the
 // farm, whose representation also shows live data such as health.

@@ -55,6 +55,8 @@ func (out *output[O]) write(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case streams:
 		any(out.Body).(Streamed)(w)
+	case r.Method == http.MethodGet && out.Status == http.StatusOK && !readMatch(r).reads(out.ETag):
+		Refuse(http.StatusPreconditionFailed, "it is not what If-Match names any more: read it without").Send(w)
 	case r.Method == http.MethodGet && out.Status == http.StatusOK && unchanged(r, out.ETag):
 		for _, name := range []string{"Content-Type", "Content-Disposition"} {
 			w.Header().Del(name)
