@@ -24,7 +24,7 @@ func (s *Resource) backupOperations() []*rest.Operation {
 	const one = "/system/backup/{backup}"
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/system/backup", rbac.BackupMenu, "List backups", s.listBackups),
-		rest.Op(rest.Post, "/system/backup", rbac.BackupCreate, "Create a backup", s.createBackup).Body(backupFields{}).Created(),
+		rest.Op(rest.Post, "/system/backup", rbac.BackupCreate, "Create a backup", s.createBackup).Body(backupFields{}).Created().Outlives(), // it has the node key: whoever chose the passphrase opens every secret
 		rest.Long(rest.Get, one, rbac.BackupDownload, "Download a backup", s.downloadBackup),
 		rest.Op(rest.Put, one, rbac.BackupUpload, "Upload a backup", s.uploadBackup).TakesFile(archiveTypes),
 		rest.Op(rest.Delete, one, rbac.BackupDelete, "Delete a backup", s.deleteBackup),
