@@ -292,6 +292,10 @@ func TestAPendingChangeIsEndedByItsAuthorOrWhoMayRollBack(t *testing.T) {
 	}
 	ann("GET", "/pending", "").want(t, "params.author", "ann")
 	ann("GET", "/status", "").want(t, "params.pending.author", "ann")
+	a.must(200, "DELETE", "/rbac/groups/team/farms/shop", "") // what was the author's is so no longer
+	ann("POST", "/history/7/confirm", "").refused(t, 403, "does not see any more")
+	ann("DELETE", "/pending", "").refused(t, 403, "does not see any more")
+	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"shop"}`)
 	if r := ann("POST", "/history/7/confirm", ""); r.status != 200 {
 		t.Errorf("one's own: %s", r.raw)
 	}

@@ -3,6 +3,7 @@ package revisions
 import (
 	"math"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
@@ -95,12 +96,14 @@ func (s *Resource) getPending(c *rest.Call) (rest.Object[PendingView], error) {
 	return rest.Object[PendingView]{Description: c.Summary(), Params: s.pendingView(c)}, nil
 }
 
-// mayEnd refuses to end a pending change for who neither made it nor may roll back.
+// mayEnd refuses to end a pending change for who neither made it nor may roll back. Its
+// author must still see the farms it touches: to keep it is to change them.
 func mayEnd(c *rest.Call, p *apply.Pending) error {
-	if c.IsAuthor(p.By.Name) || c.By.May(rbac.HistoryRollback) && c.SeesAll() {
+	hidden := func(name string) bool { f := c.Config.Farm(name); return f != nil && !c.Sees(f.ID) }
+	if c.IsAuthor(p.By.Name) && !slices.ContainsFunc(p.Farms, hidden) || c.By.May(rbac.HistoryRollback) && c.SeesAll() {
 		return nil
 	}
-	return rest.Refuse(http.StatusForbidden, "you may not do this: the pending change is of somebody else, and the permission %q is needed for all farms", rbac.HistoryRollback)
+	return rest.Refuse(http.StatusForbidden, "you may not do this: the pending change is of somebody else, or of farms that your group does not see any more, and the permission %q is needed for all farms", rbac.HistoryRollback)
 }
 
 func (s *Resource) confirm(c *rest.Call) (rest.Object[PendingView], error) {
