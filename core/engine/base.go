@@ -26,7 +26,7 @@ type Base[W Worker] struct {
 	mu     sync.Mutex // one change at a time; no loop takes it
 	ports  *ports.Set[W]
 	closed bool
-	kinds  map[farm.Farm][]marks.Kind // of sockets that farms need
+	served served
 }
 
 // Start makes the scaffold ready for Prepare.
@@ -59,6 +59,13 @@ func (b *Base[W]) Listens(at farm.Listener) bool {
 	return b.ports.Open(at)
 }
 
+// Unserved returns the positions in cfg of farms that the engine does not serve as they are.
+func (b *Base[W]) Unserved(cfg *farm.Config) []int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.served.unserved(cfg.Farms)
+}
+
 // Sockets returns duplicates of the engine's listening sockets of a key, one
 // per loop, for who serves the address from now on; nil when it has none. They
 // are the caller's.
@@ -85,7 +92,8 @@ func (b *Base[W]) Drain(grace time.Duration) {
 	defer b.mu.Unlock()
 	t := b.Profile.Empty()
 	t.Use()
-	b.unlisten(t)
+	b.served = served{}
+	b.unlisten(t, &moves{all: true})
 	b.ports.Idle(grace, func(w W) int {
 		w.Reconcile(nil)
 		return w.Busy()
@@ -93,11 +101,15 @@ func (b *Base[W]) Drain(grace time.Duration) {
 }
 
 // unlisten stops accepting where no farm of t listens, and lists these places.
-func (b *Base[W]) unlisten(t Table) (closed []*ports.Port) {
-	return b.ports.Unlisten(func(p *ports.Port) bool {
+func (b *Base[W]) unlisten(t Table, m *moves) (closed []*ports.Port) {
+	behind := func(p *ports.Port) bool {
 		is, _ := t.Behind(p)
 		return is
-	})
+	}
+	if m.all {
+		return b.ports.Unlisten(behind)
+	}
+	return b.ports.UnlistenAt(m.left, behind)
 }
 
 // ForceClose ends what is left of the farms whose grace is over; others may have

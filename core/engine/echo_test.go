@@ -28,6 +28,7 @@ type echo struct {
 	reconciled []int64       // how often each loop had reconciled, when Used was called
 	asked      int           // how often whether it may set marks
 	unable     error         // what it was told
+	knows      bool          // what changed from table to table
 }
 
 // table is its table: the farm behind each port.
@@ -38,6 +39,7 @@ type table struct {
 	behind     map[*ports.Port]uint32
 	backends   map[uint32]*revive.Backend
 	kinds      []marks.Kind
+	changes    *engine.Changes
 }
 
 // hand is its worker: it counts how often it reconciled, and for how many ports that
@@ -99,7 +101,30 @@ func (e *echo) Compile(generation uint64, _ bool, cfg *farm.Config, missing map[
 			}
 		}
 	}
+	if e.knows {
+		t.follow(e.used)
+	}
 	return t, bad
+}
+
+// follow takes over what is behind the ports of farms that have not changed.
+func (t *table) follow(before *table) {
+	t.changes = &engine.Changes{Came: map[uint32][]farm.Listener{}}
+	for id, l := range t.farms {
+		if before.farms[id] != l {
+			t.changes.Came[id] = []farm.Listener{l}
+		}
+	}
+	for p, id := range before.behind {
+		if l, is := t.farms[id]; is && before.farms[id] == l {
+			t.behind[p] = id
+		}
+	}
+	for id := range before.farms {
+		if _, is := t.farms[id]; !is {
+			t.changes.Gone = append(t.changes.Gone, id)
+		}
+	}
 }
 
 func (t *table) Listeners() map[uint32][]farm.Listener {
@@ -113,6 +138,7 @@ func (t *table) Listeners() map[uint32][]farm.Listener {
 func (t *table) Bind(p *ports.Port, farm uint32)   { t.behind[p] = farm }
 func (t *table) Reached(id uint32) *revive.Backend { return t.backends[id] }
 func (t *table) Fresh() []*revive.Backend          { return slices.Collect(maps.Values(t.backends)) }
+func (t *table) Changes() *engine.Changes          { return t.changes }
 func (t *table) Kinds() []marks.Kind               { return t.kinds }
 func (t *table) Use()                              { t.of.used = t }
 

@@ -30,27 +30,37 @@ type plan[W Worker] struct {
 	base     *Base[W]
 	cfg      *farm.Config
 	table    Table
+	kinds    [][]marks.Kind
 	problems map[uint32]string
 }
 
 // Publish is Prepare and Commit.
 func (b *Base[W]) Publish(generation uint64, cfg *farm.Config, opened map[string][]*os.File) (problems map[uint32]string, err error) {
-	p, err := b.Prepare(generation, cfg)
+	p, err := b.Prepare(generation, owned(cfg))
 	if err != nil {
 		return nil, err
 	}
 	return p.Commit(opened), nil
 }
 
+// owned returns cfg with a list of farms of its own.
+func owned(cfg *farm.Config) *farm.Config {
+	own := *cfg
+	own.Farms = slices.Clone(cfg.Farms)
+	return &own
+}
+
 // Prepare compiles a configuration and changes nothing. An error means that it
 // is refused: some farm cannot be served. While the engine has no table yet the
 // others must not wait for such a farm, which is named among the problems then.
+// Nobody changes cfg, or what it refers to, any more.
 func (b *Base[W]) Prepare(generation uint64, cfg *farm.Config) (Plan, error) {
 	b.mu.Lock()
 	first := b.Profile.Generation() == 0
-	missing := b.Marks.Prepare(b.needed(cfg), first)
+	kinds := b.needed(cfg)
+	missing := b.Marks.Prepare(slices.Concat(kinds...), first)
 	t, bad := b.Profile.Compile(generation, first, cfg, missing)
-	p := &plan[W]{base: b, cfg: cfg, table: t, problems: map[uint32]string{}}
+	p := &plan[W]{base: b, cfg: cfg, table: t, kinds: kinds, problems: map[uint32]string{}}
 	if len(bad) > 0 && !first {
 		p.Discard()
 		return nil, errors.Join(slices.Collect(maps.Values(bad))...)
@@ -61,22 +71,16 @@ func (b *Base[W]) Prepare(generation uint64, cfg *farm.Config) (Plan, error) {
 	return p, nil
 }
 
-// needed are the kinds of marked sockets that the engine's farms of cfg need. Farms that
-// stay the same, in the same place (snapshot.Reader), are looked at once.
-func (b *Base[W]) needed(cfg *farm.Config) (kinds []marks.Kind) {
-	before := b.kinds
-	b.kinds = make(map[farm.Farm][]marks.Kind, len(cfg.Farms))
-	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		if !b.Profile.Handles(f) {
-			continue
+// needed returns the kinds of marked sockets that each farm of cfg needs, of those that the
+// engine handles. Farms that are served as they are were asked before.
+func (b *Base[W]) needed(cfg *farm.Config) [][]marks.Kind {
+	kinds := make([][]marks.Kind, len(cfg.Farms))
+	for i, at := range farm.Align(b.served.farms, cfg.Farms) {
+		if at >= 0 {
+			kinds[i] = b.served.kinds[at]
+		} else if f := &cfg.Farms[i]; b.Profile.Handles(f) {
+			kinds[i] = marks.Needed(f)
 		}
-		of, known := before[*f]
-		if !known {
-			of = marks.Needed(f)
-		}
-		b.kinds[*f] = of
-		kinds = append(kinds, of...)
 	}
 	return kinds
 }
@@ -103,17 +107,23 @@ func (p *plan[W]) Needs() (keys []string) {
 func (p *plan[W]) Commit(opened map[string][]*os.File) (problems map[uint32]string) {
 	b, t := p.base, p.table
 	defer b.mu.Unlock()
-	listeners, fresh := t.Listeners(), t.Fresh()
-	b.adopt(listeners, fresh, t)
-	closed := b.unlisten(t) // first: who comes in meanwhile is for who listens next
+	fresh := t.Fresh()
+	b.served.farms, b.served.kinds = p.cfg.Farms, p.kinds
+	moves := b.served.follow(t)
+	b.adopt(moves.came, fresh, t)
+	closed := b.unlisten(t, &moves) // first: who comes in meanwhile is for who listens next
 	before := b.Profile.Current()
 	t.Use()
-	for id, list := range listeners {
+	for id, list := range moves.came {
+		delete(b.served.failed, id)
 		for _, l := range list {
 			if err := b.ports.Listen(l, opened[l.Key()]); err != nil {
 				p.problems[id] = err.Error()
 			}
 		}
+	}
+	for id := range p.problems {
+		b.served.failed[id] = true
 	}
 	for _, port := range closed {
 		if _, port.Grace = before.Behind(port); port.Grace > 0 {
@@ -129,9 +139,8 @@ func (p *plan[W]) Commit(opened map[string][]*os.File) (problems map[uint32]stri
 	return p.problems
 }
 
-// adopt claims the shared slots of all farms, and of backends that were not there: one
-// that belonged to another owner before starts from nothing. It puts each farm behind
-// its ports.
+// adopt claims the shared slots of farms and backends that were not there: one that belonged
+// to another owner before starts from nothing. It puts each farm behind its ports.
 func (b *Base[W]) adopt(listeners map[uint32][]farm.Listener, fresh []*revive.Backend, t Table) {
 	for id, list := range listeners {
 		b.Segment.AdoptFarm(id, uint64(id))

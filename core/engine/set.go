@@ -24,6 +24,9 @@ type Engine interface {
 	Listeners() []string
 	Listens(at farm.Listener) bool
 	Sockets(key string) []*os.File
+	// Unserved returns the positions in cfg of farms that the engine does not serve as they
+	// are, at least all of those.
+	Unserved(cfg *farm.Config) []int
 	Drain(grace time.Duration)
 	Close()
 
@@ -64,6 +67,7 @@ func (s Set) Publish(generation uint64, cfg *farm.Config, opened map[string][]*o
 	if held := s.Generation(); generation <= held {
 		return nil, fmt.Errorf("generation %d is not newer than %d, which is in use", generation, held)
 	}
+	cfg = owned(cfg)
 	s.hand(cfg, opened)
 	plans := make([]Plan, 0, len(s))
 	for _, e := range s {
@@ -86,22 +90,27 @@ func (s Set) Publish(generation uint64, cfg *farm.Config, opened map[string][]*o
 // hand adds to the sockets that came those of addresses that go from one engine to
 // another: mgmt knows only that one of them has them.
 func (s Set) hand(cfg *farm.Config, opened map[string][]*os.File) {
-	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		if f.Stopped {
-			continue
-		}
-		to := slices.IndexFunc(s, func(e Engine) bool { return e.Handles(f) })
-		for _, l := range f.Listeners() {
-			if to < 0 || s[to].Listens(l) {
+	for _, to := range s {
+		for _, i := range to.Unserved(cfg) {
+			f := &cfg.Farms[i]
+			if f.Stopped || !to.Handles(f) {
 				continue
 			}
-			key := l.Key()
-			for _, from := range s {
-				if opened[key] == nil && from.Listens(l) {
-					opened[key] = from.Sockets(key)
+			for _, l := range f.Listeners() {
+				if !to.Listens(l) {
+					s.handAt(l, opened)
 				}
 			}
+		}
+	}
+}
+
+// handAt adds the sockets of an address, unless they came.
+func (s Set) handAt(l farm.Listener, opened map[string][]*os.File) {
+	key := l.Key()
+	for _, from := range s {
+		if opened[key] == nil && from.Listens(l) {
+			opened[key] = from.Sockets(key)
 		}
 	}
 }

@@ -37,7 +37,13 @@ func (o *one) note(format string, args ...any) {
 	*o.log = append(*o.log, o.name+" "+fmt.Sprintf(format, args...))
 }
 
-func (o *one) Handles(f *farm.Farm) bool    { return f.Profile == o.profile }
+func (o *one) Handles(f *farm.Farm) bool { return f.Profile == o.profile }
+func (o *one) Unserved(cfg *farm.Config) (all []int) {
+	for i := range cfg.Farms {
+		all = append(all, i)
+	}
+	return all
+}
 func (o *one) Generation() uint64           { return o.generation }
 func (o *one) Listeners() []string          { return o.listens }
 func (o *one) Drain(grace time.Duration)    { o.drains(grace) }

@@ -14,6 +14,9 @@ import (
 type Table interface {
 	// Listeners are the places farms listen at, by the number of the farm.
 	Listeners() map[uint32][]farm.Listener
+	// Changes is what differs from the table that was in use when this one was compiled; nil
+	// when that is not known. Farms that did not change are behind their ports already.
+	Changes() *Changes
 	// Bind makes the farm with that number the one behind a port. It is called
 	// before Use.
 	Bind(p *ports.Port, farm uint32)

@@ -31,6 +31,22 @@ func Align(before, now []Farm) []int32 {
 	return at
 }
 
+// Gone returns the positions of the farms of before that Align found nowhere.
+func Gone(before []Farm, at []int32) (gone []int32) {
+	stayed := make([]bool, len(before))
+	for _, k := range at {
+		if k >= 0 {
+			stayed[k] = true
+		}
+	}
+	for k, is := range stayed {
+		if !is {
+			gone = append(gone, int32(k))
+		}
+	}
+	return gone
+}
+
 func positions(farms []Farm) map[uint32]int {
 	at := make(map[uint32]int, len(farms))
 	for i := range farms {

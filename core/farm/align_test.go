@@ -41,8 +41,15 @@ func TestAlignFindsEachFarmThatStayed(t *testing.T) {
 				now[a], now[b] = now[b], now[a]
 			}
 		}
-		if got, want := farm.Align(before, now), alignedAnew(before, now); !slices.Equal(got, want) {
-			t.Errorf("%v, want %v", got, want)
+		at := farm.Align(before, now)
+		if want := alignedAnew(before, now); !slices.Equal(at, want) {
+			t.Errorf("%v, want %v", at, want)
+		}
+		gone := farm.Gone(before, at)
+		for k := range before {
+			if is := !slices.Contains(now, before[k]); is != slices.Contains(gone, int32(k)) {
+				t.Errorf("%v are gone, position %d is: %t", gone, k, is)
+			}
 		}
 	})
 }

@@ -58,7 +58,8 @@ func (s *Set[S]) Listen(l farm.Listener, files []*os.File) error {
 			failed.Store(&err)
 		}
 	})
-	p.open = true
+	p.open, s.keys = true, nil
+	delete(s.closed, p)
 	if err := failed.Load(); err != nil {
 		s.close(p)
 		return fmt.Errorf("%s: %w", p.key, *err)

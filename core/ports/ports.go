@@ -43,12 +43,16 @@ type Side interface {
 // Set is the ports of one engine. Its methods are for one goroutine at a time,
 // which is none of the loops; they wait for these.
 type Set[S Side] struct {
-	sides []S
-	all   map[farm.Listener]*Port
+	sides  []S
+	all    map[farm.Listener]*Port
+	closed map[*Port]bool // those that were open
+	keys   []string       // of the open ones, sorted; nil: to be listed
 }
 
 // New returns a set without ports.
-func New[S Side](sides []S) *Set[S] { return &Set[S]{sides: sides, all: map[farm.Listener]*Port{}} }
+func New[S Side](sides []S) *Set[S] {
+	return &Set[S]{sides: sides, all: map[farm.Listener]*Port{}, closed: map[*Port]bool{}}
+}
 
 // Of returns the port of an address, a new one if there was none.
 func (s *Set[S]) Of(l farm.Listener) *Port {
@@ -66,16 +70,19 @@ func (s *Set[S]) Open(l farm.Listener) bool {
 	return p != nil && p.open
 }
 
-// Keys lists the keys of the addresses the engine listens on, sorted.
+// Keys lists the keys of the addresses the engine listens on, sorted. Nobody may change
+// the list, which stays the same until a port is opened or closed.
 func (s *Set[S]) Keys() []string {
-	keys := make([]string, 0, len(s.all))
-	for _, p := range s.all {
-		if p.open {
-			keys = append(keys, p.key)
+	if s.keys == nil {
+		s.keys = make([]string, 0, len(s.all))
+		for _, p := range s.all {
+			if p.open {
+				s.keys = append(s.keys, p.key)
+			}
 		}
+		slices.Sort(s.keys)
 	}
-	slices.Sort(keys)
-	return keys
+	return s.keys
 }
 
 // Unlisten closes the ports that are open and not wanted, and lists them.
@@ -89,16 +96,28 @@ func (s *Set[S]) Unlisten(wanted func(*Port) bool) (closed []*Port) {
 	return closed
 }
 
+// UnlistenAt is Unlisten of the ports of these addresses alone.
+func (s *Set[S]) UnlistenAt(at []farm.Listener, wanted func(*Port) bool) (closed []*Port) {
+	for _, l := range at {
+		if p := s.all[l]; p != nil && p.open && !wanted(p) {
+			s.close(p)
+			closed = append(closed, p)
+		}
+	}
+	return closed
+}
+
 func (s *Set[S]) close(p *Port) {
 	p.open, p.closed = false, time.Now()
+	s.closed[p], s.keys = true, nil
 	s.OnLoops(func(side S) { side.Unlisten(p) })
 }
 
 // Over returns the ports that are closed and whose grace is over.
 func (s *Set[S]) Over() map[*Port]bool {
 	over := map[*Port]bool{}
-	for _, p := range s.all {
-		if !p.open && time.Since(p.closed) >= p.Grace {
+	for p := range s.closed {
+		if time.Since(p.closed) >= p.Grace {
 			over[p] = true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/geoip"
 	"github.com/sluicelb/sluice/core/lasting"
@@ -207,6 +208,9 @@ func (t *table) Reached(id uint32) *revive.Backend { return t.backends[id] }
 
 // Fresh implements engine.Table: all of them.
 func (t *table) Fresh() []*revive.Backend { return slices.Collect(maps.Values(t.backends)) }
+
+// Changes implements engine.Table: they are not known.
+func (t *table) Changes() *engine.Changes { return nil }
 
 // Kinds implements engine.Table.
 func (t *table) Kinds() []marks.Kind { return nil }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
@@ -134,6 +135,9 @@ func (t *table) Reached(id uint32) *revive.Backend {
 	}
 	return nil
 }
+
+// Changes is not known: each table is made anew.
+func (t *table) Changes() *engine.Changes { return nil }
 
 // Fresh is all of them: each table is made anew.
 func (t *table) Fresh() []*revive.Backend {

@@ -72,7 +72,7 @@ func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause, why 
 	defer j.mu.Unlock()
 	e := j.engine
 	t, slot := e.table.Load(), e.Health.Slot(b.ID)
-	if now := t.Backends[b.ID]; now == nil || now.Origin != b.Origin || slot.Ejected() {
+	if now := t.Backends.Of(b.ID); now == nil || now.Origin != b.Origin || slot.Ejected() {
 		return false
 	}
 	sv := t.Service(s.ID)
@@ -137,7 +137,7 @@ func (j *ejections) readmit(now time.Time) {
 	t := j.engine.table.Load()
 	for id, e := range j.all {
 		why := "its time is over"
-		switch b, sv := t.Backends[id], t.Service(e.service); {
+		switch b, sv := t.Backends.Of(id), t.Service(e.service); {
 		case b == nil || sv == nil || sv.Outlier == nil || b.Reach.Addr != e.backend.Addr:
 			why = "the configuration has changed"
 		case now.Before(e.until) && j.anyUsable(sv):

@@ -136,7 +136,7 @@ func (e *Engine) lost(b *table.Backend, cause error) {
 
 // reachedNow is how a backend is reached now; nil when it is gone.
 func (e *Engine) reachedNow(id uint32) *revive.Backend {
-	if now := e.table.Load().Backends[id]; now != nil {
+	if now := e.table.Load().Backends.Of(id); now != nil {
 		return &now.Reach
 	}
 	return nil

@@ -79,7 +79,7 @@ func (w *worker) Reconcile(over map[*ports.Port]bool) {
 func (w *worker) retain(keep func(b *table.Backend) bool) {
 	t := w.engine.table.Load()
 	w.pool.Retain(func(id uint32) *dial.Target {
-		if b := t.Backends[id]; b != nil && keep(b) {
+		if b := t.Backends.Of(id); b != nil && keep(b) {
 			return &b.Target
 		}
 		return nil

@@ -22,9 +22,9 @@ type Registry struct {
 	Spent        lasting.Map[uint32, []Spent] // by service, one of each loop
 	memory       *session.Memory              // where the sessions lie; nil: in the process's own
 
-	known    map[uint32]farm.Farm // those of the configuration in use, by number
-	compiled int                  // tables since it is
-	waited   []uint32             // services that are gone, in whose queues somebody was
+	known    []farm.Farm // those of the configuration in use, which nobody changes
+	compiled int         // tables since it is
+	waited   []uint32    // services that are gone, in whose queues somebody was
 }
 
 // New returns a registry for engines with that many loops.
@@ -62,23 +62,22 @@ func (r *Registry) Retain(cfg *farm.Config) {
 	followed := r.compiled == 1 && r.known != nil
 	r.compiled = 0
 	before := r.known
-	r.known = make(map[uint32]farm.Farm, len(cfg.Farms))
+	if r.known = cfg.Farms; r.known == nil {
+		r.known = []farm.Farm{}
+	}
 	wanted, left := numbers{}, numbers{}
+	at := farm.Align(before, cfg.Farms)
 	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		r.known[f.ID] = *f
-		if was, is := before[f.ID]; !followed || !is || was != *f {
-			wanted.add(f)
+		if !followed || at[i] < 0 {
+			wanted.add(&cfg.Farms[i])
 		}
 	}
 	if !followed {
 		r.retain(&wanted)
 		return
 	}
-	for id, f := range before {
-		if r.known[id] != f {
-			left.add(&f)
-		}
+	for _, k := range farm.Gone(before, at) {
+		left.add(&before[k])
 	}
 	r.forget(&left, &wanted)
 }

@@ -5,15 +5,10 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// again is what the table before made of a farm, where it would be the same: the farm
-// is the one it was, in the same place (snapshot.Reader), and so are its TLS
-// configurations, which certificates change that no farm holds. nil: compile it. What
-// it refers to outlives tables, and goes on from where it is.
-func (c *Compiler) again(before *Table, build *tlsconf.Build, asked Challenges, f *farm.Farm) *Farm {
-	if before == nil || f.HTTP == nil || before.sources[f.ID] != *f {
-		return nil
-	}
-	was := before.Farms[f.ID]
+// again returns was, what the table before made of the same farm, if that is what would
+// come of it now: its TLS configurations may change with certificates, which no farm holds.
+// nil: compile it. What it refers to outlives tables, and goes on from where it is.
+func again(was *Farm, build *tlsconf.Build, asked Challenges, f *farm.Farm) *Farm {
 	if was == nil || asked != nil || was.Challenges != nil || !sameTLS(build, was, f) {
 		return nil
 	}

@@ -24,7 +24,7 @@ func TestAFarmThatStaysIsCompiledOnce(t *testing.T) {
 	p := newPlanner(t, nil, web())
 	first := p.table.Farms[1]
 	second, _ := p.after(&p.cfg)
-	if second.Farms[1] != first || second.Backends[1] != &first.Services[0].Backends[0] || len(second.Backends) != 2 || second.Generation != 2 {
+	if second.Farms[1] != first || second.Backends.Of(1) != &first.Services[0].Backends[0] || second.Backends.Len() != 2 || second.Generation != 2 {
 		t.Error("the farm was compiled anew")
 	}
 	next := p.cfg
@@ -77,13 +77,15 @@ func TestBackendsAreThoseOfTheConfigurationWhateverChanged(t *testing.T) {
 		cfg := &farm.Config{Farms: list}
 		made, _ := p.after(cfg)
 		whole, _ := p.compiler.Compile(1, false, cfg, nil)
-		if len(made.Backends) != len(whole.Backends) {
-			t.Errorf("%d: %d backends, want %d", i, len(made.Backends), len(whole.Backends))
+		if made.Backends.Len() != whole.Backends.Len() {
+			t.Errorf("%d: %d backends, want %d", i, made.Backends.Len(), whole.Backends.Len())
 		}
-		for id, want := range whole.Backends {
-			if b := made.Backends[id]; b == nil || b.Origin != want.Origin || made.Reached(id) != &b.Reach {
-				t.Errorf("%d: backend %d is %+v", i, id, b)
-			}
+		for _, f := range whole.Farms {
+			f.Each(func(want *table.Backend) {
+				if b := made.Backends.Of(want.ID); b == nil || b.Origin != want.Origin || made.Reached(want.ID) != &b.Reach {
+					t.Errorf("%d: backend %d is %+v", i, want.ID, b)
+				}
+			})
 		}
 		fresh := 0
 		for id, f := range made.Farms {

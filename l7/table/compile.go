@@ -3,8 +3,10 @@ package table
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
+	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/marks"
@@ -33,23 +35,29 @@ func (c *Compiler) Compile(generation uint64, first bool, cfg *farm.Config, miss
 }
 
 // CompileAfter is Compile that takes over what the table in use has of farms that are the
-// same: nobody may have changed those since it was compiled.
+// same: nobody may have changed those since it was compiled, or the list of farms.
 func (c *Compiler) CompileAfter(before *Table, generation uint64, first bool, cfg *farm.Config, missing map[marks.Kind]error) (*Table, map[uint32]error) {
 	c.registry.Compiling()
-	build := c.tls.Begin(cfg)
-	t := &Table{
-		Generation: generation, Build: build, Farms: make(map[uint32]*Farm, len(cfg.Farms)), sources: make(map[uint32]farm.Farm, len(cfg.Farms)),
+	if before == nil {
+		before = &Table{}
 	}
+	build := c.tls.Begin(cfg)
+	t := &Table{Generation: generation, Build: build, sources: cfg.Farms, compiled: make([]*Farm, len(cfg.Farms))}
 	problems := map[uint32]error{}
 	asked := newChallenges(cfg)
-	for i := range cfg.Farms {
+	kept := make([]bool, len(before.compiled)) // farms that are taken over
+	for i, at := range farm.Align(before.sources, cfg.Farms) {
 		f := &cfg.Farms[i]
 		if f.Stopped || f.Profile != farm.ProfileHTTP {
 			continue
 		}
 		var err error
-		ft := c.again(before, build, asked, f)
-		if ft == nil {
+		var ft *Farm
+		if at >= 0 {
+			ft = again(before.compiled[at], build, asked, f)
+		}
+		taken := ft != nil
+		if !taken {
 			if ft, err = c.compileFarm(build, first, f); err == nil {
 				ft.Challenges = asked
 			}
@@ -61,31 +69,59 @@ func (c *Compiler) CompileAfter(before *Table, generation uint64, first bool, cf
 			problems[f.ID] = fmt.Errorf("farm %q: %w", f.Name, err)
 			continue
 		}
-		t.Farms[ft.ID], t.sources[ft.ID] = ft, *f
+		t.compiled[i] = ft
+		if taken {
+			kept[at] = true
+		} else {
+			t.Fresh = append(t.Fresh, ft)
+		}
+	}
+	for at, ft := range before.compiled {
+		if ft != nil && !kept[at] {
+			t.left = append(t.left, ft)
+		}
 	}
 	t.follow(before)
 	return t, problems
 }
 
-// follow makes the list of backends that of the table before, but for farms that are not
-// the same, and notes which those are.
+// follow makes the lists of farms, of backends and of what is behind ports those of the
+// table before, but for the farms that left and those that are fresh.
 func (t *Table) follow(before *Table) {
-	t.Backends = map[uint32]*Backend{}
-	var was map[uint32]*Farm
-	if before != nil && before.Farms != nil {
-		t.Backends, was = maps.Clone(before.Backends), before.Farms
+	t.Farms, t.byPort = maps.Clone(before.Farms), slices.Clone(before.byPort)
+	had := &before.Backends
+	if t.Farms == nil {
+		t.Farms, had = make(map[uint32]*Farm, len(t.Fresh)), new(Backends)
 	}
-	for id, f := range was {
-		if t.Farms[id] != f {
-			f.Each(func(b *Backend) { delete(t.Backends, b.ID) })
+	backends := had.edit()
+	for _, f := range t.left {
+		delete(t.Farms, f.ID)
+		f.Each(func(b *Backend) { backends.set(b.ID, nil) })
+	}
+	for _, f := range t.Fresh { // after those that left: a backend may go from one farm to another
+		t.Farms[f.ID] = f
+		f.Each(func(b *Backend) { backends.set(b.ID, b) })
+	}
+	t.Backends = backends.Backends
+	for i, f := range t.byPort {
+		if f != nil && slices.Contains(t.left, f) {
+			t.byPort[i] = nil
 		}
 	}
-	for id, f := range t.Farms { // after those that went: a backend may go from one farm to another
-		if was[id] != f {
-			t.Fresh = append(t.Fresh, f)
-			f.Each(func(b *Backend) { t.Backends[b.ID] = b })
+}
+
+// Changes is what differs from the table before.
+func (t *Table) Changes() *engine.Changes {
+	c := &engine.Changes{Came: make(map[uint32][]farm.Listener, len(t.Fresh))}
+	for _, f := range t.Fresh {
+		c.Came[f.ID] = []farm.Listener{f.listener}
+	}
+	for _, f := range t.left {
+		if t.Farms[f.ID] == nil {
+			c.Gone = append(c.Gone, f.ID)
 		}
 	}
+	return c
 }
 
 // Each calls do for every backend of the farm.

@@ -105,7 +105,7 @@ func TestFarmsAreCompiledAsTheySay(t *testing.T) {
 		cfg.Farms = []farm.Farm{cfg.Farms[0].Clone()}
 		c.edit(&cfg.Farms[0])
 		made, problems := q.compiler.Compile(2, false, &cfg, nil)
-		if len(made.Farms) != 0 || len(made.Backends) != 0 || (problems[1] == nil) != (c.says == "") || c.says != "" && !strings.Contains(problems[1].Error(), c.says) {
+		if len(made.Farms) != 0 || made.Backends.Len() != 0 || (problems[1] == nil) != (c.says == "") || c.says != "" && !strings.Contains(problems[1].Error(), c.says) {
 			t.Errorf("%s: %d farms, %v, want %q", what, len(made.Farms), problems[1], c.says)
 		}
 	}
@@ -160,8 +160,8 @@ func TestBackendsAreCompiledAsTheySay(t *testing.T) {
 	}
 	// What backends are reached with is listed, and may be missing.
 	marked := newPlanner(t, nil, web(func(s *farm.Service) { s.Backends[1].Mark = 7 }))
-	if kinds := marked.table.Kinds(); len(kinds) != 1 || !slices.Contains(kinds, marks.Kind{Mark: 7}) || len(marked.table.Backends) != 2 {
-		t.Errorf("kinds %v, %d reached", marked.table.Kinds(), len(marked.table.Backends))
+	if kinds := marked.table.Kinds(); len(kinds) != 1 || !slices.Contains(kinds, marks.Kind{Mark: 7}) || marked.table.Backends.Len() != 2 {
+		t.Errorf("kinds %v, %d reached", marked.table.Kinds(), marked.table.Backends.Len())
 	}
 	marked.missing = map[marks.Kind]error{{Mark: 7}: errors.New("no netd")}
 	if err := marked.try(nil); err == nil || !strings.Contains(err.Error(), `service "web": backend 1 has`) || !strings.Contains(err.Error(), "no netd") {

@@ -151,7 +151,7 @@ func (t *Table) DropCut(before *Table) {
 			s := &f.Services[i]
 			for j := range s.Backends {
 				b := &s.Backends[j]
-				old := before.Backends[b.ID]
+				old := before.Backends.Of(b.ID)
 				if b.Mode == farm.MaintenanceCut && s.Sessions != nil && (old == nil || old.Mode != farm.MaintenanceCut) {
 					s.Sessions.DropBackend(b.ID)
 				}
@@ -160,9 +160,10 @@ func (t *Table) DropCut(before *Table) {
 	}
 }
 
-// Fix makes the static sessions those of the configuration.
+// Fix makes the static sessions those of the configuration, which those of farms that
+// stayed are.
 func (t *Table) Fix(r *state.Registry) {
-	for _, f := range t.Farms {
+	for _, f := range t.Fresh {
 		for i := range f.Services {
 			if s := &f.Services[i]; s.Sessions != nil {
 				r.Sessions.Of(s.kept).Fix(s.View().Backends)

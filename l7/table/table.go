@@ -17,13 +17,15 @@ type Table struct {
 	Build      *tlsconf.Build // made its TLS configurations
 	byPort     []*Farm        // by port number; nil where nobody listens
 
-	Farms    map[uint32]*Farm    // those that run, by stable number
-	Backends map[uint32]*Backend // of all farms, by stable number
+	Farms    map[uint32]*Farm // those that run, by stable number
+	Backends Backends         // of all farms, by stable number
 	// Fresh are the farms that the table this one followed did not have, or not as they
 	// are: what is to be done once for a farm is done for them.
 	Fresh []*Farm
 
-	sources map[uint32]farm.Farm // what each farm was compiled from
+	left     []*Farm     // farms of the table before that are not here as they are
+	sources  []farm.Farm // of the configuration, which nobody changes
+	compiled []*Farm     // each of sources as it was compiled; nil for one that does not run
 }
 
 // Bind makes the farm with that number the one behind a port. The table must not
@@ -58,16 +60,16 @@ func (t *Table) Service(id uint32) *Service {
 
 // Cut reports whether a backend is cut: what exchanges with it ends.
 func (t *Table) Cut(id uint32) bool {
-	b := t.Backends[id]
+	b := t.Backends.Of(id)
 	return b != nil && b.Mode == farm.MaintenanceCut
 }
 
 // Lost reports whether a backend is gone or cut: nobody keeps a connection to it.
-func (t *Table) Lost(id uint32) bool { return t.Backends[id] == nil || t.Cut(id) }
+func (t *Table) Lost(id uint32) bool { return t.Backends.Of(id) == nil || t.Cut(id) }
 
 // Reached is how a backend of the table is reached, nil when it has none with that number.
 func (t *Table) Reached(id uint32) *revive.Backend {
-	if b := t.Backends[id]; b != nil {
+	if b := t.Backends.Of(id); b != nil {
 		return &b.Reach
 	}
 	return nil

@@ -1,0 +1,129 @@
+package table_test
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/ports"
+	"github.com/sluicelb/sluice/l7/table"
+)
+
+// shown is what a table has, by name: of another one with the same content it is equal.
+func shown(t *table.Table, at map[farm.Listener]*ports.Port) (list []string) {
+	for id, f := range t.Farms {
+		list = append(list, fmt.Sprintf("farm %d %s %s", id, f.Name, f.Origin))
+		f.Each(func(b *table.Backend) {
+			list = append(list, fmt.Sprintf("backend %d %s of %d: %t", b.ID, b.Origin, id, t.Backends.Of(b.ID) == b))
+		})
+	}
+	for l, p := range at {
+		if f := t.Farm(p); f != nil {
+			list = append(list, fmt.Sprintf("port %s: %d %s %t", l.Key(), f.ID, f.Name, t.Farms[f.ID] == f))
+		}
+	}
+	slices.Sort(list)
+	return append(list, fmt.Sprint(t.Backends.Len()))
+}
+
+// A table that follows another one is the table made from nothing, whatever came, went,
+// moved or was refused meanwhile: its farms, their backends and what is behind ports.
+func TestATableThatFollowsIsTheWhole(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		p := newPlanner(t, nil, web())
+		made := func(id uint32) farm.Farm {
+			f := p.cfg.Farms[0].Clone()
+			f.ID, f.Name, f.VPort = id, fmt.Sprint("farm", id), uint16(1000+id)
+			f.VIP = netip.MustParseAddr("192.0.2.1")
+			f.HTTP.Services[0].ID = id
+			for i := range f.HTTP.Services[0].Backends {
+				f.HTTP.Services[0].Backends[i].ID = id*300 + uint32(i) // on pages of their own
+			}
+			return f
+		}
+		at := map[farm.Listener]*ports.Port{}
+		bind := func(to *table.Table, came map[uint32][]farm.Listener) {
+			for id, list := range came {
+				for _, l := range list {
+					if at[l] == nil {
+						at[l] = &ports.Port{Listener: l, Number: len(at)}
+					}
+					to.Bind(at[l], id)
+				}
+			}
+		}
+		farms, fresh := []farm.Farm{}, uint32(0)
+		p.table = &table.Table{}
+		for range rapid.IntRange(1, 15).Draw(rt, "changes") {
+			next := slices.Clone(farms)
+			one := func() *farm.Farm { return &next[rapid.IntRange(0, len(next)-1).Draw(rt, "which")] }
+			kind := rapid.SampledFrom([]string{"create", "create", "delete", "port", "swap ports", "stop", "name", "backend", "order", "bad", "handover"}).Draw(rt, "kind")
+			if len(next) == 0 {
+				kind = "create"
+			}
+			switch kind {
+			case "create":
+				fresh++
+				next = slices.Insert(next, rapid.IntRange(0, len(next)).Draw(rt, "at"), made(fresh))
+			case "delete":
+				i := rapid.IntRange(0, len(next)-1).Draw(rt, "which")
+				next = slices.Delete(next, i, i+1)
+			case "port":
+				one().VPort += 1000
+			case "swap ports":
+				a, b := one(), one()
+				a.VPort, b.VPort = b.VPort, a.VPort
+			case "stop":
+				f := one()
+				f.Stopped = !f.Stopped
+			case "name":
+				one().Name += "x"
+			case "backend":
+				f := one()
+				*f = f.Clone()
+				f.HTTP.Services[0].Backends[0].Port++
+			case "order":
+				a, b := one(), one()
+				*a, *b = *b, *a
+			case "bad": // refused: nothing of it may stay
+				f := one()
+				*f = f.Clone()
+				f.HTTP.Services[0].URL = "("
+			case "handover": // a backend goes from one farm to another, with its port
+				fresh++
+				f := one()
+				other := made(fresh)
+				other.HTTP.Services[0].Backends[0].ID, other.VPort = f.HTTP.Services[0].Backends[0].ID, f.VPort
+				*f = other
+			}
+			cfg := &farm.Config{Farms: next}
+			whole, wrong := p.compiler.Compile(2, false, cfg, nil)
+			before := p.table
+			made, problems := p.compiler.CompileAfter(before, 2, false, cfg, nil)
+			if len(problems) != len(wrong) {
+				rt.Fatalf("%v, want %v", problems, wrong)
+			}
+			if len(problems) > 0 {
+				continue
+			}
+			made.Build.Commit()
+			changes := made.Changes()
+			for id := range before.Farms {
+				if _, came := changes.Came[id]; (made.Farms[id] == nil) != slices.Contains(changes.Gone, id) || came != (made.Farms[id] != nil && made.Farms[id] != before.Farms[id]) {
+					rt.Fatalf("of farm %d it says %+v", id, changes)
+				}
+			}
+			bind(made, changes.Came)
+			bind(whole, whole.Listeners())
+			if got, want := shown(made, at), shown(whole, at); !slices.Equal(got, want) {
+				rt.Fatalf("after %s\n%q, want\n%q", kind, got, want)
+			}
+			farms, p.table = next, made
+		}
+	})
+}
