@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ancillary messages (cmsg(3)) carry what is not in the datagram itself: its
-// addresses, the length of each of several, and errors that came back.
+// Ancillary messages (cmsg(3)) hold the metadata of datagrams: addresses, the segment
+// size of coalesced datagrams, and ICMP errors.
 
 const headerSize = int(unsafe.Sizeof(unix.Cmsghdr{}))
 
@@ -18,7 +18,7 @@ func aligned(n int) int {
 	return (n + a - 1) &^ (a - 1)
 }
 
-// readControl reads the ancillary messages (cmsg(3)) of one datagram.
+// readControl reads the ancillary messages of one datagram.
 func (c *Datagram) readControl(b []byte) {
 	for len(b) >= headerSize {
 		h := (*unix.Cmsghdr)(unsafe.Pointer(unsafe.SliceData(b)))
@@ -50,11 +50,11 @@ func (c *Datagram) note(h *unix.Cmsghdr, data []byte) {
 	}
 }
 
-// linkLocal reports whether an IPv6 address is one of fe80::/10.
+// linkLocal reports whether an IPv6 address is in fe80::/10.
 func linkLocal(a [16]byte) bool { return a[0] == 0xfe && a[1]&0xc0 == 0x80 }
 
-// pktinfo appends the ancillary message that makes a datagram leave from e; b
-// has room for it.
+// pktinfo appends the ancillary message that sets e as the source address. b must have
+// sufficient capacity.
 func pktinfo(b []byte, e *Endpoint) []byte {
 	at := len(b)
 	if e.kind == 4 {
@@ -77,8 +77,8 @@ func setHeader(b []byte, level, kind int32, size int) {
 	h.SetLen(headerSize + size)
 }
 
-// readErrorQueue empties the error queue (ip(7), IP_RECVERR) and returns the
-// first error that says that the peer cannot be reached; 0 for none.
+// readErrorQueue empties the error queue (ip(7), IP_RECVERR). It returns the first
+// error that means that the peer is unreachable, or 0.
 func (c *UDPConn) readErrorQueue() (found syscall.Errno) {
 	d := c.loop.udp
 	for range datagramBatch {
@@ -91,7 +91,7 @@ func (c *UDPConn) readErrorQueue() (found syscall.Errno) {
 			found = errno
 		}
 	}
-	// The error itself waits too, though the queue has it.
+	// The socket error (SO_ERROR) is pending even if the queue holds the same error.
 	n, err := unix.GetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_ERROR)
 	if errno := syscall.Errno(n); err == nil && found == 0 && unreachable(errno) {
 		found = errno
@@ -99,8 +99,8 @@ func (c *UDPConn) readErrorQueue() (found syscall.Errno) {
 	return found
 }
 
-// queuedErrno is the errno in the ancillary message of an error (ip(7),
-// IP_RECVERR); 0 when there is none.
+// queuedErrno returns the errno in the ancillary message of an error (ip(7),
+// IP_RECVERR), or 0 if there is none.
 func queuedErrno(b []byte) syscall.Errno {
 	for len(b) >= headerSize {
 		h := (*unix.Cmsghdr)(unsafe.Pointer(unsafe.SliceData(b)))
@@ -116,8 +116,8 @@ func queuedErrno(b []byte) syscall.Errno {
 	return 0
 }
 
-// unreachable reports whether an error says that the peer cannot be reached,
-// rather than something of one datagram.
+// unreachable reports whether an error means that the peer cannot be reached, as
+// opposed to a problem with one datagram.
 func unreachable(errno syscall.Errno) bool {
 	switch errno {
 	case syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENOPROTOOPT, syscall.ENONET, syscall.ENETDOWN, syscall.EADDRNOTAVAIL:

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ancillary is one ancillary message with 32-bit words as its data; its length is off
-// by so many bytes.
+// ancillary returns an ancillary message with 32-bit words as its data. off is added to
+// its length to make it invalid.
 func ancillary(level, kind int32, off int, words ...uint32) []byte {
 	b := make([]byte, aligned(headerSize+4*len(words)))
 	setHeader(b, level, kind, 4*len(words)+off)
@@ -20,7 +20,6 @@ func ancillary(level, kind int32, off int, words ...uint32) []byte {
 	return b
 }
 
-// Ancillary messages are read one after the other as far as they are whole.
 func TestAncillaryMessagesAreReadAsFarAsTheyAreWhole(t *testing.T) {
 	together := ancillary(unix.SOL_UDP, unix.UDP_GRO, 0, 40)
 	to := pktinfo(make([]byte, 0, controlSize), &Endpoint{addr: [16]byte{192, 0, 2, 1}, kind: 4})
@@ -70,7 +69,7 @@ func TestAncillaryMessagesAreReadAsFarAsTheyAreWhole(t *testing.T) {
 	}
 }
 
-// Datagrams that came as one are counted, the shorter last one as well.
+// Count includes the shorter last datagram.
 func TestDatagramsThatCameTogetherAreCounted(t *testing.T) {
 	for _, test := range []struct{ bytes, segment, want int }{{0, 0, 1}, {100, 0, 1}, {100, 50, 2}, {101, 50, 3}, {99, 50, 2}, {51, 50, 2}} {
 		if got := (&Datagram{Data: make([]byte, test.bytes), Segment: test.segment}).Count(); got != test.want {

@@ -14,45 +14,45 @@ type flags uint16
 
 const (
 	flagReadable   flags = 1 << iota // the socket may hold bytes, an end or an error
-	flagEnding                       // the peer ended a direction: a short read is not the last
-	flagBroken                       // both directions ended, or an error waits
+	flagEnding                       // the peer ended a direction: a short read does not mean that the socket is dry
+	flagBroken                       // both directions ended, or the socket has an error
 	flagConnecting                   // Dial is under way
 	flagClosed
-	flagShutdown  // send FIN when drained
-	flagLinger    // throw away what arrives, close at its end
-	flagAgain     // waits in the loop's run queue
-	flagHungUp    // FIN was sent
-	flagWatched   // the poller reports it
-	flagWet       // flagReadable of the socket itself, below what makes it secure
-	flagHandshake // Secure or Dial asked for a handshake that is not over
-	flagHup       // an event said that the connection may be broken
-	flagRoom      // the poller reports room to write, too
-	flagUrgent    // urgent bytes came (tcp(7)): splicing stops and reads end there, a short one is not the last
-	flagUnread    // with flagLinger: what arrives stays in the socket
+	flagShutdown  // send FIN when all pending bytes have left
+	flagLinger    // discard input and close at its end
+	flagAgain     // is in Loop.again
+	flagHungUp    // FIN sent
+	flagWatched   // registered with the poller
+	flagWet       // flagReadable of the socket itself, below TLS
+	flagHandshake // a handshake was requested and is not over
+	flagHup       // an event reported EPOLLHUP or EPOLLERR, not verified yet
+	flagRoom      // registered for EPOLLOUT, too
+	flagUrgent    // urgent bytes arrived (tcp(7)): no splicing; reads stop there, so a short one does not mean dry
+	flagUnread    // with flagLinger: input stays in the socket
 )
 
 // Conn is one TCP connection on a loop. See Handler for its events.
 type Conn struct {
 	loop    *Loop
 	handler Handler
-	out     []byte // what the kernel did not take, from out[sent:]
+	out     []byte // bytes the kernel has not accepted, from out[sent:]
 	sent    int
 	peer    netip.AddrPort
 	timer   Timer
 	fd      int32
 	flags   flags
-	err     syscall.Errno // why writing failed
+	err     syscall.Errno // cause of a failed write
 	secure  *secured      // nil for a plain connection
-	pipe    *pipe         // what was spliced and has not left; nil without
+	pipe    *pipe         // spliced bytes that have not left; nil if none
 }
 
 // Loop returns the loop the connection lives on.
 func (c *Conn) Loop() *Loop { return c.loop }
 
-// Peer is the other side's address.
+// Peer returns the address of the peer.
 func (c *Conn) Peer() netip.AddrPort { return c.peer }
 
-// Local asks the kernel for this side's address.
+// Local returns the local address. Each call costs a system call.
 func (c *Conn) Local() netip.AddrPort {
 	sa := &c.loop.addr
 	size := uint32(unix.SizeofSockaddrAny)
@@ -62,36 +62,36 @@ func (c *Conn) Local() netip.AddrPort {
 	return decodeAddr(sa)
 }
 
-// SetHandler gives the connection's events to h from now on.
+// SetHandler makes h the receiver of the connection's events.
 func (c *Conn) SetHandler(h Handler) { c.handler = h }
 
-// Handler returns who gets the connection's events, nil once it lingers.
+// Handler returns the receiver of the connection's events, or nil while it lingers.
 func (c *Conn) Handler() Handler { return c.handler }
 
-// Closed reports whether the handler hears nothing more: Close, Abort or Linger
+// Closed reports whether the handler receives no more events: Close, Abort or Linger
 // was called, or the handshake failed.
 func (c *Conn) Closed() bool { return c.flags&(flagClosed|flagLinger) != 0 }
 
-// Connecting reports whether Dial has no outcome yet.
+// Connecting reports whether Dial is still in progress, including its TLS handshake.
 func (c *Conn) Connecting() bool {
 	return c.flags&flagConnecting != 0 || c.flags&flagHandshake != 0 && c.secure.shake.client
 }
 
-// Readable reports whether Read is worth a try.
+// Readable reports whether Read may return bytes, an end or an error.
 func (c *Conn) Readable() bool { return c.flags&flagReadable != 0 }
 
-// Secured reports whether the connection speaks TLS, or is about to.
+// Secured reports whether the connection uses TLS or is about to.
 func (c *Conn) Secured() bool { return c.secure != nil }
 
-// Watched reports whether what the peer does next is an event: what it did before
-// the connection was watched is one then.
+// Watched reports whether the poller reports the peer's actions. Anything the peer did
+// before registration is reported right after it.
 func (c *Conn) Watched() bool { return c.flags&flagWatched != 0 }
 
-// Read reads what the socket holds into p, at least one byte. The error is
-// ErrDry when there is nothing now, io.EOF when the peer ended its direction,
-// or what broke the connection. A read shorter than p drains the socket, so
-// the next event is waited for without another call, unless an end or urgent bytes
-// came, at which a read stops.
+// Read reads available bytes, at least one, into p. It returns ErrDry if there are none
+// now, io.EOF if the peer has ended its direction, or the error that broke the
+// connection. A read shorter than p means that the socket is dry, so no further call is
+// made before the next event. The exceptions are an end and urgent bytes, at which
+// reads stop.
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.secure != nil {
 		return c.secure.unseal(p)
@@ -119,7 +119,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// end is what Read reports when nothing more comes.
+// end returns the error with which Read reports the end of the connection.
 func (c *Conn) end() error {
 	if c.err != 0 {
 		return c.err
@@ -127,8 +127,8 @@ func (c *Conn) end() error {
 	return io.EOF
 }
 
-// dry is what Read reports when there is nothing now; from then on the poller
-// tells when there is.
+// dry returns the error with which Read reports that there are no bytes now. It
+// registers the connection with the poller.
 func (c *Conn) dry() error {
 	if c.watch() != nil {
 		return c.err
@@ -136,8 +136,8 @@ func (c *Conn) dry() error {
 	return ErrDry
 }
 
-// Write sends p, keeping a copy of what the kernel does not take now; the
-// caller may reuse p at once. It fails only when the connection is broken.
+// Write sends p. Bytes that the kernel does not accept now are copied, so the caller
+// may reuse p at once. It fails only if the connection is broken.
 func (c *Conn) Write(p []byte) error {
 	if c.secure != nil {
 		return c.secure.write(p, false)
@@ -145,10 +145,10 @@ func (c *Conn) Write(p []byte) error {
 	return c.send(p, 0)
 }
 
-// WriteMore is Write for a part that is followed by another at once: the
-// kernel may hold it back to fill a segment. A secure connection holds it back
-// until the next Write, CloseWrite, Linger or Close, of which one must follow
-// before the event is over.
+// WriteMore is Write for a part that is followed immediately by another: the kernel may
+// hold it back to fill a segment (MSG_MORE). A secure connection holds it back until
+// the next Write, CloseWrite, Linger or Close. One of these must follow within the
+// event.
 func (c *Conn) WriteMore(p []byte) error {
 	if c.secure != nil {
 		return c.secure.write(p, true)
@@ -156,10 +156,10 @@ func (c *Conn) WriteMore(p []byte) error {
 	return c.send(p, unix.MSG_MORE)
 }
 
-// Push sends what the kernel holds back after WriteMore of a plain connection
-// when nothing follows after all.
+// Push sends bytes that the kernel holds back after WriteMore on a plain connection, if
+// nothing follows after all.
 func (c *Conn) Push() {
-	// Setting it, even to what it is, sends what was collected (tcp(7)).
+	// Setting TCP_NODELAY, even to its present value, flushes held bytes (tcp(7)).
 	_ = unix.SetsockoptInt(int(c.fd), unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 }
 
@@ -172,8 +172,8 @@ func (c *Conn) send(p []byte, flags int) error {
 		n, errno := sysSend(int(c.fd), p, flags)
 		switch {
 		case errno == 0:
-			// A short write means the socket is full: the event comes when it
-			// has room, trying again now would only cost an EAGAIN.
+			// A short write means that the socket is full. An event reports when it has
+			// room again. Another try now would only return EAGAIN.
 			if p = p[n:]; len(p) > 0 {
 				c.keep(p)
 			}
@@ -183,7 +183,7 @@ func (c *Conn) send(p []byte, flags int) error {
 			return nil
 		case errno == syscall.EINTR:
 		default:
-			c.err = errno // the kernel reports it once; Read must not take the end for an orderly one
+			c.err = errno // the kernel reports it once; Read must return it instead of io.EOF
 			return errno
 		}
 	}
@@ -198,7 +198,7 @@ func (c *Conn) keep(p []byte) {
 	_ = c.watchRoom()
 }
 
-// Pending is how many bytes handed to Write have not left yet.
+// Pending returns the number of bytes passed to Write or Splice that have not left yet.
 func (c *Conn) Pending() int {
 	if c.pipe != nil {
 		return len(c.out) - c.sent + c.pipe.held
@@ -206,7 +206,7 @@ func (c *Conn) Pending() int {
 	return len(c.out) - c.sent
 }
 
-// flush sends what is pending and tells the handler when all of it left.
+// flush sends pending bytes and calls Drained once all have left.
 func (c *Conn) flush() {
 	if c.pipe != nil {
 		switch errno := c.drain(); errno {
@@ -234,7 +234,7 @@ func (c *Conn) flush() {
 	}
 	c.release()
 	if c.flags&flagHandshake != 0 {
-		return // the handler has written nothing yet
+		return // the handler has not written anything yet
 	}
 	if c.flags&flagShutdown != 0 {
 		c.hangUp()
@@ -252,16 +252,16 @@ func (c *Conn) release() {
 	}
 }
 
-// broke gives up what is pending after the peer refused it. What the peer had
-// sent before may still be read, and often is its reason; Read ends with err.
+// broke drops pending bytes after a failed write. Bytes that the peer sent before can
+// still be read, and often explain the failure. Read ends with err.
 func (c *Conn) broke(err syscall.Errno) {
 	c.release()
 	c.err = err
 	c.flags |= flagBroken | flagReadable | flagWet | flagEnding
 }
 
-// Wait says that the handler has read enough for now and wants Readable when
-// there is more, at once if there is some already.
+// Wait requests a Readable event when more can be read, immediately if that is the case
+// already. Handlers call it after they stopped reading early.
 func (c *Conn) Wait() {
 	switch {
 	case c.flags&flagWatched == 0:
@@ -273,11 +273,11 @@ func (c *Conn) Wait() {
 	}
 }
 
-// watch makes the poller report what can be read, from what is there now on. An
-// accepted connection is watched from the first time it has to wait for its
-// client: one that is served and closed at once never is, which saves it a
-// system call and an event. It is not asked for room to write until it needs
-// some (watchRoom): there is some at once, which would be an event for nothing.
+// watch registers the connection for read events, including those for bytes already
+// present. An accepted connection is registered when it first has to wait for its
+// client. One that is served and closed at once is not registered, which saves a system
+// call and an event. Write events are registered only when needed (watchRoom), because
+// a new socket has room and would cause a useless event.
 func (c *Conn) watch() error {
 	if c.flags&flagWatched != 0 {
 		return nil
@@ -290,7 +290,8 @@ func (c *Conn) watch() error {
 	return nil
 }
 
-// watchRoom is watch for both directions: something waits to be written.
+// watchRoom registers the connection for read and write events because bytes are
+// pending.
 func (c *Conn) watchRoom() error {
 	if c.flags&flagRoom != 0 {
 		return nil
@@ -310,7 +311,8 @@ func (c *Conn) watchRoom() error {
 	return nil
 }
 
-// unwatched gives up a connection of which nothing would be heard.
+// unwatched marks a connection that could not be registered as broken and lets its
+// deadline expire at once.
 func (c *Conn) unwatched(err error) error {
 	c.err = syscall.ENOMEM
 	c.flags |= flagBroken
@@ -318,15 +320,15 @@ func (c *Conn) unwatched(err error) error {
 	return err
 }
 
-// watched notes that the poller reports what the socket holds.
+// watched records that the poller reports readiness to read.
 func (c *Conn) watched() {
 	if c.secure == nil {
-		c.flags &^= flagReadable // else there may be plaintext
+		c.flags &^= flagReadable // a secure connection may hold plaintext
 	}
 	c.flags = c.flags&^flagWet | flagWatched
 }
 
-// open makes a connection of a descriptor; the poller does not know it yet.
+// open returns a new connection for fd that is not registered with the poller yet.
 func (l *Loop) open(fd int, peer netip.AddrPort, h Handler, fl flags) *Conn {
 	c := l.values.Get()
 	*c = Conn{loop: l, handler: h, peer: peer, fd: int32(fd), flags: fl}
@@ -339,10 +341,10 @@ func (l *Loop) open(fd int, peer netip.AddrPort, h Handler, fl flags) *Conn {
 	return c
 }
 
-// The calls below are raw on purpose: every descriptor is non-blocking, so
-// they return at once, and telling the scheduler about each costs a tenth of
-// the whole request (0.94 instead of 0.85 of HAProxy's CPU time). Only the
-// poller's wait blocks, and that one is an ordinary system call.
+// The calls below are raw on purpose. All descriptors are non-blocking, so the calls
+// return at once. Notifying the Go scheduler of each would cost a tenth of a whole
+// request (0.94 instead of 0.85 of HAProxy's CPU time). Only the poller's wait blocks,
+// and that is an ordinary system call.
 
 func sysRecv(fd int, p []byte) (int, syscall.Errno) {
 	n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), 0, 0, 0)

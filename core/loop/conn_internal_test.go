@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// single is a connection of a loop that does not run, the test is its goroutine, and
-// its other end. What its handler hears is noted.
+// single is a connection of a loop that does not run, with its peer; the test acts as
+// the loop's goroutine. It records the handler's events.
 type single struct {
 	l     *Loop
 	c     *Conn
 	peer  *os.File
 	heard []string
-	read  func(c *Conn) // Readable does this besides
+	read  func(c *Conn) // called by Readable
 }
 
 func (s *single) Readable(c *Conn) {
@@ -35,8 +35,8 @@ func (s *single) Connected(_ *Conn, err error) { s.heard = append(s.heard, "conn
 func (s *single) Expired(*Conn)                { s.heard = append(s.heard, "expired") }
 func (s *single) Failed(*Conn, error)          { s.heard = append(s.heard, "failed") }
 
-// newSingle makes the two ends of a stream within the kernel, whose room is the
-// same every time.
+// newSingle connects both ends by a Unix socket pair, whose buffer size is
+// deterministic.
 func newSingle(t *testing.T) *single {
 	t.Helper()
 	l, err := New(nil)
@@ -73,8 +73,8 @@ func (s *single) hears(t *testing.T, want ...string) {
 	s.heard = nil
 }
 
-// Whatever is left, and be it one byte, leaves when there is room, and the handler
-// is told once. What the kernel took whole is nothing to wait for.
+// Remaining bytes, even a single one, leave when there is room, followed by one
+// Drained. A write that the kernel accepts completely causes no Drained.
 func TestWhatTheKernelDoesNotTakeLeavesLater(t *testing.T) {
 	room, errno := sysSend(int(newSingle(t).c.fd), make([]byte, 8<<20), 0)
 	if errno != 0 || room == 8<<20 {
@@ -98,7 +98,7 @@ func TestWhatTheKernelDoesNotTakeLeavesLater(t *testing.T) {
 		if left == 0 {
 			continue
 		}
-		s.c.flush() // there is none
+		s.c.flush() // no room
 		s.hears(t)
 		if err := s.c.Write(data[room+left:]); err != nil || s.c.Pending() != 3 {
 			t.Errorf("%d bytes wait, want 3: %v", s.c.Pending(), err)
@@ -116,8 +116,8 @@ func TestWhatTheKernelDoesNotTakeLeavesLater(t *testing.T) {
 	}
 }
 
-// When the peer takes no more, what waited is given up; what the peer said before is
-// still read, and then the end is no orderly one.
+// If the peer is gone, pending bytes are dropped. Bytes that the peer sent before can
+// still be read; then Read returns an error instead of io.EOF.
 func TestWhatAPeerRefusesIsGivenUp(t *testing.T) {
 	for name, wait := range map[string]func(s *single){
 		"written": func(s *single) { s.c.keep([]byte("late")) },
@@ -155,7 +155,6 @@ func TestWhatAPeerRefusesIsGivenUp(t *testing.T) {
 	}
 }
 
-// What is spliced to a peer without room waits, and what is written behind it follows.
 func TestWhatIsWrittenBehindWhatWasSplicedFollowsIt(t *testing.T) {
 	s := newSingle(t)
 	s.c.pipe = s.l.pipes.get()
@@ -175,7 +174,7 @@ func TestWhatIsWrittenBehindWhatWasSplicedFollowsIt(t *testing.T) {
 	}
 }
 
-// What was looked at stays until it is skipped, and only so much is skipped.
+// Peek does not consume bytes, and Skip consumes exactly as many as requested.
 func TestWhatWasPeekedAtIsSkippedToTheByte(t *testing.T) {
 	s := newSingle(t)
 	c := s.c
@@ -187,7 +186,7 @@ func TestWhatWasPeekedAtIsSkippedToTheByte(t *testing.T) {
 		}
 	}
 	peek("", ErrDry)
-	peek("", ErrDry) // without asking the kernel
+	peek("", ErrDry) // without a system call
 	_, _ = s.peer.WriteString("a line\nrest")
 	c.flags |= flagReadable
 	peek("a line\nrest", nil)
@@ -197,7 +196,7 @@ func TestWhatWasPeekedAtIsSkippedToTheByte(t *testing.T) {
 	c.flags |= flagReadable
 	_ = s.peer.Close()
 	peek("a line\nrest", nil)
-	_, _ = sysRecv(int(c.fd), s.l.In[:7]) // a local stream skips nothing by itself
+	_, _ = sysRecv(int(c.fd), s.l.In[:7]) // MSG_TRUNC does not discard bytes of a Unix socket
 	peek("rest", nil)
 	_, _ = sysRecv(int(c.fd), s.l.In[:4])
 	peek("", io.EOF)
@@ -210,7 +209,7 @@ func TestWhatWasPeekedAtIsSkippedToTheByte(t *testing.T) {
 	}
 }
 
-// A deadline belongs to what the connection is about: its handler, or its end.
+// A deadline applies to the handler, or to the end of a lingering connection.
 func TestWhoIsToldOfADeadline(t *testing.T) {
 	s := newSingle(t)
 	s.c.expire()
@@ -234,20 +233,19 @@ func TestWhoIsToldOfADeadline(t *testing.T) {
 	if s.hears(t); s.c.flags&flagClosed == 0 {
 		t.Error("lingering has no end")
 	}
-	s.c.Linger(1) // of no effect
+	s.c.Linger(1) // no effect
 	s.c.CloseWrite()
 	s.c.Abort()
 	s.c.Close()
 }
 
-// A connection whose peer lingers in turn throws away what comes, some of it in
-// each turn, until the end.
+// A lingering connection discards a bounded amount of input per turn until the end.
 func TestLingeringReadsALittleInEachTurn(t *testing.T) {
 	s := newSingle(t)
 	s.l.In = s.l.In[:10]
 	_, _ = s.peer.Write(make([]byte, 10*discardPerTurn+5))
 	_ = s.c.watch()
-	s.c.flags |= flagReadable // an event said so
+	s.c.flags |= flagReadable // as after an event
 	s.c.Linger(int64(time.Hour))
 	if n, _ := unix.IoctlGetInt(int(s.c.fd), unix.TIOCINQ); n != 5 || len(s.l.again) != 1 {
 		t.Fatalf("%d bytes are left by the first turn, %d wait for another", n, len(s.l.again))
@@ -266,12 +264,12 @@ func TestLingeringReadsALittleInEachTurn(t *testing.T) {
 	s.hears(t)
 }
 
-// A peer that floods is not read any more, until its end or the time is up.
+// With LingerUnread no input is read until the peer ends or the time is up.
 func TestLingeringUnreadLeavesWhatComes(t *testing.T) {
 	s := newSingle(t)
 	_, _ = s.peer.Write(make([]byte, 100))
 	_ = s.c.watch()
-	s.c.flags |= flagReadable // an event said so
+	s.c.flags |= flagReadable // as after an event
 	s.c.LingerUnread(int64(time.Hour))
 	s.l.serve(s.c, unix.EPOLLIN)
 	if n, _ := unix.IoctlGetInt(int(s.c.fd), unix.TIOCINQ); n != 100 || len(s.l.again) != 0 || s.c.flags&flagClosed != 0 {
@@ -290,7 +288,8 @@ func TestLingeringUnreadLeavesWhatComes(t *testing.T) {
 	}
 }
 
-// What cannot be watched is given up: nobody would ever hear of it.
+// A connection that cannot be registered with the poller ends, because no event of it
+// would arrive.
 func TestWhatCannotBeWatchedEnds(t *testing.T) {
 	file, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {
@@ -304,7 +303,7 @@ func TestWhatCannotBeWatchedEnds(t *testing.T) {
 	} {
 		s := newSingle(t)
 		s.c.flags &^= flagReadable
-		_ = unix.Dup3(int(file.Fd()), int(s.c.fd), unix.O_CLOEXEC) // the poller takes no files
+		_ = unix.Dup3(int(file.Fd()), int(s.c.fd), unix.O_CLOEXEC) // epoll rejects regular files
 		if err := watch(s.c); err == nil || errors.Is(err, ErrDry) {
 			t.Errorf("%s: %v", name, err)
 		}

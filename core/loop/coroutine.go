@@ -2,22 +2,22 @@ package loop
 
 import "iter"
 
-// coroutinesMost is how many coroutines rest until the next handshake: letting
-// the stack of a new one grow is a twentieth of a handshake. The collector
-// shrinks the stacks of those that rest for longer.
+// coroutinesMost is the maximum number of idle coroutines kept for reuse. Growing the
+// stack of a new one costs a twentieth of a handshake. The garbage collector shrinks
+// the stacks of coroutines that stay idle.
 const coroutinesMost = 64
 
-// coroutine runs handshakes, one after the other, on the loop's goroutine.
-// crypto/tls does a handshake in one go and takes every error for final; here
-// it can be parked whenever it needs bytes, or a signature that takes long.
+// coroutine runs handshakes, one at a time, on the loop's goroutine. crypto/tls
+// performs a handshake in one call and treats every error as final. A coroutine can be
+// parked while it waits for bytes or for a slow signature.
 type coroutine struct {
-	shake *handshake // that it runs; nil when it is over
+	shake *handshake // the current handshake; nil when idle
 	next  func() (struct{}, bool)
 	stop  func()
 	yield func(struct{}) bool
 }
 
-// coroutine returns one that rests, or a new one.
+// coroutine returns an idle coroutine, or a new one.
 func (l *Loop) coroutine() *coroutine {
 	if n := len(l.resting); n > 0 {
 		co := l.resting[n-1]
@@ -40,7 +40,7 @@ func (co *coroutine) run(yield func(struct{}) bool) {
 	}
 }
 
-// rest takes back a coroutine whose handshake is over.
+// rest keeps a coroutine whose handshake is over for reuse, or stops it.
 func (l *Loop) rest(co *coroutine) {
 	if len(l.resting) == coroutinesMost {
 		co.stop()
@@ -56,11 +56,11 @@ func (l *Loop) stopCoroutines() {
 	l.resting = nil
 }
 
-// park is called in the coroutine and hands the loop back until step is called.
-// It reports false when the handshake is given up.
+// park suspends the coroutine until step is called. It returns false if the handshake
+// was aborted.
 func (h *handshake) park() bool { return !h.dead && h.co.yield(struct{}{}) && !h.dead }
 
-// step runs the handshake until it parks or is over, and reports which.
+// step runs the handshake until it parks or ends, and reports whether it parked.
 func (h *handshake) step() (parked bool) {
 	h.running = true
 	h.co.next()
@@ -73,10 +73,10 @@ func (h *handshake) step() (parked bool) {
 	return false
 }
 
-// end runs a handshake that was given up to its end; what it says is lost.
+// end runs an aborted handshake to its end and discards its output.
 func (h *handshake) end() {
 	if h.co == nil || h.running {
-		return // over, or resume goes on
+		return // already over, or resume finishes it
 	}
 	h.step()
 	l := h.s.conn.loop

@@ -8,8 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// An eighth of the descriptors is for backends, however long clients keep
-// coming.
+// An eighth of the descriptors is reserved for backends, even if clients keep arriving.
 func TestWaitingClientsDoNotUseUpTheReserve(t *testing.T) {
 	const most, kept = 160, 20
 	if !inFew(t, most) {
@@ -18,7 +17,7 @@ func TestWaitingClientsDoNotUseUpTheReserve(t *testing.T) {
 	l := start(t)
 	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) })
 	var held []net.Conn
-	for usedDescriptors(t) < most-kept { // both ends are ours
+	for usedDescriptors(t) < most-kept { // both ends are in this process
 		held = append(held, dial(t, addr))
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -26,7 +25,7 @@ func TestWaitingClientsDoNotUseUpTheReserve(t *testing.T) {
 		held = append(held, dial(t, addr))
 	}
 	before := usedDescriptors(t)
-	time.Sleep(500 * time.Millisecond) // ten pauses of accepting
+	time.Sleep(500 * time.Millisecond) // ten accept pauses
 	if after := usedDescriptors(t); after > before+1 {
 		t.Errorf("%d descriptors in use, %d half a second later: the reserve is used up", before, after)
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// relay sends what its UDP listener receives to one peer, and the answers back to the
-// last client.
+// relay forwards datagrams from its UDP listener to one peer, and responses to the last
+// client.
 type relay struct {
 	out      *loop.UDPConn
 	in       *loop.UDPListener
@@ -63,7 +63,7 @@ func bind(t *testing.T, addr string) *net.UDPConn {
 
 func portOf(c *net.UDPConn) netip.AddrPort { return c.LocalAddr().(*net.UDPAddr).AddrPort() }
 
-// startRelay listens on addr and relays to peer; it returns its address.
+// startRelay listens on addr and relays to peer. It returns the listener's address.
 func startRelay(t *testing.T, l *loop.Loop, addr string, peer netip.AddrPort) (*relay, netip.AddrPort) {
 	t.Helper()
 	c := bind(t, addr)
@@ -86,7 +86,7 @@ func startRelay(t *testing.T, l *loop.Loop, addr string, peer netip.AddrPort) (*
 	return r, at
 }
 
-// echoUDP answers every datagram with itself.
+// echoUDP sends every datagram back.
 func echoUDP(t *testing.T, addr string) netip.AddrPort {
 	c := bind(t, addr)
 	_ = c.SetDeadline(time.Time{})
@@ -149,7 +149,7 @@ func TestAnswersLeaveFromTheAddressTheClientUsed(t *testing.T) {
 		if _, err := client.Write([]byte("x")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := client.Read(make([]byte, 10)); err != nil { // a connected socket hears only that address
+		if _, err := client.Read(make([]byte, 10)); err != nil { // a connected socket receives only from that address
 			t.Errorf("%s: %v", c.used, err)
 		}
 	}
@@ -170,7 +170,8 @@ func TestAClosedPortIsReported(t *testing.T) {
 	}
 }
 
-// mixed is what comes back, in order, however it was sent together.
+// mixed lists the lengths of the datagrams that return, in order, however they were
+// bundled.
 var mixed = []int{100, 100, 100, 40, 100, 0, 0, 7, 7, 7, 7, 9, 1400, 1400, 200, 20000, 20000, 1}
 
 func TestABatchOfMixedDatagramsArrivesInOrder(t *testing.T) {
@@ -178,7 +179,7 @@ func TestABatchOfMixedDatagramsArrivesInOrder(t *testing.T) {
 	sink := bind(t, "127.0.0.1:0")
 	r, at := startRelay(t, l, "127.0.0.1:0", portOf(sink))
 	client := dialUDP(t, at)
-	// The loop is held until all of it waits.
+	// The loop is blocked until all datagrams wait.
 	free := make(chan struct{})
 	l.Post(func() { <-free })
 	for i, n := range mixed {
@@ -239,8 +240,8 @@ func TestWhatTheKernelPutTogetherIsTakenApart(t *testing.T) {
 	}
 }
 
-// inNamespace runs l in a network namespace of its own, whose loopback has that
-// MTU; what is done on the loop is done there.
+// inNamespace runs l in a new network namespace whose loopback device has the given
+// MTU.
 func inNamespace(t *testing.T, mtu int) *loop.Loop {
 	t.Helper()
 	l, err := loop.New(nil)
@@ -249,7 +250,7 @@ func inNamespace(t *testing.T, mtu int) *loop.Loop {
 	}
 	made := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with its namespace
+		runtime.LockOSThread() // never unlocked: the thread ends with its namespace
 		err := unix.Unshare(unix.CLONE_NEWNET)
 		if err == nil {
 			err = loopbackUp(mtu)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lowest is the lowest descriptor that is free.
+// lowest returns the lowest free descriptor.
 func lowest(t *testing.T, file *os.File) int {
 	t.Helper()
 	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
@@ -22,7 +22,7 @@ func lowest(t *testing.T, file *os.File) int {
 	return fd
 }
 
-// within calls fn while the process may have descriptors below limit only.
+// within calls fn while only descriptors below limit may be opened.
 func within(t *testing.T, limit int, fn func()) {
 	t.Helper()
 	var was unix.Rlimit
@@ -38,7 +38,7 @@ func within(t *testing.T, limit int, fn func()) {
 	fn()
 }
 
-// A loop for which there are not enough descriptors leaves none of them open.
+// A loop that cannot be created for lack of descriptors leaves none open.
 func TestALoopThatCannotBeMadeLeavesNothingOpen(t *testing.T) {
 	file := newSingle(t).peer
 	first := lowest(t, file)
@@ -61,7 +61,8 @@ func TestALoopThatCannotBeMadeLeavesNothingOpen(t *testing.T) {
 	}
 }
 
-// Without descriptors nothing new begins, what is there goes on, and clients wait.
+// Without descriptors nothing new starts, existing connections continue, and clients
+// wait.
 func TestWithoutDescriptorsNothingBegins(t *testing.T) {
 	s := newSingle(t)
 	l := s.l

@@ -9,27 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DialOptions are the choices of one Dial; the zero value asks for none.
+// DialOptions are the options of one Dial. The zero value has defaults.
 type DialOptions struct {
-	// Source is the address to connect from; the port is the kernel's choice.
+	// Source is the local address; the kernel chooses the port.
 	Source netip.Addr
-	// Mark is the packet mark (SO_MARK); setting it needs CAP_NET_ADMIN, or
-	// MarkBy.
+	// Mark is the packet mark (SO_MARK). Setting it requires CAP_NET_ADMIN, or MarkBy.
 	Mark uint32
-	// Security, if it has a Config, asks for a TLS handshake after the connect:
-	// the outcome is that of both, and so is the time-out.
+	// Security, if it has a Config, adds a TLS handshake after the connect. The outcome
+	// and the timeout then cover both.
 	Security Security
-	// Urgent wants urgent bytes among the others (SO_OOBINLINE); else they are
-	// lost.
+	// Urgent delivers urgent bytes inline (SO_OOBINLINE). Otherwise they are lost.
 	Urgent bool
-	// Preface is sent before everything else, the handshake included. Dial
-	// copies it.
+	// Preface is sent before everything else, including the TLS handshake. Dial copies
+	// it.
 	Preface []byte
 }
 
-// Dial starts a connection to addr; h.Connected hears the outcome, within
-// timeout nanoseconds. Bytes written meanwhile are sent once it is established. An
-// error here means that nothing was started.
+// Dial starts a connection to addr. h.Connected receives the outcome within timeout
+// nanoseconds. Bytes written before that are sent once the connection is established.
+// If Dial returns an error, nothing was started.
 func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions) (*Conn, error) {
 	fd, errno := -1, syscall.Errno(0)
 	if o.Mark == 0 {
@@ -57,7 +55,7 @@ func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions
 		c.secure = newSecured(c, o.Security, true)
 	}
 	if len(o.Preface) > 0 {
-		c.keep(o.Preface) // leaves with what is written first
+		c.keep(o.Preface) // leaves with the first write
 	}
 	if err := c.watchRoom(); err != nil {
 		c.Close()
@@ -67,7 +65,7 @@ func (l *Loop) Dial(addr netip.AddrPort, h Handler, timeout int64, o DialOptions
 	return c, nil
 }
 
-// prepare sets what must be set before connect.
+// prepare sets the socket options that must precede connect.
 func prepare(fd int, o DialOptions) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return os.NewSyscallError("setsockopt TCP_NODELAY", err)
@@ -80,8 +78,8 @@ func prepare(fd int, o DialOptions) error {
 	if !o.Source.IsValid() {
 		return nil
 	}
-	// The port is chosen at connect, when the whole 4-tuple is known: one
-	// source address can then have more than 64 Ki connections in all.
+	// The kernel chooses the port at connect, when it knows the 4-tuple. One source
+	// address can then have more than 64 Ki connections in total.
 	_ = unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1)
 	return os.NewSyscallError("bind", unix.Bind(fd, sockaddr(o.Source)))
 }
@@ -97,9 +95,9 @@ func sockaddr(a netip.Addr) unix.Sockaddr {
 	return &unix.SockaddrInet6{Addr: a.As16()}
 }
 
-// finishConnect learns the outcome by connecting again: unlike SO_ERROR that
-// cannot take a stale event of an earlier descriptor for success. It reports
-// whether the connection is established and still open.
+// finishConnect determines the outcome by calling connect again. Unlike SO_ERROR, this
+// cannot mistake a stale event of an earlier descriptor for success. It reports whether
+// the connection is established and still open.
 func (c *Conn) finishConnect() bool {
 	size := encodeAddr(&c.loop.addr, c.peer)
 	switch errno := sysConnect(int(c.fd), &c.loop.addr, size); errno {
@@ -126,20 +124,20 @@ func (c *Conn) finishConnect() bool {
 	return false
 }
 
-// Marker has sockets with a mark for a process that may not set one itself.
+// Marker provides marked sockets to a process that lacks the privilege to set marks.
 type Marker interface {
-	// Socket returns an unconnected, non-blocking TCP socket that has the mark;
-	// the caller owns it. Any loop may call it, and it must not wait for long.
+	// Socket returns an unconnected, non-blocking TCP socket with the mark. The caller
+	// owns it. Any loop may call Socket, which must not block for long.
 	Socket(v6 bool, mark uint32) (fd int, err error)
 	// DatagramSocket is the same for UDP.
 	DatagramSocket(v6 bool, mark uint32) (fd int, err error)
 }
 
-// MarkBy makes Dial and DialUDP take sockets that have a mark from m. Without it
-// they set the mark themselves. Call it before the first of them.
+// MarkBy makes Dial and DialUDP obtain marked sockets from m. By default they set the
+// mark themselves. It must be called before the first of them.
 func (l *Loop) MarkBy(m Marker) { l.marker = m }
 
-// marked is a new socket that has a mark.
+// marked returns a new TCP socket with the mark.
 func (l *Loop) marked(family int, mark uint32) (fd int, err error) {
 	if l.marker != nil {
 		return l.marker.Socket(family == unix.AF_INET6, mark)
@@ -155,9 +153,9 @@ func (l *Loop) marked(family int, mark uint32) (fd int, err error) {
 	return fd, nil
 }
 
-// CanMark reports whether connections may have a mark (DialOptions.Mark): the
-// kernel wants CAP_NET_ADMIN for that or, from Linux 5.17 on, CAP_NET_RAW. The
-// error wraps that of the system.
+// CanMark returns nil if this process may set marks (DialOptions.Mark). The kernel
+// requires CAP_NET_ADMIN or, since Linux 5.17, CAP_NET_RAW. The error wraps the
+// system's error.
 func CanMark() error {
 	fd, errno := sysSocket(unix.AF_INET)
 	if errno != 0 {

@@ -15,9 +15,9 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// marker hands out sockets as a process does that may set marks.
+// marker creates sockets like a process that may set marks.
 type marker struct {
-	asked []bool // for IPv6 or not
+	asked []bool // v6 of each call
 	fail  error
 }
 
@@ -41,7 +41,7 @@ func (m *marker) socket(v6 bool, kind int) (int, error) {
 	return unix.Socket(family, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 }
 
-// What cannot even begin is an error at once, of which nothing stays open.
+// A Dial that cannot start returns an error at once and leaves nothing open.
 func TestDialsThatCannotBeginLeaveNothingOpen(t *testing.T) {
 	l := start(t)
 	addr := netip.MustParseAddrPort(serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) }))
@@ -82,7 +82,7 @@ func TestDialsThatCannotBeginLeaveNothingOpen(t *testing.T) {
 	}
 }
 
-// The connection is the one that was asked for, and the server sees it.
+// The options of Dial take effect at the server.
 func TestADialledConnectionIsAsItWasAskedFor(t *testing.T) {
 	l := start(t)
 	if loop.CanMark() != nil {
@@ -100,7 +100,7 @@ func TestADialledConnectionIsAsItWasAskedFor(t *testing.T) {
 	} {
 		ln, err := net.Listen("tcp", test.at)
 		if err != nil {
-			continue // no such address here
+			continue // address family not available
 		}
 		to := ln.Addr().(*net.TCPAddr).AddrPort()
 		outcome := make(chan error, 1)
@@ -116,7 +116,7 @@ func TestADialledConnectionIsAsItWasAskedFor(t *testing.T) {
 				t.Error("it is not connecting")
 			}
 			if err == nil {
-				c.CloseWrite() // what was asked for before it is connected is done then
+				c.CloseWrite() // takes effect after the connect
 			}
 		})
 		if err != nil {
@@ -147,7 +147,6 @@ func TestADialledConnectionIsAsItWasAskedFor(t *testing.T) {
 	}
 }
 
-// A marked socket is of the family of its peer.
 func TestMarkedSocketsAreAskedForByFamily(t *testing.T) {
 	l := start(t)
 	m := &marker{}
@@ -163,7 +162,7 @@ func TestMarkedSocketsAreAskedForByFamily(t *testing.T) {
 				c.Close()
 			}
 			if c, err := l.Dial(addr, &probe{}, int64(time.Second), loop.DialOptions{}); err == nil {
-				c.Close() // without a mark nobody is asked
+				c.Close() // without a mark, m is not called
 			}
 		}
 	})

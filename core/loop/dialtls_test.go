@@ -61,7 +61,7 @@ func TestDialReportsTheHandshake(t *testing.T) {
 	for _, test := range []struct {
 		name, addr string
 		security   loop.Security
-		want       string // of the error; empty for none
+		want       string // part of the error; empty for none
 	}{
 		{"a trusted server", addr, loop.Security{Config: clientConfig(nil)}, ""},
 		{"another name", addr, loop.Security{Config: clientConfig(nil), ServerName: "other.test"}, "not other.test"},
@@ -92,7 +92,7 @@ func TestDialReportsTheHandshake(t *testing.T) {
 	}
 }
 
-// dropping returns the address of a server that ends what it accepts.
+// dropping returns the address of a server that closes accepted connections.
 func dropping(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -106,7 +106,7 @@ func dropping(t *testing.T) string {
 			if err != nil {
 				return
 			}
-			_, _ = c.Read(make([]byte, 4096)) // or the end is a reset
+			_, _ = c.Read(make([]byte, 4096)) // otherwise the end is a reset
 			_ = c.Close()
 		}
 	}()

@@ -1,67 +1,64 @@
-// Package loop is the event loop every engine runs on: one Loop per CPU, each
-// a goroutine of its own over gnet's exported poller.
+// Package loop provides the event loop that all engines run on. There is one Loop per
+// CPU, each with its own goroutine over gnet's exported poller.
 //
-// A connection belongs to one Loop from accept or Dial to Close, and so does
-// everything its Handler touches: inside a loop nothing needs a lock. Work
-// from other goroutines enters through Post.
+// A connection belongs to one Loop from accept or Dial to Close, and so does all state
+// that its Handler uses. Code on a loop therefore needs no locks. Other goroutines
+// submit work with Post.
 //
-// Budget of the hot path: 0 allocations and at most one system call per
-// readiness event and direction; one epoll_ctl for a connection, and a second
-// one for an accepted one that did not take all that was written to it.
+// Budget of the hot path: 0 allocations and at most one system call per readiness event
+// and direction. A connection costs one epoll_ctl, and an accepted one a second when
+// the socket buffer was too full for a write.
 //
 // # Events are hints
 //
-// Every descriptor is registered once, edge triggered; an accepted one not before
-// it has to wait, and for room to write not before there was none.
-// The poller dispatches by descriptor number, so an event may belong to a
-// connection that was closed earlier in the same batch and whose number is in
-// use again. Nothing here believes an event: it only makes the loop try the
-// system call, and the answer of the call decides. A stale event therefore
-// costs one EAGAIN and harms nothing.
+// Every descriptor is registered once, edge triggered. An accepted connection is
+// registered for reading when it first has to wait, and for writing after its first
+// incomplete write. The poller dispatches by descriptor number. An event may therefore
+// belong to a connection that was closed earlier in the same batch and whose number has
+// been reused. The loop does not trust events: an event only triggers the system call,
+// and the result of the call decides. A stale event costs one EAGAIN.
 //
 // # Back-pressure
 //
-// A Handler pulls bytes with Conn.Read, usually into the loop's one shared
-// read buffer, and pushes them with Conn.Write. Write never blocks: what the
-// kernel does not take is copied to a pooled buffer and flushed when the
-// socket has room, then Drained is called. A Handler that forwards stops
-// reading one side while Conn.Pending of the other is not zero; at most one
-// read's worth of bytes is then held per direction.
+// A Handler pulls bytes with Conn.Read, usually into the read buffer shared by the
+// loop, and pushes them with Conn.Write. Write never blocks. Bytes that the kernel does
+// not accept are copied to a pooled buffer and flushed when the socket has room, then
+// Drained is called. A Handler that forwards stops reading one side while Conn.Pending
+// of the other is not zero. Each direction then holds at most the bytes of one read.
 //
 // # Ends
 //
-// Read reports io.EOF when the peer ended its direction; the other direction
-// stays open until Close. CloseWrite sends what is pending, then the FIN.
-// Linger does the same and throws away what still arrives, so that the last
-// answer is not destroyed by a reset.
+// Read returns io.EOF after the peer has ended its direction. The other direction stays
+// open until Close (half-close). CloseWrite sends pending bytes, then the FIN. Linger
+// does the same and discards bytes that still arrive, so that a reset does not destroy
+// the last response.
 //
 // # Secure connections
 //
-// Conn.Secure and DialOptions.Security ask for TLS, by crypto/tls. Once
-// Connected reported success, Read, Write, Pending, CloseWrite, Linger and all
-// events mean what they mean for plain connections, of plaintext; Pending alone
-// counts what waits as it is sent. Nobody above needs to know.
+// Conn.Secure and DialOptions.Security enable TLS (crypto/tls). After Connected has
+// reported success, Read, Write, Pending, CloseWrite, Linger and all events work on
+// plaintext, exactly as for plain connections. Pending is the exception: it counts
+// ciphertext. Handlers need not distinguish the two.
 //
-// A handshake runs in a coroutine of the loop's goroutine, parked while bytes
-// are missing; slow private keys are used by workers meanwhile (Prepare).
-// Records are opened and sealed on the loop: a Write leaves in one system call,
-// and a connection that waits holds keys, but no buffer. How many handshakes
-// may be under way and how many may wait is bounded (Loop.LimitHandshakes), and
-// so is what one turn begins.
+// A handshake runs in a coroutine on the loop's goroutine and is parked while bytes are
+// missing. Workers perform slow private-key operations meanwhile (Prepare). Records are
+// opened and sealed on the loop. A Write leaves in one system call, and an idle
+// connection holds keys but no buffer. Loop.LimitHandshakes bounds the handshakes in
+// progress and those waiting. The number started per turn is bounded as well.
 //
 // # Datagrams
 //
-// A UDPListener is a bound UDP socket that clients send to, a UDPConn one that is
-// connected to a peer. Both receive in batches, into buffers that all sockets of
-// the loop share. What handlers send during a batch leaves at its end: all that
-// goes the same way in one call, and datagrams of one length as one packet that
-// the kernel takes apart. Nothing waits longer than that: what a socket does not
-// take is lost, and the handler is told how much. A UDPConn reports errors that
-// come back (ICMP).
+// A UDPListener is a bound UDP socket that receives from clients, a UDPConn one
+// connected to a peer. Both receive in batches into buffers shared by all sockets of
+// the loop. Datagrams that handlers send during a batch leave at its end. All datagrams
+// of a socket leave in one call, and those of equal length to one address as one packet
+// that the kernel segments (UDP_SEGMENT). Nothing waits longer: datagrams that the
+// socket does not accept are lost, and the handler receives their number. A UDPConn
+// reports ICMP errors.
 //
 // # Survival
 //
-// A panic in a Handler closes its connection and is counted; Conn.Contain says
-// whose it is when one connection's event is another's work. When descriptors
-// run out accepting pauses, nothing else. Nothing a peer does ends a loop.
+// A panic in a Handler closes its connection and is counted. Code that works for one
+// connection during an event of another uses Conn.Contain to attribute the panic. If
+// descriptors run out, only accepting pauses. No peer can end a loop.
 package loop

@@ -8,8 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// Events of a connection that was closed meanwhile come to the one that has its
-// descriptor now.
+// Events of a closed connection may reach the connection that has its descriptor now.
 func TestTheEndOfAnEarlierConnectionIsNotTakenForOnesOwn(t *testing.T) {
 	l := start(t)
 	said := make(chan [2]bool, 1)

@@ -5,17 +5,16 @@ import (
 	"net/netip"
 )
 
-// Endpoint is an address and port in the form datagrams need it: comparable,
-// without pointers, and with the interface a link-local address belongs to. The
-// zero value is no endpoint.
+// Endpoint is an address and port in a form suited to datagrams: comparable, without
+// pointers, and with the interface of a link-local address. The zero value is invalid.
 type Endpoint struct {
-	addr  [16]byte // of IPv4 the first four
-	scope uint32   // the interface of a link-local IPv6 address, else 0
+	addr  [16]byte // IPv4 uses the first four bytes
+	scope uint32   // interface index of a link-local IPv6 address, else 0
 	port  uint16
 	kind  uint8 // 4, 6 or 0
 }
 
-// EndpointOf returns the endpoint of an address; a zone is not looked at.
+// EndpointOf returns the endpoint of ap. It ignores the zone.
 func EndpointOf(ap netip.AddrPort) (e Endpoint) {
 	switch a := ap.Addr(); {
 	case a.Is4() || a.Is4In6():
@@ -29,7 +28,7 @@ func EndpointOf(ap netip.AddrPort) (e Endpoint) {
 	return e
 }
 
-// IsValid reports whether e is an endpoint.
+// IsValid reports whether e is not the zero value.
 func (e *Endpoint) IsValid() bool { return e.kind != 0 }
 
 // Addr returns the address without its zone.
@@ -46,11 +45,11 @@ func (e *Endpoint) Addr() netip.Addr {
 // Port returns the port.
 func (e *Endpoint) Port() uint16 { return e.port }
 
-// AddrPort returns both.
+// AddrPort returns the address, without its zone, and the port.
 func (e *Endpoint) AddrPort() netip.AddrPort { return netip.AddrPortFrom(e.Addr(), e.port) }
 
-// AppendTo appends the bytes that tell e from other endpoints: the address, 4
-// or 16 bytes, and the port in network order.
+// AppendTo appends the bytes that identify e: the address (4 or 16 bytes) and the port
+// in network order.
 func (e *Endpoint) AppendTo(dst []byte) []byte {
 	n := 4
 	if e.kind == 6 {

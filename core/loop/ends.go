@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ending reports whether the peer has ended a direction or reset the
-// connection; Read tells which once the bytes before it are read.
+// Ending reports whether the peer has ended its direction or reset the connection. Read
+// distinguishes the two after all earlier bytes have been read.
 func (c *Conn) Ending() bool { return c.flags&flagEnding != 0 }
 
-// Ended is Ending for certain, which is a question to the kernel: the event that
-// said so may be about an earlier connection with the same descriptor.
+// Ended is Ending verified by a system call. The event behind Ending may have belonged
+// to an earlier connection with the same descriptor.
 func (c *Conn) Ended() bool {
 	if c.flags&flagEnding != 0 && !c.polled(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) {
 		c.flags &^= flagEnding
@@ -19,8 +19,8 @@ func (c *Conn) Ended() bool {
 	return c.flags&flagEnding != 0
 }
 
-// Broken reports whether both directions ended or the connection was reset:
-// nothing written to it arrives.
+// Broken reports whether both directions ended or the connection was reset. Bytes
+// written to it do not arrive.
 func (c *Conn) Broken() bool {
 	if c.flags&(flagHup|flagBroken) == flagHup {
 		c.flags &^= flagHup
@@ -32,7 +32,7 @@ func (c *Conn) Broken() bool {
 	return c.flags&flagBroken != 0
 }
 
-// polled asks the kernel whether one of these events holds.
+// polled asks the kernel whether any of events holds.
 func (c *Conn) polled(events int16) bool {
 	p := c.loop.poll[:]
 	p[0] = unix.PollFd{Fd: c.fd, Events: events}
@@ -40,10 +40,10 @@ func (c *Conn) polled(events int16) bool {
 	return err == nil && n == 1 && p[0].Revents&events != 0
 }
 
-// Taking reports whether bytes wait for the peer, and how long ago (nanoseconds)
-// it took some last: as long as there is room in the kernel, and as long as it
-// has none, nobody hears of that. A peer that is gone or has no room takes none,
-// though the kernel tries. It is a question to the kernel.
+// Taking reports whether bytes wait for the peer, and for how long (nanoseconds) the
+// peer has accepted none. While the kernel's buffer has room, or while it stays full,
+// no event shows this. A peer that is unreachable or has a zero window accepts nothing.
+// Each call costs a system call (TCP_INFO).
 func (c *Conn) Taking() (since int64, waiting bool) {
 	info, err := unix.GetsockoptTCPInfo(int(c.fd), unix.SOL_TCP, unix.TCP_INFO)
 	if err != nil || info.Unacked == 0 && info.Notsent_bytes == 0 && c.Pending() == 0 {
@@ -52,11 +52,11 @@ func (c *Conn) Taking() (since int64, waiting bool) {
 	return int64(max(info.Last_data_sent, info.Last_ack_recv)) * int64(time.Millisecond), true
 }
 
-// discardPerTurn bounds what one lingering connection may take of a turn.
+// discardPerTurn bounds the reads of one lingering connection per turn.
 const discardPerTurn = 4
 
-// CloseWrite ends this side's direction after everything pending was sent.
-// The other direction stays open.
+// CloseWrite ends this side's direction after all pending bytes have been sent. The
+// other direction stays open.
 func (c *Conn) CloseWrite() {
 	if c.flags&(flagClosed|flagShutdown|flagHungUp) != 0 {
 		return
@@ -77,16 +77,15 @@ func (c *Conn) hangUp() {
 	sysShutdown(int(c.fd), unix.SHUT_WR)
 }
 
-// Linger sends what is pending, ends this side's direction and throws away
-// what still arrives, until the peer ends too or the time (nanoseconds) is
-// up. Closing at once instead would answer late bytes with a reset, which may
-// destroy the last answer before the peer read it. The handler hears nothing
-// of c any more.
+// Linger sends pending bytes, ends this side's direction and discards further input. It
+// closes the connection when the peer ends its direction or after nanos nanoseconds.
+// Closing at once would send a reset in response to late bytes. That could destroy the
+// last response before the peer has read it. The handler receives no more events of c.
 func (c *Conn) Linger(nanos int64) { c.linger(nanos, 0) }
 
-// LingerUnread is Linger for a peer that may send without end, e.g. a flood: what
-// arrives stays in the socket, so the peer is held up as soon as that is full and costs
-// nothing more. The peer has the time to read the last answer before it is reset.
+// LingerUnread is Linger for a peer that may send without end, e.g. a flood. Input
+// stays in the socket, so the peer blocks once the receive buffer is full and costs
+// nothing more. The peer has time to read the last response before the reset.
 func (c *Conn) LingerUnread(nanos int64) { c.linger(nanos, flagUnread) }
 
 func (c *Conn) linger(nanos int64, unread flags) {
@@ -94,14 +93,14 @@ func (c *Conn) linger(nanos int64, unread flags) {
 		return
 	}
 	if c.secure != nil && c.secure.shake != nil {
-		c.Close() // there was nothing to read for the peer
+		c.Close() // the peer had nothing to read
 		return
 	}
 	c.flags |= flagLinger | unread
 	c.handler = nil
 	c.CloseWrite()
 	if c.secure != nil {
-		c.unsecure() // what still comes is thrown away as it is
+		c.unsecure() // further input is discarded undecrypted
 	}
 	c.SetDeadline(c.loop.Now() + nanos)
 	if c.watch() == nil && c.flags&flagReadable != 0 {
@@ -109,11 +108,11 @@ func (c *Conn) linger(nanos int64, unread flags) {
 	}
 }
 
-// discard throws away what arrives on a connection that lingers.
+// discard reads and drops the input of a lingering connection.
 func (c *Conn) discard() {
 	if c.flags&flagUnread != 0 {
 		if c.flags&flagEnding != 0 {
-			c.Close() // the peer has ended, too
+			c.Close() // the peer has ended its direction, too
 		}
 		return
 	}
@@ -130,9 +129,9 @@ func (c *Conn) discard() {
 	c.loop.Again(c)
 }
 
-// Close closes the connection at once; pending bytes are lost. Closing twice
-// is fine. The Conn may be looked at until the current event ends; then the
-// loop uses it for another connection, so its owner lets go of it.
+// Close closes the connection at once; pending bytes are lost. A second call has no
+// effect. The Conn may still be inspected until the current event ends. The loop then
+// reuses it, so the owner must drop its reference.
 func (c *Conn) Close() {
 	if c.flags&flagClosed != 0 {
 		return
@@ -151,14 +150,14 @@ func (c *Conn) Close() {
 	l.values.Put(c)
 }
 
-// Abort closes the connection with a reset, so that the peer cannot take the
-// end for a complete answer.
+// Abort closes the connection with a reset, so that the peer does not take the end for
+// a complete response.
 func (c *Conn) Abort() {
 	if c.flags&flagClosed != 0 {
 		return
 	}
 	if c.secure != nil {
-		c.secure.notified = true // it must not pass for a whole answer
+		c.secure.notified = true // no close_notify: the response is incomplete
 	}
 	_ = unix.SetsockoptLinger(int(c.fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	c.Close()

@@ -11,15 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reported takes the errors a connected UDP socket reports.
+// reported records the errors of a connected UDP socket.
 type reported []error
 
 func (r *reported) Answered(*UDPConn, *Datagram)     {}
 func (r *reported) Refused(_ *UDPConn, err error)    { *r = append(*r, err) }
 func (r *reported) Unsent(_ *UDPConn, datagrams int) {}
 
-// icmpError sends an ICMP message about a datagram from one address to another,
-// both of loopback.
+// icmpError sends an ICMP error about a datagram between two loopback addresses.
 func icmpError(t *testing.T, kind, code byte, from, to netip.AddrPort) {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
@@ -51,13 +50,13 @@ func icmpError(t *testing.T, kind, code byte, from, to netip.AddrPort) {
 	}
 }
 
-// An error comes while datagrams are received, with no event that told of it.
+// An error may arrive during receiving, without an event before it.
 func TestOnlyWhoCannotBeReachedIsRefused(t *testing.T) {
 	l, err := New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.closeAll() // it does not run: the test is its goroutine
+	defer l.closeAll() // the loop does not run: the test acts as its goroutine
 	peer, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +75,7 @@ func TestOnlyWhoCannotBeReachedIsRefused(t *testing.T) {
 		kind, code byte
 		want       []error
 	}{
-		{12, 0, nil}, // a parameter of one datagram
+		{12, 0, nil}, // parameter problem: concerns one datagram
 		{3, 3, []error{syscall.ECONNREFUSED}},
 	} {
 		got = nil

@@ -24,7 +24,7 @@ func init() {
 	}
 }
 
-// SegmentsSent counts the packets with data the connection has sent.
+// SegmentsSent returns the number of data segments sent by the connection.
 func (c *Conn) SegmentsSent() int {
 	info, err := unix.GetsockoptTCPInfo(int(c.fd), unix.SOL_TCP, unix.TCP_INFO)
 	if err != nil {
@@ -33,15 +33,15 @@ func (c *Conn) SegmentsSent() int {
 	return int(info.Data_segs_out)
 }
 
-// SetSendBuffer bounds what the kernel holds for a peer that does not read.
+// SetSendBuffer limits the bytes that the kernel holds for a peer that does not read.
 func (c *Conn) SetSendBuffer(bytes int) {
 	if err := unix.SetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_SNDBUF, bytes); err != nil {
 		panic(err)
 	}
 }
 
-// Certificate returns a self-signed certificate for loop.test with a key of
-// the kind: P-256, P-384, Ed25519 or RSA.
+// Certificate returns a self-signed certificate for loop.test with a key of the given
+// kind: P-256, P-384, Ed25519 or RSA.
 func Certificate(kind string) tls.Certificate {
 	made, _ := certificates.LoadOrStore(kind, sync.OnceValue(func() tls.Certificate { return issue(kind) }))
 	return made.(func() tls.Certificate)()
@@ -86,15 +86,15 @@ func newKey(kind string) crypto.Signer {
 	return key
 }
 
-// OpenCounts are the descriptors of all loops, as they are counted for their shares:
-// connections, connected UDP sockets, listeners and UDP listeners.
+// OpenCounts returns the descriptor counts of the process: connections, connected UDP
+// sockets, listeners and UDP listeners.
 func OpenCounts() [4]int64 {
 	d := &descriptors
 	return [4]int64{d.conns.Load(), d.udpConns.Load(), d.listeners.Load(), d.udpListeners.Load()}
 }
 
-// Pipes tells how many pipes for splicing there are, and how many of them rest.
+// Pipes returns the number of pipes for splicing and how many of them are free.
 func (l *Loop) Pipes() (open, free int) { return l.pipes.open, len(l.pipes.free) }
 
-// Event brings events to c as if the poller had reported them.
+// Event delivers events to c as if the poller had reported them.
 func (c *Conn) Event(events uint32) { c.loop.serve(c, events) }

@@ -11,9 +11,8 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// FuzzFirstBytes sends what nobody should to a secure port. Whatever it is, the
-// handler hears exactly one outcome, plain bytes come back as they were, and
-// the loop goes on without a panic.
+// FuzzFirstBytes sends arbitrary bytes to a TLS port. The handler receives exactly one
+// outcome, plain bytes come back unchanged, and the loop survives without a panic.
 func FuzzFirstBytes(f *testing.F) {
 	var panics uint64
 	l, err := loop.New(&loop.Counters{Panics: &panics})
@@ -89,8 +88,8 @@ func serveFuzz(f *testing.F, l *loop.Loop, accept func(c *loop.Conn)) string {
 	return ln.Addr().String()
 }
 
-// firstBytes are the seeds: hellos of all versions, cut and spoilt, and what
-// else arrives at port 443.
+// firstBytes returns the seeds: hellos of all versions, truncated and corrupted, and
+// other traffic seen on port 443.
 func firstBytes(f *testing.F) [][]byte {
 	seeds := [][]byte{
 		{}, {0x16}, {0x16, 3}, {0x16, 3, 1, 0, 0}, {0x16, 3, 1, 0xff, 0xff}, {0x16, 3, 1, 0, 1, 1}, {0x15, 3, 1, 0, 2, 2, 40},
@@ -111,7 +110,7 @@ func firstBytes(f *testing.F) [][]byte {
 	return seeds
 }
 
-// helloOf returns the ClientHello of a client that goes up to version.
+// helloOf returns the ClientHello of a client with version as its maximum.
 func helloOf(f *testing.F, version uint16) []byte {
 	a, b := net.Pipe()
 	r := &recorder{Conn: a}

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// slots is a gate that lets some in at a time.
+// slots is a gate with a number of free places.
 type slots struct{ free atomic.Int32 }
 
 func (p *slots) Enter() bool {
@@ -78,5 +78,5 @@ func TestGateLeavesConnectionsInTheQueue(t *testing.T) {
 	if n, free := accepted.Load(), gate.free.Load(); n != 5 || free != 0 {
 		t.Errorf("%d accepted, %d slots free", n, free)
 	}
-	on(l, func() { listener.Close(); listener.Resume() }) // of no effect
+	on(l, func() { listener.Close(); listener.Resume() }) // no effect
 }

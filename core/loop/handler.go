@@ -1,40 +1,40 @@
 package loop
 
-// Handler is what a connection's events go to. All methods run on the
-// connection's loop. A handler may close the connection, or any other of the
-// same loop, at any time; no method is called for a connection after Close.
+// Handler receives a connection's events. All methods run on the connection's loop. A
+// handler may close this or any other connection of the loop at any time. No method is
+// called for a connection after Close.
 type Handler interface {
-	// Readable says that Read is worth a try: bytes, an end or an error wait.
-	// It is called once per edge: a handler that stops before Read returned
-	// ErrDry must come back by itself: when its reason to stop is gone, or by
-	// Conn.Wait. An accepted connection is Readable once at the start.
+	// Readable means that Read may return bytes, an end or an error. It is called once
+	// per edge. A handler that stops before Read returns ErrDry must resume reading on
+	// its own when its reason to stop has passed, or call Conn.Wait. An accepted
+	// connection is Readable once at the start.
 	Readable(c *Conn)
-	// Drained says that everything handed to Write has left, after Pending
-	// was not zero.
+	// Drained means that all bytes passed to Write have left, after Pending was not
+	// zero.
 	Drained(c *Conn)
-	// Connected reports the outcome of Dial or Secure: nil, or why it failed.
-	// After a failure, unless it is ErrPlain, Conn.Closed holds already, and the
-	// handler lets go of the connection.
+	// Connected reports the outcome of Dial or Secure: nil, or the cause of the
+	// failure. After a failure other than ErrPlain, Conn.Closed is true already and the
+	// handler must drop its reference.
 	Connected(c *Conn, err error)
-	// Expired says that the deadline passed. The deadline is unset then.
+	// Expired means that the deadline has passed. It is cleared before the call.
 	Expired(c *Conn)
-	// Failed says that the handler panicked. The connection is closed
-	// already; the handler lets go of it.
+	// Failed means that the handler panicked. The connection is closed already and the
+	// handler must drop its reference.
 	Failed(c *Conn, err error)
 }
 
-// Counters is where a loop counts; the fields may live in shared memory and
-// are written by the loop alone. What is nil is counted nowhere.
+// Counters holds pointers to a loop's counters, which may lie in shared memory. Only
+// the loop writes them. Counters that are nil are not exposed.
 type Counters struct {
 	Events, Accepted, AcceptErrors, Panics *uint64
-	// Handshakes of accepted connections: complete, of these resumed, failed,
-	// closed because too many waited, and connections that did not speak TLS.
+	// Handshakes of accepted connections: complete (resumed ones included), resumed,
+	// failed, closed because too many waited; and connections that did not speak TLS.
 	Handshakes, HandshakesResumed, HandshakesFailed, HandshakesRefused, PlainOnTLS *uint64
-	// Handshakes of dialled connections: complete, and of these resumed.
+	// Handshakes of dialled connections: complete (resumed ones included), resumed.
 	DialHandshakes, DialHandshakesResumed *uint64
 }
 
-// fill gives every counter memory, those the owner of c leaves nil too.
+// fill allocates the counters that are nil.
 func (c *Counters) fill() {
 	for _, p := range [...]**uint64{
 		&c.Events, &c.Accepted, &c.AcceptErrors, &c.Panics,

@@ -8,42 +8,43 @@ import (
 	"time"
 )
 
-// alertTime is how long the peer of a failed handshake may take to read why.
+// alertTime is how long (in nanoseconds) a connection lingers after a failed handshake,
+// so that the peer can read the alert.
 const alertTime = 1_000_000_000
 
-// handshakeRecord is the first byte of whoever speaks TLS: the type of the
-// record that carries a ClientHello (RFC 8446, section 5.1).
+// handshakeRecord is the first byte of a TLS connection: the type of the record with
+// the ClientHello (RFC 8446, section 5.1).
 const handshakeRecord = 0x16
 
-// handshake is a handshake under way, or one that is to come.
+// handshake is a handshake in progress, or one that has not started yet.
 type handshake struct {
 	s        *secured
 	security Security
 	client   bool // dialled
 	flies    bool // is in Loop.shakes.flying
 	waits    bool // is in Loop.shakes.waiting
-	running  bool // the coroutine is what runs now
-	dead     bool // given up
+	running  bool // the coroutine is executing
+	dead     bool // aborted
 	since    int64
 	co       *coroutine // nil before launch
-	job      *job       // what a worker does for it
+	job      *job       // current job of a worker
 	err      error
 
 	next, prev *handshake // in Loop.shakes
 }
 
-// run is what the coroutine does.
+// run performs the handshake in the coroutine.
 func (h *handshake) run() {
 	defer func() {
 		if r := recover(); r != nil {
-			h.s.conn.loop.panicked(r) // here, where the stack shows what happened
+			h.s.conn.loop.panicked(r) // here the stack still shows the cause
 			h.err = ErrPanic
 		}
 	}()
 	h.err = h.s.tls.HandshakeContext((*shakeContext)(h))
 }
 
-// shakeContext tells the callbacks of a tls.Config which handshake they serve.
+// shakeContext passes the handshake to the callbacks of a tls.Config.
 type shakeContext handshake
 
 type shakeKey struct{}
@@ -59,16 +60,16 @@ func (s *shakeContext) Value(key any) any {
 	return nil
 }
 
-// shakeOf returns the handshake a callback serves, nil when it is not a loop's.
+// shakeOf returns the handshake that a callback serves, or nil if it is not a loop's.
 func shakeOf(ctx context.Context) *handshake {
 	h, _ := ctx.Value(shakeKey{}).(*handshake)
 	return h
 }
 
-// shake goes on with the handshake: there may be bytes.
+// shake continues the handshake after a readiness event.
 func (c *Conn) shake() {
 	switch h := c.secure.shake; {
-	case h.job != nil: // a worker is at it
+	case h.job != nil: // a worker is busy
 	case h.co != nil:
 		c.resume()
 	case h.client:
@@ -82,7 +83,7 @@ func (c *Conn) shake() {
 	}
 }
 
-// firstByte looks what an accepted connection speaks, and leaves it unread.
+// firstByte peeks at the first byte of an accepted connection to detect TLS.
 func (c *Conn) firstByte() {
 	first := c.loop.In[:1]
 	n, errno := sysPeek(int(c.fd), first)
@@ -104,7 +105,7 @@ func (c *Conn) firstByte() {
 	}
 }
 
-// plain makes an accepted connection what it was before Secure.
+// plain reverts an accepted connection to a plain one.
 func (c *Conn) plain() {
 	*c.loop.count.PlainOnTLS++
 	c.unsecure()
@@ -114,7 +115,7 @@ func (c *Conn) plain() {
 	}
 }
 
-// launch begins the handshake.
+// launch starts the handshake.
 func (c *Conn) launch() {
 	s := c.secure
 	h := s.shake
@@ -128,10 +129,10 @@ func (c *Conn) launch() {
 	c.resume()
 }
 
-// resume runs the handshake until it parks or is over, and sends what it said.
+// resume runs the handshake until it parks or ends, and sends its output.
 func (c *Conn) resume() {
 	h := c.secure.shake
-	c.loop.sealed = c.loop.sealed[:0] // a panic may have left something
+	c.loop.sealed = c.loop.sealed[:0] // a panic may have left bytes
 	parked := h.step()
 	if h.dead {
 		h.end()
@@ -150,7 +151,7 @@ func (c *Conn) resume() {
 	}
 }
 
-// shaken opens the connection for its handler: the handshake is complete.
+// shaken hands the connection to its handler after a complete handshake.
 func (c *Conn) shaken() {
 	s, l := c.secure, c.loop
 	h := s.shake
@@ -164,7 +165,7 @@ func (c *Conn) shaken() {
 	}
 	c.handler.Connected(c, nil)
 	if c.secure != s {
-		return // closed, or left to linger
+		return // closed or lingering
 	}
 	s.catchUp()
 	if c.flags&(flagReadable|flagClosed) == flagReadable {
@@ -172,8 +173,8 @@ func (c *Conn) shaken() {
 	}
 }
 
-// unshaken ends a connection whose handshake failed. The peer gets the time to
-// read the alert that was sent, if one was: closing at once could destroy it.
+// unshaken ends a connection whose handshake failed. If an alert was sent the
+// connection lingers, because closing at once could destroy the alert.
 func (c *Conn) unshaken(err error, alerted bool) {
 	handler := c.handler
 	switch h := c.secure.shake; {

@@ -14,13 +14,13 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// open counts the connections of a loop.
+// open returns the number of connections of a loop.
 func open(l *loop.Loop) (n int) {
 	on(l, func() { l.Each(func(*loop.Conn) { n++ }) })
 	return n
 }
 
-// eventually waits until ok, for at most five seconds.
+// eventually waits for ok to return true, for at most five seconds.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -30,8 +30,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// flights runs a handshake with the server at addr and returns what the client
-// said, flight by flight.
+// flights runs a handshake with the server at addr and returns the client's flights.
 func flights(t *testing.T, addr string, config *tls.Config) [][]byte {
 	t.Helper()
 	r := &recorder{Conn: dial(t, addr)}
@@ -53,7 +52,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return r.Conn.Write(p)
 }
 
-// cutter ends the connection after so many bytes were written.
+// cutter ends the connection after left bytes have been written.
 type cutter struct {
 	*net.TCPConn
 	left  int
@@ -132,7 +131,7 @@ func TestManyConnectionsClosedInMidHandshakeLeaveNothingBehind(t *testing.T) {
 		}
 		_ = c.Close()
 	}
-	on(l, func() { l.Each(func(c *loop.Conn) { c.Close() }) }) // an operator's turn
+	on(l, func() { l.Each(func(c *loop.Conn) { c.Close() }) }) // as an operator would
 	eventually(t, "connections are left", func() bool { return open(l) == 0 })
 	c := dialTLS(t, addr, clientConfig(nil))
 	_, _ = c.Write([]byte("x"))
@@ -160,7 +159,7 @@ func TestStoppingALoopEndsItsHandshakes(t *testing.T) {
 		return n == 1
 	})
 	time.AfterFunc(50*time.Millisecond, func() { close(block) })
-	l.Stop() // goleak sees what is left
+	l.Stop() // goleak detects remains
 }
 
 func TestFailedHandshakeIsReportedAndTheClientLearnsWhy(t *testing.T) {
@@ -188,7 +187,7 @@ func TestFailedHandshakeIsReportedAndTheClientLearnsWhy(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := tls.Client(dial(t, addr), clientConfig(test.change))
 			err := c.Handshake()
-			if err == nil { // TLS 1.3 clients are ready before the server has seen their certificate
+			if err == nil { // TLS 1.3 clients complete before the server has verified their certificate
 				_, err = c.Write(make([]byte, 100))
 			}
 			if err == nil {
@@ -238,7 +237,7 @@ func TestDeadlineBoundsTheHandshake(t *testing.T) {
 	}
 }
 
-// A handler that looks at Closed must not end the linger that carries the alert.
+// A handler that checks Closed must not end the linger during which the alert is sent.
 func TestFailedHandshakeLeavesTheConnectionClosedForItsHandler(t *testing.T) {
 	l := start(t)
 	closed := make(chan bool, 1)
@@ -285,8 +284,8 @@ func TestPanicInACallbackCostsOnlyItsHandshake(t *testing.T) {
 	})
 }
 
-// TestHelloOfAnySize sends a ClientHello with an extension nobody knows of up
-// to the 64 KiB crypto/tls takes.
+// TestHelloOfAnySize sends a ClientHello with the padding extension, up to the 64 KiB
+// that crypto/tls accepts.
 func TestHelloOfAnySize(t *testing.T) {
 	l := start(t)
 	outcomes := make(chan error, 1)
@@ -311,17 +310,17 @@ func TestHelloOfAnySize(t *testing.T) {
 	}
 }
 
-// padded returns the records of a ClientHello brought to the size by the
-// padding extension (RFC 7685), at most 65,535 bytes of extensions.
+// padded returns the records of a ClientHello enlarged to size by the padding extension
+// (RFC 7685). The extensions can have at most 65,535 bytes.
 func padded(record []byte, size int) []byte {
 	msg := bytes.Clone(record[5:])
 	at := 4 + 2 + 32
 	at += 1 + int(msg[at])
 	at += 2 + int(msg[at])<<8 + int(msg[at+1])
-	at += 1 + int(msg[at]) // the length of the extensions is here
+	at += 1 + int(msg[at]) // offset of the length of the extensions
 	extra := size - len(msg) - 4
 	length := int(msg[at])<<8 + int(msg[at+1]) + extra + 4
-	for length > 65535 { // the format ends before the limit does
+	for length > 65535 { // the format's limit is lower than that of crypto/tls
 		extra--
 		length--
 	}

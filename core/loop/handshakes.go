@@ -1,28 +1,29 @@
 package loop
 
-// What handshakes may take of a loop. Each one under way costs a stack and
-// buffers, some 40 KiB, and its beginning a tenth of a millisecond, in which
-// the loop serves nobody else.
+// Limits for handshakes per loop. A handshake in progress holds about 40 KiB of stack
+// and buffers. Its start blocks the loop for about 0.1 ms.
 const (
-	// handshakesMost is how many of accepted connections are under way at once.
+	// handshakesMost is the default number of concurrent handshakes of accepted
+	// connections.
 	handshakesMost = 1024
-	// handshakesRoom is how many more may wait, unread, in order.
+	// handshakesRoom is the default number of connections that may wait, unread, in
+	// FIFO order.
 	handshakesRoom = 4096
-	// startsPerTurn is how many begin before the other connections have their
-	// turn.
+	// startsPerTurn is the number of handshakes that may start before other connections
+	// are served.
 	startsPerTurn = 8
-	// patience is how long a handshake may keep others waiting.
+	// patience is how long (in nanoseconds) a handshake may run while others wait.
 	patience = 3_000_000_000
 )
 
-// handshakes are the handshakes of a loop's accepted connections.
+// handshakes holds the handshakes of a loop's accepted connections.
 type handshakes struct {
 	loop       *Loop
 	most, room int
-	started    int           // since the last turn
-	timer      *Timer        // for the patience
-	flying     handshakeList // those under way, the oldest first
-	waiting    handshakeList // those that wait for their turn
+	started    int           // started since the last turn
+	timer      *Timer        // fires when patience is exhausted
+	flying     handshakeList // in progress, oldest first
+	waiting    handshakeList // waiting to start
 }
 
 func (s *handshakes) init(l *Loop) {
@@ -32,23 +33,22 @@ func (s *handshakes) init(l *Loop) {
 	s.waiting.init()
 }
 
-// LimitHandshakes bounds the handshakes of accepted connections: so many under
-// way, at least one, and so many more that wait in order without having been
-// read. What exceeds both is closed, and Connected reports ErrBusy. While some
-// wait, one that has been under way for more than three seconds makes room.
-// A loop begins with 1024 and 4096.
+// LimitHandshakes bounds the handshakes of accepted connections: underWay in progress,
+// at least 1, and waiting more that queue unread in FIFO order. Further connections are
+// closed, and Connected reports ErrBusy. While others wait, a handshake that has taken
+// more than 3 s is aborted. The defaults are 1024 and 4096.
 func (l *Loop) LimitHandshakes(underWay, waiting int) {
 	l.shakes.most, l.shakes.room = max(1, underWay), max(0, waiting)
 	l.shakes.admit()
 }
 
-// Handshakes reports how many handshakes of accepted connections are under
-// way and how many wait.
+// Handshakes returns the numbers of handshakes of accepted connections that are in
+// progress and waiting.
 func (l *Loop) Handshakes() (underWay, waiting int) {
 	return l.shakes.flying.count, l.shakes.waiting.count
 }
 
-// enter begins the handshake of c, whose first bytes are there, or lets it wait.
+// enter starts the handshake of c, whose first bytes have arrived, or queues it.
 func (s *handshakes) enter(c *Conn) {
 	h := c.secure.shake
 	if s.waiting.count == 0 && s.flying.count < s.most && s.started < startsPerTurn {
@@ -63,15 +63,15 @@ func (s *handshakes) enter(c *Conn) {
 		return
 	}
 	if c.watch() != nil {
-		return // its deadline has come
+		return // its deadline was set to now
 	}
 	h.waits = true
 	s.waiting.push(h)
 	s.hurry()
 }
 
-// hurry sees to it that those who wait have their turn: the next one if there
-// is room, or once there is.
+// hurry makes sure that waiting handshakes start: now if there is room, or once the
+// oldest handshake in progress ends or exceeds its patience.
 func (s *handshakes) hurry() {
 	if s.waiting.count == 0 {
 		return
@@ -94,7 +94,7 @@ func (s *handshakes) giveUp(c *Conn) {
 	c.unshaken(ErrTimeout, false)
 }
 
-// admit begins the handshakes of those who wait, as many as a turn allows.
+// admit starts waiting handshakes, up to the limit per turn.
 func (s *handshakes) admit() {
 	s.started = 0
 	for s.waiting.count > 0 && s.flying.count < s.most && s.started < startsPerTurn {
@@ -106,7 +106,7 @@ func (s *handshakes) admit() {
 	s.hurry()
 }
 
-// relaunch is launch outside of an event of its connection.
+// relaunch starts the handshake outside an event of its connection.
 func (s *handshakes) relaunch(h *handshake) {
 	c := h.s.conn
 	defer c.Contain()
@@ -121,7 +121,7 @@ func (s *handshakes) launch(h *handshake) {
 	h.s.conn.launch()
 }
 
-// leave takes h out, wherever it is.
+// leave removes h from its list.
 func (s *handshakes) leave(h *handshake) {
 	switch {
 	case h.flies:
@@ -136,7 +136,7 @@ func (s *handshakes) leave(h *handshake) {
 	}
 }
 
-// handshakeList is a ring with its head.
+// handshakeList is a circular list with a sentinel.
 type handshakeList struct {
 	head  handshake
 	count int

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// beginner is an accepted connection that began a handshake and says no more.
+// beginner returns an accepted connection whose client has started a handshake and then
+// stalls.
 func (s *single) beginner(t *testing.T) *single {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
@@ -24,8 +25,8 @@ func (s *single) beginner(t *testing.T) *single {
 	return b
 }
 
-// A turn begins eight handshakes, the next turn eight more, and who waits does so in
-// order. Beyond what may be under way and what may wait nobody is let in.
+// Each turn starts eight handshakes, in FIFO order. Connections beyond both limits are
+// rejected.
 func TestATurnBeginsAFewHandshakes(t *testing.T) {
 	s := newSingle(t)
 	l := s.l
@@ -65,7 +66,7 @@ func TestATurnBeginsAFewHandshakes(t *testing.T) {
 		}
 		b.hears(t)
 	}
-	// Who waits wakes nobody but by leaving.
+	// A waiting connection wakes the loop only when it leaves.
 	all[20].c.shake()
 	state(20, 2)
 	l.called = false
@@ -79,7 +80,7 @@ func TestATurnBeginsAFewHandshakes(t *testing.T) {
 	l.serve(all[21].c, unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP)
 	all[21].hears(t, "connected")
 	state(20, 0)
-	all[7].c.Linger(alertTime) // there is nothing a peer could still read
+	all[7].c.Linger(alertTime) // the peer has nothing left to read
 	if all[7].hears(t); all[7].c.flags&flagClosed == 0 {
 		t.Error("a handshake lingers")
 	}
@@ -90,8 +91,7 @@ func TestATurnBeginsAFewHandshakes(t *testing.T) {
 	}
 }
 
-// While some wait, one that has been under way for three seconds makes room, the
-// oldest first, and not before.
+// While others wait, the oldest handshake is aborted after three seconds, not earlier.
 func TestTheOldestHandshakeMakesRoom(t *testing.T) {
 	s := newSingle(t)
 	l := s.l
@@ -127,7 +127,7 @@ func TestTheOldestHandshakeMakesRoom(t *testing.T) {
 	if !fourth.c.secure.shake.flies {
 		t.Error("the second that waited has no turn")
 	}
-	// One whose key a worker uses loses it to nobody.
+	// A handshake whose key is in use by a worker is not aborted.
 	third.c.secure.shake.job = &job{}
 	fifth := s.beginner(t)
 	l.at(100 * tickNanos)

@@ -31,7 +31,7 @@ func TestHandshakesOverTheLimitWaitInOrderAndThenAreClosed(t *testing.T) {
 		on(l, func() { under, waiting = l.Handshakes() })
 		return under, waiting
 	}
-	first := dial(t, addr) // takes the only slot and keeps it
+	first := dial(t, addr) // occupies the only slot
 	_, _ = first.Write([]byte{0x16, 3, 1})
 	eventually(t, "the first is not under way", func() bool { u, _ := state(); return u == 1 })
 	var done []chan error
@@ -71,7 +71,7 @@ func TestWaitingClientThatLeavesMakesRoom(t *testing.T) {
 	l := start(t)
 	on(l, func() { l.LimitHandshakes(1, 1) })
 	outcomes := make(chan error, 8)
-	// One whose key is at work has the only slot, and loses it to nobody.
+	// The handshake in the only slot waits for a worker, so it is not aborted.
 	works, release := make(chan bool, 1), make(chan bool)
 	addr := secure(t, l, slowConfig(func() { works <- true; <-release }, nil), outcome(l, outcomes))
 	t.Cleanup(func() { close(release) })
@@ -97,7 +97,7 @@ func TestWaitingClientThatLeavesMakesRoom(t *testing.T) {
 	}
 }
 
-// Those who begin a handshake and say no more keep nobody waiting for good.
+// Clients that stall in the handshake do not block others forever.
 func TestStalledHandshakesMakeRoom(t *testing.T) {
 	l := start(t)
 	on(l, func() { l.LimitHandshakes(3, 8) })
@@ -119,8 +119,8 @@ func TestStalledHandshakesMakeRoom(t *testing.T) {
 	}
 }
 
-// A burst of clients is served whole although each turn begins only some of
-// the handshakes, and a plain connection has its turns in between.
+// A burst of clients is served completely although each turn starts only some
+// handshakes. A plain connection is served in between.
 func TestABurstOfHandshakesIsServed(t *testing.T) {
 	l := start(t)
 	addr := secure(t, l, serverConfig(nil, "P-256"), func(*loop.Conn) *probe { return echo(l) })

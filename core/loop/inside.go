@@ -7,16 +7,16 @@ import (
 	"unsafe"
 )
 
-// crypto/tls keeps what it reads in two buffers of its own that grow to the
-// largest record ever seen and are never let go: 17 KiB and more for each
-// connection that waits, and for each connection to a backend. Nothing in its
-// API gives them back, so they are reached by their names: before a read the
-// record buffer is one the loop lends, after it is empty again.
+// crypto/tls reads into two internal buffers that grow to the largest record received
+// and are never released. They cost at least 17 KiB for each idle client connection and
+// each backend connection. The API has no way to release them, so reflection finds the
+// fields by name. The loop lends a record buffer before each read and takes it back
+// afterwards.
 //
-// That changes no state of the protocol: a bytes.Buffer is replaced by another
-// with the same unread bytes while no call is under way. A Go release that
-// names or types the fields otherwise turns it off; connections then work as
-// before and weigh more. TestInside says so.
+// The protocol state does not change: between calls, a bytes.Buffer is replaced by
+// another one with the same unread bytes. If a Go release renames or retypes the
+// fields, the optimisation is off: connections still work, but use more memory.
+// TestInside detects that.
 var inside = struct {
 	found            bool
 	raw, hand, input uintptr
@@ -24,9 +24,9 @@ var inside = struct {
 
 func init() {
 	t := reflect.TypeFor[tls.Conn]()
-	raw, ok1 := t.FieldByName("rawInput") // ciphertext, from a record's header on
-	hand, ok2 := t.FieldByName("hand")    // handshake messages not complete yet
-	input, ok3 := t.FieldByName("input")  // plaintext not read yet, it lies in rawInput
+	raw, ok1 := t.FieldByName("rawInput") // ciphertext, starting with a record header
+	hand, ok2 := t.FieldByName("hand")    // incomplete handshake messages
+	input, ok3 := t.FieldByName("input")  // unread plaintext, which lies in rawInput
 	buffer := reflect.TypeFor[bytes.Buffer]()
 	if ok1 && ok2 && ok3 && raw.Type == buffer && hand.Type == buffer && input.Type == reflect.TypeFor[bytes.Reader]() {
 		inside.found = true

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// These tests guard what the loop takes for granted of crypto/tls without its
-// documentation saying so. They come first after every change of Go.
+// These tests check undocumented behaviour of crypto/tls that the loop depends on. They
+// are the first to check after an upgrade of Go.
 
-// drip is a net.Conn that has bytes only when it is given some and reports a
-// passing error otherwise, as wire does.
+// drip is a net.Conn with the bytes it was given. Without bytes it returns a temporary
+// error, as wire does.
 type drip struct {
 	net.Conn // nil: nothing else is called
 	in, out  []byte
@@ -37,7 +37,7 @@ func (d *drip) Write(p []byte) (int, error) {
 
 func (d *drip) SetWriteDeadline(time.Time) error { return nil }
 
-// handshaken returns two ends that have completed a handshake and are dry.
+// handshaken returns two ends after a complete handshake, without bytes in transit.
 func handshaken(t *testing.T, version uint16) (from, to *tls.Conn, sender, receiver *drip) {
 	t.Helper()
 	config := &tls.Config{
@@ -60,7 +60,7 @@ func handshaken(t *testing.T, version uint16) (from, to *tls.Conn, sender, recei
 	return from, to, sender, receiver
 }
 
-// swapped is a net.Conn whose inside can be replaced.
+// swapped is a net.Conn whose inner connection can be replaced.
 type swapped struct{ net.Conn }
 
 func versions() map[string]uint16 {
@@ -103,8 +103,8 @@ func TestCryptoTLSKeepsItsStateOverPassingErrors(t *testing.T) {
 	}
 }
 
-// feed gives a connection its ciphertext in pieces and reads until it is dry
-// after each. Lending, the record buffer is taken away whenever it is dry.
+// feed passes ciphertext to a connection in pieces and reads until it is dry after
+// each. With lending, the record buffer is taken away whenever the connection is dry.
 func feed(to *tls.Conn, receiver *drip, wire []byte, piece int, lending bool) ([]byte, error) {
 	var got, rest []byte
 	p, lent := make([]byte, 5000), make([]byte, 0, recvMost)

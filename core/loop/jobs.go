@@ -8,20 +8,19 @@ import (
 	"sync/atomic"
 )
 
-// job is one use of a private key, done by a worker while the handshake that
-// needs it is parked.
+// job is one private-key operation. A worker performs it while its handshake is parked.
 type job struct {
 	loop  *Loop
-	shake *handshake // the loop's; nil when the handshake was given up
+	shake *handshake // written only by the loop; nil if the handshake was aborted
 	dead  atomic.Bool
 	do    func() ([]byte, error)
 	out   []byte
 	err   error
-	cause string // of a panic in do
+	cause string // panic in do, with its stack
 }
 
-// work is called in the coroutine: it lets a worker do something, and the loop
-// go on meanwhile.
+// work runs do on a worker and parks the calling coroutine until it has finished. It
+// returns ErrClosed if the handshake was aborted meanwhile.
 func (h *handshake) work(do func() ([]byte, error)) ([]byte, error) {
 	l := h.s.conn.loop
 	j := &job{loop: l, shake: h, do: do}
@@ -37,13 +36,13 @@ func (h *handshake) work(do func() ([]byte, error)) ([]byte, error) {
 	return j.out, j.err
 }
 
-// cancel forgets the handshake: it is no more.
+// cancel detaches the aborted handshake from the job.
 func (j *job) cancel() {
 	j.shake = nil
 	j.dead.Store(true)
 }
 
-// run is what a worker does.
+// run executes the job on a worker.
 func (j *job) run() {
 	defer j.loop.jobs.Done()
 	if j.dead.Load() {
@@ -62,7 +61,7 @@ func (j *job) try() {
 	j.out, j.err = j.do()
 }
 
-// done goes on with the handshake, on the loop.
+// done resumes the handshake, on the loop.
 func (j *job) done() {
 	if j.shake == nil {
 		return
@@ -73,9 +72,9 @@ func (j *job) done() {
 	c.resume()
 }
 
-// workers are those of the process: as many as can run at once, and only while
-// there is something to do. Their number bounds what handshakes may take from
-// the loops; how much can wait for them is bounded by the handshakes.
+// workers is the worker pool of the process: at most GOMAXPROCS goroutines, which exist
+// only while jobs wait. This bounds the CPU time that handshakes take from the loops.
+// The limits on handshakes bound the queue.
 var workers pool
 
 type pool struct {
@@ -93,7 +92,7 @@ func (p *pool) submit(j *job) {
 		go p.serve(j)
 		return
 	}
-	if p.next > len(p.waiting)/2 { // or the slice would grow while it never empties
+	if p.next > len(p.waiting)/2 { // otherwise the slice would grow without bound while the queue never empties
 		n := copy(p.waiting, p.waiting[p.next:])
 		clear(p.waiting[n:])
 		p.waiting, p.next = p.waiting[:n], 0
@@ -104,11 +103,11 @@ func (p *pool) submit(j *job) {
 func (p *pool) serve(j *job) {
 	for ; j != nil; j = p.take() {
 		j.run()
-		runtime.Gosched() // a loop may be waiting for this processor
+		runtime.Gosched() // a loop may be waiting for this CPU
 	}
 }
 
-// take returns the next job, nil when there is none and the worker ends.
+// take returns the next job, or nil if there is none and the worker must end.
 func (p *pool) take() *job {
 	p.Lock()
 	defer p.Unlock()

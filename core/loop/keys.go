@@ -10,12 +10,12 @@ import (
 	"io"
 )
 
-// Prepare makes config, of a server or a client, fit for loops: private keys
-// that are slow (RSA, about a millisecond, and the larger curves) are used on
-// background workers, while the loop serves others, and records are full
-// from the first on. Call it once, before anybody uses config, and for those
-// config.GetConfigForClient returns as well. A config that was not prepared
-// works too; each of its signatures then stalls a loop.
+// Prepare adapts a server or client config for use on loops. Slow private keys (RSA,
+// about a millisecond, and curves larger than P-256) are used on background workers
+// while the loop serves other connections. Records have full size from the start. It
+// must be called once before config is used, and also for each config that
+// config.GetConfigForClient returns. A config without Prepare works, but each of its
+// signatures stalls a loop.
 func Prepare(config *tls.Config) {
 	config.DynamicRecordSizingDisabled = true
 	certificates := config.Certificates
@@ -37,12 +37,12 @@ func Prepare(config *tls.Config) {
 				return aside(info.Context(), &certificates[i]), nil
 			}
 		}
-		return new(tls.Certificate), nil // which is to say: none
+		return new(tls.Certificate), nil // no certificate
 	}
-	config.Certificates = nil // or the callback is not always asked
+	config.Certificates = nil // otherwise crypto/tls may skip the callback
 }
 
-// choose does what crypto/tls does with GetCertificate and Certificates.
+// choose selects a certificate as crypto/tls does from GetCertificate and Certificates.
 func choose(get func(*tls.ClientHelloInfo) (*tls.Certificate, error), list []tls.Certificate, hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if get != nil && (len(list) == 0 || hello.ServerName != "") {
 		if c, err := get(hello); c != nil || err != nil {
@@ -50,7 +50,7 @@ func choose(get func(*tls.ClientHelloInfo) (*tls.Certificate, error), list []tls
 		}
 	}
 	if len(list) == 0 {
-		return nil, nil // crypto/tls says that there is none
+		return nil, nil // crypto/tls reports the missing certificate
 	}
 	for i := range list {
 		if hello.SupportsCertificate(&list[i]) == nil {
@@ -69,7 +69,7 @@ func anySlow(list []tls.Certificate) bool {
 	return false
 }
 
-// slow reports whether the loop should not wait for the key.
+// slow reports whether the loop should not wait for an operation with key.
 func slow(key crypto.PrivateKey) bool {
 	switch k := key.(type) {
 	case nil:
@@ -79,11 +79,11 @@ func slow(key crypto.PrivateKey) bool {
 	case ed25519.PrivateKey:
 		return false
 	}
-	return true // RSA, and those nobody knows
+	return true // RSA and unknown types
 }
 
-// aside returns c with a key that parks the handshake ctx belongs to while a
-// worker uses the real one.
+// aside returns c with a key that uses the real one on a worker, while the handshake
+// that ctx belongs to is parked.
 func aside(ctx context.Context, c *tls.Certificate) *tls.Certificate {
 	if c == nil || !slow(c.PrivateKey) {
 		return c
@@ -113,7 +113,7 @@ func (k parkedSigner) Sign(rand io.Reader, digest []byte, opts crypto.SignerOpts
 	return k.shake.work(func() ([]byte, error) { return k.key.Sign(rand, digest, opts) })
 }
 
-// parkedKey decrypts there too: the key exchange of TLS 1.2 and earlier by RSA.
+// parkedKey also decrypts on a worker, for RSA key exchange (TLS 1.2 and earlier).
 type parkedKey struct {
 	parkedSigner
 	decrypter crypto.Decrypter

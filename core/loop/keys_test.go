@@ -17,7 +17,7 @@ type signer interface {
 	crypto.Decrypter
 }
 
-// slowKey is a private key that does something first.
+// slowKey is a private key that calls first before each operation.
 type slowKey struct {
 	signer
 	first func()
@@ -33,7 +33,8 @@ func (k slowKey) Decrypt(rand io.Reader, msg []byte, opts crypto.DecrypterOpts) 
 	return k.signer.Decrypt(rand, msg, opts)
 }
 
-// slowConfig is a server's configuration whose RSA key does something first.
+// slowConfig returns a server configuration whose RSA key calls first before each
+// operation.
 func slowConfig(first func(), change func(*tls.Config)) *tls.Config {
 	return serverConfig(func(c *tls.Config) {
 		c.Certificates[0].PrivateKey = slowKey{c.Certificates[0].PrivateKey.(signer), first}
@@ -100,14 +101,14 @@ func TestConnectionClosedWhileAWorkerSignsLeavesNothingBehind(t *testing.T) {
 		t.Error("the connection is open")
 	}
 	close(block)
-	time.Sleep(20 * time.Millisecond) // the worker reports to nobody
+	time.Sleep(20 * time.Millisecond) // the worker's result has no receiver
 	if n := open(l); n != 0 {
 		t.Errorf("%d connections are left", n)
 	}
 }
 
-// Of many clients that leave at once only those whose signature a worker has
-// begun cost one.
+// If many clients leave at once, signatures are computed only for those that a worker
+// had begun.
 func TestSignaturesNobodyWaitsForAreLeftOut(t *testing.T) {
 	l := start(t)
 	var signed atomic.Int32

@@ -19,8 +19,8 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// writer seals records of a TLS 1.3 client by hand (RFC 8446, section 5.2), to
-// say what crypto/tls does not.
+// writer seals records of a TLS 1.3 client by hand (RFC 8446, section 5.2), to send
+// messages that crypto/tls does not send.
 type writer struct {
 	secret []byte
 	seq    uint64
@@ -52,7 +52,7 @@ func (w *writer) derive(label string, size int) []byte {
 	return key
 }
 
-// seal returns the record of the type with the content.
+// seal returns a record of type typ with the content.
 func (w *writer) seal(typ byte, content []byte) []byte {
 	block, _ := aes.NewCipher(w.derive("key", 16))
 	aead, _ := cipher.NewGCM(block)
@@ -65,14 +65,14 @@ func (w *writer) seal(typ byte, content []byte) []byte {
 	return aead.Seal(header, nonce, append(bytes.Clone(content), typ), header)
 }
 
-// keyUpdate asks for new keys of the other side and takes new ones.
+// keyUpdate returns a KeyUpdate that requests one in return, and switches to new keys.
 func (w *writer) keyUpdate() []byte {
 	record := w.seal(22, []byte{24, 0, 0, 1, 1})
 	w.secret, w.seq = w.derive("traffic upd", 32), 0
 	return record
 }
 
-// byHand returns a connection with a writer in the client's place.
+// byHand returns a connection and a writer that replaces the client.
 func byHand(t *testing.T, addr string) (*tls.Conn, *writer) {
 	t.Helper()
 	var log bytes.Buffer
@@ -86,10 +86,10 @@ func byHand(t *testing.T, addr string) (*tls.Conn, *writer) {
 	return c, newWriter(t, log.String())
 }
 
-// dialNarrow is dial for a client whose kernel soon has no room for what it does
-// not read. It says so from the beginning: with a buffer made smaller later it
-// would have promised room it does not have, and a kernel out of room drops what
-// it gets, acknowledgements too, so that the client cannot send either.
+// dialNarrow is dial for a client with a small receive buffer, set before the connect.
+// A buffer reduced later would not honour the window already advertised. A kernel
+// without buffer space drops packets, acknowledgements included, so the client could
+// not send either.
 func dialNarrow(t *testing.T, addr string) net.Conn {
 	t.Helper()
 	d := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
@@ -108,7 +108,8 @@ func dialNarrow(t *testing.T, addr string) net.Conn {
 	return c
 }
 
-// ended is a handler that reads all and tells why reading ended.
+// reading returns a handler that reads everything and sends the error of the end to
+// ended.
 func reading(l *loop.Loop, total *int, ended chan<- error) *probe {
 	return &probe{readable: func(c *loop.Conn) {
 		for {
@@ -174,8 +175,8 @@ func TestKeyUpdateFloodEndsTheConnection(t *testing.T) {
 	}
 }
 
-// A byte of data between the updates keeps crypto/tls from counting them. The
-// client reads nothing, so that the answers pile up.
+// A byte of data between the updates keeps crypto/tls from counting them. The client
+// reads nothing, so the responses accumulate.
 func TestKeyUpdatesWhoseAnswersNobodyReadsEndTheConnection(t *testing.T) {
 	l := start(t)
 	total, ended, most := 0, make(chan error, 1), 0

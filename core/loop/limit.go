@@ -6,29 +6,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The descriptors of the process are shared by its connections, those of clients
-// and those to backends, and by its connected UDP sockets, one for each flow. Each
-// kind may take what is free, except what the other has not used yet of its
-// share: half of all is for connections, a quarter for connected UDP sockets. The
-// rest is for listeners, memory and pollers. A kind nobody listens for has no
-// share. An eighth more is kept from clients, for connections to backends:
-// without these the accepted clients could not be served.
+// Client connections, backend connections and connected UDP sockets (one per flow)
+// share the descriptors of the process. Half of the limit is reserved for connections
+// and a quarter for connected UDP sockets. The rest is for listeners, memory and
+// pollers. Connections and UDP sockets may each use all free descriptors except the
+// unused part of the other's reserve. Without a listener of a kind, that kind has no
+// reserve. Another eighth is withheld from clients: backend connections need it to
+// serve the accepted ones.
 //
-// Connections are held to this by the number of a fresh descriptor: the kernel
-// gives out the lowest one that is free, so it says how many are in use. UDP
-// sockets are held to it by their count, before one is made.
+// For connections, the number of a new descriptor decides: the kernel assigns the
+// lowest free one, so it indicates the number in use. For UDP sockets, their count is
+// checked before a socket is created.
 
-// descriptors is what the loops of the process have open. These are the only
-// words they share, written once for a connection.
+// descriptors holds the descriptor counts of the process. They are the only words
+// shared by the loops, and are written when a connection opens and when it closes.
 var descriptors struct {
 	limit                   atomic.Int64 // RLIMIT_NOFILE; 0 before the first loop
 	conns, udpConns         atomic.Int64
 	listeners, udpListeners atomic.Int64
-	others                  atomic.Int64 // neither conns nor udpConns, when one was last opened or closed
+	others                  atomic.Int64 // open descriptors except conns and udpConns, as of the last listener opened or closed
 }
 
-// readLimit asks how many descriptors the process may have: it may be changed
-// while it runs. What has no limit is told as a very high one.
+// readLimit reads the soft limit RLIMIT_NOFILE, which may change at run time. Values
+// from 1<<30 upwards, including unlimited, are stored as 1<<30.
 func readLimit() {
 	var r unix.Rlimit
 	limit := int64(1 << 30)
@@ -38,9 +38,8 @@ func readLimit() {
 	descriptors.limit.Store(limit)
 }
 
-// countOpen notes that what is counted, listeners or udpListeners, became one more or less,
-// and how many descriptors there are besides connections and connected UDP sockets. fd is any
-// descriptor.
+// countOpen adds by to what (listeners or udpListeners) and updates descriptors.others.
+// fd is any open descriptor.
 func countOpen(what *atomic.Int64, by int64, fd int) {
 	what.Add(by)
 	if free, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0); err == nil {
@@ -49,8 +48,8 @@ func countOpen(what *atomic.Int64, by int64, fd int) {
 	}
 }
 
-// acceptLimit is the descriptor number from which accepting waits until lower
-// ones are free.
+// acceptLimit returns the descriptor number from which accepting pauses until lower
+// numbers are free.
 func acceptLimit() int {
 	limit := descriptors.limit.Load()
 	kept := limit / 8
@@ -60,8 +59,8 @@ func acceptLimit() int {
 	return int(limit - kept)
 }
 
-// MostUDPConns is how many connected UDP sockets the loops of the process may have now; who
-// wants more closes one first.
+// MostUDPConns returns the maximum number of connected UDP sockets the process may have
+// now. At that number, a caller must close one before it opens another.
 func MostUDPConns() int64 {
 	limit := descriptors.limit.Load()
 	most := limit * 3 / 4

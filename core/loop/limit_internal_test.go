@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An eighth is kept for backends, half is the share of connections, a quarter that of
-// connected UDP sockets, and who is not listened for has none.
+// An eighth is reserved for backends, half for connections and a quarter for connected
+// UDP sockets. Without a listener of a kind there is no reserve for it.
 func TestDescriptorsAreShared(t *testing.T) {
 	file := newSingle(t).peer
 	d := &descriptors

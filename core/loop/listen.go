@@ -9,15 +9,16 @@ import (
 )
 
 const (
-	// acceptsPerTurn bounds how many connections one listener may take before
-	// the others have their turn.
+	// acceptsPerTurn bounds the connections that one listener accepts before other
+	// descriptors are served.
 	acceptsPerTurn = 64
-	// acceptPause is how long accepting rests when descriptors run out.
+	// acceptPause is how long (in nanoseconds) accepting pauses when descriptors run
+	// out.
 	acceptPause = 50_000_000
 )
 
-// Acceptor is told of each new connection: it sets the handler, and may close
-// it. It runs on the loop.
+// Acceptor is called for each new connection. It sets the handler and may close the
+// connection. It runs on the loop.
 type Acceptor func(c *Conn)
 
 // Listener is a listening socket served by one loop.
@@ -25,14 +26,14 @@ type Listener struct {
 	loop     *Loop
 	fd       int
 	acceptor Acceptor
-	gate     Gate // nil without one
+	gate     Gate // nil: no limit
 	retry    *Timer
 	closed   bool
-	short    bool // of descriptors: accepting waits until there is room
+	short    bool // of descriptors: accepting pauses until one is free
 }
 
-// Listen serves a listening, non-blocking socket. The loop owns a duplicate
-// of f's descriptor; f stays the caller's.
+// Listen serves a listening, non-blocking socket. The loop owns a duplicate of f's
+// descriptor; f remains the caller's.
 func (l *Loop) Listen(f *os.File, accept Acceptor) (*Listener, error) {
 	fd, err := dup(f)
 	if err != nil {
@@ -62,25 +63,23 @@ func dup(f *os.File) (int, error) {
 	return fd, os.NewSyscallError("fcntl", dupErr)
 }
 
-// Defer lets the kernel hold a connection back until its client has spoken, or
-// a second has passed: for protocols in which the client speaks first. Accept
-// and first read then are one event instead of two, and a client that says
-// nothing costs no descriptor.
+// Defer makes the kernel hold a connection back until its client has sent bytes, or for
+// a second (TCP_DEFER_ACCEPT). It is for protocols in which the client speaks first.
+// Accept and first read become one event, and a silent client costs no descriptor.
 func (ln *Listener) Defer() error {
 	err := unix.SetsockoptInt(ln.fd, unix.IPPROTO_TCP, unix.TCP_DEFER_ACCEPT, 1)
 	return os.NewSyscallError("setsockopt TCP_DEFER_ACCEPT", err)
 }
 
-// Prompt takes Defer back, which the socket may have had from who used it
-// before: for protocols in which the server speaks first.
+// Prompt reverts Defer, which a previous user of the socket may have set. It is for
+// protocols in which the server speaks first.
 func (ln *Listener) Prompt() error {
 	err := unix.SetsockoptInt(ln.fd, unix.IPPROTO_TCP, unix.TCP_DEFER_ACCEPT, 0)
 	return os.NewSyscallError("setsockopt TCP_DEFER_ACCEPT", err)
 }
 
-// Urgent lets the bytes that clients send as urgent ones come among the others,
-// from the next accept on; else they are lost, as with Multipath TCP, which has
-// none.
+// Urgent delivers urgent bytes of clients inline (SO_OOBINLINE), for connections
+// accepted from now on. Otherwise they are lost. Multipath TCP has no urgent bytes.
 func (ln *Listener) Urgent() { _ = urgent(ln.fd) }
 
 // File returns a duplicate of the listening socket.
@@ -92,7 +91,7 @@ func (ln *Listener) File() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "listener"), nil
 }
 
-// Close stops accepting. The socket itself closes when nobody else holds it.
+// Close stops accepting. The socket itself closes with its last descriptor.
 func (ln *Listener) Close() {
 	if ln.closed {
 		return
@@ -100,13 +99,13 @@ func (ln *Listener) Close() {
 	ln.closed = true
 	ln.loop.StopTimer(ln.retry)
 	delete(ln.loop.listeners, ln.fd)
-	_ = ln.loop.poller.Delete(ln.fd) // closing does not, while somebody else holds the socket
+	_ = ln.loop.poller.Delete(ln.fd) // close does not deregister a socket that has other descriptors
 	countOpen(&descriptors.listeners, -1, ln.fd)
 	sysClose(ln.fd)
 }
 
-// accept takes waiting connections until none is left, the turn is over or
-// descriptors run short.
+// accept accepts waiting connections until none is left, the turn is over or
+// descriptors run out.
 func (ln *Listener) accept() {
 	l := ln.loop
 	if ln.short && !ln.closed && !ln.room() {
@@ -131,7 +130,7 @@ func (ln *Listener) accept() {
 			return
 		case syscall.EINTR, syscall.ECONNABORTED:
 			continue
-		default: // EMFILE, ENFILE, ENOBUFS, ENOMEM: the queue keeps the rest
+		default: // EMFILE, ENFILE, ENOBUFS, ENOMEM: the backlog keeps the rest
 			readLimit()
 			ln.rest()
 			return
@@ -147,7 +146,7 @@ func (ln *Listener) accept() {
 	l.call()
 }
 
-// acceptMore gives the listeners whose turn was cut short another one.
+// acceptMore gives another turn to listeners that used up theirs.
 func (l *Loop) acceptMore() {
 	for n := len(l.more); n > 0; n-- {
 		ln := l.more[0]
@@ -156,14 +155,13 @@ func (l *Loop) acceptMore() {
 	}
 }
 
-// rest lets accepting wait for descriptors.
+// rest pauses accepting until descriptors are free.
 func (ln *Listener) rest() {
 	*ln.loop.count.AcceptErrors++
 	ln.loop.StartTimer(ln.retry, acceptPause)
 }
 
-// room reports whether a descriptor is free that is not kept for connections
-// to backends.
+// room reports whether a descriptor below acceptLimit is free.
 func (ln *Listener) room() bool {
 	fd, err := unix.FcntlInt(uintptr(ln.fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -180,24 +178,25 @@ func (ln *Listener) admit(fd int) {
 	defer c.Contain()
 	ln.acceptor(c)
 	if c.flags&flagClosed == 0 {
-		c.readable() // a client that speaks first often has spoken by now
+		c.readable() // a client that speaks first has often sent bytes by now
 	}
 }
 
-// Gate bounds how many connections a listener takes. It is asked on the loop.
+// Gate limits the connections that a listener accepts. Its methods run on the loop.
 type Gate interface {
-	// Enter counts a connection in that is about to be accepted. After
-	// false the listener accepts no more until Resume; what waits is left in the
-	// kernel's queue.
+	// Enter counts a connection that is about to be accepted. If it returns false, the
+	// listener stops accepting until Resume; waiting connections stay in the kernel's
+	// backlog.
 	Enter() bool
-	// Leave counts it out again: there was no connection.
+	// Leave reverts Enter because there was no connection.
 	Leave()
 }
 
-// Guard has g asked before each accept, from now on.
+// Guard makes the listener call g before each accept from now on.
 func (ln *Listener) Guard(g Gate) { ln.gate = g }
 
-// Resume goes on accepting after the gate said no. On the loop.
+// Resume continues accepting after Gate.Enter returned false. It must be called on the
+// loop.
 func (ln *Listener) Resume() {
 	if !ln.closed {
 		ln.loop.guard(ln.accept)

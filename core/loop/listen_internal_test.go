@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// listenerOf has so many clients waiting.
+// listenerOf returns a listener with the given number of waiting clients.
 func listenerOf(t *testing.T, l *Loop, clients int, accept Acceptor) *Listener {
 	t.Helper()
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
@@ -34,7 +34,7 @@ func listenerOf(t *testing.T, l *Loop, clients int, accept Acceptor) *Listener {
 	return ln
 }
 
-// A listener takes 64 clients of a turn and the rest after the others had theirs.
+// A listener accepts 64 clients per turn, and the rest after the other connections.
 func TestAListenerTakesAFewClientsOfATurn(t *testing.T) {
 	s := newSingle(t)
 	accepted := 0
@@ -52,7 +52,7 @@ func TestAListenerTakesAFewClientsOfATurn(t *testing.T) {
 	if accepted != 70 || len(s.l.more) != 0 || *s.l.count.Accepted != 70 {
 		t.Errorf("%d were accepted, %d counted, %d listeners wait for another turn", accepted, *s.l.count.Accepted, len(s.l.more))
 	}
-	// A client that closes the listener is its last one.
+	// No further client is accepted after one that closes the listener.
 	closing := listenerOf(t, s.l, 2, nil)
 	closing.acceptor = func(c *Conn) { c.Close(); closing.Close() }
 	before := *s.l.count.Accepted
@@ -75,8 +75,8 @@ func (g *counted) Enter() bool {
 }
 func (g *counted) Leave() { g.in-- }
 
-// Accepting rests for a twentieth of a second when it fails or the reserve is reached,
-// and what a gate counted in without a client is counted out.
+// Accepting pauses for 50 ms when it fails or the reserve is reached. Each failed
+// accept calls Leave.
 func TestAcceptingRestsWhenDescriptorsAreShort(t *testing.T) {
 	s := newSingle(t)
 	l := s.l
@@ -86,7 +86,7 @@ func TestAcceptingRestsWhenDescriptorsAreShort(t *testing.T) {
 	gate := &counted{most: 5}
 	ln.Guard(gate)
 	defer readLimit()
-	descriptors.limit.Store(8) // which all are beyond
+	descriptors.limit.Store(8) // lower than any descriptor
 	rests := func(errors uint64) {
 		t.Helper()
 		if *l.count.AcceptErrors != errors || ln.retry.deadline != l.now+50_000_000 || !ln.short {
@@ -113,7 +113,7 @@ func TestAcceptingRestsWhenDescriptorsAreShort(t *testing.T) {
 	}
 	gate.most = 5
 	fd := ln.fd
-	ln.fd = int(s.peer.Fd()) // on which accept fails
+	ln.fd = int(s.peer.Fd()) // accept fails on it
 	if ln.accept(); *l.count.AcceptErrors != 2 || gate.in != 3 || ln.retry.deadline == 0 {
 		t.Errorf("%d errors, %d counted in", *l.count.AcceptErrors, gate.in)
 	}
@@ -124,7 +124,7 @@ func TestAcceptingRestsWhenDescriptorsAreShort(t *testing.T) {
 	}
 }
 
-// What cannot be listened on is an error of which nothing is left.
+// A failed Listen leaves nothing open.
 func TestWhatCannotBeListenedOnLeavesNothing(t *testing.T) {
 	l := newSingle(t).l
 	file, err := os.CreateTemp(t.TempDir(), "")

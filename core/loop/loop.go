@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// Headroom is the free space in front of Loop.In: a head that was read and
-	// rewritten longer can be put right before the body it came with, so that
-	// both leave in one write without moving the body.
+	// Headroom is the free space in front of Loop.In. A rewritten head that became
+	// longer can be placed directly before its body. Both then leave in one write
+	// without moving the body.
 	Headroom = 8 << 10
-	// ReadSize is the size of Loop.In. Long bodies are read 256 KiB at a time;
-	// short reads touch only the first lines of it.
+	// ReadSize is the size of Loop.In. Long bodies are read 256 KiB at a time; short
+	// reads touch only its first cache lines.
 	ReadSize = 256 << 10
 )
 
-// Loop is one event loop. All methods but Post, Stop and Run must be called
-// on the loop itself, from a Handler, a timer or a posted function.
+// Loop is one event loop. All methods except Post, Stop and Run must be called on the
+// loop itself, i.e. from a Handler, a timer or a posted function.
 type Loop struct {
-	// In is the read buffer all connections of the loop share, behind
-	// Headroom bytes of space. Its bytes are valid until the handler returns.
+	// In is the read buffer shared by all connections of the loop. Headroom bytes of
+	// free space precede it. Its bytes are valid until the handler returns.
 	In []byte
-	// Scratch is a second buffer for building what is to be written, valid
-	// until the handler returns.
+	// Scratch is a second buffer, for building output. It is valid until the handler
+	// returns.
 	Scratch []byte
 	// Buffers holds the pooled buffers of this loop.
 	Buffers BufferPool
@@ -42,26 +42,26 @@ type Loop struct {
 	listeners map[int]*Listener
 	wheel     wheel
 	timerFD   int
-	turnFD    int // an eventfd that says that again or more holds something
+	turnFD    int // an eventfd that wakes the loop while again or more is not empty
 	ticking   bool
 	now       int64 // see Now
-	stale     bool  // now is of an earlier event
+	stale     bool  // now was read for an earlier event
 	base      time.Time
 	again     []*Conn // connections whose turn was cut short
 	running   []*Conn
 	more      []*Listener // listeners whose turn was cut short
-	called    bool        // turnFD was written and not reported yet
+	called    bool        // turnFD was written and its event has not arrived yet
 	values    *FreeList[Conn]
 	pipes     pipes
-	event     uint64 // counts events, so that FreeList knows when one is over
+	event     uint64 // counts events, so that FreeList detects the end of one
 	addr      unix.RawSockaddrAny
 	poll      [1]unix.PollFd
 	count     Counters
 	shakes    handshakes
-	resting   []*coroutine   // without a handshake
+	resting   []*coroutine   // coroutines without a handshake
 	sealed    []byte         // ciphertext on its way from crypto/tls to a socket
 	lent      []byte         // the buffer crypto/tls reads ciphertext into
-	jobs      sync.WaitGroup // that workers do for handshakes
+	jobs      sync.WaitGroup // handshake jobs of workers
 	marker    Marker
 	stopped   atomic.Bool
 	done      chan struct{}
@@ -74,7 +74,7 @@ type Loop struct {
 	waiting       []turner // UDP sockets whose turn was cut short
 }
 
-// New returns a loop that runs nothing yet. counters may be nil.
+// New returns a loop that is not running yet. counters may be nil.
 func New(counters *Counters) (*Loop, error) {
 	poller, err := netpoll.OpenPoller()
 	if err != nil {
@@ -125,7 +125,7 @@ func New(counters *Counters) (*Loop, error) {
 	return l, nil
 }
 
-// Run serves events until Stop. It is the loop's goroutine.
+// Run serves events until Stop. Its goroutine is the loop's goroutine.
 func (l *Loop) Run() error {
 	defer close(l.done)
 	err := l.poller.Polling(l.dispatch)
@@ -136,8 +136,8 @@ func (l *Loop) Run() error {
 	return err
 }
 
-// Stop ends Run after the current batch and closes what is open. Any
-// goroutine but the loop's own may call it; it waits for the end.
+// Stop ends Run after the current batch, closes all open descriptors and waits for the
+// end. It may be called from any goroutine except the loop's own.
 func (l *Loop) Stop() {
 	if l.stopped.CompareAndSwap(false, true) {
 		_ = l.poller.Trigger(queue.HighPriority, func(any) error { return gneterrors.ErrEngineShutdown }, nil)
@@ -145,11 +145,11 @@ func (l *Loop) Stop() {
 	<-l.done
 }
 
-// Post runs fn on the loop, soon. Any goroutine may call it. fn is dropped
-// when the loop stops first.
+// Post schedules fn to run on the loop. Any goroutine may call it. fn is dropped if the
+// loop stops first.
 func (l *Loop) Post(fn func()) {
 	if l.stopped.Load() {
-		return // the poller's descriptor may be somebody else's by now
+		return // the poller's descriptor number may have been reused
 	}
 	_ = l.poller.Trigger(queue.HighPriority, func(any) error {
 		l.tick()
@@ -160,7 +160,7 @@ func (l *Loop) Post(fn func()) {
 
 func (l *Loop) closeAll() {
 	l.Each(func(c *Conn) { c.Close() })
-	l.jobs.Wait() // they post to the poller
+	l.jobs.Wait() // jobs post to the poller
 	l.stopCoroutines()
 	for _, ln := range l.listeners {
 		ln.Close()
@@ -174,8 +174,8 @@ func (l *Loop) closeAll() {
 	_ = l.poller.Close()
 }
 
-// Each calls fn for every open connection. fn may close them; a panic in it
-// costs the connection it was called for, and the others have their turn.
+// Each calls fn for every open connection. fn may close connections. A panic in fn
+// closes the connection concerned; the others are still visited.
 func (l *Loop) Each(fn func(c *Conn)) {
 	for fd := range l.conns {
 		if c := l.conns[fd]; c != nil {
@@ -189,13 +189,12 @@ func (c *Conn) visit(fn func(c *Conn)) {
 	fn(c)
 }
 
-// Dry returns a loop that runs nothing and has no descriptors: buffers, and a
-// clock that does not move. With Imagine it lets what was written for
-// events of connections be called without any.
+// Dry returns a loop without descriptors that cannot run. It has buffers and a stopped
+// clock. Together with Imagine it allows simulations to call event handlers.
 func Dry() *Loop { return &Loop{base: time.Now()} }
 
-// Imagine returns a connection of a dry loop, of no socket: all it can do is
-// tell its peer, whether it is secured, and then the name it was asked for.
+// Imagine returns a connection of a dry loop, without a socket. Only its peer address
+// is available and, if secure is set, name as the server name (SNI).
 func (l *Loop) Imagine(peer netip.AddrPort, secure bool, name string) *Conn {
 	c := &Conn{loop: l, peer: peer, fd: -1}
 	if secure {

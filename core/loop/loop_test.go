@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/core/porttest"
 )
 
-// probe is a handler made of functions; nil ones do nothing.
+// probe is a handler made of functions; nil functions do nothing.
 type probe struct {
 	readable  func(c *loop.Conn)
 	drained   func(c *loop.Conn)
@@ -74,7 +74,7 @@ func on(l *loop.Loop, fn func()) {
 	<-done
 }
 
-// serve listens on a loopback port and gives each connection to a new handler.
+// serve listens on a loopback port and calls accept for each connection.
 func serve(t *testing.T, l *loop.Loop, accept func(c *loop.Conn)) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -106,7 +106,8 @@ func dial(t *testing.T, addr string) *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// echo writes back what it reads, pausing while the peer does not take it.
+// echo returns a handler that writes back what it reads and pauses while the peer does
+// not read.
 func echo(l *loop.Loop) *probe {
 	p := &probe{}
 	p.readable = func(c *loop.Conn) {
@@ -422,7 +423,7 @@ func TestAcceptingRecoversWhenDescriptorsRanOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	var held []net.Conn
-	for range 200 { // both ends are ours, so the limit is reached soon
+	for range 200 { // both ends are in this process, so the limit is reached soon
 		c, err := net.DialTimeout("tcp", addr, time.Second)
 		if err != nil {
 			break
@@ -475,9 +476,9 @@ func TestConnectionThatAlwaysHasMoreDoesNotStarveOthers(t *testing.T) {
 	}
 }
 
-// TestEventOfAClosedConnectionDoesNotBreakItsSuccessor lets three events wait
-// in one batch: one that makes a handler close a connection, new connections
-// that get its number, and the reset of the closed one.
+// TestEventOfAClosedConnectionDoesNotBreakItsSuccessor puts three events into one
+// batch: one that makes a handler close a connection, new connections that reuse its
+// descriptor, and the reset of the closed one.
 func TestEventOfAClosedConnectionDoesNotBreakItsSuccessor(t *testing.T) {
 	l := start(t)
 	var conns []*loop.Conn

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// A handshake that was given up must not leave its coroutine behind, and what was
-// opened must be counted out again.
+// An aborted handshake must not leave its coroutine behind, and the counts of open
+// descriptors must return to zero.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if left := loop.OpenCounts(); code == 0 && left != [4]int64{} {

@@ -14,7 +14,7 @@ import (
 func TestMarksAreRefusedWithoutTheCapability(t *testing.T) {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with what it has lost
+		runtime.LockOSThread() // never unlocked: the thread ends without its capabilities
 		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 		var none [2]unix.CapUserData
 		if err := unix.Capset(&header, &none[0]); err != nil {

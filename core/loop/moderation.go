@@ -8,32 +8,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// While datagrams come quickly a moderated listener is polled by a clock instead of being
-// told of each that arrives, as network cards do with their interrupts (interrupt
-// moderation, ethtool -C rx-usecs). So more of them share the call that receives, the
-// call that sends, and the waking of those who asked.
+// Under a high rate of datagrams, a moderated listener is polled by a timer instead of
+// reporting each arrival. Network cards moderate their interrupts in the same way
+// (ethtool -C rx-usecs). Larger batches share the receive call, the send call and the
+// wake-up of the clients.
 
 const (
-	// pollEvery is how long a listener rests between two batches.
+	// pollEvery is the pause of a polled listener between two batches.
 	pollEvery = 30 * time.Microsecond
-	// pollFrom is the batch from which on a listener is polled. So many in pollEvery are
-	// more than a loop can answer: a client that waits for answers before it asks on,
-	// and never fills a batch, is not held up.
+	// pollFrom is the batch size from which a listener is polled. A loop cannot respond
+	// to that many datagrams within pollEvery. A client that waits for responses before
+	// it sends more does not fill such a batch, so it is not delayed.
 	pollFrom = 16
-	// pollTo is the smallest batch of a polled listener: below it arrivals wake the loop again.
+	// pollTo is the smallest batch of a polled listener. Below it, arrivals wake the
+	// loop again.
 	pollTo = 8
 )
 
-// moderation is the clock of a loop's moderated listeners.
+// moderation is the polling timer of a loop's moderated listeners.
 type moderation struct {
 	timer int // a timerfd; -1 before the first listener
 	every time.Duration
-	due   []*UDPListener // when it rings
-	ready []*UDPListener // while it does
+	due   []*UDPListener // to be polled at the next expiry
+	ready []*UDPListener // being polled
 }
 
-// Moderate has the listener polled while datagrams come quickly. That costs the first of
-// a batch up to 30 µs.
+// Moderate enables polling while datagrams arrive at a high rate. It delays the first
+// datagram of a batch by up to 30 µs.
 func (ln *UDPListener) Moderate() error {
 	if err := ln.loop.moderate(); err != nil {
 		return err
@@ -42,7 +43,7 @@ func (ln *UDPListener) Moderate() error {
 	return nil
 }
 
-// moderate makes the clock, once.
+// moderate creates the timer once.
 func (l *Loop) moderate() error {
 	if l.moderation.timer >= 0 {
 		return nil
@@ -59,7 +60,7 @@ func (l *Loop) moderate() error {
 	return nil
 }
 
-// received decides, after a batch of n, what the next one is waited for with.
+// received selects, after a batch of n, how the listener learns of the next one.
 func (ln *UDPListener) received(n int) {
 	switch {
 	case ln.closed:
@@ -76,7 +77,7 @@ func (ln *UDPListener) received(n int) {
 	}
 }
 
-// add has the listener polled when the clock rings next.
+// add schedules a poll of the listener at the next expiry of the timer.
 func (m *moderation) add(ln *UDPListener) {
 	m.due = append(m.due, ln)
 	if len(m.due) == 1 {
@@ -84,8 +85,8 @@ func (m *moderation) add(ln *UDPListener) {
 	}
 }
 
-// ring polls the listeners that are due. The timer is edge triggered and set anew, so
-// its count needs no reading.
+// ring polls the listeners that are due. The timer is edge triggered and one-shot, so
+// its counter need not be read.
 func (m *moderation) ring() {
 	m.due, m.ready = m.ready[:0], m.due
 	for i, ln := range m.ready {

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// moderated is a listener whose clock rings when the test says so.
+// moderated is a moderated listener whose timer is fired by the test.
 type moderated struct {
 	*testing.T
 	l      *Loop
 	ln     *UDPListener
 	file   *os.File
 	client net.Conn
-	got    int // datagrams, since they were asked for
+	got    int // datagrams since the last reset
 }
 
 func (m *moderated) Received(*UDPListener, *Datagram) { m.got++ }
@@ -53,7 +53,7 @@ func startModerated(t *testing.T) *moderated {
 	return m
 }
 
-// look is called once the loop has looked at all descriptors.
+// look is a turn of the loop that calls fn after the poll of all descriptors.
 type look struct {
 	fn     func()
 	queued bool
@@ -62,16 +62,16 @@ type look struct {
 
 func (k *look) turn() { defer close(k.done); k.fn() }
 
-// on runs fn on the loop, which has received by then what had arrived at sockets the
-// poller tells of.
+// on runs fn on the loop after it has received the datagrams waiting at registered
+// sockets.
 func (m *moderated) on(fn func()) {
 	k := &look{fn: fn, done: make(chan struct{})}
 	m.l.Post(func() { m.l.later(k, &k.queued) })
 	<-k.done
 }
 
-// arrive has n datagrams arrive at once, and returns how many the loop received because
-// they arrived, and what it waits with afterwards: for the clock, or for arrivals.
+// arrive sends n datagrams at once. It returns how many the loop received because of
+// their arrival, and whether the listener is polled afterwards.
 func (m *moderated) arrive(n int) (got int, polled bool) {
 	m.Helper()
 	m.on(func() {
@@ -86,7 +86,7 @@ func (m *moderated) arrive(n int) (got int, polled bool) {
 	return got, polled
 }
 
-// ring lets the clock ring, and returns how many datagrams that received.
+// ring fires the timer and returns how many datagrams were received then.
 func (m *moderated) ring() (got int, polled bool) {
 	m.on(func() {
 		m.got = 0
@@ -105,8 +105,8 @@ func (m *moderated) want(what string, n int, still bool) func(int, bool) {
 	}
 }
 
-// A listener is polled from a batch of sixteen on until one has less than eight, and not
-// told of arrivals meanwhile; the clock is set again after each batch.
+// A listener is polled from a batch of sixteen until one has fewer than eight, and is
+// not registered meanwhile. The timer is set after each batch.
 func TestLargeBatchesAreWaitedForWithAClock(t *testing.T) {
 	m := startModerated(t)
 	m.want("fifteen", 15, false)(m.arrive(15))
@@ -123,12 +123,12 @@ func TestLargeBatchesAreWaitedForWithAClock(t *testing.T) {
 	m.want("one alone again", 1, false)(m.arrive(1))
 }
 
-// What arrives between the last look and the poller's telling again is told of, too.
+// Datagrams that arrive between the last poll and the registration are reported, too.
 func TestArrivalsBeforeThePollerTellsAgainAreReceived(t *testing.T) {
 	m := startModerated(t)
 	m.arrive(16)
 	m.on(func() {
-		m.l.moderation.ring() // nothing is there
+		m.l.moderation.ring() // no datagrams
 		_, _ = m.client.Write([]byte("datagram"))
 	})
 	m.on(func() {
@@ -138,7 +138,8 @@ func TestArrivalsBeforeThePollerTellsAgainAreReceived(t *testing.T) {
 	})
 }
 
-// A full batch gets another turn at once, polled or not, and stays polled.
+// After a full batch the listener gets another turn at once. If it is polled it stays
+// so.
 func TestFullBatchesWaitForNoClock(t *testing.T) {
 	m := startModerated(t)
 	m.want("two batches and a half", 2*datagramBatch+32, true)(m.twice(m.arrive(2*datagramBatch + 32)))
@@ -148,7 +149,7 @@ func TestFullBatchesWaitForNoClock(t *testing.T) {
 	m.want("the clock rings for what is left: nothing", 0, false)(m.ring())
 }
 
-// twice lets the loop have its next turns, and returns what came by then.
+// twice gives the loop its next turns and returns the number of datagrams received.
 func (m *moderated) twice(int, bool) (got int, polled bool) {
 	for range 4 {
 		m.on(func() { got, polled = m.got, m.ln.polled })
@@ -156,12 +157,13 @@ func (m *moderated) twice(int, bool) (got int, polled bool) {
 	return got, polled
 }
 
-// The kernel may have no memory to tell of arrivals again: the clock goes on then.
+// If the listener cannot be registered again (e.g. no kernel memory), polling
+// continues.
 func TestListenersThatCannotBeToldOfArrivalsArePolled(t *testing.T) {
 	m := startModerated(t)
 	m.arrive(16)
 	var err error
-	m.on(func() { err = m.l.poller.AddRead(&netpoll.PollAttachment{FD: m.ln.fd}, true) }) // so that it fails later
+	m.on(func() { err = m.l.poller.AddRead(&netpoll.PollAttachment{FD: m.ln.fd}, true) }) // makes a later call fail
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,8 +173,8 @@ func TestListenersThatCannotBeToldOfArrivalsArePolled(t *testing.T) {
 	m.want("one alone", 1, false)(m.arrive(1))
 }
 
-// A listener that was closed is polled no more, whoever has its descriptor now; others
-// go on, and the clock is closed with the loop.
+// A closed listener is not polled, even if its descriptor is reused. Other listeners
+// continue, and the timer closes with the loop.
 func TestClosedListenersAreNotPolled(t *testing.T) {
 	m := startModerated(t)
 	m.arrive(16)
@@ -193,7 +195,7 @@ func TestClosedListenersAreNotPolled(t *testing.T) {
 	}
 }
 
-// The clock itself rings, once it is time, and once for each batch.
+// The timer fires on its own, once per batch.
 func TestTheClockRings(t *testing.T) {
 	m := startModerated(t)
 	m.on(func() { m.l.moderation.every = time.Millisecond })
@@ -206,15 +208,14 @@ func TestTheClockRings(t *testing.T) {
 	events := func() (n uint64) { m.on(func() { n = *m.l.count.Events }); return n }
 	before := events()
 	for range 10 {
-		events() // each is an event of its own
+		events() // counts as an event of its own
 	}
 	if n := events() - before; n != 11 {
 		t.Errorf("%d events instead of 11: the clock goes on by itself", n)
 	}
 }
 
-// A loop has one clock. It is set by the first listener that waits for it; others do not
-// put it off.
+// A loop has one timer. The first waiting listener sets it; others do not postpone it.
 func TestTheClockIsSetOnce(t *testing.T) {
 	m := startModerated(t)
 	m.on(func() {
@@ -243,15 +244,15 @@ func TestTheClockIsSetOnce(t *testing.T) {
 	}
 }
 
-// Who waits for answers before asking on is not held up: what a listener is polled for is
-// more than a loop can answer, which is some 300,000 a second.
+// A client that waits for responses before it sends more is not delayed. The batch size
+// for polling exceeds the capacity of a loop, about 300,000 responses per second.
 func TestPollingHoldsNobodyUp(t *testing.T) {
 	if rate := pollFrom * time.Second / pollEvery; rate < 500_000 {
 		t.Errorf("clients of batches of %d get %d answers a second", pollFrom, rate)
 	}
 }
 
-// A listener that cannot have a clock says so, and leaves no descriptor open.
+// Moderate fails if the timer cannot be created, and leaves no descriptor open.
 func TestListenersAreNotModeratedWithoutAClock(t *testing.T) {
 	m := startModerated(t)
 	m.l.Stop()

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// openssl runs openssl s_client against addr with the lines as its input.
+// openssl runs openssl s_client against addr with lines as its input.
 func openssl(t *testing.T, addr string, lines []string, args ...string) string {
 	t.Helper()
 	path, err := exec.LookPath("openssl")
@@ -28,7 +28,7 @@ func openssl(t *testing.T, addr string, lines []string, args ...string) string {
 		t.Fatal(err)
 	}
 	for _, line := range lines {
-		time.Sleep(100 * time.Millisecond) // a command is a line that is read alone
+		time.Sleep(100 * time.Millisecond) // a command must arrive in a read of its own
 		_, _ = in.Write([]byte(line))
 	}
 	stop := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
@@ -37,7 +37,7 @@ func openssl(t *testing.T, addr string, lines []string, args ...string) string {
 	return out.String()
 }
 
-// untilQuit is an echo that ends with the line "quit".
+// untilQuit returns an echo that ends on the line "quit".
 func untilQuit(l *loop.Loop) *probe {
 	return &probe{readable: func(c *loop.Conn) {
 		for {

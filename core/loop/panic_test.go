@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// pair accepts two connections on one loop and gives them to accept, in the
-// order they were dialled in.
+// pair accepts two connections on one loop and passes them to accept, in the order in
+// which they were dialled.
 func pair(t *testing.T, l *loop.Loop, accept func(i int, c *loop.Conn)) [2]*net.TCPConn {
 	t.Helper()
 	n, ready := 0, make(chan bool, 2)
@@ -28,7 +28,7 @@ func pair(t *testing.T, l *loop.Loop, accept func(i int, c *loop.Conn)) [2]*net.
 	return conns
 }
 
-// ended waits for the end of a connection that was sent nothing.
+// ended waits for the end of a connection on which nothing was sent.
 func ended(c *net.TCPConn) bool {
 	_, err := c.Read(make([]byte, 1))
 	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What precedes the protocol of an accepted connection, TLS included, is looked
-// at before it is taken: what follows it stays in the socket, for whoever reads
-// next. All of this is for connections that are plain, or still are.
+// Bytes that precede the protocol of an accepted connection, including TLS, are peeked
+// at before they are consumed. The bytes after them stay in the socket for the next
+// reader. These methods are only for connections that are (still) plain.
 
-// Peek copies what the socket holds into p and leaves it there: at least one
-// byte, or an error as Read has them.
+// Peek copies available bytes, at least one, into p without consuming them. It returns
+// the same errors as Read.
 func (c *Conn) Peek(p []byte) (int, error) {
 	if c.flags&flagReadable == 0 {
 		return 0, c.dry()
@@ -36,7 +36,7 @@ func (c *Conn) Peek(p []byte) (int, error) {
 	}
 }
 
-// Skip takes n bytes that Peek has shown.
+// Skip consumes n bytes that Peek has returned.
 func (c *Conn) Skip(n int) error {
 	for n > 0 {
 		m, errno := sysDiscard(int(c.fd), n)
@@ -52,7 +52,7 @@ func (c *Conn) Skip(n int) error {
 	return nil
 }
 
-// WaitMore lets c wait until there is more than Peek has shown, or its end.
+// WaitMore makes c wait for more bytes than Peek has returned, or the end.
 func (c *Conn) WaitMore() error {
 	if err := c.watch(); err != nil {
 		return err
@@ -61,22 +61,22 @@ func (c *Conn) WaitMore() error {
 	return nil
 }
 
-// largeWait is from how many bytes on the socket may have too little room for them,
-// and waitRoom what is made beyond them: the kernel offers the peer no room that is
-// less than one of its segments, which are 64 KiB on the loopback device.
+// The receive buffer may be too small for a low-water mark above largeWait, so it is
+// enlarged by waitRoom. The kernel does not advertise a window below one of the peer's
+// segments, which are 64 KiB on the loopback device.
 const (
 	largeWait = 32 << 10
 	waitRoom  = 128 << 10
 )
 
-// WaitFor is WaitMore until there are n bytes in all, so that a peer that sends
-// them one by one wakes nobody. The socket makes room for them. Undo it with n = 1
-// before anything else is read.
+// WaitFor is WaitMore for n bytes in total, so that a peer that sends single bytes does
+// not wake the loop. The receive buffer is enlarged if necessary. Before any other read
+// it must be reset with n = 1.
 //
-// The kernel wakes early when it is short of memory: who is woken so and waits on
-// for the same n calls WaitMore, because this would wake at once.
+// The kernel wakes early if it is short of memory. To continue waiting for the same n,
+// the caller then uses WaitMore, because WaitFor would wake immediately.
 func (c *Conn) WaitFor(n int) error {
-	if n > largeWait { // room that was made once stays
+	if n > largeWait { // the buffer does not shrink again
 		if err := c.lowWater(n + waitRoom); err != nil {
 			return err
 		}
@@ -91,26 +91,25 @@ func (c *Conn) lowWater(n int) error {
 	return syscall.SetsockoptInt(int(c.fd), syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, n)
 }
 
-// Proceed gives what the socket holds to the handler, which may be a new one,
-// or to the handshake that Secure asked for. It is the last thing a handler does.
+// Proceed passes available bytes to the handler, which may be a new one, or to the
+// handshake that Secure requested. It must be a handler's last action.
 func (c *Conn) Proceed() {
 	if c.flags&(flagReadable|flagClosed) == flagReadable {
 		c.readable()
 	}
 }
 
-// SetPeer replaces what Peer returns: somebody who may said on whose behalf the
-// connection was made.
+// SetPeer replaces the address that Peer returns, e.g. by one from a trusted PROXY
+// header.
 func (c *Conn) SetPeer(peer netip.AddrPort) { c.peer = peer }
 
-// sysPeek is sysRecv that leaves the bytes where they are.
+// sysPeek is sysRecv with MSG_PEEK.
 func sysPeek(fd int, p []byte) (int, syscall.Errno) {
 	n, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), unix.MSG_PEEK, 0, 0)
 	return int(n), e
 }
 
-// sysDiscard takes n bytes from a socket without copying them anywhere (tcp(7),
-// MSG_TRUNC).
+// sysDiscard consumes n bytes of a socket without copying them (tcp(7), MSG_TRUNC).
 func sysDiscard(fd, n int) (int, syscall.Errno) {
 	m, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), 0, uintptr(n), unix.MSG_TRUNC, 0, 0)
 	return int(m), e

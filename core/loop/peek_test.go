@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// lineFirst serves an echo to who first sends a line, and leaves what is behind
-// it in the socket. The line is looked at whole, as often as it takes.
+// lineFirst serves an echo to clients that first send a line. Bytes after the line stay
+// in the socket. It peeks until the line is complete.
 func lineFirst(l *loop.Loop, security loop.Security) func(c *loop.Conn) {
 	return func(c *loop.Conn) {
 		c.SetHandler(&probe{readable: func(c *loop.Conn) {
@@ -130,7 +130,7 @@ func TestPrefaceIsSentBeforeEverythingElse(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			clear(preface) // it was copied
+			clear(preface) // Dial made a copy
 		})
 		c, err := ln.Accept()
 		if err != nil {

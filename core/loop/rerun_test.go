@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// rerun runs the calling test alone in a process of its own, with env added:
-// for what would disturb the others.
+// rerun runs the calling test alone in another process with env added, because it would
+// disturb other tests.
 func rerun(t *testing.T, env string) {
 	t.Helper()
 	rerunThese(t, "^"+t.Name()+"$", env)
 }
 
-// rerunThese runs the tests the pattern names.
+// rerunThese runs the tests that match pattern in another process.
 func rerunThese(t *testing.T, pattern, env string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run="+pattern, "-test.v")

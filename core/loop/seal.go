@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// holdMost is how much waits for what is written next: one record.
+	// holdMost is the maximum number of bytes held back for the next write: one record.
 	holdMost = 16 << 10
-	// sealMost is how much is encrypted before it is sent: as much as handlers
-	// write at once, so that the kernel gets it in one call.
+	// sealMost is the maximum number of bytes encrypted before a send. Handlers write
+	// no more than this at once, so a write reaches the kernel in one call.
 	sealMost = 512 << 10
 )
 
-// write is Write for a secure connection; more says that another one follows
-// at once. Small parts then wait for it, so that they share its records.
+// write is Conn.Write for a secure connection. more announces that another write
+// follows at once; a small p is then held back to share records with it.
 func (s *secured) write(p []byte, more bool) error {
 	c := s.conn
 	if s.shake != nil || more && len(c.out) == 0 && len(s.held)+len(p) <= holdMost {
@@ -38,7 +38,7 @@ func (s *secured) write(p []byte, more bool) error {
 	}
 }
 
-// seal encrypts what is held and p into Loop.sealed.
+// seal encrypts the held bytes and p into Loop.sealed.
 func (s *secured) seal(p []byte) error {
 	l := s.conn.loop
 	l.sealed = l.sealed[:0]
@@ -60,7 +60,7 @@ func (s *secured) seal(p []byte) error {
 	return err
 }
 
-// push sends what crypto/tls has written.
+// push sends the output of crypto/tls in Loop.sealed.
 func (c *Conn) push(flags int) error {
 	b := c.loop.sealed
 	if len(b) == 0 {
@@ -70,8 +70,8 @@ func (c *Conn) push(flags int) error {
 	return c.send(b, flags)
 }
 
-// sealEnd encrypts what is held and close_notify, which says that this
-// direction is whole (RFC 8446, section 6.1).
+// sealEnd encrypts the held bytes and close_notify, which marks this direction as
+// complete (RFC 8446, section 6.1).
 func (s *secured) sealEnd() {
 	if s.notified {
 		return
@@ -82,8 +82,9 @@ func (s *secured) sealEnd() {
 	}
 }
 
-// bye says goodbye on a connection that is closed at once, if the kernel takes
-// it; pending bytes are lost, and it would mean nothing after them.
+// bye tries once to send close_notify on a connection that is being closed, then
+// releases s. It sends none if bytes are pending, because these are lost and the data
+// would be incomplete.
 func (s *secured) bye() {
 	c := s.conn
 	if s.shake == nil && !s.notified && len(c.out) == 0 && c.err == 0 && !c.Broken() && (s.fail == nil || s.fail == io.EOF) {

@@ -28,7 +28,7 @@ func TestPartsOfAWriteShareRecordsAndPackets(t *testing.T) {
 			case "larger":
 				_ = c.WriteMore(make([]byte, 20000))
 				_ = c.Write(make([]byte, 2*16384-20000))
-				return // the first part may leave alone
+				return // the first part may leave separately
 			}
 			if sent := c.SegmentsSent() - before; sent != 1 {
 				t.Errorf("%s: %d packets, want all records in one", l.In[:n], sent)

@@ -5,24 +5,24 @@ import (
 	"crypto/tls"
 )
 
-// secured is what makes a connection secure. While it waits it holds the keys
-// and no buffer.
+// secured is the TLS state of a connection. While the connection is idle it holds the
+// keys and no buffer.
 type secured struct {
 	conn   *Conn
 	tls    *tls.Conn
 	shake  *handshake // nil once the handshake is complete
 	agreed TLS
 
-	fail error  // what Read ends with, once left is read
+	fail error  // the error of Read once left has been read
 	left []byte // plaintext that did not fit the reader's buffer; pooled
-	read int    // of left
-	rest []byte // ciphertext that waits for the rest of its record; pooled
-	held []byte // plaintext that waits for what is written next; pooled
+	read int    // bytes of left already read
+	rest []byte // ciphertext of an incomplete record; pooled
+	held []byte // plaintext held back for the next write; pooled
 
-	want     int // what the reader has room for
-	answers  int // bytes of answers to the peer's housekeeping it has not taken
+	want     int // free bytes in the reader's buffer
+	answers  int // bytes of TLS responses (e.g. KeyUpdate) that the peer has not read
 	finished bool
-	notified bool // close_notify is sealed, or there is no use in it
+	notified bool // close_notify is sealed, or must not be sent
 }
 
 func newSecured(c *Conn, security Security, client bool) *secured {
@@ -31,7 +31,7 @@ func newSecured(c *Conn, security Security, client bool) *secured {
 	return s
 }
 
-// agree takes down what the handshake agreed on.
+// agree records the parameters that the handshake negotiated.
 func (s *secured) agree() {
 	st := s.tls.ConnectionState()
 	s.agreed = TLS{
@@ -41,8 +41,8 @@ func (s *secured) agree() {
 	}
 }
 
-// strip takes the buffers the handshake grew and reports flagReadable if there
-// is something to read: often a request came with the last flight.
+// strip releases the buffers that the handshake grew. It returns flagReadable if there
+// are bytes to read: a request often arrives with the last flight.
 func (s *secured) strip() flags {
 	if !inside.found {
 		return flagReadable
@@ -59,11 +59,11 @@ func (s *secured) strip() flags {
 	return 0
 }
 
-// catchUp does what was asked for before the handshake was complete.
+// catchUp performs writes and CloseWrite calls that were made during the handshake.
 func (s *secured) catchUp() {
 	c := s.conn
 	if len(s.held) != 0 {
-		_ = s.write(nil, false) // a broken connection is learned by reading
+		_ = s.write(nil, false) // the next read reports a broken connection
 	}
 	if c.flags&flagShutdown != 0 && !s.notified {
 		c.flags &^= flagShutdown
@@ -71,8 +71,8 @@ func (s *secured) catchUp() {
 	}
 }
 
-// unsecure makes the connection a plain one; what was to be said under
-// protection has been said.
+// unsecure turns the connection into a plain one. Everything to be sent encrypted has
+// been sent.
 func (c *Conn) unsecure() {
 	c.secure.letGo()
 	c.secure = nil
@@ -82,7 +82,7 @@ func (c *Conn) unsecure() {
 	}
 }
 
-// letGo gives back all that s holds and ends a handshake under way.
+// letGo releases all buffers of s and aborts a handshake in progress.
 func (s *secured) letGo() {
 	if h := s.shake; h != nil {
 		s.conn.loop.shakes.leave(h)

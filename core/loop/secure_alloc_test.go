@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// The client is in the same process, and crypto/tls allocates once for each of
-// its reads from the socket.
+// The client runs in the same process, and crypto/tls allocates once for each of its
+// reads from the socket.
 func TestEstablishedSecureConnectionDoesNotAllocate(t *testing.T) {
 	for name, version := range map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13} {
 		for _, size := range []int{100, 16384, 100_000} {

@@ -15,8 +15,8 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// serverConfig is a prepared configuration with certificates of the given
-// kinds; change may alter it first.
+// serverConfig returns a prepared configuration with certificates of the given kinds.
+// change, if not nil, may modify it first.
 func serverConfig(change func(*tls.Config), kinds ...string) *tls.Config {
 	config := &tls.Config{MinVersion: tls.VersionTLS10}
 	for _, kind := range kinds {
@@ -29,7 +29,7 @@ func serverConfig(change func(*tls.Config), kinds ...string) *tls.Config {
 	return config
 }
 
-// clientConfig trusts the certificates of all kinds.
+// clientConfig returns a configuration that trusts the certificates of all kinds.
 func clientConfig(change func(*tls.Config)) *tls.Config {
 	config := &tls.Config{RootCAs: roots(), ServerName: "loop.test", MinVersion: tls.VersionTLS10}
 	if change != nil {
@@ -46,7 +46,7 @@ func roots() *x509.CertPool {
 	return pool
 }
 
-// secure is serve for connections that are made secure.
+// secure is serve for TLS connections.
 func secure(t *testing.T, l *loop.Loop, config *tls.Config, handler func(c *loop.Conn) *probe) string {
 	t.Helper()
 	return serve(t, l, func(c *loop.Conn) {
@@ -55,8 +55,8 @@ func secure(t *testing.T, l *loop.Loop, config *tls.Config, handler func(c *loop
 	})
 }
 
-// outcome is a probe that tells the outcomes of its handshakes, and echoes
-// after a good one.
+// outcome returns probes that send the outcomes of their handshakes to the channel, and
+// echo after a successful one.
 func outcome(l *loop.Loop, to chan<- error) func(*loop.Conn) *probe {
 	return func(*loop.Conn) *probe {
 		p := echo(l)
@@ -108,7 +108,8 @@ func TestSecureEchoDeliversEveryByteBothWaysToASlowReader(t *testing.T) {
 				if [32]byte(h.Sum(nil)) != sha256.Sum256(sent) {
 					t.Error("the bytes came back changed")
 				}
-				// A read's worth, and what records and BEAST's split add to it.
+				// The bytes of one read, plus the overhead of records and of the 1/n-1
+				// split against BEAST.
 				if most > loop.ReadSize+loop.ReadSize/8 {
 					t.Errorf("%d bytes were held for the slow reader", most)
 				}
@@ -117,7 +118,7 @@ func TestSecureEchoDeliversEveryByteBothWaysToASlowReader(t *testing.T) {
 	}
 }
 
-// slowly is a reader that looks around now and then.
+// slowly is a reader that calls look now and then.
 type slowly struct {
 	io.Reader
 	look func()
@@ -170,7 +171,7 @@ func TestSecureConnectionServesAClientThatDrips(t *testing.T) {
 
 func TestHandshakeTellsWhatWasAgreedOn(t *testing.T) {
 	l := start(t)
-	asks := make(chan [2]string, 1) // what callbacks are told of who asks
+	asks := make(chan [2]string, 1) // server name and protocols seen by callbacks
 	config := serverConfig(func(c *tls.Config) {
 		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 			if _, ends := hello.Context().Deadline(); ends || hello.Context().Err() != nil || hello.Context().Value("") != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// ends runs do when a secure connection has been read from once, and returns
-// all the client read.
+// ends runs do after the first read from a secure connection and returns everything
+// that the client read.
 func ends(t *testing.T, version uint16, do func(c *loop.Conn)) ([]byte, error) {
 	t.Helper()
 	l := start(t)
@@ -32,14 +32,14 @@ func ends(t *testing.T, version uint16, do func(c *loop.Conn)) ([]byte, error) {
 	return io.ReadAll(strict{c})
 }
 
-// strict tells the end of the socket from the end TLS tells of.
+// strict distinguishes the end of the socket from close_notify.
 type strict struct{ *tls.Conn }
 
 func (s strict) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p)
 	if err == io.EOF {
-		// After close_notify crypto/tls reads no more: the socket has its end to
-		// itself.
+		// crypto/tls reads nothing after close_notify, so the end of the socket is
+		// still unread.
 		if _, err := s.NetConn().Read(make([]byte, 1)); err != io.EOF {
 			return n, err
 		}
@@ -72,7 +72,6 @@ func TestEndsOfASecureConnection(t *testing.T) {
 	}
 }
 
-// closeNotify reports whether a client that reads all gets close_notify.
 func TestCloseNotifyIsSentOnceAndBeforeTheEnd(t *testing.T) {
 	for _, do := range []func(c *loop.Conn){
 		func(c *loop.Conn) { c.Close() },
@@ -101,7 +100,7 @@ func TestCloseNotifyIsSentOnceAndBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// tap is a net.Conn that keeps what was read.
+// tap is a net.Conn that records the bytes read.
 type tap struct {
 	net.Conn
 	heard bytes.Buffer
@@ -113,7 +112,7 @@ func (c *tap) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// recordTypes lists the types of the records in b.
+// recordTypes returns the types of the records in b.
 func recordTypes(b []byte) (types []byte) {
 	for len(b) >= 5 {
 		types = append(types, b[0])
@@ -173,7 +172,7 @@ func TestEndOfThePeer(t *testing.T) {
 			if _, err := c.Write([]byte("last words")); err != nil {
 				t.Fatal(err)
 			}
-			if test.want == syscall.ECONNRESET { // it destroys what was not read yet
+			if test.want == syscall.ECONNRESET { // a reset destroys unread bytes
 				time.Sleep(50 * time.Millisecond)
 			}
 			test.end(c)
@@ -229,7 +228,7 @@ func TestPlaintextThatIsLeftKeepsTheConnectionReadable(t *testing.T) {
 			addr := secure(t, l, serverConfig(nil, "P-256"), func(*loop.Conn) *probe {
 				return &probe{readable: func(c *loop.Conn) {
 					turns++
-					n, err := c.Read(l.In[:700]) // one small read a turn
+					n, err := c.Read(l.In[:700]) // one small read per turn
 					if err == nil || err == loop.ErrDry {
 						total += n
 						if total < size && c.Readable() {
@@ -243,7 +242,7 @@ func TestPlaintextThatIsLeftKeepsTheConnectionReadable(t *testing.T) {
 							}
 						}
 						done <- turns
-						turns = -1 << 30 // the end of the client is not looked at
+						turns = -1 << 30 // the end of the client is not checked
 					}
 				}}
 			})

@@ -19,9 +19,8 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// TestIdleSecureConnectionHoldsNoBuffer measures what a connection costs that
-// waits after a full record went both ways. Its clients are in a process of
-// their own.
+// TestIdleSecureConnectionHoldsNoBuffer measures the memory of a connection that is
+// idle after a full record went both ways. The clients run in another process.
 func TestIdleSecureConnectionHoldsNoBuffer(t *testing.T) {
 	if addr := os.Getenv("LOOP_IDLE_CLIENTS"); addr != "" {
 		idleClients(t, addr)
@@ -32,7 +31,7 @@ func TestIdleSecureConnectionHoldsNoBuffer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := start(t)
 			addr := secure(t, l, serverConfig(func(c *tls.Config) { c.MaxVersion = version }, "P-256"), func(*loop.Conn) *probe { return echo(l) })
-			dialTLS(t, addr, clientConfig(nil)) // the first one brings what all share
+			dialTLS(t, addr, clientConfig(nil)) // the first connection allocates shared state
 			before, resident := live(), rss(t)
 			cmd := exec.Command(os.Args[0], "-test.run=^TestIdleSecureConnectionHoldsNoBuffer$")
 			cmd.Env = append(os.Environ(), "LOOP_IDLE_CLIENTS="+addr, fmt.Sprint("LOOP_IDLE_COUNT=", clients))
@@ -78,11 +77,11 @@ func idleClients(t *testing.T, addr string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// live is the memory in use once garbage is gone.
+// live returns the heap in use after a garbage collection.
 func live() int {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // what pools held
+	runtime.GC() // empties sync.Pools
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc + m.StackInuse)
 }

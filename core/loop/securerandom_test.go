@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// ragged is a net.Conn that writes in pieces of any size.
+// ragged is a net.Conn that writes in pieces of random size.
 type ragged struct {
 	net.Conn
 	rand *rand.Rand
@@ -32,8 +32,8 @@ func (c ragged) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// moody is a handler that reads and writes in parts of any size, stops when it
-// likes and comes back as a handler has to.
+// moody is a handler that reads and writes parts of random size, stops at random and
+// resumes as a handler must.
 func moody(l *loop.Loop, r *rand.Rand) *probe {
 	ended := false
 	p := &probe{}

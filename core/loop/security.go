@@ -5,22 +5,21 @@ import (
 	"crypto/x509"
 )
 
-// Security is how a connection speaks TLS. The zero value asks for none.
+// Security configures TLS for a connection. The zero value disables it.
 type Security struct {
-	// Config is shared by all connections and loops and does not change any
-	// more; Prepare made it fit. Its callbacks run on the loop: they look up,
-	// and neither wait nor read files. So do verifications: a Config that
-	// verifies servers has RootCAs, or the system's would be read from files.
+	// Config is shared by all connections and loops and is read-only; it must have been
+	// passed to Prepare. Its callbacks run on the loop and must neither block nor read
+	// files. A Config that verifies servers needs RootCAs: without them crypto/tls
+	// reads the system's roots from files.
 	Config *tls.Config
-	// ServerName is the name a dialled server is asked for, and its certificate
-	// checked against unless Config says otherwise; empty leaves it to Config.
-	// A name other than Config's costs a copy of Config for each connection.
-	// Sessions are resumed by Config.ClientSessionCache, which knows servers by
-	// this name: servers that share one are better kept apart.
+	// ServerName is the SNI sent to a dialled server. The certificate is verified
+	// against it unless Config says otherwise. Empty uses the name in Config; a
+	// different name costs a copy of Config per connection. Config.ClientSessionCache
+	// is keyed by this name, so servers that share a name need separate caches.
 	ServerName string
 }
 
-// named is Config for ServerName.
+// named returns Config with ServerName set. It is a copy if the name differs.
 func (s Security) named() *tls.Config {
 	if s.ServerName == "" || s.ServerName == s.Config.ServerName {
 		return s.Config
@@ -30,34 +29,36 @@ func (s Security) named() *tls.Config {
 	return config
 }
 
-// TLS is what a handshake agreed on.
+// TLS holds the parameters that a handshake negotiated.
 type TLS struct {
-	Version uint16 // tls.VersionTLS10 …
-	Cipher  uint16 // tls.CipherSuiteName tells its name
+	Version uint16 // a tls.VersionTLS constant
+	Cipher  uint16 // see tls.CipherSuiteName
 	Curve   tls.CurveID
-	Resumed bool // by a ticket of an earlier connection
-	// Protocol is the one chosen by ALPN (RFC 7301), empty when none was.
+	Resumed bool // with a ticket of an earlier connection
+	// Protocol is the protocol selected by ALPN (RFC 7301), or empty.
 	Protocol string
-	// ServerName is the name the client asked for (RFC 6066, section 3), empty
-	// when it named none.
+	// ServerName is the SNI sent by the client (RFC 6066, section 3), or empty.
 	ServerName string
-	// Peer is the certificates the other side showed, its own first. They are
-	// verified only if the configuration asks for that.
+	// Peer is the peer's certificate chain, leaf first. It is verified only if the
+	// configuration requires it.
 	Peer []*x509.Certificate
-	// Chains are the ways from Peer[0] to a trusted authority, empty when the
-	// configuration does not verify.
+	// Chains are the verified chains from Peer[0] to a trusted authority. They are
+	// empty if the configuration does not verify.
 	Chains [][]*x509.Certificate
 }
 
-// Secure makes an accepted connection speak TLS: call it in the Acceptor,
-// where the handler is set, before anything is read; or later, if all that was
-// taken before is what Peek and Skip did, and go on with Proceed. The handler's Connected
-// then hears how it went: nil, and everything read and written from then on is
-// plaintext; ErrPlain, and the connection is open as it was, with all its
-// bytes unread, because they do not begin a TLS handshake; io.EOF when the client
-// left without a word; or why the handshake failed, and the connection is gone.
-// Readable and Drained are not called before that; Expired is, so that a
-// deadline bounds the handshake.
+// Secure starts TLS on an accepted connection. It is called in the Acceptor after the
+// handler is set and before any Read. It may also be called later if only Peek and Skip
+// have consumed bytes; Proceed must follow then.
+//
+// The handler's Connected reports the outcome. nil means that reads and writes are
+// plaintext from now on. ErrPlain means that the first byte does not begin a TLS
+// handshake; the connection stays open and plain, with its bytes unread. io.EOF means
+// that the client closed without sending anything. With any other error the handshake
+// failed, and the connection is closed.
+//
+// Readable and Drained are not called before Connected. Expired is, so a deadline
+// bounds the handshake.
 func (c *Conn) Secure(s Security) {
 	c.secure = newSecured(c, s, false)
 	c.flags |= flagHandshake
@@ -66,8 +67,8 @@ func (c *Conn) Secure(s Security) {
 	}
 }
 
-// TLS returns what the handshake agreed on; nil for a plain connection, before
-// the handshake is over and after Close. It is read-only.
+// TLS returns the negotiated parameters, which are read-only. It returns nil for a
+// plain connection, before the end of the handshake and after Close.
 func (c *Conn) TLS() *TLS {
 	if c.secure == nil || c.secure.shake != nil {
 		return nil
@@ -75,9 +76,8 @@ func (c *Conn) TLS() *TLS {
 	return &c.secure.agreed
 }
 
-// Truncated reports whether the peer of a secure connection ended its direction
-// without saying so under the protection of TLS (close_notify, RFC 8446,
-// section 6.1): Read ended with io.EOF, and somebody else may have cut the
-// connection. HTTP can tell by itself whether a message is whole, unless only
-// the end of the connection ends it.
+// Truncated reports whether the peer of a secure connection ended its direction without
+// close_notify (RFC 8446, section 6.1). Read returned io.EOF, but a third party may
+// have cut the connection. HTTP detects incomplete messages itself unless the end of
+// the connection delimits the body.
 func (c *Conn) Truncated() bool { return c.secure != nil && c.secure.finished }

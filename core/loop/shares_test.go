@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// inFew runs the test again in a process that may have few descriptors; it
-// reports whether that is this one.
+// inFew runs the calling test again in a process with a low descriptor limit. It
+// reports whether this is that process.
 func inFew(t *testing.T, most uint64) bool {
 	t.Helper()
 	if os.Getenv("LOOP_FEW_DESCRIPTORS") == "" {
@@ -27,7 +27,7 @@ func inFew(t *testing.T, most uint64) bool {
 	return true
 }
 
-// datagramSocket is a socket to make an ln of.
+// datagramSocket returns a UDP socket for a listener.
 func datagramSocket(t *testing.T) *os.File {
 	t.Helper()
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -52,7 +52,8 @@ func usedDescriptors(t *testing.T) int {
 	return len(files) - 1
 }
 
-// Connections leave connected UDP sockets a quarter, as soon as datagrams are listened for.
+// Once a UDP listener exists, connections leave a quarter of the descriptors to
+// connected UDP sockets.
 func TestConnectionsLeaveUDPSocketsTheirShare(t *testing.T) {
 	const most = 400
 	if !inFew(t, most) {
@@ -70,7 +71,7 @@ func TestConnectionsLeaveUDPSocketsTheirShare(t *testing.T) {
 		in <- ln
 	})
 	ln := <-in
-	come := func() net.Conn { // who says something is accepted at once
+	come := func() net.Conn { // a client that sends bytes is accepted at once
 		c := dial(t, addr)
 		if _, err := c.Write([]byte("x")); err != nil {
 			t.Fatal(err)
@@ -78,14 +79,14 @@ func TestConnectionsLeaveUDPSocketsTheirShare(t *testing.T) {
 		return c
 	}
 	const free, more = most - most/8 - most/4, 20
-	for usedDescriptors(t) < free { // both ends are ours
+	for usedDescriptors(t) < free { // both ends are in this process
 		come()
 		time.Sleep(time.Millisecond)
 	}
 	for range more {
 		come()
 	}
-	time.Sleep(300 * time.Millisecond) // several pauses of accepting
+	time.Sleep(300 * time.Millisecond) // several accept pauses
 	if used := usedDescriptors(t); used > free+more+5 {
 		t.Errorf("%d descriptors are in use, %d of them are the share of connected UDP sockets", used, used-free-more)
 	}
@@ -96,8 +97,8 @@ func TestConnectionsLeaveUDPSocketsTheirShare(t *testing.T) {
 	}
 }
 
-// Connected UDP sockets leave connections half of the descriptors, as soon as clients are
-// listened for.
+// Once a listener exists, connected UDP sockets leave half of the descriptors to
+// connections.
 func TestUDPSocketsLeaveConnectionsTheirShare(t *testing.T) {
 	const most = 400
 	if !inFew(t, most) {
@@ -128,7 +129,7 @@ func TestUDPSocketsLeaveConnectionsTheirShare(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	between(most/2-others-3, most/2-others+3) // they take nothing of their own bound
+	between(most/2-others-3, most/2-others+3) // their own limit is not reached
 	for range 80 {
 		c := dial(t, addr)
 		if _, err := fmt.Fprint(c, "x"); err != nil {
@@ -148,7 +149,8 @@ func TestUDPSocketsLeaveConnectionsTheirShare(t *testing.T) {
 	between(most/2-others-3, most/2-others+3)
 }
 
-// What connections have of the free ones, beyond their share, connected UDP sockets do not get.
+// Connections may use free descriptors beyond their share; connected UDP sockets do not
+// get those.
 func TestUDPSocketsGetWhatConnectionsLeave(t *testing.T) {
 	const most = 400
 	if !inFew(t, most) {

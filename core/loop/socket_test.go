@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// option asks for an option of a socket.
+// option returns a socket option.
 func option(t *testing.T, f *os.File, level, name int) int {
 	t.Helper()
 	raw, err := f.SyscallConn()
@@ -30,11 +30,11 @@ func option(t *testing.T, f *os.File, level, name int) int {
 	return v
 }
 
-// A listener's socket is what it was made to be, and stays with who has a duplicate.
+// The options of a listener's socket are set as requested. Duplicates of it stay open.
 func TestAListenersSocketIsAsItWasMade(t *testing.T) {
 	l := start(t)
 	var config net.ListenConfig
-	config.SetMultipathTCP(false) // it has no urgent bytes
+	config.SetMultipathTCP(false) // MPTCP has no urgent bytes
 	in, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestAListenersSocketIsAsItWasMade(t *testing.T) {
 			t.Error("a closed listener takes options")
 		}
 	})
-	if again, err := net.FileListener(f); err != nil { // the socket is still the caller's
+	if again, err := net.FileListener(f); err != nil { // the caller's socket is still open
 		t.Error(err)
 	} else {
 		_ = again.Close()
@@ -111,7 +111,6 @@ func TestAListenersSocketIsAsItWasMade(t *testing.T) {
 	})
 }
 
-// Bytes held back for more leave with Push, and not before.
 func TestPushSendsWhatIsHeldBack(t *testing.T) {
 	l := start(t)
 	accepted := make(chan *loop.Conn, 1)
@@ -132,8 +131,8 @@ func TestPushSendsWhatIsHeldBack(t *testing.T) {
 	}
 }
 
-// A peer that has taken everything is waited for by nobody; one that does not, for
-// as long as it has not.
+// Taking reports false for a peer that has accepted everything. Otherwise it reports
+// the time since the peer last accepted bytes.
 func TestTakingTellsHowLongAPeerHasTakenNothing(t *testing.T) {
 	l := start(t)
 	accepted := make(chan *loop.Conn, 1)
@@ -171,7 +170,8 @@ func TestTakingTellsHowLongAPeerHasTakenNothing(t *testing.T) {
 	})
 }
 
-// Who waits for many bytes is woken when they are there, whatever room it takes.
+// WaitFor wakes when all bytes are available, with a larger receive buffer if
+// necessary.
 func TestWaitForWakesWhenAllIsThere(t *testing.T) {
 	l := start(t)
 	for _, n := range []int{1, 2, 32 << 10, 32<<10 + 1, 300 << 10} {

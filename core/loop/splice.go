@@ -8,33 +8,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoPipe is returned by Splice when no pipe can be had, or the kernel does not
-// splice what is there: bytes may still be read and written.
+// ErrNoPipe is returned by Splice if no pipe is available or the kernel cannot splice
+// the input. Read and Write still work.
 var ErrNoPipe = errors.New("no pipe for splicing")
 
 const (
-	// PipeSize is what a pipe is asked to hold: bytes that a peer does not take
-	// wait in it.
+	// PipeSize is the capacity requested for a pipe. It holds bytes that a peer does
+	// not accept.
 	PipeSize = 1 << 20
-	// pipesMost bounds the pipes of a loop. The kernel lets the pipes of an
-	// ordinary user hold 64 MiB in all (fs.pipe-user-pages-soft), and one whose
-	// peer takes nothing is occupied until it does.
+	// pipesMost bounds the pipes of a loop. The kernel limits the pipes of an
+	// unprivileged user to 64 MiB in total (fs.pipe-user-pages-soft). A pipe stays
+	// occupied until its peer accepts the bytes.
 	pipesMost = 24
-	// pipesKept is how many are kept while nothing is spliced.
+	// pipesKept is the number of idle pipes that are kept.
 	pipesKept = 8
 )
 
-// pipe is the way from one socket to another within the kernel.
+// pipe transfers bytes between two sockets within the kernel.
 type pipe struct {
 	r, w int
 	held int // bytes in it
 }
 
-// pipes are those of a loop.
+// pipes are the pipes of one loop.
 type pipes struct {
 	free []*pipe
 	open int
-	// refused: the kernel made none that is large enough.
+	// refused means that the kernel denied a sufficiently large pipe.
 	refused bool
 }
 
@@ -49,7 +49,7 @@ func (p *pipes) get() *pipe {
 	}
 	one, err := newPipe()
 	if err != nil {
-		// A limit of descriptors passes, that of memory for pipes does not.
+		// A lack of descriptors is temporary, the limit on pipe memory is not.
 		p.refused = errors.Is(err, syscall.EPERM)
 		return nil
 	}
@@ -70,7 +70,7 @@ func newPipe() (*pipe, error) {
 	return p, nil
 }
 
-// put takes a pipe back. One in which bytes are left is of no use any more.
+// put returns a pipe. A pipe that still holds bytes is closed.
 func (p *pipes) put(one *pipe) {
 	if one.held == 0 && len(p.free) < pipesKept {
 		p.free = append(p.free, one)
@@ -85,17 +85,17 @@ func (p *pipe) close() {
 	sysClose(p.w)
 }
 
-// Splice moves up to most bytes from src to c without bringing them into this
-// process; both are plain connections of one loop, and c has nothing pending.
-// What c does not take now waits in a pipe, counts as Pending, and is followed
-// by Drained. read is what src.Read would return besides n, or ErrNoPipe; write
-// says that c is broken.
+// Splice moves up to most bytes from src to c without copying them to this process.
+// Both must be plain connections of one loop, and c must have nothing pending. Bytes
+// that c does not accept now stay in a pipe and count as Pending until Drained. The
+// result read is the error that src.Read would return, or ErrNoPipe. The result write
+// is not nil if c is broken.
 func (c *Conn) Splice(src *Conn, most int) (n int, read, write error) {
 	if src.flags&flagReadable == 0 {
 		return 0, src.dry(), nil
 	}
 	if src.flags&flagUrgent != 0 {
-		return 0, ErrNoPipe, nil // at an urgent byte it says that there is nothing
+		return 0, ErrNoPipe, nil // splice(2) reports EAGAIN at an urgent byte
 	}
 	l := c.loop
 	p := l.pipes.get()
@@ -132,15 +132,16 @@ func (c *Conn) Splice(src *Conn, most int) (n int, read, write error) {
 	return n, nil, write
 }
 
-// more reports whether bytes wait behind what splice(2) took for the end: it
-// says so at an urgent byte, too, once the peer has ended its direction.
+// more reports whether bytes follow where splice(2) reported the end. At an urgent byte
+// it reports the end as well once the peer has ended its direction.
 func (c *Conn) more() bool {
 	var one [1]byte
 	n, errno := sysPeek(int(c.fd), one[:])
 	return errno == 0 && n > 0
 }
 
-// drain moves what the pipe holds to the socket; EAGAIN says that it is full.
+// drain moves bytes from the pipe to the socket. It returns EAGAIN if the socket is
+// full.
 func (c *Conn) drain() syscall.Errno {
 	for p := c.pipe; p.held > 0; {
 		n, errno := splice(p.r, int(c.fd), p.held)
@@ -148,7 +149,7 @@ func (c *Conn) drain() syscall.Errno {
 		case errno != 0:
 			return errno
 		case n == 0:
-			return syscall.EPIPE // cannot be, and must not be waited for
+			return syscall.EPIPE // cannot happen; waiting for it would be endless
 		}
 		p.held -= n
 	}
@@ -163,7 +164,7 @@ func (c *Conn) releasePipe() {
 	}
 }
 
-// splice is splice(2) without blocking, again after signals.
+// splice calls splice(2) without blocking and retries after signals.
 func splice(from, to, most int) (int, syscall.Errno) {
 	for {
 		n, _, errno := syscall.RawSyscall6(unix.SYS_SPLICE, uintptr(from), 0, uintptr(to), 0, uintptr(most), unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)

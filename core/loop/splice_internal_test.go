@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Splice tells what Read and Write would, and keeps no pipe it does not need.
+// Splice returns the errors of Read and Write, and keeps no pipe without need.
 func TestSplicingTellsWhatReadingWould(t *testing.T) {
 	src := newSingle(t)
 	l := src.l
@@ -93,13 +93,13 @@ func TestSplicingTellsWhatReadingWould(t *testing.T) {
 	}
 }
 
-// At an urgent byte the kernel says that there is nothing, as at the end; what follows
-// is still read.
+// splice(2) reports no bytes at an urgent byte, as at the end. The bytes after it must
+// still be read.
 func TestAnUrgentByteIsNotTakenForTheEnd(t *testing.T) {
 	s := newSingle(t)
 	l := s.l
 	var config net.ListenConfig
-	config.SetMultipathTCP(false) // which has no urgent bytes
+	config.SetMultipathTCP(false) // MPTCP has no urgent bytes
 	ln, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

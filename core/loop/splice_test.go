@@ -12,10 +12,10 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// splicer passes on what comes from src to dst, and both are of one loop.
+// splicer splices from src to dst, two connections of one loop.
 type splicer struct {
 	src, dst *loop.Conn
-	pending  chan int // what waited when dst was full for the first time
+	pending  chan int // Pending when dst was full for the first time
 	err      error
 }
 
@@ -52,7 +52,7 @@ func (s *splicer) Connected(*loop.Conn, error) {}
 func (s *splicer) Expired(*loop.Conn)          {}
 func (s *splicer) Failed(*loop.Conn, error)    {}
 
-// twoConnections are two accepted connections of one loop and their other ends.
+// twoConnections returns two accepted connections of one loop and their peers.
 func twoConnections(t *testing.T) (l *loop.Loop, s *splicer, from, to *net.TCPConn) {
 	t.Helper()
 	l, err := loop.New(nil)
@@ -121,8 +121,8 @@ func TestSplicedBytesArriveInOrder(t *testing.T) {
 	}
 }
 
-// fill writes until what is spliced waits for the peer, which reads nothing. It
-// tells how many bytes were taken, and how many of them wait in a pipe.
+// fill writes until spliced bytes wait for the peer, which reads nothing. It returns
+// the number of bytes accepted and how many of them wait in a pipe.
 func fill(t *testing.T, s *splicer, from *net.TCPConn) (taken, held int) {
 	t.Helper()
 	data := make([]byte, 64<<20)

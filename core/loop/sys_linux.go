@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These calls are raw, as those that read and write are, for the reason conn.go
-// gives.
+// These calls are raw for the same reason as sysRecv and sysSend in conn.go.
 
 func sysClose(fd int) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0)
@@ -22,7 +21,8 @@ func sysShutdown(fd, how int) syscall.Errno {
 	return e
 }
 
-// sysAccept takes one connection; sa is scratch space owned by the caller.
+// sysAccept accepts one connection. sa receives the peer address and belongs to the
+// caller.
 func sysAccept(fd int, sa *unix.RawSockaddrAny) (int, syscall.Errno) {
 	size := uint32(unsafe.Sizeof(*sa))
 	n, _, e := syscall.RawSyscall6(unix.SYS_ACCEPT4, uintptr(fd), uintptr(unsafe.Pointer(sa)), uintptr(unsafe.Pointer(&size)), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
@@ -39,8 +39,8 @@ func sysSocket(family int) (int, syscall.Errno) {
 	return int(n), e
 }
 
-// encodeAddr writes ap in the kernel's form and returns its size
-// (linux/in.h, linux/in6.h: family in host order, port in network order).
+// encodeAddr writes ap as a sockaddr and returns its size (linux/in.h, linux/in6.h:
+// family in host order, port in network order).
 func encodeAddr(sa *unix.RawSockaddrAny, ap netip.AddrPort) uint32 {
 	if ap.Addr().Is4() || ap.Addr().Is4In6() {
 		in := (*unix.RawSockaddrInet4)(unsafe.Pointer(sa))
@@ -55,7 +55,7 @@ func encodeAddr(sa *unix.RawSockaddrAny, ap netip.AddrPort) uint32 {
 	return unix.SizeofSockaddrInet6
 }
 
-// decodeAddr reads what accept4 or getsockname filled in.
+// decodeAddr returns the address in a sockaddr filled in by accept4 or getsockname.
 func decodeAddr(sa *unix.RawSockaddrAny) netip.AddrPort {
 	switch sa.Addr.Family {
 	case unix.AF_INET:
@@ -80,7 +80,7 @@ func sysGetsockname(fd int, sa *unix.RawSockaddrAny, size *uint32) syscall.Errno
 	return e
 }
 
-// sysSetTimer has a timerfd ring once, after that long.
+// sysSetTimer makes a timerfd fire once after the given duration.
 func sysSetTimer(fd int, after time.Duration) {
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(after))}
 	_, _, _ = syscall.RawSyscall6(unix.SYS_TIMERFD_SETTIME, uintptr(fd), 0, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)

@@ -6,22 +6,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The timer wheel: 512 slots of 100 ms. Deadlines here are time-outs in whole
-// seconds, so a tick is precise enough, and moving a deadline later, which
-// every request does, is one store: the entry stays where it is and is looked
-// at again when its slot comes round.
+// The timer wheel has 512 slots of 100 ms. Deadlines here are timeouts in whole
+// seconds, so this resolution is sufficient. Every request moves a deadline later,
+// which costs one store: the entry stays in its slot and is checked again when that
+// slot is due.
 
 const (
 	tickNanos  = 100_000_000
 	wheelSlots = 512
-	// stallTicks late, the wheel waits for mostSpared ticks at most: the process could not
-	// run, and what came meanwhile has its turn before the deadlines that it met.
+	// If the wheel is more than stallTicks late, the process could not run. Timers then
+	// wait for up to mostSpared ticks, so that events that arrived during the stall are
+	// handled before their deadlines fire.
 	stallTicks = 5
 	mostSpared = 10
 )
 
-// Timer calls its target once when its deadline passed. It belongs to one
-// loop. The zero value is not usable: see Loop.NewTimer.
+// Timer calls its target once after its deadline. It belongs to one loop. The zero
+// value is not usable; see Loop.NewTimer.
 type Timer struct {
 	next, prev *Timer
 	deadline   int64 // nanoseconds on the loop's clock; 0 means not set
@@ -29,7 +30,7 @@ type Timer struct {
 	target     expirer
 }
 
-// expirer is what a timer wakes: a connection or a plain function.
+// expirer is the target of a timer: a connection or a function.
 type expirer interface{ expire() }
 
 type expireFunc func()
@@ -47,7 +48,7 @@ func (t *Timer) unlink() {
 type wheel struct {
 	slots   [wheelSlots]Timer // list heads
 	now     int64             // last tick that was processed
-	spared  int64             // ticks it waits for after a stall, and one while it does
+	spared  int64             // ticks left to wait after a stall, plus one; 0 otherwise
 	entries int
 }
 
@@ -58,7 +59,7 @@ func (w *wheel) init(now int64) {
 	w.now = now / tickNanos
 }
 
-// set arms t for deadline. An entry that is linked early enough stays put.
+// set arms t for deadline. An entry whose slot is early enough is not moved.
 func (w *wheel) set(t *Timer, deadline int64) {
 	t.deadline = deadline
 	tick := max(deadline/tickNanos+1, w.now+1)
@@ -73,7 +74,7 @@ func (w *wheel) set(t *Timer, deadline int64) {
 }
 
 func (w *wheel) link(t *Timer, tick int64) {
-	// A deadline beyond one turn is linked a turn ahead and moved on then.
+	// A deadline beyond one rotation is linked to the last slot and moved from there.
 	t.tick = min(tick, w.now+wheelSlots-1)
 	head := &w.slots[t.tick%wheelSlots]
 	t.next, t.prev = head, head.prev
@@ -82,7 +83,7 @@ func (w *wheel) link(t *Timer, tick int64) {
 	w.entries++
 }
 
-// drop forgets t whether or not it is armed.
+// drop disarms t. It may be called for a timer that is not armed.
 func (w *wheel) drop(t *Timer) {
 	t.deadline = 0
 	if t.linked() {
@@ -91,8 +92,8 @@ func (w *wheel) drop(t *Timer) {
 	}
 }
 
-// advance moves to the tick of now and calls expire for each timer that is
-// due. Entries whose deadline was moved later are linked again.
+// advance moves to the tick of now and calls expire for each timer that is due. Entries
+// whose deadline was moved later are linked again.
 func (w *wheel) advance(now int64, expire func(*Timer)) {
 	for to := now / tickNanos; w.now < to; {
 		w.now++
@@ -113,8 +114,8 @@ func (w *wheel) advance(now int64, expire func(*Timer)) {
 	}
 }
 
-// spares reports whether timers wait because the loop could not run until now: for as long
-// as that was, up to mostSpared ticks.
+// spares reports whether timers must wait because the loop was stalled until now. They
+// wait for the length of the stall, up to mostSpared ticks.
 func (w *wheel) spares(now int64) bool {
 	late := now/tickNanos - w.now
 	switch {
@@ -131,11 +132,11 @@ func (w *wheel) spares(now int64) bool {
 	return false
 }
 
-// NewTimer returns a timer that runs fn on the loop; it is not started.
+// NewTimer returns a timer, not started, that runs fn on the loop.
 func (l *Loop) NewTimer(fn func()) *Timer { return &Timer{target: expireFunc(fn)} }
 
-// StartTimer makes t run once after the given nanoseconds, to the tenth of a
-// second. Starting it again moves it.
+// StartTimer makes t run once, nanos nanoseconds from now, with a resolution of 0.1 s.
+// It restarts a timer that is running.
 func (l *Loop) StartTimer(t *Timer, nanos int64) {
 	if t.linked() {
 		l.wheel.drop(t)
@@ -143,12 +144,11 @@ func (l *Loop) StartTimer(t *Timer, nanos int64) {
 	l.setTimer(t, max(1, l.Now()+nanos))
 }
 
-// StopTimer forgets t's deadline.
+// StopTimer disarms t.
 func (l *Loop) StopTimer(t *Timer) { l.wheel.drop(t) }
 
 func (l *Loop) setTimer(t *Timer, deadline int64) {
 	if l.wheel.entries == 0 {
-		// The wheel did not advance while it was empty.
 		l.wheel.now = l.Now() / tickNanos
 	}
 	l.wheel.set(t, deadline)
@@ -158,13 +158,14 @@ func (l *Loop) setTimer(t *Timer, deadline int64) {
 	}
 }
 
-// arm starts the timerfd, or stops it with 0: an idle loop is never woken.
+// arm starts the timerfd with the interval in nanoseconds; 0 stops it, so an idle loop
+// never wakes.
 func (l *Loop) arm(interval int64) {
 	spec := unix.NsecToTimespec(interval)
 	_ = unix.TimerfdSettime(l.timerFD, 0, &unix.ItimerSpec{Interval: spec, Value: spec}, nil)
 }
 
-// tickDue is the event of the timerfd.
+// tickDue handles an event of the timerfd.
 func (l *Loop) tickDue() {
 	var ticks uint64
 	_, _ = unix.Read(l.timerFD, (*[8]byte)(unsafe.Pointer(&ticks))[:])
@@ -181,7 +182,7 @@ func (l *Loop) expire() {
 	}
 }
 
-// fire runs one timer; a panic in a connection's handler costs only it.
+// fire runs one timer. A panic in a connection's handler closes only that connection.
 func (l *Loop) fire(t *Timer) {
 	if c, ok := t.target.(*Conn); ok {
 		defer c.Contain()
@@ -191,9 +192,8 @@ func (l *Loop) fire(t *Timer) {
 	l.guard(t.target.expire)
 }
 
-// SetDeadline calls Handler.Expired once now passed deadline (nanoseconds on
-// the loop's clock), to the tenth of a second; 0 unsets it. Moving it later
-// costs one store.
+// SetDeadline makes Handler.Expired run once after deadline (nanoseconds on the loop's
+// clock), with a resolution of 0.1 s. 0 clears it. Moving it later costs one store.
 func (c *Conn) SetDeadline(deadline int64) {
 	if deadline == 0 {
 		c.timer.deadline = 0
@@ -202,10 +202,9 @@ func (c *Conn) SetDeadline(deadline int64) {
 	c.loop.setTimer(&c.timer, deadline)
 }
 
-// SetIdle is SetDeadline for so long (nanoseconds) from now, for what is called
-// with everything that is read: it mostly does without the clock, and Expired
-// comes up to a tenth of a second later for it. What the loop knows of the time
-// is a tick old at most while there are timers.
+// SetIdle sets the deadline to nanos nanoseconds from now. It is cheap enough to call
+// on every read: if the timer is armed it uses the last value of the clock, which is at
+// most a tick old. Expired may then run up to 0.1 s late.
 func (c *Conn) SetIdle(nanos int64) {
 	if c.timer.linked() {
 		c.loop.wheel.set(&c.timer, c.loop.now+tickNanos+nanos)

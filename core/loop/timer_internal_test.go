@@ -13,8 +13,9 @@ type noted struct{ fired int }
 
 func (n *noted) expire() { n.fired++ }
 
-// However timers are set, moved and stopped, and however late the wheel is looked at:
-// each goes off once, not before its deadline, and in the tick after it at the latest.
+// Each timer fires once, at its deadline or within the tick after it. This holds for
+// any sequence of setting, moving and stopping, and any interval between calls of
+// advance.
 func TestTimersGoOffInTheTickAfterTheirDeadline(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var w wheel
@@ -77,10 +78,10 @@ func TestTimersGoOffInTheTickAfterTheirDeadline(t *testing.T) {
 	}
 }
 
-// at stops the clock of a loop that does not run.
+// at sets the clock of a loop that does not run.
 func (l *Loop) at(now int64) { l.now, l.stale = now, false }
 
-// The timerfd ticks while there are timers, and an idle loop is never woken.
+// The timerfd ticks only while timers are armed, so an idle loop never wakes.
 func TestALoopTicksOnlyWhileThereAreTimers(t *testing.T) {
 	s := newSingle(t)
 	l := s.l
@@ -106,7 +107,7 @@ func TestALoopTicksOnlyWhileThereAreTimers(t *testing.T) {
 	if timer.tick != 19 {
 		t.Errorf("a timer that is started again is linked at %d", timer.tick)
 	}
-	l.StartTimer(timer, -20*tickNanos) // long due
+	l.StartTimer(timer, -20*tickNanos) // overdue
 	if timer.deadline != 1 || timer.tick != 11 {
 		t.Errorf("due at %d, linked at %d", timer.deadline, timer.tick)
 	}
@@ -115,13 +116,13 @@ func TestALoopTicksOnlyWhileThereAreTimers(t *testing.T) {
 	if ticks(0); n.fired != 1 {
 		t.Errorf("it went off %d times", n.fired)
 	}
-	// The wheel did not turn meanwhile.
+	// The wheel did not advance meanwhile.
 	l.at(5000 * tickNanos)
 	s.c.SetIdle(2 * tickNanos)
 	if ticks(tickNanos); s.c.timer.tick != 5003 || s.c.timer.deadline != 5002*tickNanos {
 		t.Errorf("due at %d, linked at %d", s.c.timer.deadline, s.c.timer.tick)
 	}
-	s.c.SetIdle(7 * tickNanos) // by a clock that may be a tick old
+	s.c.SetIdle(7 * tickNanos) // relative to a clock that may be a tick old
 	if s.c.timer.tick != 5003 || s.c.timer.deadline != 5008*tickNanos {
 		t.Errorf("moved later it is due at %d, linked at %d", s.c.timer.deadline, s.c.timer.tick)
 	}
@@ -134,7 +135,7 @@ func TestALoopTicksOnlyWhileThereAreTimers(t *testing.T) {
 	l.expire()
 	s.hears(t, "expired")
 	ticks(0)
-	for range 3 { // the clock is read once for each event
+	for range 3 { // the clock is read once per event
 		event := l.event
 		l.tick()
 		if now := l.Now(); l.stale || l.Now() != now || l.event != event+1 {
@@ -143,7 +144,7 @@ func TestALoopTicksOnlyWhileThereAreTimers(t *testing.T) {
 	}
 }
 
-// A process that was stopped serves what came meanwhile before deadlines end it.
+// After a process was stopped, waiting input is served before deadlines fire.
 func TestTimersWaitAfterTheLoopCouldNotRun(t *testing.T) {
 	s := newSingle(t)
 	l := s.l
@@ -168,8 +169,8 @@ func TestTimersWaitAfterTheLoopCouldNotRun(t *testing.T) {
 	}
 }
 
-// What is imagined has no descriptors: its time stands still, and its clients are
-// who was said to be one.
+// A dry loop has no descriptors and a stopped clock; an imagined connection has the
+// given peer and name.
 func TestADryLoopKnowsWhoAsks(t *testing.T) {
 	l := Dry()
 	if now := l.Now(); now != 0 || time.Since(l.Time(now)).Abs() > time.Minute {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Now is the loop's clock in nanoseconds, read at most once per event.
+// Now returns the loop's clock in nanoseconds. It is read at most once per event.
 func (l *Loop) Now() int64 {
 	if l.stale {
 		l.read()
@@ -24,7 +24,7 @@ func (l *Loop) read() {
 	l.stale = false
 }
 
-// Time turns a value of the loop's clock into wall-clock time.
+// Time converts a value of the loop's clock to wall-clock time.
 func (l *Loop) Time(now int64) time.Time { return l.base.Add(time.Duration(now)) }
 
 // tick starts a new event.
@@ -33,7 +33,7 @@ func (l *Loop) tick() {
 	l.event++
 }
 
-// dispatch is the poller's callback: one descriptor is perhaps ready.
+// dispatch is the poller's callback: descriptor fd may be ready.
 func (l *Loop) dispatch(fd int, ev netpoll.IOEvent, _ netpoll.IOFlags) error {
 	l.tick()
 	*l.count.Events++
@@ -68,7 +68,7 @@ func (l *Loop) dispatch(fd int, ev netpoll.IOEvent, _ netpoll.IOFlags) error {
 	return nil
 }
 
-// serve brings one event to one connection.
+// serve handles an event of a connection.
 func (l *Loop) serve(c *Conn, ev uint32) {
 	defer c.Contain()
 	if ev&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
@@ -105,8 +105,8 @@ func (c *Conn) readable() {
 	}
 }
 
-// Again gives c another turn after the others had theirs: for a handler that
-// used up its budget while more waits.
+// Again gives c another turn after the other connections. It is for handlers that have
+// used up their budget while more input waits.
 func (l *Loop) Again(c *Conn) {
 	if c.flags&flagAgain != 0 {
 		return
@@ -116,10 +116,10 @@ func (l *Loop) Again(c *Conn) {
 	l.call()
 }
 
-// call brings runAgain about after one more look at all descriptors. A task
-// of the poller would not do: it runs tasks that start tasks without a look in
-// between, and one connection that always has more would starve the others.
-// The eventfd is edge triggered, so its count needs no reading.
+// call schedules runAgain after the next poll of all descriptors. A task of the poller
+// is unsuitable: tasks that start tasks run without polling in between, so one busy
+// connection would starve the others. The eventfd is edge triggered, so its counter
+// need not be read.
 func (l *Loop) call() {
 	if l.called {
 		return
@@ -141,7 +141,7 @@ func (l *Loop) runAgain() {
 	for i, c := range l.running {
 		l.running[i] = nil
 		if c.flags&flagAgain == 0 {
-			continue // closed meanwhile, perhaps even in use again
+			continue // closed meanwhile, and possibly reused
 		}
 		c.flags &^= flagAgain
 		if c.flags&flagClosed == 0 {
@@ -155,10 +155,11 @@ func (l *Loop) turn(c *Conn) {
 	c.readable()
 }
 
-// Contain is deferred around all that is done for c: a panic costs c, never
-// the loop. The loop does so for the events of c; who works for c in an event
-// of another connection does so too, or that one is closed instead of c, and
-// nobody at all when it was closed already. The event goes on after it.
+// Contain is deferred around all work for c. A panic then closes c and never ends the
+// loop. The loop does this for events of c. Code that works for c during an event of
+// another connection must do so as well: otherwise the panic closes the other
+// connection instead, or none if that was closed already. The other event continues
+// afterwards.
 func (c *Conn) Contain() {
 	r := recover()
 	if r == nil {
@@ -189,9 +190,9 @@ func (l *Loop) panicked(r any) {
 	slog.Error("panic contained", "cause", r, "stack", string(debug.Stack()))
 }
 
-// Front returns p with n bytes right before it, which are free: a rewritten head is
-// put there so that it leaves in one write with the body that was read behind it. It
-// reports false when p does not lie in In, or they do not fit.
+// Front returns p extended by n free bytes in front of it. A rewritten head is placed
+// there, so that it leaves in one write with the body read after it. It returns false
+// if p does not lie in In or the space is insufficient.
 func (l *Loop) Front(p []byte, n int) ([]byte, bool) {
 	all := p[:cap(p)]
 	if len(all) == 0 || &all[len(all)-1] != &l.space[len(l.space)-1] {
@@ -204,8 +205,8 @@ func (l *Loop) Front(p []byte, n int) ([]byte, bool) {
 	return l.space[at-n : at+len(p)], true
 }
 
-// FreeList reuses values of one kind on one loop. What was put back rests
-// until a later event, because code further up the stack may still look at it.
+// FreeList recycles values of one type on one loop. A value that was put back is reused
+// only in a later event, because code further up the stack may still read it.
 type FreeList[T any] struct {
 	loop    *Loop
 	free    []*T
@@ -213,10 +214,10 @@ type FreeList[T any] struct {
 	event   uint64
 }
 
-// NewFreeList returns the empty list of l.
+// NewFreeList returns an empty list that belongs to l.
 func NewFreeList[T any](l *Loop) *FreeList[T] { return &FreeList[T]{loop: l} }
 
-// Get returns a value from the list, or a new one; it is as it was put back.
+// Get returns a value from the list, unchanged since Put, or a new one.
 func (f *FreeList[T]) Get() *T {
 	if len(f.resting) != 0 && f.event != f.loop.event {
 		f.free = append(f.free, f.resting...)
@@ -231,34 +232,35 @@ func (f *FreeList[T]) Get() *T {
 	return new(T)
 }
 
-// Put gives v back. The caller has cleared what must not leak.
+// Put returns v to the list. The caller must have cleared sensitive data.
 func (f *FreeList[T]) Put(v *T) {
 	f.resting = append(f.resting, v)
 	f.event = f.loop.event
 }
 
-// Buffer classes: powers of two from 512 B to 512 KiB. A connection holds a
-// buffer only while bytes wait in it.
+// Buffer classes are powers of two from 512 B to 512 KiB. A connection holds a buffer
+// only while bytes wait in it.
 const (
 	minClass   = 9
 	maxClass   = 19
 	classCount = maxClass - minClass + 1
 
-	// MaxBuffer is the largest buffer Get hands out.
+	// MaxBuffer is the capacity of the largest buffer that Get returns.
 	MaxBuffer = 1 << maxClass
 )
 
-// keepPerClass bounds the idle bytes a pool keeps: 64 KiB in each class or at
-// least two buffers, about 3 MiB per loop at the very most.
+// keepPerClass returns the number of idle buffers kept in a class. The limit is 64 KiB
+// per class or two buffers, whichever is more, and about 3 MiB per loop in total.
 func keepPerClass(class int) int { return max(2, 1<<16>>(class+minClass)) }
 
-// BufferPool hands out byte buffers in size classes. It belongs to one loop
-// and is not safe for use from elsewhere.
+// BufferPool provides byte buffers in size classes. It belongs to one loop and is not
+// safe for concurrent use.
 type BufferPool struct {
 	free [classCount][][]byte
 }
 
-// Get returns an empty buffer with room for at least n bytes, n ≤ MaxBuffer.
+// Get returns an empty buffer with room for at least n bytes. n must not exceed
+// MaxBuffer.
 func (p *BufferPool) Get(n int) []byte {
 	class := classOf(n)
 	free := p.free[class]
@@ -270,11 +272,11 @@ func (p *BufferPool) Get(n int) []byte {
 	return b
 }
 
-// Put gives b back. The caller must not use it any more.
+// Put returns b to the pool. The caller must not use it afterwards.
 func (p *BufferPool) Put(b []byte) {
 	c := cap(b)
 	if c < 1<<minClass || c > MaxBuffer || c&(c-1) != 0 {
-		return // not one of ours: grown by append, leave it to the collector
+		return // not from a pool, e.g. grown by append: left to the garbage collector
 	}
 	class := bits.TrailingZeros(uint(c)) - minClass
 	if len(p.free[class]) < keepPerClass(class) {
@@ -282,8 +284,8 @@ func (p *BufferPool) Put(b []byte) {
 	}
 }
 
-// Grow returns a buffer that holds b's bytes and has room for n more; b goes
-// back to the pool when it had to move. b may be nil.
+// Grow returns a buffer with the bytes of b and room for n more. If it had to move, b
+// returns to the pool. b may be nil.
 func (p *BufferPool) Grow(b []byte, n int) []byte {
 	if cap(b)-len(b) >= n {
 		return b

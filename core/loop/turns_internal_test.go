@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What asks for another turn has one, once, and none when it is closed.
+// Again grants one further turn, and none to a closed connection.
 func TestAnotherTurnIsGivenOnce(t *testing.T) {
 	s := newSingle(t)
 	_, _ = s.peer.WriteString("x")
@@ -14,7 +14,7 @@ func TestAnotherTurnIsGivenOnce(t *testing.T) {
 	if !s.c.Watched() || s.c.Readable() || len(s.l.again) != 0 {
 		t.Error("a connection that was not watched asks for a turn")
 	}
-	s.c.Wait() // nothing came meanwhile
+	s.c.Wait() // nothing arrived meanwhile
 	if len(s.l.again) != 0 {
 		t.Error("it asks for a turn without anything to read")
 	}

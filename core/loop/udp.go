@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UDPListenerHandler is what a UDP listener's events go to, on its loop.
+// UDPListenerHandler receives the events of a UDP listener, on its loop.
 type UDPListenerHandler interface {
-	// Received is told of each datagram; d is valid until it returns.
+	// Received is called for each datagram; d is valid until it returns.
 	Received(ln *UDPListener, d *Datagram)
-	// Lost says that count datagrams to a client did not leave.
+	// Lost reports that count datagrams to a client were not sent.
 	Lost(ln *UDPListener, to Endpoint, count int)
 }
 
-// UDPListener is a bound UDP socket that clients send to, served by one loop.
+// UDPListener is a bound UDP socket that receives from clients, served by one loop.
 type UDPListener struct {
 	loop    *Loop
 	fd      int
@@ -28,18 +28,17 @@ type UDPListener struct {
 	closed  bool
 
 	moderated bool
-	polled    bool // by the clock: the poller does not tell of arrivals
+	polled    bool // by the timer; not registered with the poller
 }
 
-// UDPConnHandler is what the events of a connected UDP socket go to, on its loop.
+// UDPConnHandler receives the events of a connected UDP socket, on its loop.
 type UDPConnHandler interface {
-	// Answered is told of each datagram; d is valid until it returns.
+	// Answered is called for each datagram; d is valid until it returns.
 	Answered(c *UDPConn, d *Datagram)
-	// Refused says that something sent did not reach the peer: the peer's port
-	// is closed (ECONNREFUSED), or there is no way to it. What was sent before
-	// may have arrived.
+	// Refused reports that a datagram did not reach the peer: its port is closed
+	// (ECONNREFUSED) or it is unreachable. Earlier datagrams may have arrived.
 	Refused(c *UDPConn, err error)
-	// Unsent says that count datagrams did not leave.
+	// Unsent reports that count datagrams were not sent.
 	Unsent(c *UDPConn, count int)
 }
 
@@ -53,9 +52,9 @@ type UDPConn struct {
 	closed  bool
 }
 
-// ListenUDP serves a bound, non-blocking UDP socket. The loop owns a duplicate
-// of f's descriptor; f stays the caller's. Answers leave from the address the
-// client used.
+// ListenUDP serves a bound, non-blocking UDP socket. The loop owns a duplicate of f's
+// descriptor; f remains the caller's. For a socket bound to all addresses, Datagram.To
+// holds the address that the client used.
 func (l *Loop) ListenUDP(f *os.File, h UDPListenerHandler) (*UDPListener, error) {
 	fd, err := dup(f)
 	if err != nil {
@@ -85,8 +84,8 @@ func (l *Loop) ListenUDP(f *os.File, h UDPListenerHandler) (*UDPListener, error)
 	return ln, nil
 }
 
-// Whole sends what leaves in one piece or not at all: nothing of it can be put in the
-// place of a fragment on the way. The kernel numbers no packets then, which saves it
+// Whole disables fragmentation: datagrams leave unfragmented or not at all, so no
+// fragment can be forged on the way. The kernel then assigns no IP IDs, which saves
 // some time.
 func (ln *UDPListener) Whole() error {
 	level, name := unix.IPPROTO_IP, unix.IP_MTU_DISCOVER
@@ -96,26 +95,26 @@ func (ln *UDPListener) Whole() error {
 	return os.NewSyscallError("setsockopt MTU_DISCOVER", unix.SetsockoptInt(ln.fd, level, name, unix.IP_PMTUDISC_PROBE))
 }
 
-// Handler returns who gets the listener's events.
+// Handler returns the receiver of the listener's events.
 func (ln *UDPListener) Handler() UDPListenerHandler { return ln.handler }
 
-// Loop returns the loop the listener lives on.
+// Loop returns the loop of the listener.
 func (ln *UDPListener) Loop() *Loop { return ln.loop }
 
-// Close stops receiving. The socket itself closes when nobody else holds it.
+// Close stops receiving. The socket itself closes with its last descriptor.
 func (ln *UDPListener) Close() {
 	if ln.closed {
 		return
 	}
 	ln.closed = true
 	delete(ln.loop.udpListeners, ln.fd)
-	_ = ln.loop.poller.Delete(ln.fd) // closing does not, while somebody else holds the socket
+	_ = ln.loop.poller.Delete(ln.fd) // close does not deregister a socket that has other descriptors
 	countOpen(&descriptors.udpListeners, -1, ln.fd)
 	sysClose(ln.fd)
 }
 
-// DialUDP connects a UDP socket to a peer. An error means that there is no
-// socket, most likely for want of descriptors.
+// DialUDP connects a UDP socket to a peer. If it returns an error there is no socket,
+// most likely because descriptors have run out.
 func (l *Loop) DialUDP(to netip.AddrPort, h UDPConnHandler, o DialOptions) (*UDPConn, error) {
 	fd, err := l.connectUDP(to, o)
 	if err != nil {
@@ -136,14 +135,14 @@ func (l *Loop) DialUDP(to netip.AddrPort, h UDPConnHandler, o DialOptions) (*UDP
 	return c, nil
 }
 
-// connectUDP makes the socket and connects it.
+// connectUDP creates the socket and connects it.
 func (l *Loop) connectUDP(to netip.AddrPort, o DialOptions) (int, error) {
 	v6 := family(to.Addr()) == unix.AF_INET6
 	fd, err := l.udpSocket(v6, o.Mark)
 	if err != nil {
 		return -1, err
 	}
-	// Without it the kernel reports a closed port only, not a machine that is gone.
+	// Without it the kernel reports only a closed port, not an unreachable host.
 	if v6 {
 		_ = unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_RECVERR, 1)
 	} else {
@@ -185,18 +184,18 @@ func (l *Loop) udpSocket(v6 bool, mark uint32) (int, error) {
 	return int(n), nil
 }
 
-// together lets the kernel hand over several datagrams as one. Kernels before
-// 5.0 cannot, and nothing is lost.
+// together makes the kernel coalesce datagrams (UDP_GRO). Kernels before 5.0 do not
+// support it and deliver them one by one.
 func together(fd int) { _ = unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_GRO, 1) }
 
-// Handler returns who gets the socket's events.
+// Handler returns the receiver of the socket's events.
 func (c *UDPConn) Handler() UDPConnHandler { return c.handler }
 
 // Closed reports whether Close was called.
 func (c *UDPConn) Closed() bool { return c.closed }
 
-// Close closes the socket; what waits to be sent is lost. The UDPConn may be
-// looked at until the current event ends; then the loop uses it for another.
+// Close closes the socket; datagrams not yet sent are lost. The UDPConn may still be
+// inspected until the current event ends. Then the loop reuses it.
 func (c *UDPConn) Close() {
 	if c.closed {
 		return
@@ -223,8 +222,8 @@ func (l *Loop) closeUDP() {
 	l.moderation.close()
 }
 
-// datagrams is what a loop needs for UDP. Nothing of it exists before the first
-// UDP socket; the buffers take no memory until bytes lie in them.
+// datagrams is the UDP state of a loop. It is allocated with the first UDP socket. The
+// kernel backs its buffers with memory only once bytes are written to them.
 type datagrams struct {
 	space   []byte // datagramBatch slots
 	plain   [datagramBatch]unix.Mmsghdr
@@ -232,13 +231,13 @@ type datagrams struct {
 	vectors [datagramBatch]unix.Iovec
 	names   [datagramBatch]unix.RawSockaddrInet6
 	control [datagramBatch][controlSize]byte
-	current Datagram // what the handler is shown
-	batch   bool     // one is being handled: what is sent waits for its end
+	current Datagram // the argument of the handler
+	batch   bool     // a batch is being handled; datagrams sent wait for its end
 	sending sending
-	errors  [256]byte // an ancillary message of the error queue
+	errors  [256]byte // ancillary data of one entry of the error queue
 }
 
-// datagrams makes what UDP needs, once.
+// datagrams returns the UDP state and allocates it on first use.
 func (l *Loop) datagrams() *datagrams {
 	if l.udp != nil {
 		return l.udp

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sockets are a UDP listener and a UDP socket connected to peer, on a loop that does
-// not run: the test is its goroutine. What they hear is noted.
+// sockets holds a UDP listener and a UDP socket connected to peer, on a loop that does
+// not run; the test acts as its goroutine. It records their events.
 type sockets struct {
 	l       *Loop
 	ln      *UDPListener
 	conn    *UDPConn
-	at      netip.AddrPort // of the listener
-	own     netip.AddrPort // of conn
+	at      netip.AddrPort // address of the listener
+	own     netip.AddrPort // address of conn
 	peer    *net.UDPConn
 	got     []string
 	lost    int
@@ -81,7 +81,7 @@ func newSockets(t *testing.T, o DialOptions) *sockets {
 	return s
 }
 
-// batch sends as a handler does, in one batch, to the peer.
+// batch sends data to the peer in one batch, as a handler does.
 func (s *sockets) batch(from string, data ...[]byte) {
 	to, none := EndpointOf(s.peer.LocalAddr().(*net.UDPAddr).AddrPort()), Endpoint{}
 	s.l.udp.batch = true
@@ -96,7 +96,7 @@ func (s *sockets) batch(from string, data ...[]byte) {
 	s.l.sendAll()
 }
 
-// A socket takes one batch of its turn, and the rest after the others had theirs.
+// A socket receives one batch per turn, and the rest after the other sockets.
 func TestWhatIsLeftOfATurnIsTakenInTheNext(t *testing.T) {
 	s := newSockets(t, DialOptions{})
 	for what, receive := range map[string]func(){"listener": s.ln.receive, "conn": s.conn.receive} {
@@ -137,8 +137,8 @@ func TestAPanicLeavesTheRestOfItsBatch(t *testing.T) {
 	}
 }
 
-// Datagrams of one length leave as one message, which the kernel takes whole: what
-// it does not take leaves one by one, and so does what is as long from then on.
+// Datagrams of equal length leave as one message. If the kernel rejects it they leave
+// one by one, as do later datagrams of that length.
 func TestDatagramsLeaveTogetherAsFarAsTheKernelTakesThem(t *testing.T) {
 	for _, from := range []string{"listener", "conn"} {
 		s := newSockets(t, DialOptions{})
@@ -158,7 +158,7 @@ func TestDatagramsLeaveTogetherAsFarAsTheKernelTakesThem(t *testing.T) {
 		if arrive(150); *limit != maxSegment || s.lost != 0 {
 			t.Errorf("%s: messages were larger than the kernel takes: limit %d, %d lost", from, *limit, s.lost)
 		}
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1); err != nil { // it cannot be taken apart
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1); err != nil { // makes segmentation impossible
 			t.Fatal(err)
 		}
 		s.batch(from, slices.Repeat([][]byte{make([]byte, 1024)}, 3)...)
@@ -191,7 +191,7 @@ func TestAConnectedUDPSocketIsAsItWasAskedFor(t *testing.T) {
 	}
 }
 
-// Answers leave from the address, and by the interface, that the client used.
+// Responses leave from the address and interface that the client used.
 func TestTheAddressADatagramWasSentToIsReadAsItIsWritten(t *testing.T) {
 	for _, want := range []Endpoint{
 		EndpointOf(netip.MustParseAddrPort("192.0.2.1:0")), EndpointOf(netip.MustParseAddrPort("[2001:db8::1]:0")),
@@ -211,7 +211,7 @@ func TestTheAddressADatagramWasSentToIsReadAsItIsWritten(t *testing.T) {
 	}
 }
 
-// Values and buffers that are kept for reuse are few, and whole.
+// A value is not reused in the same event, and pools keep a bounded number of buffers.
 func TestWhatIsReusedIsFreeAndBounded(t *testing.T) {
 	l := &Loop{}
 	list, value := NewFreeList[int](l), new(int)
@@ -240,7 +240,8 @@ func TestWhatIsReusedIsFreeAndBounded(t *testing.T) {
 	}
 }
 
-// After a failed write an end is no orderly one, though the kernel says so.
+// After a failed write, Read returns an error even if the kernel reports an orderly
+// end.
 func TestAnEndAfterAFailedWriteIsAnError(t *testing.T) {
 	l, err := New(nil)
 	if err != nil {
@@ -270,8 +271,8 @@ func TestAnEndAfterAFailedWriteIsAnError(t *testing.T) {
 	}
 }
 
-// What UDP needs is made once: sockets that come later must not lose what others
-// have made ready.
+// The UDP state is allocated once: later sockets must not reset headers prepared by
+// others.
 func TestAllUDPSocketsOfALoopShareTheirBuffers(t *testing.T) {
 	l, err := New(nil)
 	if err != nil {

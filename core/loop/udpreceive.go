@@ -9,37 +9,38 @@ import (
 )
 
 const (
-	// datagramBatch is how many datagrams one call receives, and one socket may
-	// take of a turn.
+	// datagramBatch is the number of datagrams received by one call, and by one socket
+	// per turn.
 	datagramBatch = 64
-	// errorsPerTurn bounds the errors one socket may report in a turn.
+	// errorsPerTurn bounds the errors reported for one socket per turn.
 	errorsPerTurn = 16
-	// datagramSize takes the longest datagram whole, and what the kernel has
-	// put together of several (UDP_GRO).
+	// datagramSize holds the longest datagram, or several coalesced by the kernel
+	// (UDP_GRO).
 	datagramSize = 64 << 10
-	// slotSize keeps the beginnings of slots out of each other's cache lines.
+	// slotSize is padded so that the beginnings of slots lie in different cache sets.
 	slotSize    = datagramSize + 192
 	controlSize = 96
 )
 
-// Datagram is what arrived: one datagram, or several of one sender at once.
+// Datagram is one received datagram, or several from one sender coalesced by UDP_GRO.
 type Datagram struct {
-	// Data is valid until the handler returns; what is sent on is not copied, it
-	// leaves when the batch it came with is over.
+	// Data is valid until the handler returns. Forwarded bytes are not copied: they
+	// leave at the end of the batch.
 	Data []byte
-	// Segment is 0 when Data is one datagram, else the length of each of them;
-	// only the last may be shorter. None is empty then.
+	// Segment is 0 if Data is one datagram. Otherwise it is the length of each of them;
+	// only the last may be shorter, and none is empty.
 	Segment int
-	// First says that it begins a batch: all that was sent on before has left.
+	// First means that d begins a batch: all earlier datagrams that were forwarded have
+	// left.
 	First bool
-	// From is the sender; not set by connected sockets, which have one peer.
+	// From is the sender. It is not set for connected sockets.
 	From Endpoint
-	// To is the address of this machine it was sent to, without a port. Only
-	// set by listeners that are bound to all addresses.
+	// To is the local destination address, without a port. It is only set by listeners
+	// bound to all addresses.
 	To Endpoint
 }
 
-// Count is how many datagrams there are.
+// Count returns the number of datagrams in d.
 func (d *Datagram) Count() int {
 	if d.Segment == 0 {
 		return 1
@@ -47,7 +48,7 @@ func (d *Datagram) Count() int {
 	return (len(d.Data) + d.Segment - 1) / d.Segment
 }
 
-// receive fills slots from a socket and returns how many; they are read by show.
+// receive fills slots from a socket and returns their number. show reads them.
 func (d *datagrams) receive(fd int, msgs *[datagramBatch]unix.Mmsghdr) (int, syscall.Errno) {
 	n, _, e := syscall.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&msgs[0])), datagramBatch, unix.MSG_DONTWAIT, 0, 0)
 	if e != 0 {
@@ -56,8 +57,8 @@ func (d *datagrams) receive(fd int, msgs *[datagramBatch]unix.Mmsghdr) (int, sys
 	return int(n), 0
 }
 
-// ready makes the headers of the first n slots fit for receiving again. All
-// are whenever something is received.
+// ready resets the headers of the first n slots. All headers must be reset before each
+// receive.
 func ready(msgs *[datagramBatch]unix.Mmsghdr, n int, named bool) {
 	for i := range n {
 		msgs[i].Hdr.SetControllen(controlSize)
@@ -67,8 +68,8 @@ func ready(msgs *[datagramBatch]unix.Mmsghdr, n int, named bool) {
 	}
 }
 
-// show makes the datagram of a slot the current one. It reports false for what
-// the kernel had to cut, which no datagram is long enough for.
+// show makes the datagram of slot i the current one. It returns false if the kernel
+// truncated it, which no valid datagram causes.
 func (d *datagrams) show(m *unix.Mmsghdr, i int) bool {
 	c := &d.current
 	c.Data, c.Segment, c.To = d.space[i*slotSize:][:m.Len:m.Len], 0, Endpoint{}
@@ -81,7 +82,7 @@ func (d *datagrams) show(m *unix.Mmsghdr, i int) bool {
 	return m.Hdr.Flags&unix.MSG_TRUNC == 0
 }
 
-// decode reads what recvmsg filled in.
+// decode reads a sockaddr filled in by recvmsg.
 func (e *Endpoint) decode(sa *unix.RawSockaddrInet6) {
 	switch sa.Family {
 	case unix.AF_INET:
@@ -95,7 +96,7 @@ func (e *Endpoint) decode(sa *unix.RawSockaddrInet6) {
 	}
 }
 
-// receive takes one batch.
+// receive handles one batch.
 func (ln *UDPListener) receive() {
 	l, d := ln.loop, ln.loop.udp
 	for range errorsPerTurn {
@@ -108,7 +109,7 @@ func (ln *UDPListener) receive() {
 		case syscall.EAGAIN:
 			ln.received(0)
 			return
-		default: // an error of an earlier answer, or a shortage that will pass
+		default: // the ICMP error of an earlier response, or a temporary shortage
 			if errno == syscall.EINTR || errno != syscall.ENOBUFS && errno != syscall.ENOMEM {
 				continue
 			}
@@ -128,8 +129,8 @@ func (ln *UDPListener) receive() {
 	ln.again()
 }
 
-// deliver hands slots to the handler from i on and returns where to go on: a
-// panic costs one datagram.
+// deliver passes the slots from i on to the handler and returns the index to continue
+// at. A panic loses only one datagram.
 func (ln *UDPListener) deliver(i, n int) (next int) {
 	d := ln.loop.udp
 	defer func() {
@@ -147,7 +148,7 @@ func (ln *UDPListener) deliver(i, n int) (next int) {
 	return n
 }
 
-// serve brings one event to the socket.
+// serve handles an event of the socket.
 func (c *UDPConn) serve(ev uint32) {
 	if ev&unix.EPOLLERR != 0 {
 		if errno := c.readErrorQueue(); errno != 0 {
@@ -157,7 +158,7 @@ func (c *UDPConn) serve(ev uint32) {
 	c.receive()
 }
 
-// receive takes one batch.
+// receive handles one batch.
 func (c *UDPConn) receive() {
 	l, d := c.loop, c.loop.udp
 	for range errorsPerTurn {
@@ -174,7 +175,7 @@ func (c *UDPConn) receive() {
 		case syscall.ENOBUFS, syscall.ENOMEM:
 			c.again()
 			return
-		default: // it came after the event
+		default: // the error arrived after the event
 			if found := c.readErrorQueue(); !unreachable(errno) {
 				errno = found
 			}
@@ -198,7 +199,7 @@ func (c *UDPConn) receive() {
 	c.again()
 }
 
-// deliver does what UDPListener.deliver does.
+// deliver works like UDPListener.deliver.
 func (c *UDPConn) deliver(i, n int) (next int) {
 	d := c.loop.udp
 	defer func() {
@@ -222,7 +223,8 @@ func (c *UDPConn) refused(errno syscall.Errno) {
 // turner is a UDP socket that waits for another turn.
 type turner interface{ turn() }
 
-// later gives t another turn; queued says whether it waits for one already.
+// later schedules another turn for t unless *queued is set, which means that one is
+// scheduled already.
 func (l *Loop) later(t turner, queued *bool) {
 	if !*queued {
 		*queued = true
@@ -231,7 +233,7 @@ func (l *Loop) later(t turner, queued *bool) {
 	}
 }
 
-// runDatagrams gives the sockets whose turn was cut short another one.
+// runDatagrams gives another turn to sockets that used up theirs.
 func (l *Loop) runDatagrams() {
 	for n := len(l.waiting); n > 0; n-- {
 		t := l.waiting[0]
@@ -242,7 +244,7 @@ func (l *Loop) runDatagrams() {
 	}
 }
 
-// again gives the listener another turn after the others had theirs.
+// again schedules another turn for the listener, after other sockets.
 func (ln *UDPListener) again() { ln.loop.later(ln, &ln.queued) }
 
 func (ln *UDPListener) turn() {

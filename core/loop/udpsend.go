@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What handlers send while a batch is handled leaves when it is over: all that
-// goes the same way then leaves in one call, and datagrams of one length to one client
-// as one packet that the kernel, or the network card, cuts apart (UDP_SEGMENT). For that
-// what goes to a client stands next to each other, in the order it came.
+// Datagrams that handlers send during a batch leave at its end. All datagrams of a
+// socket leave in one call. Those of equal length to one client leave as one packet,
+// which the kernel or the network card segments (UDP_SEGMENT). For that, the datagrams
+// to a client are placed next to each other, in order.
 
 const (
 	none = int32(-1)
 	// maxSegment is the longest datagram that is sent together with others.
 	maxSegment = 32 << 10
-	// maxSegments and maxTogether bound what the kernel takes at once: 64 datagrams
-	// (UDP_MAX_SEGMENTS) of 65,507 bytes in all.
+	// maxSegments and maxTogether stay within the kernel's limits per message: 64
+	// datagrams (UDP_MAX_SEGMENTS) and 65,507 bytes.
 	maxSegments = 64
 	maxTogether = 65000
 	maxVectors  = 256
@@ -26,19 +26,20 @@ const (
 	bucketBits = 9
 )
 
-// piece is one Send.
+// piece holds the datagrams of one Send.
 type piece struct {
 	data     []byte
 	segment  int32
-	next     int32 // of the same socket
-	filling  int32 // of the backlog it is in
+	next     int32 // index of the next piece of the same socket
+	filling  int32 // of its backlog when it was appended
 	to, from Endpoint
 }
 
-// sending is what waits for the end of a batch, and room for sending it.
+// sending holds the datagrams that wait for the end of a batch, and space for sending
+// them.
 type sending struct {
 	pieces    []piece
-	fillings  int32                  // of all backlogs
+	fillings  int32                  // counts backlogs filled so far
 	last      [1 << bucketBits]int32 // the newest piece to clients, by Endpoint.bucket
 	listeners []*UDPListener
 	conns     []*UDPConn
@@ -48,23 +49,23 @@ type sending struct {
 	names   [datagramBatch]unix.RawSockaddrInet6
 	control [datagramBatch][controlSize]byte
 	batch   [datagramBatch]bundle
-	count   int // messages
-	used    int // vectors
+	count   int // number of messages
+	used    int // number of vectors
 	alone   [1]unix.Iovec
 }
 
 func (s *sending) init() { s.pieces = make([]piece, 0, 2*datagramBatch) }
 
-// backlog is what waits to leave by one socket.
+// backlog lists the datagrams that wait to leave by one socket.
 type backlog struct {
-	head, tail int32 // in sending.pieces
-	filling    int32 // tells what is in it from what was sent before, and from other backlogs
+	head, tail int32 // indices into sending.pieces
+	filling    int32 // identifies the current content among all backlogs and batches
 	limit      int32 // the longest datagram that is sent together with others
 }
 
 var noBacklog = backlog{head: none, limit: maxSegment}
 
-// add appends a piece and reports whether there was nothing before.
+// add appends a piece and reports whether the backlog was empty.
 func (s *sending) add(q *backlog, data []byte, segment int) (p *piece, first bool) {
 	at, first := s.append(q, data, segment)
 	if !first {
@@ -74,8 +75,8 @@ func (s *sending) add(q *backlog, data []byte, segment int) (p *piece, first boo
 	return &s.pieces[at], first
 }
 
-// addTo appends a piece behind the newest one to the same client, if one is known to
-// wait, and reports whether there was nothing before.
+// addTo inserts a piece after the newest one to the same client, if that is found, and
+// reports whether the backlog was empty.
 func (s *sending) addTo(q *backlog, data []byte, segment int, to, from *Endpoint) (first bool) {
 	at, first := s.append(q, data, segment)
 	p, newest := &s.pieces[at], &s.last[to.bucket()]
@@ -94,7 +95,7 @@ func (s *sending) addTo(q *backlog, data []byte, segment int, to, from *Endpoint
 	return first
 }
 
-// append makes a piece that is not linked yet but as the first of a backlog.
+// append creates a piece. It is linked only if it is the first of its backlog.
 func (s *sending) append(q *backlog, data []byte, segment int) (at int32, first bool) {
 	at = int32(len(s.pieces))
 	if first = q.head == none; first {
@@ -105,8 +106,8 @@ func (s *sending) append(q *backlog, data []byte, segment int) (at int32, first 
 	return at, first
 }
 
-// bucket is where the newest piece to a client is noted. Clients may share one: what is
-// theirs is not found again then, and leaves by itself.
+// bucket returns the index in sending.last for a client. Clients may share a bucket;
+// then the earlier piece is not found and the datagrams leave separately.
 func (e *Endpoint) bucket() int {
 	h := uint32(e.port)*0x9e37 ^ binary.NativeEndian.Uint32(e.addr[:]) ^ binary.NativeEndian.Uint32(e.addr[12:])
 	return int((h ^ h>>16) * 0x9e3779b1 >> (32 - bucketBits))
@@ -118,7 +119,7 @@ func (q *backlog) take() (head int32) {
 	return head
 }
 
-// sendAll sends what waits. What handlers send meanwhile is sent too.
+// sendAll sends all backlogs, including datagrams that handlers send meanwhile.
 func (l *Loop) sendAll() {
 	d := l.udp
 	s := &d.sending
@@ -146,7 +147,8 @@ func (l *Loop) sendAll() {
 	d.batch = was
 }
 
-// push sends the messages from i on. It returns where it stopped, and why.
+// push sends the messages from i on. It returns the index at which it stopped, and the
+// error.
 func (s *sending) push(fd, i int) (int, syscall.Errno) {
 	for i < s.count {
 		n, _, e := syscall.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&s.msgs[i])), uintptr(s.count-i), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
@@ -161,10 +163,10 @@ func (s *sending) push(fd, i int) (int, syscall.Errno) {
 	return i, 0
 }
 
-// Send sends datagrams to a client, as Datagram has them: one, or with segment
-// several. from is the address the client used, if the listener knows it. Within a
-// handler data must stay as it is until the batch is over. What the socket does
-// not take is lost, and Lost is told.
+// Send sends data to a client: one datagram or, if segment is not 0, several of that
+// length (see Datagram). from is the local source address if known. Within a handler,
+// data must not change before the end of the batch. Datagrams that the socket does not
+// accept are lost and reported to Lost.
 func (ln *UDPListener) Send(data []byte, segment int, to, from *Endpoint) {
 	if ln.closed {
 		return
@@ -178,9 +180,9 @@ func (ln *UDPListener) Send(data []byte, segment int, to, from *Endpoint) {
 	}
 }
 
-// Send sends datagrams, as Datagram has them: one, or with segment several.
-// Within a handler data must stay as it is until the batch is over. What the
-// socket does not take is lost, and Unsent is told.
+// Send sends data: one datagram or, if segment is not 0, several of that length (see
+// Datagram). Within a handler, data must not change before the end of the batch.
+// Datagrams that the socket does not accept are lost and reported to Unsent.
 func (c *UDPConn) Send(data []byte, segment int) {
 	if c.closed {
 		return
@@ -194,7 +196,7 @@ func (c *UDPConn) Send(data []byte, segment int) {
 	}
 }
 
-// flush sends what waits.
+// flush sends the backlog.
 func (ln *UDPListener) flush(s *sending) {
 	at := ln.backlog.take()
 	for at != none && !ln.closed {
@@ -204,7 +206,7 @@ func (ln *UDPListener) flush(s *sending) {
 	}
 }
 
-// flush sends what waits.
+// flush sends the backlog.
 func (c *UDPConn) flush(s *sending) {
 	at := c.backlog.take()
 	if p := &s.pieces[at]; p.next == none && p.segment == 0 && !c.closed {
@@ -219,7 +221,7 @@ func (c *UDPConn) flush(s *sending) {
 	}
 }
 
-// push sends the messages that were made.
+// push sends the prepared messages.
 func (ln *UDPListener) push(s *sending) {
 	for i := 0; !ln.closed; {
 		next, errno := s.push(ln.fd, i)
@@ -246,7 +248,7 @@ func (ln *UDPListener) push(s *sending) {
 	}
 }
 
-// push sends the messages that were made.
+// push sends the prepared messages.
 func (c *UDPConn) push(s *sending) {
 	told := false
 	for i := 0; !c.closed; {
@@ -267,7 +269,7 @@ func (c *UDPConn) push(s *sending) {
 			}
 			i++
 		case unreachable(errno) && !told:
-			// It says so of what was sent before; this was not tried yet.
+			// The error belongs to earlier datagrams. This message was not tried yet.
 			told = true
 			c.readErrorQueue()
 			c.refused(errno)
@@ -278,19 +280,19 @@ func (c *UDPConn) push(s *sending) {
 	}
 }
 
-// bundle is one message: a datagram, or several of one length.
+// bundle is one message of sendmmsg: a datagram, or several of equal length.
 type bundle struct {
 	to, from Endpoint
 	size     int // of each datagram
 	bytes    int
-	number   int  // of datagrams
-	first    int  // vector
-	plain    int  // bytes of control without the size of datagrams
-	open     bool // more may join
+	number   int  // number of datagrams
+	first    int  // index of the first vector
+	plain    int  // bytes of ancillary data without UDP_SEGMENT
+	open     bool // more datagrams may join
 }
 
-// fill makes messages of the pieces from at on, as many as there is room for,
-// and returns the first piece that is not in them completely.
+// fill builds messages from the list of pieces that begins at index at, as many as fit.
+// It returns the first piece that is not completely included.
 func (s *sending) fill(at int32, limit int) int32 {
 	s.count, s.used = 0, 0
 	for at != none {
@@ -303,8 +305,8 @@ func (s *sending) fill(at int32, limit int) int32 {
 	return at
 }
 
-// put puts a piece into messages, reporting false when there is no more room:
-// p is what is left of it then.
+// put adds a piece to the messages. If there is no more room it returns false and
+// leaves the rest in p.
 func (s *sending) put(p *piece, limit int) bool {
 	for {
 		chunk, size := p.data, len(p.data)
@@ -327,7 +329,7 @@ func (s *sending) put(p *piece, limit int) bool {
 	}
 }
 
-// join adds datagrams of that size to the last message if it may have them.
+// join adds datagrams of length size to the last message, if that is possible.
 func (s *sending) join(p *piece, chunk []byte, size, limit int) bool {
 	if s.count == 0 || s.used == maxVectors || len(chunk) == 0 {
 		return false
@@ -344,7 +346,7 @@ func (s *sending) join(p *piece, chunk []byte, size, limit int) bool {
 	return true
 }
 
-// begin makes a new message.
+// begin starts a new message. It returns false if there is no room for one.
 func (s *sending) begin(p *piece, chunk []byte, size, limit int) bool {
 	if s.count == len(s.batch) || s.used == maxVectors {
 		return false
@@ -372,7 +374,7 @@ func (s *sending) vector(chunk []byte) {
 	s.used++
 }
 
-// finish writes the headers of the messages.
+// finish writes the message headers.
 func (s *sending) finish() {
 	for i := range s.count {
 		b := &s.batch[i]
@@ -404,20 +406,19 @@ func (s *sending) finish() {
 	}
 }
 
-// indivisible reports whether an error may mean that the datagrams of a message
-// have to be sent one by one: they are longer than the way can carry whole, or
-// the network card cannot be given several.
+// indivisible reports whether an error may mean that the datagrams of a message have to
+// be sent one by one. They exceed the path MTU, or the network card does not support
+// segmentation.
 func indivisible(errno syscall.Errno) bool {
 	return errno == syscall.EINVAL || errno == syscall.EMSGSIZE || errno == syscall.EIO || errno == syscall.EOPNOTSUPP
 }
 
-// full reports whether an error says that nothing more can be sent now.
+// full reports whether an error means that the socket accepts no more datagrams now.
 func full(errno syscall.Errno) bool {
 	return errno == syscall.EAGAIN || errno == syscall.ENOBUFS || errno == syscall.ENOMEM
 }
 
-// apart sends the datagrams of message i one by one and returns how many did
-// not leave.
+// apart sends the datagrams of message i one by one and returns the number that failed.
 func (s *sending) apart(fd, i int) (lost int) {
 	b := &s.batch[i]
 	h := s.msgs[i].Hdr
@@ -442,7 +443,7 @@ func sysSendmsg(fd int, h *unix.Msghdr) syscall.Errno {
 	return e
 }
 
-// left counts the datagrams of the messages from i on.
+// left returns the number of datagrams in the messages from i on.
 func (s *sending) left(i int) (n int) {
 	for ; i < s.count; i++ {
 		n += s.batch[i].number
@@ -450,8 +451,8 @@ func (s *sending) left(i int) (n int) {
 	return n
 }
 
-// encode writes e for sendmsg and returns the size. The port of both families
-// lies in the same place.
+// encode writes e as a sockaddr for sendmsg and returns its size. The port has the same
+// offset in both families.
 func (e *Endpoint) encode(sa *unix.RawSockaddrInet6) uint32 {
 	binary.BigEndian.PutUint16((*[2]byte)(unsafe.Pointer(&sa.Port))[:], e.port)
 	if e.kind == 4 {

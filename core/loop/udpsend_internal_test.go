@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Datagrams of growing length cannot share a message: they take more messages than
-// one call has, and all arrive in order.
+// Datagrams of growing length cannot share a message. They need more messages than one
+// call sends, and all arrive in order.
 func TestMoreMessagesThanOneCallTakesAllArrive(t *testing.T) {
 	for _, from := range []string{"listener", "conn"} {
 		s := newSockets(t, DialOptions{})
@@ -30,7 +30,7 @@ func TestMoreMessagesThanOneCallTakesAllArrive(t *testing.T) {
 		if s.lost != 0 {
 			t.Errorf("%s: %d lost", from, s.lost)
 		}
-		// Equal ones do share one, and a shorter one is the last of its message.
+		// Datagrams of equal length share a message, and a shorter one ends it.
 		var bundles []int
 		d := &s.l.udp.sending
 		for _, n := range []int{5, 5, 3, 3, 4, 0, 2, 2} {
@@ -47,7 +47,7 @@ func TestMoreMessagesThanOneCallTakesAllArrive(t *testing.T) {
 	}
 }
 
-// What bundles hold stays below what the kernel takes at once.
+// Messages stay within the kernel's limits.
 func TestMessagesKeepTheKernelsBounds(t *testing.T) {
 	for _, test := range []struct {
 		name       string
@@ -90,7 +90,7 @@ func TestMessagesKeepTheKernelsBounds(t *testing.T) {
 	}
 }
 
-// What cannot be sent is counted to the datagram, and costs the others nothing.
+// Failed datagrams are counted exactly, and the others leave.
 func TestWhatCannotBeSentIsCountedAndTheRestLeaves(t *testing.T) {
 	s := newSockets(t, DialOptions{})
 	peer := EndpointOf(s.peer.LocalAddr().(*net.UDPAddr).AddrPort())
@@ -99,7 +99,7 @@ func TestWhatCannotBeSentIsCountedAndTheRestLeaves(t *testing.T) {
 		limit    int32
 	}{
 		{"to the other family", "[::1]:9", maxSegment},
-		{"to no port", "127.0.0.1:0", 99}, // says that it may be too long
+		{"to no port", "127.0.0.1:0", 99}, // its error (EINVAL) may also mean that it is too long
 	} {
 		s.lost, s.ln.backlog.limit = 0, maxSegment
 		bad := EndpointOf(netip.MustParseAddrPort(test.to))
@@ -144,8 +144,8 @@ func TestWhatCannotBeSentIsCountedAndTheRestLeaves(t *testing.T) {
 	}
 }
 
-// A socket that is closed while its datagrams leave sends no more, and is reused
-// only after its turn.
+// A socket that is closed while its datagrams leave sends no more. It is reused only
+// after its turn.
 func TestClosedSocketsHaveNoTurn(t *testing.T) {
 	s := newSockets(t, DialOptions{})
 	s.conn.again()
@@ -174,8 +174,8 @@ func TestClosedSocketsHaveNoTurn(t *testing.T) {
 	s.ln.receive()
 }
 
-// What an error of sending means: that there is no room now, that the datagrams have
-// to leave one by one, that the peer is not there, or nothing but this datagram's loss.
+// An error of sending means one of four things: no room now, datagrams must be sent one
+// by one, the peer is unreachable, or only this datagram is lost.
 func TestWhatErrorsOfSendingMean(t *testing.T) {
 	kinds := map[syscall.Errno]string{}
 	for errno := range syscall.Errno(134) {
@@ -209,7 +209,7 @@ func TestWhatErrorsOfSendingMean(t *testing.T) {
 	}
 }
 
-// The bytes of an endpoint tell it from all others, and it says what it was made of.
+// The bytes of an endpoint identify it, and the address round-trips.
 func TestEndpointsAreWhatTheyWereMadeOf(t *testing.T) {
 	for _, test := range []struct{ of, is, bytes string }{
 		{"192.0.2.1:258", "192.0.2.1:258", "\xc0\x00\x02\x01\x01\x02"},

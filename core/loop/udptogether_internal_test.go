@@ -9,13 +9,13 @@ import (
 	"unsafe"
 )
 
-// client is one of many, of which some share a slot.
+// client returns one of many endpoints, some of which share a bucket.
 func client(i int) *Endpoint {
 	e := EndpointOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 4), byte(i)}), uint16(1024+i%7)))
 	return &e
 }
 
-// sent is what would leave, by client, and how many messages that takes.
+// sent returns the datagrams that would leave, by client, and the number of messages.
 func (s *sending) sent(q *backlog) (to map[Endpoint][]string, messages int) {
 	to = map[Endpoint][]string{}
 	for at := q.take(); at != none; {
@@ -38,7 +38,7 @@ func (s *sending) sent(q *backlog) (to map[Endpoint][]string, messages int) {
 	return to, messages
 }
 
-// What goes to one client leaves together, whatever came between.
+// Datagrams to one client leave together even if others were sent in between.
 func TestAnswersOfOneClientLeaveTogether(t *testing.T) {
 	var s sending
 	s.init()
@@ -52,8 +52,8 @@ func TestAnswersOfOneClientLeaveTogether(t *testing.T) {
 	}
 }
 
-// Each client gets what is its own, in order, however batches, clients and listeners
-// follow each other; and nothing of what was sent before.
+// Each client receives its own datagrams in order, for any sequence of batches, clients
+// and listeners, and none of an earlier batch.
 func TestEachClientGetsItsOwnInOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
 	var s sending
@@ -70,7 +70,7 @@ func TestEachClientGetsItsOwnInOrder(t *testing.T) {
 				t.Fatalf("round %d: first is %t", round, first)
 			}
 			want[at][*to] = append(want[at][*to], text)
-			if r.IntN(100) == 0 { // one is flushed while another one is filled
+			if r.IntN(100) == 0 { // one is flushed while another is filled
 				check(t, &s, listeners[at], want[at])
 				want[at] = map[Endpoint][]string{}
 			}

@@ -11,20 +11,20 @@ const (
 	recordMost   = 16384 + 2048 // RFC 5246, section 6.2.3; less since TLS 1.3
 )
 
-// recordsPerRead bounds what one Read may take of a turn: four times what is
-// needed to fill 256 KiB with full records, and a few milliseconds at the worst,
-// which is records of one byte between changes of keys.
+// recordsPerRead bounds the records opened by one Read. It is four times the number of
+// full records in 256 KiB. The worst case, records of one byte between key updates,
+// takes a few milliseconds.
 const recordsPerRead = 64
 
-// answersMost bounds what waits for a peer that asks for answers (new keys)
-// and takes none.
+// answersMost bounds the output that waits for a peer that requests responses (e.g.
+// KeyUpdate) without reading them.
 const answersMost = 16 << 10
 
 // errAnswers ends the connection of such a peer.
 var errAnswers = errors.New("tls: peer asks for answers and takes none")
 
-// unseal is Read for a secure connection: as many records as fit p and are
-// there.
+// unseal is Conn.Read for a secure connection. It opens as many records as are
+// available and fit p.
 func (s *secured) unseal(p []byte) (int, error) {
 	c := s.conn
 	switch {
@@ -35,7 +35,7 @@ func (s *secured) unseal(p []byte) (int, error) {
 	case c.flags&flagReadable == 0, s.shake != nil:
 		return 0, c.dry()
 	}
-	c.loop.sealed = c.loop.sealed[:0] // a panic may have left something
+	c.loop.sealed = c.loop.sealed[:0] // a panic may have left bytes
 	s.lend()
 	n, err := s.records(p)
 	more := s.takeBack() || !inside.found && err == nil
@@ -59,13 +59,12 @@ func (s *secured) unseal(p []byte) (int, error) {
 	return 0, ErrDry
 }
 
-// records fills p with plaintext until the socket is dry or a read has had its
-// share.
+// records fills p with plaintext until the socket is dry or recordsPerRead is reached.
 func (s *secured) records(p []byte) (n int, err error) {
 	for share := recordsPerRead; n < len(p) && err == nil && share > 0; {
 		s.want = len(p) - n
 		if inside.found && !whole(rawOf(s.tls).Bytes()) {
-			// crypto/tls would do it with an allocation for each recv.
+			// crypto/tls itself would allocate for each recv.
 			err = s.refill()
 			continue
 		}
@@ -77,22 +76,22 @@ func (s *secured) records(p []byte) (n int, err error) {
 	return n, err
 }
 
-// refill reads ciphertext into the lent buffer, behind what has come of a
-// record; all plaintext in it has been read.
+// refill reads ciphertext into the lent buffer, after the bytes of a partial record.
+// The plaintext that lay in it has been read.
 func (s *secured) refill() error {
 	raw, lent := rawOf(s.tls), s.conn.loop.lent
 	have := copy(lent[:cap(lent)], raw.Bytes())
 	space := lent[have:cap(lent)]
 	n, err := s.recv(space[:min(len(space), max(s.want, recvLeast))])
 	if err == io.EOF && have > 0 {
-		err = io.ErrUnexpectedEOF // RFC 8446, section 6.1: within a record
+		err = io.ErrUnexpectedEOF // RFC 8446, section 6.1: end within a record
 	}
 	*raw = *bytes.NewBuffer(lent[:have+n])
 	return err
 }
 
-// whole reports whether b begins with a record crypto/tls can open, or with one
-// that is too long to be waited for.
+// whole reports whether b begins with a record that crypto/tls can open or must reject
+// as too long.
 func whole(b []byte) bool {
 	if len(b) < recordHeader {
 		return false
@@ -101,7 +100,8 @@ func whole(b []byte) bool {
 	return len(b) >= recordHeader+size || size > recordMost
 }
 
-// lend gives crypto/tls a buffer to read into, with what has come of a record.
+// lend gives crypto/tls a buffer to read into. It begins with the bytes of a partial
+// record.
 func (s *secured) lend() {
 	if !inside.found {
 		return
@@ -116,8 +116,8 @@ func (s *secured) lend() {
 	*rawOf(s.tls) = *bytes.NewBuffer(b)
 }
 
-// takeBack takes the buffer, and what is left in it into smaller ones. It
-// reports whether there is more to read without a look at the socket.
+// takeBack takes the lent buffer back and copies its remaining bytes to smaller ones.
+// It reports whether more can be read without a system call.
 func (s *secured) takeBack() bool {
 	if !inside.found {
 		return false
@@ -128,7 +128,7 @@ func (s *secured) takeBack() bool {
 		n, err := s.tls.Read(s.left)
 		s.left = s.left[:n]
 		if err != nil && err != errPassing {
-			s.fail = err // the end that came right behind
+			s.fail = err // the end that followed immediately
 		}
 	}
 	raw := rawOf(s.tls)
@@ -136,21 +136,21 @@ func (s *secured) takeBack() bool {
 	s.park(raw.Bytes())
 	*raw = bytes.Buffer{}
 	if hand := handOf(s.tls); hand.Cap() != 0 && hand.Len() == 0 {
-		*hand = bytes.Buffer{} // there was a ticket or a new key
+		*hand = bytes.Buffer{} // a ticket or KeyUpdate was handled
 	}
 	buffers.Put(s.conn.loop.lent[:0])
 	s.conn.loop.lent = nil
 	return more
 }
 
-// park keeps b, ciphertext from a record's header on.
+// park keeps b, the ciphertext of incomplete records.
 func (s *secured) park(b []byte) {
 	if len(b) != 0 {
 		s.rest = append(s.conn.loop.Buffers.Get(len(b)), b...)
 	}
 }
 
-// takeLeft reads what did not fit the buffer of an earlier reader.
+// takeLeft copies plaintext that did not fit the buffer of an earlier read.
 func (s *secured) takeLeft(p []byte) int {
 	n := copy(p, s.left[s.read:])
 	if s.read += n; s.read == len(s.left) {
@@ -160,8 +160,8 @@ func (s *secured) takeLeft(p []byte) int {
 	return n
 }
 
-// answer sends what reading made crypto/tls say: an alert, or new keys because
-// the peer wants some.
+// answer sends output of crypto/tls caused by reading: an alert or a KeyUpdate that the
+// peer requested. It returns err, or errAnswers if the peer does not read.
 func (s *secured) answer(err error) error {
 	c := s.conn
 	if len(c.out) == 0 {
@@ -170,6 +170,6 @@ func (s *secured) answer(err error) error {
 		c.loop.sealed = c.loop.sealed[:0]
 		return errAnswers
 	}
-	_ = c.push(0) // a broken connection is learned by reading on
+	_ = c.push(0) // the next read reports a broken connection
 	return err
 }

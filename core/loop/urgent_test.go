@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// A read ends before urgent data (tcp(7)), as clients of FTP and telnet send it
-// to interrupt; what follows it is not left in the socket.
+// A read stops before urgent data (tcp(7)), which FTP and telnet clients send to
+// interrupt. Bytes after it must not stay in the socket.
 func TestBytesBehindUrgentDataAreRead(t *testing.T) {
 	l := start(t)
 	got, dry := make(chan string, 8), make(chan bool, 8)
@@ -35,7 +35,7 @@ func TestBytesBehindUrgentDataAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	on(l, func() { // all of it is there when the loop looks
+	on(l, func() { // everything has arrived when the loop polls
 		_, _ = c.Write([]byte("abc"))
 		if err := raw.Control(func(fd uintptr) { err = unix.Send(int(fd), []byte("!"), unix.MSG_OOB) }); err != nil {
 			t.Error(err)

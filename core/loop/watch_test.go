@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// A client that is waited for has room in its socket, which is nothing to be
-// told: accepting and its bytes are all that happens.
+// A client that is waited for has room in its socket, which must not cause an event.
+// The only events are the accept and its bytes.
 func TestWaitingForAClientIsNoEvent(t *testing.T) {
 	var events uint64
 	l, err := loop.New(&loop.Counters{Events: &events})
@@ -40,8 +40,8 @@ func TestWaitingForAClientIsNoEvent(t *testing.T) {
 	}
 }
 
-// What moves the end of idleness again and again is not ended, and what stops
-// is, neither before its time nor long after it.
+// A connection that keeps moving its idle deadline stays open. One that stops is ended
+// after its idle time, not before and not much later.
 func TestIdleTimeBeginsAnewWithEverythingThatIsRead(t *testing.T) {
 	const idle = 400 * time.Millisecond
 	l := start(t)
@@ -61,12 +61,12 @@ func TestIdleTimeBeginsAnewWithEverythingThatIsRead(t *testing.T) {
 		})
 	})
 	var last time.Time
-	// lives reports whether the connection lived on for longer than its idle time.
-	// It may not when this test was held up for that long between two bytes.
+	// lives reports whether the connection outlived its idle time. If the test itself
+	// was delayed that long between two bytes, it need not have.
 	lives := func() bool {
 		c := dial(t, addr)
 		for range 12 {
-			_, _ = c.Write([]byte("x")) // fails when it has ended
+			_, _ = c.Write([]byte("x")) // fails after the end
 			select {
 			case last = <-read:
 			case at := <-expired:

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// wire is the side of a secure connection that crypto/tls sees: a net.Conn
-// that carries ciphertext. It belongs to the loop like everything else.
+// wire is the net.Conn that crypto/tls uses below a secure connection. It transports
+// ciphertext and belongs to the loop.
 //
-// Writing always succeeds: the bytes gather in Loop.sealed and leave when the
-// call into crypto/tls is over. Reading a dry socket parks a handshake, whose
-// errors are final, and is a passing error afterwards: crypto/tls keeps the
-// state of a half-read record when an error says that it is temporary.
+// Write always succeeds: bytes collect in Loop.sealed and leave after the call into
+// crypto/tls. Read on a dry socket parks the coroutine during a handshake, because
+// crypto/tls treats handshake errors as final. Afterwards it returns a temporary error,
+// for which crypto/tls keeps the state of a partial record.
 type wire secured
 
-// passing is the error of a dry socket, made for crypto/tls.
+// passing is the temporary error of a dry socket.
 type passing struct{}
 
 func (passing) Error() string   { return "no more ciphertext now" }
@@ -25,16 +25,16 @@ func (passing) Temporary() bool { return true }
 
 var errPassing net.Error = passing{}
 
-// recvMost bounds one recv of ciphertext, and is the size of the lent buffer:
-// four full records.
+// recvMost is the size of the lent buffer and bounds one recv of ciphertext: four full
+// records.
 const recvMost = 64 << 10
 
-// recvLeast is the room for one full record: what a reader with a small
-// buffer leaves is at most that.
+// recvLeast is the minimum size of a recv: room for one full record. It bounds the
+// ciphertext left behind by a reader with a small buffer.
 const recvLeast = 17 << 10
 
-// Read is what a handshake reads with; afterwards the loop puts whole records
-// where crypto/tls finds them, and Read has little to do.
+// Read is used mainly by handshakes. Afterwards the loop places whole records into the
+// buffer of crypto/tls.
 func (w *wire) Read(p []byte) (int, error) {
 	s := (*secured)(w)
 	if s.shake == nil {
@@ -51,7 +51,8 @@ func (w *wire) Read(p []byte) (int, error) {
 	}
 }
 
-// recv reads ciphertext; it is Conn.Read for those who look below.
+// recv reads ciphertext from the socket. Apart from io.EOF and the socket's error it
+// returns errPassing if no bytes are available.
 func (s *secured) recv(p []byte) (int, error) {
 	c := s.conn
 	for c.flags&flagWet != 0 {
@@ -84,13 +85,13 @@ func (w *wire) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close is not called: the loop closes connections.
+// Close is unused: the loop closes connections.
 func (w *wire) Close() error { return nil }
 
 func (w *wire) LocalAddr() net.Addr  { return net.TCPAddrFromAddrPort(w.conn.Local()) }
 func (w *wire) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(w.conn.Peer()) }
 
-// The loop has deadlines of its own.
+// Deadlines are handled by the loop.
 func (w *wire) SetDeadline(time.Time) error      { return nil }
 func (w *wire) SetReadDeadline(time.Time) error  { return nil }
 func (w *wire) SetWriteDeadline(time.Time) error { return nil }

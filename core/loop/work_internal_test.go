@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// While all workers are busy jobs wait in order; the room of those that were taken is
-// used again, and the last worker ends when nothing is left.
+// While all workers are busy jobs wait in FIFO order. Slots of taken jobs are reused,
+// and the last worker ends when the queue is empty.
 func TestJobsAreTakenInOrder(t *testing.T) {
 	p := pool{running: runtime.GOMAXPROCS(0)}
 	var given, taken []*job
@@ -56,7 +56,6 @@ func TestJobsAreTakenInOrder(t *testing.T) {
 	}
 }
 
-// So many coroutines rest, and no more.
 func TestCoroutinesThatRestAreBounded(t *testing.T) {
 	l := Dry()
 	defer l.stopCoroutines()
@@ -76,7 +75,7 @@ func TestCoroutinesThatRestAreBounded(t *testing.T) {
 	l.rest(all[63])
 }
 
-// Only keys that take long are used by workers.
+// Only slow keys are used by workers.
 func TestWhichKeysAreSlow(t *testing.T) {
 	for kind, want := range map[string]bool{"P-256": false, "P-384": true, "Ed25519": false, "RSA": true} {
 		c := Certificate(kind)
@@ -100,8 +99,7 @@ func TestWhichKeysAreSlow(t *testing.T) {
 	}
 }
 
-// A server chooses its certificate as crypto/tls does without Prepare, and so does a
-// client.
+// Server and client choose certificates as crypto/tls does without Prepare.
 func TestCertificatesAreChosenAsEver(t *testing.T) {
 	none := errors.New("no certificate to be had")
 	fast, rsa := Certificate("P-256"), Certificate("RSA")
