@@ -1,9 +1,9 @@
 package tlsconf
 
-// absentNames are suites OpenSSL knows or once knew and crypto/tls does not
-// offer: first those of OpenSSL 3 (openssl ciphers ALL:COMPLEMENTOFALL), then
-// those of its normal or weak builds since 0.9.8. They may be excluded, which
-// changes nothing; asked for they are refused by name.
+// absentNames lists suites that OpenSSL supports or once supported and crypto/tls does
+// not. First come those of OpenSSL 3 (openssl ciphers ALL:COMPLEMENTOFALL), then those
+// of its normal or weak builds since 0.9.8. Excluding them has no effect; requesting
+// them is an error that names them.
 const absentNames = `
 DHE-DSS-AES256-GCM-SHA384 DHE-RSA-AES256-GCM-SHA384 DHE-RSA-CHACHA20-POLY1305 ECDHE-ECDSA-AES256-CCM8 ECDHE-ECDSA-AES256-CCM DHE-RSA-AES256-CCM8
 DHE-RSA-AES256-CCM ECDHE-ECDSA-ARIA256-GCM-SHA384 ECDHE-ARIA256-GCM-SHA384 DHE-DSS-ARIA256-GCM-SHA384 DHE-RSA-ARIA256-GCM-SHA384 ADH-AES256-GCM-SHA384

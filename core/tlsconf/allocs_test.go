@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// thousand is a farm with that many certificates, one for each name.
+// thousand returns a listener with 1000 certificates, one for each name.
 func thousand(t testing.TB) *tls.Config {
 	root := newCA(t, "root")
 	cfg := &farm.Config{}
@@ -61,7 +61,7 @@ func BenchmarkGetConfigForClient1000(b *testing.B) {
 	}
 }
 
-// Two certificates for one name have to be held against the client's hello.
+// Two certificates for one name have to be compared with the ClientHello.
 func BenchmarkGetCertificateTwins(b *testing.B) {
 	cfg, l := simple(b)
 	server, h := listen(b, cfg, l), hello("www.example.com")
@@ -71,7 +71,7 @@ func BenchmarkGetCertificateTwins(b *testing.B) {
 	}
 }
 
-// Three hundred farms of three certificates each, of which nothing changed.
+// 300 farms with three certificates each are republished without changes.
 func BenchmarkRepublish300(b *testing.B) {
 	root := newCA(b, "root")
 	cfg := &farm.Config{}

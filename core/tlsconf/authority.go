@@ -9,19 +9,19 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Bounds of an authority. The subjects of all certificates are sent to clients
-// in a field of 64 KiB (RFC 8446 §4.2.4).
+// Limits of an authority. The subjects of all certificates are sent to clients in a
+// field of 64 KiB (RFC 8446 §4.2.4).
 const (
 	MaxAuthorityCertificates = 1000
 	maxSubjectBytes          = 60 << 10
 	maxAuthorityCertificate  = 64 << 10
 	maxConstraints           = 1000
-	// MaxCRLBytes bounds the CRLs of an authority together.
+	// MaxCRLBytes bounds the total size of an authority's CRLs.
 	MaxCRLBytes = 32 << 20
 )
 
-// authority is a list of certification authorities that was read and checked.
-// It does not change, so snapshots share it.
+// authority is a validated list of CA certificates. It is immutable, so snapshots share
+// it.
 type authority struct {
 	pool    *x509.CertPool
 	revoked revocations
@@ -30,24 +30,23 @@ type authority struct {
 	id digest
 }
 
-// AuthorityInfo is what can be told of an authority.
+// AuthorityInfo describes an authority.
 type AuthorityInfo struct {
-	// Subjects are the names of its certificates, in its order.
+	// Subjects are the subjects of its certificates, in order.
 	Subjects []string
-	// NotAfter is when the first of them expires.
+	// NotAfter is the earliest expiry of its certificates.
 	NotAfter time.Time
-	// Revoked is how many serial numbers its CRLs hold together. NextUpdate is
-	// when the first CRL ends, zero without one.
+	// Revoked is the total number of serial numbers in its CRLs. NextUpdate is the
+	// earliest end of a CRL; zero without one.
 	Revoked    int
 	NextUpdate time.Time
 }
 
-// CheckAuthority tells whether certificates can be verified against an
-// authority, and what is in it. Refused are an empty list, what cannot be
-// read, keys of kinds or sizes that are not supported, certificates with
-// critical extensions nobody here understands, name constraints by the
-// thousand, and CRLs that none of the certificates signed or that are not
-// complete (delta, partitioned or indirect ones).
+// CheckAuthority validates an authority and returns its description. It rejects an
+// empty list, unreadable data, unsupported kinds or sizes of keys, unknown critical
+// extensions and more than 1000 name constraints per certificate. It also rejects CRLs
+// that none of the certificates signed and incomplete CRLs (delta, partitioned or
+// indirect).
 func CheckAuthority(a *farm.Authority) (*AuthorityInfo, error) {
 	loaded, err := loadAuthority(a)
 	if err != nil {
@@ -56,7 +55,7 @@ func CheckAuthority(a *farm.Authority) (*AuthorityInfo, error) {
 	return loaded.info, nil
 }
 
-// Warnings are reasons why peers may be refused now, or soon.
+// Warnings returns the reasons why peers may be rejected at now.
 func (i *AuthorityInfo) Warnings(now time.Time) []string {
 	var w []string
 	if now.After(i.NotAfter) {
@@ -75,7 +74,7 @@ func loadAuthority(a *farm.Authority) (*authority, error) {
 	if len(a.Certificates) > MaxAuthorityCertificates {
 		return nil, fmt.Errorf("it has %d certificates: at most %d are accepted", len(a.Certificates), MaxAuthorityCertificates)
 	}
-	// The pool is never nil: that would stand for the roots of the system.
+	// The pool is never nil, because nil means the system's roots.
 	out := &authority{pool: x509.NewCertPool(), info: &AuthorityInfo{}, id: authorityDigest(a)}
 	certificates := make([]*x509.Certificate, len(a.Certificates))
 	size := 0

@@ -14,48 +14,48 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Bounds of what one backend set keeps: names come from the Host of requests,
-// so anybody can send new ones. There is a configuration for each name at each
-// backend, by which connections that are kept are found: one that is forgotten
-// makes them useless. So those that were asked for once have a place apart.
+// Limits of one backend set. Names come from the Host of requests, so clients can send
+// arbitrary ones. Each name at each backend has its own configuration, and kept
+// connections are found by it. Evicting a configuration makes its connections useless.
+// Names requested only once are therefore kept separately.
 const (
 	maxBackendConfigs  = 4096
 	maxFreshConfigs    = 512
 	maxBackendSessions = 512
 )
 
-// Backend is how the backends of a service are spoken to. It keeps the
-// sessions they can resume, and lives on in later snapshots while nothing of
-// it changes. Any goroutine may use it.
+// Backend holds the TLS configurations for the backends of a service, and their
+// sessions for resumption. It is reused by later snapshots while its settings do not
+// change. It is safe for concurrent use.
 type Backend struct {
 	base     *tls.Config
-	fixed    string // the name that is always sent; empty: that of the request
+	fixed    string // the name that is always sent; empty: the name in the request
 	verifies bool
 	revoked  *revocations
 	store    *Store
 	sessions tls.ClientSessionCache
 
 	mu    sync.RWMutex
-	kept  map[backendKey]*derived // asked for again
-	fresh map[backendKey]*derived // asked for once
+	kept  map[backendKey]*derived // requested more than once
+	fresh map[backendKey]*derived // requested once
 }
 
-// derived is a configuration for one name at one backend.
+// derived is the configuration for one name at one backend.
 type derived struct {
 	config *tls.Config
 	worked atomic.Bool // a handshake succeeded
 }
 
-// backendKey is what configurations differ in: sessions of one backend are of
-// no use at another, which has ticket keys of its own.
+// backendKey identifies a configuration. It includes the backend because sessions
+// cannot be resumed at another one, which has different ticket keys.
 type backendKey struct {
 	name string
 	id   uint32
 }
 
-// SystemRoots reads the certification authorities of the system. A process
-// that gives up its right to open files calls it before: crypto/x509 keeps
-// what it read. The error says that none were found.
+// SystemRoots returns the certification authorities of the system, or an error if there
+// are none. A process must call it before it drops the right to open files; crypto/x509
+// caches the result.
 func SystemRoots() (*x509.CertPool, error) {
 	pool, err := x509.SystemCertPool()
 	if err != nil {
@@ -67,8 +67,8 @@ func SystemRoots() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// CheckBackend tells whether what a service says of its backends goes
-// together. That what it names exists is the caller's to check.
+// CheckBackend checks the consistency of a service's backend TLS settings. The caller
+// checks that referenced objects exist.
 func CheckBackend(t *farm.BackendTLS) error {
 	switch t.Verify {
 	case "", farm.VerifyNone, farm.VerifySystem:
@@ -85,12 +85,12 @@ func CheckBackend(t *farm.BackendTLS) error {
 	return nil
 }
 
-// newBackend builds the configuration. roots and revoked are nil unless the
-// certificate is verified; client is nil unless one is shown.
+// newBackend builds the base configuration. roots and revoked are nil unless the
+// certificate is verified; client is nil without a client certificate.
 //
-// Without verification anybody in between can be the backend, so the lowest
-// version protects nothing: TLS 1.0 and, last of all, the RSA key exchange
-// reach old servers. With it TLS 1.2 and forward secrecy are asked for.
+// Without verification, a man in the middle can impersonate the backend, so a minimum
+// version adds no security. TLS 1.0 and, as the last choice, RSA key exchange then
+// allow old servers. With verification, TLS 1.2 and forward secrecy are required.
 func newBackend(store *Store, t *farm.BackendTLS, roots *x509.CertPool, revoked *revocations, client *pair, protocols []string) *Backend {
 	b := &Backend{
 		fixed: serverName(t.Name), store: store, revoked: revoked,
@@ -114,7 +114,7 @@ func newBackend(store *Store, t *farm.BackendTLS, roots *x509.CertPool, revoked 
 		b.base.VerifyConnection = b.verify
 	}
 	if client != nil {
-		// Shown whatever authorities the backend lists: many list none, or others.
+		// It is sent whatever authorities the backend lists: many list none, or others.
 		b.base.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &client.tls, nil }
 	}
 	store.prepared(b.base)
@@ -125,15 +125,14 @@ func (b *Backend) verify(state tls.ConnectionState) error {
 	return b.revoked.verified(state.VerifiedChains, b.store.now())
 }
 
-// Config returns the configuration for a connection to the backend with that
-// ID. name is the Host of the request without its port, or the backend's own
-// host name; it is sent and verified unless BackendTLS.Name is set, which goes
-// first. A name that is an address is verified and not sent (RFC 6066 §3);
-// what is no name at all fails verification or, where there is none, is not
-// sent.
+// Config returns the configuration for a connection to the backend with the given ID.
+// name is the Host of the request without its port, or the backend's own host name. It
+// is sent as SNI and verified unless BackendTLS.Name is set, which takes precedence. An
+// IP address is verified but not sent (RFC 6066 §3). An invalid name fails
+// verification; if verification is off it is not sent.
 //
-// The result is shared and must not be changed. A name that is in use costs one
-// look-up. Names that came once make room for each other, and for no others.
+// The result is shared and must not be modified. A name in use costs one lookup. Names
+// requested once only evict each other.
 func (b *Backend) Config(id uint32, name string) *tls.Config {
 	key := b.key(id, name)
 	b.mu.RLock()
@@ -145,18 +144,18 @@ func (b *Backend) Config(id uint32, name string) *tls.Config {
 	return b.derive(key)
 }
 
-// Fixed reports whether the name that is asked for never depends on a request.
+// Fixed reports whether the server name never depends on a request.
 func (b *Backend) Fixed() bool { return b.fixed != "" }
 
-// Worked notes that a handshake with the backend succeeded for that name.
+// Worked records that a handshake with the backend succeeded for that name.
 func (b *Backend) Worked(id uint32, name string) {
 	if d := b.find(b.key(id, name)); d != nil && !d.worked.Load() {
 		d.worked.Store(true)
 	}
 }
 
-// HasWorked reports whether one did lately: when none does any more, it is not
-// for the name.
+// HasWorked reports whether a handshake with the backend has succeeded for that name.
+// If later ones fail, the name is therefore not the cause.
 func (b *Backend) HasWorked(id uint32, name string) bool {
 	d := b.find(b.key(id, name))
 	return d != nil && d.worked.Load()
@@ -178,8 +177,8 @@ func (b *Backend) find(key backendKey) *derived {
 	return b.fresh[key]
 }
 
-// derive makes the configuration of a name that comes for the first time, and
-// keeps that of one that comes again.
+// derive creates the configuration on the first request for a name, and moves it to
+// kept on the second.
 func (b *Backend) derive(key backendKey) *tls.Config {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -202,7 +201,7 @@ func (b *Backend) derive(key backendKey) *tls.Config {
 	return d.config
 }
 
-// makeRoom forgets one of most.
+// makeRoom deletes an arbitrary entry if the map has most entries.
 func makeRoom(of map[backendKey]*derived, most int) {
 	if len(of) < most {
 		return
@@ -213,7 +212,7 @@ func makeRoom(of map[backendKey]*derived, most int) {
 	}
 }
 
-// sessionsOf are the sessions of one backend in the cache of its set.
+// sessionsOf is the part of the set's session cache that belongs to one backend.
 type sessionsOf struct {
 	tls.ClientSessionCache
 	prefix string
@@ -227,8 +226,8 @@ func (s *sessionsOf) Put(key string, state *tls.ClientSessionState) {
 	s.ClientSessionCache.Put(s.prefix+key, state)
 }
 
-// serverName is a name as crypto/tls wants it: in lower case, without the dot
-// at its end or brackets; empty when it is neither a name nor an address.
+// serverName converts a name to the form that crypto/tls expects: lower case, without
+// trailing dot or brackets. It returns "" for anything but a host name or an address.
 func serverName(name string) string {
 	if inner, ok := strings.CutPrefix(name, "["); ok {
 		name = strings.TrimSuffix(inner, "]")

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// serving is a server with one certificate.
+// serving returns the configuration of a server with one certificate.
 func serving(key crypto.Signer, chain ...[]byte) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: chain, PrivateKey: key}}}
 }
@@ -119,7 +119,7 @@ func TestBackendsSeeTheCertificateAndTheProtocols(t *testing.T) {
 	cfg := &farm.Config{Certificates: []farm.Certificate{root.issue("client", p256(), dns("client.example"))}}
 	server := serving(key, root.sign(key.Public(), dns("app.example")))
 	server.ClientAuth = tls.RequireAnyClientCert
-	server.ClientCAs = other.pool() // lists another authority: shown nonetheless
+	server.ClientCAs = other.pool() // lists another authority: sent nonetheless
 	server.NextProtos = []string{"h2", "http/1.1"}
 	s := tlsconf.NewStore(tlsconf.Options{})
 	b := &farm.BackendTLS{Certificate: "client"}
@@ -139,7 +139,7 @@ func TestSessionsAreKeptPerBackend(t *testing.T) {
 	inBoth(t, func(t *testing.T, version uint16) {
 		root, key := newCA(t, "root"), p256()
 		der := root.sign(key.Public(), dns("app.example", "b.example"))
-		servers := map[uint32]*tls.Config{1: serving(key, der), 2: serving(key, der)} // with tickets of their own
+		servers := map[uint32]*tls.Config{1: serving(key, der), 2: serving(key, der)} // with different ticket keys
 		for _, server := range servers {
 			server.MaxVersion = version
 		}
@@ -156,7 +156,7 @@ func TestSessionsAreKeptPerBackend(t *testing.T) {
 		if resumes(t, servers[1], backend(t, s, cfg, b).Config(1, "b.example")) {
 			t.Error("a session of one name is used for another")
 		}
-		// Other rules, other sessions.
+		// A change of policy invalidates sessions.
 		cfg.Authorities[0].Certificates = append(cfg.Authorities[0].Certificates, newCA(t, "more").cert.Raw)
 		if resumes(t, servers[1], backend(t, s, cfg, b).Config(1, "app.example")) {
 			t.Error("a session is used under other rules")
@@ -185,7 +185,7 @@ func TestBackendConfigsAreBounded(t *testing.T) {
 	if n := tlsconf.BackendConfigs(b); n > 5000 {
 		t.Errorf("%d configurations are kept", n)
 	}
-	// A fixed name does not care what clients send.
+	// A fixed name is independent of client input.
 	fixed := backend(t, tlsconf.NewStore(tlsconf.Options{}), &farm.Config{}, &farm.BackendTLS{Name: "app.example"})
 	if fixed.Config(1, "a") != fixed.Config(1, "b") {
 		t.Error("a fixed name has a configuration per request")
@@ -195,7 +195,7 @@ func TestBackendConfigsAreBounded(t *testing.T) {
 func TestANameIsKnownToHaveWorkedAtItsBackendOnly(t *testing.T) {
 	b := backend(t, tlsconf.NewStore(tlsconf.Options{}), &farm.Config{}, &farm.BackendTLS{})
 	b.Worked(1, "never asked for")
-	for range 2 { // once, and in use
+	for range 2 { // requested once, and again
 		b.Config(1, "a.example")
 		b.Config(2, "a.example")
 		if b.HasWorked(2, "a.example") || b.HasWorked(1, "never asked for") {
@@ -208,7 +208,7 @@ func TestANameIsKnownToHaveWorkedAtItsBackendOnly(t *testing.T) {
 	}
 }
 
-// The name may be a view of a request's bytes: nothing of it is kept.
+// The name may be a view of request bytes, so it must be copied.
 func TestBackendConfigsOutliveTheRequest(t *testing.T) {
 	b := backend(t, tlsconf.NewStore(tlsconf.Options{}), &farm.Config{}, &farm.BackendTLS{})
 	buf := []byte("www.example.com")

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Build makes the configurations of one snapshot. One goroutine uses it.
+// Build creates the configurations of one snapshot. It is not safe for concurrent use.
 type Build struct {
 	store        *Store
 	old, next    *built
@@ -20,17 +20,16 @@ type Build struct {
 	warnings     []string
 }
 
-// named is an entry of the snapshot, and what was loaded from it.
+// named is an entry of the snapshot and the object loaded from it.
 type named[S, L any] struct {
 	source *S
 	twice  bool
 	loaded *L
 }
 
-// Listener returns the configuration for the clients of a farm: to be given to
-// tls.Server as it is, not to be changed. The error names what is missing or
-// unusable; nothing is served then that the farm did not ask for. protocols are
-// what is spoken, by the names of ALPN; none means HTTP.
+// Listener returns the configuration for the clients of a farm. It is for use with
+// tls.Server and must not be modified. The error names the missing or unusable part; no
+// weaker configuration is returned. protocols are the ALPN protocols; none means HTTP.
 func (b *Build) Listener(farmID uint32, t *farm.TLS, protocols ...string) (*tls.Config, error) {
 	o, err := offerOf(t)
 	if err != nil {
@@ -78,8 +77,8 @@ func (b *Build) Listener(farmID uint32, t *farm.TLS, protocols ...string) (*tls.
 	return l.full.config, nil
 }
 
-// Backend returns how to speak to the backends of a service. protocols are
-// offered by ALPN in that order; none offers nothing, as HTTP/1.1 needs none.
+// Backend returns the TLS configurations for the backends of a service. protocols are
+// offered by ALPN in that order. None disables ALPN, which HTTP/1.1 does not need.
 func (b *Build) Backend(serviceID uint32, t *farm.BackendTLS, protocols ...string) (*Backend, error) {
 	if err := CheckBackend(t); err != nil {
 		return nil, err
@@ -117,25 +116,24 @@ func (b *Build) Backend(serviceID uint32, t *farm.BackendTLS, protocols ...strin
 	})
 }
 
-// Warnings are what is served although clients may refuse it: certificates
-// that expired, lists out of order, staples that cannot be used. Each once, as
-// sentences.
+// Warnings returns the problems that clients may reject, as sorted sentences without
+// duplicates: expired certificates, chains out of order, unusable OCSP staples.
 func (b *Build) Warnings() []string {
 	slices.Sort(b.warnings)
 	b.warnings = slices.Compact(b.warnings)
 	return b.warnings
 }
 
-// Commit makes the build what the next one starts from, and forgets what it
-// did not use.
+// Commit makes the build the base of the next one and drops entries that it did not
+// use.
 func (b *Build) Commit() {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
 	b.store.current = b.next
 }
 
-// reuse returns what was built before, in this build or for the snapshot in
-// use, or builds it.
+// reuse returns the object with the digest from this build or the current one.
+// Otherwise it calls build.
 func reuse[T any](old, next map[digest]*T, id digest, build func() (*T, error)) (*T, error) {
 	v := next[id]
 	if v == nil {
@@ -170,7 +168,7 @@ func (b *Build) served(name string) (*served, error) {
 	return s, nil
 }
 
-// pair loads a certificate, at most once a build.
+// pair loads a certificate, at most once per build.
 func (b *Build) pair(name string) (*pair, error) {
 	n := b.certificates[name]
 	if n == nil || n.twice {
@@ -191,7 +189,7 @@ func (b *Build) pair(name string) (*pair, error) {
 	return loaded, nil
 }
 
-// authority loads an authority, at most once a build.
+// authority loads an authority, at most once per build.
 func (b *Build) authority(name string) (*authority, error) {
 	n := b.authorities[name]
 	if n == nil || n.twice {
@@ -223,8 +221,8 @@ func (b *Build) warn(format string, args ...any) {
 	b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
 }
 
-// warnUnused tells when no certificate goes with the ciphers of TLS 1.2 and
-// below, so that only TLS 1.3 works.
+// warnUnused warns if no certificate matches the ciphers of TLS 1.2 and below, so that
+// only TLS 1.3 works.
 func (b *Build) warnUnused(farmID uint32, o offer, certificates []*served) {
 	if o.lowest == tls.VersionTLS13 {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// pair is a certificate that was read and checked with its key. It does not
-// change, so snapshots share it.
+// pair is a validated certificate chain with its private key. It is immutable, so
+// snapshots share it.
 type pair struct {
 	info *Info
 	tls  tls.Certificate
@@ -33,8 +33,7 @@ func loadPair(c *farm.Certificate) (tls.Certificate, *Info, error) {
 	return tls.Certificate{Certificate: c.Chain, PrivateKey: key, Leaf: leaf}, info, nil
 }
 
-// served is a certificate of a listener: a pair with the staple of the
-// snapshot.
+// served is a certificate of a listener: a pair with the OCSP staple of the snapshot.
 type served struct {
 	*pair
 	stapled tls.Certificate
@@ -55,7 +54,8 @@ func newServed(p *pair, der []byte) (*served, error) {
 	return s, nil
 }
 
-// at is the certificate to show at a time: with the staple while that holds.
+// at returns the certificate to send at now. It includes the staple while that is
+// valid.
 func (s *served) at(now time.Time) *tls.Certificate {
 	if s.staple.holds(now) {
 		return &s.stapled

@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// hugeRSA is a public key of that many bits; nobody has its private one.
+// hugeRSA returns an RSA public key of the given size without a private key.
 func hugeRSA(bits int) crypto.PublicKey {
 	n := new(big.Int).Lsh(big.NewInt(1), uint(bits-1))
 	return &rsa.PublicKey{N: n.SetBit(n, 0, 1), E: 65537}
@@ -147,7 +147,7 @@ func TestWarningsNameWhatClientsMayRefuse(t *testing.T) {
 	}
 }
 
-// No error shows a part of the key.
+// No error contains a part of the key.
 func TestErrorsHoldNothingOfTheKey(t *testing.T) {
 	root := newCA(t, "root")
 	key := pkcs8(p256())

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// What has become of a suite while the parts of a string are applied.
+// standing is the state of a suite while the parts of a cipher string are applied.
 type standing uint8
 
 const (
 	off standing = iota
 	on
-	killed // by '!': no later part brings it back
+	killed // by '!': later parts cannot add it back
 )
 
-// cipherParser applies the parts of a cipher string one after the other, as
-// ssl_cipher_process_rulestr of OpenSSL does.
+// cipherParser applies the parts of a cipher string in order, like
+// ssl_cipher_process_rulestr of OpenSSL.
 type cipherParser struct {
 	rest     string
 	standing []standing // by position in suites
@@ -51,8 +51,7 @@ func parseCiphers(s string) ([]uint16, error) {
 	return ids, nil
 }
 
-// leadingDefault applies DEFAULT, which means something in the first place
-// only.
+// leadingDefault applies DEFAULT, which is only valid as the first word.
 func (p *cipherParser) leadingDefault() {
 	rest, ok := strings.CutPrefix(p.rest, "DEFAULT")
 	if !ok || rest != "" && wordByte(rest[0]) && rest[0] != '-' {
@@ -64,7 +63,7 @@ func (p *cipherParser) leadingDefault() {
 	p.apply('!', keywords["eNULL"])
 }
 
-// part reads and applies one part: a prefix or none, and words joined by '+'.
+// part reads and applies one part: an optional prefix and words joined by '+'.
 func (p *cipherParser) part() error {
 	var prefix byte
 	if strings.IndexByte("!-+@", p.rest[0]) >= 0 {
@@ -98,8 +97,8 @@ func (p *cipherParser) part() error {
 	return nil
 }
 
-// lookUp is false for a word with nothing to find: a suite of TLS 1.3, or one
-// that nobody knows.
+// lookUp returns false for a word that matches nothing: a TLS 1.3 suite or an unknown
+// word.
 func (p *cipherParser) lookUp(name string) (word, bool) {
 	w, ok := vocabulary()[name]
 	switch {
@@ -116,7 +115,7 @@ func (p *cipherParser) lookUp(name string) (word, bool) {
 	return w, ok
 }
 
-// meant helps those who forgot that words are case-sensitive.
+// meant returns a hint if name differs from a known word only in case.
 func meant(name string) string {
 	for known := range vocabulary() {
 		if strings.EqualFold(known, name) {
@@ -126,14 +125,13 @@ func meant(name string) string {
 	return ""
 }
 
-// narrow makes pattern search what both pattern and w search; false when they
-// have nothing in common.
+// narrow intersects pattern with w. It returns false if the intersection is empty.
 func narrow(pattern *word, w word) bool {
 	ok := both(&pattern.kx, w.kx, ^uint16(0)) && both(&pattern.auth, w.auth, ^uint16(0)) &&
 		both(&pattern.enc, w.enc, ^uint16(0)) && both(&pattern.mac, w.mac, ^uint16(0)) &&
 		both(&pattern.strength, w.strength, maskStrength) && both(&pattern.strength, w.strength, strengthNotDefault)
 	if w.id != 0 || w.absent {
-		// As in OpenSSL the last suite named counts, and its version does not.
+		// As in OpenSSL, the last suite named wins and its version is ignored.
 		pattern.id = w.id
 		return ok
 	}
@@ -144,8 +142,8 @@ func narrow(pattern *word, w word) bool {
 	return ok
 }
 
-// both intersects, within mask, two sets of which an empty one is no
-// condition; false when nothing is left.
+// both intersects two sets within mask. An empty set is no condition. It returns false
+// if the intersection is empty.
 func both(a *uint16, b, mask uint16) bool {
 	switch {
 	case b&mask == 0:
@@ -165,8 +163,8 @@ func (s *suite) matches(p *word) bool {
 		shares(p.strength&maskStrength, s.strength) && shares(p.strength&strengthNotDefault, s.strength)
 }
 
-// asksFor reports whether a pattern that matches means the suite, too, when
-// that is a weak one.
+// asksFor reports whether a matching pattern selects the suite. Weak suites must be
+// named explicitly, by cipher or suite.
 func (s *suite) asksFor(p *word) bool {
 	return !s.weak() || p.id != 0 || p.enc != 0 && p.enc&^(encRC4|enc3DES) == 0
 }
@@ -201,7 +199,7 @@ func (p *cipherParser) special() error {
 	return nil
 }
 
-// word takes the next word.
+// word consumes the next word.
 func (p *cipherParser) word() string {
 	n := 0
 	for n < len(p.rest) && wordByte(p.rest[n]) {
@@ -237,7 +235,7 @@ func (p *cipherParser) problem() error {
 	return errors.New(strings.Join(say, "; "))
 }
 
-// few bounds a list that is shown, and each of its names.
+// few sorts and deduplicates names and limits their number and lengths for display.
 func few(names []string) []string {
 	const most, longest = 12, 160
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
@@ -252,11 +250,11 @@ func few(names []string) []string {
 	return names
 }
 
-// levelBits are the bits of security @SECLEVEL asks of a suite (OpenSSL,
+// levelBits are the minimum security bits of a suite for each @SECLEVEL (OpenSSL,
 // ssl_security_default_callback).
 var levelBits = [...]int{0, 80, 112, 128, 192, 256}
 
-// left are the suites that are on and strong enough.
+// left returns the enabled suites that satisfy the security level.
 func (p *cipherParser) left() []uint16 {
 	var ids []uint16
 	for i := range suites {

@@ -7,23 +7,22 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// MaxCipherString is the longest cipher string in bytes.
+// MaxCipherString is the maximum length of a cipher string in bytes.
 const MaxCipherString = 4096
 
-// CheckCiphers reads an OpenSSL cipher string (man 1 ciphers) and returns the
-// standard names of the suites of TLS 1.0 to 1.2 it leaves, in the order in
-// which crypto/tls prefers them; that order cannot be chosen, so '+' and
-// @STRENGTH change nothing.
+// CheckCiphers parses an OpenSSL cipher string (man 1 ciphers). It returns the standard
+// names of the resulting suites for TLS 1.0 to 1.2, in the order of preference of
+// crypto/tls. That order is fixed, so '+' and @STRENGTH have no effect.
 //
-// Refused, by name: a word that OpenSSL never knew; a suite that is asked for
-// and that crypto/tls does not offer (DHE, CCM, ARIA, Camellia, PSK, …); a
-// string that leaves no suite. What crypto/tls lacks may be excluded, and a
-// keyword that finds nothing adds nothing. Names of TLS 1.3 suites are
-// accepted and change nothing: those cannot be chosen.
+// It rejects, by name, words that OpenSSL never supported and requested suites that
+// crypto/tls does not offer (DHE, CCM, ARIA, Camellia, PSK, …). It also rejects a
+// string that leaves no suite. Unsupported suites may be excluded, and a keyword
+// without matches adds nothing. Names of TLS 1.3 suites are accepted without effect
+// because those suites cannot be configured.
 //
-// RC4 and 3DES, which OpenSSL leaves out of its normal builds, are found only
-// by a part that names them: RC4, 3DES or a suite. The minimum strength of
-// @SECLEVEL is that of suites only, not of keys and groups.
+// RC4 and 3DES, which normal builds of OpenSSL omit, are only selected by a part that
+// names them: RC4, 3DES or a suite. The minimum strength of @SECLEVEL applies to suites
+// only, not to keys and groups.
 func CheckCiphers(s string) ([]string, error) {
 	ids, err := parseCiphers(s)
 	if err != nil {
@@ -37,9 +36,9 @@ func CheckCiphers(s string) ([]string, error) {
 	return names, nil
 }
 
-// ciphersOf returns the suites a farm offers below TLS 1.3. RC4, 3DES and CBC with
-// SHA-256 are offered to a custom string only. Explicit lists are outside what
-// GODEBUG=tlsrsakex and tls3des rule.
+// ciphersOf returns the suites that a farm offers below TLS 1.3. RC4, 3DES and CBC with
+// SHA-256 are only offered with a custom string. Explicit lists are not subject to
+// GODEBUG tlsrsakex and tls3des.
 func ciphersOf(t *farm.TLS) ([]uint16, error) {
 	switch t.Ciphers {
 	case "", farm.CiphersAll:
@@ -47,7 +46,7 @@ func ciphersOf(t *farm.TLS) ([]uint16, error) {
 	case farm.CiphersHigh:
 		return highSecurity, nil
 	case farm.CiphersOffload:
-		if lowest, _ := versionRange(t); lowest < tls.VersionTLS12 { // older versions have nothing but CBC
+		if lowest, _ := versionRange(t); lowest < tls.VersionTLS12 { // older versions only support CBC
 			return offloadOld, nil
 		}
 		return offload, nil

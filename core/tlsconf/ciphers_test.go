@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// Cipher strings that are in use in the world.
+// Cipher strings from common recommendations.
 const (
 	mozillaIntermediate = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305:DHE-RSA-AES128-GCM-SHA256:DHE-RSA-AES256-GCM-SHA384:DHE-RSA-CHACHA20-POLY1305"
 	mozillaOld          = mozillaIntermediate + ":ECDHE-ECDSA-AES128-SHA256:ECDHE-RSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA384:ECDHE-RSA-AES256-SHA384:ECDHE-ECDSA-AES256-SHA:ECDHE-RSA-AES256-SHA:DHE-RSA-AES128-SHA256:DHE-RSA-AES256-SHA256:AES128-GCM-SHA256:AES256-GCM-SHA384:AES128-SHA256:AES256-SHA256:AES128-SHA:AES256-SHA:DES-CBC3-SHA"
@@ -44,11 +44,11 @@ func TestACipherStringMeansTheseSuites(t *testing.T) {
 		{"CHACHA20:-CHACHA20:aRSA+CHACHA20", "ECDHE-RSA-CHACHA20-POLY1305"},
 		{"CHACHA20:!ECDSA:ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305"},
 		{"+AES:CHACHA20+aRSA:+ALL", "ECDHE-RSA-CHACHA20-POLY1305"},
-		// What is not there may be excluded and may be searched.
+		// Unsupported suites may be excluded and may match nothing.
 		{"AES128-SHA:!ADH:!DHE-RSA-AES128-SHA:-SEED:PSK:kDHE+AES", "AES128-SHA"},
-		// Names of TLS 1.3 change nothing.
+		// Names of TLS 1.3 suites have no effect.
 		{"TLS_AES_128_GCM_SHA256:AES128-SHA:!TLS_CHACHA20_POLY1305_SHA256", "AES128-SHA"},
-		// RC4 and 3DES only for those who say so.
+		// RC4 and 3DES must be named explicitly.
 		{"kRSA:!AES:RC4:!ECDHE", "RC4-SHA"},
 		{"ALL:COMPLEMENTOFDEFAULT:!AES:!CHACHA20:DES-CBC3-SHA", "DES-CBC3-SHA"},
 		{"ALL+3DES+kECDHE", "ECDHE-RSA-DES-CBC3-SHA"},
@@ -80,7 +80,7 @@ func TestCheckCiphersGivesStandardNamesInOrderOfPreference(t *testing.T) {
 	}
 }
 
-// What cannot be done is refused, and the word is in the error.
+// The error contains the word that is not supported.
 func TestWordsThatCannotBeServedAreNamed(t *testing.T) {
 	for _, c := range []struct{ in, names string }{
 		{"HIGH:FASTEST", "FASTEST"},
@@ -131,7 +131,7 @@ func TestExcludedUnsupportedNamesAreFine(t *testing.T) {
 	}
 }
 
-// A long list of mistakes does not become a long answer.
+// Errors for long lists of mistakes are short.
 func TestErrorsAreBounded(t *testing.T) {
 	var s strings.Builder
 	for i := range 300 {
@@ -163,7 +163,7 @@ func FuzzCiphers(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// An exclusion at the end leaves the rest as it was.
+		// A final exclusion does not affect the other suites.
 		out, err := tlsconf.ParseCiphers(s + ":!" + known[ids[0]])
 		if len(s) < 4000 && (err == nil) != (len(ids) > 1) || slices.Contains(out, ids[0]) {
 			t.Fatalf("%q: without %s: %v, %v", s, known[ids[0]], out, err)
@@ -171,7 +171,7 @@ func FuzzCiphers(f *testing.F) {
 	})
 }
 
-// What is repeated of a cipher string is cut: it may be 4 KiB long.
+// Cipher strings quoted in errors are truncated, because they may have 4 KiB.
 func TestALongUnknownWordIsNamedByItsBegin(t *testing.T) {
 	_, err := tlsconf.CheckCiphers(strings.Repeat("a", 1000))
 	if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), "aaaa…") {
@@ -179,7 +179,8 @@ func TestALongUnknownWordIsNamedByItsBegin(t *testing.T) {
 	}
 }
 
-// What an old client offers is all it has (Java 6, Android 2, Windows 7 before its updates).
+// Each list holds all suites of an old client (Java 6, Android 2, Windows 7 without
+// updates).
 func TestOldClientsAreServedByAll(t *testing.T) {
 	for _, c := range []struct {
 		what    string
@@ -209,7 +210,7 @@ func TestOldClientsAreServedByAll(t *testing.T) {
 	}
 }
 
-// curl --http1.0 offers no other protocol.
+// curl --http1.0 offers only http/1.0.
 func TestProtocolHTTP10IsAgreedOn(t *testing.T) {
 	for _, without2 := range []bool{false, true} {
 		for offer, want := range map[string]string{"http/1.0": "http/1.0", "http/1.0 http/1.1": "http/1.1"} {

@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// person is a client that shows a chain.
+// person returns a client that sends a certificate chain.
 func person(key crypto.Signer, chain ...[]byte) *tls.Config {
 	c := anyone("www.example.com")
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
@@ -25,7 +25,7 @@ func person(key crypto.Signer, chain ...[]byte) *tls.Config {
 	return c
 }
 
-// asking is a farm that asks clients for certificates of the given authority.
+// asking returns a farm that requests client certificates of the given authority.
 func asking(t testing.TB, mode farm.ClientAuth, a farm.Authority) (*farm.Config, *farm.TLS) {
 	cfg, l := simple(t)
 	a.Name = "clients"
@@ -34,8 +34,8 @@ func asking(t testing.TB, mode farm.ClientAuth, a farm.Authority) (*farm.Config,
 	return cfg, l
 }
 
-// inBoth runs a test in TLS 1.2 and 1.3, whose clients learn of a rejection in
-// different places.
+// inBoth runs a test with TLS 1.2 and 1.3, in which clients learn of a rejection at
+// different points.
 func inBoth(t *testing.T, f func(t *testing.T, version uint16)) {
 	for name, version := range map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13} {
 		t.Run(name, func(t *testing.T) { f(t, version) })
@@ -43,7 +43,7 @@ func inBoth(t *testing.T, f func(t *testing.T, version uint16)) {
 }
 
 func TestClientsShowWhatIsAsked(t *testing.T) {
-	good, other := newCA(t, "good"), newCA(t, "good") // the same name, another key
+	good, other := newCA(t, "good"), newCA(t, "good") // same name, different key
 	key := p256()
 	mine, foreign := good.sign(key.Public()), other.sign(key.Public())
 	late := good.sign(key.Public(), ended)
@@ -125,7 +125,6 @@ func TestRevokedClientsAreRefused(t *testing.T) {
 	}
 }
 
-// The order in which a CRL names serial numbers does not matter.
 func TestEveryRevokedCertificateIsFound(t *testing.T) {
 	root, key := newCA(t, "root"), p256()
 	var revoked [][]byte
@@ -148,8 +147,7 @@ func TestEveryRevokedCertificateIsFound(t *testing.T) {
 	}
 }
 
-// A CRL that ends while the farm runs refuses from then on, also sessions that
-// are resumed.
+// After a CRL expires at run time, clients are rejected, including resumed sessions.
 func TestACRLEndsWhileRunning(t *testing.T) {
 	root, key, now := newCA(t, "root"), p256(), newClock()
 	cfg, l := asking(t, farm.ClientAuthRequired, root.authority("", root.crl(now.now().Add(time.Hour))))
@@ -212,7 +210,8 @@ func TestAuthoritiesThatCannotVerifyAreRefused(t *testing.T) {
 	}
 }
 
-// noCRLAuthority signs a CRL with a key whose certificate does not allow it.
+// noCRLAuthority returns an authority with a CRL whose signing certificate does not
+// allow CRL signatures.
 func noCRLAuthority(c *ca, until time.Time) farm.Authority {
 	allowed := *c.cert
 	allowed.KeyUsage |= x509.KeyUsageCRLSign
@@ -220,8 +219,7 @@ func noCRLAuthority(c *ca, until time.Time) farm.Authority {
 	return c.authority("", forger.crl(until))
 }
 
-// A list made to be expensive is refused in the time of a few thousand
-// signatures.
+// A list crafted to be expensive is rejected after a few thousand signature checks.
 func TestAPuzzleOfSameNamesIsRefused(t *testing.T) {
 	a := farm.Authority{}
 	top := newCA(t, "top")

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// groups are the key exchange groups of crypto/tls under the names OpenSSL has
-// for them, in lower case.
+// groups maps the OpenSSL names of key exchange groups, in lower case, to crypto/tls
+// IDs.
 var groups = map[string]tls.CurveID{
 	"x25519mlkem768": tls.X25519MLKEM768, "secp256r1mlkem768": tls.SecP256r1MLKEM768, "secp384r1mlkem1024": tls.SecP384r1MLKEM1024,
 	"x25519": tls.X25519,
@@ -18,26 +18,24 @@ var groups = map[string]tls.CurveID{
 	"p-521": tls.CurveP521, "secp521r1": tls.CurveP521,
 }
 
-// absentGroups are what OpenSSL has and crypto/tls has not. Binary curves and
-// prime curves below 256 bits, sect163k1 to brainpoolP224r1, are told by
-// their form.
+// absentGroups lists groups that OpenSSL supports and crypto/tls does not. Binary
+// curves and prime curves below 256 bits (sect163k1 to brainpoolP224r1) are recognised
+// by prefix.
 var absentGroups = strings.Fields(`x448 secp256k1 brainpoolp256r1 brainpoolp384r1 brainpoolp512r1
 	brainpoolp256r1tls13 brainpoolp384r1tls13 brainpoolp512r1tls13 ffdhe2048 ffdhe3072 ffdhe4096 ffdhe6144 ffdhe8192
 	mlkem512 mlkem768 mlkem1024 x25519kyber768draft00 x25519_kyber768 p256_kyber768 sm2 curvesm2 gc256a gc256b gc256c gc256d gc512a gc512b gc512c
 	p-192 p-224 prime192v1 secp192r1 secp224r1 secp160k1 secp160r1 secp160r2 secp192k1 secp224k1`)
 
-// MaxCurves is the longest list of groups in bytes.
+// MaxCurves is the maximum length of a list of groups in bytes.
 const MaxCurves = 1024
 
-// CheckCurves reads a list of key exchange groups as OpenSSL writes them,
-// "X25519MLKEM768:X25519:P-256:prime256v1", and returns their names as Go has
-// them. Nil, for an empty list or "auto", means the default of crypto/tls,
-// hybrid post-quantum groups included. The order of preference is that of
-// crypto/tls.
+// CheckCurves parses a list of key exchange groups in OpenSSL syntax, e.g.
+// "X25519MLKEM768:X25519:P-256:prime256v1", and returns their Go names. It returns nil
+// for an empty list or "auto", which means the default of crypto/tls, including hybrid
+// post-quantum groups. The order of preference is that of crypto/tls.
 //
-// The signs of OpenSSL 3.5 are read: '/' separates like ':', '*' changes
-// nothing, and '?' makes a group optional. Other groups that are not offered
-// are refused by name.
+// The syntax of OpenSSL 3.5 is accepted: '/' separates like ':', '*' has no effect, and
+// '?' makes a group optional. Unsupported groups that are not optional are errors.
 func CheckCurves(s string) ([]string, error) {
 	ids, err := parseCurves(s)
 	if err != nil {
@@ -102,8 +100,8 @@ func groupProblem(unknown, absent []string) error {
 	return errors.New(strings.Join(say, "; "))
 }
 
-// classic reports whether one of ids can be used below TLS 1.3, which has no
-// hybrid groups. Nil is the default, which can.
+// classic reports whether one of ids can be used below TLS 1.3, which has no hybrid
+// groups. nil means the default, which can.
 func classic(ids []tls.CurveID) bool {
 	return ids == nil || slices.ContainsFunc(ids, func(id tls.CurveID) bool {
 		return id == tls.X25519 || id == tls.CurveP256 || id == tls.CurveP384 || id == tls.CurveP521

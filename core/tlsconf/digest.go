@@ -6,14 +6,14 @@ import (
 	"hash"
 )
 
-// digest identifies content: equal digests, equal content.
+// digest is a SHA-256 that identifies content.
 type digest [sha256.Size]byte
 
-// digester makes a digest of parts, each with its length, so that no two
-// sequences of parts look the same.
+// digester hashes parts with their lengths, so that different sequences of parts have
+// different digests.
 type digester struct{ h hash.Hash }
 
-// digestOf starts with what kind of content it is.
+// digestOf starts a digest with the kind of content.
 func digestOf(kind string) digester { return digester{sha256.New()}.text(kind) }
 
 func (d digester) bytes(b []byte) digester {

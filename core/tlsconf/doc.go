@@ -1,69 +1,66 @@
-// Package tlsconf turns what farms say about TLS into what crypto/tls needs,
-// and is where mgmt asks whether it can: the same code decides for both.
+// Package tlsconf converts the TLS settings of farms to configurations of crypto/tls.
+// mgmt validates settings with the same code.
 //
-// # The way of a snapshot
+// # From a snapshot to a configuration
 //
-//	Store.Begin      the certificates and authorities of a snapshot, by name
+//	Store.Begin      indexes the certificates and authorities of a snapshot by name
 //	Build.Listener   farm.TLS → *tls.Config, for the clients of a farm
 //	Build.Backend    farm.BackendTLS → Backend, for the backends of a service
-//	Build.Commit     the snapshot is in use: what nothing used is forgotten
+//	Build.Commit     makes the build current and drops unused entries
 //
-// Everything is kept under the digest of what it was made from, so that the
-// next snapshot reads no certificate again that stayed, and a farm of which
-// nothing changed keeps its *tls.Config. An error refuses; nothing that is
-// missing or unreadable ever turns into a farm that asks for less. What is
-// served against the odds, as a certificate that expired, is in
-// Build.Warnings.
+// Everything is cached by the digest of its source. The next snapshot does not parse
+// unchanged certificates again, and a farm without changes keeps its *tls.Config.
+// Errors reject the snapshot, so missing or unreadable parts cannot weaken a farm's
+// requirements. Build.Warnings lists problems that do not prevent service, e.g. an
+// expired certificate.
 //
-// # Which certificate a client sees
+// # Certificate selection
 //
-// A certificate covers its DNS names and addresses; only without any its
-// common name. "*.example.com" covers exactly one label more. Names are
-// compared as bytes, ASCII letters regardless of case. Then:
+// A certificate covers its DNS names and addresses, or its common name if it has none
+// of these. "*.example.com" covers exactly one additional label. Names are compared as
+// bytes, with ASCII letters folded. The selection follows these rules:
 //
-//  1. Of the certificates that cover the name, the first of the list decides.
-//  2. Those that cover the name by the same entry as that one, both exactly or
-//     both by the wildcard, stand side by side: the first with an ECDSA key
-//     that the client can use, otherwise the first it can use at all.
-//  3. If it can use none of these, the first it can use of all that cover the
-//     name; if none, the first of the list, and the handshake fails.
-//  4. Without a name, or with one that none covers, the first certificate of
-//     the list; if the client cannot use that, one beside it for the first of
-//     its names.
+//  1. The first certificate in the list that covers the name determines the entry.
+//  2. All certificates that cover the name by the same kind of entry (both exactly or
+//     both by wildcard) are alternatives. The first with an ECDSA key that the client
+//     supports wins, otherwise the first that the client supports.
+//  3. If the client supports none of these, the first supported certificate that covers
+//     the name is used. If there is none, the first that covers it is used, and the
+//     handshake fails.
+//  4. Without a name, or if no certificate covers it, the first certificate of the list
+//     is used. If the client does not support that one, an alternative for the first of
+//     its names is used.
 //
-// It costs two look-ups in a map, however long the list is.
+// The selection costs two map lookups, regardless of the length of the list.
 //
-// # What is offered
+// # Offered parameters
 //
-// Versions, ciphers and groups are those of the farm, as CheckVersions,
-// CheckCiphers and CheckCurves read them; which of those both sides have is
-// taken is for crypto/tls to say. A version for which the rest leaves nothing
-// is not offered. HTTP/2 is negotiated only where the handshake ends with what
-// RFC 9113 §9.2 allows. A client that offers protocols of which none is spoken
-// is refused (RFC 7301 §3.2), as by nginx: what was meant for another server
-// is not answered by this one.
+// Versions, ciphers and groups come from the farm and are parsed by CheckVersions,
+// CheckCiphers and CheckCurves. crypto/tls selects among the parameters that both sides
+// support. A version without a usable suite or group is not offered. HTTP/2 is
+// negotiated only if the handshake satisfies RFC 9113 §9.2. A client whose ALPN
+// protocols are all unsupported is rejected (RFC 7301 §3.2), as in nginx. This prevents
+// requests for another server from being processed here.
 //
-// # Clients and their certificates
+// # Client certificates
 //
-// crypto/x509 verifies the chain against the authority. An authority with
-// CRLs wants one in force for the issuer of each certificate below the one
-// that is trusted, as nginx and HAProxy do: when a CRL ends, its issuer's
-// certificates are refused until there is a new one. Sessions that are resumed
-// are held against the CRLs again.
+// crypto/x509 verifies the chain against the authority. If an authority has CRLs, a
+// current one is required for the issuer of each certificate below the trusted one, as
+// in nginx and HAProxy. After a CRL expires, certificates of its issuer are rejected
+// until there is a new one. Resumed sessions are checked against the CRLs again.
 //
 // # Session tickets
 //
-// Tickets holds the master keys of the process, in memory that may outlive it
-// (Keep). What encrypts the tickets of a
-// farm is derived from them and from its policy: its ID, what it asks of
-// clients, the authority and its CRLs. A ticket therefore outlives snapshots
-// and changes of certificates, and means nothing to another farm or under
-// other rules (CVE-2025-68121).
+// Tickets holds the master keys of the process, in memory that may outlive it (Keep).
+// The ticket keys of a farm are derived from the master keys and the farm's policy: its
+// ID, its client certificate mode, the authority and its CRLs. A ticket therefore
+// survives snapshots and certificate changes, but is useless for another farm or policy
+// (CVE-2025-68121).
 //
-// # Who owns what
+// # Concurrency
 //
-// A Build belongs to one goroutine. Everything else may be used by any; what
-// handshakes use does not change once it is built, but for ticket keys, which
-// the first handshake after a rotation sets. Choosing a certificate allocates
-// nothing unless several kinds of keys compete.
+// A Build belongs to one goroutine. Everything else is safe for concurrent use. Data
+// used by handshakes is immutable except for ticket keys, which the first handshake
+// after a rotation sets. Choosing a certificate does not allocate unless several kinds
+// of keys compete.
 package tlsconf

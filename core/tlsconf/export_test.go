@@ -8,13 +8,13 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// VersionRange shows versionRange to tests.
+// VersionRange exports versionRange to tests.
 var VersionRange = versionRange
 
-// ParseCiphers shows parseCiphers to tests.
+// ParseCiphers exports parseCiphers to tests.
 var ParseCiphers = parseCiphers
 
-// Words returns the keywords that can stand alone.
+// Words returns all keywords.
 func Words() []string {
 	var words []string
 	for w := range keywords {
@@ -23,7 +23,7 @@ func Words() []string {
 	return words
 }
 
-// SuiteNames maps the suites to OpenSSL's names.
+// SuiteNames maps suites to OpenSSL's names.
 func SuiteNames() map[uint16]string {
 	names := make(map[uint16]string)
 	for i := range suites {
@@ -32,20 +32,20 @@ func SuiteNames() map[uint16]string {
 	return names
 }
 
-// Known reports whether a cipher string may have that word.
+// Known reports whether a cipher string may contain that word.
 func Known(name string) bool {
 	_, ok := vocabulary()[name]
 	return ok || tls13Names[name]
 }
 
-// Kinds is how many kinds of keys there are; the third to fifth are ECDSA.
+// Kinds is the number of kinds of keys; the third to fifth are ECDSA.
 const Kinds = int(keyEd25519) + 1
 
-// KindECDSA reports whether a kind is one of ECDSA.
+// KindECDSA reports whether a kind is ECDSA.
 func KindECDSA(kind int) bool { return keyKind(kind).ecdsa() }
 
-// Choose runs the index over lists of names, each with the kind of its key;
-// -1 means that none covers the query.
+// Choose runs the index over lists of names, each with the kind of its key. It returns
+// -1 if no list covers the query.
 func Choose(lists [][]string, kinds []int, query string, supports func(kind int) bool) int {
 	var patterns [][]pattern
 	var keys []keyKind
@@ -72,21 +72,21 @@ func Choose(lists [][]string, kinds []int, query string, supports func(kind int)
 	return c.choose(keys, func(i int) bool { return supports(kinds[i]) })
 }
 
-// ParseStaple shows parseStaple to tests.
+// ParseStaple exports parseStaple to tests.
 func ParseStaple(der []byte, leaf *x509.Certificate) (from, until time.Time, err error) {
 	s, err := parseStaple(der, leaf)
 	return s.from, s.until, err
 }
 
-// BackendConfigs is how many configurations a backend set keeps.
+// BackendConfigs returns the number of configurations in a backend set.
 func BackendConfigs(b *Backend) int {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return len(b.kept) + len(b.fresh)
 }
 
-// Revoked holds a certificate against the CRLs of an authority of one; nil
-// stands for a chain nobody verified.
+// Revoked checks a certificate against the CRLs of a one-certificate authority. nil
+// means an unverified chain.
 func Revoked(a *farm.Authority, der []byte) error {
 	loaded, err := loadAuthority(a)
 	if err != nil {
@@ -106,5 +106,5 @@ func Revoked(a *farm.Authority, der []byte) error {
 	return loaded.revoked.verified([][]*x509.Certificate{{c, top}}, time.Now())
 }
 
-// View is b as a string that shares its memory.
+// View returns b as a string that shares its memory.
 func View(b []byte) string { return unsafe.String(&b[0], len(b)) }

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// outcome is what both sides of a handshake and one byte each way ended with.
+// outcome is the result of a handshake and one byte in each direction, for both sides.
 type outcome struct {
 	client, server    tls.ConnectionState
 	clientErr, srvErr error
@@ -20,7 +20,7 @@ type outcome struct {
 
 func (o *outcome) failed() bool { return o.clientErr != nil || o.srvErr != nil }
 
-// cert is the leaf the server showed.
+// cert returns the leaf that the server sent.
 func (o *outcome) cert(t *testing.T) *x509.Certificate {
 	t.Helper()
 	if o.failed() || len(o.client.PeerCertificates) == 0 {
@@ -29,8 +29,8 @@ func (o *outcome) cert(t *testing.T) *x509.Certificate {
 	return o.client.PeerCertificates[0]
 }
 
-// shake does a handshake over the loopback device, and a byte each way: the
-// client has then read its tickets, and heard of a refused certificate.
+// shake performs a handshake over loopback and sends a byte each way. The client has
+// then read its tickets, or the alert about its certificate.
 func shake(t testing.TB, server, client *tls.Config) *outcome {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -77,7 +77,7 @@ func exchange(c *tls.Conn) error {
 	return err
 }
 
-// listen builds the configuration of a farm with ID 1, for a fresh store.
+// listen builds the configuration of a farm with ID 1 in a new store.
 func listen(t testing.TB, cfg *farm.Config, l *farm.TLS) *tls.Config {
 	t.Helper()
 	return publish(t, tlsconf.NewStore(tlsconf.Options{}), cfg, 1, l)
@@ -95,7 +95,7 @@ func publish(t testing.TB, s *tlsconf.Store, cfg *farm.Config, id uint32, l *far
 	return c
 }
 
-// all lists the certificates of a snapshot.
+// all returns settings with all certificates of a snapshot.
 func all(cfg *farm.Config) *farm.TLS {
 	l := &farm.TLS{}
 	for i := range cfg.Certificates {
@@ -104,12 +104,12 @@ func all(cfg *farm.Config) *farm.TLS {
 	return l
 }
 
-// anyone is a client that trusts everybody and asks for a name.
+// anyone returns a client without verification that sends name as SNI.
 func anyone(name string) *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true, ServerName: name}
 }
 
-// hello is what a browser offers.
+// hello returns a ClientHello like a browser's.
 func hello(name string) *tls.ClientHelloInfo {
 	return &tls.ClientHelloInfo{
 		ServerName: name, SupportedProtos: []string{"h2", "http/1.1"}, SupportedVersions: []uint16{tls.VersionTLS13, tls.VersionTLS12},

@@ -5,17 +5,18 @@ import (
 	"slices"
 )
 
-// index finds the certificates of an ordered list that cover a name: two map
-// look-ups, no allocation, whatever the length of the list.
+// index finds the certificates of an ordered list that cover a name. A query costs two
+// map lookups and no allocation, regardless of the length of the list.
 //
-// Of the certificates that cover a name by the same pattern it keeps the first
-// of each kind of key. A later one of the same kind could never be chosen:
-// what a client supports depends on the kind alone.
+// For certificates that cover a name by the same pattern it keeps the first of each
+// kind of key. A later one of the same kind could never be chosen, because client
+// support depends only on the kind.
 type index struct {
 	exact, wildcard map[string][]int // positions in the list, ascending
 }
 
-// newIndex reads a list as the names and the kind of key of each entry.
+// newIndex builds the index of a list given as the names and the kind of key of each
+// entry.
 func newIndex(names [][]pattern, kinds []keyKind) index {
 	ix := index{make(map[string][]int), make(map[string][]int)}
 	for i, patterns := range names {
@@ -32,8 +33,8 @@ func newIndex(names [][]pattern, kinds []keyKind) index {
 	return ix
 }
 
-// find returns the positions that cover name exactly, and those that do so by
-// a wildcard. The slices belong to the index.
+// find returns the positions that cover name exactly and those that cover it by
+// wildcard. The slices belong to the index.
 func (ix *index) find(name string) (exact, wildcard []int) {
 	var buf [maxName]byte
 	key := normalize(&buf, name)
@@ -47,14 +48,13 @@ func (ix *index) find(name string) (exact, wildcard []int) {
 	return exact, wildcard
 }
 
-// candidates are the certificates for one name in the order they are tried.
+// candidates are the certificates for one name.
 type candidates struct {
-	// exact and wildcard as find returned them.
+	// exact and wildcard are the results of index.find.
 	exact, wildcard []int
 }
 
-// first is the position of the first certificate in list order; -1 when none
-// covers the name.
+// first returns the lowest position, or -1 if no certificate covers the name.
 func (c candidates) first() int {
 	switch {
 	case len(c.exact) == 0 && len(c.wildcard) == 0:
@@ -67,14 +67,14 @@ func (c candidates) first() int {
 	return min(c.exact[0], c.wildcard[0])
 }
 
-// single reports whether there is nothing to choose from.
+// single reports whether there is at most one candidate to choose from.
 func (c candidates) single() bool {
 	return len(c.exact)+len(c.wildcard) == 1 ||
 		len(c.exact) == 1 && len(c.wildcard) == 1 && c.exact[0] == c.wildcard[0]
 }
 
-// choose returns the position of the certificate for a client: see the package
-// comment for the rule. supports tells whether the client can use one; kinds
+// choose returns the position of the certificate for a client by the rules in the
+// package comment. supports reports whether the client supports a certificate; kinds
 // are those of the list.
 func (c candidates) choose(kinds []keyKind, supports func(int) bool) int {
 	first := c.first()

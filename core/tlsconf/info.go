@@ -12,39 +12,38 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Bounds of a chain. OpenSSL refuses chains of more than 100 KiB; every
-// handshake sends it whole.
+// Limits of a chain. OpenSSL rejects chains of more than 100 KiB, and every handshake
+// sends the whole chain.
 const (
 	MaxChain      = 10
 	MaxChainBytes = 100 << 10
 	MaxNames      = 1000
 )
 
-// Info is what can be told of a certificate without its key.
+// Info describes a certificate without its key.
 type Info struct {
-	// Names are those it covers, in its order: "www.example.com",
-	// "*.example.com", addresses. Empty when it can only be the default.
+	// Names are the covered names in order: "www.example.com", "*.example.com",
+	// addresses. They are empty if the certificate is only usable as the default.
 	Names     []string
-	Subject   string // of the leaf, as RFC 2253 writes it
+	Subject   string // of the leaf, in the format of RFC 2253
 	Issuer    string
 	Serial    string // hexadecimal
 	NotBefore time.Time
 	NotAfter  time.Time
-	// Key is its kind and size: "RSA 2048", "ECDSA P-256", "Ed25519".
+	// Key is the kind and size of the key: "RSA 2048", "ECDSA P-256", "Ed25519".
 	Key string
-	// MustStaple certificates are refused by clients that see no OCSP staple.
+	// MustStaple means that clients reject the certificate without an OCSP staple.
 	MustStaple bool
 
 	patterns []pattern
 	kind     keyKind
-	flaws    []string // what does not depend on the time
+	flaws    []string // warnings that do not depend on the time
 	chain    []*x509.Certificate
 }
 
-// Inspect reads a chain of DER certificates, leaf first, and tells what it
-// covers. The error says why no farm could use it: too long, a key of a kind
-// or size that is not supported, unreadable. Being expired is no error, see
-// Warnings.
+// Inspect parses a chain of DER certificates, leaf first, and describes it. It returns
+// an error if no farm could use the chain: too long, unreadable, or with an unsupported
+// kind or size of key. Expiry is not an error; see Warnings.
 func Inspect(chain [][]byte) (*Info, error) {
 	parsed, err := parseChain(chain)
 	if err != nil {
@@ -70,8 +69,8 @@ func Inspect(chain [][]byte) (*Info, error) {
 	return info, nil
 }
 
-// CheckCertificate is Inspect and checks the private key too: of a kind TLS
-// can use, and that of the certificate.
+// CheckCertificate is Inspect plus a check of the private key. It must be usable in TLS
+// and match the certificate.
 func CheckCertificate(c *farm.Certificate) (*Info, error) {
 	_, info, err := loadPair(c)
 	return info, err
@@ -104,21 +103,21 @@ func parseChain(chain [][]byte) ([]*x509.Certificate, error) {
 	return parsed, nil
 }
 
-// Covers reports whether the certificate matches a name a client asks for.
+// Covers reports whether the certificate covers name.
 func (i *Info) Covers(name string) bool {
 	ix := newIndex([][]pattern{i.patterns}, []keyKind{i.kind})
 	exact, wildcard := ix.find(name)
 	return len(exact)+len(wildcard) > 0
 }
 
-// DaysLeft is how many whole days the certificate is valid for; negative once
-// it has expired.
+// DaysLeft returns the number of whole days of validity left; it is negative after
+// expiry.
 func (i *Info) DaysLeft(now time.Time) int {
 	return int(math.Floor(i.NotAfter.Sub(now).Hours() / 24))
 }
 
-// Warnings are reasons why clients might refuse the certificate now. It is
-// served nonetheless: a farm with a bad certificate is better off than none.
+// Warnings returns the reasons why clients might reject the certificate at now. It is
+// served nonetheless, because a bad certificate is better than none.
 func (i *Info) Warnings(now time.Time) []string {
 	var w []string
 	if now.Before(i.NotBefore) {
@@ -141,7 +140,7 @@ func which(n int) string {
 	return fmt.Sprintf("certificate %d of its chain", n)
 }
 
-// flawsOf are the warnings that time does not change.
+// flawsOf returns the warnings that do not depend on the time.
 func flawsOf(chain []*x509.Certificate, patterns []pattern) []string {
 	var flaws []string
 	leaf := chain[0]
@@ -180,7 +179,8 @@ func weakSignature(c *x509.Certificate) bool {
 	return false
 }
 
-// mustStaple reports the TLS feature extension with status_request (RFC 7633).
+// mustStaple reports whether the certificate has the TLS feature status_request (RFC
+// 7633).
 func mustStaple(c *x509.Certificate) bool {
 	for _, e := range c.Extensions {
 		if e.Id.String() == "1.3.6.1.5.5.7.1.24" && bytes.Contains(e.Value, []byte{0x02, 0x01, 0x05}) {

@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// KeptSize is how many bytes of memory Tickets.Keep wants.
+// KeptSize is the size in bytes of the memory for Tickets.Keep. Layout:
 //
-//	magic 8, due 8, keys 8, masters 3 × 32, SHA-256 of all these 32
+//	magic 8, due 8, number of keys 8, master keys 3 × 32, SHA-256 of all these 32
 const KeptSize = keptSum + sha256.Size
 
 const (
-	keptMagic   = 0x534c5449434b4554 // "SLTICKET" read as a number
+	keptMagic   = 0x534c5449434b4554 // "SLTICKET" as a number
 	keptMasters = 24
 	keptSum     = keptMasters + ticketKeys*masterLength
 )
 
-// ErrKept occurs when there is too little memory to keep keys in.
+// ErrKept is returned if the memory for the keys is too small.
 var ErrKept = errors.New("no memory for ticket keys")
 
-// Keep has the keys of all rotations to come in mem, and begins with those that
-// an earlier process left there: its tickets resume for as long as they would
-// have. Keys that were being written when it was killed count as none. mem stays
-// mapped for good and has one process at a time. Call it before any handshake.
+// Keep stores the current and all future keys in mem. It first loads keys that an
+// earlier process left there, whose tickets resume until their normal expiry. A partial
+// write by a killed process counts as no keys. mem must stay mapped and be used by one
+// process at a time. Keep must be called before any handshake.
 func (t *Tickets) Keep(mem []byte) error {
 	if len(mem) < KeptSize {
 		return fmt.Errorf("%w: %d bytes, %d are needed", ErrKept, len(mem), KeptSize)
@@ -45,7 +45,7 @@ func (t *Tickets) Keep(mem []byte) error {
 	return nil
 }
 
-// recall takes the keys out of memory and tells when the next rotation is due.
+// recall loads the keys from memory and returns the time until the next rotation.
 func (t *Tickets) recall() (left time.Duration, ok bool) {
 	b := t.kept
 	sum := sha256.Sum256(b[:keptSum])
@@ -57,11 +57,12 @@ func (t *Tickets) recall() (left time.Duration, ok bool) {
 	for i := range int(n) {
 		t.masters = append(t.masters, bytes.Clone(b[keptMasters+i*masterLength:][:masterLength]))
 	}
-	// The wall clock may have been set since: no key lives longer for that.
+	// The wall clock may have been changed since. No key may live longer because of
+	// that.
 	return min(time.Duration(int64(binary.LittleEndian.Uint64(b[8:]))-t.now().UnixNano()), TicketRotation), true
 }
 
-// save puts the keys into memory, the sum last; the lock is held.
+// save writes the keys to memory, the checksum last. t.mu must be held.
 func (t *Tickets) save() {
 	b := t.kept
 	if b == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// keeping is the store of a process that has its keys in mem.
+// keeping returns the store of a process whose keys lie in mem.
 func keeping(t *testing.T, mem []byte, now *clock) *tlsconf.Store {
 	t.Helper()
 	s := tlsconf.NewStore(tlsconf.Options{Now: now.now})
@@ -40,8 +40,8 @@ func TestTicketsResumeInTheNextProcess(t *testing.T) {
 	})
 }
 
-// Keys go on rotating over any number of processes, and a clock that is set back
-// lengthens no key's life.
+// Keys rotate across processes, and setting the clock back does not extend a key's
+// life.
 func TestKeysRotateOverProcesses(t *testing.T) {
 	for _, setBack := range []time.Duration{0, -1000 * time.Hour} {
 		cfg, l := simple(t)
@@ -69,7 +69,7 @@ func TestKeysThatRotateAreThoseOfTheNextProcess(t *testing.T) {
 	resumes(t, server, client)
 	now.advance(tlsconf.TicketRotation)
 	late := regular(anyone("www.example.com"), 0x304, nil)
-	resumes(t, server, late) // a handshake that rotates
+	resumes(t, server, late) // this handshake rotates
 	next := publish(t, keeping(t, mem, now), cfg, 1, l)
 	if !resumes(t, next, client) || !resumes(t, next, late) {
 		t.Error("keys made since the process began are lost with it")
@@ -81,7 +81,7 @@ func TestDamagedKeysCountAsNone(t *testing.T) {
 	for at := range tlsconf.KeptSize {
 		mem, now := make([]byte, tlsconf.KeptSize), newClock()
 		client := regular(anyone("www.example.com"), 0x304, nil)
-		if at%16 == 0 { // handshakes take time
+		if at%16 == 0 { // handshakes are slow
 			resumes(t, publish(t, keeping(t, mem, now), cfg, 1, l), client)
 		} else {
 			keeping(t, mem, now)
@@ -97,7 +97,8 @@ func TestDamagedKeysCountAsNone(t *testing.T) {
 	}
 }
 
-// Such as another program would leave, or one with more keys: the sum is right.
+// The checksum is valid, as if another program or a version with more keys had written
+// it.
 func TestKeysOfAnotherFormCountAsNone(t *testing.T) {
 	for name, c := range map[string]struct{ at, value byte }{"magic": {0, 'x'}, "no key": {16, 0}, "a key too many": {16, 4}, "far too many": {23, 0x80}} {
 		cfg, l := simple(t)

@@ -11,7 +11,7 @@ import (
 	"fmt"
 )
 
-// keyKind is what of a key decides which clients can use it.
+// keyKind is the property of a key that determines which clients support it.
 type keyKind uint8
 
 const (
@@ -27,10 +27,10 @@ func (k keyKind) ecdsa() bool { return k == keyP256 || k == keyP384 || k == keyP
 func (k keyKind) rsa() bool   { return k == keyRSA || k == keySmallRSA }
 func (k keyKind) any() bool   { return true }
 
-// The sizes of RSA keys in bits. Larger ones cost a handshake too much, and
-// crypto/tls has the same bound for what peers send; crypto/rsa does not sign
-// with smaller ones. Below comfortableRSA there is a warning; below fullRSA a
-// key is too small for PSS with SHA-512.
+// Limits for RSA keys in bits. Larger keys make handshakes too expensive; crypto/tls
+// has the same limit for peers. crypto/rsa does not sign with smaller ones. Below
+// comfortableRSA there is a warning. Below fullRSA a key is too small for PSS with
+// SHA-512.
 const (
 	maxRSA         = 8192
 	minRSA         = 1024
@@ -38,8 +38,8 @@ const (
 	fullRSA        = 1040
 )
 
-// keyOf tells the kind of a certificate's key and its name for people, "RSA
-// 2048", or why no handshake could use it.
+// keyOf returns the kind of a certificate's key and its display name, e.g. "RSA 2048".
+// The error says why it is unusable.
 func keyOf(c *x509.Certificate) (keyKind, string, error) {
 	switch key := c.PublicKey.(type) {
 	case *rsa.PublicKey:
@@ -75,11 +75,11 @@ func rsaKind(bits int) (keyKind, string, error) {
 	return keyRSA, fmt.Sprintf("RSA %d", bits), nil
 }
 
-// maxKey bounds a private key in bytes: an RSA key of maxRSA bits has 5 KiB.
-// It keeps parsing, which computes with the numbers, cheap.
+// maxKey is the maximum size of a private key in bytes; an RSA key of maxRSA bits has 5
+// KiB. It limits the cost of parsing.
 const maxKey = 8 << 10
 
-// parseKey reads a PKCS #8 private key. Its errors hold nothing of the key.
+// parseKey parses a PKCS #8 private key. Its errors contain nothing of the key.
 func parseKey(der []byte) (crypto.Signer, error) {
 	if len(der) == 0 {
 		return nil, errors.New("the private key is missing")
@@ -98,13 +98,13 @@ func parseKey(der []byte) (crypto.Signer, error) {
 	return signer, nil
 }
 
-// belongs reports whether a private key is that of a certificate.
+// belongs reports whether a private key matches a certificate.
 func belongs(key crypto.Signer, c *x509.Certificate) bool {
 	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
 	return ok && public.Equal(c.PublicKey)
 }
 
-// rsaBits is the size of an RSA key, 0 for other keys.
+// rsaBits returns the size of an RSA key, or 0 for other keys.
 func rsaBits(c *x509.Certificate) int {
 	if key, ok := c.PublicKey.(*rsa.PublicKey); ok {
 		return key.N.BitLen()

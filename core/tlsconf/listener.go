@@ -12,20 +12,20 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// listener is what the callbacks of one farm's configuration work on. It does
-// not change after it was built, but for ticket keys.
+// listener is the state behind the callbacks of one farm's configuration. It is
+// immutable except for ticket keys.
 type listener struct {
 	store        *Store
 	certificates []*served
 	kinds        []keyKind
 	names        index
-	// first are the candidates for clients that name nothing that is covered.
+	// first holds the candidates for clients without a covered name.
 	first candidates
 
-	client *authority // nil unless clients show certificates
+	client *authority // nil unless client certificates are verified
 	offer  offer
-	// full is what farms hand out; plain leaves h2 out, for clients whose
-	// handshake ends with what HTTP/2 forbids. Plain is nil when not needed.
+	// full is the configuration returned by Build.Listener. plain lacks h2, for clients
+	// whose handshake would violate the requirements of HTTP/2; nil if not needed.
 	full, plain *ticketed
 }
 
@@ -37,8 +37,8 @@ type ticketed struct {
 	mu     sync.Mutex // held while keys are set
 }
 
-// refresh sets the keys of the current epoch, the first ones at the first
-// handshake; between rotations that is one comparison.
+// refresh sets the keys of the current epoch if they have changed, and initially at the
+// first handshake. Between rotations it costs one comparison.
 func (t *ticketed) refresh(tickets *Tickets, now time.Time) {
 	if t.epoch.Load() == tickets.current(now) {
 		return
@@ -50,8 +50,8 @@ func (t *ticketed) refresh(tickets *Tickets, now time.Time) {
 	t.epoch.Store(epoch)
 }
 
-// newListener builds the configuration of a farm. policy is the digest of
-// everything that decides who may connect.
+// newListener builds the configuration of a farm. policy is the digest of all settings
+// that decide which clients may connect.
 func newListener(store *Store, o offer, certificates []*served, mode farm.ClientAuth, client *authority, policy digester) (*listener, error) {
 	l := &listener{store: store, certificates: certificates, client: client, offer: o}
 	var names [][]pattern
@@ -85,15 +85,15 @@ func clientAuth(mode farm.ClientAuth) (tls.ClientAuthType, error) {
 	return 0, fmt.Errorf("client_auth: %q is none of %q", mode, farm.ClientAuths())
 }
 
-// The protocols of HTTP. Clients that offer http/1.0 alone (curl --http1.0) are served
-// by what speaks HTTP/1.1.
+// The ALPN protocols of HTTP. Clients that offer only http/1.0 (curl --http1.0) are
+// served by the HTTP/1.1 code.
 var (
 	oldProtocols = []string{"http/1.1", "http/1.0"}
 	allProtocols = append([]string{"h2"}, oldProtocols...)
 )
 
-// configure makes one configuration. There is always a pool, if an empty one: a
-// nil pool would mean the roots of the system.
+// configure builds one configuration. ClientCAs is never nil, because nil means the
+// system's roots.
 func (l *listener) configure(auth tls.ClientAuthType, http2 bool, policy digest) *ticketed {
 	c := &tls.Config{
 		Time:             l.store.options.Now,
@@ -119,8 +119,8 @@ func (l *listener) configure(auth tls.ClientAuthType, http2 bool, policy digest)
 	return &ticketed{config: l.store.prepared(c), policy: policy}
 }
 
-// configFor is GetConfigForClient: it keeps ticket keys fresh, and HTTP/2 away
-// from clients that could not use it.
+// configFor is the GetConfigForClient callback. It refreshes ticket keys and withholds
+// HTTP/2 from clients whose handshake does not qualify for it.
 func (l *listener) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	now := l.store.now()
 	if l.plain != nil && !l.carriesHTTP2(hello) {
@@ -131,13 +131,12 @@ func (l *listener) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	return nil, nil
 }
 
-// carriesHTTP2 reports whether the handshake will end with what HTTP/2 allows:
-// TLS 1.3, or TLS 1.2 with a forward secret AEAD (RFC 9113 §9.2). crypto/tls
-// prefers those, so it is enough that the client has one that goes with the
-// certificate.
+// carriesHTTP2 reports whether the handshake will satisfy HTTP/2: TLS 1.3, or TLS 1.2
+// with a forward secret AEAD (RFC 9113 §9.2). crypto/tls prefers such suites. It is
+// therefore sufficient that the client offers one that matches the certificate.
 func (l *listener) carriesHTTP2(hello *tls.ClientHelloInfo) bool {
 	if !slices.Contains(hello.SupportedProtos, "h2") {
-		return true // no matter
+		return true // irrelevant
 	}
 	if l.offer.highest >= tls.VersionTLS13 && slices.Contains(hello.SupportedVersions, tls.VersionTLS13) {
 		return true
@@ -161,8 +160,8 @@ func (l *listener) sharesClassic(theirs []tls.CurveID) bool {
 	})
 }
 
-// verifyClient is VerifyConnection: crypto/tls has verified the chain, or not
-// asked for one. It runs for resumed sessions too.
+// verifyClient is the VerifyConnection callback. crypto/tls has verified the chain if
+// the client sent one. It also runs for resumed sessions.
 func (l *listener) verifyClient(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
 		return nil

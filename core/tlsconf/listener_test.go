@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// suites12 restricts a client to TLS 1.2 with some suites.
+// suites12 returns a client limited to TLS 1.2 and the given suites.
 func suites12(name string, ids ...uint16) *tls.Config {
 	c := anyone(name)
 	c.MaxVersion, c.CipherSuites = tls.VersionTLS12, ids
@@ -64,7 +64,7 @@ func TestRSAAndECDSAStandSideBySide(t *testing.T) {
 	}
 }
 
-// simple is a farm with an RSA and an ECDSA certificate for one name.
+// simple returns a farm with an RSA and an ECDSA certificate for one name.
 func simple(t testing.TB) (*farm.Config, *farm.TLS) {
 	root := newCA(t, "root")
 	cfg := &farm.Config{Certificates: []farm.Certificate{
@@ -127,7 +127,7 @@ func TestPresetsOfferTheseSuites(t *testing.T) {
 		if o := shake(t, server, old); o.failed() == c.tls10 {
 			t.Errorf("%s %s: TLS 1.0: %v, %v", c.preset, c.custom, o.clientErr, o.srvErr)
 		}
-		// Where no old version is let in, CBC is for those that say all.
+		// Without old versions, CBC is only offered by the preset "all".
 		everybody := c.preset == "" || c.preset == farm.CiphersAll
 		modern := *l
 		modern.DisableTLS10, modern.DisableTLS11 = true, true
@@ -136,15 +136,15 @@ func TestPresetsOfferTheseSuites(t *testing.T) {
 				t.Errorf("%s %s: %s without old versions: offered %v", c.preset, c.custom, tls.CipherSuiteName(id), !o.failed())
 			}
 		}
-		// TLS 1.3 is none of the string's business.
+		// TLS 1.3 does not depend on the cipher string.
 		if o := shake(t, server, anyone("www.example.com")); o.failed() || o.server.Version != tls.VersionTLS13 {
 			t.Errorf("%s %s: TLS 1.3: %v", c.preset, c.custom, o.srvErr)
 		}
 	}
 }
 
-// A version for which nothing is left is not offered: the client hears that,
-// and not that its ciphers are wrong.
+// A version without suites or groups is not offered. The client then gets a version
+// error instead of a cipher error.
 func TestVersionsWithNothingToOfferAreNotOffered(t *testing.T) {
 	cfg, l := simple(t)
 	l.Ciphers = farm.CiphersHigh
@@ -161,7 +161,7 @@ func TestVersionsWithNothingToOfferAreNotOffered(t *testing.T) {
 	if err := tlsconf.CheckListener(l); err == nil || !strings.Contains(err.Error(), "ecdhcurve") {
 		t.Errorf("groups of TLS 1.3 without TLS 1.3: %v", err)
 	}
-	// The RSA key exchange needs no group.
+	// RSA key exchange needs no group.
 	l.Ciphers, l.CustomCiphers = farm.CiphersCustom, "kRSA+AES"
 	if o := shake(t, listen(t, cfg, l), suites12("www.example.com", rsaKeyExch)); o.failed() {
 		t.Errorf("%v", o.srvErr)
@@ -228,7 +228,7 @@ func TestProtocolsAreNegotiated(t *testing.T) {
 		what    string
 		disable bool
 		client  *tls.Config
-		want    string // "-" refused
+		want    string // "-" means rejected
 	}{
 		{"both", false, with(anyone("www.example.com"), "http/1.1 h2"), "h2"},
 		{"h2 off", true, with(anyone("www.example.com"), "h2 http/1.1"), "http/1.1"},
@@ -255,7 +255,7 @@ func TestProtocolsAreNegotiated(t *testing.T) {
 	}
 }
 
-// A good suite must go with the certificate to carry HTTP/2.
+// A strong suite only enables HTTP/2 if it matches the certificate.
 func TestHTTP2NeedsASuiteOfTheCertificate(t *testing.T) {
 	root := newCA(t, "root")
 	cfg := &farm.Config{Certificates: []farm.Certificate{root.issue("rsa", rsa2048(), dns("www.example.com"))}}
@@ -266,7 +266,7 @@ func TestHTTP2NeedsASuiteOfTheCertificate(t *testing.T) {
 	}
 }
 
-// And a group: without one in common the RSA key exchange is what is left.
+// Without a common group, only RSA key exchange is left.
 func TestHTTP2NeedsAGroupInCommon(t *testing.T) {
 	cfg, l := simple(t)
 	l.Ciphers, l.CustomCiphers, l.Curves = farm.CiphersCustom, "AESGCM", "X25519"
@@ -278,8 +278,8 @@ func TestHTTP2NeedsAGroupInCommon(t *testing.T) {
 	}
 }
 
-// Whatever is missing or wrong, there is no configuration: never one that asks
-// for less.
+// If anything is missing or wrong there is no configuration, in particular no weaker
+// one.
 func TestWhatIsMissingOrWrongIsRefused(t *testing.T) {
 	root := newCA(t, "root")
 	cfg := &farm.Config{
@@ -342,7 +342,7 @@ func TestWhatIsServedAgainstTheOddsIsReported(t *testing.T) {
 	if o := shake(t, server, anyone("www.example.com")); o.failed() {
 		t.Errorf("an expired certificate is not served: %v", o.srvErr)
 	}
-	// It is the client who refuses it.
+	// The client rejects the certificate.
 	strict := &tls.Config{RootCAs: root.pool(), ServerName: "www.example.com"}
 	var invalid x509.CertificateInvalidError
 	if o := shake(t, server, strict); !errors.As(o.clientErr, &invalid) || invalid.Reason != x509.Expired {

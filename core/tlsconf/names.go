@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// A host name has at most maxName bytes (RFC 1035 §2.3.4) and maxLabels
-// labels; whatever is longer matches nothing.
+// A host name has at most maxName bytes (RFC 1035 §2.3.4) and maxLabels labels. Longer
+// names match nothing.
 const (
 	maxName   = 255
 	maxLabels = 64
 )
 
-// pattern is a name a certificate covers: an exact one, or with wildcard every
-// name that has one label before key. key is in lower case, without a dot at
-// the end; an address is as netip writes it.
+// pattern is a name covered by a certificate: an exact name, or with wildcard every
+// name with one label before key. key is in lower case without trailing dot. Addresses
+// have the format of netip.
 type pattern struct {
 	key      string
 	wildcard bool
@@ -30,8 +30,8 @@ func (p pattern) String() string {
 	return p.key
 }
 
-// patternOf reads a DNS name of a certificate; false for what can match
-// nothing, as a '*' that is not the whole first label (RFC 9525 §6.3).
+// patternOf parses a DNS name of a certificate. It returns false for names that match
+// nothing, e.g. a '*' that is not the whole first label (RFC 9525 §6.3).
 func patternOf(name string) (pattern, bool) {
 	rest, wildcard := strings.CutPrefix(name, "*.")
 	var buf [maxName]byte
@@ -42,8 +42,8 @@ func patternOf(name string) (pattern, bool) {
 	return pattern{string(key), wildcard}, true
 }
 
-// patternsOf are the names a certificate covers, each once: its DNS names and
-// addresses or, when it has neither, its common name.
+// patternsOf returns the names that a certificate covers, without duplicates: its DNS
+// names and addresses or, if it has neither, its common name.
 func patternsOf(c *x509.Certificate) []pattern {
 	names := c.DNSNames
 	if len(names) == 0 && len(c.IPAddresses) == 0 {
@@ -67,9 +67,9 @@ func patternsOf(c *x509.Certificate) []pattern {
 	return patterns
 }
 
-// normalize writes name to buf in lower case (ASCII; punycode and other bytes
-// as they are) without the dot at its end, and returns that part of buf, or
-// nil when it is no host name: empty, too long, or with an empty label.
+// normalize writes name to buf in lower case without trailing dot and returns that part
+// of buf. It folds ASCII letters only. It returns nil if name is not a host name:
+// empty, too long, or with an empty label.
 func normalize(buf *[maxName]byte, name string) []byte {
 	name = strings.TrimSuffix(name, ".")
 	if name == "" || len(name) > maxName {
@@ -95,8 +95,8 @@ func normalize(buf *[maxName]byte, name string) []byte {
 	return buf[:len(name)]
 }
 
-// isAddress reports whether a normalized name is an IP address, which no
-// wildcard covers. No top-level domain ends in a digit.
+// isAddress reports whether a normalized name is an IP address, which wildcards do not
+// cover. No top-level domain ends in a digit.
 func isAddress(name []byte) bool {
 	if last := name[len(name)-1]; bytes.IndexByte(name, ':') < 0 && (last < '0' || last > '9') {
 		return false
@@ -105,11 +105,11 @@ func isAddress(name []byte) bool {
 	return err == nil
 }
 
-// Names tells which names clients of a farm would see the same certificate
-// for. It is immutable; any goroutine may use it.
+// Names reports which server names lead to the same certificate on a farm. It is
+// immutable and safe for concurrent use.
 type Names struct{ listener *listener }
 
-// Names returns those of a configuration that Listener returned in this build;
+// Names returns the Names of a configuration that Listener returned in this build, or
 // nil for any other.
 func (b *Build) Names(config *tls.Config) *Names {
 	for _, l := range b.next.listeners {
@@ -120,10 +120,9 @@ func (b *Build) Names(config *tls.Config) *Names {
 	return nil
 }
 
-// Same reports whether a client that asks for the one name is shown what it
-// would be for the other, whichever kinds of keys it can use: nobody can tell
-// afterwards. An empty name and an address ask for nothing, because clients
-// cannot ask for an address (RFC 6066, section 3).
+// Same reports whether clients get the same certificate for both names, whatever kinds
+// of keys they support. An empty name or an address selects the default, because
+// clients cannot send addresses as SNI (RFC 6066, section 3).
 func (n *Names) Same(one, other string) bool {
 	l := n.listener
 	a, b := l.candidatesFor(one), l.candidatesFor(other)
@@ -133,7 +132,7 @@ func (n *Names) Same(one, other string) bool {
 	return l.choice(a, keyKind.any) == l.choice(b, keyKind.any) && l.choice(a, keyKind.rsa) == l.choice(b, keyKind.rsa)
 }
 
-// candidatesFor are the certificates for a name, those by default included.
+// candidatesFor returns the certificates for a name, or the default ones.
 func (l *listener) candidatesFor(name string) candidates {
 	var buf [maxName]byte
 	key := normalize(&buf, name)
@@ -147,7 +146,7 @@ func (l *listener) candidatesFor(name string) candidates {
 	return c
 }
 
-// choice is what a client sees of the candidates that can use these kinds.
+// choice returns the certificate for a client that supports the given kinds of keys.
 func (l *listener) choice(c candidates, usable func(keyKind) bool) int {
 	return c.choose(l.kinds, func(i int) bool { return usable(l.kinds[i]) })
 }

@@ -73,7 +73,7 @@ func TestNamesBeyondTheBoundsMatchNothing(t *testing.T) {
 	}
 }
 
-// naive is the rule of the package comment as a linear scan.
+// naive implements the rules of the package comment by a linear scan.
 func naive(lists [][]string, kinds []int, query string, supports func(int) bool) int {
 	query = strings.ToLower(strings.TrimSuffix(query, "."))
 	by := func(i int, wildcard bool) bool {
@@ -112,7 +112,6 @@ func naive(lists [][]string, kinds []int, query string, supports func(int) bool)
 	return first
 }
 
-// The index chooses what a scan of the whole list chooses.
 func TestTheIndexChoosesWhatAScanChooses(t *testing.T) {
 	names := []string{"a.x", "b.x", "*.x", "A.X", "*.a.x", "c.a.x", "a.y", "*.y", "x", "*.c.a.x", "d.c.a.x"}
 	queries := append(slices.Clone(names), "z.x", "z.y", "q.a.x", "z.c.a.x", "nowhere", "a.X.", "")
@@ -140,8 +139,8 @@ func TestTheIndexChoosesWhatAScanChooses(t *testing.T) {
 	}
 }
 
-// A client that can use none of a thousand certificates for one name is told so
-// after a try for each kind of key.
+// With 1000 certificates for one name, a client that supports none of them costs one
+// check per kind of key.
 func TestManyCertificatesForOneNameCostLittle(t *testing.T) {
 	lists, kinds := make([][]string, 1000), make([]int, 1000)
 	for i := range lists {
@@ -193,7 +192,7 @@ func TestSNISelectsTheFirstMatchInListOrder(t *testing.T) {
 	cfg := &farm.Config{Certificates: []farm.Certificate{
 		root.issue("default", p256(), dns("default.example.com")),
 		root.issue("wild", p256(), dns("*.example.com")),
-		root.issue("www", p256(), dns("www.example.com")), // behind the wildcard: never
+		root.issue("www", p256(), dns("www.example.com")), // after the wildcard: never chosen
 		root.issue("org", p256(), dns("www.example.org")),
 		root.issue("wildorg", p256(), dns("*.example.org")),
 		root.issue("cn", p256(), common("old.example.net")),

@@ -9,17 +9,17 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// offer is what a farm has for clients, worked out of its settings.
+// offer holds the TLS parameters that a farm offers, derived from its settings.
 type offer struct {
 	lowest, highest uint16
 	suites          []uint16
 	curves          []tls.CurveID
 	http2           bool
-	others          []string // protocols, instead of those of HTTP
+	others          []string // ALPN protocols instead of those of HTTP
 }
 
-// CheckListener tells whether the versions, ciphers and groups of a farm can
-// be offered, each and together.
+// CheckListener validates the versions, ciphers and groups of a farm, each and in
+// combination.
 func CheckListener(t *farm.TLS) error {
 	_, err := offerOf(t)
 	return err
@@ -42,9 +42,8 @@ func offerOf(t *farm.TLS) (offer, error) {
 	return o, o.raise()
 }
 
-// raise lifts the lowest version over those that no handshake could end with:
-// no suite is left for them, or no group. A client then hears that the version
-// is not offered, which is the reason.
+// raise increases the lowest version past those without a usable suite or group. A
+// client then gets the accurate error, that its version is not supported.
 func (o *offer) raise() error {
 	usable := slices.DeleteFunc(slices.Clone(o.suites), func(id uint16) bool {
 		return suiteByID(id).forwardSecret() && !classic(o.curves)

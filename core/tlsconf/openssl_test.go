@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// openssl returns the names of the suites OpenSSL makes of a string, nothing
-// when it finds none. supported drops what the security level forbids.
+// openssl returns the names of the suites that OpenSSL derives from a string, or nil
+// for none. supported applies the security level.
 func openssl(t *testing.T, s string, supported bool) []string {
 	t.Helper()
 	args := []string{"ciphers"}
@@ -31,7 +31,7 @@ func openssl(t *testing.T, s string, supported bool) []string {
 	return names
 }
 
-// builtIn are the suites that both OpenSSL here and crypto/tls have.
+// builtIn returns the suites supported by both the local OpenSSL and crypto/tls.
 func builtIn(t *testing.T) map[string]bool {
 	t.Helper()
 	version, err := exec.Command("openssl", "version").Output()

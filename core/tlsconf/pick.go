@@ -5,13 +5,14 @@ import (
 	"slices"
 )
 
-// certificateFor is GetCertificate.
+// certificateFor is the GetCertificate callback.
 func (l *listener) certificateFor(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	s := l.certificates[l.pick(hello)]
 	return s.at(l.store.now()), nil
 }
 
-// pick chooses by name and by what the client supports.
+// pick returns the position of the certificate for the name and capabilities of the
+// client.
 func (l *listener) pick(hello *tls.ClientHelloInfo) int {
 	var c candidates
 	c.exact, c.wildcard = l.names.find(hello.ServerName)
@@ -24,8 +25,8 @@ func (l *listener) pick(hello *tls.ClientHelloInfo) int {
 	return c.choose(l.kinds, l.supporter(hello))
 }
 
-// pickDefault is the first certificate of the list, unless only one of the
-// same name with another kind of key suits the client.
+// pickDefault returns the first certificate of the list. If the client does not support
+// it, it returns one for the same name with a supported kind of key.
 func (l *listener) pickDefault(hello *tls.ClientHelloInfo) int {
 	if l.first.single() {
 		return 0
@@ -39,8 +40,8 @@ func (l *listener) pickDefault(hello *tls.ClientHelloInfo) int {
 	return 0
 }
 
-// defaults are the first certificate of the list and those that could stand in
-// for it: they cover its first name by the same pattern.
+// defaults returns the first certificate of the list and its alternatives, which cover
+// its first name by the same pattern.
 func (l *listener) defaults() candidates {
 	patterns := l.certificates[0].info.patterns
 	switch {
@@ -52,8 +53,9 @@ func (l *listener) defaults() candidates {
 	return candidates{exact: l.names.exact[patterns[0].key]}
 }
 
-// supporter tells which certificates a client can use. The name is left out:
-// the index has dealt with it, and crypto/x509 knows no common names.
+// supporter returns a function that reports whether the client supports a certificate.
+// The server name is removed: the index has matched it, and crypto/x509 ignores common
+// names.
 func (l *listener) supporter(hello *tls.ClientHelloInfo) func(int) bool {
 	nameless := *hello
 	nameless.ServerName = ""

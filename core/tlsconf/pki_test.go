@@ -20,7 +20,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// A certification authority of a test, and what it issues.
+// ca is a certification authority for tests.
 type ca struct {
 	t    testing.TB
 	cert *x509.Certificate
@@ -62,7 +62,7 @@ func newCA(t testing.TB, name string, change ...func(*x509.Certificate)) *ca {
 	return &ca{t, must(x509.ParseCertificate(der)), key}
 }
 
-// below makes an authority that c signed.
+// below returns an authority whose certificate c signed.
 func (c *ca) below(name string) *ca {
 	key := p256()
 	der := c.sign(key.Public(), func(x *x509.Certificate) {
@@ -106,17 +106,17 @@ func ended(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }
 
 func pkcs8(key crypto.Signer) []byte { return must(x509.MarshalPKCS8PrivateKey(key)) }
 
-// issue makes an entry of a snapshot.
+// issue returns a certificate entry of a snapshot.
 func (c *ca) issue(name string, key crypto.Signer, change ...func(*x509.Certificate)) farm.Certificate {
 	return farm.Certificate{Name: name, Chain: [][]byte{c.sign(key.Public(), change...)}, Key: pkcs8(key)}
 }
 
-// authority makes an entry of a snapshot with the authority's certificate.
+// authority returns an authority entry of a snapshot with c's certificate.
 func (c *ca) authority(name string, crls ...[]byte) farm.Authority {
 	return farm.Authority{Name: name, Certificates: [][]byte{c.cert.Raw}, Revoked: crls}
 }
 
-// crl revokes certificates from an hour ago on, until an end.
+// crl returns a CRL with the given certificates, valid from an hour ago.
 func (c *ca) crl(until time.Time, revoked ...[]byte) []byte {
 	c.t.Helper()
 	return c.crlFrom(time.Now().Add(-time.Hour), until, nil, revoked...)
@@ -142,7 +142,7 @@ func (c *ca) pool() *x509.CertPool {
 	return p
 }
 
-// clock is a time a test moves.
+// clock is a clock set by tests.
 type clock struct {
 	mu sync.Mutex
 	at time.Time

@@ -12,33 +12,32 @@ import (
 	"time"
 )
 
-// revocations are the CRLs of an authority. With at least one, each
-// certificate of a chain needs a CRL of its issuer that is in force and does
-// not hold it, as in nginx and HAProxy; the certificate a chain ends with is
-// trusted as it is, unless its issuer is in the authority and has a CRL.
+// revocations holds the CRLs of an authority. With at least one CRL, each certificate
+// of a chain needs a current CRL of its issuer that does not list it, as in nginx and
+// HAProxy. The last certificate of a chain is trusted unless its issuer is in the
+// authority and has a CRL.
 type revocations struct {
 	crls map[digest]*crl // by issuer
-	// above names the issuer of those certificates of the authority that are
-	// not self-issued and whose issuer is in it as well, by their bytes.
+	// above maps certificates of the authority (DER) to the ID of their issuer, if they
+	// are not self-issued and the issuer is in the authority.
 	above map[string]digest
-	// checked counts the signatures that were checked while loading.
+	// checked counts the signature checks during loading.
 	checked int
 }
 
-// maxChecked bounds the signatures that are checked to load an authority: a
-// list of thousands of certificates with the same names must not hold a
-// snapshot up.
+// maxChecked limits the signature checks for loading an authority. Thousands of
+// certificates with the same names must not delay a snapshot.
 const maxChecked = 5000
 
 var errPuzzle = fmt.Errorf("its certificates have the same names so often that more than %d signatures would have to be checked", maxChecked)
 
-// serial is a serial number with zeros before it (at most 20 bytes, RFC 5280
-// §4.1.2.2): a million of them take 20 MB, as a map several times that.
+// serial is a serial number, padded with leading zeros (at most 20 bytes, RFC 5280
+// §4.1.2.2). A million of them take 20 MB; a map would take several times that.
 type serial [20]byte
 
-// crl is what one issuer revoked.
+// crl is the content of one issuer's CRL.
 type crl struct {
-	from, until time.Time // until zero: without an end
+	from, until time.Time // zero until: no end
 	serials     []serial  // sorted
 }
 
@@ -58,7 +57,8 @@ func serialOf(n *big.Int) (s serial, ok bool) {
 	return s, true
 }
 
-// issuerID is the digest of an issuer's name and key: what a CRL is bound to.
+// issuerID returns the digest of an issuer's name and key, which identifies it for
+// CRLs.
 func issuerID(c *x509.Certificate) digest {
 	buf := make([]byte, 0, 1024)
 	buf = append(buf, byte(len(c.RawSubject)>>8), byte(len(c.RawSubject)))
@@ -66,8 +66,8 @@ func issuerID(c *x509.Certificate) digest {
 	return sha256.Sum256(append(buf, c.RawSubjectPublicKeyInfo...))
 }
 
-// load reads CRLs; each must be signed by one of the certificates. Of several
-// of one issuer the newest counts.
+// load parses CRLs, each of which one of the certificates must have signed. If an
+// issuer has several, the newest is used.
 func (r *revocations) load(ders [][]byte, certificates []*x509.Certificate) error {
 	size := 0
 	for _, der := range ders {
@@ -144,8 +144,8 @@ func (r *revocations) add(der []byte, certificates []*x509.Certificate) error {
 	return nil
 }
 
-// newCRL keeps the serial numbers. A critical extension says that the list
-// means something else than what is written (RFC 5280 §5.2): refused.
+// newCRL extracts the serial numbers. It rejects critical extensions, because they
+// change the meaning of the list (RFC 5280 §5.2).
 func newCRL(list *x509.RevocationList) (*crl, error) {
 	out := &crl{from: list.ThisUpdate, until: list.NextUpdate, serials: make([]serial, 0, len(list.RevokedCertificateEntries))}
 	if err := understood(list.Extensions); err != nil {
@@ -184,8 +184,8 @@ func (r *revocations) tell(info *AuthorityInfo) {
 	}
 }
 
-// verified passes when one of the chains crypto/x509 found holds nothing that
-// is, or may be, revoked. No chain never passes.
+// verified returns nil if at least one of the chains found by crypto/x509 has no
+// certificate that is or may be revoked. It fails if there are no chains.
 func (r *revocations) verified(chains [][]*x509.Certificate, now time.Time) error {
 	err := errors.New("the certificate was not verified")
 	for _, chain := range chains {

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// staple is when an OCSP response may be shown; the zero value never.
+// staple is the validity period of an OCSP response; the zero value is never valid.
 type staple struct{ from, until time.Time }
 
 func (s staple) holds(now time.Time) bool {
 	return !s.until.IsZero() && !now.Before(s.from) && now.Before(s.until)
 }
 
-// The shape of an OCSP response (RFC 6960 §4.2.1) as far as it is read. mgmt
-// has verified the signature; clients do so too.
+// The parts of an OCSP response (RFC 6960 §4.2.1) that are used. mgmt has verified the
+// signature, and clients verify it.
 type (
 	ocspResponse struct {
 		Status   asn1.Enumerated
@@ -63,11 +63,11 @@ type (
 
 var oidBasicOCSP = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 48, 1, 1}
 
-// maxStaple bounds a response in bytes: it goes into every handshake.
+// maxStaple is the maximum size of a response in bytes. Every handshake includes it.
 const maxStaple = 16 << 10
 
-// parseStaple tells when a response may be stapled to leaf. Responses without
-// an end are not: nobody could tell an old one.
+// parseStaple returns the period in which a response may be stapled to leaf. It rejects
+// responses without NextUpdate, because outdated ones could not be recognised.
 func parseStaple(der []byte, leaf *x509.Certificate) (staple, error) {
 	if len(der) > maxStaple {
 		return staple{}, fmt.Errorf("the OCSP response has %d bytes: at most %d are stapled", len(der), maxStaple)

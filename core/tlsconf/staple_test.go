@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// answer is an OCSP response about a certificate.
+// answer returns an OCSP response for a certificate.
 func (c *ca) answer(der []byte, status int, from, until time.Time) []byte {
 	c.t.Helper()
 	response := ocsp.Response{Status: status, SerialNumber: must(x509.ParseCertificate(der)).SerialNumber, ThisUpdate: from, NextUpdate: until, RevokedAt: from}
@@ -96,7 +96,7 @@ func TestMustStapleWithoutAStapleIsReported(t *testing.T) {
 	}
 }
 
-// Our reading of a response is that of x/crypto.
+// parseStaple agrees with x/crypto/ocsp.
 func FuzzStaple(f *testing.F) {
 	root := newCA(f, "root")
 	leaf := root.sign(p256().Public())

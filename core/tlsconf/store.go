@@ -9,25 +9,24 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Options are what a process decides for all its farms; the zero value is
-// usable.
+// Options are the settings of a process for all its farms. The zero value is usable.
 type Options struct {
-	// Now is the clock; nil is time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Tickets are the master keys; nil makes a set of its own.
+	// Tickets holds the master keys; nil creates new ones.
 	Tickets *Tickets
-	// Prepare, if set, is given each configuration before anybody uses it, to
-	// wrap its callbacks for instance; for a service's backends it is the one
-	// all others are cloned from.
+	// Prepare, if not nil, is called with each configuration before its first use, e.g.
+	// to wrap its callbacks. For backends it is called with the base configuration,
+	// which is cloned.
 	Prepare func(*tls.Config)
-	// Roots are the authorities of the system; nil is SystemRoots.
+	// Roots returns the system's authorities; nil means SystemRoots.
 	Roots func() (*x509.CertPool, error)
 }
 
-// Store holds what was built for the snapshot in use, so that the next one
-// builds only what changed: certificates are read once, and a farm of which
-// nothing changed keeps its *tls.Config, tickets and all. One per process. Any
-// goroutine may use it.
+// Store holds the objects built for the current snapshot, so that the next one builds
+// only changes. Certificates are parsed once, and a farm without changes keeps its
+// *tls.Config and tickets. There is one Store per process. It is safe for concurrent
+// use.
 type Store struct {
 	options Options
 	tickets *Tickets
@@ -36,7 +35,7 @@ type Store struct {
 	current *built
 }
 
-// built is everything of one snapshot, by digest of what it was built from.
+// built holds the objects of one snapshot by the digest of their source.
 type built struct {
 	pairs       map[digest]*pair
 	authorities map[digest]*authority
@@ -48,7 +47,7 @@ func newBuilt() *built {
 	return &built{make(map[digest]*pair), make(map[digest]*authority), make(map[digest]*listener), make(map[digest]*Backend)}
 }
 
-// NewStore makes an empty store.
+// NewStore returns an empty store.
 func NewStore(o Options) *Store {
 	s := &Store{options: o, tickets: o.Tickets, current: newBuilt()}
 	if s.tickets == nil {
@@ -60,10 +59,10 @@ func NewStore(o Options) *Store {
 	return s
 }
 
-// Tickets are the master keys of the store's farms.
+// Tickets returns the master keys of the store's farms.
 func (s *Store) Tickets() *Tickets { return s.tickets }
 
-// prepared gives a new configuration to the owner of the store.
+// prepared passes a new configuration to Options.Prepare and returns it.
 func (s *Store) prepared(c *tls.Config) *tls.Config {
 	if s.options.Prepare != nil {
 		s.options.Prepare(c)
@@ -78,8 +77,8 @@ func (s *Store) now() time.Time {
 	return time.Now()
 }
 
-// Begin starts the build for a snapshot; it ends with Commit, or is dropped
-// when the snapshot is refused, which leaves the store as it was.
+// Begin starts the build for a snapshot. The build ends with Commit. It may also be
+// dropped if the snapshot is rejected, which leaves the store unchanged.
 func (s *Store) Begin(cfg *farm.Config) *Build {
 	s.mu.Lock()
 	defer s.mu.Unlock()

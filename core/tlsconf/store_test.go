@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// again is the same configuration in other memory, as the next snapshot has it.
+// again returns a deep copy of the configuration, like the next snapshot.
 func again(cfg *farm.Config) *farm.Config {
 	out := &farm.Config{}
 	for _, c := range cfg.Certificates {
@@ -65,7 +65,7 @@ func TestAnUnchangedFarmKeepsItsConfiguration(t *testing.T) {
 	}
 }
 
-// A certificate that stays is not read again: its key is the same object.
+// A certificate that is kept is not parsed again: its key is the same object.
 func TestUnchangedCertificatesAreNotReadAgain(t *testing.T) {
 	cfg, l := simple(t)
 	s := tlsconf.NewStore(tlsconf.Options{})
@@ -78,7 +78,7 @@ func TestUnchangedCertificatesAreNotReadAgain(t *testing.T) {
 	if first == second || key(first) != key(second) {
 		t.Error("the certificate was read again")
 	}
-	// What a snapshot did not use is forgotten.
+	// Entries that a snapshot does not use are dropped.
 	publish(t, s, again(cfg), 1, &farm.TLS{Certificates: []string{"rsa"}})
 	if third := publish(t, s, again(cfg), 1, l); key(first) == key(third) {
 		t.Error("a certificate that was out of use is still kept")
@@ -111,8 +111,8 @@ func TestFarmsShareCertificatesWithinABuild(t *testing.T) {
 	}
 }
 
-// Each configuration is prepared once, before anybody sees it; what is derived
-// from it is so too.
+// Each configuration is passed to Prepare once, before its first use. Derived ones
+// inherit the result.
 func TestEachConfigurationIsPrepared(t *testing.T) {
 	cfg, l := simple(t)
 	prepared := make(map[*tls.Config]int)

@@ -5,23 +5,22 @@ import (
 	"slices"
 )
 
-// word is one word of a cipher string as a search pattern, and one suite as
-// what such patterns search. Each field is a set of bits: a pattern matches a
-// suite that shares a bit with every set of the pattern that is not empty
-// (OpenSSL, ssl_cipher_apply_rule).
+// word is a word of a cipher string as a search pattern, or the properties of one
+// suite. Each field is a bit set. A pattern matches a suite that shares a bit with each
+// of its non-empty sets (OpenSSL, ssl_cipher_apply_rule).
 type word struct {
 	kx, auth, enc, mac, strength uint16
-	// lowest is the oldest version the suite came with: 0x300 is SSL 3, which
-	// is never offered but remains a keyword.
+	// lowest is the first version with the suite. 0x300 is SSL 3, which is never
+	// offered but remains a keyword.
 	lowest uint16
-	// id is set when the word is the name of a suite of crypto/tls.
+	// id is set if the word is the name of a suite of crypto/tls.
 	id uint16
-	// absent is set when the word is the name of a suite crypto/tls lacks.
+	// absent is set if the word is the name of a suite that crypto/tls lacks.
 	absent bool
 }
 
-// The bits. "Other" stands for everything crypto/tls offers no suite with: as
-// no suite has that bit, patterns with nothing else match nothing.
+// Bits of the sets. "Other" covers all algorithms without a suite in crypto/tls. No
+// suite has that bit, so patterns with only that bit match nothing.
 const (
 	kxRSA uint16 = 1 << iota
 	kxECDHE
@@ -59,7 +58,7 @@ const (
 	strengthMedium
 	strengthHigh
 	strengthFIPS
-	// strengthNotDefault is apart from the others, as in OpenSSL: see maskStrength.
+	// strengthNotDefault is matched separately, as in OpenSSL; see maskStrength.
 	strengthNotDefault
 )
 
@@ -67,17 +66,17 @@ const maskStrength = strengthLow | strengthMedium | strengthHigh | strengthFIPS
 
 const versionSSL3 = 0x0300
 
-// suite is a suite of TLS 1.0 to 1.2 that crypto/tls has.
+// suite is a suite for TLS 1.0 to 1.2 of crypto/tls.
 type suite struct {
-	name string // as OpenSSL calls it
-	bits int    // strength, for @SECLEVEL
+	name string // OpenSSL name
+	bits int    // security bits, for @SECLEVEL
 	word
 }
 
 const highFIPS = strengthHigh | strengthFIPS
 
-// suites are all of crypto/tls, in its order of preference (with AES in
-// hardware), with what OpenSSL says of them.
+// suites lists all suites of crypto/tls in its order of preference (with AES hardware),
+// with their OpenSSL properties.
 var suites = []suite{
 	ecdhe("ECDHE-ECDSA-AES128-GCM-SHA256", tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, authECDSA, encAES128GCM, macAEAD),
 	ecdhe("ECDHE-RSA-AES128-GCM-SHA256", tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, authRSA, encAES128GCM, macAEAD),
@@ -131,32 +130,30 @@ func newSuite(name string, w word) suite {
 	return s
 }
 
-// forwardSecret reports whether recorded traffic stays secret when the key of
-// the certificate becomes known.
+// forwardSecret reports whether recorded traffic stays secret if the certificate's key
+// leaks.
 func (s *suite) forwardSecret() bool { return s.kx == kxECDHE }
 
-// weak reports whether the cipher is one OpenSSL leaves out of its normal
-// builds.
+// weak reports whether normal builds of OpenSSL omit the cipher.
 func (s *suite) weak() bool { return s.enc&(encRC4|enc3DES) != 0 }
 
-// secure are the suites crypto/tls has no objection to: forward secret, no CBC
-// with SHA-256. They are named here and not left to the default of crypto/tls
-// because that follows GODEBUG.
+// secure lists the suites that crypto/tls considers secure: forward secret, no CBC with
+// SHA-256. The default of crypto/tls is not used because it depends on GODEBUG.
 var secure = suiteIDs(func(s *suite) bool {
 	return s.forwardSecret() && !s.weak() && s.mac != macSHA256
 })
 
-// highSecurity are the secure suites that are AEADs.
+// highSecurity lists the secure AEAD suites.
 var highSecurity = suiteIDs(func(s *suite) bool { return s.forwardSecret() && s.mac == macAEAD })
 
-// offload and offloadOld are the suites of highSecurity and secure that are AES.
+// offload and offloadOld list the AES suites of highSecurity and secure.
 var (
 	offload    = suiteIDs(func(s *suite) bool { return s.enc != encChaCha20 && slices.Contains(highSecurity, s.id) })
 	offloadOld = suiteIDs(func(s *suite) bool { return s.enc != encChaCha20 && slices.Contains(secure, s.id) })
 )
 
-// compatible are the secure suites and, for old clients and backends that know no
-// better, AES with the RSA key exchange.
+// compatible lists the secure suites and AES with RSA key exchange, for old clients and
+// backends.
 var compatible = suiteIDs(func(s *suite) bool { return !s.weak() && s.mac != macSHA256 })
 
 func suiteIDs(keep func(*suite) bool) []uint16 {

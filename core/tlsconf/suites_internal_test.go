@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a suite is made of stands in its name.
+// The properties of a suite follow from its name.
 func TestSuitesAreWhatTheirNamesSay(t *testing.T) {
 	ciphers := []struct {
 		part string

@@ -9,34 +9,34 @@ import (
 	"time"
 )
 
-// How long a master key encrypts new tickets, and how many are kept: a ticket
-// resumes for 16 to 24 hours.
+// TicketRotation is how long a master key encrypts new tickets. With three keys, a
+// ticket resumes for 16 to 24 hours.
 const (
 	TicketRotation = 8 * time.Hour
 	ticketKeys     = 3
 	masterLength   = 32 // bytes of a master key
 )
 
-// Tickets are the master keys of session tickets, one set for the process: all
-// loops, farms and snapshots derive theirs from it. A derived key is bound to
-// a policy, so a ticket is no more than random bytes where other rules hold.
+// Tickets holds the master keys of session tickets. The loops, farms and snapshots of a
+// process derive their keys from one set. A derived key is bound to a policy, so a
+// ticket is useless under a different policy.
 //
-// Keys rotate by time when a handshake asks for them; nobody has to call
-// Rotate. They lie in memory only: see Keep. Any goroutine may use it.
+// Keys rotate by time when a handshake needs them; calling Rotate is not necessary.
+// They are held in memory only; see Keep. Tickets is safe for concurrent use.
 type Tickets struct {
 	now  func() time.Time
 	born time.Time
-	// due is when the next rotation is, in nanoseconds after born; epoch grows
-	// with every rotation. Both are read without the lock at each handshake.
+	// due is the time of the next rotation, in nanoseconds after born. epoch is
+	// incremented by every rotation. Each handshake reads both without the lock.
 	due   atomic.Int64
 	epoch atomic.Uint64
 
 	mu      sync.Mutex
 	masters [][]byte // newest first
-	kept    []byte   // where they are for the next process, nil for nowhere
+	kept    []byte   // memory for the next process, or nil
 }
 
-// NewTickets makes a set with one fresh key. now is the clock; nil is time.Now.
+// NewTickets returns a set with one new key. now is the clock; nil means time.Now.
 func NewTickets(now func() time.Time) *Tickets {
 	if now == nil {
 		now = time.Now
@@ -47,8 +47,8 @@ func NewTickets(now func() time.Time) *Tickets {
 	return t
 }
 
-// Rotate makes a new key at once, for instance because one may have leaked:
-// called three times, no older ticket resumes.
+// Rotate creates a new key at once, e.g. because one may have leaked. After three calls
+// no older ticket resumes.
 func (t *Tickets) Rotate() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,7 +57,7 @@ func (t *Tickets) Rotate() {
 	t.save()
 }
 
-// push adds n new keys and forgets those beyond ticketKeys.
+// push adds n new keys and deletes those beyond ticketKeys.
 func (t *Tickets) push(n int) {
 	for range min(n, ticketKeys) {
 		key := make([]byte, masterLength)
@@ -72,8 +72,8 @@ func (t *Tickets) push(n int) {
 	t.epoch.Add(1)
 }
 
-// current is the epoch of a time, after the rotations that are due. Periods
-// without a handshake count: their keys would have been forgotten too.
+// current performs the rotations due at now and returns the epoch. Periods without
+// handshakes count, so keys expire on schedule.
 func (t *Tickets) current(now time.Time) uint64 {
 	age := int64(now.Sub(t.born))
 	if age < t.due.Load() {
@@ -89,11 +89,10 @@ func (t *Tickets) current(now time.Time) uint64 {
 	return t.epoch.Load()
 }
 
-// rotations is how many are due that long after the first was.
+// rotations returns the number of rotations due if the first is late by the given time.
 func rotations(late time.Duration) int { return 1 + int(min(late/TicketRotation, ticketKeys)) }
 
-// keys derives the ticket keys of a policy, newest first, and tells of which
-// epoch they are.
+// keys returns the ticket keys of a policy, newest first, and their epoch.
 func (t *Tickets) keys(policy digest) ([][32]byte, uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// regular is a client of TLS 1.2 or 1.3 that comes again.
+// regular returns a client with a session cache, for TLS 1.2 or 1.3.
 func regular(client *tls.Config, version uint16, now *clock) *tls.Config {
 	client.MinVersion, client.MaxVersion = version, version
 	client.ClientSessionCache = tls.NewLRUClientSessionCache(8)
@@ -20,7 +20,7 @@ func regular(client *tls.Config, version uint16, now *clock) *tls.Config {
 	return client
 }
 
-// resumes tells whether a handshake resumed a session; it must succeed.
+// resumes reports whether a handshake resumed a session. The handshake must succeed.
 func resumes(t *testing.T, server, client *tls.Config) bool {
 	t.Helper()
 	o := shake(t, server, client)
@@ -39,7 +39,7 @@ func TestTicketsResumeAfterRepublishing(t *testing.T) {
 		unfit.NextProtos = []string{"h2", "http/1.1"}
 		resumes(t, publish(t, s, cfg, 1, l), unfit)
 		resumes(t, publish(t, s, cfg, 1, l), client)
-		// Everything but the policy changes: another certificate, ciphers, groups.
+		// Everything except the policy changes: certificate, ciphers, groups.
 		fresh, m := simple(t)
 		m.Ciphers, m.Curves = farm.CiphersOffload, "X25519:P-256"
 		m.DisableTLS10 = true
@@ -85,7 +85,7 @@ func TestTicketsAreWorthNothingUnderOtherRules(t *testing.T) {
 	})
 }
 
-// A session without HTTP/2, because its suite forbids it, is none with it.
+// A session whose suite forbids HTTP/2 does not resume with HTTP/2.
 func TestASessionWithoutHTTP2DoesNotGetIt(t *testing.T) {
 	cfg, l := simple(t)
 	server := listen(t, cfg, l)
@@ -124,7 +124,7 @@ func TestTicketsLiveForThreeKeys(t *testing.T) {
 	})
 }
 
-// With handshakes in every period the third rotation makes a ticket useless.
+// With handshakes in every period, the third rotation makes a ticket useless.
 func TestTicketsAgeWithHandshakesToo(t *testing.T) {
 	now := newClock()
 	cfg, l := simple(t)
@@ -161,8 +161,8 @@ func TestRotateMakesOldTicketsUseless(t *testing.T) {
 	}
 }
 
-// Stores that share the master keys, as engines that take over from each other
-// would, resume each other's sessions.
+// Stores that share the master keys resume each other's sessions, as successive engines
+// would.
 func TestTicketsBelongToTheProcess(t *testing.T) {
 	tickets := tlsconf.NewTickets(nil)
 	cfg, l := simple(t)
@@ -176,7 +176,7 @@ func TestTicketsBelongToTheProcess(t *testing.T) {
 	}
 }
 
-// Loops shake hands while keys rotate and snapshots come.
+// Handshakes run while keys rotate and snapshots are published.
 func TestRotationUnderHandshakes(t *testing.T) {
 	now := newClock()
 	s := tlsconf.NewStore(tlsconf.Options{Now: now.now})

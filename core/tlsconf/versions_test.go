@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// Every combination of the four switches is either refused with the fields it
-// breaks the rule with, or a range without a hole.
+// Every combination of the four switches is a contiguous range, or is rejected with the
+// names of the fields that violate the rule.
 func TestVersionsAreARangeOrRefused(t *testing.T) {
 	allowed := 0
 	for bits := range 16 {
@@ -41,7 +41,7 @@ func TestVersionsAreARangeOrRefused(t *testing.T) {
 	}
 }
 
-// versionRule is the contract in words: the fields of the rule that is broken.
+// versionRule returns the fields of the violated rule.
 func versionRule(on []bool) string {
 	switch {
 	case !on[2] && !on[3]:

@@ -14,8 +14,8 @@ const (
 	notNone = ^authNone
 )
 
-// keywords are those of OpenSSL 3 (man 1 ciphers, ssl_ciph.c cipher_aliases)
-// and, matching nothing, those it once had.
+// keywords holds the keywords of OpenSSL 3 (man 1 ciphers, ssl_ciph.c cipher_aliases)
+// and, matching nothing, those of earlier releases.
 var keywords = map[string]word{
 	"ALL":                 {enc: ^encNone},
 	"COMPLEMENTOFALL":     {enc: encNone},
@@ -49,7 +49,7 @@ var keywords = map[string]word{
 
 	"SSLv3": {lowest: versionSSL3}, "TLSv1": {lowest: tls.VersionTLS10}, "TLSv1.0": {lowest: tls.VersionTLS10}, "TLSv1.2": {lowest: tls.VersionTLS12},
 
-	// Gone from OpenSSL, alive in configurations.
+	// Removed from OpenSSL, but still found in configurations.
 	"SSLv2": gone, "EXP": gone, "EXPORT": gone, "EXPORT40": gone, "EXPORT56": gone, "eFZA": gone, "FZA": gone,
 	"KRB5": gone, "kKRB5": gone, "aKRB5": gone, "kFZA": gone, "aFZA": gone, "kDH": gone, "kDHr": gone, "kDHd": gone, "aDH": gone,
 	"kECDH": gone, "kECDHr": gone, "kECDHe": gone, "aECDH": gone, "aGOST94": gone,
@@ -57,7 +57,7 @@ var keywords = map[string]word{
 
 var gone = word{enc: encOther}
 
-// vocabulary holds every word: keywords and names of suites.
+// vocabulary returns all words: keywords and names of suites.
 var vocabulary = sync.OnceValue(func() map[string]word {
 	v := make(map[string]word, 500)
 	for name := range strings.FieldsSeq(absentNames) {
@@ -77,7 +77,7 @@ var vocabulary = sync.OnceValue(func() map[string]word {
 	return v
 })
 
-// standardNames are the names in the registry of the IANA.
+// standardNames returns the IANA names of the suites.
 func standardNames() map[uint16]string {
 	names := make(map[uint16]string)
 	for _, s := range tls.CipherSuites() {
@@ -89,16 +89,15 @@ func standardNames() map[uint16]string {
 	return names
 }
 
-// tls13Names are the suites of TLS 1.3, which crypto/tls offers always.
+// tls13Names are the TLS 1.3 suites, which crypto/tls always offers.
 var tls13Names = map[string]bool{
 	"TLS_AES_128_GCM_SHA256": true, "TLS_AES_256_GCM_SHA384": true, "TLS_CHACHA20_POLY1305_SHA256": true,
 }
 
 const absentTLS13 = `TLS_AES_128_CCM_SHA256 TLS_AES_128_CCM_8_SHA256 TLS_SHA256_SHA256 TLS_SHA384_SHA384`
 
-// CheckVersions tells whether the versions a farm disables leave a range
-// without a hole, by the rules of the product family. The error names the
-// fields as the API spells them.
+// CheckVersions checks that the enabled versions form a contiguous range, by the rules
+// of the Zevenet API. The error names the fields as the API spells them.
 func CheckVersions(t *farm.TLS) error {
 	switch {
 	case t.DisableTLS12 && t.DisableTLS13:
@@ -113,7 +112,7 @@ func CheckVersions(t *farm.TLS) error {
 	return nil
 }
 
-// versionRange is the range that passed CheckVersions, as crypto/tls has it.
+// versionRange returns the range of a configuration that passed CheckVersions.
 func versionRange(t *farm.TLS) (lowest, highest uint16) {
 	lowest, highest = tls.VersionTLS10, tls.VersionTLS13
 	if t.DisableTLS10 {
