@@ -6,35 +6,34 @@ import (
 	"fmt"
 )
 
-// SessionAct is what is done to sessions.
+// SessionAct is the kind of a SessionChange.
 type SessionAct uint8
 
-// The acts.
 const (
-	DeleteSession SessionAct = iota + 1 // Key is forgotten
-	FlushSessions                       // all but the static ones are
-	LearnSessions                       // those of List are as if their clients had come
+	DeleteSession SessionAct = iota + 1 // deletes the session of Key
+	FlushSessions                       // deletes all except static sessions
+	LearnSessions                       // adds the sessions of List
 )
 
-// MaxLearned is how many sessions one change may have learned.
+// MaxLearned is the maximum number of sessions in one LearnSessions.
 const MaxLearned = 10_000
 
-// SessionChange is a change of the sessions of one service, by its number.
+// SessionChange is a change to the sessions of one service, given by its stable number.
 type SessionChange struct {
 	Service uint32     `cbor:"1,keyasint"`
 	Act     SessionAct `cbor:"2,keyasint"`
 	Key     []byte     `cbor:"3,keyasint,omitempty"`
-	// List belongs to LearnSessions: at most MaxLearned.
+	// List is for LearnSessions and has at most MaxLearned entries.
 	List []Session `cbor:"4,keyasint,omitempty"`
 }
 
-// ErrRefused says that the engine did not make a change of sessions. The text
-// around it says why.
+// ErrRefused means that the engine rejected a request. The wrapping error gives the
+// reason.
 var ErrRefused = errors.New("refused by the engine")
 
-// ChangeSessions has the engine change sessions and says how many were. Like
-// Sessions it may be given up at any time; what was sent is done nevertheless.
-// An error that wraps ErrRefused means that nothing was changed.
+// ChangeSessions changes sessions in the engine and returns how many were changed. Like
+// Sessions it may be cancelled at any time, but a change that was sent takes effect. An
+// error that wraps ErrRefused means that nothing was changed.
 func (c *Client) ChangeSessions(ctx context.Context, change SessionChange) (changed int, err error) {
 	a, err := c.answerTo(ctx, &question{Service: change.Service, Change: &change})
 	switch {

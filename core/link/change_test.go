@@ -43,5 +43,5 @@ func TestChangesOfSessionsAreMadeOrRefused(t *testing.T) {
 	if s, ok, err := c.Session(context.Background(), 7, []byte("nobody")); err != nil || ok {
 		t.Errorf("%+v, %v, %v", s, ok, err)
 	}
-	wantTotal(t, c, 3) // questions go on
+	wantTotal(t, c, 3) // questions still work
 }

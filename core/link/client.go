@@ -11,25 +11,25 @@ import (
 	"github.com/sluicelb/sluice/core/explain"
 )
 
-// Client is mgmt's end of the channel to one engine. Its methods may be called
-// from any goroutine. It never reconnects: after Done, dial again.
+// Client is mgmt's end of the channel to one engine. It is safe for concurrent use. It
+// never reconnects: after Done, the caller must dial again.
 type Client struct {
 	wire    *wire
 	hello   Hello
-	turn    chan struct{} // holds one token: the right to publish
-	asking  chan struct{} // holds one token while a question is not answered
-	writing chan struct{} // holds one token: the right to send a message
-	acks    chan Ack      // from the reader to the publisher whose turn it is
+	turn    chan struct{} // one token: the right to publish
+	asking  chan struct{} // one token, held until a question is answered
+	writing chan struct{} // one token: the right to send a message
+	acks    chan Ack      // from the reader to the current publisher
 
 	mu      sync.Mutex
-	waiting bool   // a publication was sent and not answered
-	asked   *asked // a question that was sent and not answered
-	cause   error  // why the connection ended
+	waiting bool   // a publication awaits its Ack
+	asked   *asked // the question that awaits its answer
+	cause   error  // cause of the end of the connection
 	done    chan struct{}
 }
 
-// Dial connects to the engine that serves path, and waits for its Hello until
-// ctx ends, but for no longer than a few seconds.
+// Dial connects to the engine at path and waits for its Hello until ctx ends, but at
+// most messageTimeout.
 func Dial(ctx context.Context, path string) (*Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, messageTimeout)
 	defer cancel()
@@ -69,30 +69,28 @@ func (c *Client) greet(ctx context.Context) (*Hello, error) {
 	return m.Hello, nil
 }
 
-// Hello returns what the engine told when the connection was made; it is not
-// brought up to date by publications.
+// Hello returns the Hello received when the connection was made. Publications do not
+// update it.
 func (c *Client) Hello() Hello { return c.hello }
 
-// Done is closed as soon as the engine died, either side closed the
-// connection, or the engine broke the protocol.
+// Done returns a channel that is closed when the engine dies, either side closes the
+// connection, or the engine violates the protocol.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// Close ends the connection; a Publish under way fails with ErrGone. A second
-// Close does nothing.
+// Close ends the connection. A Publish in progress fails with ErrGone. Further calls
+// have no effect.
 func (c *Client) Close() error {
 	c.end(net.ErrClosed)
 	return nil
 }
 
-// Publish hands the engine a snapshot and newly opened listeners by key, and
-// waits for its answer. All files stay the caller's. Publications of several
-// goroutines go one after the other.
+// Publish sends a snapshot and newly opened listeners by key, and waits for the Ack.
+// All files remain the caller's. Concurrent publications are serialised.
 //
-// An Ack is the engine's answer, a rejection included. With an error it is not
-// known whether the generation runs: the connection is closed (also when ctx
-// ends while waiting), and Hello of the next one tells. Only errors about the
-// arguments, among them ErrTooLarge, leave the connection as it was, and so
-// does a ctx that ends before anything was sent.
+// An Ack may be a rejection. After an error the state of the generation is unknown and
+// the connection is closed, also if ctx ends during the wait. The Hello of the next
+// connection shows the generation. The connection remains usable only after errors
+// about the arguments, including ErrTooLarge, and if ctx ends before anything was sent.
 func (c *Client) Publish(ctx context.Context, snapshot *os.File, opened map[string][]*os.File) (Ack, error) {
 	p, files, err := join(snapshot, opened)
 	if err != nil {
@@ -105,7 +103,7 @@ func (c *Client) Publish(ctx context.Context, snapshot *os.File, opened map[stri
 	if err := c.take(ctx, c.writing); err != nil {
 		return Ack{}, fmt.Errorf("publish: %w", err)
 	}
-	// Ends a write that waits for room, as well as the wait for the answer.
+	// Ends a write that waits for buffer space, and the wait for the Ack.
 	defer context.AfterFunc(ctx, func() { c.end(ctx.Err()) })()
 	c.expect(true)
 	err = c.wire.write(&message{Publish: p}, files)
@@ -123,7 +121,7 @@ func (c *Client) Publish(ctx context.Context, snapshot *os.File, opened map[stri
 		return ack, nil
 	case <-c.done:
 	}
-	select { // the engine may have answered and gone
+	select { // the engine may have answered before it closed
 	case ack := <-c.acks:
 		return ack, nil
 	default:
@@ -131,7 +129,7 @@ func (c *Client) Publish(ctx context.Context, snapshot *os.File, opened map[stri
 	}
 }
 
-// take waits for the one token of what, until ctx or the connection ends.
+// take acquires the token of what. It fails when ctx or the connection ends.
 func (c *Client) take(ctx context.Context, what chan struct{}) error {
 	if err := ctx.Err(); err != nil { // select chooses at random
 		return err
@@ -146,7 +144,7 @@ func (c *Client) take(ctx context.Context, what chan struct{}) error {
 	}
 }
 
-// listen reads until the connection ends, so that its end is noticed at once.
+// listen reads until the connection ends, so that the end is noticed at once.
 func (c *Client) listen() {
 	for {
 		m, files, err := c.wire.read()
@@ -157,7 +155,7 @@ func (c *Client) listen() {
 		closeAll(files)
 		switch {
 		case len(files) == 0 && m.Ack != nil && c.expect(false):
-			c.acks <- *m.Ack // has room: one publication, one answer
+			c.acks <- *m.Ack // has room: one publication, one Ack
 		case len(files) == 0 && m.Answer != nil && c.answered(m.Answer):
 		default:
 			c.end(fmt.Errorf("%w: only what was asked for is expected", ErrProtocol))
@@ -166,7 +164,7 @@ func (c *Client) listen() {
 	}
 }
 
-// expect sets whether an acknowledgement is awaited, and returns whether one was.
+// expect sets whether an Ack is expected, and returns the previous value.
 func (c *Client) expect(answer bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +173,7 @@ func (c *Client) expect(answer bool) bool {
 	return was
 }
 
-// end closes the connection; the first cause is kept.
+// end closes the connection and records the first cause.
 func (c *Client) end(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,7 +181,7 @@ func (c *Client) end(cause error) {
 		return
 	}
 	c.cause = cause
-	c.wire.conn.Close() // wakes whoever reads or writes
+	c.wire.conn.Close() // wakes readers and writers
 	close(c.done)
 }
 
@@ -196,9 +194,9 @@ func (c *Client) gone() error {
 	return fmt.Errorf("%w: %w", ErrGone, c.cause)
 }
 
-// Explain asks what would become of a request, under the terms of Sessions. An
-// error that wraps ErrRefused says what is wrong with the question, or that the
-// engine does not serve the farm.
+// Explain returns how the engine would handle a request. Cancellation works as for
+// Sessions. An error that wraps ErrRefused means that the question is invalid or that
+// the engine does not serve the farm.
 func (c *Client) Explain(ctx context.Context, q explain.Question) (*explain.Explanation, error) {
 	a, err := c.answerTo(ctx, &question{Explain: &q})
 	switch {

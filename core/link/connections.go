@@ -7,41 +7,41 @@ import (
 	"time"
 )
 
-// MaxConnections bounds the connections of one answer, in which each takes up to
-// 200 bytes, and MaxNamed the backends of one question.
+// MaxConnections is the maximum number of connections in one answer; each takes up to
+// 200 bytes. MaxNamed is the maximum number of backends in one question.
 const (
 	MaxConnections = 1000
 	MaxNamed       = 1 << 14
 )
 
-// Connection is a connection or flow of an l4xnat farm, as it is now.
+// Connection is a current connection or flow of an l4xnat farm.
 type Connection struct {
 	Backend  uint32 `cbor:"1,keyasint"` // stable number
 	Protocol string `cbor:"2,keyasint"` // "tcp" or "udp"
-	// State is "connecting" or "established", of a flow "unreplied" or "replied".
+	// State is "connecting" or "established", for flows "unreplied" or "replied".
 	State string `cbor:"3,keyasint"`
-	// Client asked To, the connection to Server is for it.
+	// Client is the source and To the virtual address; Server is the backend's address.
 	Client netip.AddrPort `cbor:"4,keyasint"`
 	To     netip.AddrPort `cbor:"5,keyasint"`
 	Server netip.AddrPort `cbor:"6,keyasint"`
-	// Idle is how long a flow lives without another datagram; 0 for connections.
+	// Idle is the remaining lifetime of a flow without traffic; 0 for connections.
 	Idle time.Duration `cbor:"7,keyasint,omitempty"`
-	// In and Out are bytes from and to the client; 0 for flows.
+	// In and Out are the bytes from and to the client; 0 for flows.
 	In  uint64 `cbor:"8,keyasint,omitempty"`
 	Out uint64 `cbor:"9,keyasint,omitempty"`
 }
 
-// connectionQuestion asks for connections to backends by their numbers.
+// connectionQuestion asks for connections to backends by stable number.
 type connectionQuestion struct {
-	// All means those of every backend, and Backends none then.
+	// All selects every backend; Backends is empty then.
 	All      bool     `cbor:"1,keyasint,omitempty"`
 	Backends []uint32 `cbor:"2,keyasint,omitempty"`
 	Limit    int      `cbor:"3,keyasint,omitempty"`
-	// End ends them instead of listing them.
+	// End ends the connections instead of listing them.
 	End bool `cbor:"4,keyasint,omitempty"`
 }
 
-// named are the backends, nil for all.
+// named returns the backends; nil means all.
 func (q *connectionQuestion) named() []uint32 {
 	if q.All {
 		return nil
@@ -49,14 +49,14 @@ func (q *connectionQuestion) named() []uint32 {
 	return append([]uint32{}, q.Backends...)
 }
 
-// about makes the question about the backends, nil for all.
+// about returns a question about backends; nil means all.
 func about(backends []uint32) *connectionQuestion {
 	return &connectionQuestion{All: backends == nil, Backends: backends}
 }
 
-// Connections asks for connections to backends by their stable numbers, nil for
-// all and never more than MaxNamed: how many there are, and at most limit of
-// them, never more than MaxConnections. The terms are those of Sessions.
+// Connections returns the number of connections to backends and at most limit of them,
+// never more than MaxConnections. backends holds at most MaxNamed stable numbers; nil
+// means all. Cancellation works as for Sessions.
 func (c *Client) Connections(ctx context.Context, backends []uint32, limit int) (total int, list []Connection, err error) {
 	q := about(backends)
 	q.Limit = min(max(limit, 0), MaxConnections)
@@ -67,8 +67,8 @@ func (c *Client) Connections(ctx context.Context, backends []uint32, limit int) 
 	return a.Total, a.Connections, nil
 }
 
-// EndConnections has the engine end connections to backends, nil for all, and
-// says how many it ended. What was sent is done, given up or not.
+// EndConnections ends the connections to backends in the engine (nil means all) and
+// returns their number. A request that was sent takes effect even if ctx ends.
 func (c *Client) EndConnections(ctx context.Context, backends []uint32) (ended int, err error) {
 	q := about(backends)
 	q.End = true
@@ -79,7 +79,7 @@ func (c *Client) EndConnections(ctx context.Context, backends []uint32) (ended i
 	return a.Total, nil
 }
 
-// answer has the handler answer the question.
+// answer gets the answer from the handler.
 func (q *connectionQuestion) answer(h Handler) answer {
 	if q.End {
 		return answer{Total: h.EndConnections(q.named())}

@@ -2,17 +2,17 @@ package link
 
 import "errors"
 
-// The errors of this package; all come wrapped with their circumstances.
+// Errors of this package. They are always wrapped with details.
 var (
-	// ErrGone occurs when the other side closed the connection or died, or when
-	// the connection was closed here.
+	// ErrGone means that the connection was closed by either side or that the peer
+	// died.
 	ErrGone = errors.New("control connection is gone")
-	// ErrProtocol occurs when the other side sent what is no message of this
-	// protocol, or one out of turn. The connection is closed.
+	// ErrProtocol means that the peer sent an invalid or unexpected message. The
+	// connection is closed.
 	ErrProtocol = errors.New("control message not understood")
-	// ErrDenied occurs when a process of another user connects.
+	// ErrDenied means that a process of a user that is not allowed has connected.
 	ErrDenied = errors.New("peer is not allowed to control this engine")
-	// ErrTooLarge occurs when a message to be sent exceeds what the other side
-	// would accept. Nothing was sent.
+	// ErrTooLarge means that a message exceeds the limits of the protocol. Nothing was
+	// sent.
 	ErrTooLarge = errors.New("control message too large")
 )

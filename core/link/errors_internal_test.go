@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// Whether a connection is gone or broke the protocol decides what is logged of it.
+// The log level depends on whether the peer is gone or violated the protocol.
 func TestWhatFailedReadsMean(t *testing.T) {
 	received := func(err error) error { return &net.OpError{Op: "read", Err: err} }
 	for _, test := range []struct {
@@ -36,7 +36,7 @@ func TestWhatFailedReadsMean(t *testing.T) {
 	}
 }
 
-// A shortage that passes does not end the server; anything else of its socket does.
+// Temporary errors of accept do not end the server; other errors of its socket do.
 func TestAcceptingGoesOnAfterAShortage(t *testing.T) {
 	for errno, want := range map[error]bool{
 		syscall.EMFILE: true, syscall.ENFILE: true, syscall.ENOBUFS: true, syscall.ENOMEM: true, syscall.ECONNABORTED: true, syscall.EINTR: true,
@@ -48,7 +48,7 @@ func TestAcceptingGoesOnAfterAShortage(t *testing.T) {
 	}
 }
 
-// The list of an answer ends before it is too long for a message, to the session.
+// The list is cut at the last session that fits a message.
 func TestSessionsOfAnAnswerFitAMessage(t *testing.T) {
 	const room, each = 4<<20 - 1<<10, 1 << 10
 	many := make([]Session, room/each+2)
@@ -71,7 +71,7 @@ func TestSessionsOfAnAnswerFitAMessage(t *testing.T) {
 	}
 }
 
-// An answer has no more than was asked for.
+// An answer with more items than requested is invalid.
 func TestAnswersFitTheirQuestions(t *testing.T) {
 	q := &asked{limit: 2, connections: 1}
 	for want, answers := range map[bool][]answer{

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// explained holds something of everything an explanation can hold.
+// explained has all fields of an explanation set.
 var explained = func() explain.Explanation {
 	two := 2
 	return explain.Explanation{
@@ -53,7 +53,7 @@ func TestRequestsAreExplainedOrRefused(t *testing.T) {
 	}
 }
 
-// What every field holds arrives, and the largest answer does, too.
+// All fields arrive, and so does an explanation of the largest size.
 func TestExplanationsArriveWhole(t *testing.T) {
 	large := explained
 	text := strings.Repeat("x", explain.MaxText)

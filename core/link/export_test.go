@@ -8,12 +8,12 @@ import (
 	"github.com/sluicelb/sluice/core/explain"
 )
 
-// SetMessageTimeout shortens the patience with stuck peers. To be called
-// before any connection exists.
+// SetMessageTimeout shortens the timeout for stuck peers. It must be called before any
+// connection exists.
 func SetMessageTimeout(d time.Duration) { messageTimeout = d }
 
-// EncodedPublication is the body of a publication of that many descriptors
-// under one key.
+// EncodedPublication returns the body of a publication of count descriptors under one
+// key.
 func EncodedPublication(key string, count int) []byte {
 	b, err := encode(&message{Publish: &publication{Opened: []opened{{key, count}}}})
 	if err != nil {
@@ -22,7 +22,7 @@ func EncodedPublication(key string, count int) []byte {
 	return b
 }
 
-// EncodedAck is the body of an Ack.
+// EncodedAck returns the body of an Ack.
 func EncodedAck(a Ack) []byte {
 	b, err := encode(&message{Ack: &a})
 	if err != nil {
@@ -31,7 +31,7 @@ func EncodedAck(a Ack) []byte {
 	return b
 }
 
-// EncodedHello is the body of a Hello.
+// EncodedHello returns the body of a Hello.
 func EncodedHello(h Hello) []byte {
 	b, err := encode(&message{Hello: &h})
 	if err != nil {
@@ -40,7 +40,7 @@ func EncodedHello(h Hello) []byte {
 	return b
 }
 
-// EncodedQuestion is the body of a question.
+// EncodedQuestion returns the body of a question.
 func EncodedQuestion(service uint32, limit int) []byte {
 	b, err := encode(&message{Ask: &question{Service: service, Limit: limit}})
 	if err != nil {
@@ -49,7 +49,7 @@ func EncodedQuestion(service uint32, limit int) []byte {
 	return b
 }
 
-// EncodedAnswer is the body of an answer.
+// EncodedAnswer returns the body of an answer.
 func EncodedAnswer(total int, list []Session, failed string) []byte {
 	b, err := encode(&message{Answer: &answer{Total: total, List: list, Failed: failed}})
 	if err != nil {
@@ -58,7 +58,7 @@ func EncodedAnswer(total int, list []Session, failed string) []byte {
 	return b
 }
 
-// EncodedText is an answer that is a text.
+// EncodedText returns the body of an answer with a text.
 func EncodedText(text string) []byte {
 	b, err := encode(&message{Answer: &answer{Text: text}})
 	if err != nil {
@@ -74,7 +74,7 @@ func ReadMessage(c *net.UnixConn) error {
 	return err
 }
 
-// Recode decodes b and encodes what it said.
+// Recode decodes b and encodes the result.
 func Recode(b []byte) ([]byte, error) {
 	m, err := decode(b)
 	if err != nil {
@@ -83,8 +83,8 @@ func Recode(b []byte) ([]byte, error) {
 	return encode(m)
 }
 
-// SplitCounts decodes b and divides n descriptors as it says, returning how
-// many each key got.
+// SplitCounts decodes b, splits n descriptors accordingly, and returns the number for
+// each key.
 func SplitCounts(b []byte, n int) (map[string]int, error) {
 	m, err := decode(b)
 	if err != nil || m.Publish == nil {
@@ -101,7 +101,7 @@ func SplitCounts(b []byte, n int) (map[string]int, error) {
 	return counts, nil
 }
 
-// EncodedChange is the body of a question that changes sessions.
+// EncodedChange returns the body of a question that changes sessions.
 func EncodedChange(c SessionChange) []byte {
 	b, err := encode(&message{Ask: &question{Service: c.Service, Change: &c}})
 	if err != nil {
@@ -110,8 +110,8 @@ func EncodedChange(c SessionChange) []byte {
 	return b
 }
 
-// EncodedExplain is the body of a question about a request, EncodedExplanation
-// of its answer.
+// EncodedExplain returns the body of an explain question, EncodedExplanation that of
+// its answer.
 func EncodedExplain(q explain.Question) []byte {
 	return mustEncode(&message{Ask: &question{Explain: &q}})
 }
@@ -120,8 +120,8 @@ func EncodedExplanation(e explain.Explanation) []byte {
 	return mustEncode(&message{Answer: &answer{Explanation: &e}})
 }
 
-// EncodedConnections is the body of an answer about connections, and
-// EncodedConnectionQuestion of the question.
+// EncodedConnections returns the body of an answer with connections,
+// EncodedConnectionQuestion that of the question.
 func EncodedConnections(total int, list ...Connection) []byte {
 	return mustEncode(&message{Answer: &answer{Total: total, Connections: list}})
 }

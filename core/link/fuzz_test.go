@@ -10,9 +10,8 @@ import (
 	"github.com/sluicelb/sluice/core/link"
 )
 
-// FuzzMessage decodes foreign bytes: whatever is taken for a message must
-// encode to bytes that say the same, and a publication must divide any number
-// of descriptors without losing one.
+// FuzzMessage decodes arbitrary bytes. A valid message must encode to an equivalent
+// one. A publication must split any number of descriptors without losing one.
 func FuzzMessage(f *testing.F) {
 	f.Add(link.EncodedHello(link.Hello{PID: 1, Layout: 1, Generation: 2, Loops: 3, Listeners: []string{"k"}, Started: time.Unix(5, 0)}))
 	f.Add(link.EncodedAck(link.Ack{Generation: 1, Refused: "no", Farms: map[uint32]string{1: "a", 2: "b"}, Listeners: []string{"k"}}))

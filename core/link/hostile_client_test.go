@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// frame is one packet of the protocol.
+// frame returns one packet of the protocol.
 func frame(more byte, body []byte) []byte { return append([]byte{1, more}, body...) }
 
 func TestMessagesNotUnderstoodCloseOnlyTheirConnection(t *testing.T) {
@@ -73,7 +73,7 @@ func TestMessagesNotUnderstoodCloseOnlyTheirConnection(t *testing.T) {
 		if ack := publish(t, dial(t, path), name, nil); ack.Generation != uint64(len(name)) {
 			t.Errorf("after %s: got %+v", name, ack)
 		}
-		// The last connection, both ends, and its test snapshot may be open yet.
+		// Both ends of the last connection and its test snapshot may still be open.
 		if after := descriptors(); after > before+3 {
 			t.Errorf("%s: descriptors %d before, %d after", name, before, after)
 		}
@@ -142,7 +142,7 @@ func TestTooManyDescriptorsAreCutOffAndClosed(t *testing.T) {
 		continue // until the reader has closed
 	}
 	conn.Close()
-	// Where fewer descriptors are allowed the kernel cuts them off earlier.
+	// With a lower limit on descriptors the kernel truncates earlier.
 	if err := <-errs; !errors.Is(err, link.ErrProtocol) || !strings.Contains(err.Error(), "descriptor") {
 		t.Errorf("got %v", err)
 	}
@@ -156,7 +156,7 @@ func TestHalfAMessageTimesOut(t *testing.T) {
 	conn := raw(t, path)
 	start := time.Now()
 	stop := make(chan struct{})
-	go func() { // drips, so that a timeout per frame would never pass
+	go func() { // sends slowly, so that a timeout per frame would never expire
 		defer close(stop)
 		for shm.Send(conn, frame(1, []byte{0xa1})) == nil {
 			time.Sleep(shortTimeout / 10)
@@ -183,7 +183,7 @@ func TestStuckClientIsReplacedAtOnce(t *testing.T) {
 	gone(t, stuck)
 }
 
-// A client that publishes and never reads fills its socket with answers.
+// A client that publishes without reading fills its socket with answers.
 func TestClientThatNeverReadsIsClosed(t *testing.T) {
 	e := &engine{answer: func([]byte, map[string][]*os.File) link.Ack {
 		ack := link.Ack{Farms: map[uint32]string{}}
@@ -267,8 +267,8 @@ func TestRefusedConnectionDoesNotReplaceThePublisher(t *testing.T) {
 	}
 }
 
-// connectAs connects with another effective user, on a thread of its own: the
-// raw system call changes the calling thread only.
+// connectAs connects with another effective user on a separate thread, because the raw
+// system call changes only the calling thread.
 func connectAs(t *testing.T, uid uintptr, path string) (fd int) {
 	t.Helper()
 	const keep = ^uintptr(0)

@@ -26,7 +26,7 @@ func TestNewConnectionReplacesTheOldOne(t *testing.T) {
 	publish(t, replacement, "s", nil)
 }
 
-// A publication under way ends before the next publisher has its turn.
+// A publication in progress ends before the next publisher starts.
 func TestReplacementWaitsForThePublicationUnderWay(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -74,7 +74,7 @@ func TestClientNoticesADeadEngineAtOnce(t *testing.T) {
 	}
 }
 
-// fakeEngine accepts one connection, greets it and hands it to do.
+// fakeEngine accepts one connection, sends a hello and passes the connection to do.
 func fakeEngine(t testing.TB, do func(c *net.UnixConn)) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "fake.sock")
@@ -166,7 +166,7 @@ func TestEngineThatBreaksTheProtocolIsDropped(t *testing.T) {
 	}
 }
 
-// No message of an engine has descriptors: what comes all the same is closed.
+// Messages of an engine have no descriptors. Any that arrive are closed.
 func TestEngineThatSendsDescriptorsIsDropped(t *testing.T) {
 	many := make([]*os.File, 20)
 	for i := range many {
@@ -199,7 +199,7 @@ func TestEngineThatSendsDescriptorsIsDropped(t *testing.T) {
 		if !errors.Is(err, link.ErrProtocol) {
 			t.Errorf("%s: got %v", name, err)
 		}
-		if after := descriptors(); after > before+10 { // its socket and its end may be open yet
+		if after := descriptors(); after > before+10 { // its socket and its end may still be open
 			t.Errorf("%s: descriptors %d before, %d after", name, before, after)
 		}
 	}

@@ -52,7 +52,7 @@ func descriptors() int {
 	return len(names)
 }
 
-// engine is a handler that remembers what it was given.
+// engine is a handler that records its arguments.
 type engine struct {
 	mu       sync.Mutex
 	hello    link.Hello
@@ -109,7 +109,7 @@ func (e *engine) Sessions(service uint32, limit int) (int, []link.Session) {
 	return sessions(service, limit)
 }
 
-// Session finds a key among the sessions.
+// Session looks up a key among the sessions.
 func (e *engine) Session(service uint32, key []byte) (link.Session, bool) {
 	_, list := e.Sessions(service, link.MaxSessions)
 	for _, s := range list {
@@ -120,7 +120,7 @@ func (e *engine) Session(service uint32, key []byte) (link.Session, bool) {
 	return link.Session{}, false
 }
 
-// Explain repeats the question: the farm is its URL.
+// Explain returns the URL of the question as the farm.
 func (e *engine) Explain(q explain.Question) (*explain.Explanation, error) {
 	switch q.URL {
 	case "":
@@ -143,7 +143,8 @@ func (e *engine) ChangeSessions(c link.SessionChange) (int, error) {
 	return change(c)
 }
 
-// Connections has five connections to each backend that is named, seven in all.
+// Connections returns five connections to each given backend; nil yields one and a total
+// of seven.
 func (e *engine) Connections(backends []uint32, limit int) (total int, list []link.Connection) {
 	if len(backends) == 1 && backends[0] == 666 {
 		panic("no such backend")
@@ -156,7 +157,7 @@ func (e *engine) Connections(backends []uint32, limit int) (total int, list []li
 	if backends == nil {
 		return 7, []link.Connection{connected(9, 0)}
 	}
-	return len(list), list // more than asked for, perhaps
+	return len(list), list // possibly more than limit
 }
 
 func connected(backend uint32, i int) link.Connection {
@@ -177,7 +178,7 @@ func (e *engine) count() (calls, overlaps int) {
 	return e.calls, e.overlaps
 }
 
-// rawPeer returns a connection whose other end do has.
+// rawPeer returns a connection whose other end is passed to do.
 func rawPeer(t testing.TB, do func(c *net.UnixConn)) *net.UnixConn {
 	t.Helper()
 	c, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: fakeEngine(t, do), Net: "unixpacket"})
@@ -188,7 +189,7 @@ func rawPeer(t testing.TB, do func(c *net.UnixConn)) *net.UnixConn {
 	return c
 }
 
-// serve runs e until the test ends and returns the socket's path.
+// serve runs e until the test ends and returns the path of the socket.
 func serve(t testing.TB, e *engine, allowed ...uint32) (path string) {
 	t.Helper()
 	path, stop := serveUntil(t, e, allowed...)
@@ -196,7 +197,7 @@ func serve(t testing.TB, e *engine, allowed ...uint32) (path string) {
 	return path
 }
 
-// serveUntil runs e until stop, which fails the test when Serve does.
+// serveUntil runs e until stop, which fails the test if Serve returned an error.
 func serveUntil(t testing.TB, e *engine, allowed ...uint32) (path string, stop func()) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "engine.sock")
@@ -225,8 +226,7 @@ func dial(t testing.TB, path string) *link.Client {
 	return c
 }
 
-// raw connects as something that may not speak the protocol, and reads the
-// engine's hello.
+// raw connects without the protocol and reads the engine's hello.
 func raw(t testing.TB, path string) *net.UnixConn {
 	t.Helper()
 	c, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: path, Net: "unixpacket"})

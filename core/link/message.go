@@ -11,39 +11,39 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// Hello is what an engine tells whoever connects.
+// Hello is the engine's first message on each connection.
 type Hello struct {
 	PID int `cbor:"1,keyasint"`
-	// Layout is the snapshot layout version the engine reads.
+	// Layout is the snapshot layout version that the engine reads.
 	Layout uint32 `cbor:"2,keyasint"`
-	// Generation is the one the engine runs; 0 is none.
+	// Generation is the running generation; 0 means none.
 	Generation uint64 `cbor:"3,keyasint"`
-	// Loops is the number of event loops: listeners come one per loop.
+	// Loops is the number of event loops. Each listener needs one socket per loop.
 	Loops int `cbor:"4,keyasint"`
-	// Listeners are the keys of the listeners the engine holds: these need not
-	// be sent again.
+	// Listeners are the keys of the listeners that the engine holds. They need not be
+	// sent again.
 	Listeners []string  `cbor:"5,keyasint,omitempty"`
 	Started   time.Time `cbor:"6,keyasint"`
 }
 
-// Ack is an engine's answer to one publication.
+// Ack is an engine's response to one publication.
 type Ack struct {
-	// Generation is the one the engine runs now: the published one when it was
-	// accepted, else the one it kept.
+	// Generation is the running generation: the published one if it was accepted, else
+	// the previous one.
 	Generation uint64 `cbor:"1,keyasint"`
-	// Refused says why nothing changed; empty means accepted.
+	// Refused is the reason for a rejection; empty means accepted.
 	Refused string `cbor:"2,keyasint,omitempty"`
-	// Whole is true of a refusal because the snapshot follows one that the engine does not
-	// have: it takes a whole one.
+	// Whole means that the snapshot was rejected because its base is unknown to the
+	// engine, which needs a complete snapshot.
 	Whole bool `cbor:"5,keyasint,omitempty"`
-	// Farms holds what is wrong with single farms of an accepted generation, by
-	// farm ID; the others work.
+	// Farms holds the errors of individual farms of an accepted generation, by farm ID.
+	// Other farms work.
 	Farms map[uint32]string `cbor:"3,keyasint,omitempty"`
-	// Listeners are the keys of the listeners the engine holds now.
+	// Listeners are the keys of the listeners that the engine holds now.
 	Listeners []string `cbor:"4,keyasint,omitempty"`
 }
 
-// message is one message of the channel; exactly one field is set.
+// message is one message of the channel. Exactly one field is set.
 type message struct {
 	Hello   *Hello       `cbor:"1,keyasint,omitempty"`
 	Publish *publication `cbor:"2,keyasint,omitempty"`
@@ -52,8 +52,8 @@ type message struct {
 	Answer  *answer      `cbor:"5,keyasint,omitempty"`
 }
 
-// publication says what the descriptors with it are: first the snapshot, then
-// the listeners in this order.
+// publication describes the attached descriptors: first the snapshot, then the
+// listeners in this order.
 type publication struct {
 	Opened []opened `cbor:"1,keyasint,omitempty"`
 }
@@ -64,13 +64,13 @@ type opened struct {
 }
 
 const (
-	// maxBody bounds one message in bytes: a reason for each of 4,095 farms and
-	// the keys of as many listeners take 3 MiB at most.
+	// maxBody is the maximum size of a message in bytes. Reasons for 4,095 farms and
+	// the keys of as many listeners take at most 3 MiB.
 	maxBody = 4 << 20
-	// maxFiles bounds the descriptors of one message; a process rarely may have
-	// more open.
+	// maxFiles is the maximum number of descriptors in one message. Few processes may
+	// open more.
 	maxFiles = 1 << 14
-	// maxReason and maxFarmReason bound what an Ack says, in bytes.
+	// maxReason and maxFarmReason limit the texts of an Ack, in bytes.
 	maxReason     = 4 << 10
 	maxFarmReason = 512
 )
@@ -89,7 +89,7 @@ var decoding = func() cbor.DecMode {
 		IndefLength:       cbor.IndefLengthForbidden,
 		TagsMd:            cbor.TagsForbidden,
 		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
-		UTF8:              cbor.UTF8DecodeInvalid, // reasons quote what operators wrote
+		UTF8:              cbor.UTF8DecodeInvalid, // reasons quote operator input
 		MaxNestedLevels:   8,
 		MaxArrayElements:  1 << 14,
 		MaxMapPairs:       1 << 13,
@@ -114,7 +114,7 @@ func encode(m *message) ([]byte, error) {
 	return b, nil
 }
 
-// decode returns the message in b, or ErrProtocol. It never panics.
+// decode returns the message in b, or an error that wraps ErrProtocol. It never panics.
 func decode(b []byte) (*message, error) {
 	var m message
 	if err := decoding.Unmarshal(b, &m); err != nil {
@@ -135,11 +135,10 @@ func decode(b []byte) (*message, error) {
 	return &m, nil
 }
 
-// writable reports whether a time has a form that can be read back: RFC 3339
-// knows years of four digits.
+// writable reports whether t can be encoded: RFC 3339 requires four-digit years.
 func writable(t time.Time) bool { return 0 <= t.UTC().Year() && t.UTC().Year() <= 9999 }
 
-// clipped returns an Ack whose reasons are short enough to be sent.
+// clipped returns a copy of the Ack with its reasons truncated.
 func (a *Ack) clipped() *Ack {
 	out := *a
 	out.Refused = clip(a.Refused, maxReason)
@@ -159,7 +158,7 @@ func clip(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit-3], "") + "..."
 }
 
-// join lists a publication and its descriptors in the order they are sent.
+// join returns a publication and its descriptors in the order in which they are sent.
 func join(snapshot *os.File, listeners map[string][]*os.File) (*publication, []*os.File, error) {
 	if snapshot == nil {
 		return nil, nil, errors.New("no snapshot to publish")
@@ -181,7 +180,7 @@ func join(snapshot *os.File, listeners map[string][]*os.File) (*publication, []*
 	return p, files, nil
 }
 
-// split undoes join.
+// split reverses join.
 func (p *publication) split(files []*os.File) (snapshot *os.File, listeners map[string][]*os.File, err error) {
 	if len(files) == 0 {
 		return nil, nil, fmt.Errorf("%w: a publication without a snapshot", ErrProtocol)

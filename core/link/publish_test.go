@@ -166,7 +166,7 @@ func TestWrongArgumentsLeaveTheConnectionUsable(t *testing.T) {
 		"ended context": func() (link.Ack, error) {
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel()
-			for range 20 { // it might be overlooked by chance
+			for range 20 { // the fault would occur at random
 				if ack, err := c.Publish(ctx, f, nil); err == nil {
 					return ack, nil
 				}

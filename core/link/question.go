@@ -10,55 +10,55 @@ import (
 	"github.com/sluicelb/sluice/core/explain"
 )
 
-// MaxSessions is how many sessions are shown at one time; MaxCarried bounds the
-// sessions of one answer. Of longer keys there are fewer: an answer ends before
-// it is too long for a message.
+// MaxSessions is the maximum number of sessions displayed at once. MaxCarried is the
+// maximum number in one answer. With long keys an answer holds fewer, so that it fits a
+// message.
 const (
 	MaxSessions = 1000
 	MaxCarried  = 16_000
 )
 
-// Session is one persistence session in an answer. Its key may be what a client
-// is recognised by elsewhere too (a cookie, a user's name): it is not for logs.
+// Session is a persistence session in an answer. Its key may identify a client
+// elsewhere, too (a cookie, a user name), so it must not be logged.
 type Session struct {
 	Key     []byte `cbor:"1,keyasint"`
 	Backend uint32 `cbor:"2,keyasint"` // stable number
-	// TTL is how long the session lives when nobody uses it.
+	// TTL is the remaining lifetime without use.
 	TTL time.Duration `cbor:"3,keyasint,omitempty"`
-	// Static sessions have no TTL: they live until they are deleted.
+	// Static sessions have no TTL. They exist until they are deleted.
 	Static bool `cbor:"4,keyasint,omitempty"`
 }
 
-// question asks for the sessions of one service or, with one of the others set,
+// question asks for the sessions of one service or, with one of the other fields set,
 // for something else.
 type question struct {
 	Service uint32         `cbor:"1,keyasint"`
 	Limit   int            `cbor:"2,keyasint,omitempty"`
 	Change  *SessionChange `cbor:"3,keyasint,omitempty"`
-	// Key asks for that one session instead of all.
+	// Key selects one session instead of all.
 	Key []byte `cbor:"4,keyasint,omitempty"`
-	// Explain asks what would become of a request.
+	// Explain asks how a request would be handled.
 	Explain *explain.Question `cbor:"5,keyasint,omitempty"`
 	// Connections asks for connections of l4xnat farms.
 	Connections *connectionQuestion `cbor:"6,keyasint,omitempty"`
-	// Stacks asks what the process is doing.
+	// Stacks asks for the stacks of the process.
 	Stacks bool `cbor:"7,keyasint,omitempty"`
 }
 
-// answer is what the engine says to a question.
+// answer is the engine's response to a question.
 type answer struct {
 	Total int       `cbor:"1,keyasint"`
 	List  []Session `cbor:"2,keyasint,omitempty"`
-	// Failed says why there is no answer.
+	// Failed is the reason why there is no answer.
 	Failed string `cbor:"3,keyasint,omitempty"`
-	// Refused says why nothing was changed, or explained.
+	// Refused is the reason why nothing was changed or explained.
 	Refused     string               `cbor:"4,keyasint,omitempty"`
 	Explanation *explain.Explanation `cbor:"5,keyasint,omitempty"`
 	Connections []Connection         `cbor:"6,keyasint,omitempty"`
 	Text        string               `cbor:"7,keyasint,omitempty"`
 }
 
-// fits reports whether it can be the answer to that question.
+// fits reports whether a is a valid answer to q.
 func (a *answer) fits(q *asked) bool {
 	return len(a.List) <= q.limit && a.Total >= len(a.List) && (a.Explanation == nil || q.explain) &&
 		len(a.Connections) <= q.connections && a.Total >= len(a.Connections) && (a.Text == "" || q.stacks)
@@ -66,27 +66,26 @@ func (a *answer) fits(q *asked) bool {
 
 func bounded(limit int) int { return min(max(limit, 0), MaxCarried) }
 
-// asked is a question that was sent and is not answered.
+// asked is a question that was sent and not answered yet.
 type asked struct {
 	limit       int
 	explain     bool
 	connections int
 	stacks      bool
-	answer      chan answer // has room for it: nobody may be waiting any more
+	answer      chan answer // buffered: the caller may have given up
 }
 
-// questionPatience is how long a question waits for room in the socket. There
-// is room unless the engine has stopped reading, and a publication must not
-// wait behind a question then.
+// questionPatience is how long a question waits for socket buffer space. Space is
+// lacking only if the engine has stopped reading. A publication must not wait for a
+// question then.
 const questionPatience = 100 * time.Millisecond
 
-// Sessions asks for the persistence sessions of a service by its number: how
-// many there are, and at most limit of them, never more than MaxCarried.
+// Sessions returns the number of persistence sessions of a service, given by its stable
+// number, and at most limit of them, never more than MaxCarried.
 //
-// Unlike Publish it may be given up at any time: ctx ends the waiting and
-// leaves the connection, and a publication under way, as they are. There is one
-// unanswered question at a time, given up or not: to an engine that does not
-// answer no more are sent.
+// Unlike Publish it may be cancelled at any time: the end of ctx affects neither the
+// connection nor a publication in progress. Only one question is outstanding at a time,
+// even if cancelled. An engine that hangs therefore gets no further questions.
 func (c *Client) Sessions(ctx context.Context, service uint32, limit int) (total int, list []Session, err error) {
 	a, err := c.answerTo(ctx, &question{Service: service, Limit: bounded(limit)})
 	if err != nil {
@@ -95,8 +94,8 @@ func (c *Client) Sessions(ctx context.Context, service uint32, limit int) (total
 	return a.Total, a.List, nil
 }
 
-// Session asks for the session of one key, under the terms of Sessions. ok is
-// false when there is none.
+// Session returns the session of one key. ok is false if there is none. Cancellation
+// works as for Sessions.
 func (c *Client) Session(ctx context.Context, service uint32, key []byte) (s Session, ok bool, err error) {
 	a, err := c.answerTo(ctx, &question{Service: service, Limit: 1, Key: key})
 	if err != nil {
@@ -108,8 +107,8 @@ func (c *Client) Session(ctx context.Context, service uint32, key []byte) (s Ses
 	return a.List[0], true, nil
 }
 
-// Stacks asks what the engine is doing, as stacks.Text says it, under the terms of
-// Sessions.
+// Stacks returns the engine's goroutines and memory as text (stacks.Text). Cancellation
+// works as for Sessions.
 func (c *Client) Stacks(ctx context.Context) (text string, err error) {
 	a, err := c.answerTo(ctx, &question{Stacks: true})
 	if err != nil {
@@ -118,7 +117,7 @@ func (c *Client) Stacks(ctx context.Context) (text string, err error) {
 	return a.Text, nil
 }
 
-// answerTo waits for the engine's answer to a question.
+// answerTo sends a question and waits for the answer.
 func (c *Client) answerTo(ctx context.Context, question *question) (a answer, err error) {
 	if err := c.take(ctx, c.asking); err != nil {
 		return a, err
@@ -135,7 +134,7 @@ func (c *Client) answerTo(ctx context.Context, question *question) (a answer, er
 	case <-ctx.Done():
 		return a, ctx.Err()
 	case <-c.done:
-		select { // the engine may have answered and gone
+		select { // the engine may have answered before it closed
 		case a = <-q.answer:
 		default:
 			return a, c.gone()
@@ -147,8 +146,8 @@ func (c *Client) answerTo(ctx context.Context, question *question) (a answer, er
 	return a, nil
 }
 
-// ask sends a question. The token of c.asking goes back with the answer, or
-// here when nothing was sent.
+// ask sends a question. The token of c.asking is returned with the answer, or here if
+// nothing was sent.
 func (c *Client) ask(ctx context.Context, question *question, q *asked) error {
 	if err := c.take(ctx, c.writing); err != nil {
 		<-c.asking
@@ -171,8 +170,7 @@ func (c *Client) ask(ctx context.Context, question *question, q *asked) error {
 	return nil
 }
 
-// takeQuestion returns the question that waits for its answer, nil when there is
-// none; it waits no longer.
+// takeQuestion removes and returns the outstanding question, nil if there is none.
 func (c *Client) takeQuestion() *asked {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,8 +179,8 @@ func (c *Client) takeQuestion() *asked {
 	return q
 }
 
-// answered hands an answer to whoever asked, and lets the next one ask. It
-// returns false when nobody did, or not for this.
+// answered passes an answer to the caller waiting for it and permits the next question.
+// It returns false if the answer was not requested or does not fit the question.
 func (c *Client) answered(a *answer) bool {
 	q := c.takeQuestion()
 	if q == nil || !a.fits(q) {
@@ -193,10 +191,10 @@ func (c *Client) answered(a *answer) bool {
 	return true
 }
 
-// sessionRoom is what a session takes besides its key, in bytes, at most.
+// sessionRoom is the maximum encoded size of a session without its key, in bytes.
 const sessionRoom = 24
 
-// fitting are the first of list that fit a message.
+// fitting returns the longest prefix of list that fits a message.
 func fitting(list []Session) []Session {
 	room := maxBody - 1<<10
 	for i := range list {

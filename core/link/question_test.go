@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// table is an engine whose service 7 has that many sessions.
+// table returns an engine whose service 7 has count sessions.
 func table(count int) *engine {
 	return &engine{sessions: func(service uint32, limit int) (total int, list []link.Session) {
 		if service != 7 {
@@ -31,8 +31,8 @@ func table(count int) *engine {
 	}}
 }
 
-// stuck is an engine that does not answer questions before release is called,
-// and tells when it was asked.
+// stuck returns an engine that answers questions only after release. asked receives
+// each question.
 func stuck(t testing.TB) (e *engine, asked chan struct{}, release func()) {
 	t.Helper()
 	wait := make(chan struct{})
@@ -84,7 +84,7 @@ func TestLargestAnswerArrivesAndIsBounded(t *testing.T) {
 		asked.Store(int64(limit))
 		list := make([]link.Session, 2*link.MaxCarried)
 		for i := range list {
-			list[i] = link.Session{Key: bytes.Repeat([]byte{0xff}, int(length.Load())), Backend: 1<<32 - 1, TTL: 1 << 62} // no text
+			list[i] = link.Session{Key: bytes.Repeat([]byte{0xff}, int(length.Load())), Backend: 1<<32 - 1, TTL: 1 << 62} // not valid text
 		}
 		return 1 << 20, list
 	}}))
@@ -191,7 +191,7 @@ func TestQuestionsAndPublicationsOfManyGoroutinesAreAnsweredEach(t *testing.T) {
 				}
 			}
 		})
-		wg.Go(func() { // never a cause for harm
+		wg.Go(func() { // must not do harm
 			for range 20 {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i)*20*time.Microsecond)
 				if _, _, err := c.Sessions(ctx, 7, 900); errors.Is(err, link.ErrGone) {
@@ -270,7 +270,7 @@ func TestAnswersThatDoNotFitTheQuestionDropTheEngine(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	// Nobody asked for a text.
+	// No text was requested.
 	c := dial(t, fakeEngine(t, func(c *net.UnixConn) {
 		hello(c)
 		shm.Receive(c, make([]byte, shm.MaxMessage))
@@ -280,7 +280,7 @@ func TestAnswersThatDoNotFitTheQuestionDropTheEngine(t *testing.T) {
 	if _, _, err := c.Sessions(context.Background(), 7, 1); !errors.Is(err, link.ErrProtocol) {
 		t.Errorf("a text: got %v", err)
 	}
-	// Of one key there is one session, of an end a number.
+	// The answer for one key has at most one session, that for an end only a number.
 	for name, ask := range map[string]func(c *link.Client) error{
 		"a session": func(c *link.Client) error { _, _, err := c.Session(context.Background(), 7, []byte("k")); return err },
 		"an end":    func(c *link.Client) error { _, err := c.EndConnections(context.Background(), nil); return err },
@@ -297,8 +297,8 @@ func TestAnswersThatDoNotFitTheQuestionDropTheEngine(t *testing.T) {
 	}
 }
 
-// An engine that has stopped reading must not make a publication wait behind
-// questions there is no room for.
+// If an engine has stopped reading, a publication must not wait for questions without
+// buffer space.
 func TestQuestionWithoutRoomIsNotSent(t *testing.T) {
 	end := make(chan struct{})
 	c := dial(t, fakeEngine(t, func(c *net.UnixConn) { hello(c); <-end }))

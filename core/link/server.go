@@ -18,43 +18,43 @@ import (
 	"github.com/sluicelb/sluice/core/stacks"
 )
 
-// Handler is the engine behind the channel. Its methods are never called at
-// the same time, but for those that answer questions, which may be called during
+// Handler is the engine's side of the channel. Its methods are never called
+// concurrently, with one exception: methods that answer questions may run during
 // Publish.
 type Handler interface {
 	// Hello describes the engine to a new connection.
 	Hello() Hello
-	// Publish loads the snapshot and answers what came of it. The snapshot is
-	// closed after it returns; opened holds listeners by key, which belong to
-	// the handler, whatever it answers. A panic is answered as a rejection.
+	// Publish loads the snapshot and returns the result. The snapshot is closed
+	// afterwards. opened holds listeners by key, which belong to the handler even after
+	// a rejection. A panic counts as a rejection.
 	Publish(snapshot *os.File, opened map[string][]*os.File) Ack
-	// Sessions tells how many persistence sessions a service has and lists at
-	// most limit of them, with keys of at most 255 bytes. It must come to its
-	// end soon: the next connection waits for it. A service that does not exist
-	// has none.
+	// Sessions returns the number of persistence sessions of a service and at most
+	// limit of them, with keys of at most 255 bytes; none for an unknown service. It
+	// must return soon, because the next connection waits for it.
 	Sessions(service uint32, limit int) (total int, list []Session)
-	// Session is the session of one key; false when there is none.
+	// Session returns the session of one key; false if there is none.
 	Session(service uint32, key []byte) (Session, bool)
-	// ChangeSessions makes a change and says how many sessions it was about. It
-	// is called as Sessions is; an error says why nothing was changed.
+	// ChangeSessions makes a change and returns the number of sessions affected. The
+	// error is the reason why nothing was changed. It must return soon, like Sessions.
 	ChangeSessions(change SessionChange) (changed int, err error)
-	// Explain says what would become of a request, within the bounds of package
-	// explain. It is called as Sessions is; an error says why it cannot.
+	// Explain returns how a request would be handled, within the limits of package
+	// explain. The error is the reason why it cannot. It must return soon, like
+	// Sessions.
 	Explain(q explain.Question) (*explain.Explanation, error)
-	// Connections tells how many connections of l4xnat farms there are to
-	// backends, nil for all, and lists at most limit of them. EndConnections ends
-	// them and says how many. They are called as Sessions is.
+	// Connections returns the number of connections of l4xnat farms to backends (nil
+	// means all) and at most limit of them. EndConnections ends them and returns their
+	// number. Both must return soon, like Sessions.
 	Connections(backends []uint32, limit int) (total int, list []Connection)
 	EndConnections(backends []uint32) (ended int)
 }
 
-// Serve lets processes of the allowed users, one at a time, control the engine
-// h through l ("unixpacket"), until ctx ends; without allowed users only the
-// one this process runs as. It closes l, waits for a call under way and returns
-// nil when ctx ended, else the error that broke l.
+// Serve lets one process at a time control the engine h through l ("unixpacket"), until
+// ctx ends. The argument allowed lists the user IDs that may connect; the default is
+// the effective user of this process. Serve closes l and waits for a call in progress.
+// It returns nil if ctx ended, else the error of l.
 //
-// No client can end or block it: what is wrong with a connection is logged and
-// closes that connection.
+// No client can end or block it: an error of a connection is logged and closes only
+// that connection.
 func Serve(ctx context.Context, l *net.UnixListener, h Handler, allowed ...uint32) error {
 	if len(allowed) == 0 {
 		allowed = []uint32{uint32(os.Geteuid())}
@@ -72,7 +72,7 @@ func Serve(ctx context.Context, l *net.UnixListener, h Handler, allowed ...uint3
 			}
 			return nil
 		case err != nil && passing(err):
-			select { // no descriptors or memory left: others may give some back
+			select { // out of descriptors or memory: others may release some
 			case <-ctx.Done():
 			case <-time.After(50 * time.Millisecond):
 			}
@@ -107,14 +107,13 @@ func admit(c *net.UnixConn, allowed []uint32) error {
 	return nil
 }
 
-// connection is one connection and the two goroutines that serve it: one reads
-// and publishes, the other answers questions, so that a publication waits for
-// no question.
+// connection is one connection with two goroutines: one reads and publishes, the other
+// answers questions, so that a publication does not wait for a question.
 type connection struct {
 	wire    *wire
 	h       Handler
 	writing sync.Mutex // held for one message
-	// asked takes the question that waits for the one before to be answered.
+	// asked holds the next question while the previous one is being answered.
 	asked chan question
 	done  chan struct{}
 }
@@ -125,7 +124,7 @@ func begin(c *net.UnixConn, h Handler) *connection {
 	return s
 }
 
-// end closes the connection and waits until nothing uses the handler.
+// end closes the connection and waits until the handler is no longer in use.
 func (s *connection) end() {
 	if s == nil {
 		return
@@ -139,13 +138,13 @@ func (s *connection) run() {
 	var answering sync.WaitGroup
 	answering.Go(s.answer)
 	logEnd(s.serve())
-	s.wire.conn.Close() // an answer may wait for room
+	s.wire.conn.Close() // an answer may wait for buffer space
 	close(s.asked)
 	answering.Wait()
 }
 
 func logEnd(err error) {
-	if errors.Is(err, ErrGone) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE) { // mgmt restarts, or was replaced
+	if errors.Is(err, ErrGone) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE) { // mgmt restarted or was replaced
 		slog.Debug("control connection ended", "error", err)
 		return
 	}
@@ -196,8 +195,8 @@ func (s *connection) publication(p *publication, files []*os.File) error {
 	return nil
 }
 
-// question hands q to the answering goroutine. A client sends one at a time, so
-// there is room as soon as it may send the next.
+// question passes q to the answering goroutine. A client has at most one outstanding
+// question, so there is room.
 func (s *connection) question(q question) error {
 	select {
 	case s.asked <- q:
@@ -207,7 +206,7 @@ func (s *connection) question(q question) error {
 	}
 }
 
-// answer answers questions until there will be no more.
+// answer answers questions until the channel closes.
 func (s *connection) answer() {
 	for q := range s.asked {
 		a := s.answerTo(&q)
@@ -218,7 +217,7 @@ func (s *connection) answer() {
 	}
 }
 
-// answerTo calls the handler, with its panic contained as in publish.
+// answerTo calls the handler and turns its panic into an error.
 func (s *connection) answerTo(q *question) (a answer) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -259,7 +258,7 @@ func (s *connection) answerTo(q *question) (a answer) {
 	return answer{Total: max(total, len(list)), List: list}
 }
 
-// publish calls the handler. Its panic must not take the traffic with it.
+// publish calls the handler. A panic must not end the engine, which serves traffic.
 func (s *connection) publish(snapshot *os.File, opened map[string][]*os.File) (ack Ack) {
 	defer snapshot.Close()
 	defer func() {

@@ -17,31 +17,30 @@ const (
 	maxPiece    = shm.MaxMessage - frameHeader
 )
 
-// messageTimeout bounds how long a message that has begun may take to its
-// end, and how long the other side may take to make room for one. A variable
-// for tests only.
+// messageTimeout bounds the time from the first to the last frame of a message, and the
+// wait for socket buffer space. It is a variable for tests only.
 var messageTimeout = 5 * time.Second
 
-// wire sends and receives messages over one connection. One goroutine may
-// read while another writes; writers take turns.
+// wire sends and receives messages over one connection. One goroutine may read while
+// another writes; there must be one writer at a time.
 type wire struct {
 	conn *net.UnixConn
-	buf  []byte // of the reader, one frame
+	buf  []byte // frame buffer of the reader
 }
 
 func newWire(c *net.UnixConn) *wire {
 	return &wire{conn: c, buf: make([]byte, shm.MaxMessage)}
 }
 
-// write sends one message with its descriptors, of which the caller stays the
-// owner. After an error other than ErrTooLarge the connection is of no use.
+// write sends one message with its descriptors, which remain the caller's. After an
+// error other than ErrTooLarge the connection is unusable.
 func (w *wire) write(m *message, files []*os.File) error {
 	return w.writeWithin(messageTimeout, m, files)
 }
 
-// writeWithin is write with another patience for room for the first frame. When
-// that is over, os.ErrDeadlineExceeded, the connection is as it was; what has begun
-// has messageTimeout to its end.
+// writeWithin is write with a different timeout for the first frame. If that expires it
+// returns os.ErrDeadlineExceeded and the connection is unchanged. Further frames have
+// messageTimeout.
 func (w *wire) writeWithin(patience time.Duration, m *message, files []*os.File) error {
 	body, err := encode(m)
 	if err != nil {
@@ -75,9 +74,9 @@ func (w *wire) writeWithin(patience time.Duration, m *message, files []*os.File)
 	}
 }
 
-// read waits for a message, any time for its begin and messageTimeout for its
-// end. The caller owns the files. With an error there are none: what came was
-// closed. It returns ErrGone when the other side closed between messages.
+// read waits for a message, indefinitely for its first frame and messageTimeout for its
+// end. The caller owns the files. With an error there are none, as received ones are
+// closed. It returns ErrGone if the peer closed the connection between messages.
 func (w *wire) read() (m *message, files []*os.File, err error) {
 	defer func() {
 		if err != nil {
@@ -105,9 +104,9 @@ func (w *wire) read() (m *message, files []*os.File, err error) {
 		case !more:
 			m, err := decode(body)
 			return m, files, err
-		case n == frameHeader && len(some) == 0: // else a message need never end
+		case n == frameHeader && len(some) == 0: // otherwise a message might never end
 			return nil, files, fmt.Errorf("%w: an empty frame", ErrProtocol)
-		case first: // the clock runs from here, whatever keeps coming
+		case first: // one timeout for all further frames
 			if err := w.conn.SetReadDeadline(time.Now().Add(messageTimeout)); err != nil {
 				return nil, files, err
 			}
@@ -121,7 +120,7 @@ func readError(err error, begun bool) error {
 		return fmt.Errorf("%w: in the middle of a message", ErrGone)
 	case errors.Is(err, io.EOF):
 		return ErrGone
-	case errors.Is(err, shm.ErrTruncated): // it breaks our limits, or we are out of descriptors
+	case errors.Is(err, shm.ErrTruncated): // too many for the protocol, or this process is out of descriptors
 		return fmt.Errorf("%w: %w", ErrProtocol, err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("%w: it did not come to its end in %s", ErrProtocol, messageTimeout)

@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// ends are the two of a connection.
+// ends returns the two ends of a connection.
 func ends(t *testing.T) (here, there *net.UnixConn) {
 	t.Helper()
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
@@ -37,7 +37,7 @@ func ends(t *testing.T) (here, there *net.UnixConn) {
 	return conns[0], conns[1]
 }
 
-// Frames make a message as long as each brings something, bytes or descriptors.
+// Each further frame must contain bytes or descriptors.
 func TestFramesMakeAMessage(t *testing.T) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
@@ -48,7 +48,7 @@ func TestFramesMakeAMessage(t *testing.T) {
 	type frames [][]byte
 	for name, test := range map[string]struct {
 		frames frames
-		files  []int // how many come with each frame
+		files  []int // number per frame
 		want   string
 	}{
 		"one":                    {frames{append([]byte{1, 0}, body...)}, nil, ""},
@@ -89,7 +89,8 @@ func TestFramesMakeAMessage(t *testing.T) {
 	}
 }
 
-// A client that went, or was replaced, is no news; one that breaks the protocol is.
+// Only a protocol violation is logged as a warning, not a client that left or was
+// replaced.
 func TestWhatIsLoggedOfTheEndOfAConnection(t *testing.T) {
 	before := slog.Default()
 	defer slog.SetDefault(before)
@@ -111,7 +112,7 @@ func TestWhatIsLoggedOfTheEndOfAConnection(t *testing.T) {
 	}
 }
 
-// The cause of an end is told once, and always as an end.
+// The first cause is kept, and always wraps ErrGone.
 func TestTheCauseOfAnEndIsKept(t *testing.T) {
 	went := fmt.Errorf("%w: in the middle of a message", ErrGone)
 	for _, test := range []struct {
@@ -128,7 +129,7 @@ func TestTheCauseOfAnEndIsKept(t *testing.T) {
 	}
 }
 
-// A question for which there is no room was not asked: the next one has its turn.
+// A question without buffer space is not sent, and the next one may follow.
 func TestAQuestionThatWasNotSentLeavesTheNextItsTurn(t *testing.T) {
 	here, there := ends(t)
 	c := &Client{
@@ -159,7 +160,7 @@ func TestAQuestionThatWasNotSentLeavesTheNextItsTurn(t *testing.T) {
 	}
 }
 
-// Behind half a question no other message would be understood.
+// After half a question no other message would be understood.
 func TestAQuestionThatIsSentInPartEndsTheConnection(t *testing.T) {
 	here, _ := ends(t) // nobody reads
 	c := &Client{
@@ -179,7 +180,7 @@ func TestAQuestionThatIsSentInPartEndsTheConnection(t *testing.T) {
 	}
 }
 
-// An engine has the time of a message for a question it has begun to read.
+// Once the first frame was accepted, the rest has messageTimeout.
 func TestALongQuestionMayTakeLongerThanAShortOne(t *testing.T) {
 	before := messageTimeout
 	defer SetMessageTimeout(before)
@@ -207,7 +208,7 @@ func TestALongQuestionMayTakeLongerThanAShortOne(t *testing.T) {
 	}
 }
 
-// A publication that is too long was not sent: no answer to it is expected.
+// An oversized publication is not sent, so no Ack is expected.
 func TestAPublicationThatIsTooLongLeavesNothingBehind(t *testing.T) {
 	here, _ := ends(t)
 	c := &Client{wire: newWire(here), done: make(chan struct{}), turn: make(chan struct{}, 1), writing: make(chan struct{}, 1)}
@@ -224,7 +225,7 @@ func TestAPublicationThatIsTooLongLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// What a message holds is bounded before memory is taken for it.
+// The contents of a message are limited before memory is allocated for them.
 func TestWhatAMessageMayHold(t *testing.T) {
 	for name, c := range map[string]struct {
 		of   func(n int) []byte
