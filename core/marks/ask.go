@@ -17,7 +17,7 @@ func (r *Reserve) run() {
 		next := r.sweep(time.Now())
 		low := r.low
 		if err != nil {
-			next, low = pause, nil // loops that find nothing would only hurry
+			next, low = pause, nil // a loop without sockets must not shorten the pause
 		}
 		var again <-chan time.Time
 		if next > 0 {
@@ -33,7 +33,7 @@ func (r *Reserve) run() {
 	}
 }
 
-// report says once that netd makes no sockets, and once that it does again.
+// report logs once when netd stops making sockets, and once when it resumes.
 func (r *Reserve) report(made bool, err error) {
 	switch {
 	case err != nil && r.failed == nil:
@@ -45,8 +45,8 @@ func (r *Reserve) report(made bool, err error) {
 	}
 }
 
-// fill asks until no reserve misses any: first for those that have none. made
-// says that some came, the error is that of a request which brought nothing.
+// fill requests sockets until all reserves are full, empty ones first. made reports
+// whether any arrived. problem is the error of a request that yielded none.
 func (r *Reserve) fill() (made bool, problem error) {
 	defer r.renew()
 	r.grow()
@@ -63,7 +63,7 @@ func (r *Reserve) fill() (made bool, problem error) {
 				case err == nil:
 					asked, made = true, true
 				case errors.Is(err, errTalk):
-					return made, err // no other request would fare better
+					return made, err // other requests would fail as well
 				default:
 					s.refuse(round, err)
 					problem = err
@@ -75,10 +75,10 @@ func (r *Reserve) fill() (made bool, problem error) {
 	return made, problem
 }
 
-// errTalk is in errors that say nothing about a kind.
+// errTalk is wrapped by errors of the channel, as opposed to errors of a kind.
 var errTalk = errors.New("no answer")
 
-// ask makes one request and puts what comes into the reserves.
+// ask sends one request and puts the sockets received into the reserves.
 func (r *Reserve) ask(k Kind, count int) error {
 	r.number++
 	end := time.Now().Add(patience)
@@ -108,7 +108,8 @@ func (r *Reserve) ask(k Kind, count int) error {
 	}
 }
 
-// take puts sockets where they belong, whoever asked for them.
+// take puts sockets into the reserve of their kind, even if they answer another
+// request.
 func (r *Reserve) take(k Kind, fds []int) {
 	if s := (*r.kinds.Load())[k]; s != nil && len(fds) > 0 {
 		fds = s.put(fds)

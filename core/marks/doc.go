@@ -1,33 +1,32 @@
-// Package marks gives the engine sockets that have a mark (SO_MARK), which the
-// engine itself may not set.
+// Package marks provides marked sockets (SO_MARK) to the engine, which lacks the
+// privilege to set marks.
 //
-// # The way of a socket
+// # From netd to the loop
 //
-// netd, which has the capability, makes unconnected sockets and sends them over
-// a unixpacket pair whose ends the supervisor keeps for its whole life. A
-// Reserve holds some for every mark and IP version of the published
-// configuration; a loop that connects to a backend with a mark takes one of
-// them. When half of them are gone, one goroutine asks for more. Loops wait for
-// it only when a burst has emptied a reserve, and not for a netd that is gone.
+// netd has the capability. It makes unconnected sockets and sends them over a
+// unixpacket pair, whose ends the supervisor keeps for its lifetime. A Reserve holds
+// sockets for every mark and IP version of the published configuration. A loop that
+// connects to a backend with a mark takes one of them. When half of them are used, a
+// goroutine requests more. Loops wait only if a burst has emptied a reserve, and not if
+// netd is down.
 //
-// netd makes only the kinds of Published, which mgmt writes down before the
-// engine learns of a farm that needs them, and takes out after it has let go of
-// it: an engine that was captured gets no other marks and no foreign addresses.
+// netd makes only the kinds in Published. mgmt adds a kind before the engine receives a
+// farm that needs it, and removes it after the engine has dropped the farm. A
+// compromised engine therefore cannot obtain other marks or foreign source addresses.
 //
-// # Losses
+// # Failures
 //
-// Every request may be repeated, and every answer says what its sockets are. A
-// request that a dying netd took along is asked again after a time-out; an
-// answer that was meant for an engine that died is put to use by the next one.
-// Unconnected sockets do not age.
+// Requests are idempotent, and every answer describes its sockets. A request lost with
+// a dying netd is repeated after a timeout. An answer to a dead engine is used by its
+// successor. Unconnected sockets do not expire.
 //
-// # What it is not
+// # Limits
 //
-// To packet filters that ask for the user of a socket these are root's: netd
-// made them.
+// Packet filters that match the owner of a socket see root, because netd made it.
 //
-// # What it costs
+// # Costs
 //
-// Descriptors: at most 8,192 for all reserves together, but never less than
-// four for each. Taking one: a map, a lock nobody holds for long, no allocation.
+// Descriptors: at most 8,192 for all reserves together, but at least four per kind.
+// Taking a socket costs a map lookup and a lock with short critical sections, without
+// allocation.
 package marks

@@ -2,22 +2,22 @@ package marks
 
 import "time"
 
-// SetLinger changes how long unused reserves are kept; before any is made.
+// SetLinger changes how long unused reserves are kept. It must be called before New.
 func SetLinger(d time.Duration) (restore func()) {
 	old := linger
 	linger = d
 	return func() { linger = old }
 }
 
-// SetPatience changes how long answers are waited for, by the reserve and by
-// loops; before any reserve is made.
+// SetPatience changes how long reserves and loops wait for answers. It must be called
+// before New.
 func SetPatience(d time.Duration) (restore func()) {
 	long, short := patience, shortly
 	patience, shortly = d, d
 	return func() { patience, shortly = long, short }
 }
 
-// Full reports whether there are as many sockets of the kind as are kept.
+// Full reports whether the reserve holds all sockets of the kind that it keeps.
 func (r *Reserve) Full(k Kind) bool {
 	s := (*r.kinds.Load())[k]
 	s.mu.Lock()
@@ -25,7 +25,7 @@ func (r *Reserve) Full(k Kind) bool {
 	return len(s.fds) == s.full
 }
 
-// Held is how many sockets of the kind there are.
+// Held returns the number of sockets of the kind.
 func (r *Reserve) Held(k Kind) int {
 	s := (*r.kinds.Load())[k]
 	s.mu.Lock()
@@ -33,8 +33,8 @@ func (r *Reserve) Held(k Kind) int {
 	return len(s.fds)
 }
 
-// Waiting is how many loops wait for sockets.
+// Waiting returns the number of loops that wait for sockets.
 func (r *Reserve) Waiting() int { return int(r.waiting.Load()) }
 
-// First is how many sockets of one kind are kept before any burst, Most after many.
+// First is the initial number of sockets per kind, Most the maximum after bursts.
 const First, Most = first, most

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// want makes reserves for the kinds and returns them.
+// want adds reserves for kinds and returns them.
 func (r *Reserve) want(kinds []Kind) map[Kind]*stack {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -27,8 +27,8 @@ func (r *Reserve) want(kinds []Kind) map[Kind]*stack {
 	return wanted
 }
 
-// Keep says which kinds the table in use of one of the reserve's users has. The
-// sockets of kinds that no user has are closed soon.
+// Keep sets the kinds needed by the current table of one user of the reserve. Sockets
+// of kinds without a user are closed after linger.
 func (r *Reserve) Keep(user string, kinds []Kind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,7 +50,7 @@ func (r *Reserve) Keep(user string, kinds []Kind) {
 	call(r.low)
 }
 
-// set makes these the kinds and shares the room among them. r.mu is held.
+// set stores the kinds and divides the total among them. r.mu must be held.
 func (r *Reserve) set(all map[Kind]*stack) {
 	for _, s := range all {
 		shm.CloseDescriptors(s.fit(total / len(all)))
@@ -58,7 +58,7 @@ func (r *Reserve) set(all map[Kind]*stack) {
 	r.kinds.Store(&all)
 }
 
-// grow makes more room for kinds of which somebody found none.
+// grow enlarges the reserves of kinds that ran out.
 func (r *Reserve) grow() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,8 +71,8 @@ func (r *Reserve) grow() {
 	}
 }
 
-// sweep closes what nobody has used for a while and says when to come again;
-// 0 when there is nothing to come for.
+// sweep closes reserves that have been unused for linger. It returns the time until the
+// next sweep, or 0 if none is needed.
 func (r *Reserve) sweep(now time.Time) (next time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

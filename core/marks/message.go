@@ -6,52 +6,51 @@ import (
 	"fmt"
 )
 
-// Both messages have this shape, numbers in big-endian order:
+// Requests and answers have this layout, in big-endian order:
 //
 //	0   "SLM1"
 //	4   number of the request (32 bit), repeated in its answer
-//	8   mark (32 bit), never 0
+//	8   mark (32 bit), not 0
 //	12  IP version: 4 or 6
-//	13  kind of socket: 0 is a TCP one, 1 a UDP one
-//	14  request: flags, none yet, 0; answer: its Code
+//	13  transport: 0 is TCP, 1 UDP
+//	14  request: flags, 0 (none defined); answer: its Code
 //	15  request: sockets wanted, 1 … MaxCount; answer: sockets attached
 const (
 	magic = "SLM1"
 	// MessageSize is the length of every message in bytes.
 	MessageSize = 16
-	// MaxCount is the highest number of sockets in one answer.
+	// MaxCount is the maximum number of sockets in one answer.
 	MaxCount = 64
 )
 
-// ErrMessage means that bytes are no message of this contract.
+// ErrMessage means that bytes are not a valid message.
 var ErrMessage = errors.New("not a message about marked sockets")
 
-// Transparent is the number, among marks, of sockets that have none but may
-// have any source address (IP_TRANSPARENT): for backends that are to see the
-// client's.
+// Transparent is the pseudo-mark of sockets without a mark that may use any source
+// address (IP_TRANSPARENT). They are for backends that must see the client's address.
 const Transparent uint32 = 0x5d00_0000
 
-// FirstOwn … LastOwn are the marks by which packets, connections and sockets of
-// farms are told apart within the machine: nobody else's sockets have one.
+// FirstOwn to LastOwn is the range of marks reserved for farms within this machine.
+// Other sockets have none of them.
 const (
 	FirstOwn uint32 = 0x5c00_0000
 	LastOwn  uint32 = 0x5dff_ffff
 )
 
-// Own reports whether a mark is one of these.
+// Own reports whether mark is in the reserved range.
 func Own(mark uint32) bool { return mark >= FirstOwn && mark <= LastOwn }
 
-// Kind is what sockets are made for.
+// Kind identifies a kind of sockets.
 type Kind struct {
 	// Mark is not 0; it may be Transparent.
 	Mark uint32
-	// V6 is for connections to IPv6 addresses.
+	// V6 selects IPv6.
 	V6 bool
-	// UDP is for datagrams.
+	// UDP selects datagram sockets.
 	UDP bool
 }
 
-// String is how logs and errors name the kind.
+// String returns the name of the kind in logs and errors.
 func (k Kind) String() string {
 	of := ""
 	switch {
@@ -76,7 +75,7 @@ type Request struct {
 	Count int
 }
 
-// Answer says what became of a request; the sockets are attached.
+// Answer is the response to a request. The sockets are attached.
 type Answer struct {
 	Number uint32
 	Kind   Kind
@@ -88,21 +87,20 @@ type Answer struct {
 // Code is the outcome of a request.
 type Code uint8
 
-// The outcomes.
 const (
 	Made         Code = iota
 	NotPermitted      // netd lacks CAP_NET_ADMIN
-	NoFamily          // the machine has no such IP version
+	NoFamily          // the machine does not support the IP version
 	TooMany           // a limit of descriptors is reached
 	Failed
-	Unneeded // no farm in force needs sockets of the kind
-	codes    // how many there are
+	Unneeded // no active farm needs sockets of the kind
+	codes    // number of codes
 )
 
-// AppendTo appends the message to dst.
+// AppendTo appends the encoded request to dst.
 func (r Request) AppendTo(dst []byte) []byte { return appendMessage(dst, r.Number, r.Kind, 0, r.Count) }
 
-// AppendTo appends the message to dst.
+// AppendTo appends the encoded answer to dst.
 func (a Answer) AppendTo(dst []byte) []byte {
 	return appendMessage(dst, a.Number, a.Kind, byte(a.Code), a.Count)
 }
@@ -121,8 +119,8 @@ func appendMessage(dst []byte, number uint32, k Kind, code byte, count int) []by
 	return append(dst, version, socket, code, byte(count))
 }
 
-// ParseRequest reads a request. Every error is ErrMessage; one for a mark that is
-// Own, Transparent excepted, is no request.
+// ParseRequest decodes a request. Its only error is ErrMessage. It rejects reserved
+// marks (Own) except Transparent.
 func ParseRequest(b []byte) (Request, error) {
 	number, kind, flags, count, ok := parse(b)
 	if !ok || flags != 0 || count < 1 || Own(kind.Mark) && kind.Mark != Transparent {
@@ -131,7 +129,7 @@ func ParseRequest(b []byte) (Request, error) {
 	return Request{number, kind, count}, nil
 }
 
-// ParseAnswer reads an answer. Every error is ErrMessage.
+// ParseAnswer decodes an answer. Its only error is ErrMessage.
 func ParseAnswer(b []byte) (Answer, error) {
 	number, kind, code, count, ok := parse(b)
 	if !ok || code >= byte(codes) || (Code(code) == Made) != (count > 0) {

@@ -22,7 +22,7 @@ func TestMessagesComeBackAsTheyWent(t *testing.T) {
 	}
 }
 
-// refusedRequests are one step away from one that is allowed.
+// refusedRequests returns requests that differ from a valid one in one byte.
 func refusedRequests() map[string][]byte {
 	good := marks.Request{Number: 1, Kind: marks.Kind{Mark: 7}, Count: 1}.AppendTo(nil)
 	with := func(at int, b byte) []byte { m := bytes.Clone(good); m[at] = b; return m }
@@ -53,8 +53,7 @@ func TestAnAnswerHasSocketsOrAReason(t *testing.T) {
 	}
 }
 
-// What is accepted is what would have been written, byte by byte: nothing
-// hides in a message.
+// A valid message re-encodes to the same bytes, so it contains no hidden data.
 func FuzzMessages(f *testing.F) {
 	f.Add(marks.Request{Number: 1, Kind: marks.Kind{Mark: 7}, Count: 64}.AppendTo(nil))
 	f.Add(marks.Answer{Number: 1, Kind: marks.Kind{Mark: 7, V6: true}, Code: marks.TooMany}.AppendTo(nil))

@@ -6,12 +6,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Of is what connections to a backend of the farm need; its mark is 0 when they
-// need nothing, and Transparent where the backend is to see the client's address.
-// Of a farm of TCP and UDP it is what those of TCP need, see Each.
+// Of returns the kind of socket for connections to a backend of the farm. The mark is 0
+// if no special socket is needed, and Transparent if the backend must see the client's
+// address. For a farm with TCP and UDP it returns the kind for TCP; see Each.
 func Of(f *farm.Farm, b *farm.Backend) Kind { return Each(f, b)[0] }
 
-// Each is Of for each transport of the farm.
+// Each returns the kind for each transport of the farm, like Of.
 func Each(f *farm.Farm, b *farm.Backend) []Kind {
 	k := Kind{V6: !b.Addr.Unmap().Is4(), Mark: markOf(f, b)}
 	transports := f.Transports()
@@ -23,7 +23,7 @@ func Each(f *farm.Farm, b *farm.Backend) []Kind {
 	return kinds
 }
 
-// markOf is the mark of connections to a backend, 0 for none.
+// markOf returns the mark of connections to a backend, or 0.
 func markOf(f *farm.Farm, b *farm.Backend) uint32 {
 	if f.Transparent() {
 		return Transparent
@@ -31,8 +31,8 @@ func markOf(f *farm.Farm, b *farm.Backend) uint32 {
 	return cmp.Or(b.Mark, f.DefaultMark())
 }
 
-// Needed lists what connections to the backends of a farm need, one by one. A
-// farm that is stopped, or that the engine does not carry, needs nothing.
+// Needed returns the kinds of all backends of a farm, with duplicates. The list is
+// empty for a farm that is stopped or served outside the engine.
 func Needed(f *farm.Farm) (kinds []Kind) {
 	if f.Stopped || !f.InEngine() {
 		return nil

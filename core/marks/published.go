@@ -11,32 +11,31 @@ import (
 )
 
 const (
-	publishedMagic  = 0x534c4d41524b4b44 // "SLMARKKD" read as a number
+	publishedMagic  = 0x534c4d41524b4b44 // "SLMARKKD" as a number
 	publishedLayout = 1
-	// maxPublished is the highest number of kinds: twice what a configuration can
-	// have whose backends need one each, because two are in force while one takes
-	// over from the other.
+	// maxPublished is the maximum number of kinds. A configuration whose backends need
+	// one each can have half as many, and two configurations are active during a
+	// change.
 	maxPublished = 1 << 17
 )
 
-// PublishedSize is the size of the memory of Published in bytes (1 MiB, of which
-// only the pages in use take memory).
+// PublishedSize is the size of the memory for Published in bytes (1 MiB). Only pages in
+// use take memory.
 const PublishedSize = int(unsafe.Sizeof(Published{}))
 
-// ErrPublished occurs when memory does not hold kinds as they are written here.
+// ErrPublished means that memory does not hold a valid list of kinds.
 var ErrPublished = errors.New("no list of published kinds of sockets")
 
-// Published are the kinds of sockets that farms in force need: mgmt, which knows
-// them, writes them down, and netd makes no others. They lie in memory the
-// supervisor holds and gives to these two, so that each may die, and a netd that
-// was started again goes on where the last one ended. It is never made, only
-// found in shared memory by OpenPublished.
+// Published lists the kinds of sockets that active farms need. mgmt writes it, and netd
+// makes no others. It lies in memory that the supervisor holds and passes to both, so
+// either may die, and a restarted netd continues with it. It is only obtained from
+// OpenPublished.
 //
 //	0    magic, layout, version, count
 //	32   kinds, 64 bits each: the mark, bit 32 for IPv6, bit 33 for UDP
 //
-// The version is odd while the list is written. One process writes, in one
-// goroutine at a time; any number reads.
+// The version is odd while the list is written. One goroutine of one process may write;
+// any number may read.
 type Published struct {
 	_       shm.Header
 	version atomic.Uint64
@@ -44,9 +43,9 @@ type Published struct {
 	kinds   [maxPublished]atomic.Uint64
 }
 
-// OpenPublished returns the list in mem, at least PublishedSize bytes of shared
-// memory. Zeroed memory, which must be mapped for writing, is an empty one.
-// Anything else is refused with ErrPublished.
+// OpenPublished returns the list in mem, at least PublishedSize bytes of shared memory.
+// Zeroed memory, which must be writable, is an empty list. Other content fails with
+// ErrPublished.
 func OpenPublished(mem []byte) (*Published, error) {
 	p, err := shm.Create[Published](mem, publishedMagic, publishedLayout)
 	if err != nil {
@@ -55,9 +54,8 @@ func OpenPublished(mem []byte) (*Published, error) {
 	return p, nil
 }
 
-// Set makes these the kinds and no others. Kinds that come twice count once, and
-// those without a mark need no leave. The error means that there are too many;
-// nothing has changed then.
+// Set replaces the list. It ignores duplicates and kinds without a mark. It returns an
+// error, without changes, if there are too many.
 func (p *Published) Set(kinds []Kind) error {
 	words := make([]uint64, 0, len(kinds))
 	for _, k := range kinds {
@@ -70,7 +68,7 @@ func (p *Published) Set(kinds []Kind) error {
 	if len(words) > maxPublished {
 		return fmt.Errorf("%d kinds of sockets with a mark are needed, at most %d are possible: let backends share marks", len(words), maxPublished)
 	}
-	odd := p.version.Load() | 1 // it is odd already if the last writer died here
+	odd := p.version.Load() | 1 // already odd if the previous writer died here
 	p.version.Store(odd)
 	for i, w := range words {
 		p.kinds[i].Store(w)
@@ -80,12 +78,12 @@ func (p *Published) Set(kinds []Kind) error {
 	return nil
 }
 
-// Version tells whether the list is another one than before; an odd one is being
-// written.
+// Version returns the version of the list. It changes with the list and is odd while
+// the list is written.
 func (p *Published) Version() uint64 { return p.version.Load() }
 
-// List returns the kinds and the version they belong to. ok is false while the
-// list is being written, or if its writer died over that.
+// List returns the kinds and their version. ok is false while the list is written, and
+// after its writer died during that.
 func (p *Published) List() (kinds []Kind, version uint64, ok bool) {
 	if version = p.version.Load(); version%2 != 0 {
 		return nil, version, false

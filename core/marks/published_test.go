@@ -32,14 +32,14 @@ func TestPublishedKindsAreReadAsTheyWereWritten(t *testing.T) {
 	if kinds, _, ok := p.List(); !ok || len(kinds) != 0 {
 		t.Errorf("new memory lists %v, %v", kinds, ok)
 	}
-	if got := *(*[2]uint64)(unsafe.Pointer(&mem[0])); got != [2]uint64{0x534c4d41524b4b44, 1} { // what another release knows it by
+	if got := *(*[2]uint64)(unsafe.Pointer(&mem[0])); got != [2]uint64{0x534c4d41524b4b44, 1} { // constants known to other releases
 		t.Errorf("it begins with %#x", got)
 	}
 	kinds := []marks.Kind{{Mark: 1}, {Mark: 1<<32 - 1}, {Mark: 1, V6: true}, {Mark: 1, UDP: true}, {Mark: 1<<32 - 1, V6: true, UDP: true}, {Mark: marks.Transparent}}
 	if err := p.Set(slices.Concat(kinds, []marks.Kind{{}, {V6: true}}, kinds)); err != nil {
 		t.Fatal(err)
 	}
-	got, version, ok := open(t, mem).List() // in another process
+	got, version, ok := open(t, mem).List() // as another process would
 	if !ok || len(got) != len(kinds) || slices.ContainsFunc(kinds, func(k marks.Kind) bool { return !slices.Contains(got, k) }) {
 		t.Errorf("listed are %v, want %v", got, kinds)
 	}
@@ -72,7 +72,7 @@ func TestWriterThatDiedIsFollowedByAnother(t *testing.T) {
 
 func TestListThatChangesWhileItIsReadDoesNotCount(t *testing.T) {
 	p := open(t, memory())
-	const many = 500 // enough for a list to change while it is read
+	const many = 500 // enough for the list to change during a read
 	stop := make(chan struct{})
 	var writing sync.WaitGroup
 	writing.Go(func() {
@@ -89,7 +89,7 @@ func TestListThatChangesWhileItIsReadDoesNotCount(t *testing.T) {
 			}
 		}
 	})
-	for seen := map[uint64]bool{}; len(seen) < 500; { // versions: the other one is at work all the time
+	for seen := map[uint64]bool{}; len(seen) < 500; { // versions: the writer runs all the time
 		kinds, version, ok := p.List()
 		seen[version] = true
 		if ok && len(kinds) > 0 && (len(kinds) != many || kinds[many-1].Mark != kinds[0].Mark+many-1) {

@@ -12,55 +12,53 @@ import (
 )
 
 const (
-	// first is how many sockets of a kind are kept to begin with, and most after
-	// bursts that found none left: each doubles it. With very many kinds it is
-	// least; all together stay below total.
+	// first is the initial number of sockets per kind. Each burst that empties a
+	// reserve doubles it, up to most. With very many kinds it is least. The sum stays
+	// below total.
 	first, most, least, total = 256, 2048, 4, 8192
-	// pause is the time between two requests while netd makes none.
+	// pause is the interval between requests while netd makes no sockets.
 	pause = 250 * time.Millisecond
 )
 
-// Tests change these.
+// Variables for tests.
 var (
-	// patience is how long an answer may take; netd needs well below a
-	// millisecond.
+	// patience is the timeout for an answer. netd needs far less than a millisecond.
 	patience = 250 * time.Millisecond
-	// shortly is how long a loop may wait for netd: long enough for one that has
-	// to be given a CPU, short enough for the other connections of the loop.
+	// shortly is how long a loop may wait for netd. netd needs time to be scheduled,
+	// but the other connections of the loop must not wait long.
 	shortly = 10 * time.Millisecond
-	// linger is how long sockets of a mark nobody uses any more are kept:
-	// exchanges under way finish on the table they began with.
+	// linger is how long sockets of an unused kind are kept, because exchanges in
+	// progress finish on the table they began with.
 	linger = 10 * time.Second
 )
 
-// Reserve holds sockets that have a mark, by kind. Any goroutine may call its
-// methods.
+// Reserve holds marked sockets by kind. It is safe for concurrent use.
 type Reserve struct {
 	conn  *net.UnixConn
 	log   *slog.Logger
 	kinds atomic.Pointer[map[Kind]*stack]
-	mu    sync.Mutex        // one change of kinds at a time
-	low   chan struct{}     // a reserve is half gone
-	hurry chan struct{}     // somebody waits: even a pause is cut short
-	users map[string][]Kind // what each user keeps; under mu
+	mu    sync.Mutex        // serialises changes of kinds
+	low   chan struct{}     // a reserve has fallen below half
+	hurry chan struct{}     // a caller waits: ends even a pause
+	users map[string][]Kind // kinds per user; guarded by mu
 	stop  chan struct{}
 	done  chan struct{}
-	news  atomic.Pointer[chan struct{}] // closed when some answers came
-	quick atomic.Bool                   // netd brought what was asked last
-	// waiting is how many loops wait for sockets right now.
+	news  atomic.Pointer[chan struct{}] // closed after each round of answers
+	quick atomic.Bool                   // netd answered the last request
+	// waiting is the number of loops that wait for sockets now.
 	waiting atomic.Int32
-	number  uint32 // of the last request; the goroutine's, as all below
-	failed  error  // what the log says is wrong
+	number  uint32 // of the last request; used by run only, as are the fields below
+	failed  error  // error that was logged
 	buf     []byte
 }
 
-// New returns an empty reserve that asks netd over conn, which it owns from
-// here on. Close ends it.
+// New returns an empty reserve that requests sockets from netd over conn. It takes
+// ownership of conn. The caller must call Close.
 func New(conn *net.UnixConn, log *slog.Logger) *Reserve {
 	r := &Reserve{
 		conn: conn, log: log,
 		low: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
-		// Answers to an engine that died are not taken for ours.
+		// Random, so that answers to a dead engine do not match our requests.
 		number: rand.Uint32(), buf: make([]byte, MessageSize+1),
 	}
 	r.users = map[string][]Kind{}
@@ -70,10 +68,10 @@ func New(conn *net.UnixConn, log *slog.Logger) *Reserve {
 	return r
 }
 
-// Socket takes an unconnected, non-blocking TCP socket with the mark; the
-// caller owns it. ErrNone when there is none: a burst that empties a reserve
-// waits the fraction of a millisecond netd takes, but when it takes longer than
-// shortly nobody waits again before netd has answered.
+// Socket returns an unconnected, non-blocking TCP socket with the mark. The caller owns
+// it. It returns ErrNone if none is available. If a burst has emptied the reserve it
+// waits for netd, usually a fraction of a millisecond. After a wait longer than
+// shortly, calls fail at once until netd has answered.
 func (r *Reserve) Socket(v6 bool, mark uint32) (fd int, err error) {
 	return r.socket(Kind{Mark: mark, V6: v6})
 }
@@ -98,7 +96,7 @@ func (r *Reserve) socket(k Kind) (fd int, err error) {
 	return fd, nil
 }
 
-// await waits for a socket if netd is known to be quick.
+// await waits for a socket if netd answered the last request.
 func (r *Reserve) await(s *stack) (fd int, err error) {
 	if !r.quick.Load() {
 		return -1, ErrNone
@@ -119,9 +117,9 @@ func (r *Reserve) await(s *stack) (fd int, err error) {
 	}
 }
 
-// Prepare fills reserves for the kinds and waits until each has some sockets
-// or is known to get none, at most that long. It returns why kinds have none.
-// Kinds that were there before stay: see Keep.
+// Prepare requests sockets for kinds. It waits until each kind has some or was
+// rejected, at most for within. It returns the errors of kinds that have none. Existing
+// kinds remain; see Keep.
 func (r *Reserve) Prepare(kinds []Kind, within time.Duration) map[Kind]error {
 	wanted := r.want(kinds)
 	limit := time.NewTimer(within)
@@ -153,10 +151,10 @@ func (r *Reserve) Prepare(kinds []Kind, within time.Duration) map[Kind]error {
 	}
 }
 
-// Close ends the reserve and closes its sockets.
+// Close stops the goroutine and closes all sockets.
 func (r *Reserve) Close() {
 	close(r.stop)
-	_ = r.conn.SetDeadline(time.Unix(1, 0)) // nothing is waited for any more
+	_ = r.conn.SetDeadline(time.Unix(1, 0)) // ends a pending read or write
 	<-r.done
 	_ = r.conn.Close()
 	r.mu.Lock()
@@ -167,7 +165,7 @@ func (r *Reserve) Close() {
 	r.kinds.Store(&map[Kind]*stack{})
 }
 
-// renew makes a new channel for news.
+// renew wakes waiters by closing the news channel and installs a new one.
 func (r *Reserve) renew() {
 	c := make(chan struct{})
 	if old := r.news.Swap(&c); old != nil {
@@ -175,7 +173,7 @@ func (r *Reserve) renew() {
 	}
 }
 
-// call wakes who listens on c, now or when it listens next.
+// call wakes the receiver of c, now or when it next receives.
 func call(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

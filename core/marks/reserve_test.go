@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bench is the pair with a netd at one end that needs no privilege: its
-// sockets have no mark. What it answers can be changed at any time.
+// bench is the socket pair with a fake netd that needs no privilege: its sockets have
+// no mark. Tests control its answers.
 type bench struct {
 	t       *testing.T
 	ends    [2]*os.File
@@ -30,9 +30,9 @@ type bench struct {
 	silent  atomic.Bool
 	asked   atomic.Int64
 	made    atomic.Int64
-	turns   chan struct{} // each answer takes one; nil: none has to wait
+	turns   chan struct{} // each answer takes one; nil means no limit
 	reserve *marks.Reserve
-	shut    func() // closes it
+	shut    func() // closes the reserve
 }
 
 func newBench(t *testing.T) *bench {
@@ -48,7 +48,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// conn is a duplicate of an end, as a process inherits it.
+// conn returns a duplicate of an end, as a process inherits it.
 func (b *bench) conn(end int) *net.UnixConn {
 	c, err := net.FileConn(b.ends[end])
 	if err != nil {
@@ -65,7 +65,7 @@ func (b *bench) open() *marks.Reserve {
 	return b.reserve
 }
 
-// serve starts a netd, which ends with the test or when stop is called.
+// serve starts a fake netd, which ends with the test or when stop is called.
 func (b *bench) serve() (stop func()) {
 	c, done := b.conn(1), make(chan struct{})
 	go func() {
@@ -116,7 +116,7 @@ func (b *bench) answer(c *net.UnixConn, r marks.Request) {
 	shm.CloseDescriptors(fds)
 }
 
-// prepare waits for sockets of the kinds and fails when there are none.
+// prepare waits for sockets of the kinds and fails without them.
 func (b *bench) prepare(kinds ...marks.Kind) {
 	b.t.Helper()
 	if problems := b.reserve.Prepare(kinds, 5*time.Second); len(problems) > 0 {
@@ -125,7 +125,7 @@ func (b *bench) prepare(kinds ...marks.Kind) {
 	b.reserve.Keep("test", kinds)
 }
 
-// take takes sockets, closes them, and returns how many there were.
+// take takes and closes n sockets. It returns the number obtained.
 func (b *bench) take(k marks.Kind, n int) (got int) {
 	for range n {
 		fd, err := b.reserve.Socket(k.V6, k.Mark)
@@ -141,8 +141,8 @@ func (b *bench) take(k marks.Kind, n int) (got int) {
 	return got
 }
 
-// full waits until the reserve has all sockets of the kinds: what netd has made
-// may be on its way yet.
+// full waits until the reserve has all sockets of the kinds; some may still be in
+// transit.
 func (b *bench) full(kinds ...marks.Kind) {
 	b.t.Helper()
 	for _, k := range kinds {
@@ -150,8 +150,8 @@ func (b *bench) full(kinds ...marks.Kind) {
 	}
 }
 
-// unhurried makes a reserve wait for a netd that is given a CPU late, where a
-// test says how many sockets there are, and not when.
+// unhurried sets long timeouts, for tests that check the number of sockets and not the
+// time.
 func unhurried(t *testing.T) { t.Cleanup(marks.SetPatience(10 * time.Second)) }
 
 func eventually(t *testing.T, what string, holds func() bool) {
@@ -163,7 +163,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// descriptors is how many this process has open.
+// descriptors returns the number of open descriptors of this process.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	names, err := os.ReadDir("/proc/self/fd")
@@ -195,11 +195,11 @@ func TestReserveIsFilledBeforeItIsNeededAndAfter(t *testing.T) {
 	}
 }
 
-// It fills up by what was asked for before somebody found none, and is to go on then.
+// A refill from earlier requests must not end the growth.
 func TestAReserveThatRanOutIsLargerAfterwards(t *testing.T) {
 	unhurried(t)
 	b := newBench(t)
-	const once = marks.First / marks.MaxCount // answers that fill it
+	const once = marks.First / marks.MaxCount // number of answers that fill it
 	b.turns = make(chan struct{}, once)
 	for range once {
 		b.turns <- struct{}{}
@@ -276,7 +276,7 @@ func TestNetdThatIsSilentIsWaitedForNoLongerThanAllowed(t *testing.T) {
 		t.Errorf("problems: %v", problems)
 	}
 	b.silent.Store(false)
-	b.prepare(seven) // asked again
+	b.prepare(seven) // requested again
 }
 
 func TestRequestsThatWaitedAreAnsweredByTheNextNetd(t *testing.T) {

@@ -5,28 +5,27 @@ import (
 	"time"
 )
 
-// stack holds the sockets of one kind. Loops take from it, the reserve's
-// goroutine puts into it.
+// stack holds the sockets of one kind. Loops take from it; the reserve's goroutine adds
+// to it.
 type stack struct {
 	mu     sync.Mutex
 	fds    []int
-	full   int  // no more are kept
-	wanted int  // as many are kept where there is room
-	dry    bool // somebody found none since it grew
-	filled bool // full since the last time half were gone
-	// refused is why the last request brought nothing; nil when it did.
+	full   int  // maximum number kept
+	wanted int  // number kept if there is room
+	dry    bool // a caller found none since it last grew
+	filled bool // was full, and has not fallen below half since
+	// refused is the error of the last request; nil if it succeeded.
 	refused error
-	// round counts how often it was asked for anew: an answer to what was asked
-	// before says nothing about now.
+	// round is incremented by method anew, so that errors of earlier requests are
+	// ignored.
 	round uint32
-	// retired is since when no table uses the kind; the zero time while one does.
+	// retired is the time since which no table has used the kind; zero while in use.
 	retired time.Time
 }
 
 func newStack() *stack { return &stack{wanted: first} }
 
-// take returns a socket, -1 when there is none, and whether it is time to ask
-// for more.
+// take returns a socket, or -1 if there is none. low reports whether to request more.
 func (s *stack) take() (fd int, low bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +42,7 @@ func (s *stack) take() (fd int, low bool) {
 	return fd, low
 }
 
-// put takes the sockets in, as many as it keeps, and returns the others.
+// put adds sockets up to the limit and returns the rest.
 func (s *stack) put(fds []int) (rest []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,21 +53,21 @@ func (s *stack) put(fds []int) (rest []int) {
 	return fds[n:]
 }
 
-// grow wants twice as many when somebody found none, and reports whether it
-// does: such a burst will come again, and netd may be slow just then.
+// grow doubles the wanted number if a caller found none, and reports whether it did.
+// Such a burst is likely to recur, possibly while netd is slow.
 func (s *stack) grow() (grew bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	grew = s.dry && s.wanted < most
 	if grew {
 		s.wanted = min(2*s.wanted, most)
-		s.filled = false // what filled it before is half of it now
+		s.filled = false // the previous limit is now half
 	}
 	s.dry = false
 	return grew
 }
 
-// fit resizes to what is wanted, of the room there is for one kind.
+// fit resizes to the wanted number, limited by the room for one kind.
 func (s *stack) fit(room int) (rest []int) {
 	s.mu.Lock()
 	wanted := s.wanted
@@ -76,7 +75,7 @@ func (s *stack) fit(room int) (rest []int) {
 	return s.resize(max(least, min(wanted, room)))
 }
 
-// resize changes how many are kept and returns those that are too many.
+// resize sets the limit and returns the excess sockets.
 func (s *stack) resize(full int) (rest []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,8 +88,8 @@ func (s *stack) resize(full int) (rest []int) {
 	return rest
 }
 
-// missing is how many are to be asked for, 0 for a kind that is not used, and
-// in which round.
+// missing returns the number of sockets to request and the current round. It is 0 for a
+// kind that is not in use.
 func (s *stack) missing() (n int, round uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,14 +105,14 @@ func (s *stack) empty() bool {
 	return len(s.fds) == 0
 }
 
-// state says whether there are sockets, and why not if that is known.
+// state reports whether there are sockets, and the last error.
 func (s *stack) state() (some bool, refused error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.fds) > 0, s.refused
 }
 
-// refuse notes why a request of that round brought nothing.
+// refuse records the error of a request of that round.
 func (s *stack) refuse(round uint32, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +121,7 @@ func (s *stack) refuse(round uint32, why error) {
 	}
 }
 
-// anew forgets why a stack without sockets has none.
+// anew clears the error if the stack is empty.
 func (s *stack) anew() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +131,7 @@ func (s *stack) anew() {
 	}
 }
 
-// use says that a table uses the kind, or since when none does.
+// use marks the kind as in use (zero time) or as unused since retired.
 func (s *stack) use(retired time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +140,7 @@ func (s *stack) use(retired time.Time) {
 	}
 }
 
-// unusedSince is the zero time while a table uses the kind.
+// unusedSince returns the zero time while a table uses the kind.
 func (s *stack) unusedSince() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

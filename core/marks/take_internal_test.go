@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// reserveOf is a reserve of one kind nobody fills.
+// reserveOf returns a reserve of one kind that is never filled.
 func reserveOf(k Kind, full int) (*Reserve, *stack) {
 	s := &stack{full: full}
 	r := &Reserve{low: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
@@ -20,7 +20,7 @@ func reserveOf(k Kind, full int) (*Reserve, *stack) {
 	return r, s
 }
 
-// files opens so many descriptors.
+// files opens n descriptors.
 func files(t *testing.T, n int) (fds []int) {
 	t.Helper()
 	for range n {
@@ -38,8 +38,7 @@ func closed(fd int) bool {
 	return err == syscall.EBADF
 }
 
-// What comes is kept as far as there is room, and told at once to who waits, and to
-// nobody else.
+// Sockets are kept up to the limit, and only waiting loops are notified.
 func TestSocketsThatComeWakeWhoWaits(t *testing.T) {
 	k := Kind{Mark: 7, UDP: true}
 	r, s := reserveOf(k, 3)
@@ -52,7 +51,7 @@ func TestSocketsThatComeWakeWhoWaits(t *testing.T) {
 			return false
 		}
 	}
-	r.take(Kind{Mark: 8}, files(t, 1)) // of a kind nobody has
+	r.take(Kind{Mark: 8}, files(t, 1)) // of an unknown kind
 	if r.take(k, nil); r.quick.Load() || len(s.fds) != 0 {
 		t.Error("netd is quick though it brought nothing")
 	}
@@ -94,7 +93,7 @@ func TestSocketsThatComeWakeWhoWaits(t *testing.T) {
 	}
 }
 
-// A stack says when it is time to ask for more: once half is gone of what was full.
+// take reports low once half of a full stack is used.
 func TestAStackIsRefilledWhenHalfIsGone(t *testing.T) {
 	s := &stack{full: 4}
 	if _, low := s.take(); !low {
@@ -151,7 +150,7 @@ func TestAStackIsRefilledWhenHalfIsGone(t *testing.T) {
 	}
 }
 
-// Few kinds have as many as a burst may need; many share what descriptors there are.
+// Few kinds get enough sockets for a burst each; many share the total.
 func TestTheRoomIsSharedByKinds(t *testing.T) {
 	for kinds, want := range map[int]int{0: 0, 1: 256, 32: 256, 33: 248, 2048: 4, 2049: 4} {
 		all := map[Kind]*stack{}
@@ -167,7 +166,6 @@ func TestTheRoomIsSharedByKinds(t *testing.T) {
 	}
 }
 
-// A burst that found none left will come again.
 func TestAKindThatRanOutIsKeptInTwiceTheNumber(t *testing.T) {
 	k, other := Kind{Mark: 7}, newStack()
 	r, _ := reserveOf(k, 0)
@@ -197,7 +195,7 @@ func TestAKindThatRanOutIsKeptInTwiceTheNumber(t *testing.T) {
 	if other.full != first {
 		t.Errorf("of another kind there is room for %d", other.full)
 	}
-	for i := range 7 { // they share what descriptors there are
+	for i := range 7 { // they share the total
 		all[Kind{Mark: uint32(i + 100)}] = newStack()
 	}
 	if r.set(all); s.full != 910 || other.full != first {
@@ -205,7 +203,7 @@ func TestAKindThatRanOutIsKeptInTwiceTheNumber(t *testing.T) {
 	}
 }
 
-// Exchanges under way finish with sockets of a kind that no table has any more.
+// Exchanges in progress may still need sockets of a kind that is in no table.
 func TestAKindNobodyUsesIsKeptForTenSeconds(t *testing.T) {
 	k := Kind{Mark: 7}
 	r, s := reserveOf(k, 4)
@@ -223,7 +221,7 @@ func TestAKindNobodyUsesIsKeptForTenSeconds(t *testing.T) {
 	}
 }
 
-// A loop that waits keeps its other connections waiting.
+// A waiting loop delays its other connections.
 func TestALoopWaitsShortlyAndNotAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := reserveOf(Kind{Mark: 7}, 4)
@@ -240,8 +238,7 @@ func TestALoopWaitsShortlyAndNotAgain(t *testing.T) {
 	})
 }
 
-// While netd makes none a loop that finds nothing does not hurry it; who gets a
-// configuration ready does.
+// While netd fails, a loop without sockets does not shorten the pause; Prepare does.
 func TestANetdThatFailsIsAskedFourTimesASecond(t *testing.T) {
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "none"), Net: "unixgram"})
 	if err != nil {
@@ -249,7 +246,7 @@ func TestANetdThatFailsIsAskedFourTimesASecond(t *testing.T) {
 	}
 	_ = conn.Close()
 	for name, c := range map[string]struct {
-		calls func(r *Reserve) chan struct{} // what is called after 10 ms
+		calls func(r *Reserve) chan struct{} // channel to wake after 10 ms
 		after time.Duration
 		want  uint32
 	}{

@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// usersPatience bounds the wait for sockets of kinds that were not in use
-// before.
+// usersPatience limits the wait for sockets of new kinds.
 const usersPatience = time.Second
 
-// User is what one engine needs of a Reserve it shares with others, from one
-// configuration to the next. Its methods are for one goroutine at a time.
+// User is the share of one engine in a Reserve, across configurations. It is not safe
+// for concurrent use.
 type User struct {
 	name    string
 	able    func() error
@@ -21,17 +20,17 @@ type User struct {
 	inUse   map[Kind]bool
 }
 
-// NewUser returns a user of that name who has no reserve; able says why sockets
-// cannot be marked without one, if so.
+// NewUser returns a user without a reserve. able returns the reason why the process
+// cannot set marks itself, or nil.
 func NewUser(name string, able func() error) *User { return &User{name: name, able: able} }
 
-// Draw makes r what sockets come from. It is to be called before Prepare.
+// Draw sets the reserve. It must be called before Prepare.
 func (u *User) Draw(r *Reserve) { u.reserve = r }
 
-// Prepare gets ready for kinds that are not in use yet and says which cannot be
-// had, and why; a kind without a mark needs nothing. The first configuration
-// does not wait for a netd that is just being started again: what it is for is
-// better served late than not at all. Keep follows in any case.
+// Prepare requests sockets for kinds not in use yet and returns those that are
+// unavailable, with the errors. Kinds without a mark are ignored. With first, it
+// tolerates a netd that does not answer, because late service is better than none. Keep
+// must be called afterwards.
 func (u *User) Prepare(kinds []Kind, first bool) (missing map[Kind]error) {
 	kinds = slices.DeleteFunc(kinds, func(k Kind) bool { return k.Mark == 0 || u.inUse[k] })
 	switch {
@@ -47,7 +46,7 @@ func (u *User) Prepare(kinds []Kind, first bool) (missing map[Kind]error) {
 	return missing
 }
 
-// own says which kinds cannot be had without a reserve.
+// own returns the kinds that are unavailable without a reserve.
 func (u *User) own(kinds []Kind) (missing map[Kind]error) {
 	missing = map[Kind]error{}
 	if err := u.able(); err != nil {
@@ -58,8 +57,7 @@ func (u *User) own(kinds []Kind) (missing map[Kind]error) {
 	return missing
 }
 
-// Keep says which kinds are in use, and lets go of all others; a kind without a
-// mark needs nothing.
+// Keep sets the kinds in use and releases all others. Kinds without a mark are ignored.
 func (u *User) Keep(kinds []Kind) {
 	u.inUse = map[Kind]bool{}
 	for _, k := range kinds {

@@ -68,7 +68,7 @@ func TestAKindStaysAsLongAsOneOfItsUsersHasIt(t *testing.T) {
 		u.Keep([]marks.Kind{seven})
 	}
 	seventh.Keep(nil)
-	time.Sleep(50 * time.Millisecond) // longer than what nobody has is kept
+	time.Sleep(50 * time.Millisecond) // longer than linger
 	if _, err := b.reserve.Socket(false, 7); err != nil {
 		t.Errorf("layer 4 still has it: %v", err)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/marks"
 )
 
-// What netd and the engine say of sockets is what administrators read.
+// These texts are shown to administrators.
 func TestKindsAndOutcomesAreToldInWords(t *testing.T) {
 	for kind, want := range map[marks.Kind]string{
 		{Mark: 7}: "mark 7", {Mark: 7, V6: true}: "mark 7 (IPv6)", {Mark: 7, UDP: true}: "mark 7 (UDP)", {Mark: 7, V6: true, UDP: true}: "mark 7 (UDP, IPv6)",

@@ -1,5 +1,5 @@
-// Package markstest stands for netd where tests need sockets with marks: it
-// makes them without a mark, which takes no privilege.
+// Package markstest fakes netd for tests that need marked sockets. Its sockets are
+// unmarked, so it needs no privilege.
 package markstest
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// Maker makes the sockets of a reserve. It notes what it was asked for.
+// Maker makes the sockets of a reserve and records the requests.
 type Maker struct {
 	Reserve *marks.Reserve
-	Code    atomic.Int32 // a marks.Code: what it answers
-	Quiet   atomic.Bool  // it answers nothing
+	Code    atomic.Int32 // a marks.Code, its answer
+	Quiet   atomic.Bool  // it does not answer
 
 	t    *testing.T
 	mu   sync.Mutex
 	made map[marks.Kind]int
 }
 
-// New starts one, whose reserve logs to log; both end with the test.
+// New starts a Maker whose reserve logs to log. Both end with the test.
 func New(t *testing.T, log *slog.Logger) *Maker {
 	t.Helper()
 	m := &Maker{t: t, made: map[marks.Kind]int{}}
@@ -42,7 +42,8 @@ func New(t *testing.T, log *slog.Logger) *Maker {
 	return m
 }
 
-// Pair is the two ends of what engine and netd talk over; they are the caller's.
+// Pair returns the two ends of the channel between engine and netd. The caller owns
+// them.
 func Pair(t *testing.T) (engine, netd *net.UnixConn) {
 	t.Helper()
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
@@ -105,7 +106,7 @@ func (m *Maker) answer(c *net.UnixConn, r marks.Request) {
 	shm.CloseDescriptors(fds)
 }
 
-// Made is which kinds sockets were made for, by mark.
+// Made returns the kinds for which sockets were made, sorted by mark.
 func (m *Maker) Made() (kinds []marks.Kind) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
