@@ -28,8 +28,9 @@ func TestGetAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Sessions take at most 200 bytes each, those with keys of up to 132 bytes: of
-// any length a table of many shards, and of the longest a table of a million.
+// A session takes at most 200 bytes with a key of up to 132 bytes. This holds for
+// tables of many shards with keys of any length, and for a table of a million with the
+// longest keys.
 func TestSessionsTakeAtMost200BytesEach(t *testing.T) {
 	for _, c := range []struct{ length, n int }{{9, 50_000}, {16, 50_000}, {40, 50_000}, {41, 50_000}, {64, 50_000}, {100, 50_000}, {132, 1_000_000}} {
 		var before, after runtime.MemStats
@@ -68,7 +69,7 @@ func BenchmarkGet(b *testing.B) {
 	})
 }
 
-// BenchmarkMillion fills a table once per run and tells what it takes.
+// BenchmarkMillion fills a table once per run and reports its memory.
 func BenchmarkMillion(b *testing.B) {
 	const n = 1_000_000
 	for b.Loop() {

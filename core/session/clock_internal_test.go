@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// What the system's clock says is an hour off from what it said when the process
-// began: somebody has set it.
+// The system clock differs by an hour from its value at process start, because it was
+// set.
 func TestSessionsDoNotGoByAClockThatIsSet(t *testing.T) {
 	began := process.unix
 	defer func() { process.unix = began }()

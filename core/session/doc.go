@@ -1,32 +1,29 @@
-// Package session remembers which backend a client was given: a table from a
-// key (address, cookie, header …) to a backend ID, for one service. All loops
-// share it and it survives reloads.
+// Package session implements persistence: a table per service that maps a key (address,
+// cookie, header …) to a backend ID. All loops share a table, and it survives reloads.
 //
-// A session lives for its time-to-live after its last use; Get and Put count
-// as use. Nothing runs in the background: an expired entry is not found, and
-// is removed when it is met or by Sweep, which the owner calls now and then
-// with a budget. A full table forgets an old session rather than refuse a new
-// one: of a few drawn at random, the one unused for longest. Sessions whose
-// client came back are spared: clients that invent keys displace one another. Static
-// sessions, which an operator makes, neither expire nor make room.
+// A session lives for its TTL after its last use; Get and Put count as use. There is no
+// background work. An expired entry is not returned. It is removed when it is found, or
+// by Sweep, which the owner calls periodically with a budget. A full table evicts an
+// old session to insert a new one: the one unused for longest among a random sample.
+// Sessions of returning clients are spared, so clients that invent keys evict only each
+// other. Static sessions, which an operator configures, neither expire nor are evicted.
 //
-// Times are nanoseconds on any clock that does not go back, as long as one
-// table always sees the same clock.
+// Times are nanoseconds of any monotonic clock. Each table must always use the same
+// clock.
 //
-// # Why it is sharded
+// # Sharding
 //
-// Every Get writes (the time of last use), so one lock would make all loops
-// take turns on each request with persistence. The table is cut into up to 256
-// shards by the key's hash, each with its own lock held for tens of
-// nanoseconds; two loops rarely meet. Shards also bound the longest pause:
-// growing the index holds one shard's lock, and whoever looks at all sessions
-// holds it for a few at a time.
+// Every Get writes the time of last use, so a single lock would serialise all requests
+// with persistence. The table is divided into up to 256 shards by the key's hash. Each
+// shard has a lock that is held for tens of nanoseconds, and two loops rarely contend.
+// Shards also bound the longest pause. Growing the index locks one shard, and a scan
+// locks one for a few sessions at a time.
 //
-// # Why it is not a map
+// # Memory layout
 //
-// A million strings in maps are a million pointers for the garbage collector
-// to follow in every cycle, paid for by traffic. Entries here hold no pointers
-// (keys up to 40 bytes lie inside, of longer ones the rest in slabs of bytes)
-// and come in blocks that are never moved, so growth copies only the index. A
-// session takes some 70 bytes, one with a key of 132 bytes 170, of 255 bytes 300.
+// Maps with a million string keys would hold a million pointers, which the garbage
+// collector follows in every cycle. Entries here contain no pointers. Keys of up to 40
+// bytes lie in the entry; the rest of longer ones lies in slabs. Entries are allocated
+// in blocks that never move, so growth copies only the index. A session takes about 70
+// bytes, with a key of 132 bytes 170, and with 255 bytes 300.
 package session

@@ -6,27 +6,27 @@ import (
 	"unsafe"
 )
 
-// A key that does not fit its entry keeps its beginning there, and a slot of
-// the shard's slabs for the rest. Slabs are plain bytes: the garbage collector
-// follows none of a million keys.
+// A key that does not fit its entry has its beginning there and its rest in a slot of
+// the shard's slabs. Slabs are plain bytes, so the garbage collector does not scan
+// them.
 //
-//	entry.key   36 bytes of the key, 4 of the slot's number
+//	entry.key   36 bytes of the key, 4 bytes slot number
 //	slot        the rest, in 32, 64 … 224 bytes, as many as fit a block
 
 const (
 	begin    = inline - 4 // bytes of a long key in its entry
 	slotStep = 32
-	classes  = (MaxKey-begin-1)/slotStep + 1 // of slots, by size
+	classes  = (MaxKey-begin-1)/slotStep + 1 // slot sizes
 )
 
 // slab holds slots of one size.
 type slab struct {
 	blocks []*[blockBytes]byte
-	used   int      // slots ever given out, of those in blocks
-	free   []uint32 // given back
+	used   int      // slots allocated so far within blocks
+	free   []uint32 // returned slots
 }
 
-// slotIn finds a slot in a block: n counts over all blocks of a slab.
+// slotIn returns slot n, counted over all blocks of a slab, within its block.
 func slotIn(block *[blockBytes]byte, n uint32, size int) []byte {
 	at := int(n%uint32(blockBytes/size)) * size
 	return block[at : at+size]
@@ -36,7 +36,7 @@ func (s *slab) slot(n uint32, size int) []byte {
 	return slotIn(s.blocks[n/uint32(blockBytes/size)], n, size)
 }
 
-// take gives out a slot of class c.
+// take allocates a slot of class c.
 func (s *slab) take(from *source, c, size int) uint32 {
 	if n := len(s.free); n > 0 {
 		slot := s.free[n-1]
@@ -50,14 +50,14 @@ func (s *slab) take(from *source, c, size int) uint32 {
 	return uint32(s.used - 1)
 }
 
-// put takes a slot back. When it was the last in use the memory goes too.
+// put returns a slot. With the last one, all memory of the slab is returned.
 func (s *slab) put(slot uint32, to *source) {
 	if s.free = append(s.free, slot); len(s.free) == s.used {
 		s.drop(to)
 	}
 }
 
-// drop gives all memory back.
+// drop returns all memory.
 func (s *slab) drop(to *source) {
 	for _, b := range s.blocks {
 		to.put(unsafe.Pointer(b))
@@ -65,13 +65,13 @@ func (s *slab) drop(to *source) {
 	*s = slab{}
 }
 
-// class is the size of the slot for a long key: its position, and in bytes.
+// class returns the slot class for a long key, and the slot size in bytes.
 func class(length int) (c, size int) {
 	c = (length - begin - 1) / slotStep
 	return c, (c + 1) * slotStep
 }
 
-// storeKey puts the key into a fresh entry.
+// storeKey stores the key in a new entry.
 func (s *shard) storeKey(e *entry, key []byte) {
 	e.length = uint8(len(key))
 	if len(key) <= inline {
@@ -88,13 +88,13 @@ func (s *shard) storeKey(e *entry, key []byte) {
 	copy(s.slabs[c].slot(slot, size), key[begin:])
 }
 
-// rest is what of a long key is not in its entry.
+// rest returns the part of a long key that is not in its entry.
 func (s *shard) rest(e *entry) []byte {
 	c, size := class(int(e.length))
 	return s.slabs[c].slot(binary.NativeEndian.Uint32(e.key[begin:]), size)[:int(e.length)-begin]
 }
 
-// dropKey gives back the slot of an entry that is about to go.
+// dropKey returns the slot of an entry that is about to be removed.
 func (s *shard) dropKey(e *entry) {
 	if int(e.length) > inline {
 		c, _ := class(int(e.length))

@@ -13,68 +13,68 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// blockBytes is what memory is given out by: a page.
+// blockBytes is the size of an allocation: a page.
 const blockBytes = 4096
 
-// memoryBlocks bounds the sessions that lie in shared memory, to some eight
-// million with short keys. What comes beyond lies in the process's own memory.
+// memoryBlocks limits the sessions in shared memory to about eight million with short
+// keys. Further sessions lie in the process's own memory.
 const memoryBlocks = 1 << 17
 
-// MemorySize is the size of a Memory in bytes; only pages in use take memory.
+// MemorySize is the size of a Memory in bytes. Only pages in use take memory.
 const MemorySize = int(unsafe.Sizeof(memory{}))
 
-// memoryMagic is "SLSESSNS" read as a number, memoryLayout grows whenever a
-// block or what is told of it changes.
+// memoryMagic is "SLSESSNS" as a number. memoryLayout is incremented when the format of
+// blocks or of their descriptions changes.
 const (
 	memoryMagic  = 0x534c534553534e53
 	memoryLayout = 1
 )
 
-// ErrMemory occurs when memory does not hold what a Memory wrote.
+// ErrMemory means that memory does not hold a valid Memory.
 var ErrMemory = errors.New("no memory of sessions")
 
-// memory is what lies in shared memory.
+// memory is the layout of the shared memory.
 type memory struct {
 	_      shm.Header
-	epoch  atomic.Uint32 // of the process that uses it; each one adds 1
-	used   atomic.Uint32 // blocks that were ever in use
+	epoch  atomic.Uint32 // incremented by each process that opens it
+	used   atomic.Uint32 // blocks ever in use
 	_      [40]byte
 	info   [memoryBlocks]blockInfo
 	_      [blockBytes - 64]byte
 	blocks [memoryBlocks][blockBytes]byte
 }
 
-// blockInfo tells what a block is. The epoch is written last and cleared first: a
-// block whose epoch is 0 is nobody's.
+// blockInfo describes a block. The epoch is written last and cleared first: 0 means
+// that the block is free.
 type blockInfo struct {
-	owner uint64 // of the table
+	owner uint64 // number of the table
 	epoch atomic.Uint32
-	index uint16 // which one of its kind in the shard
+	index uint16 // position among blocks of this kind in the shard
 	shard uint8
 	kind  uint8
 }
 
-// Kinds of blocks: of entries, and from kindSlab on one for each class of slots.
+// Kinds of blocks: entries, and from kindSlab one kind for each class of slots.
 const (
 	kindEntries uint8 = 1
 	kindSlab    uint8 = 2
 )
 
-// Memory is shared memory in which tables keep their sessions, so that these
-// outlive the process: whoever opens it next finds them by the number of their
-// owner. One process uses it at a time. Any goroutine may call its methods.
+// Memory is shared memory for the sessions of tables, so that sessions survive the
+// process. The next process finds them by owner number. One process may use it at a
+// time. It is safe for concurrent use.
 type Memory struct {
 	shared *memory
 	epoch  uint32
 
 	mu   sync.Mutex
-	free []uint32 // blocks
+	free []uint32 // indices of blocks
 	left map[uint64][]uint32
 }
 
-// OpenMemory returns the Memory in mem, at least MemorySize bytes mapped for
-// writing; zeroed memory is an empty one. Anything else than a memory of this
-// layout is refused with ErrMemory. mem must stay mapped for good.
+// OpenMemory returns the Memory in mem, at least MemorySize bytes mapped for writing.
+// Zeroed memory is an empty Memory; other content fails with ErrMemory. mem must stay
+// mapped.
 func OpenMemory(mem []byte) (*Memory, error) {
 	shared, err := shm.Create[memory](mem, memoryMagic, memoryLayout)
 	if err != nil {
@@ -86,7 +86,7 @@ func OpenMemory(mem []byte) (*Memory, error) {
 	return m, nil
 }
 
-// takeStock learns which blocks an earlier process left, and which are free.
+// takeStock finds the blocks of an earlier process and the free blocks.
 func (m *Memory) takeStock() {
 	used := min(m.shared.used.Load(), memoryBlocks)
 	m.shared.used.Store(used)
@@ -100,15 +100,14 @@ func (m *Memory) takeStock() {
 	}
 }
 
-// HasLeft reports whether there is anything of an earlier process for Retain to look at.
+// HasLeft reports whether blocks of an earlier process have not been claimed.
 func (m *Memory) HasLeft() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.left) > 0
 }
 
-// Retain gives up what an earlier process left of tables that nobody has asked
-// for, unless their owner is among those that may still do so.
+// Retain frees the unclaimed tables of an earlier process, except those of owners.
 func (m *Memory) Retain(owners ...uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,8 +119,8 @@ func (m *Memory) Retain(owners ...uint64) {
 	}
 }
 
-// Owner is the number of a table: of a service's sessions for as long as words,
-// by which clients are recognised, stay the same.
+// Owner returns the number that identifies a table: a hash of the service's stable
+// number and words, the settings by which clients are recognised.
 func Owner(service uint32, words ...string) uint64 {
 	h := fnv.New64a()
 	_ = binary.Write(h, binary.LittleEndian, service)
@@ -131,7 +130,7 @@ func Owner(service uint32, words ...string) uint64 {
 	return h.Sum64()
 }
 
-// release frees blocks; the lock is held.
+// release frees blocks; m.mu must be held.
 func (m *Memory) release(blocks []uint32) {
 	for _, i := range blocks {
 		m.shared.info[i].epoch.Store(0)
@@ -139,7 +138,7 @@ func (m *Memory) release(blocks []uint32) {
 	m.free = append(m.free, blocks...)
 }
 
-// take gives out a zeroed block, nil when none is left.
+// take returns a zeroed block, or nil if none is left.
 func (m *Memory) take(owner uint64, shard, kind uint8, index uint16) unsafe.Pointer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -158,7 +157,7 @@ func (m *Memory) take(owner uint64, shard, kind uint8, index uint16) unsafe.Poin
 	return unsafe.Pointer(&m.shared.blocks[i])
 }
 
-// put takes a block back and reports whether it is one of ours.
+// put frees a block and reports whether it lies in m.
 func (m *Memory) put(block unsafe.Pointer) bool {
 	at := uintptr(block) - uintptr(unsafe.Pointer(&m.shared.blocks))
 	if at >= unsafe.Sizeof(m.shared.blocks) {
@@ -170,8 +169,7 @@ func (m *Memory) put(block unsafe.Pointer) bool {
 	return true
 }
 
-// source is where a shard has its blocks from: the process's own memory when
-// there is no other.
+// source allocates the blocks of a shard, from Memory or from the process's own memory.
 type source struct {
 	memory *Memory
 	owner  uint64

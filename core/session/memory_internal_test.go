@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// Blocks lie in the shared memory as far as it goes, and as far as their numbers
-// can be told there; all others in the process's own. Each is zeroed.
+// Blocks lie in shared memory while it has room and their index fits blockInfo. Others
+// lie in the process's own memory. Each block is zeroed.
 func TestBlocksLieInSharedMemoryAsFarAsItGoes(t *testing.T) {
 	f, err := shm.Shared("sessions-test", MemorySize)
 	if err != nil {
@@ -77,7 +77,7 @@ func TestBlocksLieInSharedMemoryAsFarAsItGoes(t *testing.T) {
 	if b := s.take(kindEntries, 8); shared(b) || m.shared.used.Load() != memoryBlocks {
 		t.Error("more blocks are given out than there are")
 	}
-	m.shared.used.Store(1 << 20) // as nobody wrote it
+	m.shared.used.Store(1 << 20) // not a valid value
 	if m, err = OpenMemory(mapped.Bytes()); err != nil || m.shared.used.Load() != memoryBlocks || len(m.free) != memoryBlocks-1 || len(m.left[7]) != 1 || m.epoch != 2 {
 		t.Errorf("opened again: %v, %d blocks, %d free, left %v, epoch %d", err, m.shared.used.Load(), len(m.free), m.left, m.epoch)
 	}

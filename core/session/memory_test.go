@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// shared is fresh memory for sessions, mapped until the test ends.
+// shared maps new memory for sessions until the test ends.
 func shared(t testing.TB, f *os.File) []byte {
 	t.Helper()
 	m, err := shm.MapShared(f, true)
@@ -48,7 +48,7 @@ func open(t testing.TB, mem []byte) *session.Memory {
 	return m
 }
 
-// contents are the sessions of a table as text.
+// contents returns the sessions of a table as text.
 func contents(table *session.Table) map[string]string {
 	out := map[string]string{}
 	table.Range(func(s session.Session) bool {
@@ -69,8 +69,8 @@ func same(t interface{ Fatalf(string, ...any) }, what string, got, want map[stri
 	}
 }
 
-// TestSessionsOutliveTheirProcess opens the memory again and again, as one
-// process after the other does, each with sessions coming and going.
+// TestSessionsOutliveTheirProcess opens the memory repeatedly, like successive
+// processes, each of which adds and removes sessions.
 func TestSessionsOutliveTheirProcess(t *testing.T) {
 	outer := t
 	rapid.Check(t, func(t *rapid.T) {
@@ -121,8 +121,8 @@ func TestStaticSessionsAreNotTakenOver(t *testing.T) {
 	same(t, "taken over", contents(session.NewIn(open(t, mem), 7, 100)), map[string]string{"learned": "1 used 1 static false"})
 }
 
-// A session that was being written when its process was killed is not whole; one
-// that was used later than now was written before the clock was set back.
+// A session that was being written when its process was killed is invalid. A last use
+// in the future means that the clock was set back since.
 func TestOnlyWholeSessionsAreTakenOver(t *testing.T) {
 	mem := shared(t, segment(t))
 	table := session.NewIn(open(t, mem), 1, 100)
@@ -163,7 +163,7 @@ func TestOwnersDiffer(t *testing.T) {
 		}
 		seen[o] = true
 	}
-	// Another release finds the tables by the same numbers.
+	// The numbers must not change between releases.
 	if got := session.Owner(1, "a", "b"); got != 0x2b6166111ee35707 {
 		t.Errorf("%#x", got)
 	}
@@ -184,7 +184,7 @@ func TestMemoryOfTablesThatWentIsUsedAgain(t *testing.T) {
 	for owner := range uint64(15) {
 		table := fill(owner + 2)
 		table.Release()
-		table.Put([]byte("late"), 3, 1) // by who still has the table
+		table.Put([]byte("late"), 3, 1) // from a caller that still holds the table
 		if b, ok := table.Get([]byte("late"), 1, time.Hour); !ok || b != 3 || table.Len() != 1 {
 			t.Fatalf("a released table knows backend %d, %v, of %d sessions", b, ok, table.Len())
 		}
@@ -192,7 +192,7 @@ func TestMemoryOfTablesThatWentIsUsedAgain(t *testing.T) {
 	if after := resident(t, mem); after > before+before/10 {
 		t.Errorf("%d blocks of memory are in use after fifteen tables, %d after the first", after, before)
 	}
-	session.NewIn(m, 30, 100).Put([]byte("client"), 1, 1) // in a block that was another's
+	session.NewIn(m, 30, 100).Put([]byte("client"), 1, 1) // in a block that belonged to another table
 	next := open(t, mem)
 	for owner, want := range map[uint64]int{16: 0, 30: 1} {
 		if n := session.NewIn(next, owner, 100).Len(); n != want {
@@ -201,7 +201,7 @@ func TestMemoryOfTablesThatWentIsUsedAgain(t *testing.T) {
 	}
 }
 
-// resident counts the blocks of mem that hold anything.
+// resident returns the number of blocks of mem that are not zero.
 func resident(t *testing.T, mem []byte) (n int) {
 	t.Helper()
 	zero := make([]byte, 4096)
@@ -218,7 +218,7 @@ func TestForeignMemoryIsRefused(t *testing.T) {
 	if _, err := session.OpenMemory(mem); err != nil {
 		t.Fatal(err)
 	}
-	if got := *(*[2]uint64)(unsafe.Pointer(&mem[0])); got != [2]uint64{0x534c534553534e53, 1} { // what another release knows it by
+	if got := *(*[2]uint64)(unsafe.Pointer(&mem[0])); got != [2]uint64{0x534c534553534e53, 1} { // constants known to other releases
 		t.Errorf("it begins with %#x", got)
 	}
 	mem[0] = 1
@@ -230,8 +230,8 @@ func TestForeignMemoryIsRefused(t *testing.T) {
 	}
 }
 
-// TestSessionsOfAKilledProcessAreRight kills processes that write sessions as
-// fast as they can: what is found of them afterwards is what was written.
+// TestSessionsOfAKilledProcessAreRight kills processes that write sessions
+// continuously. The sessions found afterwards must be correct.
 func TestSessionsOfAKilledProcessAreRight(t *testing.T) {
 	if f := os.Getenv("SLUICE_SESSIONS"); f != "" {
 		writeUntilKilled(t)

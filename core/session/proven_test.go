@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/session"
 )
 
-// known is how many of the first n keys a full table still knows.
+// known returns how many of the first n keys are still in a full table.
 func known(table *session.Table, n int) (left int) {
 	for i := range n {
 		if _, ok := table.Peek(key(i), 0, ttl); ok {
@@ -24,7 +24,7 @@ func TestInventedKeysDisplaceNobodyWhoCameBack(t *testing.T) {
 			table.Put(key(i), 1, 0)
 			table.Get(key(i), 0, ttl)
 		}
-		before := known(table, most) // some shards may have had more than their share
+		before := known(table, most) // some shards may have exceeded their share
 		if limit <= 4096 && before != most {
 			t.Fatalf("%d of %d sessions are there", before, most)
 		}
@@ -44,7 +44,7 @@ func TestInventedKeysDisplaceNobodyWhoCameBack(t *testing.T) {
 	}
 }
 
-// Clients that come find room even where all others came back.
+// New clients get sessions even if all others are returning clients.
 func TestNewClientsHaveRoomBesideThoseWhoCameBack(t *testing.T) {
 	const limit = 800
 	table := session.New(limit)
@@ -78,7 +78,7 @@ func TestWhoCameBackIsKnownToTheNextProcess(t *testing.T) {
 	}
 }
 
-// However few may make room, these do, and no other.
+// A single session that may be evicted is found, and no other is evicted.
 func TestTheOnlySessionThatMayMakeRoomDoes(t *testing.T) {
 	const limit = 4096
 	table := session.New(limit)

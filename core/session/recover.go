@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// NewIn is New with the sessions in m, beginning with those that an earlier
-// process left under the same owner, the static ones excepted: these are
-// configuration. Whoever was killed while writing one loses that one. m may be
-// nil. An owner has one table at a time; Release it before the next.
+// NewIn is New with the sessions in m, starting with those that an earlier process left
+// under the same owner. It skips static ones, which belong to the configuration, and
+// one that was being written when a process was killed. m may be nil. An owner has one
+// table at a time; it must be released before the next.
 func NewIn(m *Memory, owner uint64, maxEntries int) *Table {
 	t := New(maxEntries)
 	if m == nil {
@@ -29,8 +29,8 @@ func NewIn(m *Memory, owner uint64, maxEntries int) *Table {
 	return t
 }
 
-// Release gives the memory back. The table is empty then and goes on in the
-// process's own memory: who still has it may use it.
+// Release frees the shared memory. The table is empty afterwards and continues in the
+// process's own memory, so remaining references may still use it.
 func (t *Table) Release() {
 	for i := range t.shards {
 		t.shards[i].release()
@@ -51,13 +51,13 @@ func (s *shard) release() {
 	s.blocks, s.slabs, s.buckets, s.n, s.counts, s.cursor, s.source = nil, nil, nil, 0, [standings]int{}, 0, source{}
 }
 
-// slabAt names a block of slots as its entries do.
+// slabAt identifies a block of slots.
 type slabAt struct {
 	shard, class uint8
 	index        uint16
 }
 
-// adopt puts the sessions of an earlier table into t.
+// adopt inserts the sessions of an earlier table into t.
 func (t *Table) adopt(m *Memory, blocks []uint32) {
 	slabs := map[slabAt]*[blockBytes]byte{}
 	for _, i := range blocks {
@@ -83,8 +83,8 @@ func (t *Table) adopt(m *Memory, blocks []uint32) {
 	}
 }
 
-// whole appends the key of an entry of an earlier process; nothing when there
-// is none.
+// whole appends the key of an entry of an earlier process, or nothing if it is
+// incomplete.
 func (e *entry) whole(dst []byte, shard uint8, slabs map[slabAt]*[blockBytes]byte) []byte {
 	if int(e.length) <= inline {
 		return append(dst, e.key[:e.length]...)
@@ -99,8 +99,8 @@ func (e *entry) whole(dst []byte, shard uint8, slabs map[slabAt]*[blockBytes]byt
 	return append(dst, slotIn(block, n, size)[:int(e.length)-begin]...)
 }
 
-// seal notes that the entry is whole: one that was being written when its
-// process was killed has another sum.
+// seal updates the checksum of the entry. If the process is killed during a write, the
+// checksum does not match.
 func (e *entry) seal(key []byte) { e.sum = sum(key, e.backend) }
 
 func sum(key []byte, backend uint32) uint16 {

@@ -14,8 +14,7 @@ import (
 
 const ttl = 100 * time.Nanosecond
 
-// key numbers keys, some of them longer than what an entry holds, of all
-// lengths.
+// key returns the nth key. A third of the keys exceed an entry, with all lengths.
 func key(n int) []byte {
 	if n%3 == 0 {
 		return fmt.Appendf(nil, "%0*d", 30+n*31%(session.MaxKey-29), n)
@@ -23,8 +22,8 @@ func key(n int) []byte {
 	return fmt.Appendf(nil, "client-%d", n)
 }
 
-// TestTableBehavesLikeAMap drives a table that never fills up and a map with
-// the same steps.
+// TestTableBehavesLikeAMap applies the same steps to a map and to a table that never
+// fills up.
 func TestTableBehavesLikeAMap(t *testing.T) {
 	type value struct {
 		backend uint32
@@ -132,7 +131,7 @@ func TestUseKeepsASessionAlive(t *testing.T) {
 	if s, _ := table.Peek([]byte("a"), 990, ttl); s.Used != 990 {
 		t.Errorf("used at %d, want 990", s.Used)
 	}
-	table.Get([]byte("a"), 950, ttl) // of a loop whose clock was read earlier
+	table.Get([]byte("a"), 950, ttl) // from a loop with an earlier clock value
 	if s, _ := table.Peek([]byte("a"), 990, ttl); s.Used != 990 {
 		t.Errorf("an earlier use moved it to %d", s.Used)
 	}

@@ -8,13 +8,12 @@ import (
 	"unsafe"
 )
 
-// inline is the longest key kept inside its entry: enough for addresses,
-// UUIDs and the session cookies of the usual application servers.
+// inline is the maximum length of a key within its entry. It covers addresses, UUIDs
+// and the session cookies of common application servers.
 const inline = 40
 
-// blockSize is how many entries are allocated together: they fill a block of
-// memory (blockBytes), a page, small enough that 256 shards with one session
-// each stay cheap.
+// blockSize is the number of entries in a block (blockBytes). A block is a page, so 256
+// shards with one session each stay cheap.
 const blockSize = blockBytes / 64
 
 // entry is one session in 64 bytes without pointers.
@@ -22,41 +21,41 @@ type entry struct {
 	used     int64  // time of last use
 	hash     uint32 // low bits of the key's hash
 	backend  uint32
-	next     uint32       // next entry of the same bucket, as position + 1; 0 ends
+	next     uint32       // position + 1 of the next entry in the bucket; 0 ends the chain
 	length   uint8        // of the key
-	standing standing     // how it came to be there
-	sum      uint16       // see seal
-	key      [inline]byte // the key if it fits, else see long.go
+	standing standing     // see standing
+	sum      uint16       // checksum, see seal
+	key      [inline]byte // the key, or its beginning (see long.go)
 }
 
-// standing is how a session came to be in the table. The numbers are kept in shared memory.
+// standing is the eviction class of a session. Its values are stored in shared memory.
 type standing uint8
 
 const (
-	dynamic standing = iota // a client came once: it makes room for others
-	static                  // an operator's: it lives until it is deleted
-	proven                  // its client came back: see prove
+	dynamic standing = iota // client seen once: may be evicted
+	static                  // configured by an operator: exists until deleted
+	proven                  // returning client, see prove
 	standings
 )
 
-// shard is a hash table with chains. Entries 0 … n-1 are in use, without
-// gaps: removing moves the last one into the hole. Of the others the length is 0.
+// shard is a hash table with chaining. Entries 0 to n-1 are in use without gaps: remove
+// moves the last one into the hole. Other entries have length 0.
 type shard struct {
 	mu        sync.Mutex
 	source    source // of blocks
 	limit     int
 	n         int
-	counts    [standings]int // of them, by standing
-	cursor    int            // where Sweep goes on, counting down
+	counts    [standings]int // entries by standing
+	cursor    int            // position of Sweep, counting down
 	buckets   []uint32       // position + 1 of the first entry; the length is a power of two
 	blocks    []*[blockSize]entry
-	slabs     *[classes]slab // of keys over inline bytes; nil without any
-	forgotten *atomic.Uint64 // of the table
+	slabs     *[classes]slab // for keys over inline bytes; nil if there are none
+	forgotten *atomic.Uint64 // counter of the table
 }
 
 func (s *shard) at(i int) *entry { return &s.blocks[i/blockSize][i%blockSize] }
 
-// index returns the position of a key, -1 if it is not there.
+// index returns the position of a key, or -1.
 func (s *shard) index(h uint32, key []byte) int {
 	if s.n == 0 {
 		return -1
@@ -80,7 +79,7 @@ func (s *shard) find(h uint32, key []byte) *entry {
 	return nil
 }
 
-// live is find without expired sessions: one that is met is removed.
+// live is find that removes an expired session and returns nil for it.
 func (s *shard) live(h uint32, key []byte, now int64, ttl time.Duration) *entry {
 	i := s.index(h, key)
 	if i < 0 {
@@ -98,8 +97,8 @@ func expired(e *entry, now int64, ttl time.Duration) bool {
 	return e.standing != static && now-e.used > int64(ttl)
 }
 
-// insert adds a key that is not there, instead of another if the shard is
-// full. nil means that all of it is static.
+// insert adds a key that is not in the shard. If the shard is full it evicts another
+// session. It returns nil if all sessions are static.
 func (s *shard) insert(h uint32, key []byte, backend uint32, now int64) *entry {
 	if s.n >= s.limit {
 		other := s.spareable()
@@ -127,7 +126,7 @@ func (s *shard) insert(h uint32, key []byte, backend uint32, now int64) *entry {
 	return e
 }
 
-// give makes the session of e that of backend.
+// give assigns the session of e to backend.
 func (s *shard) give(e *entry, key []byte, backend uint32) {
 	if e.backend != backend {
 		e.backend = backend
@@ -135,8 +134,8 @@ func (s *shard) give(e *entry, key []byte, backend uint32) {
 	}
 }
 
-// grow doubles the index. At the size shards are made for it takes some ten
-// microseconds at most; entries stay where they are.
+// grow doubles the index. With the size of shards this takes at most about ten
+// microseconds. Entries do not move.
 func (s *shard) grow() {
 	s.buckets = make([]uint32, max(8, 2*len(s.buckets)))
 	for i := range s.n {
@@ -146,11 +145,10 @@ func (s *shard) grow() {
 	}
 }
 
-// prove notes that the client of e came back. Sessions that are proven do not
-// make room for new ones, so that whoever invents keys displaces what was
-// invented, and not the clients of others. An eighth of the shard is never
-// proven, for the new ones: when it is due, the proven one unused for longest, of
-// a few, has to prove itself again.
+// prove marks e as the session of a returning client. Proven sessions are not evicted
+// by new ones, so invented keys evict only each other. An eighth of the shard is
+// reserved for sessions that are not proven. At that limit, the oldest proven session
+// of a random sample becomes dynamic again.
 func (s *shard) prove(e *entry) {
 	if e.standing != dynamic {
 		return
@@ -165,16 +163,16 @@ func (s *shard) prove(e *entry) {
 	s.promote(e, proven)
 }
 
-// promote gives e another standing.
+// promote changes the standing of e.
 func (s *shard) promote(e *entry, to standing) {
 	s.counts[e.standing]--
 	s.counts[to]++
 	e.standing = to
 }
 
-// spareable returns an entry that makes room, -1 when all are static: an old one
-// that is not proven, any of these, then, when static ones take the room of all
-// of them, an old one that is.
+// spareable returns the entry to evict, or -1 if all are static. It prefers an old
+// dynamic entry, then any dynamic one. If static and proven entries fill the shard, it
+// returns an old proven one.
 func (s *shard) spareable() int {
 	if i := s.oldish(dynamic); i >= 0 {
 		return i
@@ -187,9 +185,9 @@ func (s *shard) spareable() int {
 	return s.oldish(proven)
 }
 
-// oldish returns the entry of a standing that was unused for longest, among eight
-// drawn at random. An exact order would cost a list to maintain on every Get. -1
-// when none of many draws is of it.
+// oldish returns the least recently used of up to eight random entries with the given
+// standing, or -1 if 64 draws find none. An exact order would require a list that every
+// Get updates.
 func (s *shard) oldish(of standing) int {
 	best, found := -1, 0
 	if s.counts[of] == 0 {
@@ -207,10 +205,10 @@ func (s *shard) oldish(of standing) int {
 	return best
 }
 
-// spare is how many unused blocks a shard keeps for the sessions to come.
+// spare is the number of unused blocks that a shard keeps for new sessions.
 const spare = 8
 
-// remove takes out entry i and moves the last one into its place.
+// remove deletes entry i and moves the last one into its place.
 func (s *shard) remove(i int) {
 	*s.link(i) = s.at(i).next
 	s.counts[s.at(i).standing]--
@@ -230,7 +228,7 @@ func (s *shard) remove(i int) {
 	}
 }
 
-// link returns what points at entry i: its bucket or the entry before it.
+// link returns the link to entry i: in its bucket or in the previous entry.
 func (s *shard) link(i int) *uint32 {
 	p := &s.buckets[s.bucket(s.at(i).hash)]
 	for *p != uint32(i+1) {

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// lockedFor is how many sessions are looked at while a shard is locked: a loop
-// that meets the lock waits for some microseconds at most.
+// lockedFor is the number of sessions scanned per lock. A loop waits for the lock for
+// at most a few microseconds.
 const lockedFor = 64
 
-// Sweep looks at up to budget sessions, removes the expired ones and returns
-// how many. Each call goes on where the last one stopped; a budget of a few
-// hundred takes microseconds. Of two calls at once each does a part.
+// Sweep scans up to budget sessions and returns how many expired ones it removed. Each
+// call continues where the last one stopped. A budget of a few hundred takes
+// microseconds. Concurrent calls share the work.
 func (t *Table) Sweep(now int64, ttl time.Duration, budget int) (removed int) {
-	// An empty shard costs one of the budget too: a call always ends soon.
+	// An empty shard also costs one unit of the budget, so that a call always ends
+	// soon.
 	for budget > 0 {
 		at := int(t.sweeping.Load()) % len(t.shards)
 		looked, gone, done := t.shards[at].sweep(now, ttl, min(budget, lockedFor))
@@ -21,15 +22,15 @@ func (t *Table) Sweep(now int64, ttl time.Duration, budget int) (removed int) {
 		if done {
 			t.sweeping.Store(uint32(at + 1))
 			if at+1 == len(t.shards) {
-				return removed // once round is enough for one call
+				return removed // at most one round per call
 			}
 		}
 	}
 	return removed
 }
 
-// sweep goes down from the cursor: an entry moved into a hole was looked at
-// already. done tells that the shard's beginning was reached.
+// sweep scans down from the cursor, because an entry moved into a hole was scanned
+// already. done reports whether it reached the beginning of the shard.
 func (s *shard) sweep(now int64, ttl time.Duration, budget int) (looked, removed int, done bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,19 +47,19 @@ func (s *shard) sweep(now int64, ttl time.Duration, budget int) (looked, removed
 	return looked, removed, s.cursor == 0
 }
 
-// DropBackend forgets all sessions of a backend but the static ones, and
-// returns how many there were. It looks at every session, a few at a time.
+// DropBackend removes all sessions of a backend except static ones and returns their
+// number. It scans the whole table, a few sessions at a time.
 func (t *Table) DropBackend(id uint32) (dropped int) {
 	return t.drop(func(e *entry) bool { return e.backend == id && e.standing != static })
 }
 
-// Flush forgets all sessions but the static ones, and returns how many there
-// were.
+// Flush removes all sessions except static ones and returns their number.
 func (t *Table) Flush() (dropped int) {
 	return t.drop(func(e *entry) bool { return e.standing != static })
 }
 
-// drop removes the sessions that go says yes to. What comes meanwhile may stay.
+// drop removes the sessions for which gone returns true. Sessions added meanwhile may
+// remain.
 func (t *Table) drop(gone func(e *entry) bool) (dropped int) {
 	for k := range t.shards {
 		s := &t.shards[k]
@@ -71,7 +72,7 @@ func (t *Table) drop(gone func(e *entry) bool) (dropped int) {
 	return dropped
 }
 
-// drop looks at the sessions below from, and says where to go on.
+// drop scans sessions below from and returns where to continue.
 func (s *shard) drop(from int, gone func(e *entry) bool) (next, dropped int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,18 +87,18 @@ func (s *shard) drop(from int, gone func(e *entry) bool) (next, dropped int) {
 	return next, dropped
 }
 
-// Session is one entry as Range shows it.
+// Session is one entry of a table.
 type Session struct {
 	Key     []byte // valid until the callback returns
 	Backend uint32
 	Used    int64 // time of last use
-	Static  bool  // it does not expire
+	Static  bool  // does not expire
 }
 
-// Range calls yield for every session until it returns false, in no order. It
-// copies one shard at a time and holds no lock while yield runs; sessions that
-// come or go meanwhile may or may not be seen, none is seen twice unless it
-// was removed and put again. Expired ones are shown: compare Used.
+// Range calls yield for every session, in no order, until it returns false. It copies
+// one shard at a time and holds no lock during yield. Sessions added or removed
+// meanwhile may be missed. A session is seen twice only if it was removed and added
+// again. Expired sessions are included; compare Used.
 func (t *Table) Range(yield func(Session) bool) {
 	var list []Session
 	var keys []byte

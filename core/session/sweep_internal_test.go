@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Who looks at all sessions holds a lock for a fixed number of them, which takes
-// microseconds, and none while it shows them.
+// A scan holds a lock for a fixed number of sessions, which takes microseconds, and
+// none during yield.
 func TestScansHoldALockForFewSessions(t *testing.T) {
 	const n = 100_000
 	table := New(5 << 18)
@@ -43,8 +43,8 @@ func TestScansHoldALockForFewSessions(t *testing.T) {
 	}
 }
 
-// What long keys take is given back with them, and the bound of a table is that of
-// all its shards together.
+// Removing long keys frees their slots, and the limits of all shards add up to that of
+// the table.
 func TestLongKeysGiveTheirRoomBack(t *testing.T) {
 	table := New(10_000)
 	s := &table.shards[0]
@@ -88,7 +88,7 @@ func TestLongKeysGiveTheirRoomBack(t *testing.T) {
 	}
 }
 
-// A long key has a slot that is not a step too large.
+// The slot of a long key is the smallest that fits.
 func TestSlotsFitTheirKeys(t *testing.T) {
 	var table shard
 	for length := inline + 1; length <= MaxKey; length++ {

@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// MaxKey is the longest key in bytes.
+// MaxKey is the maximum length of a key in bytes.
 const MaxKey = 255
 
-// maxShards and shardEntries choose the number of shards: small tables have
-// fewer, so that each shard's bound stays near its share.
+// maxShards and shardEntries determine the number of shards. Small tables have fewer,
+// so that the limit of each shard stays close to its share.
 const (
 	maxShards    = 256
 	shardEntries = 4096
 )
 
-// Table is the sessions of one service. Any goroutine may use it; keys are
-// only read. Use New.
+// Table holds the sessions of one service. It is safe for concurrent use. It does not
+// retain or modify keys passed to it. Tables are created by New.
 type Table struct {
 	seed   maphash.Seed
 	shift  uint // hash >> shift is the shard
 	shards []shard
-	// sweeping is the shard Sweep goes on with.
+	// sweeping is the shard at which Sweep continues.
 	sweeping atomic.Uint32
-	// forgotten are the sessions that made room for others, see Forgotten.
+	// forgotten counts evicted sessions, see Forgotten.
 	forgotten atomic.Uint64
 }
 
-// New makes an empty table for at most maxEntries sessions (at least 1). Memory
-// is taken as sessions come. Keys spread unevenly over shards, so the first
-// session is forgotten when the table is some per cent short of full.
+// New returns an empty table for at most maxEntries sessions (at least 1). Memory is
+// allocated as sessions are added. Keys spread unevenly over shards, so eviction begins
+// a few per cent before the table is full.
 func New(maxEntries int) *Table {
 	maxEntries = max(1, maxEntries)
 	n := 1
@@ -49,8 +49,8 @@ func New(maxEntries int) *Table {
 	return t
 }
 
-// Get returns the backend of a session that was used within ttl before now,
-// and notes the use: who comes back is proven. 0 allocations.
+// Get returns the backend of a session used within ttl before now. It updates the last
+// use and marks the session as proven. It does not allocate.
 func (t *Table) Get(key []byte, now int64, ttl time.Duration) (backend uint32, ok bool) {
 	if !storable(key) {
 		return 0, false
@@ -67,7 +67,7 @@ func (t *Table) Get(key []byte, now int64, ttl time.Duration) (backend uint32, o
 	return e.backend, true
 }
 
-// Peek is Get without noting the use.
+// Peek is Get without side effects.
 func (t *Table) Peek(key []byte, now int64, ttl time.Duration) (s Session, ok bool) {
 	if !storable(key) {
 		return Session{}, false
@@ -82,9 +82,9 @@ func (t *Table) Peek(key []byte, now int64, ttl time.Duration) (s Session, ok bo
 	return Session{Key: key, Backend: e.backend, Used: e.used, Static: e.standing == static}, true
 }
 
-// Put makes key belong to backend from now on, unless a static session says
-// otherwise. It does nothing and returns false for an empty key or one longer
-// than MaxKey: what nobody sent identifies nobody.
+// Put assigns key to backend unless it has a static session. It returns false without
+// effect for an empty key or one longer than MaxKey, and if the shard holds only static
+// sessions.
 func (t *Table) Put(key []byte, backend uint32, now int64) bool {
 	if !storable(key) {
 		return false
@@ -102,8 +102,8 @@ func (t *Table) Put(key []byte, backend uint32, now int64) bool {
 	return s.insert(h, key, backend, now) != nil
 }
 
-// PutStatic makes key belong to backend until it is deleted: it neither expires
-// nor makes room for others. It returns false where Put does.
+// PutStatic assigns key to backend until it is deleted; the session neither expires nor
+// is evicted. It returns false in the same cases as Put.
 func (t *Table) PutStatic(key []byte, backend uint32, now int64) bool {
 	if !storable(key) {
 		return false
@@ -124,10 +124,9 @@ func (t *Table) PutStatic(key []byte, backend uint32, now int64) bool {
 	return true
 }
 
-// PutIfAbsent makes key belong to backend unless it has a live session, and
-// returns the backend it belongs to then. Two loops that see a new client at
-// once so agree on one backend. added is false when a session was there, or
-// when the key cannot be stored (the result then is the backend given).
+// PutIfAbsent assigns key to backend unless it has a live session, and returns its
+// backend. Two loops that see a new client at the same time therefore agree. added is
+// false if a session existed, or if the key cannot be stored; owner is backend then.
 func (t *Table) PutIfAbsent(key []byte, backend uint32, now int64, ttl time.Duration) (owner uint32, added bool) {
 	if !storable(key) {
 		return backend, false
@@ -143,7 +142,7 @@ func (t *Table) PutIfAbsent(key []byte, backend uint32, now int64, ttl time.Dura
 	return backend, true
 }
 
-// Delete forgets a session and reports whether there was one.
+// Delete removes a session and reports whether it existed.
 func (t *Table) Delete(key []byte) bool {
 	if !storable(key) {
 		return false
@@ -159,8 +158,8 @@ func (t *Table) Delete(key []byte) bool {
 	return true
 }
 
-// Len returns the number of sessions kept, expired ones included until they
-// are met.
+// Len returns the number of sessions, including expired ones that have not been
+// removed.
 func (t *Table) Len() int {
 	n := 0
 	for i := range t.shards {
@@ -172,8 +171,7 @@ func (t *Table) Len() int {
 	return n
 }
 
-// Forgotten returns how many sessions made room for others since it was last
-// asked. Static ones never do.
+// Forgotten returns the number of sessions evicted since its last call.
 func (t *Table) Forgotten() uint64 {
 	if t.forgotten.Load() == 0 {
 		return 0
@@ -183,21 +181,20 @@ func (t *Table) Forgotten() uint64 {
 
 func storable(key []byte) bool { return len(key) > 0 && len(key) <= MaxKey }
 
-// shard returns the shard and the hash of a key. The high bits choose the
-// shard, the low ones the bucket in it. The seed is random, so that clients
-// cannot choose keys that meet.
+// shard returns the shard and the hash of a key. The high bits select the shard, the
+// low ones the bucket. The seed is random, so clients cannot choose keys that collide.
 func (t *Table) shard(key []byte) (*shard, uint32) {
 	h := maphash.Bytes(t.seed, key)
 	return &t.shards[h>>t.shift], uint32(h)
 }
 
-// process is when this process began, by the system's clock.
+// process is the start time of this process, by the system clock.
 var process = struct {
 	at   time.Time
 	unix int64
 }{time.Now(), time.Now().UnixNano()}
 
-// Now is the time sessions are kept by, in nanoseconds: Unix time as it was when
-// the process began, and what has passed since. Unlike the system's clock it is
-// never set: sessions neither end early nor live on when that one is.
+// Now returns the time for sessions in nanoseconds: Unix time at process start plus the
+// time elapsed since. Setting the system clock does not affect it, so sessions keep
+// their lifetime.
 func Now() int64 { return process.unix + int64(time.Since(process.at)) }

@@ -6,44 +6,42 @@ import (
 	"time"
 )
 
-// rangeTurn is after how many sessions the counting lets others run: 16,384
-// take some hundred microseconds, a loop would otherwise wait the 10 ms after
-// which the runtime interrupts a goroutine.
+// rangeTurn is the number of sessions after which List yields the CPU. 16,384 take some
+// hundred microseconds. Otherwise a loop could wait for the 10 ms after which the
+// runtime preempts a goroutine.
 const rangeTurn = 16 << 10
 
-// View is what one configuration makes of a table: the sessions by which a
-// backend would be chosen now. Any goroutine may call its methods; none is for a
-// hot path.
+// View is a table under one configuration: the sessions that currently determine a
+// backend. It is safe for concurrent use, but not meant for hot paths.
 type View struct {
 	Table    *Table
 	TTL      time.Duration
 	Backends []Member
-	// Err is why there is no Table.
+	// Err is the reason why Table is nil.
 	Err error
 }
 
-// Member is one of the backends sessions may name.
+// Member is a backend that sessions may refer to.
 type Member struct {
 	ID  uint32 // stable number
-	Cut bool   // only its static sessions count
+	Cut bool   // only static sessions are honoured
 	// Static are the keys of its static sessions.
 	Static []string
 }
 
-// Shown is a session as it is shown: whoever has Key goes to that backend.
+// Shown is a session for display: clients with Key go to Backend.
 type Shown struct {
 	Key     []byte
 	Backend uint32 // stable number
-	// TTL is how long the session lives when it is not used again.
+	// TTL is the remaining lifetime without use.
 	TTL time.Duration
-	// Static sessions are configuration; they have no TTL.
+	// Static sessions belong to the configuration and have no TTL.
 	Static bool
 }
 
-// List tells how many sessions there are, and lists at most limit of them: the
-// static ones first, those of cut backends, too, the others in no order. It
-// looks at every session, but nobody waits for more than one shard of them to
-// be copied.
+// List returns the number of sessions and at most limit of them: first the static ones,
+// including those of cut backends, then the others in no order. It scans the whole
+// table, but locks only one shard at a time.
 func (v View) List(limit int) (total int, list []Shown) {
 	if v.Table == nil {
 		return 0, nil
@@ -73,7 +71,7 @@ func (v View) List(limit int) (total int, list []Shown) {
 	return total, list
 }
 
-// Find is the session of one key; false when there is none.
+// Find returns the session of one key; false if there is none.
 func (v View) Find(key []byte) (Shown, bool) {
 	if v.Table == nil {
 		return Shown{}, false
@@ -86,7 +84,7 @@ func (v View) Find(key []byte) (Shown, bool) {
 	return v.show(s, now), true
 }
 
-// Forget removes a session and reports whether there was one. Static ones stay.
+// Forget removes a session and reports whether it existed. Static sessions remain.
 func (v View) Forget(key []byte) (bool, error) {
 	if v.Table == nil {
 		return false, v.Err
@@ -99,7 +97,7 @@ func (v View) Forget(key []byte) (bool, error) {
 	return was, nil
 }
 
-// Flush removes all sessions but the static ones, and says how many there were.
+// Flush removes all sessions except static ones and returns their number.
 func (v View) Flush() (int, error) {
 	if v.Table == nil {
 		return 0, v.Err
@@ -107,8 +105,8 @@ func (v View) Flush() (int, error) {
 	return v.Table.Flush(), nil
 }
 
-// Learn makes clients known as if they had come themselves: those of backends
-// that can be chosen, unless they are known already. It tells how many were.
+// Learn adds sessions as if the clients had connected here. It skips existing sessions
+// and sessions of backends that cannot be chosen. It returns the number added.
 func (v View) Learn(list []Shown) (learned int, err error) {
 	if v.Table == nil {
 		return 0, v.Err
@@ -134,7 +132,7 @@ func (v View) show(s Session, now int64) Shown {
 	return out
 }
 
-// member is the backend with that number, nil when it is gone.
+// member returns the backend with that number, or nil.
 func (v View) member(id uint32) *Member {
 	for i := range v.Backends {
 		if v.Backends[i].ID == id {
@@ -144,23 +142,23 @@ func (v View) member(id uint32) *Member {
 	return nil
 }
 
-// keptMost bounds the sessions of one service: a million, and the room it takes
-// for all of its shards to hold their part of them.
+// keptMost is the maximum number of sessions of one service: a million, plus the room
+// needed because shards fill unevenly.
 const keptMost = 5 << 18
 
-// Kept is the sessions of one service, from one configuration to the next.
+// Kept holds the sessions of one service across configurations.
 type Kept struct {
 	*Table
-	// static holds the static sessions that were put into the table, with the
-	// stable numbers of their backends.
+	// static holds the static sessions in the table, with the stable numbers of their
+	// backends.
 	static map[string]uint32
 }
 
-// NewKept is NewIn with room for all sessions of a service.
+// NewKept is NewIn with room for keptMost sessions.
 func NewKept(m *Memory, owner uint64) *Kept { return &Kept{Table: NewIn(m, owner, keptMost)} }
 
-// Fix makes the static sessions those of the backends. It is for one goroutine
-// at a time.
+// Fix replaces the static sessions by the Static keys of backends. It is not safe for
+// concurrent use.
 func (k *Kept) Fix(backends []Member) {
 	now, want := Now(), map[string]uint32{}
 	for _, b := range backends {

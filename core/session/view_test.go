@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/session"
 )
 
-// viewed is a table with a session of each backend 1 to 3, and a static one of
-// 1 and of 2; backend 2 is cut and 3 is gone.
+// viewed returns a table with a session of each backend 1 to 3, and static ones of 1
+// and 2. Backend 2 is cut and 3 is gone.
 func viewed(t *testing.T) session.View {
 	t.Helper()
 	members := []session.Member{{ID: 1, Static: []string{"fixed"}}, {ID: 2, Cut: true, Static: []string{"fixed too"}}}
