@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// Descriptors on their way count for the user, so another process of it may
-// leave no room for a moment.
+// Descriptors in transit count per user, so another process may briefly exhaust the
+// limit.
 func TestSendWaitsWhileTooManyDescriptorsAreOnTheirWay(t *testing.T) {
 	full, reader := pair(t)
 	a, b := pair(t)
@@ -82,7 +82,7 @@ func TestSendWaitsWhileTooManyDescriptorsAreOnTheirWay(t *testing.T) {
 	files[0].Close()
 }
 
-// withoutRights takes the rights from the thread that let it exceed the limit.
+// withoutRights drops the capabilities of the thread that allow it to exceed the limit.
 func withoutRights() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData

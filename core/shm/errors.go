@@ -2,20 +2,18 @@ package shm
 
 import "errors"
 
-// The errors of this package; all come wrapped with their circumstances.
+// Errors of this package. They are always wrapped with details.
 var (
-	// ErrNotSealed occurs when a descriptor lacks the seals its use relies on,
-	// or is no memfd at all: its content or its size could change under the
-	// reader.
+	// ErrNotSealed means that a descriptor lacks required seals or is not a memfd, so
+	// its content or size could change during use.
 	ErrNotSealed = errors.New("memory is not sealed")
-	// ErrEmpty occurs when memory of no bytes is to be created or mapped, or an
-	// empty message is to be sent (it could not be told from end of file).
+	// ErrEmpty means that the size of memory to create or map is 0, or that a message
+	// to send is empty (the peer could not distinguish it from end of file).
 	ErrEmpty = errors.New("empty")
-	// ErrTooLarge occurs when a message exceeds MaxMessage or carries more than
-	// MaxFiles descriptors.
+	// ErrTooLarge means that a message exceeds MaxMessage or MaxFiles.
 	ErrTooLarge = errors.New("too large")
-	// ErrTruncated occurs when the kernel had to cut a received message or the
-	// descriptors with it: the buffer was too small, too many descriptors came,
-	// or this process has no descriptor numbers left. What came was closed.
+	// ErrTruncated means that the kernel truncated a received message or its
+	// descriptors. The buffer was too small, there were too many descriptors, or this
+	// process has no descriptor numbers left. Received descriptors were closed.
 	ErrTruncated = errors.New("message truncated")
 )

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Event returns an eventfd: who holds it wakes, by a Waker, who reads it. A
-// read takes 8 bytes and waits until somebody has woken, or for the read
-// deadline of the file; several wakes may count as one. The name shows in
-// errors only. The descriptor is closed on exec; the caller closes it.
+// Event returns an eventfd, by which a Waker wakes a reader. A read returns 8 bytes
+// after a wake-up or fails at the read deadline of the file. Several wake-ups may be
+// merged. The name appears only in errors. The descriptor is closed on exec; the caller
+// must close it.
 func Event(name string) (*os.File, error) {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
@@ -20,11 +20,11 @@ func Event(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "event:"+name), nil
 }
 
-// Waker wakes the reader of an Event. The zero value must not be used.
+// Waker wakes the reader of an Event. The zero value is not usable.
 type Waker struct{ fd int }
 
-// NewWaker returns a Waker of f, of which it keeps a descriptor of its own until
-// Close; the caller still owns f.
+// NewWaker returns a Waker for f. It holds a duplicate descriptor until Close; f
+// remains the caller's.
 func NewWaker(f *os.File) (*Waker, error) {
 	w := &Waker{}
 	err := control(f, func(fd int) (err error) {
@@ -39,11 +39,11 @@ func NewWaker(f *os.File) (*Waker, error) {
 
 var one = binary.NativeEndian.AppendUint64(nil, 1)
 
-// Wake wakes the reader: one system call, which neither waits nor allocates.
-// Any goroutine may call it.
+// Wake wakes the reader with one system call that neither blocks nor allocates. It is
+// safe for concurrent use.
 func (w *Waker) Wake() {
-	_, _ = unix.Write(w.fd, one) // it fails only when the reader has been woken 2^64-2 times
+	_, _ = unix.Write(w.fd, one) // fails only after 2^64-2 unread wake-ups
 }
 
-// Close gives the descriptor back; nobody may wake any more.
+// Close closes the descriptor. Wake must not be called afterwards.
 func (w *Waker) Close() error { return unix.Close(w.fd) }

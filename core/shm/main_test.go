@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMain fails the package when its tests leave a descriptor open.
+// TestMain fails if tests leave a descriptor open.
 func TestMain(m *testing.M) {
 	// The runtime's own poller descriptors appear with the first socket.
 	if l, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
@@ -52,7 +52,7 @@ func pair(t testing.TB) (a, b *net.UnixConn) {
 	return conns[0], conns[1]
 }
 
-// noLeak runs what and fails when it changed the number of open descriptors.
+// noLeak runs what and fails if the number of open descriptors has changed.
 func noLeak(t *testing.T, what func()) {
 	t.Helper()
 	before := descriptors()

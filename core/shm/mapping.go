@@ -8,18 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mapping is memory of a memfd in this process. It outlives the descriptor it
-// was made from.
+// Mapping is a mapping of a memfd. It outlives the descriptor.
 type Mapping struct {
 	mem []byte
 }
 
-// Bytes returns the whole memory, valid until Close; nil afterwards. Writing
-// to a mapping that is not writable ends the process with a fault.
+// Bytes returns the whole memory, valid until Close, and nil afterwards. A write to a
+// read-only mapping ends the process with a fault.
 func (m *Mapping) Bytes() []byte { return m.mem }
 
-// Close removes the mapping; every pointer into it becomes invalid. A second
-// Close does nothing. It must not run at the same time as any use.
+// Close removes the mapping; pointers into it become invalid. A second call has no
+// effect. It must not run concurrently with any use.
 func (m *Mapping) Close() error {
 	if m.mem == nil {
 		return nil
@@ -32,17 +31,16 @@ func (m *Mapping) Close() error {
 	return nil
 }
 
-// MapSealed maps sealed memory for reading. It fails with ErrNotSealed unless
-// every seal of Sealed is set, so that content and size are final. The caller
-// still owns f and may close it at once.
+// MapSealed maps sealed memory for reading. It fails with ErrNotSealed unless all seals
+// of Sealed are set, so content and size are final. The caller keeps f and may close
+// it.
 func MapSealed(f *os.File) (*Mapping, error) {
 	return mapFile(f, frozen, unix.PROT_READ)
 }
 
-// MapShared maps memory made by Shared, for reading or also for writing. It
-// fails with ErrNotSealed when the size could still change, and with the
-// kernel's error when f is open for reading only and writable is asked for.
-// The caller still owns f and may close it at once.
+// MapShared maps memory made by Shared, read-only or writable. It fails with
+// ErrNotSealed if the size could still change, and with the kernel's error if writable
+// is set and f is open read-only. The caller keeps f and may close it.
 func MapShared(f *os.File, writable bool) (*Mapping, error) {
 	prot := unix.PROT_READ
 	if writable {
@@ -55,13 +53,13 @@ func mapFile(f *os.File, seals, prot int) (*Mapping, error) {
 	m := &Mapping{}
 	err := control(f, func(fd int) error {
 		have, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
-		if err != nil { // not a memfd: there is nothing to rely on
+		if err != nil { // not a memfd
 			return fmt.Errorf("%w: %w", ErrNotSealed, err)
 		}
 		if have&seals != seals {
 			return fmt.Errorf("%w: it has seals %#x, %#x are needed", ErrNotSealed, have, seals)
 		}
-		// The size is asked for after the seals were seen: from here it is final.
+		// After the check of the seals, the size is final.
 		var st unix.Stat_t
 		if err := unix.Fstat(fd, &st); err != nil {
 			return err

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// frozen are the seals of Sealed memory. F_SEAL_SEAL adds nothing to the
-	// reader's safety, but shows that the writer had finished.
+	// frozen are the seals of Sealed memory. F_SEAL_SEAL is not needed for safety, but
+	// shows that the writer had finished.
 	frozen = unix.F_SEAL_WRITE | fixed
-	// fixed are the seals of Shared memory: the size never changes.
+	// fixed are the seals of Shared memory: its size cannot change.
 	fixed = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 )
 
-// Sealed returns a memfd that holds a copy of data and that nobody can change
-// or resize any more. The name shows in /proc only. The descriptor is closed
-// on exec; the caller closes it. Empty data is refused with ErrEmpty.
+// Sealed returns a memfd with a copy of data that cannot be modified or resized. The
+// name appears in /proc only. The descriptor is closed on exec; the caller must close
+// it. Empty data fails with ErrEmpty.
 func Sealed(name string, data []byte) (*os.File, error) {
 	if len(data) == 0 {
 		return nil, fmt.Errorf("sealed memory %q: %w", name, ErrEmpty)
@@ -28,8 +28,8 @@ func Sealed(name string, data []byte) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Written by write(2), so there never is a writable mapping that would
-	// make the kernel refuse F_SEAL_WRITE.
+	// write(2) avoids a writable mapping, with which the kernel would refuse
+	// F_SEAL_WRITE.
 	if _, err := f.Write(data); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("sealed memory %q: write %d bytes: %w", name, len(data), err)
@@ -37,11 +37,9 @@ func Sealed(name string, data []byte) (*os.File, error) {
 	return finish(f, name, frozen)
 }
 
-// Shared returns a zeroed memfd of size bytes that can be written and mapped
-// by everyone who holds the descriptor, but never resized. It costs no memory
-// until pages are touched; note that on a memfd even reading a mapped page
-// for the first time takes a page of real memory. The descriptor is closed on
-// exec; the caller closes it.
+// Shared returns a zeroed memfd of size bytes that holders of the descriptor can write
+// and map but not resize. Pages take memory when first touched; on a memfd this
+// includes reads. The descriptor is closed on exec; the caller must close it.
 func Shared(name string, size int) (*os.File, error) {
 	if size <= 0 {
 		return nil, fmt.Errorf("shared memory %q of %d bytes: %w", name, size, ErrEmpty)
@@ -57,7 +55,7 @@ func Shared(name string, size int) (*os.File, error) {
 	return finish(f, name, fixed)
 }
 
-// Empty makes Shared memory zeroed again, and gives back what it took.
+// Empty zeroes Shared memory and frees its pages.
 func Empty(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -69,12 +67,12 @@ func Empty(f *os.File) error {
 	return nil
 }
 
-// create makes an empty memfd that only its creator's user may open again: a
-// process that was handed a read-only descriptor must not get a writable one
-// through /proc/self/fd.
+// create returns an empty memfd that only its creator's user may reopen. Otherwise a
+// process with a read-only descriptor could obtain a writable one through
+// /proc/self/fd.
 func create(name string) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
-	if errors.Is(err, unix.EINVAL) { // kernels before 6.3 do not know NOEXEC_SEAL
+	if errors.Is(err, unix.EINVAL) { // kernels before 6.3 lack NOEXEC_SEAL
 		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	}
 	if err != nil {
@@ -100,10 +98,9 @@ func finish(f *os.File, name string, seals int) (*os.File, error) {
 	return f, nil
 }
 
-// ReadOnly opens the memory of f again for reading only. It needs /proc, and
-// must run as the user that created the memory (or as root), so call it in the
-// creating process, before that gives up its file system. The caller closes
-// both files.
+// ReadOnly reopens the memory of f read-only. It needs /proc and the user that created
+// the memory (or root). It must therefore be called in the creating process, before
+// that loses access to the file system. The caller must close both files.
 func ReadOnly(f *os.File) (*os.File, error) {
 	var ro *os.File
 	err := control(f, func(fd int) (err error) {
@@ -116,10 +113,10 @@ func ReadOnly(f *os.File) (*os.File, error) {
 	return ro, nil
 }
 
-// Detach takes the descriptor out of f, which is closed, and returns it with
-// close-on-exec set; the caller closes it with close(2). It serves pollers of
-// their own: a non-blocking descriptor inside an os.File is registered with
-// the Go runtime's poller, which would be woken by each of its events too.
+// Detach closes f and returns a duplicate of its descriptor with close-on-exec set. The
+// caller must close it with close(2). It is for custom pollers: a non-blocking
+// descriptor inside an os.File is registered with the Go runtime's poller, which each
+// of its events would wake.
 func Detach(f *os.File) (fd int, err error) {
 	defer f.Close()
 	err = control(f, func(old int) error {
@@ -132,7 +129,7 @@ func Detach(f *os.File) (fd int, err error) {
 	return fd, nil
 }
 
-// Duplicate is another descriptor of the same memory, which the caller closes.
+// Duplicate returns another descriptor of the same memory. The caller must close it.
 func Duplicate(f *os.File) (out *os.File, err error) {
 	err = control(f, func(fd int) error {
 		copied, err := another(fd)
@@ -147,11 +144,11 @@ func Duplicate(f *os.File) (out *os.File, err error) {
 	return out, nil
 }
 
-// another is a descriptor of the same, close-on-exec.
+// another duplicates a descriptor with close-on-exec set.
 func another(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0) }
 
-// control lends the descriptor of f to use. Unlike f.Fd it never switches the
-// descriptor to blocking mode, which every process sharing it would feel.
+// control calls use with the descriptor of f. Unlike f.Fd it does not switch the
+// descriptor to blocking mode, which would affect every process that shares it.
 func control(f *os.File, use func(fd int) error) error {
 	raw, err := f.SyscallConn()
 	if err != nil {

@@ -97,8 +97,8 @@ func TestEmptyMemoryIsRefused(t *testing.T) {
 	}
 }
 
-// A process may have three descriptors at most, which it has, or files of three
-// bytes.
+// The process may have no more than three descriptors, all in use, or files of at most
+// three bytes.
 func TestWhatTheKernelRefusesIsAnErrorAndLeaksNothing(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
@@ -199,7 +199,7 @@ func TestSharedMemoryCostsNothingUntilTouched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One page, unless the system hands out huge pages for shared memory.
+	// One page, or a huge page if the system uses those for shared memory.
 	if got := st.Sys().(*syscall.Stat_t).Blocks * 512; got > 2<<20 {
 		t.Errorf("a page of 1 GiB touched: %d bytes in use", got)
 	}

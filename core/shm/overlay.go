@@ -7,26 +7,26 @@ import (
 	"unsafe"
 )
 
-// lineSize is what memory that is read as a struct has to be aligned to: mapped
-// memory is, and a struct may keep what processes write apart on cache lines.
+// lineSize is the alignment required for overlays. Mapped memory has it. Structs may
+// rely on it to place fields of different writers on separate cache lines.
 const lineSize = 64
 
-// Header begins memory that processes read as a struct. It says what that is and
-// how its words lie: a program may find what another version of it left.
+// Header is the beginning of memory with a struct overlay. It identifies the struct and
+// its layout, because the memory may come from another version of the program.
 type Header struct {
 	magic  atomic.Uint64
 	layout atomic.Uint64
 }
 
 // Create returns mem, shared memory mapped for writing, as a T that begins with a
-// Header. Zeroed memory becomes one with that magic and layout. The error says
-// what is wrong with any other memory.
+// Header. It initialises zeroed memory with magic and layout. It fails if memory has
+// another magic or layout.
 func Create[T any](mem []byte, magic, layout uint64) (*T, error) {
 	t, h, err := overlay[T](mem)
 	if err != nil {
 		return nil, err
 	}
-	if h.magic.Load() == 0 { // new; the magic goes last, it vouches for the rest
+	if h.magic.Load() == 0 { // new; the magic is written last because it validates the rest
 		h.layout.CompareAndSwap(0, layout)
 		h.magic.CompareAndSwap(0, magic)
 	}
@@ -36,7 +36,8 @@ func Create[T any](mem []byte, magic, layout uint64) (*T, error) {
 	return t, nil
 }
 
-// Open is Create for memory that is only read: somebody has to have created it.
+// Open is Create for memory that is only read. It fails if the memory has not been
+// created.
 func Open[T any](mem []byte, magic, layout uint64) (*T, error) {
 	t, h, err := overlay[T](mem)
 	if err != nil {

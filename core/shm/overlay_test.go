@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// counter is memory as a package would have it read.
+// counter is an example of a struct overlay.
 type counter struct {
 	shm.Header
 	n atomic.Uint64

@@ -13,30 +13,30 @@ import (
 )
 
 const (
-	// MaxMessage bounds one message in bytes. It fits the kernel's default
-	// socket buffer three times, so one message never waits for itself.
+	// MaxMessage is the maximum size of a message in bytes. The kernel's default socket
+	// buffer holds three of them, so a single message never has to wait for space.
 	MaxMessage = 64 << 10
-	// MaxFiles bounds the descriptors with one message; the kernel's own limit
-	// is 253 (SCM_MAX_FD).
+	// MaxFiles is the maximum number of descriptors with one message. The kernel's
+	// limit is 253 (SCM_MAX_FD).
 	MaxFiles = 250
 )
 
-// Send sends msg as one message over a unixpacket connection, with a copy of
-// each file's descriptor. The caller keeps its files. It obeys the write
-// deadline of c. Errors: ErrEmpty, ErrTooLarge, else the kernel's (EPIPE when
-// the peer is gone); after an error nothing was sent.
+// Send sends msg as one message over a unixpacket connection, with duplicates of the
+// files' descriptors. The files remain the caller's. It obeys the write deadline of c.
+// It returns ErrEmpty, ErrTooLarge or the kernel's error (EPIPE if the peer is gone).
+// After an error nothing was sent.
 func Send(c *net.UnixConn, msg []byte, files ...*os.File) error {
 	fds, err := numbersOf(files)
 	if err != nil {
 		return fmt.Errorf("send descriptors: %w", err)
 	}
 	err = SendDescriptors(c, msg, fds)
-	runtime.KeepAlive(files) // their descriptors are in fds as bare numbers
+	runtime.KeepAlive(files) // fds holds their bare numbers
 	return err
 }
 
-// SendDescriptors is Send for descriptors that are no files: sockets that
-// nobody here polls.
+// SendDescriptors is Send for raw descriptors, e.g. of sockets that this process does
+// not poll.
 func SendDescriptors(c *net.UnixConn, msg []byte, fds []int) error {
 	switch {
 	case len(msg) == 0:
@@ -54,15 +54,15 @@ func SendDescriptors(c *net.UnixConn, msg []byte, fds []int) error {
 	if err != nil {
 		return fmt.Errorf("send message with %d descriptors: %w", len(fds), err)
 	}
-	if n != len(msg) { // a unixpacket socket never splits; anything else does not belong here
+	if n != len(msg) { // a unixpacket socket never splits a message, other kinds are not supported
 		return fmt.Errorf("send message: %d of %d bytes went out: %w", n, len(msg), ErrTruncated)
 	}
 	return nil
 }
 
-// crowded is how long Send waits for room when too many descriptors of the user
-// are on their way: those of all its processes count together (unix(7),
-// ETOOMANYREFS), so nobody here need be at fault.
+// crowded is how long Send waits if too many descriptors of the user are in transit.
+// The limit covers all processes of the user (unix(7), ETOOMANYREFS), so this process
+// need not be the cause.
 const crowded = 2 * time.Second
 
 func write(c *net.UnixConn, msg, rights []byte) (n int, err error) {
@@ -74,8 +74,8 @@ func write(c *net.UnixConn, msg, rights []byte) (n int, err error) {
 	}
 }
 
-// DuplicateDescriptor returns a copy of the descriptor of a file that the runtime does not watch:
-// for sockets that only wait to be sent.
+// DuplicateDescriptor returns a duplicate of a file's descriptor that is not registered
+// with the runtime's poller, e.g. for sockets that are only passed on.
 func DuplicateDescriptor(f *os.File) (fd int, err error) {
 	err = control(f, func(from int) (err error) {
 		fd, err = unix.FcntlInt(uintptr(from), unix.F_DUPFD_CLOEXEC, 0)
@@ -95,13 +95,13 @@ func numbersOf(files []*os.File) ([]int, error) {
 	return fds, nil
 }
 
-// Receive reads one message into buf, which should have room for MaxMessage
-// bytes, and returns the descriptors that came with it, close-on-exec; the
-// caller closes them. It obeys the read deadline of c.
+// Receive reads one message into buf, which should have room for MaxMessage bytes. It
+// returns the attached descriptors with close-on-exec set; the caller must close them.
+// It obeys the read deadline of c.
 //
-// Errors: io.EOF when the peer is gone, ErrTruncated when not everything
-// arrived, else the kernel's. With an error there are no files: what came was
-// closed. An empty message counts as end of file, with or without descriptors.
+// It returns io.EOF if the peer is gone, ErrTruncated if not everything arrived, or the
+// kernel's error. With an error there are no files, as received ones are closed. An
+// empty message counts as end of file, with or without descriptors.
 func Receive(c *net.UnixConn, buf []byte) (n int, files []*os.File, err error) {
 	n, fds, err := ReceiveDescriptors(c, buf)
 	for _, fd := range fds {
@@ -110,15 +110,15 @@ func Receive(c *net.UnixConn, buf []byte) (n int, files []*os.File, err error) {
 	return n, files, err
 }
 
-// ReceiveDescriptors is Receive for descriptors that are to be no files.
+// ReceiveDescriptors is Receive for raw descriptors.
 func ReceiveDescriptors(c *net.UnixConn, buf []byte) (n int, fds []int, err error) {
 	oob := make([]byte, unix.CmsgSpace(MaxFiles*4))
 	n, oobn, flags, _, err := c.ReadMsgUnix(buf, oob)
-	// Descriptors are installed whatever else went wrong, so they are taken
-	// out first and closed on every error.
+	// Descriptors are installed even if the call fails otherwise, so they are extracted
+	// first and closed on every error.
 	fds, parseErr := descriptorsOf(oob[:oobn])
 	switch {
-	case errors.Is(err, io.EOF): // and any other message without a byte
+	case errors.Is(err, io.EOF): // also any other message without a byte
 		err = io.EOF
 	case err != nil:
 		err = fmt.Errorf("receive message: %w", err)
@@ -157,16 +157,16 @@ func descriptorsOf(oob []byte) (fds []int, err error) {
 	return fds, nil
 }
 
-// CloseDescriptors closes what ReceiveDescriptors gave.
+// CloseDescriptors closes descriptors.
 func CloseDescriptors(fds []int) {
 	for _, fd := range fds {
 		_ = unix.Close(fd)
 	}
 }
 
-// PeerUID returns who was at the other end when the connection was made, as
-// the kernel knows it (SO_PEERCRED); the peer cannot forge it. The pid may
-// have died, and been given to another process, since.
+// PeerUID returns the user and process ID of the peer when the connection was made, as
+// recorded by the kernel (SO_PEERCRED). The peer cannot forge them. The process may
+// have died since, and its ID may have been reused.
 func PeerUID(c *net.UnixConn) (uid uint32, pid int32, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -34,7 +34,7 @@ func TestMessageArrivesWithItsDescriptors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = raw.Control(func(fd uintptr) { // credentials come beside them
+		_ = raw.Control(func(fd uintptr) { // credentials are sent as well
 			err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PASSCRED, 1)
 		})
 		if err != nil {
@@ -123,7 +123,7 @@ func TestSendRefusesWhatCannotArriveWhole(t *testing.T) {
 	}
 }
 
-// A peer that goes past the limits of Send must leave nothing open here.
+// A peer that exceeds the limits of Send must not leave descriptors open here.
 func TestTruncationIsAnErrorAndLeaksNothing(t *testing.T) {
 	cases := map[string]struct{ bytes, files, room int }{
 		"message longer than the buffer": {bytes: 100, files: 0, room: 10},
@@ -200,8 +200,8 @@ func TestDeadlineEndsReceive(t *testing.T) {
 	}
 }
 
-// O_NONBLOCK belongs to the open socket, not to one process: passing it must
-// not switch a live listener of the sender to blocking mode.
+// O_NONBLOCK belongs to the open file, not to a process: passing a listener must not
+// switch the sender's to blocking mode.
 func TestPassingAndDetachingKeepsASocketNonBlocking(t *testing.T) {
 	noLeak(t, func() {
 		a, b := pair(t)
@@ -263,7 +263,7 @@ func repeat(f *os.File, n int) []*os.File {
 	return files
 }
 
-// sendRaw sends what Send would refuse: n copies of one descriptor.
+// sendRaw sends messages that Send would reject: n copies of one descriptor.
 func sendRaw(t *testing.T, c *net.UnixConn, msg []byte, n int) {
 	t.Helper()
 	null, err := os.Open(os.DevNull)
@@ -283,7 +283,8 @@ func sendRaw(t *testing.T, c *net.UnixConn, msg []byte, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// By hand: the libraries add a byte to an empty message with descriptors.
+	// A raw call is needed, because the libraries add a byte to an empty message with
+	// descriptors.
 	var hdr unix.Msghdr
 	if len(oob) > 0 {
 		hdr.Control = &oob[0]
