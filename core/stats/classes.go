@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// classLength bounds the name of a class of rejections in bytes.
+// classLength is the maximum length of the name of a class of rejections, in bytes.
 const classLength = 24
 
-// NameClasses writes down what the engine calls its classes of rejections, by
-// class, at most MaxClasses of at most 24 bytes: readers know no engine. The
-// engine calls it before its loops run.
+// NameClasses stores the names of the engine's classes of rejections, by class, for
+// readers. There are at most MaxClasses names of at most 24 bytes. The engine calls it
+// before its loops run.
 func (s *Segment) NameClasses(names ...string) {
 	for i := range s.mem.classes {
 		var text [classLength]byte
@@ -21,9 +21,8 @@ func (s *Segment) NameClasses(names ...string) {
 	}
 }
 
-// AddClasses adds names to those of NameClasses, for an engine beside the one
-// that called it, and returns the class of each: that of the same name where
-// there is one. A name without room shares the last class.
+// AddClasses adds the class names of a further engine and returns the class of each. An
+// existing name keeps its class. Names without room share the last class.
 func (s *Segment) AddClasses(names ...string) (classes []int) {
 	for _, name := range names {
 		known := s.Classes()
@@ -41,13 +40,13 @@ func (s *Segment) AddClasses(names ...string) (classes []int) {
 	return classes
 }
 
-// Classes returns the names of the classes of rejections, by class. A name that
-// is no word of lower-case letters, digits and hyphens ends the list: an engine
-// in foreign hands must not write into what is made of it.
+// Classes returns the names of the classes of rejections, by class. The list ends at
+// the first name with characters other than lower-case letters, digits and hyphens.
+// Otherwise a compromised engine could inject text into output that contains the names.
 func (s *Segment) Classes() []string {
 	var out []string
 	for i := range s.mem.classes {
-		text := s.mem.classes[i] // once: it is shared
+		text := s.mem.classes[i] // copied, because it is shared
 		name := string(bytes.TrimRight(text[:], "\x00"))
 		if !isWord(name) {
 			break

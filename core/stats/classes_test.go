@@ -25,13 +25,13 @@ func TestReaderLearnsTheNamesOfClasses(t *testing.T) {
 	if got := r.Classes(); !slices.Equal(got, []string{"bad-request", "timeout", "h2-flood"}) {
 		t.Errorf("classes %q", got)
 	}
-	w.NameClasses("one") // an engine that knows fewer
+	w.NameClasses("one") // an engine with fewer classes
 	if got := r.Classes(); !slices.Equal(got, []string{"one"}) {
 		t.Errorf("classes %q", got)
 	}
 }
 
-// Engines of one process share the classes of their names.
+// Engines of one process share classes of the same name.
 func TestNamesOfAnotherEngineAreAddedWhereThereIsRoom(t *testing.T) {
 	s := statstest.New(t, 1)
 	s.NameClasses("bad-request", "timeout")
@@ -47,7 +47,7 @@ func TestNamesOfAnotherEngineAreAddedWhereThereIsRoom(t *testing.T) {
 
 func TestNamesThatAreNoWordsAreNotBelieved(t *testing.T) {
 	s := statstest.New(t, 1)
-	for _, bad := range []string{"a\"b", "a\nb", "A", "é", "a b", "", "`", "{", "/", ":"} { // the last four lie beside a, z, 0 and 9
+	for _, bad := range []string{"a\"b", "a\nb", "A", "é", "a b", "", "`", "{", "/", ":"} { // the last four are adjacent to a, z, 0 and 9
 		s.NameClasses("good", bad, "behind")
 		if got := s.Classes(); !slices.Equal(got, []string{"good"}) {
 			t.Errorf("%q: classes %q", bad, got)
@@ -63,7 +63,7 @@ func TestNamesThatAreNoWordsAreNotBelieved(t *testing.T) {
 	}
 }
 
-// The exported names of counters come from their tags.
+// The names of exported counters come from tags.
 func TestEveryCounterHasANameAndAHelp(t *testing.T) {
 	for _, kind := range []reflect.Type{reflect.TypeFor[stats.Loop](), reflect.TypeFor[stats.Farm](), reflect.TypeFor[stats.Backend]()} {
 		seen := map[string]bool{}

@@ -8,13 +8,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Every field is exported by GET /metrics as its tags say: `metric` is the
-// name behind sluice_loop_, sluice_farm_ or sluice_backend_, and tells by its
-// end _total that it only grows; `help` is what the field counts. A sum of
-// nanoseconds is named …_seconds_total. Who adds a counter writes a line here,
-// takes its bytes from the padding, and is done.
+// GET /metrics exports every field by its tags: `metric` is the name after
+// sluice_loop_, sluice_farm_ or sluice_backend_, and the suffix _total marks a counter.
+// `help` describes the field. A sum of nanoseconds is named …_seconds_total. A new
+// counter needs a line here and takes its bytes from the padding.
 
-// Loop counts what one event loop did. 512 bytes, with room to grow.
+// Loop holds the counters of one event loop: 512 bytes, including spare room.
 type Loop struct {
 	Events                uint64 `metric:"events_total" help:"Readiness events handled."`
 	Accepted              uint64 `metric:"accepted_total" help:"Client connections accepted."`
@@ -33,8 +32,8 @@ type Loop struct {
 	_                     [50]uint64
 }
 
-// Farm counts one farm on one loop. 512 bytes: a multiple of the cache line
-// that divides the page, with room to grow.
+// Farm holds the counters of one farm on one loop. Its size, 512 bytes including spare
+// room, is a multiple of the cache line and divides the page.
 type Farm struct {
 	Connections   uint64    `metric:"connections_total" help:"Client connections accepted."`
 	Established   uint64    `metric:"connections" help:"Client connections open."`
@@ -83,7 +82,8 @@ type Farm struct {
 	_ [18]uint64
 }
 
-// Backend counts one backend on one loop. 256 bytes, for the same reason.
+// Backend holds the counters of one backend on one loop. Its size is 256 bytes for the
+// same reason.
 type Backend struct {
 	Requests        uint64    `metric:"requests_total" help:"Requests sent, repeated ones included."`
 	Responses       [5]uint64 `metric:"responses_total" help:"Response heads received, by class of status."` // [0] is 1xx … [4] is 5xx
@@ -111,13 +111,13 @@ type Backend struct {
 	_               [5]uint64
 }
 
-// MaxClasses bounds the classes of rejections that are counted.
+// MaxClasses is the maximum number of classes of rejections.
 const MaxClasses = 32
 
-// Rejections counts what a farm refused on one loop, by class. 256 bytes.
+// Rejections counts the rejections of a farm on one loop by class: 256 bytes.
 type Rejections [MaxClasses]uint64
 
-// The counters are summed and cleared word by word, whatever their names.
+// Counters are summed and cleared as arrays of words.
 const (
 	loopWords    = unsafe.Sizeof(Loop{}) / 8
 	farmWords    = unsafe.Sizeof(Farm{}) / 8
@@ -141,14 +141,14 @@ func (t *Times) words() []uint64 {
 	return (*[timesWords]uint64)(unsafe.Pointer(t))[:]
 }
 
-// gauges lists the fields that tell a present state instead of a total.
+// gauges returns the fields that hold a current value instead of a total.
 func (f *Farm) gauges() []*uint64    { return []*uint64{&f.Established, &f.Pending, &f.Queued} }
 func (b *Backend) gauges() []*uint64 { return []*uint64{&b.Established, &b.Pending} }
 
 // add adds src to dst word by word.
 //
-// norace: src belongs to a running loop that writes it without atomics. Each
-// word is loaded once and whole; that is all a sum needs.
+// norace: src belongs to a running loop that writes it without atomics. A sum only
+// requires that each word is loaded once and whole.
 //
 //go:norace
 func add(dst, src []uint64) {
@@ -157,8 +157,8 @@ func add(dst, src []uint64) {
 	}
 }
 
-// wipe zeroes words. norace: see add; exchanges that end on an old table may
-// still count into a slot whose ID was given away.
+// wipe zeroes words. norace: see add. Exchanges that end on an old table may still
+// count into a slot whose ID was reassigned.
 //
 //go:norace
 func wipe(words []uint64) {
@@ -167,7 +167,7 @@ func wipe(words []uint64) {
 	}
 }
 
-// wipeGauges zeroes what gauges point to.
+// wipeGauges zeroes gauges.
 //
 //go:norace
 func wipeGauges(gauges []*uint64) {
@@ -176,9 +176,8 @@ func wipeGauges(gauges []*uint64) {
 	}
 }
 
-// clamp turns gauges whose sum is negative as a signed number into 0. That
-// happens for a moment when one loop's half of a move was read and the other's
-// was not, or after a slot was wiped under a running exchange.
+// clamp sets gauges with a negative sum to 0. Sums are negative briefly if only one
+// loop's half of a move was read, or after counters were wiped during an exchange.
 func clamp(gauges []*uint64) {
 	for _, g := range gauges {
 		*g = uint64(max(int64(*g), 0))
@@ -200,63 +199,60 @@ type Shard struct {
 // Loop returns the counters of the loop itself.
 func (sh *Shard) Loop() *Loop { return &sh.loop }
 
-// Farm returns the counters of a farm ID, of which the low 12 bits count.
-// The pointer stays valid as long as the memory is mapped: keep it in the
-// compiled table rather than asking per exchange.
+// Farm returns the counters of a farm ID (its low 12 bits). The pointer is valid while
+// the memory is mapped. Callers should store it in the compiled table instead of
+// calling Farm for each exchange.
 func (sh *Shard) Farm(id uint32) *Farm { return &sh.farms[id&farm.MaxFarmID] }
 
-// Backend returns the counters of a backend ID, of which the low 16 bits
-// count. The pointer stays valid as long as the memory is mapped.
+// Backend returns the counters of a backend ID (its low 16 bits). The pointer is valid
+// while the memory is mapped.
 func (sh *Shard) Backend(id uint32) *Backend { return &sh.backends[id&farm.MaxBackendID] }
 
-// Rejections returns what a farm ID refused, as Farm does.
+// Rejections returns the rejections of a farm ID, like Farm.
 func (sh *Shard) Rejections(id uint32) *Rejections { return &sh.refused[id&farm.MaxFarmID] }
 
-// FarmTimes returns how long the exchanges of a farm ID took, as Farm does.
+// FarmTimes returns the durations of the exchanges of a farm ID, like Farm.
 func (sh *Shard) FarmTimes(id uint32) *Times { return &sh.farmTimes[id&farm.MaxFarmID] }
 
-// BackendTimes returns how long the exchanges of a backend ID took, as Backend
-// does.
+// BackendTimes returns the durations of the exchanges of a backend ID, like Backend.
 func (sh *Shard) BackendTimes(id uint32) *Times { return &sh.backendTimes[id&farm.MaxBackendID] }
 
-// Traffic is what somebody else than the loops counted: the kernel, of the farms
-// it carries. By the stable numbers of farms and backends; what is not counted
-// is zero. Whoever gets one only reads it.
+// Traffic holds counters from outside the loops, i.e. from the kernel for farms that it
+// forwards. The keys are stable numbers of farms and backends. Values that are not
+// counted are zero. It is read-only for its receivers.
 type Traffic struct {
 	Farms    map[uint32]Farm
 	Backends map[uint32]Backend
 }
 
-// The buckets of a histogram end at powers of two: 32.768 µs, twice as much,
-// and so on to 68.7 s; the last one holds what is longer.
+// The upper bounds of the buckets of a histogram are powers of two: 32.768 µs, twice
+// that, and so on up to 68.7 s. The last bucket holds longer durations.
 const (
-	// Buckets is the number of buckets that have an end.
+	// Buckets is the number of buckets with an upper bound.
 	Buckets = 22
-	// firstBits is the length of the first bound's exponent: 1<<15 ns.
+	// firstBits is the exponent of the first bound: 1<<15 ns.
 	firstBits = 15
 )
 
-// Bound is where bucket i, 0 … Buckets-1, ends: durations up to it, itself
-// included, are in the buckets up to i.
+// Bound returns the inclusive upper bound of bucket i, 0 … Buckets-1.
 func Bound(i int) time.Duration { return 1 << (firstBits + i) }
 
-// Histogram counts durations by size. 192 bytes.
+// Histogram counts durations by size: 192 bytes.
 type Histogram struct {
-	// Counts is by bucket; the last is what is longer than all bounds.
+	// Counts are by bucket; the last one counts durations above all bounds.
 	Counts [Buckets + 1]uint64
-	// Nanos is the sum of all.
+	// Nanos is the sum of all durations.
 	Nanos uint64
 }
 
-// Observe counts a duration in nanoseconds. No time, and a clock
-// that went back, count as 1.
+// Observe counts a duration in nanoseconds. Values below 1 count as 1.
 func (h *Histogram) Observe(nanos int64) {
 	n := uint64(max(nanos, 1))
 	h.Counts[min(bits.Len64((n-1)>>firstBits), Buckets)]++
 	h.Nanos += n
 }
 
-// Count is how many durations there are.
+// Count returns the number of durations.
 func (h *Histogram) Count() (n uint64) {
 	for _, c := range h.Counts {
 		n += c
@@ -264,8 +260,8 @@ func (h *Histogram) Count() (n uint64) {
 	return n
 }
 
-// Since returns what was counted after before, none when that is of another time:
-// its counts are higher.
+// Since returns the difference to an earlier state of the same histogram. It returns
+// zero if a count of before is higher, because that is from another time.
 func (h *Histogram) Since(before *Histogram) (out Histogram) {
 	for i := range h.Counts {
 		if h.Counts[i] < before.Counts[i] {
@@ -277,8 +273,8 @@ func (h *Histogram) Since(before *Histogram) (out Histogram) {
 	return out
 }
 
-// Quantile is the time that a share of all durations does not exceed, as exactly as
-// buckets tell: inside of one they count as evenly spread. false where there are none.
+// Quantile returns the duration that the given share of all durations does not exceed.
+// Within a bucket it interpolates linearly. It returns false if there are none.
 func (h *Histogram) Quantile(share float64) (time.Duration, bool) {
 	all := h.Count()
 	if all == 0 {
@@ -298,10 +294,10 @@ func (h *Histogram) Quantile(share float64) (time.Duration, bool) {
 	return Bound(Buckets - 1), true
 }
 
-// Times are how long the exchanges of a farm or a backend took on one loop. For
-// a farm they begin with the complete request head, for a backend when the
-// request is sent. Tunnels have a first byte, but no total. 512 bytes: a
-// multiple of the cache line that divides the page.
+// Times holds the durations of the exchanges of a farm or a backend on one loop. For a
+// farm they start with the complete request head, for a backend when the request is
+// sent. Tunnels have a first byte but no total. Its size, 512 bytes, is a multiple of
+// the cache line and divides the page.
 type Times struct {
 	FirstByte Histogram // to the head of the final response
 	Total     Histogram // to the last byte of the response

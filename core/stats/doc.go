@@ -1,19 +1,19 @@
-// Package stats is the counters of an engine in shared memory: each loop
-// writes a shard of its own, readers in other processes sum the shards.
+// Package stats holds the counters of an engine in shared memory. Each loop writes its
+// own shard, and readers in other processes sum the shards.
 //
-// A counter is a plain uint64 that exactly one loop writes: f.Requests++ costs
-// what a field costs. Readers load words one by one; aligned words never tear,
-// so a sum may be a moment old or mix two moments, but never shows a value no
-// loop ever wrote. Gauges rise and fall on the same loop; a sum is never
+// A counter is a plain uint64 written by exactly one loop, so f.Requests++ costs as
+// much as any field. Readers load words one by one. Aligned words never tear: a sum may
+// be slightly outdated or combine two moments, but every addend is a value that its
+// loop has written. Gauges rise and fall on the same loop, and their sums are never
 // negative.
 //
-// The segment has room for MaxShards loops with every farm and backend ID, over
-// 3 GiB of addresses, but only touched pages take memory. Reading a page for
-// the first time takes it too, so sums visit only shards that were ever in use
-// and, in each, only the page of the farm or backend asked for.
+// The segment has room for MaxShards loops with every farm and backend ID, over 3 GiB
+// of address space. Only touched pages take memory, including pages that are only read.
+// Sums therefore visit only shards that were ever in use, and in each only the page of
+// the farm or backend.
 //
-// The engine creates the segment with CreateSegment at start and calls the
-// Adopt functions for every farm and backend of a configuration before its
-// loops use it; mgmt opens it read-only with OpenSegment. Counters outlive an
-// engine that is replaced, gauges do not.
+// The engine creates the segment with CreateSegment at start. It calls the Adopt
+// functions for every farm and backend of a configuration before its loops use it. mgmt
+// opens the segment read-only with OpenSegment. Counters survive a replacement of the
+// engine, gauges do not.
 package stats

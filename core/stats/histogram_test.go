@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-// bucketOf is the bucket a duration must be in by the bounds alone.
+// bucketOf returns the bucket of a duration, derived from the bounds alone.
 func bucketOf(d time.Duration) int {
 	for i := range stats.Buckets {
 		if d <= stats.Bound(i) {
@@ -44,7 +44,7 @@ func TestBoundsAreFromMicrosecondsToAMinute(t *testing.T) {
 
 func TestSumOfDurationsIsKept(t *testing.T) {
 	var h stats.Histogram
-	for _, n := range []int64{10, 20, 70_000_000, -5} { // that clock went back
+	for _, n := range []int64{10, 20, 70_000_000, -5} { // the clock went back
 		h.Observe(n)
 	}
 	if h.Nanos != 70_000_031 {

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// The race detector does not watch mapped memory, so this uses the heap: a sum
-// must be allowed beside a writer that uses no atomics, see each word whole,
-// and never go back.
+// The race detector does not watch mapped memory, so this test uses the heap. A sum
+// beside a writer without atomics must be allowed, read whole words and never decrease.
 func TestSumBesideAWriterSeesGrowingTotals(t *testing.T) {
 	var f Farm
 	var stop atomic.Bool

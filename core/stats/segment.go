@@ -10,23 +10,23 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// MaxShards bounds the loops of one engine.
+// MaxShards is the maximum number of loops of an engine.
 const MaxShards = 64
 
-// SegmentSize is the size of a segment in bytes: 3.3 GiB of addresses. Memory
-// is taken page by page as counters are touched.
+// SegmentSize is the size of a segment in bytes: 3.3 GiB of address space. Memory is
+// allocated page by page as counters are touched.
 const SegmentSize = int(unsafe.Sizeof(memory{}))
 
 const (
-	magic    = 0x534c55434f554e54 // "SLUCOUNT" read as a number
-	layout   = 3                  // grows when any word below changes place or meaning
+	magic    = 0x534c55434f554e54 // "SLUCOUNT" as a number
+	layout   = 3                  // incremented when any word below changes its place or meaning
 	pageSize = 4096
 )
 
 var (
-	// ErrSegment occurs when memory does not hold a segment of this layout.
+	// ErrSegment means that memory does not hold a segment of this layout.
 	ErrSegment = errors.New("no counter segment")
-	// ErrLoops occurs when an engine has no loops or more than MaxShards.
+	// ErrLoops means that the number of loops is not in 1 … MaxShards.
 	ErrLoops = errors.New("number of loops out of range")
 )
 
@@ -46,34 +46,35 @@ type memory struct {
 
 type header struct {
 	shm.Header
-	// used is how many shards were ever in use: the ones a sum visits.
+	// used is the number of shards ever in use, which sums visit.
 	used atomic.Uint64
-	// loops is how many the present engine runs, at most used.
+	// loops is the number of loops of the current engine, at most used.
 	loops atomic.Uint64
-	// epoch counts the engines that used the segment.
+	// epoch counts the engines that have used the segment.
 	epoch atomic.Uint64
-	// classes are the names of the classes of rejections, as the engine has them.
+	// classes are the names of the engine's classes of rejections.
 	classes [MaxClasses][classLength]byte
 }
 
-// owner says whose counters the slots of one ID are, and since which epoch.
+// owner identifies the owner of one ID's counters, and the epoch in which it adopted
+// them.
 type owner struct {
 	number atomic.Uint64
 	epoch  atomic.Uint64
 }
 
-// Segment is an opened segment. The memory must stay mapped while it, or
-// anything it returned, is in use.
+// Segment is an opened segment. The memory must stay mapped while the segment or
+// anything it returned is in use.
 type Segment struct {
 	mem *memory
 }
 
-// CreateSegment prepares mem, at least SegmentSize bytes of shared memory
-// mapped for writing, for an engine of that many loops, and returns it. Memory
-// a previous engine left keeps its totals; loop counters start anew, and the
-// gauges of a farm or backend are cleared when it is adopted. Only one engine
-// may write a segment at a time. Errors: ErrLoops, ErrSegment when the memory
-// is neither zeroed nor a segment of this layout.
+// CreateSegment prepares mem for an engine with the given number of loops and returns
+// the segment. mem must have at least SegmentSize bytes of shared memory, mapped for
+// writing. Totals of a previous engine are kept, loop counters are cleared, and the
+// gauges of a farm or backend are cleared when it is adopted. Only one engine may write
+// a segment at a time. It returns ErrLoops, or ErrSegment if the memory is neither
+// zeroed nor a segment of this layout.
 func CreateSegment(mem []byte, loops int) (*Segment, error) {
 	if loops < 1 || loops > MaxShards {
 		return nil, fmt.Errorf("%w: %d, allowed are 1 to %d", ErrLoops, loops, MaxShards)
@@ -92,8 +93,8 @@ func CreateSegment(mem []byte, loops int) (*Segment, error) {
 	return s, nil
 }
 
-// OpenSegment returns the segment in mem, which is only read. It fails with
-// ErrSegment while no engine has created it, and when the layout is another.
+// OpenSegment returns the segment in mem for reading. It fails with ErrSegment if no
+// engine has created it or the layout differs.
 func OpenSegment(mem []byte) (*Segment, error) {
 	m, err := shm.Open[memory](mem, magic, layout)
 	if err != nil {
@@ -102,12 +103,12 @@ func OpenSegment(mem []byte) (*Segment, error) {
 	return &Segment{m}, nil
 }
 
-// Loops returns how many loops the present engine runs.
+// Loops returns the number of loops of the current engine.
 func (s *Segment) Loops() int { return int(min(s.mem.loops.Load(), MaxShards)) }
 
-// inUse is the number of shards that may hold anything.
+// inUse returns the number of shards that may contain counts.
 func (s *Segment) inUse() int { return int(min(s.mem.used.Load(), MaxShards)) }
 
-// Shard returns the shard of loop i, 0 … MaxShards-1. Sums see it only when i
-// is below the number of loops the segment was created with.
+// Shard returns the shard of loop i, 0 … MaxShards-1. Sums include it only if i is
+// below the number of loops given to CreateSegment.
 func (s *Segment) Shard(i int) *Shard { return &s.mem.shards[i] }

@@ -94,7 +94,7 @@ func TestSumTouchesOnlyThePagesOfLiveShards(t *testing.T) {
 		t.Errorf("SumBackend over 3 loops touched %d bytes", got)
 	}
 	before = used(t, f)
-	for id := range uint32(8) { // share their page with 7
+	for id := range uint32(8) { // same page as 7
 		s.SumFarm(id)
 		s.SumBackend(id)
 	}
@@ -126,7 +126,7 @@ func TestReaderInAnotherMappingSeesTheCounters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := *(*[2]uint64)(unsafe.Pointer(&mem[0])); got != [2]uint64{0x534c55434f554e54, 3} { // what another release knows it by
+	if got := *(*[2]uint64)(unsafe.Pointer(&mem[0])); got != [2]uint64{0x534c55434f554e54, 3} { // constants known to other releases
 		t.Errorf("it begins with %#x", got)
 	}
 	w.Shard(1).Farm(5).Requests++
@@ -163,7 +163,7 @@ func TestOpenRefusesWhatIsNoSegment(t *testing.T) {
 
 const page = 4096
 
-// used returns how much real memory a memfd takes.
+// used returns the memory taken by a memfd.
 func used(t *testing.T, f *os.File) int64 {
 	t.Helper()
 	st, err := f.Stat()

@@ -2,8 +2,8 @@ package stats
 
 import "github.com/sluicelb/sluice/core/farm"
 
-// SumFarm returns the counters of a farm over all shards. It touches one page
-// per shard that was ever in use. Any goroutine of any process.
+// SumFarm returns the counters of a farm over all shards. It reads one page per shard
+// that was ever in use. It may be called in any goroutine of any process.
 func (s *Segment) SumFarm(id uint32) Farm {
 	var sum Farm
 	for i := range s.inUse() {
@@ -13,8 +13,7 @@ func (s *Segment) SumFarm(id uint32) Farm {
 	return sum
 }
 
-// SumBackend returns the counters of a backend over all shards. It touches one
-// page per shard that was ever in use. Any goroutine of any process.
+// SumBackend returns the counters of a backend over all shards, like SumFarm.
 func (s *Segment) SumBackend(id uint32) Backend {
 	var sum Backend
 	for i := range s.inUse() {
@@ -24,8 +23,8 @@ func (s *Segment) SumBackend(id uint32) Backend {
 	return sum
 }
 
-// SumLoops returns the counters of each loop of the present engine, in order.
-// Any goroutine of any process.
+// SumLoops returns the counters of each loop of the current engine, in order. It may be
+// called in any goroutine of any process.
 func (s *Segment) SumLoops() []Loop {
 	out := make([]Loop, s.Loops())
 	for i := range out {
@@ -34,8 +33,8 @@ func (s *Segment) SumLoops() []Loop {
 	return out
 }
 
-// SumRejections returns what a farm refused, by class, over all shards. It
-// touches one page per shard that was ever in use. Any goroutine of any process.
+// SumRejections returns the rejections of a farm by class over all shards, like
+// SumFarm.
 func (s *Segment) SumRejections(id uint32) Rejections {
 	var sum Rejections
 	for i := range s.inUse() {
@@ -44,9 +43,8 @@ func (s *Segment) SumRejections(id uint32) Rejections {
 	return sum
 }
 
-// SumFarmTimes returns how long the exchanges of a farm took, over all shards.
-// It touches one page per shard that was ever in use. Any goroutine of any
-// process.
+// SumFarmTimes returns the durations of the exchanges of a farm over all shards, like
+// SumFarm.
 func (s *Segment) SumFarmTimes(id uint32) Times {
 	var sum Times
 	for i := range s.inUse() {
@@ -55,7 +53,7 @@ func (s *Segment) SumFarmTimes(id uint32) Times {
 	return sum
 }
 
-// SumBackendTimes does for a backend what SumFarmTimes does for a farm.
+// SumBackendTimes returns the durations of the exchanges of a backend over all shards.
 func (s *Segment) SumBackendTimes(id uint32) Times {
 	var sum Times
 	for i := range s.inUse() {
@@ -64,11 +62,10 @@ func (s *Segment) SumBackendTimes(id uint32) Times {
 	return sum
 }
 
-// AdoptFarm gives the counters of a farm ID to owner, a number that no two
-// farms ever share. They are zeroed when they belonged to another farm that
-// had the same ID earlier; when they belong to the same one but a previous
-// engine wrote them, only the gauges are. The engine calls it for every farm
-// of a configuration before its loops use that.
+// AdoptFarm assigns the counters of a farm ID to owner, a number that is unique over
+// all farms ever created. Counters of a different owner are zeroed. If a previous
+// engine wrote them for the same owner, only gauges are zeroed. The engine calls
+// AdoptFarm for every farm of a configuration before its loops use it.
 func (s *Segment) AdoptFarm(id uint32, owner uint64) {
 	switch s.adopt(&s.mem.farms[id&farm.MaxFarmID], owner) {
 	case another:
@@ -105,11 +102,11 @@ type previous int
 
 const (
 	same           previous = iota
-	previousEngine          // same owner, but the engine is new
+	previousEngine          // same owner, new engine
 	another                 // another owner, or none
 )
 
-// adopt writes the owner and tells who had the slot.
+// adopt sets the owner and returns how it relates to the previous one.
 func (s *Segment) adopt(o *owner, number uint64) previous {
 	epoch := s.mem.epoch.Load()
 	oldNumber, oldEpoch := o.number.Swap(number), o.epoch.Swap(epoch)

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats/statstest"
 )
 
-// fill sets every named field of a counter struct to a value of its own.
+// fill sets every named field of a counter struct to a distinct value.
 func fill(v reflect.Value, from uint64) {
 	for i := range v.NumField() {
 		field := v.Field(i)

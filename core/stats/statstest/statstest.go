@@ -1,4 +1,4 @@
-// Package statstest gives tests a counter segment of their own.
+// Package statstest provides counter segments for tests.
 package statstest
 
 import (
@@ -9,9 +9,9 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-// New returns an empty segment for that many loops in memory that is removed
-// when the test ends. The memory is sparse; do not use the heap instead, which
-// would have to provide all of stats.SegmentSize.
+// New returns an empty segment for the given number of loops, whose memory is freed
+// when the test ends. The memory is sparse. Heap memory is unsuitable because it would
+// need all of stats.SegmentSize.
 func New(t testing.TB, loops int) *stats.Segment {
 	t.Helper()
 	_, mem := Memory(t)
@@ -22,7 +22,7 @@ func New(t testing.TB, loops int) *stats.Segment {
 	return s
 }
 
-// Memory returns zeroed shared memory of a segment's size and its file, both
+// Memory returns zeroed shared memory of a segment's size and its file. Both are
 // removed when the test ends.
 func Memory(t testing.TB) (*os.File, []byte) {
 	t.Helper()
