@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// mostRepeats bounds a repetition (POSIX RE_DUP_MAX).
+// mostRepeats is the maximum count of a repetition (POSIX RE_DUP_MAX).
 const mostRepeats = 255
 
-// classes are those of an extended regular expression (POSIX §9.3.5).
+// classes are the character classes of extended regular expressions (POSIX §9.3.5).
 var classes = []string{"alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit"}
 
-// expression reads an extended regular expression of POSIX (IEEE 1003.1 §9.4). It takes what
-// BIND takes: Go's package for these expressions has more syntax, and accepts empty
+// expression parses a POSIX extended regular expression (IEEE 1003.1 §9.4). It accepts
+// what BIND accepts. Go's regexp package has additional syntax and accepts empty
 // alternatives.
 type expression struct {
 	text   string
 	at     int
 	groups int
-	// atom: something that can be repeated stands before; repeated: it is already.
+	// atom is true after something that can be repeated, repeated after a repetition.
 	atom, repeated bool
 }
 
-// groupsOf returns how many groups an expression has.
+// groupsOf returns the number of groups of an expression.
 func groupsOf(text []byte) (int, error) {
 	e := expression{text: string(text)}
 	if err := e.alternatives(0); err != nil {
@@ -40,7 +40,7 @@ var (
 	errRange    = errors.New("has a range, a class or a number of repetitions that is not possible")
 )
 
-// alternatives reads up to the end of the text, or of a group.
+// alternatives parses up to the end of the text or of a group.
 func (e *expression) alternatives(depth int) error {
 	begin, empty := e.at, true
 	e.atom, e.repeated = false, false
@@ -80,7 +80,7 @@ func (e *expression) alternatives(depth int) error {
 	return nil
 }
 
-// piece reads what is no group.
+// piece parses anything except groups.
 func (e *expression) piece(c byte) error {
 	switch {
 	case c == '*' || c == '+' || c == '?':
@@ -91,7 +91,7 @@ func (e *expression) piece(c byte) error {
 		}
 		return e.repeat()
 	case c == '^' || c == '$':
-		e.atom, e.repeated = true, true // an anchor is not repeated
+		e.atom, e.repeated = true, true // an anchor cannot be repeated
 		return nil
 	case c == '[':
 		if err := e.bracket(); err != nil {
@@ -121,7 +121,7 @@ func (e *expression) repeat() error {
 	return nil
 }
 
-// bounds reads the numbers of {2}, {2,} or {2,3}.
+// bounds parses the numbers of {2}, {2,} or {2,3}.
 func (e *expression) bounds() error {
 	text, rest, closed := strings.Cut(e.text[e.at:], "}")
 	if !closed {
@@ -149,12 +149,12 @@ func smallNumber(text string) (n int, ok bool) {
 	return n, text != ""
 }
 
-// bracket reads a list of characters, ranges and classes.
+// bracket parses a list of characters, ranges and classes.
 func (e *expression) bracket() error {
 	if strings.HasPrefix(e.text[e.at:], "^") {
 		e.at++
 	}
-	ranged := false // a range ends before
+	ranged := false // the previous item was a range
 	for first := true; ; first = false {
 		c, ok := e.member()
 		switch {
@@ -182,7 +182,8 @@ func (e *expression) bracket() error {
 	}
 }
 
-// member reads a character of a bracket, or [:class:], [=a=] and [.a.] without their ends.
+// member parses a character of a bracket, or [:class:], [=a=] or [.a.], which it
+// returns without delimiters.
 func (e *expression) member() (text string, ok bool) {
 	if e.at == len(e.text) {
 		return "", false

@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// forms bring data into the form that miekg/dns reads, where BIND takes or prints another one,
-// and refuse what it would read as something else.
+// forms convert data to the form that miekg/dns parses if BIND accepts or prints a
+// different one. They return false for data that the library would misinterpret.
 var forms = map[farm.RecordType]func(text string) (string, bool){
 	"NAPTR": func(text string) (string, bool) { return quotedNAPTR(text), true },
 	"LOC":   wholeLOC,
@@ -25,8 +25,7 @@ var forms = map[farm.RecordType]func(text string) (string, bool){
 	"ISDN":  func(text string) (string, bool) { return text, len(words(text)) <= 2 },
 }
 
-// quotedNAPTR is the data of a NAPTR record with quotes around its texts, which BIND does
-// not need.
+// quotedNAPTR adds quotes to the texts of a NAPTR record, which BIND does not require.
 func quotedNAPTR(text string) string {
 	list := words(text)
 	if len(list) != 6 {
@@ -40,8 +39,8 @@ func quotedNAPTR(text string) string {
 	return strings.Join(list, " ")
 }
 
-// wholeLOC adds minutes and seconds that may be left out of a LOC record (RFC 1876 §3), of
-// which the library needs all or none.
+// wholeLOC adds omitted minutes and seconds to a LOC record (RFC 1876 §3). The library
+// requires either all or none.
 func wholeLOC(text string) (string, bool) {
 	list := words(text)
 	latitude, rest, ok := wholeAngle(list, "N", "S")
@@ -52,14 +51,15 @@ func wholeLOC(text string) (string, bool) {
 	if !ok || len(rest) == 0 || len(rest) > 4 {
 		return text, false
 	}
-	// Centimetres above 100 km below the reference, in 32 bits.
+	// Altitude is stored in 32 bits, in centimetres above 100 km below the reference.
 	if altitude, err := strconv.ParseFloat(strings.TrimSuffix(rest[0], "m"), 64); err != nil || !(altitude >= -100_000 && altitude < 42_849_672.955) {
 		return text, false
 	}
 	return strings.Join(append(append(latitude, longitude...), rest...), " "), true
 }
 
-// wholeAngle cuts degrees, minutes, seconds and direction from words.
+// wholeAngle cuts degrees, minutes, seconds and direction from words and returns the
+// rest.
 func wholeAngle(list []string, directions ...string) (angle, rest []string, ok bool) {
 	for i, word := range list[:min(len(list), 4)] {
 		if word != directions[0] && word != directions[1] {
@@ -75,7 +75,7 @@ func wholeAngle(list []string, directions ...string) (angle, rest []string, ok b
 	return nil, nil, false
 }
 
-// digestByNumber writes the type of a digest as its number.
+// digestByNumber replaces the name of a digest type by its number.
 func digestByNumber(text string) (string, bool) {
 	list := words(text)
 	if len(list) < 4 {
@@ -89,7 +89,7 @@ func digestByNumber(text string) (string, bool) {
 	return strings.Join(list, " "), true
 }
 
-// fourDigits writes each part of a locator with four digits.
+// fourDigits pads each part of a locator to four digits.
 func fourDigits(text string) (string, bool) {
 	list := words(text)
 	if len(list) != 2 {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// generic is data of any type as their length and bytes, behind \# (RFC 3597 §5). Those of
-// a type that is known have to be data of it.
+// generic parses data in the generic format, the text after \# (RFC 3597 §5): length
+// and bytes. For a known type they must be valid data of that type.
 func generic(t farm.RecordType, text string) ([]byte, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -46,7 +46,7 @@ func whole(code uint16, data []byte) bool {
 	if err != nil || end != len(data) || !sized(rr) {
 		return false
 	}
-	again, err := packed(rr) // short data are read as those that end early
+	again, err := packed(rr) // the library accepts truncated data
 	return err == nil && len(again) == len(data)
 }
 

@@ -11,14 +11,14 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The flags of a key that signs all of a zone, and the only protocol there is (RFC 4034
-// §2.1).
+// The flags of a key-signing or single signing key, and the only protocol value (RFC
+// 4034 §2.1).
 const (
 	keyFlags    = 257
 	keyProtocol = 3
 )
 
-// KeyAlgorithm is the number of an algorithm, 0 for one nobody knows.
+// KeyAlgorithm returns the number of an algorithm, or 0 if it is unknown.
 func KeyAlgorithm(a farm.SigningAlgorithm) uint8 {
 	switch a {
 	case farm.SignECDSA:
@@ -29,8 +29,8 @@ func KeyAlgorithm(a farm.SigningAlgorithm) uint8 {
 	return 0
 }
 
-// NewKey makes a key: public is in base64, as DNSKEY records have it, private in PKCS #8
-// and base64.
+// NewKey generates a key. public is in base64 as in DNSKEY records; private is PKCS #8
+// in base64.
 func NewKey(a farm.SigningAlgorithm) (public, private string, err error) {
 	k := dnskey("", a, "")
 	made, err := k.Generate(256)
@@ -49,14 +49,14 @@ func dnskey(zone string, a farm.SigningAlgorithm, public string) *dns.DNSKEY {
 		Flags: keyFlags, Protocol: keyProtocol, Algorithm: KeyAlgorithm(a), PublicKey: public}
 }
 
-// Key is what others are told of a key of a zone.
+// Key is the public information about a zone's key.
 type Key struct {
 	Tag uint16
-	// DNSKEY and DS are record data as master files have them.
+	// DNSKEY and DS are record data in master file format.
 	DNSKEY, DS string
 }
 
-// KeyOf is what others are told of a public key.
+// KeyOf returns the public information about a key.
 func KeyOf(zone string, a farm.SigningAlgorithm, public string) Key {
 	k := dnskey(zone, a, public)
 	ds := k.ToDS(dns.SHA256)
@@ -66,7 +66,7 @@ func KeyOf(zone string, a farm.SigningAlgorithm, public string) Key {
 	return Key{k.KeyTag(), data(k), data(ds)}
 }
 
-// IsDS reports whether the data of a DS record are those of a key, by whatever digest.
+// IsDS reports whether the data of a DS record match a key, for any digest type.
 func IsDS(zone string, a farm.SigningAlgorithm, public, ds string) bool {
 	rr, err := dns.NewRR(dns.Fqdn(zone) + " DS " + ds)
 	got, is := rr.(*dns.DS)
@@ -79,7 +79,8 @@ func IsDS(zone string, a farm.SigningAlgorithm, public, ds string) bool {
 
 func data(rr dns.RR) string { return rr.String()[len(rr.Header().String()):] }
 
-// KeyData are the data of the DNSKEY, CDNSKEY and CDS records of a key (RFC 7344).
+// KeyData returns the data of the DNSKEY and CDS records of a key (RFC 7344) and its
+// tag. CDNSKEY has the same data as DNSKEY.
 func KeyData(zone string, a farm.SigningAlgorithm, public string) (dnskeyData, cdsData []byte, tag uint16, err error) {
 	k := dnskey(zone, a, public)
 	ds := k.ToDS(dns.SHA256)

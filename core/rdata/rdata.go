@@ -1,5 +1,5 @@
-// Package rdata turns what people write about records of the DNS into what is
-// sent, and back. It is the door to the parser of master files (RFC 1035 §5).
+// Package rdata converts DNS record data between text and wire format. It wraps the
+// parser for master files (RFC 1035 §5).
 package rdata
 
 import (
@@ -16,15 +16,14 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// MaxName is how many bytes a name has at most in messages (RFC 1035 §2.3.4).
+// MaxName is the maximum length of a name in wire format (RFC 1035 §2.3.4).
 const MaxName = 255
 
-// ErrName says what names look like.
+// ErrName describes the syntax of names.
 var ErrName = errors.New("a name is labels of at most 63 characters with dots between them, 253 in all")
 
-// Name is a name as messages have it, in lower case: labels with their lengths, and
-// the empty one at the end. Text without a dot at its end is relative to the zone,
-// "@" is the zone; an empty zone is the root.
+// Name returns a name in wire format, in lower case. Text without a trailing dot is
+// relative to zone, and "@" is the zone itself. An empty zone is the root.
 func Name(text, zone string) ([]byte, error) {
 	full, err := absolute(text, zone)
 	if err != nil {
@@ -54,8 +53,8 @@ func absolute(text, zone string) (string, error) {
 	return full, nil
 }
 
-// hasForeign reports whether a name has a character that must be escaped in one, as \; or
-// \032 (RFC 1035 §5.1). Other alphabets are written as xn--….
+// hasForeign reports whether a name has an unescaped character that must be escaped,
+// e.g. ; as \; or space as \032 (RFC 1035 §5.1). Other alphabets are written as xn--….
 func hasForeign(name string) bool {
 	for i := 0; i < len(name); i++ {
 		c := name[i]
@@ -72,7 +71,7 @@ func hasForeign(name string) bool {
 	return false
 }
 
-// NameText is a name of a message as text, with a dot at its end.
+// NameText returns a wire-format name as text, with a trailing dot.
 func NameText(wire []byte) string {
 	name, _, err := dns.UnpackDomainName(wire, 0)
 	if err != nil {
@@ -81,7 +80,7 @@ func NameText(wire []byte) string {
 	return name
 }
 
-// RcodeText is what a response code is called: "NXDOMAIN", "RCODE100".
+// RcodeText returns the name of a response code, e.g. "NXDOMAIN" or "RCODE100".
 func RcodeText(code uint16) string {
 	if text, known := dns.RcodeToString[int(code)]; known {
 		return text
@@ -89,10 +88,10 @@ func RcodeText(code uint16) string {
 	return "RCODE" + strconv.Itoa(int(code))
 }
 
-// Pack is the data of a record as messages have it, without compression. The text is
-// what master files have behind the type; names in it are relative to the zone.
-// What families of appliances take besides is taken too: the preference of MX may be
-// missing (10), and TXT without quotes is one text.
+// Pack returns the data of a record in wire format, without compression. text has the
+// syntax of master files after the type; names are relative to zone. Shorthand of the
+// Zevenet API is also accepted: MX without preference (10), and TXT without quotes as
+// one text.
 func Pack(t farm.RecordType, text, zone string) ([]byte, error) {
 	if at := strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }); at >= 0 {
 		return nil, errors.New("it has a control character")
@@ -104,7 +103,7 @@ func Pack(t farm.RecordType, text, zone string) ([]byte, error) {
 	return parse(t, text, zone)
 }
 
-// parse is Pack of text that is that of a master file, without comments.
+// parse is Pack for text in master file syntax without comments or shorthand.
 func parse(t farm.RecordType, text, zone string) ([]byte, error) {
 	code := Code(t)
 	if code == 0 || t == farm.RecordDYNA {
@@ -140,17 +139,17 @@ func parse(t farm.RecordType, text, zone string) ([]byte, error) {
 	return data, nil
 }
 
-// errEscape says what is wrong with an escape.
+// errEscape describes the syntax of escapes.
 var errEscape = errors.New(`it has a backslash with a number that is no byte: it is three digits up to 255, as \032`)
 
 func noData(t farm.RecordType, text string) error {
 	return fmt.Errorf("%q is no data of %s: it is %s", text, t, Shape(t))
 }
 
-// ErrComment keeps data from being cut where a file would have a comment.
+// ErrComment prevents data from being truncated where a file would have a comment.
 var ErrComment = errors.New(`it has a semicolon outside of quotes, and what is behind it would not be read; write the text in quotes, as 0 issue "ca.example; account=1"`)
 
-// commented reports whether a comment begins in data of a master file (RFC 1035 §5.1).
+// commented reports whether data contain a master file comment (RFC 1035 §5.1).
 func commented(data string) bool {
 	quoted := false
 	for i := 0; i < len(data); i++ {
@@ -168,7 +167,7 @@ func commented(data string) bool {
 	return false
 }
 
-// address is the data of most records, read without a parser of files.
+// address parses A and AAAA data without the parser for master files.
 func address(t farm.RecordType, text string) ([]byte, error) {
 	addr, err := netip.ParseAddr(strings.TrimSpace(text))
 	if err != nil || addr.Is4() != (t == "A") || addr.Zone() != "" {
@@ -177,8 +176,8 @@ func address(t farm.RecordType, text string) ([]byte, error) {
 	return addr.AsSlice(), nil
 }
 
-// sized reports whether digests are as long as their kind: servers that copy the zone
-// refuse all of it otherwise.
+// sized reports whether digests have the length of their type. Otherwise secondaries
+// reject the whole zone.
 func sized(rr dns.RR) bool {
 	digest, want := "", 0
 	switch r := rr.(type) {
@@ -200,7 +199,7 @@ func sized(rr dns.RR) bool {
 	return digest != "" && (want == 0 || len(digest) == 2*want)
 }
 
-// digestSizes are those of DS records, by the type of the digest.
+// digestSizes are the sizes in bytes of DS digests, by digest type.
 var digestSizes = map[uint8]int{1: 20, 2: 32, 4: 48}
 
 func packed(rr dns.RR) ([]byte, error) {
@@ -210,12 +209,11 @@ func packed(rr dns.RR) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	const head = 11 // the root, type, class, time to live, length
+	const head = 11 // root name, type, class, TTL, length
 	return append([]byte(nil), space[head:n]...), nil
 }
 
-// Master is the data of a record as master files have it: what may be written shorter is
-// completed.
+// Master completes shorthand to the syntax of master files.
 func Master(t farm.RecordType, text string) string {
 	text = strings.TrimSpace(text)
 	switch t {
@@ -231,7 +229,7 @@ func Master(t farm.RecordType, text string) string {
 	return text
 }
 
-// quoted is a text as strings of at most 255 bytes.
+// quoted splits a text into quoted strings of at most 255 bytes.
 func quoted(text string) string {
 	var b strings.Builder
 	for len(text) > 0 {
@@ -242,7 +240,7 @@ func quoted(text string) string {
 	return b.String()
 }
 
-// Shape says what the data of a type look like.
+// Shape describes the syntax of the data of a type.
 func Shape(t farm.RecordType) string {
 	if s := shapes[t]; s != "" {
 		return s
@@ -292,7 +290,7 @@ var shapes = map[farm.RecordType]string{
 	"SPF":        `text, as "v=spf1 -all"`,
 }
 
-// Text is the data of a message as master files have it, with absolute names.
+// Text returns wire-format data in master file syntax, with absolute names.
 func Text(code uint16, data []byte) string {
 	if code == dns.TypeSVCB || code == dns.TypeHTTPS {
 		if text, ok := serviceText(data); ok {
@@ -308,7 +306,7 @@ func Text(code uint16, data []byte) string {
 	return strings.TrimPrefix(rr.String(), rr.Header().String())
 }
 
-// Address is that of A and AAAA data, invalid for others.
+// Address returns the address in A or AAAA data, and an invalid one for other types.
 func Address(code uint16, data []byte) netip.Addr {
 	if code == dns.TypeA || code == dns.TypeAAAA {
 		addr, _ := netip.AddrFromSlice(data)
@@ -317,7 +315,8 @@ func Address(code uint16, data []byte) netip.Addr {
 	return netip.Addr{}
 }
 
-// Sections are the records of the three sections of a message, as master files have them.
+// Sections returns the records of the three sections of a message in master file
+// syntax.
 func Sections(msg []byte) (answer, authority, additional []string, err error) {
 	var m dns.Msg
 	if err := m.Unpack(msg); err != nil {
@@ -335,7 +334,8 @@ func texts(list []dns.RR) (out []string) {
 	return out
 }
 
-// Query is the message that asks for a name and type, with the net of a client.
+// Query returns a query for a name and type, with the client subnet from (EDNS, RFC
+// 7871) if valid.
 func Query(name []byte, kind uint16, from netip.Prefix) ([]byte, error) {
 	m := new(dns.Msg)
 	m.SetQuestion(NameText(name), kind)
@@ -350,9 +350,9 @@ func Query(name []byte, kind uint16, from netip.Prefix) ([]byte, error) {
 	return m.Pack()
 }
 
-// Notify is the message that tells a server of a zone's serial (RFC 1996 §3.11), signed if
-// there is a key, and what reports whether a message is the answer to it, and whether the
-// server refused.
+// Notify returns a NOTIFY message with a zone's serial (RFC 1996 §3.11), signed if key
+// is not nil. The function answers reports whether a message is the response to it,
+// with an error if the server refused.
 func Notify(zone string, serial uint32, key *farm.TransferKey) (msg []byte, answers func([]byte) (bool, error), err error) {
 	m := new(dns.Msg)
 	m.SetNotify(dns.Fqdn(zone))
@@ -369,7 +369,7 @@ func Notify(zone string, serial uint32, key *farm.TransferKey) (msg []byte, answ
 		if r.Unpack(raw) != nil || r.Id != m.Id || !r.Response || r.Opcode != dns.OpcodeNotify {
 			return false, nil
 		}
-		if r.Rcode != dns.RcodeSuccess { // not signed where the key is what is wrong
+		if r.Rcode != dns.RcodeSuccess { // unsigned if the key is the problem
 			return true, fmt.Errorf("it answers %s: see whether it has the zone, takes this address for its primary, and has the same key", dns.RcodeToString[r.Rcode])
 		}
 		return key == nil || dns.TsigVerify(slices.Clone(raw), string(key.Secret), mac, false) == nil, nil

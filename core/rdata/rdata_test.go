@@ -101,7 +101,7 @@ func TestDataAreOfTheirTypeAlone(t *testing.T) {
 	}
 }
 
-// In a file a semicolon begins a comment: of a value that is a whole nothing may go.
+// A semicolon starts a comment in a file. Data must not lose anything to a comment.
 func TestNothingOfDataIsTakenForAComment(t *testing.T) {
 	for text, whole := range map[string]bool{
 		`0 issue "ca.example; account=1"`: true, `0 issue ca.example; account=1`: false, `0 issue ca.example\; account=1`: false,

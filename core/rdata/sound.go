@@ -14,15 +14,15 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Check is Pack for data that somebody enters: it also refuses data that other servers
-// refuse, which would not load a zone that has it.
+// Check is Pack for user input. It also rejects data that other servers reject, because
+// those would not load the zone.
 func Check(t farm.RecordType, text, zone string) ([]byte, error) {
 	data, err := Pack(t, text, zone)
 	return checked(t, text, data, err)
 }
 
-// CheckMaster is Check of data as they stand in a master file, without comments: nothing of
-// them is completed.
+// CheckMaster is Check for data from a master file, without comments. Shorthand is not
+// completed.
 func CheckMaster(t farm.RecordType, text, origin string) ([]byte, error) {
 	data, err := parse(t, text, origin)
 	return checked(t, text, data, err)
@@ -38,7 +38,8 @@ func checked(t farm.RecordType, text string, data []byte, err error) ([]byte, er
 	return data, nil
 }
 
-// ErrUnsound is in the error of data that have the form of their type and break its rules.
+// ErrUnsound is wrapped by errors about data that have the syntax of their type but
+// violate its rules.
 var ErrUnsound = errors.New("other name servers do not load it")
 
 func unsound(format string, args ...any) error {
@@ -68,7 +69,7 @@ func sound(code uint16, data []byte) error {
 	return nil
 }
 
-// soundService holds RFC 9460 §7 and §8 of the parameters of a service.
+// soundService checks service parameters by RFC 9460 §7 and §8.
 func soundService(data []byte) error {
 	_, _, list, _ := params(data)
 	has, last := map[uint16][]byte{}, -1
@@ -99,7 +100,7 @@ func soundService(data []byte) error {
 	return nil
 }
 
-// soundParam says what is wrong with the value of one parameter.
+// soundParam describes the error in the value of one parameter; "" if there is none.
 func soundParam(key uint16, value []byte) string {
 	switch key {
 	case paramMandatory:
@@ -135,8 +136,8 @@ func soundParam(key uint16, value []byte) string {
 	return ""
 }
 
-// dohTemplate is a path with expressions (RFC 6570 §2), of which dohVariable is the one that a
-// template of DNS over HTTPS must have (RFC 8484 §4.1).
+// dohTemplate matches a path with expressions (RFC 6570 §2). dohVariable matches the
+// variable that a DNS over HTTPS template must contain (RFC 8484 §4.1).
 var (
 	dohTemplate = regexp.MustCompile(`^/([^{}]|\{[+#./;?&]?[^{}]+\})*$`)
 	dohVariable = regexp.MustCompile(`\{[+#./;?&]?([a-zA-Z0-9_.:*]+,)*dns(:[0-9]{1,4}|\*)?(,[a-zA-Z0-9_.:*]+)*\}`)
@@ -149,7 +150,7 @@ func sizeProblem(value []byte, unit int) string {
 	return ""
 }
 
-// soundCAA holds that a tag is letters and digits (RFC 8659 §4.1).
+// soundCAA checks that a tag consists of letters and digits (RFC 8659 §4.1).
 func soundCAA(data []byte) error {
 	tag := data[2 : 2+int(data[1])]
 	if len(tag) == 0 || strings.Trim(strings.ToLower(string(tag)), "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
@@ -158,7 +159,7 @@ func soundCAA(data []byte) error {
 	return nil
 }
 
-// soundNAPTR holds the form of a substitution (RFC 3402 §3.2).
+// soundNAPTR checks the substitution expression (RFC 3402 §3.2).
 func soundNAPTR(data []byte) error {
 	rest := data[4:]
 	for range 2 {
@@ -208,7 +209,8 @@ func soundSubstitution(text []byte) error {
 	return nil
 }
 
-// soundLOC holds the bounds of RFC 1876 §2: sizes as a digit and a power of ten, and angles.
+// soundLOC checks the limits of RFC 1876 §2 for angles and for sizes, which are a digit
+// and a power of ten.
 func soundLOC(data []byte) error {
 	if data[0] != 0 {
 		return nil
@@ -228,7 +230,8 @@ func soundLOC(data []byte) error {
 	return nil
 }
 
-// gatewayEnd is where the gateway of an IPSECKEY record ends (RFC 4025 §2.5).
+// gatewayEnd returns the offset at which the gateway of an IPSECKEY record ends (RFC
+// 4025 §2.5).
 func gatewayEnd(kind byte, data []byte) int {
 	switch kind {
 	case 1:
@@ -243,8 +246,8 @@ func gatewayEnd(kind byte, data []byte) int {
 	return 3
 }
 
-// soundGateway holds that a gateway is of one of the kinds there are (RFC 4025 §2.3,
-// RFC 8777 §4.2.3), and that the key of an algorithm is there.
+// soundGateway checks that the type of a gateway exists (RFC 4025 §2.3, RFC 8777
+// §4.2.3) and that the key is present if there is an algorithm.
 func soundGateway(kind byte, keyless bool) error {
 	switch {
 	case kind > 3:

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/core/rdata"
 )
 
-// A secondary that refuses one record refuses the zone: each line says whether BIND 9.18
-// loads it, which is asked where it is installed.
+// A secondary that rejects one record rejects the zone. loads is the behaviour of BIND
+// 9.18, which is verified if it is installed.
 func TestDataThatOtherServersRefuseAreRefused(t *testing.T) {
 	bind, _ := exec.LookPath("named-checkzone")
 	for _, c := range []struct {

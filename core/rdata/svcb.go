@@ -28,15 +28,15 @@ const (
 	paramReserved      = 65535
 )
 
-// param is a parameter of a service.
+// param is a service parameter.
 type param struct {
 	key   uint16
 	value []byte
 }
 
-// service packs the data of an SVCB or HTTPS record: priority, name and parameters, in any
-// order. It reads what miekg/dns does not: known parameters by their numbers (key7), as
-// older servers print them, and addresses of IPv4 as those of IPv6.
+// service packs the data of an SVCB or HTTPS record: priority, name and parameters in
+// any order. It accepts two things that miekg/dns does not: known parameters by number
+// (key7), as printed by older servers, and IPv4-mapped IPv6 addresses.
 func service(t farm.RecordType, text, zone string) ([]byte, error) {
 	list := words(text)
 	if len(list) < 2 {
@@ -72,7 +72,7 @@ func service(t farm.RecordType, text, zone string) ([]byte, error) {
 	return data, nil
 }
 
-// readParam reads key=value. What is wrong with the value as such says soundService.
+// readParam parses key=value. soundService validates the value later.
 func readParam(word string) (p param, ok bool) {
 	name, value, _ := strings.Cut(word, "=")
 	if p.key, ok = paramNamed(name); !ok || len(value) > 65535*4 {
@@ -124,8 +124,8 @@ func readMandatory(raw []byte) (value []byte, ok bool) {
 	return value, true
 }
 
-// readALPN reads protocols with commas between them, which they may have escaped
-// themselves (RFC 9460 appendix A.1).
+// readALPN parses protocols separated by commas. Commas within a protocol are escaped
+// (RFC 9460 appendix A.1).
 func readALPN(raw []byte) (value []byte, ok bool) {
 	length, value := 0, []byte{0}
 	for i := 0; i < len(raw); i++ {
@@ -174,7 +174,7 @@ func paramNamed(name string) (key uint16, ok bool) {
 	return 0, false
 }
 
-// params are those of the data of a service, false when the data are no such.
+// params splits the data of an SVCB record; false if they are invalid.
 func params(data []byte) (priority uint16, name []byte, out []param, ok bool) {
 	if len(data) < 3 {
 		return 0, nil, nil, false
@@ -200,7 +200,7 @@ func params(data []byte) (priority uint16, name []byte, out []param, ok bool) {
 	return priority, name, out, true
 }
 
-// serviceText is the data of a service as master files have it.
+// serviceText returns the data of an SVCB record in master file syntax.
 func serviceText(data []byte) (text string, ok bool) {
 	priority, name, list, ok := params(data)
 	if !ok {
@@ -211,7 +211,7 @@ func serviceText(data []byte) (text string, ok bool) {
 	for _, p := range list {
 		b.WriteByte(' ')
 		switch value := p.text(); {
-		case soundParam(p.key, p.value) != "": // by its number, as bytes
+		case soundParam(p.key, p.value) != "": // by number, as bytes
 			b.WriteString("key" + strconv.Itoa(int(p.key)) + "=" + escaped(p.value))
 		case len(p.value) == 0:
 			b.WriteString(dns.SVCBKey(p.key).String())
@@ -222,7 +222,7 @@ func serviceText(data []byte) (text string, ok bool) {
 	return b.String(), true
 }
 
-// text is the value of a parameter that is sound.
+// text returns the value of a valid parameter.
 func (p param) text() string {
 	var list []string
 	switch p.key {

@@ -11,10 +11,10 @@ import (
 	"github.com/sluicelb/sluice/core/rdata"
 )
 
-// Each line of the table is data of a type, behind a sign: + where BIND loads a zone that has
-// them, - where it does not. Of data that BIND loads and we refuse there are < (others refuse
-// them, or they say nothing), and > of the contrary (only BIND's reader of files refuses them,
-// a secondary has them).
+// Each line of the table has data of a type, after a sign. BIND loads a zone with + and
+// does not load one with -. Lines with < are data that BIND loads and we reject,
+// because others reject them or they are meaningless. Lines with > are the opposite:
+// only BIND's file parser rejects them, a secondary accepts them.
 func TestDataOfAllTypesAreThoseThatBINDLoads(t *testing.T) {
 	bind, _ := exec.LookPath("named-checkzone")
 	table, err := os.Open("testdata/data.txt")

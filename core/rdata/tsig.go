@@ -13,23 +13,24 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Why a signed message is not believed (RFC 8945 §3).
+// Reasons to reject a signed message (RFC 8945 §3).
 var (
 	ErrBadKey  = errors.New("BADKEY")
 	ErrBadSig  = errors.New("BADSIG")
 	ErrBadTime = errors.New("BADTIME")
 )
 
-// fudge is by how many seconds clocks may differ (RFC 8945 §10).
+// fudge is the permitted clock difference in seconds (RFC 8945 §10).
 const fudge = 300
 
-// room is how long a message may be that comes by UDP: no way to us needs fragments for it.
+// room is the maximum UDP payload size that we advertise; no path needs fragmentation
+// for it.
 const room = 1232
 
-// shortestKey is how many bytes a key has at least: with fewer it is guessed.
+// shortestKey is the minimum length of a key in bytes. Shorter ones could be guessed.
 const shortestKey = 16
 
-// CheckTransferKey says what is wrong with a key, or nothing.
+// CheckTransferKey describes the error in a key, or returns "".
 func CheckTransferKey(k *farm.TransferKey) string {
 	if _, err := Name(k.Name+".", ""); err != nil || strings.HasPrefix(k.Name, "*") {
 		return "its name is no name of the DNS, as ns2.example.com"
@@ -43,19 +44,20 @@ func CheckTransferKey(k *farm.TransferKey) string {
 	return ""
 }
 
-// Exchange is what a message and its answers are signed with (TSIG, RFC 8945).
+// Exchange signs the responses to a message (TSIG, RFC 8945).
 type Exchange struct {
 	key    farm.TransferKey
-	mac    string // of the message before
-	timers bool   // an answer came before: the times alone are signed with it
+	mac    string // of the previous message
+	timers bool   // a response was sent: later MACs cover only the timers
 }
 
 func keyName(k *farm.TransferKey) string { return strings.ToLower(dns.Fqdn(k.Name)) }
 
 func keyAlgorithm(k *farm.TransferKey) string { return dns.Fqdn(string(k.EffectiveAlgorithm())) }
 
-// Verified finds the key a signed message has, whose answers are to be signed with what is
-// returned. A message nobody believes gets the error's own answer, ready to be sent.
+// Verified finds the key of a signed message and verifies the signature. The Exchange
+// returned signs the responses. For a message that fails verification, refusal is the
+// response to send.
 func Verified(msg []byte, keys []farm.TransferKey) (e *Exchange, refusal []byte, err error) {
 	var m dns.Msg
 	if err := m.Unpack(msg); err != nil {
@@ -81,8 +83,8 @@ func Verified(msg []byte, keys []farm.TransferKey) (e *Exchange, refusal []byte,
 	return e, nil, nil
 }
 
-// refused is the answer to a message whose signature is not believed; nothing signs it, and
-// its time is that of the message (RFC 8945 §5.3.2).
+// refused returns the response to a message whose signature is invalid. It is unsigned
+// and has the time of the message (RFC 8945 §5.3.2).
 func refused(m *dns.Msg, t *dns.TSIG, code uint16) []byte {
 	out, err := answerTo(m, t, code).Pack()
 	if err != nil {
@@ -91,8 +93,8 @@ func refused(m *dns.Msg, t *dns.TSIG, code uint16) []byte {
 	return out
 }
 
-// late is the answer to a message of another time: signed, with the time that is here (RFC
-// 8945 §5.2.3).
+// late returns the response to a message with a wrong time. It is signed and has the
+// local time (RFC 8945 §5.2.3).
 func (e *Exchange) late(m *dns.Msg, t *dns.TSIG) []byte {
 	r := answerTo(m, t, dns.RcodeBadTime)
 	of := r.IsTsig()
@@ -104,7 +106,8 @@ func (e *Exchange) late(m *dns.Msg, t *dns.TSIG) []byte {
 	return out
 }
 
-// answerTo is what both have: the time of the message they answer, and EDNS where it had that.
+// answerTo returns the common part of refused and late: the time of the message, and
+// EDNS if the message had it.
 func answerTo(m *dns.Msg, t *dns.TSIG, code uint16) *dns.Msg {
 	r := new(dns.Msg).SetRcode(m, dns.RcodeNotAuth)
 	if o := m.IsEdns0(); o != nil {
@@ -115,13 +118,13 @@ func answerTo(m *dns.Msg, t *dns.TSIG, code uint16) *dns.Msg {
 	return r
 }
 
-// Size is how much longer an answer becomes with its signature, at most.
+// Size returns the maximum number of bytes that a signature adds to a response.
 func (e *Exchange) Size() int {
 	const head, times, longestMAC = 10, 16, 64 // RFC 8945 §4.2
 	return len(keyName(&e.key)) + 1 + head + len(keyAlgorithm(&e.key)) + 1 + times + longestMAC
 }
 
-// Sign is an answer with its signature, nil where that is not possible.
+// Sign returns the signed response, or nil if that fails.
 func (e *Exchange) Sign(answer []byte) []byte {
 	var m dns.Msg
 	if m.Unpack(answer) != nil {

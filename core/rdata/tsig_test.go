@@ -15,7 +15,7 @@ import (
 
 var shared = farm.TransferKey{Name: "ns2.example.com", Secret: farm.Secret(base64.StdEncoding.EncodeToString([]byte("0123456789abcdef")))}
 
-// asked is a question signed at a time, and its signature.
+// asked returns a signed query and its MAC.
 func asked(t *testing.T, at time.Time) (msg []byte, mac string) {
 	t.Helper()
 	m := new(dns.Msg).SetQuestion("Example.com.", dns.TypeSOA)
@@ -27,7 +27,8 @@ func asked(t *testing.T, at time.Time) (msg []byte, mac string) {
 	return msg, mac
 }
 
-// The first answer is signed with the question, each further one with the one before.
+// The first response covers the MAC of the query, each further one that of the previous
+// response.
 func TestAnswersAreSignedOneAfterTheOther(t *testing.T) {
 	msg, mac := asked(t, time.Now())
 	before := string(msg)
@@ -62,8 +63,8 @@ func TestAnswersAreSignedOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// Who has another secret or no key of ours is told so with the time of its own message, so
-// that it does not take it for a matter of clocks (RFC 8945 §5.3.2); nothing signs that.
+// With a wrong secret or an unknown key, the response has the time of the message, so
+// that the sender does not assume a clock error (RFC 8945 §5.3.2). It is unsigned.
 func TestARefusalHasTheTimeOfTheMessage(t *testing.T) {
 	other := farm.TransferKey{Name: shared.Name, Secret: farm.Secret(base64.StdEncoding.EncodeToString([]byte("fedcba9876543210")))}
 	at := time.Now().Add(-time.Minute)
@@ -99,7 +100,7 @@ func TestARefusalHasTheTimeOfTheMessage(t *testing.T) {
 	}
 }
 
-// A clock that differs by more than five minutes is told so, with the time that is here.
+// If the clocks differ by more than five minutes, the response has the local time.
 func TestAMessageOfAnotherTimeIsRefused(t *testing.T) {
 	for _, off := range []time.Duration{-10 * time.Minute, 10 * time.Minute} {
 		sent := time.Now().Add(off)

@@ -10,17 +10,17 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Types of private use (RFC 6895 §3.1) that stand in files for the types no other server
-// has: DYNA, and ALIAS by the number PowerDNS has for it.
+// Private-use types (RFC 6895 §3.1) that represent our own types in files: DYNA, and
+// ALIAS with the number that PowerDNS uses.
 const (
 	TypeDYNA  = 65400
 	TypeALIAS = 65401
 )
 
-// typeReserved is in no message (RFC 6895 §3.1).
+// typeReserved is never used in messages (RFC 6895 §3.1).
 const typeReserved = 65535
 
-// Code is the number of a type, 0 for one that is no type of messages, as DYNA.
+// Code returns the number of a type, or 0 for one without a number, e.g. DYNA.
 func Code(t farm.RecordType) uint16 {
 	if code := dns.StringToType[string(t)]; code != 0 {
 		return code
@@ -28,7 +28,7 @@ func Code(t farm.RecordType) uint16 {
 	return numbered(string(t))
 }
 
-// numbered is the number of a type that is written as TYPE15 (RFC 3597 §5), 0 for others.
+// numbered returns the number in a type of the form TYPE15 (RFC 3597 §5), or 0.
 func numbered(text string) uint16 {
 	digits, is := strings.CutPrefix(text, "TYPE")
 	if !is {
@@ -38,25 +38,25 @@ func numbered(text string) uint16 {
 	return uint16(n)
 }
 
-// TypeNamed is the number of a type by what it is called, as MX or TYPE15, 0 for no type.
+// TypeNamed returns the number of a type by name, e.g. MX or TYPE15, or 0 if there is
+// none.
 func TypeNamed(text string) uint16 { return Code(farm.RecordType(strings.ToUpper(text))) }
 
-// TypeText is what a type is called: "A", "TYPE65280".
+// TypeText returns the name of a type, e.g. "A" or "TYPE65280".
 func TypeText(code uint16) string { return dns.Type(code).String() }
 
-// made are the types of signed zones, of which servers make their own.
+// made lists the types of records that servers of signed zones generate.
 var made = []uint16{
 	dns.TypeRRSIG, dns.TypeNSEC, dns.TypeNSEC3, dns.TypeNSEC3PARAM, dns.TypeDNSKEY, dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeZONEMD,
 	dns.TypeSIG, dns.TypeNXT,
 }
 
-// IsMade reports whether records of a type are those servers make for themselves:
-// signatures and the like.
+// IsMade reports whether servers generate records of a type, e.g. signatures.
 func IsMade(code uint16) bool { return slices.Contains(made, code) }
 
-// Recordable reports whether a zone may have records of a type that farm.RecordTypes does
-// not list: not of those servers make, nor of those that are questions or parts of
-// messages (RFC 6895 §3.1), nor of those that are obsolete or stand for our own.
+// Recordable reports whether a zone may have records of a type that is not in
+// farm.RecordTypes. It returns false for generated, obsolete and internal types, and
+// for types of queries or parts of messages (RFC 6895 §3.1).
 func Recordable(code uint16) bool {
 	switch code {
 	case 0, dns.TypeMD, dns.TypeMF, dns.TypeNULL, dns.TypeOPT, TypeDYNA, TypeALIAS, typeReserved:
@@ -65,8 +65,8 @@ func Recordable(code uint16) bool {
 	return (code < 128 || code > 255) && !IsMade(code)
 }
 
-// TypeOf is the type that is called so: in any case, and by its number. It reports false for
-// one no record of a zone may have.
+// TypeOf returns a type by its name in any case or by its number. It returns false for
+// types that a zone may not contain.
 func TypeOf(text string) (t farm.RecordType, ok bool) {
 	text = strings.ToUpper(text)
 	if text == string(farm.RecordDYNA) || text == string(farm.RecordALIAS) {

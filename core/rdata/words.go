@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Word cuts the first word from text of a master file: up to a blank that is neither
-// escaped nor in quotes. Quotes and escapes stay as they are.
+// Word cuts the first word from master file text: up to a blank that is neither escaped
+// nor quoted. Quotes and escapes are kept.
 func Word(text string) (word, rest string) {
 	text = strings.TrimLeft(text, " \t")
 	quoted := false
@@ -23,7 +23,8 @@ func Word(text string) (word, rest string) {
 	return text, ""
 }
 
-// words are all words of a text. Parentheses around them say nothing in one line.
+// words returns all words of a text without enclosing parentheses, which have no
+// meaning within one line.
 func words(text string) (out []string) {
 	for word, rest := Word(text); word != ""; word, rest = Word(rest) {
 		if word = strings.Trim(word, "()"); word != "" {
@@ -33,7 +34,8 @@ func words(text string) (out []string) {
 	return out
 }
 
-// unquoted is the bytes of a word: without quotes and escapes (RFC 1035 §5.1).
+// unquoted returns the bytes of a word, with quotes and escapes decoded (RFC 1035
+// §5.1).
 func unquoted(word string) []byte {
 	out := make([]byte, 0, len(word))
 	for i := 0; i < len(word); i++ {
@@ -55,7 +57,7 @@ func unquoted(word string) []byte {
 	return out
 }
 
-// escaped is text in quotes that unquoted turns back into the bytes.
+// escaped returns quoted text from which unquoted restores the bytes.
 func escaped(data []byte) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -75,7 +77,7 @@ func escaped(data []byte) string {
 	return b.String()
 }
 
-// badEscape reports whether a text has a number behind a backslash that is no byte: it is three
+// badEscape reports whether a text has an invalid numeric escape. It must have three
 // digits, up to 255 (RFC 1035 §5.1).
 func badEscape(text string) bool {
 	for i := 0; i < len(text); i++ {

@@ -1,5 +1,5 @@
-// Package rdatatest looks at signed answers as resolvers that validate do. It is no part of
-// the program.
+// Package rdatatest validates signed responses like a validating resolver. It is only
+// used by tests.
 package rdatatest
 
 import (
@@ -11,15 +11,15 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Answer is a message whose records of each owner and type are together.
+// Answer is a message to validate.
 type Answer struct {
 	msg  dns.Msg
 	keys []*dns.DNSKEY
 	zone string
 }
 
-// Read reads a message of a zone whose DNSKEY records, as master files have their data,
-// are given.
+// Read parses a message of a zone with the given DNSKEY record data in master file
+// syntax.
 func Read(msg []byte, zone string, keys ...string) (*Answer, error) {
 	a := &Answer{zone: dns.Fqdn(zone)}
 	if err := a.msg.Unpack(msg); err != nil {
@@ -40,7 +40,7 @@ type owner struct {
 	kind uint16
 }
 
-// sets are the records of a section by owner and type, and the signatures of each.
+// sets groups the records of a section by owner and type, with their signatures.
 func sets(list []dns.RR) (records map[owner][]dns.RR, signatures map[owner][]*dns.RRSIG) {
 	records, signatures = map[owner][]dns.RR{}, map[owner][]*dns.RRSIG{}
 	for _, rr := range list {
@@ -55,8 +55,9 @@ func sets(list []dns.RR) (records map[owner][]dns.RR, signatures map[owner][]*dn
 	return records, signatures
 }
 
-// Check says what of the message a validator would not believe at that time: sets without
-// a good signature, but for those of delegated names, and signatures of nothing.
+// Check returns an error if a validator would reject the message at that time. Record
+// sets need a valid signature, except delegations, which must have none. Signatures
+// without records are errors.
 func (a *Answer) Check(at time.Time) error {
 	for _, section := range [][]dns.RR{a.msg.Answer, a.msg.Ns} {
 		records, signatures := sets(section)
@@ -78,8 +79,8 @@ func (a *Answer) Check(at time.Time) error {
 	return nil
 }
 
-// made reports whether records are a CNAME that a DNAME record of the section, which is
-// signed itself, makes (RFC 6672 §5.3.1).
+// made reports whether records are a CNAME synthesised from a signed DNAME record of
+// the section (RFC 6672 §5.3.1).
 func made(list, section []dns.RR) bool {
 	cname, is := list[0].(*dns.CNAME)
 	if !is || len(list) > 1 {
@@ -98,7 +99,7 @@ func made(list, section []dns.RR) bool {
 	return false
 }
 
-// good reports whether one of the signatures is that of a key of the zone.
+// good returns nil if one of the signatures is valid and from a key of the zone.
 func (a *Answer) good(list []dns.RR, signatures []*dns.RRSIG, at time.Time) error {
 	err := fmt.Errorf("no signature")
 	for _, s := range signatures {
@@ -120,8 +121,8 @@ func (a *Answer) good(list []dns.RR, signatures []*dns.RRSIG, at time.Time) erro
 	return err
 }
 
-// Denied are the types the message says a name has, as text; ok is false without such a
-// record.
+// Denied returns the types in the NSEC record of a name, as text; ok is false without
+// such a record.
 func (a *Answer) Denied(name string) (types []string, ok bool) {
 	for _, rr := range a.msg.Ns {
 		n, is := rr.(*dns.NSEC)
@@ -140,7 +141,7 @@ func (a *Answer) Denied(name string) (types []string, ok bool) {
 	return nil, false
 }
 
-// Signers are the tags of the keys whose signatures a set of the answer section has.
+// Signers returns the tags of the keys that signed a record set of the answer section.
 func (a *Answer) Signers(kind string) (tags []uint16) {
 	_, signatures := sets(a.msg.Answer)
 	for of, list := range signatures {
