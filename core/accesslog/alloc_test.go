@@ -17,7 +17,7 @@ var (
 	someone = netip.MustParseAddrPort("198.51.100.7:40000")
 )
 
-// usual makes a record as most are.
+// usual returns a typical record.
 func usual(e *accesslog.Entry, ids *accesslog.IDs, id []byte) []byte {
 	e.Begin()
 	e.Flags, e.Status, e.Farm = accesslog.Logged, 200, 1

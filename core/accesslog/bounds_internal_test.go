@@ -15,7 +15,7 @@ func ownMemory(t *testing.T) *Segment {
 	return s
 }
 
-// A record has room for all its texts at their longest, and no more.
+// A record has room for all texts at their maximum lengths, and no more.
 func TestTheLongestRecordFitsItsBound(t *testing.T) {
 	if MaxHeaders != 8 || MaxText != 32+272+2048+64+512+1024+200+8*(4+64+512) {
 		t.Errorf("%d bytes of texts, with %d headers", MaxText, MaxHeaders)
@@ -25,8 +25,8 @@ func TestTheLongestRecordFitsItsBound(t *testing.T) {
 	}
 }
 
-// What nobody of ours left in a ring is given up, by who writes and by who reads, and
-// the words agree again.
+// Invalid ring positions, e.g. by another program, are reset by both writer and reader,
+// which then agree.
 func TestRingsWhoseWordsAreWrongBeginAnew(t *testing.T) {
 	for name, head := range map[string]uint64{"between records": 80 + 3, "beyond the ring": 80 + RingSize + align} {
 		s := ownMemory(t)
@@ -41,14 +41,14 @@ func TestRingsWhoseWordsAreWrongBeginAnew(t *testing.T) {
 		if n := r.Drain(func(*Record) { t.Errorf("%s: a record came", name) }); n != 0 || r.Lost().Damaged != 1 {
 			t.Errorf("%s: %d records, lost %+v", name, n, r.Lost())
 		}
-		g.head.Store(g.tail.Load()) // as the next writer begins
+		g.head.Store(g.tail.Load()) // as the next writer starts
 		if n := r.Drain(func(*Record) {}); n != 0 || r.Lost().Damaged != 1 {
 			t.Errorf("%s: the next look finds %d records, lost %+v", name, n, r.Lost())
 		}
 	}
 }
 
-// Each loop has the ring of its number, and those are all that are read.
+// Each loop has the ring of its number, and only those are read.
 func TestEachLoopHasItsRing(t *testing.T) {
 	s := ownMemory(t)
 	writers := s.Writers(3, nil)
@@ -69,7 +69,7 @@ func TestEachLoopHasItsRing(t *testing.T) {
 	}
 }
 
-// Headers whose lengths do not add up are shown as far as they do.
+// Headers with inconsistent lengths are returned up to the first error.
 func TestHeadersThatAreCutAreShownAsFarAsTheyGo(t *testing.T) {
 	one := append([]byte{1, 0, 2, 0}, "abb"...)
 	long := append([]byte{1, 0, 0, 1}, make([]byte, 1+256)...)

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 )
 
-// Where the words of the first ring and its bytes are.
+// Offsets of the first ring's words and bytes.
 const (
 	ringHead  = 4096
 	ringTail  = ringHead + 64
@@ -18,7 +18,7 @@ func word(mem []byte, at int) uint64 { return binary.NativeEndian.Uint64(mem[at:
 
 func setWord(mem []byte, at int, v uint64) { binary.NativeEndian.PutUint64(mem[at:], v) }
 
-// After damage the reader must go on with what is put in later.
+// After damage the reader must continue with later records.
 func TestReaderGoesOnBehindWhatIsNoRecord(t *testing.T) {
 	for name, harm := range map[string]func(mem []byte){
 		"size 0":                func(mem []byte) { setWord(mem, ringBytes, 0) },
@@ -48,7 +48,7 @@ func TestReaderGoesOnBehindWhatIsNoRecord(t *testing.T) {
 			if r.Lost().Damaged == 0 {
 				t.Error("the damage is not counted")
 			}
-			w = s.Writer(0, new(bell)) // the engine that did it is gone
+			w = s.Writer(0, new(bell)) // the damaging engine is gone
 			for n := uint64(100); n < 200; n++ {
 				numbered(&e, n, 50)
 				if !w.Put(&e) {
@@ -90,7 +90,7 @@ func TestForeignMemoryIsRefused(t *testing.T) {
 	}
 	clear(mem[:8])
 	open(t, mem)
-	if magic, layout := word(mem, 0), word(mem, 8); magic != 0x534c554143434c47 || layout != 3 { // what another release knows it by
+	if magic, layout := word(mem, 0), word(mem, 8); magic != 0x534c554143434c47 || layout != 3 { // constants known to other releases
 		t.Errorf("it begins with %#x, %d", magic, layout)
 	}
 	mem[8]++
@@ -99,9 +99,8 @@ func TestForeignMemoryIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzRing gives the reader a ring full of whatever an engine in foreign hands
-// might write: it must stay inside, come to an end, and hand out texts within
-// their bounds only.
+// FuzzRing fills a ring with arbitrary bytes, as a compromised engine could. The reader
+// must stay within the ring, terminate, and only return texts within their limits.
 func FuzzRing(f *testing.F) {
 	mem := memory(f)
 	s := open(f, mem)

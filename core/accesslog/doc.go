@@ -1,33 +1,31 @@
-// Package accesslog carries what is known of each exchange from the loops of
-// an engine to mgmt: fixed-bound records in rings in shared memory. The engine
-// can open no file and must wait for nobody, so it formats and writes nothing.
+// Package accesslog transfers information about each exchange from the loops of an
+// engine to mgmt: bounded records in rings in shared memory. The engine can neither
+// open files nor wait, so it does not format or write logs.
 //
-// # The way of a record
+// # From loop to log
 //
-//	Entry         on the loop: filled while the exchange goes on
-//	Writer.Put    on the loop: copied into the ring of the loop, or counted
-//	Reader.Drain  in mgmt: copied out of the ring, checked, handed on
+//	Entry         on the loop: filled during the exchange
+//	Writer.Put    on the loop: copied into the ring of the loop, or counted as dropped
+//	Reader.Drain  in mgmt: copied out of the ring, validated, passed on
 //
-// # Who owns what
+// # Concurrency
 //
-// Each loop has a ring of its own with one producer, that loop, and one
-// consumer, the Reader. The producer moves the head, the consumer the tail;
-// nothing is locked. A record is there once the head was moved past it: an
-// engine that dies in the middle leaves nothing behind, and the next one goes
-// on where it was. A reader that dies has moved the tail before it used what it
-// took, so nothing is read twice; what it took and did not account for is
-// counted as lost by the next one.
+// Each loop has its own ring with one producer, the loop, and one consumer, the Reader.
+// The producer moves the head and the consumer the tail, without locks. A record exists
+// once the head has moved past it. An engine that dies during a write leaves no partial
+// record, and its successor continues there. A reader moves the tail before it uses the
+// records, so none is read twice. Its successor counts records that it took without
+// acknowledging them as lost.
 //
-// # Bounds
+// # Limits
 //
-// A ring has RingSize bytes. A record that finds no room is dropped and
-// counted, so a log nobody reads costs a loop nothing. The reader looks a few
-// times a second; it is woken when a quarter of a ring is full. Put allocates
-// nothing and makes a system call only then.
+// A ring has RingSize bytes. A record without room is dropped and counted, so a log
+// without a reader costs a loop nothing. The reader polls a few times a second and is
+// woken when a ring is a quarter full. Put does not allocate, and makes a system call
+// only for that wake-up.
 //
-// # What is not believed
+// # Validation
 //
-// The engine faces the network. The reader copies a record before it looks at
-// it, checks every length against its bound, and goes on at the head when
-// something does not fit.
+// The engine faces the network and is not trusted. The reader copies a record before it
+// parses it, checks every length against its limit, and skips to the head on any error.
 package accesslog

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// The bounds of texts in bytes; what is longer is cut, and Cut is set.
+// Maximum lengths of texts in bytes. Longer texts are truncated, and Cut is set.
 const (
 	MaxMethod      = 32
 	MaxHost        = 272
@@ -14,47 +14,46 @@ const (
 	MaxAgent       = 512
 	MaxReferer     = 1024
 	MaxReason      = 200
-	MaxHeaders     = 8 // chosen request headers
+	MaxHeaders     = 8 // selected request headers
 	MaxHeaderName  = 64
 	MaxHeaderValue = 512
 
-	// headerFront is what a chosen header has before its name and its value.
+	// headerFront is the size of the lengths before the name and value of a header.
 	headerFront = 4
-	// MaxText bounds all texts of a record together.
+	// MaxText is the maximum size of all texts of a record together.
 	MaxText = MaxMethod + MaxHost + MaxPath + MaxRequestID + MaxAgent + MaxReferer + MaxReason +
 		MaxHeaders*(headerFront+MaxHeaderName+MaxHeaderValue)
-	// MaxRecord bounds a record in a ring.
+	// MaxRecord is the maximum size of a record in a ring.
 	MaxRecord = (int(unsafe.Sizeof(fixed{})) + MaxText + align - 1) &^ (align - 1)
 )
 
-// Exchange is what is known of an exchange besides its texts. Times are zero
-// when there was no such thing.
+// Exchange holds the data of an exchange except its texts. Times that do not apply are
+// zero.
 type Exchange struct {
 	// Time is when the request head was complete, in Unix nanoseconds.
 	Time int64
-	// Connect is how long connecting to the backend took in the end, Response
-	// the time from sending the request to the head of the response, FirstByte
-	// and Total those from the complete request head to the head and to the
-	// last byte of the answer, Queue the wait for a backend to have room; all
-	// in nanoseconds.
+	// Connect is the duration of the last connect to a backend. Response is the time
+	// from sending the request to the response head. FirstByte and Total are the times
+	// from the complete request head to the response head and to the last byte. Queue
+	// is the wait for a backend with free capacity. All are in nanoseconds.
 	Queue, Connect, Response, FirstByte, Total int64
 	BytesIn, BytesOut                          uint64 // from and to the client
 	// Farm, Service and Backend are stable numbers, 0 for none.
 	Farm, Service, Backend uint32
 	Flags                  Flags
-	Status                 uint16 // 0 when nothing was answered
-	// TLSVersion and Cipher are those of crypto/tls; 0 without TLS.
+	Status                 uint16 // 0 without a response
+	// TLSVersion and Cipher are the constants of crypto/tls; 0 without TLS.
 	TLSVersion, Cipher uint16
-	// Rejection is the class of what was refused plus one; 0 for nothing.
+	// Rejection is the class of the rejection plus one; 0 for none.
 	Rejection uint8
 	Proto     Proto
-	Tries     uint8 // backends and connections that were tried
+	Tries     uint8 // number of backends and connections tried
 	Loop      uint8
-	// Why says how Backend was found.
+	// Why is the reason for the choice of Backend.
 	Why Why
 }
 
-// fixed is the part all records have; the texts follow it in the order of the
+// fixed is the beginning of all records. The texts follow in the order of their
 // lengths.
 type fixed struct {
 	size   uint32 // of the whole record, a multiple of align
@@ -63,34 +62,34 @@ type fixed struct {
 	texts
 }
 
-// texts are the lengths of the texts, and the address of the client.
+// texts holds the lengths of the texts and the client's address.
 type texts struct {
 	client                              [16]byte
 	port                                uint16
 	host, path, agent, referer, headers uint16
 	method, requestID, reason           uint8
-	known                               uint8 // 1 when client and port are
+	known                               uint8 // 1 if client and port are set
 }
 
 const fixedSize = int(unsafe.Sizeof(fixed{}))
 
-// Entry is a record in the making. It belongs to one loop. The texts must be
-// set in the order of its methods, each at most once; Begin makes the entry
-// ready for another exchange and keeps its memory.
+// Entry is a record under construction. It belongs to one loop. Texts must be set in
+// the order of its methods, each at most once. Begin resets the entry for another
+// exchange and keeps its memory.
 type Entry struct {
 	Exchange
 	texts
 	text []byte
 }
 
-// Begin empties the entry.
+// Begin resets the entry.
 func (e *Entry) Begin() {
 	e.Exchange = Exchange{}
 	e.texts = texts{}
 	e.text = e.text[:0]
 }
 
-// Client sets who sent the request.
+// Client sets the client's address.
 func (e *Entry) Client(a netip.AddrPort) {
 	if a.IsValid() {
 		e.client, e.port, e.known = a.Addr().As16(), a.Port(), 1
@@ -106,7 +105,7 @@ func (e *Entry) Host(b []byte) { e.texts.host = uint16(e.add(b, MaxHost)) }
 // Path sets the canonical path with its query.
 func (e *Entry) Path(b []byte) { e.texts.path = uint16(e.add(b, MaxPath)) }
 
-// RequestID sets the id the exchange is known by.
+// RequestID sets the ID of the exchange.
 func (e *Entry) RequestID(b []byte) { e.texts.requestID = uint8(e.add(b, MaxRequestID)) }
 
 // Agent sets the value of User-Agent.
@@ -115,7 +114,7 @@ func (e *Entry) Agent(b []byte) { e.texts.agent = uint16(e.add(b, MaxAgent)) }
 // Referer sets the value of Referer.
 func (e *Entry) Referer(b []byte) { e.texts.referer = uint16(e.add(b, MaxReferer)) }
 
-// Header adds a chosen request header; it may be called MaxHeaders times.
+// Header adds a selected request header. It may be called MaxHeaders times.
 func (e *Entry) Header(name string, value []byte) {
 	before := len(e.text)
 	if int(e.texts.headers)+headerFront+MaxHeaderName+MaxHeaderValue > MaxHeaders*(headerFront+MaxHeaderName+MaxHeaderValue) {
@@ -132,8 +131,8 @@ func (e *Entry) Header(name string, value []byte) {
 	e.texts.headers += uint16(len(e.text) - before)
 }
 
-// Reason sets why the exchange was refused or failed, in the place of an earlier
-// reason. No other text may be set after it.
+// Reason sets or replaces the reason for a rejection or failure. No other text may be
+// set after it.
 func (e *Entry) Reason(reason string) {
 	e.text = e.text[:len(e.text)-int(e.texts.reason)]
 	reason = reason[:min(len(reason), MaxReason)]
@@ -141,7 +140,7 @@ func (e *Entry) Reason(reason string) {
 	e.text = append(e.text, reason...)
 }
 
-// add appends a text of at most max bytes.
+// add appends a text, truncated to max bytes, and returns its length.
 func (e *Entry) add(b []byte, max int) int {
 	if len(b) > max {
 		e.Flags |= Cut

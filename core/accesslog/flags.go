@@ -4,29 +4,28 @@ import (
 	"strings"
 )
 
-// Flags say what happened to an exchange.
+// Flags describe an exchange.
 type Flags uint32
 
-// The flags. The first three say what the record is for, the others what
-// happened.
+// The first three flags describe the record, the others the exchange.
 const (
-	Logged  Flags = 1 << iota // the farm's log takes the record: it was chosen by sampling
-	Watched                   // somebody may be watching the farm
-	Cut                       // some text was longer than its bound and is cut
+	Logged  Flags = 1 << iota // for the farm's log: selected by sampling
+	Watched                   // a user may be watching the farm
+	Cut                       // a text was truncated
 
-	Retried          // it was sent, or tried to be sent, more than once
-	Reused           // it went over a backend connection that was open already
-	Session          // a persistence session chose the backend
-	Redirected       // a redirect was the answer
-	Tunnel           // it became a tunnel
+	Retried          // there was more than one attempt to send it
+	Reused           // used an open backend connection
+	Session          // a persistence session selected the backend
+	Redirected       // the response was a redirect
+	Tunnel           // became a tunnel
 	AbortedByClient  // the client left before the end
-	AbortedByBackend // the backend cut it, or did not come to its end
-	AbortedHere      // we ended it: a time-out of the client, a cut, a stop
-	Own              // the answer was made here, not by a backend
-	Truncated        // the answer did not fit: the client asks again by TCP
+	AbortedByBackend // the backend cut it or did not finish
+	AbortedHere      // aborted by us: client timeout, cut or stop
+	Own              // the response was generated here, not by a backend
+	Truncated        // the DNS response was truncated: the client retries by TCP
 )
 
-// flagNames are what the flags are called, those that say what happened.
+// flagNames are the names of all flags except Logged and Watched.
 var flagNames = [...]struct {
 	flag Flags
 	name string
@@ -36,10 +35,10 @@ var flagNames = [...]struct {
 	{Own, "own-answer"}, {Truncated, "truncated"}, {Cut, "cut"},
 }
 
-// Has reports whether all of other are set.
+// Has reports whether all flags of other are set.
 func (f Flags) Has(other Flags) bool { return f&other == other }
 
-// Each calls use with the name of every flag that says what happened.
+// Each calls use with the name of every set flag except Logged and Watched.
 func (f Flags) Each(use func(name string)) {
 	for i := range flagNames {
 		if f&flagNames[i].flag != 0 {
@@ -48,25 +47,25 @@ func (f Flags) Each(use func(name string)) {
 	}
 }
 
-// String lists the names, separated by commas.
+// String returns the names, separated by commas.
 func (f Flags) String() string {
 	var out []string
 	f.Each(func(name string) { out = append(out, name) })
 	return strings.Join(out, ",")
 }
 
-// Proto is the protocol a client spoke.
+// Proto is the client's protocol.
 type Proto uint8
 
-// The protocols; the zero value is none, of what was no request.
+// The protocols. The zero value means that there was no valid request.
 const (
 	ProtoNone Proto = iota
 	ProtoHTTP10
 	ProtoHTTP11
 	ProtoHTTP2
-	ProtoTCP // of a connection that is not looked into
+	ProtoTCP // of a connection that is not parsed
 	ProtoUDP
-	ProtoDNS // of a question, by UDP
+	ProtoDNS // of a query by UDP
 	ProtoDNSTCP
 	ProtoDNSTLS
 	ProtoDNSHTTPS
@@ -74,7 +73,7 @@ const (
 
 var protoNames = [...]string{"", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "TCP", "UDP", "DNS/UDP", "DNS/TCP", "DNS/TLS", "DNS/HTTPS"}
 
-// String is what access logs call the protocol, empty for none.
+// String returns the name of the protocol in access logs, empty for none.
 func (p Proto) String() string {
 	if int(p) < len(protoNames) {
 		return protoNames[p]
@@ -82,26 +81,26 @@ func (p Proto) String() string {
 	return ""
 }
 
-// IsDNS reports whether the record is of a question: its Host is the name as messages have
-// it, its Method the type in two bytes, high one first, its Status the response code.
+// IsDNS reports whether the record is of a DNS query. Its Host is then the name in wire
+// format, its Method the type (two bytes, big-endian) and its Status the response code.
 func (p Proto) IsDNS() bool { return p >= ProtoDNS && p <= ProtoDNSHTTPS }
 
-// Why says how the backend of an exchange was found.
+// Why is the reason for the choice of a backend.
 type Why uint8
 
-// The ways; the zero value is none, of what no backend was looked for.
+// The reasons. The zero value means that no backend was chosen.
 const (
 	WhyNone      Why = iota
-	WhyAlgorithm     // the service's policy
-	WhySession       // the client's session
-	WhyCookie        // the cookie the service sets
-	WhyPin           // the connection the client keeps
-	WhyAttempt       // none was usable, and it was tried though it was down
+	WhyAlgorithm     // the service's algorithm
+	WhySession       // the client's persistence session
+	WhyCookie        // the cookie set by the service
+	WhyPin           // the backend of the client's connection
+	WhyAttempt       // none was usable: a backend that is down was tried
 )
 
 var whyNames = [...]string{"", "algorithm", "session", "cookie", "pin", "attempt"}
 
-// String is what logs call it, empty for none.
+// String returns the name of the reason in logs, empty for none.
 func (w Why) String() string {
 	if int(w) < len(whyNames) {
 		return whyNames[w]

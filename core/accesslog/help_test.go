@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// segment is an empty segment in memory of its own, as processes share it.
+// segment returns an empty segment in memory that processes share.
 func segment(t testing.TB) *accesslog.Segment {
 	t.Helper()
 	return open(t, memory(t))
@@ -37,7 +37,7 @@ func open(t testing.TB, mem []byte) *accesslog.Segment {
 	return s
 }
 
-// bell counts how often it was rung.
+// bell counts wake-ups.
 type bell int
 
 func (b *bell) Wake() { *b++ }

@@ -6,28 +6,27 @@ import (
 	"math/rand/v2"
 )
 
-// RequestIDSize is the length of a request id made here: 128 bits in
-// hexadecimal digits.
+// RequestIDSize is the length of a generated request ID: 128 bits in hexadecimal.
 const RequestIDSize = 32
 
-// IDs makes request ids for one loop. Nobody who knows some of them can tell
-// another: they come from ChaCha8 with a seed of the kernel.
+// IDs generates request IDs for one loop. They are unpredictable: they come from
+// ChaCha8 with a random seed from the kernel.
 type IDs struct{ random *rand.ChaCha8 }
 
-// NewIDs returns a generator of its own seed.
+// NewIDs returns a generator with its own seed.
 func NewIDs() *IDs {
 	var seed [32]byte
-	_, _ = cryptorand.Read(seed[:]) // it never fails
+	_, _ = cryptorand.Read(seed[:]) // never fails
 	return &IDs{rand.NewChaCha8(seed)}
 }
 
-// Append appends a new id. It allocates nothing when dst has room.
+// Append appends a new ID. It does not allocate if dst has room.
 func (g *IDs) Append(dst []byte) []byte {
 	dst = appendHex(dst, g.random.Uint64())
 	return appendHex(dst, g.random.Uint64())
 }
 
-// OneIn reports true once in n calls on average; always when n is 0 or 1.
+// OneIn returns true once in n calls on average; always if n is 0 or 1.
 func (g *IDs) OneIn(n uint32) bool { return n == 0 || uint32(g.random.Uint64()>>32)%n == 0 }
 
 func appendHex(dst []byte, n uint64) []byte {
@@ -35,7 +34,7 @@ func appendHex(dst []byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(dst, digits(n&(1<<32-1)))
 }
 
-// digits turns each half byte of a number of 32 bits into the byte of its digit.
+// digits converts each nibble of a 32-bit number to its hexadecimal digit.
 func digits(v uint64) uint64 {
 	v = (v | v<<16) & 0x0000ffff0000ffff
 	v = (v | v<<8) & 0x00ff00ff00ff00ff
@@ -44,8 +43,8 @@ func digits(v uint64) uint64 {
 	return v + '0'*0x0101010101010101 + over*('a'-'0'-10)
 }
 
-// ValidID reports whether a request id of somebody else may be taken over:
-// letters, digits and - . _ ~ + / = : @, at most MaxRequestID bytes.
+// ValidID reports whether a request ID from outside may be adopted: letters, digits and
+// - . _ ~ + / = : @, at most MaxRequestID bytes.
 func ValidID(b []byte) bool {
 	if len(b) == 0 || len(b) > MaxRequestID {
 		return false

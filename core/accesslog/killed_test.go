@@ -42,8 +42,8 @@ func writeForEver(f *os.File) error {
 	}
 }
 
-// An engine that is killed in the middle of whatever it does leaves whole
-// records, and its successor goes on behind them; so does a reader's.
+// An engine killed at any point leaves complete records, and its successor continues
+// after them. The same holds for readers.
 func TestKilledWritersAndReadersLeaveNothingTorn(t *testing.T) {
 	f, err := shm.Shared("accesslog", accesslog.SegmentSize)
 	if err != nil {
@@ -68,8 +68,8 @@ func TestKilledWritersAndReadersLeaveNothingTorn(t *testing.T) {
 		}
 		last := uint64(0)
 		for before, end := read, time.Now().Add(5*time.Second); read < before+20_000 && time.Now().Before(end); {
-			// Not before it saw a record of this writer: what the one before was
-			// killed at shows as a gap to the reader that saw both.
+			// Only after a record of this writer was seen. The loss caused by killing
+			// the previous writer shows as a gap to a reader that saw both.
 			if read > before && rand.IntN(50) == 0 {
 				missing += r.Lost().Missing + r.Lost().Damaged
 				r = s.Reader() // mgmt was killed, too
@@ -89,11 +89,11 @@ func TestKilledWritersAndReadersLeaveNothingTorn(t *testing.T) {
 		for r.Drain(func(rec *accesslog.Record) { check(t, rec); read++; s.Acknowledge(1) }) > 0 {
 		}
 	}
-	var e accesslog.Entry // shows what the last writer was killed at
+	var e accesslog.Entry // reveals the loss of the last kill
 	numbered(&e, 1, 1)
 	s.Writer(0, new(bell)).Put(&e)
 	r.Drain(func(rec *accesslog.Record) { check(t, rec); read++ })
-	if missing += r.Lost().Missing + r.Lost().Damaged; missing > 12 { // one a kill, between its two stores
+	if missing += r.Lost().Missing + r.Lost().Damaged; missing > 12 { // one per kill, between its two stores
 		t.Errorf("%d records are missing after 12 kills", missing)
 	}
 	if got := s.Totals().Pushed; read+missing != got {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 )
 
-// The race detector does not watch mapped memory, so this uses the heap.
+// The race detector does not watch mapped memory, so this test uses the heap.
 func TestRecordsAreWholeBesideARunningLoop(t *testing.T) {
 	words := make([]uint64, accesslog.SegmentSize/8+16)
 	mem := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(words)*8)

@@ -4,26 +4,26 @@ import (
 	"unsafe"
 )
 
-// batchSize is how much is copied out of a ring at once. It holds any record.
+// batchSize is the number of bytes copied from a ring at once. Any record fits.
 const batchSize = 128 << 10
 
-// Reader is the consumer of all rings of a segment. It belongs to one
-// goroutine, and there must be only one.
+// Reader is the consumer of all rings of a segment. It belongs to one goroutine, and
+// there must be only one.
 type Reader struct {
 	seg    *Segment
-	batch  []uint64 // aligned space for a copy
+	batch  []uint64 // aligned buffer for copies
 	record Record
 	expect [MaxRings]uint32 // serial of the next record
-	seen   [MaxRings]bool   // expect is known
+	seen   [MaxRings]bool   // expect is valid
 	lost   Lost
 }
 
-// Lost is what a Reader found missing.
+// Lost counts the records that a Reader found missing.
 type Lost struct {
 	// Unacknowledged were taken by an earlier reader and neither written nor counted.
 	Unacknowledged uint64
-	// Missing were put into a ring and never came: an engine died, or wrote
-	// what is none of ours. Damaged is how often the latter happened.
+	// Missing were put into a ring and did not arrive, because an engine died or wrote
+	// invalid data. Damaged is the number of times it wrote invalid data.
 	Missing, Damaged uint64
 }
 
@@ -35,20 +35,20 @@ func (s *Segment) Reader() *Reader {
 	}
 	s.mem.acknowledged.Store(s.mem.taken.Load())
 	for i := range s.mem.watched {
-		s.mem.watched[i].Store(0) // whoever watched is gone with the last reader
+		s.mem.watched[i].Store(0) // watchers are gone with the previous reader
 	}
 	return r
 }
 
-// Lost returns what is missing so far.
+// Lost returns the counts so far.
 func (r *Reader) Lost() Lost { return r.lost }
 
-// Acknowledge says that n more of the records that were handed out need not be
-// remembered: they were written, or counted as lost. Any goroutine.
+// Acknowledge marks n more records as handled: written or counted as lost. It is safe
+// for concurrent use.
 func (s *Segment) Acknowledge(n uint64) { s.mem.acknowledged.Add(n) }
 
-// Arm makes the next loop whose ring is a quarter full wake the reader. It
-// reports false, and arms nothing, when a ring is that full already.
+// Arm makes the next loop whose ring is a quarter full wake the reader. It returns
+// false if a ring is that full already.
 func (r *Reader) Arm() bool {
 	for i := range r.seg.inUse() {
 		r.seg.mem.rings[i].armed.Store(1)
@@ -61,8 +61,8 @@ func (r *Reader) Arm() bool {
 	return true
 }
 
-// Drain hands out what is in the rings, at most one batch of each, and returns
-// how many records that were. use must keep neither the record nor its texts.
+// Drain passes the records in the rings to use, at most two batches per ring, and
+// returns their number. use must retain neither the record nor its texts.
 func (r *Reader) Drain(use func(*Record)) (n int) {
 	for i := range r.seg.inUse() {
 		n += r.drain(i, use)
@@ -70,7 +70,7 @@ func (r *Reader) Drain(use func(*Record)) (n int) {
 	return n
 }
 
-// drain takes what ring i has up to its end, and what it has at its beginning.
+// drain reads ring i up to its end, then from its beginning.
 func (r *Reader) drain(i int, use func(*Record)) (n int) {
 	r.seg.mem.rings[i].armed.Store(0)
 	n = r.drainPiece(i, use)
@@ -80,8 +80,8 @@ func (r *Reader) drain(i int, use func(*Record)) (n int) {
 	return n
 }
 
-// drainPiece empties a piece of ring i into the batch, gives the room back, and
-// hands out what it has: a loop never waits for use.
+// drainPiece copies a piece of ring i to the batch, frees its space and then calls use
+// for its records, so a loop never waits for use.
 func (r *Reader) drainPiece(i int, use func(*Record)) (n int) {
 	g := &r.seg.mem.rings[i]
 	tail, head := g.tail.Load(), g.head.Load()
@@ -106,18 +106,18 @@ func (r *Reader) drainPiece(i int, use func(*Record)) (n int) {
 	return n
 }
 
-// measure finds how many bytes of b are whole records, and how many those are.
-// It reports false when b does not begin with one.
+// measure returns the number of bytes of b in complete records and the number of these
+// records. ok is false if b does not begin with a record.
 func measure(b []byte) (whole, n int, ok bool) {
 	for len(b)-whole >= align {
 		size := sizeAt(b, whole)
 		length, isFiller := int(size&^filler), size&filler != 0
 		switch {
 		case length == 0 || length%align != 0 || !isFiller && (length < fixedSize || length > MaxRecord):
-			return whole, n, whole > 0 // what follows is looked at next time
+			return whole, n, whole > 0 // the rest is examined next time
 		case length > len(b)-whole:
-			// A record that the copy cut is whole next time; what claims to be
-			// longer than what may follow is none.
+			// A record truncated by the copy will be complete next time. A record that
+			// exceeds the maximum is invalid.
 			return whole, n, whole > 0
 		}
 		whole += length
@@ -130,7 +130,7 @@ func measure(b []byte) (whole, n int, ok bool) {
 
 func sizeAt(b []byte, at int) uint32 { return *(*uint32)(unsafe.Pointer(&b[at])) }
 
-// handOut gives every record in b to use.
+// handOut calls use for every record in b.
 func (r *Reader) handOut(i int, b []byte, use func(*Record)) {
 	for len(b) > 0 {
 		size := sizeAt(b, 0)
@@ -148,8 +148,8 @@ func (r *Reader) handOut(i int, b []byte, use func(*Record)) {
 	}
 }
 
-// expected counts what is missing before the record with that serial. A jump
-// that is larger than a ring is no count but damage.
+// expected counts the records missing before serial. The count is limited to a ring's
+// capacity, because a larger gap means damage.
 func (r *Reader) expected(i int, serial uint32) {
 	if gap := serial - r.expect[i]; r.seen[i] && gap != 0 {
 		r.lost.Missing += uint64(min(gap, uint32(RingSize/fixedSize)))
@@ -157,7 +157,7 @@ func (r *Reader) expected(i int, serial uint32) {
 	r.expect[i], r.seen[i] = serial+1, true
 }
 
-// skip gives up what is in a ring that holds something else than records.
+// skip discards the content of a ring with invalid data.
 func (r *Reader) skip(g *ring, i int, head uint64) {
 	r.lost.Damaged++
 	g.tail.Store(head &^ (align - 1))

@@ -5,19 +5,18 @@ import (
 	"unsafe"
 )
 
-// Record is one exchange as it is read. Its texts are bytes of clients: any
-// byte may be in them. They are valid until the function they were handed to
-// returns.
+// Record is one exchange as read from a ring. Its texts come from clients and may
+// contain any byte. They are valid until the function that receives them returns.
 type Record struct {
 	Exchange
-	// Client is who sent the request, invalid when that is not known.
+	// Client is the client's address, invalid if unknown.
 	Client                                        netip.AddrPort
 	Method, Host, Path, RequestID, Agent, Referer []byte
-	Reason                                        []byte // why it was refused or failed
+	Reason                                        []byte // of a rejection or failure
 	headers                                       []byte
 }
 
-// Headers calls use for every chosen request header, in order.
+// Headers calls use for every selected request header, in order.
 func (r *Record) Headers(use func(name, value []byte)) {
 	for b := r.headers; len(b) >= headerFront; {
 		n, v := int(b[0]), int(b[2])|int(b[3])<<8
@@ -29,11 +28,11 @@ func (r *Record) Headers(use func(name, value []byte)) {
 	}
 }
 
-// HasHeaders reports whether there are chosen request headers.
+// HasHeaders reports whether there are selected request headers.
 func (r *Record) HasHeaders() bool { return len(r.headers) >= headerFront }
 
-// parse reads the record in b, which is all of it and aligned to 8 bytes. It
-// reports whether every length is within its bound and the record.
+// parse decodes the record in b, which must have its exact length and be aligned to 8
+// bytes. It reports whether every length is within its limit and the record.
 func (r *Record) parse(b []byte) bool {
 	if len(b) < fixedSize {
 		return false

@@ -1,8 +1,8 @@
 package accesslog
 
-// Recorder is what one loop makes records with. Without a segment it makes none.
+// Recorder produces the records of one loop. Without a segment it produces none.
 type Recorder struct {
-	// Entry is for who makes one record at a time.
+	// Entry is for callers with one record at a time.
 	Entry *Entry
 	IDs   *IDs
 	Loop  uint8
@@ -11,15 +11,15 @@ type Recorder struct {
 	writer  *Writer
 }
 
-// NewRecorder returns the recorder of a loop with that number.
+// NewRecorder returns the recorder of the loop with that number.
 func NewRecorder(to *Segment, writer *Writer, loop int) Recorder {
 	return Recorder{Entry: new(Entry), IDs: NewIDs(), Loop: uint8(loop), segment: to, writer: writer}
 }
 
-// Wants says what a record of a farm would be for, 0 when nobody wants one: of a farm that
-// logs one in sample is taken by chance, of one somebody watches all are.
+// Wants returns the purposes of a record for a farm, or 0 if it is not needed. If the
+// farm logs, one in sample is selected at random. If the farm is watched, all are.
 //
-// Hot path: two comparisons and a load where nobody wants any; 0 allocations.
+// Hot path: two comparisons and a load if 0; no allocations.
 func (r *Recorder) Wants(farm uint32, logs bool, sample uint32) (to Flags) {
 	if r.segment == nil {
 		return 0

@@ -90,7 +90,7 @@ func TestLongTextsAreCutAndSaySo(t *testing.T) {
 	})
 }
 
-// numbered makes an entry whose texts tell whether they are the whole of it.
+// numbered makes an entry whose texts allow check to detect truncation.
 func numbered(e *accesslog.Entry, n uint64, length int) {
 	e.Begin()
 	e.BytesIn, e.Flags = n, accesslog.Logged
@@ -99,7 +99,7 @@ func numbered(e *accesslog.Entry, n uint64, length int) {
 	e.BytesOut = uint64(length)
 }
 
-// check fails unless the record is one of numbered's, whole.
+// check fails unless the record is a complete one made by numbered.
 func check(t interface{ Fatalf(string, ...any) }, r *accesslog.Record) uint64 {
 	if string(r.Method) != "GET" || uint64(len(r.Path)) != r.BytesOut || len(bytes.Trim(r.Path, string(rune('a'+r.BytesIn%26)))) != 0 {
 		t.Fatalf("record %d is damaged: method %q, %d bytes of path, want %d", r.BytesIn, r.Method, len(r.Path), r.BytesOut)
@@ -107,8 +107,8 @@ func check(t interface{ Fatalf(string, ...any) }, r *accesslog.Record) uint64 {
 	return r.BytesIn
 }
 
-// What is put in comes out once, whole and in order, or is counted as dropped:
-// whatever the sizes, and however the turns of the two sides fall.
+// Every record is read once, complete and in order, or counted as dropped. This holds
+// for all sizes and any interleaving of the two sides.
 func TestNothingIsLostDoubledOrTornButWhatIsCounted(t *testing.T) {
 	mem := memory(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -141,9 +141,9 @@ func TestNothingIsLostDoubledOrTornButWhatIsCounted(t *testing.T) {
 				next++
 			}
 			switch rapid.IntRange(0, 9).Draw(t, "event") {
-			case 0: // the engine dies and another one comes
+			case 0: // the engine dies and is replaced
 				w = s.Writer(0, new(bell))
-			case 1: // mgmt does
+			case 1: // mgmt dies and is replaced
 				r = s.Reader()
 			default:
 				for range rapid.IntRange(0, 12).Draw(t, "drains") {
@@ -243,7 +243,7 @@ func TestWhatAReaderTookAndDidNotAcknowledgeIsCounted(t *testing.T) {
 		t.Fatalf("%d records", n)
 	}
 	s.Acknowledge(3)
-	r := s.Reader() // the one before was killed
+	r := s.Reader() // the previous one was killed
 	if got := r.Lost().Unacknowledged; got != 2 {
 		t.Errorf("%d are unacknowledged, want 2", got)
 	}

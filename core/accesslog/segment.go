@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	// RingSize is the size of a loop's ring in bytes, a power of two: some 3,000
-	// records of usual size.
+	// RingSize is the size of a loop's ring in bytes, a power of two. It holds about
+	// 3,000 typical records.
 	RingSize = 1 << 20
-	// MaxRings bounds the loops of one engine.
+	// MaxRings is the maximum number of loops of an engine.
 	MaxRings = stats.MaxShards
-	// SegmentSize is the size of a segment in bytes: 64 MiB of addresses. Memory
-	// is taken page by page, by loops that write.
+	// SegmentSize is the size of a segment in bytes: 64 MiB of address space. Memory is
+	// allocated page by page as loops write.
 	SegmentSize = int(unsafe.Sizeof(memory{}))
 
-	magic    = 0x534c554143434c47 // "SLUACCLG" read as a number
-	layout   = 3                  // grows when anything below changes place or meaning
+	magic    = 0x534c554143434c47 // "SLUACCLG" as a number
+	layout   = 3                  // incremented when anything below changes its place or meaning
 	pageSize = 4096
 	align    = 8
 	lineSize = 64
 )
 
-// ErrSegment occurs when memory does not hold a segment of this layout.
+// ErrSegment means that memory does not hold a segment of this layout.
 var ErrSegment = errors.New("no access log segment")
 
 // memory is the layout of the segment:
 //
-//	header, one page: the bits of watched farms are in it
+//	header, one page, with the bits of watched farms
 //	MaxRings rings: the words of both sides (one page), then the bytes
 type memory struct {
 	header
@@ -43,12 +43,12 @@ type memory struct {
 
 type header struct {
 	shm.Header
-	// used is how many rings were ever in use.
+	// used is the number of rings ever in use.
 	used atomic.Uint64
 	_    [lineSize - 24]byte
 
-	// mgmt's words: records taken out of the rings, and those of them that were
-	// written or counted as lost.
+	// Words of mgmt: records taken from the rings, and how many of these were written
+	// or counted as lost.
 	taken, acknowledged atomic.Uint64
 	_                   [lineSize - 16]byte
 
@@ -56,12 +56,12 @@ type header struct {
 	watched [(farm.MaxFarmID + 1) / 64]atomic.Uint64
 }
 
-// ring is one loop's.
+// ring is the ring of one loop.
 type ring struct {
-	// The producer's words: bytes put in, records put in, records dropped.
+	// Words of the producer: bytes written, records written, records dropped.
 	head, pushed, dropped atomic.Uint64
 	_                     [lineSize - 24]byte
-	// The consumer's words: bytes taken out, and whether to be woken.
+	// Words of the consumer: bytes read, and whether to wake it.
 	tail  atomic.Uint64
 	armed atomic.Uint32
 	_     [pageSize - lineSize - 12]byte
@@ -69,15 +69,15 @@ type ring struct {
 	bytes [RingSize]byte
 }
 
-// Segment is an opened segment. The memory must stay mapped while it, or
-// anything it returned, is in use.
+// Segment is an opened segment. The memory must stay mapped while the segment or
+// anything it returned is in use.
 type Segment struct {
 	mem *memory
 }
 
-// OpenSegment returns the segment in mem, at least SegmentSize bytes of shared
-// memory mapped for writing. Zeroed memory is a segment nobody has used.
-// Anything else is refused with ErrSegment.
+// OpenSegment returns the segment in mem, at least SegmentSize bytes of shared memory
+// mapped for writing. Zeroed memory is an unused segment. Other content fails with
+// ErrSegment.
 func OpenSegment(mem []byte) (*Segment, error) {
 	m, err := shm.Create[memory](mem, magic, layout)
 	if err != nil {
@@ -86,18 +86,18 @@ func OpenSegment(mem []byte) (*Segment, error) {
 	return &Segment{m}, nil
 }
 
-// inUse is the number of rings that may hold anything.
+// inUse returns the number of rings that may hold records.
 func (s *Segment) inUse() int { return int(min(s.mem.used.Load(), MaxRings)) }
 
-// Watched reports whether somebody watches the farm, of whose ID the low 12
-// bits count: its exchanges are to be recorded even if none is logged. Any
-// goroutine of any process.
+// Watched reports whether the farm (low 12 bits of id) is watched. Its exchanges are
+// then recorded even if they are not logged. It may be called in any goroutine of any
+// process.
 func (s *Segment) Watched(id uint32) bool {
 	id &= farm.MaxFarmID
 	return s.mem.watched[id/64].Load()>>(id%64)&1 != 0
 }
 
-// Watch says whether somebody watches the farm. mgmt calls it.
+// Watch sets whether the farm is watched. It is called by mgmt.
 func (s *Segment) Watch(id uint32, yes bool) {
 	id &= farm.MaxFarmID
 	if word, bit := &s.mem.watched[id/64], uint64(1)<<(id%64); yes {
@@ -107,13 +107,14 @@ func (s *Segment) Watch(id uint32, yes bool) {
 	}
 }
 
-// Totals are what the rings have seen since the supervisor started.
+// Totals counts records since the supervisor started.
 type Totals struct {
 	// Pushed were put into a ring, Dropped found no room.
 	Pushed, Dropped uint64
 }
 
-// Totals sums over all rings. Any goroutine of any process.
+// Totals returns the sums over all rings. It may be called in any goroutine of any
+// process.
 func (s *Segment) Totals() (t Totals) {
 	for i := range s.inUse() {
 		t.Pushed += s.mem.rings[i].pushed.Load()

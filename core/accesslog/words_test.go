@@ -6,10 +6,10 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 )
 
-// What records say of an exchange is what logs are searched for.
+// Logs are searched for these names.
 func TestWhatHappenedIsToldInWords(t *testing.T) {
 	for flags, want := range map[accesslog.Flags]string{
-		0: "", accesslog.Logged | accesslog.Watched: "", // what the record is for has no word
+		0: "", accesslog.Logged | accesslog.Watched: "", // flags of the record have no name
 		accesslog.Retried: "retried", accesslog.Reused: "reused", accesslog.Session: "session",
 		accesslog.Redirected: "redirected", accesslog.Tunnel: "tunnel", accesslog.AbortedByClient: "aborted-by-client",
 		accesslog.AbortedByBackend: "aborted-by-backend", accesslog.AbortedHere: "aborted-here",

@@ -4,28 +4,28 @@ import (
 	"unsafe"
 )
 
-// wakeAt is how full a ring is when its reader is woken.
+// wakeAt is the fill level, in bytes, at which the reader is woken.
 const wakeAt = RingSize / 4
 
-// filler marks the size of what only fills the end of a ring: records lie in
-// one piece.
+// filler is the flag in the size of padding at the end of a ring. Records do not wrap
+// around.
 const filler = 1
 
-// Waker wakes the reader; *shm.Waker is one.
+// Waker wakes the reader. It is implemented by *shm.Waker.
 type Waker interface{ Wake() }
 
-// Writer is the producer of one ring: one loop, and only that.
+// Writer is the producer of one ring, used by one loop only.
 type Writer struct {
 	ring   *ring
 	wake   Waker
-	head   uint64 // as in the ring
-	tail   uint64 // as it was when last looked at
+	head   uint64 // copy of the ring's head
+	tail   uint64 // the ring's tail when last read
 	serial uint32
 }
 
-// Writer returns the producer of ring i, 0 … MaxRings-1, which wakes its reader
-// by wake. A ring must not have two producers. What an earlier engine put into
-// it is still there.
+// Writer returns the producer of ring i, 0 … MaxRings-1, which calls wake to wake the
+// reader. A ring must not have two producers. Records of an earlier engine remain in
+// the ring.
 func (s *Segment) Writer(i int, wake Waker) *Writer {
 	for {
 		used := s.mem.used.Load()
@@ -35,15 +35,14 @@ func (s *Segment) Writer(i int, wake Waker) *Writer {
 	}
 	r := &s.mem.rings[i]
 	w := &Writer{ring: r, wake: wake, head: r.head.Load(), tail: r.tail.Load(), serial: uint32(r.pushed.Load())}
-	if w.head%align != 0 || w.head-w.tail > RingSize { // nobody of ours left that
+	if w.head%align != 0 || w.head-w.tail > RingSize { // not written by a valid producer
 		w.head = w.tail
 		r.head.Store(w.head)
 	}
 	return w
 }
 
-// Writers returns the producers of the first n rings, one for each loop: all who
-// put records on that loop share it.
+// Writers returns the producers of the first n rings, one for each loop.
 func (s *Segment) Writers(n int, wake Waker) []*Writer {
 	out := make([]*Writer, n)
 	for i := range out {
@@ -52,8 +51,8 @@ func (s *Segment) Writers(n int, wake Waker) []*Writer {
 	return out
 }
 
-// Put copies the entry into the ring and reports whether there was room; if
-// not, the record is counted as dropped. It neither waits nor allocates.
+// Put copies the entry into the ring and reports whether there was room. If not, the
+// record is counted as dropped. Put neither blocks nor allocates.
 func (w *Writer) Put(e *Entry) bool {
 	size := (fixedSize + len(e.text) + align - 1) &^ (align - 1)
 	at := int(w.head % RingSize)
@@ -79,18 +78,17 @@ func (w *Writer) Put(e *Entry) bool {
 	w.serial++
 	w.head += uint64(need)
 	w.ring.pushed.Store(w.ring.pushed.Load() + 1)
-	w.ring.head.Store(w.head) // from here on the record is there
+	w.ring.head.Store(w.head) // publishes the record
 	if w.head-w.tail >= wakeAt {
 		w.wakeReader()
 	}
 	return true
 }
 
-// room is how many bytes are free, as far as is known.
+// room returns the number of free bytes by the last known tail.
 func (w *Writer) room() int { return RingSize - int(w.head-w.tail) }
 
-// wakeReader wakes the reader if that is waiting and the ring really is that
-// full.
+// wakeReader wakes the reader if it is waiting and the ring is really that full.
 func (w *Writer) wakeReader() {
 	w.tail = w.ring.tail.Load()
 	if w.head-w.tail >= wakeAt && w.ring.armed.Load() != 0 && w.ring.armed.Swap(0) != 0 {
