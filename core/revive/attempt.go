@@ -4,15 +4,15 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// connect tries once, on a loop.
+// connect tries to connect once, on a loop.
 func (p *Prober) connect(b *Backend) error {
 	if b.Blind {
 		return nil
 	}
 	a := &attempt{outcome: make(chan error, 1)}
 	options := b.Options
-	if options.Security.Config == nil { // else it goes with the handshake
-		a.hello, options.Preface = options.Preface, nil // it must not wait for more to be written
+	if options.Security.Config == nil { // with TLS the preface precedes the handshake
+		a.hello, options.Preface = options.Preface, nil // otherwise it would wait for the first write
 	}
 	l := p.loops[int(b.ID)%len(p.loops)]
 	l.Post(func() {
@@ -28,9 +28,9 @@ func (p *Prober) connect(b *Backend) error {
 	}
 }
 
-// attempt is a connection that is closed as soon as it is established.
+// attempt closes its connection once established.
 type attempt struct {
-	hello   []byte // what it begins with: a backend that wants one would report its lack
+	hello   []byte // the preface, sent before the close: a backend that expects one would log its absence
 	outcome chan error
 }
 
@@ -45,7 +45,7 @@ func (a *attempt) Connected(c *loop.Conn, err error) {
 	a.outcome <- err
 }
 
-// The rest of loop.Handler: nothing happens to it after Close.
+// The other methods of loop.Handler are not called after Close.
 func (a *attempt) Readable(*loop.Conn)      {}
 func (a *attempt) Drained(*loop.Conn)       {}
 func (a *attempt) Expired(*loop.Conn)       {}

@@ -60,11 +60,11 @@ func TestADoubtSaysNothingBeforeItsTry(t *testing.T) {
 	if err := <-seen; !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("it was asked who is to blame for %v", err)
 	}
-	time.Sleep(3 * b.Every) // in which it would be tried again
+	time.Sleep(3 * b.Every) // longer than the retry interval
 	if got := healthTable.Slot(1).Passive(); got != health.Undefined || len(seen) != 0 {
 		t.Errorf("after an error that blames nobody it is %v, and was tried %d times more", got, len(seen))
 	}
-	// One that is down by then is no doubt any more.
+	// A doubt about a backend that is down already is ignored.
 	p.Doubt(1, b.Reach, func(error) bool { return false }, func() *revive.Backend { return b })
 	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b })
 	time.Sleep(3 * b.Every)

@@ -8,20 +8,20 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// A backend without a port is reached on whatever virtual port its clients use,
-// one of a farm of TCP and UDP by both. Where there are several, that one of them
-// is refused says nothing of the others: clients choose it, addresses of datagrams
-// can be invented, and a server may serve one transport only. What is
-// found is kept by port then, in memory of this engine, and the health table, which
-// others read, says down when no port is left.
+// A backend without a port is reached on the virtual ports that its clients use, on a
+// farm of TCP and UDP by both transports. If there are several, a refusal on one says
+// nothing about the others. Clients choose the port, UDP source addresses can be
+// forged, and a server may offer one transport only. The state is therefore kept per
+// port, in memory of this engine. The health table, which other processes read, reports
+// down when all ports are down.
 
-// key is what is tried again: a backend, or one port of it.
+// key identifies a backend or one of its ports.
 type key struct {
 	id   uint32
 	port Port
 }
 
-// Port is a port of a backend, of UDP or else of TCP.
+// Port is a UDP or TCP port of a backend.
 type Port struct {
 	Number uint16
 	UDP    bool
@@ -29,8 +29,8 @@ type Port struct {
 
 func (b *Backend) key() key { return key{b.ID, b.Port} }
 
-// On is the backend as it is reached by clients of one of its Ports; itself where
-// it has none to tell apart, and nil for a port it has not.
+// On returns the backend as reached on one of its Ports. It returns b if b has no Ports
+// and port is zero, and nil for an unknown port.
 func (b *Backend) On(port Port) *Backend {
 	switch {
 	case b == nil || len(b.Ports) == 0 && port == (Port{}):
@@ -44,8 +44,8 @@ func (b *Backend) On(port Port) *Backend {
 	return &on
 }
 
-// transport names the transport of the port this is about, where the backend is
-// reached by several; empty otherwise.
+// transport returns "udp" or "tcp" for the backend's Port if its Ports have both
+// transports, else "".
 func (b *Backend) transport() string {
 	switch {
 	case !slices.ContainsFunc(b.Ports, func(p Port) bool { return p.UDP != b.Port.UDP }):
@@ -56,7 +56,7 @@ func (b *Backend) transport() string {
 	return "tcp"
 }
 
-// each is what is tried instead of a backend: its ports, or itself.
+// each returns the backends to try: one for each port, or b itself.
 func (b *Backend) each() (all []*Backend) {
 	if len(b.Ports) == 0 {
 		return []*Backend{b}
@@ -67,11 +67,11 @@ func (b *Backend) each() (all []*Backend) {
 	return all
 }
 
-// Apart is what is found of a backend on one of its ports, besides what the health table
-// says of it.
+// Apart returns the state of a backend on one of its ports, which supplements the
+// health table.
 func (p *Prober) Apart(id uint32, port Port) *health.Slot { return p.apart.Of(key{id, port}) }
 
-// Refused lists the ports of a backend that are known to be down.
+// Refused returns the ports of a backend that are known to be down.
 func (p *Prober) Refused(id uint32) (ports []Port) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,8 +83,8 @@ func (p *Prober) Refused(id uint32) (ports []Port) {
 	return ports
 }
 
-// find writes what was found of a backend, or of one port of it, and reports
-// whether that is new. p.mu is held.
+// find records the state of a backend or of one of its ports, and reports whether it
+// changed. p.mu must be held.
 func (p *Prober) find(b *Backend, s health.State) bool {
 	now := time.Now()
 	if b.Port == (Port{}) {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/revive"
 )
 
-// onPorts is backend 1 on the ports of these addresses of 127.0.0.1.
+// onPorts returns backend 1 with the ports of addrs, all on 127.0.0.1.
 func onPorts(addrs ...string) *revive.Backend {
 	b := backend(addrs[0])
 	for _, a := range addrs {
@@ -73,7 +73,7 @@ func TestWhatIsFoundOfPortsGoesWithThem(t *testing.T) {
 	if p.Apart(1, port).Passive() == health.Down {
 		t.Error("it is known of a port that was gone")
 	}
-	// An earlier engine left it down, and kept no ports.
+	// An earlier engine marked it down; states of ports were not preserved.
 	healthTable.SetPassive(1, health.Down, time.Now())
 	b.Every = 50 * time.Millisecond
 	retain(p, b)
@@ -88,8 +88,8 @@ func TestWhatIsFoundOfPortsGoesWithThem(t *testing.T) {
 	}
 }
 
-// TCP and UDP of one port are two ways to a backend: that of UDP, which no connect
-// tells anything of, is taken for up when its time has come.
+// TCP and UDP on the same port have separate states. UDP cannot be probed by a connect
+// and is assumed up when its retry is due.
 func TestTCPAndUDPOfAPortAreDownEachByItself(t *testing.T) {
 	p, healthTable, log := prober(t)
 	silent := enginetest.NewSilent(t)

@@ -15,43 +15,43 @@ import (
 
 const (
 	tick = 100 * time.Millisecond
-	// soonest is how long after a backend was found down it is tried first; the
-	// time doubles until it is Backend.Every. Most outages are short.
+	// soonest is the delay of the first retry. The delay doubles up to Backend.Every.
+	// Most outages are short.
 	soonest = 200 * time.Millisecond
-	// briefest is the least time a try may take: a packet that was lost in an
-	// outage is sent again by the next try, not by the patience of this one.
+	// briefest is the minimum timeout of a retry. A packet lost in an outage is
+	// repeated by the next retry instead of a TCP retransmission.
 	briefest = time.Second
-	// atOnce bounds the connects under way, so that a rack that went down costs
-	// no descriptors the traffic needs.
+	// atOnce limits concurrent connects, so that the failure of a rack does not use up
+	// descriptors needed for traffic.
 	atOnce = 64
 )
 
-// Backend is how a backend is reached, and what logs call it.
+// Backend describes how to reach a backend, and its name in logs.
 type Backend struct {
 	ID   uint32
 	Addr netip.AddrPort
-	// Ports are the ports it is reached on where these are told apart; nil where
-	// Addr is all there is. Port is the one of them this is about, see On.
+	// Ports are the ports with separate states; nil if Addr is the only address. Port
+	// selects one of them, see On.
 	Ports []Port
 	Port  Port
-	// Timeout bounds one connect, Every the time between two.
+	// Timeout limits one connect. Every is the maximum interval between retries.
 	Timeout, Every time.Duration
-	// Options are those of its connections; the Preface is what they begin with.
+	// Options are the dial options; the Preface is sent first.
 	Options loop.DialOptions
-	// Blind says that connecting tells nothing (UDP): the backend is taken for
-	// up again when its time has come.
+	// Blind means that a connect proves nothing (UDP): the backend is assumed up when
+	// its retry is due.
 	Blind bool
-	// Reach tells all of the above that decides whether a connect succeeds: what
-	// was found out is no finding any more when it changes.
+	// Reach identifies all of the above that affects the result of a connect. A change
+	// of it invalidates the state.
 	Reach string
-	// Owner is whose it is, as logs say it: "farm" and its name, and perhaps
-	// "service" and its name.
+	// Owner holds log attributes: "farm" and its name, and optionally "service" and its
+	// name.
 	Owner []any
 	Alias string
 }
 
-// Attrs is what a log line about the backend says: whose it is, then more, then
-// which it is.
+// Attrs returns the log attributes of the backend: its owner, then more, then its
+// address.
 func (b *Backend) Attrs(more ...any) []any {
 	attrs := append(slices.Concat(b.Owner, more), "backend", b.Addr.String())
 	if transport := b.transport(); transport != "" {
@@ -63,20 +63,20 @@ func (b *Backend) Attrs(more ...any) []any {
 	return attrs
 }
 
-// Prober tries backends that are down again. Any goroutine may call its methods.
+// Prober retries backends that are down. It is safe for concurrent use.
 type Prober struct {
 	loops    []*loop.Loop
 	health   *health.Table
 	log      *slog.Logger
 	mu       sync.Mutex
 	suspects map[key]*suspect
-	apart    lasting.Map[key, health.Slot] // what is found of single ports
+	apart    lasting.Map[key, health.Slot] // states of single ports
 	slots    chan struct{}
 	ctx      context.Context
 	stop     context.CancelFunc
 }
 
-// New returns a Prober that works until Close.
+// New returns a Prober, which runs until Close.
 func New(loops []*loop.Loop, healthTable *health.Table, log *slog.Logger) *Prober {
 	p := &Prober{loops: loops, health: healthTable, log: log, suspects: map[key]*suspect{}, slots: make(chan struct{}, atOnce)}
 	p.ctx, p.stop = context.WithCancel(context.Background())
@@ -84,13 +84,13 @@ func New(loops []*loop.Loop, healthTable *health.Table, log *slog.Logger) *Probe
 	return p
 }
 
-// Close ends the tries.
+// Close stops all retries.
 func (p *Prober) Close() { p.stop() }
 
-// Lost marks a backend (or the port of it that now names) down after a failed
-// connect, if it is still reached the way it was then; now says how it is reached
-// now, nil when it is gone. It is called under the Prober's lock: either it sees
-// the table in use, or Retain comes after. Lost is not part of a hot path.
+// Lost marks a backend, or the port of it that now returns, as down after a failed
+// connect. now returns the current backend, or nil if it was removed. Nothing happens
+// if its Reach differs from reach. now runs under p.mu. Either it sees the current
+// table, or a later Retain corrects the result. Lost is not for hot paths.
 func (p *Prober) Lost(id uint32, reach string, cause error, now func() *Backend) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,19 +98,19 @@ func (p *Prober) Lost(id uint32, reach string, cause error, now func() *Backend)
 	if b == nil || b.Reach != reach {
 		return
 	}
-	p.suspect(b).lose(time.Now()) // before it is marked: whoever is down is tried again
+	p.suspect(b).lose(time.Now()) // first, so that every backend marked down is retried
 	p.down(b, cause)
 }
 
-// Reached notes that a backend nothing was known of could be connected to.
+// Reached marks a backend with unknown state up after a connect.
 func (p *Prober) Reached(id uint32) {
 	if p.health.Slot(id).Passive() == health.Undefined {
 		p.health.SetPassive(id, health.Up, time.Now())
 	}
 }
 
-// Revived marks a backend up that is down, after an exchange connected to it; the
-// arguments are those of Lost.
+// Revived marks a backend that is down as up after an exchange has connected to it. See
+// Lost for the arguments.
 func (p *Prober) Revived(reach string, now func() *Backend) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +123,7 @@ func (p *Prober) Revived(reach string, now func() *Backend) {
 	}
 }
 
-// back notes that a backend that was down could be connected to. p.mu is held.
+// back records that a backend that was down accepted a connect. p.mu must be held.
 func (p *Prober) back(s *suspect) {
 	s.since = time.Now()
 	if p.find(&s.Backend, health.Up) {
@@ -131,7 +131,8 @@ func (p *Prober) back(s *suspect) {
 	}
 }
 
-// suspect returns the entry of a backend. p.mu is held.
+// suspect returns the entry of a backend and creates it if necessary. p.mu must be
+// held.
 func (p *Prober) suspect(b *Backend) *suspect {
 	known := p.suspects[b.key()]
 	if known == nil {
@@ -141,9 +142,10 @@ func (p *Prober) suspect(b *Backend) *suspect {
 	return known
 }
 
-// Retain says which backends there are, by number, and which of them are new or may be
-// reached in another way: others are forgotten, and those an earlier engine left marked
-// down are tried from now on.
+// Retain updates the set of backends. there returns a backend by stable number, nil if
+// it does not exist. fresh lists backends that are new or may be reached differently.
+// Other entries are deleted. Backends that an earlier engine left down are retried from
+// now on.
 func (p *Prober) Retain(there func(id uint32) *Backend, fresh []*Backend) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,7 +155,7 @@ func (p *Prober) Retain(there func(id uint32) *Backend, fresh []*Backend) {
 			continue
 		}
 		delete(p.suspects, k)
-		if b != nil && s.down() { // it is reached in another way now: what was found before is no finding
+		if b != nil && s.down() { // its Reach changed, so the earlier state is invalid
 			p.find(b, health.Undefined)
 		}
 	}
@@ -187,7 +189,7 @@ func (p *Prober) run() {
 	}
 }
 
-// due starts the tries whose time has come.
+// due starts the retries that are due.
 func (p *Prober) due(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// prober starts one with a health table and a loop, which end with the test.
+// prober returns a Prober with a health table and a loop, which end with the test.
 func prober(t *testing.T) (*revive.Prober, *health.Table, *logtest.Log) {
 	t.Helper()
 	h := enginetest.New(t, 1)
@@ -28,7 +28,7 @@ func prober(t *testing.T) (*revive.Prober, *health.Table, *logtest.Log) {
 	return p, h.Health, &h.Log
 }
 
-// backend is backend 1 at an address, tried every 50 ms.
+// backend returns backend 1 at an address, retried every 50 ms.
 func backend(addr string) *revive.Backend {
 	return &revive.Backend{
 		ID: 1, Addr: netip.MustParseAddrPort(addr), Timeout: time.Second, Every: 50 * time.Millisecond,
@@ -37,7 +37,7 @@ func backend(addr string) *revive.Backend {
 	}
 }
 
-// retain says that backend 1 is all there is, and new.
+// retain makes backend 1 the only backend, and new.
 func retain(p *revive.Prober, b *revive.Backend) {
 	p.Retain(func(id uint32) *revive.Backend {
 		if id == b.ID {
@@ -52,7 +52,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	enginetest.Eventually(t, what, ok)
 }
 
-// So many tries are under way at once, and others follow when these are over.
+// Retries beyond the limit of concurrent ones follow later.
 func TestAllBackendsOfAnOutageAreTried(t *testing.T) {
 	p, healthTable, _ := prober(t)
 	const all = 100

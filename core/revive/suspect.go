@@ -6,19 +6,19 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// suspect is one backend that is down, or was a short time ago: one that goes
-// down again at once is not tried as often as one that was up for long. Connects
-// may succeed though exchanges fail, and those of UDP always do.
+// suspect is a backend that is down or was down recently. One that fails again soon is
+// retried at longer intervals than one that was up for long. This matters because
+// connects may succeed while exchanges fail, and connects by UDP always succeed.
 type suspect struct {
 	Backend
-	pause   time.Duration // before the next try
-	next    time.Time     // when that is due
+	pause   time.Duration // before the next retry
+	next    time.Time     // time of the next retry
 	since   time.Time     // when it came back; zero while it is down
 	probing bool
-	blames  func(error) bool // of Doubt, while nothing is found yet; nil otherwise
+	blames  func(error) bool // from Doubt, while undecided; else nil
 }
 
-// newSuspect is a backend that is found down.
+// newSuspect returns the entry of a backend that is down.
 func newSuspect(b *Backend) *suspect {
 	s := &suspect{Backend: *b, pause: min(soonest, b.Every)}
 	s.next = time.Now().Add(s.pause)
@@ -27,15 +27,14 @@ func newSuspect(b *Backend) *suspect {
 
 func (s *suspect) down() bool { return s.since.IsZero() && s.blames == nil }
 
-// tried reports whether it is to be connected to.
+// tried reports whether the backend must be retried.
 func (s *suspect) tried() bool { return s.since.IsZero() || s.blames != nil }
 
-// steady reports whether it has been up for so long that what was before does not
-// count any more.
+// steady reports whether the backend has been up so long that its entry can be deleted.
 func (s *suspect) steady(now time.Time) bool { return !s.tried() && now.Sub(s.since) > s.Every }
 
-// lose notes that it is down. If it was up for a short time it goes on where it
-// was.
+// lose records that it is down. If it was up only briefly, the retry interval continues
+// to grow.
 func (s *suspect) lose(now time.Time) {
 	back, doubted := !s.since.IsZero(), s.blames != nil
 	s.since, s.blames = time.Time{}, nil
@@ -47,13 +46,13 @@ func (s *suspect) lose(now time.Time) {
 	}
 }
 
-// wait puts off the next try, longer than the one before.
+// wait doubles the retry interval, up to Every.
 func (s *suspect) wait(now time.Time) {
 	s.pause = min(2*s.pause, s.Every)
 	s.next = now.Add(s.pause)
 }
 
-// hurry keeps to a time between tries that was made shorter.
+// hurry resumes retries, and applies a reduced Every.
 func (s *suspect) hurry(now time.Time) {
 	s.since, s.blames = time.Time{}, nil
 	s.pause = min(s.pause, s.Every)
@@ -62,23 +61,23 @@ func (s *suspect) hurry(now time.Time) {
 	}
 }
 
-// try is the backend as the next try connects to it.
+// try returns the backend with the timeout of the next retry.
 func (s *suspect) try() Backend {
 	b := s.Backend
 	b.Timeout = min(b.Timeout, max(briefest, s.pause))
 	return b
 }
 
-// A connect from the address of a client may fail for that address alone: the
-// backend's firewall drops it, or knows no way back. What one client meets is no
-// finding for the others, and neither is what several meet, because whoever wants
-// a backend out of use has many addresses. What decides is a try of our own, from
-// our own address, which no client has a hand in. It is made at once, one at a
-// time for each backend, and is the same that finds out when the backend is back.
+// A connect from a client's address (transparent mode) may fail for that address only,
+// e.g. because the backend's firewall drops it or has no route back. The failure of one
+// client proves nothing for others. Neither do failures of several, because an attacker
+// may have many addresses. The decision therefore depends on a connect from our own
+// address. It starts at once, with at most one per backend at a time, and uses the same
+// mechanism as retries.
 
-// Doubt is Lost after a connect from the address of a client: the backend is down
-// if a connect from our own fails as well. blames reports whether an error of
-// that says something of the backend.
+// Doubt is Lost after a failed connect from a client's address. The backend is marked
+// down only if a connect from our own address also fails with an error for which blames
+// returns true, i.e. one caused by the backend.
 func (p *Prober) Doubt(id uint32, reach string, blames func(error) bool, now func() *Backend) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,11 +92,11 @@ func (p *Prober) Doubt(id uint32, reach string, blames func(error) bool, now fun
 	s.blames, s.next = blames, time.Now()
 }
 
-// decide ends a doubt. p.mu is held.
+// decide ends a doubt. p.mu must be held.
 func (p *Prober) decide(k key, s *suspect, err error) {
 	if err == nil || !s.blames(err) {
 		if s.blames = nil; s.since.IsZero() {
-			delete(p.suspects, k) // else it was down a short time ago
+			delete(p.suspects, k) // else keep it: it was down recently
 		}
 		return
 	}
@@ -105,7 +104,7 @@ func (p *Prober) decide(k key, s *suspect, err error) {
 	p.down(&s.Backend, err)
 }
 
-// down marks a backend that is suspect down. p.mu is held.
+// down marks a suspect backend as down. p.mu must be held.
 func (p *Prober) down(b *Backend, cause error) {
 	if p.find(b, health.Down) {
 		p.log.Warn("backend is down", b.Attrs("cause", cause)...)

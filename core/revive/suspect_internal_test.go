@@ -29,8 +29,8 @@ func TestTriesBeginEarlyAndDouble(t *testing.T) {
 	}
 }
 
-// A connect may succeed though exchanges fail, of datagrams each does: whoever
-// goes down again at once is not tried as if that were news.
+// Connects may succeed while exchanges fail; with UDP they always do. A backend that
+// fails again at once keeps its retry interval.
 func TestABackendThatGoesDownAgainGoesOnWhereItWas(t *testing.T) {
 	s := newSuspect(&Backend{Every: 21 * time.Second})
 	now := s.next
@@ -67,7 +67,7 @@ func TestADoubtThatIsConfirmedBeginsAnew(t *testing.T) {
 	}
 }
 
-// A try that waits for what an outage has swallowed would last longer than that.
+// A retry that waits for a packet lost in the outage would outlast it.
 func TestATryIsGivenUpEarlyAtFirst(t *testing.T) {
 	s := newSuspect(&Backend{Every: 21 * time.Second, Timeout: 20 * time.Second})
 	if got := s.try().Timeout; got != time.Second {
@@ -88,7 +88,7 @@ func TestATryIsGivenUpEarlyAtFirst(t *testing.T) {
 func TestABackendIsTriedOnceAtATime(t *testing.T) {
 	h := enginetest.New(t, 1)
 	release := make(chan struct{})
-	h.Loops[0].Post(func() { <-release }) // tries wait for the loop
+	h.Loops[0].Post(func() { <-release }) // retries wait for the loop
 	p := &Prober{loops: h.Loops, health: h.Health, suspects: map[key]*suspect{}, slots: make(chan struct{}, 2), ctx: t.Context()}
 	s := p.suspect(&Backend{ID: 1, Every: time.Second, Timeout: time.Second})
 	for range 2 {
@@ -102,11 +102,11 @@ func TestABackendIsTriedOnceAtATime(t *testing.T) {
 	h.End(t, func() {})
 }
 
-// An outage of many backends costs so many descriptors, and no more.
+// An outage of many backends uses a limited number of descriptors.
 func TestNoMoreThanSixtyFourBackendsAreTriedAtATime(t *testing.T) {
 	h := enginetest.New(t, 1)
 	release := make(chan struct{})
-	h.Loops[0].Post(func() { <-release }) // tries wait for the loop
+	h.Loops[0].Post(func() { <-release }) // retries wait for the loop
 	p := New(h.Loops, h.Health, h.Logger())
 	for id := range uint32(80) {
 		p.suspect(&Backend{ID: id, Every: time.Hour, Timeout: time.Second})
