@@ -32,7 +32,7 @@ func BenchmarkTake(b *testing.B) {
 	}
 }
 
-// BenchmarkTakeManyKeys misses the cache.
+// BenchmarkTakeManyKeys causes cache misses.
 func BenchmarkTakeManyKeys(b *testing.B) {
 	limit, table := ratelimit.New(100, time.Second, 100), ratelimit.NewTable()
 	var address [4]byte

@@ -12,7 +12,7 @@ import (
 
 const second = int64(time.Second)
 
-// bucket is the model: a leaky bucket that is filled by requests.
+// bucket is the reference model: a leaky bucket filled by requests.
 type bucket struct{ level, at, interval, burst int64 }
 
 func (b *bucket) take(now int64) (wait int64) {
@@ -122,7 +122,7 @@ func TestARefundLetsAnotherRequestPass(t *testing.T) {
 		}
 		table.Refund(1, limit)
 	}
-	table.Refund(2, limit) // nobody
+	table.Refund(2, limit) // an unknown key
 	for range 5 {
 		table.Refund(1, limit) // more than was taken
 	}
@@ -133,12 +133,12 @@ func TestARefundLetsAnotherRequestPass(t *testing.T) {
 	}
 }
 
-// A key without a slot gets that of the key that owes least, whose debt goes with
-// it; what the others owe, to the part of a request, stays.
+// A key without a slot evicts the key with the smallest debt. The debts of other keys
+// stay exactly the same.
 func TestANewcomerDisplacesTheKeyThatOwesLeast(t *testing.T) {
 	t.Parallel()
 	limit, table := ratelimit.New(1, time.Second, 10), ratelimit.NewTable()
-	key := func(i int) ratelimit.Key { return ratelimit.Key(i<<13 + 1) } // all of one bucket
+	key := func(i int) ratelimit.Key { return ratelimit.Key(i<<13 + 1) } // all in one bucket
 	owe := func(after int64, want ...int64) {
 		t.Helper()
 		for i, n := range want {
@@ -171,7 +171,7 @@ func TestANewcomerDisplacesTheKeyThatOwesLeast(t *testing.T) {
 	table.Take(key(8), second, limit)
 	owe(0, 5, 0, 6, 3, 7, 8, 9, 10, 3)
 	table.Take(key(9), second, limit)
-	table.Take(key(9), second+20*second, limit) // all is paid off
+	table.Take(key(9), second+20*second, limit) // all debts are paid off
 	table.Take(key(10), second+20*second, limit)
 	owe(20*second, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1)
 }

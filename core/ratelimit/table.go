@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Slots is how many keys a table remembers.
+// Slots is the number of keys in a table.
 const Slots = pages * pageBuckets * ways
 
 const (
 	pages       = 256
 	pageBuckets = 32
 	ways        = 8
-	// attempts bounds the search for a slot in a bucket that changes under it.
-	// Each one that fails is a success of another loop.
+	// attempts limits the search for a slot in a bucket that other loops change. Each
+	// failure means that another loop succeeded.
 	attempts = 64
 )
 
-// Table is what the keys of one service have used up. Any goroutine may use
-// it. Use NewTable.
+// Table holds the consumption of the keys of one service. It is safe for concurrent
+// use. Tables are created by NewTable.
 type Table struct {
-	addresses, texts maphash.Seed // apart: no text stands for an address
+	addresses, texts maphash.Seed // separate seeds: no text collides with an address on purpose
 	pages            [pages]atomic.Pointer[page]
 }
 
@@ -35,22 +35,22 @@ type (
 // slot is free while key is 0.
 type slot struct {
 	key     atomic.Uint64
-	arrival atomic.Int64 // theoretical, nanoseconds on the caller's clock
+	arrival atomic.Int64 // theoretical arrival time, nanoseconds on the caller's clock
 }
 
-// Key is a hash of what identifies a client; keys of different tables have
-// nothing to do with each other.
+// Key is a hash that identifies a client within one table.
 type Key uint64
 
-// NewTable makes an empty table. It takes memory as keys come, 1 MiB at most.
+// NewTable returns an empty table. Memory is allocated as keys are added, at most 1
+// MiB.
 func NewTable() *Table {
 	return &Table{addresses: maphash.MakeSeed(), texts: maphash.MakeSeed()}
 }
 
-// Address is the key of a client's address. IPv6 clients of one /64 share it:
-// a subscriber has that many addresses to choose from.
+// Address returns the key of a client's address. IPv6 addresses in the same /64 share a
+// key, because a subscriber can use all of them.
 func (t *Table) Address(a netip.Addr) Key {
-	b := a.As16() // IPv4 as it is mapped
+	b := a.As16() // IPv4 is mapped
 	n := len(b)
 	if a.Is6() && !a.Is4In6() {
 		n = 8
@@ -58,14 +58,14 @@ func (t *Table) Address(a netip.Addr) Key {
 	return key(maphash.Bytes(t.addresses, b[:n]))
 }
 
-// Text is the key of a header's value or a path. It is only read.
+// Text returns the key of a header value or a path. It does not retain b.
 func (t *Table) Text(b []byte) Key { return key(maphash.Bytes(t.texts, b)) }
 
 func key(h uint64) Key { return Key(max(h, 1)) }
 
-// Take lets a request of the key pass and charges it, or returns after how many
-// nanoseconds it would pass. now is on any clock that does not go back and is
-// positive, the same for all calls. 0 allocations but for the pages; some 30 ns.
+// Take accepts a request of the key and charges it, or returns the nanoseconds until it
+// would be accepted. now must be positive and come from one monotonic clock for all
+// calls. Take costs about 30 ns and allocates only pages.
 func (t *Table) Take(k Key, now int64, l Limit) (wait int64) {
 	b := t.bucket(k)
 	for range attempts {
@@ -80,15 +80,15 @@ func (t *Table) Take(k Key, now int64, l Limit) (wait int64) {
 	return 0
 }
 
-// Refund gives back what one Take charged the key, for what turned out to cost
-// nothing. It does nothing once that is paid off.
+// Refund reverts the charge of one Take, e.g. for a request without cost. After the
+// debt has been paid off it has no effect.
 func (t *Table) Refund(k Key, l Limit) {
 	if s := t.bucket(k).find(k); s != nil {
 		s.arrival.Add(-l.interval)
 	}
 }
 
-// Peek is Take without charging.
+// Peek is Take without the charge.
 func (t *Table) Peek(k Key, now int64, l Limit) (wait int64) {
 	s := t.known(k)
 	if s == nil {
@@ -97,8 +97,7 @@ func (t *Table) Peek(k Key, now int64, l Limit) (wait int64) {
 	return max(0, l.wait(max(s.arrival.Load(), now), now))
 }
 
-// Owes is how many requests the key has not paid off by waiting, a part of one
-// counting as a whole.
+// Owes returns the number of requests, rounded up, that the key has not paid off yet.
 func (t *Table) Owes(k Key, now int64, l Limit) int64 {
 	s := t.known(k)
 	if s == nil {
@@ -107,7 +106,7 @@ func (t *Table) Owes(k Key, now int64, l Limit) int64 {
 	return (max(s.arrival.Load()-now, 0) + l.interval - 1) / l.interval
 }
 
-// known is the slot of a key that was charged; nil for any other.
+// known returns the slot of a key, or nil.
 func (t *Table) known(k Key) *slot {
 	p := t.pages[uint64(k)%pages].Load()
 	if p == nil {
@@ -137,10 +136,9 @@ func (b *bucket) find(k Key) *slot {
 	return nil
 }
 
-// claim takes a slot for a key that has none: a free one, else the one that
-// owes least. nil means that it was somebody else's when it was to be taken.
-// Loops that look at the same time choose the same one, so that a key does not
-// get two.
+// claim assigns a slot to a key without one: a free slot or the one with the smallest
+// debt. It returns nil if another loop took the slot first. Concurrent loops choose the
+// same slot, so a key does not get two.
 func (b *bucket) claim(k Key, now int64) *slot {
 	var least *slot
 	var owner uint64
@@ -150,14 +148,14 @@ func (b *bucket) claim(k Key, now int64) *slot {
 		had := s.key.Load()
 		if had == 0 {
 			least, owner, owes = s, 0, now
-			break // nothing was ever behind it
+			break // later slots were never used
 		}
 		if arrival := max(s.arrival.Load(), now); arrival < owes {
 			least, owner, owes = s, had, arrival
 		}
 	}
-	// What is owed is dropped before the slot changes hands: the newcomer must
-	// not inherit it.
+	// The debt is cleared before the slot is reassigned, so that the new key does not
+	// inherit it.
 	if owes > now && !least.arrival.CompareAndSwap(owes, 0) || !least.key.CompareAndSwap(owner, uint64(k)) {
 		return nil
 	}
@@ -177,22 +175,21 @@ func (s *slot) take(now int64, l Limit) (wait int64) {
 	}
 }
 
-// Limit is how many requests a key may make. The zero value is not usable;
-// limits can be compared. What a table holds is in the time of one limit: use
-// another table with another one.
+// Limit is the permitted request rate of a key. The zero value is not usable; limits
+// are comparable. The content of a table is relative to one limit, so each limit needs
+// its own table.
 type Limit struct {
-	interval int64 // nanoseconds between requests at the even pace
-	burst    int64 // nanoseconds the requests that came at once take at that pace
+	interval int64 // nanoseconds between requests at the steady rate
+	burst    int64 // nanoseconds that a full burst takes at that rate
 }
 
-// New returns the limit of that many requests per period, of which burst may
-// come at once. Requests and burst are 1–1,000,000, a period lasts from a second
-// to an hour.
+// New returns a limit of requests per period, of which burst may arrive at once.
+// requests and burst are 1–1,000,000; period is between a second and an hour.
 func New(requests int, period time.Duration, burst int) Limit {
 	interval := int64(period) / int64(requests)
 	return Limit{interval: interval, burst: interval * int64(burst)}
 }
 
-// wait is how long after now a request with that arrival time passes; it does
-// at once if that is not positive.
+// wait returns the nanoseconds until a request with that arrival time is accepted.
+// Values up to 0 mean immediately.
 func (l Limit) wait(arrival, now int64) int64 { return arrival + l.interval - l.burst - now }

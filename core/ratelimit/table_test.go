@@ -38,7 +38,7 @@ func TestExactlyTheBurstPassesFromEightGoroutines(t *testing.T) {
 	}
 }
 
-// rotated is the key of an attacker's request.
+// rotated returns the key of an attacker's request.
 func rotated(table *ratelimit.Table, i uint64) ratelimit.Key {
 	return table.Text(binary.BigEndian.AppendUint64(nil, i))
 }
@@ -118,8 +118,8 @@ func TestASlotWhoseTimeHasComeIsUsedAgain(t *testing.T) {
 	}
 }
 
-// Loops displace each other's keys all the time: nobody is refused more than
-// its own requests and the one charge that may be misplaced account for.
+// While loops evict each other's keys, a key is rejected only because of its own
+// requests and at most one misplaced charge.
 func TestDisplacedKeysUnderContentionAreNotRefused(t *testing.T) {
 	t.Parallel()
 	limit, table := ratelimit.New(1, time.Hour, 3), ratelimit.NewTable()
