@@ -14,7 +14,7 @@ func TestAddAllocatesNothing(t *testing.T) {
 		runs int
 		step time.Duration
 	}{
-		"shown":         {rejection.RingSize - 1, rejection.Every}, // and the one AllocsPerRun makes first
+		"shown":         {rejection.RingSize - 1, rejection.Every}, // and the one that AllocsPerRun makes first
 		"the ring full": {10 * rejection.RingSize, rejection.Every},
 		"suppressed":    {1000, 0},
 	} {

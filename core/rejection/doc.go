@@ -1,28 +1,26 @@
-// Package rejection writes down what an engine refuses: one log line with class
-// and reason for each refused input, a bounded number of lines under a flood,
-// and the number of those left out.
+// Package rejection logs the inputs that an engine rejects: one line with class and
+// reason for each, a limited number of lines during a flood, and the number of those
+// suppressed.
 //
-// # The way of a line
+// # From loop to log
 //
-//	Recorder.Add   on the loop: a token of the class, a slot of the ring
-//	Log.drain      in the background: the slots become log lines
-//	Log.rest       what was left out and no line tells of becomes a number
+//	Recorder.Add   on the loop: takes a token of the class and a slot of the ring
+//	Log.drain      in the background: writes log lines from the slots
+//	Log.rest       logs the number of suppressed events that no line has reported
 //
-// # Who owns what
+// # Concurrency
 //
-// Each loop has a Recorder of its own, whose tokens only that loop touches.
-// Its ring has one writer, the loop, and one reader, the goroutine of the Log,
-// which alone calls the logger. Loops share nothing with each other, so a
-// flood on one is no contention on another; a log that is slow or stuck fills
-// rings and never holds a loop.
+// Each loop has its own Recorder, whose tokens only that loop uses. Its ring has one
+// writer, the loop, and one reader, the goroutine of the Log, which alone calls the
+// logger. Loops share nothing, so a flood on one leaves the others unaffected. A slow
+// or blocked log fills the rings and never blocks a loop.
 //
-// # Bounds
+// # Limits
 //
-// A loop gives a class Burst lines at once and then one per Every. What is
-// beyond that, or finds the ring full, is counted: lines and suppressed
-// together are all there was. Nothing grows under a flood, and Add allocates
-// nothing.
+// A loop may log Burst lines per class at once and then one per Every. Further events,
+// or events that find the ring full, are counted. The sum of lines and suppressed
+// events is the total. Memory use is constant even during a flood: Add does not allocate.
 //
-// Lines hold reasons of ours, numbers, and addresses; there is no field that
-// would take bytes of a peer.
+// Lines contain our own reasons, numbers and addresses. No field contains bytes from a
+// peer.
 package rejection

@@ -1,7 +1,7 @@
 package rejection
 
-// NewRecorder returns a Recorder nobody reads.
+// NewRecorder returns a Recorder without a reader.
 var NewRecorder = newRecorder
 
-// RingSize is how many events fit a Recorder nobody reads.
+// RingSize is the number of events that fit a Recorder.
 const RingSize = ringSize

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// look is how often the Log looks for lines. Loops do not wake it: that
-	// would be a lock they share.
+	// look is the interval at which the Log polls for lines. Loops do not wake it,
+	// because that would need a shared lock.
 	look = 250 * time.Millisecond
-	// looksToRest is how many looks there are between two calls of rest.
+	// looksToRest is the number of polls between two calls of rest.
 	looksToRest = int(time.Second / look)
-	// closeTime bounds how long Close waits for a log that is stuck.
+	// closeTime is how long Close waits for a blocked log.
 	closeTime = time.Second
 )
 
-// Log writes what the Recorders of all loops were given.
+// Log writes the events of all Recorders.
 type Log struct {
 	log       *slog.Logger
 	names     []string
@@ -27,8 +27,8 @@ type Log struct {
 	stop, done chan struct{}
 }
 
-// New returns a Log for the given number of loops, which writes to log until
-// Close. classes are the names of the classes, by Class.
+// New returns a Log for the given number of loops, which writes to log until Close.
+// classes are the names by Class.
 func New(log *slog.Logger, loops int, classes ...string) *Log {
 	l := &Log{
 		log: log, names: classes,
@@ -41,11 +41,11 @@ func New(log *slog.Logger, loops int, classes ...string) *Log {
 	return l
 }
 
-// Recorder is that of loop i.
+// Recorder returns the Recorder of loop i.
 func (l *Log) Recorder(i int) *Recorder { return l.recorders[i] }
 
-// Close writes what is left and ends the Log; what is added later is lost. A
-// log that is stuck holds it for a second. It may be called again.
+// Close writes the remaining events and stops the Log. Later events are lost. It waits
+// at most a second for a blocked log. It may be called repeatedly.
 func (l *Log) Close() {
 	l.once.Do(func() { close(l.stop) })
 	select {
@@ -63,7 +63,7 @@ func (l *Log) run() {
 		case <-l.stop:
 			l.drain()
 			l.rest()
-			l.rest() // of what had a line lately, too
+			l.rest() // includes classes with a recent line
 			return
 		case <-ticker.C:
 			l.drain()
@@ -80,7 +80,7 @@ func (l *Log) drain() {
 	}
 }
 
-// write writes the line of one event and of those that were left out before.
+// write logs one event and the number of events suppressed before it.
 func (l *Log) write(e *line, suppressed uint64) {
 	r := slog.NewRecord(e.at, slog.LevelWarn, "refused", 0)
 	r.AddAttrs(slog.String("farm", e.Farm), slog.String("class", l.names[e.Class]), slog.String("reason", e.Reason))
@@ -102,8 +102,7 @@ func (l *Log) write(e *line, suppressed uint64) {
 	l.handle(r)
 }
 
-// rest writes how many events of each class were left out that no line is
-// going to tell of.
+// rest logs the number of suppressed events of each class that no line will report.
 func (l *Log) rest() {
 	for class, name := range l.names {
 		var n uint64
@@ -121,6 +120,6 @@ func (l *Log) rest() {
 func (l *Log) handle(r slog.Record) {
 	h := l.log.Handler()
 	if ctx := context.Background(); h.Enabled(ctx, r.Level) {
-		_ = h.Handle(ctx, r) // a log that cannot be written has nowhere to say so
+		_ = h.Handle(ctx, r) // there is nowhere to report the error
 	}
 }

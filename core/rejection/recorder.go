@@ -7,52 +7,52 @@ import (
 )
 
 const (
-	// Burst is how many lines of a class a loop may leave at once.
+	// Burst is the number of lines per class that a loop may log at once.
 	Burst = 10
-	// Every is how long it takes until a loop may leave another one.
+	// Every is the interval at which a loop may log one more.
 	Every = time.Second
-	// ringSize bounds the lines of a loop that are not written yet. At 152
-	// bytes each that is 19 KiB a loop, room for the bursts of twelve classes.
+	// ringSize is the maximum number of pending lines per loop. At 152 bytes each that
+	// is 19 KiB, room for the bursts of twelve classes.
 	ringSize = 128
 )
 
-// Class is the kind of a refused input, an index into the names New was given.
+// Class is the kind of a rejected input: an index into the names given to New.
 type Class uint8
 
-// Event is one refused input.
+// Event is one rejected input.
 type Event struct {
 	Class  Class
-	Status uint16 // of the answer; 0 when the connection just ended
-	Farm   string // its name; empty when it is gone
-	// Reason is a text of ours. It never holds bytes of a peer.
+	Status uint16 // of the response; 0 if the connection just ended
+	Farm   string // name; empty if the farm no longer exists
+	// Reason is one of our own texts. It never contains bytes from a peer.
 	Reason string
 	// Client and Backend are the peers concerned; the zero value means none.
 	Client, Backend netip.AddrPort
-	// Alias is what the operator calls the backend; empty without one.
+	// Alias is the operator's name for the backend; empty if there is none.
 	Alias string
 }
 
-// line is an Event that is to be written.
+// line is an Event in the ring.
 type line struct {
 	Event
-	at   time.Time // when it came
-	left uint64    // how many of its class got no line until then
+	at   time.Time // time of the event
+	left uint64    // events of the class without a line so far
 }
 
-// Recorder takes the events of one loop. Add is for that loop only.
+// Recorder collects the events of one loop. Only that loop may call Add.
 type Recorder struct {
 	buckets []bucket        // by class
-	left    []atomic.Uint64 // by class: events that got no line
-	// The Log's, by class: of those, how many a line tells of; and whether there
-	// was a line since rest last looked.
+	left    []atomic.Uint64 // by class: events without a line
+	// Used by the Log, by class: the part of left that has been reported, and whether a
+	// line was written since the last call of rest.
 	told  []uint64
 	shown []bool
 
 	ring [ringSize]line
-	// head counts what the loop has put into the ring, tail what the Log has
-	// taken out; both wrap.
+	// head counts lines put into the ring by the loop, tail lines taken out by the Log.
+	// Both wrap around.
 	head atomic.Uint32
-	_    [60]byte // the loop writes one, the Log the other
+	_    [60]byte // separate cache lines: the loop writes head, the Log tail
 	tail atomic.Uint32
 }
 
@@ -67,17 +67,16 @@ func newRecorder(classes int) *Recorder {
 	return r
 }
 
-// Add hands an event over to be written, or counts it when its class has had
-// its share. now is the loop's clock in nanoseconds. Add never waits and
-// allocates nothing.
+// Add records an event, or counts it if its class has no token or the ring is full. now
+// is the loop's clock in nanoseconds. Add neither blocks nor allocates.
 func (r *Recorder) Add(now int64, e Event) {
 	if !r.buckets[e.Class].take(now) || !r.push(&e) {
 		r.left[e.Class].Add(1)
 	}
 }
 
-// Shows reports whether an event of the class would get a line now: what takes
-// work to say is worth it only then.
+// Shows reports whether an event of the class would get a line now. Callers use it to
+// avoid the cost of composing a suppressed event.
 func (r *Recorder) Shows(now int64, class Class) bool {
 	b := r.buckets[class] // a copy
 	return b.take(now) && r.head.Load()-r.tail.Load() < ringSize
@@ -95,21 +94,21 @@ func (r *Recorder) push(e *Event) bool {
 	return true
 }
 
-// drain gives what is in the ring to write, which must not keep the pointer,
-// with the number of those that were left out before and no line tells of yet.
+// drain passes the lines in the ring to write, which must not retain the pointer.
+// suppressed is the number of earlier events of the class not reported yet.
 func (r *Recorder) drain(write func(e *line, suppressed uint64)) {
 	head := r.head.Load()
 	for tail := r.tail.Load(); tail != head; tail++ {
 		slot := &r.ring[tail%ringSize]
 		r.shown[slot.Class] = true
 		write(slot, r.tell(slot.Class, slot.left))
-		*slot = line{} // holds no name of a farm that may be gone
+		*slot = line{} // releases the name of the farm
 		r.tail.Store(tail + 1)
 	}
 }
 
-// tell returns how many of the first left events without a line are not told
-// of yet, and takes them for told. rest may have told of more than that.
+// tell returns how many of the first left events have not been reported, and marks them
+// as reported. The result is 0 if rest has already reported more.
 func (r *Recorder) tell(class Class, left uint64) uint64 {
 	if left <= r.told[class] {
 		return 0
@@ -119,8 +118,8 @@ func (r *Recorder) tell(class Class, left uint64) uint64 {
 	return n
 }
 
-// rest is tell for all there are, if the class had no line lately: its flood is
-// over, and no line is going to tell.
+// rest is tell for all events of a class without a recent line, i.e. after its flood
+// has ended.
 func (r *Recorder) rest(class Class) uint64 {
 	if r.shown[class] {
 		r.shown[class] = false
@@ -129,10 +128,10 @@ func (r *Recorder) rest(class Class) uint64 {
 	return r.tell(class, r.left[class].Load())
 }
 
-// bucket holds the tokens of a class: one is a line.
+// bucket holds the tokens of a class, one per line.
 type bucket struct {
 	tokens int64
-	last   int64 // when a token was added, on the loop's clock
+	last   int64 // when a token was last added, on the loop's clock
 }
 
 func (b *bucket) take(now int64) bool {
@@ -146,7 +145,7 @@ func (b *bucket) take(now int64) bool {
 		return false
 	}
 	if b.tokens == Burst {
-		b.last = now // a full bucket gains nothing by waiting
+		b.last = now // a full bucket gains nothing
 	}
 	b.tokens--
 	return true

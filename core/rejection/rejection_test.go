@@ -21,7 +21,7 @@ const (
 	slow
 )
 
-// start returns a Log of two classes that writes without times.
+// start returns a Log of two classes without timestamps.
 func start(loops int) (*rejection.Log, *logtest.Log) {
 	out := new(logtest.Log)
 	h := slog.NewTextHandler(out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -39,7 +39,7 @@ func event(class rejection.Class) rejection.Event {
 
 var suppressed = regexp.MustCompile(` suppressed=(\d+)`)
 
-// total is how many events the lines of a class stand for.
+// total returns the number of events that the lines of a class represent.
 func total(lines []string, class string) (n int) {
 	for _, line := range lines {
 		if !strings.Contains(line, " class="+class+" ") {
@@ -89,7 +89,7 @@ func TestFloodLeavesFewLinesAndTheRightTotal(t *testing.T) {
 				time.Sleep(seconds * time.Second / (loops * 100))
 			}
 		}
-		time.Sleep(3 * time.Second) // the flood is over, nobody comes again
+		time.Sleep(3 * time.Second) // the flood is over
 		lines := out.Lines("")
 		if got := total(lines, "bad"); got != loops*each {
 			t.Errorf("the lines stand for %d events, want %d", got, loops*each)
@@ -156,7 +156,7 @@ func TestQuietClassGetsItsBurstAgain(t *testing.T) {
 func TestCloseWritesWhatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, out := start(2)
-		for range 2 { // the second half after lines were written, and all of it left out
+		for range 2 { // the first time some events have lines, the second time all are suppressed
 			for i := range 50 {
 				l.Recorder(i%2).Add(0, event(bad))
 			}
@@ -171,7 +171,7 @@ func TestCloseWritesWhatIsLeft(t *testing.T) {
 	})
 }
 
-// stuck is a log that takes nothing until it is let go.
+// stuck is a log that blocks until free is closed.
 type stuck struct {
 	slog.Handler
 	free chan struct{}
@@ -191,13 +191,13 @@ func TestLogThatIsStuckHoldsNobody(t *testing.T) {
 			l.Recorder(0).Add(int64(second)*int64(time.Second), event(bad))
 			events++
 			if second < 10 {
-				time.Sleep(time.Second) // the Log gets stuck with the first
+				time.Sleep(time.Second) // the Log blocks on the first line
 			}
 		}
 		if took := time.Since(began); took != 10*time.Second {
 			t.Errorf("Add waited: %s", took-10*time.Second)
 		}
-		l.Close() // gives up
+		l.Close() // times out
 		close(free)
 		time.Sleep(time.Second)
 		if got := total(out.Lines(""), "bad"); got != events {
@@ -206,8 +206,8 @@ func TestLogThatIsStuckHoldsNobody(t *testing.T) {
 	})
 }
 
-// TestLoopsAndTheLogAgree is for the race detector: every loop has its own
-// goroutine while the Log reads.
+// TestLoopsAndTheLogAgree is for the race detector: every loop has its own goroutine
+// while the Log reads.
 func TestLoopsAndTheLogAgree(t *testing.T) {
 	const loops, each = 4, 5000
 	l, out := start(loops)
@@ -239,7 +239,7 @@ func TestLevelAboveWarnSaysNothing(t *testing.T) {
 func TestShowsTellsWhetherALineWouldBeLeft(t *testing.T) {
 	r, now := rejection.NewRecorder(2), int64(0)
 	for i := range rejection.Burst {
-		for range 2 { // asking changes nothing
+		for range 2 { // Shows has no side effects
 			if !r.Shows(now, bad) {
 				t.Fatalf("line %d is not shown", i)
 			}
