@@ -7,11 +7,10 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Append appends a header that says that the connection is one of a client at
-// source to destination; with an invalid address it says that the connection
-// is the sender's own (UNKNOWN, LOCAL). TLVs follow version 2 as they are,
-// appended by AppendTLV; version 1 has none. Addresses of different families
-// are both written as IPv6.
+// Append appends a header for a connection from a client at source to destination. With
+// an invalid address it marks the connection as the sender's own (UNKNOWN, LOCAL).
+// tlvs, built by AppendTLV, are appended to version 2; version 1 has none. Addresses of
+// different families are both written as IPv6.
 func Append(dst []byte, v Version, source, destination netip.AddrPort, tlvs []byte) []byte {
 	local := !source.IsValid() || !destination.IsValid()
 	if v == V1 {
@@ -38,7 +37,7 @@ func Append(dst []byte, v Version, source, destination netip.AddrPort, tlvs []by
 	return append(dst, tlvs...)
 }
 
-// VersionOf is the version a farm's connections to backends begin with.
+// VersionOf returns the header version of a farm's backend connections; 0 for none.
 func VersionOf(out farm.ProxyOut) Version {
 	switch out {
 	case farm.ProxyOutV1:
@@ -49,7 +48,7 @@ func VersionOf(out farm.ProxyOut) Version {
 	return 0
 }
 
-// Own is the header of connections that are the sender's own; nil for no
+// Own returns the header of the sender's own connections (UNKNOWN, LOCAL); nil for no
 // version.
 func (v Version) Own() []byte {
 	if v == 0 {
@@ -86,7 +85,7 @@ func appendPort(dst []byte, port uint16) []byte {
 	return append(dst, b[i:]...)
 }
 
-// The types of TLVs that we write (PP2_TYPE_…, PP2_SUBTYPE_SSL_…).
+// Types of TLVs that are written (PP2_TYPE_…, PP2_SUBTYPE_SSL_…).
 const (
 	TypeALPN      = 0x01
 	TypeAuthority = 0x02
@@ -97,17 +96,17 @@ const (
 	SubtypeSSLCipher  = 0x23
 )
 
-// The bits of the first byte of TypeSSL (PP2_CLIENT_…).
+// Bits of the first byte of TypeSSL (PP2_CLIENT_…).
 const (
 	ClientSSL      = 0x01
-	ClientCertConn = 0x02 // a certificate was shown on this connection
-	ClientCertSess = 0x04 // or on one whose TLS session it resumes
+	ClientCertConn = 0x02 // the client sent a certificate on this connection
+	ClientCertSess = 0x04 // or on an earlier one whose TLS session was resumed
 )
 
-// MaxTLV bounds the value of a TLV that is written; longer ones are left out.
+// MaxTLV is the maximum size of a TLV value in bytes; longer ones are omitted.
 const MaxTLV = 1024
 
-// AppendTLV appends one TLV; nothing for a value that is empty or too long.
+// AppendTLV appends one TLV. It omits values that are empty or too long.
 func AppendTLV[B ~string | ~[]byte](dst []byte, kind byte, value B) []byte {
 	if len(value) == 0 || len(value) > MaxTLV {
 		return dst

@@ -6,10 +6,10 @@ import (
 	"net/netip"
 )
 
-// Version 2, lengths in bytes, numbers in network order:
+// Layout of version 2, lengths in bytes, numbers in network order:
 //
 //	signature 12 | version and command 1 | family and protocol 1 | length 2
-//	addresses    | TCP over IPv4 4+4+2+2, over IPv6 16+16+2+2, others none we know
+//	addresses    | TCP over IPv4 4+4+2+2, over IPv6 16+16+2+2, others are skipped
 //	TLVs         | each type 1, length 2, value; to the end of length
 const (
 	sizeHead = 16
@@ -18,8 +18,8 @@ const (
 	sizeUnix = 216
 )
 
-// The second byte of the head: version and command; the third: family and
-// protocol.
+// Values of the second byte of the head (version and command) and the third (family and
+// protocol).
 const (
 	commandLocal = 0x20
 	commandProxy = 0x21
@@ -29,28 +29,28 @@ const (
 	familyTCP6 = 0x21
 )
 
-// typeCRC32C is the TLV whose value is the checksum of the header with that
-// value taken for zero.
+// typeCRC32C is the TLV with the checksum of the header, computed with its value set to
+// zero.
 const typeCRC32C = 0x03
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// v2 is what reading version 2 takes.
+// v2 is the parser state of version 2.
 type v2 struct {
 	left   int    // bytes until the end of the header
-	skip   int    // of these, bytes of a value or of addresses we do not look at
-	crc    uint32 // of what has come
+	skip   int    // of these, bytes of a value or of addresses to skip
+	crc    uint32 // of the bytes so far
 	sum    uint32 // the checksum in the header
-	summed bool   // there is one
-	local  bool   // LOCAL: nothing behind the head counts
+	summed bool   // the header has a checksum
+	local  bool   // LOCAL: bytes after the head are ignored
 	tlv    [3]byte
-	have   uint8 // bytes of tlv
-	sumAt  uint8 // bytes of the checksum still to come
+	have   uint8 // bytes of tlv read
+	sumAt  uint8 // bytes of the checksum still missing
 }
 
 func (v *v2) begin(signature []byte) { v.crc = crc32.Update(0, castagnoli, signature) }
 
-// readFixed takes bytes of version 2 until the end of its addresses.
+// readFixed reads version 2 up to the end of its addresses.
 func (p *Parser) readFixed(b []byte) (n int, err error) {
 	want := sizeHead
 	if p.fixed >= sizeHead {
@@ -71,7 +71,7 @@ func (p *Parser) readFixed(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// readHead reads the 16 bytes every header of version 2 has.
+// readHead parses the 16 bytes that every header of version 2 has.
 func (p *Parser) readHead() error {
 	command, family := p.line[12], p.line[13]
 	v := &p.v2
@@ -82,7 +82,7 @@ func (p *Parser) readHead() error {
 	case sizeHead+v.left > MaxV2:
 		return ErrLong
 	case command == commandLocal:
-		v.local = true // the rest is to be thrown away, whatever it is
+		v.local = true // the rest must be ignored
 		v.skip = v.left
 		p.enterTLVs()
 		return nil
@@ -94,7 +94,7 @@ func (p *Parser) readHead() error {
 	case size != 0 && v.left < size:
 		return ErrLength
 	case size != 0:
-		return nil // the addresses are next
+		return nil // the addresses follow
 	}
 	if v.skip = otherSize(family); v.skip > v.left {
 		return ErrLength
@@ -103,7 +103,7 @@ func (p *Parser) readHead() error {
 	return nil
 }
 
-// enterTLVs goes on with what follows the addresses, if anything does.
+// enterTLVs continues after the addresses.
 func (p *Parser) enterTLVs() {
 	p.state = stateTLVs
 	if p.v2.left == 0 {
@@ -111,7 +111,7 @@ func (p *Parser) enterTLVs() {
 	}
 }
 
-// addressSize is the length of the addresses that are looked at.
+// addressSize returns the length of addresses that are parsed, 0 for others.
 func addressSize(family byte) int {
 	switch family {
 	case familyTCP4:
@@ -122,7 +122,7 @@ func addressSize(family byte) int {
 	return 0
 }
 
-// otherSize is the length of addresses that are not.
+// otherSize returns the length of addresses that are skipped.
 func otherSize(family byte) int {
 	switch family >> 4 {
 	case 1:
@@ -143,7 +143,7 @@ func (h *Header) readAddresses(b []byte) {
 	h.Destination = netip.AddrPortFrom(destination.Unmap(), binary.BigEndian.Uint16(b[2*size+2:]))
 }
 
-// readTLVs takes bytes behind the addresses until the end of the header.
+// readTLVs reads bytes after the addresses up to the end of the header.
 func (p *Parser) readTLVs(b []byte) (n int, err error) {
 	v := &p.v2
 	b = b[:min(len(b), v.left)]
@@ -171,7 +171,7 @@ func (p *Parser) readTLVs(b []byte) (n int, err error) {
 
 var zeros [4]byte
 
-// read takes bytes of one TLV.
+// read consumes bytes of one TLV.
 func (v *v2) read(b []byte) (n int, err error) {
 	switch {
 	case v.skip > 0:
@@ -194,7 +194,7 @@ func (v *v2) read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// enter begins the value of a TLV.
+// enter starts the value of a TLV.
 func (v *v2) enter(kind byte, size int) error {
 	switch {
 	case kind != typeCRC32C:

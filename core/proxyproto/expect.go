@@ -6,19 +6,17 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Expected is what is expected in front of a connection.
+// Expected says whether a header must precede a connection.
 type Expected uint8
 
-// What may be expected.
 const (
-	Nothing  Expected = iota // no header, or no more: what looks like one is bytes like any other
-	Optional                 // perhaps a header
+	Nothing  Expected = iota // no header, or none any more: bytes that look like one are payload
+	Optional                 // an optional header
 	Required                 // a header
-	Refused                  // a header, of somebody who may not send one
+	Refused                  // a header is required, but the peer is not trusted to send one
 )
 
-// Expect is what a farm expects of a peer: only who is trusted may say for whom
-// it connects.
+// Expect returns what a farm expects of a peer. Only trusted peers may send a header.
 func Expect(in farm.ProxyIn, trusted []netip.Prefix, peer netip.Addr) Expected {
 	if in != farm.ProxyInOptional && in != farm.ProxyInRequired {
 		return Nothing

@@ -7,9 +7,9 @@ import (
 	"github.com/sluicelb/sluice/core/proxyproto"
 )
 
-// FuzzParser reads any bytes whole, one by one, and cut where the input says:
-// what comes of them must not depend on that, never be more than a header may
-// be, and mean the same when it is written again.
+// FuzzParser reads arbitrary bytes whole, one by one, and split as the input says. The
+// result must not depend on the split or exceed the limits, and must be equivalent when
+// written and read again.
 func FuzzParser(f *testing.F) {
 	for _, s := range []string{
 		"PROXY TCP4 192.0.2.1 198.51.100.2 40000 443\r\nGET / HTTP/1.1\r\n",

@@ -11,7 +11,7 @@ import (
 
 const signature = "\r\n\r\n\x00\r\nQUIT\n"
 
-// outcome is what came of reading bytes.
+// outcome is the result of reading bytes.
 type outcome struct {
 	header proxyproto.Header
 	used   int
@@ -19,8 +19,8 @@ type outcome struct {
 	err    error
 }
 
-// read gives the bytes to a parser, so many at a time; what it leaves comes
-// again in front of the next ones.
+// read passes bytes to a parser, piece bytes at a time. Bytes that it does not consume
+// are passed again.
 func read(b []byte, piece int) (o outcome) {
 	var p proxyproto.Parser
 	for shown := 0; shown < len(b) && !o.done && o.err == nil; {
@@ -33,7 +33,7 @@ func read(b []byte, piece int) (o outcome) {
 	return o
 }
 
-// binaryHeader makes a header of version 2.
+// binaryHeader returns a header of version 2.
 func binaryHeader(command, family byte, rest string) string {
 	b := append([]byte(signature), command, family)
 	b = binary.BigEndian.AppendUint16(b, uint16(len(rest)))
@@ -42,7 +42,7 @@ func binaryHeader(command, family byte, rest string) string {
 
 const addresses4 = "\xc0\x00\x02\x01\xc6\x33\x64\x02\x9c\x40\x01\xbb"
 
-// summed makes a header with a checksum, xored with wrong.
+// summed returns a header with a checksum, xored with wrong.
 func summed(wrong uint32, before, behind string) string {
 	b := []byte(binaryHeader(0x21, 0x11, addresses4+before+"\x03\x00\x04\x00\x00\x00\x00"+behind))
 	sum := crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) ^ wrong

@@ -6,33 +6,32 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// Intake takes what is expected in front of a connection from its socket, and
-// nothing behind it. It belongs to the connection's loop. The zero value expects
-// nothing.
+// Intake reads the expected header of a connection from its socket, and no byte after
+// it. It belongs to the connection's loop. The zero value expects nothing.
 type Intake struct {
 	Expected Expected
-	header   *Parser // what has come, if it did not come whole; nil for nothing
+	header   *Parser // state of an incomplete header; nil if nothing has arrived
 }
 
-// Outcome is what came of Take.
+// Outcome is the result of Take.
 type Outcome uint8
 
-// What may come of it. After Bad, Gone and Failed the connection is of no use.
+// The results. After Bad, Gone and Failed the connection is unusable.
 const (
-	Waits  Outcome = iota // more has to come: Take is to be called again then
-	Taken                 // nothing is expected any more
-	Bad                   // it does not begin as it has to
-	Gone                  // the peer left, without a byte: nobody's fault, checks do that
-	Failed                // this machine cannot wait for more
+	Waits  Outcome = iota // incomplete: Take must be called again when more has arrived
+	Taken                 // done: no header is expected any more
+	Bad                   // invalid or missing header
+	Gone                  // the peer left without sending a byte, e.g. a health check
+	Failed                // waiting is impossible on this machine
 )
 
-// Begun reports whether a signature has come of a header that did not come whole.
+// Begun reports whether the signature of an incomplete header has arrived.
 func (i *Intake) Begun() bool { return i.header != nil && i.header.Begun() }
 
-// Take takes what the socket holds of the header. The address in it is that of
-// the connection's peer from then on. The parser is the loop's own, for headers
-// that come whole, as nearly all do; room is where bytes are looked at, and holds
-// MaxV2 of them. Bad comes with the reason.
+// Take reads available bytes of the header. A source address in the header replaces the
+// connection's peer address. The argument whole is a parser of the loop, for headers
+// that arrive in one piece, as nearly all do. The buffer room has at least MaxV2 bytes.
+// The result why is the reason for Bad.
 func (i *Intake) Take(c *loop.Conn, room []byte, whole *Parser) (o Outcome, why string) {
 	if i.Expected == Refused {
 		return Bad, "peer not trusted to send the required PROXY header"
@@ -63,7 +62,7 @@ func (i *Intake) Take(c *loop.Conn, room []byte, whole *Parser) (o Outcome, why 
 			return i.taken(), ""
 		case used == 0 && c.Ended():
 			return i.ended(p, io.EOF)
-		case used == 0: // half a signature, which stays where it is
+		case used == 0: // half a signature, which stays in the socket
 			i.keep(p)
 			if c.WaitMore() != nil {
 				return Failed, ""
@@ -73,14 +72,14 @@ func (i *Intake) Take(c *loop.Conn, room []byte, whole *Parser) (o Outcome, why 
 	}
 }
 
-// ended handles a socket that has no more to give now, or ever.
+// ended handles a socket that is dry or at its end.
 func (i *Intake) ended(p *Parser, err error) (o Outcome, why string) {
 	switch {
 	case err == loop.ErrDry:
 		i.keep(p)
 		return Waits, ""
 	case err == io.EOF && i.Expected == Optional && !p.Begun():
-		return i.taken(), "" // less than a signature is no header
+		return i.taken(), "" // an incomplete signature is payload
 	case err == io.EOF && p.Begun():
 		return Bad, "connection ended within the PROXY header"
 	}
@@ -92,7 +91,7 @@ func (i *Intake) taken() Outcome {
 	return Taken
 }
 
-// keep keeps what has come of the header.
+// keep stores the state of an incomplete header.
 func (i *Intake) keep(p *Parser) {
 	if i.header == nil {
 		i.header = new(Parser)

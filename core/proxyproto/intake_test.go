@@ -15,8 +15,8 @@ import (
 	"github.com/sluicelb/sluice/core/proxyproto"
 )
 
-// intake takes what is expected in front of each connection of a loop, then reads
-// what follows it, and tells both.
+// intake reads the expected header of each connection of a loop, then the bytes after
+// it, and reports both.
 type intake struct {
 	proxyproto.Intake
 	room  []byte
@@ -56,8 +56,8 @@ func (*intake) Connected(*loop.Conn, error) {}
 func (*intake) Expired(*loop.Conn)          {}
 func (*intake) Failed(*loop.Conn, error)    {}
 
-// takes serves one connection after the other with what it expects, and returns how
-// to make one.
+// takes serves one connection after the other and returns a function that makes one
+// with the given expectation.
 func takes(t *testing.T) func(e proxyproto.Expected) (*intake, *net.TCPConn) {
 	t.Helper()
 	h := enginetest.New(t, 1)
@@ -97,10 +97,10 @@ func TestHeadersAreTakenFromTheSocketAndNothingBehindThem(t *testing.T) {
 	longest := binaryHeader(0x21, 0x11, "\xc0\x00\x02\x01\xc6\x33\x64\x02\x00\x07\x01\xbb\x04\x0f\xe1"+strings.Repeat("x", 4065))
 	const both, optional, required = proxyproto.Nothing, proxyproto.Optional, proxyproto.Required
 	for _, test := range []struct {
-		expected  proxyproto.Expected // both: Optional as well as Required
+		expected  proxyproto.Expected // both means Optional and Required
 		sent      string
 		want      string
-		waitBegun bool // whether a signature has come when it waits for the rest
+		waitBegun bool // whether the signature has arrived when it waits for the rest
 	}{
 		{both, line + "GET /", `1 from 192.0.2.1:7 "GET /"`, true},
 		{both, line, `1 from 192.0.2.1:7 ""`, true},
@@ -127,7 +127,7 @@ func TestHeadersAreTakenFromTheSocketAndNothingBehindThem(t *testing.T) {
 				first = min(first, len(test.sent))
 				_, _ = io.WriteString(c, test.sent[:first])
 				if first > 0 && first < len(test.sent) {
-					time.Sleep(2 * time.Millisecond) // mostly it has come by itself then
+					time.Sleep(2 * time.Millisecond) // usually the parts arrive separately then
 				}
 				_, _ = io.WriteString(c, test.sent[first:])
 				_ = c.CloseWrite()
@@ -148,7 +148,7 @@ func TestHeadersAreTakenFromTheSocketAndNothingBehindThem(t *testing.T) {
 	}
 }
 
-// A header that came in part is waited for, and its first part is kept.
+// The first part of an incomplete header is kept.
 func TestTheRestOfAHeaderIsWaitedFor(t *testing.T) {
 	connect := takes(t)
 	for _, test := range []struct {

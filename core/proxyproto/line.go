@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// readLine reads version 1 behind its signature, with its end:
+// readLine parses version 1 after its signature, including its end:
 //
 //	TCP4 192.0.2.1 198.51.100.2 40000 443 CRLF
-//	UNKNOWN whatever CRLF
+//	UNKNOWN anything CRLF
 func (h *Header) readLine(line []byte) error {
 	line, ok := bytes.CutSuffix(line, []byte("\r\n"))
 	if !ok || bytes.IndexByte(line, '\r') >= 0 {
@@ -54,25 +54,25 @@ func (h *Header) readLine(line []byte) error {
 	return nil
 }
 
-// cut takes the part before a space; last says that none follows.
+// cut returns the part before a space; last reports that none follows.
 func cut(b []byte) (part, rest []byte, last bool) {
 	part, rest, more := bytes.Cut(b, []byte(" "))
 	return part, rest, !more
 }
 
-// readAddr reads an address of the one family or the other, without a zone.
+// readAddr parses an address of the given family, without a zone.
 func readAddr(b []byte, v4 bool) (netip.Addr, bool) {
 	if len(b) == 0 || bytes.IndexByte(b, '%') >= 0 {
 		return netip.Addr{}, false
 	}
-	a, err := netip.ParseAddr(unsafe.String(&b[0], len(b))) // a view: nothing keeps it but the error
+	a, err := netip.ParseAddr(unsafe.String(&b[0], len(b))) // a view: only the error retains it
 	if err != nil || a.Is4() != v4 {
 		return netip.Addr{}, false
 	}
 	return a.Unmap(), true
 }
 
-// readPort reads 0 to 65535 without a sign or leading zeros.
+// readPort parses 0 to 65535 without a sign or leading zeros.
 func readPort(b []byte) (uint16, bool) {
 	if len(b) == 0 || len(b) > 5 || b[0] == '0' && len(b) > 1 {
 		return 0, false

@@ -2,18 +2,18 @@ package proxyproto
 
 import "bytes"
 
-// Signatures: how each version begins.
+// Signatures are the first bytes of each version.
 const (
 	signatureV1 = "PROXY "
 	signatureV2 = "\r\n\r\n\x00\r\nQUIT\n"
 )
 
-// Parser reads one header. The zero value is ready; so is one after Reset.
+// Parser reads one header. The zero value is usable, and so is a Parser after Reset.
 type Parser struct {
 	header Header
 	state  state
 	fixed  uint8       // bytes in line
-	line   [MaxV1]byte // version 1, or all of version 2 before the TLVs
+	line   [MaxV1]byte // version 1, or version 2 up to its TLVs
 	v2     v2
 }
 
@@ -28,21 +28,21 @@ const (
 	stateFailed
 )
 
-// Reset makes the parser ready for another connection.
+// Reset prepares the parser for another connection.
 func (p *Parser) Reset() {
 	p.header, p.state, p.fixed, p.v2 = Header{}, stateStart, 0, v2{}
 }
 
-// Header is what was read; meaningful once Feed reported done.
+// Header returns the header, valid once Feed has returned done.
 func (p *Parser) Header() Header { return p.header }
 
-// Begun reports whether a signature has come.
+// Begun reports whether the signature has arrived.
 func (p *Parser) Begun() bool { return p.state != stateStart }
 
-// Feed takes the next bytes of the connection: b[:n] belong to the header, and
-// done says that it is complete. As long as that is undecided n is 0, and the
-// same bytes belong in front of the next ones. The error is one of this
-// package; the parser is of no use afterwards.
+// Feed parses the next bytes of the connection. b[:n] belong to the header, and done
+// reports that it is complete. While the signature is incomplete n is 0, and the same
+// bytes must be passed again in front of the next ones. The error is one of this
+// package; the parser is unusable afterwards.
 func (p *Parser) Feed(b []byte) (n int, done bool, err error) {
 	for n < len(b) && p.state != stateDone {
 		used, err := p.step(b[n:])
@@ -58,7 +58,7 @@ func (p *Parser) Feed(b []byte) (n int, done bool, err error) {
 	return n, p.state == stateDone, nil
 }
 
-// step takes bytes of the part at hand.
+// step consumes bytes of the current part.
 func (p *Parser) step(b []byte) (n int, err error) {
 	switch p.state {
 	case stateStart:
@@ -73,7 +73,7 @@ func (p *Parser) step(b []byte) (n int, err error) {
 	return 0, ErrNone
 }
 
-// start takes a signature, once it is whole.
+// start consumes the signature once it is complete.
 func (p *Parser) start(b []byte) (n int, err error) {
 	for _, s := range [...]struct {
 		text  string
@@ -95,7 +95,7 @@ func (p *Parser) start(b []byte) (n int, err error) {
 	return 0, ErrNone
 }
 
-// readLine takes bytes of version 1 until its end.
+// readLine consumes bytes of version 1 until its end.
 func (p *Parser) readLine(b []byte) (n int, err error) {
 	end := bytes.IndexByte(b, '\n') + 1
 	if end == 0 {

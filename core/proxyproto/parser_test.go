@@ -75,11 +75,11 @@ func TestWhatIsNoHeaderIsRefused(t *testing.T) {
 		{"PROXY TCP4 192.0.2.1 198.51.100.2 1/ 2\r\n", proxyproto.ErrAddress},
 		{"PROXY TCP4 192.0.2.1 198.51.100.2 1: 2\r\n", proxyproto.ErrAddress},
 		{"PROXY TCP4 192.0.2.1 198.51.100.2  2\r\n", proxyproto.ErrAddress},
-		{"PROXY TCP4 192.0.2.1 198.51.100.2 1 18446744073709551617\r\n", proxyproto.ErrAddress}, // 1, if it overflowed
+		{"PROXY TCP4 192.0.2.1 198.51.100.2 1 18446744073709551617\r\n", proxyproto.ErrAddress}, // would be 1 after an overflow
 		{"PROXY TCP4  198.51.100.2 1 2\r\n", proxyproto.ErrAddress},
 		{"PROXY TCP4 192.0.2.1 2001:db8::2 1 2\r\n", proxyproto.ErrAddress},
 		{"PROXY TCP6 fe80::1 fe80::2%eth0 1 2\r\n", proxyproto.ErrAddress},
-		{"PROXY UNKNOWN " + strings.Repeat("x", 92) + "\r\n", proxyproto.ErrLong}, // 108
+		{"PROXY UNKNOWN " + strings.Repeat("x", 92) + "\r\n", proxyproto.ErrLong}, // 108 bytes
 		{"PROXY TCP4 " + strings.Repeat("1", 200), proxyproto.ErrLong},
 		{binaryHeader(0x11, 0x11, addresses4), proxyproto.ErrVersion},
 		{binaryHeader(0x22, 0x11, addresses4), proxyproto.ErrVersion},
