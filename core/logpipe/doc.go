@@ -1,25 +1,25 @@
-// Package logpipe brings what one process logs to another one.
+// Package logpipe transfers log records between processes.
 //
-// Only mgmt may speak to syslog servers, and what engine, netd and the supervisor
-// log is of interest there too. So each of them has a pipe to mgmt:
+// Only mgmt may contact syslog servers, but the logs of engine, netd and the supervisor
+// must be sent there, too. Each of them therefore has a pipe to mgmt:
 //
-//	Tap      a slog.Handler that hands every record on as text, beside logging it
-//	Writer   writes a Record into the pipe, at once or not at all
+//	Tap      a slog.Handler that also passes every record on as text
+//	Writer   writes a Record into the pipe or drops it
 //	Read     reads Records from the other end
 //
-// # Bounds
+// # Limits
 //
-// Who writes never waits. A record is one write of at most MaxRecord bytes, which
-// the kernel makes whole or not at all; one that finds the pipe full is left out,
-// counted, and told of in front of the next. The supervisor holds both ends, so
-// that what was logged while mgmt was away, and why a process died, is read by the
-// next mgmt.
+// Writers never block. A record is one write of at most MaxRecord bytes, which the
+// kernel performs atomically. A record that finds the pipe full is dropped and counted,
+// and the next record reports the number. The supervisor holds both ends. The next mgmt
+// therefore reads records from its own downtime, including the reason why a process
+// died.
 //
-// # What is believed
+// # Trust
 //
-// Each process has a pipe of its own: one that was captured can write what it likes
-// there, but not in the name of another. What it says beside records, as when it dies,
-// the supervisor passes on as said by it. What is no record is passed on as the text it
-// is. A reader takes so many records a second and leaves the others where they are: who
-// writes more than that only loses its own.
+// Each process has its own pipe. A compromised process can write anything there, but
+// not in the name of another. Output of a process other than records, e.g. of its
+// crash, is passed on by the supervisor in its name. Lines that are not records are
+// passed on as text. A reader accepts a limited number of records per second and leaves
+// the rest in the pipe. A writer that exceeds this loses only its own records.
 package logpipe

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/logtest"
 )
 
-// pipe is a pipe with a Writer at its end.
+// pipe returns a Writer and the read end of its pipe.
 func pipe(t *testing.T) (*os.File, *Writer) {
 	t.Helper()
 	r, f, err := Open()
@@ -28,7 +28,7 @@ func pipe(t *testing.T) (*os.File, *Writer) {
 	return r, w
 }
 
-// reading hands on what comes out of a pipe.
+// reading sends the records of a pipe to a channel.
 func reading(t *testing.T, r *os.File) <-chan Record {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -148,7 +148,8 @@ func TestWhatIsNoRecordIsItsText(t *testing.T) {
 	}
 }
 
-// A process that was captured costs the reader no more than so many records a second.
+// A compromised process can cost the reader only a limited number of records per
+// second.
 func TestSoManyRecordsASecondAreRead(t *testing.T) {
 	now := time.Unix(100, 0)
 	var waited []time.Duration
@@ -163,7 +164,7 @@ func TestSoManyRecordsASecondAreRead(t *testing.T) {
 	for range MostPerSecond - 1 {
 		p.one()
 	}
-	now = now.Add(time.Hour) // that was no second
+	now = now.Add(time.Hour) // longer than a second
 	if p.one(); len(waited) != 1 {
 		t.Errorf("waited %v", waited)
 	}

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// MostPerSecond is how many records of one pipe are read in a second.
+// MostPerSecond is the maximum number of records read from one pipe per second.
 const MostPerSecond = 2000
 
-// Read hands the records of a pipe to each until ctx ends, or nobody can write any
-// more. It owns f meanwhile.
+// Read passes the records of a pipe to each until ctx ends or all writers are closed.
+// It owns f during the call.
 func Read(ctx context.Context, f *os.File, each func(Record)) error {
 	return readAt(ctx, f, pace{now: time.Now, wait: func(d time.Duration) { pause(ctx, d) }}, each)
 }
 
-// readAt is Read at a pace.
+// readAt is Read with a pace.
 func readAt(ctx context.Context, f *os.File, p pace, each func(Record)) error {
 	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })()
 	in := bufio.NewReaderSize(f, MaxRecord)
@@ -30,7 +30,7 @@ func readAt(ctx context.Context, f *os.File, p pace, each func(Record)) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err == nil, errors.Is(err, bufio.ErrBufferFull): // no record of ours is that long
+		case err == nil, errors.Is(err, bufio.ErrBufferFull): // our records are shorter than the buffer
 			each(parse(line))
 			p.one()
 		case errors.Is(err, io.EOF):
@@ -50,7 +50,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// pace bounds how many records are read in a second.
+// pace limits the number of records per second.
 type pace struct {
 	now   func() time.Time
 	wait  func(time.Duration)
@@ -58,7 +58,7 @@ type pace struct {
 	n     int
 }
 
-// one is called for each record, and waits when there were enough.
+// one is called for each record and waits at the limit.
 func (p *pace) one() {
 	if p.n++; p.n < MostPerSecond {
 		if p.n == 1 {
@@ -72,7 +72,8 @@ func (p *pace) one() {
 	p.n = 0
 }
 
-// parse is what a line of the pipe says; one that is no record is its text.
+// parse decodes a line of the pipe. A line that is not a record becomes the text of
+// one.
 func parse(line []byte) Record {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	level, rest, _ := bytes.Cut(line, []byte(" "))

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// Record is a line of a log.
+// Record is one log entry.
 type Record struct {
 	Level slog.Level
 	Time  time.Time
-	// Text is what happened, with its values as key=value behind it.
+	// Text is the message, followed by its attributes as key=value.
 	Text string
 }
 
-// Sink takes records; *Writer is one. Its methods may be called by any goroutine and
-// must not wait.
+// Sink receives records. It is implemented by *Writer. Its methods must be safe for
+// concurrent use and must not block.
 type Sink interface {
-	// Active reports whether anybody wants records now.
+	// Active reports whether records are wanted now.
 	Active() bool
 	Take(r Record)
 }
@@ -27,11 +27,11 @@ type Sink interface {
 type tap struct {
 	next slog.Handler
 	to   Sink
-	with []func(slog.Handler) slog.Handler // what makes the text alike
+	with []func(slog.Handler) slog.Handler // applies WithAttrs and WithGroup to the text, too
 }
 
-// Tap returns a handler that passes every record on to next, and to a Sink as text.
-// What the Sink logs about itself must not come here.
+// Tap returns a handler that passes every record on to next, and as text to a Sink. The
+// Sink must not log to this handler.
 func Tap(next slog.Handler, to Sink) slog.Handler { return &tap{next: next, to: to} }
 
 // Enabled implements slog.Handler.
@@ -45,18 +45,18 @@ func (t *tap) Handle(ctx context.Context, r slog.Record) error {
 	return t.next.Handle(ctx, r)
 }
 
-// text is what happened, and its values behind it.
+// text returns the message followed by its attributes.
 func (t *tap) text(ctx context.Context, r slog.Record) string {
 	var values bytes.Buffer
 	var to slog.Handler = slog.NewTextHandler(&values, &slog.HandlerOptions{Level: r.Level, ReplaceAttr: bare})
 	for _, with := range t.with {
 		to = with(to)
 	}
-	_ = to.Handle(ctx, r) // into memory
+	_ = to.Handle(ctx, r) // cannot fail: writes to memory
 	return strings.TrimSpace(r.Message + " " + values.String())
 }
 
-// bare leaves out what a record has otherwise.
+// bare removes time, level and message.
 func bare(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey) {
 		return slog.Attr{}

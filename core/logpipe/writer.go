@@ -13,11 +13,12 @@ import (
 	"time"
 )
 
-// MaxRecord is the longest record in the pipe, in bytes; of a longer text the
-// beginning is kept. The kernel writes as much in one piece (PIPE_BUF).
+// MaxRecord is the maximum length of a record in bytes; longer texts are truncated.
+// Writes of this size are atomic (PIPE_BUF).
 const MaxRecord = 2048
 
-// Open returns a pipe. Neither end waits; both are closed on exec, and by the caller.
+// Open returns a non-blocking pipe. Both ends are closed on exec; the caller must close
+// them.
 func Open() (read, write *os.File, err error) {
 	var ends [2]int
 	if err := syscall.Pipe2(ends[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK); err != nil {
@@ -26,18 +27,18 @@ func Open() (read, write *os.File, err error) {
 	return os.NewFile(uintptr(ends[0]), "logs read"), os.NewFile(uintptr(ends[1]), "logs written"), nil
 }
 
-// Writer writes records into a pipe. Any goroutine may call its methods. Make it with
-// NewWriter.
+// Writer writes records into a pipe. It is safe for concurrent use. Writers are created
+// by NewWriter.
 type Writer struct {
 	raw syscall.RawConn
 
-	mu   sync.Mutex // guards what follows, and keeps records in order
-	lost uint64     // records left out that nobody was told of
+	mu   sync.Mutex // guards the fields below, and the order of records
+	lost uint64     // dropped records not reported yet
 	line []byte
 }
 
-// NewWriter returns a Writer of an end that Open returned, here or in another
-// process. The file stays the caller's.
+// NewWriter returns a Writer for the write end of a pipe from Open, which may be in
+// another process. The file remains the caller's.
 func NewWriter(f *os.File) (*Writer, error) {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -49,7 +50,7 @@ func NewWriter(f *os.File) (*Writer, error) {
 // Active implements Sink.
 func (*Writer) Active() bool { return true }
 
-// Take implements Sink: it writes a record, or leaves it out.
+// Take implements Sink: it writes a record or drops it.
 func (w *Writer) Take(r Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,9 +62,9 @@ func (w *Writer) Take(r Record) {
 	}
 }
 
-// Said takes what a process wrote that made no records, as its runtime does when it
-// dies. Each line begins with the name of the process: who was captured says what it
-// likes there, but in its own name. Writing always succeeds.
+// Said returns a writer for the raw output of a process, e.g. of its runtime when it
+// crashes. Each line is prefixed with the name of the process, so a compromised process
+// cannot impersonate another. Writes always succeed.
 func (w *Writer) Said(process string) io.Writer { return said{w, process} }
 
 type said struct {
@@ -80,19 +81,19 @@ func (s said) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// write reports whether the pipe took it. With the lock held.
+// write reports whether the pipe accepted the record. w.mu must be held.
 func (w *Writer) write(r Record) (taken bool) {
 	w.line = appendRecord(w.line[:0], r)
 	err := w.raw.Write(func(fd uintptr) bool {
 		n, err := syscall.Write(int(fd), w.line)
 		taken = err == nil && n == len(w.line)
-		return true // never wait
+		return true // do not wait
 	})
 	return taken && err == nil
 }
 
-// appendRecord appends a record as it is in the pipe: level, nanoseconds, text, end of
-// line.
+// appendRecord appends a record in the format of the pipe: level, nanoseconds, text,
+// newline.
 func appendRecord(dst []byte, r Record) []byte {
 	start := len(dst)
 	dst = append(strconv.AppendInt(dst, int64(r.Level), 10), ' ')
