@@ -8,33 +8,33 @@ import (
 	"net/netip"
 )
 
-// Builder makes the memory of a table. Nets come in the order of their addresses, those of
-// one version together, and none holds another.
+// Builder builds the memory of a table. Nets must be added in address order, grouped by
+// IP version, without overlaps.
 type Builder struct {
 	places []byte
 	known  map[Place]uint32
 	v4, v6 added
 }
 
-// added are the ranges of one version.
+// added holds the ranges of one IP version.
 type added struct {
 	starts, places []byte
-	next           uint64 // the address behind the last
-	full           bool   // there is none behind
+	next           uint64 // first address after the last net
+	full           bool   // the last net ends the address space
 	last           uint32
 	any            bool
 }
 
-// ErrOrder is for nets that do not come in order.
+// ErrOrder is returned for nets out of order.
 var ErrOrder = errors.New("nets are not in order")
 
-// NewBuilder returns a builder of a table without ranges.
+// NewBuilder returns an empty builder.
 func NewBuilder() *Builder {
 	return &Builder{places: make([]byte, placeSize), known: map[Place]uint32{{}: 0}}
 }
 
-// Add says where the addresses of a net are. Nets of IPv6 that are longer than 64 bits are
-// taken for what holds them, where that is nothing yet.
+// Add sets the place of a net. An IPv6 net longer than /64 sets the place of its whole
+// /64 unless that has one.
 func (b *Builder) Add(net netip.Prefix, p Place) error {
 	a := net.Masked().Addr()
 	if a.Is4() {
@@ -49,7 +49,7 @@ func (b *Builder) Add(net netip.Prefix, p Place) error {
 	return b.v6.add(first, 64, min(net.Bits(), 64), b.number(p), 8)
 }
 
-// number is the position of a place.
+// number returns the index of a place and adds it if necessary.
 func (b *Builder) number(p Place) uint32 {
 	n, known := b.known[p]
 	if known {
@@ -73,16 +73,16 @@ func (r *added) add(first uint64, width, bits int, place uint32, size int) error
 	if r.full || first < r.next {
 		return ErrOrder
 	}
-	if first > r.next { // nobody knows of what lies between
+	if first > r.next { // a gap has no place
 		r.begin(r.next, 0, size)
 	}
 	r.begin(first, place, size)
-	r.next = first + 1<<(width-bits) // 0 for all of 64 bits
+	r.next = first + 1<<(width-bits) // 0 after the end of 64 bits
 	r.full = r.next == 0 || width == 32 && r.next > math.MaxUint32
 	return nil
 }
 
-// begin begins a range, unless it goes on with the place before.
+// begin starts a range unless the place is that of the previous range.
 func (r *added) begin(first uint64, place uint32, size int) {
 	if r.any && r.last == place {
 		return
@@ -96,7 +96,8 @@ func (r *added) begin(first uint64, place uint32, size int) {
 	r.places = binary.LittleEndian.AppendUint32(r.places, place)
 }
 
-// Memory is the table; built is when the database was made, in seconds since 1970.
+// Memory returns the encoded table. built is the build time of the database in Unix
+// seconds.
 func (b *Builder) Memory(built int64) []byte {
 	for _, r := range []struct {
 		of   *added

@@ -1,9 +1,9 @@
-// Package geoip tells where addresses are: country, continent and coordinates, as an
-// operator's database has them. mgmt makes a Table of the database (mgmt/geoip) and hands
-// the engine its sealed memory; both read it in place.
+// Package geoip looks up the location of addresses: country, continent and coordinates
+// from the operator's database. mgmt builds a Table from the database (mgmt/geoip) and
+// passes its sealed memory to the engine. Both read it in place.
 //
-// A table has, for each version of IP, the first address of each range in order, and which
-// place the range is. Ranges of IPv6 are whole nets of 64 bits. Place 0 is none.
+// For each IP version, a table holds the first address of each range, in order, and the
+// index of its place. IPv6 ranges consist of whole /64 nets. Place 0 means unknown.
 package geoip
 
 import (
@@ -20,19 +20,20 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// Place is where addresses are. What is not known is zero.
+// Place is the location of an address. Unknown fields are zero.
 type Place struct {
 	Country   Code // ISO 3166-1
 	Continent Code // AF, AN, AS, EU, NA, OC, SA
-	// Located says that the coordinates are known, in degrees.
+	// Located means that the coordinates are known, in degrees.
 	Located             bool
 	Latitude, Longitude float32
 }
 
-// Code is two letters.
+// Code is a two-letter code.
 type Code [2]byte
 
-// CodeOf makes a code of two letters, of any case; others are none.
+// CodeOf returns the code for two letters in any case, and the zero value for other
+// texts.
 func CodeOf(text string) (c Code) {
 	if len(text) == 2 {
 		copy(c[:], strings.ToUpper(text))
@@ -40,10 +41,10 @@ func CodeOf(text string) (c Code) {
 	return c
 }
 
-// String is the code as text, empty for none.
+// String returns the code as text, empty for the zero value.
 func (c Code) String() string { return string(bytes.TrimRight(c[:], "\x00")) }
 
-// String says the place as people write it: "DE, EU (51.30, 9.49)"; empty for none.
+// String returns the place in the form "DE, EU (51.30, 9.49)", empty if unknown.
 func (p Place) String() string {
 	var parts []string
 	for _, c := range []Code{p.Country, p.Continent} {
@@ -58,7 +59,7 @@ func (p Place) String() string {
 	return text
 }
 
-// Prefix begins the Key of tables.
+// Prefix is the beginning of the Key of tables.
 const Prefix = "geoip/"
 
 const (
@@ -70,7 +71,7 @@ const (
 	range6Size = 8 + 4
 )
 
-// Where the header says what.
+// Offsets of the header fields.
 const (
 	atLayout = 8
 	atPlaces = 12
@@ -80,19 +81,19 @@ const (
 	atDigest = 32 // 16 bytes
 )
 
-// Table finds places. Nothing of it changes; any goroutine may ask.
+// Table looks up places. It is immutable and safe for concurrent use.
 type Table struct {
 	mem     []byte
 	places  []byte
 	v4, v6  ranges
-	mapping *shm.Mapping // of mem, nil where it is the caller's
+	mapping *shm.Mapping // of mem; nil if the caller owns mem
 }
 
-// ranges are those of one version, by the first 64 bits of addresses; IPv4 has 32, and
-// zeros behind them.
+// ranges holds the ranges of one IP version by the first 64 bits of their addresses.
+// IPv4 addresses are the upper 32 bits, followed by zeros.
 type ranges struct {
 	starts, places []byte
-	size           int // bytes of a start
+	size           int // size of a start in bytes
 }
 
 func (r *ranges) count() int { return len(r.places) / 4 }
@@ -106,7 +107,7 @@ func (r *ranges) start(i int) uint64 {
 
 func (r *ranges) place(i int) uint32 { return binary.LittleEndian.Uint32(r.places[4*i:]) }
 
-// orderly reports whether ranges follow each other, and are at places there are.
+// orderly reports whether ranges are ascending and their places exist.
 func (r *ranges) orderly(places int) bool {
 	for i := range r.count() {
 		if i > 0 && r.start(i) <= r.start(i-1) || r.place(i) >= uint32(places) {
@@ -116,11 +117,11 @@ func (r *ranges) orderly(places int) bool {
 	return true
 }
 
-// ErrLayout is for memory that is no table, or one of another release.
+// ErrLayout means that memory is not a table of this release.
 var ErrLayout = errors.New("no table of places that this release reads")
 
-// Open reads a table in place. It fails with ErrLayout for what it would not find its way
-// in.
+// Open returns a table that reads mem in place. It fails with ErrLayout if mem is not a
+// valid table.
 func Open(mem []byte) (*Table, error) {
 	if len(mem) < headerSize || string(mem[:len(magic)]) != magic || binary.LittleEndian.Uint32(mem[atLayout:]) != layout {
 		return nil, ErrLayout
@@ -143,7 +144,8 @@ func Open(mem []byte) (*Table, error) {
 	return t, nil
 }
 
-// Map opens a table in sealed memory, which is unmapped once nobody has the table.
+// Map opens a table in sealed memory, which is unmapped when the table is garbage
+// collected.
 func Map(m *shm.Mapping) (*Table, error) {
 	t, err := Open(m.Bytes())
 	if err != nil {
@@ -155,24 +157,24 @@ func Map(m *shm.Mapping) (*Table, error) {
 	return t, nil
 }
 
-// Key is what the sealed memory of the table is called on its way from mgmt to the engine:
-// a digest tells tables from each other.
+// Key returns the name of the table's sealed memory between mgmt and the engine. It
+// contains a digest, so different tables have different keys.
 func (t *Table) Key() string {
 	defer runtime.KeepAlive(t)
 	return fmt.Sprintf("%s%x", Prefix, t.mem[atDigest:atDigest+16])
 }
 
-// Built is when the database was made, in seconds since 1970; 0 is not known.
+// Built returns the build time of the database in Unix seconds; 0 means unknown.
 func (t *Table) Built() int64 {
 	defer runtime.KeepAlive(t)
 	return int64(binary.LittleEndian.Uint64(t.mem[atBuilt:]))
 }
 
-// Ranges is how many ranges of each version there are.
+// Ranges returns the number of ranges of each IP version.
 func (t *Table) Ranges() (v4, v6 int) { return t.v4.count(), t.v6.count() }
 
-// Countries is how many different ones there are; located says that any place has
-// coordinates.
+// Countries returns the number of different countries; located reports whether any
+// place has coordinates.
 func (t *Table) Countries() (n int, located bool) {
 	seen := map[Code]bool{}
 	for i := range len(t.places) / placeSize {
@@ -193,8 +195,8 @@ func (t *Table) place(i uint32) Place {
 	}
 }
 
-// Find is the place of an address, and how many of its first bits tell that: every address
-// that begins with them is there, too.
+// Find returns the place of an address and the prefix length for which it is valid:
+// every address with the same first known bits has the same place.
 //
 // Hot path: 0 allocations.
 func (t *Table) Find(a netip.Addr) (p Place, known int) {
@@ -209,15 +211,16 @@ func (t *Table) Find(a netip.Addr) (p Place, known int) {
 		at, known = t.v6.find(binary.BigEndian.Uint64(b[:8]))
 	}
 	p = t.place(at)
-	runtime.KeepAlive(t) // the memory goes with the table
+	runtime.KeepAlive(t) // the memory is unmapped with the table
 	return p, known
 }
 
-// find is the place of the range an address is in, and how many bits tell that: one more
-// than it shares with the address before the range, and with the one behind.
+// find returns the place of the range that contains a, and the prefix length for which
+// it is valid. That is one bit more than a shares with the address before the range or
+// the one after it.
 func (r *ranges) find(a uint64) (place uint32, known int) {
 	low, behind := 0, r.count()
-	for low < behind { // the first range that begins behind a
+	for low < behind { // the first range that begins after a
 		if mid := (low + behind) / 2; r.start(mid) > a {
 			behind = mid
 		} else {

@@ -100,7 +100,7 @@ func TestAWorldAndNone(t *testing.T) {
 	}
 }
 
-// Every address of the net the bits say is at the same place: compared with a list.
+// All addresses of the returned net have the same place, compared with a linear search.
 func TestWhatIsKnownHoldsForTheNet(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	places := []geoip.Place{de, fr, us, {}}
@@ -202,7 +202,7 @@ func TestATableIsMapped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runtime.GC() // it stays while somebody has it
+	runtime.GC() // a table in use must stay mapped
 	if p, _ := table.Find(netip.MustParseAddr("1.2.3.4")); p != de {
 		t.Errorf("%v", p)
 	}
