@@ -1,60 +1,60 @@
-// Package explain holds what is asked and answered about a request that was not
-// sent: where it would go, and why. l7/proxy finds it out with the functions
-// its exchanges run through; mgmt and the command line show it.
+// Package explain defines questions and answers about the handling of a request that is
+// not sent: its destination and the reasons. Package l7/proxy answers them with the
+// functions that handle real exchanges; mgmt and the command line display the result.
 //
-// Texts that come from the request or from a configuration are cut at MaxText
-// bytes, and lists have bounds, so that an answer never grows past what one
-// message of core/link holds. Values of fields that let their owner in are
-// masked.
+// Texts from the request or the configuration are truncated to MaxText bytes, and lists
+// are limited, so that an answer fits one message of core/link. Values of header fields
+// with credentials are masked.
 package explain
 
 import "iter"
 
-// Bounds of questions, in bytes and in fields, and of answers.
+// Limits of questions, in bytes and in fields, and of answers.
 const (
-	// MaxQuestion bounds method, URL and headers together: twice what a head may
-	// have, so that what is too long is told as clients would be.
+	// MaxQuestion is the maximum size of method, URL and headers together. It is twice
+	// the limit for a request head, so that an oversized head is explained like a
+	// client's.
 	MaxQuestion = 128 << 10
 	MaxHeaders  = 1000
-	// MaxText bounds one text of an answer, MaxItems each of its lists.
+	// MaxText is the maximum length of a text in an answer, MaxItems that of a list.
 	MaxText  = 2 << 10
 	MaxItems = 1000
-	// MaxChanges bounds what rules are shown to have changed.
+	// MaxChanges is the maximum number of changes by rules in an answer.
 	MaxChanges = 256
 )
 
-// Question is a request to be explained.
+// Question is a request to explain.
 type Question struct {
 	Farm uint32 `json:"farm"` // stable number
-	// Method is GET when it is empty.
+	// Method defaults to GET.
 	Method string `json:"method,omitempty"`
-	// URL is a path with its query, or a whole URL of http or https.
+	// URL is a path with its query, or a full http or https URL.
 	URL string `json:"url"`
-	// Headers are field lines, "Name: value". Without a Host the one of the URL
-	// is sent or, if that is a path, the address of the farm.
+	// Headers are field lines, "Name: value". If there is no Host, it is taken from the
+	// URL or, if that is a path, from the farm's address.
 	Headers []string `json:"headers,omitempty"`
-	// From is the address the request comes from; 127.0.0.1 when it is empty. For
-	// farms of profile l4xnat it may have a port.
+	// From is the client's address, by default 127.0.0.1. For l4xnat farms it may
+	// include a port.
 	From string `json:"from,omitempty"`
-	// To is the address and port, or only one of the farm's addresses, that the
-	// client of an l4xnat farm connects to; its first when it is empty.
+	// To is the address and port that the client of an l4xnat farm connects to, or only
+	// one of the farm's addresses. The default is the farm's first address.
 	To string `json:"to,omitempty"`
-	// Protocol is what the client of an l4xnat farm speaks, "tcp" or "udp"; what the
-	// farm takes, tcp of both, when it is empty.
+	// Protocol is the client's protocol for an l4xnat farm, "tcp" or "udp". The default
+	// is the farm's protocol; TCP if it has both.
 	Protocol string `json:"protocol,omitempty"`
-	// SNI is the name TLS is asked for; when it is empty that of the URL or, if
-	// that is a path, of the header Host.
+	// SNI is the TLS server name. The default is the host of the URL or, if that is a
+	// path, the Host header.
 	SNI string `json:"sni,omitempty"`
-	// Name and Type are what a gslb farm is asked for; a missing type is A. From may be
-	// a net then.
+	// Name and Type are the query to a gslb farm; Type defaults to A. From may then be
+	// a net.
 	Name string `json:"name,omitempty"`
 	Type string `json:"type,omitempty"`
-	// Answer is what a backend would answer: field lines, of which the first may be
-	// a status line instead. Without one it is not asked what becomes of it.
+	// Answer is a backend response whose handling is to be explained: field lines,
+	// optionally preceded by a status line.
 	Answer []string `json:"answer,omitempty"`
 }
 
-// Explanation is the answer.
+// Explanation is the answer to a Question.
 type Explanation struct {
 	Farm       string `json:"farm" doc:"Name of the farm"`
 	Listener   string `json:"listener" doc:"Address and port clients connect to"`
@@ -80,19 +80,19 @@ type Explanation struct {
 	Result Result `json:"result"`
 }
 
-// Request is a request as it is read.
+// Request is the request as parsed.
 type Request struct {
 	Method string `json:"method"`
 	Host   string `json:"host,omitempty" doc:"Canonical, with its port if it has one"`
 	Path   string `json:"path" doc:"Canonical, with its query"`
-	// Sent is absent when it is Path.
+	// Sent is empty if it equals Path.
 	Sent     string   `json:"sent,omitempty" doc:"The path that the backend gets unless a rule rewrites it; absent when it is the canonical one"`
 	Readings []string `json:"readings,omitempty" doc:"Other forms in which backends may read the path: decoded, without parameters. Rules that protect apply to each of them"`
-	// Trusted peers are believed what they say about the client.
+	// Trusted means that the peer's statements about the client are accepted.
 	Trusted bool `json:"trusted" doc:"The address is a trusted peer's"`
 }
 
-// Passport is what a question of the DNS is answered with, and how that was found.
+// Passport describes the response to a DNS query and how it was determined.
 type Passport struct {
 	Question   string      `json:"question" doc:"Name and type"`
 	Rcode      string      `json:"rcode" doc:"NOERROR, NXDOMAIN, SERVFAIL or REFUSED"`
@@ -110,21 +110,21 @@ type Passport struct {
 	Candidates []Candidate `json:"candidates,omitempty" doc:"The backends of the service that have an address of the type"`
 }
 
-// NameStep is a name that was found, and what of it was used.
+// NameStep is a name found during the lookup, and the record type used.
 type NameStep struct {
 	Zone string `json:"zone" doc:"Its zone"`
 	Name string `json:"name" doc:"As the zone has it: of a wildcard with its star"`
 	Type string `json:"type,omitempty" doc:"Of the records that were used; absent when there are none"`
 }
 
-// Candidate is a backend of a service, and what speaks for or against it.
+// Candidate is a backend of a gslb service, with the criteria for and against it.
 type Candidate struct {
 	ID      int    `json:"id" doc:"Number of the backend"`
 	Address string `json:"address"`
 	Weight  int    `json:"weight"`
 	Status  string `json:"status" enum:"up,down,undefined,maintenance"`
 	Near    bool   `json:"near,omitempty" doc:"It is for the client's net, country or continent"`
-	// Distance is absent where it is not known.
+	// Distance is absent if unknown.
 	Distance *float64 `json:"distance,omitempty" doc:"Kilometres from the client"`
 	Latency  float64  `json:"latency,omitempty" doc:"Milliseconds in which it lately answered its checks; absent when that is not known"`
 	Load     *int     `json:"load,omitempty" doc:"Connections it has, as its farm or its check told; absent when nobody does"`
@@ -132,21 +132,21 @@ type Candidate struct {
 	Reason   string   `json:"reason"`
 }
 
-// Step is a check.
+// Step is one check.
 type Step struct {
 	Name   string `json:"name"`
 	Passed bool   `json:"passed"`
 	Reason string `json:"reason,omitempty" doc:"Why it was not passed, or what was found"`
 }
 
-// Service is a service that was tried.
+// Service is a service that was compared with the request.
 type Service struct {
 	Name    string `json:"name"`
 	Matched bool   `json:"matched"`
 	Reason  string `json:"reason"`
 }
 
-// Change is what one rule did to the request.
+// Change is the effect of one rule on the request.
 type Change struct {
 	Kind   string `json:"kind" enum:"remove-header,replace-header,add-header,rewrite-url"`
 	Owner  string `json:"owner" enum:"farm,service" doc:"Whose rule it is"`
@@ -157,18 +157,18 @@ type Change struct {
 	Last   bool   `json:"last,omitempty" doc:"The rules behind it were not tried"`
 }
 
-// Cookie is the cookie a service sets.
+// Cookie is the cookie of a service.
 type Cookie struct {
 	Name    string `json:"name"`
 	Backend *int   `json:"backend,omitempty" doc:"Number of the backend it names; absent when the request has none that names one"`
 	Reason  string `json:"reason"`
 }
 
-// Persistence is what a service recognises the client by.
+// Persistence describes how a service identifies the client.
 type Persistence struct {
 	Kind string `json:"kind" doc:"IP, BASIC, URL, PARM, COOKIE or HEADER"`
 	Name string `json:"name,omitempty" doc:"Of the cookie, header or parameter"`
-	// Key is shown as the digest of what may let its owner in.
+	// Key is a digest if the value may contain credentials.
 	Key     string `json:"key,omitempty" doc:"What the client is recognised by; the digest of a cookie, header or user"`
 	Found   bool   `json:"found" doc:"There is a session"`
 	Static  bool   `json:"static,omitempty" doc:"The session was made by an operator"`
@@ -176,7 +176,7 @@ type Persistence struct {
 	Reason  string `json:"reason"`
 }
 
-// Balance is how a backend is chosen.
+// Balance describes how a backend is chosen.
 type Balance struct {
 	Algorithm string    `json:"algorithm"`
 	Random    bool      `json:"random,omitempty" doc:"The backend was drawn: the next request may go to another one that could be"`
@@ -187,8 +187,8 @@ type Balance struct {
 	NotShown  int       `json:"backends_not_shown,omitempty" doc:"How many more backends there are"`
 }
 
-// Listed gives the positions in a list of n that an answer shows: the first
-// MaxItems, of which the last makes room for chosen where that lies behind them.
+// Listed returns the indices of a list of length n that an answer shows: the first
+// MaxItems. The last of them is replaced by chosen if that is beyond them.
 func Listed(n, chosen int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i := range min(n, MaxItems) {
@@ -202,7 +202,7 @@ func Listed(n, chosen int) iter.Seq[int] {
 	}
 }
 
-// Backend is a backend of the service and what speaks for or against it.
+// Backend is a backend of the service, with the criteria for and against it.
 type Backend struct {
 	ID          int    `json:"id" doc:"Position in the service"`
 	Address     string `json:"address"`
@@ -217,28 +217,28 @@ type Backend struct {
 	Might       bool   `json:"might" doc:"It could have been chosen"`
 	Reason      string `json:"reason"`
 	Maintenance string `json:"maintenance,omitempty" enum:"drain,cut"`
-	// Name is what the address comes from, when it does from a host name; the
-	// engine knows none.
+	// Name is the host name from which the address was resolved. mgmt adds it, because
+	// the engine knows only addresses.
 	Name *Name `json:"name,omitempty" doc:"The host name the address comes from"`
 }
 
-// Name is what is known of a host name.
+// Name describes a host name.
 type Name struct {
 	Name    string `json:"name"`
 	Age     *int64 `json:"age,omitempty" doc:"Seconds since its addresses were told"`
 	Problem string `json:"problem,omitempty" doc:"Why it is not resolved at the moment"`
 }
 
-// What happens to a request.
+// Outcomes of a request.
 const (
-	Forward  = "forward"  // a backend answers
-	Redirect = "redirect" // the service sends the client elsewhere
-	Refuse   = "refuse"   // it is answered with an error
-	Answer   = "answer"   // it is answered by the engine
-	Wait     = "wait"     // it waits for a backend to have room
+	Forward  = "forward"  // a backend responds
+	Redirect = "redirect" // the service redirects the client
+	Refuse   = "refuse"   // the response is an error
+	Answer   = "answer"   // the engine responds itself
+	Wait     = "wait"     // it waits for a backend with free capacity
 )
 
-// Result is what happens to the request.
+// Result is the outcome of the request.
 type Result struct {
 	Outcome  string `json:"outcome" enum:"forward,redirect,refuse,answer,wait"`
 	Status   int    `json:"status,omitempty" doc:"Of an answer that is given without a backend"`
@@ -248,11 +248,11 @@ type Result struct {
 	Service  string `json:"service,omitempty"`
 	Backend  *int   `json:"backend,omitempty" doc:"Number of the chosen backend"`
 	Address  string `json:"address,omitempty" doc:"Of the chosen backend"`
-	// Decision is how the backend was found, as records of exchanges have it.
+	// Decision is the reason for the choice of the backend, as in access logs.
 	Decision string `json:"decision,omitempty" doc:"How the backend was found, as decision in access logs"`
 }
 
-// Clip cuts a text of an answer.
+// Clip truncates a text of an answer to MaxText bytes.
 func Clip(s string) string {
 	if len(s) <= MaxText {
 		return s
