@@ -6,9 +6,9 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// Borrowed notes which buffers each loop would lend next. Once nothing is under
-// way, as now, what it returns tells whether these are there again: a buffer that
-// was lent meanwhile and never came back is missing among them.
+// Borrowed records the buffers at the top of each loop's pools. It must be called while
+// nothing is in progress. returned reports whether the pools hold the same buffers
+// again; one that was taken meanwhile and not put back is missing.
 func (h *House) Borrowed() (returned func() bool) {
 	before := h.nextBuffers()
 	return func() bool {
@@ -23,7 +23,7 @@ func (h *House) Borrowed() (returned func() bool) {
 	}
 }
 
-// nextBuffers are two of each size, by loop. They are lent and come back.
+// nextBuffers returns two buffers of each size per loop, without keeping them.
 func (h *House) nextBuffers() (all [][]*byte) {
 	for _, l := range h.Loops {
 		var next []*byte

@@ -1,5 +1,5 @@
-// Package enginetest is what engines stand on, in a test's own process: loops,
-// the health table, counters, and the sockets netd would open.
+// Package enginetest provides the environment of an engine within a test's own process:
+// loops, the health table, counters, and the sockets that netd would open.
 package enginetest
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-// House is one of each.
+// House is the environment of one engine.
 type House struct {
 	Health  *health.Table
 	Segment *stats.Segment
 	Loops   []*loop.Loop
 	Files   map[string][]*os.File // listening sockets, one per loop, by key
-	Log     logtest.Log           // what the engine says
+	Log     logtest.Log           // log output of the engine
 
 	memory []*shm.Mapping
 }
 
-// New starts that many loops. End ends them.
+// New starts the given number of loops. The caller must call End.
 func New(t testing.TB, loops int) *House {
 	t.Helper()
 	h := &House{Files: map[string][]*os.File{}}
@@ -54,11 +54,11 @@ func New(t testing.TB, loops int) *House {
 	return h
 }
 
-// Logger writes to the log.
+// Logger returns a logger that writes to Log.
 func (h *House) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(&h.Log, nil)) }
 
-// Turn waits until every loop is between two events: what is sent is counted
-// after it was, and what is refused after it was noted.
+// Turn waits until every loop has finished its current event. Counters and logs of that
+// event are complete then.
 func (h *House) Turn() {
 	for _, l := range h.Loops {
 		done := make(chan struct{})
@@ -67,8 +67,8 @@ func (h *House) Turn() {
 	}
 }
 
-// End lets the house end with the test, which fails if a panic was contained:
-// the engine first, by close, then the loops, and then what they used.
+// End registers the cleanup of the test: the engine first, by close, then the loops,
+// then their resources. The cleanup fails the test if a panic was contained.
 func (h *House) End(t testing.TB, close func()) {
 	t.Cleanup(func() {
 		close()
@@ -97,7 +97,8 @@ func (h *House) end(t testing.TB) {
 	}
 }
 
-// Memory is shared memory of that size, which is there as long as the loops are.
+// Memory returns shared memory of the given size, which is unmapped after the loops
+// have stopped.
 func (h *House) Memory(t testing.TB, size int) []byte {
 	t.Helper()
 	f, err := shm.Shared("test", size)
@@ -113,7 +114,7 @@ func (h *House) Memory(t testing.TB, size int) []byte {
 	return m.Bytes()
 }
 
-// Eventually waits until ok holds, at most five seconds.
+// Eventually waits for ok to return true, for at most five seconds.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
@@ -124,20 +125,19 @@ func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Fatalf("not within five seconds: %s", what)
 }
 
-// Advance lets time pass on a loop: its clock goes on by d. What was due until then
-// has expired when Advance returns, so a test neither waits for a time-out nor needs
-// to know how long the machine takes.
+// Advance moves a loop's clock forward by d and waits until everything due by then has
+// expired. Tests therefore need not wait for timeouts or assume a speed of the machine.
 func Advance(l *loop.Loop, d time.Duration) {
 	passed := make(chan struct{})
 	l.Post(func() {
-		// Nothing but tests sets a clock, so the loop has no method for it.
+		// The loop has no method to set its clock, because only tests need one.
 		all := reflect.ValueOf(l).Elem()
 		base := (*time.Time)(all.FieldByName("base").Addr().UnsafePointer())
 		*base = base.Add(-d)
-		// One tick left to wait is none: the loop does not take the step for a time in
-		// which the process could not run.
+		// A value of 1 ends a wait after a stall: the loop must not take the jump for a
+		// time in which the process could not run.
 		*(*int64)(all.FieldByName("wheel").FieldByName("spared").Addr().UnsafePointer()) = 1
 	})
-	l.Post(func() { l.StartTimer(l.NewTimer(func() { close(passed) }), 1) }) // behind all that is due
+	l.Post(func() { l.StartTimer(l.NewTimer(func() { close(passed) }), 1) }) // after everything that is due
 	<-passed
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/porttest"
 )
 
-// Listen opens one TCP socket per loop on a port of the kernel's choice.
+// Listen opens one TCP socket per loop on a port chosen by the kernel.
 func (h *House) Listen(t testing.TB, ip string) netip.AddrPort {
 	t.Helper()
 	return h.each(t, farm.L4TCP, net.JoinHostPort(ip, "0"), func(addr string) (*os.File, string) {
@@ -29,8 +29,8 @@ func (h *House) Listen(t testing.TB, ip string) netip.AddrPort {
 	})
 }
 
-// ListenUDP is Listen for UDP. Sockets that share a port with those of their user
-// may be given one that another test has: the port is held before.
+// ListenUDP is Listen for UDP. With SO_REUSEPORT the kernel could choose the port of
+// another test, so the port is reserved first.
 func (h *House) ListenUDP(t testing.TB, ip string) netip.AddrPort {
 	t.Helper()
 	return h.udp(t, net.JoinHostPort(ip, strconv.Itoa(int(porttest.UDP(t).Port()))))
@@ -53,24 +53,24 @@ func (h *House) udp(t testing.TB, addr string) netip.AddrPort {
 	})
 }
 
-// ListenBoth is Listen for TCP and UDP on one port.
+// ListenBoth is Listen for TCP and UDP on the same port.
 func (h *House) ListenBoth(t testing.TB, ip string) netip.AddrPort {
 	t.Helper()
-	for range 20 { // the kernel knows the port as free for one of them only
+	for range 20 { // the kernel ensures that the port is free for only one of them
 		at := h.Listen(t, ip)
 		c, err := shared(false).ListenPacket(t.Context(), "udp", at.String())
 		if err != nil {
 			continue
 		}
-		defer c.Close() // once the others have the port
+		defer c.Close() // after the other sockets are bound
 		return h.udp(t, at.String())
 	}
 	t.Fatal("no port is free for both")
 	return netip.AddrPort{}
 }
 
-// each calls open for each loop: with the port of addr first, then with the one
-// it got.
+// each calls open once per loop, first with addr, then with the address bound by the
+// first call.
 func (h *House) each(t testing.TB, transport farm.L4Protocol, addr string, open func(addr string) (*os.File, string)) netip.AddrPort {
 	t.Helper()
 	var files []*os.File
@@ -84,12 +84,12 @@ func (h *House) each(t testing.TB, transport farm.L4Protocol, addr string, open 
 	return at
 }
 
-// soReusePort lets each loop have a socket of its own on one port.
+// soReusePort is SO_REUSEPORT, which allows one socket per loop on one port.
 const soReusePort = 15
 
-// shared makes sockets that share a port. Accepted connections inherit that
-// nothing waits for more (TCP_NODELAY), as from the sockets of netd, which are not
-// of Multipath TCP either.
+// shared returns a ListenConfig for sockets that share a port. Like those of netd, TCP
+// sockets have TCP_NODELAY, which accepted connections inherit, and do not use
+// Multipath TCP.
 func shared(tcp bool) *net.ListenConfig {
 	lc := &net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		var failed error

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Silent is a TCP port of 127.0.0.1 that refuses connections until Listen is
-// called. It is bound meanwhile, so that no other test can come to have it.
+// Silent is a TCP port of 127.0.0.1 that refuses connections until Listen is called. It
+// is bound meanwhile, so no other test can obtain it.
 type Silent struct {
 	Addr string
 
@@ -16,7 +16,7 @@ type Silent struct {
 	file *os.File
 }
 
-// NewSilent takes a port of the kernel's choice until the test ends.
+// NewSilent reserves a port chosen by the kernel until the test ends.
 func NewSilent(t testing.TB) *Silent {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -36,7 +36,7 @@ func NewSilent(t testing.TB) *Silent {
 	return s
 }
 
-// Listen has the port take connections from now on.
+// Listen makes the port accept connections from now on.
 func (s *Silent) Listen() net.Listener {
 	s.t.Helper()
 	if err := syscall.Listen(int(s.file.Fd()), 128); err != nil {
@@ -46,6 +46,6 @@ func (s *Silent) Listen() net.Listener {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_ = s.file.Close() // ln has its own descriptor, and ends it
+	_ = s.file.Close() // ln has its own descriptor
 	return ln
 }
