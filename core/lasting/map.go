@@ -1,16 +1,16 @@
-// Package lasting keeps what outlives the tables an engine compiles: loads,
-// rotations, sessions, bounds, by stable number. It is asked when a table is
-// compiled, and by what runs in the background; what connections use is in their table.
+// Package lasting keeps values by stable number across the tables that engines compile:
+// loads, rotations, sessions, limits. It is used during compilation and by background
+// work; connections use the references in their table.
 package lasting
 
 import "sync"
 
-// Map is values by id. The zero value is empty and makes zero values. Any
-// goroutine may call its methods.
+// Map holds values by ID. The zero value is usable, empty and makes zero values. It is
+// safe for concurrent use.
 type Map[K comparable, V any] struct {
-	// Make makes the value of an id; nil for the zero value. Gone hears of
-	// values that are forgotten; nil for nobody. Neither may use the Map, and
-	// both are set before the first call.
+	// Make returns the value of a new ID; nil means a zero value. Gone, if not nil, is
+	// called for removed values. Neither may use the Map. Both must be set before the
+	// first call.
 	Make func(id K) *V
 	Gone func(*V)
 
@@ -18,7 +18,7 @@ type Map[K comparable, V any] struct {
 	all map[K]*V
 }
 
-// Of returns the value of an id, a new one if it has none.
+// Of returns the value of an ID and creates it if necessary.
 func (m *Map[K, V]) Of(id K) *V {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -38,14 +38,14 @@ func (m *Map[K, V]) Of(id K) *V {
 	return v
 }
 
-// Has returns the value of an id, nil if it has none.
+// Has returns the value of an ID, or nil.
 func (m *Map[K, V]) Has(id K) *V {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.all[id]
 }
 
-// Drop forgets the value of an id. Who holds it may go on using it.
+// Drop removes the value of an ID. Remaining references to it stay valid.
 func (m *Map[K, V]) Drop(id K) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,8 +59,8 @@ func (m *Map[K, V]) Drop(id K) {
 	}
 }
 
-// Retain forgets the values that are not wanted. Who holds one may go on using
-// it.
+// Retain removes the values for which wanted returns false. Remaining references to
+// them stay valid.
 func (m *Map[K, V]) Retain(wanted func(id K, v *V) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,7 +75,7 @@ func (m *Map[K, V]) Retain(wanted func(id K, v *V) bool) {
 	}
 }
 
-// RetainIn is Retain of the ids that are true in wanted.
+// RetainIn is Retain for the IDs that are true in wanted.
 func (m *Map[K, V]) RetainIn(wanted map[K]bool) {
 	m.Retain(func(id K, _ *V) bool { return wanted[id] })
 }
