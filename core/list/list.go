@@ -1,30 +1,30 @@
-// Package list is a doubly linked list whose links lie in its elements: to put one
-// in and to take it out costs neither an allocation nor a search.
+// Package list provides an intrusive doubly linked list: its links lie in the elements,
+// so insertion and removal need neither allocation nor search.
 package list
 
-// List is a list of values of T. Its zero value is empty.
+// List is a list of values of T. The zero value is empty.
 type List[T any] struct {
 	first, last *Links[T]
 	n           int
 }
 
-// Links is the place of a value in one list; it lies in the value. Its zero value
-// is in none.
+// Links is the position of a value in one list and lies in the value. The zero value is
+// in no list.
 type Links[T any] struct {
 	next, prev *Links[T]
-	of         *T // nil while it is in no list
+	of         *T // nil while not in a list
 }
 
-// Len is how many there are.
+// Len returns the number of values.
 func (l *List[T]) Len() int { return l.n }
 
-// First is the first one; nil when there is none.
+// First returns the first value, or nil.
 func (l *List[T]) First() *T { return l.first.value() }
 
-// PushBack puts v at the end; at is its place.
+// PushBack appends v; at must lie in v.
 func (l *List[T]) PushBack(at *Links[T], v *T) { l.insert(at, v, l.last, nil) }
 
-// PushFront puts v at the front; at is its place.
+// PushFront prepends v; at must lie in v.
 func (l *List[T]) PushFront(at *Links[T], v *T) { l.insert(at, v, nil, l.first) }
 
 func (l *List[T]) insert(at *Links[T], v *T, prev, next *Links[T]) {
@@ -42,7 +42,7 @@ func (l *List[T]) insert(at *Links[T], v *T, prev, next *Links[T]) {
 	l.n++
 }
 
-// Remove takes out the value whose place at is, which must be in this list.
+// Remove removes the value with the links at, which must be in this list.
 func (l *List[T]) Remove(at *Links[T]) {
 	if at.prev != nil {
 		at.prev.next = at.next
@@ -58,7 +58,7 @@ func (l *List[T]) Remove(at *Links[T]) {
 	l.n--
 }
 
-// Next is the value behind this one; nil at the end.
+// Next returns the next value, or nil at the end.
 func (l *Links[T]) Next() *T { return l.next.value() }
 
 // Listed reports whether the value is in a list.

@@ -13,7 +13,7 @@ type value struct {
 	n     int
 }
 
-// values reads the list from its first to its last.
+// values returns the list from first to last.
 func values(l *list.List[value]) (out []int) {
 	for v := l.First(); v != nil; v = v.links.Next() {
 		out = append(out, v.n)
@@ -24,7 +24,7 @@ func values(l *list.List[value]) (out []int) {
 func TestListHoldsWhatASliceWould(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var l list.List[value]
-	var all []*value // as the list should be
+	var all []*value // expected content of the list
 	for i := range 10_000 {
 		switch v := (&value{n: i}); {
 		case len(all) > 0 && r.IntN(2) == 0:
