@@ -1,10 +1,9 @@
-// Package logqueue lets whoever logs go on at once, whatever becomes of the line.
+// Package logqueue provides a log writer that never blocks.
 //
-// What is logged goes to standard error, which may be a pipe that nobody reads
-// for a while: a terminal that was stopped, a collector that hangs. Loops and
-// those they wait for must not stand still for that. So lines wait in a queue, of
-// which one goroutine writes; when it is full they are left out and counted, and
-// the number is said in front of the next line that is written.
+// Logs go to standard error, which may be a pipe whose reader is blocked, e.g. a
+// stopped terminal or a hanging collector. Loops must not wait for it. Lines are
+// therefore queued and written by one goroutine. If the queue is full, lines are
+// dropped and counted, and the number is reported before the next line written.
 package logqueue
 
 import (
@@ -17,37 +16,34 @@ import (
 )
 
 const (
-	// mostLines and mostBytes bound what waits: some minutes of a busy log, and
-	// memory that does not matter.
+	// mostLines and mostBytes limit the queue: some minutes of a busy log, in a small
+	// amount of memory.
 	mostLines = 4096
 	mostBytes = 1 << 20
 )
 
-// Queue is an io.Writer that takes lines and never waits. Any goroutine may call
-// its methods.
+// Queue is an io.Writer for lines that never blocks. It is safe for concurrent use.
 type Queue struct {
 	to    io.Writer
 	told  func(lost uint64) string
-	some  chan struct{} // holds something when lines wait
+	some  chan struct{} // signals that lines wait
 	flush chan chan struct{}
-	lost  atomic.Uint64 // lines
+	lost  atomic.Uint64 // dropped lines not reported yet
 
 	mu          sync.Mutex
-	waiting     [][]byte // takes as much memory as there are lines
-	count, size int      // of those that wait or are being written, and their bytes
+	waiting     [][]byte // grows and shrinks with the queue
+	count, size int      // lines queued or being written, and their bytes
 }
 
-// New returns a Queue that writes to w, each line by a call of its own. told makes
-// the line about those that were left out. Its goroutine lives as long as the
-// process.
+// New returns a Queue that writes to w with one call per line. told returns the text
+// that reports dropped lines. The goroutine of the Queue is never stopped.
 func New(w io.Writer, told func(lost uint64) string) *Queue {
 	q := &Queue{to: w, told: told, some: make(chan struct{}, 1), flush: make(chan chan struct{})}
 	go q.run()
 	return q
 }
 
-// Write takes a line, which the caller may change afterwards, or leaves it out. It
-// always succeeds.
+// Write queues a copy of line, or drops it. It always succeeds.
 func (q *Queue) Write(line []byte) (int, error) {
 	if !q.take(line) {
 		q.lost.Add(1)
@@ -55,7 +51,7 @@ func (q *Queue) Write(line []byte) (int, error) {
 	}
 	select {
 	case q.some <- struct{}{}:
-	default: // it is known already
+	default: // already signalled
 	}
 	return len(line), nil
 }
@@ -72,11 +68,11 @@ func (q *Queue) take(line []byte) bool {
 	return true
 }
 
-// Lost is how many lines were left out and are not told of yet.
+// Lost returns the number of dropped lines not reported yet.
 func (q *Queue) Lost() uint64 { return q.lost.Load() }
 
-// Flush waits until what was taken before is written, for that long at most. It
-// reports whether it is.
+// Flush waits until all lines queued before are written, for at most patience. It
+// reports whether they are.
 func (q *Queue) Flush(patience time.Duration) bool {
 	limit := time.After(patience)
 	done := make(chan struct{})
@@ -106,7 +102,7 @@ func (q *Queue) run() {
 	}
 }
 
-// write writes the lines that wait, each after one about those left out before it.
+// write writes the queued lines, and reports dropped ones first.
 func (q *Queue) write() {
 	q.mu.Lock()
 	lines := q.waiting
@@ -114,7 +110,7 @@ func (q *Queue) write() {
 	q.mu.Unlock()
 	for _, line := range lines {
 		q.tell()
-		_, _ = q.to.Write(line) // there is nowhere to say that it failed
+		_, _ = q.to.Write(line) // there is nowhere to report the error
 		q.mu.Lock()
 		q.count--
 		q.size -= len(line)

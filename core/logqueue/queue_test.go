@@ -15,7 +15,7 @@ import (
 
 func told(lost uint64) string { return fmt.Sprint("lost ", lost) }
 
-// stuck is a log nobody reads until it is let go.
+// stuck is a log that blocks until free is closed.
 type stuck struct {
 	logtest.Log
 	free chan struct{}
@@ -61,7 +61,7 @@ func TestNobodyWaitsForALogThatIsStuckAndWhatIsLostIsSaid(t *testing.T) {
 					}
 				})
 			}
-			all.Wait() // it would never be over
+			all.Wait() // would never return
 			if q.Lost() == 0 {
 				t.Error("no line is lost")
 			}
