@@ -1,4 +1,4 @@
-// Package logtest keeps what is logged, for tests.
+// Package logtest records log output for tests.
 package logtest
 
 import (
@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Log keeps what is written to it, and may be read meanwhile. The zero value is
+// Log records what is written to it. It is safe for concurrent use. The zero value is
 // empty.
 type Log struct {
 	mu   sync.Mutex
@@ -21,14 +21,14 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// String is everything that was written so far.
+// String returns everything written so far.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// Lines are the lines that hold text, so far.
+// Lines returns the lines written so far that contain text.
 func (l *Log) Lines(text string) (lines []string) {
 	for line := range strings.Lines(l.String()) {
 		if strings.Contains(line, text) {
@@ -38,5 +38,5 @@ func (l *Log) Lines(text string) (lines []string) {
 	return lines
 }
 
-// Has reports whether a line holds text, so far.
+// Has reports whether a line written so far contains text.
 func (l *Log) Has(text string) bool { return len(l.Lines(text)) > 0 }
