@@ -1,33 +1,34 @@
-// Package names is how layer 7 asks gslb farms what came by HTTPS (DoH, RFC 8484): the
-// engines of both run on the same loops, and neither knows the other.
+// Package names lets layer 7 pass DNS queries over HTTPS (DoH, RFC 8484) to gslb farms.
+// The engines of both run on the same loops without importing each other.
 package names
 
 import "net/netip"
 
-// Outcome is what became of a question.
+// Outcome is the result of a query.
 type Outcome uint8
 
-// The outcomes.
+// The results.
 const (
 	Answered   Outcome = iota
-	Unreadable         // it is no message of the DNS
-	Limited            // the client's net asks too often
-	Absent             // there is no such farm, or it is stopped
+	Unreadable         // not a DNS message
+	Limited            // rate limit of the client's net exceeded
+	Absent             // no such farm, or it is stopped
 )
 
-// Answer is a message, and how HTTP may keep it (RFC 8484 §5.1).
+// Answer is a response, and how long HTTP may cache it (RFC 8484 §5.1).
 type Answer struct {
 	Message []byte
-	Fresh   uint32 // seconds it may be kept
-	Private bool   // it depends on where the client is: no other may get it
+	Fresh   uint32 // maximum age in seconds
+	Private bool   // depends on the client's location: not for shared caches
 }
 
-// Answerer answers questions.
+// Answerer handles queries.
 type Answerer interface {
-	// AnswerHTTPS answers a message for the gslb farm of a name, on the loop of that
-	// position, where it is called. The answer is good until the next call on the loop.
+	// AnswerHTTPS handles a query for the gslb farm with the given name. It must be
+	// called on the loop with the given index. The Answer is valid until the next call
+	// on that loop.
 	AnswerHTTPS(loop int, farm string, msg []byte, from netip.AddrPort) (Answer, Outcome)
 }
 
-// MaxMessage is the longest message there is (RFC 1035 §4.2.2).
+// MaxMessage is the maximum size of a DNS message (RFC 1035 §4.2.2).
 const MaxMessage = 65535
