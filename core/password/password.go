@@ -1,6 +1,6 @@
-// Package password keeps passwords so that who reads them there has to guess:
-// as bcrypt, which takes a tenth of a second by intent. It is the door to
-// golang.org/x/crypto/bcrypt. Never call Hash or Matches on a loop.
+// Package password hashes passwords with bcrypt (golang.org/x/crypto/bcrypt), which
+// takes a tenth of a second by design to slow down guessing. Hash and Matches must not
+// be called on a loop.
 package password
 
 import (
@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// Cost is that of hashes made here; each one more doubles the work.
+	// Cost is the bcrypt cost of new hashes; each increment doubles the work.
 	Cost = bcrypt.DefaultCost
-	// minCost and maxCost bound those of hashes made elsewhere: htpasswd -B
-	// makes them with 5, and beyond 14 a second is not enough to check one.
+	// minCost and maxCost limit the cost of hashes made elsewhere. htpasswd -B uses 5.
+	// Above 14, a check takes more than a second.
 	minCost, maxCost = 5, 14
-	// MaxLength is the longest password in bytes: bcrypt looks at no more.
+	// MaxLength is the maximum length of a password in bytes; bcrypt ignores the rest.
 	MaxLength = 72
-	// HashLength is that of every hash.
+	// HashLength is the length of every hash.
 	HashLength = 60
 )
 
@@ -35,13 +35,13 @@ func Hash(password string) (string, error) {
 	return string(b), nil
 }
 
-// Matches reports whether hash is of that password. It takes as long as the
-// cost of the hash says, whether or not it does.
+// Matches reports whether hash belongs to password. Its duration depends only on the
+// cost of the hash.
 func Matches(hash, password []byte) bool {
 	return bcrypt.CompareHashAndPassword(hash, password) == nil
 }
 
-// weak are hashes other programs make, by what they begin with.
+// weak lists the prefixes of hashes that other programs make.
 var weak = []struct{ prefix, name string }{
 	{"{SHA}", "unsalted SHA-1"},
 	{"{SSHA}", "SHA-1"},
@@ -60,9 +60,9 @@ var weak = []struct{ prefix, name string }{
 	{"$argon2", "Argon2"},
 }
 
-// Check says what is wrong with a text that may be a hash: is tells whether it
-// looks like one at all (if not it is a password). Hashes that are not bcrypt
-// are named.
+// Check validates a text that may be a hash. The result is reports whether the text is a
+// hash; otherwise it is a password. The result problem describes the error and names
+// the algorithm of hashes other than bcrypt.
 func Check(text string) (is bool, problem string) {
 	for _, w := range weak {
 		if strings.HasPrefix(text, w.prefix) {
@@ -82,11 +82,11 @@ func Check(text string) (is bool, problem string) {
 	return true, ""
 }
 
-// alphabet is that of bcrypt's own base64.
+// alphabet is the base64 alphabet of bcrypt.
 const alphabet = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// Decoy is a hash no password is known for that takes as long as hash to
-// compare with: for users that do not exist.
+// Decoy returns a hash without a known password and with the cost of hash. Comparing
+// with it hides that a user does not exist.
 func Decoy(hash string) string {
 	return hash[:7] + strings.Repeat("sluice.decoy", 5)[:HashLength-7]
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/password"
 )
 
-// tea is a hash of "tea" as htpasswd writes it.
+// tea is a hash of "tea" in the format of htpasswd.
 const tea = "$2y$05$buP1zTIhCSBwzjbi2G2IveSR91Z/C.SYy3pcsq0fexwERkkwA/UL6"
 
 func TestAPasswordMatchesItsHashOnly(t *testing.T) {
