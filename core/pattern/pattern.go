@@ -1,6 +1,6 @@
-// Package pattern compiles regular expressions when they are first needed. Each
-// process of the appliance begins with what all of them are made of, and a pattern
-// with lengths in it takes some 100 KiB: most processes never ask for it.
+// Package pattern compiles regular expressions on first use. All processes of the
+// appliance run the same binary, and a pattern with counted repetitions takes about 100
+// KiB, which most processes never need.
 package pattern
 
 import (
@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Lazy returns what gives the pattern, always the same one, and compiles it at the
-// first call. A pattern that cannot be compiled panics then.
+// Lazy returns a function that compiles the pattern on the first call and then always
+// returns the same Regexp. It panics on an invalid pattern.
 func Lazy(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
