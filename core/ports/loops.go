@@ -27,23 +27,22 @@ func (s *Set[S]) each(fn func(i int, side S)) {
 	wg.Wait()
 }
 
-// Sum is what count says of each side, on its loop, together.
+// Sum returns the sum of count over all sides, called on their loops.
 func (s *Set[S]) Sum(count func(S) int) int {
 	var all atomic.Int64
 	s.OnLoops(func(side S) { all.Add(int64(count(side))) })
 	return int(all.Load())
 }
 
-// Idle waits until no side has anything under way, as busy counts it, or the
-// time is up.
+// Idle waits until busy returns 0 for all sides, for at most grace.
 func (s *Set[S]) Idle(grace time.Duration, busy func(S) int) {
 	for end := time.Now().Add(grace); s.Sum(busy) > 0 && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-// Listen opens a port, unless it is open. files holds a socket for each loop;
-// they stay the caller's.
+// Listen opens a port unless it is open. files holds one socket per loop; they remain
+// the caller's.
 func (s *Set[S]) Listen(l farm.Listener, files []*os.File) error {
 	p := s.Of(l)
 	if p.open {
@@ -67,7 +66,7 @@ func (s *Set[S]) Listen(l farm.Listener, files []*os.File) error {
 	return nil
 }
 
-// named is the port of a key, nil when there is none.
+// named returns the port with a key, or nil.
 func (s *Set[S]) named(key string) *Port {
 	for _, p := range s.all {
 		if p.key == key {
@@ -77,9 +76,8 @@ func (s *Set[S]) named(key string) *Port {
 	return nil
 }
 
-// Sockets returns duplicates of the sockets of a key, one of each loop, for who
-// serves the address from now on; nil when there are none. They are the
-// caller's.
+// Sockets returns duplicates of the sockets of a key, one per loop, for a new server of
+// the address. It returns nil if there are none. The caller owns them.
 func (s *Set[S]) Sockets(key string) []*os.File {
 	p := s.named(key)
 	if p == nil || !p.open {
@@ -96,7 +94,7 @@ func (s *Set[S]) Sockets(key string) []*os.File {
 	})
 	if failed.Load() {
 		for _, f := range files {
-			_ = f.Close() // of nil, too
+			_ = f.Close() // also for nil
 		}
 		return nil
 	}

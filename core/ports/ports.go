@@ -1,8 +1,8 @@
-// Package ports keeps the addresses an engine listens on, with a socket on each
+// Package ports manages the addresses on which an engine listens, with a socket on each
 // of its loops.
 //
-// A Port stays the same, with its number, as long as the engine runs: what came
-// in there finds its farm in any table by that number, in one look.
+// A Port and its number stay the same while the engine runs. A connection finds its
+// farm in any table by that number with one lookup.
 package ports
 
 import (
@@ -13,35 +13,34 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Port is one address the engine listens on, or did.
+// Port is an address on which the engine listens or has listened.
 type Port struct {
 	farm.Listener
-	// Number is its position in tables, from 0 on.
+	// Number is the index in tables, from 0.
 	Number int
-	// Grace is how long what came in there may go on after the port was closed.
-	// Who closes it says.
+	// Grace is how long connections of the port may continue after it was closed. The
+	// caller that closes it sets it.
 	Grace time.Duration
 
 	key    string
 	open   bool
-	closed time.Time // when it was last
+	closed time.Time // time of the last close
 }
 
-// Side is one loop's share of an engine. The methods but Post are called on the
-// loop.
+// Side is one loop's part of an engine. All methods except Post are called on the loop.
 type Side interface {
-	// Post runs fn on the loop, soon.
+	// Post schedules fn to run on the loop.
 	Post(fn func())
-	// Listen serves a socket of a port, which stays the caller's.
+	// Listen serves a socket of a port. The socket remains the caller's.
 	Listen(p *Port, f *os.File) error
-	// Unlisten closes it; there may be none.
+	// Unlisten closes the socket of a port, if there is one.
 	Unlisten(p *Port)
-	// Socket returns a duplicate of it.
+	// Socket returns a duplicate of the socket of a port.
 	Socket(p *Port) (*os.File, error)
 }
 
-// Set is the ports of one engine. Its methods are for one goroutine at a time,
-// which is none of the loops; they wait for these.
+// Set holds the ports of one engine. It is not safe for concurrent use. Its methods
+// wait for the loops and must not be called on one.
 type Set[S Side] struct {
 	sides  []S
 	all    map[farm.Listener]*Port
@@ -49,12 +48,12 @@ type Set[S Side] struct {
 	keys   []string       // of the open ones, sorted; nil: to be listed
 }
 
-// New returns a set without ports.
+// New returns an empty Set.
 func New[S Side](sides []S) *Set[S] {
 	return &Set[S]{sides: sides, all: map[farm.Listener]*Port{}, closed: map[*Port]bool{}}
 }
 
-// Of returns the port of an address, a new one if there was none.
+// Of returns the port of an address and creates it if necessary.
 func (s *Set[S]) Of(l farm.Listener) *Port {
 	p := s.all[l]
 	if p == nil {
@@ -70,8 +69,7 @@ func (s *Set[S]) Open(l farm.Listener) bool {
 	return p != nil && p.open
 }
 
-// Keys lists the keys of the addresses the engine listens on, sorted. Nobody may change
-// the list, which stays the same until a port is opened or closed.
+// Keys returns the sorted keys of the addresses on which the engine listens.
 func (s *Set[S]) Keys() []string {
 	if s.keys == nil {
 		s.keys = make([]string, 0, len(s.all))
@@ -85,7 +83,7 @@ func (s *Set[S]) Keys() []string {
 	return s.keys
 }
 
-// Unlisten closes the ports that are open and not wanted, and lists them.
+// Unlisten closes and returns the open ports for which wanted returns false.
 func (s *Set[S]) Unlisten(wanted func(*Port) bool) (closed []*Port) {
 	for _, p := range s.all {
 		if p.open && !wanted(p) {
@@ -113,7 +111,7 @@ func (s *Set[S]) close(p *Port) {
 	s.OnLoops(func(side S) { side.Unlisten(p) })
 }
 
-// Over returns the ports that are closed and whose grace is over.
+// Over returns the closed ports whose grace period has passed.
 func (s *Set[S]) Over() map[*Port]bool {
 	over := map[*Port]bool{}
 	for p := range s.closed {

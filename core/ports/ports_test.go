@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// side stands for a loop: what is posted runs elsewhere, one at a time.
+// side simulates a loop: posted functions run in another goroutine, one at a time.
 type side struct {
 	mu       sync.Mutex
 	listened map[*ports.Port]*os.File
@@ -61,7 +61,7 @@ func at(addr string) farm.Listener {
 	return farm.Listener{Transport: farm.L4TCP, Addr: netip.MustParseAddrPort(addr)}
 }
 
-// files are that many, which can be told apart.
+// files returns n distinct files.
 func files(t *testing.T, n int) (list []*os.File) {
 	t.Helper()
 	for range n {
