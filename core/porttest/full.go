@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Full is a port of 127.0.0.1 whose queue of connections is full and stays so
-// until the test ends: connecting to it is neither accepted nor refused.
+// Full returns a port of 127.0.0.1 whose backlog stays full until the test ends:
+// connects are neither accepted nor refused.
 func Full(t testing.TB) netip.AddrPort {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -27,13 +27,13 @@ func Full(t testing.TB) netip.AddrPort {
 		t.Fatal(err)
 	}
 	at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)
-	c, err := net.Dial("tcp", at.String()) // the kernel keeps one more than it is asked for
+	c, err := net.Dial("tcp", at.String()) // the kernel's backlog is one more than requested
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		// Of a listening socket these are the length of the queue and its limit.
+		// For a listening socket these are the length of the backlog and its limit.
 		info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 		if err != nil {
 			t.Fatal(err)

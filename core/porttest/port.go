@@ -1,12 +1,11 @@
-// Package porttest holds ports of this machine for tests.
+// Package porttest reserves ports of this machine for tests.
 //
-// A test that needs a port before the program that listens there is started
-// used to take one from the kernel and give it back: until the program came,
-// another test could get it. The ports of this package stay taken until the
-// test ends. A socket is bound to them that never listens, and with
-// SO_REUSEADDR Linux lets another socket with that option, which every server
-// sets, listen beside it; whom the kernel chooses a port for gets another one.
-// Until somebody listens, connections are refused.
+// A test that needs a port before its server starts cannot take one from the kernel and
+// release it: another test could get it meanwhile. Ports of this package stay reserved
+// until the test ends. A socket that never listens is bound to them. With SO_REUSEADDR,
+// Linux lets another socket with that option, which every server sets, listen on the
+// same port. The kernel does not choose such a port for others. Until a server listens,
+// connections are refused.
 package porttest
 
 import (
@@ -19,7 +18,7 @@ import (
 	"testing"
 )
 
-// TCP is a port of 127.0.0.1 that is the test's until it ends.
+// TCP returns a port of 127.0.0.1 that is reserved until the test ends.
 func TCP(t testing.TB) netip.AddrPort {
 	t.Helper()
 	at, err := hold(t, netip.MustParseAddrPort("127.0.0.1:0"))
@@ -29,13 +28,13 @@ func TCP(t testing.TB) netip.AddrPort {
 	return at
 }
 
-// Hold takes a given address for the test and reports whether that is free.
+// Hold reserves a given address for the test and reports whether that was possible.
 func Hold(t testing.TB, at netip.AddrPort) bool {
 	t.Helper()
 	if _, err := hold(t, at); err != nil {
 		return false
 	}
-	// Beside a listener it could be bound only if that has SO_REUSEADDR too.
+	// Binding beside a listener succeeds only if that has SO_REUSEADDR too.
 	ln, err := net.Listen("tcp", at.String())
 	if err == nil {
 		_ = ln.Close()
@@ -43,9 +42,9 @@ func Hold(t testing.TB, at netip.AddrPort) bool {
 	return err == nil
 }
 
-// UDP is a port of 127.0.0.1 for datagrams. UDP has no such sockets beside each
-// other: it is held by the TCP port of the same number, which all that use this
-// package respect, and lies below those the kernel chooses for others.
+// UDP returns a port of 127.0.0.1 for datagrams. UDP sockets cannot share a port in
+// this way. The port is therefore reserved by the TCP port of the same number, which
+// all users of this package respect. It lies below the kernel's ephemeral range.
 func UDP(t testing.TB) netip.AddrPort {
 	t.Helper()
 	var err error
@@ -65,8 +64,8 @@ func UDP(t testing.TB) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// Both is a port of 127.0.0.1 for connections and datagrams: the first are
-// refused until somebody listens, and the second are free now.
+// Both returns a port of 127.0.0.1 for TCP and UDP. Connections are refused until a
+// server listens; the UDP port is free at the time of the call.
 func Both(t testing.TB) netip.AddrPort {
 	t.Helper()
 	for range 1000 {
@@ -80,7 +79,7 @@ func Both(t testing.TB) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// alone holds a TCP port that nobody else has bound, this package neither.
+// alone reserves a TCP port that nothing else has bound, including this package.
 func alone(t testing.TB, at netip.AddrPort) bool {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/porttest"
 )
 
-// chosen lets the kernel choose a port out of one only, and is what it says.
+// chosen makes the kernel choose from a range of one port and returns its error.
 func chosen(t *testing.T, port uint16, reuse int, network string) error {
 	t.Helper()
 	var refused error
@@ -68,7 +68,7 @@ func TestWhoIsToldTheHeldPortCanListen(t *testing.T) {
 	if _, err := net.Dial("tcp", at.String()); !errors.Is(err, unix.ECONNREFUSED) {
 		t.Errorf("before anybody listens: %v", err)
 	}
-	for range 2 { // and again, with connections that linger
+	for range 2 { // twice, the second time with connections in TIME_WAIT
 		ln, err := net.Listen("tcp", at.String())
 		if err != nil {
 			t.Fatal(err)
