@@ -1,7 +1,7 @@
-// Package stacks says what a process is doing: its goroutines and its memory, as text,
-// for who looks for a fault.
+// Package stacks describes the state of a process, its goroutines and memory, as text
+// for troubleshooting.
 //
-// All goroutines stand still while it is written, which the bound keeps short.
+// All goroutines stop while the text is produced; the size limit keeps this short.
 package stacks
 
 import (
@@ -10,11 +10,11 @@ import (
 	"runtime"
 )
 
-// MaxText bounds the text of the goroutines, in bytes.
+// MaxText is the maximum size of the goroutines' text in bytes.
 const MaxText = 256 << 10
 
-// Text is the memory this process has, and the stacks of all its goroutines, or of as
-// many as there is room for.
+// Text returns the memory statistics of this process and the stacks of its goroutines,
+// truncated to MaxText.
 func Text() string {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
