@@ -16,6 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/gui"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
 // front is the part every request passes before the router.
@@ -45,16 +46,16 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.begin()
 		defer c.end()
 		if auth.Trusted(r) {
-			c.identified()
+			c.identified(rbac.Root)
 		}
 	}
 	f.lingering.over(w, r, f.serve)
 }
 
-// identified notes on the connection of a request that somebody answers for it.
-func identified(r *http.Request) {
+// identified notes on the connection of a request that a user answers for it.
+func identified(r *http.Request, by auth.Principal) {
 	if c := gatedOf(r.Context()); c != nil {
-		c.identified()
+		c.identified(by.Who.Name())
 	}
 }
 
@@ -99,7 +100,7 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	rest.NoteOf(r.Context()).By = by
 	if by.Name != "" {
-		identified(r)
+		identified(r, by)
 	}
 	if !canonical(r) {
 		f.s.refuse(guarded, r, unknownPath(r))

@@ -18,13 +18,16 @@ const (
 	// maxAnonymous is how many anonymous connections one source has: an IPv4 address or
 	// an IPv6 /64.
 	maxAnonymous = 100
+	// fairShare is how many connections of one user stay when there are too many in all.
+	fairShare = maxConns / 8
 	// anonymousIdle is how long an anonymous connection may be without a request.
 	anonymousIdle = 5 * time.Second
 )
 
 // gate keeps the connections of a listener within their bounds. It always accepts: if
-// there are too many connections an anonymous one makes room, so that connections which
-// nobody answers for cannot keep others out.
+// there are too many connections an anonymous one makes room, or one of a user who has
+// more than a fair share. So neither connections that nobody answers for nor a single user
+// can keep others out.
 type gate struct {
 	net.Listener
 
@@ -44,7 +47,7 @@ type gatedConn struct {
 	source  netip.Prefix
 	number  uint64      // connections are numbered as they come
 	serving int         // requests under way; several with HTTP/2
-	known   bool        // the sender of one of them was identified, or of the last one
+	user    string      // who was identified as the sender of one of them, or of the last one; "" for nobody
 	idle    *time.Timer // closes it while it is anonymous and idle
 }
 
@@ -86,33 +89,53 @@ func (g *gate) admit(c net.Conn) *gatedConn {
 // makeRoom returns the connection that has to go before one of a source comes, nil for
 // none, and whether there is room then. A source with too many anonymous connections
 // loses one of its own. If there are too many in all, an idle anonymous one goes, or one
-// of the source with the most of them.
+// of the source with the most of them. Without any, one of the user with the most
+// connections goes, if these are more than a fair share.
 func (g *gate) makeRoom(source netip.Prefix) (victim *gatedConn, room bool) {
 	anonymous := map[netip.Prefix]int{}
 	most := 0
 	for c := range g.conns {
-		if !c.known {
+		if c.anonymous() {
 			anonymous[c.source]++
 			most = max(most, anonymous[c.source])
 		}
 	}
 	switch {
 	case anonymous[source] >= maxAnonymous:
-		return g.oldest(func(c *gatedConn) bool { return c.source == source }), true
+		return g.oldest(func(c *gatedConn) bool { return c.anonymous() && c.source == source }), true
 	case len(g.conns) < maxConns:
 		return nil, true
 	}
-	if victim = g.oldest(func(c *gatedConn) bool { return c.serving == 0 }); victim == nil {
-		victim = g.oldest(func(c *gatedConn) bool { return anonymous[c.source] == most })
+	if victim = g.oldest(func(c *gatedConn) bool { return c.anonymous() && c.serving == 0 }); victim == nil {
+		victim = g.oldest(func(c *gatedConn) bool { return c.anonymous() && anonymous[c.source] == most })
+	}
+	if victim == nil {
+		victim = g.beyondShare()
 	}
 	return victim, victim != nil
 }
 
-// oldest returns the anonymous connection that came first of those that match: an idle
-// one if there is any.
+// beyondShare returns a connection of the user with the most, nil if nobody has more than
+// a fair share.
+func (g *gate) beyondShare() *gatedConn {
+	of, most := map[string]int{}, ""
+	for c := range g.conns {
+		of[c.user]++
+		if of[c.user] > of[most] {
+			most = c.user
+		}
+	}
+	if of[most] <= fairShare {
+		return nil
+	}
+	return g.oldest(func(c *gatedConn) bool { return c.user == most })
+}
+
+// oldest returns the connection that came first of those that match: an idle one if there
+// is any.
 func (g *gate) oldest(match func(*gatedConn) bool) (first *gatedConn) {
 	for c := range g.conns {
-		if !c.known && match(c) && (first == nil || c.before(first)) {
+		if match(c) && (first == nil || c.before(first)) {
 			first = c
 		}
 	}
@@ -130,7 +153,7 @@ func (c *gatedConn) before(other *gatedConn) bool {
 // closeIdle closes a connection that is anonymous and idle.
 func (c *gatedConn) closeIdle() {
 	c.gate.mu.Lock()
-	idle := !c.known && c.serving == 0
+	idle := c.anonymous() && c.serving == 0
 	c.gate.mu.Unlock()
 	if idle {
 		_ = c.Close()
@@ -145,7 +168,7 @@ func (c *gatedConn) begin() {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
 	if c.serving == 0 {
-		c.known = false
+		c.user = ""
 	}
 	c.serving++
 	c.idle.Stop()
@@ -155,17 +178,20 @@ func (c *gatedConn) end() {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
 	c.serving--
-	if c.serving == 0 && !c.known {
+	if c.serving == 0 && c.anonymous() {
 		c.idle.Reset(anonymousIdle)
 	}
 }
 
-// identified notes that somebody answers for a request under way.
-func (c *gatedConn) identified() {
+// identified notes that a user answers for a request under way.
+func (c *gatedConn) identified(user string) {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
-	c.known = true
+	c.user = user
 }
+
+// anonymous reports whether nobody answers for the connection. The caller holds the lock.
+func (c *gatedConn) anonymous() bool { return c.user == "" }
 
 // Close closes the connection and gives its room back, once or often.
 func (c *gatedConn) Close() error {

@@ -44,10 +44,12 @@ func (g *gate) count() int {
 	return len(g.conns)
 }
 
-// identify has somebody answer for a connection.
-func identify(c *gatedConn) {
+// identify has somebody answer for a connection, identifyAs a user.
+func identify(c *gatedConn) { identifyAs(c, "ann") }
+
+func identifyAs(c *gatedConn, user string) {
 	c.begin()
-	c.identified()
+	c.identified(user)
 	c.end()
 }
 
@@ -101,11 +103,52 @@ func TestAnonymousConnectionsMakeRoom(t *testing.T) {
 		if attacker[0].closed() {
 			t.Error("there was an idle one") // every other source has one connection
 		}
-		for c := range g.conns {
-			identify(c)
+		for c := range g.conns { // nobody has more than a fair share
+			identifyAs(c, string(rune('a'+c.number%16)))
 		}
 		if c, in := call(t, g, "192.0.2.4"); in != nil {
 			t.Errorf("a known one made room for %v", c.from)
+		}
+	})
+}
+
+// A user with many connections keeps nobody out, whether these are idle or busy.
+func TestAUserBeyondAFairShareMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gated(nil)
+		var few, many []*caller
+		for range fairShare {
+			c, in := call(t, g, "192.0.2.1")
+			identifyAs(in, "bob")
+			few = append(few, c)
+		}
+		for i := range maxConns - fairShare {
+			c, in := call(t, g, netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}).String())
+			identifyAs(in, "eve")
+			if i < 2 {
+				in.begin()
+				in.identified("eve")
+			}
+			many = append(many, c)
+		}
+		late, in := call(t, g, "192.0.2.2")
+		if in == nil || late.closed() || many[0].closed() || !many[2].closed() || g.count() != maxConns {
+			t.Fatalf("no idle connection of the user with the most made room: %d connections", g.count())
+		}
+		identifyAs(in, "ann")
+		for c := range g.conns {
+			if c.user == "eve" {
+				c.begin()
+				c.identified("eve")
+			}
+		}
+		if _, in := call(t, g, "192.0.2.3"); in == nil || !many[0].closed() {
+			t.Error("busy connections keep others out")
+		}
+		for _, c := range few {
+			if c.closed() {
+				t.Error("somebody within a fair share made room")
+			}
 		}
 	})
 }
@@ -147,7 +190,7 @@ func TestConnectionsWithSeveralRequestsStay(t *testing.T) {
 		callers, conns := calls(t, g, "192.0.2.1", 2)
 		browser, stranger := callers[0], callers[1]
 		conns[0].begin() // a stream of events
-		conns[0].identified()
+		conns[0].identified("ann")
 		conns[1].begin()
 		for _, c := range conns { // a file of the GUI
 			c.begin()

@@ -41,7 +41,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) bool {
 	}
 	by, err := s.guard.Identify(withBearer(r))
 	if err == nil {
-		identified(r)
+		identified(r, by)
 	}
 	cfg, _ := s.deps.Applier.Current()
 	switch {
