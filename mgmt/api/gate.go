@@ -88,9 +88,10 @@ func (g *gate) admit(c net.Conn) *gatedConn {
 
 // makeRoom returns the connection that has to go before one of a source comes, nil for
 // none, and whether there is room then. A source with too many anonymous connections
-// loses one of its own. If there are too many in all, an idle anonymous one goes, or one
-// of the source with the most of them. Without any, one of the user with the most
-// connections goes, if these are more than a fair share.
+// loses one of its own. If there are too many in all, an idle one of a user with more than
+// a fair share goes, so that newcomers, who are anonymous at first, do not push each other
+// out. Without any, an idle anonymous one goes, or one of the source with the most of them,
+// and only then a busy one of such a user.
 func (g *gate) makeRoom(source netip.Prefix) (victim *gatedConn, room bool) {
 	anonymous := map[netip.Prefix]int{}
 	most := 0
@@ -106,11 +107,15 @@ func (g *gate) makeRoom(source netip.Prefix) (victim *gatedConn, room bool) {
 	case len(g.conns) < maxConns:
 		return nil, true
 	}
+	greedy := g.beyondShare()
+	if greedy != nil && greedy.serving == 0 {
+		return greedy, true
+	}
 	if victim = g.oldest(func(c *gatedConn) bool { return c.anonymous() && c.serving == 0 }); victim == nil {
 		victim = g.oldest(func(c *gatedConn) bool { return c.anonymous() && anonymous[c.source] == most })
 	}
 	if victim == nil {
-		victim = g.beyondShare()
+		victim = greedy
 	}
 	return victim, victim != nil
 }
@@ -120,8 +125,10 @@ func (g *gate) makeRoom(source netip.Prefix) (victim *gatedConn, room bool) {
 func (g *gate) beyondShare() *gatedConn {
 	of, most := map[string]int{}, ""
 	for c := range g.conns {
-		of[c.user]++
-		if of[c.user] > of[most] {
+		if c.anonymous() {
+			continue
+		}
+		if of[c.user]++; of[c.user] > of[most] {
 			most = c.user
 		}
 	}

@@ -135,8 +135,14 @@ func TestAUserBeyondAFairShareMakesRoom(t *testing.T) {
 		if in == nil || late.closed() || many[0].closed() || !many[2].closed() || g.count() != maxConns {
 			t.Fatalf("no idle connection of the user with the most made room: %d connections", g.count())
 		}
+		if _, in := call(t, g, "192.0.2.4"); in == nil || late.closed() || !many[3].closed() {
+			t.Error("newcomers push each other out")
+		}
 		identifyAs(in, "ann")
 		for c := range g.conns {
+			if c.anonymous() {
+				identifyAs(c, "ann")
+			}
 			if c.user == "eve" {
 				c.begin()
 				c.identified("eve")
