@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -86,7 +87,7 @@ func TestCertificatesAreUploadedInOtherForms(t *testing.T) {
 	a := start(t)
 	root := certstest.NewAuthority(t, "root", time.Now())
 	mid := root.Intermediate("mid")
-	leaf := mid.Issue("shop.example")
+	leaf := mid.Issue("shop.example", func(c *x509.Certificate) { c.IssuingCertificateURL = []string{"http://ca.example/mid.crt"} })
 	dir := t.TempDir()
 	file := func(name string, content []byte) string {
 		path := filepath.Join(dir, name)

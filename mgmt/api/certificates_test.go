@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -267,7 +268,7 @@ func TestFieldsOfACSRAndOfParts(t *testing.T) {
 func TestOtherFormsOfCertificatesAreUploaded(t *testing.T) {
 	a := newAppliance(t)
 	mid := root(t).Intermediate("mid")
-	leaf := mid.Issue("shop.example")
+	leaf := mid.Issue("shop.example", func(c *x509.Certificate) { c.IssuingCertificateURL = []string{"http://ca.example/mid.crt"} })
 	const path = "/certificates/shop"
 	closed, open := leaf.PKCS12(t, "s3cret-1"), leaf.PKCS12(t, "")
 	a.send("POST", api.Base+path, string(closed), "ZAPI_KEY", a.key, "Content-Type", "application/x-pkcs12").refused(t, 400, "needs its password", "POST /certificates/pkcs12")

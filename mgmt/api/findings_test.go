@@ -140,7 +140,9 @@ func TestWhatTheKernelCountedIsNotTakenForNothing(t *testing.T) {
 func TestCertificatesOfFarmsAreToldOfWithTheirUsers(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
-	a.must(201, "POST", "/certificates/soon", root(t).Issue("shop.example", func(c *x509.Certificate) { c.NotAfter = clock().Add(20 * 24 * time.Hour) }).FullPEM(), pemBody...)
+	a.must(201, "POST", "/certificates/soon", root(t).Issue("shop.example", func(c *x509.Certificate) {
+		c.NotAfter, c.IssuingCertificateURL = clock().Add(20*24*time.Hour), []string{"http://ca.example/ca.crt"}
+	}).FullPEM(), pemBody...)
 	a.must(200, "PUT", "/farms/shop", `{"listener":"https","certificates":["soon.pem"]}`)
 	a.engine.backends[a.config().Farms[0].HTTP.Services[0].Backends[0].ID] = stats.Backend{Requests: 7}
 	r := a.must(200, "GET", "/lint", "")

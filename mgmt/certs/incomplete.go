@@ -3,6 +3,7 @@ package certs
 import (
 	"bytes"
 	"crypto/x509"
+	"encoding/asn1"
 	"fmt"
 	"sync"
 )
@@ -16,34 +17,84 @@ var systemRoots = sync.OnceValue(func() *x509.CertPool {
 	return pool
 })
 
-// missingIssuer names the issuer of a certificate that was uploaded alone, unless its clients
-// may know that issuer: it is a root of the system or in a list of authorities. Blank: the
-// chain is complete as far as can be seen. Of a longer chain the last issuer is taken for
-// the root, which clients have.
+// missingIssuer names the issuer of the last certificate of a chain if that is an
+// intermediate authority, which a server must send. A root need not be sent: clients have
+// it, also a private one. Blank: the chain is complete as far as can be seen.
 func (b *Book) missingIssuer(chain []*x509.Certificate) string {
-	leaf := chain[0]
-	if len(chain) > 1 || bytes.Equal(leaf.RawIssuer, leaf.RawSubject) || b.knownIssuer(leaf) {
+	last := chain[len(chain)-1]
+	if bytes.Equal(last.RawIssuer, last.RawSubject) {
 		return ""
 	}
-	return nameOf(leaf.Issuer)
+	root, intermediate := b.listedIssuer(last)
+	switch {
+	case root:
+		return ""
+	case intermediate, belowIntermediate(last):
+	case len(chain) > 1 || len(last.IssuingCertificateURL) == 0 || systemTrusts(last):
+		// Certificates of intermediate authorities often say where their root can be had,
+		// those of servers where their intermediate can be had.
+		return ""
+	}
+	return nameOf(last.Issuer)
 }
 
-// knownIssuer reports whether trust may begin right above a certificate.
-func (b *Book) knownIssuer(leaf *x509.Certificate) bool {
+// listedIssuer looks for the issuer of a certificate in the lists of authorities.
+func (b *Book) listedIssuer(of *x509.Certificate) (root, intermediate bool) {
 	for _, list := range b.allAuthorities() {
 		for _, c := range list.certs {
-			if bytes.Equal(c.RawSubject, leaf.RawIssuer) && bytes.Equal(c.RawSubject, c.RawIssuer) && leaf.CheckSignatureFrom(c) == nil {
-				return true
+			if !bytes.Equal(c.RawSubject, of.RawIssuer) || of.CheckSignatureFrom(c) != nil {
+				continue
+			}
+			if bytes.Equal(c.RawSubject, c.RawIssuer) {
+				root = true
+			} else {
+				intermediate = true
 			}
 		}
 	}
+	return root, intermediate
+}
+
+// systemTrusts reports whether a root of the system issued a certificate.
+func systemTrusts(c *x509.Certificate) bool {
 	roots := systemRoots()
 	if roots == nil {
 		return false
 	}
 	// The date is one at which it is valid: expiry is reported elsewhere.
-	_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: leaf.NotAfter, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	_, err := c.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: c.NotAfter, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
 	return err == nil
+}
+
+// authorityKey is the extension that identifies the certificate of an issuer (RFC 5280,
+// 4.2.1.1).
+type authorityKey struct {
+	Key    []byte        `asn1:"optional,tag:0"`
+	Issuer asn1.RawValue `asn1:"optional,tag:1"`
+	Serial asn1.RawValue `asn1:"optional,tag:2"`
+}
+
+// directoryName is the tag of a distinguished name among the names of an issuer.
+const directoryName = 4
+
+// belowIntermediate reports whether a certificate says that another authority signed that
+// of its issuer, which is the case for no root.
+func belowIntermediate(c *x509.Certificate) bool {
+	for _, e := range c.Extensions {
+		var id authorityKey
+		if !e.Id.Equal(asn1.ObjectIdentifier{2, 5, 29, 35}) {
+			continue
+		}
+		if rest, err := asn1.Unmarshal(e.Value, &id); err != nil || len(rest) > 0 {
+			return false
+		}
+		var name asn1.RawValue
+		if _, err := asn1.Unmarshal(id.Issuer.Bytes, &name); err != nil || name.Class != asn1.ClassContextSpecific || name.Tag != directoryName {
+			return false
+		}
+		return !bytes.Equal(name.Bytes, c.RawIssuer)
+	}
+	return false
 }
 
 // incomplete is the warning about an upload without an intermediate certificate.
