@@ -7,7 +7,6 @@
 // guesses nothing: what cannot be told from evidence is said to be unknown.
 //
 // Services are compared by their expressions (mgmt/lint/language), exactly. A
-// later service is shadowed when one single earlier service takes all it takes;
-// that several earlier ones do so together is not found. Comparing is bounded; what
-// was not compared is a finding, too.
+// later service is shadowed if one earlier service, or several together, take all it
+// takes. Comparing is bounded; pairs that were not compared are a finding, too.
 package lint

@@ -21,12 +21,13 @@ const (
 
 // The codes of findings.
 const (
-	ServiceShadowed    = "service-shadowed"     // an earlier service takes all it takes
+	ServiceShadowed    = "service-shadowed"     // earlier services take all it takes
 	ServiceOverlap     = "service-overlap"      // it and an earlier one take some requests both
 	ServiceImpossible  = "service-impossible"   // no request can match it
 	ServiceNeverHit    = "service-never-hit"    // no request reached its backends
 	ServiceHitsUnknown = "service-hits-unknown" // several services redirect, and are counted together
 	ServiceEmpty       = "service-empty"        // it has neither backends nor a redirect
+	BackendsUnused     = "backends-unused"      // their service redirects all clients
 	HostUnanchored     = "host-unanchored"      // it matches longer hosts, too
 	ServicesUncompared = "services-uncompared"  // there are too many, or their expressions are too large
 	ConnectionLogin    = "connection-login"     // its backends ask for NTLM or Negotiate
@@ -49,7 +50,7 @@ const (
 
 // Finding is one thing that was found.
 type Finding struct {
-	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,host-unanchored,services-uncompared,connection-login,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-incomplete,certificate-hidden,backend-unreachable,backend-down,backend-unasked,name-gone,addresses-unused,setting-idle,check-program,check-unfit" doc:"What kind of finding it is"`
+	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,backends-unused,host-unanchored,services-uncompared,connection-login,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-incomplete,certificate-hidden,backend-unreachable,backend-down,backend-unasked,name-gone,addresses-unused,setting-idle,check-program,check-unfit" doc:"What kind of finding it is"`
 	Severity Severity `json:"severity" enum:"error,warning,info" doc:"error: clients notice; warning: a defect of the configuration; info: worth knowing"`
 	// Farm, Service, Backend and Certificate name what it is about, as far as each applies.
 	Farm        string `json:"farm,omitempty"`
@@ -61,7 +62,7 @@ type Finding struct {
 	Evidence    string `json:"evidence" doc:"What says so"`
 	Advice      string `json:"advice" doc:"What to do"`
 	// By is the other service or certificate.
-	By      string   `json:"by,omitempty" doc:"The other service or certificate"`
+	By      string   `json:"by,omitempty" doc:"The other service, services or certificate"`
 	Example *Example `json:"example,omitempty" doc:"A request both services take"`
 	// Since is when the evidence begins.
 	Since *time.Time `json:"since,omitempty" doc:"When the evidence begins"`
@@ -78,12 +79,14 @@ type look struct {
 	evidence Evidence
 	compare  comparison
 	out      []Finding
+	// togetherLeft are the steps left for comparing with several services at a time.
+	togetherLeft int
 }
 
 // Look returns what is found: by farm in the order of the configuration, what
 // matters most first. Certificates that belong to no farm come last.
 func Look(cfg *farm.Config, e Evidence) []Finding {
-	l := &look{evidence: e, compare: comparison{left: allSteps}}
+	l := &look{evidence: e, compare: comparison{left: allSteps}, togetherLeft: togetherSteps}
 	settings := l.settings(cfg)
 	for i := range cfg.Farms {
 		f, begin := &cfg.Farms[i], len(l.out)

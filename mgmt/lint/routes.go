@@ -62,7 +62,7 @@ func (r *route) never(other *route) bool {
 func (l *look) routes(f *farm.Farm) (shadowed map[int]bool) {
 	list := routesOf(f)
 	shadowed = map[int]bool{}
-	overlaps, unknown := 0, 0
+	overlaps, unknown, begin := 0, 0, len(l.out)
 	for j := range list {
 		r := &list[j]
 		if l.impossible(f, r) {
@@ -90,6 +90,7 @@ func (l *look) routes(f *farm.Farm) (shadowed map[int]bool) {
 			}
 		}
 	}
+	l.together(f, list, shadowed, begin)
 	if overlaps > mostOverlaps {
 		l.add(Finding{Code: ServiceOverlap, Severity: Info, Farm: f.Name,
 			Message:  fmt.Sprintf("%d more pairs of services overlap", overlaps-mostOverlaps),
@@ -225,18 +226,18 @@ func (l *look) overlap(f *farm.Farm, before, r *route, tell bool) bool {
 }
 
 // compared names what was compared.
-func compared(r, before *route) string {
-	words := func(r *route) string {
-		out := r.Name + ":"
-		for _, field := range [][2]string{{"vhost", r.VHost}, {"urlp", r.URL}} {
-			if field[1] == "" {
-				field[1] = "(any)"
-			}
-			out += " " + field[0] + " " + field[1]
+func compared(r, before *route) string { return routeText(before) + "; " + routeText(r) }
+
+// routeText is a service with the expressions by which it is compared.
+func routeText(r *route) string {
+	out := r.Name + ":"
+	for _, field := range [][2]string{{"vhost", r.VHost}, {"urlp", r.URL}} {
+		if field[1] == "" {
+			field[1] = "(any)"
 		}
-		return out
+		out += " " + field[0] + " " + field[1]
 	}
-	return words(before) + "; " + words(r)
+	return out
 }
 
 // explain is the command that shows where an example goes.

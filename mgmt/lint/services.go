@@ -25,6 +25,7 @@ func (l *look) services(f *farm.Farm) {
 		switch {
 		case s.Redirect != "":
 			redirecting++
+			l.redirected(f, s)
 		case s.DNSFarm != "": // whose questions are counted by that farm
 		case len(s.Backends) == 0:
 			l.add(Finding{Code: ServiceEmpty, Severity: Warning, Farm: f.Name, Service: s.Name,
@@ -39,6 +40,23 @@ func (l *look) services(f *farm.Farm) {
 	if !f.Stopped && redirecting > 0 {
 		l.redirects(f, redirecting, shadowed)
 	}
+}
+
+// redirected tells of backends that get no request because their service redirects.
+func (l *look) redirected(f *farm.Farm, s *farm.Service) {
+	backends := 0
+	for i := range s.Backends {
+		if s.Backends[i].Of == 0 { // addresses of a name are no backends of their own
+			backends++
+		}
+	}
+	if backends == 0 {
+		return
+	}
+	l.add(Finding{Code: BackendsUnused, Severity: Warning, Farm: f.Name, Service: s.Name, Field: "redirect",
+		Message:  fmt.Sprintf("the backends of service %s get no request: it redirects all clients", s.Name),
+		Evidence: fmt.Sprintf("%d backends, redirect %s", backends, s.Redirect),
+		Advice:   fmt.Sprintf("delete the backends, or end the redirect (sluice service set %s %s redirect=)", f.Name, s.Name)})
 }
 
 // unanchored tells of a pattern for hosts that matches what its hosts continue
