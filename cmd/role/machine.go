@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/mgmt/api/system"
@@ -86,10 +87,21 @@ func (m *manager) chosen() *x509.Certificate {
 	return nil
 }
 
+// servesDatagrams reports whether a program of this machine waits for datagrams at an
+// address, and whether that is known.
+func servesDatagrams(at netip.AddrPort) (serves, known bool) {
+	list, err := listeners()
+	return slices.ContainsFunc(list, func(l apply.Listener) bool {
+		bound := l.Addr.Addr()
+		return l.UDP && l.Addr.Port() == at.Port() && (bound == at.Addr() || bound.IsUnspecified() || at.Addr().IsUnspecified())
+	}), err == nil
+}
+
 // machineState tells how the machine is.
 func (m *manager) machineState() system.Machine {
 	return system.Machine{
 		Agent:    m.agent.State,
+		Serves:   servesDatagrams,
 		Syslog:   m.syslogServers,
 		Listener: func() string { return "https://" + m.listener.Address().String() },
 		NameServers: func() ([]string, string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,36 @@ func TestWhatTheMachineDoesNotDoIsAWarningAndInTheStatus(t *testing.T) {
 	a.host.problems = nil
 	if r := a.do("POST", "/system/ntp", `{"server":"a"}`); r.status != 200 || r.body["warning"] != nil {
 		t.Errorf("sent again: %s", r.raw)
+	}
+}
+
+// What snmpd is, not what was ordered of it, is its actual state.
+func TestTheActualStateOfSNMPIsThatOfItsSocket(t *testing.T) {
+	var serves, known bool
+	var asked netip.AddrPort
+	a := newAppliance(t, func(d *api.Deps) {
+		d.Machine = system.Machine{Serves: func(at netip.AddrPort) (bool, bool) { asked = at; return serves, known }}
+	})
+	a.must(200, "POST", "/system/snmp", `{"status":"true","ip":"192.0.2.10","port":1161}`)
+	for _, c := range []struct {
+		serves, known  bool
+		actual, reason string
+	}{{true, true, "up", ""}, {false, true, "down", "nothing listens on udp 192.0.2.10:1161"}, {false, false, "up", ""}} {
+		serves, known = c.serves, c.known
+		r := a.must(200, "GET", "/system/snmp", "")
+		problem, _ := r.at("params.problem").(string)
+		if r.at("params.actual") != c.actual || !strings.Contains(problem, c.reason) || (problem == "") != (c.reason == "") || asked.String() != "192.0.2.10:1161" {
+			t.Errorf("%+v: %s", c, r.raw)
+		}
+	}
+	serves, known = false, true
+	a.host.problems = map[string]string{"snmp": "the file cannot be removed"}
+	if r := a.must(200, "POST", "/system/snmp", `{"status":"false"}`); r.at("params.configured") != "down" || r.at("params.actual") != "up" {
+		t.Errorf("it could not be ended: %s", r.raw)
+	}
+	a.host.problems = nil
+	if r := a.must(200, "POST", "/system/snmp", `{"status":"false"}`); r.at("params.actual") != "down" {
+		t.Errorf("it was ended: %s", r.raw)
 	}
 }
 

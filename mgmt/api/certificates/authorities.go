@@ -16,7 +16,7 @@ func (s *Resource) authorityOperations() []*rest.Operation {
 	const one = "/certificates/ca/{authority}"
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/certificates/ca", rbac.CertificateShow, "List authority lists", s.listAuthorities),
-		rest.File(rest.Get, one, rbac.CertificateDownload, "Download an authority list", downloadType, s.downloadAuthority),
+		rest.File(rest.Get, one, rbac.CertificateDownload, "Download an authority list", rest.DownloadType, s.downloadAuthority),
 		rest.Op(rest.Post, one, rbac.CertificateUpload, "Upload an authority list", s.uploadAuthority).TakesFile(pemTypes).Created().
 			With("replace", "true to replace a list that has the name"),
 		rest.Op(rest.Put, one, rbac.CertificateUpload, "Replace an authority list", s.replaceAuthority).TakesFile(pemTypes),

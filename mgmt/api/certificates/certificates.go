@@ -21,10 +21,7 @@ var (
 	crlTypes = []string{"application/x-pem-file", "application/pkix-crl", "text/plain", "application/octet-stream"}
 )
 
-const (
-	downloadType = "application/x-download"
-	textType     = "text/plain; charset=utf-8"
-)
+const textType = "text/plain; charset=utf-8"
 
 func (s *Resource) certificateOperations() []*rest.Operation {
 	const one = "/certificates/{certificate}"
@@ -35,7 +32,7 @@ func (s *Resource) certificateOperations() []*rest.Operation {
 		rest.Op(rest.Post, "/certificates/pkcs12", rbac.CertificateUpload, "Upload a certificate as PKCS #12", s.uploadPKCS12).Body(pkcs12Fields{}).Created(),
 		rest.Op(rest.Get, "/certificates/ocsp", rbac.CertificateShow, "Get the settings of OCSP", s.getOCSP).Of(s.ocsp),
 		rest.Op(rest.Put, "/certificates/ocsp", rbac.CertificateUpload, "Change the settings of OCSP", s.setOCSP).Body(ocspFields{}).Of(s.ocsp).OfAll(),
-		rest.File(rest.Get, one, rbac.CertificateDownload, "Download a certificate without its key, or a CSR", downloadType, s.downloadCertificate),
+		rest.File(rest.Get, one, rbac.CertificateDownload, "Download a certificate without its key, or a CSR", rest.DownloadType, s.downloadCertificate),
 		rest.Op(rest.Post, one, rbac.CertificateUpload, "Upload a certificate", s.uploadCertificate).TakesFile(pemTypes).Created().
 			With("replace", "true to replace a certificate that has the name"),
 		rest.Op(rest.Put, one, rbac.CertificateUpload, "Replace a certificate", s.replaceCertificate).TakesFile(pemTypes),

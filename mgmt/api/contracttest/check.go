@@ -27,6 +27,9 @@ func (d *Document) check(t testing.TB, o *Operation, c Call, a Answer) {
 		t.Errorf("%s: answered %s, and documented are %s: %s", c, status, strings.Join(slices.Sorted(maps.Keys(o.responses())), " "), short(a.Raw))
 		return
 	}
+	if strings.HasPrefix(a.Header.Get("Content-Disposition"), "attachment") != (a.kind() == "application/x-download") {
+		t.Errorf("%s: a download of type %q, with Content-Disposition %q", c, a.kind(), a.Header.Get("Content-Disposition"))
+	}
 	content := object(response["content"])
 	if len(content) == 0 || c.Method == "HEAD" {
 		return

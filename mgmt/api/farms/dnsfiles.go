@@ -18,7 +18,6 @@ const (
 	importTime = 5 * time.Minute
 	// mostLines is how many lines a refusal of a file names; the others are counted.
 	mostLines = 100
-	zoneType  = "text/dns; charset=utf-8" // RFC 4027
 )
 
 var zoneTypes = []string{"text/dns", "text/plain", "application/octet-stream"}
@@ -28,7 +27,7 @@ func (s *Resource) zoneFileOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Post, one+"/import", rbac.FarmModify, "Import a zone from a master file", s.importZone).TakesFile(zoneTypes).Edits().
 			With("add", "true to add the records of the file to those of the zone; without, they take their place"),
-		rest.File(rest.Get, one+"/export", rbac.Open, "Export a zone as a master file", zoneType, s.exportZone),
+		rest.File(rest.Get, one+"/export", rbac.Open, "Export a zone as a master file", rest.DownloadType, s.exportZone),
 	}
 }
 

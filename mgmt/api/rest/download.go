@@ -14,15 +14,15 @@ import (
 // SaveAs makes the answer a download. Names that exist have no quotes.
 func (c *Call) SaveAs(name string) { c.disposition = fmt.Sprintf("attachment; filename=%q", name) }
 
-// downloadContent is what downloads are: nothing a browser shows.
-const downloadContent = "application/x-download"
+// DownloadType is the content type of downloads: nothing a browser shows.
+const DownloadType = "application/x-download"
 
 // Download writes a file of that size, to be saved by that name, and closes it.
 func Download(f io.ReadCloser, size int64, name string) Streamed {
 	return func(w http.ResponseWriter) {
 		defer f.Close()
 		h := w.Header()
-		h.Set("Content-Type", downloadContent)
+		h.Set("Content-Type", DownloadType)
 		h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
 		h.Set("Content-Length", strconv.FormatInt(size, 10))
 		_, _ = io.CopyN(w, f, size) // a client that went hears no more
@@ -31,6 +31,6 @@ func Download(f io.ReadCloser, size int64, name string) Streamed {
 
 // Long makes an operation whose answer is a file that is too long to be held in memory.
 func Long(method, path string, needs rbac.Permission, summary string, handler func(*Call) (Streamed, error)) *Operation {
-	o := &Operation{Method: method, Path: path, Needs: needs, Summary: summary, success: http.StatusOK, download: downloadContent}
+	o := &Operation{Method: method, Path: path, Needs: needs, Summary: summary, success: http.StatusOK, download: DownloadType}
 	return streamedBy(o, func() huma.Operation { return o.documented(jsonContent) }, handler)
 }

@@ -22,12 +22,9 @@ func (s *Resource) auditOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/audit", rbac.LogShow, "List who wrote or was refused", s.listAudit).CutsItself().
 			With("limit", "How many, 50 when not given").With("before", "Only calls with a lower number"),
-		rest.File(rest.Get, "/audit/export", rbac.LogDownload, "Download who wrote or was refused", linesType, s.exportAudit),
+		rest.File(rest.Get, "/audit/export", rbac.LogDownload, "Download who wrote or was refused", rest.DownloadType, s.exportAudit),
 	}
 }
-
-// linesType is a file of lines that are JSON.
-const linesType = "application/x-ndjson"
 
 const maxAudited = 1000
 

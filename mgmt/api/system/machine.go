@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -21,6 +22,9 @@ type Machine struct {
 	Agent func() string
 	// Syslog is what became of messages to each server of remote syslog.
 	Syslog func() []SyslogServer
+	// Serves reports whether a program of this machine waits for datagrams at an address,
+	// and whether that is known.
+	Serves func(at netip.AddrPort) (serves, known bool)
 	// Listener is where the API listens on the network now.
 	Listener func() string
 }
@@ -63,8 +67,26 @@ func (s *Resource) settled(of *validate.Section, ordered *farm.System) Unsettled
 		out.Actual = out.Configured
 	case out.Configured == "up":
 		out.Actual = "down"
+	default:
+		out.Actual = "up" // it could not be ended
 	}
 	return out
+}
+
+// serves looks whether snmpd is there as it is configured: it may have ended since.
+func (v *snmpView) serves(look func(netip.AddrPort) (serves, known bool), configured *farm.SNMP) {
+	if !configured.On || look == nil {
+		return
+	}
+	at := netip.AddrPortFrom(configured.EffectiveIP(), configured.EffectivePort())
+	serves, known := look(at)
+	if !known || serves {
+		return
+	}
+	v.Actual = "down"
+	if v.Problem == "" {
+		v.Problem = fmt.Sprintf("nothing listens on udp %s: look whether snmpd runs (systemctl status snmpd)", at)
+	}
 }
 
 // order is what was ordered of a section.
@@ -150,10 +172,10 @@ type section[V viewed, P view[V]] struct {
 	*Resource
 	of *validate.Section
 	// look adds what is known of the machine.
-	look func(context.Context, P)
+	look func(*rest.Call, P)
 }
 
-func sectionOf[V viewed, P view[V]](s *Resource, name string, look func(context.Context, P)) section[V, P] {
+func sectionOf[V viewed, P view[V]](s *Resource, name string, look func(*rest.Call, P)) section[V, P] {
 	return section[V, P]{s, validate.SectionNamed(name), look}
 }
 
@@ -170,7 +192,7 @@ func (r section[V, P]) get(c *rest.Call) (rest.Object[rest.View[V]], error) {
 	var about V
 	P(&about).tell(r.settled(r.of, &c.Config.System))
 	if r.look != nil {
-		r.look(c.Context, &about)
+		r.look(c, &about)
 	}
 	return rest.Object[rest.View[V]]{Description: c.Summary(), Params: rest.View[V]{About: about, Fields: r.of.Table.Answer(&c.Config.System)}}, nil
 }
@@ -203,31 +225,32 @@ func (s *Resource) problem(of *validate.Section) string {
 func (s *Resource) machineOperations() (out []*rest.Operation) {
 	m := s.deps.Machine
 	add := func(ops []*rest.Operation) { out = append(out, ops...) }
-	add(sectionOf(s, "dns", func(_ context.Context, v *dnsView) {
+	add(sectionOf(s, "dns", func(_ *rest.Call, v *dnsView) {
 		if v.InForce = []string{}; m.NameServers != nil {
 			list, by := m.NameServers()
 			v.InForce, v.ManagedBy = append(v.InForce, list...), by
 		}
 	}).operations(table("dns")))
-	add(sectionOf(s, "ntp", func(ctx context.Context, v *ntpView) {
+	add(sectionOf(s, "ntp", func(c *rest.Call, v *ntpView) {
 		if v.Synchronised = "unknown"; m.Time != nil {
-			v.Timekeeping = m.Time(ctx)
+			v.Timekeeping = m.Time(c.Context)
 		}
 	}).operations(table("ntp")))
 	add(sectionOf[sshView](s, "ssh", nil).operations(table("ssh")))
-	add(sectionOf(s, "snmp", func(_ context.Context, v *snmpView) {
+	add(sectionOf(s, "snmp", func(c *rest.Call, v *snmpView) {
+		v.serves(m.Serves, &c.Config.System.SNMP)
 		if m.Agent != nil {
 			v.Agent = m.Agent()
 		}
 	}).operations(table("snmp")))
-	http := sectionOf(s, "http", func(_ context.Context, v *httpView) {
+	http := sectionOf(s, "http", func(_ *rest.Call, v *httpView) {
 		if m.Listener != nil {
 			v.Listens = m.Listener()
 		}
 	})
 	add(http.operations(&validate.ListenerChange))
 	add(sectionOf[proxyView](s, "proxy", nil).operations(table("proxy")))
-	syslog := sectionOf(s, "syslog", func(_ context.Context, v *syslogView) {
+	syslog := sectionOf(s, "syslog", func(_ *rest.Call, v *syslogView) {
 		if v.Delivery = []SyslogServer{}; m.Syslog != nil {
 			v.Delivery = append(v.Delivery, m.Syslog()...)
 		}
