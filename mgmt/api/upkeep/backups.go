@@ -115,12 +115,29 @@ const transferTime = 10 * time.Minute
 
 func (s *Resource) downloadBackup(c *rest.Call) (rest.Streamed, error) {
 	name := c.Param("backup")
+	v, err := s.deps.Backups.Get(name)
+	if err != nil {
+		return nil, refused(err)
+	}
+	if err := mayRead(c, v); err != nil {
+		return nil, err
+	}
 	f, size, err := s.deps.Backups.Open(name)
 	if err != nil {
 		return nil, refused(err)
 	}
 	c.MayTake(transferTime)
 	return rest.Download(f, size, name+".tar.gz"), nil
+}
+
+// mayRead refuses an archive with credentials of rules and checks to callers from whom these
+// are hidden. One whose passphrase somebody else has chosen tells them nothing.
+func mayRead(c *rest.Call, v backup.View) error {
+	if c.Veil() == (validate.Veil{}) || v.Manifest.Encrypted && !c.By.May(rbac.BackupCreate) {
+		return nil
+	}
+	return rest.Refuse(http.StatusForbidden, "you may not download this backup: it has credentials of rules and health checks; that needs the permission %q, or %q and %q (an encrypted one may be downloaded without, by users who may not create backups)",
+		rbac.ConfigApply, rbac.FarmModify, rbac.FarmguardianModify)
 }
 
 func (s *Resource) uploadBackup(c *rest.Call) (rest.Object[BackupItem], error) {
