@@ -67,6 +67,8 @@ var (
 	ErrSwitchProtocol      = &Error{502, "101 to another protocol than the request's Upgrade"}
 	ErrAcceptMissing       = &Error{502, "101 to WebSocket without Sec-WebSocket-Accept"}
 	ErrAccept              = &Error{502, "101 to WebSocket with a wrong Sec-WebSocket-Accept"}
+	ErrSubprotocol         = &Error{502, "101 to WebSocket with a Sec-WebSocket-Protocol the client did not offer"}
+	ErrExtension           = &Error{502, "101 to WebSocket with a Sec-WebSocket-Extensions the client did not offer"}
 )
 
 // Errors of responses.

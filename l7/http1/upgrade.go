@@ -1,5 +1,7 @@
 package http1
 
+import "bytes"
+
 // checkUpgrade decides whether the request asks for another protocol that we let it
 // have, and checks its handshake (RFC 9110 section 7.8).
 func (r *Request) checkUpgrade(options uint8, body bool) error {
@@ -119,3 +121,61 @@ func switchesTo(v, protocol []byte) bool {
 	name := protocolName(v)
 	return foldEqual(name, protocolName(protocol)) && (len(name) == len(v) || v[len(name)] == '/')
 }
+
+const (
+	webSocketProtocol   = "sec-websocket-protocol"
+	webSocketExtensions = "sec-websocket-extensions"
+)
+
+// AppendWebSocketOffers appends the subprotocols that the client offers, and then the
+// extensions, which begin at index extensions. Both are comma lists.
+func (r *Request) AppendWebSocketOffers(dst []byte) (offers []byte, extensions int) {
+	dst = r.appendValues(dst, webSocketProtocol)
+	return r.appendValues(dst, webSocketExtensions), len(dst)
+}
+
+// appendValues appends all values of a field as one comma list.
+func (h *Head) appendValues(dst []byte, name string) []byte {
+	for i := h.Lookup(name); i >= 0; i = h.LookupFrom(name, i+1) {
+		dst = append(append(dst, h.Value(i)...), ',')
+	}
+	return dst
+}
+
+// SelectsOffered checks that a 101 to WebSocket names no subprotocol and no extension
+// that the client did not offer: a client fails the connection then (RFC 6455 section
+// 4.1).
+func (r *Response) SelectsOffered(protocols, extensions []byte) error {
+	if i := r.Lookup(webSocketProtocol); i >= 0 && (r.LookupFrom(webSocketProtocol, i+1) >= 0 || !lists(protocols, r.Value(i))) {
+		return ErrSubprotocol
+	}
+	for i := r.Lookup(webSocketExtensions); i >= 0; i = r.LookupFrom(webSocketExtensions, i+1) {
+		for rest := r.Value(i); len(rest) > 0; {
+			var one []byte
+			if one, rest = cutList(rest); len(one) > 0 && !lists(extensions, withoutParameters(one)) {
+				return ErrExtension
+			}
+		}
+	}
+	return nil
+}
+
+// lists reports whether one of the elements of a comma list, without its parameters, is
+// name.
+func lists(list, name []byte) bool {
+	for len(list) > 0 {
+		var one []byte
+		if one, list = cutList(list); len(one) > 0 && bytes.Equal(withoutParameters(one), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutParameters returns an element of a list up to its first semicolon.
+func withoutParameters(element []byte) []byte {
+	name, _, _ := bytes.Cut(element, semicolon)
+	return trim(name)
+}
+
+var semicolon = []byte{';'}

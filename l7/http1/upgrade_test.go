@@ -81,3 +81,38 @@ func TestSwitchOfProtocolsIsTheOneThatWasAskedFor(t *testing.T) {
 		t.Error("HTTP/1.0 may switch")
 	}
 }
+
+func TestWebSocketSelectsOfTheOffers(t *testing.T) {
+	const chat, deflate = "Sec-WebSocket-Protocol: chat\n", "Sec-WebSocket-Extensions: permessage-deflate; a=1\n"
+	for _, c := range []struct {
+		offers, selected string
+		want             error
+	}{
+		{"", "", nil},
+		{chat + deflate, "", nil},
+		{chat + deflate, chat + deflate, nil},
+		{"", chat, http1.ErrSubprotocol},
+		{"", deflate, http1.ErrExtension},
+		{deflate, chat, http1.ErrSubprotocol},
+		{chat, deflate, http1.ErrExtension},
+		{"Sec-WebSocket-Protocol: chat, superchat\n", "sec-websocket-protocol: superchat\n", nil},
+		{"Sec-WebSocket-Protocol: a\nSec-WebSocket-Protocol: chat\n", chat, nil},
+		{"Sec-WebSocket-Protocol: chats\n", chat, http1.ErrSubprotocol},
+		{"Sec-WebSocket-Protocol: Chat\n", chat, http1.ErrSubprotocol},
+		{"Sec-WebSocket-Protocol: a, b\n", "Sec-WebSocket-Protocol: a, b\n", http1.ErrSubprotocol},
+		{chat, chat + chat, http1.ErrSubprotocol},
+		{chat, "Sec-WebSocket-Protocol:\n", http1.ErrSubprotocol},
+		{"Sec-WebSocket-Extensions: x;b, permessage-deflate\n", deflate, nil},
+		{"Sec-WebSocket-Extensions: x\nSec-WebSocket-Extensions: y\n", "Sec-WebSocket-Extensions: y\nSec-WebSocket-Extensions: x , , y\n", nil},
+		{"Sec-WebSocket-Extensions: x\n", "Sec-WebSocket-Extensions: x, y\n", http1.ErrExtension},
+		{"Sec-WebSocket-Extensions: x;y\n", "Sec-WebSocket-Extensions: y\n", http1.ErrExtension},
+		{"Sec-WebSocket-Extensions: x\n", "Sec-WebSocket-Extensions:\n", nil},
+	} {
+		r := mustParse(t, lf("GET / HTTP/1.1\nHost: a\nConnection: upgrade\nUpgrade: websocket\nSec-WebSocket-Key: "+socketKey+"\n"+c.offers+"\n"))
+		offers, at := r.AppendWebSocketOffers(nil)
+		res := mustParseResponse(t, lf("HTTP/1.1 101 Switching Protocols\n"+c.selected+"\n"))
+		if err := res.SelectsOffered(offers[:at], offers[at:]); err != c.want {
+			t.Errorf("%q: %q: %v, want %v", c.offers, c.selected, err, c.want)
+		}
+	}
+}

@@ -235,9 +235,9 @@ func (ex *exchange) End() {
 	undo.Reset()
 	ex.client.Serve(nil)
 	w := ex.w
-	key, host, id, protocol := ex.Key[:0], ex.host[:0], ex.id[:0], ex.protocol[:0]
+	key, host, id, protocol, offers := ex.Key[:0], ex.host[:0], ex.id[:0], ex.protocol[:0], ex.offers[:0]
 	ex.progress = progress{}
-	ex.Key, ex.host, ex.id, ex.protocol = key, host, id, protocol
+	ex.Key, ex.host, ex.id, ex.protocol, ex.offers = key, host, id, protocol, offers
 	ex.request.clear()
 	ex.response.clear()
 	w.exchanges.Put(ex)

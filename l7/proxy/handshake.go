@@ -11,12 +11,21 @@ import (
 type handshake struct {
 	protocol []byte // the request's Upgrade, its array kept for the next exchange
 	key      [http2.KeySize]byte
+	// offers are the subprotocols that the client of a WebSocket offers, and from
+	// extensions on the extensions; its array is kept, too.
+	offers     []byte
+	extensions int
+	socket     bool // the protocol is WebSocket
 }
 
 // askFor notes what the request asks for.
 func (h *handshake) askFor(r *http1.Request) {
 	h.protocol = append(h.protocol, r.Protocol()...)
-	copy(h.key[:], r.WebSocketKey())
+	key := r.WebSocketKey()
+	copy(h.key[:], key)
+	if h.socket = key != nil; h.socket {
+		h.offers, h.extensions = r.AppendWebSocketOffers(h.offers)
+	}
 }
 
 // checkSwitch checks the 101 at hand.
@@ -38,3 +47,12 @@ var acceptField = []byte("sec-websocket-accept")
 
 // accepts reports whether accept is the answer to the key of the request.
 func (h *handshake) accepts(accept []byte) bool { return http2.Accepts(h.key[:], accept) }
+
+// checkOffered checks what the 101 at hand selects of the client's offers, as the client
+// gets it.
+func (ex *exchange) checkOffered() error {
+	if !ex.socket {
+		return nil
+	}
+	return ex.w.resp.SelectsOffered(ex.offers[:ex.extensions], ex.offers[ex.extensions:])
+}

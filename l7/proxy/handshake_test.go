@@ -39,12 +39,17 @@ var wrongSwitches = map[string]struct {
 	"wrong upgrade": {saying("Upgrade", "tcp"), "101 to another protocol than the request's Upgrade"},
 	"no connection": {without("Connection"), "101 without Connection: upgrade"},
 	"connection":    {saying("Connection", "keep-alive"), "101 without Connection: upgrade"},
+	"subprotocol":   {saying("Sec-WebSocket-Protocol", "chat"), "101 to WebSocket with a Sec-WebSocket-Protocol the client did not offer"},
+	"extension":     {saying("Sec-WebSocket-Extensions", "permessage-deflate"), "101 to WebSocket with a Sec-WebSocket-Extensions the client did not offer"},
 	"HTTP/1.0":      {func(s string) string { return strings.Replace(s, "HTTP/1.1", "HTTP/1.0", 1) }, "101 without Connection: upgrade"},
 }
 
 func without(name string) func(string) string {
 	return func(answer string) string {
 		i := strings.Index(answer, "\r\n"+name+": ") + 2
+		if i < 2 {
+			return answer
+		}
 		return answer[:i] + answer[i+strings.Index(answer[i:], "\n")+1:]
 	}
 }
@@ -260,5 +265,34 @@ func TestUpgradeWithABodyMayBeRefused(t *testing.T) {
 	}
 	if n := b.Accepted(); n != 1 {
 		t.Errorf("%d connections to the backend", n)
+	}
+}
+
+// What a client offers may be selected, and rules may take away what a rule made the
+// backend select.
+func TestWebSocketSelectsWhatWasOffered(t *testing.T) {
+	t.Parallel()
+	b := socketHost(t, func(s string) string {
+		return saying("Sec-WebSocket-Protocol", "v2")(saying("Sec-WebSocket-Extensions", "permessage-deflate; client_max_window_bits=9")(s))
+	})
+	a := l7test.New(t, 1)
+	addr := a.Serve(nil, l7test.Service("web", b.Addr))
+	offering := strings.Replace(l7test.AskSocket, "\r\n", "\r\nSec-WebSocket-Protocol: v1 , v2\r\nSec-WebSocket-Extensions: x\r\nSec-WebSocket-Extensions: permessage-deflate;client_max_window_bits\r\n", 1)
+	client := l7test.Dial(t, addr).Send(offering)
+	res, err := http.ReadResponse(client.Reader(), nil)
+	if err != nil || res.StatusCode != 101 || res.Header.Get("Sec-WebSocket-Protocol") != "v2" {
+		t.Fatal(res, err)
+	}
+	pings(t, client)
+	p := l7test.DialFrames(t, addr)
+	p.Ask(1, false, "CONNECT", "/ws", ":protocol", "websocket", "sec-websocket-protocol", "v2", "sec-websocket-extensions", "permessage-deflate")
+	p.Want("1 HEADERS 200")
+	p.Ask(3, false, "CONNECT", "/ws", ":protocol", "websocket", "sec-websocket-protocol", "V2", "sec-websocket-extensions", "permessage-deflate")
+	p.Want("3 HEADERS 502")
+	a.Serve(func(h *farm.HTTP) {
+		h.RemoveResponse = l7test.Remove("^Sec-WebSocket-(Protocol|Extensions):")
+	}, l7test.Service("web", b.Addr))
+	if res, err = http.ReadResponse(l7test.Dial(t, addr).Send(l7test.AskSocket).Reader(), nil); err != nil || res.StatusCode != 101 || res.Header.Get("Sec-WebSocket-Protocol") != "" {
+		t.Error(res, err)
 	}
 }

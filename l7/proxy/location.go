@@ -1,8 +1,6 @@
 package proxy
 
 import (
-	"bytes"
-
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/table"
 )
@@ -51,5 +49,5 @@ func (ex *exchange) pointsHere(scheme, authority []byte) bool {
 		return false
 	}
 	return table.Names(scheme, authority, ex.farm.Origin) ||
-		len(proto) == len(table.ProtoHTTPS) && len(scheme) == len(table.ProtoHTTP) && bytes.EqualFold(table.WithoutPort(authority), table.WithoutPort(ex.host))
+		len(proto) == len(table.ProtoHTTPS) && len(scheme) == len(table.ProtoHTTP) && table.SameHost(authority, ex.host)
 }

@@ -22,6 +22,10 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 		ex.badResponse(answerReason(err))
 		return
 	}
+	if err := ex.checkOffered(); err != nil { // after the rules: these may take away what a rule made a backend select
+		ex.badResponse(answerReason(err))
+		return
+	}
 	o := http1.ResponseOptions{}
 	if rules := ex.service.Response; rules != nil {
 		o.Extra = rules.Add

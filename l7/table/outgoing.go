@@ -1,8 +1,6 @@
 package table
 
 import (
-	"bytes"
-
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
@@ -136,7 +134,7 @@ func (o *Outgoing) leaveDestination(q *Query, s *Service) {
 		return
 	}
 	scheme, authority, path := CutURL(r.Value(i))
-	if len(authority) == 0 || !bytes.EqualFold(WithoutPort(authority), WithoutPort(r.Host)) && !Names(scheme, authority, q.Farm.Origin) {
+	if len(authority) == 0 || !SameHost(authority, r.Host) && !Names(scheme, authority, q.Farm.Origin) {
 		return
 	}
 	scheme = ProtoHTTP

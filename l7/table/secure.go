@@ -65,6 +65,14 @@ func plainAnswer(t *farm.TLS) ([]byte, error) {
 	return AppendRedirect(nil, cmp.Or(t.NoSSLCode, farm.DefaultRedirectCode), location, nil, true), nil
 }
 
+// SameHost reports whether two authorities have the same host. The dot that may end a name
+// and the ports do not count.
+func SameHost(a, b []byte) bool {
+	return bytes.EqualFold(bytes.TrimSuffix(WithoutPort(a), dot), bytes.TrimSuffix(WithoutPort(b), dot))
+}
+
+var dot = []byte{'.'}
+
 // WithoutPort is the host of an authority.
 func WithoutPort(authority []byte) []byte {
 	if i := bytes.LastIndexByte(authority, ':'); i >= 0 && bytes.IndexByte(authority[i:], ']') < 0 {

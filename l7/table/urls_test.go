@@ -155,7 +155,10 @@ func TestDestinationAgreesWithTheHostOfTheBackend(t *testing.T) {
 			"http://a.test/dir/b":       "http://HOST/dir/b",
 			"https://A.test:8443/dir/b": "http://HOST/dir/b",
 			"http://" + addr + "/b":     "http://HOST/b",
+			"https://a.test./b":         "http://HOST/b",
+			"https://A.test.:443/b":     "http://HOST/b",
 			"http://else.test/b":        "http://else.test/b",
+			"http://a.test../b":         "http://a.test../b",
 			"/b":                        "/b",
 		} {
 			res := c.Send("MOVE /a HTTP/1.1\r\nHost: a.test\r\nDestination: " + sent + "\r\nOverwrite: F\r\n\r\n").Response("MOVE")
