@@ -321,6 +321,12 @@ func (a *Answerer) negative(x *asked, n node) {
 func (a *Answerer) missing(x *asked, n node) {
 	z := a.nothing(x, n)
 	x.r.NoName = true
+	if x.signs(z) && x.q.Type == wire.TypeNSEC {
+		// The record is the answer: BIND refuses a denial that consists of the set that
+		// was asked for.
+		a.deny(x, wire.Answer, z, x.name, x.owner, nowhere, z.soaTTL)
+		return
+	}
 	if !x.signs(z) || x.q.CompactOK {
 		x.r.Rcode = wire.NXDomain
 	}
