@@ -243,6 +243,12 @@ func TestADocumentIsAppliedAndItsOutcomeLogged(t *testing.T) {
 	if err := h.applyLogged(t.Context(), "signal", time.Minute); !strings.HasPrefix(err.Error(), h.office.document+": ") || len(h.log.Lines("not applied")) < 2 {
 		t.Errorf("%v: logged %s", err, &h.log)
 	}
+	path := ""
+	h.office.has(func() { path, h.office.document = h.office.document, "" })
+	if list := h.problems(); len(list) != 0 {
+		t.Errorf("without --config: problems %q", list)
+	}
+	h.office.has(func() { h.office.document = path })
 	h.log = logtest.Log{}
 	h.write(t, shopDocument)
 	applied("", `level=INFO msg="configuration file applied" changed=true revision=1`)

@@ -16,7 +16,8 @@ func (m *manager) problems() (out []string) {
 	for _, d := range m.store.Damages() {
 		out = append(out, d.String())
 	}
-	if text := m.rejected.problem(); text != "" {
+	// An appliance that was started again without --config has no file to be rejected.
+	if text := m.rejected.problem(); text != "" && m.configFile() != "" {
 		out = append(out, text)
 	}
 	if err := disk.Room(".", leastRoom); err != nil {
