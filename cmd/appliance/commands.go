@@ -13,7 +13,9 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/demo"
 	"github.com/sluicelb/sluice/cmd/supervisor"
+	"github.com/sluicelb/sluice/mgmt/gui"
 	"github.com/sluicelb/sluice/mgmt/outbound"
+	"github.com/sluicelb/sluice/web"
 )
 
 // Commands are run and demo.
@@ -88,7 +90,7 @@ func demoCommand() *cobra.Command {
 			if os.Getenv(supervisor.LogVariable) == "" {
 				_ = os.Setenv(supervisor.LogVariable, "warn")
 			}
-			o.Log = supervisor.Logger("supervisor")
+			o.Log, o.GUI = supervisor.Logger("supervisor"), gui.Built(web.Files())
 			return demo.Run(unsignalled(c), o)
 		},
 	}

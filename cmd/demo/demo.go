@@ -47,6 +47,8 @@ type Options struct {
 	Log *slog.Logger
 	// Out gets what the user shall read; nil means standard output.
 	Out io.Writer
+	// GUI says that the program was built with its GUI.
+	GUI bool
 }
 
 // Run shows the demonstration until ctx ends or a signal stops the instance.
@@ -147,10 +149,14 @@ func (o *Options) explain(i supervisor.Instance, port int, g guest) {
 	if port != farmPort {
 		taken = fmt.Sprintf("\nPort %d is taken by another program, so the farm has port %d.", farmPort, port)
 	}
+	gui := fmt.Sprintf("https://%s/gui/", i.API)
+	if !o.GUI {
+		gui = fmt.Sprintf("none: this program was built without it, for want of Node.js\n  log in       https://%s/api/v4.0/session", i.API)
+	}
 	fmt.Fprintf(o.Out, `
 Sluice is running. Press Ctrl-C to stop it.%[4]s
 
-  GUI          https://%[1]s/gui/   user "%[5]s", password "%[6]s"   (self-signed certificate)
+  GUI          %[7]s   user "%[5]s", password "%[6]s"   (self-signed certificate)
   API          https://%[1]s/api/v4.0/farms
   farm "demo"  http://%[2]s/   two backends, "blue" and "green"
   API key      %[3]s key create
@@ -161,7 +167,7 @@ Try, in another terminal:
   %[3]s farm list
   %[3]s backend maintenance demo all 0 --mode drain
 
-`, i.API, farm, sluice, taken, g.name, g.password)
+`, i.API, farm, sluice, taken, g.name, g.password, gui)
 }
 
 // shortest is the path as a user in the working directory would type it.

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	if name, ok := role.Named(os.Args); ok {
 		status = role.Main(name, "1.2.3")
 	} else if data := os.Getenv("DEMO"); data != "" {
-		if err := Run(context.Background(), Options{Data: data, Log: supervisor.Logger("supervisor")}); err != nil {
+		if err := Run(context.Background(), Options{Data: data, Log: supervisor.Logger("supervisor"), GUI: true}); err != nil {
 			fmt.Fprintln(os.Stderr, "demo:", err)
 			status = 1
 		}
@@ -258,12 +258,22 @@ func TestTheDemonstrationBecomesTheConfiguration(t *testing.T) {
 func TestAnotherPortOfTheFarmIsExplained(t *testing.T) {
 	for port, want := range map[int]bool{farmPort: false, farmPort + 1: true} {
 		var out strings.Builder
-		o := Options{Out: &out}
+		o := Options{Out: &out, GUI: true}
 		o.explain(supervisor.Instance{Data: "/d", API: "127.0.0.1:4445"}, port, guest{"demo", "pass"})
 		if said := out.String(); strings.Contains(said, fmt.Sprintf("\nPort 8080 is taken by another program, so the farm has port %d.\n", port)) != want ||
 			!strings.Contains(said, fmt.Sprintf("\n  curl http://127.0.0.1:%d/\n", port)) || !strings.Contains(said, " https://127.0.0.1:4445/api/v4.0/farms\n") || !strings.Contains(said, `GUI          https://127.0.0.1:4445/gui/   user "demo", password "pass"`) {
 			t.Errorf("of port %d it said:\n%s", port, said)
 		}
+	}
+}
+
+func TestAGUIThatWasNotBuiltIsNotOffered(t *testing.T) {
+	var out strings.Builder
+	o := Options{Out: &out}
+	o.explain(supervisor.Instance{Data: "/d", API: "127.0.0.1:4445"}, farmPort, guest{"demo", "pass"})
+	if said := out.String(); strings.Contains(said, "/gui/") || !strings.Contains(said, "GUI          none: this program was built without it, for want of Node.js\n") ||
+		!strings.Contains(said, `  log in       https://127.0.0.1:4445/api/v4.0/session   user "demo", password "pass"`) {
+		t.Errorf("it said:\n%s", said)
 	}
 }
 

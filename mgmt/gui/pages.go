@@ -42,6 +42,12 @@ func New(files fs.FS, provider func() bool) *Pages {
 	return &Pages{files: files, index: index, provider: provider}
 }
 
+// Built reports whether files hold a GUI: a program may be built without one.
+func Built(files fs.FS) bool {
+	_, err := fs.Stat(files, "index.html")
+	return err == nil
+}
+
 // Serves reports whether the request is for a page or a file of the GUI.
 func Serves(r *http.Request) bool {
 	p := r.URL.Path

@@ -114,6 +114,9 @@ func TestFilesArePackedForWhoTakesThem(t *testing.T) {
 }
 
 func TestAProgramBuiltWithoutItsGUISaysSo(t *testing.T) {
+	if gui.Built(fstest.MapFS{".keep": {}}) || !gui.Built(built) {
+		t.Error("whether there is a GUI is not what the files say")
+	}
 	w := get(gui.New(fstest.MapFS{".keep": {}}, off), "/gui/", "")
 	if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "make build") || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
 		t.Errorf("%d %s", w.Code, w.Body)
