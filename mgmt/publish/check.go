@@ -34,7 +34,7 @@ func (p *Publisher) Check(ctx context.Context, cfg *farm.Config, judge func(appl
 	if err != nil {
 		return nil // the publication will tell
 	}
-	maps.Copy(ls.problems, state.Problems)
+	ls.addKernel(cfg, state.Problems)
 	maps.Copy(ls.problems, problems)
 	if err := judge(apply.Outcome{FarmErrors: ls.problems, Absent: ls.absent}); err != nil {
 		p.tidy(ctx, ls.before)

@@ -14,6 +14,7 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/publish"
+	"github.com/sluicelb/sluice/sysnet/addr"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
@@ -236,5 +237,29 @@ func TestTheKernelGetsNoBackendWithoutAnAddress(t *testing.T) {
 	backends := list[len(list)-1].Farms[0].L4.Backends
 	if last := backends[len(backends)-1]; last.ID != 901 || backends[len(backends)-2].ID == 900 {
 		t.Errorf("the kernel got %+v", backends)
+	}
+}
+
+// A farm in the kernel whose address this machine does not have lacks nothing else.
+func TestAFarmOfTheKernelWithoutItsAddressIsAbsent(t *testing.T) {
+	b, k, _ := withKernel(t, mixed("web"))
+	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
+	cfg := mixed("changed")
+	cfg.Farms[1].VIP = netip.MustParseAddr("192.0.2.77")
+	_, missing := addr.Find(nil, cfg.Farms[1].VIP)
+	for problem, want := range map[string]bool{missing.Error(): true, "the kernel has no room": false} {
+		k.set(func() { k.problems = map[uint32]string{99: problem} })
+		if err := b.Check(t.Context(), cfg, func(out apply.Outcome) error {
+			if out.FarmErrors[99] != problem || out.Absent[99] != want {
+				t.Errorf("%s: beforehand %+v", problem, out)
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	k.set(func() { k.problems = map[uint32]string{99: missing.Error()} })
+	if out, err := b.Publish(t.Context(), cfg); err != nil || !out.Absent[99] || out.FarmErrors[99] != missing.Error() {
+		t.Errorf("%+v, %v", out, err)
 	}
 }

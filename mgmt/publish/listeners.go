@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/sysnet/addr"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
@@ -98,6 +99,26 @@ func (ls *listeners) close() {
 	for _, files := range ls.opened {
 		for _, f := range files {
 			_ = f.Close()
+		}
+	}
+}
+
+// addKernel adds the problems of farms in the kernel, and notes those that only lack their
+// address: netd tells that in these words (sysnet/host).
+func (ls *listeners) addKernel(cfg *farm.Config, problems map[uint32]string) {
+	if len(problems) == 0 {
+		return
+	}
+	maps.Copy(ls.problems, problems)
+	locals, err := addr.List()
+	if err != nil {
+		return // they are problems like others
+	}
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		if problem := problems[f.ID]; problem != "" {
+			_, err := addr.Find(locals, f.VIP.Unmap())
+			ls.absent[f.ID] = errors.Is(err, addr.ErrNotLocal) && err.Error() == problem
 		}
 	}
 }

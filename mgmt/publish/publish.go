@@ -230,7 +230,7 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 	p.addPlaces(ls)
 	generation := p.next()
 	moves := p.pack(ctx, engine, cfg)
-	maps.Copy(ls.problems, p.carry(ctx, generation, cfg))
+	ls.addKernel(cfg, p.carry(ctx, generation, cfg))
 	maps.Copy(ls.problems, missing)
 	ack, err := p.hand(ctx, engine, generation, cfg, ls)
 	if err != nil {
