@@ -59,7 +59,9 @@ func TestASignedZoneIsKeptWhileTheParentZoneNamesItsKey(t *testing.T) {
 		{"POST", "/transactions", `{"writes":[{"method":"DELETE","path":"/farms/names"}]}`},
 	} {
 		for _, dry := range []string{"", "dry_run=true&"} {
-			a.do(c[0], c[1]+"?"+strings.TrimSuffix(dry, "&"), c[2], c[3:]...).refused(t, 400, "the parent zone com has a DS record", "force=true")
+			r := a.do(c[0], c[1]+"?"+strings.TrimSuffix(dry, "&"), c[2], c[3:]...)
+			r.refused(t, 400, "the parent zone com has a DS record", "force=true")
+			r.want(t, "code", "force")
 		}
 		a.must(200, c[0], c[1]+"?dry_run=true&force=true", c[2], c[3:]...)
 		a.do(c[0], c[1]+"?force=1", c[2], c[3:]...).refused(t, 400, "force")

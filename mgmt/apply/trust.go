@@ -28,6 +28,15 @@ type forced struct{}
 // Force makes changes with this context happen although resolvers may reject a zone afterwards.
 func Force(ctx context.Context) context.Context { return context.WithValue(ctx, forced{}, true) }
 
+// Forceable is the refusal of a change that happens if it is forced.
+type Forceable struct{ Reason error }
+
+// Error returns the reason.
+func (e *Forceable) Error() string { return e.Reason.Error() }
+
+// Unwrap returns the reason.
+func (e *Forceable) Unwrap() error { return e.Reason }
+
 func isForced(ctx context.Context) bool { return ctx.Value(forced{}) != nil }
 
 // resigned is a signed zone that a change deletes, unsigns, or whose keys it changes.
@@ -56,8 +65,8 @@ func (r *resigned) refused(format string, args ...any) error {
 	case r.signer() != nil:
 		field, what = "keys", "keys: they cannot be changed now: "
 	}
-	return &validate.Error{Path: validate.ZonePath(r.farm, r.was.Name), Field: field,
-		Message: what + fmt.Sprintf(format, args...) + " (--force, or force=true in the API, does it nevertheless)"}
+	return &Forceable{&validate.Error{Path: validate.ZonePath(r.farm, r.was.Name), Field: field,
+		Message: what + fmt.Sprintf(format, args...) + " (--force, or force=true in the API, does it nevertheless)"}}
 }
 
 // guardTrust refuses a change after which resolvers may reject a zone. Warnings are about

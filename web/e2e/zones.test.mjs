@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Resolver } from 'node:dns/promises';
 import { createServer } from 'node:net';
 import { after, before } from 'node:test';
-import { button, freePort, launch, picture, settle as apply, signedIn, visit } from './harness.mjs';
+import { base, button, freePort, launch, picture, settle as apply, signedIn, visit } from './harness.mjs';
 
 let browser;
 let port; // of the farm
@@ -261,6 +261,36 @@ task('a zone is signed, shows what the registrar asks for, and gets its next key
   await page.getByRole('button', { name: 'Apply' }).click();
   await part.getByText('Give its DS record to the registrar now.').waitFor({ state: 'detached' });
   assert.equal(await ds.count(), 1);
+});
+
+/** Calls the API as the person who is signed in on a page. */
+async function api(page, method, path, data) {
+  const answer = await page.request.fetch(new URL(`/api/v4.0${path}`, base).href, { method, data });
+  assert.ok(answer.ok(), `${method} ${path}: ${answer.status()} ${await answer.text()}`);
+  return (await answer.json()).params;
+}
+
+task('a zone whose parent has its DS record is unsigned only by somebody who accepts that', async (page) => {
+  for (const id of ['test', 'signed.test']) await api(page, 'POST', '/farms/names/zones', { id, dnssec: 'ecdsap256sha256' });
+  const { keys } = await api(page, 'GET', '/farms/names/zones/signed.test');
+  await api(page, 'POST', '/farms/names/zones/test/resources', { rname: 'signed', type: 'DS', rdata: keys[0].ds });
+  await visit(page, 'farms/names/zones/signed.test');
+  await button(page, 'Edit: signed.test').click();
+  const form = page.getByRole('dialog', { name: 'Settings of zone signed.test' });
+  await form.getByRole('combobox', { name: 'Signed' }).click();
+  await page.getByRole('option', { name: 'off', exact: true }).click();
+  await button(form, 'Save…').click();
+  const shown = page.getByRole('dialog').filter({ has: button(page, 'Apply') });
+  await shown.getByRole('alert').getByText(/parent zone test\.? has a DS record for it .* resolvers would reject its names/).waitFor();
+  assert.ok(await button(shown, 'Apply').isDisabled());
+  await shown.getByLabel('Make the change nevertheless').check();
+  await shown.getByText('sluice zone set names signed.test dnssec=off --force').waitFor();
+  await shown.getByText(/resolvers would reject its names/).waitFor(); // the reason stays in sight
+  await button(shown, 'Apply').click();
+  await page.getByRole('region', { name: 'DNSSEC' }).getByText('Answers are not signed.').waitFor();
+  await button(page, 'Delete zone signed.test').click();
+  await apply(page, 'Delete zone signed.test');
+  await api(page, 'DELETE', '/farms/names/zones/test');
 });
 
 task('questions are watched as they come', async (page) => {

@@ -26,7 +26,7 @@ type ErrorBody struct {
 	Error       string `json:"error" enum:"true" doc:"Always \"true\""`
 	Message     string `json:"message" doc:"What is wrong, and what is allowed"`
 	Details     string `json:"details,omitempty" doc:"More about it, where clients know the message by heart"`
-	Code        string `json:"code,omitempty" enum:"confirm_session" doc:"What the client can do about it: confirm_session is POST /session/confirm, then the same request again"`
+	Code        string `json:"code,omitempty" enum:"confirm_session,force" doc:"What the client can do about it: confirm_session is POST /session/confirm, then the same request again; force is the same request with the parameter force=true, which accepts what the message says"`
 	Field       string `json:"field,omitempty" doc:"Of the body, the field that is wrong, where it is one"`
 	Write       *int   `json:"write,omitempty" doc:"Of a transaction, which of its writes was refused: its position, from 0 on"`
 }
@@ -98,6 +98,7 @@ func NotFound(format string, args ...any) *Rejection {
 // of ours: the client learns that there was one, the log learns which.
 func RejectionOf(err error, expected bool) *Rejection {
 	var known *Rejection
+	var forceable *apply.Forceable
 	var broken *validate.Error
 	var refused *apply.Refused
 	var placed *document.Error
@@ -107,6 +108,10 @@ func RejectionOf(err error, expected bool) *Rejection {
 	switch {
 	case errors.As(err, &known):
 		return known
+	case errors.As(err, &forceable):
+		r := *RejectionOf(forceable.Reason, expected)
+		r.Code, r.Message = CodeForce, err.Error()
+		return &r
 	case errors.As(err, &placed):
 		return BadRequest("%s", err)
 	case errors.As(err, &broken):
@@ -143,6 +148,9 @@ func RejectionOf(err error, expected bool) *Rejection {
 		return &Rejection{Status: http.StatusInternalServerError, Message: InternalFault, Cause: err}
 	}
 }
+
+// CodeForce is the code of the refusal of a change that happens if it is forced.
+const CodeForce = "force"
 
 // InternalFault is all that clients learn of a fault of ours.
 const InternalFault = "internal fault: see the log of the appliance"

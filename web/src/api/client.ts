@@ -14,6 +14,8 @@ export class Refused extends Error {
     /** The field of the body that is wrong, and of a transaction which of its writes. */
     readonly field?: string,
     readonly write?: number,
+    /** What can be done about it, see code of ErrorBody. */
+    readonly code?: string,
   ) {
     super(message);
   }
@@ -57,8 +59,8 @@ export async function body<T>(call: Promise<Answer<T>>): Promise<T> {
     throw new Refused('unreachable', 0);
   }
   if (answer.data !== undefined && answer.response.ok) return answer.data;
-  const said = (answer.error ?? {}) as { message?: string; details?: string; field?: string; write?: number };
-  throw new Refused(said.message ?? answer.response.statusText, answer.response.status, said.details, said.field, said.write);
+  const said = (answer.error ?? {}) as { message?: string; details?: string; field?: string; write?: number; code?: string };
+  throw new Refused(said.message ?? answer.response.statusText, answer.response.status, said.details, said.field, said.write, said.code);
 }
 
 /** Whether a call failed because nobody is signed in. */

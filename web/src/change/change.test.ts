@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { call, quoted, settings } from './change';
+import { call, forced, quoted, settings, write } from './change';
 
 vi.stubGlobal('location', { origin: 'https://appliance' });
 
@@ -25,4 +25,12 @@ describe('the equal call', () => {
       `curl -k -X PUT -H "ZAPI_KEY: $KEY" -H 'Content-Type: application/json' -d '{"vhost":"it'\\''s"}' 'https://appliance/api/v4.0/farms/a%2Fb'`,
     ));
   it('has no data where there is none', () => expect(call('DELETE', ['farms', 'a'])).toBe(`curl -k -X DELETE -H "ZAPI_KEY: $KEY" 'https://appliance/api/v4.0/farms/a'`));
+});
+
+describe('a change that is forced', () => {
+  const change = write('', 'sluice zone set names example.com dnssec=off', 'PUT', ['farms', 'names', 'zones', 'example.com'], { dnssec: 'off' });
+  it('has the flag of the command line', () => expect(forced(change).command).toBe('sluice zone set names example.com dnssec=off --force'));
+  it('has no command where there is none', () => expect(forced({ ...change, command: '' }).command).toBe(''));
+  it('has the parameter of the API', () => expect(forced(change).call).toMatch(/zones\/example\.com\?force=true'$/));
+  it('adds it to others', () => expect(forced({ ...change, call: "curl 'https://a/b?add=true'" }).call).toBe("curl 'https://a/b?add=true&force=true'"));
 });

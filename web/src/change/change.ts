@@ -1,7 +1,7 @@
 import { body, pathOf, Refused, request, type Answer } from '../api/client';
 import { noteWrite, tagOf } from '../api/tags';
 
-export type Query = { dry_run?: 'true'; confirm?: string; guard?: string };
+export type Query = { dry_run?: 'true'; confirm?: string; guard?: string; force?: 'true' };
 type Preview = { params: { diff?: string; impact?: { cost: string; farm: string; fields: string[] | null }[] | null; warnings?: string[] | null } };
 
 /** A change that can be preview before it is made. */
@@ -23,11 +23,23 @@ export type Change = {
 };
 
 /** What a change would do: the difference it makes, what it costs whom, and the ETag of what it was tried on. */
-export async function preview(change: Change, match?: string) {
-  const { answer, tag } = await tagged(change.send({ dry_run: 'true' }, match));
+export async function preview(change: Change, match?: string, force = false) {
+  const { answer, tag } = await tagged(change.send({ dry_run: 'true', ...forcing(force) }, match));
   const { params } = answer as Preview;
   return { diff: params.diff ?? '', impact: params.impact ?? [], warnings: params.warnings ?? [], tag };
 }
+
+const forcing = (force: boolean): Query => (force ? { force: 'true' } : {});
+
+/** Whether a change was refused that the appliance makes if it is forced. */
+export const isForceable = (error: unknown) => error instanceof Refused && error.code === 'force';
+
+/** The change as it is forced by the command line and by a call. */
+export const forced = (change: Change): Change => ({
+  ...change,
+  command: change.command && `${change.command} --force`,
+  call: change.call.replace(/'$/, `${/\?[^']*'$/.test(change.call) ? '&' : '?'}force=true'`),
+});
 
 /** Whether somebody else changed a resource after the version that a call had to match. */
 export const isConflict = (error: unknown) => error instanceof Refused && error.status === 412;
@@ -36,14 +48,14 @@ export const isConflict = (error: unknown) => error instanceof Refused && error.
  * Tries a change on the version that the page shows or, if somebody else changed that, on
  * the one there is now. The answer has the ETag that the change itself has to match.
  */
-export async function tryChange(change: Change) {
+export async function tryChange(change: Change, force = false) {
   try {
-    const tried = await preview(change, change.match);
+    const tried = await preview(change, change.match, force);
     return { ...tried, match: change.match ?? tried.tag, changed: false };
   } catch (error) {
     if (!isConflict(error)) throw error;
   }
-  const tried = await preview(change);
+  const tried = await preview(change, undefined, force);
   return { ...tried, match: tried.tag, changed: true };
 }
 
@@ -63,9 +75,9 @@ async function tagged(call: Promise<Answer<unknown>>) {
 export type Trial = { confirm?: string; guard?: string };
 
 /** Makes the change; one on trial goes back by itself. It gives the revision that is the newest then. */
-export async function applyChange(change: Change, trial: Trial, match?: string): Promise<number> {
+export async function applyChange(change: Change, trial: Trial, match?: string, force = false): Promise<number> {
   const { tag } = await tagged(
-    change.send(trial, match).then((answer) => {
+    change.send({ ...trial, ...forcing(force) }, match).then((answer) => {
       if (answer.response.ok) noteWrite(change.parts, answer.response);
       return answer;
     }),

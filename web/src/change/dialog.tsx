@@ -1,11 +1,11 @@
-import { Alert, Button, Code, CopyButton, Group, Loader, Stack, Text } from '@mantine/core';
+import { Alert, Button, Checkbox, Code, CopyButton, Group, Loader, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMay } from '../session/may';
 import { Problem } from '../ui/problem';
 import { done } from '../ui/notify';
-import { applyChange, isConflict, tryChange, type Change, type Trial } from './change';
+import { applyChange, forced, isConflict, isForceable, tryChange, type Change, type Trial } from './change';
 import { Diff } from './diff';
 import { TrialInput } from './trial';
 import { offerUndo } from './undo';
@@ -17,11 +17,12 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
   const client = useQueryClient();
   const may = useMay();
   const [on, setOn] = useState<Trial>({});
+  const [force, setForce] = useState(false);
   const [late, setLate] = useState(false); // somebody else was first between the difference and Apply
-  const trial = useQuery({ queryKey: ['try', change.call], queryFn: () => tryChange(change), staleTime: 0, gcTime: 0, retry: false });
+  const trial = useQuery({ queryKey: ['try', change.call, force], queryFn: () => tryChange(change, force), staleTime: 0, gcTime: 0, retry: false });
   const again = () => void client.invalidateQueries({ predicate: (q) => q.queryKey[0] !== 'try' }); // it is no use to try it again
   const apply = useMutation({
-    mutationFn: () => applyChange(change, on, trial.data?.match),
+    mutationFn: () => applyChange(change, on, trial.data?.match, force),
     onError: (error) => {
       if (!isConflict(error)) return;
       setLate(true);
@@ -38,6 +39,9 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
       again();
     },
   });
+  const [refusal, setRefusal] = useState<Error>(); // stays in sight while the change is forced
+  if (isForceable(trial.error) && trial.error !== refusal) setRefusal(trial.error!);
+  const equal = force ? forced(change) : change;
   const diff = change.says ?? trial.data?.diff;
   const changed = late || trial.data?.changed === true;
   const elsewhere = changed && change.position === true; // the object may be at another position now
@@ -47,7 +51,12 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
       <Stack>
         {children}
         {trial.isPending && <Loader size="sm" aria-label="…" />}
-        {trial.error && <Problem error={trial.error} />}
+        {trial.error && !isForceable(trial.error) && <Problem error={trial.error} />}
+        {refusal && (
+          <Problem error={refusal}>
+            <Checkbox label={t('change.force')} description={t('change.force_about')} checked={force} onChange={(e) => setForce(e.currentTarget.checked)} />
+          </Problem>
+        )}
         {trial.isSuccess && (
           <>
             {changed && (
@@ -69,8 +78,8 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
             ))}
           </>
         )}
-        {change.command && <Equal label={t('change.command')} text={change.command} />}
-        <Equal label={t('change.call')} text={change.call} />
+        {equal.command && <Equal label={t('change.command')} text={equal.command} />}
+        <Equal label={t('change.call')} text={equal.call} />
         {change.says === undefined && <TrialInput trial={on} set={setOn} />}
         {apply.error && !isConflict(apply.error) && <Problem error={apply.error} />}
         <Group justify="flex-end">

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useMemo, useRef, useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
-import { preview, type Change } from '../change/change';
+import { isForceable, preview, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useFieldText } from '../i18n/fields';
 import { Problem } from '../ui/problem';
@@ -48,7 +48,9 @@ export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without =
   const trial = useMutation({
     mutationFn: async (body: Seen) => {
       const one = change(body);
-      await preview(one);
+      await preview(one).catch((error: unknown) => {
+        if (!isForceable(error)) throw error; // the dialog offers to force it
+      });
       return { change: one, body };
     },
     onSuccess: setTried,
