@@ -100,3 +100,52 @@ task(
   'ann',
   { meant: [/ERR_INTERNET_DISCONNECTED|ERR_NETWORK/] },
 );
+
+stranger('the sign-in loads what it needs, and the pages come while somebody types', async (page) => {
+  const loaded = [];
+  page.on('response', (r) => /\/assets\/.*\.js$/.test(r.url()) && loaded.push(r));
+  await page.goto(base);
+  await page.getByLabel('User').waitFor();
+  const named = await page.locator('script[src], link[rel=modulepreload]').evaluateAll((all) => all.map((e) => e.src || e.href));
+  const first = [...new Set(named)].filter((url) => !/\/pages-/.test(url));
+  const sizes = await Promise.all(first.map(async (url) => (await page.request.get(url)).body().then((b) => b.length)));
+  assert.ok(sizes.reduce((a, b) => a + b, 0) < 560_000, `${first.join(' ')}: ${sizes.join(' + ')} bytes`);
+  await page.waitForFunction(() => performance.getEntriesByType('resource').some((r) => /\/assets\/pages-.*\.js$/.test(r.name)));
+});
+
+/** Keeps the files of a page from coming; the policy of the page and its parts that are there already stay. */
+const withheld = (page, answer) => page.route(/\/gui\/assets\/page-.*\.js$/, answer);
+
+task(
+  'a page that cannot be loaded is tried again when the network is back',
+  async (page) => {
+    await withheld(page, (route) => route.abort());
+    await page.route(/\/gui\/$/, (route) => route.abort());
+    await page.getByRole('link', { name: 'Head-room' }).click();
+    const said = page.getByRole('alert').filter({ hasText: 'A part of the GUI could not be loaded' });
+    await said.getByText('out of reach').waitFor();
+    await page.unroute(/\/gui\/assets\/page-.*\.js$/);
+    await page.unroute(/\/gui\/$/);
+    await said.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Head-room' }).waitFor();
+  },
+  'ann',
+  { meant: [/ERR_FAILED/, /PartMissing/] },
+);
+
+task(
+  'a page of another version says so, and comes when the GUI is loaded again',
+  async (page) => {
+    await withheld(page, (route) => route.fulfill({ status: 404 }));
+    await page.route(/\/gui\/$/, (route) => route.fulfill({ contentType: 'text/html', body: '<script type="module" src="/gui/assets/index-newer.js"></script>' }));
+    await page.getByRole('link', { name: 'Head-room' }).click();
+    const said = page.getByRole('alert').filter({ hasText: 'A part of the GUI could not be loaded' });
+    await said.getByText('new version').waitFor();
+    await page.unroute(/\/gui\/assets\/page-.*\.js$/);
+    await page.unroute(/\/gui\/$/);
+    await said.getByRole('button', { name: 'Reload the page' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Head-room' }).waitFor();
+  },
+  'ann',
+  { meant: [/status of 404|ERR_ABORTED/, /PartMissing/] },
+);

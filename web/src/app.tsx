@@ -1,21 +1,21 @@
 import { Center, Loader, MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query';
-import { RouterProvider } from '@tanstack/react-router';
 import { setNonce } from 'get-nonce';
-import { useCallback } from 'react';
+import { useEffect } from 'react';
 import { Refused, signedOut } from './api/client';
 import { useLive } from './api/live';
 import { queries } from './api/queries';
-import { router } from './router';
 import { ConfirmDialog } from './session/confirm-dialog';
-import { IdleDialog } from './session/idle-dialog';
-import { signOut } from './session/session';
 import { ShownOnce } from './session/shown-once';
 import { SignIn } from './session/sign-in';
 import { theme } from './theme';
 import { Boundary } from './ui/boundary';
+import { late } from './ui/late';
 import { Problem } from './ui/problem';
+
+/** Whatever needs a session: the sign-in is there before it. */
+const Pages = late(async () => (await import('./pages')).Pages, <Waiting />);
 
 /** A session that ended is noticed by whichever call meets it: who is there is asked anew. */
 const ended = (error: unknown) => {
@@ -62,31 +62,24 @@ function Authenticated() {
   const who = useQuery(queries.who);
   const rights = useQuery({ ...queries.rights, enabled: who.isSuccess });
   useLive(who.isSuccess);
+  const known = !who.isPending;
+  useEffect(() => {
+    if (known) void Pages.preload(); // while rights are asked for, or a password is typed
+  }, [known]);
   if (who.isPending || (who.isSuccess && rights.isPending)) {
-    return (
-      <Center h="100vh">
-        <Loader aria-label="…" />
-      </Center>
-    );
+    return <Waiting />;
   }
   if (signedOut(who.error)) return <SignIn />;
   if (who.error) return <Problem error={who.error} again={() => void who.refetch()} />;
   if (rights.error && !(rights.error instanceof Refused)) throw rights.error; // a fault of the GUI: for the boundary
   if (!rights.data) return <Problem error={rights.error} again={() => void rights.refetch()} />;
-  return (
-    <>
-      <RouterProvider router={router} />
-      <Idle minutes={who.data.params.session_timeout} />
-    </>
-  );
+  return <Pages minutes={who.data.params.session_timeout} />;
 }
 
-/** Idle ends the session of who has left, and shows the sign-in where he was. */
-function Idle({ minutes }: { minutes: number }) {
-  const end = useCallback(() => {
-    void signOut()
-      .catch(() => undefined) // the session may have ended already
-      .then(() => client.resetQueries({ queryKey: queries.who.queryKey }));
-  }, []);
-  return <IdleDialog minutes={minutes} end={end} />;
+function Waiting() {
+  return (
+    <Center h="100vh">
+      <Loader aria-label="…" />
+    </Center>
+  );
 }

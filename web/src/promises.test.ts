@@ -9,8 +9,8 @@ const config = ts.parseJsonConfigFileContent(ts.readConfigFile(join(folder, '../
 
 type Found = { effects: string[]; promises: string[] };
 
-/** Promises that never fail, or whose failure another part reports: queries keep their error, the router shows it on the page. */
-const settled = new Set(['invalidateQueries', 'resetQueries', 'refetch', 'fetchNextPage', 'go', 'navigate']);
+/** Promises that never fail, or whose failure another part reports: queries keep their error, the router shows it on the page, parts of the GUI where they are drawn. */
+const settled = new Set(['invalidateQueries', 'resetQueries', 'refetch', 'fetchNextPage', 'go', 'navigate', 'preload']);
 
 function find(program: ts.Program, file: ts.SourceFile): Found {
   const checker = program.getTypeChecker();

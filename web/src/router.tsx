@@ -1,13 +1,15 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
+import type { ComponentType } from 'react';
 import { Layout } from './layout/layout';
 import { NoSuchPage, RouteFailed } from './layout/failed';
 import { loadPageTexts } from './i18n/i18n';
 import { Dashboard } from './dashboard/dashboard';
+import { late } from './ui/late';
 
 const root = createRootRoute({ component: Layout });
 
 /** A page that is loaded when somebody goes there, with its texts. */
-const lazily: typeof lazyRouteComponent = (page, name) => lazyRouteComponent(async () => (await Promise.all([page(), loadPageTexts()]))[0], name);
+const lazily = <M extends Record<K, ComponentType>, K extends string>(page: () => Promise<M>, name: K) => late(async () => (await Promise.all([page(), loadPageTexts()]))[0][name]);
 
 const farm = createRoute({ getParentRoute: () => root, path: '/farms/$farm', component: lazily(() => import('./farms/layout'), 'FarmLayout') });
 const farmPages = [

@@ -1,8 +1,9 @@
 import { Card, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
+import { Boundary } from '../ui/boundary';
+import { late } from '../ui/late';
 import { Headed } from '../ui/headed';
 import { Problem } from '../ui/problem';
 import { Attention } from './attention';
@@ -12,7 +13,7 @@ import { count, duration } from '../ui/numbers';
 import { useRates } from '../farms/rates';
 import type { FarmNumbers } from '../farms/types';
 
-const WhichWay = lazy(() => import('./which-way'));
+const WhichWay = late(async () => (await import('./which-way')).WhichWay);
 
 /** Dashboard answers what is asked daily: what is exposed, is it healthy, what changed, what needs a hand. */
 export function Dashboard() {
@@ -33,9 +34,9 @@ export function Dashboard() {
       <Figures />
       <Attention />
       <FarmTiles farms={farms.data?.farms} />
-      <Suspense>
+      <Boundary>
         <WhichWay farms={farms.data?.farms} />
-      </Suspense>
+      </Boundary>
       <Recent />
     </Stack>
   );

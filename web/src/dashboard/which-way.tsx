@@ -5,7 +5,7 @@ import { Explain } from '../farms/explain';
 import type { FarmNumbers } from '../farms/types';
 
 /** WhichWay says which way a request would take through one of the farms that read requests. */
-export default function WhichWay({ farms }: { farms: FarmNumbers[] | undefined }) {
+export function WhichWay({ farms }: { farms: FarmNumbers[] | undefined }) {
   const { t } = useTranslation();
   const [chosen, choose] = useState('');
   const readers = (farms ?? []).filter((f) => f.profile === 'http' || f.profile === 'https');

@@ -1,14 +1,16 @@
 import { Button, Card, Code, Collapse, Group, List, NativeSelect, SimpleGrid, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
-import { lazy, Suspense, useState, type FormEvent, type ReactNode } from 'react';
+import { useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, body } from '../api/client';
 import type { components } from '../api/schema';
+import { Boundary } from '../ui/boundary';
+import { late } from '../ui/late';
 import { Problem } from '../ui/problem';
 
 /** The table of candidates is loaded with the first answer: the dashboard needs no table before. */
-const Candidates = lazy(() => import('./candidates').then((m) => ({ default: m.Candidates })));
+const Candidates = late(async () => (await import('./candidates')).Candidates);
 
 type Explained = components['schemas']['Explanation'];
 type Props = { farm: string; vport: string; secure: boolean; headers?: boolean; children?: ReactNode };
@@ -100,9 +102,9 @@ function Said({ of: { result, steps, services, ...of } }: { of: Explained }) {
         )}
       </List>
       {of.balance && (
-        <Suspense>
+        <Boundary>
           <Candidates of={of.balance} />
-        </Suspense>
+        </Boundary>
       )}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Changed title={t('explain.request')} changes={of.changes} head={of.head} />

@@ -1,12 +1,14 @@
 import { Card, Loader, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { Entries } from '../timeline/entries';
+import { Boundary } from '../ui/boundary';
+import { late } from '../ui/late';
 import { Passport } from '../zones/passport';
 import { Questions } from '../zones/questions';
 import { Backends } from './backends';
@@ -14,7 +16,7 @@ import { Explain } from './explain';
 import { Headroom } from '../headroom/headroom';
 import { Rehearsal } from './rehearsal';
 
-const Charts = lazy(() => import('./charts').then((m) => ({ default: m.Charts })));
+const Charts = late(async () => (await import('./charts')).Charts, <Loader size="sm" aria-label="…" />);
 
 /** FarmOverview is how a farm does: its backends, its traffic, what happened to it. */
 export function FarmOverview() {
@@ -30,9 +32,9 @@ export function FarmOverview() {
       <Backends farm={farm} profile={f.profile} backends={numbers.backends ?? []} change={setChange} />
       <Headroom farm={farm} />
       {f.counters.dns && <Questions of={f.counters.dns} />}
-      <Suspense fallback={<Loader size="sm" aria-label="…" />}>
+      <Boundary>
         <Charts farm={farm} profile={f.profile} />
-      </Suspense>
+      </Boundary>
       {f.profile === 'gslb' && <Passport farm={farm} />}
       {(f.profile === 'http' || f.profile === 'https') && <Explain farm={farm} vport={f.vport} secure={f.profile === 'https'} />}
       <Card withBorder component="section" aria-labelledby="happened">

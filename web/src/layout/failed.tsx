@@ -2,10 +2,11 @@ import { Alert, Button } from '@mantine/core';
 import { type ErrorComponentProps, Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { Broken } from '../ui/boundary';
+import { retryParts } from '../ui/part';
 
 /** RouteFailed stands in place of a page that could not be drawn; the menu around it stays. */
 export function RouteFailed({ error, reset }: ErrorComponentProps) {
-  return <Broken error={error} again={reset} />;
+  return <Broken error={error} again={() => (retryParts(), reset())} />;
 }
 
 /** NoSuchPage stands where an address names no page. */

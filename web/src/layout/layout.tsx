@@ -1,17 +1,18 @@
 import { ActionIcon, AppShell, Burger, Button, Group, Image, Menu, NavLink, Text, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../session/session';
 import type { Change } from '../change/change';
 import { changeLanguage, languages, loadPageTexts, type Language } from '../i18n/i18n';
 import { Boundary } from '../ui/boundary';
+import { late } from '../ui/late';
 import { failed } from '../ui/notify';
 import { PendingBar } from './pending';
 
-const Palette = lazy(async () => (await Promise.all([import('./palette'), loadPageTexts()]))[0]);
-const ChangeDialog = lazy(async () => ({ default: (await import('../change/dialog')).ChangeDialog }));
+const Palette = late(async () => (await Promise.all([import('./palette'), loadPageTexts()]))[0].default);
+const ChangeDialog = late(async () => (await import('../change/dialog')).ChangeDialog);
 
 export const pages = [
   { to: '/', word: 'nav.dashboard' },
@@ -88,10 +89,8 @@ export function Layout() {
         <Outlet />
       </AppShell.Main>
       <Boundary>
-        <Suspense fallback={null}>
-          {search && <Palette opened close={shut} show={setChange} />}
-          {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
-        </Suspense>
+        {search && <Palette opened close={shut} show={setChange} />}
+        {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
       </Boundary>
     </AppShell>
     </>

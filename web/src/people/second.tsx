@@ -1,15 +1,16 @@
 import { Group, Loader, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { showOnce } from '../session/shown-once';
 import { Asked } from '../ui/asked';
+import { Boundary } from '../ui/boundary';
+import { late } from '../ui/late';
 import { done } from '../ui/notify';
 import { actOnSecond, enrolSecond, people, type SecondAction } from './queries';
 import { SecretForm } from './secret-form';
 import { Once } from '../ui/once';
 
-const QR = lazy(() => import('./qr'));
+const QR = late(async () => (await import('./qr')).QR, <Loader size="sm" aria-label="…" />);
 
 /** SecondFactor is one's own codes of an app, asked for at sign-in: enrolled, confirmed, renewed, and taken away. */
 export function SecondFactor() {
@@ -34,9 +35,9 @@ export function SecondFactor() {
           {enrol.data && (
             <>
               <Text size="sm">{t('second.scan')}</Text>
-              <Suspense fallback={<Loader size="sm" aria-label="…" />}>
+              <Boundary>
                 <QR text={enrol.data.uri} label={t('second.qr')} />
-              </Suspense>
+              </Boundary>
               <Once label={t('second.secret')} text={enrol.data.secret} />
               <Once label={t('second.uri')} text={enrol.data.uri} />
             </>

@@ -1,6 +1,7 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
 import i18next from 'i18next';
 import { Component, type ReactNode } from 'react';
+import { PartMissing, retryParts } from './part';
 
 type Props = { children: ReactNode; /** What is shown instead of the part that failed; without it, the error and the way back. */ fallback?: (error: unknown, again: () => void) => ReactNode };
 
@@ -15,17 +16,17 @@ export class Boundary extends Component<Props, { failed?: { error: unknown } }> 
   override render() {
     const { failed } = this.state;
     if (!failed) return this.props.children;
-    const again = () => this.setState({ failed: undefined });
+    const again = () => (retryParts(), this.setState({ failed: undefined }));
     return this.props.fallback ? this.props.fallback(failed.error, again) : <Broken error={failed.error} again={again} />;
   }
 }
 
-/** Broken names an error of the GUI itself, and the ways back: once more, or a page that is loaded again. */
+/** Broken names an error of the GUI itself, or a part of it that does not load, and the ways back: once more, or a page that is loaded again. */
 export function Broken({ error, again }: { error: unknown; again?: () => void }) {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return (
-    <Alert color="red" title={i18next.t('broken.title')} role="alert" m="md">
-      <Text size="sm">{i18next.t('broken.about')}</Text>
+    <Alert color="red" title={i18next.t(error instanceof PartMissing ? 'broken.missing' : 'broken.title')} role="alert" m="md">
+      <Text size="sm">{i18next.t(error instanceof PartMissing ? `broken.${error.because}` : 'broken.about')}</Text>
       <Text size="sm" className="text" ff="monospace" mt={4}>
         {text}
       </Text>

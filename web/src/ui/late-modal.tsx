@@ -1,13 +1,9 @@
 import type { ModalProps } from '@mantine/core';
-import { lazy, Suspense } from 'react';
+import { late } from './late';
 
-const Modal = lazy(() => import('./modal'));
+const Modal = late<ModalProps>(async () => (await import('./dialog')).Modal);
 
 /** LateModal is a dialog that most visits never see: its code comes when it opens. */
 export function LateModal(props: ModalProps) {
-  return (
-    <Suspense fallback={null}>
-      {props.opened && <Modal {...props} />}
-    </Suspense>
-  );
+  return props.opened && <Modal {...props} />;
 }

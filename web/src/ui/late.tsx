@@ -1,0 +1,24 @@
+import { Suspense, use, type ComponentType, type ReactNode } from 'react';
+import { Part } from './part';
+
+type Late<P> = ((props: P) => ReactNode) & { preload: () => Promise<void> };
+
+/**
+ * late returns a component whose code is loaded when it is first drawn, or by preload. Unlike
+ * those of React.lazy, it can be tried again after its code could not be loaded.
+ */
+export function late<P extends object>(load: () => Promise<ComponentType<P>>, waiting: ReactNode = null): Late<P> {
+  const part = new Part(load);
+  function Drawn(props: P) {
+    if (!part.value && !part.failure) use(part.begin());
+    if (part.failure) throw part.failure;
+    const Component = part.value!;
+    return <Component {...props} />;
+  }
+  const Late = (props: P) => (
+    <Suspense fallback={waiting}>
+      <Drawn {...props} />
+    </Suspense>
+  );
+  return Object.assign(Late, { preload: () => part.preload() });
+}

@@ -1,1 +1,0 @@
-export { Modal as default } from './dialog';
