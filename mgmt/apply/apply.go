@@ -114,6 +114,8 @@ type Applier struct {
 	// back is the way back of the pending change, under the turn to write; nil: not read.
 	back *wayBack
 
+	settled settledFarms // under the turn to write
+
 	// What RefreshNames remembers, under the turn to write: since when parts have
 	// been draining, by ID, and why addresses of names are not taken.
 	left     map[uint32]time.Time

@@ -47,7 +47,11 @@ func (a *Applier) ChangeFarm(ctx context.Context, by Author, comment string, exp
 		return Result{}, err
 	}
 	copied := func(cfg *farm.Config) *farm.Config {
-		return cfg.CloneWith(func(f *farm.Farm) bool { return f.Name == name || !settled(f) })
+		settled, next := a.settled.of(cfg), 0
+		return cfg.CloneWith(func(f *farm.Farm) bool { // is asked of each, in their order
+			next++
+			return f.Name == name || !settled[next-1]
+		})
 	}
 	return a.change(ctx, by, func() string { return comment }, expect, copied, edit)
 }
@@ -151,7 +155,7 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config, unfinishe
 		rules.Unfinished, check = true, a.checked.Unfinished
 	}
 	cfg.ForgetPasswords()
-	withoutParts(cfg)
+	withoutParts(old, cfg)
 	dropForeignIDs(old, cfg)
 	if err := a.keepZoneKeys(old, cfg); err != nil {
 		return Result{}, err
@@ -334,30 +338,38 @@ func checkComment(s string) error {
 	return &validate.Error{Field: "comment", Message: fmt.Sprintf("comment must be a text of at most %d bytes, got %d", MaxComment, len(s))}
 }
 
-// dropForeignIDs sets to 0 every ID of cfg that no object of old has, and the
-// second and later use of one: a copied farm must not share the counters and
+// dropForeignIDs sets to 0 every ID of a changed farm of cfg that no changed farm of old
+// has, and the second and later use of one: a copied farm must not share the counters and
 // sessions of the original.
 func dropForeignIDs(old, cfg *farm.Config) {
 	var known [3]farm.IDSet
-	eachID(old, func(kind int, id *uint32) { known[kind].Add(*id) })
-	eachID(cfg, func(kind int, id *uint32) {
-		if !known[kind].Take(*id) {
-			*id = 0
-		}
-	})
+	for _, k := range unshared(cfg, old) {
+		eachID(&old.Farms[k], func(kind int, id *uint32) { known[kind].Add(*id) })
+	}
+	for _, i := range unshared(old, cfg) {
+		eachID(&cfg.Farms[i], func(kind int, id *uint32) {
+			if !known[kind].Take(*id) {
+				*id = 0
+			}
+		})
+	}
 }
 
-// eachID calls do for the IDs of farms (kind 0), services or
-// groups of l4xnat farms (1) and backends (2).
-func eachID(cfg *farm.Config, do func(kind int, id *uint32)) {
+// eachIDIn is eachID of all farms.
+func eachIDIn(cfg *farm.Config, do func(kind int, id *uint32)) {
 	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		do(0, &f.ID)
-		for _, g := range f.Groups() {
-			do(1, g.IDAt())
-			for k := range g.Backends() {
-				do(2, &g.Backends()[k].ID)
-			}
+		eachID(&cfg.Farms[i], do)
+	}
+}
+
+// eachID calls do for the IDs of a farm (kind 0), of its services or
+// groups (1) and backends (2).
+func eachID(f *farm.Farm, do func(kind int, id *uint32)) {
+	do(0, &f.ID)
+	for _, g := range f.Groups() {
+		do(1, g.IDAt())
+		for k := range g.Backends() {
+			do(2, &g.Backends()[k].ID)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (a *Applier) Transact(ctx context.Context, by Author, comment string, expec
 	}
 	r, err := a.change(ctx, by, text, expect, (*farm.Config).Clone, func(cfg *farm.Config) error {
 		d = &Draft{applier: a, rev: a.now.Load().rev, cfg: cfg.Clone()}
-		eachID(cfg, func(kind int, id *uint32) { d.last[kind] = max(d.last[kind], *id) })
+		eachIDIn(cfg, func(kind int, id *uint32) { d.last[kind] = max(d.last[kind], *id) })
 		d.known = d.last[0]
 		if err := do(d); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (d *Draft) Change(ctx context.Context, _ Author, comment string, _ uint64, 
 // giveIDs tells what is new apart until the transaction ends: only then do
 // objects get the IDs they keep.
 func (d *Draft) giveIDs(cfg *farm.Config) {
-	eachID(cfg, func(kind int, id *uint32) {
+	eachIDIn(cfg, func(kind int, id *uint32) {
 		if *id == 0 {
 			d.last[kind]++
 			*id = d.last[kind]

@@ -57,8 +57,17 @@ func (p backendAt) backend() *farm.Backend { return &p.group.Backends()[p.index]
 // backends are all of a configuration. They are no list: a change walks through them
 // several times, and lists of ten thousand would be most of what it leaves to be collected.
 func backends(cfg *farm.Config) iter.Seq[backendAt] {
+	all := make([]int, len(cfg.Farms))
+	for i := range all {
+		all[i] = i
+	}
+	return backendsAt(cfg, all)
+}
+
+// backendsAt are the backends of the farms at these positions.
+func backendsAt(cfg *farm.Config, farms []int) iter.Seq[backendAt] {
 	return func(yield func(backendAt) bool) {
-		for i := range cfg.Farms {
+		for _, i := range farms {
 			for _, g := range cfg.Farms[i].Groups() {
 				for k := range g.Backends() {
 					if !yield(backendAt{g, k}) {

@@ -26,8 +26,8 @@ const (
 
 // withoutParts removes the parts of cfg: they are made anew from those of the
 // configuration before.
-func withoutParts(cfg *farm.Config) {
-	for i := range cfg.Farms {
+func withoutParts(old, cfg *farm.Config) {
+	for _, i := range unshared(old, cfg) {
 		for _, g := range cfg.Farms[i].Groups() {
 			if slices.ContainsFunc(g.Backends(), func(b farm.Backend) bool { return b.Of != 0 }) {
 				g.SetBackends(g.Configured())
@@ -40,12 +40,12 @@ func withoutParts(cfg *farm.Config) {
 // found, else those it had in old. The backends of cfg have their IDs.
 func (a *Applier) addParts(old, cfg *farm.Config, found map[resolve.Question][]resolve.Target) {
 	had := map[uint32][]farm.Backend{}
-	for p := range backends(old) {
+	for p := range backendsAt(old, unshared(cfg, old)) {
 		if b := p.backend(); b.Of != 0 {
 			had[b.Of] = append(had[b.Of], *b)
 		}
 	}
-	for i := range cfg.Farms {
+	for _, i := range unshared(old, cfg) {
 		for _, g := range cfg.Farms[i].Groups() {
 			if !slices.ContainsFunc(g.Backends(), func(b farm.Backend) bool { return b.Spreads() }) {
 				continue

@@ -32,6 +32,8 @@ func (a *Applier) giveNumbers(old, cfg *farm.Config) {
 			a.goOn(old, g, before)
 			g.Follow(before, a.firstSerial())
 		}
+	}
+	for _, i := range unshared(old, cfg) {
 		for _, g := range cfg.Farms[i].Groups() {
 			g.GiveNumbers()
 		}

@@ -106,3 +106,40 @@ func complete(f *farm.Farm) bool {
 // settled reports whether a change of another farm leaves all of a farm as it is, which
 // the keys of zones are not for ever.
 func settled(f *farm.Farm) bool { return f.Zones() == nil && complete(f) }
+
+// unshared returns the positions of the farms of cfg that old does not have as they are.
+// Farms that are shared have all their numbers, and no parts. Beside itself none of a
+// configuration is shared.
+func unshared(old, cfg *farm.Config) (positions []int) {
+	var before []farm.Farm
+	if old != cfg {
+		before = old.Farms
+	}
+	for i, at := range farm.Align(before, cfg.Farms) {
+		if at < 0 {
+			positions = append(positions, i)
+		}
+	}
+	return positions
+}
+
+// settledFarms remembers which farms of a configuration are settled: most of those of the
+// next one are the same.
+type settledFarms struct {
+	farms []farm.Farm
+	are   []bool
+}
+
+// of returns for each farm of cfg, which nobody changes, whether it is settled.
+func (s *settledFarms) of(cfg *farm.Config) []bool {
+	are := make([]bool, len(cfg.Farms))
+	for i, at := range farm.Align(s.farms, cfg.Farms) {
+		if at >= 0 {
+			are[i] = s.are[at]
+		} else {
+			are[i] = settled(&cfg.Farms[i])
+		}
+	}
+	*s = settledFarms{cfg.Farms, are}
+	return are
+}

@@ -20,7 +20,7 @@ func Changed(old, now *farm.Config, rev store.Revision) (list []Event) {
 		f := &now.Farms[i]
 		before := was[f.ID]
 		delete(was, f.ID)
-		if before != nil && reflect.DeepEqual(before, f) {
+		if before != nil && (*before == *f || reflect.DeepEqual(before, f)) {
 			continue
 		}
 		touched.Farms, name = append(touched.Farms, f.ID), f.Name

@@ -52,7 +52,7 @@ func changeBetween(old, new *farm.Config) change {
 	c := change{Reordered: len(old.Farms) != len(new.Farms)}
 	for i := range new.Farms {
 		f := &new.Farms[i]
-		if was := before[f.ID]; was == nil || !reflect.DeepEqual(was, f) {
+		if was := before[f.ID]; was == nil || *was != *f && !reflect.DeepEqual(was, f) {
 			c.Farms = append(c.Farms, *f)
 		}
 		c.Reordered = c.Reordered || old.Farms[i].ID != f.ID

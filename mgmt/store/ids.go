@@ -60,10 +60,11 @@ func (c *cursors) save(meta *bolt.Bucket) error {
 func (s *Store) GiveIDs(cfg *farm.Config) error {
 	s.write.Lock()
 	defer s.write.Unlock()
-	if haveIDs(cfg) {
+	current := s.current.Load().Config
+	if haveIDs(current, cfg) {
 		return nil
 	}
-	live := liveIDs(cfg, s.current.Load().Config)
+	live := liveIDs(cfg, current)
 	return eachID(cfg, func(kind int, id *uint32) error {
 		if *id != 0 {
 			return nil
@@ -74,14 +75,19 @@ func (s *Store) GiveIDs(cfg *farm.Config) error {
 	})
 }
 
-// haveIDs reports whether everything in cfg has its number.
-func haveIDs(cfg *farm.Config) bool {
-	return eachID(cfg, func(_ int, id *uint32) error {
-		if *id == 0 {
-			return errNoID
+// haveIDs reports whether everything in cfg has its number. All that current has does.
+func haveIDs(current, cfg *farm.Config) bool {
+	for i, at := range farm.Align(current.Farms, cfg.Farms) {
+		if at < 0 && eachIDOf(&cfg.Farms[i], func(_ int, id *uint32) error {
+			if *id == 0 {
+				return errNoID
+			}
+			return nil
+		}) != nil {
+			return false
 		}
-		return nil
-	}) == nil
+	}
+	return true
 }
 
 var errNoID = errors.New("it has no number yet")
@@ -117,18 +123,25 @@ func liveIDs(configs ...*farm.Config) [kinds]map[uint32]bool {
 // eachID calls do for every ID; kind is one of the kinds.
 func eachID(cfg *farm.Config, do func(kind int, id *uint32) error) error {
 	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		if err := do(farmKind, &f.ID); err != nil {
+		if err := eachIDOf(&cfg.Farms[i], do); err != nil {
 			return err
 		}
-		for _, g := range f.Groups() {
-			if err := do(serviceKind, g.IDAt()); err != nil {
+	}
+	return nil
+}
+
+// eachIDOf is eachID of one farm.
+func eachIDOf(f *farm.Farm, do func(kind int, id *uint32) error) error {
+	if err := do(farmKind, &f.ID); err != nil {
+		return err
+	}
+	for _, g := range f.Groups() {
+		if err := do(serviceKind, g.IDAt()); err != nil {
+			return err
+		}
+		for k := range g.Backends() {
+			if err := do(backendKind, &g.Backends()[k].ID); err != nil {
 				return err
-			}
-			for k := range g.Backends() {
-				if err := do(backendKind, &g.Backends()[k].ID); err != nil {
-					return err
-				}
 			}
 		}
 	}
@@ -137,12 +150,11 @@ func eachID(cfg *farm.Config, do func(kind int, id *uint32) error) error {
 
 // checkIDs refuses a configuration whose objects cannot be told apart.
 func checkIDs(cfg *farm.Config) error {
-	seen := [kinds]map[uint32]bool{{}, {}, {}}
+	var seen [kinds]farm.IDSet
 	return eachID(cfg, func(kind int, id *uint32) error {
-		if *id == 0 || *id > maxIDs[kind] || seen[kind][*id] {
+		if *id == 0 || *id > maxIDs[kind] || !seen[kind].Add(*id) {
 			return fmt.Errorf("commit: %s ID %d is unset, twice or above %d", kindNames[kind], *id, maxIDs[kind])
 		}
-		seen[kind][*id] = true
 		return nil
 	})
 }

@@ -100,10 +100,10 @@ func (c *compressor) write(plain []byte) {
 func (c *compressor) insert(piece []byte) {
 	if c.open {
 		_ = c.w.Flush()
+		c.w.Reset(c.out)
+		c.open = false
 	}
 	c.out.Write(piece)
-	c.w.Reset(c.out)
-	c.open = false
 }
 
 func (c *compressor) close() { _ = c.w.Close() }

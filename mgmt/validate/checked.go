@@ -20,7 +20,8 @@ type Checked struct {
 // verdict is what was found of the farms of a configuration that keeps the rules.
 type verdict struct {
 	local    []netip.Prefix // of this machine, which some rules are about
-	warnings map[farm.Farm][]Error
+	farms    []farm.Farm
+	warnings [][]Error // of each of them
 }
 
 // Config returns what Rules.Config and Rules.Warnings do; of a configuration that breaks
@@ -39,18 +40,18 @@ func (c *Checked) check(rules Rules, cfg *farm.Config) ([]Error, error) {
 	if before == nil || !slices.Equal(before.local, local) {
 		before = &verdict{}
 	}
-	known := func(f *farm.Farm) bool { _, is := before.warnings[*f]; return is }
-	for err := range rules.walk(cfg, local, known) {
+	at := farm.Align(before.farms, cfg.Farms)
+	for err := range rules.walk(cfg, local, func(i int) bool { return at[i] >= 0 }) {
 		return nil, &err
 	}
-	now := &verdict{local, make(map[farm.Farm][]Error, len(cfg.Farms))}
-	out := rules.warnings(cfg, func(f *farm.Farm) []Error {
-		list, is := before.warnings[*f]
-		if !is {
-			list = farmWarnings(f, local)
+	now := &verdict{local, slices.Clone(cfg.Farms), make([][]Error, len(cfg.Farms))}
+	out := rules.warnings(cfg, func(i int) []Error {
+		if at[i] >= 0 {
+			now.warnings[i] = before.warnings[at[i]]
+		} else {
+			now.warnings[i] = farmWarnings(&cfg.Farms[i], local)
 		}
-		now.warnings[*f] = list
-		return list
+		return now.warnings[i]
 	})
 	c.last.Store(now)
 	return out, nil

@@ -114,12 +114,12 @@ func (r Rules) local() []netip.Prefix {
 // walk yields every broken rule; the helpers return false when the caller has enough
 // any more. Farms that are known to keep the rules about themselves are not looked at
 // for these; known may be nil.
-func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, known func(*farm.Farm) bool) iter.Seq[Error] {
+func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, known func(farm int) bool) iter.Seq[Error] {
 	return func(yield func(Error) bool) {
 		backends := 0
 		for i := range cfg.Farms {
 			f := &cfg.Farms[i]
-			if (known == nil || !known(f)) && !ProfileNamed(f.Profile).check(f, local, yield) {
+			if (known == nil || !known(i)) && !ProfileNamed(f.Profile).check(f, local, yield) {
 				return
 			}
 			backends += countBackends(f)

@@ -16,12 +16,12 @@ func Warnings(cfg *farm.Config) []Error { return Rules{}.Warnings(cfg) }
 // not know. There is one for each thing, in document order.
 func (r Rules) Warnings(cfg *farm.Config) []Error {
 	local := r.local()
-	return r.warnings(cfg, func(f *farm.Farm) []Error { return farmWarnings(f, local) })
+	return r.warnings(cfg, func(i int) []Error { return farmWarnings(&cfg.Farms[i], local) })
 }
 
 // warnings puts together those of single farms and those that are about the
 // configuration as a whole.
-func (r Rules) warnings(cfg *farm.Config, of func(*farm.Farm) []Error) []Error {
+func (r Rules) warnings(cfg *farm.Config, of func(farm int) []Error) []Error {
 	var out []Error
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
@@ -31,7 +31,7 @@ func (r Rules) warnings(cfg *farm.Config, of func(*farm.Farm) []Error) []Error {
 		if text := r.ownWarning(&cfg.System, f); text != "" {
 			out = append(out, Error{FarmPath(f.Name), "vport", text})
 		}
-		out = append(out, of(f)...)
+		out = append(out, of(i)...)
 	}
 	checkWarnings(cfg, func(e Error) { out = append(out, e) })
 	loadWarnings(cfg, func(e Error) { out = append(out, e) })
