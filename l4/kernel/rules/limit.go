@@ -20,14 +20,19 @@ import (
 // (kernel.Reconciler), so that a note is never trusted for long.
 //
 //	farmN ──► spreadN: choose, skip @full ──► tryN: over? missedN, else note the last, deliver
-//	                        all are @full ──► fullN ──► roomN for each: room? deliver
-//	                                              nobody has room: refuse
+//	                        all are @full ──► fullN ──► roomN for each but the last: room? deliver
+//	                                                    finalN for the last: room? deliver, else refuse
 //
 // Before a client is refused because of notes, each backend is asked (roomN). These
 // questions are counted in a set of their own (@probed), so that a client that goes to
 // the second backend does not occupy a place of the first in @over. Only the backend
 // that is about to get the connection is asked in @over, which has the last word: a
 // connection that is refused or dropped then is counted nowhere.
+//
+// The last backend that is left is asked in @over alone (finalN). Each question delays by up to
+// a tick of the kernel's clock when it notices connections that are closed, and both would have
+// to have noticed at the same time: one that is asked as rarely as a plain rule with ct count
+// admits as many clients.
 //
 // A note may be missing, e.g. when two packets take the last place at the same time.
 // The packet that comes too late is dropped if another backend may have room (missedN):
@@ -197,6 +202,10 @@ func (b *bounded) room() {
 	b.add("last", b.deliver(noteFull)...)
 	b.add("room", b.deliver("ct mark @held return", "ct mark @probed return", "ct mark @over goto refuse",
 		"ct mark @limited goto "+b.name("last"), "delete @full { ct mark }")...)
+	if len(b.chosen) > 0 {
+		b.add("final", b.deliver("ct mark @held goto refuse", "ct mark @over goto refuse", "ct mark @probed",
+			"ct mark @limited goto "+b.name("last"), "delete @full { ct mark }")...)
+	}
 }
 
 // full asks each backend. The first is that of the client's session, or the one that
@@ -206,7 +215,13 @@ func (b *bounded) full() {
 	if b.persist != nil {
 		rules = append(rules, "jump "+b.name("home"))
 	}
-	b.add("full", append(append(rules, b.others("jump "+b.name("room"), len(b.chosen))...), "goto refuse")...)
+	rules = append(rules, b.others("jump "+b.name("room"), len(b.chosen))...)
+	if len(b.chosen) > 0 {
+		rules[len(rules)-1] = "goto " + b.name("final")
+		b.add("full", rules...)
+		return
+	}
+	b.add("full", append(rules, "goto refuse")...)
 }
 
 // missed is for a packet whose backend turned out to be full without a note.
