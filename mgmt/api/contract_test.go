@@ -141,3 +141,9 @@ func TestTheAPIIsWhatItsDocumentSaysInAnyOrder(t *testing.T) {
 	}()
 	contracttest.Walk(t, target(t, a), contracttest.Read(t, []byte(a.must(200, "GET", "/openapi.json", "").raw)), seed, time.Now().Add(long))
 }
+
+// Every list is filtered by each field that its rows show.
+func TestListsAreFilteredByEachFieldTheyShow(t *testing.T) {
+	a := newAppliance(t, bounded)
+	contracttest.Filters(t, target(t, a), contracttest.Read(t, []byte(a.must(200, "GET", "/openapi.json", "").raw)))
+}
