@@ -28,6 +28,9 @@ const (
 	// unnamed: it may delete more than was named. It asks if it does, and without a
 	// terminal needs --yes for that.
 	unnamed
+	// forcing: it asks if the appliance refuses the change unless it is forced. Without a
+	// terminal it needs --yes for that.
+	forcing
 )
 
 // asksAlways are the verbs of commands that delete what they name.
@@ -42,6 +45,8 @@ func asks(cmd *cobra.Command) asking {
 		return deleting
 	case slices.Contains([]string{"apply", "reload", "rollback", "backup apply"}, name):
 		return unnamed
+	case slices.Contains([]string{"certificate replace", "certificate restore"}, name):
+		return forcing
 	case slices.Contains(asksAlways, cmd.Name()):
 		return always
 	}
@@ -51,10 +56,17 @@ func asks(cmd *cobra.Command) asking {
 // confirmed asks whether a change is meant, where that is to be asked. It returns the
 // request to make: it holds for what was shown only.
 func (c *client) confirmed(ctx context.Context, r request) (request, error) {
-	if c.running == nil || c.yes || !r.changes() {
+	if c.running == nil || !r.changes() {
 		return r, nil
 	}
-	how, tty := asks(c.running.Command), c.asker()
+	how := asks(c.running.Command)
+	if c.yes {
+		if how == forcing {
+			r = r.with("force", "true")
+		}
+		return r, nil
+	}
+	tty := c.asker()
 	if how == never || how != unnamed && tty == nil {
 		return r, nil
 	}
@@ -65,6 +77,9 @@ func (c *client) confirmed(ctx context.Context, r request) (request, error) {
 	var body struct{ Params plan }
 	if err := a.into(&body); err != nil {
 		return r, err
+	}
+	if how == forcing {
+		return c.askForced(r, tty, &body.Params)
 	}
 	if how != always && r.match == "" {
 		r.match = a.header.Get("ETag")
@@ -114,7 +129,32 @@ func (c *client) ask(tty *os.File, p *plan) error {
 	if err := printLines(out, p); err != nil {
 		return err
 	}
-	answer, err := (&terminal.Lines{In: tty, Out: out}).Read(show.Clean(question(c.running.String(), p, always)))
+	return agreed(tty, out, question(c.running.String(), p, always))
+}
+
+// askForced asks whether a change is meant that the appliance makes only if it is forced. It
+// returns the request that forces it.
+func (c *client) askForced(r request, tty *os.File, p *plan) (request, error) {
+	if p.NeedsForce == "" {
+		return r, nil
+	}
+	if !c.json {
+		if err := c.printDiff(c.running.Command, p.Diff); err != nil {
+			return r, err
+		}
+	}
+	out := c.running.ErrOrStderr()
+	for _, w := range p.Warnings {
+		if _, err := fmt.Fprintln(out, "Warning: "+show.Clean(w)); err != nil {
+			return r, err
+		}
+	}
+	return r.with("force", "true"), agreed(tty, out, c.running.String()+": are you sure? [y/N] ")
+}
+
+// agreed asks a question, and returns an error unless the answer is yes.
+func agreed(tty *os.File, out io.Writer, question string) error {
+	answer, err := (&terminal.Lines{In: tty, Out: out}).Read(show.Clean(question))
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, terminal.ErrInterrupted):
 		return errDeclined

@@ -24,7 +24,7 @@ func (c *client) certificateCommand() *cobra.Command {
   sluice certificate add shop shop.pem
   sluice certificate list
   sluice certificate replace shop.pem renewed.pem`,
-		c.certificateList(), c.certificateShow(), c.certificateUpload(), c.certificateReplace(), c.certificateRequest(),
+		c.certificateList(), c.certificateShow(), c.certificateUpload(), c.certificateReplace(), c.certificateRestore(), c.certificateRequest(),
 		c.certificateDownload(), c.certificateDelete(), c.certificateAdd(), c.certificateRemove(), c.certificateMove(),
 		c.authorityCommand(), c.ocspCommand(), c.activationCommand())
 }
@@ -40,7 +40,11 @@ type certificate struct {
 	UsedBy                                  []string `json:"used_by"`
 	Fingerprint                             string
 	MustStaple                              string `json:"must_staple"`
-	OCSP                                    struct {
+	Previous                                *struct {
+		Names      []string
+		Expiration time.Time
+	}
+	OCSP struct {
 		Responder, Stapled, Problem string
 		NextUpdate                  time.Time `json:"next_update"`
 	}
@@ -133,6 +137,9 @@ func certificateSheet(v certificate) *show.Sheet {
 			s.Add(row[0], row[1])
 		}
 	}
+	if p := v.Previous; p != nil {
+		s.Add("replaced", fmt.Sprintf("%s, until %s", strings.Join(p.Names, ", "), when(p.Expiration)))
+	}
 	return s
 }
 
@@ -147,11 +154,38 @@ func (c *client) certificateUpload() *cobra.Command {
 }
 
 func (c *client) certificateReplace() *cobra.Command {
-	return c.upload("replace NAME FILE…", "Replace a certificate; what uses it goes on without a pause", "  sluice certificate replace shop.pem renewed.crt renewed.key", http.MethodPut, c.completeCertificates(1))
+	return c.upload("replace NAME FILE…", "Replace a certificate; farms that use it continue without a pause", "  sluice certificate replace shop.pem renewed.crt renewed.key", http.MethodPut, c.completeCertificates(1))
 }
 
+// certificateRestore undoes the last replacement of a certificate.
+func (c *client) certificateRestore() *cobra.Command {
+	return &cobra.Command{
+		Use: "restore NAME", Short: "Put the certificate back that was replaced last",
+		Long:    "Put the certificate back that was replaced last. The one in use is kept in turn,\nso that a second restore undoes the first one.",
+		Example: "  sluice certificate restore shop.pem", Args: exactly(1), ValidArgsFunction: c.completeCertificates(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := certificatePath(args[0])
+			if err != nil {
+				return err
+			}
+			a, err := c.send(cmd.Context(), http.MethodPost, path+"/actions", map[string]any{"action": "restore"})
+			return c.orSay(cmd, a, err)
+		},
+	}
+}
+
+const replaceHelp = `
+
+Other names than before are shown first. If a service loses a name that no other
+certificate of its farm covers, the command asks; without a terminal it needs
+--yes. sluice certificate restore puts the old certificate back.`
+
 func (c *client) upload(use, short, example, method string, names cobra.CompletionFunc) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: short + ".\n\n" + uploadHelp, Example: example, Args: atLeast(2), ValidArgsFunction: thenFiles(names)}
+	long := short + ".\n\n" + uploadHelp
+	if method == http.MethodPut {
+		long += replaceHelp
+	}
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example, Args: atLeast(2), ValidArgsFunction: thenFiles(names)}
 	from := cmd.Flags().String("password-file", "", "file whose first line is the password of the PKCS #12 file")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path, err := certificatePath(args[0])

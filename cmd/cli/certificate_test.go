@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli"
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
@@ -205,6 +206,59 @@ func TestSettingsOfACSRAreThoseOfTheAppliance(t *testing.T) {
 		slices.Sort(known)
 		if !slices.Equal(known, want) || len(want) < 2 {
 			t.Errorf("%s knows %v, the appliance %v", command, known, want)
+		}
+	}
+}
+
+// A certificate for other names is replaced by who accepts that, which a script says with
+// --yes, and put back.
+func TestACertificateForOtherNamesIsAskedAbout(t *testing.T) {
+	mine, other := newPapers(t, "shop.example"), newPapers(t, "other.example")
+	for _, c := range []struct {
+		flags, answer  string
+		terminal, done bool
+		shows          string
+	}{
+		{"", "n", true, false, "-shop.example\n+other.example\n"},
+		{"", "", true, false, "Warning: no certificate covers shop.example (service"},
+		{"", "y", true, true, "sure? [y/N] "},
+		{"--yes", "", true, true, ""},
+		{"", "", false, false, "is in use, and the new one lacks names: no certificate covers shop.example"},
+		{"--yes", "", false, true, ""},
+		{"--dry-run", "", false, false, "-shop.example\n+other.example\n"},
+	} {
+		a := start(t)
+		a.shop()
+		a.must("certificate", "upload", "shop", mine.full)
+		a.must("farm", "set", "shop", "listener=https", "certificates=shop.pem")
+		a.must("service", "set", "shop", "web", "vhost=") // any host
+		command := strings.Fields("certificate replace shop.pem " + other.full + " " + c.flags)
+		code, shown := 0, ""
+		if c.terminal {
+			t.Setenv("TERM", "dumb")
+			var steps []step
+			if c.flags == "" {
+				steps = []step{{"[y/N] ", c.answer + "\r"}}
+			}
+			shown = talk(t, steps, func(tty *os.File) {
+				code = cli.Execute(append([]string{"--data", a.data}, command...), tty, tty, tty)
+			})
+		} else {
+			r := a.run(command...)
+			code, shown = r.code, r.stdout+r.stderr
+		}
+		shown = strings.ReplaceAll(shown, "\r\n", "\n")
+		names := func() string { return strings.Join(strings.Fields(a.must("certificate", "show", "shop.pem")), " ") }
+		replaced := strings.Contains(names(), "names other.example")
+		if replaced != c.done || (code == 0) != (c.done || c.flags == "--dry-run") || !strings.Contains(shown, c.shows) {
+			t.Errorf("%+v: status %d, replaced %t\n%s", c, code, replaced, shown)
+		}
+		if !c.done {
+			continue
+		}
+		a.must("certificate", "restore", "shop.pem", "--yes")
+		if out := names(); !strings.Contains(out, "names shop.example") || !strings.Contains(out, "replaced other.example, until") {
+			t.Errorf("restored:\n%s", out)
 		}
 	}
 }

@@ -40,7 +40,7 @@ var moreWrites = []string{
 	"farm create names vip=127.0.0.1 vport=5300 profile=gslb", "zone create names example.com", "zone set names example.com ttl=60", "zone import names example.com testdata/db.example.com", "record create names example.com www A 192.0.2.1", "record set names example.com 1 ttl=5", "record bulk names example.com testdata/records.json",
 	"record delete names example.com 2", "zone set names example.com dnssec=ed25519", "zone key add names example.com", "zone key use names example.com 1", "zone key delete names example.com 1", "zone set names example.com dnssec=off --force", "zone delete names example.com --force",
 	"check create alive", "check copy check_tcp own", "check set alive interval=5", "check link alive shop web", "check unlink alive shop web", "check link alive dns", "check unlink alive dns",
-	"check run check_tcp 10.0.0.1 80", "check delete alive", "rehearse --farm shop",
+	"check run check_tcp 10.0.0.1 80", "check delete alive", "rehearse --farm shop", "certificate restore shop.pem",
 }
 
 // sameAs are lists whose operations have a second path, or a second method.

@@ -53,7 +53,7 @@ func (c *client) addPlans(root *cobra.Command) {
 			cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what would change and what it would cost traffic, and change nothing")
 		}
 		if asks(cmd) != never {
-			cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, "do not ask before something is deleted")
+			cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, map[bool]string{false: "do not ask before something is deleted", true: "do not ask, also if services lose names that no certificate covers then"}[asks(cmd) == forcing])
 		}
 		run := cmd.RunE
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -84,6 +84,7 @@ type plan struct {
 	Deletions          []deletion
 	Impact             []impact
 	Warnings, Problems []string
+	NeedsForce         string `json:"needs_force"`
 }
 
 // load is what a farm or a backend carries now.
@@ -167,12 +168,15 @@ func printLines(w io.Writer, p *plan) error {
 var errTried = errors.New("only tried")
 
 // tried is a request whose change is only tried.
-func (r request) tried() request {
+func (r request) tried() request { return r.with("dry_run", "true") }
+
+// with is the request with a parameter of its query.
+func (r request) with(name, value string) request {
 	query := url.Values{}
-	for name, values := range r.query {
-		query[name] = values
+	for other, values := range r.query {
+		query[other] = values
 	}
-	query.Set("dry_run", "true")
+	query.Set(name, value)
 	r.query = query
 	return r
 }

@@ -102,7 +102,7 @@ func operated(t *testing.T) (variables []string) {
 	a.must("certificate", "ca", "upload", "provider", file("provider.pem", string(provider.PEM())))
 	root := certstest.NewAuthority(t, "clients", time.Now())
 	return []string{"GUI_URL=https://" + a.api, "GUI_FARM=" + farm, "GUI_PEOPLE=" + string(known), "GUI_KEY=" + strings.TrimSpace(a.must("key", "create", "-q")),
-		"GUI_PEM=" + file("shop.pem", root.Issue("shop.example").FullPEM()), "GUI_CA=" + file("ca.pem", root.CertPEM()), "GUI_ISSUER=" + provider.Issuer()}
+		"GUI_PEM=" + file("shop.pem", root.Issue("shop.example").FullPEM()), "GUI_OTHER_PEM=" + file("other.pem", root.Issue("other.example").FullPEM()), "GUI_CA=" + file("ca.pem", root.CertPEM()), "GUI_ISSUER=" + provider.Issuer()}
 }
 
 // employs makes a user who may sign in, with a role for the farm shop.

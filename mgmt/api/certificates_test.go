@@ -167,6 +167,60 @@ func TestAnExistingNameIsReplacedOnlyOnPurpose(t *testing.T) {
 	a.must(201, "POST", "/certificates/none?replace=true", second.FullPEM(), pemBody...)
 }
 
+// Services that lose a name are named, and the change is made only if it is forced. It can
+// be undone.
+func TestAReplacementThatTakesNamesIsForced(t *testing.T) {
+	a := newAppliance(t)
+	a.https("api.pem")
+	first := a.certificate("shop", "shop.example")
+	a.must(201, "POST", "/farms/shop/certificates", `{"file":"shop.pem"}`)
+	a.must(200, "DELETE", "/farms/shop/certificates/api.pem", "")
+	other := root(t).Issue("other.example").FullPEM()
+	p12, err := json.Marshal(map[string]string{"name": "shop.pem", "replace": "true", "pkcs12": base64.StdEncoding.EncodeToString([]byte(other))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range [][]string{
+		{"PUT", "/certificates/shop.pem", other}, {"PUT", "/certificates/shop", other}, {"POST", "/certificates/shop?replace=true", other}, {"POST", "/certificates/pkcs12", string(p12)},
+	} {
+		kind := pemBody
+		if c[1] == "/certificates/pkcs12" {
+			kind = nil
+		}
+		and := map[bool]string{true: "&", false: "?"}[strings.Contains(c[1], "?")]
+		r := a.do(c[0], c[1], c[2], kind...)
+		r.refused(t, 409, "shop.pem is in use", "shop.example", "service", "farm shop", "force=true", "--yes")
+		r.want(t, "code", "force")
+		r = a.must(200, c[0], c[1]+and+"dry_run=true", c[2], kind...)
+		r.want(t, "params.needs_force", "true")
+		r.want(t, "params.diff", "--- names of shop.pem\n+++ names of shop.pem\n-shop.example\n+other.example\n")
+		if warning, _ := r.at("params.warnings.0").(string); !strings.Contains(warning, "shop.example (service") {
+			t.Errorf("warning %q", warning)
+		}
+		a.must(200, c[0], c[1]+and+"dry_run=true&force=true", c[2], kind...)
+		a.do(c[0], c[1]+and+"force=1", c[2], kind...).refused(t, 400, "force")
+	}
+	if got := a.inForce("shop.pem"); !bytes.Equal(got.Key, first.KeyDER()) {
+		t.Fatal("it was replaced")
+	}
+	a.must(200, "PUT", "/certificates/shop.pem?force=true", other, pemBody...).want(t, "params.previous.names.0", "shop.example")
+	if log := a.log.String(); !strings.Contains(log, "lost=shop.example new=other.example") {
+		t.Errorf("log:\n%s", log)
+	}
+	const back = "/certificates/shop.pem/actions"
+	a.do("POST", back, `{"action":"restore"}`).refused(t, 409, "other.example (service") // it is lost in turn
+	a.must(200, "POST", back+"?force=true", `{"action":"restore"}`).want(t, "params.names.0", "shop.example")
+	if got := a.inForce("shop.pem"); !bytes.Equal(got.Key, first.KeyDER()) {
+		t.Error("the old one is not in force")
+	}
+	a.must(200, "GET", "/certificates/shop.pem/status", "").want(t, "params.previous.names.0", "other.example")
+	a.do("POST", back, `{"action":"undo"}`).refused(t, 400, "action")
+	a.certificate("fresh", "a.example")
+	a.do("POST", "/certificates/fresh.pem/actions", `{"action":"restore"}`).refused(t, 400, "nothing is kept")
+	a.do("POST", "/certificates/none.pem/actions", `{"action":"restore"}`).refused(t, 404, "none.pem")
+	a.must(200, "PUT", "/certificates/fresh.pem", other, pemBody...) // nobody uses it
+}
+
 func TestARefusedReplacementLeavesTheOldInForce(t *testing.T) {
 	a := newAppliance(t)
 	a.certificate("shop", "shop.example")

@@ -31,7 +31,7 @@ func target(t *testing.T, a *appliance) *contracttest.Target {
 	leaf := authority.Issue("www.sluice.test")
 	return &contracttest.Target{
 		URL: server.URL + api.Base, Key: a.key, VIP: "192.0.2.10", Client: server.Client(), State: a.written, Password: rootPassword,
-		Files: map[string]string{"certificate": leaf.FullPEM(), "chain": leaf.ChainPEM(), "key": leaf.KeyPEM(), "pkcs12": string(leaf.PKCS12(t, "")), "authority": authority.CertPEM(),
+		Files: map[string]string{"certificate": leaf.FullPEM(), "renewed": authority.Issue("www.sluice.test").FullPEM(), "chain": leaf.ChainPEM(), "key": leaf.KeyPEM(), "pkcs12": string(leaf.PKCS12(t, "")), "authority": authority.CertPEM(),
 			"geoip": string(geoiptest.Database(t, "Test-City", geoiptest.Place{Net: "192.0.2.0/24", Country: "DE", Continent: "EU", At: []float64{48.14, 11.58}})),
 			"crl":   string(authority.CRL(clock(), clock().Add(time.Hour)))},
 		Recorded: a.recordAll,

@@ -45,7 +45,7 @@ var rules = map[string][]string{
 	"seen":        {"DELETE /connections"},
 	"pending":     {"DELETE /pending", "POST /history/{revision}/confirm"},
 	"check":       {"POST /monitoring/fg", "PUT /monitoring/fg/{check}", "DELETE /monitoring/fg/{check}"},
-	"certificate": {"POST /certificates/{certificate}", "PUT /certificates/{certificate}", "DELETE /certificates/{certificate}", "PUT /certificates/ca/{authority}", "POST /certificates/ca/{authority}", "DELETE /certificates/ca/{authority}", "PUT /certificates/ca/{authority}/crl", "DELETE /certificates/ca/{authority}/crl", "PUT /certificates/letsencryptz/{certificate}", "DELETE /certificates/letsencryptz/{certificate}", "POST /certificates/letsencryptz/{certificate}/actions", "PUT /certificates/letsencrypt/{certificate}", "DELETE /certificates/letsencrypt/{certificate}", "POST /certificates/letsencrypt/{certificate}/actions"},
+	"certificate": {"POST /certificates/{certificate}", "PUT /certificates/{certificate}", "DELETE /certificates/{certificate}", "POST /certificates/{certificate}/actions", "PUT /certificates/ca/{authority}", "POST /certificates/ca/{authority}", "DELETE /certificates/ca/{authority}", "PUT /certificates/ca/{authority}/crl", "DELETE /certificates/ca/{authority}/crl", "PUT /certificates/letsencryptz/{certificate}", "DELETE /certificates/letsencryptz/{certificate}", "POST /certificates/letsencryptz/{certificate}/actions", "PUT /certificates/letsencrypt/{certificate}", "DELETE /certificates/letsencrypt/{certificate}", "POST /certificates/letsencrypt/{certificate}/actions"},
 }
 
 // A new operation must say what confines it: with Needs, OfAll, its path or rules above.
@@ -96,7 +96,7 @@ func TestCertificatesOfOthersAreNotReplaced(t *testing.T) {
 		}
 		tried++
 		path := strings.NewReplacer("{certificate}", "served.pem", "{authority}", "clients").Replace(r.Path)
-		if strings.HasPrefix(r.Path, "/certificates/{") || !strings.HasSuffix(r.Path, "/crl") && r.Method == "POST" {
+		if !strings.HasSuffix(r.Path, "/actions") && (strings.HasPrefix(r.Path, "/certificates/{") || !strings.HasSuffix(r.Path, "/crl") && r.Method == "POST") {
 			path += map[bool]string{true: "?replace=true"}[r.Method == "POST"]
 		}
 		a.send(r.Method, api.Base+path, "x", "ZAPI_KEY", annsKey, "Content-Type", "text/plain").refused(t, 403, "farms use it that your group does not see")
@@ -104,6 +104,7 @@ func TestCertificatesOfOthersAreNotReplaced(t *testing.T) {
 	if tried < 8 {
 		t.Errorf("%d operations were tried", tried)
 	}
+	a.send("POST", api.Base+"/certificates/served?replace=true", "x", "ZAPI_KEY", annsKey, "Content-Type", "text/plain").refused(t, 403, "farms use it that your group does not see")
 	if r := a.as("DELETE", "/certificates/ours.pem", ""); r.status != 200 {
 		t.Errorf("one that nobody uses: %s", r.raw)
 	}

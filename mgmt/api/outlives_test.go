@@ -208,7 +208,7 @@ var exempt = map[string][]string{
 		"POST /aliases/interfaces", "PUT /aliases/interfaces/{interface}", "DELETE /aliases/interfaces/{interface}",
 	},
 	"is about the keys that traffic is served with: it gives no access to the appliance": {
-		"POST /certificates", "POST /certificates/pem", "POST /certificates/pkcs12", "POST /certificates/{certificate}", "PUT /certificates/{certificate}", "DELETE /certificates/{certificate}",
+		"POST /certificates", "POST /certificates/pem", "POST /certificates/pkcs12", "POST /certificates/{certificate}", "PUT /certificates/{certificate}", "DELETE /certificates/{certificate}", "POST /certificates/{certificate}/actions",
 		"POST /certificates/ca/{authority}", "PUT /certificates/ca/{authority}", "DELETE /certificates/ca/{authority}",
 		"PUT /certificates/ca/{authority}/crl", "DELETE /certificates/ca/{authority}/crl", "PUT /certificates/ocsp",
 		"POST /certificates/letsencrypt", "PUT /certificates/letsencrypt/{certificate}", "DELETE /certificates/letsencrypt/{certificate}", "POST /certificates/letsencrypt/{certificate}/actions",

@@ -105,6 +105,7 @@ func (m *Manager) Upload(ctx context.Context, by apply.Author, name string, raw 
 		if old != nil && old.broken == nil && old.chain[0].Equal(bundle.Leaf()) {
 			done.rec.Staple, done.staple = old.rec.Staple, done.readStaple(old.rec.Staple)
 		}
+		done.rec.Previous = replacedBy(old, done)
 		replaced = old != nil
 		return m.swap(users, old, done, completed), nil
 	})
@@ -115,7 +116,7 @@ func (m *Manager) Upload(ctx context.Context, by apply.Author, name string, raw 
 	if replaced {
 		what = "certificate replaced"
 	}
-	m.logged(what, name, by, slog.String("subject", called(bundle.Leaf())), slog.String("expires", day(bundle.Leaf().NotAfter)))
+	m.logged(what, name, by, append([]any{slog.String("subject", called(bundle.Leaf())), slog.String("expires", day(bundle.Leaf().NotAfter))}, renamed(done)...)...)
 	m.tell(Change{What: strings.TrimPrefix(what, "certificate "), Name: name, By: by, NotAfter: bundle.Leaf().NotAfter})
 	m.forget(name)
 	return m.view(done), bundle.Warnings, nil

@@ -33,6 +33,17 @@ type View struct {
 	OCSP       OCSPView
 	Added      time.Time
 	Author     string
+	// Previous is what it replaced, nil if that is not kept.
+	Previous *PreviousView
+}
+
+// PreviousView is what can be seen of a certificate that was replaced.
+type PreviousView struct {
+	Names       []string
+	NotAfter    time.Time
+	Fingerprint string
+	Added       time.Time
+	Author      string
 }
 
 // OCSPView is what is known of a certificate's OCSP responses.
@@ -88,6 +99,7 @@ func (b *Book) view(e *entry) View {
 	if v.Problem != "" {
 		v.Status = StatusInvalid
 	}
+	v.Previous = e.previousView()
 	return v
 }
 

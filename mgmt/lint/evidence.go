@@ -46,14 +46,19 @@ type Record struct {
 
 // Certificate is one that farms, or the appliance, can use.
 type Certificate struct {
-	Name     string
-	Names    []string // host names and addresses it is for
-	KeyType  string   // as "RSA 2048"
+	Name  string
+	Names []string // host names and addresses it is for
+	// Before are the names of the certificate that it replaced at Replaced, if that is kept.
+	Before   []string
+	Replaced time.Time
+	KeyType  string // as "RSA 2048"
 	NotAfter time.Time
 	// Users are the farms, services and settings that name it, in words; Running: one
 	// of them is no stopped farm.
 	Users   []string
 	Running bool
+	// Appliance: it is the one the appliance made for itself, which clients warn of anyway.
+	Appliance bool
 	// MissingIssuer names an issuer that should be in its chain and is not.
 	MissingIssuer string
 	// Renewed: it is ordered anew before it expires.

@@ -36,21 +36,22 @@ const (
 	CertificateUnused  = "certificate-unused" // nothing names it, or only what is stopped
 	CertificateWeak    = "certificate-weak"   // clients refuse its key
 	// CertificateIncomplete: its chain lacks a certificate that clients need.
-	CertificateIncomplete = "certificate-incomplete"
-	CertificateHidden     = "certificate-hidden" // an earlier one of the farm is shown instead
-	BackendUnreachable    = "backend-unreachable"
-	BackendDown           = "backend-down"
-	BackendUnasked        = "backend-unasked"  // its check cannot ask it
-	NameGone              = "name-gone"        // the host name of a backend has no address
-	AddressesUnused       = "addresses-unused" // a host name has more addresses than are used
-	SettingIdle           = "setting-idle"     // it has no effect
-	CheckProgram          = "check-program"    // a health check starts a program
-	CheckUnfit            = "check-unfit"      // it starts one that new checks may not start
+	CertificateIncomplete  = "certificate-incomplete"
+	CertificateHidden      = "certificate-hidden"       // an earlier one of the farm is shown instead
+	CertificateNameMissing = "certificate-name-missing" // none of the farm covers a host of a service
+	BackendUnreachable     = "backend-unreachable"
+	BackendDown            = "backend-down"
+	BackendUnasked         = "backend-unasked"  // its check cannot ask it
+	NameGone               = "name-gone"        // the host name of a backend has no address
+	AddressesUnused        = "addresses-unused" // a host name has more addresses than are used
+	SettingIdle            = "setting-idle"     // it has no effect
+	CheckProgram           = "check-program"    // a health check starts a program
+	CheckUnfit             = "check-unfit"      // it starts one that new checks may not start
 )
 
 // Finding is one thing that was found.
 type Finding struct {
-	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,backends-unused,host-unanchored,services-uncompared,connection-login,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-incomplete,certificate-hidden,backend-unreachable,backend-down,backend-unasked,name-gone,addresses-unused,setting-idle,check-program,check-unfit" doc:"What kind of finding it is"`
+	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,backends-unused,host-unanchored,services-uncompared,connection-login,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-incomplete,certificate-hidden,certificate-name-missing,backend-unreachable,backend-down,backend-unasked,name-gone,addresses-unused,setting-idle,check-program,check-unfit" doc:"What kind of finding it is"`
 	Severity Severity `json:"severity" enum:"error,warning,info" doc:"error: clients notice; warning: a defect of the configuration; info: worth knowing"`
 	// Farm, Service, Backend and Certificate name what it is about, as far as each applies.
 	Farm        string `json:"farm,omitempty"`
@@ -94,6 +95,7 @@ func Look(cfg *farm.Config, e Evidence) []Finding {
 		l.backends(f)
 		l.programs(cfg, f)
 		l.farmCertificates(f)
+		l.names(f)
 		l.out = append(l.out, settings[f.Name]...)
 		slices.SortStableFunc(l.out[begin:], func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
 	}

@@ -24,6 +24,9 @@ type Certificate struct {
 	Staple []byte    `json:"staple,omitempty"`
 	Added  time.Time `json:"added"`
 	Author string    `json:"author"`
+	// Previous is the certificate that this one replaced, without its own Previous and
+	// staple; nil if there is none.
+	Previous *Certificate `json:"previous,omitempty"`
 }
 
 // Authority is a list of certification authorities and of what they revoked.

@@ -311,3 +311,21 @@ task('who leaves is warned, may stay, and is signed out', async (page) => {
   await page.clock.fastForward('30:10');
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
 });
+
+task('a connection to an l4xnat farm is explained, with the backends it could reach', async (page) => {
+  const port = Number(await freePort());
+  const api = async (method, path, data) => assert.ok((await page.request.fetch(new URL(`/api/v4.0${path}`, base).href, { method, data })).ok(), path);
+  await api('POST', '/farms', { farmname: 'relay', profile: 'l4xnat', vip: '127.0.0.1', vport: port, datapath: 'userspace' });
+  await api('POST', '/farms/relay/backends', { ip: '127.0.0.1', port: Number(new URL(farm).port), alias: 'first' });
+  await visit(page, 'farms/relay');
+  const part = page.getByRole('region', { name: 'Which backend would a client get?' });
+  await part.getByText(/^Carried by the engine: /).waitFor();
+  await part.getByLabel('Client address').fill('nowhere');
+  await part.getByRole('button', { name: 'Explain' }).click();
+  await part.getByRole('alert').getByText(/from must be an address/).waitFor();
+  await part.getByLabel('Client address').fill('192.0.2.9');
+  await part.getByRole('button', { name: 'Explain' }).click();
+  const candidates = part.getByRole('region', { name: 'Candidates' });
+  await candidates.getByRole('row', { name: /first/ }).waitFor();
+  await api('DELETE', '/farms/relay');
+});

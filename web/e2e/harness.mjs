@@ -14,6 +14,8 @@ export const base = `${env('GUI_URL')}/gui/`;
 export const farm = env('GUI_FARM');
 /** A certificate with its key, and the authority that issued it, to upload. */
 export const pem = env('GUI_PEM');
+/** Such a certificate for another name. */
+export const otherPEM = env('GUI_OTHER_PEM');
 export const authority = env('GUI_CA');
 /** A provider of OpenID Connect, whose certificate the appliance has as "provider". */
 export const issuer = env('GUI_ISSUER');

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { after, before } from 'node:test';
 import { connect } from 'node:tls';
 import { gunzipSync } from 'node:zlib';
-import { authority, base, farm, freePort, key, launch, open, pem, settle as apply, signIn, signedIn, visit } from './harness.mjs';
+import { authority, base, farm, freePort, key, launch, open, otherPEM, pem, settle as apply, signIn, signedIn, visit } from './harness.mjs';
 
 let browser;
 before(async () => {
@@ -47,10 +47,48 @@ task('a certificate is uploaded, listed, used by a new farm, and kept while it i
   await page.getByRole('button', { name: 'Create…' }).click();
   await apply(page, 'Create farm safe');
   await page.getByRole('heading', { level: 1, name: 'safe' }).waitFor();
-  assert.equal(await served(port), new X509Certificate(readFileSync(pem)).fingerprint256);
+  const fingerprint = (file) => new X509Certificate(readFileSync(file)).fingerprint256;
+  assert.equal(await served(port), fingerprint(pem));
 
   await visit(page, 'certificates');
   await page.getByRole('row', { name: /fresh\.pem/ }).getByText('safe').waitFor();
+  await page.getByRole('button', { name: 'Details of fresh.pem' }).click();
+  await page.getByRole('button', { name: 'Replace…' }).click();
+  const replacing = page.getByRole('dialog', { name: 'Replace fresh.pem' });
+  const send = replacing.getByRole('button', { name: 'Upload', exact: true });
+  await replacing.locator('input[type=file]').setInputFiles(otherPEM);
+  await send.click();
+  await replacing.getByText('-shop.example').waitFor();
+  await replacing.getByText('+other.example').waitFor();
+  await replacing.getByRole('alert').getByText(/no certificate covers shop\.example \(service .* of farm safe\) then/).waitFor();
+  assert.ok(await send.isDisabled());
+  assert.equal(await served(port), fingerprint(pem));
+  await replacing.getByLabel('Make the change nevertheless').check();
+  await send.click();
+  await replacing.getByText(/no certificate of the issuer/).waitFor();
+  await page.keyboard.press('Escape');
+  await replacing.waitFor({ state: 'detached' });
+  assert.equal(await served(port), fingerprint(otherPEM));
+  await page.getByRole('button', { name: /^Undo/ }).click();
+  await page.getByText('The certificate that fresh.pem replaced is in use again.').waitFor();
+  assert.equal(await served(port), fingerprint(pem));
+
+  await visit(page, 'certificates');
+  await page.getByRole('button', { name: 'Details of fresh.pem' }).click();
+  const details = page.getByRole('dialog', { name: 'fresh.pem', exact: true });
+  await details.getByText(/^other\.example, until /).waitFor(); // it is kept in turn
+  await details.getByRole('button', { name: 'Put the old one back…' }).click();
+  const back = page.getByRole('dialog', { name: 'Put the certificate back that fresh.pem replaced' });
+  await back.getByText('sluice certificate restore fresh.pem').waitFor();
+  await back.getByText('-shop.example').waitFor();
+  assert.ok(await back.getByRole('button', { name: 'Apply' }).isDisabled());
+  await back.getByLabel('Make the change nevertheless').check();
+  await back.getByRole('button', { name: 'Apply' }).click();
+  await back.waitFor({ state: 'detached' });
+  assert.equal(await served(port), fingerprint(otherPEM));
+  await visit(page, 'findings');
+  await page.getByText(/no certificate of the farm covers shop\.example/).waitFor();
+  await visit(page, 'certificates');
   await page.getByRole('button', { name: 'Delete fresh.pem' }).click();
   await page.getByRole('dialog').getByText(/in use.*safe/).waitFor();
   assert.ok(await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).isDisabled());

@@ -29,13 +29,14 @@ func (s *Resource) certificateOperations() []*rest.Operation {
 		rest.Op(rest.Get, "/certificates", rbac.CertificateShow, "List certificates", s.listCertificates),
 		rest.Op(rest.Post, "/certificates", rbac.CertificateCreate, "Create a CSR", s.createRequest).Body(requestFields{}).Created(),
 		rest.Op(rest.Post, "/certificates/pem", rbac.CertificateUpload, "Upload a certificate from its parts", s.uploadParts).Body(partFields{}).Created(),
-		rest.Op(rest.Post, "/certificates/pkcs12", rbac.CertificateUpload, "Upload a certificate as PKCS #12", s.uploadPKCS12).Body(pkcs12Fields{}).Created(),
+		rest.Op(rest.Post, "/certificates/pkcs12", rbac.CertificateUpload, "Upload a certificate as PKCS #12", s.uploadPKCS12).Body(pkcs12Fields{}).Created().ForcedIf(losesNames),
 		rest.Op(rest.Get, "/certificates/ocsp", rbac.CertificateShow, "Get the settings of OCSP", s.getOCSP).Of(s.ocsp),
 		rest.Op(rest.Put, "/certificates/ocsp", rbac.CertificateUpload, "Change the settings of OCSP", s.setOCSP).Body(ocspFields{}).Of(s.ocsp).OfAll(),
 		rest.File(rest.Get, one, rbac.CertificateDownload, "Download a certificate without its key, or a CSR", rest.DownloadType, s.downloadCertificate),
 		rest.Op(rest.Post, one, rbac.CertificateUpload, "Upload a certificate", s.uploadCertificate).TakesFile(pemTypes).Created().
-			With("replace", "true to replace a certificate that has the name"),
-		rest.Op(rest.Put, one, rbac.CertificateUpload, "Replace a certificate", s.replaceCertificate).TakesFile(pemTypes),
+			With("replace", "true to replace a certificate that has the name").ForcedIf(losesNames),
+		rest.Op(rest.Put, one, rbac.CertificateUpload, "Replace a certificate", s.replaceCertificate).TakesFile(pemTypes).ForcedIf(losesNames),
+		rest.Op(rest.Post, one+"/actions", rbac.CertificateUpload, "Put the certificate back that was replaced last", s.actOnCertificate).Body(actionFields{}).ForcedIf(losesNames),
 		rest.Op(rest.Delete, one, rbac.CertificateDelete, "Delete a certificate or a CSR", s.deleteCertificate),
 		rest.Op(rest.Get, one+"/status", rbac.CertificateShow, "Get the state of a certificate", s.getCertificate),
 		rest.File(rest.Get, one+"/info", rbac.CertificateShow, "Describe a certificate or a CSR", textType, s.describeCertificate),
@@ -122,11 +123,16 @@ func (s *Resource) takeUpload(c *rest.Call, mode certs.Mode) (rest.Object[Certif
 
 // upload hands an upload to the manager of certificates.
 func (s *Resource) upload(c *rest.Call, name string, raw []byte, mode certs.Mode) (rest.Object[CertificateItem], error) {
-	if err := mayReplace(c, certs.CertificateUsers, name); err != nil {
+	if err := mayReplace(c, certs.CertificateUsers, fileOf(name)); err != nil {
 		return rest.Object[CertificateItem]{}, err
 	}
 	if _, err := c.Expected(); err != nil {
 		return rest.Object[CertificateItem]{}, err
+	}
+	if after := s.deps.Certificates.UploadNames(fileOf(name), raw); after != nil { // else Upload refuses it
+		if err := s.renames(c, fileOf(name), after); err != nil {
+			return rest.Object[CertificateItem]{}, err
+		}
 	}
 	v, warnings, err := s.deps.Certificates.Upload(c.Context, c.Author(), name, raw, mode)
 	if err != nil {
@@ -307,6 +313,10 @@ type Certificates interface {
 	UploadAuthority(ctx context.Context, by apply.Author, name string, pem []byte, mode certs.Mode) (certs.AuthorityView, []string, error)
 	ReplaceCRLs(ctx context.Context, by apply.Author, name string, raw []byte) (certs.AuthorityView, error)
 	DeleteAuthority(ctx context.Context, by apply.Author, name string) error
+	NamesOf(name string) []string
+	PreviousNames(name string) []string
+	UploadNames(name string, raw []byte) []string
+	Restore(ctx context.Context, by apply.Author, name string) (certs.View, error)
 	OCSP() certs.OCSPSettings
 	SetOCSP(by apply.Author, settings certs.OCSPSettings) error
 }

@@ -34,6 +34,16 @@ type CertificateItem struct {
 	OCSP        OCSPStatus `json:"ocsp"`
 	Added       time.Time  `json:"added"`
 	Author      string     `json:"author"`
+	Previous    *Previous  `json:"previous,omitempty" doc:"The certificate that it replaced, which POST /certificates/{certificate}/actions puts back"`
+}
+
+// Previous is what can be seen of a certificate that was replaced.
+type Previous struct {
+	Names       []string  `json:"names" doc:"Its host names and addresses"`
+	Expiration  time.Time `json:"expiration"`
+	Fingerprint string    `json:"fingerprint" doc:"SHA-256 of the certificate"`
+	Added       time.Time `json:"added"`
+	Author      string    `json:"author"`
 }
 
 // OCSPStatus is what is known of the OCSP responses of a certificate.
@@ -58,6 +68,9 @@ func newCertificateItem(v certs.View) CertificateItem {
 		UsedBy: []string{}, Appliance: rest.Truth(v.Appliance), MustStaple: rest.Truth(v.MustStaple), Added: v.Added, Author: v.Author,
 		OCSP: OCSPStatus{Responder: v.OCSP.Responder, Stapled: rest.Truth(v.OCSP.Stapled), Problem: v.OCSP.Problem,
 			NextUpdate: timeOrNull(v.OCSP.NextUpdate), Retry: timeOrNull(v.OCSP.Retry)},
+	}
+	if p := v.Previous; p != nil {
+		out.Previous = &Previous{p.Names, p.NotAfter, p.Fingerprint, p.Added, p.Author}
 	}
 	if out.Names == nil {
 		out.Names = []string{}

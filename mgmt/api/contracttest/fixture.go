@@ -66,6 +66,8 @@ func (g *Target) configured() []step {
 func (g *Target) others() []step {
 	return []step{
 		{"POST", "/certificates/shop.pem", g.Files["certificate"], pemKind},
+		{"PUT", "/certificates/shop.pem", g.Files["renewed"], pemKind}, // one is kept that can be restored
+		{"PUT", "/certificates/shop.pem", g.Files["certificate"], pemKind},
 		{"POST", "/certificates/spare.pem", g.Files["certificate"], pemKind},
 		{"POST", "/certificates/ca/clients", g.Files["authority"], pemKind},
 		{"PUT", "/system/geoip", g.Files["geoip"], mmdbKind},

@@ -183,8 +183,14 @@ func (s *Resource) certificates(whole, part *farm.Config, all bool) (out []lint.
 		if v.CSR || v.NotAfter.IsZero() || v.Appliance && len(users) == 0 || len(users) == 0 && !all {
 			continue
 		}
-		one := lint.Certificate{Name: v.Name, Names: v.Names, KeyType: v.KeyType, NotAfter: v.NotAfter, Users: users, MissingIssuer: v.MissingIssuer,
+		one := lint.Certificate{Name: v.Name, Names: v.Names, KeyType: v.KeyType, NotAfter: v.NotAfter, Users: users, MissingIssuer: v.MissingIssuer, Appliance: v.Appliance,
 			Running: v.Appliance || len(certs.CertificateUsers(running, v.Name)) > 0}
+		if len(one.Names) == 0 {
+			one.Names = []string{v.CN}
+		}
+		if v.Previous != nil {
+			one.Before, one.Replaced = v.Previous.Names, v.Added
+		}
 		if s.deps.ACME != nil {
 			order, err := s.deps.ACME.Get(v.Name)
 			one.Renewed = err == nil && order.Renewal.Auto

@@ -48,6 +48,8 @@ type Call struct {
 	// configuration.
 	dry   bool
 	tried apply.Result
+	// preview is what a dry run shows beside it, nil for nothing.
+	preview *Preview
 	// pending is set when the change goes back unless it is confirmed.
 	pending *apply.Pending
 }

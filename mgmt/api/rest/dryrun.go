@@ -12,11 +12,12 @@ const dryRun = "dry_run"
 
 // DryRun is what a change would do that was only tried.
 type DryRun struct {
-	DryRun    string         `json:"dry_run" enum:"true"`
-	Diff      string         `json:"diff" doc:"Unified difference of the documents; blank when the configuration stays as it is"`
-	Deletions []DeletionItem `json:"deletions" doc:"Objects that would be deleted; what belongs to them is not listed"`
-	Impact    []ImpactItem   `json:"impact" doc:"What it would cost traffic"`
-	Warnings  []string       `json:"warnings" doc:"What would be allowed but could not work"`
+	DryRun     string         `json:"dry_run" enum:"true"`
+	Diff       string         `json:"diff" doc:"Unified difference of the documents; blank when the configuration stays as it is. For a certificate that is replaced, the difference of its names"`
+	Deletions  []DeletionItem `json:"deletions" doc:"Objects that would be deleted; what belongs to them is not listed"`
+	Impact     []ImpactItem   `json:"impact" doc:"What it would cost traffic"`
+	Warnings   []string       `json:"warnings" doc:"What would be allowed but could not work"`
+	NeedsForce string         `json:"needs_force,omitempty" enum:"true" doc:"The change is refused unless it is sent with force=true, which accepts the warnings"`
 }
 
 // ImpactItem is what a change costs the traffic of one farm.
@@ -56,6 +57,28 @@ type Load interface {
 	BackendLoad(f *farm.Farm, ids []uint32) Carried
 }
 
+// Preview is what a dry run shows of a change that the configuration does not show.
+type Preview struct {
+	Diff     string
+	Warnings []string
+	// NeedsForce: the change is refused unless it is forced.
+	NeedsForce bool
+}
+
+// Shows sets what a dry run of the call shows, and refuses the change with the reason if it
+// needs force and is neither forced nor a dry run.
+func (c *Call) Shows(p Preview, reason string) error {
+	c.preview = &p
+	forced, err := c.Flag(forceQuery)
+	switch {
+	case err != nil:
+		return err
+	case p.NeedsForce && !forced && !c.onlyTries():
+		return &Rejection{Status: http.StatusConflict, Code: CodeForce, Message: reason + " (--yes, or force=true in the API, does it nevertheless)"}
+	}
+	return nil
+}
+
 // onlyTried is the answer to a change that was only tried: it is an answer like a
 // rejection, because nothing was done, but a good one.
 func (c *Call) onlyTried() *Rejection {
@@ -74,6 +97,12 @@ func (c *Call) onlyTried() *Rejection {
 	header := http.Header{}
 	if c.op.about == nil { // what was shown can be made a condition of the change
 		header.Set("ETag", etag(c.Revision))
+	}
+	if p := c.preview; p != nil {
+		out.Diff, out.Warnings = p.Diff, append(out.Warnings, p.Warnings...)
+		if p.NeedsForce {
+			out.NeedsForce = "true"
+		}
 	}
 	return &Rejection{Status: http.StatusOK, Description: c.op.Summary, Header: header,
 		answer: Object[DryRun]{Description: c.op.Summary, Params: out, Message: "Only tried: nothing was changed."}}

@@ -193,6 +193,12 @@ func (o *Operation) Forces() *Operation {
 	return o.With(forceQuery, "true to change a signed zone although resolvers reject its names afterwards, because the parent zone has DS records for other keys")
 }
 
+// ForcedIf says that the operation is refused in some cases unless it is forced, with which
+// meaning.
+func (o *Operation) ForcedIf(meaning string) *Operation {
+	return o.With(forceQuery, "true to "+meaning)
+}
+
 // Outlives says that the operation creates or grants something that outlives the session
 // it is called in, e.g. a key. A thief of the session must not keep access that way, so
 // the user must have shown password and second factor lately: by a login or by POST

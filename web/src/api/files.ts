@@ -12,7 +12,7 @@ export async function upload(method: 'POST' | 'PUT', parts: string[], file: Blob
 }
 
 /** What an upload was answered: what was done, and what should be known of it. */
-export type Uploaded = { message?: string; warning?: string };
+export type Uploaded = { message?: string; warning?: string; params?: { file?: string; previous?: unknown } };
 
 export const uploaded = async (call: Promise<Answer<unknown>>) => (await body(call)) as Uploaded;
 

@@ -1,4 +1,5 @@
 import type { TFunction } from 'i18next';
+import { body, request } from '../api/client';
 import { removes, sets } from '../change/beside';
 import { quoted, settings, write, type Change } from '../change/change';
 import type { Seen } from '../form/values';
@@ -6,6 +7,16 @@ import type { Seen } from '../form/values';
 export function removeCertificate(file: string, t: TFunction): Change {
   return removes(write(t('certificates.delete', { name: file }), `sluice certificate delete ${quoted(file)}`, 'DELETE', ['certificates', file]), file);
 }
+
+const restoring = { action: 'restore' };
+
+/** Puts the certificate back that was replaced last. */
+export function restoreCertificate(file: string, title: string): Change {
+  return { ...write(title, `sluice certificate restore ${quoted(file)}`, 'POST', ['certificates', file, 'actions'], restoring), beside: true };
+}
+
+/** Undoes a replacement that was just made, whichever names are lost by that. */
+export const undoReplacement = (file: string) => body(request('POST', ['certificates', file, 'actions'], restoring, { force: 'true' }));
 
 /** Makes a CSR; made is told the CSR, which the answer has. */
 export function createRequest(sent: Seen, title: string, made: (csr: string) => void): Change {

@@ -4,12 +4,15 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { fileAt, text } from '../api/files';
 import { queries } from '../api/queries';
+import type { Change } from '../change/change';
+import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
 import { Once } from '../ui/once';
 import { Facts } from '../ui/facts';
 import { Problem } from '../ui/problem';
 import { when } from '../ui/time';
+import { restoreCertificate } from './actions';
 import { Days } from './days';
 import { UploadCertificate } from './upload';
 import { Drawer } from '../ui/dialog';
@@ -23,6 +26,7 @@ export function Details({ file, close }: { file: string; close: () => void }) {
   const csr = c?.type === 'CSR';
   const pem = useQuery({ queryKey: ['certificate', file, 'pem'], queryFn: () => text('certificates', file), enabled: csr && may('certificate.download') });
   const [replacing, replace] = useState(false);
+  const [change, setChange] = useState<Change>();
   return (
     <Drawer opened onClose={close} position="right" size="lg" title={file} closeButtonProps={{ 'aria-label': t('palette.close') }}>
       <Stack>
@@ -33,6 +37,11 @@ export function Details({ file, close }: { file: string; close: () => void }) {
           {!csr && (
             <Button variant="default" size="xs" disabled={!may('certificate.upload') || c?.appliance === 'true'} onClick={() => replace(true)}>
               {t('certificates.replace')}
+            </Button>
+          )}
+          {c?.previous && (
+            <Button variant="default" size="xs" disabled={!may('certificate.upload')} onClick={() => setChange(restoreCertificate(file, t('certificates.restore_of', { name: file })))}>
+              {t('certificates.restore')}
             </Button>
           )}
         </Group>
@@ -47,6 +56,7 @@ export function Details({ file, close }: { file: string; close: () => void }) {
               [t('certificates.fingerprint'), c.fingerprint],
               [t('certificates.used'), (c.used_by ?? []).join(', ')],
               [t('certificates.added'), `${when(c.added)}, ${c.author}`],
+              [t('certificates.previous'), c.previous && t('certificates.previous_of', { names: (c.previous.names ?? []).join(', '), time: when(c.previous.expiration) })],
               [t('certificates.problem'), c.problem || c.ocsp.problem],
             ]}
           />
@@ -64,6 +74,7 @@ export function Details({ file, close }: { file: string; close: () => void }) {
             {info.data}
           </Code>
         )}
+        {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
         {replacing && <UploadCertificate name={file} close={() => replace(false)} />}
       </Stack>
     </Drawer>

@@ -2,16 +2,23 @@ import { Alert, Button, Group, PasswordInput, SegmentedControl, Stack, Switch, T
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { body, Refused, request } from '../api/client';
+import { body, Refused, request, type Answer } from '../api/client';
 import { upload, uploaded, type Uploaded } from '../api/files';
+import { Diff } from '../change/diff';
+import { Force } from '../change/dialog';
+import { offerBack } from '../change/undo';
 import { done } from '../ui/notify';
 import { Problem } from '../ui/problem';
+import { undoReplacement } from './actions';
 import { asPEM, base64, isPKCS12 } from './containers';
 import { OneFile, Parts, Pasted } from './upload-ways';
 import { Modal } from '../ui/dialog';
 
 const ways = ['file', 'paste', 'parts'] as const;
 type Way = (typeof ways)[number];
+
+/** What a replacement would do to names that services match. */
+type Renamed = { diff?: string; warnings?: string[] | null; needs_force?: 'true' };
 
 /** The content type of PEM. */
 export const pemType = 'application/x-pem-file';
@@ -28,25 +35,51 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
   const [parts, setParts] = useState({ ca: '', key: '', intermediates: '' });
   const [replace, setReplace] = useState(false);
   const [warning, warn] = useState('');
+  const [renamed, setRenamed] = useState<Renamed>();
+  const [force, setForce] = useState(false);
+  /** Uploads what replaces a certificate: first as a dry run, unless its names were shown and confirmed. */
+  const confirmed = async (call: (query: Record<string, string>) => Promise<Answer<unknown>>): Promise<Uploaded | undefined> => {
+    if ((replaced || replace) && !force) {
+      const { params } = (await body(call({ dry_run: 'true' }))) as { params: Renamed };
+      if (params.needs_force) {
+        setRenamed(params);
+        return undefined;
+      }
+    }
+    return uploaded(call(force ? { force: 'true' } : {}));
+  };
+  /** Something else is to be uploaded: the names of before say nothing about it. */
+  const anew = () => {
+    setRenamed(undefined);
+    setForce(false);
+    send.reset();
+  };
   const send = useMutation({
-    mutationFn: async (): Promise<Uploaded> => {
+    mutationFn: async (): Promise<Uploaded | undefined> => {
       if (way === 'parts') return (await body(request('POST', ['certificates', 'pem'], { name: name.trim(), ...filled(parts) }))) as Uploaded;
       const contents = way === 'file' ? await Promise.all(files.map(async (f) => new Uint8Array(await f.arrayBuffer()))) : [];
       const [first] = contents;
       if (contents.length === 1 && isPKCS12(first))
-        return (await body(request('POST', ['certificates', 'pkcs12'], { name: named(replaced ?? name), password, pkcs12: base64(first), replace: replaced || replace ? 'true' : 'false' }))) as Uploaded;
+        return confirmed((query) => request('POST', ['certificates', 'pkcs12'], { name: named(replaced ?? name), password, pkcs12: base64(first), replace: replaced || replace ? 'true' : 'false' }, query));
       const pem = way === 'file' ? contents.map(asPEM).join('\n') : pasted;
-      return uploaded(replaced ? upload('PUT', ['certificates', replaced], pem, pemType) : upload('POST', ['certificates', named(name)], pem, pemType, replace ? { replace: 'true' } : {}));
+      return confirmed((query) => (replaced ? upload('PUT', ['certificates', replaced], pem, pemType, query) : upload('POST', ['certificates', named(name)], pem, pemType, { ...query, ...(replace ? { replace: 'true' } : {}) })));
     },
     onSuccess: (answer) => {
-      done(answer.message ?? t('certificates.uploaded'));
-      void client.invalidateQueries();
+      if (!answer) return; // the names that are lost are shown now
+      setRenamed(undefined);
+      const message = answer.message ?? t('certificates.uploaded');
+      const file = answer.params?.file;
+      const again = () => void client.invalidateQueries();
+      if (file && answer.params?.previous) offerBack(`replaced ${file}`, message, () => undoReplacement(file), t('certificates.restored', { name: file }), again);
+      else done(message);
+      again();
       if (answer.warning) warn(answer.warning);
       else close();
     },
   });
   const choose = (chosen: File[]) => {
     setFiles(chosen);
+    anew();
     if (!name && chosen[0]) setName(chosen[0].name.replace(/\.[^.]+$/, '').replace(/[^\w.-]+/g, '-'));
   };
   const empty = { file: files.length === 0, paste: pasted.trim() === '', parts: parts.ca.trim() === '' }[way];
@@ -61,23 +94,34 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
       <form onSubmit={submit} noValidate>
         <Stack>
           <div role="group" aria-label={t('certificates.way')}>
-            <SegmentedControl fullWidth value={way} onChange={(v) => (setWay(v as Way), send.reset())} data={ways.filter((w) => !replaced || w !== 'parts').map((w) => ({ value: w, label: t(`certificates_way.${w}`) }))} />
+            <SegmentedControl fullWidth value={way} onChange={(v) => (setWay(v as Way), anew())} data={ways.filter((w) => !replaced || w !== 'parts').map((w) => ({ value: w, label: t(`certificates_way.${w}`) }))} />
           </div>
           {way === 'file' && <OneFile files={files} set={choose} />}
           {way === 'file' && files.some((f) => /\.(p12|pfx)$/i.test(f.name)) && (
             <PasswordInput label={t('certificates.password')} autoComplete="off" value={password} onChange={(e) => setPassword(e.currentTarget.value)} error={wrong === 'password' ? send.error?.message : undefined} />
           )}
-          {way === 'paste' && <Pasted value={pasted} set={paste} />}
+          {way === 'paste' && <Pasted value={pasted} set={(text) => (paste(text), anew())} />}
           {way === 'parts' && <Parts values={parts} set={setParts} wrong={wrong ? { [wrong]: String(send.error?.message) } : {}} />}
-          {!replaced && <TextInput label={t('certificates.name')} description={t('certificates.name_about')} required value={name} onChange={(e) => setName(e.currentTarget.value)} error={wrong === 'name' ? send.error?.message : undefined} />}
+          {!replaced && <TextInput label={t('certificates.name')} description={t('certificates.name_about')} required value={name} onChange={(e) => (setName(e.currentTarget.value), anew())} error={wrong === 'name' ? send.error?.message : undefined} />}
           {!replaced && way !== 'parts' && <Switch label={t('certificates.replace_same')} checked={replace} onChange={(e) => setReplace(e.currentTarget.checked)} />}
           {send.error && !shown && <Problem error={send.error} />}
+          {renamed && (
+            <>
+              {renamed.diff && <Diff text={renamed.diff} />}
+              {renamed.warnings?.map((w) => (
+                <Alert key={w} color="yellow" role="alert" p="xs">
+                  {w}
+                </Alert>
+              ))}
+              <Force on={force} set={setForce} />
+            </>
+          )}
           {warning && <Alert color="yellow">{warning}</Alert>}
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
               {t(warning ? 'palette.close' : 'change.cancel')}
             </Button>
-            <Button type="submit" disabled={empty || (!replaced && name.trim() === '')} loading={send.isPending}>
+            <Button type="submit" disabled={empty || (!replaced && name.trim() === '') || (renamed !== undefined && !force)} loading={send.isPending}>
               {t('upload.send')}
             </Button>
           </Group>

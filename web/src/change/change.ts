@@ -2,7 +2,7 @@ import { body, pathOf, Refused, request, type Answer } from '../api/client';
 import { noteWrite, tagOf } from '../api/tags';
 
 export type Query = { dry_run?: 'true'; confirm?: string; guard?: string; force?: 'true' };
-type Preview = { params: { diff?: string; impact?: { cost: string; farm: string; fields: string[] | null }[] | null; warnings?: string[] | null } };
+type Preview = { params: { diff?: string; impact?: { cost: string; farm: string; fields: string[] | null }[] | null; warnings?: string[] | null; needs_force?: 'true' } };
 
 /** A change that can be preview before it is made. */
 export type Change = {
@@ -14,6 +14,8 @@ export type Change = {
   without?: string;
   /** What it changes, as lines of a difference, where the appliance tells none: it has revisions of the configuration alone. */
   says?: string;
+  /** It is kept beside the configuration: it has no revision, is not on trial, and may change nothing that the difference shows. */
+  beside?: true;
   /** The resource that is written, of which the page shows the version match. */
   parts: (string | number)[];
   match?: string;
@@ -26,7 +28,7 @@ export type Change = {
 export async function preview(change: Change, match?: string, force = false) {
   const { answer, tag } = await tagged(change.send({ dry_run: 'true', ...forcing(force) }, match));
   const { params } = answer as Preview;
-  return { diff: params.diff ?? '', impact: params.impact ?? [], warnings: params.warnings ?? [], tag };
+  return { diff: params.diff ?? '', impact: params.impact ?? [], warnings: params.warnings ?? [], needsForce: params.needs_force === 'true', tag };
 }
 
 const forcing = (force: boolean): Query => (force ? { force: 'true' } : {});
@@ -37,7 +39,7 @@ export const isForceable = (error: unknown) => error instanceof Refused && error
 /** The change as it is forced by the command line and by a call. */
 export const forced = (change: Change): Change => ({
   ...change,
-  command: change.command && `${change.command} --force`,
+  command: change.command && `${change.command} ${change.beside ? '--yes' : '--force'}`,
   call: change.call.replace(/'$/, `${/\?[^']*'$/.test(change.call) ? '&' : '?'}force=true'`),
 });
 

@@ -31,7 +31,7 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
     },
     onSuccess: (revision) => {
       const message = t(on.guard ? 'change.done_guarded' : on.confirm ? 'change.done_unconfirmed' : 'change.done', { what: change.title });
-      const goesBack = change.says === undefined && trial.data?.diff && !on.confirm && !on.guard && may('history.rollback');
+      const goesBack = change.says === undefined && !change.beside && trial.data?.diff && !on.confirm && !on.guard && may('history.rollback');
       if (goesBack && revision > 1) offerUndo(message, revision, again);
       else done(message);
       close();
@@ -45,7 +45,7 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
   const diff = change.says ?? trial.data?.diff;
   const changed = late || trial.data?.changed === true;
   const elsewhere = changed && change.position === true; // the object may be at another position now
-  const nothing = trial.isSuccess && diff === '' && trial.data.impact.length === 0; // a restart changes no line
+  const nothing = trial.isSuccess && !change.beside && diff === '' && trial.data.impact.length === 0; // a restart changes no line
   return (
     <Modal opened onClose={close} title={change.title} size="lg" closeButtonProps={{ 'aria-label': t('palette.close') }}>
       <Stack>
@@ -54,9 +54,10 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
         {trial.error && !isForceable(trial.error) && <Problem error={trial.error} />}
         {refusal && (
           <Problem error={refusal}>
-            <Checkbox label={t('change.force')} description={t('change.force_about')} checked={force} onChange={(e) => setForce(e.currentTarget.checked)} />
+            <Force on={force} set={setForce} />
           </Problem>
         )}
+        {trial.data?.needsForce && !refusal && <Force on={force} set={setForce} />}
         {trial.isSuccess && (
           <>
             {changed && (
@@ -80,19 +81,25 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
         )}
         {equal.command && <Equal label={t('change.command')} text={equal.command} />}
         <Equal label={t('change.call')} text={equal.call} />
-        {change.says === undefined && <TrialInput trial={on} set={setOn} />}
+        {change.says === undefined && !change.beside && <TrialInput trial={on} set={setOn} />}
         {apply.error && !isConflict(apply.error) && <Problem error={apply.error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>
             {t('change.cancel')}
           </Button>
-          <Button disabled={!trial.isSuccess || trial.isFetching || nothing || elsewhere} loading={apply.isPending} onClick={() => apply.mutate()}>
+          <Button disabled={!trial.isSuccess || trial.isFetching || nothing || elsewhere || (trial.data.needsForce && !force)} loading={apply.isPending} onClick={() => apply.mutate()}>
             {t('change.apply')}
           </Button>
         </Group>
       </Stack>
     </Modal>
   );
+}
+
+/** Force accepts the consequences of a change that the appliance refuses otherwise. */
+export function Force({ on, set }: { on: boolean; set: (on: boolean) => void }) {
+  const { t } = useTranslation();
+  return <Checkbox label={t('change.force')} description={t('change.force_about')} checked={on} onChange={(e) => set(e.currentTarget.checked)} />;
 }
 
 /** Equal is the same change as another way would make it. */

@@ -15,11 +15,15 @@ export const undo = (revision: number) =>
 
 /** Says that a change was made, and offers for a while to undo the revision it made. */
 export function offerUndo(message: string, revision: number, undone: () => void) {
-  const id = `undo ${revision}`;
+  offerBack(`undo ${revision}`, message, () => undo(revision), i18next.t('undo.done', { revision }), undone);
+}
+
+/** Offers for a while to take back what was done; said is what is said then. */
+export function offerBack(id: string, message: string, takeBack: () => Promise<unknown>, said: string, undone: () => void) {
   const close = () => notifications.hide(id);
   const back = () =>
-    void undo(revision)
-      .then(() => notifications.show({ message: i18next.t('undo.done', { revision }), color: 'green', closeButtonProps: { 'aria-label': i18next.t('palette.close') } }), failed)
+    void takeBack()
+      .then(() => notifications.show({ message: said, color: 'green', closeButtonProps: { 'aria-label': i18next.t('palette.close') } }), failed)
       .finally(() => (close(), undone()));
   notifications.show({ id, message: <Offer message={message} back={back} close={close} />, color: 'green', autoClose: false, closeButtonProps: { 'aria-label': i18next.t('palette.close') } });
 }

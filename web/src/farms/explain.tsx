@@ -69,7 +69,7 @@ export function Explain({ farm, vport, secure, headers = false, children }: Prop
 }
 
 /** Said is an explanation. */
-function Said({ of: { result, steps, services, ...of } }: { of: Explained }) {
+export function Said({ of: { result, steps, services, ...of } }: { of: Explained }) {
   const { t } = useTranslation();
   return (
     <Stack gap="xs" mt="md" role="status">

@@ -13,6 +13,7 @@ import { Passport } from '../zones/passport';
 import { Questions } from '../zones/questions';
 import { Backends } from './backends';
 import { Explain } from './explain';
+import { ExplainConnection } from './explain-connection';
 import { Headroom } from '../headroom/headroom';
 import { Rehearsal } from './rehearsal';
 
@@ -36,6 +37,7 @@ export function FarmOverview() {
         <Charts farm={farm} profile={f.profile} />
       </Boundary>
       {f.profile === 'gslb' && <Passport farm={farm} />}
+      {f.profile === 'l4xnat' && <ExplainConnection farm={farm} />}
       {(f.profile === 'http' || f.profile === 'https') && <Explain farm={farm} vport={f.vport} secure={f.profile === 'https'} />}
       <Card withBorder component="section" aria-labelledby="happened">
         <Title order={2} size="h4" id="happened" mb="xs">

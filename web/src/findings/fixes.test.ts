@@ -15,6 +15,8 @@ describe('a finding is mended by', () => {
     [{ code: 'backend-unasked', backend: 1 }, ['sluice backend maintenance shop 1 --mode drain', 'sluice backend delete shop 1']],
     [{ code: 'name-gone', backend: 1 }, ['sluice backend maintenance shop 1 --mode drain', 'sluice backend delete shop 1']],
     [{ code: 'addresses-unused', backend: 1 }, []],
+    [{ code: 'certificate-name-missing', certificate: 'a.pem' }, ['sluice certificate restore a.pem']],
+    [{ code: 'certificate-name-missing' }, []],
     [{ code: 'certificate-hidden', certificate: 'a.pem' }, ['sluice certificate remove shop a.pem']],
     [{ code: 'setting-idle', field: 'ttl', service: 'api' }, ['sluice service set shop api ttl=null']],
     [{ code: 'setting-idle', field: 'mark' }, ['sluice farm set shop mark=null']],

@@ -1,5 +1,6 @@
 import type { TFunction } from 'i18next';
 import type { components } from '../api/schema';
+import { restoreCertificate } from '../certificates/actions';
 import { settings, write, type Change } from '../change/change';
 import { backendsAt, maintenance, moveService, remove, removeBackend } from '../farms/actions';
 
@@ -26,6 +27,8 @@ export function fixes(f: Finding, t: TFunction): Change[] {
     }
     case 'certificate-hidden':
       return f.certificate ? [remove(t('fix.certificate', { name: f.certificate }), ['farms', farm, 'certificates', f.certificate], `sluice certificate remove ${farm} ${f.certificate}`)] : [];
+    case 'certificate-name-missing':
+      return f.certificate ? [restoreCertificate(f.certificate, t('certificates.restore_of', { name: f.certificate }))] : [];
     case 'setting-idle':
       return f.field ? [reset(f, f.field, t)] : [];
   }

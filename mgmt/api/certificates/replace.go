@@ -1,0 +1,99 @@
+package certificates
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/certs"
+	"github.com/sluicelb/sluice/mgmt/coverage"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// losesNames is what force means for certificates.
+const losesNames = "replace the certificate although services lose names that it covered and the new one does not"
+
+// fileOf is the name of an uploaded certificate as farms know it; what is no name is left
+// for Upload to refuse.
+func fileOf(name string) string {
+	if file, err := certs.CertificateName(name); err == nil {
+		return file
+	}
+	return name
+}
+
+// renames shows what other names mean for those who use a certificate, and refuses them if
+// a service loses one, unless the change is forced. Names of farms that the caller does not
+// see are not among them: mayReplace comes before.
+func (s *Resource) renames(c *rest.Call, file string, after []string) error {
+	before := s.deps.Certificates.NamesOf(file)
+	p := rest.Preview{Diff: namesDiff(file, before, after)}
+	for _, u := range coverage.Affected(c.Config, file, before, after, s.deps.Certificates.NamesOf) {
+		p.Warnings = append(p.Warnings, "no certificate covers "+u.String()+" then: clients are warned or refuse to connect")
+		p.NeedsForce = true
+	}
+	if lost := coverage.New(after...).Without(before); len(lost) > 0 && c.Config.System.API.Certificate == file {
+		p.Warnings = append(p.Warnings, "the API and the GUI of the appliance use it, and browsers that reach them as "+strings.Join(lost, ", ")+" warn then")
+		p.NeedsForce = true
+	}
+	return c.Shows(p, fmt.Sprintf("the certificate %s is in use, and the new one lacks names: %s", file, strings.Join(p.Warnings, "; ")))
+}
+
+// namesDiff is the difference of names as lines, empty for none.
+func namesDiff(file string, before, after []string) string {
+	lost, gained := coverage.New(after...).Without(before), coverage.New(before...).Without(after)
+	if len(lost)+len(gained) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "--- names of %s\n+++ names of %s\n", file, file)
+	for _, name := range before {
+		sign := " "
+		if slices.Contains(lost, name) {
+			sign = "-"
+		}
+		fmt.Fprintf(&out, "%s%s\n", sign, name)
+	}
+	for _, name := range gained {
+		fmt.Fprintf(&out, "+%s\n", name)
+	}
+	return out.String()
+}
+
+// actionFields is the body of an action.
+type actionFields struct{}
+
+// Params lists the fields for the document.
+func (actionFields) Params() []validate.Param {
+	return []validate.Param{{Name: "action", PossibleValues: []string{"restore"}, Options: []string{"non_blank", "required"}, Description: "restore puts the certificate back that was replaced last; the one in use is kept in turn."}}
+}
+
+// actOnCertificate puts back what was replaced.
+func (s *Resource) actOnCertificate(c *rest.Call) (rest.Object[CertificateItem], error) {
+	none := rest.Object[CertificateItem]{}
+	file := c.Param("certificate")
+	if err := mayReplace(c, certs.CertificateUsers, file); err != nil {
+		return none, err
+	}
+	body, err := c.Texts(actionFields{})
+	if err != nil {
+		return none, err
+	}
+	if body["action"] != "restore" {
+		return none, rest.BadRequest("action: %s is not allowed, allowed is restore", rest.Quote(body["action"]))
+	}
+	if _, err := c.Expected(); err != nil {
+		return none, err
+	}
+	if after := s.deps.Certificates.PreviousNames(file); after != nil { // else Restore refuses it
+		if err := s.renames(c, file, after); err != nil {
+			return none, err
+		}
+	}
+	v, err := s.deps.Certificates.Restore(c.Context, c.Author(), file)
+	if err != nil {
+		return none, Rejection(err)
+	}
+	return rest.Object[CertificateItem]{Description: c.Summary(), Params: certificateItem(c, v), Message: fmt.Sprintf("The certificate that %s replaced is in use again.", file)}, nil
+}

@@ -1,0 +1,131 @@
+package certs
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/coverage"
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// A certificate that is replaced is kept behind the new one, with its sealed key, until
+// that is replaced as well: whoever replaced it by mistake puts it back.
+
+// replacedBy returns the record of old that e keeps, nil if there is none to go back to.
+func replacedBy(old, e *entry) *store.Certificate {
+	if old == nil || old.broken != nil || old.chain == nil || old.plain != nil {
+		return nil
+	}
+	if old.chain[0].Equal(e.chain[0]) {
+		return old.rec.Previous // uploaded again, e.g. with its intermediates
+	}
+	rec := old.rec
+	rec.Previous, rec.Staple = nil, nil
+	return &rec
+}
+
+// Restore puts the certificate back that the one of a name replaced, which is kept in turn.
+// It is in force when Restore returns. Errors: ErrNotFound, *Error, those of Upload.
+func (m *Manager) Restore(ctx context.Context, by apply.Author, name string) (View, error) {
+	var done *entry
+	err := m.applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {
+		old := m.entry(name)
+		switch {
+		case old == nil:
+			return apply.Renewal{}, fmt.Errorf("the certificate %q %w", show(name), ErrNotFound)
+		case old.rec.Previous == nil:
+			return apply.Renewal{}, invalid("nothing is kept that the certificate %s replaced", name)
+		}
+		rec := *old.rec.Previous
+		rec.Added, rec.Author = m.now().UTC().Truncate(time.Second), by.Name
+		if done = readEntry(rec); done.broken != nil {
+			return apply.Renewal{}, invalid("the certificate that %s replaced cannot be read: %s", name, done.broken)
+		}
+		if _, err := m.key(done); err != nil {
+			return apply.Renewal{}, invalid("the certificate that %s replaced cannot be used: %s", name, err)
+		}
+		done.rec.Previous = replacedBy(old, done)
+		return m.swap(running(cfg, name, false), old, done, nil), nil
+	})
+	if err != nil {
+		return View{}, err
+	}
+	leaf := done.chain[0]
+	m.logged("certificate put back", name, by, append([]any{slog.String("subject", called(leaf)), slog.String("expires", day(leaf.NotAfter))}, renamed(done)...)...)
+	m.tell(Change{What: "put back", Name: name, By: by, NotAfter: leaf.NotAfter})
+	m.forget(name)
+	return m.view(done), nil
+}
+
+// NamesOf returns the host names and addresses that clients accept a certificate for; none
+// for a CSR, and for a certificate that does not exist.
+func (b *Book) NamesOf(name string) []string { return namesOf(b.entry(name)) }
+
+// PreviousNames returns the names of the certificate that Restore would put back.
+func (b *Book) PreviousNames(name string) []string {
+	e := b.entry(name)
+	if e == nil || e.rec.Previous == nil {
+		return nil
+	}
+	return namesOf(readEntry(*e.rec.Previous))
+}
+
+// UploadNames returns the names of a certificate that is to be uploaded, none if Upload
+// refuses it.
+func (m *Manager) UploadNames(name string, raw []byte) []string {
+	raw, err := Unpack(raw, "")
+	if err != nil {
+		return nil
+	}
+	b, err := Parse(raw, m.now(), publicKeys(m.knownKeys(m.entry(name)))...)
+	if err != nil {
+		return nil
+	}
+	return namesOf(&entry{chain: b.Chain})
+}
+
+func namesOf(e *entry) []string {
+	if e == nil || e.broken != nil || len(e.chain) == 0 {
+		return nil
+	}
+	if names := hostNames(e.chain[0]); len(names) > 0 {
+		return names
+	}
+	return []string{called(e.chain[0])}
+}
+
+// renamed describes for the log which names a certificate has and its predecessor had not,
+// and the other way round.
+func renamed(e *entry) []any {
+	if e.rec.Previous == nil {
+		return nil
+	}
+	was := readEntry(*e.rec.Previous)
+	before, after := namesOf(was), namesOf(e)
+	var out []any
+	if lost := coverage.New(after...).Without(before); len(lost) > 0 {
+		out = append(out, slog.String("lost", strings.Join(lost, " ")))
+	}
+	if gained := coverage.New(before...).Without(after); len(gained) > 0 {
+		out = append(out, slog.String("new", strings.Join(gained, " ")))
+	}
+	return out
+}
+
+func (e *entry) previousView() *PreviousView {
+	if e.rec.Previous == nil {
+		return nil
+	}
+	was := readEntry(*e.rec.Previous)
+	if was.broken != nil {
+		return nil
+	}
+	sum := sha256.Sum256(was.chain[0].Raw)
+	return &PreviousView{Names: namesOf(was), NotAfter: was.chain[0].NotAfter.UTC(), Fingerprint: colons(sum[:]), Added: was.rec.Added, Author: was.rec.Author}
+}
