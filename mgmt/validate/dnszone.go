@@ -61,6 +61,15 @@ func checkZoneName(s string) string {
 	if _, err := rdata.Name(strings.TrimSuffix(s, ".")+".", ""); err != nil {
 		return rdata.ErrName.Error()
 	}
+	labels := strings.Split(strings.TrimSuffix(s, "."), ".")
+	for _, label := range labels {
+		if strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") {
+			return fmt.Sprintf("the label %q begins or ends with a hyphen", label)
+		}
+	}
+	if last := labels[len(labels)-1]; strings.ContainsAny(last, "_/") {
+		return fmt.Sprintf("no domain ends in %q: the last label has letters, digits and hyphens", last)
+	}
 	return ""
 }
 

@@ -3,6 +3,7 @@ package validate
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"regexp/syntax"
 	"strings"
 
@@ -21,6 +22,18 @@ const (
 func checkPattern(s string) string {
 	_, problem := compilePattern(s)
 	return problem
+}
+
+// commented is text from a number sign on that stands at the begin or after a blank, as in
+// configuration files. Neither is in a path, so such a pattern would match nothing.
+var commented = regexp.MustCompile(`(^|\s)#`)
+
+// checkURLPattern is checkPattern for paths, in which comments are not allowed.
+func checkURLPattern(s string) string {
+	if commented.MatchString(s) {
+		return "comments are not allowed: write \\# for the sign itself"
+	}
+	return checkPattern(s)
 }
 
 // checkVeiled is checkPattern for a regex in which a credential may be hidden (Unveil).

@@ -32,7 +32,7 @@ var serviceName = field[farm.Service]{
 
 var serviceFields = []field[farm.Service]{
 	matching("vhost", basic(atMatching, "Host"), "Name of the host, or a regex that hosts must match from their start; empty matches all.", checkVHost, func(s *farm.Service) *string { return &s.VHost }),
-	matching("urlp", basic(atMatching, "URL"), "Regex searched in path and query; empty matches all.", checkPattern, func(s *farm.Service) *string { return &s.URL }),
+	matching("urlp", basic(atMatching, "URL"), "Regex searched in path and query; empty matches all.", checkURLPattern, func(s *farm.Service) *string { return &s.URL }),
 	{
 		rule: rule{name: "redirect", hints: basic(atRedirect, "Redirect to"), bare: leftOut, kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkRedirect,
 			must: "an absolute http or https URL", about: "Where requests are redirected to; empty for none. The backends are not used then."},

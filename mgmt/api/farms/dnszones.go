@@ -1,6 +1,7 @@
 package farms
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/rdata"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -270,6 +272,9 @@ func (s *Resource) createRecord(c *rest.Call) (rest.Object[RecordView], error) {
 		if err := answeredBy(f, z, &created); err != nil {
 			return err
 		}
+		if err := notThere(z, &created, -1); err != nil {
+			return err
+		}
 		z.Records = append(z.Records, created)
 		return nil
 	})
@@ -308,6 +313,38 @@ func answeredBy(f *farm.Farm, z *farm.Zone, r *farm.Record) error {
 	return serviceThere(f, r)
 }
 
+// notThere refuses a record that a zone has already, in whatever spelling. of is its own
+// position, -1 for a new one.
+func notThere(z *farm.Zone, r *farm.Record, of int) error {
+	name, err := rdata.Name(r.Name, z.Name)
+	if err != nil {
+		return nil // validation says what is wrong
+	}
+	for i := range z.Records {
+		if other := &z.Records[i]; i != of && other.Type == r.Type && sameName(z, other.Name, name) && sameData(z, other, r) {
+			return rest.BadRequest("the zone %s has this record already: %s %s %s (resource %d)", z.Name, other.Name, other.Type, other.Data, other.ID-1)
+		}
+	}
+	return nil
+}
+
+func sameName(z *farm.Zone, text string, name []byte) bool {
+	other, err := rdata.Name(text, z.Name)
+	return err == nil && bytes.EqualFold(other, name)
+}
+
+func sameData(z *farm.Zone, a, b *farm.Record) bool {
+	if a.Data == b.Data {
+		return true
+	}
+	x, err := rdata.Pack(a.Type, a.Data, z.Name)
+	if err != nil {
+		return false
+	}
+	y, err := rdata.Pack(b.Type, b.Data, z.Name)
+	return err == nil && bytes.Equal(x, y)
+}
+
 // serviceThere refuses a record of a service the farm does not have, as something that
 // was not found (contract).
 func serviceThere(f *farm.Farm, r *farm.Record) error {
@@ -342,7 +379,10 @@ func (s *Resource) updateRecord(c *rest.Call) (rest.Changed, error) {
 		if err := values.Apply(&z.Records[at]); err != nil {
 			return err
 		}
-		return answeredBy(f, z, &z.Records[at])
+		if err := answeredBy(f, z, &z.Records[at]); err != nil {
+			return err
+		}
+		return notThere(z, &z.Records[at], at)
 	})
 	if err != nil {
 		return rest.Changed{}, err
