@@ -49,7 +49,7 @@ func (l AccessLog) clone() AccessLog {
 // requests.
 func ConnectionLogFields() []LogField {
 	return []LogField{LogTime, LogFarm, LogBackend, LogClient, LogClientPort, LogProtocol, LogBytesIn, LogBytesOut,
-		LogConnect, LogTotal, LogFlags, LogRejection, LogTries, LogLoop, LogDecision}
+		LogConnect, LogTotal, LogFlags, LogRejection, LogReason, LogTries, LogLoop, LogDecision}
 }
 
 // QueryLogFields are the fields that questions to gslb farms have.

@@ -29,6 +29,7 @@ type appliance struct {
 	t       testing.TB
 	engine  *forward.Engine
 	health  *health.Table
+	reasons []string // of the records that were read
 	segment *stats.Segment
 	records *accesslog.Segment // nil: nothing is recorded
 	loops   []*loop.Loop

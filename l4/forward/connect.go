@@ -51,9 +51,19 @@ func (p *pair) connect() {
 		return
 	}
 	w.farm(f).NoBackend++
-	w.note(f, noBackend, "no backend can be used now", p.client.Peer(), netip.AddrPort{})
-	p.story.refused(noBackend)
-	p.end(accesslog.AbortedHere)
+	reason := f.unserved(p.candidates(&t), p.lastFailure)
+	w.note(f, noBackend, reason, p.client.Peer(), netip.AddrPort{})
+	p.story.refused(noBackend, reason)
+	p.end(accesslog.AbortedHere, reason)
+}
+
+// candidates are the backends that may serve the client of a tuple.
+func (p *pair) candidates(t *tuple) *group {
+	g := t.group
+	if g == nil {
+		g = &p.farm.group
+	}
+	return p.farm.on(g, t.port)
 }
 
 // renew goes on with the farm as it is configured now, of which more may be
@@ -64,7 +74,7 @@ func (p *pair) renew() bool {
 	if now == nil || now == p.farm || now.id != p.farm.id || p.farm.names != nil || now.names != nil {
 		return false
 	}
-	p.farm, p.tried = now, balance.Tried{}
+	p.farm, p.tried, p.lastFailure = now, balance.Tried{}, ""
 	return true
 }
 
@@ -102,6 +112,7 @@ func (p *pair) dial(c choice) bool {
 func (p *pair) missed(err error) {
 	w, b := p.w, p.to
 	w.backend(b).ConnectFailures++
+	p.lastFailure = connectFailure(err)
 	switch {
 	case errors.Is(err, marks.ErrNone):
 		w.note(p.farm, noMarked, "no socket with the backend's mark", p.client.Peer(), b.addr)

@@ -88,18 +88,28 @@ func (f *flow) shown(now int64) Connection {
 	return c
 }
 
+// flushedFor says why the pair is ended: of backends that are down the check asks for it
+// (cut_conns), of others an operator does.
+func (p *pair) flushedFor() string {
+	t := p.tuple()
+	if !p.candidates(&t).picker.Up(p.choice.member) {
+		return backendDown
+	}
+	return endedByOperator
+}
+
 // flush ends connections and flows; their clients are not sent elsewhere.
 func (w *worker) flush(meant func(id uint32) bool) (n int) {
 	w.eachPair(func(p *pair) {
 		if p.to != nil && meant(p.to.id) {
 			n++
-			p.end(accesslog.AbortedHere)
+			p.end(accesslog.AbortedHere, p.flushedFor())
 		}
 	})
 	w.eachFlow(func(f *flow) {
 		if meant(f.to.id) {
 			n++
-			f.abort()
+			f.abort(f.flushedFor())
 		}
 	})
 	return n

@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/core/stats"
 )
@@ -60,28 +61,49 @@ func TestRecordsSayHowAConnectionEnded(t *testing.T) {
 		then    func(a *appliance, c *net.TCPConn)
 		by      accesslog.Flags
 		class   string
+		reason  string
 		counted stats.Farm
 		logged  string
 	}{
-		"by the backend": {backend: told.at(), heard: true, then: says("end"), by: accesslog.AbortedByBackend},
-		"by the client":  {backend: told.at(), heard: true, then: reset, by: accesslog.AbortedByClient},
+		"by the backend": {backend: told.at(), heard: true, then: says("end"), by: accesslog.AbortedByBackend, reason: "the backend reset the connection"},
+		"by the client":  {backend: told.at(), heard: true, then: reset, by: accesslog.AbortedByClient, reason: "the client reset the connection"},
 		"while it is connected": {backend: full, change: trusting, then: halves(func(a *appliance, c *net.TCPConn) {
 			eventually(a.t, "it is connected for", func() bool { return a.backend(1).Pending == 1 })
 			reset(a, c)
-		}), by: accesslog.AbortedByClient, counted: stats.Farm{ClientAborts: 1}},
-		"by order":                 {backend: told.at(), heard: true, then: func(a *appliance, _ *net.TCPConn) { a.engine.FlushConnections(nil) }, by: accesslog.AbortedHere},
-		"for being idle":           {backend: told.at(), change: func(f *farm.Farm) { f.L4.IdleTimeout = 50 }, heard: true, then: later(50 * time.Second), by: accesslog.AbortedHere, class: "timeout", counted: stats.Farm{Timeouts: 1}},
-		"for a hello that is late": {backend: told.at(), change: named, then: later(10 * time.Second), by: accesslog.AbortedHere, class: "timeout", counted: stats.Farm{Timeouts: 1}, logged: "client did not say in time what it has to"},
-		"for half a hello":         {backend: told.at(), change: named, then: func(_ *appliance, c *net.TCPConn) { _, _ = c.Write([]byte{22, 3, 1, 0}); _ = c.CloseWrite() }, by: accesslog.AbortedHere, class: "bad-client-hello", counted: stats.Farm{BadRequests: 1}, logged: "connection ended within the ClientHello"},
+		}), by: accesslog.AbortedByClient, reason: "the client left before a backend was connected", counted: stats.Farm{ClientAborts: 1}},
+		"by order":                 {backend: told.at(), heard: true, then: func(a *appliance, _ *net.TCPConn) { a.engine.FlushConnections(nil) }, by: accesslog.AbortedHere, reason: "an operator ended it"},
+		"for being idle":           {backend: told.at(), change: func(f *farm.Farm) { f.L4.IdleTimeout = 50 }, heard: true, then: later(50 * time.Second), by: accesslog.AbortedHere, class: "timeout", reason: "neither side sent anything for the idle time of the farm", counted: stats.Farm{Timeouts: 1}},
+		"for a hello that is late": {backend: told.at(), change: named, then: later(10 * time.Second), by: accesslog.AbortedHere, class: "timeout", reason: "client did not say in time what it has to", counted: stats.Farm{Timeouts: 1}, logged: "client did not say in time what it has to"},
+		"for half a hello":         {backend: told.at(), change: named, then: func(_ *appliance, c *net.TCPConn) { _, _ = c.Write([]byte{22, 3, 1, 0}); _ = c.CloseWrite() }, by: accesslog.AbortedHere, class: "bad-client-hello", reason: "connection ended within the ClientHello", counted: stats.Farm{BadRequests: 1}, logged: "connection ended within the ClientHello"},
 		"for no PROXY header":      {backend: told.at(), change: trusting, then: says("GET / HTTP/1.1\r\n"), by: accesslog.AbortedHere, class: "bad-proxy-header", counted: stats.Farm{BadRequests: 1}, logged: "class=bad-proxy-header"},
-		"within a PROXY header":    {backend: told.at(), change: trusting, then: begun(reset), by: accesslog.AbortedByClient},
+		"within a PROXY header":    {backend: told.at(), change: trusting, then: begun(reset), by: accesslog.AbortedByClient, reason: "the client left before it said what it has to"},
 		"for half a PROXY header":  {backend: told.at(), change: trusting, then: begun(func(_ *appliance, c *net.TCPConn) { _ = c.CloseWrite() }), by: accesslog.AbortedHere, class: "bad-proxy-header", counted: stats.Farm{BadRequests: 1}},
 		"for being one too many": {backend: told.at(), change: func(f *farm.Farm) { f.L4.MaxConnections = 1 }, heard: true, then: func(a *appliance, _ *net.TCPConn) {
 			if more, err := net.Dial("tcp", address(a.published[0])); err == nil { // the reset may be faster
 				_ = more.Close()
 			}
-		}, by: accesslog.AbortedHere, class: "too-many-clients", logged: "as many connections as the farm may have"},
-		"for want of a backend": {backend: told.at(), change: func(f *farm.Farm) { f.L4.Backends[0].Maintenance = farm.MaintenanceCut }, then: func(*appliance, *net.TCPConn) {}, by: accesslog.AbortedHere, class: "no-backend", counted: stats.Farm{NoBackend: 1}, logged: "no backend can be used now"},
+		}, by: accesslog.AbortedHere, class: "too-many-clients", reason: "as many connections as the farm may have", logged: "as many connections as the farm may have"},
+		"for want of a backend": {backend: told.at(), change: func(f *farm.Farm) { f.L4.Backends[0].Maintenance = farm.MaintenanceCut }, then: func(*appliance, *net.TCPConn) {}, by: accesslog.AbortedHere, class: "no-backend", reason: "no backend can be used now: none is up and out of maintenance", counted: stats.Farm{NoBackend: 1}, logged: "no backend can be used now"},
+		"for a backend that refuses": {backend: closed(t), then: func(*appliance, *net.TCPConn) {}, by: accesslog.AbortedHere, class: "no-backend",
+			reason: "no backend can be used now: the last one tried refused the connection", counted: stats.Farm{NoBackend: 1}, logged: "refused the connection"},
+		"for a backend that does not accept": {backend: full, then: func(a *appliance, _ *net.TCPConn) {
+			eventually(a.t, "it is connected for", func() bool { return a.backend(1).Pending == 1 })
+			enginetest.Advance(a.loops[0], time.Minute)
+		}, by: accesslog.AbortedHere, class: "no-backend", reason: "no backend can be used now: the last one tried did not accept the connection in time", counted: stats.Farm{NoBackend: 1}},
+		"with its backend": {backend: told.at(), heard: true, then: func(a *appliance, _ *net.TCPConn) {
+			f := a.published[0].Clone()
+			f.L4.Backends[0].Maintenance = farm.MaintenanceCut
+			a.publish(f)
+		}, by: accesslog.AbortedHere, reason: "the backend was deleted, cut or changed"},
+		"with its backend, by a check": {backend: told.at(), heard: true, then: func(a *appliance, _ *net.TCPConn) {
+			a.health.SetGuardian(1, health.Down, time.Now())
+			a.engine.FlushConnections([]uint32{1})
+		}, by: accesslog.AbortedHere, reason: "the backend went down"},
+		"with its farm": {backend: told.at(), heard: true, then: func(a *appliance, _ *net.TCPConn) {
+			f := a.published[0].Clone()
+			f.Stopped = true
+			a.publish(f)
+		}, by: accesslog.AbortedHere, reason: "the farm does not use the port any more, or this process stops"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAppliance(t, 1)
@@ -109,8 +131,9 @@ func TestRecordsSayHowAConnectionEnded(t *testing.T) {
 			if got.Rejection > 0 {
 				class = a.segment.Classes()[got.Rejection-1]
 			}
-			if got.Flags != c.by|accesslog.Logged || class != c.class {
-				t.Errorf("the record has flags %b and class %q: %+v", got.Flags, class, got)
+			reason := a.reasons[0]
+			if got.Flags&^accesslog.Retried != c.by|accesslog.Logged || class != c.class || c.reason != "" && reason != c.reason || reason == "" {
+				t.Errorf("the record has flags %b, class %q and reason %q: %+v", got.Flags, class, reason, got)
 			}
 			s := a.stats()
 			if n := (stats.Farm{ClientAborts: s.ClientAborts, Timeouts: s.Timeouts, BadRequests: s.BadRequests, NoBackend: s.NoBackend}); n != c.counted {
@@ -128,13 +151,13 @@ func TestRecordsSayHowAFlowEnded(t *testing.T) {
 		change func(f *farm.Farm)
 		then   func(a *appliance, f farm.Farm, c *net.UDPConn, back *sink)
 		by     accesslog.Flags
-		class  string
+		reason string
 	}{
 		"by the backend": {nil, func(a *appliance, _ farm.Farm, c *net.UDPConn, back *sink) {
 			_ = back.Close()
 			_, _ = io.WriteString(c, "is anybody there?")
-		}, accesslog.AbortedByBackend, ""},
-		"by order": {nil, func(a *appliance, _ farm.Farm, _ *net.UDPConn, _ *sink) { a.engine.FlushConnections(nil) }, accesslog.AbortedHere, ""},
+		}, accesslog.AbortedByBackend, "the backend refuses datagrams: its port is closed"},
+		"by order": {nil, func(a *appliance, _ farm.Farm, _ *net.UDPConn, _ *sink) { a.engine.FlushConnections(nil) }, accesslog.AbortedHere, "an operator ended it"},
 		"by time": {func(f *farm.Farm) { f.L4.IdleTimeout = 50 }, func(a *appliance, _ farm.Farm, _ *net.UDPConn, _ *sink) {
 			enginetest.Advance(a.loops[0], 49*time.Second)
 			if a.flows() != 1 {
@@ -145,7 +168,7 @@ func TestRecordsSayHowAFlowEnded(t *testing.T) {
 		"with its port": {nil, func(a *appliance, f farm.Farm, _ *net.UDPConn, _ *sink) {
 			f.Stopped = true
 			a.publish(f)
-		}, accesslog.AbortedHere, ""},
+		}, accesslog.AbortedHere, "the farm does not use the port any more, or this process stops"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAppliance(t, 1)
@@ -161,9 +184,20 @@ func TestRecordsSayHowAFlowEnded(t *testing.T) {
 			ask(t, client, "hello")
 			c.then(a, f, client, back)
 			got, _ := next()
-			if got.Flags != c.by|accesslog.Logged || got.Rejection != 0 || got.Proto != accesslog.ProtoUDP {
-				t.Errorf("the record is %+v", got)
+			if got.Flags != c.by|accesslog.Logged || got.Rejection != 0 || got.Proto != accesslog.ProtoUDP || a.reasons[0] != c.reason {
+				t.Errorf("the record is %+v, reason %q", got, a.reasons[0])
 			}
 		})
 	}
+}
+
+// closed is an address where nobody listens.
+func closed(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }

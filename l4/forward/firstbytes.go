@@ -38,7 +38,7 @@ func (p *pair) readFirstBytes() {
 	// The farm may have changed meanwhile: nothing of the old one is in use yet.
 	now := p.w.engine.table.Load().farm(p.port)
 	if now == nil || now.id != p.farm.id {
-		p.end(accesslog.AbortedHere)
+		p.end(accesslog.AbortedHere, portReassigned)
 		return
 	}
 	p.farm = now
@@ -46,7 +46,7 @@ func (p *pair) readFirstBytes() {
 		return
 	}
 	if p.awaits > 0 && p.client.WaitFor(1) != nil {
-		p.end(accesslog.AbortedHere)
+		p.end(accesslog.AbortedHere, clientLeftEarly)
 		return
 	}
 	p.firstBytes, p.awaits = false, 0
@@ -62,9 +62,9 @@ func (p *pair) readProxyHeader() bool {
 	case proxyproto.Bad:
 		p.refuse(badProxyHeader, why)
 	case proxyproto.Gone:
-		p.end(accesslog.AbortedByClient)
+		p.end(accesslog.AbortedByClient, clientLeftEarly)
 	case proxyproto.Failed:
-		p.end(accesslog.AbortedHere)
+		p.end(accesslog.AbortedHere, clientLeftEarly)
 	}
 	return false
 }
@@ -77,7 +77,7 @@ func (p *pair) readName() bool {
 	n, err := c.Peek(b)
 	if err != nil {
 		if err != loop.ErrDry {
-			p.end(accesslog.AbortedByClient)
+			p.end(accesslog.AbortedByClient, clientLeftEarly)
 		}
 		return false
 	}
@@ -97,7 +97,7 @@ func (p *pair) readName() bool {
 		return false
 	}
 	if p.waitFor(hello.Needs(b[:n])) != nil {
-		p.end(accesslog.AbortedHere)
+		p.end(accesslog.AbortedHere, clientLeftEarly)
 	}
 	return false
 }
@@ -115,8 +115,8 @@ func (p *pair) waitFor(n int) error {
 func (p *pair) refuse(class rejection.Class, reason string) {
 	p.w.farm(p.farm).BadRequests++
 	p.w.note(p.farm, class, reason, p.client.Peer(), netip.AddrPort{})
-	p.story.refused(class)
-	p.end(accesslog.AbortedHere)
+	p.story.refused(class, reason)
+	p.end(accesslog.AbortedHere, reason)
 }
 
 // proxyOutOf is the version of the PROXY header a farm's connections to backends

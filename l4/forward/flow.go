@@ -57,6 +57,7 @@ func (ln *udpListener) Received(_ *loop.UDPListener, d *loop.Datagram) {
 	f := ln.flows[key]
 	if f != nil && f.stranded() {
 		f.story.flags |= accesslog.AbortedByBackend
+		f.story.reason = backendDown
 		f.end()
 		f = nil
 	}
@@ -148,6 +149,7 @@ func (f *flow) Refused(_ *loop.UDPConn, err error) {
 	first, kept := w.firsts.of(f)
 	if f.state != asked || !kept || f.moves == triesMost {
 		f.story.flags |= accesslog.AbortedByBackend
+		f.story.reason = backendRefuses
 		f.end()
 		return
 	}
@@ -181,9 +183,18 @@ func (f *flow) letGo() {
 	}
 }
 
+// flushedFor is that of pairs.
+func (f *flow) flushedFor() string {
+	if !f.farm.on(&f.farm.group, virtual(f.at.port.Listener)).picker.Up(f.choice.member) {
+		return backendDown
+	}
+	return endedByOperator
+}
+
 // abort ends the flow before its time.
-func (f *flow) abort() {
+func (f *flow) abort(reason string) {
 	f.story.flags |= accesslog.AbortedHere
+	f.story.reason = reason
 	f.end()
 }
 

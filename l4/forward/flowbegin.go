@@ -29,7 +29,7 @@ func (w *worker) open(p *port, file *os.File) error {
 // answered.
 func (ln *udpListener) close() {
 	for _, f := range ln.flows {
-		f.abort()
+		f.abort(portClosed)
 	}
 	ln.socket.Close()
 	delete(ln.w.udpListeners, ln.port)
@@ -87,6 +87,7 @@ func (f *flow) tuple() tuple {
 func (f *flow) connect(tried balance.Tried, data []byte) bool {
 	w := f.at.w
 	t := f.tuple()
+	last := "" // why the last one could not be reached
 	for i := range triesMost {
 		var c choice
 		var ok bool
@@ -116,7 +117,9 @@ func (f *flow) connect(tried balance.Tried, data []byte) bool {
 		}
 		c.held.Done()
 		w.backend(b).ConnectFailures++
+		last = connectFailure(err)
 		if outOfDescriptors(err) {
+			f.story.reason = noDescriptor
 			return false // the next backend would get none either
 		}
 		if !ours(err) {
@@ -125,8 +128,9 @@ func (f *flow) connect(tried balance.Tried, data []byte) bool {
 		tried = tried.With(c.member)
 	}
 	w.farm(f.farm).NoBackend++
-	f.story.refused(noBackend)
-	w.note(f.farm, noBackend, "no backend can be used now", t.client, netip.AddrPort{})
+	reason := f.farm.unserved(f.farm.on(&f.farm.group, t.port), last)
+	f.story.refused(noBackend, reason)
+	w.note(f.farm, noBackend, reason, t.client, netip.AddrPort{})
 	return false
 }
 

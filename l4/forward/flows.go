@@ -127,7 +127,7 @@ func (fs *flows) evict(now int64, not *flow) bool {
 		return false
 	}
 	fs.w.farm(oldest.farm).Evicted++
-	oldest.abort()
+	oldest.abort(evictedFlow)
 	return true
 }
 
@@ -175,7 +175,7 @@ func (f *flow) reconcile(t *table) {
 	i := ft.find(f.to.id)
 	if ft.id != f.farm.id || i < 0 || ft.backends[i].mode == cut || ft.backends[i].path != f.to.path ||
 		(ft.answers == 0) != (f.farm.answers == 0) {
-		f.abort()
+		f.abort(backendTakenOut)
 		return
 	}
 	countLate(ft, &f.counted)

@@ -32,14 +32,19 @@ type pair struct {
 	established bool // up is connected
 	// of each direction: its end was read and passed on
 	clientEnded, backendEnded bool
-	ending                    bool // one side takes nothing any more
-	clientBulk, backendBulk   bool // many bytes at once come from there
+	ending                    bool   // one side takes nothing any more
+	clientBulk, backendBulk   bool   // many bytes at once come from there
+	lastFailure               string // of the connects to backends
 	story                     story
 }
 
-// end ends both connections with a reset; by says whose doing it is.
-func (p *pair) end(by accesslog.Flags) {
+// end ends both connections with a reset; by says whose doing it is, reason why. The
+// reason of a refusal stays.
+func (p *pair) end(by accesslog.Flags, reason string) {
 	p.story.flags |= by
+	if p.story.rejection == 0 {
+		p.story.reason = reason
+	}
 	p.client.Abort()
 	if p.up != nil {
 		p.up.Abort()
@@ -116,7 +121,7 @@ func (s *clientSide) Readable(c *loop.Conn) {
 		p.readFirstBytes()
 	case c.Broken():
 		p.w.farm(p.farm).ClientAborts++
-		p.end(accesslog.AbortedByClient)
+		p.end(accesslog.AbortedByClient, clientLeft)
 	}
 }
 
@@ -146,11 +151,13 @@ func (s *clientSide) Expired(*loop.Conn) {
 		return
 	}
 	p.w.farm(p.farm).Timeouts++
+	reason := idleTooLong
 	if p.firstBytes {
-		p.w.note(p.farm, timeout, "client did not say in time what it has to", p.client.Peer(), netip.AddrPort{})
+		reason = lateFirstBytes
+		p.w.note(p.farm, timeout, reason, p.client.Peer(), netip.AddrPort{})
 	}
-	p.story.refused(timeout)
-	p.end(accesslog.AbortedHere)
+	p.story.refused(timeout, reason)
+	p.end(accesslog.AbortedHere, reason)
 }
 
 // Expired implements loop.Handler; the client has the clock of the pair.

@@ -1,10 +1,15 @@
 package forward
 
 import (
+	"errors"
 	"net/netip"
+
+	"syscall"
 	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/rejection"
 )
 
@@ -24,13 +29,70 @@ type story struct {
 	in, out        uint64 // bytes from and to the client
 	backend        uint32 // number of the last one that was chosen
 	flags          accesslog.Flags
-	rejection      uint8 // class plus one
+	rejection      uint8  // class plus one
+	reason         string // why it ended, if not by the ends of both sides; a text of ours
 	tries          uint8
 	why            accesslog.Why
 }
 
-// refused notes the class of what ended it.
-func (s *story) refused(class rejection.Class) { s.rejection = uint8(class) + 1 }
+// refused notes the class of what ended it, and why.
+func (s *story) refused(class rejection.Class, reason string) {
+	s.rejection, s.reason = uint8(class)+1, reason
+}
+
+// Why connections and flows end, as the access log and traces say it. The causes that
+// HAProxy's termination states tell apart differ here, too: the comment has that state.
+const (
+	clientLeftEarly = "the client left before it said what it has to"                  // CR
+	clientLeft      = "the client left before a backend was connected"                 // CC
+	clientReset     = "the client reset the connection"                                // CD
+	backendReset    = "the backend reset the connection"                               // SD
+	backendRefuses  = "the backend refuses datagrams: its port is closed"              // SC
+	backendDown     = "the backend went down"                                          // DD
+	idleTooLong     = "neither side sent anything for the idle time of the farm"       // cD, sD
+	lateFirstBytes  = "client did not say in time what it has to"                      // cR
+	farmFull        = "as many connections as the farm may have"                       // PR
+	noDescriptor    = "this machine is short of descriptors or memory"                 // RC
+	evictedFlow     = "another client needed the room of the flow"                     // RD
+	endedByOperator = "an operator ended it"                                           // KD
+	backendTakenOut = "the backend was deleted, cut or changed"                        // KD
+	portReassigned  = "another farm uses the port now"                                 // KD
+	portClosed      = "the farm does not use the port any more, or this process stops" // KD
+)
+
+// unserved says why no backend of a group could take a client. last is why the connect to
+// the last one that was tried failed, "" if none was tried.
+func (f *farmTable) unserved(g *group, last string) string {
+	free, usable := g.picker.Room()
+	switch {
+	case last != "":
+		return last // SC, sC
+	case len(g.members) == 0:
+		return "no backend can be used now: none is configured for the client"
+	case usable && !free:
+		return "no backend can be used now: all are at their max_conns" // SQ
+	case !usable:
+		return "no backend can be used now: none is up and out of maintenance"
+	}
+	return "no backend can be used now"
+}
+
+// connectFailure says why a connect failed.
+func connectFailure(err error) string {
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "no backend can be used now: the last one tried refused the connection"
+	case errors.Is(err, loop.ErrTimeout), errors.Is(err, syscall.ETIMEDOUT):
+		return "no backend can be used now: the last one tried did not accept the connection in time"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "no backend can be used now: no route to the last one tried"
+	case errors.Is(err, marks.ErrNone):
+		return "no backend can be used now: no socket with the backend's mark"
+	case ours(err):
+		return "no backend can be used now: " + noDescriptor
+	}
+	return "no backend can be used now: the connect to the last one tried failed"
+}
 
 // chose notes a choice, and that one before it came to nothing.
 func (w *worker) chose(s *story, c choice, b *backend) {
@@ -64,6 +126,7 @@ func (w *worker) tell(f *farmTable, proto accesslog.Proto, client netip.AddrPort
 		e.Rejection = uint8(w.engine.classes[s.rejection-1]) + 1
 	}
 	e.Client(client)
+	e.Reason(s.reason)
 	r.Put(e)
 }
 

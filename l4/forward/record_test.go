@@ -36,7 +36,10 @@ func recorded(t *testing.T, a *appliance) (next func() (accesslog.Exchange, neti
 	return func() (accesslog.Exchange, netip.AddrPort) {
 		t.Helper()
 		eventually(t, "a record", func() bool {
-			r.Drain(func(rec *accesslog.Record) { list = append(list, told{rec.Exchange, rec.Client}) })
+			r.Drain(func(rec *accesslog.Record) {
+				list = append(list, told{rec.Exchange, rec.Client})
+				a.reasons = append(a.reasons, string(rec.Reason))
+			})
 			return len(list) > 0
 		})
 		first := list[0]

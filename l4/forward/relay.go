@@ -139,11 +139,11 @@ func (p *pair) refused(src, dst *loop.Conn) {
 }
 
 // by is what a record says when a side ended a connection before its end.
-func (p *pair) by(side *loop.Conn) accesslog.Flags {
+func (p *pair) by(side *loop.Conn) (accesslog.Flags, string) {
 	if side == p.client {
-		return accesslog.AbortedByClient
+		return accesslog.AbortedByClient, clientReset
 	}
-	return accesslog.AbortedByBackend
+	return accesslog.AbortedByBackend, backendReset
 }
 
 // taking is what is left of the idle time of a pair of which nothing was read for

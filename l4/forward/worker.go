@@ -96,9 +96,9 @@ func (w *worker) accept(at *port, c *loop.Conn) {
 	s := w.farm(f)
 	s.Connections++
 	if f.conns != nil && !f.conns.take(f.maxConns) {
-		w.note(f, tooManyClients, "as many connections as the farm may have", c.Peer(), netip.AddrPort{})
+		w.note(f, tooManyClients, farmFull, c.Peer(), netip.AddrPort{})
 		lost := story{began: w.loop.Now(), flags: accesslog.AbortedHere}
-		lost.refused(tooManyClients)
+		lost.refused(tooManyClients, farmFull)
 		w.tell(f, accesslog.ProtoTCP, c.Peer(), &lost)
 		c.Abort()
 		return
@@ -121,13 +121,13 @@ func (w *worker) reconcile(t *table) {
 		countLate(t.byID[p.farm.id], &p.counted)
 		now := t.farm(p.port)
 		if now != nil && now.id != p.farm.id {
-			p.end(accesslog.AbortedHere)
+			p.end(accesslog.AbortedHere, portReassigned)
 			return
 		}
 		switch {
 		case now == nil || p.to == nil || !t.mustEnd(p.to.id):
 		case p.established:
-			p.end(accesslog.AbortedHere)
+			p.end(accesslog.AbortedHere, backendTakenOut)
 			return
 		default:
 			p.failed()
@@ -147,7 +147,7 @@ func (w *worker) forceClose(ports map[*port]bool) {
 	t := w.engine.table.Load()
 	w.eachPair(func(p *pair) {
 		if ports[p.port] && t.farm(p.port) == nil {
-			p.end(accesslog.AbortedHere)
+			p.end(accesslog.AbortedHere, portClosed)
 		}
 	})
 }
