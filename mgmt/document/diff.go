@@ -21,7 +21,9 @@ func splitLines(b []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 }
 
-func unified(a, b []string) string {
+// unified is the difference of two documents with their marks, false where one of these is
+// in it.
+func unified(a, b []string, inA, inB marks) (text string, whole bool) {
 	var out strings.Builder
 	edits := compare(a, b)
 	for len(edits) > 0 {
@@ -30,18 +32,25 @@ func unified(a, b []string) string {
 		for n < len(edits) && edits[n].a-edits[n-1].aEnd <= 2*context {
 			n++
 		}
-		writeHunk(&out, a, b, edits[:n])
+		if !writeHunk(&out, a, b, inA, inB, edits[:n]) {
+			return "", false
+		}
 		edits = edits[n:]
 	}
-	return out.String()
+	return out.String(), true
 }
 
-func writeHunk(out *strings.Builder, a, b []string, edits []edit) {
+func writeHunk(out *strings.Builder, a, b []string, inA, inB marks, edits []edit) (whole bool) {
 	first, last := edits[0], edits[len(edits)-1]
 	start, end := max(0, first.a-context), min(len(a), last.aEnd+context)
 	bStart := first.b - (first.a - start)
 	bEnd := last.bEnd + (end - last.aEnd)
-	fmt.Fprintf(out, "@@ -%s +%s @@%s\n", span(start, end), span(bStart, bEnd), farmAt(b, first.b))
+	if inA.within(start, end) || inB.within(bStart, bEnd) {
+		return false
+	}
+	// None is empty: a document has one line at least, and changes are shown with the lines
+	// around them.
+	fmt.Fprintf(out, "@@ -%s +%s @@%s\n", inA.span(start, end), inB.span(bStart, bEnd), farmAt(b, first.b))
 	at := start
 	for _, e := range edits {
 		write(out, " ", a[at:e.a])
@@ -50,6 +59,7 @@ func writeHunk(out *strings.Builder, a, b []string, edits []edit) {
 		at = e.aEnd
 	}
 	write(out, " ", a[at:end])
+	return true
 }
 
 func write(out *strings.Builder, sign string, lines []string) {
@@ -59,10 +69,6 @@ func write(out *strings.Builder, sign string, lines []string) {
 		out.WriteByte('\n')
 	}
 }
-
-// span is a range in a hunk's head. None is empty: a document has one line at
-// least, and changes are shown with the lines around them.
-func span(start, end int) string { return fmt.Sprintf("%d,%d", start+1, end-start) }
 
 // farmAt names the farm or check line i of a document belongs to, or the settings of
 // the machine.

@@ -23,23 +23,40 @@ type Texts struct {
 func (t *Texts) Diff(old, now *farm.Config) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if e := elide(old, now); e != nil {
+		if text, whole := t.diff(e.old, e.now, e); whole {
+			return text
+		}
+	}
+	text, _ := t.diff(old, now, nil)
+	return text
+}
+
+// diff is the difference of two configurations, false where a mark of e is in it.
+func (t *Texts) diff(old, now *farm.Config, e *elided) (text string, whole bool) {
 	before := t.lines
 	if t.of != old {
-		before = t.document(old)
+		before = t.document(old, e)
 	}
-	after := t.document(now)
-	t.of, t.lines = now, after
+	after := t.document(now, e)
+	if t.of, t.lines = now, after; slices.ContainsFunc(now.Farms, isLarge) || e != nil {
+		t.of, t.lines = nil, nil
+	}
 	if slices.Equal(before, after) {
-		return ""
+		return "", true
 	}
-	return unified(before, after)
+	return unified(before, after, e.marks(before), e.marks(after))
 }
+
+// isLarge reports whether the lines of a farm are not kept: they are several times as large
+// as the farm.
+func isLarge(f farm.Farm) bool { return f.Records() >= manyRecords }
 
 // fewGone is how many lines of farms that are gone are no burden.
 const fewGone = 1 << 12
 
 // document is a document as it may be shown, by lines.
-func (t *Texts) document(cfg *farm.Config) []string {
+func (t *Texts) document(cfg *farm.Config, e *elided) []string {
 	head := *cfg
 	head.Farms = nil
 	out := splitLines(encodeShown(&head))
@@ -49,11 +66,8 @@ func (t *Texts) document(cfg *farm.Config) []string {
 	out[len(out)-1] = "farms:" // there are some
 	total := 0
 	for i := range cfg.Farms {
-		total += len(t.linesOf(&cfg.Farms[i]))
-	}
-	out = slices.Grow(out, total)
-	for i := range cfg.Farms {
-		out = append(out, t.farms[cfg.Farms[i]]...)
+		lines := t.linesOf(&cfg.Farms[i], e)
+		out, total = append(out, lines...), total+len(lines)
 	}
 	if t.kept > 2*total+fewGone { // half of it is of farms that are gone
 		t.keep(cfg)
@@ -69,6 +83,9 @@ func (t *Texts) keep(cfg *farm.Config) {
 	farms := make(map[farm.Farm][]string, len(cfg.Farms))
 	t.kept = 0
 	for _, f := range cfg.Farms {
+		if _, is := t.farms[f]; !is {
+			continue
+		}
 		farms[f] = t.farms[f]
 		t.kept += len(farms[f])
 	}
@@ -76,13 +93,16 @@ func (t *Texts) keep(cfg *farm.Config) {
 }
 
 // linesOf are those of a farm.
-func (t *Texts) linesOf(f *farm.Farm) []string {
+func (t *Texts) linesOf(f *farm.Farm, e *elided) []string {
 	lines, known := t.farms[*f]
 	if !known {
 		w := &yamlWriter{depth: 2}
 		w.out.Grow(recordText * f.Records())
 		walkFarm(f, w, shown)
 		lines = splitLines(w.out.Bytes())
+		if isLarge(*f) || e != nil && e.made[*f] {
+			return lines
+		}
 		if t.farms == nil {
 			t.farms = map[farm.Farm][]string{}
 		}

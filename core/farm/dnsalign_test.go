@@ -1,0 +1,51 @@
+package farm_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// What is in a run is equal, runs are in the order of both lists, and a record that was
+// neither changed nor removed is in one.
+func TestRecordsOfTwoListsAreAligned(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var old, now []farm.Record
+		for i := range random.IntN(60) {
+			old = append(old, farm.Record{ID: uint32(i + 1), Name: fmt.Sprint("h", i), Type: "A", Data: "192.0.2.1"})
+		}
+		kept := 0
+		for _, r := range old {
+			switch random.IntN(8) {
+			case 0:
+				continue
+			case 1:
+				r.Data = "192.0.2.2"
+			default:
+				kept++
+			}
+			now = append(now, r)
+		}
+		for i := range random.IntN(3) {
+			now = append(now, farm.Record{ID: uint32(random.IntN(2) * (len(old) + i + 1)), Name: "new", Type: "A", Data: "192.0.2.3"})
+		}
+		i, j, found := 0, 0, 0
+		for _, run := range farm.AlignRecords(old, now) {
+			if run.Old < i || run.New < j || run.Length == 0 {
+				t.Fatalf("run %v begins before %d and %d", run, i, j)
+			}
+			for n := range run.Length {
+				if old[run.Old+n] != now[run.New+n] {
+					t.Fatalf("run %v: %v is not %v", run, old[run.Old+n], now[run.New+n])
+				}
+			}
+			i, j, found = run.Old+run.Length, run.New+run.Length, found+run.Length
+		}
+		if found != kept {
+			t.Fatalf("%d of %d records are in a run", found, kept)
+		}
+	}
+}
