@@ -41,7 +41,13 @@ func (c *Checked) check(rules Rules, cfg *farm.Config) ([]Error, error) {
 		before = &verdict{}
 	}
 	at := farm.Align(before.farms, cfg.Farms)
-	for err := range rules.walk(cfg, local, func(i int) bool { return at[i] >= 0 }) {
+	open := func(i int) *farm.Farm {
+		if at[i] >= 0 {
+			return nil
+		}
+		return withoutSound(&cfg.Farms[i], before.zonesOf(cfg.Farms[i].ID))
+	}
+	for err := range rules.walk(cfg, local, open) {
 		return nil, &err
 	}
 	now := &verdict{local, slices.Clone(cfg.Farms), make([][]Error, len(cfg.Farms))}
@@ -55,4 +61,14 @@ func (c *Checked) check(rules Rules, cfg *farm.Config) ([]Error, error) {
 	})
 	c.last.Store(now)
 	return out, nil
+}
+
+// zonesOf returns the settings a farm with zones had, nil for none.
+func (v *verdict) zonesOf(id uint32) *farm.GSLB {
+	for i := range v.farms {
+		if v.farms[i].ID == id && id != 0 {
+			return v.farms[i].Zones()
+		}
+	}
+	return nil
 }

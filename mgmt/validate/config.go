@@ -112,14 +112,18 @@ func (r Rules) local() []netip.Prefix {
 }
 
 // walk yields every broken rule; the helpers return false when the caller has enough
-// any more. Farms that are known to keep the rules about themselves are not looked at
-// for these; known may be nil.
-func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, known func(farm int) bool) iter.Seq[Error] {
+// any more. open returns what of a farm is not known to keep the rules about itself, nil if
+// nothing is left; open may be nil.
+func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, open func(farm int) *farm.Farm) iter.Seq[Error] {
 	return func(yield func(Error) bool) {
 		backends := 0
 		for i := range cfg.Farms {
 			f := &cfg.Farms[i]
-			if (known == nil || !known(i)) && !ProfileNamed(f.Profile).check(f, local, yield) {
+			part := f
+			if open != nil {
+				part = open(i)
+			}
+			if part != nil && !ProfileNamed(f.Profile).check(part, local, yield) {
 				return
 			}
 			backends += countBackends(f)

@@ -1,0 +1,76 @@
+package validate_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
+)
+
+// A configuration that follows one which was checked is judged as one that was not, also
+// where a record breaks a rule together with one that did not change.
+func TestZonesThatWereCheckedAreJudgedAsOthers(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 8))
+	z := farm.Zone{ID: 1, Name: "big.example"}
+	for i := range 1500 {
+		z.Records = append(z.Records, farm.Record{ID: uint32(i + 1), Name: fmt.Sprint("h", i), Type: "A", Data: "192.0.2.1"})
+	}
+	z.Records[7] = farm.Record{ID: 8, Name: "shop", Type: farm.RecordDYNA, Data: "web"}
+	z.Records[8] = farm.Record{ID: 9, Name: "Alias", Type: "CNAME", Data: "h1"}
+	z.Records[9] = farm.Record{ID: 10, Name: "moved", Type: "DNAME", Data: "h2"}
+	f := farm.Farm{ID: 1, Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("192.0.2.53"), VPort: 53,
+		Global: &farm.GSLB{Zones: []farm.Zone{z}, Services: []farm.DNSService{{ID: 1, Name: "web", Algorithm: farm.DNSRoundRobin}}}}
+	cfg := &farm.Config{Farms: []farm.Farm{f}}
+	var checked validate.Checked
+	if _, err := checked.Config(cfg); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for i := range 300 {
+		next := cfg.Clone()
+		g := next.Farms[0].Global
+		z := &g.Zones[0]
+		at := random.IntN(len(z.Records))
+		name := []string{"alias", "SHOP", "h3", "moved", "ALIAS", "new", "h1400", "@", "a b"}[random.IntN(9)]
+		added := func(kind farm.RecordType, data string) {
+			z.LastRecord = max(z.LastRecord, 2000) + 1
+			z.Records = append(z.Records, farm.Record{ID: z.LastRecord, Name: name, Type: kind, Data: data})
+		}
+		switch random.IntN(9) {
+		case 0:
+			added("A", "192.0.2.9")
+		case 1:
+			added("CNAME", "h5")
+		case 2:
+			added("NS", "ns.example.net.")
+		case 3:
+			added(farm.RecordDYNA, []string{"web", "none"}[random.IntN(2)])
+		case 4:
+			added("DNAME", "h6")
+		case 5:
+			z.Records[at].Data = []string{"192.0.2.7", "nonsense", ""}[random.IntN(3)]
+		case 6:
+			z.Records[at].Name = name
+		case 7:
+			z.Records = append(z.Records[:at:at], z.Records[at+1:]...)
+		default:
+			g.Services[0].Name = []string{"web", "other"}[random.IntN(2)]
+		}
+		_, got := checked.Config(next)
+		want := validate.Rules{}.Config(next)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("change %d: %v, and of the whole: %v", i, got, want)
+		}
+		if want != nil {
+			refused++
+		} else {
+			cfg = next
+		}
+	}
+	if refused < 30 || refused > 270 {
+		t.Errorf("%d of 300 changes are refused", refused)
+	}
+}
