@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpAdopt gives netd sockets it made in an earlier life and does not have any more. They come
-// with the request.
+// OpAdopt hands sockets that an earlier netd process opened to the current one. The
+// descriptors are attached to the request.
 const OpAdopt Op = "adopt"
 
-// Adopt gives netd the sockets of a key. It is no error if it has some of that key. The
-// descriptors stay the caller's.
+// Adopt gives netd the sockets of a key. It does nothing if netd already holds that key.
+// The caller keeps ownership of fds.
 func (c *Client) Adopt(ctx context.Context, key string, fds []int) error {
 	files := make([]*os.File, 0, len(fds))
 	defer func() { closeFiles(files) }()
@@ -32,7 +32,8 @@ func (c *Client) Adopt(ctx context.Context, key string, fds []int) error {
 	return err
 }
 
-// adopt holds copies of sockets from now on, unless it holds some of that endpoint.
+// adopt stores copies of the sockets, unless the table already holds the endpoint. fresh
+// reports whether it stored them.
 func (t *table) adopt(at endpoint, files []*os.File) (fresh bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,7 +70,7 @@ func (t *table) adopt(at endpoint, files []*os.File) (fresh bool, err error) {
 	return true, nil
 }
 
-// is returns an error unless the socket is one that netd makes for the endpoint.
+// is returns an error unless fd is a socket that netd would open for the endpoint.
 func (p endpoint) is(fd int) error {
 	no := func(why string) error {
 		return rejection(CodeInvalid, "what came is no socket of %s: %s", p.key(), why)
@@ -99,11 +100,12 @@ func (p endpoint) is(fd int) error {
 	return nil
 }
 
-// unwatched copies a socket into a file that the runtime does not watch, which would wake
-// netd for every client. It watches those that do not block when the file is made: the
-// socket takes the place of another one afterwards.
+// unwatched duplicates a socket into a file that the runtime does not poll; polling would
+// wake netd for every client. The runtime polls descriptors that are non-blocking when
+// the file is created. The file is therefore created on a blocking placeholder, which
+// Dup3 then replaces with fd.
 func unwatched(fd int, name string) (*os.File, error) {
-	place, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0) // of a kind that netd may make
+	place, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0) // SOCK_DGRAM needs no privilege
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}

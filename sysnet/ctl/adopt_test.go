@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
 )
 
-// A netd that was started anew holds the sockets that it is given back: clients wait in
-// their queues when all other copies are gone.
+// Once all other copies are closed, only the adopting netd holds the sockets, and clients
+// wait in their accept queues.
 func TestSocketsComeBackToANetdThatWasStartedAnew(t *testing.T) {
 	first := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), nil))
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -37,14 +37,14 @@ func TestSocketsComeBackToANetdThatWasStartedAnew(t *testing.T) {
 		})
 		_ = f.Close()
 	}
-	if err := first.Close(t.Context(), key); err != nil { // as if that netd had died
+	if err := first.Close(t.Context(), key); err != nil { // simulates the death of that netd
 		t.Fatal(err)
 	}
 	second := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), nil))
 	if err := second.Adopt(t.Context(), "tcp/127.0.0.1:1", fds); !errors.As(err, new(*ctl.Error)) {
 		t.Errorf("sockets of another address: %v", err)
 	}
-	for range 2 { // the second time it has them
+	for range 2 { // the second call finds them held
 		if err := second.Adopt(t.Context(), key, fds); err != nil {
 			t.Fatal(err)
 		}

@@ -22,8 +22,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
 )
 
-// answering is a netd that says the same to every request, whatever it is, and
-// lends its files; empty words end the connection.
+// answering starts a netd that sends the same reply and files to every request. Empty
+// words close the connection instead.
 func answering(t *testing.T, words string, files ...*os.File) *ctl.Client {
 	t.Helper()
 	path, l := ctltest.Listen(t)
@@ -49,7 +49,7 @@ func answering(t *testing.T, words string, files ...*os.File) *ctl.Client {
 	return c
 }
 
-// descriptors is how many this process has open.
+// descriptors returns the number of open descriptors of this process.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	all, err := os.ReadDir("/proc/self/fd")
@@ -93,13 +93,13 @@ func TestAnswersOutsideTheContractAreErrors(t *testing.T) {
 	} {
 		client := answering(t, c.words, c.files...)
 		before := -1
-		for range 2 { // the second time there is a connection already
+		for range 2 { // the second time the connection exists
 			err := c.call(client)
 			if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("%s: %v, want %q", name, err, c.want)
 			}
 			client.Hangup()
-			if now := descriptors(t); before >= 0 && now > before+1 { // the other end is closed by somebody else
+			if now := descriptors(t); before >= 0 && now > before+1 { // the other end is closed asynchronously
 				t.Errorf("%s: %d descriptors are left open", name, now-before)
 			} else {
 				before = now
@@ -111,10 +111,10 @@ func TestAnswersOutsideTheContractAreErrors(t *testing.T) {
 	}
 }
 
-// Who asks may go, and does not wait for a netd that hangs.
+// Cancelling the context ends the wait for a netd that hangs.
 func TestAQuestionEndsWithWhoAsks(t *testing.T) {
 	path, l := ctltest.Listen(t)
-	defer l.Close() // it never accepts
+	defer l.Close() // Ask connects through the backlog
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	c := ctltest.Client(t, path)
@@ -124,13 +124,13 @@ func TestAQuestionEndsWithWhoAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	if _, _, err := shm.Receive(in, make([]byte, 100)); err != nil { // it waits for the answer now
+	if _, _, err := shm.Receive(in, make([]byte, 100)); err != nil { // Ask is waiting for the reply
 		t.Fatal(err)
 	}
 	cancel()
 	select {
 	case err = <-done:
-	case <-time.After(15 * time.Second): // half of what a question may take
+	case <-time.After(15 * time.Second): // half of askTime
 		err = nil
 	}
 	if err == nil {
@@ -138,7 +138,7 @@ func TestAQuestionEndsWithWhoAsks(t *testing.T) {
 	}
 }
 
-// logged starts a netd whose log is read.
+// logged starts a netd and captures its log.
 func logged(t *testing.T, parts ctl.Parts) (path string, log *logtest.Log) {
 	t.Helper()
 	path, l := ctltest.Listen(t)
@@ -199,7 +199,7 @@ func TestAMessageThatIsTooLongIsRefusedOrEndsItsConnection(t *testing.T) {
 	}
 	_ = conn.Close()
 	if _, err := ctltest.Client(t, path).List(t.Context()); err != nil || len(log.Lines("connection ended")) != 1 {
-		t.Errorf("then: %v; log: %s", err, log) // who ended by itself is not worth a line
+		t.Errorf("then: %v; log: %s", err, log) // a connection closed by the peer is not logged
 	}
 }
 
@@ -221,8 +221,8 @@ func TestWithoutItsSocketNetdEnds(t *testing.T) {
 	}
 }
 
-// Sockets are opened whole: what one of two could not have is no reason to keep
-// the other, or to lose those there were.
+// Open is atomic: if the second of two sockets cannot be opened, the first is closed and
+// existing sockets are kept.
 func TestWithoutDescriptorsNothingChanges(t *testing.T) {
 	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
 	_ = opened(t, c, addr, 1)[0].Close()
@@ -254,7 +254,7 @@ func TestWithoutDescriptorsNothingChanges(t *testing.T) {
 func TestForeignIPv6ListenerBesideOneOfOursIsACollision(t *testing.T) {
 	c, port := ctltest.Client(t, serve(t)), porttest.TCP(t).Port()
 	all, one := netip.AddrPortFrom(netip.IPv6Unspecified(), port), netip.AddrPortFrom(netip.IPv6Loopback(), port)
-	for _, at := range []netip.AddrPort{all, one} { // beside one of our own
+	for _, at := range []netip.AddrPort{all, one} { // next to an own listener
 		files, err := c.Open(t.Context(), ctl.KeyTCP(at), 1)
 		if errors.Is(err, ctl.ErrNotLocal) {
 			t.Skipf("no IPv6 here: %v", err)

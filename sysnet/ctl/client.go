@@ -13,13 +13,13 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// callTimeout bounds a call whose context has no deadline of its own.
+// callTimeout bounds a call whose context has no earlier deadline.
 const callTimeout = 5 * time.Second
 
-// Client asks netd. It connects on first use and again after netd was
-// restarted: the socket's listener belongs to the supervisor, so a call made
-// while netd is away waits in its backlog until the new netd answers or the
-// context ends. Any goroutine may call it; calls take turns.
+// Client is a connection to netd. It connects on first use and reconnects after a restart
+// of netd. The supervisor owns the listening socket, so a call made while netd is down
+// waits in the backlog until the new netd replies or the context ends. A Client is safe
+// for concurrent use; calls are serialized.
 type Client struct {
 	path string
 	mu   sync.Mutex
@@ -30,9 +30,9 @@ type Client struct {
 // NewClient returns a client of the netd that listens on the unix socket path.
 func NewClient(path string) *Client { return &Client{path: path, buf: make([]byte, maxReply)} }
 
-// Open returns count sockets for a key of KeyTCP or KeyUDP, listening or bound,
-// the same ones netd handed out before if it still holds them. The caller owns
-// the files. A rejection is an *Error.
+// Open returns count sockets for a key of KeyTCP or KeyUDP, listening or bound. Sockets
+// that netd already holds for the key are returned first. The caller owns the files. A
+// rejection is an *Error.
 func (c *Client) Open(ctx context.Context, key string, count int) ([]*os.File, error) {
 	network, address, _ := strings.Cut(key, "/")
 	_, files, err := c.call(ctx, Request{Op: OpOpen, Key: key, Network: network, Address: address, Count: count})
@@ -46,8 +46,8 @@ func (c *Client) Open(ctx context.Context, key string, count int) ([]*os.File, e
 	return files, nil
 }
 
-// Probe returns nil if Open of the key would give sockets, else the *Error that Open
-// would. Nothing is opened: no client can reach a socket of it.
+// Probe returns nil if Open would succeed for the key, else the *Error that Open would
+// return. It opens no listener that clients could reach.
 func (c *Client) Probe(ctx context.Context, key string) error {
 	network, address, _ := strings.Cut(key, "/")
 	_, files, err := c.call(ctx, Request{Op: OpProbe, Key: key, Network: network, Address: address})
@@ -55,7 +55,7 @@ func (c *Client) Probe(ctx context.Context, key string) error {
 	return err
 }
 
-// Close makes netd let go of a key; it is no error if it does not hold it.
+// Close releases the sockets of a key in netd. An unknown key is ignored.
 func (c *Client) Close(ctx context.Context, key string) error {
 	network, address, _ := strings.Cut(key, "/")
 	_, files, err := c.call(ctx, Request{Op: OpClose, Key: key, Network: network, Address: address})
@@ -93,13 +93,13 @@ func (c *Client) hangup() {
 	}
 }
 
-// call sends one request. Every operation may be repeated safely, so a
-// connection that broke is replaced once.
+// call sends one request with callTimeout. Every operation is idempotent, so a broken
+// connection is replaced and the request repeated once.
 func (c *Client) call(ctx context.Context, r Request) (Reply, []*os.File, error) {
 	return c.callWith(ctx, callTimeout, r, nil)
 }
 
-// callWith is call with another limit of time and files to send along.
+// callWith is call with a different timeout and with files attached to the request.
 func (c *Client) callWith(ctx context.Context, limit time.Duration, r Request, attached []*os.File) (Reply, []*os.File, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +120,7 @@ func (c *Client) callWith(ctx context.Context, limit time.Duration, r Request, a
 	return reply, files, nil
 }
 
-// try makes one attempt; the connection is gone after an error.
+// try makes one attempt. After an error the connection is closed.
 func (c *Client) try(ctx context.Context, r Request, attached []*os.File) (reply Reply, files []*os.File, err error) {
 	defer func() {
 		if err != nil {
@@ -142,7 +142,7 @@ func (c *Client) try(ctx context.Context, r Request, attached []*os.File) (reply
 			return reply, nil, err
 		}
 	}
-	// A context that is cancelled before its deadline cuts the wait short.
+	// Cancelling the context before its deadline interrupts the wait.
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	b, err := json.Marshal(r)
 	if err != nil {

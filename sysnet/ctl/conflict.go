@@ -13,14 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The probe of listen.go cannot tell netd's own listeners from foreign ones.
-// Where netd itself holds an address that overlaps (0.0.0.0:80 beside
-// 192.0.2.1:80, which the kernel serves by the more specific one), the socket
-// table of the kernel decides instead: each line names the inode, and the
-// inodes of our own sockets are known.
+// The probe of listen.go cannot distinguish netd's own listeners from foreign ones. If
+// netd holds an overlapping address (e.g. 0.0.0.0:80 and 192.0.2.1:80, where the kernel
+// prefers the more specific one), the kernel's socket table decides. Each of its lines
+// contains the inode, and netd knows the inodes of its own sockets.
 
-// overlaps reports whether listeners on a and b would meet in the kernel.
-// IPv6 listeners are all IPV6_V6ONLY, so the families never meet.
+// overlaps reports whether listeners on a and b would conflict in the kernel. All IPv6
+// listeners are IPV6_V6ONLY, so the address families never conflict.
 func overlaps(a, b netip.AddrPort) bool {
 	if a.Port() != b.Port() || a.Addr().Is4() != b.Addr().Is4() {
 		return false
@@ -28,8 +27,8 @@ func overlaps(a, b netip.AddrPort) bool {
 	return a.Addr() == b.Addr() || a.Addr().IsUnspecified() || b.Addr().IsUnspecified()
 }
 
-// foreignListener reports whether a socket that is not in own listens on an
-// address that overlaps that of the endpoint.
+// foreignListener reports whether a socket whose inode is not in own listens on an
+// address that overlaps the endpoint.
 func foreignListener(at endpoint, own map[uint64]bool) (bool, error) {
 	table := "/proc/self/net/" + at.network
 	if at.addr.Addr().Is6() {
@@ -50,14 +49,14 @@ func foreignListener(at endpoint, own map[uint64]bool) (bool, error) {
 	return false, sc.Err()
 }
 
-// socketLine reads one line of /proc/net/tcp, udp, tcp6 or udp6:
+// socketLine parses one line of /proc/net/tcp, udp, tcp6 or udp6:
 //
 //	sl  local_address rem_address st tx_queue:rx_queue tr:when retrnsmt uid timeout inode …
 //	0:  0100007F:1F90 00000000:0000 0A …
 //
-// Addresses are 32-bit words in host byte order, ports are big-endian hex;
-// state 0A is LISTEN, 07 a UDP socket without a peer. Anything else, the title
-// line too, is not listening.
+// Addresses are 32-bit words in host byte order; ports are big-endian hex. State 0A is
+// LISTEN, 07 an unconnected UDP socket. For other lines, including the title, listening
+// is false.
 func socketLine(line string) (local netip.AddrPort, inode uint64, listening bool) {
 	f := strings.Fields(line)
 	if len(f) < 10 || f[3] != "0A" && f[3] != "07" {
@@ -80,7 +79,7 @@ func socketLine(line string) (local netip.AddrPort, inode uint64, listening bool
 	return netip.AddrPortFrom(ip, uint16(p)), inode, err == nil
 }
 
-// socketInode is the number that names the socket in the kernel's tables.
+// socketInode returns the inode number of the socket, its ID in /proc/net.
 func socketInode(f *os.File) (uint64, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {

@@ -27,8 +27,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// serve starts a netd that lets uids ask (this process when none is given) and
-// returns the path of its socket.
+// serve starts a netd that allows uids (default: the uid of this process) and returns the
+// path of its socket.
 func serve(t *testing.T, uids ...uint32) string {
 	t.Helper()
 	if uids == nil {
@@ -88,7 +88,7 @@ func TestOpenedSocketsAcceptConnections(t *testing.T) {
 func TestSameKeyGivesTheSameSockets(t *testing.T) {
 	path, addr := serve(t), porttest.TCP(t)
 	first := opened(t, ctltest.Client(t, path), addr, 2)
-	again := opened(t, ctltest.Client(t, path), addr, 2) // another connection, as after a restart of mgmt
+	again := opened(t, ctltest.Client(t, path), addr, 2) // a new connection, as after a restart of mgmt
 	for i := range first {
 		if inode(t, first[i]) != inode(t, again[i]) {
 			t.Errorf("socket %d is another one", i)
@@ -103,7 +103,7 @@ func TestSameKeyGivesTheSameSockets(t *testing.T) {
 func TestConnectionsWaitWhileNobodyAccepts(t *testing.T) {
 	path, addr := serve(t), porttest.TCP(t)
 	files := opened(t, ctltest.Client(t, path), addr, 1)
-	_ = files[0].Close() // the engine died
+	_ = files[0].Close() // simulates the death of the engine
 	c, err := net.Dial("tcp", addr.String())
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestAddressesThatAreHeardAreTold(t *testing.T) {
 	}()
 	c, addr := ctltest.Client(t, path), porttest.TCP(t)
 	opened(t, c, addr, 1)
-	opened(t, c, addr, 2) // known already
+	opened(t, c, addr, 2) // held already
 	for range 2 {
 		if err := c.Close(t.Context(), ctl.KeyTCP(addr)); err != nil {
 			t.Fatal(err)
@@ -180,8 +180,7 @@ func TestCloseLetsGoAndListTells(t *testing.T) {
 	}
 }
 
-// sharing makes sockets that others may share the address of (SO_REUSEPORT), or
-// not.
+// sharing returns a ListenConfig that sets SO_REUSEPORT if share is true.
 func sharing(share bool) *net.ListenConfig {
 	return &net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		var err error
@@ -194,8 +193,8 @@ func sharing(share bool) *net.ListenConfig {
 	}}
 }
 
-// A foreign socket with SO_REUSEPORT of the same uid is the case the kernel
-// would let pass silently.
+// The kernel would silently let a foreign socket with SO_REUSEPORT and the same uid share
+// the address.
 func TestForeignListenerIsACollision(t *testing.T) {
 	for _, share := range []bool{false, true} {
 		l, err := sharing(share).Listen(t.Context(), "tcp4", "127.0.0.1:0")
@@ -355,8 +354,8 @@ func TestClientFindsARestartedNetd(t *testing.T) {
 	(<-restarted)()
 }
 
-// After the last clients those of the engine alone are left, which closes them by
-// itself; what else netd does goes on.
+// When last is closed, only the engine's copies remain, which the engine closes. All
+// other operations of netd continue.
 func TestAfterTheLastClientsNothingIsListenedOn(t *testing.T) {
 	path, l := ctltest.Listen(t)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Code says what kind of trouble a request met; it travels in the reply.
+// Code classifies the failure of a request. It is part of the reply.
 type Code string
 
 // The codes of a reply; the empty code means success.
@@ -18,17 +18,17 @@ const (
 	CodeFailed       Code = "failed"
 )
 
-// Sentinels for errors.Is, one for each code worth telling apart.
+// Sentinels for errors.Is, one for each code except CodeFailed.
 var (
-	// ErrNotPermitted: the system does not allow this process to do it.
+	// ErrNotPermitted means that the kernel denies the operation to this process.
 	ErrNotPermitted = errors.New("not permitted")
-	// ErrInUse: another program holds the address and port.
+	// ErrInUse means that another program holds the address and port.
 	ErrInUse = errors.New("address in use")
-	// ErrNotLocal: no interface has the address.
+	// ErrNotLocal means that no interface has the address.
 	ErrNotLocal = errors.New("address not local")
-	// ErrInvalid: the request is outside the contract.
+	// ErrInvalid means that the request violates the contract.
 	ErrInvalid = errors.New("invalid request")
-	// ErrTooMany: a limit of descriptors or of listeners is reached.
+	// ErrTooMany means that a limit of descriptors or listeners is reached.
 	ErrTooMany = errors.New("too many sockets")
 )
 
@@ -40,8 +40,8 @@ var sentinels = map[Code]error{
 	CodeTooMany:      ErrTooMany,
 }
 
-// Error is a rejection by netd. Text is a whole sentence for people that names
-// the address and the reason; Code is for programs.
+// Error is a rejection by netd. Text is a sentence for operators with the address and the
+// reason. Code is for programs.
 type Error struct {
 	Code Code
 	Text string
@@ -50,14 +50,14 @@ type Error struct {
 // Error returns the text.
 func (e *Error) Error() string { return e.Text }
 
-// Is reports whether target is the sentinel of the error's code.
+// Is reports whether target is the sentinel of e.Code.
 func (e *Error) Is(target error) bool { return sentinels[e.Code] == target && target != nil }
 
 func rejection(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// asRejection turns any error into one that can travel.
+// asRejection returns err as an *Error; errors of other types get CodeFailed.
 func asRejection(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

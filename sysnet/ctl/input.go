@@ -5,24 +5,24 @@ import (
 	"os"
 )
 
-// OpInputDropped asks which listeners firewalls of others keep clients from.
+// OpInputDropped finds listeners whose clients a foreign firewall drops.
 const OpInputDropped Op = "input-dropped"
 
-// FarmKeys are keys of listeners (see KeyOf) of farms, by ID.
+// FarmKeys maps the ID of a farm to the keys of its listeners (see KeyOf).
 type FarmKeys map[uint32][]string
 
-// maxFarmKeys bounds the keys of one question in bytes: maxKeys take 450 KiB.
+// maxFarmKeys bounds a FarmKeys body in bytes; maxKeys keys take 450 KiB.
 const maxFarmKeys = 4 << 20
 
-// InputDropped tells which of the farms get no new clients from other machines
-// at some of their listeners, because a firewall surely drops them; sentences,
-// by ID. The question travels in sealed memory.
+// InputDropped returns the farms that get no new clients from other machines at some
+// listener because a firewall certainly drops them. The values are sentences, by ID of
+// the farm. The request body travels in sealed memory.
 func (c *Client) InputDropped(ctx context.Context, farms FarmKeys) (dropped map[uint32][]string, err error) {
 	err = c.askSealed(ctx, OpInputDropped, "sluice-listeners", farms, &dropped)
 	return dropped, err
 }
 
-// OpenFarmKeys reads what InputDropped sent.
+// OpenFarmKeys decodes the attachment of InputDropped.
 func OpenFarmKeys(files []*os.File) (farms FarmKeys, err error) {
 	err = openSealed(files, "listeners", maxFarmKeys, &farms)
 	return farms, err

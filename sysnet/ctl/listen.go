@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// backlog is what is asked for; the kernel cuts it to net.core.somaxconn.
+// backlog is the requested backlog. The kernel limits it to net.core.somaxconn.
 const backlog = 65535
 
-// receiveBuffer is what is asked for datagrams that wait while the engine does
-// something else, or is being started again.
+// receiveBuffer is the requested SO_RCVBUF in bytes. It holds datagrams while the engine
+// is busy or restarting.
 const receiveBuffer = 2 << 20
 
-// listen opens one socket of a SO_REUSEPORT group: non-blocking, close-on-exec.
+// listen opens one socket of an SO_REUSEPORT group, non-blocking and close-on-exec.
 func (p endpoint) listen() (*os.File, error) {
 	fd, err := p.bound(true)
 	if err != nil {
@@ -29,9 +29,8 @@ func (p endpoint) listen() (*os.File, error) {
 			return nil, explain(p.addr, os.NewSyscallError("listen", err))
 		}
 	}
-	// In this order: of a socket that is non-blocking already the runtime would
-	// watch what comes in, which wakes netd for every connection and datagram of
-	// the engine's.
+	// SetNonblock comes last: the runtime polls a file that is non-blocking at creation,
+	// which would wake netd for every connection and datagram of the engine.
 	file := os.NewFile(uintptr(fd), p.key())
 	if err := unix.SetNonblock(fd, true); err != nil {
 		_ = file.Close()
@@ -40,10 +39,9 @@ func (p endpoint) listen() (*os.File, error) {
 	return file, nil
 }
 
-// probe reports whether the endpoint could be bound by a socket that shares with
-// nobody. A group with SO_REUSEPORT would silently split the clients with any
-// other program of the same uid that set the option too; a plain bind fails as
-// soon as anyone at all is there.
+// probe returns nil if a socket without SO_REUSEPORT can bind the endpoint. With
+// SO_REUSEPORT, the kernel would silently split clients with any other program of the
+// same uid that sets it. A plain bind fails if any other socket is bound.
 func (p endpoint) probe() error {
 	fd, err := p.bound(false)
 	if err != nil {
@@ -52,21 +50,21 @@ func (p endpoint) probe() error {
 	return unix.Close(fd)
 }
 
-// option is one to set on a socket before it is bound.
+// option is a boolean socket option to set before bind.
 type option struct {
 	level, name int
 	wanted      bool
 }
 
-// options are those of a socket that is to share its endpoint or not.
+// options returns the options of a socket that shares its endpoint (share) or not.
 //
-// TCP: SO_REUSEADDR lets it ignore connections that linger from an earlier
-// listener on the same port, not listeners. TCP_NODELAY is set here because
-// accepted sockets inherit it, which saves the engine one system call per
-// connection.
+// TCP: SO_REUSEADDR ignores connections in TIME_WAIT of an earlier listener on the port,
+// but not listeners. Accepted sockets inherit TCP_NODELAY, which saves the engine one
+// system call per connection.
 //
-// UDP: with SO_REUSEADDR others could take the datagrams. Where every address
-// is meant each datagram tells which one it came to, from the first one on.
+// UDP: SO_REUSEADDR is not set because it would let other programs take the datagrams. A
+// wildcard socket gets PKTINFO before bind, so the first datagram already has its
+// destination address.
 func (p endpoint) options(share bool) []option {
 	v6, all := p.addr.Addr().Is6(), p.addr.Addr().IsUnspecified()
 	list := []option{
@@ -100,7 +98,7 @@ func (p endpoint) bound(share bool) (int, error) {
 		}
 	}
 	if p.network == "udp" && unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer) != nil {
-		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer) // as much as an ordinary user may have
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer) // limited to net.core.rmem_max
 	}
 	if err := unix.Bind(fd, sa); err != nil {
 		_ = unix.Close(fd)
@@ -116,7 +114,7 @@ func sockaddr(addr netip.AddrPort) (family int, sa unix.Sockaddr) {
 	return unix.AF_INET6, &unix.SockaddrInet6{Port: int(addr.Port()), Addr: addr.Addr().As16()}
 }
 
-// explain turns the kernel's number into what an operator can act on.
+// explain converts an errno into a message for operators.
 func explain(addr netip.AddrPort, err error) *Error {
 	switch {
 	case errors.Is(err, unix.EADDRNOTAVAIL):
@@ -133,7 +131,7 @@ func explain(addr netip.AddrPort, err error) *Error {
 	return rejection(CodeFailed, "cannot listen on %s: %v", addr, err)
 }
 
-// unprivilegedFrom is the first port an ordinary user may bind.
+// unprivilegedFrom returns the first port that an ordinary user may bind.
 func unprivilegedFrom() int {
 	b, err := os.ReadFile("/proc/sys/net/ipv4/ip_unprivileged_port_start")
 	if err != nil {

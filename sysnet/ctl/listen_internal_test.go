@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// netd must not be woken by what comes in on the sockets it keeps for the engine.
+// Incoming traffic on the engine's sockets must not wake netd.
 func TestSocketsAreNotWatchedHere(t *testing.T) {
 	for _, network := range []string{"tcp", "udp"} {
 		f, err := endpoint{network: network, addr: netip.MustParseAddrPort("127.0.0.1:0")}.listen()

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
 )
 
-// A kernel may refuse the rules of every farm there is.
+// The kernel may reject the rules of every farm.
 func TestThousandsOfRefusedLinesReachWhoAsked(t *testing.T) {
 	const lines = 20_000
 	problems := map[uint32]string{}

@@ -11,9 +11,9 @@ import (
 	"github.com/sluicelb/sluice/core/marks"
 )
 
-// OpMark gives a socket of mgmt's the mark that traffic of a farm has, which mgmt may not
-// do itself: the probes of its backends go the same way then. The socket comes with the
-// request, and stays mgmt's.
+// OpMark sets the mark of a farm on a socket of mgmt, so that probes of backends take the
+// same route as traffic of the farm. mgmt lacks CAP_NET_ADMIN. The socket is attached to
+// the request and remains open in mgmt.
 const OpMark Op = "mark"
 
 // socketMark is the body of OpMark.
@@ -21,11 +21,11 @@ type socketMark struct {
 	Mark uint32 `json:"mark"`
 }
 
-// markTime bounds how long mgmt waits for a mark: netd needs well below a millisecond.
+// markTime bounds the wait of mgmt for a mark; netd needs well below a millisecond.
 const markTime = time.Second
 
-// Mark has netd give the socket fd a mark. errors.Is(err, ErrNotPermitted) where nobody
-// may set marks.
+// Mark has netd set the mark of the socket fd. The error is ErrNotPermitted if netd may
+// not set marks either.
 func (c *Client) Mark(ctx context.Context, fd int, mark uint32) error {
 	twin, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -38,8 +38,8 @@ func (c *Client) Mark(ctx context.Context, fd int, mark uint32) error {
 	return c.Ask(ctx, OpMark, socketMark{mark}, nil, file)
 }
 
-// MarkSocket answers OpMark. Marks by which farms are told apart within the machine are
-// no farm's, and refused.
+// MarkSocket handles OpMark. It rejects the marks reserved for distinguishing farms
+// within the machine.
 func MarkSocket(_ context.Context, body []byte, files []*os.File) (any, error) {
 	var q socketMark
 	if err := Strict(body, &q); err != nil {

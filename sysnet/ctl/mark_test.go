@@ -20,7 +20,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
 )
 
-// markOf is the mark of a socket.
+// markOf returns the mark of a socket.
 func markOf(t *testing.T, c syscall.Conn) (mark int) {
 	t.Helper()
 	raw, err := c.SyscallConn()
@@ -69,7 +69,7 @@ func TestSocketsOfProbesGetTheMarkOfTheirFarm(t *testing.T) {
 		}
 		_ = conn.Close()
 	}
-	// The socket works as it did: what passed it on must not have made it wait.
+	// The socket must still be non-blocking after the transfer.
 	conn, err := dial("tcp", at, 7)
 	if err != nil {
 		t.Fatal(err)
@@ -123,8 +123,8 @@ type rawBody string
 
 func (b rawBody) MarshalJSON() ([]byte, error) { return fmt.Append(nil, string(b)), nil }
 
-// What passes the socket on must not keep it: the backend would not learn that its probe
-// has ended.
+// netd must close its copy of the socket. Otherwise the backend would not see the end of
+// the probe.
 func TestASocketThatGotAMarkEndsWithItsOwner(t *testing.T) {
 	given := make(chan struct{}, 1)
 	netd := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), ctl.Parts{ctl.OpMark: func(_ context.Context, _ []byte, files []*os.File) (any, error) {
@@ -160,7 +160,7 @@ func TestASocketThatGotAMarkEndsWithItsOwner(t *testing.T) {
 	}
 }
 
-// A probe whose netd says nothing is to fail for that, and not for its own time.
+// If netd does not reply, the probe fails with the error of Mark before its own timeout.
 func TestAMarkIsWaitedForOneSecond(t *testing.T) {
 	release := make(chan struct{})
 	netd := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), ctl.Parts{ctl.OpMark: func(context.Context, []byte, []*os.File) (any, error) {
@@ -191,7 +191,7 @@ func TestWhoMayNotSetMarksIsToldSo(t *testing.T) {
 	defer file.Close()
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with what it has lost
+		runtime.LockOSThread() // stays locked: the thread ends with its reduced capabilities
 		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 		var none [2]unix.CapUserData
 		if err := unix.Capset(&header, &none[0]); err != nil {

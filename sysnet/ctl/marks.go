@@ -16,33 +16,34 @@ import (
 )
 
 const (
-	// markRate bounds the marked sockets made in a second, over a burst of
-	// markBurst: far more than an engine uses, and little enough work for one
-	// that was captured. Each request counts as markRequest sockets more.
+	// markRate bounds marked sockets per second, with a burst of markBurst. That is far
+	// more than an engine uses, and little work if the engine is compromised. Each
+	// request costs markRequest sockets extra.
 	markRate, markBurst, markRequest = 50_000, 20_000, 8
-	// markPatience is how long an answer may find no room: the engine asks for
-	// one after the other, so there is room unless nobody reads.
+	// markPatience bounds the wait for send buffer space. The engine sends one request at
+	// a time, so space is missing only if it does not read.
 	markPatience = 100 * time.Millisecond
-	// nonsensePause slows down who sends nonsense, nonsenseLines is the time
-	// between two lines about it.
+	// nonsensePause delays the next message after an invalid one. nonsenseLines is the
+	// minimum interval of log lines about them.
 	nonsensePause = 10 * time.Millisecond
 	nonsenseLines = 10 * time.Second
 )
 
-// ServeMarks makes unconnected TCP and UDP sockets that have a mark for the engine at
-// the other end of c, until ctx ends. The engine faces the internet and may be
-// captured: it gets the published kinds and nothing else, at a bounded rate,
-// whatever it sends. What is no request is not answered, and counted in the log
-// like requests for other kinds. What the engine got cannot be taken from it: a
-// kind that is not published any more is not made again. The other end outlives
-// the engine, so nothing ends this but ctx.
+// ServeMarks makes unconnected TCP and UDP sockets with a mark for the engine at the
+// other end of c, until ctx ends. The engine faces the internet and may be compromised.
+// It therefore gets only published kinds, at a bounded rate.
+//
+// Malformed messages get no reply. They are counted in the log, as are requests for
+// unpublished kinds. Sockets that the engine already has cannot be revoked, but
+// ServeMarks makes no more of a kind that mgmt has withdrawn. The other end outlives the
+// engine, so only ctx ends ServeMarks.
 func ServeMarks(ctx context.Context, c *net.UnixConn, published *marks.Published, log *slog.Logger) {
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	m := &marker{conn: c, published: published, version: unread, log: log, room: markBurst, filled: time.Now()}
 	buf := make([]byte, marks.MessageSize+1)
 	for ctx.Err() == nil {
 		n, fds, err := shm.ReceiveDescriptors(c, buf)
-		carried := len(fds) > 0 // no request carries any
+		carried := len(fds) > 0 // requests carry no descriptors
 		shm.CloseDescriptors(fds)
 		var r marks.Request
 		if err == nil {
@@ -61,23 +62,23 @@ func ServeMarks(ctx context.Context, c *net.UnixConn, published *marks.Published
 	}
 }
 
-// marker serves one engine; one goroutine owns it.
+// marker is the state of ServeMarks, owned by its goroutine.
 type marker struct {
 	conn      *net.UnixConn
 	published *marks.Published
-	needs     map[marks.Kind]bool // what was published
-	version   uint64              // to which needs belong
+	needs     map[marks.Kind]bool // the published kinds
+	version   uint64              // version of needs
 
 	log    *slog.Logger
 	room   float64   // sockets that may be made now
-	filled time.Time // when room was computed
-	silly  int       // messages that got nothing, since the last line about them
-	said   time.Time // when that was
+	filled time.Time // time at which room was computed
+	silly  int       // rejected messages since the last log line
+	said   time.Time // time of that log line
 	buf    [marks.MessageSize]byte
-	cannot marks.Code // what was said in the log of not being able to
+	cannot marks.Code // last code logged
 }
 
-// pace waits until that many sockets may be made; false when ctx ends first.
+// pace waits until count sockets may be made. It returns false if ctx ends first.
 func (m *marker) pace(ctx context.Context, count int) bool {
 	for {
 		now := time.Now()
@@ -102,11 +103,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// unread is no version of a list that can be read.
+// unread differs from every version of a readable list.
 const unread = 1
 
-// needed reports whether a farm in force needs sockets of the kind. While mgmt
-// writes, and if it died over that, what it wrote before counts.
+// needed reports whether mgmt has published the kind. While mgmt writes, or if it died
+// while writing, the previous list applies.
 func (m *marker) needed(k marks.Kind) bool {
 	if m.published.Version() != m.version {
 		if kinds, version, ok := m.published.List(); ok {
@@ -119,7 +120,7 @@ func (m *marker) needed(k marks.Kind) bool {
 	return m.needs[k]
 }
 
-// ungranted notes a message that is no request, or asks for what nobody needs.
+// ungranted counts and delays a malformed message or a request for an unpublished kind.
 func (m *marker) ungranted(ctx context.Context, err error) {
 	m.silly++
 	if now := time.Now(); now.Sub(m.said) >= nonsenseLines {
@@ -132,7 +133,7 @@ func (m *marker) ungranted(ctx context.Context, err error) {
 	sleep(ctx, nonsensePause)
 }
 
-// answer makes the sockets and sends them. What cannot be sent is closed: the
+// answer makes the sockets and sends them. If sending fails it closes them, and the
 // engine asks again.
 func (m *marker) answer(r marks.Request) {
 	fds, code := makeMarked(r.Kind, r.Count)
@@ -154,7 +155,7 @@ func (m *marker) send(r marks.Request, fds []int, code marks.Code) {
 	}
 }
 
-// makeMarked makes count sockets, or none.
+// makeMarked returns count sockets, or none and the code.
 func makeMarked(k marks.Kind, count int) (fds []int, code marks.Code) {
 	family := unix.AF_INET
 	if k.V6 {
@@ -178,7 +179,7 @@ func makeMarked(k marks.Kind, count int) (fds []int, code marks.Code) {
 	return fds, marks.Made
 }
 
-// distinguish gives a socket what the engine may not give it.
+// distinguish sets the option that the engine may not set: SO_MARK or IP_TRANSPARENT.
 func distinguish(fd int, k marks.Kind) error {
 	switch {
 	case k.Mark != marks.Transparent:

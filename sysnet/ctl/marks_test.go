@@ -21,22 +21,22 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// marker is a netd that makes marked sockets, seen from the engine's end.
+// marker is the engine's end of a ServeMarks connection.
 type marker struct {
 	*net.UnixConn
 	t         *testing.T
 	published *marks.Published
-	log       *bytes.Buffer // to be read after stop
-	// stop ends the netd.
+	log       *bytes.Buffer // valid after stop
+	// stop ends ServeMarks.
 	stop func()
 }
 
-// common are kinds that farms need in most tests.
+// common lists the kinds published in most tests.
 var common = []marks.Kind{{Mark: 1}, {Mark: 7}, {Mark: 1<<32 - 1}, {Mark: 7, V6: true}, {Mark: 7, UDP: true}, {Mark: 7, V6: true, UDP: true},
 	{Mark: marks.Transparent}, {Mark: marks.Transparent, V6: true}}
 
-// newMarker starts one that makes common kinds; first runs on its goroutine
-// before it serves.
+// newMarker starts ServeMarks with the common kinds. first runs on its goroutine
+// beforehand.
 func newMarker(t *testing.T, first func()) *marker {
 	t.Helper()
 	engine, netd := markstest.Pair(t)
@@ -61,7 +61,7 @@ func newMarker(t *testing.T, first func()) *marker {
 	return m
 }
 
-// published is an empty list.
+// published returns an empty list.
 func published(t *testing.T) *marks.Published {
 	t.Helper()
 	f, err := shm.Shared("published", marks.PublishedSize)
@@ -81,8 +81,8 @@ func published(t *testing.T) *marks.Published {
 	return p
 }
 
-// ask makes a request and returns the answer with its sockets, which are
-// closed with the test.
+// ask sends a request and returns the answer with its sockets, which the test closes at
+// its end.
 func (m *marker) ask(r marks.Request) (marks.Answer, []int) {
 	m.t.Helper()
 	if _, err := m.Write(r.AppendTo(nil)); err != nil {
@@ -107,7 +107,7 @@ func (m *marker) answer() (marks.Answer, []int) {
 	return a, fds
 }
 
-// marked starts a marker or skips where marks cannot be set.
+// marked starts ServeMarks, or skips the test if marks cannot be set.
 func marked(t *testing.T) *marker {
 	t.Helper()
 	m := newMarker(t, func() {})
@@ -211,7 +211,7 @@ func TestOnlyPublishedKindsAreMade(t *testing.T) {
 	}
 }
 
-// What asks for what nobody needs must not keep netd busy, nor fill the log.
+// Requests for unpublished kinds must neither keep netd busy nor flood the log.
 func TestRequestsForUnneededKindsAreSlowedDown(t *testing.T) {
 	m := marked(t)
 	const asked = 20
@@ -228,7 +228,7 @@ func TestRequestsForUnneededKindsAreSlowedDown(t *testing.T) {
 
 func TestWithoutTheCapabilityNothingIsMade(t *testing.T) {
 	m := newMarker(t, func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with what it has lost
+		runtime.LockOSThread() // stays locked: the thread ends with its reduced capabilities
 		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 		var none [2]unix.CapUserData
 		if err := unix.Capset(&header, &none[0]); err != nil {
@@ -289,7 +289,8 @@ func TestEngineThatNeverReadsHoldsUpLittle(t *testing.T) {
 			break
 		}
 	}
-	// What waits is answered, dropped or still to be read; then all is well.
+	// Each pending request gets an answer, is dropped or is still unread; afterwards
+	// requests work again.
 	held := 0
 	_ = m.SetWriteDeadline(time.Time{})
 	for last := false; !last; {
@@ -310,7 +311,7 @@ func TestEngineThatNeverReadsHoldsUpLittle(t *testing.T) {
 func TestMarkedSocketsAreMadeAtABoundedRate(t *testing.T) {
 	m := marked(t)
 	ask := marks.Request{Kind: marks.Kind{Mark: 7}, Count: 1}
-	const asked = 5000 // count as nine each: the burst and half a second
+	const asked = 5000 // each costs 9 sockets: the burst and half a second
 	began := time.Now()
 	go func() {
 		for range asked {

@@ -6,72 +6,75 @@ import (
 	"strings"
 )
 
-// Op names what a request wants.
+// Op is the operation of a request.
 type Op string
 
-// The operations on sockets. Parts add others.
+// Operations on sockets. Parts add more.
 const (
 	OpOpen  Op = "open"
 	OpClose Op = "close"
 	OpList  Op = "list"
-	// OpProbe asks whether an address could be opened; it opens nothing.
+	// OpProbe checks whether an address could be opened, and opens nothing.
 	OpProbe Op = "probe"
 )
 
 // Limits of the contract.
 const (
-	// MaxCount is the highest number of sockets for one address, one per loop.
+	// MaxCount is the maximum number of sockets per address, one per event loop.
 	MaxCount = 64
-	// maxRequest bounds a request in bytes; one about sockets is under 300.
+	// maxRequest bounds a request in bytes. A request about sockets has less than 300.
 	maxRequest = 4 << 10
-	// maxReply bounds a reply; the list of all keys is the longest one.
+	// maxReply bounds a reply in bytes. The longest one is the list of all keys.
 	maxReply = 64 << 10
-	// maxListed is how many keys one list reply carries (56 bytes each at most).
+	// maxListed is the maximum number of keys per list reply (up to 56 bytes each).
 	maxListed = 1000
-	// maxKeys bounds how many addresses netd holds open: one per virtual port.
+	// maxKeys bounds the addresses that netd holds open, one per virtual port.
 	maxKeys = 1 << 13
 )
 
-// Request is one message from mgmt to netd. Address, Key and Network belong
-// to open, adopt, close and probe; Count to open and adopt; From to list; Body to operations of parts.
+// Request is one message from mgmt to netd. Address, Key and Network belong to open,
+// adopt, close and probe; Count to open and adopt; From to list; Body to operations of
+// parts.
 type Request struct {
 	Op Op `json:"op"`
-	// Key is always KeyOf Network and Address; all travel so that they can be
-	// checked. Network is "tcp" or "udp".
+	// Key is always KeyOf(Network, Address). All three are sent so that netd can check
+	// them. Network is "tcp" or "udp".
 	Key     string `json:"key,omitempty"`
 	Network string `json:"network,omitempty"`
-	// Address is "ip:port", port 1 … 65535, no zone, no mapped address.
+	// Address is "ip:port" with a port in 1 … 65535. Zones and IPv4-mapped addresses are
+	// rejected.
 	Address string `json:"address,omitempty"`
 	// Count is 1 … MaxCount.
 	Count int `json:"count,omitempty"`
-	// From asks for the keys that sort after it; empty asks from the first.
+	// From selects the keys that sort after it; empty starts at the first.
 	From string `json:"from,omitempty"`
-	// Body is what a part wants to know; the part checks it.
+	// Body is the argument of a part, which validates it.
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
-// Reply is one message from netd to mgmt; the opened sockets are attached.
+// Reply is one message from netd to mgmt, with opened sockets attached.
 type Reply struct {
 	Code  Code     `json:"code,omitempty"`
 	Error string   `json:"error,omitempty"`
 	Keys  []string `json:"keys,omitempty"`
-	// More is true when a list did not fit; ask again from its last key.
+	// More is true if the list is incomplete; the next request continues after its last
+	// key.
 	More bool `json:"more,omitempty"`
-	// Body is the answer of a part; Sealed says that it is in the attached
+	// Body is the result of a part. If Sealed is true, the result is in the attached
 	// memory instead.
 	Body   json.RawMessage `json:"body,omitempty"`
 	Sealed bool            `json:"sealed,omitempty"`
-	made   bool            // the files were made for this reply alone
+	made   bool            // the files belong to this reply only and are closed after sending
 }
 
-// KeyTCP names the TCP listeners of one address: "tcp/192.0.2.1:80",
+// KeyTCP returns the key of the TCP listeners of an address: "tcp/192.0.2.1:80",
 // "tcp/[2001:db8::1]:80".
 func KeyTCP(addr netip.AddrPort) string { return KeyOf("tcp", addr) }
 
-// KeyUDP names the UDP sockets of one address: "udp/192.0.2.1:53".
+// KeyUDP returns the key of the UDP sockets of an address: "udp/192.0.2.1:53".
 func KeyUDP(addr netip.AddrPort) string { return KeyOf("udp", addr) }
 
-// KeyOf names the sockets of one network, "tcp" or "udp", and address.
+// KeyOf returns the key of the sockets of a network ("tcp" or "udp") and address.
 func KeyOf(network string, addr netip.AddrPort) string { return network + "/" + addr.String() }
 
 // ParseKey is the inverse of KeyOf.
@@ -83,8 +86,8 @@ func ParseKey(key string) (network string, addr netip.AddrPort, ok bool) {
 
 func known(network string) bool { return network == "tcp" || network == "udp" }
 
-// parseRequest decodes and checks one request. Every error is an *Error with
-// CodeInvalid; the address is the zero value for list.
+// parseRequest decodes and validates one request. Every error is an *Error with
+// CodeInvalid. addr is the zero value for list and for operations of parts.
 func parseRequest(b []byte) (Request, netip.AddrPort, error) {
 	var r Request
 	if len(b) > maxRequest {
@@ -128,7 +131,7 @@ func (r *Request) check() (netip.AddrPort, error) {
 	return r.address()
 }
 
-// socket reports whether the request is about sockets.
+// socket reports whether the operation is one on sockets.
 func (r *Request) socket() bool {
 	return r.Op == OpOpen || r.Op == OpClose || r.Op == OpList || r.Op == OpAdopt || r.Op == OpProbe
 }

@@ -170,7 +170,7 @@ func TestKeysAreListedInPartsAndBounded(t *testing.T) {
 	}
 	at := endpoint{"tcp", netip.MustParseAddrPort("127.0.0.1:0")}
 	for i := 2500; i < maxKeys; i++ {
-		if i == 8191 { // there is room for one
+		if i == 8191 { // one place left
 			if _, fresh, err := table.open(at, 1); err != nil || !fresh {
 				t.Errorf("the last one: %v, %v", fresh, err)
 			}

@@ -13,28 +13,27 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// Handler answers the requests of an operation that is not about sockets. body
-// is the JSON that came, not checked yet (see Strict), files came with it and
-// are closed when it returns. The reply must encode as JSON. An error that is
-// an *Error is told as it is, any other with CodeFailed. Requests may come at
-// the same time, and twice.
+// Handler implements one operation of a part. The body is the raw JSON of the request
+// (see Strict). The files are its attachments and are closed when the handler returns.
+// The reply must encode as JSON. An *Error is sent unchanged; any other error gets
+// CodeFailed. Requests may be concurrent, and may be repeated.
 type Handler func(ctx context.Context, body []byte, files []*os.File) (reply any, err error)
 
-// Parts are what netd offers besides sockets.
+// Parts are the operations of netd other than those on sockets.
 type Parts map[Op]Handler
 
 const (
-	// askTime bounds an Ask whose context has no deadline of its own.
+	// askTime bounds an Ask whose context has no earlier deadline.
 	askTime = 30 * time.Second
-	// maxInline is the longest reply that travels in the message; longer ones
-	// come in sealed memory beside it.
+	// maxInline is the maximum size of a reply in the message, in bytes. Longer ones
+	// travel in attached sealed memory.
 	maxInline = 32 << 10
-	// maxBody bounds a reply in sealed memory.
+	// maxBody bounds a reply in sealed memory, in bytes.
 	maxBody = 256 << 20
 )
 
-// Strict decodes body, which must be one value with no unknown names. Errors
-// have CodeInvalid.
+// Strict decodes body, which must be exactly one JSON value without unknown fields.
+// Errors have CodeInvalid.
 func Strict(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
@@ -47,7 +46,7 @@ func Strict(body []byte, into any) error {
 	return nil
 }
 
-// About makes a Handler of a function that takes the body and no files.
+// About returns a Handler for a function that takes a body and no files.
 func About[Q, A any](f func(context.Context, Q) (A, error)) Handler {
 	return func(ctx context.Context, body []byte, files []*os.File) (any, error) {
 		var q Q
@@ -61,7 +60,7 @@ func About[Q, A any](f func(context.Context, Q) (A, error)) Handler {
 	}
 }
 
-// ask has the part answer and packs what it says.
+// ask calls the part and encodes its result.
 func (s *server) ask(ctx context.Context, r Request, files []*os.File) (Reply, []*os.File) {
 	part := s.parts[r.Op]
 	if part == nil {
@@ -89,7 +88,7 @@ func (s *server) ask(ctx context.Context, r Request, files []*os.File) (Reply, [
 	return Reply{Sealed: true}, []*os.File{f}
 }
 
-// askFiles is Ask for what is answered with files alone, which the caller owns.
+// askFiles is Ask for operations that return only files, which the caller owns.
 func (c *Client) askFiles(ctx context.Context, op Op, body any) ([]*os.File, error) {
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -99,9 +98,8 @@ func (c *Client) askFiles(ctx context.Context, op Op, body any) ([]*os.File, err
 	return files, err
 }
 
-// Ask has a part of netd do something: body travels as JSON, with files, and
-// what is answered is decoded into reply, which may be nil. A rejection is an
-// *Error.
+// Ask calls an operation of a part. body is sent as JSON with files attached. The result
+// is decoded into reply, which may be nil. A rejection is an *Error.
 func (c *Client) Ask(ctx context.Context, op Op, body, reply any, files ...*os.File) error {
 	b, err := json.Marshal(body)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
 )
 
-// asked is what a part was asked, and what it answers: the server's goroutine
-// writes the one and reads the other.
+// asked records the requests of a part and holds its reply. The server's goroutine writes
+// the former and reads the latter.
 type asked struct {
 	mu     sync.Mutex
 	body   []string
@@ -34,7 +34,7 @@ func (a *asked) answers(with any, fails error) {
 	a.answer, a.fails = with, fails
 }
 
-// heard is all it was asked, and the files of the last question.
+// heard returns all recorded bodies, and the files of the last request.
 func (a *asked) heard() (body []string, file string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -129,7 +129,7 @@ func TestASessionIsFoundOrNot(t *testing.T) {
 	}
 }
 
-// sealed is memory nobody can change any more.
+// sealed returns sealed memory that contains text.
 func sealed(t *testing.T, text string) *os.File {
 	t.Helper()
 	f, err := shm.Sealed("test", []byte(text))
@@ -194,9 +194,9 @@ func TestPartsAreAskedForNothingElse(t *testing.T) {
 	}
 }
 
-// A request is short: many backends are asked about in parts.
+// Requests are short, so many backends need several of them.
 func TestManyBackendsAreAskedAboutInParts(t *testing.T) {
-	var mu sync.Mutex // of what was asked: the answers are the server's goroutine's
+	var mu sync.Mutex // guards asked, which the server's goroutine writes
 	var asked []ctl.BackendConnections
 	limit := 0
 	path := ctltest.Serve(t, ctltest.Self(), ctl.Parts{
@@ -245,7 +245,7 @@ func TestManyBackendsAreAskedAboutInParts(t *testing.T) {
 	if got, q := sizes(), said(); !slices.Equal(got, []int{300, 300, 1}) || q[0].Limit != 400 || q[1].Limit != 99 || q[2].Limit != 0 || q[2].Backends[0] != many[600] {
 		t.Errorf("asked about %v: %+v", got, q)
 	}
-	for _, n := range []int{0, 1, 300} { // none are those of all farms
+	for _, n := range []int{0, 1, 300} { // 0 selects all farms
 		forget(0)
 		if sum, err := c.FlushConnections(t.Context(), many[:n]); err != nil || sum != n+1 || !slices.Equal(sizes(), []int{n}) {
 			t.Errorf("%d backends: %d ended, asked %v, %v", n, sum, sizes(), err)

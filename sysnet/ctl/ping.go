@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpPing asks for a socket for echo requests of ICMP. It is one of those that the kernel lets
-// do nothing else, which mgmt may not make where net.ipv4.ping_group_range is as Linux has it.
-// A raw socket would let mgmt send any packet.
+// OpPing returns a ping socket (SOCK_DGRAM, IPPROTO_ICMP), which can only send echo
+// requests. With the default net.ipv4.ping_group_range of Linux, mgmt may not open one
+// itself. A raw socket would let mgmt send any packet.
 const OpPing Op = "ping"
 
 // pingSocket is the body of OpPing.
@@ -22,14 +22,15 @@ type pingSocket struct {
 	V6 bool `json:"v6,omitempty"`
 }
 
-// attached is a reply that consists of files made for it.
+// attached is a reply that consists of files opened for it.
 type attached []*os.File
 
-// pingTime bounds how long mgmt waits for a socket: netd needs well below a millisecond.
+// pingTime bounds the wait of mgmt for a ping socket; netd needs well below a
+// millisecond.
 const pingTime = time.Second
 
-// Ping has netd make a socket for echo requests, which the caller owns. errors.Is(err,
-// ErrNotPermitted) where netd may not make any.
+// Ping returns a ping socket from netd, which the caller owns. The error is
+// ErrNotPermitted if netd may not open one either.
 func (c *Client) Ping(ctx context.Context, v6 bool) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(ctx, pingTime)
 	defer cancel()
@@ -44,7 +45,7 @@ func (c *Client) Ping(ctx context.Context, v6 bool) (*os.File, error) {
 	return files[0], nil
 }
 
-// PingSocket answers OpPing.
+// PingSocket handles OpPing.
 func PingSocket(_ context.Context, body []byte, files []*os.File) (any, error) {
 	var q pingSocket
 	if err := Strict(body, &q); err != nil {
@@ -64,18 +65,19 @@ func PingSocket(_ context.Context, body []byte, files []*os.File) (any, error) {
 	case err != nil:
 		return nil, err
 	}
-	return attached{os.NewFile(uintptr(fd), "ping")}, nil // blocking: netd is not woken by what comes in
+	return attached{os.NewFile(uintptr(fd), "ping")}, nil // blocking, so that the runtime does not poll it
 }
 
-// pingGroups is the sysctl with the groups whose processes may make such sockets, of both
-// versions of IP.
+// pingGroups is the sysctl with the range of groups that may open ping sockets. It
+// applies to IPv4 and IPv6.
 const pingGroups = "/proc/sys/net/ipv4/ping_group_range"
 
-// widening is held while the group of this process is let in.
+// widening serializes changes of pingGroups.
 var widening sync.Mutex
 
-// openPing makes a socket. The kernel looks at the group only then, so that the range is as
-// it was right afterwards. If this process died between, a group of root would stay in it,
+// openPing opens a ping socket, extending pingGroups to the group of this process if
+// necessary. The kernel checks the group only in socket(2), so the range is restored
+// right afterwards. If this process dies in between, the range keeps a group of root,
 // whose processes may send more than that anyway.
 func openPing(family, protocol int) (int, error) {
 	fd, err := newPing(family, protocol)

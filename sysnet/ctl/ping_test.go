@@ -19,7 +19,7 @@ import (
 
 const pingGroups = "/proc/sys/net/ipv4/ping_group_range"
 
-// Linux lets no group have sockets for echo requests unless somebody says so.
+// By default Linux lets no group open ping sockets.
 func TestSocketsForEchoRequestsAreHandedOutWhateverTheSystemAllows(t *testing.T) {
 	netd := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), ctl.Parts{ctl.OpPing: ctl.PingSocket}))
 	before, err := os.ReadFile(pingGroups)
@@ -71,7 +71,7 @@ func TestSocketsForEchoRequestsAreHandedOutWhateverTheSystemAllows(t *testing.T)
 	}
 }
 
-// kindOf is the kind of a socket.
+// kindOf returns the type (SO_TYPE) of a socket.
 func kindOf(t *testing.T, raw syscall.RawConn) (kind int) {
 	t.Helper()
 	var err error

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// askSealed is Ask for what does not fit in a request: the body travels in sealed
+// askSealed is Ask for bodies that do not fit into a request; they travel in sealed
 // memory.
 func (c *Client) askSealed(ctx context.Context, op Op, name string, body, reply any) error {
 	b, err := json.Marshal(body)
@@ -23,7 +23,7 @@ func (c *Client) askSealed(ctx context.Context, op Op, name string, body, reply 
 	return c.Ask(ctx, op, struct{}{}, reply, f)
 }
 
-// openSealed reads what askSealed sent, at most so many bytes.
+// openSealed decodes the attachment of askSealed, of at most most bytes.
 func openSealed(files []*os.File, what string, most int, into any) error {
 	if len(files) != 1 {
 		return rejection(CodeInvalid, "%s in sealed memory are expected, and nothing else", what)

@@ -20,21 +20,22 @@ import (
 )
 
 const (
-	// maxPeers bounds the connections served at one time; mgmt needs one.
+	// maxPeers bounds concurrent connections; mgmt needs one.
 	maxPeers = 16
-	// replyTimeout bounds how long a peer may leave a reply unread.
+	// replyTimeout bounds the time a peer may leave a reply unread.
 	replyTimeout = 5 * time.Second
 )
 
-// Serve answers requests from l until ctx ends, then closes l and every socket
-// it opened, and returns nil. It returns an error only if accepting fails for
-// good. Peers whose uid is not in allowed are closed unread. A message that is
-// not understood gets a reply with CodeInvalid; one that cannot even be
-// received ends that connection, never the server. What sockets are not needed
-// for is answered by parts. heard are told of every address and port that is
-// listened on, and when it is not any more; they must return at once. Once last
-// is closed the sockets are, and no others are opened: clients are refused while
-// the rest goes on; nil for never.
+// Serve handles requests from l until ctx ends, then closes l and every socket it opened,
+// and returns nil. It returns an error only if l is closed from outside.
+//
+// Peers whose uid is not in allowed are closed unread. A malformed message gets a reply
+// with CodeInvalid. A receive error ends its connection, but not the server. Operations
+// other than those on sockets go to parts. Each function of heard is called when an
+// address and port is opened or closed; it must not block.
+//
+// When last is closed, all sockets are closed and no others are opened, so new clients
+// are refused while everything else continues. nil disables this.
 func Serve(ctx context.Context, last <-chan struct{}, l *net.UnixListener, allowed []uint32, log *slog.Logger, parts Parts, heard ...func(at netip.AddrPort, open bool)) error {
 	s := &server{table: newTable(), allowed: allowed, log: log, peers: make(chan struct{}, maxPeers), parts: parts, heard: heard}
 	defer s.table.closeAll()
@@ -62,7 +63,7 @@ func Serve(ctx context.Context, last <-chan struct{}, l *net.UnixListener, allow
 				return fmt.Errorf("netd socket: %w", err)
 			}
 			log.Warn("accept failed", "error", err)
-			time.Sleep(50 * time.Millisecond) // most likely no descriptor is left; spinning would not free one
+			time.Sleep(50 * time.Millisecond) // probably out of descriptors; spinning would not free one
 			continue
 		}
 		served.Go(func() { s.serve(ctx, c) })
@@ -108,7 +109,7 @@ func (s *server) serve(ctx context.Context, c *net.UnixConn) {
 		n, files, err := shm.Receive(c, buf)
 		if err != nil {
 			closeFiles(files)
-			if ctx.Err() == nil && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) { // it ended, with an answer unread perhaps
+			if ctx.Err() == nil && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) { // the peer closed the connection, possibly with an unread reply
 				s.log.Warn("connection ended", "pid", pid, "error", err)
 			}
 			return
@@ -191,11 +192,11 @@ func failure(err error) Reply {
 	return Reply{Code: e.Code, Error: bounded(e.Text)}
 }
 
-// maxText bounds the text of an error, in bytes: a message has to hold it.
+// maxText bounds the text of an error in bytes, so that it fits into a message.
 const maxText = 4 << 10
 
-// bounded cuts a text that is too long, between lines where it has some, and
-// says how many are missing.
+// bounded truncates a long text. Texts with several lines are cut at a line end and state
+// the number of missing lines.
 func bounded(text string) string {
 	if len(text) <= maxText {
 		return text

@@ -12,23 +12,23 @@ const (
 	OpFlushConnections Op = "flush-connections"
 	OpConnectionsUsed  Op = "connections-used"
 	OpSystemObjects    Op = "system-objects"
-	// OpStacks tells what netd is doing; cmd/role answers it.
+	// OpStacks returns the goroutine stacks of netd; cmd/role handles it.
 	OpStacks Op = "stacks"
 )
 
-// MaxBackends bounds the backends one question names: a request is short.
+// MaxBackends bounds the backends per request, because requests are short.
 const MaxBackends = 300
 
-// BackendConnections asks about the tracked connections to backends, 1 to
-// MaxBackends of them, or of all farms when it names none. Limit is 0 …
+// BackendConnections selects tracked connections to 1 to MaxBackends backends. If
+// Backends is empty, it selects the backends of all farms. Limit is 0 …
 // conntrack.MaxListed.
 type BackendConnections struct {
 	Backends []uint32 `json:"backends,omitempty"`
 	Limit    int      `json:"limit,omitempty"`
 }
 
-// Connections lists tracked connections to backends, and tells how many there
-// are. Without backends those of all farms are meant.
+// Connections returns up to limit tracked connections to backends and their total number.
+// An empty list selects the backends of all farms.
 func (c *Client) Connections(ctx context.Context, backends []uint32, limit int) (conntrack.Page, error) {
 	var sum conntrack.Page
 	err := inParts(backends, func(some []uint32) error {
@@ -42,8 +42,8 @@ func (c *Client) Connections(ctx context.Context, backends []uint32, limit int) 
 	return sum, err
 }
 
-// FlushConnections deletes tracked connections to backends and tells how many
-// there were. Without backends those of all farms are meant.
+// FlushConnections deletes tracked connections to backends and returns their number. An
+// empty list selects the backends of all farms.
 func (c *Client) FlushConnections(ctx context.Context, backends []uint32) (int, error) {
 	sum := 0
 	err := inParts(backends, func(some []uint32) error {
@@ -55,7 +55,7 @@ func (c *Client) FlushConnections(ctx context.Context, backends []uint32) (int, 
 	return sum, err
 }
 
-// inParts calls ask with as many backends as a request holds, at least once.
+// inParts calls ask with up to MaxBackends backends at a time, at least once.
 func inParts(backends []uint32, ask func(some []uint32) error) error {
 	for {
 		n := min(len(backends), MaxBackends)
@@ -68,19 +68,19 @@ func inParts(backends []uint32, ask func(some []uint32) error) error {
 	}
 }
 
-// ConnectionsUsed tells how full the kernel's table of connections is.
+// ConnectionsUsed returns the occupancy of the kernel's conntrack table.
 func (c *Client) ConnectionsUsed(ctx context.Context) (u conntrack.Usage, err error) {
 	err = c.Ask(ctx, OpConnectionsUsed, struct{}{}, &u)
 	return u, err
 }
 
-// SystemObjects lists everything that was set in the kernel.
+// SystemObjects lists all objects that netd created in the kernel.
 func (c *Client) SystemObjects(ctx context.Context) (list []KernelObject, err error) {
 	err = c.Ask(ctx, OpSystemObjects, struct{}{}, &list)
 	return list, err
 }
 
-// Stacks tells what netd is doing, for who looks for a fault.
+// Stacks returns the goroutine stacks of netd, for debugging.
 func (c *Client) Stacks(ctx context.Context) (text string, err error) {
 	err = c.Ask(ctx, OpStacks, struct{}{}, &text)
 	return text, err

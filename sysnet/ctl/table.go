@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// table is what netd holds: for each key the sockets of all loops.
+// table holds the sockets of all event loops, by key.
 type table struct {
 	mu   sync.Mutex
-	held map[string]*group // nil once all were closed for good
+	held map[string]*group // nil after closeAll
 }
 
-// endpoint is where sockets are: network is "tcp" or "udp".
+// endpoint is a network ("tcp" or "udp") with an address.
 type endpoint struct {
 	network string
 	addr    netip.AddrPort
@@ -29,10 +29,9 @@ type group struct {
 
 func newTable() *table { return &table{held: map[string]*group{}} }
 
-// open returns count sockets for the endpoint, the ones held already first. A
-// group that shrinks loses its surplus: a socket nobody reads from would
-// swallow its share of the clients. fresh says that the endpoint was not held
-// before. On error nothing has changed.
+// open returns count sockets for the endpoint, the existing ones first. Surplus sockets
+// are closed, because a socket without a reader would swallow its share of the clients.
+// fresh reports whether the endpoint is new. On error the table is unchanged.
 func (t *table) open(at endpoint, count int) (sockets []*os.File, fresh bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,7 +56,8 @@ func (t *table) open(at endpoint, count int) (sockets []*os.File, fresh bool, er
 	return slices.Clone(g.sockets), fresh, nil
 }
 
-// free returns why an endpoint could not be opened now; nil if it is held already.
+// free returns nil if the endpoint is held or could be opened now, else the error of
+// open.
 func (t *table) free(at endpoint) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,7 +67,7 @@ func (t *table) free(at endpoint) error {
 	return t.probe(at)
 }
 
-// probe refuses an endpoint some other program has.
+// probe returns an error if another program holds the endpoint.
 func (t *table) probe(at endpoint) error {
 	err := at.probe()
 	if err == nil || asRejection(err).Code != CodeInUse {
@@ -116,8 +116,8 @@ func (g *group) shrink(count int) {
 	}
 }
 
-// close forgets a key and tells whether it was held; one that is not is no
-// error, because netd may have been restarted since it was opened.
+// close closes the sockets of an endpoint and reports whether it was held. An unknown
+// endpoint is no error, because netd may have restarted since it was opened.
 func (t *table) close(at endpoint) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,7 +131,7 @@ func (t *table) close(at endpoint) bool {
 	return true
 }
 
-// list returns up to maxListed keys that sort after from, in order.
+// list returns up to maxListed keys after from, sorted.
 func (t *table) list(from string) (keys []string, more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,7 +147,7 @@ func (t *table) list(from string) (keys []string, more bool) {
 	return keys, false
 }
 
-// closeAll closes all sockets for good.
+// closeAll closes all sockets. Later calls of open fail.
 func (t *table) closeAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

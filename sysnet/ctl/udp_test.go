@@ -20,7 +20,7 @@ func openedUDP(t *testing.T, c *ctl.Client, addr netip.AddrPort, count int) []*o
 
 func TestOpenedDatagramSocketsReceive(t *testing.T) {
 	path, addr := serve(t), porttest.UDP(t)
-	_ = openedUDP(t, ctltest.Client(t, path), addr, 1)[0].Close() // the engine died
+	_ = openedUDP(t, ctltest.Client(t, path), addr, 1)[0].Close() // simulates the death of the engine
 	c, err := net.Dial("udp", addr.String())
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package ctltest is a netd for tests of who serves and who asks one.
+// Package ctltest runs a netd for tests of ctl clients and parts.
 package ctltest
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// Listen opens the socket of a netd, whose path is short: that of a socket is
-// bounded.
+// Listen opens the unixpacket socket of a netd. It uses its own short folder because the
+// length of a socket path is limited.
 func Listen(t *testing.T) (path string, l *net.UnixListener) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sluice-ctl-")
@@ -29,11 +29,11 @@ func Listen(t *testing.T) (path string, l *net.UnixListener) {
 	return path, l
 }
 
-// Self is who may ask: this process.
+// Self returns the allowed uids for a test: only that of this process.
 func Self() []uint32 { return []uint32{uint32(os.Geteuid())} }
 
-// Serve starts a netd with these parts, until the test ends, and returns the path
-// of its socket.
+// Serve starts a netd with parts, which stops when the test ends, and returns the path of
+// its socket.
 func Serve(t *testing.T, allowed []uint32, parts ctl.Parts) (path string) {
 	t.Helper()
 	path, l := Listen(t)
@@ -49,7 +49,7 @@ func Serve(t *testing.T, allowed []uint32, parts ctl.Parts) (path string) {
 	return path
 }
 
-// Client is a mgmt that asks the netd there until the test ends.
+// Client returns a client of the netd at path, which is closed when the test ends.
 func Client(t *testing.T, path string) *ctl.Client {
 	t.Helper()
 	c := ctl.NewClient(path)
