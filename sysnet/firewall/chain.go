@@ -13,25 +13,25 @@ const (
 	dockerUser = "DOCKER-USER"
 )
 
-// tag is the comment of the rules of this instance.
+// tag returns the comment by which rules of this instance are recognized.
 func tag() string { return claim.Own().Table() + "-farms" }
 
-// rule is one line of `iptables -S`, as far as it matters here.
+// rule is one parsed line of `iptables -S`, limited to the properties used here.
 type rule struct {
 	line string
-	// general rules have no condition, or only one on interfaces: firewalls with
-	// zones write their last word once for each.
+	// general is true if the only conditions are interfaces. Firewalls with zones repeat
+	// their final verdict once per interface.
 	general bool
-	// always is true of rules without any condition.
+	// always is true if the rule has no condition at all.
 	always bool
-	// target is what -j or -g names; empty for a rule that only counts.
+	// target is the argument of -j or -g; empty for a rule that only counts.
 	target string
 	ours   bool
 }
 
-// chain is what `iptables -S CHAIN` prints.
+// chain is the parsed output of `iptables -S CHAIN`.
 type chain struct {
-	policy string // of built-in chains
+	policy string // built-in chains only
 	rules  []rule
 }
 
@@ -49,8 +49,7 @@ func parseChain(lines []string) chain {
 	return c
 }
 
-// parseRule reads the words after "-A CHAIN". What follows the target are its
-// own options.
+// parseRule parses the words after "-A CHAIN". It ignores the options of the target.
 func parseRule(line string, words []string) rule {
 	r := rule{line: line, general: true, always: true}
 	for i := 0; i < len(words); i++ {
@@ -80,8 +79,8 @@ func parseRule(line string, words []string) rule {
 	return r
 }
 
-// split cuts a line into words; iptables puts words with blanks into double
-// quotes and a backslash before quotes and backslashes in them.
+// split splits a line into words. iptables quotes words with blanks in double quotes and
+// escapes quotes and backslashes in them.
 func split(line string) []string {
 	var words []string
 	var word strings.Builder
@@ -110,19 +109,19 @@ func split(line string) []string {
 	return words
 }
 
-// reader gives the rules of a chain of a filter table.
+// reader returns the rules of a chain of a filter table.
 type reader func(name string) (chain, error)
 
-// position is where our rules belong.
+// position is the place of our rules.
 type position struct {
-	// needed is false when nothing drops what is passed on.
+	// needed is false if no rule drops forwarded packets.
 	needed bool
 	chain  string
-	// before counts the foreign rules of the chain that come first.
+	// before is the number of foreign rules of the chain that precede ours.
 	before int
 }
 
-// find reads the chains from FORWARD on.
+// find returns the position of our rules, following the chains from FORWARD.
 func find(read reader) (position, error) {
 	f, err := read(forward)
 	if err != nil {
@@ -141,14 +140,14 @@ func find(read reader) (position, error) {
 			return position{needed: true, chain: forward, before: i}, nil
 		}
 		if r.always && r.target == "ACCEPT" {
-			return position{}, nil // nothing comes this far
+			return position{}, nil // later rules are not reached
 		}
 	}
 	return position{needed: f.policy == "DROP", chain: forward, before: len(foreign)}, nil
 }
 
-// inDockerUser is the position after what the operator says and before the rule
-// by which Docker ends the chain.
+// inDockerUser returns the position after the operator's rules and before the final
+// RETURN of Docker.
 func inDockerUser(read reader) (position, error) {
 	c, err := read(dockerUser)
 	if err != nil {
@@ -167,16 +166,16 @@ func inDockerUser(read reader) (position, error) {
 	return position{needed: true, chain: dockerUser, before: len(foreign)}, nil
 }
 
-// goesOn are the targets behind which the next rule comes.
+// goesOn contains the targets after which the next rule is evaluated.
 var goesOn = map[string]bool{"": true, "LOG": true, "NFLOG": true, "MARK": true, "CONNMARK": true, "TCPMSS": true, "CT": true,
 	"NOTRACK": true, "TRACE": true, "AUDIT": true, "SET": true, "CLASSIFY": true, "DSCP": true}
 
-// maxDepth bounds how far jumps are followed; iptables allows no loops.
+// maxDepth bounds the depth of followed jumps; iptables rejects loops.
 const maxDepth = 16
 
-// eats reports whether the rule drops everything that reaches it, itself or by
-// the chain it names. With dropping policy also a chain that only logs what is
-// about to be dropped counts: nobody wants to read that of packets that pass.
+// eats reports whether the rule drops every packet that reaches it, directly or through
+// its target chain. If the policy is DROP (dropping), the chain that logs packets about
+// to be dropped counts too, so that accepted packets are not logged there.
 func (r rule) eats(read reader, dropping bool, depth int) (bool, error) {
 	if !r.general || depth > maxDepth || goesOn[r.target] {
 		return false, nil

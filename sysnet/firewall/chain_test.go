@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// reading answers from what iptables-save prints.
+// reading returns a reader of the output of iptables-save.
 func reading(rules string) reader {
 	return func(name string) (chain, error) {
 		var lines []string
@@ -56,7 +56,7 @@ func TestRulesStandAfterWhatIsMeantAndBeforeWhatHitsAll(t *testing.T) {
 	} {
 		got, err := find(reading(c.rules))
 		if err == nil && !got.needed {
-			got, c.want = position{}, position{needed: c.want.needed} // the rest means nothing
+			got, c.want = position{}, position{needed: c.want.needed} // chain and before are not valid
 		}
 		if err != nil || got != c.want {
 			t.Errorf("%s: %+v, %v; want %+v", c.name, got, err, c.want)
@@ -73,7 +73,7 @@ func FuzzParseChain(f *testing.F) {
 		if len(c.rules) > len(lines) {
 			t.Errorf("%d rules in %d lines", len(c.rules), len(lines))
 		}
-		// Every chain is this one: jumps that never end must end.
+		// Every chain is this one: following endless jumps must terminate.
 		if _, err := find(func(string) (chain, error) { return c, nil }); err != nil {
 			t.Error(err)
 		}

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// The conditions both kinds of rules have, for the first packet of a client from
-// another machine.
+// The conditions common to iptables and nft, evaluated for the first packet of a new
+// client from another machine.
 
-// port compares the listener's.
+// port reports whether the port of the listener is in first … last.
 func (l Listener) port(first, last uint64) fit {
 	p := uint64(l.Addr.Port())
 	return fitIf(first <= p && p <= last)
 }
 
-// protocol compares the name or number of a transport protocol.
+// protocol compares the listener's transport protocol with a name or number.
 func (l Listener) protocol(is string) fit {
 	switch is {
 	case "all", "0":
@@ -27,8 +27,8 @@ func (l Listener) protocol(is string) fit {
 	return fitIf(is == l.Network)
 }
 
-// within compares the listener's address with a range; one that stands for all
-// addresses may be in any.
+// within reports whether the listener's address is in first … last. A wildcard address
+// matches perhaps.
 func (l Listener) within(first, last netip.Addr) fit {
 	at := l.Addr.Addr()
 	switch {
@@ -40,7 +40,7 @@ func (l Listener) within(first, last netip.Addr) fit {
 	return fitIf(first.Compare(at) <= 0 && at.Compare(last) <= 0)
 }
 
-// inside is within for the text of an address or prefix.
+// inside is within for an address or prefix in text form.
 func (l Listener) inside(text string) fit {
 	if a, err := netip.ParseAddr(text); err == nil {
 		return l.within(a, a)
@@ -58,8 +58,8 @@ func (l Listener) inside(text string) fit {
 	}
 }
 
-// comesBy compares the interface clients come by: loopback for addresses of
-// loopback, any other for the rest.
+// comesBy compares the incoming interface: lo for loopback addresses, another one for all
+// others.
 func (l Listener) comesBy(name string) fit {
 	switch {
 	case strings.ContainsAny(name, "*+"):
@@ -72,7 +72,7 @@ func (l Listener) comesBy(name string) fit {
 	return perhaps
 }
 
-// newClient compares the state of the connection a packet belongs to.
+// newClient compares a conntrack state with that of a new client.
 func newClient(state string) fit {
 	switch strings.ToLower(state) {
 	case "new":
@@ -83,7 +83,7 @@ func newClient(state string) fit {
 	return perhaps
 }
 
-// toHere compares the type of an address that is ours.
+// toHere compares an address type with that of a local address.
 func toHere(kind string) fit {
 	switch strings.ToLower(kind) {
 	case "local":

@@ -40,7 +40,7 @@ func TestConditionsHoldSurelyPerhapsOrNever(t *testing.T) {
 	}
 }
 
-// What is not understood may hold or not.
+// A condition that is not understood evaluates to perhaps.
 func TestExpressionsThatAreNotUnderstoodProveNothing(t *testing.T) {
 	daddr, dport := `{"payload":{"protocol":"ip","field":"daddr"}}`, `{"payload":{"protocol":"tcp","field":"dport"}}`
 	for _, c := range []struct {
@@ -78,7 +78,7 @@ func TestExpressionsThatAreNotUnderstoodProveNothing(t *testing.T) {
 	}
 }
 
-// Rules of nft whose verdicts cannot be read let packets pass, perhaps.
+// nft rules with unknown verdicts may accept packets.
 func TestVerdictsThatAreNotUnderstoodProveNothing(t *testing.T) {
 	for rule, drop := range map[string]bool{
 		`{"drop":null}`: true, `{"counter":null},{"log":{}},{"mangle":{}},{"notrack":null},{"reject":null}`: true, `{"accept":null}`: false, `{"queue":{}}`: false,

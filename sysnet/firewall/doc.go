@@ -1,38 +1,36 @@
-// Package firewall finds what the firewalls of others would do to packets of
-// farms that are passed on, and opens exactly those packets where it can.
+// Package firewall determines how foreign firewalls treat the forwarded packets of farms,
+// and lets exactly those packets pass where it can.
 //
-// # What others do
+// # Foreign firewalls
 //
-// Rules that end in a drop for everything not allowed before are common where
-// Docker, ufw or an operator looks after iptables. A packet of a farm has to
-// pass every such chain: an accept in one table is no accept in another.
+// Chains that drop everything not accepted earlier are common where Docker, ufw or an
+// operator manages iptables. A packet of a farm must pass each of these chains: an accept
+// verdict in one table does not apply to other tables.
 //
-// # What is done about it
+// # Rules of Sluice
 //
-// In iptables (v4 and v6, the nft and the legacy kind) one rule per kind of
-// packet is inserted, tagged by its comment, which accepts packets by the mark
-// farms give them and nothing else. It stands as late as it can: after what
-// the operator refuses by name, before what refuses everything (chain.go). With
-// Docker that is its chain for operators, DOCKER-USER, which Docker keeps in
-// front of its own. Nothing else is touched; the rule goes with the last farm
-// that needs it, and what a crash left behind goes with the next Keep.
+// In iptables (IPv4 and IPv6, nft and legacy) Keep inserts one rule per kind of packet,
+// tagged by its comment. The rule accepts packets with the mark of farms and no others.
+// It is placed as late as possible: after the operator's specific rules and before the
+// rule that drops everything (chain.go). With Docker it is placed in DOCKER-USER, the
+// chain for operators, which Docker keeps before its own chains. Nothing else is changed.
+// The rule is removed with the last farm that needs it. Rules left by a crash are removed
+// by the next Keep.
 //
-// A table of nft that somebody wrote with a dropping policy cannot be opened
-// from outside, and writing into it would be touching it: Keep returns a
-// warning that says which one it is and what its owner may add (forward.go). Each
-// kind of packets is followed through the chains of the table: those of nat and
-// dnat, which have the mark on their connection, and those of stateless dnat,
-// which have it themselves; of each family and protocol. The advice is for both
-// kinds, so that it holds for later farms.
+// A foreign nft table with policy drop cannot be opened from another table, and Keep does
+// not modify foreign tables. It returns a warning instead, which names the table and the
+// rule that its owner may add (forward.go). The chains of the table are evaluated for
+// each kind of packet, family and protocol. Connections of nat and dnat farms have the
+// mark; packets of stateless dnat have it themselves. The advice covers both kinds so
+// that it also applies to later farms.
 //
-// # Farms the engine carries
+// # Farms in userspace
 //
-// Their clients come in by the input hook. Dropped walks what others have there,
-// in nft and iptables, with the first packet of a new client, and names the
-// chains that drop it for certain with the rules they miss (walk.go). A
-// condition that is not understood may hold or not, so that it proves nothing.
+// Their clients arrive at the input hook. Dropped evaluates the foreign chains at that
+// hook, nft and iptables, for the first packet of a new client. It names the chains that
+// certainly drop it and the missing rules (walk.go). An unknown condition proves nothing.
 // Nothing is opened there.
 //
-// Only the filter tables are looked at. iptables tables that do not exist are
-// not brought into being by looking: the kernel is asked first.
+// Only filter tables are examined. The kernel is asked first whether an iptables table
+// exists, because listing it would create it.
 package firewall

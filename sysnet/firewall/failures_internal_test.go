@@ -10,7 +10,7 @@ import (
 
 func splitLines(text string) []string { return strings.Split(text, "\n") }
 
-// Wherever a chain cannot be read, nothing is decided.
+// An error in reading any chain makes find fail.
 func TestAChainThatCannotBeReadIsAnError(t *testing.T) {
 	broken := errors.New("broken")
 	for _, rules := range []string{

@@ -7,34 +7,34 @@ import (
 	"sync"
 )
 
-// Need says which packets the farms need to have passed on.
+// Need describes the packets that farms forward.
 type Need struct {
-	// Mark and Mask compare the marks of packets of farms.
+	// Mark and Mask match the marks of packets of farms.
 	Mark, Mask uint32
-	// Packets are the kinds of packets to be passed on.
+	// Packets are the kinds of forwarded packets.
 	Packets []Packets
 }
 
-// of reports whether there are such packets of the family.
+// of reports whether n contains packets of the family that carry the mark themselves
+// (marked) or on their connection.
 func (n Need) of(marked, v6 bool) bool {
 	return slices.ContainsFunc(n.Packets, func(p Packets) bool { return p.Marked == marked && p.V6 == v6 })
 }
 
-// in are the packets of the family.
+// in returns the kinds of packets of the family.
 func (n Need) in(v6 bool) []Packets {
 	return slices.DeleteFunc(slices.Clone(n.Packets), func(p Packets) bool { return p.V6 != v6 })
 }
 
-// Firewall opens the firewalls of others. The zero value is ready; any
-// goroutine may call its methods.
+// Firewall opens foreign firewalls. The zero value is ready to use. It is safe for
+// concurrent use.
 type Firewall struct {
 	mu sync.Mutex
 }
 
-// Keep makes the packets of n pass where others would drop them, and takes
-// back every rule of ours that is not needed. It does what it can; warnings are
-// about firewalls it cannot open. Asking again for the same changes
-// nothing, unless others changed something.
+// Keep inserts the rules that let the packets of n pass and deletes all other rules of
+// ours. It continues after errors. The warnings are about firewalls that it cannot open.
+// It is idempotent and repairs foreign changes.
 func (f *Firewall) Keep(n Need) (warnings []Warning, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,7 +61,7 @@ func (f *Firewall) Keep(n Need) (warnings []Warning, err error) {
 	return warnings, errors.Join(problems...)
 }
 
-// List returns the rules of ours that are in the kernel.
+// List returns our rules in the kernel.
 func (f *Firewall) List() ([]Rule, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +70,7 @@ func (f *Firewall) List() ([]Rule, error) {
 	var all []Rule
 	for _, t := range tables {
 		if t.err != nil {
-			continue // what cannot be read was not written by us
+			continue // an unreadable table contains no rules of ours
 		}
 		rules, err := t.list()
 		problems = append(problems, err)
@@ -79,15 +79,15 @@ func (f *Firewall) List() ([]Rule, error) {
 	return all, errors.Join(problems...)
 }
 
-// opened is a table of iptables that exists, or why it cannot be read.
+// opened is an existing table of iptables, or the error of reading it.
 type opened struct {
 	*table
 	v6  bool
 	err error
 }
 
-// tables finds the filter tables of iptables that exist, and the chains of nft
-// at the hook that are none of iptables.
+// tables returns the existing filter tables of iptables, and the nft base chains at the
+// hook that do not belong to iptables.
 func tables(hook string) (all []opened, native []base, err error) {
 	chains, err := bases(hook)
 	for _, v6 := range []bool{false, true} {

@@ -19,7 +19,7 @@ func needs(packets ...firewall.Packets) firewall.Need {
 	return firewall.Need{Mark: 0x5c000000, Mask: 0xff000000, Packets: packets}
 }
 
-// kinds are the kinds of iptables.
+// kinds are the variants of iptables.
 var kinds = []string{"nft", "legacy"}
 
 func programs(t *testing.T) {
@@ -38,14 +38,14 @@ func load(t *testing.T, kind, name string) {
 	}
 }
 
-// foreign is everything others have set, byte for byte.
+// foreign returns all foreign rules as text.
 func foreign(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(sysnettest.Run(t, "", "nft", "list", "ruleset"))
 	for _, program := range []string{"iptables-legacy-save", "ip6tables-legacy-save"} {
 		for _, l := range strings.Split(sysnettest.Run(t, "", program), "\n") {
-			if !strings.HasPrefix(l, "#") { // the time it was printed
+			if !strings.HasPrefix(l, "#") { // the time of printing
 				b.WriteString(l + "\n")
 			}
 		}
@@ -84,7 +84,7 @@ func TestForeignRulesAreByteIdenticalAfterwards(t *testing.T) {
 			load(t, kind, name)
 			sysnettest.Run(t, "table inet other {\n chain forward { type filter hook forward priority 10; policy accept; tcp dport 22 counter drop; }\n}", "nft", "-f", "-")
 			before := foreign(t)
-			for range 2 { // asking again changes nothing
+			for range 2 { // the second call changes nothing
 				if w := keep(t, need); len(w) != 0 {
 					t.Errorf("%s %s: warnings %v", kind, name, w)
 				}
@@ -140,7 +140,7 @@ func TestRulesThatWereMovedOrDoubledAreSetRight(t *testing.T) {
 		right := foreign(t)
 		program := "iptables-" + kind
 		spec := strings.Fields("-m connmark --mark 0x5c000000/0xff000000 -m comment --comment sluice-farms -j ACCEPT")
-		// Twice, with another mark, and behind what drops.
+		// A duplicate, a rule with another mark, and a rule after the drop rule.
 		sysnettest.Run(t, "", program, append([]string{"-A", "FORWARD"}, spec...)...)
 		sysnettest.Run(t, "", program, "-I", "FORWARD", "-m", "connmark", "--mark", "7", "-m", "comment", "--comment", "sluice-farms", "-j", "ACCEPT")
 		keep(t, need)
@@ -162,8 +162,8 @@ func TestRulesThatWereMovedOrDoubledAreSetRight(t *testing.T) {
 	}
 }
 
-// A router between two namespaces, whose firewall drops: only what is of a farm
-// passes, and only while it is kept.
+// A router between two namespaces drops by firewall. Only packets of the farm pass, and
+// only while Keep needs them.
 func TestPacketsOfFarmsPassAndNoOthers(t *testing.T) {
 	t.Parallel()
 	if !sysnettest.Inside(t) {
@@ -239,7 +239,7 @@ func serve(t *testing.T, peer, port string) {
 	})
 }
 
-// reaches tries one connection for so many seconds.
+// reaches attempts one connection, for at most patience seconds.
 func reaches(peer, source, to, port, patience string) bool {
 	address := "TCP:" + net.JoinHostPort(to, port) + ",connect-timeout=" + patience
 	if source != "" {

@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// outcome is what a chain does with all packets of one kind.
+// outcome is the verdict of a chain on all packets of one kind.
 type outcome int
 
 const (
-	undecided outcome = iota // nothing that is certain
+	undecided outcome = iota // no certain verdict
 	passes
-	letThrough // by a rule on the mark of farms: their owner let them through
+	letThrough // accepted by a rule on the mark of farms, written by the table's owner
 	dropsAll
 )
 
-// passage follows the chains of a table for one kind of packets. Conditions that
-// are not understood are taken not to hold: a rule that accepts under one lets
-// nothing through for certain, and one that drops under one concerns few.
+// passage evaluates the chains of a table for one kind of packet. Unknown conditions
+// count as false: an accept rule with one guarantees nothing, and a drop rule with one
+// affects few packets.
 type passage struct {
 	chains map[string][]statementList
 	packet farmPacket
@@ -54,7 +54,7 @@ func (w *passage) rules(list []statementList) outcome {
 	return undecided
 }
 
-// rule is what one rule does; ends says that nothing gets to the next.
+// rule returns the verdict of one rule. ends is true if no packet reaches the next rule.
 func (w *passage) rule(statements statementList) (o outcome, ends bool) {
 	here, owner := always, false
 	for _, s := range statements {
@@ -68,7 +68,7 @@ func (w *passage) rule(statements statementList) (o outcome, ends bool) {
 			}
 			for _, s := range steps {
 				if s.fate == unknown {
-					here = perhaps // a condition of other modules
+					here = perhaps // a condition of another module
 					continue
 				}
 				if o, ends = w.step(s, owner); ends {
@@ -103,18 +103,18 @@ func (w *passage) step(s step, owner bool) (o outcome, ends bool) {
 	return o, s.fit == always || o == letThrough
 }
 
-// Warning tells that a firewall drops packets of farms and cannot be opened.
+// Warning describes a firewall that drops packets of farms and cannot be opened.
 type Warning struct {
 	Text string
-	// Packets are those it drops, of the ones that were asked for.
+	// Packets are the kinds that it drops, out of those in Need.
 	Packets []Packets
 }
 
-// warning is what a foreign chain does to the packets of n; ok is false when it
-// lets all of them pass.
+// warning returns the Warning for a foreign base chain. ok is false if the chain accepts
+// all packets of n.
 func (b base) warning(n Need) (w Warning, ok bool, err error) {
 	if len(b.lost(n.Packets, func(Packets) bool { return true })) == 0 {
-		return w, false, nil // nothing it sees
+		return w, false, nil // no packet traverses it
 	}
 	l, err := nft("--terse", "list", "table", b.family, b.table)
 	if err != nil {
@@ -130,7 +130,7 @@ func (l *listing) warning(b base, n Need) (w Warning, ok bool) {
 	if w.Packets = b.lost(n.Packets, drops); len(w.Packets) == 0 {
 		return Warning{}, false
 	}
-	// Farms of the other kind may come later: the advice holds for them, too.
+	// The advice also covers the other kind of farm, which may be added later.
 	var missing []string
 	for _, marked := range []bool{false, true} {
 		if kind := (Packets{Marked: marked}); len(b.lost(everyProtocol(kind), drops)) > 0 {
@@ -146,7 +146,7 @@ func (l *listing) warning(b base, n Need) (w Warning, ok bool) {
 	return w, true
 }
 
-// lost are the packets that go through the chain and are dropped.
+// lost returns the packets that traverse the chain and are dropped.
 func (b base) lost(all []Packets, drops func(Packets) bool) (out []Packets) {
 	for _, p := range all {
 		family := "ip"
@@ -160,7 +160,7 @@ func (b base) lost(all []Packets, drops func(Packets) bool) (out []Packets) {
 	return out
 }
 
-// everyProtocol are the packets of one kind of any family and protocol.
+// everyProtocol returns the packets of one kind for all families and protocols.
 func everyProtocol(kind Packets) (out []Packets) {
 	for _, protocol := range Transports {
 		out = append(out, Packets{kind.Marked, false, protocol}, Packets{kind.Marked, true, protocol})
@@ -168,10 +168,10 @@ func everyProtocol(kind Packets) (out []Packets) {
 	return out
 }
 
-// statementList is a rule as its statements, conditions and verdict.
+// statementList is a rule as a list of statements: conditions and a verdict.
 type statementList []map[string]any
 
-// statementLists are the rules of the listing by chain.
+// statementLists returns the rules of the listing, by chain.
 func (l *listing) statementLists() map[string][]statementList {
 	all := map[string][]statementList{}
 	for _, o := range l.Nftables {
@@ -188,19 +188,19 @@ func statements(expr []map[string]json.RawMessage) statementList {
 		out[i] = map[string]any{}
 		for name, raw := range e {
 			var v any
-			_ = json.Unmarshal(raw, &v) // it was read as JSON once
+			_ = json.Unmarshal(raw, &v) // already validated as JSON
 			out[i][name] = v
 		}
 	}
 	return out
 }
 
-// comparePackets orders packets.
+// comparePackets compares two kinds of packets for sorting.
 func comparePackets(a, b Packets) int {
 	return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
 }
 
-// Union are the packets of all lists, each once and in order.
+// Union returns the packets of all lists, sorted and without duplicates.
 func Union(lists ...[]Packets) []Packets {
 	all := slices.Concat(lists...)
 	slices.SortFunc(all, comparePackets)

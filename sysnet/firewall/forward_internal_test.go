@@ -21,7 +21,7 @@ const (
 	adviceMta = `"meta mark and 0xff000000 == 0x5c000000 accept"`
 )
 
-// listed is a listing of a chain c and one named other, with these rules.
+// listed returns a listing of chain c with rules and chain other.
 func listed(t *testing.T, rules, other string) *listing {
 	t.Helper()
 	var all strings.Builder
@@ -39,8 +39,8 @@ func listed(t *testing.T, rules, other string) *listing {
 	return l
 }
 
-// A table is asked about each kind of packets there is: a rule for one kind lets
-// no other through. The advice names the rules that are missing for either.
+// Each kind of packet is evaluated separately: a rule for one kind does not accept
+// another. The advice names the missing rules of both kinds.
 func TestEachKindOfPacketsNeedsARuleOfItsOwn(t *testing.T) {
 	both := adviceCt + " and " + adviceMta
 	for _, c := range []struct {

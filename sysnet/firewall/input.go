@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// hook is a chain every packet for this machine goes through.
+// hook is a base chain at the input hook.
 type hook struct {
 	families string // "ip", "ip6" or "inet"
-	name     string // as people name it
+	name     string // name for messages
 	base     string
-	dropping bool // what no rule decided
+	dropping bool // policy is drop
 	chains   map[string][]stepper
-	// rule is what lets clients to these ports of a network through.
+	// rule returns the rule that accepts clients of the ports first … last.
 	rule func(network string, first, last uint16) string
 }
 
-// Dropped says which listeners get no new clients from other machines because a
-// firewall surely drops them: for each farm, in sentences that name every chain
-// and the rules its owner may add. Nothing is said where a rule is not
-// understood, and nothing is changed.
+// Dropped returns, by ID, the farms with a listener that gets no new clients from other
+// machines because a firewall certainly drops them. Each sentence names a chain and the
+// rules that its owner may add. A rule that is not understood suppresses the sentence.
+// Nothing is changed.
 func Dropped(farms map[uint32][]Listener) (map[uint32][]string, error) {
 	if len(farms) == 0 {
 		return nil, nil
@@ -38,7 +38,7 @@ func Dropped(farms map[uint32][]Listener) (map[uint32][]string, error) {
 	return out, err
 }
 
-// hooks are the chains of others at the input hook.
+// hooks returns the foreign base chains at the input hook.
 func hooks() (all []hook, err error) {
 	tables, native, err := tables("input")
 	problems := []error{err}
@@ -71,7 +71,7 @@ func hooks() (all []hook, err error) {
 	return all, errors.Join(problems...)
 }
 
-// chains are those of the listing with their rules.
+// chains returns the chains of the listing with their rules.
 func (l *listing) chains() map[string][]stepper {
 	all := map[string][]stepper{}
 	for _, o := range l.Nftables {
@@ -85,8 +85,8 @@ func (l *listing) chains() map[string][]stepper {
 	return all
 }
 
-// says names the rules the chain misses for a farm; empty when it may let all
-// clients pass.
+// says returns a sentence with the rules that the chain lacks for a farm, or "" if it may
+// accept all clients.
 func (h *hook) says(all []Listener) string {
 	var rules []string
 	for _, network := range []string{"tcp", "udp"} {
@@ -117,7 +117,7 @@ func (h *hook) droppedPorts(all []Listener, network string) (ports []uint16) {
 	return slices.Compact(ports)
 }
 
-// runs joins ports that follow one another.
+// runs merges consecutive ports into ranges.
 func runs(ports []uint16) (out [][2]uint16) {
 	for _, p := range ports {
 		if n := len(out); n > 0 && out[n-1][1]+1 == p {
@@ -129,7 +129,7 @@ func runs(ports []uint16) (out [][2]uint16) {
 	return out
 }
 
-// nftRule is how a rule for a table of nft is added.
+// nftRule returns the function that formats a rule for an nft table.
 func nftRule(table string) func(network string, first, last uint16) string {
 	return func(network string, first, last uint16) string {
 		ports := span(first, last, "-")
@@ -140,7 +140,7 @@ func nftRule(table string) func(network string, first, last uint16) string {
 	}
 }
 
-// iptablesRule is how a rule is added to these chains.
+// iptablesRule returns the function that formats a rule for these iptables chains.
 func iptablesRule(chains map[string][]stepper) func(network string, first, last uint16) string {
 	return func(network string, first, last uint16) string {
 		ports := span(first, last, ":")

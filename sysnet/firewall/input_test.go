@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// dropped is what is said of a farm that listens there ("tcp/192.0.2.1:80").
+// dropped returns the sentences for a farm with these listeners ("tcp/192.0.2.1:80").
 func dropped(t *testing.T, keys ...string) []string {
 	t.Helper()
 	var all []firewall.Listener
@@ -134,7 +134,7 @@ table ip passed { chain in { type filter hook forward priority 5; policy drop; }
 	if got := dropped(t, "tcp/[2001:db8::1]:80"); len(got) != 1 || !strings.HasPrefix(got[0], "ip6 other in ") {
 		t.Errorf("of IPv6: %q", got)
 	}
-	// Clients of loopback are on this machine.
+	// Clients of loopback addresses are on this machine.
 	if got := dropped(t, "tcp/127.0.0.1:81"); len(got) != 1 || !strings.HasPrefix(got[0], "inet filter input ") {
 		t.Errorf("of loopback: %q", got)
 	}

@@ -20,15 +20,15 @@ func (to Listener) match(op string, left, right any) fit {
 	return perhaps
 }
 
-// meant reports whether packets to the listener have what left names at all.
+// meant reports whether packets to the listener have the property left at all.
 func meant(left any, to Listener) bool {
 	kind, of := named(left)
 	protocol, _ := of["protocol"].(string)
 	return kind != "payload" || payloadOf(protocol, to.Network, to.Addr.Addr().Is4())
 }
 
-// payloadOf reports whether a packet of this transport and family may have
-// headers of the protocol.
+// payloadOf reports whether a packet of this transport and family can contain a header of
+// the protocol.
 func payloadOf(protocol, transport string, v4 bool) bool {
 	switch protocol {
 	case "tcp", "udp", "sctp":
@@ -41,7 +41,8 @@ func payloadOf(protocol, transport string, v4 bool) bool {
 	return true
 }
 
-// named takes an expression such as {"meta": {"key": "iif"}} apart.
+// named splits an expression such as {"meta": {"key": "iif"}} into its kind and
+// properties.
 func named(left any) (kind string, of map[string]any) {
 	m, _ := left.(map[string]any)
 	for kind, v := range m {
@@ -51,7 +52,7 @@ func named(left any) (kind string, of map[string]any) {
 	return "", nil
 }
 
-// oneOf compares with one value, or with each of several.
+// oneOf compares left with one value or with each value of a set.
 func oneOf(left, right any, to Listener) fit {
 	if m, is := right.(map[string]any); is {
 		switch {
@@ -73,12 +74,12 @@ func oneOf(left, right any, to Listener) fit {
 	return best
 }
 
-// equal compares what left names with one value, range or prefix.
+// equal compares left with one value, range or prefix.
 func equal(left, right any, to Listener) fit {
 	kind, of := named(left)
 	text, isText := right.(string)
 	if strings.HasPrefix(text, "@") {
-		return perhaps // a named set
+		return perhaps // named set: contents unknown
 	}
 	key, _ := of["key"].(string)
 	field, _ := of["field"].(string)
@@ -98,11 +99,11 @@ func equal(left, right any, to Listener) fit {
 	case kind == "meta" && (key == "iif" || key == "iifname"):
 		return to.comesBy(text)
 	case kind == "meta" && key == "pkttype":
-		return fitIf(text == "host" || text == "unicast") // two words for one
+		return fitIf(text == "host" || text == "unicast") // nft accepts both names
 	case kind == "ct" && key == "state":
 		return newClient(text)
 	case kind == "ct" && key == "status" && text == "dnat":
-		return never // it came to the listener's address
+		return never // packets to the listener's address are not DNATed
 	case kind == "fib" && of["result"] == "type":
 		if flags, _ := of["flags"].([]any); len(flags) == 1 && flags[0] == "daddr" {
 			return toHere(text)
@@ -148,7 +149,7 @@ func toAddress(right any, to Listener) fit {
 	return to.inside(text)
 }
 
-// ends are those of a range.
+// ends returns both ends of a range, or nil.
 func ends(right any) []any {
 	m, _ := right.(map[string]any)
 	if list, _ := m["range"].([]any); len(list) == 2 {

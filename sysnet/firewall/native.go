@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
-// base is a chain of nft that sees what is passed on, or what comes in.
+// base is an nft base chain at the forward or input hook.
 type base struct {
 	family, table, name, policy string
 }
@@ -20,7 +20,7 @@ func (b base) iptables() bool {
 	return (b.family == "ip" || b.family == "ip6") && b.table == "filter" && (b.name == forward || b.name == input)
 }
 
-// listing is what `nft -j list …` prints, as far as it matters here.
+// listing is the output of `nft -j list …`, limited to the properties used here.
 type listing struct {
 	Nftables []struct {
 		Chain *struct {
@@ -33,7 +33,7 @@ type listing struct {
 	}
 }
 
-// bases are all chains at a hook.
+// bases returns all foreign base chains at a hook.
 func bases(hook string) ([]base, error) {
 	l, err := nft("list", "chains")
 	if err != nil {
@@ -52,7 +52,7 @@ func (l *listing) bases(hook string) []base {
 	return all
 }
 
-// nft asks the program; a machine without it has no such tables that matter.
+// nft runs the nft program. A machine without it has no nft tables to consider.
 func nft(args ...string) (*listing, error) {
 	program, err := exec.LookPath("nft")
 	if err != nil {

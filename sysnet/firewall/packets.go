@@ -2,26 +2,26 @@ package firewall
 
 import "slices"
 
-// Packets is one kind of forwarded packets of farms.
+// Packets is one kind of forwarded packet of farms.
 type Packets struct {
-	// Marked packets carry the mark themselves and belong to no connection
-	// (stateless dnat). All others have it on their connection (nat, dnat).
+	// Marked packets carry the mark themselves and are untracked (stateless dnat). All
+	// others have it on their connection (nat, dnat).
 	Marked bool
 	V6     bool
 	// Protocol is "tcp", "udp" or "sctp".
 	Protocol string
 }
 
-// Transports are the protocols packets of farms may have.
+// Transports are the protocols of forwarded packets.
 var Transports = []string{"tcp", "udp", "sctp"}
 
-// farmPacket is a packet of that kind as conditions of nft see it.
+// farmPacket is such a packet as seen by conditions of nft.
 type farmPacket struct {
 	Packets
 	mark, mask uint32
 }
 
-// markKind is the expression that has the farm's mark.
+// markKind returns the kind of nft expression that contains the mark of the farm.
 func (p Packets) markKind() string {
 	if p.Marked {
 		return "meta"
@@ -44,8 +44,8 @@ func (p farmPacket) match(op string, left, right any) fit {
 	return perhaps
 }
 
-// has reports whether the packet has the property at all. A packet of no
-// connection has no mark on one, which fails any comparison.
+// has reports whether the packet has the property at all. Untracked packets have no ct
+// mark, so every comparison of it fails.
 func (p farmPacket) has(left any) bool {
 	kind, of := named(unmasked(left))
 	if kind == "payload" {
@@ -56,7 +56,7 @@ func (p farmPacket) has(left any) bool {
 	return !p.Marked || kind != "ct" || key == "state"
 }
 
-// values are those of a set, or the one there is.
+// values returns the elements of a set, or the single value.
 func values(right any) (out []any) {
 	if m, is := right.(map[string]any); is {
 		switch {
@@ -77,8 +77,8 @@ func values(right any) (out []any) {
 	return out
 }
 
-// oneOf compares with each of several values. Packets of tracked farms are of
-// new and of established connections: both have to be named.
+// oneOf compares left with each value. Tracked farms have packets of new and of
+// established connections, so the match is certain only if both states are in the list.
 func (p farmPacket) oneOf(left any, list []any) fit {
 	best := never
 	for _, v := range list {
@@ -113,7 +113,7 @@ func (p farmPacket) equal(left, value any) fit {
 	return perhaps
 }
 
-// family compares the name of an address family.
+// family compares the address family with its name.
 func (p farmPacket) family(text string) fit {
 	switch text {
 	case "ip", "ipv4":
@@ -124,7 +124,7 @@ func (p farmPacket) family(text string) fit {
 	return never
 }
 
-// state compares the state of the connection.
+// state compares the conntrack state.
 func (p farmPacket) state(text string) fit {
 	switch {
 	case p.Marked:
@@ -141,7 +141,7 @@ func (p farmPacket) hasMark(left any) bool {
 	return kind == p.markKind() && of["key"] == "mark"
 }
 
-// unmasked is left without "& mask".
+// unmasked returns left without "& mask".
 func unmasked(left any) any {
 	if m, _ := left.(map[string]any); m["&"] != nil {
 		if pair, _ := m["&"].([]any); len(pair) == 2 {
@@ -151,7 +151,7 @@ func unmasked(left any) any {
 	return left
 }
 
-// markIs compares the mark, of which only the bits of the mask are known.
+// markIs compares the mark. Only its bits in mask are known.
 func (p farmPacket) markIs(left, value any) fit {
 	const all = 1<<32 - 1
 	bits := uint64(all)
@@ -186,7 +186,8 @@ func (p farmPacket) markIs(left, value any) fit {
 	return within(first, last, is, is)
 }
 
-// within tells whether a number between first and last lies between low and high.
+// within compares the range first … last with the range low … high: always if it is
+// inside, never if they are disjoint.
 func within(first, last, low, high uint64) fit {
 	switch {
 	case low <= first && last <= high:

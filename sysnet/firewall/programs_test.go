@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// Chains of iptables, and some that are somebody's own, as nft lists them.
+	// Base chains of iptables and of a custom table in the format of nft.
 	listsIptables = `{"chain":{"family":"ip","table":"filter","name":"FORWARD","hook":"forward","policy":"drop"}},{"chain":{"family":"ip","table":"filter","name":"INPUT","hook":"input","policy":"drop"}}`
 	listsOwn      = `{"chain":{"family":"inet","table":"own","name":"f","hook":"forward","policy":"drop"}},{"chain":{"family":"inet","table":"own","name":"i","hook":"input","policy":"drop"}}`
 	isNft         = `[ "$*" != --version ] || { echo 'iptables v1.8.9 (nf_tables)'; exit; }` + "\n"
-	// dropsAll is a filter table, as -S prints the whole and its chains.
+	// dropsAll prints a filter table whose policy is DROP, in the format of -S.
 	dropsAll = isNft + `case "$*" in
 *"-S --wait"*|*"filter -S") printf '%s\n' '-P INPUT DROP' '-P FORWARD DROP' '-P OUTPUT ACCEPT';;
 *"-S FORWARD"*) echo '-P FORWARD DROP';;
@@ -26,14 +26,13 @@ const (
 	esac = "\nesac"
 )
 
-// lists is an nft that lists these chains, and fails at everything else.
+// lists returns a script of nft that lists these chains and fails for other commands.
 func lists(chains string) string {
 	return `[ "$*" = "-j list chains" ] && echo '{"nftables":[` + chains + `]}' && exit; echo broken >&2; exit 1`
 }
 
-// installed makes programs, by name, the only ones that are found, and returns
-// where they write what they are asked. They are scripts of what the shell does
-// by itself.
+// installed makes programs, shell scripts by name, the only ones in PATH. It returns the
+// file in which they record their arguments.
 func installed(t *testing.T, programs map[string]string) (asked string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +48,7 @@ func installed(t *testing.T, programs map[string]string) (asked string) {
 }
 
 func TestWhatProgramsCannotDoIsTold(t *testing.T) {
-	if !sysnettest.Inside(t) { // where there is no legacy table either
+	if !sysnettest.Inside(t) { // no legacy table exists there
 		return
 	}
 	farms := map[uint32][]firewall.Listener{1: {{Network: "tcp", Addr: netip.MustParseAddrPort("192.0.2.1:80")}}}
@@ -104,8 +103,8 @@ func texts(warnings []firewall.Warning) iter.Seq[string] {
 	}
 }
 
-// Others change rules when they like. A rule is removed by its number only while
-// it is ours that has it; one that is gone is nobody's.
+// Foreign rules may change at any time. A rule is deleted by number only if that number
+// is still ours.
 func TestRulesThatChangedMeanwhileAreNotRemoved(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
@@ -113,7 +112,7 @@ func TestRulesThatChangedMeanwhileAreNotRemoved(t *testing.T) {
 	const ours, foreign = "-A FORWARD -m comment --comment sluice-farms -j ACCEPT", "-A FORWARD -s 192.0.2.1/32 -j DROP"
 	const changed = "iptables-nft: removing rule 2 of FORWARD: the rules changed meanwhile"
 	for name, c := range map[string]struct {
-		later string // what the chain holds when it is looked at again
+		later string // contents of the chain at the second listing
 		want  string
 		asked []string
 	}{

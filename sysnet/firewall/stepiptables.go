@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// savedChains reads what `iptables -S` prints of a table.
+// savedChains parses the output of `iptables -S` for a table.
 func savedChains(lines []string) (chains map[string][]stepper, policies map[string]string) {
 	chains, policies = map[string][]stepper{}, map[string]string{}
 	for _, line := range lines {
@@ -24,11 +24,11 @@ func savedChains(lines []string) (chains map[string][]stepper, policies map[stri
 	return chains, policies
 }
 
-// understood are the modules whose conditions are looked at, one by one.
+// understood lists the match modules whose conditions are evaluated.
 var understood = []string{"tcp", "udp", "multiport", "conntrack", "state", "addrtype", "comment"}
 
-// savedSteps reads the words after "-A CHAIN" for packets to a listener. What
-// follows the target are its own options.
+// savedSteps evaluates the words after "-A CHAIN" for packets to a listener. It ignores
+// the options of the target.
 func savedSteps(words []string, to Listener) []step {
 	here, not := always, false
 	for i := 0; i < len(words); i++ {
@@ -62,10 +62,10 @@ func savedSteps(words []string, to Listener) []step {
 			i++
 		}
 	}
-	return nil // it only counts
+	return nil // no target: the rule only counts
 }
 
-// savedCondition is one condition with its value; taken says that it has one.
+// savedCondition evaluates one condition. taken is true if it consumes value.
 func savedCondition(name, value string, to Listener) (f fit, taken bool) {
 	each := func(is func(string) fit) (fit, bool) {
 		best := never
@@ -91,7 +91,7 @@ func savedCondition(name, value string, to Listener) (f fit, taken bool) {
 	return perhaps, false
 }
 
-// savedPort compares "80" or "8000:8010".
+// savedPort compares the port with "80" or "8000:8010".
 func (l Listener) savedPort(text string) fit {
 	a, b, isRange := strings.Cut(text, ":")
 	if !isRange {
@@ -119,7 +119,7 @@ func savedVerdict(isGoto bool, target string, here fit) []step {
 	case isGoto:
 		s.fate = gotoChain
 	default:
-		s.fate = jump // what is no chain may do anything
+		s.fate = jump // an unknown target may have any verdict
 	}
 	return []step{s}
 }

@@ -2,12 +2,12 @@ package firewall
 
 import "encoding/json"
 
-// packet is what conditions of nft are compared with.
+// packet is the operand of nft conditions: a Listener or a farmPacket.
 type packet interface {
 	match(op string, left, right any) fit
 }
 
-// nftStepper reads a rule of nft.
+// nftStepper returns the stepper of an nft rule.
 func nftStepper(expr []map[string]json.RawMessage) stepper {
 	rule := statements(expr)
 	return func(to Listener) []step {
@@ -24,8 +24,7 @@ func nftStepper(expr []map[string]json.RawMessage) stepper {
 	}
 }
 
-// statement is what a statement does with the packet: it is a condition, or
-// the end of the rule.
+// statement evaluates one statement: a condition (fit) or a verdict (steps).
 func statement(name string, value any, p packet, here fit) (fit, []step) {
 	switch name {
 	case "counter", "log", "mangle", "notrack":
@@ -62,13 +61,13 @@ func verdictOf(name string, value any, here fit) step {
 	return s
 }
 
-// verdicts are those of a map, as far as the packet may find them.
+// verdicts returns the verdicts of a verdict map that may apply to the packet.
 func verdicts(value any, p packet, here fit) []step {
 	m, _ := value.(map[string]any)
 	data, _ := m["data"].(map[string]any)
 	list, inline := data["set"].([]any)
 	if !inline {
-		return []step{{fit: here}} // a named map
+		return []step{{fit: here}} // named map: contents unknown
 	}
 	steps := []step{}
 	for _, e := range list {

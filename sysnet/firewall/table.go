@@ -12,23 +12,23 @@ import (
 	"github.com/coreos/go-iptables/iptables"
 )
 
-// lockTimeout is how long iptables waits for another one, in seconds.
+// lockTimeout bounds the wait for the xtables lock, in seconds.
 const lockTimeout = 5
 
-// table is a filter table of iptables that exists.
+// table is an existing filter table of iptables.
 type table struct {
 	name    string // "iptables-nft", "ip6tables-legacy"
-	program string // that reads it
+	program string // program that reads it
 	ipt     *iptables.IPTables
 }
 
-// Rule is one rule of ours that is in the kernel.
+// Rule is one rule of ours in the kernel.
 type Rule struct {
 	Table string `json:"table"` // "iptables-nft"
-	Text  string `json:"rule"`  // as iptables -S prints it
+	Text  string `json:"rule"`  // in the format of iptables -S
 }
 
-// specs are the rules of a Need for packets of the family.
+// specs returns the sorted rules of a Need for packets of the family.
 func specs(n Need, v6 bool) [][]string {
 	var all [][]string
 	mark := fmt.Sprintf("%#x/%#x", n.Mark, n.Mask)
@@ -41,13 +41,13 @@ func specs(n Need, v6 bool) [][]string {
 	return all
 }
 
-// open finds the program for a table that exists.
+// open returns the table with the program that reads it.
 func open(kind string, v6 bool) (*table, error) {
 	name, family := "iptables", iptables.ProtocolIPv4
 	if v6 {
 		name, family = "ip6tables", iptables.ProtocolIPv6
 	}
-	// Where there is one kind only, the program may have no kind in its name.
+	// If only one kind is installed, the program name may lack the kind.
 	for _, program := range []string{name + "-" + kind, name} {
 		ipt, err := iptables.New(iptables.IPFamily(family), iptables.Path(program), iptables.Timeout(lockTimeout))
 		if errors.Is(err, exec.ErrNotFound) {
@@ -69,8 +69,8 @@ func isKind(program, kind string) bool {
 	return err == nil && strings.Contains(string(out), "nf_tables") == (kind == "nft")
 }
 
-// legacy reports whether the legacy filter table of the family exists. Asking
-// iptables would make it.
+// legacy reports whether the legacy filter table of the family exists. It reads /proc
+// because running iptables would create the table.
 func legacy(v6 bool) bool {
 	path := "/proc/thread-self/net/ip_tables_names"
 	if v6 {
@@ -80,8 +80,8 @@ func legacy(v6 bool) bool {
 	return err == nil && slices.Contains(strings.Fields(string(b)), "filter")
 }
 
-// chains reads the table's chains when they are asked for. A name that is no
-// chain (the target of an extension, or nothing) has no rules.
+// chains returns a reader that lists each chain on first use. A name that is no chain
+// (e.g. the target of an extension) has no rules.
 func (t *table) chains() (reader, error) {
 	names, err := t.ipt.ListChains("filter")
 	if err != nil {
@@ -101,7 +101,7 @@ func (t *table) chains() (reader, error) {
 	}, nil
 }
 
-// saved is what the program prints of the whole table at once.
+// saved returns the lines of `iptables -S` for the whole table.
 func (t *table) saved() ([]string, error) {
 	out, err := exec.Command(t.program, "--wait", strconv.Itoa(lockTimeout), "-t", "filter", "-S").Output()
 	if err != nil {
@@ -110,8 +110,8 @@ func (t *table) saved() ([]string, error) {
 	return strings.Split(string(out), "\n"), nil
 }
 
-// reconcile puts the wanted rules at their position, and no others of ours
-// anywhere.
+// reconcile inserts the wanted rules at their position and deletes all other rules of
+// ours.
 func (t *table) reconcile(want [][]string) error {
 	read, err := t.chains()
 	if err != nil {
@@ -143,8 +143,8 @@ func (t *table) reconcile(want [][]string) error {
 	return nil
 }
 
-// intact reports whether the chain holds exactly the wanted rules of ours, each
-// before what would drop their packets.
+// intact reports whether exactly the wanted rules of ours are in the chain, all before
+// the rule that would drop their packets.
 func intact(c chain, want [][]string, before int) bool {
 	var ours []string
 	foreign := 0
@@ -162,8 +162,8 @@ func intact(c chain, want [][]string, before int) bool {
 	return slices.EqualFunc(ours, want, func(have string, spec []string) bool { return have == strings.Join(spec, " ") })
 }
 
-// insert puts in the wanted rules first and removes the old ones then, so that
-// no packet meets a gap.
+// insert inserts the wanted rules before it deletes the old ones, so that packets are
+// always accepted.
 func (t *table) insert(name string, c chain, want [][]string, before int) error {
 	var old []int // positions of our rules, from 1
 	position, foreign := 1, 0
@@ -186,7 +186,7 @@ func (t *table) insert(name string, c chain, want [][]string, before int) error 
 		if at >= position {
 			at += len(want)
 		}
-		// By number: another line of the same words may be the new one.
+		// Delete by number: a new rule may have the same text.
 		lines, err := t.ipt.List("filter", name)
 		if now := parseChain(lines).rules; err == nil && (at > len(now) || !now[at-1].ours) {
 			err = errors.New("the rules changed meanwhile")

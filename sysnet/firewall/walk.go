@@ -2,14 +2,14 @@ package firewall
 
 import "net/netip"
 
-// Listener is an address of a farm the engine takes clients on.
+// Listener is an address on which the engine accepts clients of a farm.
 type Listener struct {
 	Network string // "tcp" or "udp"
 	Addr    netip.AddrPort
 }
 
-// fit says whether a rule, or a condition of one, is for the first packet of a
-// new client from another machine to a listener.
+// fit is the result of a condition or rule for the first packet of a new client from
+// another machine.
 type fit int
 
 const (
@@ -25,35 +25,35 @@ func fitIf(is bool) fit {
 	return never
 }
 
-// fate is what a rule does with a packet it is for.
+// fate is the verdict of a rule.
 type fate int
 
 const (
-	unknown fate = iota // it may as well let it pass
+	unknown fate = iota // may be accept
 	accept
-	drop // or reject
+	drop // drop or reject
 	giveBack
 	jump
 	gotoChain
 )
 
-// step is what one rule may do with the packet.
+// step is one possible verdict of a rule and its certainty.
 type step struct {
 	fit
 	fate
-	target string // of jumps
+	target string // chain of a jump or goto
 }
 
-// stepper is a rule: what it may do with packets to a listener. Nothing means
-// that the next rule comes.
+// stepper evaluates a rule for packets to a listener. An empty result continues with the
+// next rule.
 type stepper func(to Listener) []step
 
-// end is how a chain may end for a packet; neither means that it is dropped for
-// certain.
+// end holds the possible results of a chain for a packet. If both fields are false, the
+// chain certainly drops it.
 type end struct{ passes, returns bool }
 
-// walk goes through the chains of one table for one listener. What is not
-// understood counts as letting the packet pass.
+// walk evaluates the chains of one table for one listener. Rules that are not understood
+// count as accept.
 type walk struct {
 	chains map[string][]stepper
 	to     Listener
@@ -61,7 +61,8 @@ type walk struct {
 	depth  int
 }
 
-// drops reports whether the chain surely drops every new client of the listener.
+// drops reports whether the base chain certainly drops all new clients of the listener.
+// dropping is true if its policy is drop.
 func drops(chains map[string][]stepper, base string, dropping bool, to Listener) bool {
 	w := &walk{chains: chains, to: to, known: map[string]end{}}
 	e := w.chain(base)
@@ -96,8 +97,8 @@ func (w *walk) rules(list []stepper) (e end) {
 	return e
 }
 
-// step adds to e what the step may bring about; done says that no packet gets to
-// what follows, or that it does not matter.
+// step adds the effect of s to e. done is true if no packet reaches the next step or the
+// result is already certain.
 func (w *walk) step(s step, e end) (done bool, _ end) {
 	switch s.fate {
 	case drop:

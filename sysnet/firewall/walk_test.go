@@ -9,7 +9,7 @@ import (
 
 var web = Listener{"tcp", netip.MustParseAddrPort("192.0.2.1:80")}
 
-// Each of ten chains jumps sixteen times to the next: a chain is walked once.
+// Each of ten chains jumps sixteen times to the next. Every chain is evaluated once.
 func TestChainsThatManyJumpToAreWalkedOnce(t *testing.T) {
 	chains := map[string][]stepper{}
 	visits := 0
@@ -17,7 +17,7 @@ func TestChainsThatManyJumpToAreWalkedOnce(t *testing.T) {
 		for range 16 {
 			chains[fmt.Sprint(level)] = append(chains[fmt.Sprint(level)], func(Listener) []step {
 				if visits++; visits > 10*16 {
-					return []step{{fit: always, fate: drop}} // enough was seen
+					return []step{{fit: always, fate: drop}} // stops a runaway walk
 				}
 				return []step{{perhaps, jump, fmt.Sprint(level + 1)}}
 			})
@@ -42,7 +42,7 @@ func FuzzChainsAreWalkedToAnEnd(f *testing.F) {
 	})
 }
 
-// Where a machine has no /etc/protocols, listings have numbers.
+// On machines without /etc/protocols, listings contain numbers.
 func TestProtocolsAreKnownByNameAndNumber(t *testing.T) {
 	dns := Listener{"udp", netip.MustParseAddrPort("192.0.2.1:53")}
 	for text, want := range map[string]struct{ tcp, udp fit }{
