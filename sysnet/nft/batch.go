@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Batch is one transaction: lines of nft's language, each with its owner. The
-// zero value is empty.
+// Batch is one transaction: lines of the nft language, each with its owner. The zero
+// value is empty.
 type Batch struct {
 	lines  []string
 	owners []uint32
@@ -17,10 +17,10 @@ func (b *Batch) add(owner uint32, line string) {
 	b.lines, b.owners = append(b.lines, line), append(b.owners, owner)
 }
 
-// Empty reports whether there is nothing to do.
+// Empty reports whether the batch has no lines.
 func (b *Batch) Empty() bool { return len(b.lines) == 0 }
 
-// Text is the transaction as `nft -f` takes it.
+// Text returns the transaction as input for `nft -f`.
 func (b *Batch) Text() string {
 	if len(b.lines) == 0 {
 		return ""
@@ -28,7 +28,7 @@ func (b *Batch) Text() string {
 	return strings.Join(b.lines, "\n") + "\n"
 }
 
-// Owner tells whose line it is, counted from 1; 0 is nobody's.
+// Owner returns the owner of a line, counted from 1, or 0 if it has none.
 func (b *Batch) Owner(line int) uint32 {
 	if line < 1 || line > len(b.owners) {
 		return 0
@@ -36,14 +36,14 @@ func (b *Batch) Owner(line int) uint32 {
 	return b.owners[line-1]
 }
 
-// Carried is what a Load takes over from the kernel: elements of learned sets,
-// by key, with the time they have left as their State, and the State, a counter
-// that has counted, of elements that are wanted anyway.
+// Carried holds the state that a Load carries over from the kernel, by set and key. For
+// learned sets it holds the elements with their remaining time as State. For other sets
+// it holds the State (a counter) of elements that the ruleset contains anyway.
 type Carried map[ID]map[string]Element
 
-// Load is the transaction after which the tables hold want and nothing else.
-// own are all tables that are ours: those that want does not need are gone
-// afterwards. carried goes into the sets want has.
+// Load returns the transaction after which the tables contain exactly want. The tables of
+// Sluice are own; those that want does not need are deleted. The state in carried is
+// merged into the sets of want.
 func Load(own []Table, want *Ruleset, carried Carried) *Batch {
 	b := &Batch{}
 	for _, t := range own {
@@ -58,9 +58,9 @@ func (b *Batch) append(other *Batch) {
 	b.lines, b.owners = append(b.lines, other.lines...), append(b.owners, other.owners...)
 }
 
-// Diff is the transaction that makes want of have. Elements of learned sets
-// stay. ok is false when only Load can do it, because a definition changed
-// under its name.
+// Diff returns the transaction that turns have into want. It leaves elements of learned
+// sets alone. ok is false if a definition changed under the same name, which requires
+// Load.
 func Diff(have, want *Ruleset) (b *Batch, ok bool) {
 	for id, s := range want.Sets {
 		if old := have.Sets[id]; old != nil && !old.sameDefinition(s) {
@@ -80,8 +80,8 @@ func Diff(have, want *Ruleset) (b *Batch, ok bool) {
 	return diff(have, want, nil), true
 }
 
-// diff works in the order in which the kernel can follow: what is referred to
-// comes before and goes after what refers to it.
+// diff returns the transaction that turns have into want. Objects are added before
+// references to them and deleted after them, as the kernel requires.
 func diff(have, want *Ruleset, carried Carried) *Batch {
 	b := &Batch{}
 	tables := have.Tables()
@@ -124,7 +124,7 @@ func diff(have, want *Ruleset, carried Carried) *Batch {
 	return b
 }
 
-// define adds what is new, without content.
+// define adds new objects, without content.
 func (b *Batch) define(have, want *Ruleset) {
 	for _, id := range ordered(want.Helpers) {
 		if have.Helpers[id] == nil {
@@ -147,8 +147,8 @@ func (b *Batch) define(have, want *Ruleset) {
 	}
 }
 
-// remove deletes what is gone; nothing refers to it any more. Maps go before
-// the chains their verdicts name.
+// remove deletes objects that want lacks. Maps are deleted before the chains that their
+// verdicts refer to.
 func (b *Batch) remove(have, want *Ruleset) {
 	for _, id := range ordered(have.Sets) {
 		if s := have.Sets[id]; want.Sets[id] == nil {
@@ -183,10 +183,10 @@ func changedChains(have, want *Ruleset) map[ID]bool {
 	return changed
 }
 
-// gone are the elements of old that want lacks or has otherwise.
+// gone returns the elements of old that want lacks or that differ in want.
 func gone(old, want *Set) map[string]Element { return without(old.Elements, want.Elements) }
 
-// fresh are the elements of want that old lacks or has otherwise.
+// fresh returns the elements of want that old lacks or that differ in old.
 func fresh(old, want *Set) map[string]Element { return without(want.Elements, old.Elements) }
 
 func without(a, b map[string]Element) map[string]Element {
@@ -199,8 +199,8 @@ func without(a, b map[string]Element) map[string]Element {
 	return out
 }
 
-// elements adds or deletes elements, one per line so that an error can be told
-// to its owner.
+// elements adds or deletes elements, one per line so that an error can be attributed to
+// its owner.
 func (b *Batch) elements(verb string, id ID, list map[string]Element, keysOnly bool) {
 	if len(list) == 0 {
 		return
@@ -220,7 +220,7 @@ func (b *Batch) elements(verb string, id ID, list map[string]Element, keysOnly b
 	b.add(0, "}")
 }
 
-// merged are the elements a set is created with.
+// merged returns the elements for the creation of a set.
 func merged(s *Set, carried map[string]Element) map[string]Element {
 	if len(carried) == 0 {
 		return s.Elements

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// changing is a ruleset before and after an edit of every kind.
+// changing returns a ruleset before and after an edit of every kind.
 func changing() (have, want *Ruleset) {
 	inet, netdev := Table{"inet", "sluice"}, Table{"netdev", "sluice"}
 	id := func(name string) ID { return ID{inet, name} }
@@ -84,7 +84,7 @@ func TestATransactionMakesOneRulesetOfAnother(t *testing.T) {
 	if b, ok := Diff(want, want); !ok || !b.Empty() {
 		t.Errorf("nothing changed: %s", b.Text())
 	}
-	// What packets added goes into learned sets, what was counted into the others.
+	// Elements of learned sets and counters of the others are carried over.
 	id := func(name string) ID { return ID{Table{"inet", "sluice"}, name} }
 	want.Chains, want.Helpers = nil, nil
 	delete(want.Sets, ID{Table{"ip", "more"}, "y"})

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Own lists the names of the sets and maps that are in the tables now.
+// Own lists the sets and maps that exist in the tables.
 func (r *Runner) Own(ctx context.Context, tables []Table) ([]ID, error) {
 	out, err := r.run(ctx, listTime, nil, "-j", "-t", "list", "sets")
 	if err != nil {
@@ -55,9 +55,8 @@ func parseNames(listing []byte) ([]ID, error) {
 	return out, nil
 }
 
-// Carried reads what a Load of want takes over: the elements of learned sets
-// that are in the kernel already, with what is left of their time, and the
-// counters of elements. Sets of stay are left out.
+// Carried reads the state that a Load of want carries over: elements of learned sets with
+// their remaining time, and counters of elements. Sets in stay are omitted.
 func (r *Runner) Carried(ctx context.Context, tables []Table, want *Ruleset, stay map[ID]bool) (Carried, error) {
 	own, err := r.Own(ctx, tables)
 	if err != nil {
@@ -72,7 +71,7 @@ func (r *Runner) Carried(ctx context.Context, tables []Table, want *Ruleset, sta
 		}
 		entries, err := r.Elements(ctx, id, s)
 		var refused *Error
-		if errors.As(err, &refused) { // a map that was a set, or gone meanwhile
+		if errors.As(err, &refused) { // a map that used to be a set, or was deleted meanwhile
 			continue
 		}
 		if err != nil {

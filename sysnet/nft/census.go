@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is in the kernel can be counted without nft in well under a millisecond,
-// which is enough to see that somebody else was there. All of this asks in the
-// network namespace of the calling thread.
+// Rules can be counted over netlink, without nft, in well under a millisecond. That is
+// enough to detect foreign changes. These functions use the network namespace of the
+// calling thread.
 
 // Messages of linux/netfilter/nf_tables.h.
 const (
@@ -25,10 +25,10 @@ const (
 	getGeneration = unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_GETGEN
 )
 
-// ErrChanging: the rules were changed while they were looked at.
+// ErrChanging means that the rules changed during the dump.
 var ErrChanging = errors.New("nf_tables: rules are being changed")
 
-// Generation counts the transactions of everybody, those that were not refused.
+// Generation returns the number of committed transactions of all programs.
 func Generation() (n uint32, err error) {
 	err = talk(getGeneration, 0, unix.NFPROTO_UNSPEC, nil, func(body []byte) {
 		if id := within(body, unix.NFTA_GEN_ID); len(id) == 4 {
@@ -38,7 +38,7 @@ func Generation() (n uint32, err error) {
 	return n, err
 }
 
-// TableNames are the names of all tables, of whatever family.
+// TableNames returns the names of all tables of all families.
 func TableNames() (names map[string]bool, err error) {
 	names = map[string]bool{}
 	err = talk(getTables, unix.NLM_F_DUMP, unix.NFPROTO_UNSPEC, nil, func(body []byte) {
@@ -47,10 +47,10 @@ func TableNames() (names map[string]bool, err error) {
 	return names, err
 }
 
-// Stamp tells the rules of tables apart: it is another one when a rule was put in
-// place of one, a chain got another policy, or a table was switched off. It holds
-// what the kernel numbers, so that it says nothing across a reload of the rules. Rules
-// with counters of their own would differ each time.
+// Stamp returns a checksum of the rules of tables. It changes when a rule is replaced, a
+// chain gets another policy, or a table is disabled. It includes handles of the kernel,
+// so it is not comparable across a reload. Rules with inline counters would change it
+// with each packet.
 func Stamp(tables []Table) (uint64, error) {
 	var sum uint64
 	add := func(parts ...[]byte) {
@@ -59,7 +59,7 @@ func Stamp(tables []Table) (uint64, error) {
 			_, _ = h.Write(p)
 			_, _ = h.Write([]byte{0})
 		}
-		sum += h.Sum64() // whatever the order
+		sum += h.Sum64() // independent of the order
 	}
 	for _, t := range tables {
 		family := families[t.Family]
@@ -91,8 +91,8 @@ func Stamp(tables []Table) (uint64, error) {
 	return sum, nil
 }
 
-// CountRules counts the rules of a table by chain; there are no chains when it
-// does not exist.
+// CountRules returns the number of rules of a table by chain. The map is empty if the
+// table does not exist.
 func CountRules(t Table) (map[string]int, error) {
 	count := map[string]int{}
 	family, name := families[t.Family], attribute(unix.NFTA_RULE_TABLE, text(t.Name))
@@ -112,8 +112,8 @@ func CountRules(t Table) (map[string]int, error) {
 	return count, err
 }
 
-// CountElements counts the elements of a set or map, ranges once; -1 when it does
-// not exist.
+// CountElements returns the number of elements of a set or map, with a range as one
+// element. It returns -1 if the set does not exist.
 func CountElements(id ID) (n int, err error) {
 	err = eachElement(id, func(element []byte) {
 		flags := within(element, unix.NFTA_SET_ELEM_FLAGS)
@@ -127,8 +127,8 @@ func CountElements(id ID) (n int, err error) {
 	return n, err
 }
 
-// Expiries returns how long each element of a set of marks still lasts. It returns nil
-// if there is no such set.
+// Expiries returns the remaining time of each element of a set of marks. It returns nil
+// if the set does not exist.
 func Expiries(id ID) (left map[uint32]time.Duration, err error) {
 	left = map[uint32]time.Duration{}
 	err = eachElement(id, func(element []byte) {
@@ -159,8 +159,8 @@ func eachElement(id ID, each func(element []byte)) error {
 	})
 }
 
-// talk asks the kernel and gives the attributes of each message of its answer,
-// which are valid until each returns.
+// talk sends a request to the kernel and calls each with the attributes of every message
+// of the reply. They are valid until each returns.
 func talk(kind, flags uint16, family byte, attributes []byte, each func(body []byte)) error {
 	fd, err := dial()
 	if err != nil {
@@ -191,7 +191,7 @@ func talk(kind, flags uint16, family byte, attributes []byte, each func(body []b
 	}
 }
 
-// messages goes through what came at once; ended says that nothing follows.
+// messages parses one datagram. ended is true if no more datagrams follow.
 func messages(b []byte, each func(body []byte)) (ended bool, err error) {
 	for len(b) >= unix.SizeofNlMsghdr {
 		size := int(binary.NativeEndian.Uint32(b))

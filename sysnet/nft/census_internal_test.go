@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// message is one of the kernel: its type, flags and what follows the header.
+// message encodes a netlink message of the kernel.
 func message(kind, flags uint16, body ...byte) []byte {
 	b := binary.NativeEndian.AppendUint32(nil, uint32(16+len(body)))
 	b = binary.NativeEndian.AppendUint16(binary.NativeEndian.AppendUint16(b, kind), flags)
@@ -22,7 +22,7 @@ func errno(n unix.Errno) []byte { return binary.NativeEndian.AppendUint32(nil, u
 
 func TestAnswersOfTheKernelAreReadToTheirEnd(t *testing.T) {
 	one, two := message(9, 0, 0, 0, 0, 0, 'a', 0, 0), message(9, 0, 0, 0, 0, 0, 'b', 'b', 0, 0)
-	one = append(one, 0) // each begins at a multiple of four
+	one = append(one, 0) // messages are aligned to four bytes
 	done := message(unix.NLMSG_DONE, 0)
 	for name, c := range map[string]struct {
 		b     []byte
@@ -87,7 +87,7 @@ func TestOneAnswerOfTheKernelIsFoundOrNot(t *testing.T) {
 	}
 }
 
-// Who else is on this machine may send to any socket.
+// Any local process may send to a netlink socket.
 func TestOnlyTheKernelIsListenedTo(t *testing.T) {
 	for from, want := range map[unix.Sockaddr]bool{
 		&unix.SockaddrNetlink{Family: unix.AF_NETLINK}:            true,
@@ -137,7 +137,7 @@ func TestAMessageOfAnotherProcessIsNoAnswer(t *testing.T) {
 	}
 }
 
-// The kernel is asked by a socket, for which there may be no descriptor.
+// Queries open a socket, which fails without a free descriptor.
 func TestWithoutADescriptorTheKernelIsNotAsked(t *testing.T) {
 	var before unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {

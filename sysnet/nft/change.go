@@ -6,19 +6,17 @@ import (
 	"strings"
 )
 
-// Elements that packets add come and go by themselves. The kernel takes a
-// transaction as a whole or not at all, so one that expired would spoil a change
-// of thousands, and trying them one by one takes milliseconds for each. What is
-// there is therefore looked up, added again as it is, which does nothing to what
-// is still there, and deleted then: that cannot fail for an element that goes
-// meanwhile.
+// Packets add elements, and elements expire at any time. A transaction is atomic, so one
+// expired element would make a change of thousands fail. Changing them individually takes
+// milliseconds each. Put and Remove therefore list the elements and add them again, which
+// leaves existing ones unchanged, and then delete them. That delete cannot fail.
 
-// changeTries bounds how often a change is tried that met elements which packets
-// changed since they were looked up.
+// changeTries bounds the attempts of a change that conflicts with concurrent changes by
+// packets.
 const changeTries = 5
 
-// Put makes elements what they are here, whatever they were before. s is the
-// definition of the set.
+// Put sets elements to the given values, whether they exist or not. s is the definition
+// of the set.
 func (r *Runner) Put(ctx context.Context, id ID, s *Set, list map[string]Element) error {
 	if len(list) == 1 {
 		return r.replace(ctx, id, list)
@@ -41,13 +39,13 @@ func (r *Runner) Put(ctx context.Context, id ID, s *Set, list map[string]Element
 	return err
 }
 
-// replace puts one element.
+// replace sets one element.
 func (r *Runner) replace(ctx context.Context, id ID, one map[string]Element) error {
 	b := &Batch{}
 	b.elements("delete", id, one, true)
 	b.elements("add", id, one, false)
 	err := r.Apply(ctx, b)
-	if IsMissing(err) { // there was none to delete
+	if IsMissing(err) { // it did not exist
 		b = &Batch{}
 		b.elements("add", id, one, false)
 		err = r.Apply(ctx, b)
@@ -55,7 +53,7 @@ func (r *Runner) replace(ctx context.Context, id ID, one map[string]Element) err
 	return err
 }
 
-// Remove deletes elements and reports whether one was there. s is the definition
+// Remove deletes elements and reports whether at least one existed. s is the definition
 // of the set.
 func (r *Runner) Remove(ctx context.Context, id ID, s *Set, keys ...string) (bool, error) {
 	list := map[string]Element{}
@@ -83,7 +81,7 @@ func (r *Runner) Remove(ctx context.Context, id ID, s *Set, keys ...string) (boo
 	return false, err
 }
 
-// withdraw deletes elements that were there a moment ago.
+// withdraw returns the transaction that deletes elements, even if some expired meanwhile.
 func withdraw(id ID, there map[string]Element) *Batch {
 	b := &Batch{}
 	b.elements("add", id, there, false)
@@ -91,7 +89,7 @@ func withdraw(id ID, there map[string]Element) *Batch {
 	return b
 }
 
-// present are the elements of the set that have a key of the list.
+// present returns the elements of the set whose key is in list.
 func (r *Runner) present(ctx context.Context, id ID, s *Set, list map[string]Element) (map[string]Element, error) {
 	entries, err := r.Elements(ctx, id, s)
 	there := map[string]Element{}
@@ -103,9 +101,8 @@ func (r *Runner) present(ctx context.Context, id ID, s *Set, list map[string]Ele
 	return there, err
 }
 
-// isThere reports whether nft said that something exists already, an element of
-// a map that has another value, or that it could not hear all the kernel
-// complained about.
+// isThere reports whether nft failed because an element exists with another value, or
+// because the error messages of the kernel overflowed its buffer.
 func isThere(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (strings.Contains(e.Reason, "File exists") || strings.Contains(e.Reason, "Device or resource busy") ||

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// Each farm of a protocol whose helper is missing is refused: what is not told
-// takes another attempt, and of those there are few.
+// Every farm of a protocol with a missing helper is rejected. All of them must be
+// reported at once, because the number of attempts is small.
 func TestThousandsOfRefusedLinesAreToldAtOnce(t *testing.T) {
 	const script = `#!/bin/sh
 awk '/add ct helper/ { print "/dev/stdin:" NR ":1-60: Error: Could not process rule: No such file or directory\n" $0 "\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^" > "/dev/stderr" }'

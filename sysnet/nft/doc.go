@@ -1,26 +1,25 @@
-// Package nft puts packet filter rules into the kernel by nft(8): whole
-// rulesets and the differences between two of them, each as one transaction
-// that the kernel takes completely or not at all.
+// Package nft loads packet filter rules into the kernel with nft(8): complete rulesets or
+// the difference of two. Each load is one atomic transaction.
 //
 // # The way through it
 //
-// A Ruleset is plain data: sets, maps, chains and helpers of tables that are
-// ours alone, made by l4/kernel. Load turns one into a Batch that replaces
-// whatever those tables hold; Diff into one that changes only what differs.
-// Runner.Apply hands a Batch to `nft -f -`. An error tells which owner (farm)
-// the refused line belongs to, so that one farm's trouble is nobody else's.
+// A Ruleset is plain data, made by l4/kernel: sets, maps, chains and helpers of tables
+// that belong to Sluice alone. Load turns one into a Batch that replaces the contents of
+// those tables. Diff returns a Batch with only the differences. Runner.Apply passes a
+// Batch to `nft -f -`. An error names the owner (farm) of the rejected line, so that
+// other farms are not affected.
 //
-// Sets whose elements packets add (Learned) keep them over every Diff; Load
-// takes those to be carried over, which Runner.Learned reads.
+// Sets to which packets add elements (Learned) keep them across every Diff. Load restores
+// elements that Runner.Carried has read.
 //
 // # What it does not do
 //
-// It never names a table it was not given, and checks no text: what goes into
-// a Ruleset is made from typed values by l4/kernel.
+// It accesses only the tables it is given. It does not validate text, because l4/kernel
+// makes a Ruleset from typed values.
 //
 // # Programs
 //
-// nft is run without a shell, by an absolute path, with an environment of its
-// own, bounded in time and output; it dies with this process, so that a late
-// transaction of a killed netd never lands after one of its successor.
+// nft runs without a shell, by an absolute path, with its own environment and with bounds
+// on time and output. It dies with this process, so that a late transaction of a killed
+// netd cannot follow one of its successor.
 package nft

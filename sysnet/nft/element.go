@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Find is the element with that key; ok is false when there is none, or no such
-// set.
+// Find returns the element with the key. ok is false if the element or the set does not
+// exist.
 func (r *Runner) Find(ctx context.Context, id ID, s *Set, key string) (e Entry, ok bool, err error) {
 	out, err := r.run(ctx, listTime, nil, "get", "element", id.Family, id.Table.Name, id.Name, "{ "+key+" }")
 	if IsMissing(err) {
@@ -22,8 +22,8 @@ func (r *Runner) Find(ctx context.Context, id ID, s *Set, key string) (e Entry, 
 	return e, err == nil, err
 }
 
-// parseFound reads the answer to `get element`, which nft writes in its language
-// even if asked for JSON: "elements = { KEY timeout 1m expires 59s712ms : VALUE }".
+// parseFound parses the output of `get element`, which nft writes in its own language
+// even with -j: "elements = { KEY timeout 1m expires 59s712ms : VALUE }".
 func parseFound(text string) (e Entry, err error) {
 	_, text, ok := strings.Cut(text, "elements = { ")
 	text, _, closed := strings.Cut(text, " }")
@@ -51,7 +51,7 @@ func parseFound(text string) (e Entry, err error) {
 	return e, nil
 }
 
-// seconds reads a duration of nft, "1d2h3m4s5ms", in whole seconds.
+// seconds parses a duration of nft, "1d2h3m4s5ms", in whole seconds.
 func seconds(text string) uint32 {
 	total, n := 0, 0
 	for i := 0; i < len(text); i++ {
@@ -70,7 +70,7 @@ func seconds(text string) uint32 {
 	return uint32(total)
 }
 
-// Empty removes all elements.
+// Empty deletes all elements of a set.
 func (r *Runner) Empty(ctx context.Context, id ID, s *Set) error {
 	b := &Batch{}
 	b.add(0, "flush "+s.kind()+" "+id.String())
@@ -81,7 +81,7 @@ func (r *Runner) Empty(ctx context.Context, id ID, s *Set) error {
 	return err
 }
 
-// Chain is the chain as nft writes it; empty when there is none.
+// Chain returns the chain in the syntax of nft, or "" if it does not exist.
 func (r *Runner) Chain(ctx context.Context, id ID) (string, error) {
 	out, err := r.run(ctx, listTime, nil, "list", "chain", id.Family, id.Table.Name, id.Name)
 	if IsMissing(err) {
@@ -90,14 +90,14 @@ func (r *Runner) Chain(ctx context.Context, id ID) (string, error) {
 	return string(out), err
 }
 
-// IsMissing reports whether nft said that something does not exist.
+// IsMissing reports whether nft failed because an object does not exist.
 func IsMissing(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && strings.Contains(e.Reason, "No such file or directory")
 }
 
-// Hold makes keys the elements of a learned set, each for that long from now.
-// It does nothing when there is no such set.
+// Hold replaces the elements of a learned set by keys, each with the timeout last. A
+// missing set is ignored.
 func (r *Runner) Hold(ctx context.Context, id ID, s *Set, keys map[string]bool, last time.Duration) error {
 	there, err := r.Elements(ctx, id, s)
 	if err != nil || (len(there) == 0 && len(keys) == 0) {
@@ -114,14 +114,14 @@ func (r *Runner) Hold(ctx context.Context, id ID, s *Set, keys map[string]bool, 
 	b.elements("delete", id, old, true)
 	b.elements("add", id, wanted, false)
 	err = r.Apply(ctx, b)
-	if IsMissing(err) { // one was gone in between; the next time will do
+	if IsMissing(err) { // an element expired meanwhile; the next call succeeds
 		return nil
 	}
 	return err
 }
 
-// Renew removes keys from a learned set and adds others, which last that long from now.
-// It does nothing if one of those to remove is gone meanwhile.
+// Renew deletes keys of a learned set and adds others with the timeout last. If one of
+// the keys to delete no longer exists, the set stays unchanged.
 func (r *Runner) Renew(ctx context.Context, id ID, remove, add []string, last time.Duration) error {
 	gone, fresh := map[string]Element{}, map[string]Element{}
 	for _, key := range remove {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// Elements that packets add, and that expire, are seldom all there or all
-// missing when many are changed at once: each is as asked for afterwards.
+// When many elements change at once, some exist and some do not, because packets add them
+// and they expire. Afterwards each has the requested value.
 func TestManyElementsAreChangedTogetherThoughSomeAreThereAndSomeAreNot(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
@@ -51,7 +51,7 @@ func TestManyElementsAreChangedTogetherThoughSomeAreThereAndSomeAreNot(t *testin
 	if got := values(); got["0x5c000002"] != n || len(got) != 1 {
 		t.Errorf("after replacing: %v", got)
 	}
-	keys := []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} // are not there
+	keys := []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} // do not exist
 	for i := range n - 1000 {
 		keys = append(keys, key(i))
 	}

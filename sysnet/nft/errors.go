@@ -10,28 +10,28 @@ import (
 
 // Sentinels for errors.Is.
 var (
-	// ErrMissing: there is no nft program.
+	// ErrMissing means that the nft program is not installed.
 	ErrMissing = errors.New("the program nft is not installed")
-	// ErrUnsupported: this kernel has no nf_tables.
+	// ErrUnsupported means that the kernel has no nf_tables.
 	ErrUnsupported = errors.New("this kernel has no nf_tables")
-	// ErrNotPermitted: this process may not change packet filter rules.
+	// ErrNotPermitted means that this process may not change packet filter rules.
 	ErrNotPermitted = errors.New("not permitted to change packet filter rules: run sluice as root")
 )
 
-// Error is a transaction the kernel or nft refused; nothing of it was done.
+// Error is a transaction that the kernel or nft rejected as a whole.
 type Error struct {
-	// Line is the refused line, Owner whose it is; "" and 0 when nft told none.
+	// Line is the rejected line and Owner its owner; "" and 0 if unknown.
 	Line  string
 	Owner uint32
-	// Reason is what nft said, one line.
+	// Reason is the message of nft, one line.
 	Reason string
-	// Refused are all owners of refused lines with what was said of each; those
-	// nft had no room left to tell are missing.
+	// Refused maps all owners of rejected lines to their messages. Lines that did not fit
+	// into the output of nft are missing.
 	Refused map[uint32]string
 	cause   error
 }
 
-// Error names the reason and the line.
+// Error returns the reason and the line.
 func (e *Error) Error() string {
 	if e.Line == "" {
 		return "packet filter: " + e.Reason
@@ -39,29 +39,29 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("packet filter: %s: %s", e.Reason, e.Line)
 }
 
-// Unwrap returns the sentinel, if one fits.
+// Unwrap returns the matching sentinel, if any.
 func (e *Error) Unwrap() error { return e.cause }
 
-// located finds "FILE:LINE:FIRST-LAST: Error: REASON".
+// located matches "FILE:LINE:FIRST-LAST: Error: REASON".
 var located = regexp.MustCompile(`^[^:\n]*:([0-9]{1,9}):[0-9]+-[0-9]+: Error: (.*)$`)
 
-// maxShown bounds a line quoted in an error, in bytes.
+// maxShown bounds a quoted line in an error, in bytes.
 const maxShown = 160
 
-// problem is what nft says of a line; 0 when it names none.
+// problem is one message of nft about a line; line is 0 if unknown.
 type problem struct {
 	line   int
 	reason string
 }
 
-// problems reads what nft wrote to its standard error: those that have a
-// position, else the first line that says something.
+// problems parses the standard error of nft. It returns the messages with a position, or
+// the first nonempty line if there are none.
 func problems(output string) (all []problem) {
 	var other problem
 	for text := range strings.SplitSeq(output, "\n") {
 		text = strings.TrimSpace(text)
 		if m := located.FindStringSubmatch(text); m != nil {
-			line, _ := strconv.Atoi(m[1]) // nine digits at most
+			line, _ := strconv.Atoi(m[1]) // at most nine digits
 			all = append(all, problem{line, short(m[2])})
 		} else if other.reason == "" && text != "" {
 			other.reason = short(strings.TrimPrefix(text, "Error: "))
@@ -80,7 +80,7 @@ func short(s string) string {
 	return s
 }
 
-// failure makes an Error of what nft wrote.
+// failure returns the Error for the output of nft.
 func failure(output string, b *Batch) *Error {
 	all := problems(output)
 	e := all[0].error(b)
@@ -104,7 +104,7 @@ func failure(output string, b *Batch) *Error {
 	return e
 }
 
-// error is the problem of a batch as an Error.
+// error returns the problem of a batch as an Error.
 func (c problem) error(b *Batch) *Error {
 	e := &Error{Reason: c.reason}
 	if e.Reason == "" {

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Entry is one element of a set as the kernel has it.
+// Entry is one element of a set in the kernel.
 type Entry struct {
-	// Key and Value as nft writes them: "10.0.0.1 . 80", "0x5c000001", "goto
-	// farm7". Value is empty for sets.
+	// Key and Value use the syntax of nft: "10.0.0.1 . 80", "0x5c000001", "goto farm7".
+	// Value is empty for sets.
 	Key, Value string
-	// Timeout and Expires in seconds; 0 when the element never goes.
+	// Timeout and Expires are in seconds; 0 if the element does not expire.
 	Timeout, Expires uint32
 	Packets, Bytes   uint64
 }
 
-// Elements lists a set or map; none when it does not exist.
+// Elements lists a set or map. It returns nil if the set does not exist.
 func (r *Runner) Elements(ctx context.Context, id ID, s *Set) ([]Entry, error) {
 	out, err := r.run(ctx, listTime, nil, "-j", "list", s.kind(), id.Family, id.Table.Name, id.Name)
 	if err != nil {
@@ -31,8 +31,8 @@ func (r *Runner) Elements(ctx context.Context, id ID, s *Set) ([]Entry, error) {
 	return ParseElements(out, s)
 }
 
-// ParseElements reads the elements of the one set in a listing of `nft -j`;
-// only the types of s tell how to read numbers.
+// ParseElements parses the elements of the single set in a listing of `nft -j`. The types
+// of s determine the format of numbers.
 func ParseElements(listing []byte, s *Set) ([]Entry, error) {
 	var doc struct {
 		Objects []struct {
@@ -64,7 +64,7 @@ func ParseElements(listing []byte, s *Set) ([]Entry, error) {
 	return out, nil
 }
 
-// parseElement reads KEY, [KEY, VALUE], where KEY may be {"elem": {"val": KEY, …}}.
+// parseElement parses KEY or [KEY, VALUE], where KEY may be {"elem": {"val": KEY, …}}.
 func parseElement(raw json.RawMessage, s *Set) (e Entry, err error) {
 	key, value := raw, json.RawMessage(nil)
 	if s.Data != "" {
@@ -107,7 +107,8 @@ func parseElement(raw json.RawMessage, s *Set) (e Entry, err error) {
 	return e, err
 }
 
-// verdict reads {"goto": {"target": "farm7"}}; one that goes nowhere is empty.
+// verdict parses {"goto": {"target": "farm7"}}. It returns "" for verdicts without a
+// target.
 func verdict(raw json.RawMessage) (string, error) {
 	var v map[string]*struct {
 		Target string `json:"target"`
@@ -123,7 +124,7 @@ func verdict(raw json.RawMessage) (string, error) {
 	return "", nil
 }
 
-// written is a value as nft writes it in its language, given its type.
+// written returns a value of the given type in the syntax of nft.
 func written(raw json.RawMessage, types string) (string, error) {
 	kinds := strings.Split(types, " . ")
 	parts := []json.RawMessage{raw}
@@ -150,7 +151,7 @@ func written(raw json.RawMessage, types string) (string, error) {
 	return strings.Join(texts, " . "), nil
 }
 
-// scalar reads a text, a number or a range of them.
+// scalar parses a text, a number or a range of them.
 func scalar(raw json.RawMessage, kind string) (string, error) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -177,10 +178,10 @@ func scalar(raw json.RawMessage, kind string) (string, error) {
 	return strconv.FormatUint(n, 10), nil
 }
 
-// Mark is a mark as rulesets and entries write it.
+// Mark returns a mark in the format of rulesets and entries.
 func Mark(m uint32) string { return fmt.Sprintf("0x%08x", m) }
 
-// Tables tells which tables there are.
+// Tables returns the existing tables.
 func (r *Runner) Tables(ctx context.Context) (map[Table]bool, error) {
 	out, err := r.run(ctx, listTime, nil, "-j", "list", "tables")
 	if err != nil {
@@ -203,8 +204,8 @@ func (r *Runner) Tables(ctx context.Context) (map[Table]bool, error) {
 	return found, nil
 }
 
-// Contents counts what is in a table, by kind: "chain", "rule", "set", "map",
-// "ct helper".
+// Contents counts the objects of a table by kind: "chain", "rule", "set", "map", "ct
+// helper".
 func (r *Runner) Contents(ctx context.Context, t Table) (map[string]int, error) {
 	out, err := r.run(ctx, listTime, nil, "-j", "-t", "list", "table", t.Family, t.Name)
 	if err != nil {

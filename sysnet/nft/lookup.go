@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Message types and attributes of linux/netfilter/nf_tables.h.
+// Message types of linux/netfilter/nf_tables.h.
 const (
 	msgNewElement = unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_NEWSETELEM
 	msgGetElement = unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_GETSETELEM
@@ -18,14 +18,13 @@ const (
 	lookupTime    = time.Second
 )
 
-// families are those of tables, as the kernel numbers them.
+// families maps the names of address families to their numbers in the kernel.
 var families = map[string]byte{"inet": unix.NFPROTO_INET, "netdev": unix.NFPROTO_NETDEV, "ip": unix.NFPROTO_IPV4, "ip6": unix.NFPROTO_IPV6}
 
-// Lookup finds the value of one key of a map, both as the kernel has them:
-// parts of a key in network byte order, each filled up to four bytes, marks in
-// that of the machine. It takes some microseconds, whatever the size of the map,
-// where nft takes milliseconds. It asks in the network namespace of the calling
-// thread.
+// Lookup returns the value of one key of a map, both in the format of the kernel. Parts
+// of a key are padded to four bytes in network byte order. Marks are in host byte order.
+// It takes some microseconds for maps of any size; nft takes milliseconds. It uses the
+// network namespace of the calling thread.
 func Lookup(id ID, key []byte) (value []byte, ok bool, err error) {
 	fd, err := dial()
 	if err != nil {
@@ -43,7 +42,7 @@ func Lookup(id ID, key []byte) (value []byte, ok bool, err error) {
 	return lookupAnswer(b[:n])
 }
 
-// dial opens a socket to the packet filter that waits a second for answers.
+// dial opens a NETLINK_NETFILTER socket with a receive timeout of lookupTime.
 func dial() (fd int, err error) {
 	fd, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_NETFILTER)
 	if err != nil {
@@ -57,7 +56,7 @@ func dial() (fd int, err error) {
 	return fd, nil
 }
 
-// receive waits for the next message of the kernel.
+// receive returns the next message of the kernel.
 func receive(fd int, b []byte) (n int, err error) {
 	for {
 		n, from, err := unix.Recvfrom(fd, b, 0)
@@ -71,13 +70,14 @@ func receive(fd int, b []byte) (n int, err error) {
 	}
 }
 
-// fromKernel tells the kernel's messages: any process may send to a socket.
+// fromKernel reports whether the kernel sent the message; any process may send to the
+// socket.
 func fromKernel(from unix.Sockaddr) bool {
 	a, is := from.(*unix.SockaddrNetlink)
 	return is && a.Pid == 0
 }
 
-// lookupRequest asks for one element:
+// lookupRequest encodes NFT_MSG_GETSETELEM for one element:
 //
 //	struct nlmsghdr, struct nfgenmsg
 //	table, set                                   texts
@@ -108,7 +108,7 @@ func nested(kind uint16, value []byte) []byte { return attribute(kind|unix.NLA_F
 
 var errNoAnswer = errors.New("nf_tables: an answer that is none")
 
-// lookupAnswer reads the value of the one element.
+// lookupAnswer parses the reply with the value of one element.
 func lookupAnswer(b []byte) ([]byte, bool, error) {
 	if len(b) < unix.SizeofNlMsghdr+genHeader || int(binary.NativeEndian.Uint32(b)) > len(b) {
 		return nil, false, errNoAnswer
@@ -133,7 +133,7 @@ func lookupAnswer(b []byte) ([]byte, bool, error) {
 	return b, true, nil
 }
 
-// within finds an attribute among others; nil when it is not there.
+// within returns the payload of the first attribute of the kind, or nil.
 func within(b []byte, kind uint16) []byte {
 	for len(b) >= 4 {
 		size := int(binary.NativeEndian.Uint16(b))

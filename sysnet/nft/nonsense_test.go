@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// saying is an nft that is a shell script: $* is what it was asked, $asked a file.
+// saying returns a Runner of a shell script; $* holds its arguments and $asked is a file.
 func saying(t *testing.T, script string) *nft.Runner {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,7 +31,7 @@ var (
 	byMark = &nft.Set{Type: "ipv4_addr", Data: "mark", Learned: true, Options: "flags timeout; "}
 )
 
-// questions are all that nft is asked more than to do something.
+// questions returns the methods that read from nft.
 func questions(run *nft.Runner) map[string]func(context.Context) error {
 	want := &nft.Ruleset{Sets: map[nft.ID]*nft.Set{marks: byMark}}
 	all := map[string]nft.Element{"10.0.0.1": {Value: "0x00000001"}, "10.0.0.2": {Value: "0x00000002"}}
@@ -98,8 +98,8 @@ func TestAProgramThatHangsIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// Packets may change elements again and again between the look and the change;
-// that is tried some times and no more.
+// Packets may change elements repeatedly between the listing and the change. The number
+// of attempts is bounded.
 func TestWhatPacketsKeepChangingIsGivenUp(t *testing.T) {
 	const listed = `*) echo '{"nftables":[{"map":{"elem":[["10.0.0.1",1],["10.0.0.9",9]]}}]}';;`
 	for reason, script := range map[string]string{
@@ -109,7 +109,7 @@ func TestWhatPacketsKeepChangingIsGivenUp(t *testing.T) {
 	} {
 		for what, tries := range map[string]int{"Put": 5, "Remove": 5} {
 			if what == "Put" && strings.HasPrefix(reason, "No such") {
-				tries = 0 // of what is put nothing can be missing
+				tries = 0 // adding never fails with a missing element
 			}
 			dir := t.TempDir()
 			all := questions(saying(t, strings.ReplaceAll(script, "$asked", dir+"/asked")))
@@ -132,8 +132,8 @@ func TestWhatPacketsKeepChangingIsGivenUp(t *testing.T) {
 	}
 }
 
-// The time an element has left is taken over, at least a second and at most all
-// of it; elements without a time are in what is wanted.
+// The remaining time of an element is carried over, bounded by one second and its
+// timeout. Elements without a timeout come from the ruleset.
 func TestTimesThatAreLeftAreTakenOver(t *testing.T) {
 	run := saying(t, `case "$*" in
 *marks) echo '{"nftables":[{"map":{"elem":[["10.0.0.9",9],

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Present is what tables hold, without elements and rules.
+// Present holds the definitions in some tables, without elements and rules.
 type Present struct {
 	tables   []Table
 	chains   []ID
@@ -17,13 +17,13 @@ type Present struct {
 	setOrder []ID
 }
 
-// shape is the definition of a set or map, as far as it is compared.
+// shape is the compared part of the definition of a set or map.
 type shape struct {
 	kind, types, data string
 	size              uint32
 }
 
-// Present lists what is in those of the tables that exist.
+// Present reads the definitions in the existing ones of the tables.
 func (r *Runner) Present(ctx context.Context, own []Table) (*Present, error) {
 	there, err := r.Tables(ctx)
 	if err != nil {
@@ -82,27 +82,27 @@ func (p *Present) set(id ID, s shape) {
 	p.setOrder = append(p.setOrder, id)
 }
 
-// joined writes a type, one word or a list of them, as rulesets do.
+// joined returns a type, one word or a list of them, in the format of rulesets.
 func joined(raw json.RawMessage) string {
 	var word string
 	if json.Unmarshal(raw, &word) == nil {
 		return word
 	}
 	var words []string
-	_ = json.Unmarshal(raw, &words) // what is neither is no type of ours
+	_ = json.Unmarshal(raw, &words) // otherwise it is not one of our types
 	return strings.Join(words, " . ")
 }
 
-// stays reports whether a learned set of want is there already as it shall be.
+// stays reports whether a learned set of want exists with the same definition.
 func (p *Present) stays(id ID, s *Set) bool {
 	have, there := p.sets[id]
 	return there && s.Learned && have.kind == s.kind() && have.types == s.Type && have.data == s.Data &&
 		strings.Contains(s.Options, fmt.Sprintf("size %d;", have.size))
 }
 
-// Rebuild is the transaction after which the tables hold want and nothing else,
-// whatever they held: everything is made anew but learned sets, which packets go
-// on adding to meanwhile. carried goes into the others.
+// Rebuild returns the transaction after which the tables contain exactly want,
+// independent of their present content. It recreates everything except learned sets, to
+// which packets keep adding elements. carried is merged into the other sets.
 func Rebuild(p *Present, want *Ruleset, carried Carried) *Batch {
 	b, have := &Batch{}, &Ruleset{Sets: map[ID]*Set{}}
 	needed := want.Tables()
@@ -137,7 +137,7 @@ func Rebuild(p *Present, want *Ruleset, carried Carried) *Batch {
 	return b
 }
 
-// Stay are the learned sets of want a Rebuild leaves alone.
+// Stay returns the learned sets of want that a Rebuild keeps.
 func (p *Present) Stay(want *Ruleset) map[ID]bool {
 	out := map[ID]bool{}
 	for id, s := range want.Sets {

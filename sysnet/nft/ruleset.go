@@ -9,71 +9,73 @@ import (
 	"strings"
 )
 
-// Table is a table of the packet filter. The zero value is none.
+// Table is a table of the packet filter. The zero value means no table.
 type Table struct{ Family, Name string }
 
-// String is the table as nft writes it: "inet sluice".
+// String returns the table in the syntax of nft: "inet sluice".
 func (t Table) String() string { return t.Family + " " + t.Name }
 
-// ID names an object of a table. Names of sets, chains and helpers do not meet.
+// ID names an object of a table. Sets, chains and helpers have separate namespaces.
 type ID struct {
 	Table
 	Name string
 }
 
-// String is the object as nft writes it: "inet sluice farm12".
+// String returns the object in the syntax of nft: "inet sluice farm12".
 func (id ID) String() string { return id.Table.String() + " " + id.Name }
 
 func (id ID) compare(other ID) int {
 	return cmp.Or(cmp.Compare(id.Family, other.Family), cmp.Compare(id.Table.Name, other.Table.Name), cmp.Compare(id.Name, other.Name))
 }
 
-// Ruleset is everything that shall be in some tables; the zero value is empty
-// and ready for use. A table is there while something is in it.
+// Ruleset is the complete wanted content of some tables. The zero value is empty and
+// ready to use. A table exists while it contains an object.
 type Ruleset struct {
 	Sets    map[ID]*Set
 	Chains  map[ID]*Chain
 	Helpers map[ID]*Helper
 }
 
-// Set is a set, or a map when Data is there. Its definition cannot be changed
-// under the same ID: name sets of different definitions differently.
+// Set is a set, or a map if Data is not empty. The definition of an ID cannot change, so
+// sets of different definitions need different names.
 type Set struct {
-	// Type of the keys, Data of the values: "ipv4_addr . inet_service", "verdict".
+	// Type is the type of the keys, Data that of the values: "ipv4_addr . inet_service",
+	// "verdict".
 	Type, Data string
 	// Options follow the type: "flags interval; ", "size 65535; ".
 	Options string
-	// Learned sets get elements from packets too. Diff leaves all of them alone,
-	// Elements are there only once, at the creation.
+	// Learned is true if packets add elements too. Diff then leaves all elements alone;
+	// Elements apply only when the set is created.
 	Learned  bool
-	Elements map[string]Element // by key, as nft writes it
+	Elements map[string]Element // by key, in the syntax of nft
 	Owner    uint32
 }
 
-// Element is what stands beside a key.
+// Element holds everything of an element except its key.
 type Element struct {
-	// State is between key and value: "counter", "ct count over 9".
+	// State comes between key and value: "counter", "ct count over 9".
 	State string
-	// Value is the value of a map's element.
+	// Value is the value of a map element.
 	Value string
 	Owner uint32
 }
 
 // Chain is a list of rules.
 type Chain struct {
-	// Hook makes it a base chain: "type nat hook prerouting priority -100; policy accept;".
+	// Hook makes it a base chain: "type nat hook prerouting priority -100; policy
+	// accept;".
 	Hook  string
 	Rules []string
 	Owner uint32
 }
 
-// Helper is a connection tracking helper object: `type "ftp" protocol tcp;`.
+// Helper is a conntrack helper object: `type "ftp" protocol tcp;`.
 type Helper struct {
 	Text  string
 	Owner uint32
 }
 
-// SetOf returns the set of that ID, adding it by make when it is missing.
+// SetOf returns the set with the ID. If it is missing, SetOf adds the result of make.
 func (r *Ruleset) SetOf(id ID, make func() *Set) *Set {
 	if s := r.Sets[id]; s != nil {
 		return s
@@ -89,7 +91,8 @@ func (r *Ruleset) SetOf(id ID, make func() *Set) *Set {
 	return s
 }
 
-// ChainOf returns the chain of that ID, adding it by make when it is missing.
+// ChainOf returns the chain with the ID. If it is missing, ChainOf adds the result of
+// make.
 func (r *Ruleset) ChainOf(id ID, make func() *Chain) *Chain {
 	if c := r.Chains[id]; c != nil {
 		return c
@@ -102,7 +105,7 @@ func (r *Ruleset) ChainOf(id ID, make func() *Chain) *Chain {
 	return c
 }
 
-// AddHelper adds a helper object unless it is there.
+// AddHelper adds a helper object unless the ID exists.
 func (r *Ruleset) AddHelper(id ID, h Helper) {
 	if r.Helpers == nil {
 		r.Helpers = map[ID]*Helper{}
@@ -112,7 +115,7 @@ func (r *Ruleset) AddHelper(id ID, h Helper) {
 	}
 }
 
-// Tables are the tables something is in, in order.
+// Tables returns the tables that contain objects, sorted.
 func (r *Ruleset) Tables() []Table {
 	seen := map[Table]bool{}
 	for id := range r.Sets {
@@ -129,7 +132,8 @@ func (r *Ruleset) Tables() []Table {
 	})
 }
 
-// Digest tells rulesets apart: 32 hexadecimal digits. Owners make no difference.
+// Digest returns a digest of the ruleset, 32 hexadecimal digits. It does not cover
+// owners.
 func (r *Ruleset) Digest() string {
 	sum := sha256.Sum256([]byte(diff(&Ruleset{}, r, nil).Text()))
 	return hex.EncodeToString(sum[:16])
@@ -141,7 +145,7 @@ func (s *Set) sameDefinition(other *Set) bool {
 	return s.Type == other.Type && s.Data == other.Data && s.Options == other.Options && s.Learned == other.Learned
 }
 
-// kind is how nft calls it.
+// kind returns the keyword of nft: "set" or "map".
 func (s *Set) kind() string {
 	if s.Data != "" {
 		return "map"
@@ -156,7 +160,7 @@ func (s *Set) definition() string {
 	return "type " + s.Type + " : " + s.Data + "; " + s.Options
 }
 
-// OwnedChains are the chains of an owner, in order.
+// OwnedChains returns the chains of an owner, sorted.
 func (r *Ruleset) OwnedChains(owner uint32) []ID {
 	var out []ID
 	for _, id := range ordered(r.Chains) {
@@ -167,7 +171,7 @@ func (r *Ruleset) OwnedChains(owner uint32) []ID {
 	return out
 }
 
-// OwnedElements are the elements of an owner as text, set by set.
+// OwnedElements returns the sets and elements of an owner as text.
 func (r *Ruleset) OwnedElements(owner uint32) string {
 	b := &Batch{}
 	for _, id := range ordered(r.Sets) {
@@ -183,7 +187,7 @@ func (r *Ruleset) OwnedElements(owner uint32) string {
 		b.elements("element of", id, own, false)
 	}
 	lines := b.lines[:0]
-	for _, l := range b.lines { // the frame says nothing here
+	for _, l := range b.lines { // drop the lines that enclose the elements
 		if l != "}" && !strings.HasPrefix(l, "element of") {
 			lines = append(lines, strings.TrimSuffix(l, ","))
 		}

@@ -10,7 +10,7 @@ func TestWhatIsInARulesetIsNotMadeAgain(t *testing.T) {
 	var r nft.Ruleset
 	id := nft.ID{Table: sluice, Name: "x"}
 	set := r.SetOf(id, func() *nft.Set { return &nft.Set{Type: "mark"} })
-	set.Elements["1"] = nft.Element{} // there is room for some
+	set.Elements["1"] = nft.Element{} // the map is not nil
 	chain := r.ChainOf(id, func() *nft.Chain { return &nft.Chain{Hook: "input"} })
 	r.AddHelper(id, nft.Helper{Text: "first", Owner: 1})
 	r.AddHelper(id, nft.Helper{Text: "second", Owner: 2})

@@ -15,32 +15,30 @@ import (
 )
 
 const (
-	// applyTime bounds one transaction: ten thousand backends take a third of a
-	// second.
+	// applyTime bounds one transaction. 10,000 backends take a third of a second.
 	applyTime = 20 * time.Second
 	listTime  = 20 * time.Second
-	// maxListing bounds what nft may print, in bytes: a full persistence map
-	// takes about 30 MiB.
+	// maxListing bounds the output of nft in bytes. A full persistence map takes about 30
+	// MiB.
 	maxListing = 128 << 20
-	// maxErrors bounds what it may say when it fails: some 200 bytes for each
-	// line that is refused.
+	// maxErrors bounds its error output in bytes, at about 200 bytes per rejected line.
 	maxErrors = 4 << 20
 )
 
-// paths are where distributions keep nft.
+// paths lists the paths of nft in common distributions.
 var paths = []string{"/usr/sbin/nft", "/sbin/nft", "/usr/bin/nft", "/usr/local/sbin/nft"}
 
-// Runner runs nft; make it with Find. It may be used from any goroutine; two
-// transactions at one time are the caller's to avoid.
+// Runner runs nft. Use Find or At to make one. It is safe for concurrent use, but callers
+// must serialize transactions.
 type Runner struct {
 	path    string
 	applied atomic.Uint32
 }
 
-// Applied counts the transactions the kernel took from this Runner.
+// Applied returns the number of transactions that this Runner has committed.
 func (r *Runner) Applied() uint32 { return r.applied.Load() }
 
-// Find looks for the program; ErrMissing when there is none.
+// Find returns a Runner of the installed program, or ErrMissing.
 func Find() (*Runner, error) {
 	for _, path := range paths {
 		if p, err := exec.LookPath(path); err == nil {
@@ -50,9 +48,9 @@ func Find() (*Runner, error) {
 	return nil, fmt.Errorf("%w (looked for %s)", ErrMissing, strings.Join(paths, ", "))
 }
 
-// Check reports whether rules can be changed here: nil, ErrUnsupported,
-// ErrNotPermitted, or what else nft says. It makes a table and deletes it in one
-// transaction: a kernel may have nf_tables and none of its families.
+// Check returns nil if rules can be changed here, else ErrUnsupported, ErrNotPermitted or
+// another error of nft. It adds and deletes a table in one transaction, because a kernel
+// may have nf_tables without any family.
 func (r *Runner) Check(ctx context.Context) error {
 	probe := &Batch{}
 	probe.add(0, "add table inet sluice-probe")
@@ -60,8 +58,8 @@ func (r *Runner) Check(ctx context.Context) error {
 	return r.Apply(ctx, probe)
 }
 
-// Apply makes the kernel take the batch, completely or not at all. Rejections
-// are an *Error.
+// Apply commits the batch as a whole. A rejection is an *Error and leaves the rules
+// unchanged.
 func (r *Runner) Apply(ctx context.Context, b *Batch) error {
 	if b.Empty() {
 		return nil
@@ -73,8 +71,8 @@ func (r *Runner) Apply(ctx context.Context, b *Batch) error {
 	return err
 }
 
-// Try reports whether the kernel would take the batch, which it does not. It
-// takes as long as Apply.
+// Try returns the error that Apply would return, without committing the batch. It takes
+// as long as Apply.
 func (r *Runner) Try(ctx context.Context, b *Batch) error {
 	if b.Empty() {
 		return nil
@@ -83,7 +81,7 @@ func (r *Runner) Try(ctx context.Context, b *Batch) error {
 	return err
 }
 
-// run runs nft with the batch as its input and returns what it prints.
+// run runs nft with the batch as standard input and returns its output.
 func (r *Runner) run(ctx context.Context, limit time.Duration, b *Batch, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -95,8 +93,8 @@ func (r *Runner) run(ctx context.Context, limit time.Duration, b *Batch, args ..
 	out, stderr := &bounded{limit: maxListing}, &bounded{limit: maxErrors, cut: true}
 	cmd.Stdout, cmd.Stderr = out, stderr
 	cmd.WaitDelay = time.Second
-	// The signal comes with the end of the thread that started the program, so
-	// the thread has to stay.
+	// The kernel sends Pdeathsig when the thread that started the program ends, so the
+	// thread is locked.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -113,13 +111,13 @@ func (r *Runner) run(ctx context.Context, limit time.Duration, b *Batch, args ..
 	return nil, &Error{Reason: err.Error(), cause: err}
 }
 
-// errLong occurs when nft prints more than is accepted.
+// errLong means that nft printed more than the limit.
 var errLong = errors.New("nft prints more than is accepted")
 
-// bounded keeps the first bytes written to it. With cut it swallows the rest,
-// else that is an error.
+// bounded keeps the first limit bytes written to it. If cut is true it discards the rest,
+// else it returns errLong.
 type bounded struct {
-	kept  bytes.Buffer // not embedded: its ReadFrom would go round Write
+	kept  bytes.Buffer // not embedded: its ReadFrom would bypass Write
 	limit int
 	cut   bool
 }
@@ -139,5 +137,5 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 var _ io.Writer = (*bounded)(nil)
 
-// At returns a Runner of the program at that path.
+// At returns a Runner of the program at path.
 func At(path string) *Runner { return &Runner{path: path} }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Programs are copied from by io.Copy, which knows shorter ways than Write.
+// os/exec copies with io.Copy, which may bypass Write.
 func TestWhatAProgramPrintsIsBounded(t *testing.T) {
 	printed := func() io.Reader { return io.LimitReader(strings.NewReader("0123456789"), 10) }
 	for _, cut := range []bool{true, false} {

@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// runner finds nft, without which there is nothing to test.
+// runner returns a Runner, or skips the test if nft is not installed.
 func runner(t *testing.T) *nft.Runner {
 	t.Helper()
 	run, err := nft.Find()

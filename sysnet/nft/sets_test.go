@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// What farms remember is asked for, changed and taken over one by one.
+// Elements of learned sets are listed, changed and carried over individually.
 func TestSetsInTheKernelAreWhatWasAskedFor(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
@@ -64,7 +64,7 @@ func TestSetsInTheKernelAreWhatWasAskedFor(t *testing.T) {
 		}
 		return e.Value
 	}
-	for last := range byte(2) { // it is new, then it has another value
+	for last := range byte(2) { // new at first, then with another value
 		mark := nft.Mark(0x5c000001 + uint32(last))
 		must(run.Put(ctx, id("learned"), learned, map[string]nft.Element{"10.0.0.1": {State: "timeout 600s", Value: mark}}))
 		if got := value("10.0.0.1"); got != mark {
@@ -115,7 +115,7 @@ func TestSetsInTheKernelAreWhatWasAskedFor(t *testing.T) {
 	carried(nil, nft.Carried{id("learned"): remembered, id("held"): {}, id("counts"): counted}, want)
 	carried(map[nft.ID]bool{id("learned"): true}, nft.Carried{id("held"): {}, id("counts"): counted}, want)
 	turned := *learned
-	turned.Data = "" // a set that was a map has nothing to take over
+	turned.Data = "" // a set that used to be a map carries nothing over
 	carried(nil, nft.Carried{id("learned"): {}}, &nft.Ruleset{Sets: map[nft.ID]*nft.Set{id("learned"): &turned, id("new"): learned}})
 
 	for i, want := range []bool{true, false} {
@@ -163,7 +163,7 @@ func TestSetsInTheKernelAreWhatWasAskedFor(t *testing.T) {
 	must(run.Hold(ctx, id("nothing"), held, map[string]bool{"0x5c000001": true}, time.Minute))
 	must(run.Renew(ctx, id("held"), nil, []string{"0x5c000001", "0x5c000002"}, 90*time.Second))
 	must(run.Renew(ctx, id("held"), []string{"0x5c000001"}, []string{"0x5c000003"}, 60*time.Second))
-	must(run.Renew(ctx, id("held"), []string{"0x5c000009"}, nil, time.Second)) // gone meanwhile
+	must(run.Renew(ctx, id("held"), []string{"0x5c000009"}, nil, time.Second)) // no longer exists
 	must(run.Renew(ctx, id("nothing"), nil, []string{"0x5c000001"}, time.Second))
 	left, err := nft.Expiries(id("held"))
 	must(err)
