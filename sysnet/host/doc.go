@@ -1,19 +1,18 @@
-// Package host makes this machine fit for farms the kernel carries, beside the
-// packet filter: packets are passed on (sysctl), firewalls of others let them
-// through (firewall), neighbours know where addresses are (announce), and what
-// is tracked of connections to backends that are gone is deleted (conntrack).
+// Package host prepares this machine for kernel farms, apart from the packet filter. It
+// enables forwarding (sysctl), lets packets pass foreign firewalls (firewall), announces
+// addresses to neighbours (announce), and deletes conntrack entries of removed backends
+// (conntrack).
 //
 // # The way through it
 //
-// A Host is told what is needed now (Prepare), which is everything there is to
-// know: what was needed before and is not any more is taken back. Run does the
-// same again from time to time, because others change what is theirs. Parts
-// answers mgmt: connections are listed and flushed, everything that was set is
-// listed, and all of it removed by a clean.
+// Prepare gets the complete current needs and reverts everything that is no longer
+// needed. Run repeats this periodically, because other programs change the machine too.
+// Parts implements the operations for mgmt: list and flush connections, list everything
+// that was set, and remove all of it (clean).
 //
 // # After a crash
 //
-// Old values of sysctls are in a journal, our rules in foreign tables have a
-// tag, entries of connections a mark: the first Prepare of a new process finds
-// and removes what nobody needs.
+// Old values of sysctls are in a journal, our rules in foreign tables have a tag, and
+// conntrack entries have a mark. The first Prepare of a new process finds and removes
+// leftovers.
 package host

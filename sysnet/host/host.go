@@ -19,26 +19,25 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysctl"
 )
 
-// again is how often Run looks whether all is as it was left, settlePause how often it
-// looks at sysctls: another instance on this machine gives back those it needs no
-// more.
+// again is the interval at which Run restores the complete state. settlePause is that for
+// sysctls, because another instance on this machine may revert those that it no longer
+// needs.
 const (
 	again       = 15 * time.Second
 	settlePause = 200 * time.Millisecond
 )
 
-// KernelFarms are the farms the packet filter carries.
+// KernelFarms is the packet filter of the kernel farms.
 type KernelFarms interface {
-	// Objects lists what of it is in the kernel, Clean removes that.
+	// Objects lists its objects in the kernel; Clean removes them.
 	Objects(ctx context.Context) ([]ctl.KernelObject, error)
 	Clean(ctx context.Context) error
-	// Flushing is told whose connections are ended next: what is left of them is
-	// refused then.
+	// Flushing announces that the connections of the backends are about to be reset.
+	// Their remaining packets are rejected afterwards.
 	Flushing(ctx context.Context, meant func(backend uint32) bool)
 }
 
-// Host looks after the machine. Make one with New. Any goroutine may call its
-// methods.
+// Host prepares the machine. Use New to make one. It is safe for concurrent use.
 type Host struct {
 	log       *slog.Logger
 	sysctl    *sysctl.Values
@@ -47,14 +46,13 @@ type Host struct {
 
 	mu       sync.Mutex
 	need     need
-	told     bool // by Prepare, since start or clean
+	told     bool // Prepare was called since the start or the last clean
 	warnings []firewall.Warning
 }
 
-// New returns a host that needs nothing yet and has touched nothing. journal is
-// where old values of sysctls are kept (see package sysctl); one that cannot be
-// used, or none, is a warning in the log, and old values are lost with the
-// process.
+// New returns a Host without needs that has changed nothing. journal stores old values of
+// sysctls (see package sysctl). Without a usable journal New logs a warning, and old
+// values are lost with the process.
 func New(journal *os.File, log *slog.Logger) *Host {
 	k, err := sysctl.Open(journal)
 	if journal == nil {
@@ -69,19 +67,17 @@ func New(journal *os.File, log *slog.Logger) *Host {
 	return &Host{log: log, sysctl: k, announcer: announce.New(log)}
 }
 
-// Close ends what goes on in the background; what was set stays.
+// Close stops background work. It reverts nothing.
 func (h *Host) Close() { h.announcer.Close() }
 
-// Prepare makes the machine fit for the farms, which all run and are carried by
-// the kernel, and takes back what no farm needs. problems are farms whose
-// address this machine does not have, by ID. What may keep packets from passing
-// otherwise (sysctls, firewalls of others) goes to the log and into Objects: it
-// may concern some packets only.
+// Prepare prepares the machine for farms and reverts changes that no farm needs. All of
+// them must be running kernel farms. The result holds, by ID, the farms whose address
+// this machine does not have. Other obstacles (sysctls, foreign firewalls) go to the log
+// and to Objects, because they may affect only some packets.
 func (h *Host) Prepare(_ context.Context, farms []farm.Farm) (problems map[uint32]string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	// Rules change often, what they need of the machine rarely; Run looks after
-	// the rest.
+	// Rules change often, but their needs rarely do. Run repairs foreign changes.
 	if n := needOf(farms); !h.told || !n.equal(h.need) {
 		h.need, h.told = n, true
 		h.prepare()
@@ -89,19 +85,19 @@ func (h *Host) Prepare(_ context.Context, farms []farm.Farm) (problems map[uint3
 	return absent(farms)
 }
 
-// absent are the farms whose address this machine does not have.
+// absent returns the farms whose address this machine does not have.
 func absent(farms []farm.Farm) map[uint32]string {
 	if len(farms) == 0 {
 		return nil
 	}
 	locals, err := addr.List()
 	if err != nil {
-		return nil // nobody knows
+		return nil // unknown
 	}
 	problems := map[uint32]string{}
 	for i := range farms {
 		if farms[i].InUserspace() {
-			continue // it cannot listen then, and is told why
+			continue // its listener reports this error
 		}
 		if _, err := addr.Find(locals, farms[i].VIP.Unmap()); err != nil {
 			problems[farms[i].ID] = err.Error()
@@ -134,8 +130,8 @@ func (h *Host) prepare() {
 	h.warnings = warnings
 }
 
-// Warnings are what may keep packets of this farm from passing. Those of dsr
-// meet none of it.
+// Warnings returns the obstacles for packets of this farm. Farms with dsr have none,
+// because the kernel does not forward their packets.
 func (h *Host) Warnings(f *farm.Farm) (out []string) {
 	packets := packetsOf(f)
 	h.mu.Lock()
@@ -148,8 +144,8 @@ func (h *Host) Warnings(f *farm.Farm) (out []string) {
 	return out
 }
 
-// Heard is told of addresses that are listened on here, and when they are not
-// any more, for ctl.Serve: those are announced too.
+// Heard records that an address is listened on, or no longer is, for ctl.Serve. Such
+// addresses are announced too.
 func (h *Host) Heard(at netip.AddrPort, open bool) {
 	if open {
 		h.announcer.Add(at.Addr())
@@ -158,7 +154,7 @@ func (h *Host) Heard(at netip.AddrPort, open bool) {
 	}
 }
 
-// Run sets right what others changed until ctx ends.
+// Run repairs foreign changes until ctx ends.
 func (h *Host) Run(ctx context.Context) {
 	tick, often := time.NewTicker(again), time.NewTicker(settlePause)
 	defer tick.Stop()
@@ -181,7 +177,7 @@ func (h *Host) Run(ctx context.Context) {
 	}
 }
 
-// settle makes the sysctls farms need hold. What fails is told by prepare.
+// settle restores the sysctls that farms need. prepare reports errors.
 func (h *Host) settle() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

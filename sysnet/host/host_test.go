@@ -30,13 +30,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// fakeFilter has a table until it is cleaned, and notes backends whose connections
-// are ended.
+// fakeFilter has a table until Clean, and records the backends passed to Flushing.
 type fakeFilter struct {
 	cleaned bool
 
 	mu    sync.Mutex
-	ended []uint32 // of the first ten
+	ended []uint32 // IDs below ten
 }
 
 func (c *fakeFilter) Flushing(_ context.Context, meant func(backend uint32) bool) {
@@ -49,7 +48,7 @@ func (c *fakeFilter) Flushing(_ context.Context, meant func(backend uint32) bool
 	}
 }
 
-// said are the backends that were said to be ended until now.
+// said returns the backends that Flushing has announced.
 func (c *fakeFilter) said() []uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +63,7 @@ func (c *fakeFilter) Objects(context.Context) ([]ctl.KernelObject, error) {
 }
 func (c *fakeFilter) Clean(context.Context) error { c.cleaned = true; return nil }
 
-// denied may not look at the packet filter.
+// denied may not read the packet filter.
 type denied struct{ fakeFilter }
 
 func (*denied) Objects(context.Context) ([]ctl.KernelObject, error) {
@@ -90,13 +89,13 @@ func l4(nat farm.NATType, vip string) farm.Farm {
 	return farm.Farm{ID: 7, Name: "f", Profile: farm.ProfileL4, VIP: netip.MustParseAddr(vip), L4: l}
 }
 
-// machine is a namespace with an address, a firewall that drops, and
-// connections of farms and of others.
+// machine sets up a namespace with an address, a firewall that drops, and connections of
+// farms and others.
 func machine(t *testing.T) (journal *os.File) {
 	t.Helper()
 	sysnettest.Need(t, "nft", "iptables-nft")
 	sysnettest.Peer(t, "v0", "v1", []string{"192.0.2.1/24", "2001:db8::1/64"}, []string{"192.0.2.2/24"})
-	sysnettest.Eventually(t, func() (string, bool) { // the link-local address comes by itself, with routes
+	sysnettest.Eventually(t, func() (string, bool) { // the kernel adds the link-local address and its routes asynchronously
 		seen := sysnettest.IP(t, "-6 route show table local dev v0")
 		return seen, strings.Contains(seen, "local fe80:")
 	})
@@ -136,7 +135,7 @@ func state(t *testing.T) string {
 	return b.String()
 }
 
-// ask serves the host as netd does and returns mgmt's end.
+// ask serves the parts of the host as netd does and returns a client.
 func ask(t *testing.T, h *host.Host, c host.KernelFarms) *ctl.Client {
 	t.Helper()
 	return ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), h.Parts(c)))
@@ -190,7 +189,7 @@ func TestEverythingSetIsListedAndRemoved(t *testing.T) {
 	}
 }
 
-// The process before this one was killed: all it left is known and taken back.
+// The previous process was killed. Everything that it left is found and reverted.
 func TestNextProcessTakesBackWhatNobodyNeeds(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
@@ -205,7 +204,7 @@ func TestNextProcessTakesBackWhatNobodyNeeds(t *testing.T) {
 	}
 	second := host.New(journal, quiet)
 	defer second.Close()
-	second.Prepare(t.Context(), []farm.Farm{l4(farm.NATDirect, "192.0.2.1")}) // which needs none of it
+	second.Prepare(t.Context(), []farm.Farm{l4(farm.NATDirect, "192.0.2.1")}) // needs none of it
 	if after := state(t); after != before {
 		t.Errorf("before:\n%s\nafter:\n%s", before, after)
 	}
@@ -262,7 +261,7 @@ func TestConnectionsOfBackendsAreListedAndFlushed(t *testing.T) {
 	}
 }
 
-// A table of nft is its owner's: it is named, and left alone.
+// An nft table belongs to its owner: the warning names it, and it stays unchanged.
 func TestFirewallThatCannotBeOpenedIsAWarningOfTheFarm(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
@@ -291,8 +290,8 @@ func TestFirewallThatCannotBeOpenedIsAWarningOfTheFarm(t *testing.T) {
 	}
 }
 
-// Its owner added the rule for one kind of farms: those of the other kind are
-// warned, and they alone.
+// The owner has added the rule for one kind of farm. Only farms of the other kind are
+// warned.
 func TestWarningOfAFirewallIsOfTheFarmsItDrops(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
@@ -329,7 +328,7 @@ func TestFirewallsThatKeepClientsAwayAreTold(t *testing.T) {
 	defer h.Close()
 	c := ask(t, h, &fakeFilter{})
 	farms := ctl.FarmKeys{3: {"tcp/192.0.2.1:8080", "udp/192.0.2.1:8080"}, 4: {"tcp/192.0.2.1:22"}, 5: {"tcp/[2001:db8::1]:8080"}}
-	for range 9000 { // more than one message holds
+	for range 9000 { // exceeds one message
 		farms[4] = append(farms[4], "tcp/192.0.2.1:22")
 	}
 	if d, err := c.InputDropped(t.Context(), farms); err != nil || len(d) != 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/firewall"
 )
 
-// inputDropped tells which listeners firewalls of others keep clients from. What
-// one firewall says is told even when another cannot be read.
+// inputDropped returns the listeners whose clients a foreign firewall drops. It returns
+// the known results even if another firewall cannot be read.
 func (h *Host) inputDropped(_ context.Context, _ []byte, files []*os.File) (any, error) {
 	keys, err := ctl.OpenFarmKeys(files)
 	if err != nil {

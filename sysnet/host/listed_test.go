@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// listed is everything of ours, a line each: "kind name: detail".
+// listed returns all our objects, one line each: "kind name: detail".
 func listed(t *testing.T, h *host.Host) string {
 	t.Helper()
 	list, err := h.Objects(t.Context(), &fakeFilter{})
@@ -46,7 +46,7 @@ func TestWhatIsListedSaysHowItIsAndWas(t *testing.T) {
 	write("ipv4/ip_forward", "0")
 	h := host.New(journal, quiet)
 	defer h.Close()
-	through := l4(farm.NATTarget, "192.0.2.9") // who cannot listen is told by the listener
+	through := l4(farm.NATTarget, "192.0.2.9") // the listener reports its missing address
 	through.ID, through.L4.DataPath, through.L4.Ports = 8, farm.DataPathUserspace, []farm.PortRange{{First: 80, Last: 80}}
 	farms := []farm.Farm{l4(farm.NATMasquerade, "192.0.2.1"), through}
 	if p := h.Prepare(t.Context(), farms); len(p) != 0 {
@@ -84,11 +84,11 @@ func TestWhatIsListedSaysHowItIsAndWas(t *testing.T) {
 	if gone, err := h.Clean(t.Context(), &fakeFilter{}); err != nil || len(gone) == 0 {
 		t.Errorf("gone %v, %v", gone, err)
 	}
-	h.Prepare(t.Context(), farms) // who cleaned asks for it again, though nothing changed
+	h.Prepare(t.Context(), farms) // after Clean, Prepare applies the same farms again
 	says("sysctl net/ipv4/ip_forward: 1, was 0\n")
 }
 
-// broken is a filter that can neither be looked at nor cleaned.
+// broken is a filter whose Objects and Clean fail.
 type broken struct{ fakeFilter }
 
 func (*broken) Objects(context.Context) ([]ctl.KernelObject, error) {
@@ -152,7 +152,7 @@ func TestConnectionsMayBeCountedWithoutAList(t *testing.T) {
 	}
 }
 
-// Without a journal old values are lost with the process, and nothing else is.
+// Without a journal, only the old values are lost with the process.
 func TestAJournalThatCannotBeUsedIsTold(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {

@@ -10,21 +10,22 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysctl"
 )
 
-// need is what farms need of the machine. The zero value needs nothing.
+// need is the set of requirements of farms. The zero value needs nothing.
 type need struct {
-	// v4 and v6 say that packets of the family are passed on to backends.
+	// v4 and v6 are true if packets of the family are forwarded to backends.
 	v4, v6 bool
-	// packets are the kinds of packets that are passed on.
+	// packets are the kinds of forwarded packets.
 	packets []firewall.Packets
-	// local4 and local6: answers to addresses of clients belong to sockets here.
+	// local4 and local6 are true if responses to client addresses belong to local
+	// sockets.
 	local4, local6 bool
-	// addresses are those of the farms.
+	// addresses are the VIPs of the farms.
 	addresses []netip.Addr
 }
 
-// needOf tells what these farms need. Packets of dsr go from interface to
-// interface before anything here sees them, those of stateless_dnat pass through
-// the house with a mark and no connection.
+// needOf returns the needs of farms. Packets of dsr are forwarded between interfaces
+// before any hook here. Packets of stateless_dnat are forwarded with a mark and without a
+// connection.
 func needOf(farms []farm.Farm) need {
 	var n need
 	for i := range farms {
@@ -44,7 +45,7 @@ func needOf(farms []farm.Farm) need {
 	return n
 }
 
-// packetsOf are the kinds of packets of the farm that are passed on: none of dsr.
+// packetsOf returns the kinds of packets that the farm forwards; none for dsr.
 func packetsOf(f *farm.Farm) (out []firewall.Packets) {
 	if !f.Filtered() {
 		return nil

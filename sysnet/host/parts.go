@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/route"
 )
 
-// Parts are the operations answered for mgmt; c carries the farms.
+// Parts returns the operations for mgmt. c is the packet filter.
 func (h *Host) Parts(c KernelFarms) ctl.Parts {
 	return ctl.Parts{
 		ctl.OpConnections:      ctl.About(h.connections),
@@ -26,7 +26,7 @@ func (h *Host) Parts(c KernelFarms) ctl.Parts {
 	}
 }
 
-// filter checks which connections are meant.
+// filter validates a request and returns its filter.
 func filter(q ctl.BackendConnections) (conntrack.Filter, error) {
 	if len(q.Backends) > ctl.MaxBackends {
 		return conntrack.Filter{}, &ctl.Error{Code: ctl.CodeInvalid, Text: fmt.Sprintf("%d backends: at most %d are allowed", len(q.Backends), ctl.MaxBackends)}
@@ -67,7 +67,7 @@ func (h *Host) flush(ctx context.Context, q ctl.BackendConnections, c KernelFarm
 	return reset.Flush(ctx, func(id uint32) bool { return len(q.Backends) == 0 || slices.Contains(q.Backends, id) })
 }
 
-// Kinds of what is listed besides what the carrier names.
+// Kinds of listed objects, in addition to the kinds of KernelFarms.
 const (
 	kindSysctl      = "sysctl"
 	kindFirewall    = "firewall"
@@ -77,11 +77,10 @@ const (
 	kindWarning     = "warning"
 )
 
-// Objects lists everything of ours in the kernel, and what is not as farms need
-// it.
+// Objects lists all our objects in the kernel and the current obstacles.
 func (h *Host) Objects(ctx context.Context, c KernelFarms) ([]ctl.KernelObject, error) {
 	list, err := c.Objects(ctx)
-	if errors.Is(err, nft.ErrNotPermitted) { // an ordinary user's netd: nothing is ours, nothing else may be asked
+	if errors.Is(err, nft.ErrNotPermitted) { // without privileges nothing is ours and the other queries fail too
 		return nil, err
 	}
 	problems := []error{err}
@@ -122,7 +121,7 @@ func (h *Host) Objects(ctx context.Context, c KernelFarms) ([]ctl.KernelObject, 
 	return list, errors.Join(problems...)
 }
 
-// tracked tells how many connections of farms there are; nil when there are none.
+// tracked returns the number of tracked connections of farms, or nil if there are none.
 func (h *Host) tracked(ctx context.Context) (*ctl.KernelObject, error) {
 	counts, err := conntrack.Count(ctx, conntrack.Farms())
 	n := 0
@@ -139,8 +138,8 @@ func (h *Host) tracked(ctx context.Context) (*ctl.KernelObject, error) {
 	return &ctl.KernelObject{Kind: kindConnections, Name: fmt.Sprintf("mark %#x/%#x", conntrack.BackendMark(0), claim.OwnMask), Detail: detail}, nil
 }
 
-// Clean removes everything of ours from the kernel and lists what is gone. It
-// goes on after an error, which names all that could not be removed.
+// Clean removes all our objects from the kernel and returns the removed ones. It
+// continues after errors; the returned error lists all of them.
 func (h *Host) Clean(ctx context.Context, c KernelFarms) ([]ctl.KernelObject, error) {
 	before, err := h.Objects(ctx, c)
 	if errors.Is(err, nft.ErrNotPermitted) {
