@@ -11,12 +11,12 @@ import (
 
 const (
 	resolvConf = "/etc/resolv.conf"
-	// resolvKept is what the machine had before.
+	// resolvKept is the backup of the machine's own file.
 	resolvKept = "/etc/resolv.conf.before-sluice"
 )
 
-// managers are who else writes resolv.conf, by where they have it link to, and where
-// name servers are set then.
+// managers are the programs that manage resolv.conf, by a part of its link target, with
+// advice where to set name servers instead.
 var managers = []struct{ part, name, how string }{
 	{"/systemd/resolve/", "systemd-resolved", "set DNS= in /etc/systemd/resolved.conf and restart it"},
 	{"/resolvconf/", "resolvconf", "set dns-nameservers of the interface, or write /etc/resolvconf/resolv.conf.d/head and run resolvconf -u"},
@@ -24,8 +24,8 @@ var managers = []struct{ part, name, how string }{
 	{"/connman/", "connman", "set them there: connmanctl config SERVICE --nameservers ADDRESS"},
 }
 
-// ManagedBy says who else writes /etc/resolv.conf, and what to do instead; "" when
-// nobody does.
+// managedBy returns the program that manages /etc/resolv.conf and what to do instead; ""
+// if none does.
 func (m *Machine) managedBy() (name, how string) {
 	target, err := os.Readlink(m.path(resolvConf))
 	if err != nil {
@@ -39,7 +39,7 @@ func (m *Machine) managedBy() (name, how string) {
 	return "the program behind " + target, "set them there, or put a file in place of the link"
 }
 
-// dns writes the name servers, or gives back what was there before.
+// dns writes the name servers, or restores the previous file.
 func (m *Machine) dns(q Request) error {
 	servers := nameServers(q)
 	if name, how := m.managedBy(); name != "" {
@@ -69,8 +69,8 @@ func nameServers(q Request) (out []netip.Addr) {
 	return out
 }
 
-// keepResolv keeps what is no file of ours and returns what was kept last: what the
-// machine has besides name servers is to stay.
+// keepResolv makes a backup of resolv.conf if it is not ours, and returns the latest
+// backup. Its settings other than name servers are preserved.
 func (m *Machine) keepResolv() (before string, err error) {
 	now, err := os.ReadFile(m.path(resolvConf))
 	switch {
@@ -85,12 +85,13 @@ func (m *Machine) keepResolv() (before string, err error) {
 	}
 	kept, err := os.ReadFile(m.path(resolvKept))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil // there was none
+		return "", nil // the machine had no resolv.conf
 	}
 	return string(kept), err
 }
 
-// giveBack makes resolv.conf what it was, unless somebody else has written it since.
+// giveBack restores the backup of resolv.conf, unless another program has replaced the
+// file.
 func (m *Machine) giveBack() error {
 	if !m.isOurs(resolvConf) {
 		_, err := m.remove(resolvKept)
@@ -106,7 +107,7 @@ func (m *Machine) giveBack() error {
 	return syncFolder(m.path(resolvConf))
 }
 
-// resolvText is resolv.conf with these name servers and what else was in it.
+// resolvText returns resolv.conf with the name servers and the other settings of before.
 func resolvText(servers []netip.Addr, before string) string {
 	var out strings.Builder
 	out.WriteString(head + " (sluice system dns).\n# What was here before is in " + resolvKept + " and comes back without the setting.\n")

@@ -1,14 +1,14 @@
-// Package settings brings settings of the appliance to services of the machine:
-// name servers, time, ssh and SNMP.
+// Package settings applies settings of the appliance to services of the machine: DNS,
+// NTP, ssh and SNMP.
 //
-// A [Request] says what is wanted in types, never in words: addresses, ports, a
-// host name that is checked again here. [Machine.Do] writes the one file that is ours of
-// a service, has the service check and read it, and says in the [Answer] what was
-// not possible. Files are replaced whole and atomically. What is ours is named
-// sluice and goes with the setting; of /etc/resolv.conf, which is the machine's, what
-// was there before is kept beside it and comes back.
+// A [Request] contains typed values only: addresses, ports and a host name that is
+// validated again here. The method [Machine.Do] writes our file of a service, has the
+// service check and reload it, and returns problems in the [Answer]. Files are replaced
+// atomically. Our files are named sluice and are deleted with the setting.
+// /etc/resolv.conf belongs to the machine: its previous content is kept in a backup and
+// restored.
 //
-// A Machine works with the rights of its process, which should have few others: the
-// supervisor starts one for a single request and of a single kind (cmd/role, hostd).
-// [State] needs none.
+// A Machine acts with the privileges of its process, which should have few others. The
+// supervisor starts one process per request, confined to a single kind (cmd/role, hostd).
+// [Machine.Look] needs no privileges.
 package settings

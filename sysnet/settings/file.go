@@ -9,15 +9,14 @@ import (
 	"syscall"
 )
 
-// head begins every file of ours, so that it is known again.
+// head begins every file of ours and identifies it.
 const head = "# Written by Sluice. It is replaced whenever the settings of the machine change"
 
-// errMounted: the file was put where it is from outside.
+// errMounted means that the file is a bind mount.
 var errMounted = errors.New("it is mounted where it is, as into a container: set it where that is started")
 
-// place makes content that of the file, which is whole at every moment and has the
-// mode but for the umask. changed tells that it was something else. The folder must
-// be there.
+// place atomically replaces the content and mode (minus the umask) of a file. changed
+// reports whether they differed. The folder must exist.
 func (m *Machine) place(name, content string, mode fs.FileMode) (changed bool, err error) {
 	path := m.path(name)
 	info, err := os.Lstat(path)
@@ -30,7 +29,7 @@ func (m *Machine) place(name, content string, mode fs.FileMode) (changed bool, e
 		}
 	}
 	temporary := path + ".sluice-new"
-	_ = os.Remove(temporary) // left by a process that was killed here
+	_ = os.Remove(temporary) // left by a process that was killed before Rename
 	if err := write(temporary, content, mode); err != nil {
 		return false, explain(name, err)
 	}
@@ -54,7 +53,7 @@ func write(path, content string, mode fs.FileMode) error {
 	return err
 }
 
-// remove takes a file away. changed tells that it was there.
+// remove deletes a file. changed reports whether it existed.
 func (m *Machine) remove(name string) (changed bool, err error) {
 	path := m.path(name)
 	switch err := os.Remove(path); {
@@ -66,7 +65,8 @@ func (m *Machine) remove(name string) (changed bool, err error) {
 	return true, syncFolder(path)
 }
 
-// syncFolder makes a name last. Some file systems cannot, and need not.
+// syncFolder makes a rename or delete durable. It ignores file systems that do not
+// support it.
 func syncFolder(path string) error {
 	f, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -79,7 +79,7 @@ func syncFolder(path string) error {
 	return nil
 }
 
-// explain says what an error means to people.
+// explain converts an error into a message for operators.
 func explain(name string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EBUSY):

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Machine is the machine whose services are set.
+// Machine is the machine whose services are configured.
 type Machine struct {
-	// Root stands before every path of a file; empty for the machine itself.
+	// Root is prepended to every path; empty for the real machine.
 	Root string
-	// Group is the group whose members may reach snmpd's master agent.
+	// Group is the gid that may connect to snmpd's AgentX socket.
 	Group int
-	// Run runs a program and returns what it said; nil: [Run].
+	// Run runs a program and returns its output; nil means [Run].
 	Run func(ctx context.Context, program string, args ...string) (said string, err error)
 }
 
-// Do carries out a request. It is not for several goroutines at once.
+// Do applies a request. It is not safe for concurrent use.
 func (m *Machine) Do(ctx context.Context, q Request) Answer {
 	var err error
 	switch q.Kind {
@@ -46,10 +46,10 @@ func (m *Machine) Do(ctx context.Context, q Request) Answer {
 	return Answer{Problem: problem, Untold: errors.Is(err, errUntold)}
 }
 
-// errUntold says what is to be done by hand.
+// errUntold means that the service must be restarted by hand.
 var errUntold = errors.New("it reads its settings when it is started again, which must be done by hand")
 
-// path is where a file of the machine is.
+// path returns the real path of a file of the machine.
 func (m *Machine) path(name string) string { return filepath.Join("/", m.Root, name) }
 
 func (m *Machine) exists(name string) bool {
@@ -64,16 +64,16 @@ func (m *Machine) run(ctx context.Context, program string, args ...string) (stri
 	return Run(ctx, program, args...)
 }
 
-// Time bounds a program.
+// programTime bounds the run time of a program.
 const programTime = 10 * time.Second
 
-// maxSaid is how much is kept of what a program says, in bytes.
+// maxSaid bounds the kept output of a program, in bytes.
 const maxSaid = 1 << 10
 
-// folders are where programs of services lie.
+// folders are the folders of system programs.
 var folders = []string{"/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
-// Find returns the path of a program, "" when it is not installed.
+// Find returns the path of a program, or "" if it is not installed.
 func Find(program string) string {
 	for _, folder := range folders {
 		path := filepath.Join(folder, program)
@@ -84,8 +84,8 @@ func Find(program string) string {
 	return ""
 }
 
-// Run runs a program of the machine, without a shell, with an environment of its own
-// and bounded in time. said is the beginning of what it said.
+// Run runs a program of the machine without a shell, with its own environment and at most
+// programTime. said is the beginning of its output.
 func Run(ctx context.Context, program string, args ...string) (said string, err error) {
 	path := Find(program)
 	if path == "" {
@@ -105,7 +105,7 @@ func Run(ctx context.Context, program string, args ...string) (said string, err 
 	return said, err
 }
 
-// limited keeps the beginning of what is written.
+// limited keeps the first maxSaid bytes.
 type limited struct{ text strings.Builder }
 
 func (l *limited) Write(b []byte) (int, error) {
@@ -115,7 +115,7 @@ func (l *limited) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// saying is an error of a program with what it said.
+// saying adds the output of a program to its error.
 func saying(what string, said string, err error) error {
 	if said == "" {
 		return fmt.Errorf("%s: %w", what, err)
@@ -123,13 +123,13 @@ func saying(what string, said string, err error) error {
 	return fmt.Errorf("%s: %w: %s", what, err, said)
 }
 
-// hasSystemd reports whether systemd runs the machine.
+// hasSystemd reports whether systemd is running.
 func (m *Machine) hasSystemd() bool { return m.exists("/run/systemd/system") }
 
 var errNoSystemd = errors.New("this machine has no systemd to ask")
 
-// tell has systemd tell a service of its settings, by the first of its units that is
-// there. An error is errUntold.
+// tell has systemd reload or restart a service (verb), by the first of units that exists.
+// An error wraps errUntold.
 func (m *Machine) tell(ctx context.Context, service, verb string, units ...string) error {
 	if err := m.unit(ctx, verb, units...); err != nil {
 		return fmt.Errorf("%s was not told of it: %w; %w", service, err, errUntold)

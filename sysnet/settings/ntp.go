@@ -13,7 +13,7 @@ const (
 	timesyncdFile   = timesyncdFolder + "/sluice.conf"
 )
 
-// Services that keep the time.
+// Services that synchronize the clock.
 const (
 	Chrony    = "chrony"
 	Timesyncd = "systemd-timesyncd"
@@ -21,7 +21,7 @@ const (
 
 var errNoTime = errors.New("nothing here keeps the time that Sluice can set: install chrony, or systemd-timesyncd")
 
-// keepsTime is which service keeps the time; "" when none of those known is there.
+// keepsTime returns the service that synchronizes the clock, or "" if none is known.
 func (m *Machine) keepsTime() string {
 	switch {
 	case m.exists("/usr/sbin/chronyd") && m.exists(chronyFolder):
@@ -32,8 +32,8 @@ func (m *Machine) keepsTime() string {
 	return ""
 }
 
-// ntp sets the server of the service that keeps the time. A file of ours for another
-// service, which was there before, goes.
+// ntp sets the server of the service that synchronizes the clock. It deletes our file for
+// another service.
 func (m *Machine) ntp(ctx context.Context, q Request) error {
 	server := q.NTP.Server
 	switch service := m.keepsTime(); {
@@ -62,8 +62,8 @@ func (m *Machine) chrony(ctx context.Context, q Request) error {
 	if err != nil || !changed && !q.Again {
 		return err
 	}
-	// chronyc reload sources would do, and take the rights to the folder of its socket
-	// and to change modes of root's files.
+	// chronyc reload sources would suffice, but needs access to the folder of its socket
+	// and permission to change modes of root's files.
 	return m.tell(ctx, "chronyd", "try-restart", "chrony.service", "chronyd.service")
 }
 

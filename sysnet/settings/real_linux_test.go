@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// needs skips a test without root or a program.
+// needs skips the test unless it runs as root and the programs are installed.
 func needs(t *testing.T, programs ...string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -29,14 +29,14 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// apart runs a program with a /run of its own, where sshd wants a folder.
+// apart runs a program with a private /run, where sshd needs a folder.
 const apart = `mount -t tmpfs none /run && mkdir -m 755 /run/sshd && exec "$@"`
 
 func sshdCommand(args ...string) []string {
 	return append([]string{"-m", "sh", "-c", apart, "sh", "/usr/sbin/sshd"}, args...)
 }
 
-// sshdAt is whether an sshd greets there.
+// sshdAt reports whether an sshd responds at the address.
 func sshdAt(at netip.AddrPort) bool {
 	c, err := net.DialTimeout("tcp", at.String(), time.Second)
 	if err != nil {
@@ -54,7 +54,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	sysnettest.Eventually(t, func() (string, bool) { return "not yet: " + what, ok() })
 }
 
-// Debian's sshd takes the settings, listens where they say, and moves when they change.
+// Debian's sshd accepts the settings, listens on the set address, and moves when it
+// changes.
 func TestARealSSHDListensWhereItIsSet(t *testing.T) {
 	needs(t, "sshd", "unshare", "ssh-keygen")
 	b := newBox(t, map[string]string{"/usr/sbin/sshd": "", "/etc/ssh/sshd_config.d/": "", "/run/": ""})
@@ -101,7 +102,7 @@ func TestARealSSHDListensWhereItIsSet(t *testing.T) {
 	}
 }
 
-// Debian's chrony takes its time from the server that is set.
+// Debian's chrony synchronizes with the set server.
 func TestARealChronyAsksTheServerThatIsSet(t *testing.T) {
 	needs(t, "chronyd", "unshare", "ip")
 	b := newBox(t, map[string]string{"/usr/sbin/chronyd": "", "/etc/chrony/sources.d/": ""})

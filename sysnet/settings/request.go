@@ -13,11 +13,11 @@ import (
 	"github.com/sluicelb/sluice/core/pattern"
 )
 
-// Kind is what a request is about. It decides what the process that carries it out
-// may do (cmd/harden).
+// Kind is the subject of a request. It determines the permissions of the process that
+// applies it (cmd/harden).
 type Kind string
 
-// The kinds.
+// Kinds of requests.
 const (
 	DNS  Kind = "dns"
 	NTP  Kind = "ntp"
@@ -25,23 +25,23 @@ const (
 	SNMP Kind = "snmp"
 )
 
-// Kinds lists them.
+// Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{DNS, NTP, SSH, SNMP} }
 
-// Request is what one service is to be set to. Of the settings those of Kind count,
-// and zero ones take away what was set.
+// Request holds the settings of one service. Only the field of Kind is used. Zero values
+// remove earlier settings.
 type Request struct {
 	Kind Kind      `json:"kind"`
 	DNS  farm.DNS  `json:"dns,omitzero"`
 	NTP  farm.NTP  `json:"ntp,omitzero"`
 	SSH  farm.SSH  `json:"ssh,omitzero"`
 	SNMP SNMPAgent `json:"snmp,omitzero"`
-	// Again has a service told of its settings though they did not change: it could not
-	// be the last time.
+	// Again reloads the service even if its settings did not change, because the last
+	// reload failed.
 	Again bool `json:"again,omitempty"`
 }
 
-// SNMPAgent are the settings of snmpd. Community is the text itself.
+// SNMPAgent holds the settings of snmpd. Community is plain text.
 type SNMPAgent struct {
 	On        bool         `json:"on,omitempty"`
 	IP        netip.Addr   `json:"ip,omitzero"`
@@ -50,25 +50,24 @@ type SNMPAgent struct {
 	Scope     netip.Prefix `json:"scope,omitzero"`
 }
 
-// Answer is what became of a request.
+// Answer is the result of a request.
 type Answer struct {
-	// Problem says what is not as the request wants it; empty: it is.
+	// Problem states which part of the request is not in effect; empty on success.
 	Problem string `json:"problem,omitempty"`
-	// Untold: the service could not be told of its settings, which are there.
+	// Untold is true if the settings are written but the service could not be reloaded.
 	Untold bool `json:"untold,omitempty"`
 }
 
-// MaxRequest bounds a request, MaxAnswer an answer, in bytes.
+// MaxRequest and MaxAnswer bound a request and an answer, in bytes.
 const (
 	MaxRequest = 4 << 10
 	MaxAnswer  = 4 << 10
 )
 
-// ErrRequest: the request is none that is carried out.
+// ErrRequest means that the request is malformed or not allowed.
 var ErrRequest = errors.New("this is no request about settings of the machine")
 
-// ReadRequest reads a request of the kind from what another process wrote, and
-// believes none of it.
+// ReadRequest reads and validates a request of the kind from an untrusted process.
 func ReadRequest(r io.Reader, kind Kind) (Request, error) {
 	b, err := io.ReadAll(io.LimitReader(r, MaxRequest+1))
 	if err != nil {
@@ -89,7 +88,8 @@ func ReadRequest(r io.Reader, kind Kind) (Request, error) {
 	return q, q.check()
 }
 
-// What may stand in files of services: nothing in it means anything there.
+// Values allowed in configuration files: they contain no character with a special
+// meaning.
 var (
 	hostName  = pattern.Lazy(`^[a-zA-Z0-9_]([a-zA-Z0-9_.-]{0,251}[a-zA-Z0-9_.])?$`)
 	community = pattern.Lazy(`^[A-Za-z0-9!$&()*+,./:;<=>?@^_{|}~-]{1,32}$`)
@@ -97,7 +97,7 @@ var (
 
 const maxAddresses = farm.MaxSSHAddresses
 
-// check refuses what mgmt, as it is, never asks for.
+// check rejects requests that an uncompromised mgmt never sends.
 func (q *Request) check() error {
 	bad := func(what string) error { return fmt.Errorf("%w: %s is not possible", ErrRequest, what) }
 	addresses := slices.Concat([]netip.Addr{q.DNS.Primary, q.DNS.Secondary, q.SNMP.IP, q.SNMP.Scope.Addr()}, q.SSH.Listen)

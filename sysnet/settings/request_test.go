@@ -24,8 +24,7 @@ func TestARequestArrivesAsItWasSent(t *testing.T) {
 	}
 }
 
-// mgmt may have been captured: nothing of a request becomes a line of a file that is
-// not what its type says.
+// mgmt may be compromised: a request must not inject lines into a configuration file.
 func TestWhatNoRequestHoldsIsRefused(t *testing.T) {
 	many := ssh(22)
 	for range farm.MaxSSHAddresses + 1 {

@@ -14,12 +14,12 @@ import (
 	"github.com/sluicelb/sluice/sysnet/settings"
 )
 
-// box is a machine in a folder that notes which programs were run.
+// box is a Machine in a temporary folder that records the programs it runs.
 type box struct {
 	settings.Machine
 	t    *testing.T
 	ran  []string
-	fail map[string]string // what a program says when it fails, by how its call begins
+	fail map[string]string // output of a failing program, by the beginning of its command line
 	says map[string]string
 }
 
@@ -51,7 +51,7 @@ func (b *box) runs(_ context.Context, program string, args ...string) (string, e
 
 func (b *box) path(name string) string { return filepath.Join(b.Root, name) }
 
-// write makes a file; a name that ends with a slash is a folder, a content "-> x" a
+// write makes a file. A name that ends with a slash makes a folder, and content "-> x" a
 // link to x.
 func (b *box) write(name, content string) {
 	b.t.Helper()
@@ -71,7 +71,7 @@ func (b *box) write(name, content string) {
 	}
 }
 
-// read is a file, "" when it is not there.
+// read returns the content of a file, or "" if it does not exist.
 func (b *box) read(name string) string {
 	b.t.Helper()
 	text, err := os.ReadFile(b.path(name))
@@ -81,7 +81,7 @@ func (b *box) read(name string) string {
 	return string(text)
 }
 
-// do carries out a request and returns what was run for it.
+// do applies a request and returns its problem and the programs it ran.
 func (b *box) do(q settings.Request) (problem string, ran []string) {
 	b.t.Helper()
 	b.ran = nil
@@ -94,7 +94,8 @@ func (b *box) do(q settings.Request) (problem string, ran []string) {
 	return problem, b.ran
 }
 
-// wants fails unless a request has that problem, which may be the beginning of it.
+// wants checks that a request yields the problem, or a problem that starts with it, and
+// the programs.
 func (b *box) wants(q settings.Request, problem string, ran ...string) {
 	b.t.Helper()
 	got, calls := b.do(q)
@@ -153,7 +154,8 @@ func TestAMachineWithoutNameServersHasNoneAgain(t *testing.T) {
 	}
 }
 
-// What another program wrote since is kept, and stays when the setting goes.
+// A file that another program wrote meanwhile goes into the backup and survives the
+// removal of the setting.
 func TestWhatOthersWroteSinceIsTheMachines(t *testing.T) {
 	b := newBox(t, map[string]string{resolv: "nameserver 192.0.2.1\n"})
 	b.wants(dns("192.0.2.53", ""), "")
@@ -327,7 +329,7 @@ func TestSNMPIsAFileOfSnmpd(t *testing.T) {
 	b.wants(settings.Request{Kind: settings.SNMP}, "")
 }
 
-// What a service was not told of it is told later, though nothing changes any more.
+// A failed reload is repeated later, although the settings do not change.
 func TestWhatAServiceWasNotToldItIsToldAgain(t *testing.T) {
 	b := newBox(t, map[string]string{
 		"/usr/sbin/chronyd": "", "/etc/chrony/sources.d/": "", "/lib/systemd/system/chrony.service": "", "/usr/sbin/sshd": "", "/etc/ssh/sshd_config.d/": "",

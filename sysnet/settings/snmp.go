@@ -13,12 +13,12 @@ const (
 	snmpFolder = "/etc/snmp/snmpd.conf.d"
 	snmpMain   = "/etc/snmp/snmpd.conf"
 	snmpFile   = snmpFolder + "/sluice.conf"
-	// AgentXSocket is where subagents reach snmpd. Its folder is made by its unit.
+	// AgentXSocket is the socket of snmpd for subagents. Its unit creates the folder.
 	AgentXSocket = "/run/agentx/sluice"
 )
 
-// snmp writes what snmpd reads besides its own configuration and starts it anew: it
-// gives up the rights to read that when it runs.
+// snmp writes the file that snmpd reads in addition to its own configuration, and
+// restarts snmpd. A running snmpd has dropped the permission to read the file.
 func (m *Machine) snmp(ctx context.Context, q Request) error {
 	if !m.exists("/usr/sbin/snmpd") || !m.exists(snmpMain) {
 		if _, err := m.remove(snmpFile); !q.SNMP.On || err != nil {
@@ -67,9 +67,8 @@ func (m *Machine) snmpText(s SNMPAgent) string {
 		head, transport, address, rocommunity, s.Community, source, m.path(AgentXSocket), m.Group)
 }
 
-// othersLetIn says whom the machine's own configuration lets in besides: what is set
-// here would not be the whole of it. A file that does not include ours makes it count
-// for nothing.
+// othersLetIn returns an error if the machine's own configuration allows access beyond
+// the settings here, or does not include our file.
 func (m *Machine) othersLetIn() error {
 	b, err := os.ReadFile(m.path(snmpMain))
 	if err != nil {

@@ -16,12 +16,12 @@ const (
 	sshFolder = "/etc/ssh/sshd_config.d"
 	sshMain   = "/etc/ssh/sshd_config"
 	sshFile   = sshFolder + "/sluice.conf"
-	sshTry    = sshFile + ".sluice-try" // of no name that is included
+	sshTry    = sshFile + ".sluice-try" // not matched by the Include pattern
 	sshPID    = "/run/sshd.pid"
 )
 
-// ssh sets where sshd listens. sshd says that it can read the settings before they
-// count, and after that they are in force.
+// ssh sets the port and addresses of sshd. sshd checks the settings before they are
+// written, and its effective configuration afterwards.
 func (m *Machine) ssh(ctx context.Context, q Request) error {
 	text := sshText(q)
 	if !m.exists("/usr/sbin/sshd") || !m.exists(sshFolder) {
@@ -58,7 +58,7 @@ func sshText(q Request) string {
 		fmt.Fprintf(&out, "Port %d\n", q.SSH.Port)
 	}
 	for _, addr := range q.SSH.Listen {
-		if addr == netip.IPv6Unspecified() { // of both families
+		if addr == netip.IPv6Unspecified() { // means both families
 			out.WriteString("ListenAddress 0.0.0.0\n")
 		}
 		fmt.Fprintf(&out, "ListenAddress %s\n", addr)
@@ -69,7 +69,7 @@ func sshText(q Request) string {
 	return head + " (sluice system ssh).\n" + out.String()
 }
 
-// trySSH has sshd read the settings before those of the machine.
+// trySSH has sshd check the settings, followed by the configuration of the machine.
 func (m *Machine) trySSH(ctx context.Context, text string) error {
 	path := m.path(sshTry)
 	_ = os.Remove(path)
@@ -83,7 +83,7 @@ func (m *Machine) trySSH(ctx context.Context, text string) error {
 	return nil
 }
 
-// sshHolds asks sshd what its configuration says now, as a whole.
+// sshHolds checks the effective configuration of sshd.
 func (m *Machine) sshHolds(ctx context.Context, q Request) error {
 	said, err := m.run(ctx, "sshd", "-T", "-f", m.path(sshMain))
 	if err != nil {
@@ -105,7 +105,7 @@ func (m *Machine) sshHolds(ctx context.Context, q Request) error {
 	return nil
 }
 
-// reloadSSH has sshd read its configuration. Sessions go on.
+// reloadSSH has sshd read its configuration. Existing sessions continue.
 func (m *Machine) reloadSSH(ctx context.Context) error {
 	if m.hasSystemd() {
 		if m.exists("/etc/systemd/system/sockets.target.wants/ssh.socket") {
@@ -115,7 +115,7 @@ func (m *Machine) reloadSSH(ctx context.Context) error {
 	}
 	b, err := os.ReadFile(m.path(sshPID))
 	if err != nil {
-		return nil // it does not run, and will read it when it does
+		return nil // not running; it reads the file when it starts
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || pid < 2 {

@@ -10,20 +10,19 @@ import (
 	"time"
 )
 
-// Services are what the machine has for each kind of setting, as far as everybody may
-// know.
+// Services describes the services of the machine. None of it is confidential.
 type Services struct {
-	// NameServers are those in force, in the order they are asked; ManagedBy is who
-	// else writes them.
+	// NameServers are those in force, in query order. ManagedBy is the program that
+	// manages resolv.conf, or "".
 	NameServers []string
 	ManagedBy   string
-	// Time is the service that keeps the time: Chrony, Timesyncd or empty.
+	// Time is the service that synchronizes the clock: Chrony, Timesyncd or "".
 	Time string
-	// SSH and SNMP tell whether the machine has these services.
+	// SSH and SNMP report whether sshd and snmpd are installed.
 	SSH, SNMP bool
 }
 
-// Look tells what services the machine has. It takes no rights.
+// Look returns the services of the machine. It needs no privileges.
 func (m *Machine) Look() Services {
 	out := Services{Time: m.keepsTime(), SSH: m.exists("/usr/sbin/sshd"), SNMP: m.exists("/usr/sbin/snmpd")}
 	out.ManagedBy, _ = m.managedBy()
@@ -39,8 +38,8 @@ func (m *Machine) Look() Services {
 	return out
 }
 
-// Holds reports whether the machine has a file of ours for a kind: one that a request
-// without settings would take away.
+// Holds reports whether the machine has a file of ours for the kind, i.e. one that a
+// request without settings would delete.
 func (m *Machine) Holds(kind Kind) bool {
 	switch kind {
 	case DNS:
@@ -55,18 +54,18 @@ func (m *Machine) Holds(kind Kind) bool {
 	return false
 }
 
-// Synchronised is how well the time is kept.
+// Synchronised is the state of clock synchronization.
 type Synchronised struct {
-	// Known is false where the service does not say.
+	// Known is false if the service does not report it.
 	Known, Yes bool
-	// Offset is how far the clock is ahead of the server, as far as HasOffset.
+	// Offset is the lead of the clock over the server; valid if HasOffset.
 	Offset    time.Duration
 	HasOffset bool
-	// Source is the server the time is from, "" where that is not known.
+	// Source is the time server, or "" if unknown.
 	Source string
 }
 
-// Time asks the service that keeps the time how well it does.
+// Time queries the service that synchronizes the clock.
 func (m *Machine) Time(ctx context.Context) Synchronised {
 	switch m.keepsTime() {
 	case Chrony:
@@ -81,9 +80,9 @@ func (m *Machine) Time(ctx context.Context) Synchronised {
 	return Synchronised{}
 }
 
-// parseTracking reads what chronyc -c says of its tracking: values with commas, the
-// second of which is the source, the fifth by how many seconds the clock is behind, and
-// the last whether it is synchronised.
+// parseTracking parses the output of chronyc -c tracking: 14 comma-separated values. The
+// second is the source, the fifth the lag of the clock in seconds, the last the leap
+// status.
 func parseTracking(said string) (s Synchronised) {
 	fields := strings.Split(strings.TrimSpace(said), ",")
 	if len(fields) != 14 {
@@ -99,7 +98,7 @@ func parseTracking(said string) (s Synchronised) {
 	return s
 }
 
-// isOurs reports whether the file is one of ours.
+// isOurs reports whether Sluice wrote the file.
 func (m *Machine) isOurs(name string) bool {
 	b, err := os.ReadFile(m.path(name))
 	return err == nil && bytes.HasPrefix(b, []byte(head))
