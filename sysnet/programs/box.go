@@ -19,29 +19,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Box is where one program runs at a time.
+// Box runs one program at a time.
 type Box struct {
-	// UID and GID are those of the program. With UID 0 it keeps the user of this process,
-	// and its processes are known by their mark.
+	// UID and GID are the identity of the program. With UID 0 the program runs as the
+	// user of this process, and its processes are identified by their mark.
 	UID, GID uint32
-	// Temporary is the folder in which a private one is made for each program.
+	// Temporary is the folder in which each program gets a private folder.
 	Temporary string
-	// Confine takes from the calling thread, and so from the program it starts, what no
-	// program needs. private is the folder the program may write to.
+	// Confine removes rights that no program needs from the calling thread, and thereby
+	// from the program that it starts. private is the folder that the program may write
+	// to.
 	Confine func(private string) error
-	// Watch ends a program that uses too much; nil: nothing is watched.
+	// Watch kills a program that exceeds its limits; nil disables it.
 	Watch *Watch
 	Log   *slog.Logger
 
 	family *family
-	mark   atomic.Uint64 // of the program that runs
-	folder string        // of the program that runs
+	mark   atomic.Uint64 // of the current program
+	folder string        // of the current program
 }
 
-// own reports whether programs run as a user of their own.
+// own reports whether programs run under a dedicated user.
 func (b *Box) own() bool { return b.UID != 0 }
 
-// user is who programs run as.
+// user returns the uid of programs.
 func (b *Box) user() uint32 {
 	if b.own() {
 		return b.UID
@@ -49,7 +50,8 @@ func (b *Box) user() uint32 {
 	return uint32(os.Geteuid())
 }
 
-// Run calls a program in the box and waits for its end. files are those it brings along.
+// Run runs a program in the box and waits for its end. files are the program and the
+// files it needs, if they are passed as descriptors.
 func (b *Box) Run(ctx context.Context, c Call, files []*os.File) End {
 	private, err := b.private()
 	if err != nil {
@@ -70,15 +72,15 @@ func (b *Box) Run(ctx context.Context, c Call, files []*os.File) End {
 	return e
 }
 
-// onLastThread calls f from a thread that ends with it, because it gives up rights. That is
-// never the first one of the process, which does not end.
+// onLastThread calls f on a new thread that ends afterwards, because f drops privileges.
+// The main thread is not used, because it never ends.
 func onLastThread(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread()
 		if unix.Gettid() == os.Getpid() {
-			onLastThread(f) // by another, as this one is locked
+			onLastThread(f) // the nested call uses another thread, as this one is locked
 			runtime.UnlockOSThread()
 			return
 		}
@@ -87,7 +89,7 @@ func onLastThread(f func()) {
 	<-done
 }
 
-// confined calls a program from this thread, which ends with that.
+// confined runs a program from the current thread, which is discarded afterwards.
 func (b *Box) confined(ctx context.Context, c Call, private string) End {
 	if b.Confine != nil {
 		if err := b.Confine(private); err != nil {
@@ -117,7 +119,8 @@ func (b *Box) start(cmd *exec.Cmd) error {
 	return err
 }
 
-// endProgram ends a program and all it has started, from a thread that has rights over them.
+// endProgram kills a program and all its descendants, from a thread with the right to do
+// so.
 func (b *Box) endProgram(pid int) {
 	killGroup(pid)
 	if b.own() {
@@ -127,25 +130,26 @@ func (b *Box) endProgram(pid int) {
 	}
 }
 
-// endTime bounds the wait for processes that were ended.
+// endTime bounds the wait for killed processes.
 const endTime = time.Second
 
-// errNotOurs: the thread is not the user whose processes are to be ended.
+// errNotOurs means that the thread does not have the identity whose processes are to be
+// killed.
 var errNotOurs = errors.New("this thread is another user")
 
-// endAll ends every process of the user of the box, wherever it hides: in one system call,
-// so that none can start another one meanwhile. The thread becomes that user for good: a
-// user may signal its own processes and no others.
+// endAll kills every process of the box's user with one system call, so that none can
+// fork in between. The thread permanently becomes that user, because an ordinary user can
+// signal only its own processes.
 func (b *Box) endAll() {
 	if err := b.becomeThread(); err != nil {
 		b.Log.Error("what a program left behind may go on", "uid", b.UID, "error", err)
 		return
 	}
-	_ = unix.Kill(-1, unix.SIGKILL) // no error also if there are none
+	_ = unix.Kill(-1, unix.SIGKILL) // returns no error if there are none
 }
 
-// awaitEnd waits until the user of the box has no process any more, not even one that
-// nobody has waited for. Threads of this process that became that user end soon, too.
+// awaitEnd waits until the box's user has no processes, including zombies. Threads of
+// this process that became that user end soon, too.
 func (b *Box) awaitEnd() {
 	b.family.reap()
 	if !b.own() {
@@ -160,7 +164,8 @@ func (b *Box) awaitEnd() {
 	b.Log.Warn("processes of a program do not end", "uid", b.UID)
 }
 
-// becomeThread makes this thread the user of the box, with no way back and no capability.
+// becomeThread makes this thread the user of the box, irrevocably and without
+// capabilities.
 func (b *Box) becomeThread() error {
 	for _, id := range []struct {
 		call uintptr
@@ -170,7 +175,7 @@ func (b *Box) becomeThread() error {
 			return errno
 		}
 	}
-	// A signal to all, sent with more rights than these, would end the machine.
+	// With more privileges, kill(-1) would kill every process of the machine.
 	var caps [2]unix.CapUserData
 	if err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &caps[0]); err != nil {
 		return err
@@ -182,8 +187,7 @@ func (b *Box) becomeThread() error {
 	return nil
 }
 
-// sweep ends all processes of the user of the box, such as those that a Server before
-// this one has left.
+// sweep kills all processes of the box's user, e.g. those of an earlier Server.
 func (b *Box) sweep() {
 	if !b.own() {
 		return
@@ -192,8 +196,8 @@ func (b *Box) sweep() {
 	b.awaitEnd()
 }
 
-// as runs f with the identity of the box for everything that concerns files, and with none
-// of root's rights over them. It is the thread's: f must not hand work to other goroutines.
+// as runs f with the file-system identity of the box and without root's rights over
+// files. The identity belongs to the thread, so f must not delegate to other goroutines.
 func (b *Box) as(f func() error) error {
 	if !b.own() {
 		return f()
@@ -209,10 +213,10 @@ func (b *Box) as(f func() error) error {
 	return f()
 }
 
-// folderPrefix begins the names of private folders; the process that makes one follows.
+// folderPrefix begins the names of private folders; the pid of their creator follows.
 const folderPrefix = "sluice-program-"
 
-// removeLeft removes the private folders that a process which died has left.
+// removeLeft deletes private folders that a dead process has left.
 func (b *Box) removeLeft() {
 	left, _ := filepath.Glob(filepath.Join(b.Temporary, folderPrefix+"*"))
 	for _, folder := range left {
@@ -223,8 +227,8 @@ func (b *Box) removeLeft() {
 	}
 }
 
-// makerLives reports whether the process goes on that made a private folder: where all
-// programs have one user, that may be another appliance's.
+// makerLives reports whether the creator of a private folder is alive. If all programs
+// share one user, the folder may belong to another instance.
 func makerLives(folder string) bool {
 	maker, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(folder), folderPrefix), "-")
 	pid, err := strconv.Atoi(maker)
@@ -239,8 +243,8 @@ func (b *Box) private() (folder string, err error) {
 	return folder, err
 }
 
-// remove removes the private folder, in which the program may have taken rights from its
-// own folders.
+// remove deletes the private folder. The program may have made its own folders
+// inaccessible, so it restores their modes.
 func (b *Box) remove(private string) {
 	err := b.as(func() error {
 		if os.RemoveAll(private) == nil {
@@ -259,7 +263,7 @@ func (b *Box) remove(private string) {
 	}
 }
 
-// bringAll copies the files that came along into the private folder.
+// bringAll copies the passed files into the private folder.
 func (b *Box) bringAll(private string, c Call, files []*os.File) error {
 	room := int64(maxFile)
 	for i, f := range files {
@@ -281,7 +285,7 @@ func (b *Box) bringAll(private string, c Call, files []*os.File) error {
 
 func (b *Box) bring(path string, mode os.FileMode, file *os.File, room int64) (n int64, err error) {
 	err = b.as(func() error {
-		// A process that is started meanwhile must not have it open for writing.
+		// A process forked meanwhile must not inherit it open for writing (ETXTBSY).
 		syscall.ForkLock.RLock()
 		defer syscall.ForkLock.RUnlock()
 		to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)

@@ -12,76 +12,76 @@ import (
 	"time"
 )
 
-// Call is how a program is called. It gets nothing else: no descriptor, and of the
-// environment what every program needs.
+// Call describes a program call. The program gets nothing else: no descriptors, and only
+// the environment variables that every program needs.
 type Call struct {
-	// Folder is where it lies and runs, File its name there, Name what it is told it is
-	// called.
+	// Folder contains the program and is its working directory. File is its name there,
+	// Name its argv[0].
 	Folder, File, Name string
 	Args, Env          []string
-	// Beside are the names of files that a program brings along besides itself.
+	// Beside are the names of further files that are passed with the program.
 	Beside []string `json:",omitempty"`
-	// Input is what it can read; one that does not is not held up by it.
+	// Input is its standard input. A program need not read it.
 	Input []byte `json:",omitempty"`
-	// Limit bounds its time; it must be positive.
+	// Limit bounds the run time; it must be positive.
 	Limit time.Duration
-	// Output is how much of what it prints is kept, in bytes; 0 means 4 KiB. Split keeps
-	// what it prints to standard error apart.
+	// Output bounds the kept output in bytes; 0 means 4 KiB. Split stores standard error
+	// separately.
 	Output int
 	Split  bool
 }
 
-// The bounds of a call.
+// Limits of a call.
 const (
 	usualOutput = 4 << 10
 	mostOutput  = 4 << 20
-	// closeDelay is how long output that a child still holds open is waited for.
+	// closeDelay bounds the wait for output that a child still holds open.
 	closeDelay = time.Second
 )
 
-// End is how a program ended.
+// End is the result of a program.
 type End struct {
 	Output, Errors []byte
-	// Full: it printed more than was kept.
+	// Full is true if the output was truncated.
 	Full bool
-	// Exit is its exit status; Signal what ended it, 0 for none.
+	// Exit is the exit status. Signal is the signal that killed the program, or 0.
 	Exit, Signal int
-	// Late: its time was over. Gone: nobody waited for it any longer.
+	// Late is true if the time limit was exceeded, Gone if the caller cancelled.
 	Late, Gone bool
-	// Unstarted is why it did not run; "" if it did.
+	// Unstarted is the reason why it was not started, or "".
 	Unstarted string
-	// Excess is the limit that it went beyond and was ended for; "" for none.
+	// Excess is the limit for which it was killed, or "".
 	Excess string
 }
 
-// errLimit is why a call ends that takes too long.
+// errLimit is the cause of a call that exceeds its time limit.
 var errLimit = errors.New("out of time")
 
-// Direct calls a program as the user of this process, without a box.
+// Direct runs a program as the user of this process, without a box.
 func Direct(ctx context.Context, c Call) End {
-	// The signal for the death of the parent is one for that of its thread.
+	// Pdeathsig is sent when the parent thread ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	return run(ctx, c, handling{start: (*exec.Cmd).Start, waited: func(int) {}, end: killGroup})
 }
 
-// killGroup ends the process group of a program.
+// killGroup kills the process group of a program.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
-// handling is how a program is started and ended.
+// handling holds the functions that start and end a program.
 type handling struct {
 	start func(*exec.Cmd) error
-	// waited is called when somebody has waited for the program.
+	// waited is called after the program has been reaped.
 	waited func(pid int)
-	// end ends it when its time is over.
+	// end kills the program when its time is over.
 	end func(pid int)
-	// excess says what it went beyond, "" for nothing; it may be nil. It is called from the
-	// thread that started the program.
+	// excess returns the exceeded limit, or ""; it may be nil. It runs on the thread that
+	// started the program.
 	excess func() string
 }
 
-// run calls a program and waits for its end. The goroutine must be locked to its thread:
-// the signal for the death of the parent is one for that of its thread.
+// run runs a program and waits for its end. The goroutine must be locked to its thread,
+// because Pdeathsig is sent when that thread ends.
 func run(ctx context.Context, c Call, h handling) (e End) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Limit, errLimit)
 	defer cancel()
@@ -90,7 +90,7 @@ func run(ctx context.Context, c Call, h handling) (e End) {
 		most = usualOutput
 	}
 	out, said := &clipped{most: most}, &clipped{most: usualOutput}
-	path := "./" + c.File // within the folder, where it runs
+	path := "./" + c.File // relative to the working directory
 	if filepath.IsAbs(c.Folder) {
 		path = filepath.Join(c.Folder, c.File)
 	}
@@ -113,7 +113,7 @@ func run(ctx context.Context, c Call, h handling) (e End) {
 	}
 	err := wait(cmd, h, &e.Excess)
 	h.waited(cmd.Process.Pid)
-	killGroup(cmd.Process.Pid) // what it left behind
+	killGroup(cmd.Process.Pid) // remaining children
 	e.Output, e.Errors, e.Full = out.kept, said.kept, out.full
 	switch status, is := cmd.ProcessState.Sys().(syscall.WaitStatus); {
 	case err == nil || errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success():
@@ -129,10 +129,10 @@ func run(ctx context.Context, c Call, h handling) (e End) {
 	return e
 }
 
-// lookEvery is how often a program that runs is looked at.
+// lookEvery is the interval of the check for exceeded limits.
 const lookEvery = 200 * time.Millisecond
 
-// wait waits for the end of a program, and ends it when it goes beyond what it may use.
+// wait waits for the end of a program, and kills it if it exceeds a limit.
 func wait(cmd *exec.Cmd, h handling, excess *string) error {
 	if h.excess == nil {
 		return cmd.Wait()
@@ -156,7 +156,7 @@ func wait(cmd *exec.Cmd, h handling, excess *string) error {
 	}
 }
 
-// unstarted says why a program was not started, without the path of a box.
+// unstarted returns why a program was not started, without the path of the box.
 func unstarted(err error) string {
 	var path *os.PathError
 	if errors.As(err, &path) {
@@ -168,7 +168,7 @@ func unstarted(err error) string {
 	return err.Error()
 }
 
-// clipped keeps the beginning of what is written, and takes all of it.
+// clipped keeps the first most bytes and discards the rest.
 type clipped struct {
 	kept []byte
 	most int

@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// ErrUnavailable: progd could not be asked, or ended meanwhile. It says nothing about the
-// program.
+// ErrUnavailable means that progd is unreachable or ended meanwhile. The state of the
+// program is unknown.
 var ErrUnavailable = errors.New("the process that starts programs (progd) does not answer")
 
-// Client asks progd for programs, from any goroutine.
+// Client sends calls to progd. It is safe for concurrent use.
 type Client struct {
-	mu sync.Mutex // held while a socket is handed over: its deadline is the connection's
+	mu sync.Mutex // held while a socket is sent, because its deadline applies to the connection
 	to *net.UnixConn
 }
 
-// NewClient returns a client over mgmt's end of the pair.
+// NewClient returns a client that uses mgmt's end of the pair.
 func NewClient(to *net.UnixConn) *Client { return &Client{to: to} }
 
-// Run has progd call a program and waits for its end. files are the program and those
-// named by call.Beside, if only this process may read them; else none. Errors:
-// ErrUnavailable, also when ctx ended before the program was started.
+// Run has progd run a program and waits for its end. files are the program and those
+// named by call.Beside if only this process may read them, else none. It returns
+// ErrUnavailable if progd is unreachable or ctx ended before the start.
 func (c *Client) Run(ctx context.Context, call Call, files ...*os.File) (End, error) {
 	conn, theirs, err := pair()
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *Client) Run(ctx context.Context, call Call, files ...*os.File) (End, er
 	}
 }
 
-// hand gives progd its end of a call.
+// hand sends progd its end of a call, with files.
 func (c *Client) hand(ctx context.Context, theirs *os.File, files []*os.File) error {
 	fds := []int{int(theirs.Fd())}
 	for _, f := range files {
@@ -77,7 +77,7 @@ func (c *Client) hand(ctx context.Context, theirs *os.File, files []*os.File) er
 	return err
 }
 
-// pair makes the two ends of a call.
+// pair returns both ends of the socket pair of a call.
 func pair() (ours *net.UnixConn, theirs *os.File, err error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

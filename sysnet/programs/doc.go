@@ -1,18 +1,18 @@
-// Package programs starts programs of the operator away from mgmt: the contract between
-// mgmt, which asks for one, and progd, which starts it in a box of its own.
+// Package programs runs programs of the operator outside mgmt. It is the protocol between
+// mgmt, which sends calls, and progd, which runs each program in its own box.
 //
 //	mgmt: Client.Run ──socket of the call──► progd: Server ──► Box ──► program
 //	          (a pair that the supervisor made carries these sockets)
 //
-// mgmt makes a pair of sockets for each call and hands one to progd over the pair that
-// both inherited. The call is a line of JSON; the answers are another one when the program
-// starts, and one when it has ended. A caller that closes its
-// socket has its program ended, so a mgmt that dies leaves nothing behind, and a progd that
-// dies is noticed at once. A file that only mgmt may read travels with the call.
+// mgmt makes a socket pair for each call and sends one end to progd over the pair that
+// both inherited. The call is a line of JSON. progd sends one line when the program
+// starts and one when it has ended. If the caller closes its socket, its program is
+// killed, so a dead mgmt leaves no programs behind. The death of progd is noticed at
+// once. Files that only mgmt may read are sent with the call.
 //
-// A Box has a uid that nobody else has while it is lent, and a private folder, the only
-// one that its program may write to. When the program ends, all processes of the uid are
-// ended, and the folder is removed. Without root there is no such uid: its processes are
-// known by a mark (family). What a program uses in all is looked at while it runs (Watch).
-// What else it may not do is the matter of Box.Confine, which cmd/harden provides.
+// A Box has an exclusive uid and a private folder, the only one that its program may
+// write to. When the program ends, all processes of the uid are killed and the folder is
+// deleted. Without root there is no such uid, and a mark identifies the processes
+// (family). Resource usage is checked while a program runs (Watch). Box.Confine, provided
+// by cmd/harden, imposes further restrictions.
 package programs

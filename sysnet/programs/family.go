@@ -14,27 +14,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// family knows the processes that one Server has started, and those they have started.
+// family tracks the processes that one Server has started, and their descendants.
 //
-// Where programs have no user of their own, each has a mark that its processes inherit and
-// that none can get rid of: a hard limit that no kernel enforces any more (RLIMIT_LOCKS),
-// one less for each program. Processes whose parent has ended become children of this one,
-// so that every process of a program is found by its descent.
+// If programs have no dedicated user, each gets a mark that its processes inherit and
+// cannot remove: the hard limit RLIMIT_LOCKS, which kernels no longer enforce,
+// decremented for each program. This process is a subreaper, so every process of a
+// program remains its descendant.
 type family struct {
-	mu    sync.Mutex // held while a program starts, and while processes are ended
-	next  uint64     // mark of the next program; 0 before the first
+	mu    sync.Mutex // held during the start of a program and while processes are killed
+	next  uint64     // mark of the next program; 0 if marks are unavailable
 	live  map[uint64]bool
-	mains map[int]bool // processes that somebody waits for
+	mains map[int]bool // processes that another goroutine reaps
 }
 
-// newFamily has orphans become children of this process.
+// newFamily makes this process a child subreaper.
 func newFamily() *family {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	return &family{next: firstMark(), live: map[uint64]bool{}, mains: map[int]bool{}}
 }
 
-// firstMark is the highest there may be. What a process before this one has started is
-// gone (EndLeft).
+// firstMark returns the highest possible mark. Processes of an earlier server are gone
+// (EndLeft).
 func firstMark() uint64 {
 	var now unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_LOCKS, &now) != nil {
@@ -43,7 +43,7 @@ func firstMark() uint64 {
 	return min(now.Max, math.MaxInt64) - 1
 }
 
-// start starts a program, marked or not.
+// start starts a program, with or without a mark.
 func (f *family) start(cmd *exec.Cmd, marked bool) (mark uint64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,21 +64,21 @@ func (f *family) start(cmd *exec.Cmd, marked bool) (mark uint64, err error) {
 	return mark, nil
 }
 
-// waited says that a program has been waited for.
+// waited records that a program has been reaped.
 func (f *family) waited(pid int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.mains, pid)
 }
 
-// end ends all processes with a mark, and those with marks of programs that ended before.
+// end kills all processes with the mark, and those with marks of earlier programs.
 func (f *family) end(mark uint64) {
 	for until := time.Now().Add(endTime); f.endOnce(mark) && time.Now().Before(until); {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// endOnce looks for them once, and reports whether there were any.
+// endOnce searches for them once, and reports whether there were any.
 func (f *family) endOnce(mark uint64) (found bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +89,7 @@ func (f *family) endOnce(mark uint64) (found bool) {
 	return found
 }
 
-// endStray ends a process that belongs to no program that runs.
+// endStray kills a process that belongs to no running program.
 func endStray(pid int, live map[uint64]bool) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -106,12 +106,12 @@ func markOf(pid int) (uint64, error) {
 	return l.Max, err
 }
 
-// reap waits for orphans that have ended.
+// reap reaps orphans that have ended.
 func (f *family) reap() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for {
-		var who struct { // siginfo_t of a child
+		var who struct { // siginfo_t of SIGCHLD
 			signal, errno, code, _ int32
 			pid                    int32
 			_                      [108]byte
@@ -119,19 +119,19 @@ func (f *family) reap() {
 		_, _, errno := unix.Syscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&who)), unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, 0, 0)
 		pid := int(who.pid)
 		if errno != 0 || pid == 0 || f.mains[pid] {
-			return // none, or one that somebody else waits for
+			return // none, or another goroutine reaps it
 		}
 		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 	}
 }
 
-// process is what /proc/PID/stat says of one.
+// process is the parsed content of /proc/PID/stat.
 type process struct {
 	pid, parent int
 	state       byte
 }
 
-// descendants are the processes that descend from this one.
+// descendants returns all descendants of this process.
 func descendants() (out []process) {
 	children := map[int][]process{}
 	for _, pid := range pids() {
@@ -161,8 +161,8 @@ func pids() (out []int) {
 	return out
 }
 
-// statOf reads "PID (name) STATE PARENT …"; the name may hold anything, so that the last
-// bracket counts.
+// statOf parses "PID (name) STATE PARENT …". The name may contain anything, so the last
+// bracket ends it.
 func statOf(pid int) (p process, ok bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -176,9 +176,9 @@ func statOf(pid int) (p process, ok bool) {
 	return process{pid, parent, fields[0][0]}, err == nil
 }
 
-// EndLeft ends and waits for the processes of programs that a Server which has died left to
-// this one, which must be their next ancestor that takes orphans. Programs had the n users
-// from first on; with first 0 none of their own.
+// EndLeft kills and reaps program processes that a dead Server has left. This process
+// must be their nearest subreaper. Programs ran as the n uids from first on; first 0
+// means without dedicated uids.
 func EndLeft(first, n uint32) {
 	own, err := markOf(os.Getpid())
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/sluicelb/sluice/sysnet/programs"
 )
 
-// house is a server with boxes, and a client of it.
+// house is a server with boxes and a client.
 type house struct {
 	*programs.Client
 	folder    string // of programs
 	temporary string
 }
 
-// newHouse has boxes of these uids; 0 is that of this process.
+// newHouse starts a server with boxes of the uids; 0 means that of this process.
 func newHouse(t *testing.T, uids ...uint32) *house {
 	t.Helper()
 	h := &house{folder: t.TempDir(), temporary: t.TempDir()}
@@ -66,7 +66,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// script puts a program into the folder and calls it.
+// script writes a shell script into the folder and runs it.
 func (h *house) script(t *testing.T, body string, change ...func(*programs.Call)) programs.End {
 	t.Helper()
 	must(t, os.WriteFile(filepath.Join(h.folder, "it"), []byte("#!/bin/sh\n"+body+"\n"), 0o755))
@@ -178,7 +178,7 @@ func TestWhatUsesTooMuchIsEnded(t *testing.T) {
 	}
 }
 
-// What a progd that was killed left in its folder is removed by the next one.
+// Folders of a killed progd are deleted by its successor.
 func TestFoldersOfAServerThatDiedAreRemoved(t *testing.T) {
 	uids := []uint32{0}
 	if os.Geteuid() == 0 {
@@ -217,7 +217,7 @@ func TestFoldersOfAServerThatDiedAreRemoved(t *testing.T) {
 	}
 }
 
-// Without a user of its own, a program is known by the mark of its processes.
+// Without a dedicated user, the mark identifies the processes of a program.
 func TestABoxWithoutAUserEndsWhatHides(t *testing.T) {
 	h := newHouse(t, 0, 0)
 	pids := filepath.Join(h.temporary, "pids")
@@ -239,7 +239,7 @@ func TestABoxWithoutAUserEndsWhatHides(t *testing.T) {
 	}
 }
 
-// The end of one program leaves another one alone.
+// The end of one program does not affect another.
 func TestProgramsThatRunAtOnceDoNotEndEachOther(t *testing.T) {
 	h := newHouse(t, 0, 0)
 	must(t, os.WriteFile(filepath.Join(h.folder, "long"), []byte("#!/bin/sh\nsleep 2 &\nwait $!\necho whole\n"), 0o755))
@@ -300,7 +300,7 @@ func TestFilesBesideAProgramComeAlong(t *testing.T) {
 	}
 }
 
-// A caller learns that a program was never started, and that nobody knows what became of it.
+// A caller can distinguish a program that never started from one whose result is unknown.
 func TestAProgdThatIsGoneIsNoEndOfAProgram(t *testing.T) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	must(t, err)

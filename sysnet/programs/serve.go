@@ -15,30 +15,30 @@ import (
 	"time"
 )
 
-// Options is what a Server works with.
+// Options are the parameters of Serve.
 type Options struct {
-	// Boxes are those programs run in, one each at a time.
+	// Boxes run the programs, one each at a time.
 	Boxes []*Box
-	// Folders are those that hold programs of others, Programs are paths of such: a call
-	// names one of these, or brings its file along.
+	// Folders are folders with programs, Programs are paths of single ones. A call refers
+	// to one of these, or sends its file along.
 	Folders, Programs []string
 	Log               *slog.Logger
 }
 
-// The bounds of a server.
+// Limits of a server.
 const (
-	// requestTime is how long a call may take to arrive.
+	// requestTime bounds the time to receive a call.
 	requestTime = 10 * time.Second
-	// maxRequest bounds a call, and maxFile a program that is brought along, in bytes.
+	// maxRequest bounds a call, maxFile the files sent with it, in bytes.
 	maxRequest = 4 << 20
 	maxFile    = 64 << 20
 	maxLimit   = 10 * time.Minute
-	// MaxBeside is how many files a program may bring along besides itself.
+	// MaxBeside is the maximum number of files sent in addition to the program.
 	MaxBeside = 31
 )
 
-// Serve carries out the calls that come over progd's end of the pair, until ctx ends or
-// the pair is gone. It returns when all programs have ended.
+// Serve handles the calls that arrive at progd's end of the pair, until ctx ends or the
+// pair is closed. It returns after all programs have ended.
 func Serve(ctx context.Context, from *net.UnixConn, o Options) error {
 	free := make(chan *Box, len(o.Boxes))
 	family := newFamily()
@@ -64,7 +64,7 @@ func Serve(ctx context.Context, from *net.UnixConn, o Options) error {
 		case err != nil:
 			return fmt.Errorf("receive a call: %w", err)
 		case conn == nil:
-			continue // no call, but a message without descriptors
+			continue // a message without descriptors is not a call
 		}
 		go func() {
 			defer conn.Close()
@@ -74,7 +74,7 @@ func Serve(ctx context.Context, from *net.UnixConn, o Options) error {
 	}
 }
 
-// answer carries out one call.
+// answer handles one call.
 func (o *Options) answer(ctx context.Context, conn *net.UnixConn, files []*os.File, free chan *Box) {
 	_ = conn.SetReadDeadline(time.Now().Add(requestTime))
 	var c Call
@@ -87,7 +87,7 @@ func (o *Options) answer(ctx context.Context, conn *net.UnixConn, files []*os.Fi
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		_, _ = conn.Read(make([]byte, 1)) // the caller sends nothing more: it has hung up
+		_, _ = conn.Read(make([]byte, 1)) // the caller sends nothing more, so Read returns when it hangs up
 		cancel()
 	}()
 	answers := json.NewEncoder(conn)
@@ -95,11 +95,11 @@ func (o *Options) answer(ctx context.Context, conn *net.UnixConn, files []*os.Fi
 	_ = answers.Encode(answer{End: &e})
 }
 
-// answer says how a program ended; one without an end, which comes first, that it is
-// about to be started.
+// answer carries the result of a program. The first one has no End and announces the
+// start.
 type answer struct{ End *End }
 
-// carryOut lends a box to a call, and says so.
+// carryOut validates a call, waits for a free box, calls begins and runs the program.
 func (o *Options) carryOut(ctx context.Context, c Call, files []*os.File, free chan *Box, begins func()) End {
 	for _, name := range append([]string{c.File}, c.Beside...) {
 		if filepath.Base(name) != name || name == "." || name == ".." {
@@ -126,8 +126,8 @@ func (o *Options) carryOut(ctx context.Context, c Call, files []*os.File, free c
 	}
 }
 
-// receive reads the socket of the next call, and the files that come along. conn is nil if
-// there was none.
+// receive returns the socket of the next call and its files. conn is nil if the message
+// is not a call.
 func receive(from *net.UnixConn) (conn *net.UnixConn, files []*os.File, err error) {
 	b, control := make([]byte, 16), make([]byte, syscall.CmsgSpace(4*(2+MaxBeside)))
 	n, size, _, _, err := from.ReadMsgUnix(b, control)

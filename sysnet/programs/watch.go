@@ -13,19 +13,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits are what one program may use at a time, with all its processes.
+// Limits bound the resources of one program with all its processes.
 type Limits struct {
 	Memory    uint64 // bytes
 	Processes int
-	// Files is what it may have written, in bytes: files in its folder, and those it has
-	// open elsewhere, removed or in memory.
+	// Files bounds written data in bytes: files in its folder, and open files elsewhere,
+	// including deleted ones and those in memory.
 	Files uint64
 }
 
-// maxFiles is how many files a program may have in its folder.
+// maxFiles bounds the number of files in the folder of a program.
 const maxFiles = 10000
 
-// Watch knows what the processes of boxes use in all. It reads /proc once for all boxes.
+// Watch tracks the resource usage of boxes. It reads /proc once for all of them.
 type Watch struct {
 	limits Limits
 
@@ -34,7 +34,7 @@ type Watch struct {
 	used map[owner]usage
 }
 
-// owner is whose processes are added up: those of a user, or of a mark.
+// owner identifies the processes of a program, by uid or by mark.
 type owner struct {
 	uid  int
 	mark uint64
@@ -45,10 +45,10 @@ type usage struct {
 	pids   []int
 }
 
-// NewWatch returns a Watch with these limits.
+// NewWatch returns a Watch with the limits.
 func NewWatch(l Limits) *Watch { return &Watch{limits: l} }
 
-// excess says what the program in a box went beyond, "" for nothing.
+// excess returns the limit that the program in a box exceeds, or "".
 func (w *Watch) excess(b *Box) string {
 	u := w.usage(owner{uid: int(b.UID), mark: b.mark.Load()})
 	switch {
@@ -76,7 +76,7 @@ func (w *Watch) usage(who owner) usage {
 	return w.used[who]
 }
 
-// look adds up what the descendants of this process use.
+// look adds up the usage of the descendants of this process.
 func look() map[owner]usage {
 	out := map[owner]usage{}
 	for _, p := range descendants() {
@@ -95,7 +95,7 @@ func look() map[owner]usage {
 	return out
 }
 
-// statusOf reads whose a process is, and how much memory it holds, in bytes.
+// statusOf returns the uid of a process and its memory in bytes (VmRSS and VmSwap).
 func statusOf(pid int) (uid int, memory uint64) {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range bytes.Lines(status) {
@@ -111,9 +111,9 @@ func statusOf(pid int) (uid int, memory uint64) {
 	return uid, memory
 }
 
-// written adds up the files of a program: those in its folder, and those that its processes
-// have open, which may have been removed or never had a name. Only a thread in the sandbox of
-// the program may look at these.
+// written adds up the files of a program: those in its folder, and those open in its
+// processes, which may be deleted or unnamed. Only a thread in the program's sandbox may
+// inspect the latter.
 func (b *Box) written(pids []int) (size uint64, number int) {
 	seen := map[[2]uint64]bool{}
 	add := func(path string, stat func(string, *unix.Stat_t) error) {
