@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// over puts another file in the place of a sysctl, read-only where that is itself.
-// Sysctls of the namespace are the test's own, and so are its mounts.
+// over bind-mounts a file over a sysctl; if it is the same file, read-only. The namespace
+// and its mounts belong to the test.
 func over(t *testing.T, name, file string) (undo func()) {
 	t.Helper()
 	path := "/proc/sys/net/" + name
@@ -47,7 +47,7 @@ func old(t *testing.T, k *sysctl.Values, want ...string) {
 
 func setting(name, value string) sysctl.Setting { return sysctl.Setting{Name: name, Value: value} }
 
-// What cannot be done is told, and done the next time; the rest is done at once.
+// A failed setting is reported and retried by the next Keep. All others are set at once.
 func TestOneSysctlThatFailsHoldsUpNoOther(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
@@ -86,7 +86,7 @@ func TestOneSysctlThatFailsHoldsUpNoOther(t *testing.T) {
 	writable()
 	old(t, k, both[1])
 	writable = over(t, redirects, "/proc/sys/net/"+redirects)
-	fails(nil, syscall.EROFS, "sysctl net/"+redirects+" keeps the value 1: ") // the kernel changed it along
+	fails(nil, syscall.EROFS, "sysctl net/"+redirects+" keeps the value 1: ") // the kernel changed it as a side effect
 	writable()
 	set(t, "ipv4/ip_forward", "1")
 	keep(t, k)
@@ -100,16 +100,16 @@ func TestTheFirstOldValueIsTheOneGivenBack(t *testing.T) {
 	}
 	appliance(t)
 	before := everything(t)
-	for _, f := range []*os.File{nil, journal(t)} { // with and without one
+	for _, f := range []*os.File{nil, journal(t)} { // without and with a journal
 		k := open(t, f)
 		const name = "ipv4/conf/eth0.5/rp_filter"
 		for _, v := range []string{"2", "0", "2"} {
-			keep(t, k, setting(name, v), setting(name, "1")) // the first one counts
+			keep(t, k, setting(name, v), setting(name, "1")) // the first of equal names wins
 			is(t, name, v)
 			old(t, k, "net/"+name+" 1>"+v+" "+v)
 		}
 		keep(t, k, setting(name, "2"), setting("ipv4/conf/eth1.5/rp_filter", "2"))
-		sysnettest.IP(t, "link del eth0.5") // and eth1.5 with it
+		sysnettest.IP(t, "link del eth0.5") // deletes eth1.5 too
 		keep(t, k)
 		old(t, k)
 		sysnettest.IP(t, "link add eth0.5 type veth peer name eth1.5")

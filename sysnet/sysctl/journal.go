@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A journal holds two slots that take turns:
+// A journal has two slots, written alternately:
 //
 //	0   magic, 8 bytes
-//	8   number, 64 bits; the higher one counts
+//	8   number, 64 bits; the higher one is current
 //	16  length of the body, 32 bits
 //	20  SHA-256 of number, length and body
 //	52  body, JSON
@@ -32,7 +32,7 @@ type journal struct {
 	scope  scope
 }
 
-// scope is where values are true: one boot, one network namespace.
+// scope identifies one boot and one network namespace, in which values are valid.
 type scope struct {
 	Boot      string `json:"boot"`
 	Namespace uint64 `json:"namespace"`
@@ -62,7 +62,7 @@ func openJournal(file *os.File) (*journal, []held, error) {
 		}
 	}
 	if latest.Scope != j.scope {
-		return j, nil, nil // nothing set then is set now
+		return j, nil, nil // another boot or namespace: none of these values are set
 	}
 	for _, h := range latest.Held {
 		if err := h.check(); err != nil {
@@ -72,8 +72,7 @@ func openJournal(file *os.File) (*journal, []held, error) {
 	return j, latest.Held, nil
 }
 
-// check makes sure that nothing but names and values of the list comes out of a
-// journal.
+// check verifies that a journal entry contains only names and values of the list.
 func (h *held) check() error {
 	if err := check(h.Name, h.Old); err != nil {
 		return err
@@ -131,8 +130,8 @@ func (j *journal) write(all []held) error {
 	return nil
 }
 
-// here names this boot and this network namespace: by its cookie, which is
-// given out once per boot, or by its inode on kernels before 5.14.
+// here returns the current boot and network namespace. The namespace is identified by its
+// cookie, which is unique per boot, or by its inode on kernels before 5.14.
 func here() (scope, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -39,7 +39,7 @@ func forward(old string) []held { return []held{{Name: "ipv4/ip_forward", Old: o
 func TestTornWriteLeavesTheRecordBefore(t *testing.T) {
 	for _, cut := range []int64{slotHead - 1, slotHead + 5} {
 		f, _ := written(t, forward("0"), forward("3"), forward("4"))
-		// Number 3 lies in the second slot, number 2 in the first.
+		// Number 3 is in the second slot, number 2 in the first.
 		if err := f.Truncate(slotSize + cut); err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestJournalCannotNameWhatIsNotOnTheList(t *testing.T) {
 
 func TestSlotsTakeTurnsAndHoldWhatFits(t *testing.T) {
 	f, j := written(t)
-	for _, old := range []string{"1", "2", "3", "4"} { // by a process each
+	for _, old := range []string{"1", "2", "3", "4"} { // by one process each
 		var h []held
 		var err error
 		if j, h, err = openJournal(f); err != nil || old != "1" && (len(h) != 1 || h[0].Old != string(old[0]-1)) {
@@ -113,7 +113,7 @@ func TestSlotsTakeTurnsAndHoldWhatFits(t *testing.T) {
 	if number, r, ok := parseSlot(b); !ok || number != 5 || len(r.Held) != 1 || r.Held[0].Set != fits[0].Set {
 		t.Errorf("read as number %d, %v", number, ok)
 	}
-	if _, _, err := openJournal(f); err == nil { // such a value is none
+	if _, _, err := openJournal(f); err == nil { // the value is invalid
 		t.Error("a value of thousands of digits is taken")
 	}
 	_ = f.Close()

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// root is where the sysctls of the network namespace of a thread are.
+// root contains the sysctls of the network namespace of the thread.
 const root = "/proc/sys/net/"
 
-// known are the names that may be set, below net/; with slashes, because names
-// of interfaces may have dots.
+// known matches the names that may be set, below net/. Slashes separate them because
+// names of interfaces may contain dots.
 var known = regexp.MustCompile(`^(ipv4/ip_forward` +
 	`|ipv4/conf/[^/]+/(rp_filter|forwarding|accept_redirects|send_redirects|arp_ignore|arp_announce)` +
 	`|ipv6/conf/[^/]+/(forwarding|accept_ra)` +
 	`|netfilter/nf_conntrack_(acct|helper|timestamp|tcp_be_liberal))$`)
 
-// value is what may be written: all names take a small number.
+// value matches allowed values: all names accept a small number.
 var value = regexp.MustCompile(`^[0-9]{1,5}$`)
 
 func check(name, v string) error {
@@ -38,7 +38,7 @@ func read(name string) (string, error) {
 
 func write(name, v string) error { return os.WriteFile(root+name, []byte(v), 0) }
 
-// carried are the names whose values change when name is set.
+// carried returns the names that the kernel changes when name is set.
 func carried(name string) []string {
 	var pattern string
 	switch name {

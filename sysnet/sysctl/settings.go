@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Setting is a value that shall hold.
+// Setting is a required value.
 type Setting struct {
 	// Name is the path below /proc/sys/net, "ipv4/ip_forward".
 	Name  string
 	Value string
-	// When, if set, is asked whether the setting is needed at all; was gives the
-	// value each name had before anything was set here, "" when there is none.
+	// When, if set, reports whether the setting is needed. was returns the value of a
+	// name before Sluice set anything, or "" if the name does not exist.
 	When func(was func(name string) string) bool
-	// Optional settings are left out where the kernel does not know the name.
+	// Optional settings are skipped if the kernel does not have the name.
 	Optional bool
 }
 
-// Forward makes the kernel pass packets on between interfaces. An interface
-// that took its IPv6 routes from router advertisements goes on doing so
-// (accept_ra 2), which has to be said before forwarding begins.
+// Forward makes the kernel forward packets between interfaces. Interfaces that process
+// router advertisements continue to do so (accept_ra 2). That must be set before
+// forwarding.
 func Forward(v4, v6 bool) []Setting {
 	var all []Setting
 	if v4 {
@@ -39,21 +39,21 @@ func Forward(v4, v6 bool) []Setting {
 	return append(all, Setting{Name: "ipv6/conf/all/forwarding", Value: "1", Optional: true})
 }
 
-// Counters makes the kernel count packets and bytes of tracked connections; it
-// holds for those that begin afterwards.
+// Counters makes the kernel count packets and bytes of tracked connections. It applies to
+// new connections.
 func Counters() Setting {
 	return Setting{Name: "netfilter/nf_conntrack_acct", Value: "1", Optional: true}
 }
 
-// ExplicitHelpers keeps old kernels from assigning helpers by port on their
-// own; newer ones never do and have no such name.
+// ExplicitHelpers prevents old kernels from assigning helpers by port. Newer kernels
+// never do and lack the sysctl.
 func ExplicitHelpers() Setting {
 	return Setting{Name: "netfilter/nf_conntrack_helper", Value: "0", Optional: true}
 }
 
-// Loose lets packets in on an interface that answers would not leave by, as
-// long as some route leads to their source (RFC 3704 §2.4). It changes a strict
-// filter only: the kernel acts on the higher value of the interface and of all.
+// Loose makes an interface accept packets whose source is routed through another
+// interface (RFC 3704 §2.4). It changes only a strict filter: the kernel uses the maximum
+// of the interface's value and that of all.
 func Loose(iface string) Setting {
 	own, all := "ipv4/conf/"+iface+"/rp_filter", "ipv4/conf/all/rp_filter"
 	return Setting{Name: own, Value: "2", Optional: true, When: func(was func(string) string) bool {

@@ -44,7 +44,7 @@ func set(t *testing.T, name, v string) {
 	}
 }
 
-// everything is all sysctls of the namespace, but those that count.
+// everything returns all sysctls of the namespace except counters.
 func everything(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -80,7 +80,7 @@ func is(t *testing.T, name, want string) {
 	}
 }
 
-// appliance makes a namespace whose values are not the kernel's defaults.
+// appliance sets up a namespace with values other than the kernel's defaults.
 func appliance(t *testing.T) {
 	t.Helper()
 	sysnettest.IP(t, "link add eth0 type veth peer name eth1")
@@ -105,7 +105,7 @@ func TestValuesAreSetAndGivenBack(t *testing.T) {
 	appliance(t)
 	before := everything(t)
 	k := open(t, journal(t))
-	for range 3 { // asking again changes nothing
+	for range 3 { // later calls change nothing
 		keep(t, k, all()...)
 	}
 	is(t, "ipv4/ip_forward", "1")
@@ -129,7 +129,7 @@ func TestValuesAreSetAndGivenBack(t *testing.T) {
 	}
 }
 
-// setterVariable makes the test binary one that sets values and is killed.
+// setterVariable makes the test binary set values and kill itself.
 const setterVariable = "SYSCTL_TEST_SETTER"
 
 func TestMain(m *testing.M) {
@@ -159,7 +159,7 @@ func TestValuesAreGivenBackAfterACrash(t *testing.T) {
 	appliance(t)
 	before := everything(t)
 	f := journal(t)
-	for range 3 { // the next one wants the same, and is killed too
+	for range 3 { // each process wants the same values and is killed
 		cmd := exec.Command("/proc/self/exe")
 		cmd.Env = append(os.Environ(), setterVariable+"="+f.Name())
 		out, err := cmd.CombinedOutput()
@@ -177,11 +177,11 @@ func TestWhatOthersChangedIsTheirs(t *testing.T) {
 		return
 	}
 	appliance(t)
-	set(t, "ipv4/ip_forward", "0")          // a new namespace has what the machine has
-	set(t, "ipv6/conf/all/forwarding", "1") // before us
+	set(t, "ipv4/ip_forward", "0")          // a new namespace inherits the value of the machine
+	set(t, "ipv6/conf/all/forwarding", "1") // before our Keep
 	k := open(t, journal(t))
 	keep(t, k, all()...)
-	set(t, "ipv4/conf/eth0.5/rp_filter", "0") // after us
+	set(t, "ipv4/conf/eth0.5/rp_filter", "0") // after our Keep
 	keep(t, k)
 	is(t, "ipv6/conf/all/forwarding", "1")
 	is(t, "ipv4/conf/eth0.5/rp_filter", "0")
@@ -213,8 +213,8 @@ func TestNamesBeyondTheListAreRefused(t *testing.T) {
 	}
 }
 
-// A value is written down before it is set, or nobody gives it back after a crash
-// in between; and it is given back before it is forgotten.
+// A value is recorded before it is set, so that it is restored after a crash in between.
+// It is restored before its record is deleted.
 func TestNothingIsSetThatCannotBeWrittenDown(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return

@@ -11,35 +11,36 @@ import (
 	"sync"
 )
 
-// Values are those that were set, with the old ones. Make one with Open. Any
-// goroutine may call its methods.
+// Values are the sysctls that were set, with their previous values. Use Open to make one.
+// It is safe for concurrent use.
 type Values struct {
 	mu      sync.Mutex
 	journal *journal
-	held    []held // in the order they were set
+	held    []held // in the order of setting
 }
 
-// held is one value that was set.
+// held is one sysctl that was set.
 type held struct {
 	Name string `json:"name"`
 	Old  string `json:"old"`
 	Set  string `json:"set"`
-	// Carried are the old values of the names the kernel changed along.
+	// Carried holds the previous values of names that the kernel changed as a side
+	// effect.
 	Carried map[string]string `json:"carried,omitempty"`
 }
 
-// State is one sysctl that was set, for people.
+// State is one sysctl that was set, for display.
 type State struct {
 	Name string `json:"name"` // "net/ipv4/ip_forward"
 	Old  string `json:"old"`
 	Set  string `json:"set"`
-	// Now is the value it has; another than Set was written by somebody else.
+	// Now is the current value. If it differs from Set, another program wrote it.
 	Now string `json:"now"`
 }
 
-// Open reads the journal, a regular or memory file that may be empty and stays
-// the caller's to close after their last use. Without one (nil) old
-// values are lost with the process. Nothing is set or given back yet.
+// Open reads the journal, a regular file or memfd that may be empty. The caller closes it
+// after the last use of Values. Without a journal (nil), previous values are lost with
+// the process. Open neither sets nor restores anything.
 func Open(file *os.File) (*Values, error) {
 	vs := &Values{}
 	if file == nil {
@@ -53,9 +54,8 @@ func Open(file *os.File) (*Values, error) {
 	return vs, nil
 }
 
-// Keep makes the values of want hold and gives back the old ones of everything
-// that was set before and is not in it. It does what it can; the error names
-// all that failed.
+// Keep sets the values of want and restores all others that were set before. It continues
+// after errors; the returned error lists all of them.
 func (vs *Values) Keep(want []Setting) error {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
@@ -81,7 +81,7 @@ func (vs *Values) Keep(want []Setting) error {
 	return errors.Join(problems...)
 }
 
-// List shows what is set, sorted by name.
+// List returns all sysctls that are set, sorted by name.
 func (vs *Values) List() []State {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
@@ -94,7 +94,7 @@ func (vs *Values) List() []State {
 	return all
 }
 
-// was is the value a name had before anything was set.
+// was returns the value of a name before anything was set.
 func (vs *Values) was(name string) string {
 	for _, h := range vs.held {
 		if h.Name == name {
@@ -121,7 +121,7 @@ func (vs *Values) set(s Setting) error {
 	}
 	at := slices.IndexFunc(vs.held, func(h held) bool { return h.Name == s.Name })
 	if now == s.Value && (at < 0 || vs.held[at].Set == s.Value) {
-		return nil // it is so, by us or by somebody who may keep it so
+		return nil // has the value already, from Sluice or from another program
 	}
 	next := slices.Clone(vs.held)
 	if at < 0 {
@@ -135,8 +135,8 @@ func (vs *Values) set(s Setting) error {
 	} else {
 		next[at].Set = s.Value
 	}
-	// Written down first: a crash in between gives back a value that was never
-	// changed, which does no harm.
+	// The journal is written first. After a crash in between, restoring a value that
+	// never changed is harmless.
 	if err := vs.remember(next); err != nil {
 		return fmt.Errorf("sysctl net/%s is not set: %w", s.Name, err)
 	}
@@ -146,11 +146,11 @@ func (vs *Values) set(s Setting) error {
 	return nil
 }
 
-// giveBack writes the old values, where what was set is still there.
+// giveBack restores the previous values if the sysctl still has the value that was set.
 func (vs *Values) giveBack(h held) error {
 	now, err := read(h.Name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // with its interface, or the module
+	case errors.Is(err, fs.ErrNotExist): // removed with its interface or module
 	case err != nil:
 		return fmt.Errorf("sysctl net/%s: %w", h.Name, err)
 	case now == h.Set && h.Old != h.Set:
