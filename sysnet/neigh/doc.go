@@ -1,24 +1,22 @@
-// Package neigh knows where backends are on the wire: the interface their
-// packets leave by, the MAC addresses at both ends, and whether a gateway is
-// between. Data paths that write Ethernet headers themselves need this, because
-// no route lookup of the kernel does it for them.
+// Package neigh finds the next hop of backends on the wire: the outgoing interface, the
+// MAC addresses of both ends, and the gateway, if any. Data paths that write Ethernet
+// headers themselves need this, because they bypass the route lookup of the kernel.
 //
 // # The way through it
 //
-// A Watcher is told whom to watch (Want). One goroutine asks the kernel for the
-// route of each address and looks into its neighbour table; whom the table does
-// not know is asked for there, by ARP or neighbour solicitation. Whatever the
-// kernel announces about links, addresses, routes and neighbours makes it look
-// again. Readers learn by Changed that something is different and read all of
-// it by NextHops: nothing is lost when they are slow.
+// Want sets the addresses that a Watcher tracks. One goroutine gets the route of each
+// address from the kernel and reads its neighbour table. For missing entries it has the
+// kernel send ARP or neighbour solicitation. It looks again after every kernel event
+// about links, addresses, routes and neighbours. Changed signals a difference, and
+// NextHops returns the complete state, so slow readers lose nothing.
 //
-// # What keeps entries fresh
+// # Refreshing entries
 //
-// Packets sent past the routing of the kernel confirm no entry, so the watcher
-// says that it uses them (NTF_USE), every refreshInterval: the kernel then
-// probes the ones it is no more sure of, as it does for its own traffic. Nothing
-// permanent is set; entries age as usual when the watcher is gone.
+// Packets that bypass kernel routing do not confirm entries. The watcher therefore marks
+// them as used (NTF_USE) every refreshInterval, and the kernel probes stale ones as it
+// does for its own traffic. Nothing permanent is set; entries age as usual when the
+// watcher is closed.
 //
-// A MAC that was known is kept while the kernel asks again, for holdTime: a
-// server that changed its network card answers the second, broadcast question.
+// A known MAC is kept for holdTime while the kernel probes: a server with a new network
+// card answers only the broadcast that follows the unicast probes.
 package neigh

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// events hears what the kernel announces about links, addresses, routes and
-// neighbours. What it says is not read: it means that a look is worth while,
-// as does the loss of announcements that came too fast.
+// events receives kernel events about links, addresses, routes and neighbours. Their
+// content is not parsed: each event triggers a look, as does the loss of events
+// (ENOBUFS).
 type events struct {
 	file  *os.File
 	heard chan struct{}
@@ -36,7 +36,7 @@ func listen() (*events, error) {
 
 func (e *events) run() {
 	defer close(e.done)
-	for b := make([]byte, 1<<10); ; { // the rest of a message is cut off unread
+	for b := make([]byte, 1<<10); ; { // the rest of the message is discarded
 		_, err := e.file.Read(b)
 		if err != nil && !errors.Is(err, unix.ENOBUFS) && !errors.Is(err, unix.EINTR) {
 			return

@@ -37,8 +37,7 @@ func want(w *neigh.Watcher, addrs ...string) {
 	w.Want(set)
 }
 
-// await waits, by the watcher's own word, until the address is at a place that
-// fits.
+// await waits for a change signal until the next hop of the address satisfies fits.
 func await(t *testing.T, w *neigh.Watcher, addr string, limit time.Duration, fits func(neigh.NextHop) bool) neigh.NextHop {
 	t.Helper()
 	for deadline := time.After(limit); ; {
@@ -138,7 +137,7 @@ func TestChangesAreFollowed(t *testing.T) {
 	sysnettest.IP(t, "route add 203.0.113.0/24 via 192.0.2.10")
 	await(t, w, "203.0.113.5", 2*time.Second, at(serverMAC))
 
-	// The server takes another card and says so to nobody.
+	// The server gets another MAC without an announcement.
 	const other = "02:00:00:00:00:20"
 	sysnettest.IP(t, "-n "+peer+" link set v1 address "+other)
 	w.Want(nil)
@@ -152,8 +151,8 @@ func TestChangesAreFollowed(t *testing.T) {
 	await(t, w, "192.0.2.10", 10*time.Second, at(other))
 }
 
-// The server dies; what packets were sent to is kept until the kernel has asked
-// everybody, and no longer.
+// The server dies. Its MAC is kept until the kernel has also tried broadcasts, and no
+// longer.
 func TestSilentBackendIsGivenUpAfterAWhileAndFoundAgain(t *testing.T) {
 	t.Parallel()
 	if !sysnettest.Inside(t) {
@@ -184,7 +183,7 @@ func TestEntriesInUseAreKeptFresh(t *testing.T) {
 	}
 	w := watch(t, "192.0.2.10")
 	await(t, w, "192.0.2.10", 10*time.Second, at(serverMAC))
-	// Another card, and nothing else than the watcher's own questions to notice.
+	// Another MAC, which only the probes of the watcher can detect.
 	const other = "02:00:00:00:00:30"
 	sysnettest.IP(t, "-n "+peer+" link set v1 address "+other)
 	if p := await(t, w, "192.0.2.10", 40*time.Second, func(p neigh.NextHop) bool { return p.MAC.String() != serverMAC }); p.MAC.String() != other {

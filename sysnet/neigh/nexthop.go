@@ -9,28 +9,29 @@ import (
 // MAC is an Ethernet address.
 type MAC [6]byte
 
-// String is "02:00:00:00:00:01".
+// String returns the form "02:00:00:00:00:01".
 func (m MAC) String() string { return net.HardwareAddr(m[:]).String() }
 
-// NextHop says how an address is reached on the wire. With a Problem, a sentence
-// for people, MAC is the zero value and the rest is what is known.
+// NextHop describes how an address is reached on the wire. If Problem, a sentence for
+// operators, is not empty, MAC is the zero value and the other fields are set as far as
+// known.
 type NextHop struct {
 	Addr netip.Addr
-	// MAC is that of the address, or of Gateway when that is valid.
+	// MAC is that of Gateway if valid, else of the address.
 	MAC MAC
-	// Interface is the one packets leave by, Index its number, Own its MAC.
+	// Interface is the outgoing interface, Index its number, Own its MAC.
 	Interface string
 	Index     int
 	Own       MAC
-	// Gateway is the next hop; invalid when the address is on the link.
+	// Gateway is the next hop; invalid if the address is on the link.
 	Gateway netip.Addr
 	Problem string
 }
 
-// OnLink reports whether no gateway is between.
+// OnLink reports whether the address is reached without a gateway.
 func (p NextHop) OnLink() bool { return !p.Gateway.IsValid() }
 
-// hop is whose MAC counts.
+// hop returns the address whose MAC is used.
 func (p NextHop) hop() netip.Addr {
 	if p.Gateway.IsValid() {
 		return p.Gateway
@@ -38,7 +39,7 @@ func (p NextHop) hop() netip.Addr {
 	return p.Addr
 }
 
-// String is one line for people.
+// String returns one line for display.
 func (p NextHop) String() string {
 	switch {
 	case p.Problem != "":

@@ -10,17 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// surveyTries bounds how often a table that changed while it was read is read
-// again.
+// surveyTries bounds the attempts to read a table that changes during the dump.
 const surveyTries = 5
 
-// survey is what one look needs of the kernel's tables.
+// survey holds the kernel tables for one look.
 type survey struct {
 	links      map[int]*netlink.LinkAttrs
 	neighbours map[key]netlink.Neigh
 }
 
-// key names an entry of the neighbour table.
+// key identifies an entry of the neighbour table.
 type key struct {
 	index int
 	addr  netip.Addr
@@ -49,8 +48,8 @@ func (w *Watcher) survey() (*survey, error) {
 	return s, nil
 }
 
-// whole asks again while the kernel says that the table changed under it, and
-// takes what there is in the end: the next event brings another look.
+// whole repeats a dump that the kernel reports as interrupted. The last attempt counts
+// even if interrupted, because the next event triggers another look.
 func whole[T any](ask func() ([]T, error)) (all []T, err error) {
 	for range surveyTries {
 		if all, err = ask(); !errors.Is(err, netlink.ErrDumpInterrupted) {
@@ -60,8 +59,8 @@ func whole[T any](ask func() ([]T, error)) (all []T, err error) {
 	return all, nil
 }
 
-// route asks the kernel which way packets to the address go, and reads all of
-// a NextHop but the MAC.
+// route gets the route to the address from the kernel and returns the NextHop without the
+// MAC.
 func (w *Watcher) route(s *survey, a netip.Addr) NextHop {
 	p := NextHop{Addr: a}
 	routes, err := w.kernel.RouteGet(a.AsSlice())

@@ -7,7 +7,7 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// A table that changes all the time is taken as it was read last.
+// If the table changes during every attempt, the result of the last one is used.
 func TestATableThatChangesIsReadAgainAFewTimes(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {

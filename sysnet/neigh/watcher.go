@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// refreshInterval is how often entries in use are said to be so: shorter
-	// than the least time the kernel trusts one (15 s by default).
+	// refreshInterval is the interval at which entries are marked as used. It is shorter
+	// than the minimum reachable time of the kernel (15 s by default).
 	refreshInterval = 10 * time.Second
-	// retryInterval is how often an address that does not answer is asked again.
+	// retryInterval is the interval of requests for an address that does not answer.
 	retryInterval = 2 * time.Second
-	// holdTime is how long a MAC is kept while the kernel asks anew: three
-	// probes to the old one and three broadcasts, a second each.
+	// holdTime is how long a MAC is kept while the kernel probes: three unicast and three
+	// broadcast requests, one second each.
 	holdTime = 7 * time.Second
-	// leastPause is between two looks; events that come meanwhile are one.
+	// leastPause is the minimum pause between two looks; events in between are merged.
 	leastPause = 20 * time.Millisecond
 )
 
-// Watcher follows the next hops of addresses. Make one with Watch. Any goroutine
-// may call its methods.
+// Watcher tracks the next hops of addresses. Use Watch to make one. It is safe for
+// concurrent use.
 type Watcher struct {
 	log     *slog.Logger
 	kernel  *netlink.Handle
@@ -40,13 +40,13 @@ type Watcher struct {
 	want []netip.Addr
 	hops map[netip.Addr]NextHop
 
-	// What follows belongs to the goroutine.
-	lost  map[netip.Addr]time.Time // since when a known MAC is in doubt
-	asked map[netip.Addr]time.Time // when the kernel was last asked for a next hop
+	// The following fields belong to the goroutine.
+	lost  map[netip.Addr]time.Time // since when a known MAC is uncertain
+	asked map[netip.Addr]time.Time // time of the last NTF_USE per next hop
 }
 
-// Watch starts a watcher in the network namespace of the calling thread, with
-// nobody to watch.
+// Watch starts a watcher without addresses, in the network namespace of the calling
+// thread.
 func Watch(log *slog.Logger) (*Watcher, error) {
 	kernel, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 	if err != nil {
@@ -67,14 +67,14 @@ func Watch(log *slog.Logger) (*Watcher, error) {
 	return w, nil
 }
 
-// Close ends the watcher.
+// Close stops the watcher.
 func (w *Watcher) Close() {
 	close(w.stop)
 	<-w.done
 }
 
-// Want replaces the set of addresses that are watched. It returns at once;
-// Changed tells when the next hops of new ones are known.
+// Want replaces the set of tracked addresses and returns at once. Changed signals when
+// the next hops of new ones are known.
 func (w *Watcher) Want(addrs []netip.Addr) {
 	set := slices.Clone(addrs)
 	slices.SortFunc(set, netip.Addr.Compare)
@@ -88,12 +88,12 @@ func (w *Watcher) Want(addrs []netip.Addr) {
 	}
 }
 
-// Changed gets a value when NextHops answers otherwise than before; several
-// changes may count as one.
+// Changed receives a value when the result of NextHops changes. Several changes may be
+// merged.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
 
-// NextHops returns what is known now: an entry for each address that is watched,
-// except for those that were added a moment ago. The caller owns the map.
+// NextHops returns the current state: an entry for each tracked address, except for ones
+// just added. The caller owns the map.
 func (w *Watcher) NextHops() map[netip.Addr]NextHop {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,8 +107,8 @@ func tell(c chan struct{}) {
 	}
 }
 
-// run looks whenever there is a reason, and never longer than a tenth of the
-// time: neighbours of a large network are announced all the time.
+// run looks after every event, and spends at most a tenth of the time on it, because
+// large networks produce neighbour events continuously.
 func (w *Watcher) run() {
 	defer close(w.done)
 	defer w.kernel.Close()
@@ -132,8 +132,8 @@ func (w *Watcher) run() {
 	}
 }
 
-// look finds the next hops of all addresses and returns when to look again at the
-// latest.
+// look updates the next hops of all addresses and returns the maximum pause until the
+// next look.
 func (w *Watcher) look(now time.Time) time.Duration {
 	w.mu.Lock()
 	want, old := w.want, w.hops
@@ -166,8 +166,8 @@ func (w *Watcher) look(now time.Time) time.Duration {
 	return next
 }
 
-// find says where the address is. sure is false when the kernel does not know
-// or trust the MAC at present.
+// find returns the next hop of the address. sure is false while the kernel does not know
+// the MAC or no longer trusts it.
 func (w *Watcher) find(s *survey, a netip.Addr, old NextHop, now time.Time) (p NextHop, sure bool) {
 	p = w.route(s, a)
 	if p.Problem != "" {
@@ -202,8 +202,8 @@ func (w *Watcher) find(s *survey, a netip.Addr, old NextHop, now time.Time) (p N
 	return p, false
 }
 
-// use tells the kernel that the next hop is used, not too often: it looks for
-// whom it does not know, and probes whom it no longer trusts.
+// use marks the next hop as used, at a limited rate. The kernel then resolves missing
+// entries and probes stale ones.
 func (w *Watcher) use(p NextHop, now time.Time, valid bool) {
 	pause := retryInterval - leastPause
 	if valid {
@@ -225,7 +225,7 @@ func (w *Watcher) use(p NextHop, now time.Time, valid bool) {
 	}
 }
 
-// forget drops what is remembered of addresses nobody wants any more.
+// forget deletes the state of addresses that are no longer tracked.
 func (w *Watcher) forget(hops map[netip.Addr]NextHop, now time.Time) {
 	maps.DeleteFunc(w.lost, func(a netip.Addr, _ time.Time) bool { _, watched := hops[a]; return !watched })
 	maps.DeleteFunc(w.asked, func(_ netip.Addr, at time.Time) bool { return now.Sub(at) > 2*refreshInterval })
