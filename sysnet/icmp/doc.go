@@ -1,10 +1,10 @@
-// Package icmp hears what routers and hosts on the way say about packets that
-// could not be delivered, and passes it on to whom it concerns under the
-// addresses that one knows: path MTU, unreachable, time exceeded, bad parameters.
+// Package icmp receives ICMP errors about undeliverable packets and sends them on with
+// the addresses known to the receiver: path MTU, unreachable, time exceeded, parameter
+// problem.
 //
-// A Listener is a packet socket, so that no firewall is before it and packets of
-// anything else cost one comparison in the kernel. Parse and Message.Rewrite are
-// pure; what does not check out is no Message (RFC 5508 §4.2).
+// A Listener uses packet sockets, so firewalls do not filter it and other packets cost
+// one comparison in the kernel. Parse and Message.Rewrite are pure. Parse rejects packets
+// with invalid checksums or fields (RFC 5508 §4.2).
 //
-// It does not know farms: l4/kernel says who is meant.
+// The package has no knowledge of farms: l4/kernel determines the receiver.
 package icmp

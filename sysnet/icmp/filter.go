@@ -2,10 +2,10 @@ package icmp
 
 import "golang.org/x/sys/unix"
 
-// all is what a filter lets through of a packet.
+// all is the number of bytes that a filter accepts of a packet.
 const all = 1 << 18
 
-// filter4 lets ICMP errors through that are no fragments, from their IP header on.
+// filter4 accepts unfragmented ICMP errors, from the IP header on.
 var filter4 = []unix.SockFilter{
 	{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: 9},
 	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.IPPROTO_ICMP, Jf: 8},
@@ -20,7 +20,7 @@ var filter4 = []unix.SockFilter{
 	{Code: unix.BPF_RET | unix.BPF_K, K: 0},
 }
 
-// filter6 does for ICMPv6.
+// filter6 accepts ICMPv6 errors.
 var filter6 = []unix.SockFilter{
 	{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: 6},
 	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.IPPROTO_ICMPV6, Jf: 4},

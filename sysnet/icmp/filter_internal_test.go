@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// passes reports what a filter lets through of packets: any socket can have one.
+// passes returns a function that reports whether a filter accepts a packet. Any kind of
+// socket supports filters.
 func passes(t *testing.T, filter []unix.SockFilter) func(packet []byte) bool {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
@@ -32,7 +33,7 @@ func passes(t *testing.T, filter []unix.SockFilter) func(packet []byte) bool {
 	}
 }
 
-// Whatever else arrives costs nothing: it never wakes who listens.
+// Other packets cost nothing: they never wake the listener.
 func TestTheKernelLetsErrorsThroughAndNothingElse(t *testing.T) {
 	pass4, pass6 := passes(t, filter4), passes(t, filter6)
 	for kind := range 256 {

@@ -9,25 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxMessage bounds a message, in bytes: senders quote what fits into 576 or
-// 1,280 (RFC 1812 §4.3.2.3, RFC 4443 §2.4), few use jumbo frames.
+// maxMessage bounds a message in bytes. Senders quote as much as fits into 576 or 1,280
+// bytes (RFC 1812 §4.3.2.3, RFC 4443 §2.4); few use jumbo frames.
 const maxMessage = 9216
 
-// Listener hears the errors that arrive at any interface of its network
-// namespace, and sends. One goroutine at a time may use it.
+// Listener receives the ICMP errors of all interfaces of its network namespace, and sends
+// packets. It is not safe for concurrent use.
 type Listener struct {
 	heard [2]int // packet sockets, IPv4 and IPv6
-	raw   [2]int // those that send by way of the routes
+	raw   [2]int // raw sockets, which send along the routes
 	buf   []byte
 }
 
-// Heard is where a message came from.
+// Heard is a received message.
 type Heard struct {
 	*Message
-	Index int // of the interface it arrived at
+	Index int // of the receiving interface
 }
 
-// Listen starts to listen in the network namespace of the calling thread.
+// Listen returns a Listener in the network namespace of the calling thread.
 func Listen() (*Listener, error) {
 	l := &Listener{heard: [2]int{-1, -1}, raw: [2]int{-1, -1}, buf: make([]byte, maxMessage)}
 	for i, family := range []struct {
@@ -39,7 +39,7 @@ func Listen() (*Listener, error) {
 		if l.heard[i], err = packetSocket(family.protocol, family.filter); err == nil {
 			l.raw[i], err = unix.Socket(family.domain, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.IPPROTO_RAW)
 		}
-		if err != nil && !(i == 1 && errors.Is(err, unix.EAFNOSUPPORT)) { // a kernel without IPv6
+		if err != nil && !(i == 1 && errors.Is(err, unix.EAFNOSUPPORT)) { // the kernel lacks IPv6
 			l.Close()
 			return nil, fmt.Errorf("listening for ICMP: %w", err)
 		}
@@ -47,8 +47,8 @@ func Listen() (*Listener, error) {
 	return l, nil
 }
 
-// packetSocket hears packets to this machine that the filter lets through,
-// from their IP header on.
+// packetSocket returns a socket that receives packets accepted by the filter, from the IP
+// header on.
 func packetSocket(protocol uint16, filter []unix.SockFilter) (int, error) {
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -56,7 +56,7 @@ func packetSocket(protocol uint16, filter []unix.SockFilter) (int, error) {
 	}
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	err = os.NewSyscallError("setsockopt", unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &program))
-	if err == nil { // nothing arrives before this
+	if err == nil { // nothing is received before bind
 		err = os.NewSyscallError("bind", unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: htons(protocol)}))
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func packetSocket(protocol uint16, filter []unix.SockFilter) (int, error) {
 
 func htons(n uint16) uint16 { return n<<8 | n>>8 }
 
-// Close ends listening.
+// Close closes all sockets.
 func (l *Listener) Close() {
 	for _, fd := range append(l.heard[:], l.raw[:]...) {
 		if fd >= 0 {
@@ -77,8 +77,8 @@ func (l *Listener) Close() {
 	}
 }
 
-// Next waits for a message, no longer than that; ok is false when none came.
-// The message is valid until the next call.
+// Next waits for a message, at most wait. ok is false after the timeout. The message is
+// valid until the next call.
 func (l *Listener) Next(wait time.Duration) (h Heard, ok bool, err error) {
 	until := time.Now().Add(wait)
 	for {
@@ -101,16 +101,15 @@ func (l *Listener) Next(wait time.Duration) (h Heard, ok bool, err error) {
 	}
 }
 
-// maxTaken bounds how many packets that are no messages one call passes over
-// before it looks at the time again.
+// maxTaken bounds the number of skipped packets before the time is checked again.
 const maxTaken = 64
 
-// take reads what waits, until something is a message.
+// take reads queued packets until one of them is a message.
 func (l *Listener) take(family int) (Heard, bool) {
 	for range maxTaken {
 		n, from, err := unix.Recvfrom(l.heard[family], l.buf, 0)
 		if errors.Is(err, unix.EINTR) || errors.Is(err, unix.ENETDOWN) {
-			continue // an interface that went down is told once
+			continue // ENETDOWN is reported once when an interface goes down
 		}
 		if err != nil {
 			return Heard{}, false
@@ -126,7 +125,7 @@ func (l *Listener) take(family int) (Heard, bool) {
 	return Heard{}, false
 }
 
-// SendTo puts a packet on the wire of an interface, to a MAC address.
+// SendTo sends a packet through an interface to a MAC address.
 func (l *Listener) SendTo(index int, mac [6]byte, packet []byte) error {
 	to := &unix.SockaddrLinklayer{Ifindex: index, Halen: 6, Protocol: htons(unix.ETH_P_IP)}
 	family := 0
@@ -137,7 +136,7 @@ func (l *Listener) SendTo(index int, mac [6]byte, packet []byte) error {
 	return os.NewSyscallError("sendto", unix.Sendto(l.heard[family], packet, 0, to))
 }
 
-// Send sends a packet, header and all, where the routes lead.
+// Send sends a packet, including its IP header, along the routes.
 func (l *Listener) Send(packet []byte) error {
 	if packet[0]>>4 == 6 {
 		return os.NewSyscallError("sendto", unix.Sendto(l.raw[1], packet, 0, &unix.SockaddrInet6{Addr: [16]byte(packet[24:40])}))

@@ -67,10 +67,10 @@ func TestErrorsAreHeardAndSentOn(t *testing.T) {
 	for _, six := range []bool{false, true} {
 		good := tooBig(t, six, about(t, six, layers.IPProtocolTCP))
 		if !six {
-			good[5] = 7 // else the kernel numbers it
+			good[5] = 7 // otherwise the kernel fills in the ID
 			good = sealed(good)
 		}
-		must(l.Send(good)) // the routes lead to this machine
+		must(l.Send(good)) // routed to this machine
 		heard("by the routes", good, 1)
 		must(l.SendTo(near.Index, [6]byte(far.HardwareAddr), good))
 		heard("on the wire", good, far.Index)
@@ -78,7 +78,7 @@ func TestErrorsAreHeardAndSentOn(t *testing.T) {
 		silent("for another machine")
 		spoiled := slices.Clone(good)
 		spoiled[len(spoiled)-1]++
-		for range 200 { // more than are passed over at once
+		for range 200 { // more than maxTaken
 			must(l.SendTo(near.Index, [6]byte(far.HardwareAddr), spoiled))
 		}
 		must(l.SendTo(near.Index, [6]byte(far.HardwareAddr), good))

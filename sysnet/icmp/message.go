@@ -7,15 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Message is an ICMP error: a packet about a packet.
+// Message is an ICMP error about a quoted packet.
 //
-//	IP From → To | ICMP type, code, sum, rest (8) | IP Src → Dst | ports … of the packet it is about
+//	IP From → To | ICMP type, code, sum, rest (8) | IP Src → Dst | ports … of the quoted packet
 //	             body                             inner          transport
 type Message struct {
-	// From is who says it, To whom it was sent to: the sender of the packet it
-	// is about.
+	// From is the sender of the error. To is its destination, the sender of the quoted
+	// packet.
 	From, To netip.Addr
-	// Protocol, Src and Dst are of the packet it is about.
+	// Protocol, Src and Dst are those of the quoted packet.
 	Protocol uint8
 	Src, Dst netip.AddrPort
 
@@ -23,23 +23,22 @@ type Message struct {
 	body, inner, transport int
 }
 
-// Protocols of packets with ports, by their numbers (IANA).
+// Protocols with ports (IANA protocol numbers).
 const (
 	TCP  = unix.IPPROTO_TCP
 	UDP  = unix.IPPROTO_UDP
 	SCTP = unix.IPPROTO_SCTP
 )
 
-// Sizes of headers.
+// Sizes of headers, in bytes.
 const (
 	head4, head6 = 20, 40
 	headICMP     = 8
 	portsSize    = 4
 )
 
-// Parse reads an IP packet. ok is false for everything but an error whose sums
-// are right and that is about a packet with ports. The packet belongs to the
-// message from then on.
+// Parse parses an IP packet. ok is true only for an ICMP error with valid checksums that
+// quotes a packet with ports. The message takes ownership of packet.
 func Parse(packet []byte) (m *Message, ok bool) {
 	if len(packet) == 0 {
 		return nil, false
@@ -77,7 +76,7 @@ func isError4(kind byte) bool {
 
 func (m *Message) inner4() bool {
 	p := m.packet[m.inner:]
-	if len(p) < head4 || p[0]>>4 != 4 || binary.BigEndian.Uint16(p[6:])&0x1fff != 0 { // ports are in the first fragment
+	if len(p) < head4 || p[0]>>4 != 4 || binary.BigEndian.Uint16(p[6:])&0x1fff != 0 { // only the first fragment has ports
 		return false
 	}
 	size := headSize(p)
@@ -86,7 +85,7 @@ func (m *Message) inner4() bool {
 	return size >= head4
 }
 
-// headSize is the length an IPv4 header says it has.
+// headSize returns the length field of an IPv4 header, in bytes.
 func headSize(p []byte) int { return int(p[0]&15) * 4 }
 
 func (m *Message) outer6(p []byte) bool {
@@ -99,11 +98,11 @@ func (m *Message) outer6(p []byte) bool {
 	}
 	m.packet, m.body, m.inner = p[:whole], head6, head6+headICMP
 	m.From, m.To = netip.AddrFrom16([16]byte(p[8:24])), netip.AddrFrom16([16]byte(p[24:40]))
-	kind := p[head6] // below 5: unreachable, too big, time exceeded, parameter problem (RFC 4443)
+	kind := p[head6] // 1 to 4: unreachable, too big, time exceeded, parameter problem (RFC 4443)
 	return kind >= 1 && kind <= 4 && sum(m.packet[head6:], m.pseudo()) == 0xffff
 }
 
-// pseudo is the sum of the header that ICMPv6 adds to its own (RFC 8200 §8.1).
+// pseudo returns the sum of the pseudo-header for ICMPv6 (RFC 8200 §8.1).
 func (m *Message) pseudo() uint32 {
 	s := uint32(len(m.packet)-head6) + unix.IPPROTO_ICMPV6
 	return s + uint32(sum(m.packet[8:40], 0))
@@ -152,5 +151,5 @@ func (m *Message) ports() bool {
 	return true
 }
 
-// Packet is the packet the message is: it may not be changed.
+// Packet returns the original packet, which must not be modified.
 func (m *Message) Packet() []byte { return m.packet }

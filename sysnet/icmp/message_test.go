@@ -25,8 +25,7 @@ func build(t testing.TB, all ...gopacket.SerializableLayer) []byte {
 	return slices.Clone(b.Bytes())
 }
 
-// about is the packet an error is about: from the VIP, port 80, to the client's
-// port 4711.
+// about returns the quoted packet: from the VIP, port 80, to the client's port 4711.
 func about(t testing.TB, six bool, protocol layers.IPProtocol) []byte {
 	t.Helper()
 	var network gopacket.SerializableLayer
@@ -49,7 +48,7 @@ func about(t testing.TB, six bool, protocol layers.IPProtocol) []byte {
 	return build(t, network, tcp, text)
 }
 
-// tooBig is what a router says about a packet, quoting that many bytes of it.
+// tooBig returns the message of a router about a packet, with the quoted bytes.
 func tooBig(t testing.TB, six bool, quoted []byte) []byte {
 	t.Helper()
 	if six {
@@ -72,7 +71,7 @@ func TestAnErrorIsRewrittenForTheBackendWithRightSums(t *testing.T) {
 			}
 			original := about(t, six, protocol)
 			for _, quote := range []int{inner + 8, len(original)} {
-				m, ok := icmp.Parse(append(tooBig(t, six, original[:quote]), 0, 0, 0)) // padding of Ethernet
+				m, ok := icmp.Parse(append(tooBig(t, six, original[:quote]), 0, 0, 0)) // Ethernet padding
 				if !ok {
 					t.Fatalf("six %v %s: not understood", six, protocol)
 				}
@@ -84,7 +83,7 @@ func TestAnErrorIsRewrittenForTheBackendWithRightSums(t *testing.T) {
 				if !ok || again.To != back || again.From != from || again.Src != netip.AddrPortFrom(back, 8080) || again.Dst != m.Dst {
 					t.Errorf("six %v %s: became %+v, sums right: %v", six, protocol, again, ok)
 				}
-				if quote == len(original) { // then the sums of what is quoted can be told
+				if quote == len(original) { // only a complete quote has verifiable checksums
 					checkQuoted(t, six, out)
 				}
 				if back := again.Rewrite(m.From, m.To, m.Src, m.Dst); !slices.Equal(back, m.Packet()) {
@@ -95,7 +94,7 @@ func TestAnErrorIsRewrittenForTheBackendWithRightSums(t *testing.T) {
 	}
 }
 
-// checkQuoted verifies the sums of the packet an error quotes.
+// checkQuoted verifies the checksums of the quoted packet.
 func checkQuoted(t *testing.T, six bool, out []byte) {
 	t.Helper()
 	first, at := layers.LayerTypeIPv4, 28

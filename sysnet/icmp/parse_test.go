@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/icmp"
 )
 
-// saying is an error of that type about a packet, to the VIP.
+// saying returns an error of the type about a packet, sent to the VIP.
 func saying(t *testing.T, six bool, kind uint8, quoted []byte) []byte {
 	t.Helper()
 	if six {
@@ -36,7 +36,7 @@ func TestErrorsOfEveryTypeAreUnderstoodAndOthersAreNot(t *testing.T) {
 	}
 }
 
-// sealed has the sum of the header of an IPv4 packet, and that of ICMP in it, right.
+// sealed sets the checksums of an IPv4 header and of the ICMP message in it.
 func sealed(p []byte) []byte {
 	put := func(at int, covered []byte) {
 		binary.BigEndian.PutUint16(p[at:], 0)
@@ -57,9 +57,9 @@ func sealed(p []byte) []byte {
 	return p
 }
 
-// The head of a packet may be longer than usual, and quoted in part.
+// The IP header may have options, and may be quoted in part.
 func TestHeadsOfIPv4AreReadAsTheySayTheyAre(t *testing.T) {
-	options := func(p []byte) []byte { // four bytes that say nothing
+	options := func(p []byte) []byte { // four NOP options
 		p = slices.Insert(slices.Clone(p), 20, 1, 1, 1, 1)
 		p[0]++
 		binary.BigEndian.PutUint16(p[2:], uint16(len(p)))
@@ -111,7 +111,7 @@ func TestHeadsOfIPv4AreReadAsTheySayTheyAre(t *testing.T) {
 	}
 }
 
-// Between the head of IPv6 and the ports others may be.
+// Extension headers may precede the ports in IPv6.
 func TestPortsAreFoundBehindExtensionsOfIPv6(t *testing.T) {
 	const hop, routing, fragment, tcp, none, options = 0, 43, 44, 6, 59, 60
 	whole := about(t, true, layers.IPProtocolTCP)
@@ -159,9 +159,10 @@ func TestPortsAreFoundBehindExtensionsOfIPv6(t *testing.T) {
 	}
 }
 
-// A sum of UDP that is zero is none (RFC 768): none may become one, nor one none.
+// A UDP checksum of zero means none (RFC 768). It stays zero, and others never become
+// zero.
 func TestASumOfUDPStaysASum(t *testing.T) {
-	const sum = 20 + 8 + 20 + 6 // where it is
+	const sum = 20 + 8 + 20 + 6 // its offset
 	quoted := about(t, false, layers.IPProtocolUDP)
 	m, _ := icmp.Parse(saying(t, false, 3, quoted))
 	full := 0

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rewrite is the message as the one who gets it is to see it: from and to are
-// its addresses, src and dst those of the packet it is about. All are of the
-// version of IP the message is of. The sums are right wherever they were.
+// Rewrite returns the message for its receiver: from and to are its addresses, src and
+// dst those of the quoted packet. All must have the address family of the message.
+// Correct checksums stay correct.
 func (m *Message) Rewrite(from, to netip.Addr, src, dst netip.AddrPort) []byte {
 	p := slices.Clone(m.packet)
 	if m.From.Is4() {
@@ -30,9 +30,8 @@ func (m *Message) Rewrite(from, to netip.Addr, src, dst netip.AddrPort) []byte {
 	return p
 }
 
-// resum writes the addresses and ports of the packet the message is about, whose
-// addresses begin at that offset, and adjusts its sums (RFC 1624): what was wrong
-// before stays so.
+// resum writes the addresses, at the offset at, and ports of the quoted packet. It
+// updates its checksums incrementally (RFC 1624), so wrong checksums stay wrong.
 func (m *Message) resum(p []byte, src, dst netip.AddrPort, at int) {
 	addrs := p[m.inner+at:]
 	before := sum(addrs[:2*src.Addr().BitLen()/8], 0)
@@ -46,7 +45,7 @@ func (m *Message) resum(p []byte, src, dst netip.AddrPort, at int) {
 	binary.BigEndian.PutUint16(ports, src.Port())
 	binary.BigEndian.PutUint16(ports[2:], dst.Port())
 	where := 0
-	switch m.Protocol { // that of SCTP has neither addresses nor an adjustment
+	switch m.Protocol { // the checksum of SCTP does not cover addresses and cannot be adjusted
 	case unix.IPPROTO_TCP:
 		where = m.transport + 16
 	case unix.IPPROTO_UDP:
@@ -58,7 +57,7 @@ func (m *Message) resum(p []byte, src, dst netip.AddrPort, at int) {
 	adjust(p[where:], before, after)
 	adjust(p[where:], portsBefore, sum(ports, 0))
 	if m.Protocol == unix.IPPROTO_UDP && binary.BigEndian.Uint16(p[where:]) == 0 {
-		binary.BigEndian.PutUint16(p[where:], 0xffff) // zero would say that there is none (RFC 768)
+		binary.BigEndian.PutUint16(p[where:], 0xffff) // zero means no checksum (RFC 768)
 	}
 }
 
@@ -67,13 +66,13 @@ func putAddrs(b []byte, first, second netip.Addr) {
 	copy(b[n:], second.AsSlice())
 }
 
-// adjust changes a checksum of what summed up to before and now does to after.
+// adjust updates a checksum after the sum of some fields changed from before to after.
 func adjust(b []byte, before, after uint16) {
 	s := uint32(^binary.BigEndian.Uint16(b)) + uint32(^before) + uint32(after)
 	binary.BigEndian.PutUint16(b, ^fold(s))
 }
 
-// sum is the ones' complement sum of the bytes (RFC 1071), added to start.
+// sum returns the ones' complement sum of b (RFC 1071), added to start.
 func sum(b []byte, start uint32) uint16 {
 	for ; len(b) > 1; b = b[2:] {
 		start += uint32(b[0])<<8 | uint32(b[1])
