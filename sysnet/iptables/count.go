@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Count is what a rule counted.
+// Count holds the counters of a rule.
 type Count struct {
 	Chain          string
-	Rule           string // as iptables-save writes it, without "-A CHAIN"
+	Rule           string // in the format of iptables-save, without "-A CHAIN"
 	Packets, Bytes uint64
 }
 
-// parseCounted reads the rules in chains of ours from what iptables-save -c
-// prints: "[12:3456] -A SLUICE-B7 -j …".
+// parseCounted parses the rules in our chains from the output of iptables-save -c:
+// "[12:3456] -A SLUICE-B7 -j …".
 func parseCounted(text string) (out []Count) {
 	for line := range strings.SplitSeq(text, "\n") {
 		counts, rule, ok := strings.Cut(line, "] -A ")

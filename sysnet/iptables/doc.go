@@ -1,9 +1,8 @@
-// Package iptables changes chains of our own in the tables of iptables, for
-// kernels without nf_tables. Of all other chains only the jumps into ours are
-// touched; these carry the comment "sluice".
+// Package iptables manages chains of Sluice in the tables of iptables, for kernels
+// without nf_tables. In other chains it changes only the jumps to ours, which have the
+// comment "sluice".
 //
-// A Script is what should be there in one family. Apply makes it so: each table
-// in one transaction of iptables-restore, the tables one after the other, so
-// that a script says in which order. Chains of ours that are in no script are
-// removed.
+// A Script is the wanted content of one family. Apply changes one table after the other,
+// in the order of the script, each in one transaction of iptables-restore. Chains of ours
+// that are not in the script are deleted.
 package iptables

@@ -14,28 +14,29 @@ import (
 	"time"
 )
 
-// ErrMissing: there is no iptables.
+// ErrMissing means that iptables is not installed.
 var ErrMissing = errors.New("the programs iptables-save and iptables-restore are not installed")
 
-// Error is a script that was refused: the table it was refused in is as it was.
+// Error is a rejected script. The table that rejected it is unchanged.
 type Error struct {
-	// Owner is whose rule was refused, 0 when that is not known.
+	// Owner is the owner of the rejected rule, or 0 if unknown.
 	Owner  uint32
 	Reason string
 }
 
-// Error tells the reason.
+// Error returns the reason.
 func (e *Error) Error() string { return "packet filter: " + e.Reason }
 
-// Runner runs iptables; make it with Find.
+// Runner runs iptables. Use Find to make one.
 type Runner struct {
-	save, restore [2]string // for IPv4 and IPv6
+	save, restore [2]string // paths for IPv4 and IPv6
 }
 
-// Legacy is the flavour that works without nf_tables, where there are two.
+// Legacy is the flavour that works without nf_tables, on systems with two flavours.
 const Legacy = "-legacy"
 
-// Find looks for the programs, of these flavours in this order.
+// Find returns a Runner for the first flavour whose programs are installed, or
+// ErrMissing.
 func Find(flavours ...string) (*Runner, error) {
 	for _, flavour := range flavours {
 		r, complete := &Runner{}, true
@@ -59,8 +60,8 @@ func find(name string) string {
 	return ""
 }
 
-// Apply makes what is there of ours equal to the script, for IPv4 or IPv6.
-// Rejections are an *Error.
+// Apply makes our chains and jumps equal to the script, for IPv4 or IPv6. A rejection is
+// an *Error.
 func (r *Runner) Apply(ctx context.Context, six bool, s *Script) error {
 	family := 0
 	if six {
@@ -82,8 +83,8 @@ func (r *Runner) Apply(ctx context.Context, six bool, s *Script) error {
 	return err
 }
 
-// Lines are the rules of and to chains of ours, as iptables-save writes them,
-// with their family and table in front.
+// Lines returns the rules in our chains and the jumps to them, in the format of
+// iptables-save, with family and table as prefix.
 func (r *Runner) Lines(ctx context.Context) (lines []string, err error) {
 	for family, name := range []string{"IPv4", "IPv6"} {
 		saved, err := run(ctx, r.save[family], "")
@@ -103,8 +104,8 @@ func (r *Runner) Lines(ctx context.Context) (lines []string, err error) {
 	return lines, nil
 }
 
-// Counted are the rules in chains of ours of a table, for IPv4 or IPv6, with
-// what they counted.
+// Counted returns the rules in our chains of a table with their counters, for IPv4 or
+// IPv6.
 func (r *Runner) Counted(ctx context.Context, six bool, table string) ([]Count, error) {
 	family := 0
 	if six {
@@ -114,7 +115,7 @@ func (r *Runner) Counted(ctx context.Context, six bool, table string) ([]Count, 
 	return parseCounted(saved), err
 }
 
-// failedLine finds the number in "iptables-restore: line 12 failed" and its like.
+// failedLine matches "iptables-restore: line 12 failed" and similar messages.
 var failedLine = regexp.MustCompile(`(?i)line:? ([0-9]{1,9})`)
 
 func lineOf(stderr string) int {
@@ -128,11 +129,11 @@ func lineOf(stderr string) int {
 
 const (
 	runTime = 20 * time.Second
-	// maxReason bounds what is told of a failure, in bytes.
+	// maxReason bounds the text of an error, in bytes.
 	maxReason = 500
 )
 
-// run runs a program and returns what it prints.
+// run runs a program and returns its output.
 func run(ctx context.Context, path, input string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
@@ -140,7 +141,7 @@ func run(ctx context.Context, path, input string, args ...string) (string, error
 	cmd.Env, cmd.Dir, cmd.Stdin = []string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, "/", strings.NewReader(input)
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &stderr, time.Second
-	// The signal comes with the end of the thread that started the program.
+	// The kernel sends Pdeathsig when the thread that started the program ends.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -56,7 +56,7 @@ func TestOurPartOfTheTablesIsMadeCountedListedAndTakenAway(t *testing.T) {
 			t.Errorf("counted: %+v, %v", got, err)
 		}
 	}
-	// What is refused changes nothing, and is told to its owner.
+	// A rejected script changes nothing, and the error names the owner.
 	var e *Error
 	if err := run.Apply(ctx, false, script("ACCEPT --nonsense")); !errors.As(err, &e) || e.Owner != 7 || !strings.Contains(e.Reason, "--nonsense") {
 		t.Errorf("what means nothing: %+v", err)
@@ -65,7 +65,7 @@ func TestOurPartOfTheTablesIsMadeCountedListedAndTakenAway(t *testing.T) {
 		t.Error(err)
 	}
 	lines("IPv4 "+hook, "IPv4 "+to, "IPv4 filter -A SLUICE-B7 -p tcp -j ACCEPT", "IPv6 "+hook, "IPv6 "+to, "IPv6 filter -A SLUICE-B7 -p tcp -j DROP")
-	for range 2 { // the second time there is nothing to do
+	for range 2 { // the second call has nothing to do
 		for _, six := range []bool{false, true} {
 			if err := run.Apply(ctx, six, &Script{}); err != nil {
 				t.Error(err)
@@ -78,7 +78,7 @@ func TestOurPartOfTheTablesIsMadeCountedListedAndTakenAway(t *testing.T) {
 	}
 }
 
-// program writes a program that does as the script says.
+// program writes a shell script.
 func program(t *testing.T, script string) string {
 	t.Helper()
 	path := t.TempDir() + "/program"

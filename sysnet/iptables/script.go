@@ -8,37 +8,36 @@ import (
 	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
-// prefix begins the names of all chains of this instance; nothing follows it, or a
-// hyphen.
+// prefix returns the prefix of all chain names of this instance. A chain name is the
+// prefix alone or continues with a hyphen.
 func prefix() string { return claim.Own().Chains() }
 
-// hook is the rule by which packets come into a chain of ours.
+// hook returns the rule that jumps to a chain of ours.
 func hook(chain string) string { return `-m comment --comment sluice -j ` + chain }
 
-// Script is what should be there of ours, table by table, in the order in which
-// they are changed.
+// Script is the wanted content of our chains, by table, in the order of changes.
 type Script struct{ Tables []*Table }
 
 // Table is our part of one table.
 type Table struct {
 	Name string // filter, mangle, nat or raw
-	// Hooks are chains of the kernel and those of ours they lead to.
+	// Hooks are the jumps from built-in chains to ours.
 	Hooks  []Hook
 	Chains []*Chain
 }
 
-// Hook leads packets of a chain of the kernel to one of ours.
+// Hook is a jump from a built-in chain to one of ours.
 type Hook struct{ From, To string }
 
 // Chain is a chain of ours.
 type Chain struct {
-	Name  string // the prefix, or begins with it and a hyphen; at most 28 bytes
+	Name  string // the prefix, alone or followed by a hyphen; at most 28 bytes
 	Rules []string
-	// Owner is whose rules it holds, 0 for nobody's; see Error.
+	// Owner is the owner of its rules, or 0; see Error.
 	Owner uint32
 }
 
-// Table returns the part of that table, made if there is none.
+// Table returns the part of the table, adding it if necessary.
 func (s *Script) Table(name string) *Table {
 	for _, t := range s.Tables {
 		if t.Name == name {
@@ -50,12 +49,12 @@ func (s *Script) Table(name string) *Table {
 	return t
 }
 
-// Has reports whether there is a chain of that name.
+// Has reports whether the table has the chain.
 func (t *Table) Has(name string) bool {
 	return slices.ContainsFunc(t.Chains, func(c *Chain) bool { return c.Name == name })
 }
 
-// Chain returns the chain of that name, made if there is none.
+// Chain returns the chain, adding it if necessary.
 func (t *Table) Chain(name string, owner uint32) *Chain {
 	for _, c := range t.Chains {
 		if c.Name == name {
@@ -72,7 +71,7 @@ func (c *Chain) Add(format string, args ...any) {
 	c.Rules = append(c.Rules, fmt.Sprintf(format, args...))
 }
 
-// input is what iptables-restore reads, with the owner of each line.
+// input is the input of iptables-restore with the owner of each line.
 type input struct {
 	text   strings.Builder
 	owners []uint32
@@ -83,7 +82,7 @@ func (in *input) line(owner uint32, format string, args ...any) {
 	in.owners = append(in.owners, owner)
 }
 
-// owner is whose line that is, counted from 1; 0 when nobody's.
+// owner returns the owner of a line, counted from 1, or 0 if it has none.
 func (in *input) owner(line int) uint32 {
 	if line < 1 || line > len(in.owners) {
 		return 0
@@ -91,7 +90,7 @@ func (in *input) owner(line int) uint32 {
 	return in.owners[line-1]
 }
 
-// input makes the script's tables of what is there.
+// input returns the input that turns there into the script.
 func (s *Script) input(there *state) *input {
 	in := &input{}
 	for _, t := range s.Tables {
@@ -105,8 +104,8 @@ func (s *Script) input(there *state) *input {
 	return in
 }
 
-// input writes one table: naming a chain empties it, so that those which are not
-// wanted any more can be deleted at the end, when nothing leads to them.
+// input writes one table. Declaring a chain flushes it, so unwanted chains can be deleted
+// at the end, when nothing refers to them.
 func (t *Table) input(in *input, there *part) {
 	var stale []string
 	for _, name := range there.chains {

@@ -58,7 +58,7 @@ COMMIT
 			t.Errorf("line %d is of owner %d, want %d", line, got, want)
 		}
 	}
-	// One that is there as it should be keeps its place; one that is new comes first.
+	// An existing jump keeps its place; a new one is inserted first.
 	nat.Hooks = append(nat.Hooks, Hook{"OUTPUT", "SLUICE"}, Hook{"POSTROUTING", "SLUICE"})
 	if got := s.input(parseSaved(saved)).text.String(); !strings.Contains(got, "-I POSTROUTING 1 -m comment --comment sluice -j SLUICE\n") || strings.Contains(got, "OUTPUT") || strings.Contains(got, "PREROUTING") {
 		t.Errorf("with another hook:\n%s", got)
@@ -85,7 +85,7 @@ func FuzzSaved(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		in := (&Script{}).input(parseSaved(text))
 		for line := range strings.Lines(in.text.String()) {
-			// What removes everything of ours names nothing else.
+			// The empty script affects only chains of ours.
 			if line[0] != '*' && line != "COMMIT\n" && !strings.Contains(line, prefix()) {
 				t.Errorf("%q", line)
 			}
@@ -93,8 +93,8 @@ func FuzzSaved(f *testing.F) {
 	})
 }
 
-// Chains of others may have names that begin like ours, and rules of others may
-// lead to ours: both stay as they are.
+// Foreign chains may have names that begin like ours, and foreign rules may jump to ours.
+// Both stay unchanged.
 func TestChainsOfOthersThatAreNamedAlmostLikeOursAreLeftAlone(t *testing.T) {
 	const text = "*nat\n:SLUICEGATE - [0:0]\n:SLUICE_ALLOW - [0:0]\n:SLUICE-F1 - [0:0]\n" +
 		"-A PREROUTING -p tcp -j SLUICEGATE\n-A PREROUTING -s 192.0.2.1/32 -j SLUICE-F1\n-A SLUICEGATE -p udp -j SLUICE_ALLOW\nCOMMIT\n"

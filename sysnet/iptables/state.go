@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// state is what is there of ours.
+// state holds our chains and jumps in the kernel.
 type state struct{ tables map[string]*part }
 
-// part is what is there of ours in one table.
+// part holds our chains and jumps in one table.
 type part struct {
 	chains []string
 	hooks  []Hook
@@ -22,11 +22,10 @@ func (s *state) table(name string) *part {
 	return &part{}
 }
 
-// names lists the tables that hold anything of ours.
+// names returns the tables with chains or jumps of ours, sorted.
 func (s *state) names() []string { return slices.Sorted(maps.Keys(s.tables)) }
 
-// parseSaved reads what iptables-save prints; lines that are not about chains of
-// ours are passed over.
+// parseSaved parses the output of iptables-save. It ignores lines about foreign chains.
 func parseSaved(text string) *state {
 	s := &state{tables: map[string]*part{}}
 	table := ""
@@ -56,12 +55,12 @@ func parseSaved(text string) *state {
 	return s
 }
 
-// own reports whether a chain of that name is ours: others may have some whose
-// names begin alike.
+// own reports whether the chain is ours. Foreign chains may have names with the same
+// beginning.
 func own(name string) bool { return name == prefix() || strings.HasPrefix(name, prefix()+"-") }
 
-// ownLine reports whether a rule, as iptables-save writes it, is in a chain of
-// ours or leads to one.
+// ownLine reports whether a rule, in the format of iptables-save, is in a chain of ours
+// or jumps to one.
 func ownLine(line string) bool {
 	words := strings.Fields(line)
 	if len(words) < 2 || words[0] != "-A" {
