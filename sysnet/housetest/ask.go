@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// Patience is how long Ask waits for an answer.
+// Patience is the time limit of Ask.
 const Patience = 5 * time.Second
 
-// Answer is what a Server said to a client.
+// Answer is the response of a Server to a client.
 type Answer struct {
 	Seen
-	// Local is the client's own address, Remote where the answer came from.
+	// Local is the client's address, Remote the source of the response.
 	Local, Remote netip.AddrPort
 	conn          net.Conn
 	read          *bufio.Reader
 }
 
-// Ask opens a connection, or sends a datagram, to a Server from an address of
-// the namespace; its port may be 0, and the zero AddrPort
-// chooses nothing. The answer holds the connection open until Close.
+// Ask connects, or sends a datagram, to a Server from an address of the namespace. Its
+// port may be 0; the zero AddrPort leaves the choice to the kernel. The connection stays
+// open until Close.
 func (n *Namespace) Ask(network string, from netip.AddrPort, to string) (*Answer, error) {
 	return n.AskWithin(Patience, network, from, to)
 }
 
-// AskWithin is Ask with another limit of time.
+// AskWithin is Ask with another time limit.
 func (n *Namespace) AskWithin(limit time.Duration, network string, from netip.AddrPort, to string) (*Answer, error) {
 	d := net.Dialer{Deadline: time.Now().Add(limit)}
 	if from.IsValid() {
@@ -69,8 +69,8 @@ func (a *Answer) hear() error {
 	return err
 }
 
-// Again sends text on the same connection, or from the same port, and reads it
-// back. A datagram's answer replaces Seen.
+// Again sends text on the same connection, or from the same port, and checks the echo.
+// The response to a datagram replaces Seen.
 func (a *Answer) Again(text string) error {
 	_ = a.conn.SetDeadline(time.Now().Add(Patience))
 	if _, err := io.WriteString(a.conn, text); err != nil {
@@ -91,10 +91,10 @@ func (a *Answer) Again(text string) error {
 	return nil
 }
 
-// Conn is the connection itself.
+// Conn returns the connection.
 func (a *Answer) Conn() net.Conn { return a.conn }
 
-// Close ends the connection with a reset, so that nothing of it lingers.
+// Close closes the connection with a reset, so that it leaves no TIME_WAIT.
 func (a *Answer) Close() {
 	if t, ok := a.conn.(*net.TCPConn); ok {
 		_ = t.SetLinger(0)

@@ -13,20 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Frame is one frame that passed a device.
+// Frame is one recorded frame.
 type Frame struct {
-	Outgoing       bool // sent by the device's namespace
+	Outgoing       bool // sent by the namespace of the device
 	SrcMAC, DstMAC net.HardwareAddr
-	Src, Dst       netip.AddrPort // ports are 0 where there are none
-	Protocol       string         // "tcp", "udp", "sctp", "icmp", "icmp6", otherwise the name of the last layer
-	TCP            *layers.TCP    // of TCP
-	Payload        []byte         // of TCP and UDP
+	Src, Dst       netip.AddrPort // ports are 0 for protocols without ports
+	Protocol       string         // "tcp", "udp", "sctp", "icmp", "icmp6", else the name of the last layer
+	TCP            *layers.TCP    // only for TCP
+	Payload        []byte         // for TCP and UDP
 	Fragment       bool           // one of several
 	Packet         gopacket.Packet
 }
 
-// BadChecksums names the layers whose checksum is wrong. What a namespace sends
-// has whole checksums only after Plain.
+// BadChecksums returns the layers with a wrong checksum. Frames sent by a namespace have
+// complete checksums only after Plain.
 func (f *Frame) BadChecksums() (bad []string) {
 	if f.Fragment {
 		return nil
@@ -57,7 +57,7 @@ type Capture struct {
 	stopping atomic.Bool
 }
 
-// Capture begins to record what passes the device, until Stop or the test's end.
+// Capture starts to record the frames of the device, until Stop or the end of the test.
 func (l *Link) Capture() *Capture {
 	l.h.t.Helper()
 	c := &Capture{ended: make(chan struct{})}
@@ -95,7 +95,7 @@ func (c *Capture) read() {
 	defer unix.Close(c.fd)
 	b := make([]byte, 1<<17)
 	for {
-		stopping := c.stopping.Load() // before the queue is looked at: what was sent by then is in it
+		stopping := c.stopping.Load() // loaded before reading: frames sent by then are in the queue
 		n, from, err := unix.Recvfrom(c.fd, b, 0)
 		if err != nil {
 			if stopping || err != unix.EAGAIN && err != unix.EINTR && err != unix.ENETDOWN {
@@ -113,14 +113,14 @@ func (c *Capture) read() {
 	}
 }
 
-// Stop ends the recording and returns everything.
+// Stop ends the recording and returns all frames.
 func (c *Capture) Stop() []Frame {
 	c.stopping.Store(true)
 	<-c.ended
 	return c.Frames()
 }
 
-// Frames returns what was recorded until now.
+// Frames returns the frames recorded so far.
 func (c *Capture) Frames() []Frame {
 	c.mu.Lock()
 	defer c.mu.Unlock()

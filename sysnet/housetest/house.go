@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The first thread stays where the process is: /proc/self speaks of it.
+// The first thread stays in the original namespace, because /proc/self refers to it.
 func init() { runtime.LockOSThread() }
 
-// House holds the namespaces and networks of one test. They are gone after it.
+// House holds the namespaces and networks of one test. They are removed after it.
 type House struct {
 	t     testing.TB
-	wires *Namespace // where the bridges are
+	wires *Namespace // contains the bridges
 	links int
 }
 
-// New makes an empty house and skips the test where none can be had.
+// New returns an empty house. It skips the test if namespaces cannot be made.
 func New(t testing.TB) *House {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -34,8 +34,8 @@ func New(t testing.TB) *House {
 	return h
 }
 
-// Namespace makes a network namespace with nothing but its loopback device.
-// IPv6 addresses are usable there at once, and no router is looked for.
+// Namespace makes a network namespace with only a loopback device. IPv6 addresses are
+// usable at once, and router discovery is disabled.
 func (h *House) Namespace(name string) *Namespace {
 	h.t.Helper()
 	n := &Namespace{Name: name, t: h.t, tasks: make(chan func()), over: make(chan struct{})}
@@ -55,9 +55,8 @@ func (h *House) Namespace(name string) *Namespace {
 	return n
 }
 
-// keep makes the namespace and serves its tasks on a thread that lives as long
-// as the namespace is used: processes started there may ask the kernel to be
-// ended with it.
+// keep makes the namespace and runs its tasks on a thread that lives as long as the
+// namespace. Processes started there may use Pdeathsig, so that they end with it.
 func (n *Namespace) keep(ready chan<- error) {
 	defer close(n.over)
 	runtime.LockOSThread() // never unlocked: the thread ends with this function

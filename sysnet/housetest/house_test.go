@@ -113,7 +113,7 @@ func TestPlainDevicesSendWholeChecksums(t *testing.T) {
 func TestCommandsAndKnobsBelongToTheirNamespace(t *testing.T) {
 	h := housetest.New(t)
 	a, b := h.Namespace("a"), h.Namespace("b")
-	b.Sysctl("net.ipv4.ip_forward", "0") // a new one has what the machine has
+	b.Sysctl("net.ipv4.ip_forward", "0") // a new namespace inherits the value of the machine
 	a.Sysctl("net.ipv4.ip_forward", "1")
 	if a.SysctlValue("net.ipv4.ip_forward") != "1" || b.SysctlValue("net.ipv4.ip_forward") != "0" {
 		t.Error("a knob of one is seen by the other")

@@ -16,12 +16,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Namespace is one machine of a house. Its methods may be called by any
-// goroutine; those that fail the test only by the test's own.
+// Namespace is one machine of a house. It is safe for concurrent use, but methods that
+// fail the test may only be called by the test's goroutine.
 type Namespace struct {
 	Name  string
 	t     testing.TB
-	file  *os.File // names the namespace
+	file  *os.File // refers to the namespace
 	tasks chan func()
 	over  chan struct{}
 }
@@ -32,18 +32,18 @@ func (n *Namespace) close() {
 	_ = n.file.Close()
 }
 
-// on calls f on the thread that lives as long as the namespace.
+// on calls f on the thread of the namespace.
 func (n *Namespace) on(f func()) {
 	done := make(chan struct{})
 	n.tasks <- func() { defer close(done); f() }
 	<-done
 }
 
-// Path is the namespace's name for other processes, as ip(8) takes it.
+// Path returns the path of the namespace for other processes, e.g. ip(8).
 func (n *Namespace) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.file.Fd()) }
 
-// Do calls f inside the namespace, on the caller's goroutine: sockets made there
-// belong to it for good. Goroutines f starts are outside.
+// Do calls f inside the namespace, on the caller's goroutine. Sockets opened by f belong
+// to the namespace permanently. Goroutines started by f are outside.
 func (n *Namespace) Do(f func()) {
 	runtime.LockOSThread()
 	before, err := os.Open("/proc/thread-self/ns/net")
@@ -63,26 +63,25 @@ func (n *Namespace) Do(f func()) {
 	f()
 }
 
-// Dial connects from inside. The address is numeric.
+// Dial connects from inside. The address must be numeric.
 func (n *Namespace) Dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
 	return n.DialWith(ctx, &net.Dialer{}, network, address)
 }
 
-// DialWith is Dial with a dialer of the caller's, for a source address or time
-// limit.
+// DialWith is Dial with a dialer of the caller, e.g. for a source address or time limit.
 func (n *Namespace) DialWith(ctx context.Context, d *net.Dialer, network, address string) (conn net.Conn, err error) {
 	n.Do(func() { conn, err = d.DialContext(ctx, network, address) })
 	return conn, err
 }
 
-// Client is an HTTP client inside, which believes every certificate and uses a
-// new connection each time.
+// Client returns an HTTP client inside. It accepts every certificate and uses a new
+// connection for each request.
 func (n *Namespace) Client() *http.Client {
 	return &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
 		DialContext: n.Dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
 }
 
-// Listen listens inside; the listener ends with the test.
+// Listen listens inside until the test ends.
 func (n *Namespace) Listen(network, address string) net.Listener {
 	n.t.Helper()
 	var l net.Listener
@@ -95,7 +94,7 @@ func (n *Namespace) Listen(network, address string) net.Listener {
 	return l
 }
 
-// ListenPacket listens for datagrams inside, until the test ends.
+// ListenPacket listens for datagrams inside until the test ends.
 func (n *Namespace) ListenPacket(network, address string) net.PacketConn {
 	n.t.Helper()
 	var c net.PacketConn
@@ -108,8 +107,8 @@ func (n *Namespace) ListenPacket(network, address string) net.PacketConn {
 	return c
 }
 
-// Sysctl sets a knob of the namespace, by its dotted name; names with dots in
-// them (of devices) take slashes for all.
+// Sysctl sets a sysctl of the namespace by its dotted name. Names that contain dots, e.g.
+// of devices, use slashes as separators.
 func (n *Namespace) Sysctl(key, value string) {
 	n.t.Helper()
 	var err error
@@ -119,7 +118,7 @@ func (n *Namespace) Sysctl(key, value string) {
 	}
 }
 
-// SysctlValue reads a knob.
+// SysctlValue returns the value of a sysctl.
 func (n *Namespace) SysctlValue(key string) string {
 	n.t.Helper()
 	var b []byte

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Network is a LAN: a bridge whose ports are the devices that joined it.
+// Network is a LAN: a bridge with the joined devices as ports.
 type Network struct {
 	Name string
 	h    *House
@@ -21,7 +21,7 @@ type Link struct {
 	h    *House
 }
 
-// Network makes a LAN; its name has at most ten characters.
+// Network makes a LAN. The name has at most ten characters.
 func (h *House) Network(name string) *Network {
 	h.t.Helper()
 	h.wires.batch(
@@ -29,13 +29,13 @@ func (h *House) Network(name string) *Network {
 		"link set "+name+" up",
 	)
 	for _, family := range []string{"iptables", "ip6tables", "arptables"} {
-		h.wires.Try("0", "tee", "/proc/sys/net/bridge/bridge-nf-call-"+family) // no filter belongs to a wire
+		h.wires.Try("0", "tee", "/proc/sys/net/bridge/bridge-nf-call-"+family) // packet filters must not apply to bridged frames
 	}
 	return &Network{name, h}
 }
 
-// Join gives the namespace a device in the network, with addresses
-// ("10.10.1.1/24", "fd00:1::1/64").
+// Join adds a device of the namespace to the network, with addresses ("10.10.1.1/24",
+// "fd00:1::1/64").
 func (n *Network) Join(in *Namespace, device string, addresses ...string) *Link {
 	n.h.t.Helper()
 	n.h.links++
@@ -50,7 +50,7 @@ func (n *Network) Join(in *Namespace, device string, addresses ...string) *Link 
 	return l
 }
 
-// Add gives the device further addresses.
+// Add adds addresses to the device.
 func (l *Link) Add(addresses ...string) {
 	l.h.t.Helper()
 	lines := make([]string, len(addresses))
@@ -63,19 +63,19 @@ func (l *Link) Add(addresses ...string) {
 	l.In.batch(lines...)
 }
 
-// Unplug takes the device's cable out, Plug puts it back.
+// Unplug sets the link down; Plug reverts it.
 func (l *Link) Unplug() { l.h.wires.Run("ip", "link", "set", l.port, "down") }
 
-// Plug is the opposite of Unplug.
+// Plug reverts Unplug.
 func (l *Link) Plug() { l.h.wires.Run("ip", "link", "set", l.port, "up") }
 
-// batch runs ip(8) once for all the lines.
+// batch runs ip(8) once for all lines.
 func (n *Namespace) batch(lines ...string) {
 	n.t.Helper()
 	n.Feed(strings.Join(lines, "\n")+"\n", "ip", "-batch", "-")
 }
 
-// Route adds a route: "default via 10.10.1.1".
+// Route adds routes, e.g. "default via 10.10.1.1".
 func (n *Namespace) Route(routes ...string) {
 	n.t.Helper()
 	for i, r := range routes {

@@ -14,8 +14,8 @@ const (
 	setGRO        = 0x2c
 )
 
-// Plain switches the device's offloads off, at both its ends: what it sends has
-// whole checksums and fits the wire, as frames of real devices.
+// Plain disables the offloads of the device at both ends. Its frames then have complete
+// checksums and fit the MTU, like those of real devices.
 func (l *Link) Plain() {
 	l.h.t.Helper()
 	for _, end := range []struct {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// destination is the address a datagram was sent to.
+// destination returns the destination address of a datagram.
 func destination(control []byte) netip.Addr {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
@@ -21,7 +21,7 @@ func destination(control []byte) netip.Addr {
 	return netip.Addr{}
 }
 
-// source is the control message that sends a datagram from an address.
+// source returns the control message that sets the source address of a datagram.
 func source(from netip.Addr) []byte {
 	b := make([]byte, unix.CmsgSpace(unix.SizeofInet6Pktinfo))
 	h := (*unix.Cmsghdr)(unsafe.Pointer(&b[0]))

@@ -9,25 +9,24 @@ import "fmt"
 //
 //	far ── router ── front                  (with Router)
 //
-// Addresses: front is 10.10.1.0/24 and fd00:1::/64, back 10.10.2.0/24 and
-// fd00:2::/64, beyond the router lies 10.10.3.0/24 and fd00:3::/64. In each of
-// them the appliance (beyond the router: the router) is .1, backends and direct
-// backends are .11, .12, … The clients are .2, .3, … with the addresses .100 to
-// .100+Sources-1 more at the first; the router is .254 (::fe) in front. IPv6
-// addresses end in the same number, written in hexadecimal digits that look
-// alike (::11 beside .11).
+// Addresses: front is 10.10.1.0/24 and fd00:1::/64, back 10.10.2.0/24 and fd00:2::/64,
+// beyond the router is 10.10.3.0/24 and fd00:3::/64. The appliance is .1 in front and
+// back, the router .1 beyond. Backends and direct backends are .11, .12, … The clients
+// are .2, .3, …; the first also has .100 to .100+Sources-1. The router is .254 (::fe) in
+// front. IPv6 addresses end in hexadecimal digits that look like the decimal number (::11
+// for .11).
 //
-// Backends have the appliance as their default route, everybody else in front
-// the router. Nothing is forwarded by the appliance until somebody says so.
+// The default route of backends is the appliance, that of all others in front is the
+// router. Forwarding is disabled in the appliance.
 type Plan struct {
 	Clients  int // at least one
-	Sources  int // further addresses of the first client
+	Sources  int // additional addresses of the first client
 	Backends int
 	Direct   int // backends in the network of the clients, for dsr
 	Router   bool
 }
 
-// Site is a Plan that was built.
+// Site is the network of a Plan.
 type Site struct {
 	*House
 	Front, Back, Beyond  *Network
@@ -49,7 +48,7 @@ type Machine struct {
 	V4, V6 string
 }
 
-// Addresses of front and back that belong to the appliance.
+// Addresses of the appliance in front and back.
 const (
 	ApplianceFront4, ApplianceFront6 = "10.10.1.1", "fd00:1::1"
 	ApplianceBack4, ApplianceBack6   = "10.10.2.1", "fd00:2::1"
@@ -80,8 +79,8 @@ func (p Plan) Build(h *House) *Site {
 	}
 	for i := range p.Direct {
 		d := machine(h, s.Front, 1, fmt.Sprintf("d%d", i+1), 11+i)
-		d.Sysctl("net.ipv4.conf.all.arp_ignore", "1")   // only for addresses of the device that was asked
-		d.Sysctl("net.ipv4.conf.all.arp_announce", "2") // never speak of the VIP
+		d.Sysctl("net.ipv4.conf.all.arp_ignore", "1")   // answer only for addresses of the receiving device
+		d.Sysctl("net.ipv4.conf.all.arp_announce", "2") // never announce the VIP
 		s.Direct = append(s.Direct, d)
 	}
 	if p.Router {
@@ -114,14 +113,14 @@ func machine(h *House, net *Network, number int, name string, host int) *Machine
 	return &Machine{n, net.Join(n, "eth0", a...), fmt.Sprintf("10.10.%d.%d", number, host), fmt.Sprintf("fd00:%d::%d", number, host)}
 }
 
-// numbered is the addresses of a host in one of the networks.
+// numbered returns the addresses of a host in one of the networks.
 func numbered(network, host int) []string {
 	return []string{fmt.Sprintf("10.10.%d.%d/24", network, host), fmt.Sprintf("fd00:%d::%d/64", network, host)}
 }
 
-// VIP gives the appliance's front the addresses of host n, 150 or more, and
-// every direct backend the same on its loopback device, where nobody asks for
-// them. It returns them.
+// VIP adds the addresses of host n, 150 or more, to the appliance's front device and to
+// the loopback device of every direct backend, where ARP does not announce them. It
+// returns the addresses.
 func (s *Site) VIP(n int) (v4, v6 string) {
 	s.t.Helper()
 	v4, v6 = fmt.Sprintf("10.10.1.%d", n), fmt.Sprintf("fd00:1::%d", n)

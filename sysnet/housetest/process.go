@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// Run runs a command inside and returns what it wrote to its standard output;
-// it has to succeed.
+// Run runs a command inside and returns its standard output. A failure ends the test.
 func (n *Namespace) Run(name string, args ...string) string {
 	n.t.Helper()
 	return n.Feed("", name, args...)
 }
 
-// Feed is Run with the command's standard input.
+// Feed is Run with standard input.
 func (n *Namespace) Feed(input, name string, args ...string) string {
 	n.t.Helper()
 	out, err := n.Try(input, name, args...)
@@ -24,7 +23,7 @@ func (n *Namespace) Feed(input, name string, args ...string) string {
 	return out
 }
 
-// Try is Feed for commands that may fail; the error holds what they wrote to standard error.
+// Try is Feed for commands that may fail. The error contains their standard error.
 func (n *Namespace) Try(input, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	var out, stderr strings.Builder
@@ -48,8 +47,8 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() + ": " + strings.TrimSpace(f.stderr) }
 func (f *failure) Unwrap() error { return f.err }
 
-// Start starts a command inside. It ends with the namespace at the latest, even
-// when the test's process is killed; whoever starts it waits for it.
+// Start starts a command inside. It dies with the namespace at the latest, even if the
+// test process is killed. The caller waits for it.
 func (n *Namespace) Start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -60,8 +59,8 @@ func (n *Namespace) Start(cmd *exec.Cmd) error {
 	return err
 }
 
-// Serve starts a command that runs until the test ends, when it is asked to end
-// and, two seconds later, killed. What it writes is logged when the test failed.
+// Serve starts a command that runs until the test ends. Then it gets SIGTERM, and SIGKILL
+// two seconds later. Its output is logged if the test failed.
 func (n *Namespace) Serve(name string, args ...string) *exec.Cmd {
 	n.t.Helper()
 	cmd := exec.Command(name, args...)

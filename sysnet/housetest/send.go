@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Send puts a frame on the wire as if the device's machine had made it: the
-// layers from Ethernet on, with right lengths, and right checksums where sums is
-// set.
+// Send sends a frame through the device: the layers from Ethernet on, with correct
+// lengths, and with correct checksums if sums is true.
 func (l *Link) Send(sums bool, layers ...gopacket.SerializableLayer) {
 	l.h.t.Helper()
 	b := gopacket.NewSerializeBuffer()

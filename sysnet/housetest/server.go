@@ -14,23 +14,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Seen is what a server saw of a connection, or of a datagram.
+// Seen is the record of a connection or datagram at a server.
 type Seen struct {
 	Server   string         // its name
 	Network  string         // "tcp" or "udp"
-	From, To netip.AddrPort // as the packets had them when they arrived
+	From, To netip.AddrPort // addresses of the packets on arrival
 }
 
-// Server answers on ports of a namespace, at every address, over TCP and UDP.
-// On a connection it first says what it saw in one line, then sends back
-// everything; a datagram is answered by such a line, with the datagram behind.
+// Server responds on TCP and UDP ports of a namespace, at every address. On a connection
+// it first writes a line with what it saw, then echoes everything. The response to a
+// datagram is such a line followed by the datagram.
 type Server struct {
 	Name string
 	In   *Namespace
 	mu   sync.Mutex
 	seen []Seen
 	open map[net.Conn]struct{}
-	// Connections and Datagrams count what arrived.
+	// Connections and Datagrams count arrivals.
 	Connections, Datagrams atomic.Int64
 }
 
@@ -52,7 +52,7 @@ func (n *Namespace) Server(name string, ports ...int) *Server {
 	return s
 }
 
-// Seen returns what arrived since the last call.
+// Seen returns the arrivals since the last call.
 func (s *Server) Seen() []Seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,7 @@ func (s *Server) answer(c *net.UDPConn, port uint16) {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			continue // an ICMP error for an answer
+			continue // an ICMP error about a response
 		}
 		s.Datagrams.Add(1)
 		to := destination(control[:nc])
@@ -123,7 +123,7 @@ func (s *Server) answer(c *net.UDPConn, port uint16) {
 	}
 }
 
-// line is how a Seen travels: "b1 tcp 10.10.1.2:4711 10.10.2.11:80\n".
+// line encodes a Seen: "b1 tcp 10.10.1.2:4711 10.10.2.11:80\n".
 func (s Seen) line() string {
 	return fmt.Sprintf("%s %s %s %s\n", s.Server, s.Network, s.From, s.To)
 }
@@ -145,8 +145,8 @@ func plainAddr(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }
 
-// tellDestination makes datagrams come with the address they were sent to. A
-// socket for both families tells that of IPv4 the way of IPv6.
+// tellDestination enables reception of the destination address of datagrams. A dual-stack
+// socket reports IPv4 destinations in IPv6 form.
 func tellDestination(c syscall.Conn) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
