@@ -1,6 +1,5 @@
-// Package listening lists the sockets of this machine that wait for clients,
-// whoever they belong to: TCP sockets that listen, and UDP sockets that are
-// connected to nobody. It reads /proc/net and needs no privilege.
+// Package listening lists all sockets of this machine that accept clients: listening TCP
+// sockets and unconnected UDP sockets. It reads /proc/net and needs no privileges.
 package listening
 
 import (
@@ -17,19 +16,19 @@ import (
 	"strings"
 )
 
-// Socket is one of them. Several may have the same address.
+// Socket is one such socket. Several may have the same address.
 type Socket struct {
 	UDP  bool
-	Addr netip.AddrPort // IPv4 as such; :: may take IPv4 too
+	Addr netip.AddrPort // :: may include IPv4
 }
 
-// states are the words of /proc/net for what waits (kernel, tcp_states.h).
+// States in /proc/net (kernel, tcp_states.h).
 const (
 	listens     = "0A" // TCP_LISTEN
 	unconnected = "07" // TCP_CLOSE, of UDP
 )
 
-// List lists them; a family the kernel does not have has none.
+// List returns all sockets. An address family that the kernel lacks has none.
 func List() (out []Socket, err error) {
 	for _, file := range []string{"tcp", "tcp6", "udp", "udp6"} {
 		f, err := os.Open("/proc/net/" + file)
@@ -49,8 +48,8 @@ func List() (out []Socket, err error) {
 	return out, nil
 }
 
-// read reads one file: a heading, then a line for each socket. Those of TCP that
-// listen come first, so that the many others need not be read.
+// read parses one file: a heading and one line per socket. In TCP files the listening
+// sockets come first, so reading stops at the first other one.
 func read(r io.Reader, udp bool) (out []Socket, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Scan()
@@ -74,8 +73,8 @@ func read(r io.Reader, udp bool) (out []Socket, err error) {
 	return out, lines.Err()
 }
 
-// parse reads an address as the kernel writes it: words of 32 bits in the order
-// of this machine, in hexadecimal digits, a colon and the port.
+// parse parses an address in the format of the kernel: hexadecimal 32-bit words in host
+// byte order, a colon and the port.
 func parse(text string) (netip.AddrPort, error) {
 	digits, port, _ := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(digits)

@@ -17,7 +17,7 @@ func TestWhatWaitsForClientsIsListed(t *testing.T) {
 			t.Skip("no listener on", addr, err)
 		}
 		defer l.Close()
-		c, err := net.Dial("tcp", l.Addr().String()) // connected: not listed
+		c, err := net.Dial("tcp", l.Addr().String()) // a connection is not listed
 		if err != nil {
 			t.Fatal(err)
 		}
