@@ -1,11 +1,11 @@
-// Package reset ends tracked connections so that both of their ends notice.
+// Package reset deletes tracked connections and notifies both ends.
 //
-// The kernel forgets a connection without a word. An end that sends something gets a reset
-// then, but a client that only waits, e.g. for a message, would wait until its own
-// time-out. So each end is sent an acknowledgement that fits no connection. It answers with
-// an acknowledgement of its own (RFC 9293 §3.10.7.4), which nobody expects any more, and
-// the reset in return has the sequence number that the end accepts. Nothing else could know
-// that number: connection tracking does not tell it.
+// The kernel deletes a conntrack entry silently. An end that sends something then gets a
+// reset, but a client that only waits, e.g. for a message, would wait until its own
+// timeout. Each end therefore gets an ACK with an unacceptable sequence number. It
+// responds with an ACK of its own (RFC 9293 §3.10.7.4), which no longer matches a
+// connection. The RST in response to that has the sequence number that the end accepts.
+// Conntrack does not report that number, so it cannot be sent directly.
 package reset
 
 import (
@@ -21,8 +21,9 @@ import (
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 )
 
-// Flush is conntrack.FlushOnly, after which the ends of connections of TCP are told. Of
-// more than conntrack.MaxListed connections the others notice with their next packet.
+// Flush is conntrack.FlushOnly, followed by a notification of both ends of TCP
+// connections. At most conntrack.MaxListed connections are notified; the others notice
+// with their next packet.
 func Flush(ctx context.Context, only func(backend uint32) bool) (int, error) {
 	f := conntrack.Farms()
 	f.Protocol = unix.IPPROTO_TCP
@@ -30,20 +31,20 @@ func Flush(ctx context.Context, only func(backend uint32) bool) (int, error) {
 	page, listed := conntrack.List(ctx, f, nil, conntrack.MaxListed)
 	n, err := conntrack.FlushOnly(ctx, only)
 	if err == nil && listed == nil && len(page.Entries) > 0 {
-		tell(page.Entries) // best effort: the connections are ended anyway
+		tell(page.Entries) // best effort: the connections are deleted anyway
 	}
 	return n, err
 }
 
-// tell sends both ends of established connections an acknowledgement that makes them respond.
+// tell sends an ACK that triggers a response to both ends of established connections.
 func tell(list []conntrack.Entry) {
 	s := sender{unix.AF_INET: -1, unix.AF_INET6: -1}
 	defer s.close()
 	tellBy(list, func(from, to netip.AddrPort) { _ = s.send(from, to) })
 }
 
-// tellBy calls send for each end of an established connection: from the address that the
-// end knows, to the end.
+// tellBy calls send for each end of an established connection. from is the peer address
+// that the end knows, to the end itself.
 func tellBy(list []conntrack.Entry, send func(from, to netip.AddrPort)) {
 	for i := range list {
 		if e := &list[i]; e.State == "established" {
@@ -53,7 +54,7 @@ func tellBy(list []conntrack.Entry, send func(from, to netip.AddrPort)) {
 	}
 }
 
-// sender holds a raw socket per address family, -1 until it is needed.
+// sender holds a raw socket per address family, -1 until used.
 type sender map[int]int
 
 func (s sender) close() {
@@ -64,7 +65,7 @@ func (s sender) close() {
 	}
 }
 
-// send sends an acknowledgement from one address to another, along the routes.
+// send sends an ACK along the routes.
 func (s sender) send(from, to netip.AddrPort) error {
 	packet, err := acknowledgement(from, to)
 	if err != nil {
@@ -86,11 +87,12 @@ func (s sender) send(from, to netip.AddrPort) error {
 	return os.NewSyscallError("sendto", unix.Sendto(s[family], packet, 0, at))
 }
 
-// unacceptable are the numbers of the acknowledgement. They are fixed: with any a window
-// fits one time in some ten thousand, and then the end notices with its next packet.
+// unacceptable is the sequence and acknowledgement number of the ACK. It is constant: by
+// chance it fits into one window in about ten thousand, and then the end notices with its
+// next packet.
 const unacceptable = 0x5c5c5c5c
 
-// acknowledgement makes the packet, IP header and all.
+// acknowledgement returns the packet including the IP header.
 func acknowledgement(from, to netip.AddrPort) ([]byte, error) {
 	if from.Addr().Is4() != to.Addr().Is4() || !from.IsValid() || !to.IsValid() {
 		return nil, fmt.Errorf("no connection from %s to %s", from, to)
