@@ -1,12 +1,11 @@
-// Package route leads packets for addresses that are not ours to sockets that
-// are: the answers backends send to clients whose address the engine connected
-// from.
+// Package route delivers packets for foreign addresses to local sockets: responses of
+// backends to clients whose address the engine has used as its source (transparent mode).
 //
-// Two things per family do that: a rule by the mark such packets have, and a
-// table in which everything is local. The mark is set by the packet filter
-// (l4/kernel, chain transparent), for packets some socket of ours waits for and
-// no others. Rules and tables are known by their numbers, so there is nothing to
-// remember: what a crash left is found and removed by the next Keep.
+// It takes two objects per address family: a rule that matches the mark of such packets,
+// and a table in which every address is local. The packet filter (l4/kernel, chain
+// transparent) sets the mark only on packets for which a local socket exists. Rules and
+// tables have fixed numbers, so no state is stored, and the next Keep finds and deletes
+// leftovers of a crash.
 package route
 
 import (
@@ -21,21 +20,20 @@ import (
 	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
-// priority is that of our rules: after the table of local addresses and before all
-// others.
+// priority is that of our rules: after the local table and before all others.
 const priority = 5190
 
-// Mark is what packets have that belong to a socket of this instance.
+// Mark returns the mark of packets for sockets of this instance.
 func Mark() uint32 { return 0x5d00_0001 + uint32(claim.Own()) }
 
-// table is the number of our table of routes.
+// table returns the number of our routing table.
 func table() int { return 23901 + int(claim.Own()) }
 
-// Object is a rule or route that is in the kernel.
+// Object is a rule or route in the kernel.
 type Object struct{ Name, Detail string }
 
-// Keep makes packets with Mark local in the families that are wanted, and takes
-// that back in the others.
+// Keep makes packets with Mark local in the wanted families, and reverts it in the
+// others.
 func Keep(v4, v6 bool) error {
 	var problems []error
 	for family, wanted := range map[int]bool{unix.AF_INET: v4, unix.AF_INET6: v6} {
@@ -69,8 +67,7 @@ func local(family int) (*netlink.Route, error) {
 	return &netlink.Route{LinkIndex: lo.Attrs().Index, Dst: all, Table: table(), Type: unix.RTN_LOCAL, Scope: netlink.SCOPE_HOST, Family: family}, nil
 }
 
-// set adds the route first: a rule without it would change nothing, the other
-// way round neither.
+// set adds the route before the rule. Each has no effect without the other.
 func set(family int) error {
 	r, err := local(family)
 	if err != nil {
@@ -105,7 +102,7 @@ func remove(family int) error {
 	return absent(err)
 }
 
-// absent is nil for errors that say there is nothing to remove.
+// absent returns nil for errors that mean the object does not exist, else err.
 func absent(err error) error {
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -113,7 +110,7 @@ func absent(err error) error {
 	return err
 }
 
-// ours are the rules with our numbers.
+// ours returns the rules with our numbers.
 func ours(family int) ([]netlink.Rule, error) {
 	all, err := netlink.RuleList(family)
 	if err != nil && !errors.Is(err, netlink.ErrDumpInterrupted) {
@@ -137,7 +134,7 @@ func routes(family int) ([]netlink.Route, error) {
 	return all, err
 }
 
-// List returns what is in the kernel.
+// List returns our objects in the kernel.
 func List() ([]Object, error) {
 	var out []Object
 	var problems []error

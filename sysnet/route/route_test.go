@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// all is every rule and route of the namespace.
+// all returns every rule and route of the namespace.
 func all(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -27,11 +27,11 @@ func TestMarkedPacketsAreLocalWhileWanted(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
-	sysnettest.IP(t, "rule add fwmark 7 lookup 100 pref 5190") // somebody else's, at our place
+	sysnettest.IP(t, "rule add fwmark 7 lookup 100 pref 5190") // a foreign rule at our priority
 	sysnettest.IP(t, "route add local 192.0.2.0/24 dev lo table 100")
 	before := all(t)
 	foreign := func(mark string) string { return sysnettest.IP(t, "route get 198.51.100.7 mark "+mark) }
-	for range 2 { // asking again changes nothing
+	for range 2 { // the second call changes nothing
 		if err := route.Keep(true, true); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestMarkedPacketsAreLocalWhileWanted(t *testing.T) {
 		t.Errorf("with the mark: %s", got)
 	}
 	for _, family := range []string{"-4", "-6"} {
-		if got := sysnettest.IP(t, family+" rule show"); !strings.Contains(got, "5190:\tfrom all fwmark 0x5d000001 lookup 23901\n") { // and no other mark
+		if got := sysnettest.IP(t, family+" rule show"); !strings.Contains(got, "5190:\tfrom all fwmark 0x5d000001 lookup 23901\n") { // no other mark
 			t.Errorf("rules: %s", got)
 		}
 	}
@@ -74,13 +74,13 @@ func TestMarkedPacketsAreLocalWhileWanted(t *testing.T) {
 	}
 }
 
-// powerless runs f as somebody who may not change networks.
+// powerless runs f without the capability to change the network.
 func powerless(t *testing.T, f func() error) (err error) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // and never unlocked: the thread ends with what it has lost
+		runtime.LockOSThread() // stays locked: the thread ends with its reduced capabilities
 		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 		var none [2]unix.CapUserData
 		if err = unix.Capset(&header, &none[0]); err == nil {
@@ -91,7 +91,7 @@ func powerless(t *testing.T, f func() error) (err error) {
 	return err
 }
 
-// A rule or route that cannot be set or removed is told, wherever that fails.
+// Every failure to set or remove a rule or route is reported.
 func TestWhatIsNotPermittedIsTold(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
@@ -130,7 +130,7 @@ func TestWhatIsNotPermittedIsTold(t *testing.T) {
 	}
 }
 
-// Who cannot ask what there is does not take it for nothing.
+// A failed query must not look like an empty result.
 func TestWithoutADescriptorNothingIsKnown(t *testing.T) {
 	var before unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
