@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Eventually asks until ok, for what the kernel does by itself and announces
-// to nobody; after ten seconds the test fails with what was seen last.
+// Eventually polls ask until ok is true, for kernel state that changes asynchronously
+// without an event. After ten seconds the test fails with the last value of seen.
 func Eventually(t *testing.T, ask func() (seen string, ok bool)) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {

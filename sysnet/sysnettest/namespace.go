@@ -1,10 +1,9 @@
-// Package sysnettest runs tests that change the network configuration where
-// nobody else sees it.
+// Package sysnettest runs tests that change the network configuration in isolation.
 //
-// A test starts with `if !sysnettest.Inside(t) { return }`: it runs again, in a
-// process of its own with a network namespace of its own (only loopback in it,
-// up) and a /run of its own, so that what ip(8) and iptables keep there is gone
-// with the process. The process, not a thread: goroutines may run anywhere.
+// A test starts with `if !sysnettest.Inside(t) { return }`. Inside runs it again in a
+// separate process with its own network namespace (only loopback, up) and its own /run,
+// so that state of ip(8) and iptables disappears with the process. It uses a process and
+// not a thread, because goroutines may run on any thread.
 package sysnettest
 
 import (
@@ -17,14 +16,13 @@ import (
 	"testing"
 )
 
-// insideVariable names the test that runs inside.
+// insideVariable contains the name of the test that runs inside.
 const insideVariable = "SYSNET_TEST_INSIDE"
 
-// Inside reports whether the calling test runs in a namespace of its own; where
-// it does not, it runs the test again in one and reports what came of it. It
-// skips with the reason where no namespace can be had. Afterwards the packet
-// filter and the sysctls of the namespace the tests started in must be what
-// they were.
+// Inside reports whether the calling test runs in its own namespace. If it does not,
+// Inside runs it again in one and reports the result, or skips it with the reason if no
+// namespace can be made. It fails if the test changed the packet filter or the sysctls of
+// the original namespace.
 func Inside(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(insideVariable) == t.Name() {
@@ -38,7 +36,7 @@ func Inside(t *testing.T) bool {
 		t.Skipf("needs ip(8): %v", err)
 	}
 	before := outside(t)
-	// The kernel ends the inner process when the thread that started it ends.
+	// The kernel kills the inner process when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=120s")
@@ -61,8 +59,8 @@ func Inside(t *testing.T) bool {
 	return false
 }
 
-// private gives the process a /run of its own and brings loopback up. It forwards
-// nothing: a new namespace would forward where the machine does.
+// private gives the process its own /run, brings loopback up and disables forwarding,
+// which a new namespace inherits from the machine.
 func private(t *testing.T) {
 	t.Helper()
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
@@ -77,8 +75,8 @@ func private(t *testing.T) {
 	IP(t, "link set lo up")
 }
 
-// outside is what no test may change: the rules of the packet filter and the
-// sysctls this house writes.
+// outside returns the state that no test may change: packet filter rules and the sysctls
+// that Sluice sets.
 func outside(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -93,7 +91,7 @@ func outside(t *testing.T) string {
 	return b.String()
 }
 
-// Need skips the test when one of the programs is missing.
+// Need skips the test if one of the programs is missing.
 func Need(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
@@ -103,7 +101,7 @@ func Need(t *testing.T, programs ...string) {
 	}
 }
 
-// IP runs ip(8) with the words of args and returns what it printed.
+// IP runs ip(8) with the words of args and returns its output.
 func IP(t *testing.T, args string) string {
 	t.Helper()
 	return Run(t, "", "ip", strings.Fields(args)...)
@@ -123,8 +121,8 @@ func Up(t *testing.T, names ...string) {
 	}
 }
 
-// Run runs a program with input on its standard input; what it printed comes
-// back, and a failure ends the test.
+// Run runs a program with input as standard input and returns its output. A failure ends
+// the test.
 func Run(t *testing.T, input, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(program, args...)
@@ -138,9 +136,9 @@ func Run(t *testing.T, input, program string, args ...string) string {
 
 var peers atomic.Int32
 
-// Peer makes another namespace, linked with this one by a pair of interfaces:
-// near is the name here, far there, each with its addresses ("192.0.2.1/24").
-// It returns the name for `ip netns exec`. IPv6 addresses are usable at once.
+// Peer makes another namespace, connected by a veth pair: near is the interface here, far
+// the one there, each with its addresses ("192.0.2.1/24"). It returns the name for `ip
+// netns exec`. IPv6 addresses are usable at once.
 func Peer(t *testing.T, near, far string, nearAddrs, farAddrs []string) string {
 	t.Helper()
 	name := "peer" + string(rune('a'+peers.Add(1)-1))
@@ -159,7 +157,7 @@ func Peer(t *testing.T, near, far string, nearAddrs, farAddrs []string) string {
 	return name
 }
 
-// nodad makes an IPv6 address usable without the wait for duplicates.
+// nodad disables duplicate address detection for an IPv6 address.
 func nodad(addr string) string {
 	if strings.Contains(addr, ":") {
 		return " nodad"
