@@ -1,6 +1,6 @@
-// Package usage reads what the machine has and how much of it is in use: processors,
-// memory, load, network interfaces, disks, tracked connections. It is the one reader
-// of procfs.
+// Package usage reads the resources of the machine and their usage: processors, memory,
+// load, network interfaces, disks, tracked connections. Only this package reads procfs
+// for that.
 package usage
 
 import (
@@ -16,8 +16,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Sample is the machine at one moment. What the system does not tell is zero or
-// missing.
+// Sample is the state of the machine at one moment. Unknown values are zero or missing.
 type Sample struct {
 	At         time.Time
 	CPU        CPU
@@ -26,11 +25,11 @@ type Sample struct {
 	Load       [3]float64 // over the last 1, 5 and 15 minutes
 	Interfaces []Interface
 	Disks      []Disk
-	// Connections is how many the kernel tracks; -1: it does not.
+	// Connections is the number of tracked connections, or -1 without conntrack.
 	Connections int64
 }
 
-// CPU is time that all processors together spent, in seconds since the start.
+// CPU is the time of all processors in seconds since boot.
 type CPU struct {
 	User, Nice, System, IOWait, IRQ, SoftIRQ, Steal, Idle float64
 }
@@ -45,28 +44,28 @@ type Memory struct {
 	SwapTotal, SwapFree, SwapCached         uint64
 }
 
-// Used is what programs and the kernel hold, without what is only kept from files.
+// Used returns the memory of programs and the kernel, without file caches.
 func (m Memory) Used() uint64 {
 	return m.Total - min(m.Total, m.Free+m.Buffers+m.Cached)
 }
 
-// SwapUsed is what lies in swap.
+// SwapUsed returns the used swap.
 func (m Memory) SwapUsed() uint64 { return m.SwapTotal - min(m.SwapTotal, m.SwapFree) }
 
-// Interface is the bytes of a network interface since it came up.
+// Interface holds the byte counters of a network interface since it came up.
 type Interface struct {
 	Name    string
 	In, Out uint64
 }
 
-// Disk is a mounted file system, in bytes.
+// Disk is a mounted file system. Sizes are in bytes.
 type Disk struct {
 	Mount             string
 	Total, Used, Free uint64 // Free: for ordinary users
 }
 
-// Read reads all of it. root is where procfs is mounted. What cannot be read is left
-// out: another part of a machine that is in trouble is shown all the same.
+// Read reads a Sample. root is the mount point of procfs. Unreadable values are omitted,
+// so that the rest is available on a machine in trouble.
 func Read(root string, now time.Time) Sample {
 	s := Sample{At: now, Connections: -1}
 	fs, err := procfs.NewFS(root)
@@ -100,14 +99,14 @@ func Read(root string, now time.Time) Sample {
 	return s
 }
 
-// The files of the table of connections the kernel tracks.
+// Files of conntrack below root.
 const (
 	trackedFile     = "sys/net/netfilter/nf_conntrack_count"
 	mostTrackedFile = "sys/net/netfilter/nf_conntrack_max"
 )
 
-// Tracked is how many connections the kernel tracks, and how many it can; most is 0 where
-// it tracks none.
+// Tracked returns the number of tracked connections and its limit. most is 0 without
+// conntrack.
 func Tracked(root string) (used, most uint64) {
 	used, is := number(root, trackedFile)
 	most, bounded := number(root, mostTrackedFile)
@@ -117,7 +116,7 @@ func Tracked(root string) (used, most uint64) {
 	return used, most
 }
 
-// number reads a file with a number in it.
+// number reads a file that contains a number.
 func number(root, name string) (uint64, bool) {
 	text, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {
@@ -134,8 +133,8 @@ func of(n *uint64) uint64 {
 	return *n
 }
 
-// disks are what holds data: the root and what lies on devices, each device once.
-// Images that cannot be written are always full and no disks.
+// disks returns the file systems that hold data: the root and those on devices, each
+// device once. Read-only images are always full and are omitted.
 func disks(fs procfs.FS) []Disk {
 	mounts, err := fs.GetMounts()
 	if err != nil {
@@ -159,14 +158,13 @@ func disks(fs procfs.FS) []Disk {
 	return out
 }
 
-// Shares are what the processors did between two samples, in percent of their time.
-// Usage is all but Idle and IOWait.
+// Shares are the processor shares between two samples, in percent. Usage is everything
+// except Idle and IOWait.
 type Shares struct {
 	User, Nice, System, IOWait, IRQ, SoftIRQ, Idle, Usage float64
 }
 
-// Since compares with an earlier sample. Between two with the same times the processors
-// did nothing.
+// Since returns the shares since an earlier sample. Equal counters count as idle.
 func (c CPU) Since(before CPU) Shares {
 	all := c.total() - before.total()
 	if all <= 0 {

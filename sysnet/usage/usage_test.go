@@ -107,7 +107,7 @@ func TestSharesOfTheProcessorsAddUp(t *testing.T) {
 	if got := now.Since(now); got != (usage.Shares{Idle: 100}) {
 		t.Errorf("in no time: %+v", got)
 	}
-	// The kernel's counter of idle time may go back.
+	// The kernel's idle counter may decrease.
 	if got := (usage.CPU{User: 20, Idle: 95}).Since(usage.CPU{User: 10, Idle: 100}); got.Idle != 0 || got.Usage != 100 || got.User != 100 {
 		t.Errorf("a counter that went back: %+v", got)
 	}
