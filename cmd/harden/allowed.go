@@ -4,22 +4,21 @@ package harden
 
 import "golang.org/x/sys/unix"
 
-// newest is the highest system call number these lists were made with. What comes
-// after it is answered as if the kernel had no such call, so that a runtime or a
-// library that is newer goes on with the older one it knows.
+// newest is the highest system call number known to these lists. Later calls return
+// ENOSYS, so that a newer runtime or library falls back to an older call.
 const newest = 471
 
-// running is what every process needs to run at all: the Go runtime's calls (its
-// sources name them: runtime/sys_linux_*.s, internal/runtime/syscall), those of
-// libc for builds with cgo and for other programs, and what works on descriptors
-// the process has. Forms that one architecture has are in runningHere.
+// running lists the calls that every process needs. They are the calls of the Go runtime
+// (runtime/sys_linux_*.s, internal/runtime/syscall), of libc for cgo builds and other
+// programs, and operations on open descriptors. Calls of a single architecture are in
+// runningHere.
 var running = append([]uint32{
 	// memory
 	unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_MINCORE, unix.SYS_BRK,
 	unix.SYS_MSYNC, unix.SYS_MLOCK, unix.SYS_MUNLOCK, unix.SYS_MSEAL, unix.SYS_MEMFD_CREATE, unix.SYS_MEMBARRIER,
 
-	// threads, signals and time; what starts processes and signals them is looked
-	// at by its arguments
+	// threads, signals and time; the filter checks arguments of calls that start
+	// processes and signal them
 	unix.SYS_FUTEX, unix.SYS_FUTEX_WAITV, unix.SYS_FUTEX_WAKE, unix.SYS_FUTEX_WAIT, unix.SYS_FUTEX_REQUEUE,
 	unix.SYS_SET_ROBUST_LIST, unix.SYS_GET_ROBUST_LIST, unix.SYS_SET_TID_ADDRESS, unix.SYS_RSEQ,
 	unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_GETPARAM, unix.SYS_SCHED_GETSCHEDULER,
@@ -30,7 +29,7 @@ var running = append([]uint32{
 	unix.SYS_TIMER_CREATE, unix.SYS_TIMER_SETTIME, unix.SYS_TIMER_GETTIME, unix.SYS_TIMER_GETOVERRUN, unix.SYS_TIMER_DELETE,
 	unix.SYS_TIMERFD_CREATE, unix.SYS_TIMERFD_SETTIME, unix.SYS_TIMERFD_GETTIME, unix.SYS_GETITIMER, unix.SYS_SETITIMER,
 
-	// what a process may know of itself and of the machine
+	// information about the process and the machine
 	unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_GETPPID, unix.SYS_GETUID, unix.SYS_GETEUID, unix.SYS_GETGID, unix.SYS_GETEGID,
 	unix.SYS_GETRESUID, unix.SYS_GETRESGID, unix.SYS_GETGROUPS, unix.SYS_GETPGID, unix.SYS_GETSID, unix.SYS_CAPGET,
 	unix.SYS_UNAME, unix.SYS_SYSINFO, unix.SYS_GETRUSAGE, unix.SYS_TIMES, unix.SYS_GETRANDOM, unix.SYS_PRCTL,
@@ -43,14 +42,14 @@ var running = append([]uint32{
 	unix.SYS_FADVISE64, unix.SYS_SPLICE, unix.SYS_TEE, unix.SYS_SENDFILE, unix.SYS_COPY_FILE_RANGE, unix.SYS_PIPE2,
 	unix.SYS_EVENTFD2, unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EPOLL_PWAIT2, unix.SYS_PPOLL, unix.SYS_PSELECT6,
 
-	// sockets, but for making and listening; one of a pair could be sent from to any
-	// service of the machine that hears datagrams
+	// sockets, except socket, socketpair and listen; an end of a socketpair could send to
+	// any local service that receives datagrams
 	unix.SYS_CONNECT, unix.SYS_ACCEPT, unix.SYS_ACCEPT4, unix.SYS_BIND, unix.SYS_SHUTDOWN,
 	unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT, unix.SYS_SETSOCKOPT,
 	unix.SYS_SENDTO, unix.SYS_RECVFROM, unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_SENDMMSG, unix.SYS_RECVMMSG,
 }, runningHere...)
 
-// reading is what opens, lists and looks at files, and runs other programs.
+// reading lists the calls that open, list and inspect files, and those that run programs.
 var reading = append([]uint32{
 	unix.SYS_OPENAT, unix.SYS_OPENAT2, unix.SYS_READLINKAT, unix.SYS_GETDENTS64, unix.SYS_FACCESSAT, unix.SYS_FACCESSAT2,
 	unix.SYS_STATX, unix.SYS_STATFS, unix.SYS_CHDIR, unix.SYS_FCHDIR, unix.SYS_READAHEAD, unix.SYS_LISTEN,
@@ -58,15 +57,16 @@ var reading = append([]uint32{
 	unix.SYS_KILL, unix.SYS_TGKILL, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_SEND_SIGNAL,
 }, readingHere...)
 
-// placing is what replaces files, and what programs take that ask systemd by its
-// sockets. Modes are those files are made with: Landlock would let root's be changed.
+// placing lists the calls that replace files, and the calls of programs that contact
+// systemd over its sockets. It lacks chmod: Landlock does not protect the modes of root's
+// files.
 var placing = append([]uint32{
 	unix.SYS_UNLINKAT, unix.SYS_RENAMEAT2, unix.SYS_MKDIRAT, unix.SYS_SOCKETPAIR, unix.SYS_SIGNALFD4,
 	unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH, unix.SYS_INOTIFY_RM_WATCH, unix.SYS_GETPRIORITY,
 }, placingHere...)
 
-// changing is what mgmt and programs of operators do besides: shells, interpreters and
-// their like have to work in it. Which files they may change is a matter of their user.
+// changing lists further calls of mgmt and of operator programs: shells and interpreters
+// must work. The user of the process determines which files they may change.
 var changing = append([]uint32{
 	unix.SYS_SOCKETPAIR, unix.SYS_EXECVEAT, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_SIGNALFD4,
 	unix.SYS_UNLINKAT, unix.SYS_MKDIRAT, unix.SYS_MKNODAT, unix.SYS_LINKAT, unix.SYS_SYMLINKAT, unix.SYS_RENAMEAT2, unix.SYS_TRUNCATE,
@@ -87,25 +87,26 @@ var changing = append([]uint32{
 	unix.SYS_IO_SETUP, unix.SYS_IO_DESTROY, unix.SYS_IO_SUBMIT, unix.SYS_IO_CANCEL, unix.SYS_IO_GETEVENTS,
 }, changingHere...)
 
-// lasting is what makes things that outlive their process.
+// lasting lists the calls that create objects that outlive their process.
 var lasting = []uint32{unix.SYS_SHMGET, unix.SYS_SEMGET, unix.SYS_MSGGET}
 
-// The filters, one for each role and one for what the supervisor starts for a request.
+// The filters of each role, and of processes that the supervisor starts for one request.
 var (
 	engineFilter = filter{calls: [][]uint32{running}, families: []uint32{unix.AF_INET, unix.AF_INET6}, alone: true}
-	// Programs that netd runs make no files and change none but by writing. Without
-	// unix sockets netd, which is root, cannot have systemd or others do it.
+	// Programs of netd create no files and change them only by writing. Without unix
+	// sockets netd, which is root, cannot have systemd or others do it.
 	helperFilter = filter{calls: [][]uint32{running, reading},
 		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK, unix.AF_PACKET}}
-	// What hostd may place, and where it may connect to, is a matter of Landlock.
+	// Landlock determines the files that hostd may replace and the sockets it may connect
+	// to.
 	hostFilter = filter{calls: [][]uint32{running, reading, placing}, families: []uint32{unix.AF_UNIX}}
-	// mgmt starts no programs: progd does.
+	// mgmt starts no programs; progd does.
 	managerFilter = filter{calls: [][]uint32{running, reading, changing}, never: []uint32{unix.SYS_EXECVE, unix.SYS_EXECVEAT},
 		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_UNIX, unix.AF_NETLINK}}
 	programsFilter = filter{calls: [][]uint32{running, reading, changing},
 		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_UNIX, unix.AF_NETLINK}}
-	// Memory of System V outlives whoever made it. Unix sockets are guarded by the user of
-	// who connects: one who is the user of mgmt must not have any.
+	// System V IPC objects outlive their creator. Access to unix sockets depends on the
+	// user that connects, so a program that runs as the user of mgmt must not have any.
 	programFilter = filter{calls: [][]uint32{running, reading, changing}, never: lasting,
 		families: []uint32{unix.AF_INET, unix.AF_INET6, unix.AF_UNIX, unix.AF_NETLINK}}
 	programAloneFilter = filter{calls: [][]uint32{running, reading, changing}, never: lasting,

@@ -4,12 +4,11 @@ import "golang.org/x/sys/unix"
 
 const (
 	auditArch = unix.AUDIT_ARCH_X86_64
-	// x32Bit marks the calls of the x32 ABI, a second set of numbers for the
-	// same architecture.
+	// x32Bit marks calls of the x32 ABI, a second numbering for the same architecture.
 	x32Bit = 0x40000000
 )
 
-// The older forms of allowed calls that this architecture has, which libc uses.
+// Older forms of allowed calls on this architecture, which libc uses.
 var (
 	runningHere = []uint32{
 		unix.SYS_ARCH_PRCTL, unix.SYS_TIME, unix.SYS_ALARM, unix.SYS_PAUSE, unix.SYS_GETPGRP, unix.SYS_DUP2, unix.SYS_PIPE,

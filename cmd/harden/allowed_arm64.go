@@ -4,10 +4,10 @@ import "golang.org/x/sys/unix"
 
 const (
 	auditArch = unix.AUDIT_ARCH_AARCH64
-	x32Bit    = 0 // no second set of numbers here
+	x32Bit    = 0 // no second numbering
 )
 
-// The forms of allowed calls that this architecture has.
+// Forms of allowed calls on this architecture.
 var (
 	runningHere  = []uint32{unix.SYS_MAP_SHADOW_STACK}
 	readingHere  = []uint32{unix.SYS_FSTATAT}

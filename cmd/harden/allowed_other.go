@@ -2,7 +2,7 @@
 
 package harden
 
-// No filter was written for this architecture; Status shows it.
+// This architecture has no filter; Status shows that.
 const (
 	auditArch = 0
 	x32Bit    = 0

@@ -17,22 +17,22 @@ import (
 	"github.com/sluicelb/sluice/cmd/harden"
 )
 
-// The tests run this binary again as the engine would be: on a helper's thread,
-// as root under another uid, and hardened. The child tries what it must not be
-// able to do and prints what came of it as JSON.
+// The tests run this binary as the engine: started from a limited thread, under another
+// uid if root, and hardened. The child attempts forbidden operations and prints the
+// results as JSON.
 
 const (
 	childVariable = "HARDEN_CHILD"
 	childUID      = 61740
 )
 
-// attempts maps a thing to try to the error text, empty when it worked.
+// attempts maps an attempt to its error, which is empty on success.
 type attempts struct {
 	Status harden.Status
 	Tried  map[string]string
 }
 
-// try makes an attempt on a thread of its own: the restriction must hold on all.
+// try runs an attempt on a separate thread, because the restriction must apply to all.
 func (a *attempts) try(name string, f func() error) {
 	done := make(chan error)
 	go func() { runtime.LockOSThread(); done <- f() }()
@@ -136,7 +136,7 @@ func mark(family, value int) error {
 	return syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_MARK, value)
 }
 
-// receive sends a TCP socket through the pair and takes it out again.
+// receive passes a TCP socket through the pair.
 func receive(pair [2]int) error {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, syscall.IPPROTO_TCP)
 	if err != nil {
@@ -179,14 +179,14 @@ func dialFrom(addr string) error {
 	return err
 }
 
-// hardened runs the engine's child and returns what it could do.
+// hardened runs the engine's child and returns its attempts.
 func hardened(t *testing.T) attempts {
 	t.Helper()
 	return hardenedAs(t, "engine", nil, folderVariable+"="+rootsFolder(t), serviceVariable+"="+service(t))
 }
 
-// hardenedAs runs the child of a role, with the capabilities it keeps, and
-// returns what it could do.
+// hardenedAs runs the child of a role with the capabilities keep and returns its
+// attempts.
 func hardenedAs(t *testing.T, role string, keep []harden.Capability, env ...string) attempts {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")

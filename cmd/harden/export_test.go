@@ -2,7 +2,7 @@ package harden
 
 import "golang.org/x/net/bpf"
 
-// Filter is the filter of a role of the process pid, as the kernel gets it.
+// Filter returns the filter of a role for the process pid, as passed to the kernel.
 func Filter(role string, pid int) []bpf.RawInstruction {
 	f := map[string]*filter{"engine": &engineFilter, "netd": &helperFilter, "mgmt": &managerFilter, "hostd": &hostFilter, "progd": &programsFilter, "program": &programFilter}[role]
 	var out []bpf.RawInstruction
@@ -12,7 +12,7 @@ func Filter(role string, pid int) []bpf.RawInstruction {
 	return out
 }
 
-// What Landlock is asked for, and what it is asked.
+// Internals of Landlock.
 var (
 	Ruleset         = ruleset
 	LandlockTells   = landlockTells

@@ -17,25 +17,24 @@ import (
 	"github.com/sluicelb/sluice/cmd/harden"
 )
 
-// faultVariable holds the fault of a child, as JSON.
+// faultVariable contains the fault of a child as JSON.
 const faultVariable = "HARDEN_FAULT"
 
-// fault is a system call the kernel answers with an error: as an older one would,
-// or one that has no memory left.
+// fault makes a system call fail with an error, e.g. that of an older kernel or ENOMEM.
 type fault struct {
 	Number uint32
-	Answer syscall.Errno // 0: what it always does
-	When   []when        // its arguments are all so
+	Answer syscall.Errno // 0: the normal result
+	When   []when        // all must match
 	Beside bool          // only on another thread
 }
 
 // when compares the low half of an argument.
 type when struct {
 	Arg, Mask, Value uint32
-	Not              bool // it has another value
+	Not              bool // inverts the comparison
 }
 
-// install makes the kernel answer so, by a filter on all threads.
+// install installs a filter with the fault on all threads.
 func (f fault) install() error {
 	if f.Number == 0 {
 		return nil
@@ -65,7 +64,7 @@ func (f fault) install() error {
 	return rawErr(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&filter)))
 }
 
-// faultyChild becomes the role with the fault, and tells what came of it.
+// faultyChild becomes the role with the fault and prints the result.
 func faultyChild(role string) {
 	var f fault
 	err := json.Unmarshal([]byte(os.Getenv(faultVariable)), &f)
@@ -76,9 +75,9 @@ func faultyChild(role string) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}) // 0 it may be already
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}) // not 0 yet, so that lowering it can fail
 	installed, end := make(chan error), make(chan struct{})
-	go func() { // on a thread that is there until all is done
+	go func() { // on a thread that stays alive until the end
 		runtime.LockOSThread()
 		installed <- f.install()
 		<-end
@@ -123,8 +122,7 @@ func onThread(f func() error, then func()) error {
 	return err
 }
 
-// What the kernel does not offer is no error, what it refuses is one: the process
-// must not go on then.
+// Missing kernel features are no error, but refusals are: the process must then exit.
 func TestARoleThatCannotBeShutInSaysSo(t *testing.T) {
 	const all = ^uint32(0)
 	prctl := func(option uint32, answer syscall.Errno) fault {
@@ -137,7 +135,7 @@ func TestARoleThatCannotBeShutInSaysSo(t *testing.T) {
 		role     string
 		fault    fault
 		says     string
-		landlock bool // where that can be in force
+		landlock bool // only if Landlock can be in force
 	}{
 		"Landlock is not there":       {"engine", fault{Number: unix.SYS_LANDLOCK_CREATE_RULESET, Answer: unix.ENOSYS}, "no landlock: the kernel does not offer it", false},
 		"seccomp is not there":        {"engine", fault{Number: unix.SYS_SECCOMP, Answer: unix.ENOSYS}, "", false},
@@ -179,7 +177,7 @@ func TestARoleThatCannotBeShutInSaysSo(t *testing.T) {
 	}
 }
 
-// faulty runs the child of a role with a fault and with ambient capabilities.
+// faulty runs the child of a role with a fault and ambient capabilities.
 func faulty(t *testing.T, role string, f fault, keep ...harden.Capability) attempts {
 	t.Helper()
 	text, err := json.Marshal(f)
@@ -189,8 +187,8 @@ func faulty(t *testing.T, role string, f fault, keep ...harden.Capability) attem
 	return hardenedAs(t, "faulty "+role, keep, faultVariable+"="+string(text))
 }
 
-// All threads are covered by the kernel where it can, which one before ABI 8 says it
-// cannot: the flag is none it knows. It looks at the ruleset, which is none, later.
+// From ABI 8 on, TSYNC covers all threads. Earlier kernels reject the unknown flag before
+// they check the ruleset, which is invalid here.
 func TestThreadsAreCoveredByTheKernelFromABI8On(t *testing.T) {
 	offered := harden.LandlockTells(unix.LANDLOCK_CREATE_RULESET_VERSION)
 	switch {

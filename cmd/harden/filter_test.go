@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/harden"
 )
 
-// What filters answer: linux/seccomp.h.
+// Results of filters: linux/seccomp.h.
 const (
 	allow  = unix.SECCOMP_RET_ALLOW
 	deny   = unix.SECCOMP_RET_ERRNO | uint32(syscall.EPERM)
@@ -23,16 +23,16 @@ const (
 
 const ownPID, otherPID = 4711, 4712
 
-// auditArch is the machine's own architecture, x32 what calls of x32 are answered:
-// only one of the two has it.
+// auditArch is the architecture of this machine, x32 the result for x32 calls, which only
+// one of the two architectures has.
 var auditArch, x32 = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH],
 	map[string]uint32{"amd64": deny, "arm64": absent}[runtime.GOARCH]
 
-// filterRows say what each role is answered. What is tried under the kernel's own
-// eyes (machine) is a choice of it.
+// filterRows lists the result of calls by role. The attempts of machine, against the real
+// kernel, are a subset.
 var filterRows = []struct {
 	what               string
-	call               []uint32 // number, then arguments
+	call               []uint32 // number and arguments
 	engine, netd, mgmt uint32
 }{
 	{"read", []uint32{unix.SYS_READ}, allow, allow, allow},
@@ -101,8 +101,8 @@ func TestWhatEachFilterAnswers(t *testing.T) {
 	}
 }
 
-// seccompData is what a filter reads, in the byte order of the machine that runs
-// it here, which is that of packets.
+// seccompData returns the input of a filter, big-endian for the BPF interpreter used
+// here.
 func seccompData(arch uint32, call []uint32) []byte {
 	b := make([]byte, 64)
 	binary.BigEndian.PutUint32(b, call[0])

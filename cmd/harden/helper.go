@@ -21,13 +21,12 @@ const (
 	execute   = unix.LANDLOCK_ACCESS_FS_EXECUTE | readFile
 )
 
-// xtablesLock is what the programs of iptables take turns by.
+// xtablesLock is the lock file of the iptables programs.
 const xtablesLock = "/run/xtables.lock"
 
-// helperFiles is what netd and the programs it runs need of the file system:
-// what programs are made of and what they look names up in, what the kernel tells
-// and is told of networks. Nothing in it may be created, removed or renamed. What
-// is not there is left out.
+// helperFiles lists the files that netd and its programs need: programs and libraries,
+// name databases, and network state of the kernel. They may not create, remove or rename
+// files. Missing paths are skipped.
 var helperFiles = []struct {
 	rights uint64
 	paths  string // separated by blanks
@@ -40,22 +39,22 @@ var helperFiles = []struct {
 	{readTree | writeFile, "/proc/sys/net"},
 }
 
-// helperPrograms are those netd runs, by any name distributions give them, and
-// where they look for them.
+// helperPrograms are the programs of netd, with the names of all distributions.
+// programFolders are their folders.
 var (
 	helperPrograms = []string{"nft", "iptables*", "ip6tables*", "xtables*multi"}
 	programFolders = []string{"/usr/sbin", "/sbin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/local/bin"}
 )
 
-// prepareLock makes the lock of iptables while files can be made; who may not
-// need not.
+// prepareLock creates the lock file of iptables while that is still possible. It ignores
+// errors, because an unprivileged netd does not need it.
 func prepareLock() {
 	if f, err := os.OpenFile(xtablesLock, os.O_RDONLY|os.O_CREATE, 0o600); err == nil {
 		_ = f.Close()
 	}
 }
 
-// allowHelper adds what netd needs to a ruleset.
+// allowHelper adds the files of netd to a ruleset.
 func allowHelper(fd uintptr, abi int) error {
 	known := fileRights(abi)
 	for _, f := range helperFiles {
@@ -78,14 +77,14 @@ func allowHelper(fd uintptr, abi int) error {
 	return nil
 }
 
-// allowProgram lets a program be executed, and what the kernel starts it by.
+// allowProgram allows the execution of a program and of its ELF interpreter.
 func allowProgram(fd uintptr, path string) error {
 	if err := allowBeneath(fd, path, execute); err != nil {
 		return err
 	}
 	f, err := elf.Open(path)
 	if err != nil {
-		return nil // a script, or nothing that could be run
+		return nil // a script, or not executable
 	}
 	defer f.Close()
 	for _, p := range f.Progs {
@@ -100,9 +99,8 @@ func allowProgram(fd uintptr, path string) error {
 	return nil
 }
 
-// allowBeneath grants rights on a file, or on all that lies below a directory. A
-// path that is not there, or that nobody here may reach, needs none; nor does one of which
-// this kernel guards nothing.
+// allowBeneath grants rights on a file, or on everything below a directory. Missing and
+// inaccessible paths are skipped, as are rights that this kernel does not handle.
 func allowBeneath(fd uintptr, path string, rights uint64) error {
 	if rights == 0 {
 		return nil

@@ -18,14 +18,14 @@ import (
 	"github.com/sluicelb/sluice/cmd/harden"
 )
 
-// folderVariable names a folder of root's that a child tries to change,
-// peerVariable an address and serviceVariable a unix socket it tries to connect to.
+// folderVariable contains a folder of root that a child tries to change, peerVariable an
+// address and serviceVariable a unix socket that it tries to connect to.
 const folderVariable, peerVariable, serviceVariable = "HARDEN_FOLDER", "HARDEN_PEER", "HARDEN_SERVICE"
 
-// A sysctl of networks that is written with the value it has.
+// Sysctls that a child overwrites with their current value.
 const netSysctl, otherSysctl = "/proc/sys/net/ipv4/conf/lo/forwarding", "/proc/sys/kernel/printk_delay"
 
-// rewrite writes what is there.
+// rewrite writes a file with its current content.
 func rewrite(name string) error {
 	b, err := os.ReadFile(name)
 	if err == nil {
@@ -34,7 +34,7 @@ func rewrite(name string) error {
 	return err
 }
 
-// files are attempts at files of root's in a folder.
+// files attempts operations on root's files in a folder.
 func (a *attempts) files(folder string) {
 	in := func(name string) string { return filepath.Join(folder, name) }
 	a.try("write root's file", func() error { return os.WriteFile(in("file"), []byte("x"), 0o600) })
@@ -60,12 +60,12 @@ func (a *attempts) files(folder string) {
 	a.try("mark root's file", func() error { return unix.Setxattr(in("file"), "user.x", []byte("x"), 0) })
 }
 
-// nobody is a process no kernel numbers so.
+// nobody is a pid that no kernel assigns.
 const nobody = 1 << 30
 
-// machine are attempts at the kernel that no role makes.
+// machine attempts calls that no role makes.
 func (a *attempts) machine() {
-	// Of a process that is not there: only the filter can answer EPERM.
+	// The target process does not exist, so only the filter can return EPERM.
 	a.try("ptrace", func() error { return rawErr(unix.SYS_PTRACE, unix.PTRACE_ATTACH, nobody, 0) })
 	a.try("read another's memory", func() error { return rawErr(unix.SYS_PROCESS_VM_READV, nobody, 0, 0) })
 	a.try("mount", func() error { return unix.Mount("none", "/tmp", "tmpfs", 0, "") })
@@ -89,8 +89,7 @@ func (a *attempts) machine() {
 	a.try("what no kernel has yet", func() error { return rawErr(9999, 0, 0, 0) })
 }
 
-// services are attempts at what programs of the machine listen on, which do what
-// root asks them for.
+// services attempts to reach local services, which perform operations for root.
 func (a *attempts) services() {
 	at := os.Getenv(serviceVariable)
 	a.try("connect to a service", func() error {
@@ -109,7 +108,7 @@ func (a *attempts) services() {
 	})
 }
 
-// service is where a program of the machine listens.
+// service returns the socket of a local service.
 func service(t *testing.T) (at string) {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "service")
@@ -136,8 +135,8 @@ func service(t *testing.T) (at string) {
 	return at
 }
 
-// shut fails unless the filter answered all that machine tries: not the kernel,
-// which has other reasons.
+// shut checks that the filter denied all attempts of machine; the kernel denies them for
+// other reasons.
 func (a *attempts) shut(t *testing.T) {
 	t.Helper()
 	if !a.Status.Seccomp {
@@ -209,7 +208,7 @@ func helperChild() {
 	_ = json.NewEncoder(os.Stdout).Encode(a)
 }
 
-// rootsFolder is a folder with a file, both of who runs the test.
+// rootsFolder returns a folder with a file, both owned by the user of the test.
 func rootsFolder(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -219,10 +218,10 @@ func rootsFolder(t *testing.T) string {
 	return folder
 }
 
-// netdMay is what netd is there for.
+// netdMay lists the operations that netd needs.
 var netdMay = []string{"have no more descriptors than before", "read /etc/protocols", "list /usr", "write a sysctl of networks", "run nft", "run iptables"}
 
-// netd is root without the capabilities: all files of root's would still be its.
+// netd runs as root without capabilities, so it would still own all of root's files.
 func TestHardenedNetdWritesNothingButSysctlsOfNetworks(t *testing.T) {
 	folder := rootsFolder(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -245,7 +244,7 @@ func TestHardenedNetdWritesNothingButSysctlsOfNetworks(t *testing.T) {
 	}
 	may := netdMay
 	if os.Geteuid() != 0 {
-		may = may[:3] // the others take rights no ordinary user has
+		may = may[:3] // the others need privileges
 	}
 	for _, name := range may {
 		if problem := a.Tried[name]; problem != "" && !missing(name, problem) {
@@ -262,7 +261,7 @@ func TestHardenedNetdWritesNothingButSysctlsOfNetworks(t *testing.T) {
 	}
 }
 
-// missing: a program that is not installed cannot be run.
+// missing reports whether the attempt failed because the program is not installed.
 func missing(name, problem string) bool {
 	program, ok := strings.CutPrefix(name, "run ")
 	if !ok {
@@ -316,7 +315,7 @@ func TestEngineHasTheWholeMachineShutOff(t *testing.T) {
 			t.Errorf("%s worked", name)
 		}
 	}
-	// Nobody listed it, harmless as it is.
+	// A harmless call that is not on the list.
 	if problem := a.Tried["ask for priorities"]; a.Status.Seccomp && problem != syscall.EPERM.Error() {
 		t.Errorf("asking for priorities: %q", problem)
 	}

@@ -9,22 +9,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostd carries out one request about one service of the machine (sysnet/settings)
-// and ends. What it may do follows from the kind of the request, which the supervisor
-// tells: the files of that one service and the programs that have it read them. It has
-// no sockets but unix ones.
+// hostd handles one request about one service of the machine (sysnet/settings) and exits.
+// The supervisor passes the kind of the request. It determines the accessible files,
+// which belong to one service, and the programs that reload them. Only unix sockets are
+// allowed.
 
-// replace is what replacing a file in a folder takes: another one is made and renamed.
+// replace is the set of rights to replace a file in a folder: create and rename.
 const replace = writeFile | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE
 
-// allowance is a right on files; what is not there is left out.
+// allowance is a set of rights on files. Missing files are skipped.
 type allowance struct {
 	rights uint64
 	paths  string // separated by blanks
 }
 
-// hostFiles is what hostd reads whatever it is asked for: what programs are made of,
-// and whom they ask for units.
+// hostFiles lists what hostd reads for every kind: programs, libraries and the sockets of
+// systemd.
 var hostFiles = []allowance{
 	{readTree, "/usr /lib /lib32 /lib64 /bin /sbin /proc"},
 	{readTree, "/etc/ld.so.conf.d /etc/systemd /etc/ssl /etc/pki /etc/crypto-policies"},
@@ -34,19 +34,19 @@ var hostFiles = []allowance{
 	{readTree | filesABI9, "/run/systemd /run/dbus"},
 }
 
-// hostKind is what hostd may do for one kind of request.
+// hostKind is the set of permissions for one kind of request.
 type hostKind struct {
 	files    []allowance
 	programs []string
-	// folders are made before, where what they lie in is there.
+	// folders are created beforehand if their parent exists.
 	folders []string
-	// signals: a service that has no unit is told by one.
+	// signals is true if a service without a unit is reloaded by signal.
 	signals bool
 }
 
 var hostKinds = map[string]hostKind{
-	// Landlock knows folders and all that lies below them, so who replaces a file of
-	// /etc may replace each; only addresses get that far.
+	// Landlock rules cover whole folders, so a process that replaces one file of /etc
+	// could replace all. Only addresses reach this kind.
 	"dns": {files: []allowance{{replace, "/etc"}, {readFile, "/etc/resolv.conf /etc/resolv.conf.before-sluice"}}},
 	"ntp": {programs: []string{"systemctl"}, folders: []string{"/etc/systemd/timesyncd.conf.d"},
 		files: []allowance{{readTree, "/etc/chrony"}, {readTree | replace, "/etc/chrony/sources.d /etc/systemd/timesyncd.conf.d"}}},
@@ -56,23 +56,23 @@ var hostKinds = map[string]hostKind{
 		files: []allowance{{readTree, "/etc/snmp"}, {readTree | replace, "/etc/snmp/snmpd.conf.d"}}},
 }
 
-// HostMay reports whether hostd knows requests of that kind.
+// HostMay reports whether hostd handles requests of the kind.
 func HostMay(kind string) bool {
 	_, known := hostKinds[kind]
 	return known
 }
 
-// Host prepares hostd, and the programs it will run, for one kind of request. It is
-// root without capabilities: LimitThread took them.
+// Host prepares hostd and its programs for one kind of request. hostd is root without
+// capabilities, because LimitThread has dropped them.
 func Host(kind string) (Status, error) {
 	k, known := hostKinds[kind]
 	if !known {
 		return Status{}, fmt.Errorf("there are no requests about %q", kind)
 	}
-	unix.Umask(0) // the modes of files are meant
+	unix.Umask(0) // modes of files are set explicitly
 	for _, folder := range k.folders {
 		if _, err := os.Stat(filepath.Dir(folder)); err == nil {
-			_ = os.Mkdir(folder, 0o755) // without it the settings say what is missing
+			_ = os.Mkdir(folder, 0o755) // on failure, package settings reports the missing folder
 		}
 	}
 	scope := uint64(unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET)
@@ -105,7 +105,7 @@ func (k *hostKind) allow(fd uintptr, abi int) error {
 	return nil
 }
 
-// fitting leaves out what is a right on folders for what is none.
+// fitting masks rights that apply only to folders if path is a file.
 func fitting(path string) uint64 {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		return readFile | writeFile | execute | filesABI9

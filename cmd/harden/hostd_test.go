@@ -18,13 +18,12 @@ import (
 	"github.com/sluicelb/sluice/cmd/harden"
 )
 
-// hostFolders are where each kind of request may replace files.
+// hostFolders lists the folders in which each kind of request may replace files.
 var hostFolders = map[string][]string{
 	"dns": {"/etc"}, "ntp": {"/etc/chrony/sources.d", "/etc/systemd/timesyncd.conf.d"}, "ssh": {"/etc/ssh/sshd_config.d"}, "snmp": {"/etc/snmp/snmpd.conf.d"},
 }
 
-// hostChild has a namespace of mounts to itself, so that nothing of what it tries is
-// tried on the machine.
+// hostChild uses its own mount namespace, so that its attempts do not affect the machine.
 func hostChild(kind string) {
 	prepare := func() error {
 		if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
@@ -77,7 +76,7 @@ func hostChild(kind string) {
 	_ = json.NewEncoder(os.Stdout).Encode(a)
 }
 
-// hosted is what hostd of a kind could do.
+// hosted returns the attempts of hostd for a kind.
 func hosted(t *testing.T, kind string) attempts {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rights by ABI version, from include/uapi/linux/landlock.h. A right the
-// kernel does not know must not be asked for.
+// Rights by ABI version, from include/uapi/linux/landlock.h. The kernel rejects rulesets
+// with unknown rights.
 const (
 	filesABI1 = 1<<13 - 1 // execute, read, write, directories, all kinds of creation
 	filesABI2 = unix.LANDLOCK_ACCESS_FS_REFER
@@ -19,17 +19,17 @@ const (
 
 	ruleNetPort = 2 // LANDLOCK_RULE_NET_PORT
 
-	// erratumSignals marks kernels where a signal between threads of one
-	// process is never held back. Without it the Go runtime, which interrupts
-	// its own threads by signals, would stall in a signal scope.
+	// erratumSignals marks kernels that never block signals between threads of one
+	// process. On others the Go runtime, which preempts its threads with signals, would
+	// stall in a signal scope.
 	erratumSignals = 1 << 1
 )
 
-// landlockABI is the version the kernel offers, 0 when it has none.
+// landlockABI returns the version of the kernel, or 0 without Landlock.
 func landlockABI() int { return int(landlockTells(unix.LANDLOCK_CREATE_RULESET_VERSION)) }
 
-// landlockTells asks the kernel about its Landlock, 0 when it does not know the
-// question.
+// landlockTells queries Landlock with the flag what. It returns 0 if the kernel does not
+// know it.
 func landlockTells(what uintptr) uintptr {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, what)
 	if errno != 0 {
@@ -38,7 +38,7 @@ func landlockTells(what uintptr) uintptr {
 	return v
 }
 
-// fileRights are all rights on files that the given ABI knows.
+// fileRights returns all rights on files of the ABI.
 func fileRights(abi int) uint64 {
 	rights := uint64(filesABI1)
 	if abi >= 2 {
@@ -56,9 +56,9 @@ func fileRights(abi int) uint64 {
 	return rights
 }
 
-// ruleset says everything the given ABI can take away: all rights on files, and
-// those on TCP ports that are named. The kernel is told no more of it than size
-// bytes: an older one refuses fields it does not know.
+// ruleset returns all restrictions of the ABI: all rights on files, and the rights ports
+// on TCP ports. The size covers the fields that the kernel knows, because older kernels
+// reject unknown fields.
 func ruleset(abi int, errata uintptr, ports uint64) (r unix.LandlockRulesetAttr, size uintptr) {
 	r = unix.LandlockRulesetAttr{Handled_access_fs: fileRights(abi)}
 	if abi >= 4 {
@@ -76,7 +76,7 @@ func ruleset(abi int, errata uintptr, ports uint64) (r unix.LandlockRulesetAttr,
 	case abi < 6:
 		return r, unsafe.Offsetof(r.Scoped)
 	}
-	return r, unsafe.Offsetof(r.Quiet_access_fs) // the rest is about audit records
+	return r, unsafe.Offsetof(r.Quiet_access_fs) // the remaining fields configure audit records
 }
 
 // restrictFiles is restrict with every scope.
@@ -84,9 +84,9 @@ func restrictFiles(ports uint64, allow func(fd uintptr, abi int) error) (missing
 	return restrict(ports, ^uint64(0), allow)
 }
 
-// restrict puts all threads, and programs they start, under the ruleset with
-// these exceptions, and of what the kernel can keep inside only the scope. missing
-// says why it could not, when that is the kernel's or the build's doing.
+// restrict applies the ruleset, with the exceptions of allow, to all threads and their
+// programs. The mask scope selects IPC scopes. The result missing is the reason if the
+// kernel or the build does not support Landlock.
 func restrict(ports, scope uint64, allow func(fd uintptr, abi int) error) (missing string, err error) {
 	abi := landlockABI()
 	if abi == 0 {
@@ -99,8 +99,8 @@ func restrict(ports, scope uint64, allow func(fd uintptr, abi int) error) (missi
 	return "", err
 }
 
-// restrictThread puts the calling thread, and programs it starts, under the ruleset with
-// these exceptions, where the kernel has Landlock.
+// restrictThread applies the ruleset, with the exceptions of allow, to the calling thread
+// and its programs. Without Landlock it does nothing.
 func restrictThread(allow func(fd uintptr, abi int) error) error {
 	abi := landlockABI()
 	if abi == 0 {
@@ -114,7 +114,7 @@ func restrictThread(allow func(fd uintptr, abi int) error) error {
 	})
 }
 
-// withRuleset makes a ruleset with these exceptions and has it put in force.
+// withRuleset creates a ruleset with the exceptions of allow and calls enforce with it.
 func withRuleset(abi int, ports, scope uint64, allow func(fd uintptr, abi int) error, enforce func(fd uintptr) error) error {
 	attr, size := ruleset(abi, landlockTells(unix.LANDLOCK_CREATE_RULESET_ERRATA), ports)
 	attr.Scoped &= scope
@@ -129,8 +129,8 @@ func withRuleset(abi int, ports, scope uint64, allow func(fd uintptr, abi int) e
 	return enforce(fd)
 }
 
-// restrictThreads covers every thread: by the kernel's own synchronisation
-// from ABI 8 on, else one by one through the Go runtime.
+// restrictThreads restricts every thread: with TSYNC from ABI 8 on, else individually
+// through the Go runtime.
 func restrictThreads(fd uintptr, abi int) error {
 	var errno unix.Errno
 	if abi >= 8 {
@@ -144,11 +144,11 @@ func restrictThreads(fd uintptr, abi int) error {
 	return nil
 }
 
-// allowEphemeral keeps binding to port 0 allowed: the engine binds a source
-// address before it connects to a backend, and leaves the port to the kernel.
+// allowEphemeral allows bind to port 0. The engine binds a source address before it
+// connects to a backend, and the kernel picks the port.
 func allowEphemeral(fd uintptr, abi int) error {
 	if abi < 4 {
-		return nil // ports are not restricted at all
+		return nil // ports are not restricted
 	}
 	rule := struct{ access, port uint64 }{access: unix.LANDLOCK_ACCESS_NET_BIND_TCP}
 	return addRule(fd, ruleNetPort, unsafe.Pointer(&rule))

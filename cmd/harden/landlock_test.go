@@ -8,9 +8,9 @@ import (
 	"github.com/sluicelb/sluice/cmd/harden"
 )
 
-// A kernel that offers Landlock and an engine without it is a fault that the
-// seccomp filter hides from the other tests. Builds with cgo, those under the
-// race detector among them, have none: the run without must show it.
+// The seccomp filter would hide a missing Landlock restriction from the other tests.
+// Builds with cgo, e.g. for the race detector, lack Landlock, so only a build without cgo
+// checks it.
 func TestLandlockIsInForceWhereTheKernelOffersIt(t *testing.T) {
 	if builtWithCgo {
 		t.Skip("not with cgo, as under the race detector: Landlock cannot cover all threads; `make test` shows it")
@@ -24,8 +24,8 @@ func TestLandlockIsInForceWhereTheKernelOffersIt(t *testing.T) {
 	}
 }
 
-// A right the kernel does not know makes it refuse the whole ruleset, one that is
-// left out stays with the process. The numbers are those of linux/landlock.h.
+// The kernel rejects a ruleset with unknown rights. Omitted rights remain with the
+// process. The numbers come from linux/landlock.h.
 func TestARulesetAsksForWhatTheKernelKnows(t *testing.T) {
 	const bind, connect, abstract, signal, signalsHeldBack = 1, 2, 1, 2, 2
 	const errata = ^uintptr(0) &^ signalsHeldBack
@@ -54,7 +54,7 @@ func TestARulesetAsksForWhatTheKernelKnows(t *testing.T) {
 				c.abi, r.Handled_access_fs, r.Handled_access_net, r.Scoped, size, c.files, c.net, c.scoped, c.size)
 		}
 	}
-	for abi, refused := range map[int]bool{3: false, 4: true} { // before 4 there are no ports to allow
+	for abi, refused := range map[int]bool{3: false, 4: true} { // ports exist from ABI 4 on
 		if err := harden.AllowEphemeral(^uintptr(0), abi); refused != (err != nil) {
 			t.Errorf("ABI %d, a port in a ruleset that is none: %v", abi, err)
 		}

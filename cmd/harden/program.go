@@ -10,35 +10,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// progd starts programs of the operator (sysnet/programs), each from a thread that has
-// given up what no program needs. A program inherits that, and has a user of its own where
-// the instance was started by root. What it may use up is limited, too: by these limits of
-// each process, and in all by what progd sees while the program runs.
+// progd starts operator programs (sysnet/programs), each from a thread with reduced
+// privileges. A program inherits that, and has a dedicated user if root started the
+// instance. These limits bound the resources of each process. progd bounds the total
+// while the program runs.
 
-// ProgramsCapabilities is what progd keeps: to make programs another user, with an empty
-// bounding set, and to end them. It does not override the rights on files.
+// ProgramsCapabilities are the capabilities of progd: to start programs as another user
+// with an empty bounding set, and to kill them. They do not override file permissions.
 var ProgramsCapabilities = []Capability{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SETPCAP, unix.CAP_KILL}
 
-// The limits of a program.
+// Limits of a program.
 const (
-	ProgramMemory    = 512 << 20 // bytes of all its processes; each has as much of data
-	ProgramProcesses = 64        // with their threads
-	programFile      = 32 << 20  // bytes of a file
+	ProgramMemory    = 512 << 20 // bytes of all its processes; also RLIMIT_DATA of each
+	ProgramProcesses = 64        // including threads
+	programFile      = 32 << 20  // bytes per file
 	programFiles     = 4096      // open files
 	programLocked    = 8 << 20   // bytes of locked memory
 	programNice      = 10
-	// moreThreads is how many threads and processes all programs may have besides what their
-	// user has when progd starts, where they have no user of their own.
+	// moreThreads is the allowance of threads and processes for all programs without a
+	// dedicated user. It is added to the count of their user when progd starts.
 	moreThreads = 1024
-	// ProgramFiles is what a program may have written, in bytes.
+	// ProgramFiles bounds the data that a program has written, in bytes.
 	ProgramFiles = 128 << 20
-	// mostLikely makes the kernel end programs first when the machine has no memory left.
+	// mostLikely is the oom_score_adj that makes the kernel kill programs first.
 	mostLikely = "1000"
 )
 
-// programTree is what programs may read, and from which they may run others: what
-// systems are made of, what names and networks are looked up in, and what the kernel tells.
-// The data directory is not among it, nor are homes and other people's files.
+// programTree lists the files that programs may read or execute: system files, name and
+// network databases, and kernel state. It excludes the data directory, home directories
+// and other users' files.
 var programTree = []allowance{
 	{readTree | execute, "/usr /lib /lib32 /lib64 /libx32 /bin /sbin /opt"},
 	{readTree, "/etc /proc /sys /var/lib/apt /var/lib/dpkg /var/cache/apt /run/systemd/resolve /run/NetworkManager /run/resolvconf"},
@@ -47,21 +47,21 @@ var programTree = []allowance{
 	{filesABI9, "/dev/log /run"},
 }
 
-// ProgramSandbox is what programs may do.
+// ProgramSandbox holds the permissions of programs.
 type ProgramSandbox struct {
-	// Own says that programs have users of their own.
+	// Own is true if programs have dedicated users.
 	Own bool
-	// Temporary is the folder in which each program gets one of its own.
+	// Temporary is the folder of the private folders of programs.
 	Temporary string
-	// Data is the data directory: it is out of reach even where all that it lies in is not.
+	// Data is the data directory. It is inaccessible even if its parent is accessible.
 	Data string
 
-	tree []allowance // without the data directory
+	tree []allowance // programTree without the data directory
 }
 
-// Close prepares progd: its system calls and files are those of programs, besides the
-// folder in which each program gets one of its own. What it looks at for that it may not
-// look at any more afterwards.
+// Close prepares progd: it has the system calls and files of programs, plus the folder of
+// their private folders. It computes the tree first, because it cannot read those folders
+// afterwards.
 func (s *ProgramSandbox) Close() (Status, error) {
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(mostLikely), 0)
 	for _, a := range programTree {
@@ -70,7 +70,8 @@ func (s *ProgramSandbox) Close() (Status, error) {
 		}
 	}
 	status, err := shutIn(&programsFilter, func() (string, error) {
-		// It ends what a progd before it has left, which is in no sandbox of its own.
+		// no signal scope: progd kills programs left by an earlier progd, which are
+		// outside its sandbox
 		return restrict(0, unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, func(fd uintptr, abi int) error { return s.allow(fd, abi, s.Temporary) })
 	})
 	if err != nil {
@@ -79,13 +80,13 @@ func (s *ProgramSandbox) Close() (Status, error) {
 	return status, limitPrograms(s.Own)
 }
 
-// limitPrograms sets the limits that programs inherit. progd is far below them.
+// limitPrograms sets the limits that programs inherit. progd stays far below them.
 func limitPrograms(own bool) error {
 	limits := map[int]uint64{unix.RLIMIT_DATA: ProgramMemory, unix.RLIMIT_FSIZE: programFile, unix.RLIMIT_NOFILE: programFiles, unix.RLIMIT_MEMLOCK: programLocked}
 	if own && wholeMachine() {
 		limits[unix.RLIMIT_NPROC] = ProgramProcesses
 	} else {
-		// Those that the user of this process has already count, too.
+		// Existing threads of this user count, too.
 		limits[unix.RLIMIT_NPROC] = threadsOfUser("/proc", os.Geteuid()) + moreThreads
 	}
 	for which, most := range limits {
@@ -101,15 +102,15 @@ func limitPrograms(own bool) error {
 	return nil
 }
 
-// wholeMachine reports whether root of this process is root of the machine, whose
-// processes the kernel does not count.
+// wholeMachine reports whether root of this process is root of the initial user
+// namespace, which is exempt from RLIMIT_NPROC.
 func wholeMachine() bool {
 	b, err := os.ReadFile("/proc/self/uid_map")
 	fields := strings.Fields(string(b))
 	return err == nil && len(fields) == 3 && fields[0] == "0" && fields[1] == "0" && fields[2] == strconv.FormatUint(1<<32-1, 10)
 }
 
-// threadsOfUser counts the threads of a user, as the kernel does for its limit.
+// threadsOfUser returns the number of threads of a user, the count of RLIMIT_NPROC.
 func threadsOfUser(proc string, uid int) (n uint64) {
 	folders, _ := filepath.Glob(filepath.Join(proc, "[0-9]*"))
 	for _, folder := range folders {
@@ -123,15 +124,15 @@ func threadsOfUser(proc string, uid int) (n uint64) {
 	return n
 }
 
-// Thread takes from this thread, and from the program it will start, what no program
-// needs. The thread must be locked, and end with the program. private is the folder it may
-// write to. Only a program with a user of its own may connect to unix sockets, which are
-// guarded by the rights on their files alone.
+// Thread removes rights that no program needs from this thread, and from the program that
+// it starts. The thread must be locked, and end with the program. private is the writable
+// folder. Only a program with a dedicated user may connect to unix sockets, because file
+// permissions alone protect them.
 func (s *ProgramSandbox) Thread(private string) error {
 	if err := LimitThread(nil); err != nil {
 		return err
 	}
-	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, programNice) // of the thread
+	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, programNice) // of this thread only
 	if err := restrictThread(func(fd uintptr, abi int) error { return s.allow(fd, abi, private) }); err != nil {
 		return fmt.Errorf("closing the file system: %w", err)
 	}
@@ -142,7 +143,7 @@ func (s *ProgramSandbox) Thread(private string) error {
 	return f.installOnThread()
 }
 
-// allow adds what programs need to a ruleset, and all of one folder.
+// allow adds the files of programs to a ruleset, and all rights on one folder.
 func (s *ProgramSandbox) allow(fd uintptr, abi int, folder string) error {
 	known := fileRights(abi)
 	for _, a := range s.tree {
@@ -153,8 +154,8 @@ func (s *ProgramSandbox) allow(fd uintptr, abi int, folder string) error {
 	return allowBeneath(fd, folder, known)
 }
 
-// around is the right on all that lies below a folder but one, which may lie deep inside.
-// What is made later beside that one is out of reach, too.
+// around returns rights on everything below a folder except the path but, at any depth.
+// Files created later next to but are inaccessible, too.
 func around(path string, rights uint64, but string) (out []allowance) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || but == "" || !beneath(but, real) {
@@ -170,13 +171,13 @@ func around(path string, rights uint64, but string) (out []allowance) {
 	return out
 }
 
-// beneath reports whether a path is a folder, or lies in it.
+// beneath reports whether path is folder or below it.
 func beneath(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// ProgramMayRun reports whether programs can be started from a folder: what lies elsewhere
-// has to be brought along.
+// ProgramMayRun reports whether programs can be started from a folder. Others must be
+// passed as descriptors.
 func ProgramMayRun(folder string) bool {
 	for _, a := range programTree {
 		if a.rights&unix.LANDLOCK_ACCESS_FS_EXECUTE == 0 {

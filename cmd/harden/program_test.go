@@ -16,14 +16,15 @@ import (
 	"github.com/sluicelb/sluice/cmd/harden"
 )
 
-// hookScript does what hooks of operators do: files, pipes, children, look-ups.
+// hookScript performs typical operations of operator hooks: files, pipes, children,
+// lookups.
 const hookScript = `set -e
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 cd "$dir"; echo one > a; cp -p a b; mv b c; ln -s c d; ln c e; mkdir f; touch -d 2001-01-01 c; chmod 640 c; cat d | grep -q one
 ( sleep 0.01; echo two >> a ) & wait; test "$(wc -l < a)" = 2; sort a | uniq > g; find . -name g | xargs ls -l > /dev/null
 date > /dev/null; id > /dev/null; hostname > /dev/null 2>&1 || true; getent hosts localhost > /dev/null || true`
 
-// programVariable is the script that a child has run as a program.
+// programVariable contains the script that a child runs as a program.
 const programVariable, temporaryVariable, dataVariable, ownVariable = "HARDEN_PROGRAM", "HARDEN_TEMPORARY", "HARDEN_DATA", "HARDEN_OWN"
 
 // programChild becomes progd and runs a script in its sandbox.
@@ -51,7 +52,7 @@ func programChild() {
 	_ = json.NewEncoder(os.Stdout).Encode(a)
 }
 
-// onOtherThread calls f from a thread that is not the first of the process.
+// onOtherThread calls f on a thread other than the main thread.
 func onOtherThread(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -66,8 +67,8 @@ func onOtherThread(f func()) {
 	<-done
 }
 
-// sandboxed runs a script as a program of an ordinary user, and returns what it printed.
-// data lies in a folder that programs may otherwise read, if there is one to use.
+// sandboxed runs a script as a program of an ordinary user and returns its output. The
+// data directory is in a folder that programs may otherwise read, if possible.
 func sandboxed(t *testing.T, script string, own bool) (out string, st harden.Status) {
 	t.Helper()
 	temporary, data := t.TempDir(), t.TempDir()
@@ -107,7 +108,7 @@ func TestProgramsAreKeptFromTheMachine(t *testing.T) {
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "mgmt.sock"))
 	mustDo(t, err)
 	defer l.Close()
-	// Each line prints its number if it works.
+	// Each line prints its number on success.
 	tries := []string{
 		`cat $DATA/node.key`, `ls $DATA`, `cat /proc/$PARENT/cwd/* /proc/$PARENT/root/etc/passwd`, `cat /proc/$PARENT/environ`, `cat /proc/$PARENT/mem`,
 		`kill -0 $PARENT`, `echo x > /tmp/sluice-programs-test`, `echo x > /var/tmp/sluice-programs-test`, `mkdir ~/../other`, `ln -s / ~/../link`, `unshare -U true`, `unshare -m true`,
@@ -133,7 +134,7 @@ func TestProgramsAreKeptFromTheMachine(t *testing.T) {
 			continue
 		}
 		if i == 5 && st.Landlock < 6 {
-			continue // signals are not kept inside
+			continue // no signal scope
 		}
 		t.Errorf("%s worked", tries[i])
 	}
@@ -154,7 +155,7 @@ func TestLimitsOfPrograms(t *testing.T) {
 	}
 }
 
-// What the data directory lies in stays open to programs, but for the directory.
+// The parent of the data directory stays accessible to programs.
 func TestTheDataDirectoryIsLeftOutOfFoldersThatAreOpen(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: it makes a folder in /opt")

@@ -7,24 +7,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allThreads is a variable only so that its absence in cgo builds can be seen
-// in one place: it answers ENOTSUP there.
+// allThreads is a variable for clarity: it returns ENOTSUP in cgo builds.
 var allThreads = syscall.AllThreadsSyscall
 
-// Engine closes the file system, exec, and everything else that carrying
-// traffic does not need, for all threads and for good. Call it when every
-// descriptor is at hand and before the first byte from the network is read.
-// An error means that the process must not go on; protection the kernel does
-// not offer is no error but shows in the Status.
+// Engine irrevocably removes access to files, exec and all other calls that traffic does
+// not need, for all threads. Call it after all descriptors are open and before the first
+// byte from the network is read. After an error the process must exit. Missing kernel
+// features are no error; Status shows them.
 func Engine() (Status, error) {
 	return shutIn(&engineFilter, func() (string, error) {
 		return restrictFiles(unix.LANDLOCK_ACCESS_NET_BIND_TCP, allowEphemeral)
 	})
 }
 
-// Helper prepares netd, and the programs it will run: what capabilities it keeps
-// was decided by LimitThread. As root it owns most files of the machine without any of
-// them; it loses all rights on files but those helper.go lists.
+// Helper prepares netd and its programs. LimitThread has determined its capabilities. As
+// root it owns most files of the machine even without capabilities, so it loses all
+// rights on files except those in helper.go.
 func Helper() (Status, error) {
 	prepareLock()
 	return shutIn(&helperFilter, func() (string, error) {
@@ -32,18 +30,18 @@ func Helper() (Status, error) {
 	})
 }
 
-// Manager prepares mgmt: it has no capabilities since its exec, loses the way to new ones,
-// to other programs and to most of what administers a machine, and leaves no memory image
-// behind when it dies. Its files are those of its user: where access logs go is not known
-// beforehand.
+// Manager prepares mgmt. It has no capabilities since exec. It loses the ability to
+// regain them, to start programs and to make most administrative calls, and leaves no
+// core dump. It keeps the files of its user, because the paths of access logs are not
+// known in advance.
 func Manager() (Status, error) { return shutIn(&managerFilter, nil) }
 
-// shutIn puts all threads behind a filter and, unless it is nil, under Landlock.
+// shutIn applies a filter to all threads, and Landlock unless landlock is nil.
 func shutIn(f *filter, landlock func() (missing string, err error)) (Status, error) {
 	if err := common(); err != nil {
 		return Status{}, err
 	}
-	abi, missing := landlockABI(), "" // asked now: later the kernel does not tell
+	abi, missing := landlockABI(), "" // queried first, because the filter blocks it later
 	err := onOneThread(func() (err error) {
 		if err := noNewPrivs(); err != nil {
 			return fmt.Errorf("giving up new privileges: %w", err)
@@ -66,8 +64,8 @@ func shutIn(f *filter, landlock func() (missing string, err error)) (Status, err
 	return s, err
 }
 
-// common is what every role does: no core dumps, because memory holds keys and
-// passwords, and as many descriptors as the system lets it have.
+// common applies the settings of every role: no core dumps, because memory holds keys and
+// passwords, and the maximum limit of descriptors.
 func common() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("forbidding core dumps: %w", err)
@@ -75,16 +73,16 @@ func common() error {
 	return RaiseFiles()
 }
 
-// RaiseFiles raises the limit of open files to the hard limit, and with the
-// right to do so the hard limit to a million or what the kernel allows.
+// RaiseFiles raises the limit of open files to the hard limit. If permitted, it first
+// raises the hard limit to a million or the kernel's maximum.
 func RaiseFiles() error {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
 		return fmt.Errorf("reading the limit of open files: %w", err)
 	}
 	if most := kernelFiles(); most > l.Max {
-		// The syscall package must do this itself: it puts back for children
-		// the limit it found at start unless it was told of a new one.
+		// Package syscall must set it: for children it restores the limit found at start
+		// unless it has set a new one itself.
 		if syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: most, Max: most}) == nil {
 			return nil
 		}
@@ -96,8 +94,8 @@ func RaiseFiles() error {
 	return nil
 }
 
-// setLimit sets a limit of this process and of those it starts. The syscall package must
-// set that of open files itself: for children it puts back the one it found at start.
+// setLimit sets a limit of this process and its children. Package syscall must set that
+// of open files: for children it restores the one found at start.
 func setLimit(which int, most uint64) error {
 	return syscall.Setrlimit(which, &syscall.Rlimit{Cur: most, Max: most})
 }

@@ -10,15 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A filter allows a list and denies the rest with EPERM: a program that misses a
-// call goes on and says what failed, and the kernel's log names the call where it
-// keeps one. What a later kernel adds is answered ENOSYS, which is what newer
-// runtimes expect of an older kernel. Calls that are allowed whatever their
-// arguments cost next to nothing, because the kernel (from 5.11 on) computes a
-// table of them when the filter is installed.
+// A filter allows a list of calls and denies others with EPERM. A program then continues
+// and reports the failure, and the kernel logs the call if it has an audit log. Calls of
+// later kernels return ENOSYS, which newer runtimes expect from an older kernel. Calls
+// allowed with any arguments cost almost nothing, because the kernel (from 5.11 on)
+// caches them in a bitmap.
 //
-// A program sees this structure (linux/seccomp.h); arguments are 64-bit words,
-// of which the filter reads the low halves:
+// A filter reads this structure (linux/seccomp.h). Arguments are 64-bit words, and the
+// filter reads their low halves:
 //
 //	0   system call number (32 bit)
 //	4   architecture (32 bit)
@@ -34,12 +33,12 @@ const (
 const (
 	retAllow = unix.SECCOMP_RET_ALLOW
 	retDeny  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	// retAbsent makes callers of a newer call fall back to the older one.
+	// retAbsent makes callers fall back to an older call.
 	retAbsent = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 )
 
-// Terminal ioctls that type into or paste to the operator's terminal, which
-// may be the engine's standard error.
+// Terminal ioctls that inject input into the operator's terminal, which may be the
+// engine's standard error.
 const (
 	tiocSTI   = 0x5412
 	tiocLinux = 0x541c
@@ -53,8 +52,8 @@ func (p *program) load(offset uint32) {
 	p.add(unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset})
 }
 
-// jump continues with the next instruction when the comparison holds and
-// skips n instructions when it does not.
+// jump continues with the next instruction if the comparison holds, else it skips n
+// instructions.
 func (p *program) jump(op uint16, k uint32, n uint8) {
 	p.add(unix.SockFilter{Code: unix.BPF_JMP | op | unix.BPF_K, Jf: n, K: k})
 }
@@ -63,14 +62,13 @@ func (p *program) answer(with uint32) {
 	p.add(unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: with})
 }
 
-// on gives a fixed answer to one system call.
+// on returns a fixed result for one system call.
 func (p *program) on(number, with uint32) {
 	p.jump(unix.BPF_JEQ, number, 1)
 	p.answer(with)
 }
 
-// onlyArg allows a call only when the argument at offset is one of values.
-// The number is loaded again for the checks that follow.
+// onlyArg allows a call only if the argument at offset is one of values.
 func (p *program) onlyArg(number, offset uint32, values ...uint32) {
 	p.jump(unix.BPF_JEQ, number, uint8(2+2*len(values)))
 	p.load(offset)
@@ -81,7 +79,7 @@ func (p *program) onlyArg(number, offset uint32, values ...uint32) {
 	p.answer(retDeny)
 }
 
-// neverArg denies a call when the argument at offset is one of values.
+// neverArg denies a call if the argument at offset is one of values.
 func (p *program) neverArg(number, offset uint32, values ...uint32) {
 	p.jump(unix.BPF_JEQ, number, uint8(2+2*len(values)))
 	p.load(offset)
@@ -92,7 +90,7 @@ func (p *program) neverArg(number, offset uint32, values ...uint32) {
 	p.answer(retAllow)
 }
 
-// onlyThreads allows clone for threads of this process and nothing else.
+// onlyThreads allows clone only for threads of this process.
 func (p *program) onlyThreads(number uint32) {
 	p.jump(unix.BPF_JEQ, number, 4)
 	p.load(offArg0)
@@ -101,8 +99,8 @@ func (p *program) onlyThreads(number uint32) {
 	p.answer(retDeny)
 }
 
-// noNamespaces allows clone for threads and processes in the namespaces of this
-// one: those of a user of its own would open much of the kernel to it.
+// noNamespaces allows clone only without new namespaces. A user namespace would expose
+// much of the kernel.
 func (p *program) noNamespaces(number uint32) {
 	p.jump(unix.BPF_JEQ, number, 4)
 	p.load(offArg0)
@@ -114,20 +112,20 @@ func (p *program) noNamespaces(number uint32) {
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// filter says what a role, and the programs it starts, may ask of the kernel.
+// filter defines the allowed calls of a role and its programs.
 type filter struct {
-	calls    [][]uint32 // whatever their arguments
-	never    []uint32   // of these calls
+	calls    [][]uint32 // allowed with any arguments
+	never    []uint32   // denied although in calls
 	families []uint32   // of sockets
-	alone    bool       // no other processes are started, none are sent signals
+	alone    bool       // no processes and no signals to others
 }
 
 // program builds the filter for the process pid.
 func (f *filter) program(pid int) program {
 	var p program
 	p.load(offArch)
-	// Another architecture's calls (32-bit ones on a 64-bit kernel) have other
-	// numbers: deny them all.
+	// Calls of another architecture (32-bit calls on a 64-bit kernel) have other numbers:
+	// deny them all.
 	p.add(unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: auditArch})
 	p.answer(retDeny)
 	p.load(offNumber)
@@ -135,10 +133,10 @@ func (f *filter) program(pid int) program {
 		p.jump(unix.BPF_JGE, x32Bit, 1)
 		p.answer(retDeny)
 	}
-	// First, because every connection to a backend makes one: a call whose
-	// arguments are looked at runs the filter each time.
+	// socket comes first because every connection to a backend uses it. Calls with
+	// checked arguments run the filter each time.
 	p.onlyArg(unix.SYS_SOCKET, offArg0, f.families...)
-	p.on(unix.SYS_CLONE3, retAbsent) // its flags are behind a pointer, out of reach
+	p.on(unix.SYS_CLONE3, retAbsent) // its flags are behind a pointer, which a filter cannot read
 	if f.alone {
 		p.onlyThreads(unix.SYS_CLONE)
 		p.onlyArg(unix.SYS_KILL, offArg0, uint32(pid))
@@ -159,12 +157,11 @@ func (f *filter) program(pid int) program {
 	return p
 }
 
-// installFilter puts all threads behind the filter. It needs no_new_privs on
-// the calling thread and spreads that too. A kernel without seccomp is no
-// error: Status tells.
+// installFilter applies the filter to all threads. It needs no_new_privs on the calling
+// thread and spreads that too. A kernel without seccomp is no error; Status shows it.
 func installFilter(f *filter) error { return f.install(unix.SECCOMP_FILTER_FLAG_TSYNC) }
 
-// installOnThread puts the calling thread behind the filter, and what it will start.
+// installOnThread applies the filter to the calling thread and its children.
 func (f *filter) installOnThread() error { return f.install(0) }
 
 func (f *filter) install(threads uintptr) error {
@@ -179,7 +176,7 @@ func (f *filter) install(threads uintptr) error {
 	}
 	thread, errno := install(unix.SECCOMP_FILTER_FLAG_LOG)
 	if errno == unix.EINVAL {
-		thread, errno = install(0) // a kernel that logs none of it
+		thread, errno = install(0) // the kernel does not support the log flag
 	}
 	runtime.KeepAlive(p)
 	switch {

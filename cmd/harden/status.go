@@ -9,23 +9,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Status is what protects a process right now, as the kernel reports it.
+// Status is the effective protection of a process as reported by the kernel.
 type Status struct {
 	UID int `json:"uid"`
-	// Capabilities is the effective set, one bit for each number; Bounding
-	// what could be gained by exec.
+	// Capabilities is the effective set as a bit mask. Bounding is the set that exec
+	// could gain.
 	Capabilities uint64 `json:"capabilities"`
 	Bounding     uint64 `json:"bounding"`
 	NoNewPrivs   bool   `json:"no_new_privs"`
 	Seccomp      bool   `json:"seccomp"`
-	// Landlock is the kernel's ABI version when the restriction is in force, 0
-	// when it is not; LandlockMissing then says why, empty where it is not
-	// asked for.
+	// Landlock is the ABI version of the kernel if the restriction is in force, else 0.
+	// LandlockMissing is the reason, empty if the role does not use Landlock.
 	Landlock        int    `json:"landlock"`
 	LandlockMissing string `json:"landlock_missing,omitempty"`
 }
 
-// String is the short form for logs and tables.
+// String returns the short form for logs and tables.
 func (s Status) String() string {
 	parts := []string{"uid " + strconv.Itoa(s.UID)}
 	parts = append(parts, capabilityNames(s.Capabilities))
@@ -43,7 +42,8 @@ func (s Status) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// capabilityNames spells the set; only netd and progd have one that is not empty or full.
+// capabilityNames returns the names of the set. Only netd and progd have one that is
+// neither empty nor full.
 func capabilityNames(set uint64) string {
 	if set == 0 {
 		return "no capabilities"
@@ -65,10 +65,10 @@ func capabilityNames(set uint64) string {
 	return "capabilities " + strings.Join(names, " ")
 }
 
-// Read asks the kernel about the calling process, Landlock excepted: it can be
-// seen only by trying.
+// Read returns the state of the calling process from the kernel, without Landlock, which
+// the kernel does not report.
 func Read() (Status, error) {
-	// The descriptor was opened at start: the engine can open nothing later.
+	// The descriptor was opened at start, because the engine cannot open files later.
 	b := make([]byte, 8192)
 	n, err := statusFile.ReadAt(b, 0)
 	if n == 0 {
@@ -98,11 +98,10 @@ func (s *Status) set(name, value string) (err error) {
 	return err
 }
 
-// statusFile is opened with the program, before any file is out of reach.
+// statusFile is opened at program start, before access to files is restricted.
 var statusFile, _ = os.Open("/proc/self/status")
 
-// kernelFiles is the highest limit of open files worth asking for; 0 when the
-// kernel does not say.
+// kernelFiles returns the highest useful limit of open files, or 0 if unknown.
 func kernelFiles() uint64 {
 	b, _ := os.ReadFile("/proc/sys/fs/nr_open")
 	n, _ := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)

@@ -12,20 +12,19 @@ import (
 // Capability is a Linux capability number.
 type Capability uintptr
 
-// HelperCapabilities is what netd keeps: addresses, routes and packet rules,
-// ports below 1024, raw sockets for ARP.
+// HelperCapabilities are the capabilities of netd: addresses, routes, packet rules, ports
+// below 1024, and raw sockets for ARP.
 var HelperCapabilities = []Capability{unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE, unix.CAP_NET_RAW}
 
-// LimitThread strips the calling thread, and so every process it will start, of
-// all ways to gain privileges: no_new_privs is set, the bounding set is cut to
-// keep (what a process of uid 0 may still have after exec), and with an empty
-// keep the ambient set is cleared too. The rights of the thread itself stay,
-// so it can still switch the user of a child.
+// LimitThread removes all ways to gain privileges from the calling thread and its future
+// children. It sets no_new_privs and reduces the bounding set to keep, which bounds the
+// capabilities of uid 0 after exec. If keep is empty, it also clears the ambient set. The
+// thread keeps its own privileges, so it can still switch the user of a child.
 //
-// The caller must have locked its goroutine to the thread and must keep the
-// thread alive as long as its children: their parent-death signal is bound to
-// it. Without CAP_SETPCAP the bounding set cannot be cut; then there is
-// nothing in it to be gained either, and that is no error.
+// The caller must have locked its goroutine to the thread and must keep the thread alive
+// as long as its children, because Pdeathsig depends on it. Without CAP_SETPCAP the
+// bounding set cannot be reduced. That is harmless, because nothing can be gained from it
+// either.
 func LimitThread(keep []Capability) error {
 	if err := prctl(unix.PR_SET_NO_NEW_PRIVS, 1); err != nil {
 		return fmt.Errorf("giving up new privileges: %w", err)
@@ -41,7 +40,7 @@ func LimitThread(keep []Capability) error {
 		}
 		err := prctl(unix.PR_CAPBSET_DROP, uintptr(c))
 		switch {
-		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EPERM): // past the kernel's last one, or without the right
+		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EPERM): // after the last capability, or without CAP_SETPCAP
 			return nil
 		case err != nil:
 			return fmt.Errorf("dropping capability %d: %w", c, err)
@@ -49,9 +48,9 @@ func LimitThread(keep []Capability) error {
 	}
 }
 
-// noNewPrivs sets the flag on every thread. In a cgo build only the calling
-// thread gets it, which the caller must have locked; the seccomp filter's
-// thread synchronisation then spreads it.
+// noNewPrivs sets the flag on every thread. In a cgo build it sets it on the calling
+// thread only, which the caller must have locked; TSYNC of the seccomp filter then
+// spreads it.
 func noNewPrivs() error {
 	_, _, errno := allThreads(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0)
 	switch errno {
