@@ -11,24 +11,23 @@ import (
 	"sync"
 )
 
-// buildCache is where the go command keeps what it compiles of faults. Nobody
-// compiles the same fault again, and a few hundred of them are tens of GiB: so it
-// is apart from the user's own, and what faults left in it goes every now and then.
+// buildCache is the GOCACHE for compiled faults. Each fault is compiled once, and some
+// hundred of them take tens of GiB. The cache is therefore separate from the user's, and
+// entries of faults are deleted regularly.
 type buildCache struct {
 	dir   string          // absolute
-	known map[string]bool // what was there before the first fault, by path below dir
+	known map[string]bool // paths below dir that existed before the first fault
 
-	building sync.RWMutex // held for reading while a fault is tried
+	building sync.RWMutex // read lock while a fault is tried
 	mu       sync.Mutex
 	tried    int // faults since the last sweep
 }
 
-// sweepAfter is how many faults leave what they compiled until it goes: up to a
-// quarter of a GiB each.
+// sweepAfter is the number of faults between sweeps. Each takes up to a quarter of a GiB.
 const sweepAfter = 16
 
-// newBuildCache makes a cache in dir that knows all the user's own does, at the
-// price of links. Where files cannot be linked it knows nothing, and learns.
+// newBuildCache makes a cache in dir with hard links to the user's cache. If files cannot
+// be linked it starts empty.
 func newBuildCache(dir string) (*buildCache, error) {
 	out, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
@@ -38,9 +37,9 @@ func newBuildCache(dir string) (*buildCache, error) {
 	return c, c.link(strings.TrimSpace(string(out)))
 }
 
-// link has all files of another cache, but for its corpora of fuzzing, and for what says
-// when it was tidied up last: the go command writes that in place, so it would be said of
-// the other one, too. A file that goes meanwhile is one that is compiled again.
+// link links all files of another cache, except its fuzzing corpora and trim.txt. The go
+// command writes trim.txt in place, which would change the other cache. A file that
+// disappears meanwhile is compiled again.
 func (c *buildCache) link(from string) error {
 	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +66,8 @@ func (c *buildCache) link(from string) error {
 	})
 }
 
-// use is held while a fault is compiled and its tests run, which compile too.
+// use marks the cache as in use while a fault is compiled and tested; tests may compile,
+// too.
 func (c *buildCache) use() (done func()) {
 	c.building.RLock()
 	return func() {
@@ -84,8 +84,8 @@ func (c *buildCache) use() (done func()) {
 	}
 }
 
-// sweep removes what was not known at first. What cannot be removed stays: it goes
-// with the whole folder.
+// sweep deletes entries that are not in known. Failures are ignored, because the whole
+// folder is deleted at the end.
 func (c *buildCache) sweep() {
 	_ = filepath.WalkDir(c.dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

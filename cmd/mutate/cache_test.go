@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What was compiled before stays, what faults left goes after so many, and the
-// cache of the user has neither more nor less than before.
+// Entries of the original cache stay, entries of faults are swept, and the user's cache
+// is unchanged.
 func TestCacheForgetsWhatFaultsLeft(t *testing.T) {
 	users := t.TempDir()
 	t.Setenv("GOCACHE", users)

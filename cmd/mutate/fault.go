@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// fault is one change of one file that a test should notice.
+// fault is one change of one file that a test should detect.
 type fault struct {
 	*source
 	pkg      *pkg
 	class    string
 	line     int
-	from, to int    // the bytes of the file that change
-	text     string // what they become
-	seen     string // what a reader is shown instead of text; empty: text
+	from, to int    // replaced bytes of the file
+	text     string // their replacement
+	seen     string // shown to the reader instead of text; empty: text
 }
 
-// The classes of faults. Those that leave something out put it into a function
-// that nobody calls, so that what it used stays used and the rest compiles.
+// Classes of faults. Faults that omit code move it into a function that is never called,
+// so that its identifiers stay used and the rest compiles.
 const (
 	condition  = "condition"
 	bound      = "bound"
@@ -33,15 +33,15 @@ const (
 
 var allClasses = []string{condition, bound, constant, call, giveBack, deferred, argument, check, assignment}
 
-// changed is the file with the fault.
+// changed returns the file with the fault.
 func (f *fault) changed() []byte {
 	return bytes.Join([][]byte{f.source.text[:f.from], []byte(f.text), f.source.text[f.to:]}, nil)
 }
 
-// String is the fault as a place and the first line it changes, as diff has it.
+// String returns the location and the first changed line in diff format.
 func (f *fault) String() string { return fmt.Sprintf("%s:%d: %s", f.name, f.line, f.change()) }
 
-// change is what the fault does, wherever the line is it does it to.
+// change returns the change without its location.
 func (f *fault) change() string {
 	whole := f.source.text
 	begin := bytes.LastIndexByte(whole[:f.from], '\n') + 1

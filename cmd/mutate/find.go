@@ -7,14 +7,14 @@ import (
 	"regexp"
 )
 
-// finder walks one file and collects the faults that can be made in it.
+// finder walks one file and collects its possible faults.
 type finder struct {
 	*pkg
 	*source
 	found []*fault
 }
 
-// faults names every fault that can be made in the package.
+// faults returns every possible fault of the package.
 func (p *pkg) faults() []*fault {
 	var all []*fault
 	for _, s := range p.files {
@@ -25,15 +25,15 @@ func (p *pkg) faults() []*fault {
 	return all
 }
 
-// visit makes the faults of one node and reports whether to go on inside it.
+// visit adds the faults of one node and reports whether to descend.
 func (f *finder) visit(n ast.Node, stack []ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
-		return n.Name.Name != "Error" // words only
+		return n.Name.Name != "Error" // message text only
 	case *ast.GenDecl:
 		return n.Tok != token.IMPORT && !counts(n)
 	case *ast.ArrayType:
-		return false // its length is layout, often padding
+		return false // lengths are layout, often padding
 	case *ast.IfStmt:
 		f.branch(n)
 	case *ast.ForStmt:
@@ -69,7 +69,7 @@ func (f *finder) visit(n ast.Node, stack []ast.Node) bool {
 	return true
 }
 
-// add notes that the code between from and to may become text.
+// add records a fault that replaces the code between from and to by text.
 func (f *finder) add(class string, from, to token.Pos, text, seen string) {
 	file := f.fset.File(from)
 	f.found = append(f.found, &fault{
@@ -87,7 +87,7 @@ func (f *finder) leaveOut(n ast.Node, class string) {
 	f.add(class, n.Pos(), n.End(), "_ = func() { "+f.code(n)+" }", "(left out) ")
 }
 
-// negate turns a condition round, but for a comparison whose operator is.
+// negate negates a condition, except a comparison whose operator is mutated instead.
 func (f *finder) negate(cond ast.Expr) {
 	if b, is := cond.(*ast.BinaryExpr); is && operators[b.Op].class == condition && b.Op != token.LAND && b.Op != token.LOR {
 		return
@@ -95,7 +95,8 @@ func (f *finder) negate(cond ast.Expr) {
 	f.add(condition, cond.Pos(), cond.End(), "!("+f.code(cond)+")", "")
 }
 
-// branch negates the condition of an if, and skips one that ends what it is in.
+// branch negates the condition of an if. If its body leaves the function or loop, another
+// fault disables it.
 func (f *finder) branch(n *ast.IfStmt) {
 	if n.Else == nil && f.onlyWords(n.Body) {
 		return
@@ -130,7 +131,7 @@ func (f *finder) operator(n *ast.BinaryExpr) {
 	}
 }
 
-// swap exchanges arguments next to each other that have one type.
+// swap exchanges adjacent arguments of the same type.
 func (f *finder) swap(n *ast.CallExpr) {
 	if n.Ellipsis.IsValid() || f.builtin(n, "min", "max", "append", "complex") || commutes.MatchString(called(n)) {
 		return
@@ -157,7 +158,7 @@ func classOf(c *ast.CallExpr) string {
 	return call
 }
 
-// called is the name of what is called, without what it belongs to.
+// called returns the name of the called function, without its qualifier.
 func called(c *ast.CallExpr) string {
 	switch fun := ast.Unparen(c.Fun).(type) {
 	case *ast.Ident:
@@ -177,8 +178,8 @@ func blank(left []ast.Expr) bool {
 	return true
 }
 
-// inHead reports whether a statement is the step of a loop, which would never
-// end without it, or what a select waits for.
+// inHead reports whether a statement is the post statement of a loop or the communication
+// of a select case. Without its post statement a loop would run forever.
 func inHead(n ast.Node, stack []ast.Node) bool {
 	switch parent := stack[len(stack)-1].(type) {
 	case *ast.ForStmt:

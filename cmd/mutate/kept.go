@@ -10,15 +10,15 @@ import (
 	"sync"
 )
 
-// kept is the file of verdicts, by which a later run goes on. Each line is a
-// verdict, what it stands on, and for readers the fault it is about.
+// kept is the file of verdicts that a later run resumes from. Each line contains a
+// verdict, the digest of its inputs, and the fault for readers.
 type kept struct {
 	mu    sync.Mutex
-	file  *os.File // nil: none are kept
+	file  *os.File // nil: verdicts are not kept
 	known map[string]verdict
 }
 
-// openKept reads the verdicts a file keeps, which need not exist.
+// openKept reads the verdicts of a file, which is created if necessary.
 func openKept(name string) (*kept, error) {
 	k := &kept{known: map[string]verdict{}}
 	if name == "" {
@@ -44,7 +44,7 @@ func openKept(name string) (*kept, error) {
 
 var keptWords = [...]string{"no-build", "noticed", "hung", "survived"}
 
-// verdict is what an earlier run said of a fault, unless it may be another now.
+// verdict returns the verdict of an earlier run, unless its inputs changed.
 func (k *kept) verdict(f *fault) (verdict, bool) {
 	if k.file == nil {
 		return 0, false
@@ -58,7 +58,7 @@ func (k *kept) verdict(f *fault) (verdict, bool) {
 	return v, known
 }
 
-// keep writes down what became of a fault.
+// keep appends the verdict of a fault.
 func (k *kept) keep(t trial) error {
 	if k.file == nil {
 		return nil
@@ -75,8 +75,8 @@ func (k *kept) close() {
 	}
 }
 
-// standsOn names what a verdict is about: the file with the fault and, as
-// survivors are looked for again with every test that is sharpened, the tests.
+// standsOn returns the digest of the inputs of a verdict: the file with the fault and,
+// for survivors, the tests, because a changed test may detect them.
 func standsOn(f *fault, v verdict) string {
 	sum := sha256.New()
 	fmt.Fprintln(sum, f.name)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A later run tries again only what may have become another: survivors by a
-// test that changed, everything in a file that did.
+// A resumed run retries only faults whose verdict may change: survivors after a change of
+// a test, and all faults of a changed file.
 func TestRunsGoOnFromWhatIsKept(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(name, text string) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Each line of kinds says behind "//: " what it may become, and of which classes that is.
+// Each line of kinds lists, after "//: ", its replacements and their classes.
 func TestFaultsAreMadeOfWhatMatters(t *testing.T) {
 	packages, err := load([]string{"./testdata/kinds"})
 	if err != nil {

@@ -12,27 +12,27 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// pkg is a package faults are made in.
+// pkg is a package to mutate.
 type pkg struct {
-	path  string // as imported
-	name  string // without the module
+	path  string // import path
+	name  string // without the module path
 	dir   string
-	tests []string // the folders of the tests that judge it, one after the other
+	tests []string // folders of the tests that judge it, in order
 	fset  *token.FileSet
 	info  *types.Info
 	files []*source
 }
 
-// source is a file of a package, without a fault.
+// source is the original file of a package.
 type source struct {
 	path string // absolute
-	name string // from the root of the module, for people
+	name string // relative to the module root, for display
 	text []byte
 	tree *ast.File
 }
 
-// load reads the packages that patterns name, but those that are there for
-// tests alone: faults in them say nothing about the program.
+// load loads the packages that match patterns, except test helpers: faults in those say
+// nothing about the program.
 func load(patterns []string) ([]*pkg, error) {
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedModule |
@@ -74,10 +74,10 @@ func load(patterns []string) ([]*pkg, error) {
 	return all, nil
 }
 
-// testedBy begins a line of a test that says where others of its package are.
+// testedBy is the prefix of a line in a test that names the folder of further tests.
 const testedBy = "//mutate:tests "
 
-// elsewhere are the folders that tests of a package name.
+// elsewhere returns the folders that tests of a package name.
 func elsewhere(dir string) (folders []string) {
 	for _, name := range testFiles(dir) {
 		text, _ := os.ReadFile(name)
@@ -95,7 +95,7 @@ func testFiles(dir string) []string {
 	return names
 }
 
-// forTests reports whether a package is made for tests: l7test, cmd/e2e.
+// forTests reports whether a package contains test helpers, e.g. l7test or cmd/e2e.
 func forTests(path string) bool {
 	return strings.HasSuffix(path, "test") || strings.HasSuffix(path, "cmd/e2e")
 }

@@ -1,33 +1,32 @@
-// Command mutate asks whether tests bite: it puts one small fault after the
-// other into a package, runs that package's own tests, and prints what none of
-// them noticed.
+// Command mutate measures the quality of tests by mutation. It inserts one small fault at
+// a time into a package and runs the tests of the package. It prints the faults that no
+// test detects.
 //
 //	mutate [-n FAULTS] [-seed SEED] [-class CLASS,...] [-at FILE[:LINE],...] [-resume FILE] [-only PACKAGE,...] [-skip TESTS] [-list] [PACKAGES...]
 //
-// Faults are of classes: a condition negated, a bound moved by one, a constant
-// changed, a call left out (give-back: one that closes, flushes, unlocks or
-// returns something), a defer left out, two arguments of one type swapped, a
-// check skipped, an assignment left out. With -n a random sample of all of them
-// is tried, and the seed that is printed draws the same one again, but for what
-// has changed since. With -resume verdicts are kept in a file: what was tried by
-// an earlier run is not tried again, unless its file or, if it survived, a test
-// of its package has changed.
+// The classes of faults are: a negated condition, a bound moved by one, a changed
+// constant, an omitted call, defer or assignment, two swapped arguments of one type, and
+// a skipped check. An omitted call has the class give-back if it closes, flushes, unlocks
+// or returns something. Option -n tries a random sample of all faults. The printed seed
+// reproduces the sample, except for code that has changed since. Option -resume keeps
+// verdicts in a file. A fault in it is not tried again unless its file or, for survivors,
+// a test of its package has changed.
 //
-// What a package's own tests do not notice is shown to those of the folder above
-// it, as mgmt/api tests its resources, and of folders that lines of its tests name:
+// Faults that survive a package's own tests are tried with the tests of the parent
+// folder, e.g. mgmt/api tests its resources, and of folders that lines of its tests name:
 //
 //	//mutate:tests ../server
 //
-// The tree is never written to: faults are given to the go command as overlays.
-// As root tests run in namespaces for processes, mounts and the network, so that
-// a fault can end or set nothing of the machine's, and leaves nothing behind.
+// The source tree is never written: the go command gets faults as overlays. As root,
+// tests run in their own PID, mount and network namespaces, so that a fault cannot affect
+// the machine or leave anything behind.
 //
-// A fault counts as noticed when a test fails, or does not come to an end
-// within four times what the tests take, before it and after it: what only load
-// has made late is tried again. Faults that do not compile do not count; nor are
-// made any in what only goes into logs and errors.
+// A fault counts as noticed if a test fails, or does not end within four times the
+// duration of the tests, measured before and after. A test that is late only because of
+// load is repeated. Faults that do not compile do not count. Code that only serves logs
+// and errors is not mutated.
 //
-// It is a tool for development and no part of the program.
+// It is a development tool and not part of the program.
 package main
 
 import (
@@ -50,16 +49,16 @@ import (
 // options are the flags.
 type options struct {
 	patterns []string
-	number   int           // faults to try; 0 is all
-	seed     uint64        // of the order they are tried in
+	number   int           // faults to try; 0 means all
+	seed     uint64        // of the order of faults
 	classes  []string      // empty: all
-	at       []string      // FILE or FILE:LINE, a fault has to be at one of them; empty: anywhere
-	floor    time.Duration // tests may take at least this long
-	side     int           // tests at the same time
-	list     bool          // name the faults, try none
-	resume   string        // the file that keeps verdicts; empty: none does
-	skip     string        // tests that are left out
-	only     []string      // of the sample, what is in these packages; empty: all
+	at       []string      // FILE or FILE:LINE of allowed faults; empty: all
+	floor    time.Duration // minimum time limit of tests
+	side     int           // concurrent tests
+	list     bool          // list faults without trying them
+	resume   string        // file of kept verdicts; empty: none
+	skip     string        // tests to omit
+	only     []string      // try only faults of the sample in these packages; empty: all
 }
 
 func main() {
@@ -96,8 +95,8 @@ func main() {
 	}
 }
 
-// mutate tries what the options ask for, writes the report to out, and how it
-// goes to progress. When ctx ends the report is of what was tried until then.
+// mutate tries the selected faults and writes the report to out and its progress to
+// progress. If ctx ends, it reports the faults tried so far.
 func mutate(ctx context.Context, o options, out, progress io.Writer) error {
 	for _, c := range o.classes {
 		if !slices.Contains(allClasses, c) {
@@ -139,8 +138,8 @@ func mutate(ctx context.Context, o options, out, progress io.Writer) error {
 	return err
 }
 
-// part is the sample, or what of it is in some packages. It has faults that do not
-// compile, which others take the place of when a whole sample is tried.
+// part returns the sample, or the part of it in some packages. Unlike a full run, it
+// keeps faults that do not compile.
 func part(faults []*fault, o options) []*fault {
 	if o.number > 0 {
 		faults = faults[:min(o.number, len(faults))]
@@ -150,8 +149,8 @@ func part(faults []*fault, o options) []*fault {
 	})
 }
 
-// choose gives the faults that were asked for in the order of the seed. The place
-// of one depends on nothing but itself: where the rest changes, it stays.
+// choose returns the selected faults in the order of the seed. The rank of a fault
+// depends only on the fault itself, so it is stable when other code changes.
 func choose(packages []*pkg, o options) []*fault {
 	var faults []*fault
 	ranks := map[*fault][sha256.Size]byte{}

@@ -24,8 +24,8 @@ func tried(t *testing.T, o options) string {
 	return report.String()
 }
 
-// The tests of tiny hang with some of the faults, do not compile with one, and
-// notice all but those on lines that say so.
+// The tests of tiny hang with some faults, do not compile with one, and detect all others
+// except on the marked lines.
 func TestReportNamesExactlyWhatSurvives(t *testing.T) {
 	before, err := os.ReadFile(tiny)
 	if err != nil {
@@ -150,7 +150,7 @@ func TestUnknownClassIsRefused(t *testing.T) {
 	}
 }
 
-// Tests were measured while the machine had nothing to do.
+// The tests were measured on an idle machine.
 func TestLateUnderLoadIsNotNoticed(t *testing.T) {
 	o := options{patterns: []string{"./testdata/tiny"}, at: []string{"cmd/mutate/" + tiny + ":25"}, floor: 3 * time.Second}
 	packages, err := load(o.patterns)
@@ -163,7 +163,7 @@ func TestLateUnderLoadIsNotNoticed(t *testing.T) {
 	}
 	defer r.close()
 	b := &base{}
-	b.once.Do(func() { b.limit.Store(int64(-5 * time.Second)) }) // ended at once
+	b.once.Do(func() { b.limit.Store(int64(-5 * time.Second)) }) // times out at once
 	r.bases[packages[0].tests[0]] = b
 	all, err := r.run(t.Context(), choose(packages, o))
 	if err != nil || len(all) != 1 || all[0].verdict != survived {

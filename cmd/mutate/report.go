@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// tally counts faults and those of them that were noticed.
+// tally counts tried and noticed faults.
 type tally struct{ tried, noticed int }
 
 func (t *tally) String() string {
@@ -19,7 +19,7 @@ func (t *tally) String() string {
 	return fmt.Sprintf("%d/%d %.0f%%", t.noticed, t.tried, 100*float64(t.noticed)/float64(t.tried))
 }
 
-// report prints what survived, and how many of each class and package were noticed.
+// report prints the survivors, and the counts by class and package.
 func report(out io.Writer, tried []trial, seed uint64) {
 	slices.SortFunc(tried, func(a, b trial) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), a.from-b.from, cmp.Compare(a.text, b.text))

@@ -12,47 +12,47 @@ import (
 	"time"
 )
 
-// verdict is what became of a fault.
+// verdict is the result of a fault.
 type verdict int
 
 const (
 	noBuild  verdict = iota // it does not compile
 	noticed                 // a test failed
-	hung                    // tests did not come to an end: noticed as well
+	hung                    // tests did not end: counts as noticed
 	survived                // all tests passed
 )
 
 var verdicts = [...]string{"does not compile", "noticed", "hung", "SURVIVED"}
 
-// trial is a fault that was tried.
+// trial is a tried fault.
 type trial struct {
 	*fault
 	verdict verdict
 	took    time.Duration
 }
 
-// runner tries faults, some at the same time.
+// runner tries faults, several concurrently.
 type runner struct {
 	options
-	dir      string // overlays, test programs, what is compiled, and what tests leave behind
+	dir      string // overlays, test programs, build cache and temporary files of tests
 	cache    *buildCache
 	progress io.Writer
 
 	mu     sync.Mutex
-	next   int // of the faults in order
-	want   int // so many count
-	counts int // so many do, or are being tried
+	next   int // index of the next fault
+	want   int // wanted number of faults that count
+	counts int // faults that count, or are being tried
 	tried  []trial
-	bases  map[string]*base // by the folder of the tests
+	bases  map[string]*base // by folder of the tests
 	kept   *kept
 
-	folders atomic.Int64 // made
+	folders atomic.Int64 // number of folders made
 }
 
-// base is what the tests of a package do without a fault.
+// base holds the behaviour of tests without a fault.
 type base struct {
 	once  sync.Once
-	limit atomic.Int64 // nanoseconds for tests with one
+	limit atomic.Int64 // time limit of tests with a fault, in nanoseconds
 	err   error
 }
 
@@ -76,20 +76,20 @@ func newRunner(o options, all int, progress io.Writer) (*runner, error) {
 	return &runner{options: o, dir: dir, cache: cache, progress: progress, want: want, bases: map[string]*base{}, kept: &kept{}}, nil
 }
 
-// folder makes the folder of one fault, in which its tests keep their files too:
-// anyone may, because some tests become another user. Its name is short, because
-// the path of a Unix socket has at most 107 bytes (unix(7)).
+// folder makes the folder of one fault, which its tests also use for files. It is
+// writable for all, because some tests change their user. Its name is short, because a
+// Unix socket path has at most 107 bytes (unix(7)).
 func (r *runner) folder() (string, error) {
 	dir := filepath.Join(r.dir, strconv.FormatInt(r.folders.Add(1), 10))
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return "", err
 	}
-	return dir, os.Chmod(dir, os.ModeSticky|0o777) // as /tmp is, for any umask
+	return dir, os.Chmod(dir, os.ModeSticky|0o777) // the mode of /tmp, independent of the umask
 }
 
 func (r *runner) close() { os.RemoveAll(r.dir) }
 
-// run tries faults in their order until enough of them count, or ctx ends.
+// run tries faults in order until enough of them count or ctx ends.
 func (r *runner) run(ctx context.Context, faults []*fault) ([]trial, error) {
 	var side sync.WaitGroup
 	var failed error
@@ -116,9 +116,9 @@ func (r *runner) take(faults []*fault) *fault {
 	return faults[r.next-1]
 }
 
-// put notes what became of a fault. One that does not compile leaves its turn to
-// the next, as does one of a package whose tests fail without a fault: the run
-// goes on, and fails at its end.
+// put records the result of a fault. The next fault replaces one that does not compile.
+// It also replaces one of a package whose tests fail without a fault; the run then
+// continues and returns the error at the end.
 func (r *runner) put(t trial, err error, failed *error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,13 +171,13 @@ func (r *runner) try(f *fault) (trial, error) {
 	}
 	t.took = time.Since(began)
 	if r.skip != "" && t.verdict == survived {
-		return t, nil // a test that was left out may notice
+		return t, nil // an omitted test might detect it
 	}
 	return t, r.kept.keep(t)
 }
 
-// judge runs the tests of a folder with a fault. Load, too, makes tests take long: that
-// one hung is believed when tests without a fault end as soon as ever.
+// judge runs the tests of a folder with a fault. Load also delays tests, so a hang counts
+// only if tests without the fault are not slower than before.
 func (r *runner) judge(tests string, faulty compilation, dir string) (verdict, error) {
 	b := r.base(tests)
 	if b.err != nil {
@@ -201,7 +201,7 @@ func (r *runner) judge(tests string, faulty compilation, dir string) (verdict, e
 	}
 }
 
-// base runs the tests of a folder as they are, once, to learn how long they take.
+// base measures the tests of a folder without a fault, once.
 func (r *runner) base(tests string) *base {
 	r.mu.Lock()
 	b := r.bases[tests]
@@ -238,11 +238,11 @@ func (r *runner) measure(tests string) (time.Duration, error) {
 	return 0, err
 }
 
-// tries is how often tests without a fault may fail until no fault in their
-// package is judged by them.
+// tries is the number of attempts to pass tests without a fault. If all fail, the tests
+// judge no faults.
 const tries = 3
 
-// passes runs the tests of a folder without a fault and tells how long they took.
+// passes runs the tests of a folder without a fault and returns their duration.
 func passes(sound compilation, tests, program, dir, skip string) (time.Duration, error) {
 	said, err := os.Create(filepath.Join(dir, "said"))
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// Tests with a fault that take more memory than this are ended, and the fault
-// was noticed: loops that never end often do.
+// memoryLimit is the memory in bytes above which tests with a fault are killed and the
+// fault counts as noticed. Endless loops often exceed it.
 const memoryLimit = 3 << 30
 
-// writeOverlay writes what tells the go command to take the file with the fault.
+// writeOverlay writes the overlay that replaces the file by the one with the fault.
 func writeOverlay(dir string, f *fault) (string, error) {
 	changed := filepath.Join(dir, filepath.Base(f.source.path))
 	text, err := json.Marshal(map[string]any{"Replace": map[string]string{f.source.path: changed}})
@@ -28,18 +28,18 @@ func writeOverlay(dir string, f *fault) (string, error) {
 	return overlay, errors.Join(os.WriteFile(changed, f.changed(), 0o644), os.WriteFile(overlay, text, 0o644))
 }
 
-// compilation is how the go command compiles.
+// compilation holds parameters of the go command.
 type compilation struct {
-	overlay string // the file that puts a fault in; empty: without one
-	cache   string // GOCACHE; empty: the user's own
+	overlay string // overlay with the fault; empty: none
+	cache   string // GOCACHE; empty: the user's
 }
 
-// compiles looks whether a package does, and returns what the compiler says against it.
+// compiles compiles a package and returns the errors of the compiler, or nil.
 func (c compilation) compiles(p *pkg) []byte {
 	return c.run(p.dir, "build", "-o", os.DevNull, ".")
 }
 
-// build makes the test program of a folder.
+// build builds the test program of a folder.
 func (c compilation) build(tests, program string) []byte {
 	return c.run(tests, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, ".")
 }
@@ -54,7 +54,7 @@ func (c compilation) run(dir string, args ...string) []byte {
 	return nil
 }
 
-// environment has programs that tests build made with the fault as well.
+// environment passes the overlay to programs that the tests build, too.
 func (c compilation) environment() []string {
 	env := os.Environ()
 	if c.cache != "" {
@@ -66,8 +66,8 @@ func (c compilation) environment() []string {
 	return env
 }
 
-// runTests runs a test program until its first failure, and ends it when it
-// takes too long or too much. What it says goes to out, if that is a file.
+// runTests runs a test program until its first failure, and kills it if it exceeds the
+// time or memory limit. out receives its output unless nil.
 func (c compilation) runTests(tests, program, dir, skip string, limit time.Duration, out *os.File) (verdict, error) {
 	args := alone(program, "-test.failfast", "-test.skip="+skip, "-test.timeout="+limit.String())
 	cmd := exec.Command(args[0], args[1:]...)
@@ -80,12 +80,12 @@ func (c compilation) runTests(tests, program, dir, skip string, limit time.Durat
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("%s: its tests were not started: %w", tests, err)
 	}
-	// All that the tests started ends with them.
+	// The whole process group is killed.
 	kill := func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	// The program's own limit shows where it hung; this one is for those whose
-	// fault is that they do not notice it.
+	// The program's own timeout shows where it hung. This one is for faults that disable
+	// it.
 	deadline, look := time.After(limit+5*time.Second), time.NewTicker(100*time.Millisecond)
 	defer look.Stop()
 	for began := time.Now(); ; {
@@ -112,9 +112,9 @@ func (c compilation) runTests(tests, program, dir, skip string, limit time.Durat
 	}
 }
 
-// alone is the command line with which root runs tests: with processes, mounts
-// and a network of their own. A shell is the first process there: signals that
-// a test sends itself would not reach it if it was.
+// alone returns the command line for tests. As root they get their own PID, mount and
+// network namespaces. A shell is PID 1 there, because signals that a test sends to itself
+// do not reach PID 1.
 func alone(program string, args ...string) []string {
 	if os.Geteuid() != 0 {
 		return append([]string{program}, args...)
@@ -125,7 +125,7 @@ func alone(program string, args ...string) []string {
 	}, args...)
 }
 
-// resident adds up the memory of a process and of those it started.
+// resident returns the memory of a process and its descendants, in bytes.
 func resident(pid int) int {
 	id, pages := strconv.Itoa(pid), 0
 	statm, _ := os.ReadFile("/proc/" + id + "/statm")

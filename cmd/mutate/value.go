@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// literal changes a number: by one where something is compared, cut or counted
-// with it, by a lot elsewhere.
+// literal changes a number: by one in comparisons, slices and sums, by a large amount
+// elsewhere.
 func (f *finder) literal(n *ast.BasicLit, stack []ast.Node) {
 	if n.Kind != token.INT && n.Kind != token.FLOAT && n.Kind != token.CHAR || f.besideError(n, stack) {
 		return
@@ -35,7 +35,7 @@ func (f *finder) literal(n *ast.BasicLit, stack []ast.Node) {
 		becomes = []string{"(" + n.Value + " + 1)"}
 	case f.isType(n, "time", "Duration"):
 		becomes = []string{"(" + n.Value + " * 10)"}
-	case strings.HasPrefix(n.Value, "0o"): // rights of files: others get them too
+	case strings.HasPrefix(n.Value, "0o"): // file modes: add rights for group and others
 		becomes = []string{"(" + n.Value + " | 0o066)"}
 	}
 	for _, b := range becomes {
@@ -43,7 +43,7 @@ func (f *finder) literal(n *ast.BasicLit, stack []ast.Node) {
 	}
 }
 
-// around gives the neighbours of a number: none below zero.
+// around returns the neighbours of a number, without negative ones.
 func around(n *ast.BasicLit) []string {
 	if n.Value == "0" {
 		return []string{"1"}
@@ -51,7 +51,7 @@ func around(n *ast.BasicLit) []string {
 	return []string{"(" + n.Value + " + 1)", "(" + n.Value + " - 1)"}
 }
 
-// truth changes true and false.
+// truth inverts true and false.
 func (f *finder) truth(n *ast.Ident, stack []ast.Node) {
 	if n.Name != "true" && n.Name != "false" || f.info.Uses[n] != types.Universe.Lookup(n.Name) || f.besideError(n, stack) {
 		return
@@ -62,8 +62,8 @@ func (f *finder) truth(n *ast.Ident, stack []ast.Node) {
 
 var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
 
-// besideError reports whether a value is returned with an error: nobody looks at
-// it then.
+// besideError reports whether a value is returned with an error, so that callers ignore
+// it.
 func (f *finder) besideError(n ast.Expr, stack []ast.Node) bool {
 	r, is := stack[len(stack)-1].(*ast.ReturnStmt)
 	if !is {
@@ -78,8 +78,7 @@ func (f *finder) isType(n ast.Expr, path, name string) bool {
 	return is && named.Obj().Name() == name && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path
 }
 
-// counts reports whether constants are numbered by iota: that they are others
-// changes nothing.
+// counts reports whether constants are numbered by iota; other numbers change nothing.
 func counts(n *ast.GenDecl) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -99,11 +98,11 @@ func (f *finder) builtin(c *ast.CallExpr, names ...string) bool {
 	return is
 }
 
-// words reports whether a call only makes something for people to read: a line
-// of the log, an error out of a format. Nobody should have to test its words.
+// words reports whether a call only produces text for people: a log line or a formatted
+// error. Tests should not have to check such text.
 func (f *finder) words(c *ast.CallExpr) bool {
 	if sig, is := f.info.TypeOf(c.Fun).(*types.Signature); is && sig.Variadic() && sig.Results().Len() == 1 {
-		last, is := sig.Params().At(sig.Params().Len() - 1).Type().(*types.Slice) // append may take a string
+		last, is := sig.Params().At(sig.Params().Len() - 1).Type().(*types.Slice) // excludes append, which may take a string
 		if is && types.Identical(last.Elem(), types.Universe.Lookup("any").Type()) && types.Implements(sig.Results().At(0).Type(), errorType) {
 			return true
 		}
@@ -130,7 +129,7 @@ func (f *finder) words(c *ast.CallExpr) bool {
 	return false
 }
 
-// onlyWords reports whether nothing happens in a block but words.
+// onlyWords reports whether a block contains only calls that produce text.
 func (f *finder) onlyWords(b *ast.BlockStmt) bool {
 	for _, s := range b.List {
 		e, is := s.(*ast.ExprStmt)
