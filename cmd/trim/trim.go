@@ -1,14 +1,14 @@
-// Package trim makes a process small once it has started, and keeps it so.
+// Package trim returns unused memory of a process to the kernel after the start, and
+// periodically after that.
 //
-// Every role is the whole program: each sets up all packages, runs code once
-// that it never runs again, and leaves garbage that is less than what the
-// collector waits for. At rest that is most of its memory. After gives it back:
-// garbage and the pages of the heap it lay in, and the pages of the program
-// that are mapped. What of the program is needed is mapped again when it is next
-// used, sixteen pages at a time and without reading the disk; the rest stays in
-// the page cache, which the kernel empties as it needs. A process that has little
-// does so again and again: what it does at rest leaves garbage too, some MiB until the
-// collector looks.
+// Every role is the complete program: it initializes all packages, runs code that is
+// never used again, and leaves garbage below the threshold of the collector. That is most
+// of the memory of an idle process. After frees garbage, unused pages of the heap, and
+// mapped pages of the program. Pages of the program that are needed again are mapped on
+// their next use, sixteen at a time and without disk reads. The others stay in the page
+// cache, which the kernel reclaims as needed. Processes with a small heap are trimmed
+// repeatedly, because even an idle process collects some MiB of garbage until the
+// collector runs.
 package trim
 
 import (
@@ -23,30 +23,29 @@ import (
 	"time"
 )
 
-// span is a part of the address space.
+// span is a range of the address space.
 type span struct{ start, end uintptr }
 
-// Every is how often a process with little memory is trimmed, Little how much that is:
-// to collect its garbage takes two milliseconds then. Much is how much garbage is worth
-// collecting whatever that takes.
+// Every is the interval of trimming. Heaps up to Little are always trimmed, because a
+// collection then takes two milliseconds. Garbage of Much or more is always collected.
 const (
 	Every  = 30 * time.Second
-	Little = 16 << 20 // bytes of its heap
+	Little = 16 << 20 // bytes of heap
 	Much   = 64 << 20
 )
 
-// After trims the process d from now, and every so often while its heap is small, or
-// much of it garbage. What the program is mapped to is looked up at once: a role has no
-// right to read it later.
+// After trims the process after d, and then every Every if its heap is small or contains
+// much garbage. It reads the mapping of the program at once, because a role may not read
+// it later.
 func After(d time.Duration) {
 	program := ownProgram()
 	repeat(d, heap, func() {
-		debug.FreeOSMemory() // first: the collector reads the program
+		debug.FreeOSMemory() // first, because the collector uses the program
 		unmap(program)
 	})
 }
 
-// repeat calls trim d from now, and from then on as often as it is worth that.
+// repeat calls trim after d, and then at every interval at which it is worthwhile.
 func repeat(d time.Duration, heap func() (held, garbage uint64), trim func()) {
 	var again func()
 	again = func() {
@@ -61,8 +60,8 @@ func repeat(d time.Duration, heap func() (held, garbage uint64), trim func()) {
 	})
 }
 
-// heap is how many bytes of the heap hold something, and how many came since the
-// collector looked last, of which most are garbage in a process at rest.
+// heap returns the bytes of heap objects, and of those allocated since the last
+// collection. In an idle process, most of the latter are garbage.
 func heap() (held, garbage uint64) {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(s)
@@ -70,25 +69,26 @@ func heap() (held, garbage uint64) {
 	return held, held - min(held, s[1].Value.Uint64())
 }
 
-// ProgramAfter is After for a process that soon needs its heap: its pages stay.
+// ProgramAfter is After for a process that soon needs its heap: it unmaps only the
+// program.
 func ProgramAfter(d time.Duration) {
 	program := ownProgram()
 	time.AfterFunc(d, func() { unmap(program) })
 }
 
-// Large is how many bytes of a configuration take long to read and leave more garbage than
-// it takes to collect it: zones of some hundred thousand records have as many, a thousand
-// farms do not.
+// Large is the size in bytes from which a configuration takes long to read and leaves
+// much garbage. Zones with some hundred thousand records exceed it; a thousand farms do
+// not.
 const Large = 8 << 20
 
-// Longest is how long While holds at most: what the work waits for may never come.
+// Longest bounds the duration of While, in case done is never called.
 const Longest = time.Minute
 
-// While is for the time in which a process reads a file with a configuration, as Stat
-// describes it; done ends it, and Longest does. When it is large the collector looks a quarter as often: most
-// of what is made stays, and each look is at all of it. What is garbage in the end is given
-// back, once the work that follows at once is done: the collector would keep as much again
-// as the process needs.
+// While covers the time in which a process reads a configuration file, described by the
+// results of Stat. It ends when done is called, and after Longest. For a large file the
+// collector runs a quarter as often, because most new objects survive and each collection
+// scans all of them. Garbage is freed one second after the end. Otherwise the heap could
+// grow to twice its size.
 func While(file os.FileInfo, err error) (done func()) {
 	if err != nil || file.Size() <= Large {
 		return func() {}
@@ -110,21 +110,20 @@ const seldom = 400
 func ownProgram() []span {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
-		return nil // the heap can be trimmed without
+		return nil // the heap can be trimmed without it
 	}
 	return readOnly(string(maps), reflect.ValueOf(After).Pointer())
 }
 
 func unmap(program []span) {
 	for _, s := range program {
-		// An error leaves the pages where they are: they may be locked.
+		// After an error the pages stay mapped, e.g. because they are locked.
 		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, s.start, s.end-s.start, syscall.MADV_DONTNEED)
 	}
 }
 
-// readOnly lists the parts of the file that is mapped at the given address which
-// cannot be written: they hold nothing that is not in the file. maps is in the
-// form of /proc/self/maps.
+// readOnly returns the read-only mappings of the file that is mapped at within. Their
+// content equals the file. The format of maps is that of /proc/self/maps.
 func readOnly(maps string, within uintptr) []span {
 	type mapping struct {
 		span

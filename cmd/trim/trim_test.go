@@ -50,7 +50,7 @@ func TestOnlyWhatIsInTheProgramsFileIsLetGo(t *testing.T) {
 	}
 }
 
-var written = []byte("may change") // lies where the program can be written
+var written = []byte("may change") // in a writable mapping of the program
 
 func TestPagesOfTheProgramAreUnmapped(t *testing.T) {
 	for name, trim := range map[string]func(time.Duration){"all": After, "program alone": ProgramAfter} {
@@ -65,7 +65,7 @@ func TestPagesOfTheProgramAreUnmapped(t *testing.T) {
 		written[0] = 'M'
 		trim(time.Millisecond)
 		after := before
-		for end := time.Now().Add(20 * time.Second); after > before*9/10 && time.Now().Before(end); { // looking maps what looking needs
+		for end := time.Now().Add(20 * time.Second); after > before*9/10 && time.Now().Before(end); { // the check itself maps some pages
 			time.Sleep(20 * time.Millisecond)
 			after = resident(t, program)
 		}
@@ -112,8 +112,8 @@ func TestAProcessWithLittleOrMuchGarbageIsTrimmedAgain(t *testing.T) {
 			}
 		}
 		after(4*time.Second, 0)
-		after(time.Second, 1) // what the start left, however much it is
-		after(2*Every, 1)     // too much: it would cost more than it gives
+		after(time.Second, 1) // garbage of the start, whatever the heap size
+		after(2*Every, 1)     // the heap is too large for a worthwhile collection
 		held.Store(Little)
 		after(Every, 2)
 		after(Every, 3)
@@ -124,7 +124,7 @@ func TestAProcessWithLittleOrMuchGarbageIsTrimmedAgain(t *testing.T) {
 	})
 }
 
-// own lists the parts of this program that may be let go.
+// own returns the mappings of this program that may be unmapped.
 func own(t *testing.T) []span {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/maps")
@@ -145,7 +145,7 @@ func own(t *testing.T) []span {
 	return program
 }
 
-// resident is how many KiB of these parts the process has mapped.
+// resident returns the resident size of the mappings in KiB.
 func resident(t *testing.T, parts []span) (sum int) {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/smaps")
@@ -167,10 +167,10 @@ func resident(t *testing.T, parts []span) (sum int) {
 	return sum
 }
 
-// pointerTo is an address that is no Go memory.
+// pointerTo returns an address outside Go memory.
 func pointerTo(at uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&at)) }
 
-// sized describes a file of so many bytes.
+// sized returns the Stat result of a file with the size.
 func sized(t *testing.T, size int64) (os.FileInfo, error) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "file")
@@ -183,8 +183,8 @@ func sized(t *testing.T, size int64) (os.FileInfo, error) {
 	return os.Stat(name)
 }
 
-// While much is read the collector looks less often, and afterwards as before; little is
-// read as ever.
+// The collector runs less often while a large file is read, and as before afterwards. A
+// small file changes nothing.
 func TestTheCollectorLooksLessOftenForAWhile(t *testing.T) {
 	before := debug.SetGCPercent(70)
 	defer debug.SetGCPercent(before)
@@ -203,14 +203,14 @@ func TestTheCollectorLooksLessOftenForAWhile(t *testing.T) {
 	}
 }
 
-// The collector would leave garbage where it is until there is as much again.
+// The collector would otherwise wait until the heap has doubled.
 func TestGarbageOfLargeWorkIsGivenBack(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	runtime.GC()
 	before, _ := heap()
 	done := While(sized(t, Large+1))
 	debug.SetGCPercent(-1)
-	for garbage := uint64(0); garbage < Much; _, garbage = heap() { // another test may have it collected meanwhile
+	for garbage := uint64(0); garbage < Much; _, garbage = heap() { // another test may trigger a collection meanwhile
 		runtime.KeepAlive(make([]byte, 2*Much))
 	}
 	done()
@@ -219,8 +219,8 @@ func TestGarbageOfLargeWorkIsGivenBack(t *testing.T) {
 	}
 }
 
-// A configuration that never comes into force is no reason for the collector to look
-// seldom for ever. What ends later than that changes nothing any more.
+// Even if done is never called, the collector returns to its previous setting. A later
+// done changes nothing.
 func TestTheCollectorLooksAsBeforeAfterAMinute(t *testing.T) {
 	before := debug.SetGCPercent(70)
 	defer debug.SetGCPercent(before)
