@@ -7,32 +7,32 @@ import (
 	"strings"
 )
 
-// failure is a failed test, or a part of one, and all it said.
+// failure is a failed test or subtest with its output.
 type failure struct {
 	key
 	said string
 }
 
-// of reports whether the failure is the test's own or that of a part of it.
+// of reports whether the failure belongs to the test or one of its subtests.
 func (f failure) of(test key) bool {
 	return f.pkg == test.pkg && (f.test == test.test || strings.HasPrefix(f.test, test.test+"/"))
 }
 
 const (
-	// maxAgain is how many failed tests are run again: more are no accident.
+	// maxAgain is the maximum number of failed tests that are repeated. More failures are
+	// no coincidence.
 	maxAgain = 3
-	// timesAgain is how often each must pass then.
+	// timesAgain is the number of passes that a repeated test needs.
 	timesAgain = "3"
 )
 
-// certain is what no second run takes back: a fault was seen, however rarely it
-// shows.
+// certain matches output that proves a fault, however rare. Such a test is not repeated.
 var certain = regexp.MustCompile(`(?m)^\s*(WARNING: DATA RACE|testing: race detected|panic: |fatal error: |SIG[A-Z]+: )`)
 
-// again runs the few tests that failed once more, each with nothing beside it. A
-// machine with too little time for all tests at once fails those that wait for
-// something to happen. A test that passes now is unsteady: the run says so and is
-// not spoiled by it, because to run everything again would say less.
+// again repeats the few tests that failed, each alone. On a machine without enough time
+// for concurrent tests, tests that wait for events may fail. A test that passes now is
+// reported as unsteady and does not fail the run, because a repetition of the whole run
+// would show less.
 func (l *log) again() {
 	tests := l.wholeTests()
 	if l.alone == nil || len(l.faults) > 0 || len(tests) > maxAgain {
@@ -47,8 +47,8 @@ func (l *log) again() {
 	}
 }
 
-// wholeTests are the tests that failed or of which a part did, without those in
-// which a fault was seen for certain.
+// wholeTests returns the tests that failed or have a failed subtest, except those with a
+// certain fault.
 func (l *log) wholeTests() (tests []key) {
 	for _, f := range l.failures {
 		name, _, _ := strings.Cut(f.test, "/")
@@ -63,7 +63,7 @@ func (l *log) certainly(test key) bool {
 	return slices.ContainsFunc(l.failures, func(f failure) bool { return f.of(test) && certain.MatchString(f.said) })
 }
 
-// steadied moves the failures of a test to what is said and spoils nothing.
+// steadied moves the failures of a test to unsteady, so that they do not fail the run.
 func (l *log) steadied(test key) {
 	for _, f := range l.failures {
 		if f.of(test) {
@@ -74,8 +74,8 @@ func (l *log) steadied(test key) {
 	l.failures = slices.DeleteFunc(l.failures, func(f failure) bool { return f.of(test) })
 }
 
-// alone is go test for one test, with the flags of the whole run. Of a flag that
-// is there twice the last counts.
+// alone returns the go test command for one test, with the flags of the whole run. The
+// last of several equal flags counts.
 func alone(test key, flags []string) *exec.Cmd {
 	return goTest([]string{test.pkg}, append(slices.Clone(flags), "-count="+timesAgain, "-run=^"+regexp.QuoteMeta(test.test)+"$"))
 }

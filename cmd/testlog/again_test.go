@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// after is what a log makes of a first run, when each test that runs again says
-// what second makes of its package.
+// after returns the output of a log after a first run, in which second supplies the
+// output of repeated tests, by package.
 func after(t *testing.T, first string, second func(test key) string) (said string, well bool, ran int) {
 	t.Helper()
 	var out strings.Builder
@@ -43,7 +43,7 @@ func another(name string) string {
 func TestOnlyAFewFailuresThatPassAloneAreTakenBack(t *testing.T) {
 	passed := whenAlone(whole)
 	for name, c := range map[string]struct {
-		failed  []string // how m/b's tests went at first
+		failed  []string // events of the tests of m/b in the first run
 		second  func(key) string
 		again   int
 		closing string

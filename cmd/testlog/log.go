@@ -15,38 +15,38 @@ import (
 // event is one line of `go test -json` (go doc test2json).
 type event struct {
 	Action, Package, Test, Output string
-	Elapsed                       float64 // seconds, without what a parallel test waited for its turn
+	Elapsed                       float64 // seconds, without the wait of a parallel test for its turn
 }
 
 type key struct{ pkg, test string }
 
-// state is how far a package has come.
+// state is the progress of a package.
 type state struct {
 	ended   bool
-	verdict bool // the test binary came to its end: it said PASS or FAIL
-	empty   bool // and had nothing to run
-	failed  int  // tests
+	verdict bool // the test binary ended with PASS or FAIL
+	empty   bool // it had no tests to run
+	failed  int  // number of failed tests
 }
 
 type log struct {
 	out      io.Writer
 	skips    skipList
-	chosen   bool // only some tests were asked for
+	chosen   bool // -run or -skip selects tests
 	packages map[string]*state
-	running  map[key]time.Time // since when
+	running  map[key]time.Time // start times
 	said     map[key]*strings.Builder
 
 	passed, failed, skipped int
 	skippedTests            []string
-	long                    []timed // tests that took long
+	long                    []timed // slow tests
 	failures                []failure
 	unsteady                []failure
 	faults                  []string
-	alone                   func(test key) *exec.Cmd // runs a failed test again; nil: none is
-	spoke                   time.Time                // when something was printed last
+	alone                   func(test key) *exec.Cmd // returns the command that repeats a failed test; nil: no repetition
+	spoke                   time.Time                // time of the last output
 }
 
-// newLog expects the end of each of these packages.
+// newLog returns a log that expects a result of each package.
 func newLog(out io.Writer, expected []string, skips skipList) *log {
 	l := &log{out: out, skips: skips, packages: map[string]*state{}, running: map[key]time.Time{}, said: map[key]*strings.Builder{}, spoke: time.Now()}
 	for _, name := range expected {
@@ -55,10 +55,10 @@ func newLog(out io.Writer, expected []string, skips skipList) *log {
 	return l
 }
 
-// progressEvery is after how much silence the log says what it waits for.
+// progressEvery is the time without output after which the log prints its progress.
 const progressEvery = 30 * time.Second
 
-// read takes events until there are no more.
+// read handles events until the end of the stream.
 func (l *log) read(events io.Reader) error {
 	lines := make(chan []byte)
 	ended := make(chan error, 1)
@@ -70,7 +70,7 @@ func (l *log) read(events io.Reader) error {
 			lines <- slices.Clone(in.Bytes())
 		}
 		ended <- in.Err()
-		_, _ = io.Copy(io.Discard, events) // who writes must not wait for ever
+		_, _ = io.Copy(io.Discard, events) // keep the writer from blocking
 	}()
 	tick := time.NewTicker(progressEvery / 10)
 	defer tick.Stop()
@@ -82,7 +82,7 @@ func (l *log) read(events io.Reader) error {
 			}
 			var e event
 			if json.Unmarshal(line, &e) != nil {
-				l.print("%s\n", line) // not from test2json: a message of go itself
+				l.print("%s\n", line) // a message of go, not from test2json
 				continue
 			}
 			l.take(e)
@@ -97,12 +97,12 @@ func (l *log) print(format string, args ...any) {
 	fmt.Fprintf(l.out, format, args...)
 }
 
-// fault notes something besides failed tests that spoils the run.
+// fault records a problem, other than a failed test, that fails the run.
 func (l *log) fault(format string, args ...any) {
 	l.faults = append(l.faults, fmt.Sprintf(format, args...))
 }
 
-// wrong counts what spoils the run.
+// wrong returns the number of problems that fail the run.
 func (l *log) wrong() int { return l.failed + len(l.faults) }
 
 func (l *log) take(e event) {
@@ -110,7 +110,7 @@ func (l *log) take(e event) {
 		l.print("%s", e.Output)
 	}
 	if e.Package == "" {
-		return // of a build, which ends in the package's failure
+		return // a build event; the package fails afterwards
 	}
 	if l.packages[e.Package] == nil {
 		l.packages[e.Package] = &state{}
@@ -159,8 +159,8 @@ func (l *log) endTest(k key, action string) {
 	}
 }
 
-// takePackage takes what a package says as a whole. Its result line repeats
-// PASS and FAIL, and a package without tests is not worth a line.
+// takePackage handles an event of a whole package. Its result line repeats PASS and FAIL.
+// Packages without tests are not printed.
 func (l *log) takePackage(p *state, e event) {
 	switch e.Action {
 	case "output":
@@ -186,7 +186,7 @@ func (l *log) endPackage(p *state, e event) {
 	for _, k := range l.open() {
 		if k.pkg == e.Package {
 			l.unfinished(k)
-			p.failed++ // what ends with it is said already
+			p.failed++ // its subtests are reported already
 		}
 	}
 	switch {
@@ -199,14 +199,14 @@ func (l *log) endPackage(p *state, e event) {
 	}
 }
 
-// open are the tests that began and have not ended, in order of their names.
+// open returns the tests that have started and not ended, sorted by name.
 func (l *log) open() []key {
 	return slices.SortedFunc(maps.Keys(l.running), func(a, b key) int {
 		return strings.Compare(a.pkg+" "+a.test, b.pkg+" "+b.test)
 	})
 }
 
-// unfinished notes a test that will not end any more, and shows what it said.
+// unfinished records a test that will not end, and prints its output.
 func (l *log) unfinished(k key) {
 	if b := l.said[k]; b != nil {
 		l.print("%s", b)

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// The streams are as go 1.26 writes them, without times; %s stands for the
-// package.
+// Streams in the format of go 1.26 without times; %s stands for the package.
 const (
 	begins  = `{"Action":"start","Package":"%[1]s"}` + "\n"
 	runs    = `{"Action":"run","Package":"%[1]s","Test":"TestA"}` + "\n"
@@ -34,12 +33,13 @@ const (
 	whole = begins + runs + passes + pass + okLine + ends
 )
 
-// of is a stream of the package m/NAME.
+// of returns a stream of the package m/NAME.
 func of(name string, parts ...string) string {
 	return fmt.Sprintf(strings.Join(parts, ""), "m/"+name)
 }
 
-// judged is what a log that expects m/a and m/b makes of a command's output.
+// judged returns the output and result of a log that expects m/a and m/b, for the output
+// of a command.
 func judged(t *testing.T, list skipList, stream, command string) (said string, well bool) {
 	t.Helper()
 	var out strings.Builder
@@ -90,7 +90,7 @@ func TestOnlyAWholeRunPasses(t *testing.T) {
 	}
 }
 
-// Where a run is looked at by its end, why it failed must stand there.
+// The end of the output must show why tests failed, because readers look there.
 func TestWhatAFailedTestFoundStandsAtTheEnd(t *testing.T) {
 	said := "=== RUN   TestA\n    a_test.go:1: first\n        b_test.go:22: log msg=3\n time=1 level=INFO x_test.go\n--- FAIL: TestA (0.00s)\n"
 	if got := findings(said); !slices.Equal(got, []string{"  a_test.go:1: first", "  b_test.go:22: log msg=3"}) {
@@ -119,8 +119,8 @@ func TestACommandThatIsNotThereFails(t *testing.T) {
 	}
 }
 
-// A result that go remembers says nothing of the programs, scripts and rights
-// that a test uses now.
+// A cached result says nothing about the programs, scripts and privileges that a test
+// uses now.
 func TestEveryRunTestsAnew(t *testing.T) {
 	for range 2 {
 		out, err := goTest([]string{"."}, []string{"-run=TestTheRaceDetectorIsSeen"}).Output()
@@ -160,7 +160,7 @@ func TestLongRunsShowWhatTheyWaitFor(t *testing.T) {
 	l.packages["m/b"].ended, l.passed, l.failed, l.skipped = true, 4, 3, 2
 	l.faults = []string{"one"}
 	l.running = map[key]time.Time{{"m/a", "TestNew"}: now.Add(-time.Second), {"m/a", "TestOld"}: now.Add(-time.Minute), {"m/a", "TestB"}: now.Add(-2 * time.Second)}
-	l.progress(now.Add(-time.Nanosecond)) // what was said above counts
+	l.progress(now.Add(-time.Nanosecond)) // the output above counts
 	l.progress(now)
 	if want := "... 1 of 2 packages, 4 passed, 4 failed, 2 skipped so far; m/a TestOld runs for 1m0s\n"; out.String() != want {
 		t.Errorf("%q, want %q", &out, want)

@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// timed is a test and how long it took.
+// timed is a test and its duration.
 type timed struct {
 	key
 	took time.Duration
 }
 
 const (
-	// isLong is from when on a test is worth a line: whoever makes a run shorter begins
-	// with these.
+	// isLong is the duration from which a test is listed. Anybody who wants to shorten a
+	// run starts with these.
 	isLong = 10 * time.Second
-	// maxLong is how many are said.
+	// maxLong bounds the number of listed tests.
 	maxLong = 15
 )
 
-// noteTime remembers a whole test that took long.
+// noteTime records a slow test; subtests are ignored.
 func (l *log) noteTime(test key, took time.Duration) {
 	if took >= isLong && !strings.Contains(test.test, "/") {
 		l.long = append(l.long, timed{test, took})
 	}
 }
 
-// longest are the tests that took longest, first.
+// longest returns the slowest tests, in descending order.
 func (l *log) longest() (lines []string) {
 	slices.SortFunc(l.long, func(a, b timed) int {
 		return cmp.Or(cmp.Compare(b.took, a.took), cmp.Compare(a.pkg, b.pkg), cmp.Compare(a.test, b.test))

@@ -1,17 +1,17 @@
-// Command testlog runs `go test` and turns what it says into something to
-// read: a line for each package, all that a failed test said, and at the end
-// each skipped test with its reason and each thing that was not tested.
+// Command testlog runs `go test` and prints readable results: a line for each package and
+// the output of failed tests. At the end it lists each skipped test with its reason and
+// all untested parts.
 //
 //	testlog [-skips FILE] PACKAGES... [-- FLAGS OF GO TEST...]
 //
-// It is a gate: the exit status is 0 only when every package of `go list` ended
-// with a verdict of its own, every test that began has ended, none failed, and
-// every skip is one that FILE names. Up to three failed tests are run again alone:
-// one that passes then is listed as unsteady and spoils nothing. It starts go test itself because the exit
-// status of a command before a pipe is lost in sh.
+// It is a gate. The exit status is 0 only if every package of `go list` ended with its
+// own verdict, every started test ended, none failed, and FILE names every skip. Up to
+// three failed tests are repeated alone. One that passes then is listed as unsteady and
+// does not fail the run. It starts go test itself, because sh loses the exit status of a
+// command before a pipe.
 //
-// It lies below cmd and not in .ci, because `./...` passes by folders whose
-// names begin with a dot: its own tests would run nowhere.
+// It is in cmd and not in .ci because `./...` ignores folders whose names begin with a
+// dot, so its own tests would never run.
 package main
 
 import (
@@ -44,13 +44,13 @@ func main() {
 	}
 }
 
-// goTest runs each test, also where go remembers that it passed: go knows which Go
-// files a test is made of, not the programs, scripts and rights it uses.
+// goTest returns a command that runs tests without the cache. The cache key covers Go
+// files, but not the programs, scripts and privileges that a test uses.
 func goTest(packages, flags []string) *exec.Cmd {
 	return exec.Command("go", slices.Concat([]string{"test", "-json", "-count=1"}, flags, packages)...)
 }
 
-// prepare makes a log that expects the packages that go list names.
+// prepare returns a log that expects the packages of go list.
 func prepare(out io.Writer, skips string, packages, flags []string) (*log, error) {
 	names, err := goList("{{.ImportPath}}", packages)
 	if err != nil {
@@ -85,7 +85,7 @@ func goList(format string, packages []string) ([]string, error) {
 	return strings.Fields(string(out)), nil
 }
 
-// run reads the command's events to their end and reports whether all is well.
+// run reads the events of the command and reports whether the run succeeded.
 func (l *log) run(cmd *exec.Cmd) bool {
 	events, err := cmd.StdoutPipe()
 	if err == nil {
@@ -98,7 +98,7 @@ func (l *log) run(cmd *exec.Cmd) bool {
 	if err := l.read(events); err != nil {
 		l.fault("what go test says cannot be read: %v", err)
 	}
-	// Status 1 says that something failed, which has been seen then.
+	// Status 1 means that a test failed, which the log has seen.
 	if err := cmd.Wait(); err != nil && (cmd.ProcessState.ExitCode() != 1 || l.wrong() == 0) {
 		l.fault("go test ended with %v", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// This test binary is also the command, when it has no name.
+// TestMain runs the command if the binary is called testlog.
 func TestMain(m *testing.M) {
 	if os.Args[0] == "testlog" {
 		main()
@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestThatFails fails when another test of this package wants one that does: once, or,
-// where nothing can be noted, always.
+// TestThatFails fails if another test of this package requests it: once, or always if it
+// cannot create the mark.
 func TestThatFails(t *testing.T) {
 	mark := os.Getenv("TESTLOG_FAILS")
 	if mark == "" {

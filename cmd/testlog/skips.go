@@ -9,23 +9,23 @@ import (
 	"strings"
 )
 
-// A list of skips has a line for each kind of test that may be skipped:
+// A skip list has a line for each kind of test that may be skipped:
 //
 //	USER RUN PACKAGE TEST REASON
 //
-// USER is root, ordinary or any; RUN is plain, race (under the race detector)
-// or any. PACKAGE and TEST are names or patterns (path.Match); PACKAGE is
-// without the module, and a "*" alone is every package or test. A test that was
-// skipped must have said REASON, which is the rest of the line: one that is
-// skipped for another reason than the one that was accepted is not covered.
+// USER is root, ordinary or any. RUN is plain, race (under the race detector) or any.
+// PACKAGE and TEST are names or patterns (path.Match); PACKAGE is without the module
+// path. A "*" alone matches every package or test. REASON, the rest of the line, must be
+// part of the message of the skipped test, so that a skip for another reason is not
+// accepted.
 type skip struct {
 	user, run, pkg, test, reason string
 }
 
-// circumstances are what the list distinguishes.
+// circumstances are the properties of a run that the list distinguishes.
 type circumstances struct{ user, run string }
 
-// here are the circumstances of a run with these flags of go test.
+// here returns the circumstances of a run with these flags of go test.
 func here(flags []string) circumstances {
 	c := circumstances{"ordinary", "plain"}
 	if os.Geteuid() == 0 {
@@ -38,7 +38,7 @@ func here(flags []string) circumstances {
 }
 
 type skipList struct {
-	file   string // empty: nothing may be skipped
+	file   string // empty: no skips are allowed
 	module string
 	at     circumstances
 	all    []skip
@@ -89,7 +89,7 @@ func parseSkip(line string) (s skip, err error) {
 	return s, nil
 }
 
-// allows reports whether the list covers a test that was skipped for a reason.
+// allows reports whether the list allows a skip with the reason.
 func (l skipList) allows(k key, reason string) bool {
 	pkg := strings.TrimPrefix(k.pkg, l.module+"/")
 	return slices.ContainsFunc(l.all, func(s skip) bool {
@@ -99,7 +99,7 @@ func (l skipList) allows(k key, reason string) bool {
 	})
 }
 
-// missing says where a line would have to be.
+// missing returns the reason why a skip is not allowed.
 func (l skipList) missing() string {
 	if l.file == "" {
 		return "nothing may be"
@@ -110,6 +110,6 @@ func (l skipList) missing() string {
 func among(wanted, got string) bool { return wanted == "any" || wanted == got }
 
 func matches(pattern, name string) bool {
-	ok, _ := path.Match(pattern, name) // its form was checked
+	ok, _ := path.Match(pattern, name) // validated by parseSkip
 	return ok || pattern == "*"
 }

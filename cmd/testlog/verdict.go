@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// progress says what is waited for when nothing was said for a while.
+// progress prints the progress after a while without output.
 func (l *log) progress(now time.Time) {
 	if now.Sub(l.spoke) < progressEvery {
 		return
@@ -33,9 +33,9 @@ func (l *log) progress(now time.Time) {
 	l.print("... %d of %d packages, %d passed, %d failed, %d skipped so far%s\n", ended, len(l.packages), l.passed, l.wrong(), l.skipped, at)
 }
 
-// end says what is left to say and reports whether all is well.
+// end prints the summary and reports whether the run succeeded.
 func (l *log) end() bool {
-	for _, k := range l.open() { // go test itself is gone
+	for _, k := range l.open() { // go test itself has ended
 		l.unfinished(k)
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.packages)) {
@@ -65,14 +65,14 @@ func (l *log) list(title string, lines []string) {
 	}
 }
 
-// maxFindings is how many lines of a failed test are said again at the end: what
-// came last is why it failed.
+// maxFindings bounds the lines of a failed test in the summary. The last ones show why it
+// failed.
 const maxFindings = 12
 
-// ofATest is a line that t.Error, t.Fatal or t.Log wrote.
+// ofATest matches a line written by t.Error, t.Fatal or t.Log.
 var ofATest = regexp.MustCompile(`^ +\w+_test\.go:\d+: `)
 
-// told are the names of tests, each with what it found.
+// told returns the names of tests, each with its findings.
 func told(failures []failure) (lines []string) {
 	for _, f := range failures {
 		lines = append(lines, f.pkg+" "+f.test)
@@ -81,8 +81,8 @@ func told(failures []failure) (lines []string) {
 	return lines
 }
 
-// findings are the last lines that a failed test wrote itself, without what
-// the programs it ran have written.
+// findings returns the last lines that a failed test wrote itself, without the output of
+// the programs it ran.
 func findings(said string) (lines []string) {
 	for line := range strings.Lines(said) {
 		if ofATest.MatchString(line) {
@@ -92,7 +92,7 @@ func findings(said string) (lines []string) {
 	return lines[max(0, len(lines)-maxFindings):]
 }
 
-// reason is what a skipped test said, on one line.
+// reason returns the message of a skipped test on one line.
 func reason(said string) string {
 	var words []string
 	for line := range strings.Lines(said) {
