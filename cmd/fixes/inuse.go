@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// versions holds the versions in use by kind and name: npm may have several of one.
+// versions holds the versions in use by kind and name. npm may have several of one
+// package.
 type versions map[string]map[string][]string
 
 func (v versions) add(kind, name, version string) {
