@@ -1,10 +1,9 @@
-// Package inherit names the descriptors one process hands to the next.
+// Package inherit names the descriptors that one process passes to the next.
 //
-// A role of the appliance opens nothing that matters itself: sockets, shared
-// memory and the data directory are opened by the supervisor, and each role is
-// given only what it needs. The parent lists them with Pass; the child finds
-// them again with FromEnv, by name, never by number. The numbers travel in the
-// environment variable SLUICE_FDS as "name=fd,name=fd".
+// A role opens nothing important itself: the supervisor opens sockets, shared memory and
+// the data directory, and passes each role only the descriptors that it needs. The parent
+// lists them with Pass. The child finds them with FromEnv, by name instead of number. The
+// environment variable SLUICE_FDS contains the numbers as "name=fd,name=fd".
 package inherit
 
 import (
@@ -28,8 +27,8 @@ const firstFD = 3
 // ErrMissing means that the parent did not pass a descriptor of that name.
 var ErrMissing = errors.New("descriptor was not inherited")
 
-// Set is what this process inherited. The zero value holds nothing. Its
-// methods may be called from any goroutine.
+// Set holds the inherited descriptors. The zero value is empty. It is safe for concurrent
+// use.
 type Set struct {
 	files map[string]*os.File
 }
@@ -83,8 +82,8 @@ func (s Set) File(name string) (*os.File, error) {
 	return f, nil
 }
 
-// Listener returns a listener on the socket of that name. Closing it closes a
-// duplicate: the parent's socket goes on listening.
+// Listener returns a listener on the socket of that name. Closing it closes a duplicate;
+// the parent's socket continues to listen.
 func (s Set) Listener(name string) (net.Listener, error) {
 	f, err := s.File(name)
 	if err != nil {
@@ -97,8 +96,8 @@ func (s Set) Listener(name string) (net.Listener, error) {
 	return l, nil
 }
 
-// UnixListener is Listener for a unix socket. The path is left alone when the
-// listener is closed: it belongs to the parent.
+// UnixListener is Listener for a unix socket. Closing the listener keeps the path, which
+// belongs to the parent.
 func (s Set) UnixListener(name string) (*net.UnixListener, error) {
 	l, err := s.Listener(name)
 	if err != nil {
@@ -130,7 +129,7 @@ func (s Set) UnixConn(name string) (*net.UnixConn, error) {
 	return u, nil
 }
 
-// Names lists what was inherited, sorted.
+// Names returns the names of all inherited descriptors, sorted.
 func (s Set) Names() []string { return slices.Sorted(maps.Keys(s.files)) }
 
 // Pass prepares files for a child: the value of Variable and the files in the

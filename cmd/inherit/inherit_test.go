@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/inherit"
 )
 
-// TestMain doubles as the child that inherits.
+// TestMain also runs the inheriting child.
 func TestMain(m *testing.M) {
 	if os.Getenv("INHERIT_CHILD") == "1" {
 		child()
