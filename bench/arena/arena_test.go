@@ -28,7 +28,7 @@ func TestATakenPortIsPassedOver(t *testing.T) {
 	if _, err := first.Take(); err != nil {
 		t.Fatal(err)
 	}
-	second := first // the next port of both is the same
+	second := first // both return the same next port
 	port, err := first.Take()
 	if err != nil {
 		t.Fatal(err)

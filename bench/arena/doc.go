@@ -1,5 +1,4 @@
-// Package arena prepares the place where contestants meet: a private network
-// namespace that holds nothing but its own loopback device, with the settings
-// that short connections need, or plain loopback where namespaces cannot be
-// had. It also hands out ports that nothing listens on.
+// Package arena prepares the network in which contestants run: a private network
+// namespace with only a loopback device and the settings that short connections need, or
+// plain loopback if namespaces are unavailable. It also allocates unused ports.
 package arena

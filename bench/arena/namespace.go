@@ -25,8 +25,8 @@ type Environment struct {
 	Settings map[string]string `json:"settings"`
 }
 
-// settings are the kernel's knobs for a run; the port range keeps clear of
-// every port a contestant listens on.
+// settings are the sysctls of a run. The ephemeral port range excludes every port on
+// which a contestant listens.
 var settings = map[string]string{
 	"net/ipv4/ip_local_port_range": "10240 65000",
 	"net/ipv4/tcp_max_tw_buckets":  "400000",
@@ -34,11 +34,10 @@ var settings = map[string]string{
 	"net/ipv4/tcp_tw_reuse":        "1",
 }
 
-// Enter puts the program into a private network namespace by starting it again
-// inside one. In the outer process it returns done with the exit status of the
-// inner one; in the inner process, or where no namespace can be had, it returns
-// the Environment and the program goes on. Root gets a network namespace, everyone
-// else one together with a user namespace of the same user.
+// Enter restarts the program inside a private network namespace. In the outer process it
+// returns done and the exit status of the inner one. In the inner process, or if no
+// namespace is available, it returns the Environment and the program continues. Root gets
+// a network namespace, other users also a user namespace of the same user.
 func Enter(plain bool) (place Environment, status int, done bool) {
 	if os.Getenv(inside) != "" {
 		if err := furnish(); err != nil {
@@ -59,7 +58,7 @@ func Enter(plain bool) (place Environment, status int, done bool) {
 
 // again runs this program with the same arguments in a new namespace.
 func again() (status int, err error) {
-	// The kernel ends the inner process when the thread that started it ends.
+	// The kernel kills the inner process when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
@@ -74,8 +73,8 @@ func again() (status int, err error) {
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 		cmd.SysProcAttr.AmbientCaps = []uintptr{netAdmin}
 	}
-	// The inner process cleans up and this one only waits. Ctrl-C at a terminal
-	// reaches the inner one twice then, which does no harm.
+	// The inner process cleans up and this one only waits. Ctrl-C at a terminal then
+	// reaches the inner one twice, which is harmless.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer func() {

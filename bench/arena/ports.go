@@ -7,10 +7,10 @@ import (
 	"github.com/sluicelb/sluice/bench/measure"
 )
 
-// Ports hands out listen ports. They lie below every usual ephemeral range, so
-// that no outgoing connection can take one first, and begin anywhere, so that
-// two benches at a time hardly ever want the same one. The zero value is ready;
-// one goroutine at a time.
+// Ports allocates listen ports. They are below every usual ephemeral range, so that no
+// outgoing connection uses one first. The first one is random, so that two concurrent
+// benches rarely collide. The zero value is ready to use; it is not safe for concurrent
+// use.
 type Ports struct{ next uint16 }
 
 const (
@@ -18,8 +18,7 @@ const (
 	lastPort  = 10000
 )
 
-// Take returns a port that nothing listens on and that was not handed out
-// recently.
+// Take returns an unused port that was not returned recently.
 func (p *Ports) Take() (uint16, error) {
 	busy, err := measure.Listening()
 	if err != nil {
