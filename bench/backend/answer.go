@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// answer is a complete response, ready to be sent as it is.
+// answer is a complete response, ready to send, for kept and for closing connections.
 type answer struct{ keep, last []byte }
 
 // Body sizes in bytes by the name in the path.
@@ -43,7 +43,7 @@ func newAnswers() answers {
 	}
 }
 
-// pick chooses by the last segment of the path.
+// pick returns the response for the last segment of the path.
 func (a *answers) pick(path []byte) answer {
 	switch string(path[bytes.LastIndexByte(path, '/')+1:]) {
 	case "128":

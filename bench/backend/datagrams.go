@@ -8,13 +8,13 @@ import (
 	"github.com/sluicelb/sluice/bench/poll"
 )
 
-// Datagrams is a backend that sends every datagram back.
+// Datagrams is a backend that echoes every datagram.
 type Datagrams struct {
 	fd   int
 	port uint16
 }
 
-// ListenDatagrams opens one; port 0 lets the kernel choose.
+// ListenDatagrams opens a backend; port 0 lets the kernel choose.
 func ListenDatagrams(on netip.AddrPort) (*Datagrams, error) {
 	fd, err := poll.Datagrams(on)
 	if err != nil {
@@ -24,10 +24,10 @@ func ListenDatagrams(on netip.AddrPort) (*Datagrams, error) {
 	return &Datagrams{fd, port}, err
 }
 
-// Port is the port it listens on.
+// Port returns the listening port.
 func (d *Datagrams) Port() uint16 { return d.port }
 
-// Serve answers until control ends.
+// Serve echoes until control ends.
 func (d *Datagrams) Serve(control int) error {
 	p, err := poll.Open(2)
 	if err != nil {

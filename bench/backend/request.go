@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// request is what the backend needs to know of a request head.
+// request holds the required parts of a request head.
 type request struct {
-	path []byte // valid as long as the head it was parsed from
+	path []byte // valid as long as the head
 	body int    // bytes of body that follow
-	last bool   // the client asked for the connection to be closed
+	last bool   // close the connection after the response
 }
 
 var (
@@ -19,7 +19,7 @@ var (
 	errLength  = errors.New("content-length is not a number")
 )
 
-// parse reads a complete head, its empty line included.
+// parse parses a complete head, including its empty line.
 func parse(head []byte) (request, error) {
 	var r request
 	line, rest, _ := bytes.Cut(head, []byte("\r\n"))

@@ -10,12 +10,12 @@ import (
 	"github.com/sluicelb/sluice/bench/poll"
 )
 
-// Counters tell what the backend saw.
+// Counters count the events of a backend.
 type Counters struct {
 	Accepted uint64 `json:"accepted"` // connections
 	Open     int64  `json:"open"`     // connections now
 	Requests uint64 `json:"requests"` // answered
-	Refused  uint64 `json:"refused"`  // requests it could not read, or for unknown paths
+	Refused  uint64 `json:"refused"`  // malformed requests and unknown paths
 }
 
 // Server is one listening backend. Its methods belong to one goroutine.
@@ -35,11 +35,11 @@ type Server struct {
 type conn struct {
 	open       bool
 	generation int32
-	last       bool   // close when out is sent
+	last       bool   // close after out is sent
 	skip       int    // bytes of request body still to come
 	owed       answer // sent when skip reaches 0
-	part       []byte // a head that is not complete yet
-	out        []byte // what the socket has not taken yet
+	part       []byte // incomplete head
+	out        []byte // bytes not yet accepted by the socket
 }
 
 const (
@@ -66,11 +66,11 @@ func Listen(on netip.AddrPort) (*Server, error) {
 	return s, p.AddReader(s.listener, tokenListener)
 }
 
-// Port is the port the backend listens on.
+// Port returns the port of the backend.
 func (s *Server) Port() uint16 { return s.port }
 
-// Serve runs the loop. Each time control becomes readable it is read: a line
-// makes the counters go to report, its end ends Serve.
+// Serve runs the loop. It calls report with the counters for each line on control, and
+// ends with control.
 func (s *Server) Serve(control int, report func(Counters)) error {
 	if err := s.poll.AddReader(control, tokenControl); err != nil {
 		return fmt.Errorf("backend: standard input cannot be polled (it must be a pipe): %w", err)
@@ -147,7 +147,7 @@ func (s *Server) ready(fd int, c *conn, bits uint32) {
 		if !c.open {
 			return
 		}
-		// A short read left nothing behind; only a close could still be there.
+		// A short read drained the socket; only a close may remain.
 		if n < len(s.buf) && bits&poll.Closed == 0 {
 			return
 		}
@@ -213,7 +213,7 @@ func (s *Server) reply(fd int, c *conn, a answer) {
 	s.flush(fd, c)
 }
 
-// flush sends what is owed; it reports whether the connection is still open.
+// flush sends pending bytes and reports whether the connection is still open.
 func (s *Server) flush(fd int, c *conn) bool {
 	for len(c.out) > 0 {
 		n, errno := poll.Send(fd, c.out)
