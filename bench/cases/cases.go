@@ -2,7 +2,7 @@ package cases
 
 import "regexp"
 
-// Kind says how a case is run.
+// Kind is the procedure of a case.
 type Kind string
 
 // The kinds of cases.
@@ -14,7 +14,7 @@ const (
 	// Rest compares the memory of contestants without any client.
 	Rest Kind = "rest"
 	// Slow compares the latency of paced requests with and without thousands of
-	// slow clients beside them.
+	// additional slow clients.
 	Slow Kind = "slow"
 )
 
@@ -23,7 +23,7 @@ type Case struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
 	Kind  Kind   `json:"kind"`
-	// Unit is what one request counts as in the report: "request" or "MiB".
+	// Unit is the unit of one request in the report: "request" or "MiB".
 	Unit        string `json:"unit"`
 	Connections int    `json:"connections"`
 	Method      string `json:"method"`
@@ -33,111 +33,107 @@ type Case struct {
 	Expect      int    `json:"expect"`         // bytes of each response body
 	New         bool   `json:"new,omitempty"`  // a connection per request
 	Rate        int    `json:"rate,omitempty"` // requests per second; 0: full load
-	Slow        int    `json:"slow,omitempty"` // slow clients beside the load
-	Rules       Rules  `json:"rules"`          // how requests find their service
-	// Secure says how clients speak TLS; empty: they do not. Key is the kind of
-	// the certificate's key, valid with Secure.
+	Slow        int    `json:"slow,omitempty"` // slow clients in addition to the load
+	Rules       Rules  `json:"rules"`          // how requests are routed
+	// Secure is the use of TLS by clients; empty: none. Key is the type of the
+	// certificate's key, valid with Secure.
 	Secure Secure `json:"secure,omitempty"`
 	Key    Key    `json:"key,omitempty"`
-	// Streams makes clients speak HTTP/2 with that many streams at once on each
-	// connection; 0: HTTP/1.1.
+	// Streams makes clients use HTTP/2 with that many concurrent streams per connection;
+	// 0: HTTP/1.1.
 	Streams int `json:"streams,omitempty"`
-	// Relay makes contestants pass bytes on without reading them (layer 4). The
-	// load and the backend are the same.
+	// Relay makes contestants relay bytes without parsing (layer 4). The load and the
+	// backend are the same.
 	Relay bool `json:"relay,omitempty"`
-	// Window makes the load datagrams of Body bytes that come back, so many under
-	// way for each of Connections clients; 0: there are connections. What counts
-	// is the processor time of contestant, client and backend together, less that
-	// of client and backend without a contestant between them.
+	// Window replaces the load by datagrams of Body bytes that are echoed, with that many
+	// in flight for each of Connections clients; 0: connections. The figure is the CPU
+	// time of contestant, client and backend together, minus that of client and backend
+	// without a contestant.
 	Window int `json:"window,omitempty"`
-	// Feature is what contestants do besides proxying.
+	// Feature is an additional function of the contestants.
 	Feature Feature `json:"feature,omitempty"`
-	// Default leaves contestants the loops, threads and workers they have when
-	// nobody says how many, and pins nobody. Like names the same case with one of
-	// each, whose ratio in the same run bounds this one's (see LikeMargin).
+	// Default keeps the default number of loops, threads and workers, and pins no
+	// process. Like is the name of the same case with one of each, whose ratio in the
+	// same run bounds this one's (see LikeMargin).
 	Default    bool   `json:"default,omitempty"`
 	Like       string `json:"like,omitempty"`
 	BufferSize int    `json:"buffer,omitempty"` // HAProxy's tune.bufsize; 0: default
-	// Stretch makes the slices that many times longer than those of other
-	// cases; 0 and 1: as long.
+	// Stretch multiplies the duration of the slices; 0 means 1.
 	Stretch int `json:"stretch,omitempty"`
 	// Rounds bounds the rounds of cases that restart contestants; 0: no bound.
 	Rounds int `json:"max_rounds,omitempty"`
 	// Targets are the highest ratios Sluice may have, by contestant.
 	Targets map[string]float64 `json:"targets,omitempty"`
-	// Extra is what rules or features may add to the CPU time of a request of
-	// Sluice's own plain case, in microseconds; 0: not looked at.
+	// Extra is the limit of the additional CPU time per request over Sluice's own plain
+	// case, in microseconds; 0: not checked.
 	Extra float64 `json:"extra_us,omitempty"`
-	// Limit is the highest factor by which p99 may grow beside slow clients, or
-	// the highest memory at rest in MiB.
+	// Limit is the maximum growth factor of p99 with slow clients, or the maximum memory
+	// at rest in MiB.
 	Limit float64 `json:"limit,omitempty"`
 }
 
-// Rules says how a contestant finds the service of a request.
+// Rules determines how a contestant routes a request.
 type Rules string
 
-// The sets of rules.
+// Sets of rules.
 const (
 	// One is a single service with one Host and one URL rule.
 	One Rules = "one"
-	// Prefix is a hundred services, each with an exact host and a URL prefix;
-	// the load asks for the last one.
+	// Prefix is a hundred services, each with an exact host and a URL prefix. The load
+	// requests the last one.
 	Prefix Rules = "prefix"
-	// Regex is the same with a real regex for each host and each URL.
+	// Regex is the same with a regex for each host and each URL.
 	Regex Rules = "regex"
 )
 
-// Secure says how clients speak TLS.
+// Secure is the use of TLS by clients.
 type Secure string
 
-// The ways to speak TLS; the zero value is none. It is version 1.3 with X25519
-// and AES-128-GCM in all.
+// Uses of TLS; the zero value is none. All use TLS 1.3 with X25519 and AES-128-GCM.
 const (
-	// Kept connections do their handshake before anything is measured.
+	// Kept connections complete their handshake before the measurement.
 	Kept Secure = "kept"
-	// Full is a connection with a full handshake per request. Nobody issues or
-	// takes tickets.
+	// Full is a connection with a full handshake per request, without tickets.
 	Full Secure = "full"
-	// Resumed is a connection per request whose handshake resumes the session of
-	// an earlier one by a ticket.
+	// Resumed is a connection per request whose handshake resumes an earlier session by a
+	// ticket.
 	Resumed Secure = "resumed"
 )
 
-// Key is a kind of private key.
+// Key is a type of private key.
 type Key string
 
-// The kinds of keys.
+// Types of keys.
 const (
 	ECDSA Key = "ecdsa" // P-256
 	RSA   Key = "rsa"   // 2048 bits
 )
 
-// Feature is something that costs a proxy time besides proxying.
+// Feature is a function of a proxy that costs time in addition to proxying.
 type Feature string
 
-// The features; the zero value is none.
+// Features; the zero value is none.
 const (
 	// AccessLog writes one line per request to a file.
 	AccessLog Feature = "accesslog"
-	// Cookie keeps clients on their backend by a cookie of the application, and
-	// adds a field to requests and one to responses.
+	// Cookie keeps clients on their backend by a cookie of the application, and adds a
+	// header to requests and one to responses.
 	Cookie Feature = "cookie"
-	// CookieInsert does so by a cookie the proxy sets itself.
+	// CookieInsert is Cookie with a cookie set by the proxy.
 	CookieInsert Feature = "cookieinsert"
 )
 
-// What the contestants use in the cookie cases.
+// Names in the cookie cases.
 const (
 	CookieName     = "bench"
 	RequestHeader  = "X-Bench: request"
 	ResponseHeader = "X-Bench: response"
 )
 
-// LikeMargin is how much the ratio of a case may be above that of the case it is
-// like.
+// LikeMargin is the maximum excess of the ratio of a case over that of the case in Like.
 const LikeMargin = 0.03
 
-// Services is how many services the sets Prefix and Regex have.
+// Services is the number of services in the sets Prefix and Regex.
 const Services = 100
 
 // PlainHost is the host of the rule set One.

@@ -26,8 +26,8 @@ func TestNamesAreUniqueAndSelectable(t *testing.T) {
 	}
 }
 
-// TestOnlyTheLastServiceMatches makes sure that the work of the rules is what
-// the title of the cases says.
+// TestOnlyTheLastServiceMatches checks that contestants evaluate as many rules as the
+// title of the case says.
 func TestOnlyTheLastServiceMatches(t *testing.T) {
 	for _, c := range cases.All() {
 		table := c.Rules.Table()
@@ -55,7 +55,7 @@ func TestHostRulesDoNotBringTheirOwnAnchor(t *testing.T) {
 	}
 }
 
-// TestLikeCasesDifferInTheirDefaultsAlone makes sure that their ratios compare.
+// TestLikeCasesDifferInTheirDefaultsAlone checks that their ratios are comparable.
 func TestLikeCasesDifferInTheirDefaultsAlone(t *testing.T) {
 	all := cases.All()
 	for i, c := range all {

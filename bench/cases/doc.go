@@ -1,3 +1,3 @@
-// Package cases is the table of what the bench measures: the load, the rules
-// the contestants are configured with, and the figure each ratio must reach.
+// Package cases defines the measurements of the bench: the load, the rules of the
+// contestants, and the target of each ratio.
 package cases

@@ -1,6 +1,6 @@
 package cases
 
-// All returns the cases in the order they are run.
+// All returns the cases in the order of execution.
 func All() []Case {
 	var out []Case
 	for _, group := range [][]Case{plain(), secure(), defaults(), features(), relayed(), crowds()} {
@@ -9,7 +9,7 @@ func All() []Case {
 	return out
 }
 
-// get128 is what most cases are a variant of.
+// get128 returns the base case, modified by edit.
 func get128(name, title string, edit func(*Case)) Case {
 	c := Case{
 		Name: name, Title: title, Kind: Throughput, Unit: "request", Method: "GET", Host: PlainHost, Rules: One,
@@ -21,12 +21,12 @@ func get128(name, title string, edit func(*Case)) Case {
 
 func (c *Case) get10k() { c.Path, c.Expect = "/10k", 10<<10 }
 
-// get1m counts in MiB and gives HAProxy the buffers it is best with.
+// get1m counts in MiB and gives HAProxy its optimal buffer size.
 func (c *Case) get1m() {
 	c.Unit, c.Connections, c.Path, c.Expect, c.BufferSize = "MiB", 16, "/1m", 1<<20, 64<<10
 }
 
-// plain are the cases without TLS.
+// plain returns the cases without TLS.
 func plain() []Case {
 	last := Service(Services)
 	return []Case{
@@ -61,7 +61,7 @@ func plain() []Case {
 	}
 }
 
-// secure are the cases with TLS 1.3.
+// secure returns the cases with TLS 1.3.
 func secure() []Case {
 	kept := func(c *Case) { c.Secure, c.Key = Kept, ECDSA }
 	return []Case{
@@ -95,8 +95,7 @@ func secure() []Case {
 	}
 }
 
-// defaults are cases as a user has them who says nothing of loops, threads and
-// workers.
+// defaults returns the cases with default numbers of loops, threads and workers.
 func defaults() []Case {
 	return []Case{
 		get128("default-get128-c64", "as installed: GET 128 B, 64 connections", func(c *Case) {
@@ -114,8 +113,8 @@ func defaults() []Case {
 	}
 }
 
-// features are plain cases with something switched on, beside which Sluice runs
-// without it.
+// features returns plain cases with a feature, which are also measured for Sluice without
+// it.
 func features() []Case {
 	return []Case{
 		get128("accesslog", "GET 128 B, 64 connections, with an access log", func(c *Case) {
@@ -130,8 +129,8 @@ func features() []Case {
 	}
 }
 
-// relayed are the cases in which bytes are passed on without being read: a
-// message is a request with its answer, which fits a segment.
+// relayed returns the cases of layer 4: bytes are relayed without parsing. A message is a
+// request with its response, which fits into a segment.
 func relayed() []Case {
 	return []Case{
 		get128("l4-bulk", "TCP relay, 1 MiB answers, 16 connections (HAProxy: 64 KiB buffers, splice, 1 MiB pipes; nginx: 64 KiB buffers)", func(c *Case) {
@@ -151,7 +150,7 @@ func relayed() []Case {
 	}
 }
 
-// crowds are the cases with thousands of clients that do next to nothing.
+// crowds returns the cases with thousands of almost idle clients.
 func crowds() []Case {
 	return []Case{
 		get128("rest", "memory of all processes at rest, ten seconds after their start", func(c *Case) {

@@ -5,21 +5,21 @@ import (
 	"regexp"
 )
 
-// Rule is how one service of a contestant is found. The regexes are written in
-// the syntax that RE2 and PCRE share.
+// Rule routes requests to one service of a contestant. The regexes use the common syntax
+// of RE2 and PCRE.
 type Rule struct {
 	Name      string
 	Host      string // exact host; empty matches all
 	Prefix    string // prefix of the path, with both slashes
-	HostRegex string // anchored at the start by whoever uses it
+	HostRegex string // anchored at the start by the contestant
 	PathRegex string
 	RegexHost string // a host that HostRegex matches
 	RegexPath string // the start of a path that PathRegex matches
 }
 
-// Service returns the rule of service n, counted from 1. In the regexes the
-// number comes after a variable part, so neither a literal prefix nor a map
-// can tell the services apart.
+// Service returns the rule of service n, counted from 1. In the regexes the number
+// follows a variable part, so that neither a literal prefix nor a map can distinguish the
+// services.
 func Service(n int) Rule {
 	return Rule{
 		Name:      fmt.Sprintf("s%03d", n),
@@ -47,8 +47,8 @@ func (r Rules) Table() []Rule {
 	return out
 }
 
-// VHost is the host rule as a regex, exact or real depending on the set; it is
-// not anchored at the start, the family does that itself.
+// VHost returns the host rule as a regex, without an anchor at the start, which
+// contestants add.
 func (r Rules) VHost(rule Rule) string {
 	if r == Regex {
 		return rule.HostRegex
@@ -56,7 +56,7 @@ func (r Rules) VHost(rule Rule) string {
 	return regexp.QuoteMeta(rule.Host) + "$"
 }
 
-// URL is the path rule as a regex, a prefix or real depending on the set.
+// URL returns the path rule as a regex.
 func (r Rules) URL(rule Rule) string {
 	if r == Regex {
 		return rule.PathRegex
