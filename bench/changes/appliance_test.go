@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	proxytest.Main(m, map[string]func() error{answering: answer})
 }
 
-// answer is a server on all addresses of the machine: every backend is it.
+// answer serves all addresses of the machine: every backend is this server.
 func answer() error {
 	s, err := backend.Listen(netip.MustParseAddrPort("0.0.0.0:8080"))
 	if err != nil {
@@ -60,7 +60,7 @@ type appliance struct {
 	roles  map[string]measure.Process
 }
 
-// start starts all of it, and puts each where it belongs.
+// start starts the appliance, server and clients, and places them on CPUs.
 func start(t *testing.T) *appliance {
 	t.Helper()
 	a := &appliance{t: t, Namespace: housetest.New(t).Namespace("machine")}
@@ -90,7 +90,7 @@ func start(t *testing.T) *appliance {
 	return a
 }
 
-// document is the configuration: each farm has one service of ten backends.
+// document returns the configuration: each farm has one service of ten backends.
 func document() []byte {
 	var text bytes.Buffer
 	text.WriteString("farms:\n")
@@ -104,7 +104,7 @@ func document() []byte {
 	return text.Bytes()
 }
 
-// find finds the processes of the roles, by what each is called.
+// find finds the processes of the roles by name.
 func (a *appliance) find(p *exec.Cmd) {
 	a.t.Helper()
 	all, err := measure.Tree(p.Process.Pid)
@@ -125,8 +125,7 @@ func (a *appliance) find(p *exec.Cmd) {
 	}
 }
 
-// place puts the engine on the first processor, and everybody else of the appliance on
-// the last.
+// place pins the engine to the first CPU, and the rest of the appliance to the last.
 func (a *appliance) place() {
 	for role, p := range a.roles {
 		cpu := runtime.NumCPU() - 1
@@ -137,7 +136,7 @@ func (a *appliance) place() {
 	}
 }
 
-// used is the processor time of a role up to now.
+// used returns the CPU time of a role so far.
 func (a *appliance) used(role string) time.Duration {
 	a.t.Helper()
 	c, err := measure.Usage([]measure.Process{a.roles[role]})
@@ -147,7 +146,7 @@ func (a *appliance) used(role string) time.Duration {
 	return c.Sched
 }
 
-// answered is how many requests the backend has answered.
+// answered returns the number of requests served by the backend.
 func (a *appliance) answered() uint64 {
 	a.t.Helper()
 	if _, err := io.WriteString(a.server.In, "\n"); err != nil {
@@ -158,7 +157,7 @@ func (a *appliance) answered() uint64 {
 	return c.Requests
 }
 
-// put makes a change through the API, and returns how long it took.
+// put makes a change through the API and returns its duration.
 func (a *appliance) put(path, body string) time.Duration {
 	a.t.Helper()
 	r, err := http.NewRequest(http.MethodPut, base+path, strings.NewReader(body))
@@ -180,13 +179,13 @@ func (a *appliance) put(path, body string) time.Duration {
 	return took
 }
 
-// change gives a backend of the loaded farm another weight.
+// change sets another weight of a backend of the loaded farm.
 func (a *appliance) change(n int) time.Duration {
 	return a.put(fmt.Sprintf("/farms/%s/services/all/backends/%d", loaded, n%each), fmt.Sprintf(`{"weight":%d}`, 1+n/each%9))
 }
 
-// profile has perf record where the processor time of mgmt and engine goes until end is
-// called, when SLUICE_CHANGES_PROFILE names a folder for what it records.
+// profile records profiles of mgmt and engine with perf until end is called, if
+// SLUICE_CHANGES_PROFILE names a folder.
 func (a *appliance) profile() (end func()) {
 	a.t.Helper()
 	to := os.Getenv("SLUICE_CHANGES_PROFILE")
@@ -201,7 +200,7 @@ func (a *appliance) profile() (end func()) {
 		}
 		all = append(all, cmd)
 	}
-	time.Sleep(time.Second) // perf does not say when it has begun
+	time.Sleep(time.Second) // perf does not report its start
 	return func() {
 		for _, cmd := range all {
 			_ = cmd.Process.Signal(os.Interrupt)
@@ -210,7 +209,7 @@ func (a *appliance) profile() (end func()) {
 	}
 }
 
-// wrk loads something until it has run for so long; on is the processor it is on.
+// wrk starts wrk for the duration long on the CPU on.
 func (a *appliance) wrk(on int, long time.Duration, args ...string) (wait func() string) {
 	a.t.Helper()
 	args = append([]string{"-c", strconv.Itoa(on), proxytest.Find(a.t, "wrk"), "-t1", fmt.Sprintf("-d%d", int(long.Seconds())), "--latency"}, args...)
@@ -242,7 +241,7 @@ func (a *appliance) traffic(on int, long time.Duration) (wait func() string) {
 	return a.wrk(on, long, "-c64", fmt.Sprintf("http://127.0.0.1:%d/128", firstPort))
 }
 
-// redirected is where another farm sends its clients.
+// redirected returns the redirect target of another farm.
 func (a *appliance) redirected(port int) string {
 	a.t.Helper()
 	conn, err := a.Dial(a.t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))

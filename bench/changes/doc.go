@@ -1,18 +1,17 @@
-// Package changes measures what operators cost traffic, and traffic operators, on a
-// whole appliance with 1,000 farms of ten backends: how long a change takes until it
-// is in force, what it takes from a request through one of the farms, and how fast the
-// list of all farms is answered over TLS while traffic is as much as there can be. It has tests
-// only, which take root and a network namespace and run when SLUICE_BENCH is set, as
-// `make bench` does.
+// Package changes measures the mutual cost of configuration changes and traffic, on a
+// complete appliance with 1,000 farms of ten backends. It measures the time until a
+// change is in force, its effect on requests through a farm, and the rate of reading the
+// list of all farms over TLS at maximum traffic. It contains only tests. They need root
+// and a network namespace and run if SLUICE_BENCH is set, e.g. by `make bench`.
 //
-// Places, on a machine of two processors or more: the engine has one loop on the first;
-// supervisor, mgmt, netd and progd are on the last, as are wrk, which loads the farm over 64
-// kept connections without a pause, and the backend. The processor time of a role
-// is what the kernel accounts it.
+// Placement on a machine of two or more CPUs: the engine has one loop on the first CPU.
+// The last CPU runs supervisor, mgmt, netd and progd, as well as the backend and wrk,
+// which loads the farm over 64 kept connections without a pause. The CPU time of a role
+// is that of the kernel's accounting.
 //
-// Changes are made over TLS with a key, as a script would: a PUT of the weight of a backend, on
-// one kept connection. Its answer says that the engine acknowledged what it compiled and
-// that the revision is on disk, so the time to the answer is the longer one of both. A
-// second kind of change can be seen by a client: the target of a redirect. After each, the
-// farm has to answer with the new one at once.
+// Changes are made over TLS with a key, like those of a script: a PUT of the weight of a
+// backend, on one kept connection. The response means that the engine has acknowledged
+// the compiled configuration and that the revision is on disk, so the time covers both. A
+// second kind of change is visible to clients: the target of a redirect. After each, the
+// farm must respond with the new target at once.
 package changes

@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/bench/proxytest"
 )
 
-// rounds are the turns of each pace, slice is how long one takes. For a first impression
-// SLUICE_CHANGES_ROUNDS is less.
+// rounds is the number of turns of each pace, slice their duration. SLUICE_CHANGES_ROUNDS
+// reduces the rounds for a quick look.
 const (
 	rounds  = 9
 	slice   = 4 * time.Second
@@ -23,7 +23,7 @@ const (
 	reading = 10 * time.Second
 )
 
-// paces are how many changes a second come.
+// paces are the rates of changes per second.
 var paces = []int{0, 1, 10}
 
 func turns() int {
@@ -33,15 +33,15 @@ func turns() int {
 	return rounds
 }
 
-// turn is what a slice brought.
+// turn is the result of a slice.
 type turn struct {
-	perRequest float64 // processor time of the engine, in nanoseconds
-	rate       float64 // requests a second
+	perRequest float64 // CPU time of the engine, in nanoseconds
+	rate       float64 // requests per second
 	times      []time.Duration
-	mgmt, netd time.Duration // processor time
+	mgmt, netd time.Duration // CPU time
 }
 
-// turn lets a slice pass in which changes are made at a pace.
+// turn measures a slice during which changes are made at a pace.
 func (a *appliance) turn(pace int, made *int) (r turn) {
 	a.t.Helper()
 	begun, requests, engine, mgmt, netd := time.Now(), a.answered(), a.used("engine"), a.used("mgmt"), a.used("netd")
@@ -87,7 +87,7 @@ func TestWhatAChangeCosts(t *testing.T) {
 	n := turns()
 	all := map[int][]turn{}
 	wait := a.traffic(runtime.NumCPU()-1, time.Duration(n*len(paces)+2)*(slice+200*time.Millisecond)+20*time.Second)
-	a.turn(0, &made) // to warm up
+	a.turn(0, &made) // warm-up
 	for i := range n {
 		for _, j := range proxytest.Order(i, len(paces)) {
 			all[paces[j]] = append(all[paces[j]], a.turn(paces[j], &made))
@@ -99,7 +99,7 @@ func TestWhatAChangeCosts(t *testing.T) {
 	wait()
 }
 
-// isSeen makes changes that clients see, and has one look after each.
+// isSeen makes changes that are visible to clients, and checks each from a client.
 func (a *appliance) isSeen(t *testing.T) {
 	t.Helper()
 	const other = farms - 1
@@ -114,7 +114,7 @@ func (a *appliance) isSeen(t *testing.T) {
 	tell(t, "of a redirect, which the next client got", times)
 }
 
-// tell logs how long changes took.
+// tell logs the duration of changes.
 func tell(t *testing.T, what string, times []time.Duration) {
 	t.Helper()
 	h := new(measure.Histogram)
@@ -130,7 +130,7 @@ func tell(t *testing.T, what string, times []time.Duration) {
 
 func short(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
 
-// compare logs what changes at a pace took from traffic: ratios within rounds.
+// compare logs the effect of changes at a pace on traffic, as ratios within rounds.
 func compare(t *testing.T, pace int, without, with []turn) {
 	t.Helper()
 	var cost, rate []float64
@@ -170,7 +170,7 @@ var (
 	worst     = regexp.MustCompile(`99%\s+([0-9.]+)(us|ms|s)\b`)
 )
 
-// read is what wrk says of reads: how many a second, and their 99th percentile.
+// read parses the rate and the 99th percentile from the output of wrk.
 func read(out string) (rate float64, p99 time.Duration, err error) {
 	m, w := perSecond.FindStringSubmatch(out), worst.FindStringSubmatch(out)
 	if m == nil || w == nil {
@@ -183,8 +183,8 @@ func read(out string) (rate float64, p99 time.Duration, err error) {
 	return rate, p99, err
 }
 
-// Traffic, its backend and the client of the API share the engine's processor, so that mgmt
-// has the other one, and just that.
+// Traffic, its backend and the client of the API share the engine's CPU, so that mgmt has
+// the other one to itself.
 func TestHowFastListsAreRead(t *testing.T) {
 	proxytest.Wanted(t)
 	a := start(t)
