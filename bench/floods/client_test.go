@@ -18,14 +18,14 @@ const (
 	request = "GET /128 HTTP/1.1\r\nHost: a.test\r\n\r\n"
 )
 
-// visit is what the polite client met in a turn.
+// visit is the experience of the polite client in a turn.
 type visit struct {
 	p50, p99, max time.Duration
 	failed        int
 }
 
-// politely asks at an even pace for so long. A request that waits for the one
-// before it counts from the moment at which it was due.
+// politely sends requests at an even pace for the duration long. Latency counts from the
+// due time, even if a request waits for the previous one.
 func (m *machine) politely(long time.Duration) (visit, error) {
 	var mu sync.Mutex
 	var all measure.Histogram

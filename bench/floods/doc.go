@@ -1,14 +1,13 @@
-// Package floods measures what clients of one service of a proxy notice while
-// eight connections to another one open streams of HTTP/2 and have them end at
-// once: by RST_STREAM (rapid reset, CVE-2023-44487), or by frames that make the
-// proxy reset them (MadeYouReset, CVE-2025-8671). Sluice, HAProxy and nginx have
-// their default configuration, all processors and turns one after the other; a
-// connection that is ended is opened again at once, from the same address. It has
-// tests only, which take root and a network namespace and run when SLUICE_BENCH is
-// set, as `make bench` does.
+// Package floods measures the effect of HTTP/2 stream floods on other clients of a proxy.
+// Eight connections to one service open streams that end at once: by RST_STREAM (rapid
+// reset, CVE-2023-44487), or by frames that make the proxy reset them (MadeYouReset,
+// CVE-2025-8671). Sluice, HAProxy and nginx run in turn, with their default configuration
+// and on all CPUs. A closed connection is reopened at once from the same address. The
+// package contains only tests. They need root and a network namespace and run if
+// SLUICE_BENCH is set, e.g. by `make bench`.
 //
-// What counts is how long requests of a client with kept connections of HTTP/1.1
-// take, from the moment at which each was due, and the processor time of the proxy
-// for that of the attackers. They share the processors with it, as nothing else
-// would be fair to all: who refuses quickly is attacked more often.
+// The first figure is the latency of requests to another service over kept HTTP/1.1
+// connections, counted from the due time. The second is the ratio of the CPU time of the
+// proxy to that of the attackers. The attackers share the CPUs with the proxy: a proxy
+// that rejects quickly is attacked more often, so this is the fair comparison.
 package floods

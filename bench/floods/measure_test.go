@@ -12,20 +12,20 @@ import (
 	"github.com/sluicelb/sluice/bench/proxytest"
 )
 
-// rounds are the turns of each proxy, slice is how long one takes. For a first
-// impression SLUICE_FLOODS_ROUNDS is less.
+// rounds is the number of turns of each proxy, slice their duration. SLUICE_FLOODS_ROUNDS
+// reduces the rounds for a quick look.
 const (
 	rounds = 7
 	slice  = 2 * time.Second
-	rest   = 500 * time.Millisecond // for what is left of an attack to end
+	rest   = 500 * time.Millisecond // for remains of an attack to end
 )
 
-// turn is what one attack on one proxy brought.
+// turn is the result of one attack on one proxy.
 type turn struct {
 	visit
 	damage
-	cost    float64 // processor time of the proxy for that of the attackers
-	connect float64 // connections to the backend for one of the attackers
+	cost    float64 // CPU time of the proxy divided by that of the attackers
+	connect float64 // backend connections per connection of the attackers
 }
 
 func TestOthersHardlyNoticeFloods(t *testing.T) {
@@ -69,7 +69,7 @@ func start(t *testing.T, name string) *machine {
 	return m
 }
 
-// turn attacks for a while.
+// turn attacks for one slice.
 func (m *machine) turn(a attack) turn {
 	m.t.Helper()
 	processes, err := measure.Tree(m.proxy.Process.Pid)
@@ -101,7 +101,7 @@ func (m *machine) turn(a attack) turn {
 	return r
 }
 
-// median of what is taken of the turns.
+// median returns the median of a figure of the turns.
 func median[T int64 | float64](turns []turn, take func(turn) T) T {
 	var list []T
 	for _, r := range turns {
@@ -110,7 +110,7 @@ func median[T int64 | float64](turns []turn, take func(turn) T) T {
 	return proxytest.Median(list)
 }
 
-// tell logs the table and how Sluice compares.
+// tell logs the table and the comparison with Sluice.
 func tell(t *testing.T, a attack, names []string, turns map[string][]turn) {
 	t.Helper()
 	p99 := func(r turn) int64 { return int64(r.p99) }

@@ -14,14 +14,14 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// Ports of the machine all of it happens on.
+// Ports of the machine.
 const (
 	serving  = "127.0.0.1:8080"
 	attacked = "127.0.0.1:9001"
 	polite   = "127.0.0.1:9002"
 )
 
-// Roles of the test program, which starts itself in the namespace.
+// Roles of the test program in the namespace.
 const (
 	attacking = "attack"
 	answering = "backend"
@@ -41,7 +41,7 @@ func answer() error {
 	return s.Serve(0, func(c backend.Counters) { _ = out.Encode(c) })
 }
 
-// machine is where a proxy, its backend, attackers and a client run.
+// machine is a namespace with a proxy, its backend, attackers and a client.
 type machine struct {
 	t *testing.T
 	*housetest.Namespace
@@ -57,7 +57,7 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// accepted is how many connections the backend has had.
+// accepted returns the number of connections to the backend so far.
 func (m *machine) accepted() int64 {
 	m.t.Helper()
 	if _, err := io.WriteString(m.backend.In, "\n"); err != nil {
