@@ -1,17 +1,16 @@
-// Package kernelfarms measures farms the kernel carries: against a hand-written
-// rule of nft(8) with the same two backends, and with many farms present
-// against one. It has tests only, which take root and namespaces and run when
-// SLUICE_BENCH is set, as `make bench` does.
+// Package kernelfarms measures kernel farms against a hand-written rule of nft(8) with
+// the same two backends, and one farm among many against one alone. It contains only
+// tests. They need root and namespaces and run if SLUICE_BENCH is set, e.g. by `make
+// bench`.
 //
-// What is measured is CPU time of one thread, in which the whole way through the
-// appliance falls because a veth hands packets on at once: it opens connections,
-// which nobody accepts because a process that wakes on the other CPU would decide
-// more than rules do, sends datagrams, or is both ends of a connection.
+// The figure is the CPU time of one thread. It includes the whole path through the
+// appliance, because a veth forwards packets synchronously. The thread opens connections,
+// sends datagrams, or is both ends of a connection. Connections are not accepted, because
+// a process that wakes on the other CPU would affect the result more than rules do.
 //
-// Ours and the rule by hand lie in one network and take turns of 20 ms: the
-// tables of the others sleep. The median of the ratios of turns counts. The same
-// rule once more tells how much is chance: 0.2 % of connections, where it was
-// 2 % by the clock on the wall with a server that accepts. The rule with others
-// beside that count what each backend gets and sends tells what an administrator
-// pays who wants to know that.
+// Our rules and the hand-written rule are in one network and alternate in turns of 20 ms,
+// while the other tables are dormant. The figure is the median of the ratios of turns. A
+// second copy of the rule shows the noise: 0.2 % for connections, compared with 2 % by
+// wall clock and a server that accepts. A variant of the rule with counters per backend
+// shows the cost of that feature.
 package kernelfarms

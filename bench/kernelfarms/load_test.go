@@ -12,14 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watch takes the time of the thread that works, which what else the machine
-// does hardly changes.
+// watch measures the CPU time of the working thread, which other processes hardly affect.
 type watch struct {
 	was   time.Duration
 	began time.Time
 }
 
-// start is called by the thread whose time it is.
+// start must be called on the measured thread.
 func start() watch { return watch{was: spent(), began: time.Now()} }
 
 func (w watch) seconds() float64 {
@@ -31,20 +30,19 @@ func (w watch) seconds() float64 {
 
 func spent() time.Duration {
 	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // always there
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // always available
 	return time.Duration(t.Nano())
 }
 
-// byWall is set where the kernel keeps the time of packets from the account of
-// the thread in whose time they are carried (CONFIG_IRQ_TIME_ACCOUNTING): then
-// only the clock on the wall tells of it.
+// byWall is true if the kernel does not charge the processing of packets to the thread
+// (CONFIG_IRQ_TIME_ACCOUNTING). Only the wall clock then includes it.
 var byWall bool
 
-// chooseClock finds out what this kernel does: of a thread that sends nearly
-// all time goes into carrying.
+// chooseClock detects the accounting of this kernel: a sending thread spends nearly all
+// its time in packet processing.
 func (s *side) chooseClock() {
 	share := 0.0
-	for range 5 { // something else may have had the CPU
+	for range 5 { // another process may have used the CPU
 		byWall = true
 		rate := s.send(10_000, false)
 		byWall = false
@@ -54,8 +52,8 @@ func (s *side) chooseClock() {
 	s.t.Logf("a sending thread is charged %.2f of its time; measured by the wall: %v", share, byWall)
 }
 
-// connect opens and resets connections for a while and returns how many there
-// are in a second of the thread.
+// connect opens and resets connections for the duration d and returns their number per
+// second of the thread.
 func (s *side) connect(d time.Duration) (rate float64) {
 	to := unix.SockaddrInet4{Addr: netip.MustParseAddr(s.vip).As4(), Port: 80}
 	s.Client.Do(func() {
@@ -79,12 +77,12 @@ func (s *side) connect(d time.Duration) (rate float64) {
 	return rate
 }
 
-// piece is what is sent at once; it fits the window, so that one thread can
-// first send and then receive it.
+// piece is the number of bytes per write. It fits the window, so one thread can first
+// send and then receive it.
 const piece = 48 << 10
 
-// fetch has a backend send for a while and returns the bytes in a second of the
-// thread, which is both ends: all the way falls in its time.
+// fetch has a backend send for the duration d and returns the bytes per second of the
+// thread, which is both ends, so that its time includes the whole path.
 func (s *side) fetch(d time.Duration) float64 {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -95,8 +93,8 @@ func (s *side) fetch(d time.Duration) float64 {
 	defer to.Close()
 	from := <-s.accepted
 	defer from.Close()
-	// Buffers the kernel does not resize: how much goes at once would differ from
-	// one connection to the next.
+	// Fixed buffer sizes: automatic sizing would vary the bytes per write between
+	// connections.
 	_ = from.(*net.TCPConn).SetWriteBuffer(1 << 20)
 	_ = to.(*net.TCPConn).SetReadBuffer(1 << 20)
 	b, n := make([]byte, piece), 0
@@ -108,7 +106,7 @@ func (s *side) fetch(d time.Duration) float64 {
 			s.t.Fatal(err)
 		}
 	}
-	for range 50 { // beyond its slow start
+	for range 50 { // pass slow start
 		pass()
 	}
 	w := start()
@@ -119,8 +117,8 @@ func (s *side) fetch(d time.Duration) float64 {
 	return float64(n) / w.seconds()
 }
 
-// send puts datagrams on the wire, of one flow or each of its own, and returns
-// how many went through in a second of the thread.
+// send sends datagrams of one flow, or each of its own, and returns their number per
+// second of the thread.
 func (s *side) send(count int, flows bool) (rate float64) {
 	frame := s.datagram()
 	s.Client.Do(func() {
@@ -152,7 +150,7 @@ func (s *side) send(count int, flows bool) (rate float64) {
 	return rate
 }
 
-// datagram is 64 bytes to port 9 of the VIP; UDP over IPv4 needs no checksum.
+// datagram returns a 64-byte frame to port 9 of the VIP. UDP over IPv4 needs no checksum.
 func (s *side) datagram() []byte {
 	f := make([]byte, 14+20+8+22)
 	copy(f, s.FrontLink.MAC)

@@ -9,11 +9,11 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// rounds are the turns of each side where few do. With thirteen times as many the
-// medians of connections are within 0.003 from run to run; with three times, within 0.02.
+// rounds is the number of turns of each side in short tests. With thirteen times as many,
+// the medians of connections vary by 0.003 between runs; with three times, by 0.02.
 const rounds = 31
 
-// turns has n turns of all sides, and returns what each measured, by turns.
+// turns runs n turns of all sides and returns their measurements by side.
 func turns[S any](n int, sides []S, measure func(S) float64) [][]float64 {
 	out := make([][]float64, len(sides))
 	for i := range n {
@@ -24,8 +24,8 @@ func turns[S any](n int, sides []S, measure func(S) float64) [][]float64 {
 	return out
 }
 
-// say compares one with the other: by the median of the ratios of the same
-// turn, which what else the machine does touches least.
+// say logs the comparison: the median of the ratios within a turn, which other processes
+// affect least.
 func say(t *testing.T, name string, other, one []float64, least float64) {
 	t.Helper()
 	ratios := make([]float64, len(one))
@@ -42,7 +42,7 @@ func say(t *testing.T, name string, other, one []float64, least float64) {
 	t.Logf("%-40s %12.0f/s %12.0f/s  %.3f  (%s)", name, proxytest.Median(one), proxytest.Median(other), ratio, verdict)
 }
 
-// What is compared with itself tells how much of the others is chance.
+// The comparison of the rule with itself shows the noise.
 func TestAgainstARuleByHand(t *testing.T) {
 	proxytest.Wanted(t)
 	clock := newSide(t)

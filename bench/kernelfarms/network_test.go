@@ -19,17 +19,17 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// side is a network whose appliance carries what is measured.
+// side is a network whose appliance is measured.
 type side struct {
 	*housetest.Site
 	t     *testing.T
 	vip   string
-	awake string // the table that carries; see wake
-	// accepted are connections to port 8081 of the backends.
+	awake string // active table; see wake
+	// accepted receives connections to port 8081 of the backends.
 	accepted chan net.Conn
 }
 
-// Tables that carry in one network, each in its turn.
+// Tables in one network, one of them active at a time.
 const (
 	ours      = "inet sluice"
 	hand      = "ip hand"
@@ -37,8 +37,8 @@ const (
 	counting  = "ip counting"
 )
 
-// wake has one table carry and the others sleep: what sleeps has no hook, so no
-// packet passes it. Devices, sockets and memory are the same for all that way.
+// wake activates one table and makes the others dormant, i.e. removes their hooks.
+// Devices, sockets and memory stay the same.
 func (s *side) wake(table string) {
 	if s.awake == table {
 		return
@@ -61,15 +61,14 @@ func newSide(t *testing.T) *side {
 	for _, b := range s.Backends {
 		silent(t, b.Listen("tcp", "0.0.0.0:8080"))
 		go s.accept(b.Listen("tcp", "0.0.0.0:8081"))
-		// Datagrams end where they arrive: what happens to them is not measured.
+		// Datagrams are dropped on arrival: their processing is not measured.
 		b.Feed("table netdev sink {\n chain in { type filter hook ingress device \"eth0\" priority 0; policy accept; udp dport 9 drop; }\n}\n", "nft", "-f", "-")
 	}
 	return s
 }
 
-// silent has the kernel wait for data before it wakes who would accept. Clients
-// are connected all the same; a server on the other CPU would decide more about
-// their time than any rule.
+// silent makes the kernel wait for data before it wakes accept. Clients connect
+// regardless. A server on the other CPU would affect their time more than any rule.
 func silent(t *testing.T, l net.Listener) {
 	t.Helper()
 	raw, err := l.(*net.TCPListener).SyscallConn()
@@ -85,7 +84,7 @@ func silent(t *testing.T, l net.Listener) {
 	}
 }
 
-// accept hands on who connects.
+// accept forwards accepted connections to the channel.
 func (s *side) accept(l net.Listener) {
 	for {
 		c, err := l.Accept()
@@ -96,11 +95,11 @@ func (s *side) accept(l net.Listener) {
 	}
 }
 
-// ports of the VIP and those of the backends behind them.
+// ports are the ports of the VIP and of its backends.
 var ports = [][2]uint16{{80, 8080}, {81, 8081}, {9, 9}}
 
-// byHand carries as an administrator would write it, in that table. One who
-// wants to know what backends get and send has rules that count beside.
+// byHand adds the rules of an administrator to the table, with counters per backend in
+// the table counting.
 func (s *side) byHand(nat farm.NATType, table string) {
 	var rules strings.Builder
 	for _, p := range ports {
@@ -123,7 +122,7 @@ func (s *side) byHand(nat farm.NATType, table string) {
 	s.Appliance.Feed("table "+table+" {\n chain pre { type nat hook prerouting priority dstnat; policy accept;\n"+rules.String()+" }\n"+masquerade+counters+"}\n", "nft", "-f", "-")
 }
 
-// farms carries by our rules, with more farms beside on ports of their own.
+// farms adds our rules, with additional farms on their own ports.
 func (s *side) farms(nat farm.NATType, more int) {
 	s.t.Helper()
 	run, err := nft.Find()
