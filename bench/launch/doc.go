@@ -1,13 +1,12 @@
-// Package launch starts processes pinned to a CPU and ends exactly those, with
-// everything they started, and nothing else.
+// Package launch starts processes pinned to a CPU and kills exactly those, with their
+// descendants.
 //
-// Every process is started from one OS thread that lives as long as the
-// program: it takes the wanted CPU affinity before it forks, so the child and
-// its threads inherit it, and it is the parent whose death the kernel reports,
-// so a bench that is killed leaves no proxy behind (PR_SET_PDEATHSIG).
+// Every process is started from one OS thread that lives as long as the program. The
+// thread sets its CPU affinity before the fork, so the child and its threads inherit it.
+// It is also the parent for PR_SET_PDEATHSIG, so that a killed bench leaves no proxy
+// behind.
 //
-// Each child leads a session of its own. Ctrl-C reaches the bench only, which
-// ends them in order; and where the kernel shares a CPU between sessions first
-// (sched(7), autogroup), no contestant has to share its part with whatever else
-// was started from the same terminal.
+// Each child has its own session. Ctrl-C reaches only the bench, which ends the children
+// in order. If the kernel schedules by session (sched(7), autogroup), a contestant does
+// not share its part with other programs of the terminal.
 package launch

@@ -50,7 +50,7 @@ func TestAProcessRunsOnItsCPUAndWeDoNot(t *testing.T) {
 }
 
 func TestStopEndsDescendantsOfADeadParentToo(t *testing.T) {
-	// The grandchild ignores SIGTERM, and its parent is gone by the time.
+	// The grandchild ignores SIGTERM, and its parent has ended by then.
 	p := shell(t, `sh -c 'trap "" TERM; echo $$; exec sleep 60' & read x; exit 0`, launch.Options{CPU: -1})
 	pid, err := strconv.Atoi(line(t, p))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/bench/measure"
 )
 
-// Options say how a process runs.
+// Options are the parameters of a process.
 type Options struct {
 	Path string
 	Args []string // without the name of the program
@@ -27,15 +27,15 @@ type Options struct {
 	Talk bool
 }
 
-// Process is one started process. Its methods may be called from any
-// goroutine; Stop any number of times.
+// Process is one started process. It is safe for concurrent use; Stop may be called
+// repeatedly.
 type Process struct {
 	// In and Out are set with Options.Talk.
 	In  io.WriteCloser
 	Out io.Reader
 
 	cmd  *exec.Cmd
-	seen map[measure.Process]bool // every member of the tree ever sampled
+	seen map[measure.Process]bool // all processes of the tree seen so far
 	done chan struct{}
 	err  error // valid after done is closed
 }
@@ -45,7 +45,7 @@ func Start(o Options) (*Process, error) {
 	cmd := exec.Command(o.Path, o.Args...)
 	cmd.Env = append(os.Environ(), o.Env...)
 	cmd.Dir = o.Dir
-	// SIGTERM and not SIGKILL: a supervisor must still end its own children.
+	// SIGTERM instead of SIGKILL, so that a supervisor can end its own children.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
 	p := &Process{cmd: cmd, seen: map[measure.Process]bool{}, done: make(chan struct{})}
 	if o.Log != nil {
@@ -78,7 +78,7 @@ func (p *Process) pipes() (err error) {
 }
 
 func (p *Process) wait() {
-	// The child has its own copy; ours would keep the reader from seeing the end.
+	// The child has its own copy; ours would hide the end from the reader.
 	if w, ok := p.cmd.Stdout.(*os.File); ok && p.Out != nil {
 		_ = w.Close()
 	}
@@ -86,23 +86,23 @@ func (p *Process) wait() {
 	close(p.done)
 }
 
-// PID is the process number.
+// PID returns the process ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err tells how the process ended; valid after Done.
+// Err returns the exit error; valid after Done.
 func (p *Process) Err() error { return p.err }
 
-// Used is the processor time of an ended process; valid after Done.
+// Used returns the CPU time of an ended process; valid after Done.
 func (p *Process) Used() time.Duration {
 	st := p.cmd.ProcessState
 	return st.UserTime() + st.SystemTime()
 }
 
-// Tree lists the process and all its living descendants. It also remembers
-// them, so that Stop ends a descendant whose parent died first.
+// Tree returns the process and all its living descendants. It also records them, so that
+// Stop ends a descendant whose parent died first.
 func (p *Process) Tree() ([]measure.Process, error) {
 	tree, err := measure.Tree(p.PID())
 	for _, m := range tree {
@@ -111,14 +111,14 @@ func (p *Process) Tree() ([]measure.Process, error) {
 	return tree, err
 }
 
-// grace is how long a process has to end on SIGTERM before SIGKILL.
+// grace is the time between SIGTERM and SIGKILL.
 const grace = 4 * time.Second
 
-// Stop ends the process and all descendants: SIGTERM to the process itself,
-// then SIGKILL to whatever of its tree is left, each by its number and start
-// time so that a reused number is never hit.
+// Stop ends the process and all descendants: SIGTERM to the process itself, then SIGKILL
+// to the rest of its tree. It identifies each by PID and start time, so that a reused PID
+// is never hit.
 func (p *Process) Stop() error {
-	_, _ = p.Tree() // gone is fine
+	_, _ = p.Tree() // it may have ended
 	if p.In != nil {
 		_ = p.In.Close()
 	}

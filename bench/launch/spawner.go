@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// jobs reach the one thread that forks; it is started on first use and never
+// jobs are passed to the single thread that forks. It is started on first use and never
 // ends, see the package comment.
 var (
 	jobs  = make(chan func())
