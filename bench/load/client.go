@@ -24,33 +24,33 @@ type Client struct {
 	idle    []int32 // connections without an exchange, used with Spec.Rate
 	latency measure.Histogram
 	result  Result
-	flying  int   // exchanges that began and did not end
-	until   int64 // no exchange begins after this moment
+	flying  int   // exchanges in flight
+	until   int64 // no exchange starts after this time
 	warm    warmup
-	last    int64 // when the last answer was complete
-	origin  int64 // what poll.Now counts from, on the monotonic clock
+	last    int64 // completion of the last response
+	origin  int64 // offset of poll.Now on the monotonic clock
 }
 
-// warmup hands out one exchange to each connection, a bounded number at once.
+// warmup starts one exchange per connection, with bounded concurrency.
 type warmup struct {
 	active bool
-	next   int // the first connection that did not have its exchange yet
+	next   int // index of the next connection
 	failed error
 }
 
-// conn is what is in one connection slot; the socket in it may change.
+// conn is the state of a connection slot; its socket may change.
 type conn struct {
 	fd         int
 	generation int32
 	phase      phase
-	due        int64    // when the exchange began, or was due
-	left       []byte   // of the request, not sent yet
-	part       []byte   // a response head that is not complete yet
+	due        int64    // start or due time of the exchange
+	left       []byte   // unsent rest of the request
+	part       []byte   // incomplete response head
 	need       int      // bytes of response body still to come
 	tls        *session // nil on plain connections
 }
 
-// slot is what outlives the connections in a slot.
+// slot is the state of a slot that outlives its connections.
 type slot struct {
 	request []byte
 	config  *tls.Config // with Spec.TLS
@@ -69,11 +69,11 @@ const (
 )
 
 const (
-	// readSize takes any small response whole; what is longer is discarded.
+	// readSize exceeds any small response; longer ones are discarded.
 	readSize = 16 << 10
 	// discardSize bounds one discarding read.
 	discardSize = 1 << 20
-	// maxErrors ends a slice that is hopeless.
+	// maxErrors ends a hopeless slice.
 	maxErrors = 2000
 
 	tokenTimer   = -1
@@ -107,7 +107,7 @@ func NewClient(spec Spec) (*Client, error) {
 	return c, nil
 }
 
-// request writes a request; cookie is "name=value" or empty.
+// request returns a request; cookie is "name=value" or empty.
 func (s *Spec) request(cookie string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bench\r\n", s.Method, s.Path, s.Host)
@@ -133,8 +133,8 @@ func (c *Client) Close() {
 	_ = c.poll.Close()
 }
 
-// WarmUp opens all connections and has one exchange on each. With Spec.New it
-// has as many exchanges, each on its own connection, and leaves none open.
+// WarmUp opens all connections and runs one exchange on each. With Spec.New it runs as
+// many exchanges, each on its own connection, and leaves none open.
 func (c *Client) WarmUp() error {
 	c.warm.active = true
 	parallel := c.spec.Parallel
@@ -166,11 +166,11 @@ func (c *Client) warmNext() {
 	c.open(i)
 }
 
-// Run has exchanges for Spec.Duration, waits for the last answers and returns
-// the result. The connections stay open.
+// Run runs exchanges for Spec.Duration, waits for the last responses and returns the
+// result. The connections stay open.
 func (c *Client) Run() (Result, error) {
 	c.latency, c.result = measure.Histogram{}, Result{Causes: map[string]uint64{}}
-	// Room beforehand: growing it in the middle would delay requests.
+	// Allocated beforehand, because growing it would delay requests.
 	c.result.Samples = make([]witness.Sample, 0, int(float64(c.spec.Rate)*c.spec.Duration.Seconds()*1.1))
 	start := poll.Now()
 	c.until = start + int64(c.spec.Duration)
@@ -206,7 +206,7 @@ func (c *Client) begin(now int64) (*pace, error) {
 	return nil, nil
 }
 
-// abandon gives up on every exchange in flight.
+// abandon fails every exchange in flight.
 func (c *Client) abandon() {
 	c.until = 0
 	for i := range c.conns {
@@ -216,7 +216,7 @@ func (c *Client) abandon() {
 	}
 }
 
-// next begins an exchange on a slot, on a new connection if it has none.
+// next starts an exchange on a slot, on a new connection if it has none.
 func (c *Client) next(i int32, now int64) {
 	if c.conns[i].phase == closed {
 		c.open(i)
@@ -226,7 +226,7 @@ func (c *Client) next(i int32, now int64) {
 	c.send(i, now)
 }
 
-// open begins a connection and the exchange that follows once it is established.
+// open starts a connection and, once established, an exchange.
 func (c *Client) open(i int32) {
 	cn := &c.conns[i]
 	fd, err := poll.Dial(c.spec.Target)
@@ -255,7 +255,7 @@ func (c *Client) send(i int32, due int64) {
 	}
 }
 
-// push sends what is left of a request, and of what TLS made of it.
+// push sends the rest of a request and its ciphertext.
 func (c *Client) push(i int32, cn *conn) {
 	if cn.tls != nil && len(cn.tls.unsent) > 0 {
 		if err := cn.tls.flush(); err != nil {
@@ -277,7 +277,7 @@ func (c *Client) push(i int32, cn *conn) {
 	cn.left = cn.left[n:]
 }
 
-// drop closes the socket of a slot, whatever state it is in.
+// drop closes the socket of a slot in any state.
 func (c *Client) drop(i int32) {
 	cn := &c.conns[i]
 	if cn.phase == closed {
@@ -290,7 +290,7 @@ func (c *Client) drop(i int32) {
 	*cn = conn{generation: cn.generation}
 }
 
-// fail counts an error, ends the exchange and goes on with a new connection.
+// fail counts an error, ends the exchange and opens a new connection.
 func (c *Client) fail(i int32, cause error) {
 	c.drop(i)
 	c.flying--

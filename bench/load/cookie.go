@@ -2,8 +2,7 @@ package load
 
 import "bytes"
 
-// learn takes the cookie of the head of a first answer and makes all further
-// requests of the slot send it back.
+// learn stores the cookie of the first response, which later requests of the slot send.
 func (c *Client) learn(i int32, head []byte) error {
 	value, ok := setCookie(head, c.spec.LearnCookie)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/bench/load"
 )
 
-// cookieServer sets a cookie for clients without one and remembers what came.
+// cookieServer sets a cookie for clients without one and records the cookies it receives.
 func cookieServer(t *testing.T, sets bool) (load.Spec, func() map[string]int) {
 	t.Helper()
 	var mu sync.Mutex

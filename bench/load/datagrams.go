@@ -10,9 +10,9 @@ import (
 	"github.com/sluicelb/sluice/bench/poll"
 )
 
-// Datagrams keeps Spec.Window datagrams under way on each of its sockets: each
-// answer is followed by the next question at once. A datagram carries a number
-// and comes back as it is; one that does not come back is an error.
+// Datagrams keeps Spec.Window datagrams in flight on each socket: each echo is followed
+// by the next datagram at once. A datagram contains a number and is echoed unchanged; a
+// lost one is an error.
 type Datagrams struct {
 	spec    Spec
 	poll    *poll.Poller
@@ -25,11 +25,11 @@ type Datagrams struct {
 	last    int64
 }
 
-// socket remembers when the datagrams under way were sent, by their number.
+// socket records the send times of datagrams in flight, by number.
 type socket struct {
 	fd     int
 	next   uint64
-	sent   []int64 // by number modulo the window; 0: answered
+	sent   []int64 // by number modulo the window; 0: received
 	flying int
 }
 
@@ -61,7 +61,7 @@ func (d *Datagrams) Close() {
 	_ = d.poll.Close()
 }
 
-// WarmUp has one answer on each socket.
+// WarmUp waits for one echo on each socket.
 func (d *Datagrams) WarmUp() error {
 	d.until = 0
 	for i := range d.sockets {
@@ -78,7 +78,7 @@ func (d *Datagrams) WarmUp() error {
 	return nil
 }
 
-// Run asks for Spec.Duration and waits for the last answers.
+// Run sends for Spec.Duration and waits for the last echoes.
 func (d *Datagrams) Run() (Result, error) {
 	d.latency, d.result = measure.Histogram{}, Result{Causes: map[string]uint64{}, Connected: uint64(len(d.sockets))}
 	start := poll.Now()
@@ -103,7 +103,7 @@ func (d *Datagrams) Run() (Result, error) {
 	return d.result, nil
 }
 
-// settle waits for what is under way; what has not come back then is lost.
+// settle waits for datagrams in flight and counts the others as lost.
 func (d *Datagrams) settle(patience int64) error {
 	for end := poll.Now() + patience; d.flying() > 0 && poll.Now() < end; {
 		if err := d.turn(end); err != nil {
@@ -133,7 +133,7 @@ func (d *Datagrams) flying() (n int) {
 func (d *Datagrams) ask(s *socket, now int64) error {
 	poll.Number(d.out, s.next)
 	at := &s.sent[s.next%uint64(len(s.sent))]
-	for *at != 0 { // one overtook another: its place is still taken
+	for *at != 0 { // after reordering the place may still be taken
 		s.next++
 		poll.Number(d.out, s.next)
 		at = &s.sent[s.next%uint64(len(s.sent))]
@@ -162,7 +162,7 @@ func (d *Datagrams) turn(deadline int64) error {
 
 var errStrange = errors.New("an answer nobody waited for")
 
-// receive takes what a socket holds and asks again for each answer.
+// receive reads all datagrams of a socket and sends the next one for each.
 func (d *Datagrams) receive(s *socket) error {
 	for {
 		n, errno := poll.Recv(s.fd, d.buf, 0)

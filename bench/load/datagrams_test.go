@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/bench/load"
 )
 
-// echoUDP sends back what keep says.
+// echoUDP echoes the datagrams for which keep returns true.
 func echoUDP(t *testing.T, keep func(n int) bool) netip.AddrPort {
 	t.Helper()
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})

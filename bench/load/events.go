@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/bench/witness"
 )
 
-// turn waits for events, not beyond the deadline, and handles them.
+// turn waits for events until the deadline and handles them.
 func (c *Client) turn(deadline int64) error { return c.turnPaced(deadline, nil) }
 
 func (c *Client) turnPaced(deadline int64, p *pace) error {
@@ -31,8 +31,8 @@ func (c *Client) turnPaced(deadline int64, p *pace) error {
 	return nil
 }
 
-// event moves one connection on. An edge-triggered report is the only one
-// there will be, so both directions are looked at.
+// event advances one connection. Events are edge-triggered, so both directions are
+// checked.
 func (c *Client) event(i int32, bits uint32) {
 	cn := &c.conns[i]
 	if cn.phase == connecting {
@@ -51,7 +51,7 @@ func (c *Client) event(i int32, bits uint32) {
 	}
 }
 
-// connected begins the exchange of a new connection, or its handshake.
+// connected starts the exchange of a new connection, or its handshake.
 func (c *Client) connected(i int32, cn *conn) bool {
 	if poll.Failure(cn.fd) != nil {
 		c.fail(i, errConnect)
@@ -61,12 +61,12 @@ func (c *Client) connected(i int32, cn *conn) bool {
 		cn.tls, cn.phase = newSession(cn.fd, c.slots[i].config), shaking
 		return c.shake(i, cn)
 	}
-	c.send(i, cn.due) // due: a new connection is part of its exchange
+	c.send(i, cn.due) // due includes the connect
 	return c.conns[i].phase == head
 }
 
-// shake goes on with a handshake and reports whether it is complete; the
-// request follows at once.
+// shake continues a handshake and reports whether it is complete. The request follows at
+// once.
 func (c *Client) shake(i int32, cn *conn) bool {
 	over, err := cn.tls.shake()
 	if !over {
@@ -107,16 +107,15 @@ func (c *Client) receive(i int32, cn *conn, bits uint32) {
 			c.fail(i, err)
 			return
 		}
-		// A short read drained the socket; only a close may still be there.
-		// After a whole response nothing is expected before the next one.
+		// A short read drained the socket; only a close may remain. After a complete
+		// response nothing is expected before the next one.
 		if n < size && bits&poll.Closed == 0 {
 			return
 		}
 	}
 }
 
-// receiveSecure does the same with TLS, whose reads say nothing about the
-// socket: it knows by itself when that is drained.
+// receiveSecure is receive over TLS. The session tracks whether the socket is drained.
 func (c *Client) receiveSecure(i int32, cn *conn, bits uint32) {
 	cn.tls.dry = false
 	cn.tls.ending = cn.tls.ending || bits&poll.Closed != 0
@@ -143,7 +142,7 @@ func (c *Client) receiveSecure(i int32, cn *conn, bits uint32) {
 	}
 }
 
-// bytes takes n bytes that were just read into buf, or discarded.
+// bytes handles n bytes read into buf, or discarded.
 func (c *Client) bytes(i int32, cn *conn, n int) error {
 	c.result.BytesIn += uint64(n)
 	if cn.phase == body {
@@ -155,7 +154,7 @@ func (c *Client) bytes(i int32, cn *conn, n int) error {
 	}
 	if cn.phase != head {
 		if cn.phase == quiet {
-			c.flying++ // fail ends an exchange, and there was none
+			c.flying++ // fail decrements it
 		}
 		return errExtra
 	}
@@ -195,8 +194,8 @@ func (c *Client) bytes(i int32, cn *conn, n int) error {
 	return nil
 }
 
-// done ends a right exchange; one clock reading serves as its end and as the
-// beginning of the next.
+// done ends a successful exchange. One clock reading is its end and the start of the
+// next.
 func (c *Client) done(i int32, cn *conn) {
 	now := poll.Now()
 	if !c.warm.active {
@@ -216,7 +215,7 @@ func (c *Client) done(i int32, cn *conn) {
 	c.follow(i, now)
 }
 
-// follow decides what a free slot does next.
+// follow starts the next exchange of a free slot, if any.
 func (c *Client) follow(i int32, now int64) {
 	switch {
 	case c.warm.active:
@@ -228,8 +227,8 @@ func (c *Client) follow(i int32, now int64) {
 	}
 }
 
-// ended handles the end of a connection, right in one phase only; err says why
-// if it was not an orderly one.
+// ended handles the end of a connection, which is expected in one phase only. err is the
+// reason, or nil after an orderly close.
 func (c *Client) ended(i int32, cn *conn, err error) {
 	if cn.phase == ending && err == nil {
 		c.drop(i)
@@ -238,8 +237,8 @@ func (c *Client) ended(i int32, cn *conn, err error) {
 		return
 	}
 	if cn.phase == quiet {
-		// The proxy closed an idle connection: an error too, it was told to
-		// keep it, and the count of connections would no longer be right.
+		// The proxy closed an idle connection. That is an error too: it must keep it, and
+		// the number of connections would be wrong.
 		c.flying++
 	}
 	if err == nil {

@@ -49,7 +49,7 @@ func spec(to netip.AddrPort) load.Spec {
 	}
 }
 
-// run has one warm-up and one slice.
+// run runs one warm-up and one slice.
 func run(t *testing.T, s load.Spec) load.Result {
 	t.Helper()
 	c, err := load.NewClient(s)
@@ -112,7 +112,7 @@ func TestPacedRequestsKeepTheRate(t *testing.T) {
 	}
 }
 
-// scripted answers every connection's first request with the given bytes and
+// scripted responds to the first request of every connection with the given bytes and
 // closes it.
 func scripted(t *testing.T, answers ...string) netip.AddrPort {
 	t.Helper()

@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/bench/poll"
 )
 
-// pace releases requests at fixed times, whatever the answers do.
+// pace releases requests at fixed times, independent of the responses.
 type pace struct {
 	timer    *poll.Timer
 	next     int64 // when the next request is due
@@ -27,8 +27,8 @@ func (c *Client) newPace(now int64) (*pace, error) {
 	return &pace{timer: timer, next: now, interval: int64(interval)}, nil
 }
 
-// release sends what is due. A request that finds no free connection stays due
-// and its latency goes on counting.
+// release sends due requests. A request without a free connection stays due and its
+// latency continues to count.
 func (c *Client) release(p *pace) {
 	p.timer.Ticks()
 	now := poll.Now()
@@ -36,7 +36,7 @@ func (c *Client) release(p *pace) {
 		i := c.idle[len(c.idle)-1]
 		c.idle = c.idle[:len(c.idle)-1]
 		if c.conns[i].phase != quiet {
-			continue // it failed: that is counted, and the slot is given up
+			continue // failed and counted; the slot is not used again
 		}
 		c.flying++
 		c.send(i, p.next)

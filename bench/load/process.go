@@ -8,8 +8,8 @@ import (
 	"runtime/debug"
 )
 
-// Main is the load process: it speaks the protocol of the package comment on
-// the given streams and returns when the input ends.
+// Main is the load process. It implements the protocol of the package comment and returns
+// at the end of the input.
 func Main(in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
 	var spec Spec
@@ -17,8 +17,8 @@ func Main(in io.Reader, out io.Writer) error {
 		return fmt.Errorf("load: spec: %w", err)
 	}
 	if spec.TLS != nil {
-		// Handshakes leave garbage behind; the heap is small, so a collection
-		// at the usual pace would cost this program more than it can save.
+		// Handshakes produce garbage. With the small heap, frequent collections would
+		// cost more than they save.
 		debug.SetGCPercent(800)
 	}
 	client, err := newLoad(spec)
@@ -49,7 +49,7 @@ func Main(in io.Reader, out io.Writer) error {
 	}
 }
 
-// generator is what a spec asks for.
+// generator is the load of a Spec.
 type generator interface {
 	WarmUp() error
 	Run() (Result, error)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// The kinds of errors a Result counts.
+// Errors counted in a Result.
 var (
 	errStatus  = errors.New("status is not 200")
 	errFraming = errors.New("response has no usable content-length")
@@ -17,16 +17,15 @@ var (
 	errReset   = errors.New("connection was reset")
 	errConnect = errors.New("connection was refused")
 	errLate    = errors.New("no answer in time")
-	// errRequired and errNoCookie: the contestant does not do what the case measures.
+	// errRequired and errNoCookie mean that the contestant lacks the measured feature.
 	errRequired = errors.New("response lacks the field it must have")
 	errNoCookie = errors.New("response sets no cookie of the expected name")
 )
 
-// framer finds where a response head ends and how long the body is.
+// framer finds the end of a response head and the length of the body.
 //
-// A proxy sends the same head again and again (only a date may change once a
-// second), so the last head is remembered and compared, which costs a tenth of
-// reading it anew.
+// A proxy repeats the same head (only a date may change once a second). The last head is
+// therefore stored and compared, which costs a tenth of parsing.
 type framer struct {
 	head    []byte // the last head seen, complete
 	body    int    // the content length it declared
@@ -35,8 +34,8 @@ type framer struct {
 
 func newFramer(require string) framer { return framer{require: []byte(require)} }
 
-// frame returns the length of the head at the start of b and of the body that
-// follows; complete is false when b ends before the head does.
+// frame returns the lengths of the head at the start of b and of its body. complete is
+// false if b ends within the head.
 func (f *framer) frame(b []byte) (head, body int, complete bool, err error) {
 	if len(f.head) > 0 && bytes.HasPrefix(b, f.head) {
 		return len(f.head), f.body, true, nil

@@ -14,18 +14,18 @@ import (
 	"github.com/sluicelb/sluice/bench/poll"
 )
 
-// TLS says how a load speaks TLS: version 1.3, X25519 and AES-128-GCM for every
-// contestant alike. A handshake that agrees on anything else is an error.
+// TLS holds the TLS parameters of a load. All contestants use TLS 1.3, X25519 and
+// AES-128-GCM; any other result of a handshake is an error.
 type TLS struct {
-	// Leaf is the certificate every server must show, DER.
+	// Leaf is the certificate that every server must present, DER.
 	Leaf []byte `json:"leaf"`
-	// Resume makes every handshake after the warm-up a resumed one: each
-	// connection uses the newest ticket its predecessor in the same slot was
-	// given. Otherwise no tickets are asked for and every handshake is a full one.
+	// Resume makes every handshake after the warm-up a resumed one: each connection uses
+	// the newest ticket of its predecessor in the slot. Otherwise no tickets are
+	// requested and every handshake is a full one.
 	Resume bool `json:"resume,omitempty"`
 }
 
-// The errors of handshakes.
+// Errors of handshakes.
 var (
 	errTLS         = errors.New("TLS failed")
 	errAgreed      = errors.New("handshake agreed on something else than TLS 1.3 with X25519 and AES-128-GCM")
@@ -34,15 +34,14 @@ var (
 	errFull        = errors.New("handshake was a full one and should be resumed")
 )
 
-// config makes the configuration of one connection slot; slots share nothing,
-// so that each has tickets of its own.
+// config returns the configuration of one connection slot. Each slot has its own tickets.
 func (t *TLS) config(host string) *tls.Config {
 	c := &tls.Config{
 		ServerName: host,
 		MinVersion: tls.VersionTLS13, MaxVersion: tls.VersionTLS13,
 		CurvePreferences: []tls.CurveID{tls.X25519},
-		// check compares the certificate byte by byte, which is both cheaper and
-		// stricter. The server's signature is verified all the same.
+		// check compares the certificate byte by byte, which is cheaper and stricter. The
+		// signature of the server is still verified.
 		InsecureSkipVerify: true,
 	}
 	if t.Resume {
@@ -51,7 +50,7 @@ func (t *TLS) config(host string) *tls.Config {
 	return c
 }
 
-// check judges a complete handshake.
+// check validates a complete handshake.
 func (t *TLS) check(s tls.ConnectionState, resumed bool) error {
 	switch {
 	case s.Version != tls.VersionTLS13 || s.CipherSuite != tls.TLS_AES_128_GCM_SHA256 || s.CurveID != tls.X25519:
@@ -66,7 +65,7 @@ func (t *TLS) check(s tls.ConnectionState, resumed bool) error {
 	return nil
 }
 
-// ticket is the session cache of one slot: the newest ticket and no other.
+// ticket is the session cache of one slot, which holds only the newest ticket.
 type ticket struct{ state *tls.ClientSessionState }
 
 func (t *ticket) Get(string) (*tls.ClientSessionState, bool) { return t.state, t.state != nil }
@@ -77,16 +76,16 @@ func (t *ticket) Put(_ string, s *tls.ClientSessionState) {
 	}
 }
 
-// session is the TLS of one connection. crypto/tls runs a handshake in one go,
-// so it runs in a coroutine, which is parked whenever the socket is dry; after
-// that a dry socket is a temporary error, which crypto/tls forgets.
+// session is the TLS state of one connection. crypto/tls blocks in a handshake, so it
+// runs in a coroutine, which is parked when the socket is drained. Afterwards a drained
+// socket is a temporary error, which crypto/tls does not store.
 type session struct {
 	fd       int
 	tls      *tls.Conn
-	unsent   []byte // ciphertext the socket did not take yet
+	unsent   []byte // ciphertext not yet accepted by the socket
 	dry      bool   // nothing can be read before the next event
-	ending   bool   // the end of the connection was reported: a short read proves nothing
-	notified bool   // the peer said that it is done; only its FIN is still to come
+	ending   bool   // the end of the connection was reported, so a short read does not mean drained
+	notified bool   // close_notify received; only the FIN is missing
 	ended    bool   // the FIN was read
 	step     func() (struct{}, bool)
 	stop     func()
@@ -105,7 +104,7 @@ func newSession(fd int, config *tls.Config) *session {
 	return s
 }
 
-// shake goes on with the handshake until it needs more bytes or is over.
+// shake continues the handshake until it needs more bytes or is complete.
 func (s *session) shake() (over bool, err error) {
 	if _, parked := s.step(); parked {
 		return false, nil
@@ -113,8 +112,8 @@ func (s *session) shake() (over bool, err error) {
 	return true, s.err
 }
 
-// read returns plaintext, errDry, or io.EOF once the connection has ended,
-// whether or not the peer announced that.
+// read returns plaintext, errDry, or io.EOF after the end of the connection, with or
+// without close_notify.
 func (s *session) read(b []byte) (int, error) {
 	for !s.notified {
 		n, err := s.tls.Read(b)
@@ -133,7 +132,7 @@ func (s *session) read(b []byte) (int, error) {
 	}
 }
 
-// flush sends what the socket did not take before.
+// flush sends pending ciphertext.
 func (s *session) flush() error {
 	n, errno := poll.Send(s.fd, s.unsent)
 	if errno == syscall.EAGAIN {
@@ -146,7 +145,7 @@ func (s *session) flush() error {
 	return nil
 }
 
-// wire is the side of a session that crypto/tls sees.
+// wire is the net.Conn of a session for crypto/tls.
 type wire session
 
 // dryError is temporary in the sense of net.Error.
@@ -188,7 +187,7 @@ func (w *wire) Read(b []byte) (int, error) {
 	}
 }
 
-// Write never fails for want of room: crypto/tls could not go on after that.
+// Write buffers unsent bytes, because crypto/tls cannot continue after a write error.
 func (w *wire) Write(b []byte) (int, error) {
 	sent := 0
 	if len(w.unsent) == 0 {

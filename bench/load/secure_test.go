@@ -20,11 +20,11 @@ import (
 	"github.com/sluicelb/sluice/bench/measure"
 )
 
-// seen counts what a server saw.
+// seen counts the events of a server.
 type seen struct{ full, resumed, tickets, requests atomic.Int64 }
 
-// serveTLS answers over TLS like the backend, and asks for nothing to be
-// changed in its configuration when edit is nil.
+// serveTLS serves like the backend over TLS. edit, if not nil, modifies its
+// configuration.
 func serveTLS(t *testing.T, edit func(*tls.Config)) (load.Spec, *seen) {
 	t.Helper()
 	id, err := identity.New(t.TempDir(), cases.ECDSA)
@@ -155,8 +155,8 @@ func TestAServerThatDoesNotResumeIsAnError(t *testing.T) {
 	}
 }
 
-// TestCiphertextInPiecesIsPutTogether sends what the server says one byte at a
-// time, the handshake too.
+// TestCiphertextInPiecesIsPutTogether sends the server's bytes one at a time, including
+// the handshake.
 func TestCiphertextInPiecesIsPutTogether(t *testing.T) {
 	s, _ := serveTLS(t, nil)
 	l, err := net.Listen("tcp4", "127.0.0.1:0")

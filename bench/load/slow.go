@@ -22,27 +22,27 @@ type SlowSpec struct {
 	Patience time.Duration `json:"patience"`
 }
 
-// SlowResult tells how the slow clients fared.
+// SlowResult holds the result of the slow clients.
 type SlowResult struct {
-	Open int `json:"open"` // standing connections at the end
-	// Closed counts connections the proxy ended, as a time-out for a whole
-	// head does; each was opened again.
+	Open int `json:"open"` // open connections at the end
+	// Closed counts connections that the proxy closed, e.g. by a timeout for request
+	// heads. Each was reopened.
 	Closed uint64 `json:"closed"`
-	Bytes  uint64 `json:"bytes"`  // sent after the first part
-	Missed uint64 `json:"missed"` // due, but the socket was not there to take them
-	// Share is how much of what was due was sent or missed by the proxy's doing;
-	// less than 1 means that this process did not get enough of the CPU.
+	Bytes  uint64 `json:"bytes"`  // bytes sent after the first part
+	Missed uint64 `json:"missed"` // bytes due without an open socket
+	// Share is the fraction of due bytes that were sent or missed because of the proxy.
+	// Less than 1 means that this process lacked CPU time.
 	Share float64 `json:"share"`
 }
 
-// slowTick is short so that the bytes of all clients are spread evenly, as
-// those of strangers are: a burst would delay the measured clients twice, on
-// the core they share and in the proxy.
+// slowTick is short so that bytes of all clients are spread evenly, like those of
+// independent clients. A burst would delay the measured clients on their core and in the
+// proxy.
 const slowTick = 200 * time.Microsecond
 
 var slowByte = []byte("x")
 
-// slow is the state of the slow clients of one process.
+// slow is the state of all slow clients.
 type slow struct {
 	spec      SlowSpec
 	poll      *poll.Poller
@@ -56,14 +56,14 @@ type slow struct {
 	result    SlowResult
 }
 
-// SlowMain is the process of the slow clients: it reads a SlowSpec, connects,
-// prints a State, drips until the input ends, and prints a SlowResult.
+// SlowMain is the process of the slow clients. It reads a SlowSpec, connects, prints a
+// State, sends bytes until the input ends, and prints a SlowResult.
 func SlowMain(control int, in io.Reader, out io.Writer) error {
 	var spec SlowSpec
 	if err := readLine(bufio.NewReader(in), &spec); err != nil {
 		return fmt.Errorf("slow clients: spec: %w", err)
 	}
-	// The measured clients share the CPU: they must not wait for this process.
+	// The measured clients share the CPU and must not wait for this process.
 	if err := poll.Background(); err != nil {
 		return fmt.Errorf("slow clients: scheduling class: %w", err)
 	}
@@ -87,7 +87,7 @@ func SlowMain(control int, in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(s.result)
 }
 
-// connect opens every connection, in groups that a listen queue can take.
+// connect opens all connections, in groups that fit into an accept queue.
 func (s *slow) connect() error {
 	deadline := poll.Now() + int64(s.spec.Patience)
 	for i := range s.fds {
@@ -159,7 +159,7 @@ func (s *slow) one() {
 	s.result.Missed++
 }
 
-// wait handles one batch of events; io.EOF means that control has ended.
+// wait handles one batch of events; io.EOF means the end of control.
 func (s *slow) wait(atMost time.Duration, control int) error {
 	n, err := s.poll.Wait(atMost)
 	if err != nil {
@@ -188,8 +188,8 @@ func (s *slow) event(i int, e poll.Event) error {
 		return nil
 	}
 	if e.Bits&poll.Closed != 0 || e.Bits&poll.In != 0 {
-		// Refused, timed out or answered with an error: open another, so that
-		// the pressure stays the same.
+		// Refused, timed out or failed: open another, so that the pressure stays the
+		// same.
 		poll.Close(s.fds[i])
 		if s.up[i] {
 			s.connected--

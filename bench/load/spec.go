@@ -10,45 +10,45 @@ import (
 	"github.com/sluicelb/sluice/bench/witness"
 )
 
-// Spec says what to do. The zero value is not valid: see Check.
+// Spec describes a load. The zero value is invalid: see Check.
 type Spec struct {
 	Target      netip.AddrPort `json:"target"` // IPv4
 	Connections int            `json:"connections"`
 	Method      string         `json:"method"`
 	Path        string         `json:"path"`
 	Host        string         `json:"host"`
-	// Body is how many bytes each request carries; 0 sends no body.
+	// Body is the size of each request body in bytes; 0 means none.
 	Body int `json:"body,omitempty"`
-	// Expect is the exact length of a right response's body in bytes.
+	// Expect is the exact length of a correct response body in bytes.
 	Expect int `json:"expect"`
 	// New opens a connection for each request, with "Connection: close".
 	New bool `json:"new,omitempty"`
-	// TLS makes the client speak it; nil: plain connections.
+	// TLS makes the client use TLS; nil: plain connections.
 	TLS *TLS `json:"tls,omitempty"`
-	// Window makes the load datagrams of Body bytes, of which that many are under
-	// way on each of Connections sockets; 0: connections. Method, Path, Host,
-	// Expect and what follows but Duration and Patience are of no use then.
+	// Window replaces the load by datagrams of Body bytes, with that many in flight on
+	// each of Connections sockets; 0: connections. Of the other fields only Target,
+	// Duration and Patience apply then.
 	Window int `json:"window,omitempty"`
-	// Cookie is the name of a cookie that each connection sends with a value of
-	// its own; LearnCookie of one that the first answer on each connection must
-	// set and that is sent back from then on. Empty sends none.
+	// Cookie is the name of a cookie that each connection sends with its own value.
+	// LearnCookie is the name of a cookie that the first response on each connection must
+	// set, and that later requests send. Empty sends none.
 	Cookie      string `json:"cookie,omitempty"`
 	LearnCookie string `json:"learn_cookie,omitempty"`
-	// Require is a field line ("Name: value", case ignored) every response must
+	// Require is a header line ("Name: value", case-insensitive) that every response must
 	// have.
 	Require string `json:"require,omitempty"`
-	// Parallel bounds the exchanges in flight during the warm-up, so that
-	// 9,000 connections do not need as many to the backend; 0 means no bound.
+	// Parallel bounds the exchanges in flight during the warm-up, so that 9,000
+	// connections need fewer backend connections; 0 means no bound.
 	Parallel int `json:"parallel,omitempty"`
-	// Rate is requests per second over all connections, due at fixed times;
-	// 0 means as fast as answers come back.
+	// Rate is the number of requests per second over all connections, due at fixed times;
+	// 0 means as fast as responses arrive.
 	Rate     int           `json:"rate,omitempty"`
 	Duration time.Duration `json:"duration"`
-	// Patience bounds the warm-up, and the wait for the last answers.
+	// Patience bounds the warm-up and the wait for the last responses.
 	Patience time.Duration `json:"patience"`
 }
 
-// Check reports what makes the spec unusable.
+// Check returns an error if the spec is invalid.
 func (s *Spec) Check() error {
 	switch {
 	case !s.Target.IsValid() || !s.Target.Addr().Is4():
@@ -76,21 +76,21 @@ func (s *Spec) Check() error {
 // State is the line a load process prints after its warm-up.
 type State struct {
 	Ready bool `json:"ready"`
-	// Error says why the warm-up failed; valid if Ready is false.
+	// Error is the reason of a failed warm-up; valid if Ready is false.
 	Error string `json:"error,omitempty"`
 }
 
-// Result is what one measured slice gave.
+// Result is the result of one measured slice.
 type Result struct {
-	Requests uint64 `json:"requests"` // right answers
+	Requests uint64 `json:"requests"` // correct responses
 	Errors   uint64 `json:"errors"`
 	// Causes counts the errors by kind.
 	Causes map[string]uint64 `json:"causes,omitempty"`
-	// Elapsed is from the first request to the last answer.
+	// Elapsed is the time from the first request to the last response.
 	Elapsed   time.Duration  `json:"elapsed"`
 	BytesIn   uint64         `json:"bytes_in"` // bodies only
 	Connected uint64         `json:"connected"`
 	Latency   measure.Sparse `json:"latency"`
-	// Samples are the requests one by one; only with Spec.Rate.
+	// Samples are the individual requests; only with Spec.Rate.
 	Samples []witness.Sample `json:"samples,omitempty"`
 }
