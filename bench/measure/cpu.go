@@ -14,7 +14,7 @@ import (
 // Go runs Linux on.
 const tick = 10 * time.Millisecond
 
-// CPU is processor time used by a set of processes up to one moment.
+// CPU is the CPU time of a set of processes so far.
 type CPU struct {
 	// Sched is the sum over the living threads of field 1 of schedstat, exact
 	// to the nanosecond; it misses threads that ended.
@@ -29,8 +29,8 @@ func (c CPU) Sub(before CPU) CPU {
 	return CPU{Sched: c.Sched - before.Sched, User: c.User - before.User, System: c.System - before.System}
 }
 
-// Agrees reports whether both ways of accounting tell the same within their
-// resolution (two ticks per process, or 3 %).
+// Agrees reports whether both accountings agree within their resolution (two ticks per
+// process, or 3 %).
 func (c CPU) Agrees(processes int) bool {
 	off := (c.Sched - c.User - c.System).Abs()
 	return off <= max(2*tick*time.Duration(max(processes, 1)), c.Sched*3/100)
@@ -45,8 +45,8 @@ func (c *CPU) add(o CPU) {
 // ErrGone is returned when a process ended before it could be read.
 var ErrGone = errors.New("process is gone")
 
-// Usage sums the processor time of the given processes. A process that is gone
-// is an error: what it used is lost and the figure would be too low.
+// Usage sums the processor time of the given processes. A missing process is an error,
+// because its CPU time is lost and the sum would be too low.
 func Usage(processes []Process) (CPU, error) {
 	var sum CPU
 	for _, p := range processes {

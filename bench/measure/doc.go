@@ -1,9 +1,8 @@
-// Package measure takes the figures of a run from the kernel's own accounting
-// under /proc: CPU time of whole process trees (schedstat, cross-checked with
-// stat), CPU time used by anything else on the machine, memory (Pss), and who
-// listens on a port. Histogram keeps latencies.
+// Package measure reads the figures of a run from the kernel's accounting under /proc.
+// These are the CPU time of process trees (schedstat, cross-checked with stat) and of the
+// rest of the machine, memory (Pss), and the listeners of a port. Histogram stores
+// latencies.
 //
-// Everything is sampled from outside and on demand; nothing runs in the
-// background. Values that parse text take the text, so they can be tested
-// without the files.
+// Everything is sampled on demand and from outside; nothing runs in the background.
+// Parsers take text as argument, so they can be tested without the files.
 package measure

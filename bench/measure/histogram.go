@@ -22,7 +22,7 @@ const (
 	buckets = (topBits - subBits + 1) * subs
 )
 
-// bucket is the index for a duration:
+// bucket returns the index for a duration:
 //
 //	0 … 127          one bucket per nanosecond
 //	2^k … 2^(k+1)-1  128 buckets of 2^(k-7) ns each, for k ≥ 7
@@ -34,7 +34,7 @@ func bucket(ns int64) int {
 	return min((shift+1)*subs+int(ns>>shift)-subs, buckets-1)
 }
 
-// ceiling is the highest duration that falls into bucket i.
+// ceiling returns the highest duration of bucket i.
 func ceiling(i int) int64 {
 	if i < subs {
 		return int64(i)
@@ -50,10 +50,10 @@ func (h *Histogram) Record(ns int64) {
 	h.max = max(h.max, ns)
 }
 
-// Count is how many durations were recorded.
+// Count returns the number of recorded durations.
 func (h *Histogram) Count() uint64 { return h.total }
 
-// Max is the longest duration recorded, exactly.
+// Max returns the exact maximum of the recorded durations.
 func (h *Histogram) Max() time.Duration { return time.Duration(h.max) }
 
 // Percentile returns the duration that p percent of the records (0 < p ≤ 100)
@@ -82,8 +82,8 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.max = max(h.max, o.max)
 }
 
-// Sparse is a Histogram on its way between processes: the buckets that hold
-// something, as index and count pairs, and the exact maximum in nanoseconds.
+// Sparse is the serialized form of a Histogram: the nonempty buckets as pairs of index
+// and count, and the exact maximum in nanoseconds.
 type Sparse struct {
 	Buckets [][2]uint64 `json:"buckets,omitempty"`
 	Max     int64       `json:"max,omitempty"`
@@ -100,8 +100,8 @@ func (h *Histogram) Sparse() Sparse {
 	return s
 }
 
-// Add records what a compact histogram holds; indices out of range, which no
-// Sparse method produces, go to the last bucket.
+// Add adds the counts of a compact histogram. Indices out of range, which Sparse never
+// returns, go to the last bucket.
 func (h *Histogram) Add(s Sparse) {
 	for _, b := range s.Buckets {
 		h.counts[min(b[0], buckets-1)] += b[1]

@@ -12,7 +12,7 @@ import (
 // on each port of this network namespace.
 func Listening() (map[uint16][]uint64, error) { return listening("tcp") }
 
-// listening does so for a network; UDP sockets without a peer listen.
+// listening is Listening for a network. Unconnected UDP sockets count as listening.
 func listening(network string) (map[uint16][]uint64, error) {
 	out := map[uint16][]uint64{}
 	for _, file := range []string{"/proc/net/" + network, "/proc/net/" + network + "6"} {
@@ -34,7 +34,7 @@ func listening(network string) (map[uint16][]uint64, error) {
 //
 //	sl local_address:PORT rem_address st tx:rx tr:when retr uid timeout inode …
 //
-// and keeps those whose state is 0A (LISTEN) or 07 (UDP without a peer).
+// and keeps lines with state 0A (LISTEN) or 07 (unconnected UDP).
 func parseListening(text string, into map[uint16][]uint64) error {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
@@ -55,10 +55,10 @@ func parseListening(text string, into map[uint16][]uint64) error {
 	return nil
 }
 
-// OnlyListeners checks that the port has a listener and that every socket
-// listening on it is held by one of the processes. A forgotten process that
-// shares the port (SO_REUSEPORT) would silently take half of the connections
-// and halve the CPU time per request.
+// OnlyListeners checks that the port has a listener and that every socket listening on it
+// is held by one of the processes. A leftover process that shares the port (SO_REUSEPORT)
+// would silently get half of the connections, and halve the measured CPU time per
+// request.
 func OnlyListeners(port uint16, processes []Process) error { return only("tcp", port, processes) }
 
 // OnlyReceivers checks the same for UDP sockets.

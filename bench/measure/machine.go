@@ -75,7 +75,7 @@ type Machine struct {
 	Descriptors uint64 `json:"descriptor_limit"`
 }
 
-// Describe reads the machine's properties; what cannot be read stays empty.
+// Describe returns the properties of the machine; unreadable ones stay empty.
 func Describe(cpus int, descriptors uint64) Machine {
 	m := Machine{CPUs: cpus, Descriptors: descriptors}
 	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {

@@ -8,16 +8,14 @@ import (
 	"strings"
 )
 
-// Process names one process for good: a number that was reused has another
-// start time.
+// Process identifies a process permanently: a reused PID has another start time.
 type Process struct {
 	PID   int
 	Start uint64 // in clock ticks since boot
 }
 
-// Tree returns the process root and all its living descendants. It finds what
-// the process started in the foreground; a daemon that gave itself to init is
-// not found, and no contestant is started as one.
+// Tree returns the process root and all its living descendants. Daemons with init as
+// parent are not included; no contestant is started as a daemon.
 func Tree(root int) ([]Process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
