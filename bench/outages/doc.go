@@ -1,12 +1,11 @@
-// Package outages measures how long a proxy still says that there is nobody after
-// all its backends were gone for 3 s and are back, while requests keep coming:
-// Sluice, HAProxy and nginx, each with its defaults, two backends and no health
-// checks. It has tests only, which take root and network namespaces and run when
-// SLUICE_BENCH is set, as `make bench` does.
+// Package outages measures how long a proxy still returns errors after both backends were
+// gone for 3 s and are back, under constant load. It compares Sluice, HAProxy and nginx,
+// each with its defaults and without health checks. It contains only tests. They need
+// root and network namespaces and run if SLUICE_BENCH is set, e.g. by `make bench`.
 //
-// There are two outages. The link is down: connects fail at once, as they do when
-// a cable is pulled here. Packets are lost: connects hang, as they do when it is
-// pulled elsewhere. A request comes every 20 ms on a connection of its own, and
-// clients give up after 2 s. What counts is how long after the end of the outage the
-// first one was answered with 200, and how long after it one came that was not.
+// There are two kinds of outage. Link down: connects fail at once, as with a local cable
+// fault. Packet loss: connects hang, as with a remote one. A request is sent every 20 ms
+// on a new connection, and clients time out after 2 s. The figures count from the end of
+// the outage: the time of the first 200 response and the time of the last request that
+// failed.
 package outages

@@ -18,25 +18,25 @@ const (
 	patience = 2 * time.Second       // of a client
 	before   = time.Second
 	gone     = 3 * time.Second
-	calm     = 5 * time.Second  // without a failure, that ends a turn
-	most     = 40 * time.Second // a turn takes after the outage
+	calm     = 5 * time.Second  // time without a failure that ends a turn
+	most     = 40 * time.Second // maximum time of a turn after the outage
 )
 
-// request is one of the requests that kept coming.
+// request is one of the requests sent during a turn.
 type request struct {
 	sent, done time.Time
 	ok         bool
 }
 
-// result is what an outage cost, from its end.
+// result is the effect of an outage, counted from its end.
 type result struct {
-	first  time.Duration // until one was answered with 200
-	last   time.Duration // until the last one came that was not; 0 without one
-	failed int           // of those that came after it
-	during int           // of those that came while it lasted
+	first  time.Duration // time of the first 200 response
+	last   time.Duration // send time of the last failed request; 0 without one
+	failed int           // failures of requests sent after the end
+	during int           // failures of requests sent during the outage
 }
 
-// stream sends requests until ctx ends, and hands each over when it is done.
+// stream sends requests until ctx ends, and passes each completed one to done.
 func (n *network) stream(ctx context.Context, done func(request)) {
 	client := n.Client.Client()
 	client.Timeout = patience
@@ -63,12 +63,12 @@ func (n *network) stream(ctx context.Context, done func(request)) {
 	}
 }
 
-// turn lets the servers be gone for a while.
+// turn runs one outage.
 func (n *network) turn(o outage) result {
 	n.t.Helper()
 	var mu sync.Mutex
 	var all []request
-	failure := time.Now() // when one was sent that failed
+	failure := time.Now() // send time of the last failed request
 	ctx, stop := context.WithTimeout(context.Background(), before+gone+most)
 	over := make(chan struct{})
 	go func() {
@@ -102,7 +102,7 @@ func (n *network) turn(o outage) result {
 	return judge(all, begun, back)
 }
 
-// judge finds out what the requests of a turn tell.
+// judge returns the result of the requests of a turn.
 func judge(all []request, begun, back time.Time) (r result) {
 	r.first = most
 	for _, q := range all {
@@ -149,7 +149,7 @@ func TestWhatAnOutageCostsAfterItIsOver(t *testing.T) {
 func TestWhatComesAfterTheOutageIsJudged(t *testing.T) {
 	at := func(ms int) time.Time { return time.Unix(1000, 0).Add(time.Duration(ms) * time.Millisecond) }
 	all := []request{
-		{at(0), at(1), true}, {at(100), at(101), false}, {at(150), at(3050), true}, // answered once it was over
+		{at(0), at(1), true}, {at(100), at(101), false}, {at(150), at(3050), true}, // response after the end
 		{at(3010), at(3011), false}, {at(3400), at(3500), false}, {at(3200), at(3300), true}, {at(3500), at(3501), true},
 	}
 	want := result{first: 50 * time.Millisecond, last: 400 * time.Millisecond, failed: 2, during: 1}

@@ -31,7 +31,7 @@ func newNetwork(t *testing.T) *network {
 	return n
 }
 
-// outage is a way to lose all servers, and to have them back.
+// outage is a way to lose all servers, and to restore them.
 type outage struct {
 	name        string
 	begin, over func(n *network)
