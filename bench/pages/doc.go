@@ -1,10 +1,10 @@
-// Package pages measures the web GUI as an operator with 1,000 farms of ten backends has
-// it: how long the first page takes with nothing in the browser's cache, how long it
-// takes to go from one page to another, to draw the list of all farms, how evenly that
-// list scrolls, and what an open dashboard keeps in memory. It has tests only, which take
-// root, Node.js and Chromium and run when SLUICE_BENCH is set, as `make bench` does.
+// Package pages measures the web GUI for an operator with 1,000 farms of ten backends. It
+// measures the first page with an empty browser cache, the navigation between pages,
+// drawing and scrolling of the list of all farms, and the memory of an open dashboard. It
+// contains only tests. They need root, Node.js and Chromium and run if SLUICE_BENCH is
+// set, e.g. by `make bench`.
 //
-// The appliance, Chromium and what drives it (web/e2e/figures.mjs) are on one machine, in
-// a network namespace of their own. SLUICE_PAGES_MINUTES is how long the dashboard is
-// left open: 5 unless it is set; the target speaks of an hour.
+// The appliance, Chromium and its driver (web/e2e/figures.mjs) run on one machine, in
+// their own network namespace. SLUICE_PAGES_MINUTES is the duration of the open
+// dashboard, 5 by default; the target refers to an hour.
 package pages

@@ -24,12 +24,12 @@ const (
 
 func TestMain(m *testing.M) { proxytest.Main(m, nil) }
 
-// figure is one of what the browser measured, in milliseconds, frames or bytes.
+// figure is one measurement of the browser, in milliseconds, frames or bytes.
 type figure struct {
 	Name   string
 	Value  float64
 	Unit   string
-	Target float64 // at most; of frames at least; 0: there is none
+	Target float64 // upper bound, or lower bound if Least; 0: none
 	Least  bool
 }
 
