@@ -15,10 +15,10 @@ import (
 	"github.com/sluicelb/sluice/bench/launch"
 )
 
-// Kind is the kind of program a contestant is.
+// Kind is the type of a contestant's program.
 type Kind string
 
-// The kinds of contestants.
+// Types of contestants.
 const (
 	Sluice  Kind = "sluice"
 	HAProxy Kind = "haproxy"
@@ -26,27 +26,27 @@ const (
 	Command Kind = "command"
 )
 
-// Contestant is one program that takes part under a name.
+// Contestant is one measured program.
 type Contestant struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
-	// Path is the program; for Command the whole command, in which {port},
-	// {backend}, {dir}, {cert}, {key} and {pem} are replaced.
+	// Path is the program; for Command the whole command, with the placeholders {port},
+	// {backend}, {dir}, {cert}, {key} and {pem}.
 	Path string `json:"path"`
-	// Version is what the program says of itself.
+	// Version is the version line of the program.
 	Version string `json:"version,omitempty"`
-	// Plain gives it one service and no feature, whatever the case asks for: a
-	// plain Sluice beside the one of the case shows what rules and features cost.
+	// Plain gives it one service and no feature, independent of the case. Comparing a
+	// plain Sluice with that of the case shows the cost of rules and features.
 	Plain bool `json:"plain,omitempty"`
 }
 
 // ErrMissing means that the program of a contestant is not installed.
 var ErrMissing = errors.New("program not found")
 
-// ErrCannot means that a contestant does not do what the case asks for.
+// ErrCannot means that a contestant does not support the case.
 var ErrCannot = errors.New("cannot run this case")
 
-// Find looks for the program and asks it for its version.
+// Find locates the program and reads its version.
 func (c Contestant) Find() (Contestant, error) {
 	if c.Kind == Command {
 		if len(strings.Fields(c.Path)) == 0 {
@@ -87,8 +87,8 @@ func advice(k Kind) string {
 	return "install it with `bench/install.sh`, or leave it out with -peers"
 }
 
-// Start configures and starts the contestant and returns once it accepts
-// requests on its port. What it prints goes to log.
+// Start configures and starts the contestant and returns once it accepts requests on its
+// port. Its output goes to log.
 func (c Contestant) Start(ctx context.Context, s Setup, log *os.File) (*launch.Process, error) {
 	if c.Plain {
 		s.Set, s.Feature = cases.One, ""
@@ -130,8 +130,8 @@ func startNginx(c Contestant, _ context.Context, s Setup, log *os.File) (*launch
 	return launch.Start(launch.Options{Path: c.Path, Args: []string{"-p", s.Dir, "-e", "stderr", "-c", file}, CPU: s.CPU, Log: log})
 }
 
-// startCommand starts a program that has no template. It speaks TLS if its
-// command names the certificate, and then always.
+// startCommand starts a program without a template. It uses TLS in all cases if its
+// command contains the certificate.
 func startCommand(c Contestant, _ context.Context, s Setup, log *os.File) (*launch.Process, error) {
 	secure := strings.Contains(c.Path, "{cert}") || strings.Contains(c.Path, "{pem}")
 	switch {
@@ -154,15 +154,15 @@ func startCommand(c Contestant, _ context.Context, s Setup, log *os.File) (*laun
 	return launch.Start(launch.Options{Path: words[0], Args: words[1:], Env: s.loops(), CPU: s.CPU, Log: log})
 }
 
-// AccessLog is a pattern for the files a contestant with a directory dir writes
-// its access log to; what it prints goes to printed. Empty: not known.
+// AccessLog returns a glob of the access log files of a contestant with the directory
+// dir; printed is its output file. "" means unknown.
 func (c Contestant) AccessLog(dir, printed string) string {
 	switch c.Kind {
 	case HAProxy:
 		return printed
 	case Nginx:
 		return filepath.Join(dir, "access.log")
-	case Sluice: // named after the farm; older ones have a number behind
+	case Sluice: // named after the farm; rotated ones have a numeric suffix
 		return filepath.Join(dir, "data", "log", "bench.log*")
 	}
 	return ""

@@ -68,7 +68,7 @@ func render(t *testing.T, name, file string, s peers.Setup) string {
 	return path
 }
 
-// program finds a peer or skips.
+// program returns the path of a peer, or skips the test.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	for _, path := range []string{name, filepath.Join("/usr/sbin", name)} {
@@ -187,9 +187,9 @@ func TestAMissingProgramIsNamedWithAdvice(t *testing.T) {
 	}
 }
 
-// Without a number of their own the peers take one for each CPU.
+// Without explicit numbers the peers use one thread per CPU.
 func TestDefaultsSayNothingOfThreadsAndLoops(t *testing.T) {
-	t.Setenv("SLUICE_LOOPS", "7") // of whoever runs the bench
+	t.Setenv("SLUICE_LOOPS", "7") // set by the user of the bench
 	for _, usual := range []bool{false, true} {
 		s := setup(t.TempDir(), cases.One, false)
 		s.Default, s.CPU = usual, -1

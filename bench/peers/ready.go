@@ -16,7 +16,7 @@ import (
 // startTime bounds the start of a contestant.
 const startTime = 15 * time.Second
 
-// ready waits until a request through the contestant is answered with 200.
+// ready waits until a request through the contestant gets a 200.
 func ready(ctx context.Context, p *launch.Process, s Setup) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -35,7 +35,7 @@ func ready(ctx context.Context, p *launch.Process, s Setup) error {
 	}
 }
 
-// probe asks for the small body as a client of the last service would.
+// probe requests the small body like a client of the last service.
 func probe(s Setup) error {
 	to := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), s.Port)
 	if s.Datagrams {
@@ -48,7 +48,7 @@ func probe(s Setup) error {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(2 * time.Second))
 	if s.Secure != "" {
-		// The load verifies what it is shown; this only waits for an answer.
+		// The load verifies the certificate; this only waits for a response.
 		conn = tls.Client(conn, &tls.Config{ServerName: cases.PlainHost, InsecureSkipVerify: true})
 	}
 	host, path := address(s)

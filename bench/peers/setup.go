@@ -13,69 +13,67 @@ import (
 	"github.com/sluicelb/sluice/bench/identity"
 )
 
-// Setup is what a contestant is configured with for one case.
+// Setup is the configuration of a contestant for one case.
 type Setup struct {
 	Port    uint16         // the contestant listens on 127.0.0.1:Port
 	Control uint16         // a second port, for a contestant that has an API
-	Backend netip.AddrPort // all services send their requests here
+	Backend netip.AddrPort // target of all services
 	Set     cases.Rules
-	// Equal gives HAProxy and nginx the rules and headers Sluice always has.
+	// Equal gives HAProxy and nginx the rules and headers that Sluice always has.
 	Equal      bool
 	BufferSize int // HAProxy's tune.bufsize in bytes; 0: its default
-	// Relay makes the contestant pass bytes on without reading them. With a
-	// BufferSize the peers are set up for many bytes at once.
+	// Relay makes the contestant relay bytes without parsing. With BufferSize the peers
+	// are tuned for bulk data.
 	Relay bool
-	// Datagrams are what comes, instead of connections; valid with Relay.
+	// Datagrams selects UDP instead of connections; valid with Relay.
 	Datagrams bool
-	// Secure, when set, makes clients speak TLS and see Identity; HTTP2 offers
-	// them that too.
+	// Secure, if set, makes clients use TLS with Identity; HTTP2 also offers HTTP/2.
 	Secure   cases.Secure
 	Identity *identity.Identity
 	HTTP2    bool
-	// Feature is what the contestant does beside proxying.
+	// Feature is an additional function of the contestant.
 	Feature cases.Feature
-	// Default leaves it the loops, threads or workers it has by default.
+	// Default keeps the default number of loops, threads or workers.
 	Default bool
-	// Clients is the highest number of client connections the case has.
+	// Clients is the maximum number of client connections.
 	Clients     int
-	Descriptors uint64 // the limit a process of the contestant has
-	Dir         string // a directory of its own, for files and state
+	Descriptors uint64 // RLIMIT_NOFILE of the contestant
+	Dir         string // its own directory for files and state
 	CPU         int    // the CPU it is pinned to; negative: none
 }
 
 // Services lists the rules, in matching order.
 func (s Setup) Services() []cases.Rule { return s.Set.Table() }
 
-// Tickets reports whether sessions may be resumed. Where they are not, neither
-// peer issues tickets or keeps sessions.
+// Tickets reports whether sessions may be resumed. If not, the peers neither issue
+// tickets nor cache sessions.
 func (s Setup) Tickets() bool { return s.Secure == cases.Resumed }
 
-// Cookies reports whether a cookie keeps clients on their backend, beside which
-// two header rules are in force.
+// Cookies reports whether a cookie keeps clients on their backend, together with two
+// header rules.
 func (s Setup) Cookies() bool { return s.Feature == cases.Cookie || s.Feature == cases.CookieInsert }
 
-// Field takes a field line of a rule apart, as name and value.
+// Field splits a header line of a rule into name and value.
 func (Setup) Field(line string) []string { return strings.SplitN(line, ": ", 2) }
 
-// RequestHeader, ResponseHeader and CookieName are what the cookie cases use.
+// RequestHeader returns the request header of the cookie cases.
 func (Setup) RequestHeader() string  { return cases.RequestHeader }
 func (Setup) ResponseHeader() string { return cases.ResponseHeader }
 func (Setup) CookieName() string     { return cases.CookieName }
 
-// MaxConn is HAProxy's maxconn: each connection may need two descriptors and
-// HAProxy does not start when they exceed the limit, unless told otherwise.
+// MaxConn returns HAProxy's maxconn. Each connection may need two descriptors, and
+// HAProxy does not start if they exceed the limit, unless configured otherwise.
 func (s Setup) MaxConn() int {
 	within := int(s.Descriptors)/2 - 100
 	return max(min(9900, within), s.Clients+500)
 }
 
-// StrictLimits is false when the clients need more descriptors than HAProxy
-// would reserve: waiting clients have no connection to the backend, so it is
-// told to go on with what there is.
+// StrictLimits is false if the clients need more descriptors than HAProxy would reserve.
+// Waiting clients have no backend connection, so HAProxy may start with a lower limit.
 func (s Setup) StrictLimits() bool { return s.MaxConn()*2+100 <= int(s.Descriptors) }
 
-// RelayConn is HAProxy's maxconn for a relay: with splice each connection may
-// need a pipe each way besides.
+// RelayConn returns HAProxy's maxconn for a relay. With splice each connection may also
+// need a pipe per direction.
 func (s Setup) RelayConn() int {
 	if s.BufferSize == 0 {
 		return s.MaxConn()
@@ -83,7 +81,7 @@ func (s Setup) RelayConn() int {
 	return min(4000, int(s.Descriptors)/6)
 }
 
-// Modules is where nginx has the module for relays, if it is not built in.
+// Modules returns the path of nginx's stream module, or "" if it is built in.
 func (Setup) Modules() string {
 	const debian = "/usr/lib/nginx/modules/ngx_stream_module.so"
 	if _, err := os.Stat(debian); err != nil {
@@ -92,7 +90,7 @@ func (Setup) Modules() string {
 	return debian
 }
 
-// Connections is nginx's worker_connections.
+// Connections returns nginx's worker_connections.
 func (s Setup) Connections() int { return int(s.Descriptors) - 100 }
 
 //go:embed *.tmpl
@@ -105,8 +103,8 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"uncaret":  func(s string) string { return strings.TrimPrefix(s, "^") },
 }).ParseFS(files, "*.tmpl"))
 
-// Render fills in one template, named like its file without ".tmpl"; for a
-// relay it is the one with "relay-" in front.
+// Render executes a template, named like its file without ".tmpl". For a relay, the name
+// has the prefix "relay-".
 func Render(name string, s Setup) ([]byte, error) {
 	if s.Relay {
 		name = "relay-" + name

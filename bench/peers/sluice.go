@@ -18,8 +18,8 @@ import (
 // use one thread or worker.
 var oneLoop = []string{"SLUICE_LOOPS=1", "GOMAXPROCS=1"}
 
-// loops is what a Go proxy finds in its environment: for a default what the
-// bench was started with is taken back.
+// loops returns the environment of a Go proxy. For a default it unsets the variables of
+// the bench.
 func (s Setup) loops() []string {
 	if s.Default {
 		return []string{"SLUICE_LOOPS=", "GOMAXPROCS="}
@@ -27,8 +27,8 @@ func (s Setup) loops() []string {
 	return oneLoop
 }
 
-// startSluice starts the whole appliance and configures it as a user would,
-// with its own command line.
+// startSluice starts the whole appliance and configures it like a user, with its command
+// line.
 func startSluice(c Contestant, ctx context.Context, s Setup, log *os.File) (*launch.Process, error) {
 	document, err := write("sluice.yaml", "bench.yaml", s)
 	if err != nil {
@@ -49,8 +49,7 @@ func startSluice(c Contestant, ctx context.Context, s Setup, log *os.File) (*lau
 	return p, nil
 }
 
-// configure applies the document, and the certificate it names, as soon as the
-// appliance answers.
+// configure applies the document and its certificate as soon as the appliance responds.
 func configure(ctx context.Context, c Contestant, p *launch.Process, s Setup, data, document string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
