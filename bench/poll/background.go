@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// Background gives the calling goroutine's thread the scheduling class
-// SCHED_IDLE (sched(7)), so that any other work on its CPU comes first at once,
-// and ties the goroutine to that thread for good.
+// Background gives the calling goroutine's thread the scheduling class SCHED_IDLE
+// (sched(7)), so that any other work on its CPU has priority, and locks the goroutine to
+// that thread permanently.
 func Background() error {
 	const schedIdle = 5
 	runtime.LockOSThread()

@@ -39,8 +39,8 @@ func datagramSocket() (int, error) {
 	return syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
 }
 
-// Echo sends one waiting datagram of an unconnected socket back to where it came
-// from. EAGAIN when there is none.
+// Echo returns one queued datagram of an unconnected socket to its sender. It returns
+// EAGAIN if there is none.
 func Echo(fd int, buf []byte) syscall.Errno {
 	var from syscall.RawSockaddrInet4
 	size := uint32(unsafe.Sizeof(from))
@@ -52,12 +52,12 @@ func Echo(fd int, buf []byte) syscall.Errno {
 	_, _, errno = syscall.RawSyscall6(syscall.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(buf))), n,
 		syscall.MSG_DONTWAIT, uintptr(unsafe.Pointer(&from)), uintptr(size))
 	if errno == syscall.EAGAIN {
-		return 0 // it is lost: the client finds out
+		return 0 // lost; the client detects it
 	}
 	return errno
 }
 
-// Number puts n into the first bytes of a datagram; NumberOf reads it.
+// Number writes n into the first bytes of a datagram.
 func Number(b []byte, n uint64) { binary.LittleEndian.PutUint64(b, n) }
 
 // NumberOf is the inverse of Number.

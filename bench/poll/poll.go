@@ -1,13 +1,11 @@
-// Package poll is the thin layer of system calls under the bench's own load
-// generator and backend: edge-triggered epoll, non-blocking IPv4 sockets and a
-// periodic timer.
+// Package poll is the thin layer of system calls below the bench's own load generator and
+// backend: edge-triggered epoll, non-blocking IPv4 sockets and a periodic timer.
 //
-// Both tools share one CPU core and bound the request rate of every measured
-// proxy, so they must cost little: one loop on one thread, no allocation per
-// event, and calls that cannot block go straight to the kernel (RawSyscall)
-// without telling the Go scheduler. Only Wait may block, and it does tell it.
-// Nothing here is safe for concurrent use, and nothing here is meant for the
-// product: its event loop is core/loop.
+// Both tools share one CPU core and bound the request rate of every measured proxy, so
+// they must be cheap: one loop on one thread and no allocation per event. Calls that
+// cannot block use RawSyscall, without notice to the Go scheduler. Only Wait may block
+// and uses Syscall. Nothing here is safe for concurrent use, and nothing is meant for the
+// product, whose event loop is core/loop.
 package poll
 
 import (
@@ -25,8 +23,8 @@ const (
 // edge is EPOLLET; package syscall declares it as a negative number.
 const edge = 1 << 31
 
-// Event is one readiness report. Token and Generation are what Add was given:
-// a caller that reuses a token tells stale events by the generation.
+// Event is one readiness report. Token and Generation are the arguments of Add. If a
+// token is reused, the generation identifies stale events.
 type Event struct {
 	Bits       uint32
 	Token      int32
@@ -51,8 +49,8 @@ func Open(batch int) (*Poller, error) {
 // Close releases the epoll instance, not the descriptors added to it.
 func (p *Poller) Close() error { return syscall.Close(p.fd) }
 
-// Add registers fd once and for all, for both directions and edge triggered,
-// so that no further epoll_ctl is needed during its life.
+// Add registers fd permanently for both directions, edge-triggered, so that no further
+// epoll_ctl is needed.
 func (p *Poller) Add(fd int, token, generation int32) error {
 	return p.add(fd, token, generation, In|Out|syscall.EPOLLRDHUP|edge)
 }
@@ -67,8 +65,8 @@ func (p *Poller) add(fd int, token, generation int32, bits uint32) error {
 	return syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_ADD, fd, &ev)
 }
 
-// Wait blocks until something is ready, at most the given time (rounded up to
-// a millisecond; negative: for ever), and returns how many events Event holds.
+// Wait blocks until events are ready, at most for the given time (rounded up to a
+// millisecond; negative: no limit), and returns their number.
 func (p *Poller) Wait(atMost time.Duration) (int, error) {
 	ms := -1
 	if atMost >= 0 {

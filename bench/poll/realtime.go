@@ -6,9 +6,8 @@ import (
 	"unsafe"
 )
 
-// Realtime ties the calling goroutine to its thread for good and lets that
-// thread run before any ordinary work of its CPU (SCHED_FIFO, sched(7)). It
-// needs the right CAP_SYS_NICE.
+// Realtime locks the calling goroutine to its thread permanently and gives that thread
+// priority over ordinary work on its CPU (SCHED_FIFO, sched(7)). It needs CAP_SYS_NICE.
 func Realtime() error {
 	const (
 		schedFIFO = 1
@@ -28,7 +27,7 @@ const (
 	absolute       = 1 // TIMER_ABSTIME
 )
 
-// Monotonic is the kernel's monotonic clock in nanoseconds (clock_gettime(2)),
+// Monotonic returns the kernel's monotonic clock in nanoseconds (clock_gettime(2)). It is
 // the same for all processes; Now counts from the start of this one.
 func Monotonic() int64 {
 	var t syscall.Timespec
@@ -36,8 +35,8 @@ func Monotonic() int64 {
 	return t.Nano()
 }
 
-// SleepUntil sleeps until the monotonic clock reaches ns. It does not tell the
-// Go scheduler, so that nothing but the kernel decides when it goes on.
+// SleepUntil sleeps until the monotonic clock reaches ns. It bypasses the Go scheduler,
+// so that only the kernel determines the wake-up.
 func SleepUntil(ns int64) {
 	t := syscall.NsecToTimespec(ns)
 	for {

@@ -7,12 +7,12 @@ import (
 	"unsafe"
 )
 
-// Discard makes Recv throw the bytes away inside the kernel instead of copying
-// them out (tcp(7), MSG_TRUNC): for bodies whose content is known.
+// Discard makes Recv discard the bytes inside the kernel instead of copying them (tcp(7),
+// MSG_TRUNC).
 const Discard = syscall.MSG_TRUNC
 
-// Recv reads without blocking into b. It returns EAGAIN when nothing is there
-// and 0 bytes without error when the peer closed its side.
+// Recv reads into b without blocking. It returns EAGAIN if no data is available, and 0
+// bytes after the end of the stream.
 func Recv(fd int, b []byte, flags int) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd),
 		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
@@ -20,7 +20,7 @@ func Recv(fd int, b []byte, flags int) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// Send writes without blocking what the socket takes of b.
+// Send writes as much of b as the socket accepts, without blocking.
 func Send(fd int, b []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, uintptr(fd),
 		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
@@ -28,12 +28,12 @@ func Send(fd int, b []byte) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// Close closes a socket; errors are of no use to anyone here.
+// Close closes a socket and ignores errors.
 func Close(fd int) { _, _, _ = syscall.RawSyscall(syscall.SYS_CLOSE, uintptr(fd), 0, 0) }
 
-// Dial begins a connection to an IPv4 address. The socket is non-blocking with
-// TCP_NODELAY; it becomes writable when the connection is established, and Failure
-// then tells whether it does.
+// Dial starts a connection to an IPv4 address. The socket is non-blocking with
+// TCP_NODELAY. It becomes writable when the connect completes, and Failure then returns
+// its error.
 func Dial(to netip.AddrPort) (int, error) {
 	fd, err := socket()
 	if err != nil {
@@ -94,8 +94,8 @@ func Port(fd int) (uint16, error) {
 	return uint16(in4.Port), nil
 }
 
-// Accept takes one waiting connection, non-blocking; EAGAIN when there is
-// none. TCP_NODELAY is inherited from the listener.
+// Accept accepts one connection, non-blocking; EAGAIN if there is none. TCP_NODELAY is
+// inherited from the listener.
 func Accept(fd int) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_ACCEPT4, uintptr(fd), 0, 0,
 		syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0, 0)

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// Timer is a periodic kernel timer (timerfd(2)): epoll's own time-out counts
-// whole milliseconds, which is too coarse to pace requests.
+// Timer is a periodic kernel timer (timerfd(2)). The timeout of epoll has millisecond
+// resolution, which is too coarse to pace requests.
 type Timer struct{ fd int }
 
 type itimerspec struct{ interval, value syscall.Timespec }
@@ -34,8 +34,8 @@ func NewTimer(p *Poller, period time.Duration, token int32) (*Timer, error) {
 	return t, nil
 }
 
-// Ticks returns how many periods passed since the last call, and makes the
-// timer unreadable until the next one.
+// Ticks returns the number of periods since the last call, and makes the timer unreadable
+// until the next one.
 func (t *Timer) Ticks() uint64 {
 	var n uint64
 	_, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(t.fd), uintptr(unsafe.Pointer(&n)), 8)
