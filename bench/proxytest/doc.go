@@ -1,4 +1,4 @@
-// Package proxytest is what tests of the bench stand on that measure proxies in
-// network namespaces: the namespaces, Sluice, HAProxy and nginx in one, the test
-// program itself as a load or a backend in others, and the turns they take.
+// Package proxytest helps tests that measure proxies in network namespaces: the
+// namespaces, Sluice, HAProxy and nginx in one, the test program as load or backend in
+// others, and the order of turns.
 package proxytest

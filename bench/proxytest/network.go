@@ -13,14 +13,13 @@ const (
 	back   = "10.2.0.1"
 )
 
-// Network is a client, a proxy and a server with nobody else. Client and server
-// have the proxy as their router. The proxy's devices are "front" and "back",
-// those of the others "eth0".
+// Network is a client, a proxy and a server without others. The proxy is the router of
+// client and server. Its devices are "front" and "back", the others are "eth0".
 type Network struct {
 	Client, Proxy, Server *housetest.Namespace
 }
 
-// NewNetwork makes one whose server has these addresses of 10.2.0.0/24.
+// NewNetwork returns a network whose server has these addresses of 10.2.0.0/24.
 func NewNetwork(t testing.TB, servers ...string) *Network {
 	t.Helper()
 	h := housetest.New(t)
@@ -30,7 +29,7 @@ func NewNetwork(t testing.TB, servers ...string) *Network {
 	return n
 }
 
-// join puts a wire between the proxy and another machine, whose router it is.
+// join connects the proxy and another machine, whose router it is.
 func (n *Network) join(other *housetest.Namespace, device, here string, there ...string) {
 	n.Proxy.Run("ip", "link", "add", device, "type", "veth", "peer", "name", "eth0", "netns", other.Path())
 	n.Proxy.Run("ip", "addr", "add", here+"/24", "dev", device)

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// Find is the path of a program: "sluice" is the one `make build` makes. The test
-// is skipped without it.
+// Find returns the path of a program; "sluice" is the result of `make build`. It skips
+// the test if the program is missing.
 func Find(t testing.TB, name string) string {
 	t.Helper()
 	if name == "sluice" {
@@ -35,8 +35,7 @@ func Find(t testing.TB, name string) string {
 	return path
 }
 
-// Sluice starts the appliance, with variables of its environment, and applies a
-// document.
+// Sluice starts the appliance with environment variables, and applies a document.
 func Sluice(t testing.TB, n *housetest.Namespace, document string, env ...string) *exec.Cmd {
 	t.Helper()
 	program, data := Find(t, "sluice"), t.TempDir()
@@ -51,7 +50,7 @@ func Sluice(t testing.TB, n *housetest.Namespace, document string, env ...string
 	return p
 }
 
-// HAProxy starts one with frontends and backends for HTTP.
+// HAProxy starts HAProxy with HTTP frontends and backends.
 func HAProxy(t testing.TB, n *housetest.Namespace, config string) *exec.Cmd {
 	t.Helper()
 	return n.Serve(Find(t, "haproxy"), "-db", "-f", write(t, "haproxy.cfg", `defaults
@@ -62,7 +61,7 @@ func HAProxy(t testing.TB, n *housetest.Namespace, config string) *exec.Cmd {
 `+config))
 }
 
-// Nginx starts one with workers, and what they serve.
+// Nginx starts nginx with a configuration.
 func Nginx(t testing.TB, n *housetest.Namespace, config string) *exec.Cmd {
 	t.Helper()
 	return n.Serve(Find(t, "nginx"), "-c", write(t, "nginx.conf", fmt.Sprintf(`pid %s/nginx.pid;
@@ -71,7 +70,7 @@ daemon off;
 `, t.TempDir())+config))
 }
 
-// Eventually does something until it works, for twenty seconds.
+// Eventually repeats do until it succeeds, for twenty seconds.
 func Eventually(t testing.TB, do func() error) {
 	t.Helper()
 	var err error

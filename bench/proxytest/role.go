@@ -12,10 +12,10 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// role names what a test program is that was started by itself.
+// role contains the role of a test program started by Play.
 const role = "SLUICE_BENCH_ROLE"
 
-// Main runs the tests or, in a program Play has started, its role.
+// Main runs the tests or, in a program started by Play, its role.
 func Main(m *testing.M, roles map[string]func() error) {
 	as := os.Getenv(role)
 	if as == "" {
@@ -27,7 +27,7 @@ func Main(m *testing.M, roles map[string]func() error) {
 	}
 }
 
-// Player is the test program in a role. Closing its input ends it.
+// Player is the test program in a role. It ends when its input is closed.
 type Player struct {
 	In  io.WriteCloser
 	t   testing.TB
@@ -35,10 +35,10 @@ type Player struct {
 	cmd *exec.Cmd
 }
 
-// PID is the number of its process.
+// PID returns its process ID.
 func (p *Player) PID() int { return p.cmd.Process.Pid }
 
-// Play starts the test program in a role, with variables of its environment.
+// Play starts the test program in a role, with environment variables.
 func Play(t testing.TB, n *housetest.Namespace, as string, env ...string) *Player {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
@@ -62,7 +62,7 @@ func Play(t testing.TB, n *housetest.Namespace, as string, env ...string) *Playe
 	return &Player{In: in, t: t, out: bufio.NewReader(out), cmd: cmd}
 }
 
-// Await waits until the player has written a line.
+// Await waits for a line of the player.
 func (p *Player) Await() []byte {
 	p.t.Helper()
 	line, err := p.out.ReadBytes('\n')

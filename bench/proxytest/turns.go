@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Wanted skips a test that measures unless that is asked for.
+// Wanted skips a measurement unless SLUICE_BENCH is set.
 func Wanted(t testing.TB) {
 	t.Helper()
 	if os.Getenv("SLUICE_BENCH") == "" {
@@ -15,8 +15,8 @@ func Wanted(t testing.TB) {
 	}
 }
 
-// Order is in which order n sides have their turns in a round: over the rounds
-// each is first as often as last.
+// Order returns the order of n sides in a round. Over the rounds each is first as often
+// as last.
 func Order(round, n int) []int {
 	order := make([]int, n)
 	for i := range order {
@@ -28,7 +28,7 @@ func Order(round, n int) []int {
 	return order
 }
 
-// Median of a list, which stays as it is.
+// Median returns the median of a list, which it does not modify.
 func Median[T cmp.Ordered](list []T) T {
 	list = slices.Sorted(slices.Values(list))
 	return list[len(list)/2]
