@@ -1,11 +1,11 @@
-// Package queries measures what a query of the DNS costs the server: Sluice with one loop,
-// knot with one worker and gdnsd with one thread, asked by dnsperf from another processor,
-// in turns. It has tests only, which take root and a network namespace and run when
-// SLUICE_BENCH is set, as `make bench` does.
+// Package queries measures the cost of a DNS query for the server. It compares Sluice
+// with one loop, knot with one worker and gdnsd with one thread, queried in turn by
+// dnsperf from another CPU. It contains only tests. They need root and a network
+// namespace and run if SLUICE_BENCH is set, e.g. by `make bench`.
 //
-// The zone has 1,000 names with an address each. It is asked as it is; signed, with every
-// signature made before; and with a service behind each name that chooses by weight among
-// two backends that work, for a client net that comes with the query.
+// The zone has 1,000 names with one address each. It is queried unsigned, signed with
+// cached signatures, and with a service behind each name. The service chooses by weight
+// between two healthy backends for the client subnet in the query.
 //
-// A zone of a million records is another test: how soon a server that starts answers for it.
+// Another test measures the start of a server with a zone of a million records.
 package queries

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// Where the backends are that fail, and those that are left.
+// Addresses of the failing backends and of the remaining ones.
 const (
 	failing = "127.0.0.21"
 	left    = "127.0.0.22"
@@ -23,10 +23,11 @@ const (
 
 const (
 	probing = 1 // interval and timeout of the check, in seconds
-	turns   = 4 // each of them goes so often
+	turns   = 4 // number of turns of each
 )
 
-// question asks for the address of a name, without EDNS: the address ends the answer.
+// question returns a query for the A record of a name without EDNS, so that the address
+// is at the end of the response.
 func question(labels ...string) []byte {
 	b := []byte{0x51, 0x1c, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0}
 	for _, l := range labels {
@@ -35,20 +36,20 @@ func question(labels ...string) []byte {
 	return append(b, 0, 0, 1, 0, 1)
 }
 
-// asker asks for a name every millisecond, and notes when an answer was what.
+// asker queries a name every millisecond, and records the time of wrong answers.
 type asker struct {
 	conn net.Conn
 	ask  []byte
 }
 
-// lastWrong asks until answers were right for a while, and returns how long after begun
-// the last one was not.
+// lastWrong queries until answers have been right for a while, and returns the time of
+// the last wrong one after begun.
 func (a *asker) lastWrong(t *testing.T, begun time.Time, right string) (after time.Duration, wrong int) {
 	t.Helper()
 	b := make([]byte, 512)
 	calm := time.Now()
 	for time.Since(calm) < 2*time.Second {
-		if time.Since(begun) > 2*time.Minute { // one that comes and goes is let in late
+		if time.Since(begun) > 2*time.Minute { // a flapping backend returns late
 			t.Fatalf("answers are wrong after %v", time.Since(begun))
 		}
 		if _, err := a.conn.Write(a.ask); err != nil {
@@ -68,8 +69,8 @@ func (a *asker) lastWrong(t *testing.T, begun time.Time, right string) (after ti
 	return after, wrong
 }
 
-// For how long names are answered with a server that is gone, while others ask for
-// everything else as fast as they can.
+// For how long a name resolves to a failed server, while other names are queried at full
+// speed.
 func TestHowLongAnswersAreWrong(t *testing.T) {
 	proxytest.Wanted(t)
 	m := housetest.New(t).Namespace("machine")
@@ -127,8 +128,8 @@ farms:
 		var all []float64
 		for i := range turns {
 			l := m.Listen("tcp", fmt.Sprintf("%s:%d", failing, port))
-			a.lastWrong(t, time.Now(), c.wrong)                                    // until it is answered again
-			time.Sleep(probing * time.Second * time.Duration(2*i+1) / (2 * turns)) // at all times between two probes
+			a.lastWrong(t, time.Now(), c.wrong)                                    // until it is in the answers again
+			time.Sleep(probing * time.Second * time.Duration(2*i+1) / (2 * turns)) // spread over the interval between two probes
 			again := c.stop(l)
 			after, _ := a.lastWrong(t, time.Now(), c.right)
 			longest, all = max(longest, after), append(all, after.Seconds())

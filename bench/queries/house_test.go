@@ -12,14 +12,14 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// Where the servers listen, on port 53.
+// Addresses of the servers, on port 53.
 const (
 	sluiceAt = "127.0.0.11"
 	knotAt   = "127.0.0.12"
 	gdnsdAt  = "127.0.0.13"
 )
 
-// Processors of the servers and of who asks.
+// CPUs of the servers and of the client.
 const (
 	server = "0"
 	client = "1"
@@ -55,7 +55,7 @@ func (h *house) file(name, text string) string {
 	return path
 }
 
-// each is one line for every name.
+// each returns one line for every name.
 func each(line string) string {
 	var b strings.Builder
 	for i := range names {
@@ -64,7 +64,7 @@ func each(line string) string {
 	return b.String()
 }
 
-// questions is a file with a question for every name of a zone.
+// questions writes a query file with every name of a zone.
 func (h *house) questions(zone string) string {
 	return h.file("questions-"+zone, each("h%d."+zone+".example A"))
 }
@@ -73,7 +73,7 @@ func zoneFile(zone string) string {
 	return "$TTL 3600\n@ SOA ns1." + zone + ".example. hostmaster." + zone + ".example. 1 3600 600 604800 300\n@ NS ns1\nns1 A 192.0.2.1\n" + each("h%[1]d A 192.0.2.10")
 }
 
-// tree are the processes a server is made of, once it answers.
+// tree returns the processes of a server, once it responds.
 func (h *house) tree(pid int, at, zone string) []measure.Process {
 	h.t.Helper()
 	proxytest.Eventually(h.t, func() error {
@@ -90,7 +90,7 @@ func (h *house) tree(pid int, at, zone string) []measure.Process {
 	return all
 }
 
-// sluice starts the appliance with a farm: backends of its service are the other servers.
+// sluice starts the appliance with a farm. Backends of its service are the other servers.
 func (h *house) sluice() []measure.Process {
 	h.t.Helper()
 	zone := func(name, more, record string) string {

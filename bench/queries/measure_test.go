@@ -11,13 +11,13 @@ import (
 	"github.com/sluicelb/sluice/bench/proxytest"
 )
 
-// rounds are the turns of each side, slice is how many seconds one takes.
+// rounds is the number of turns of each side, slice their duration in seconds.
 const (
 	rounds = 7
 	slice  = "2"
 )
 
-// side is a server asked for one zone.
+// side is a server with the queried zone.
 type side struct {
 	name    string
 	at      string // its address
@@ -25,7 +25,7 @@ type side struct {
 	flags   []string // of dnsperf
 	servers []measure.Process
 
-	cost []float64 // of a query in µs, by round
+	cost []float64 // per query in µs, by round
 	rate []float64
 }
 
@@ -36,7 +36,7 @@ var (
 	codes     = regexp.MustCompile(`Response codes: +NOERROR \d+ \(100.00%\)`)
 )
 
-// ask asks the side for that many seconds and returns what dnsperf counted.
+// ask queries the side for some seconds and returns the counts of dnsperf.
 func (s *side) ask(h *house, seconds string) (queries, rate float64) {
 	h.t.Helper()
 	args := append([]string{"-c", client, "dnsperf", "-s", s.at, "-p", "53", "-d", h.questions(s.zone), "-l", seconds, "-c", "8", "-T", "1", "-q", "256"}, s.flags...)
@@ -62,7 +62,7 @@ func (s *side) ask(h *house, seconds string) (queries, rate float64) {
 	return queries, number(perSecond)
 }
 
-// turn has the side asked and notes what that cost.
+// turn queries the side and records the cost.
 func (s *side) turn(h *house) {
 	h.t.Helper()
 	before, err := measure.Usage(s.servers)
@@ -94,7 +94,7 @@ func TestQueries(t *testing.T) {
 	names := []string{"static", "static knot", "static gdnsd", "signed", "signed knot", "chosen by ECS"}
 	for _, name := range names {
 		sides[name].name = name
-		sides[name].ask(h, "1") // warm
+		sides[name].ask(h, "1") // warm-up
 	}
 	for round := range rounds {
 		for _, i := range proxytest.Order(round, len(names)) {

@@ -21,7 +21,7 @@ const (
 	starts  = 3 // of each server
 )
 
-// million writes a master file of as many records, each of another name.
+// million writes a zone file with that many records of different names.
 func (h *house) million() (file string) {
 	h.t.Helper()
 	file = filepath.Join(h.dir, "big.example")
@@ -41,7 +41,7 @@ func (h *house) million() (file string) {
 	return file
 }
 
-// starter is a server that is started again and again.
+// starter is a server that is started repeatedly.
 type starter struct {
 	*house
 	name, at string
@@ -49,7 +49,7 @@ type starter struct {
 	running  *exec.Cmd
 }
 
-// start starts it, and returns after how long it answers for the last name.
+// start starts the server, and returns the time until it answers for the last name.
 func (s *starter) start() time.Duration {
 	s.t.Helper()
 	s.running = exec.Command(s.command[0], s.command[1:]...)
@@ -67,7 +67,7 @@ func (s *starter) start() time.Duration {
 	return 0
 }
 
-// answers reports whether it has an address for the last name.
+// answers reports whether the server has an address for the last name.
 func (s *starter) answers() bool {
 	c, err := s.Dial(context.Background(), "udp", s.at+":53")
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *starter) stop() {
 	_ = s.running.Wait()
 }
 
-// memory is what the processes of the server hold, by their names.
+// memory returns the memory of the processes of the server, by name.
 func (s *starter) memory() string {
 	s.t.Helper()
 	all, err := measure.Tree(s.running.Process.Pid)
@@ -108,8 +108,8 @@ func (s *starter) memory() string {
 	return strings.Join(out, ", ")
 }
 
-// A zone of a million records: how long a server that starts takes until it answers, what
-// that takes of memory, and whether a change of one loses a query.
+// A zone of a million records: the time from start to answer, its memory, and whether a
+// change of one record loses a query.
 func TestAMillionRecords(t *testing.T) {
 	proxytest.Wanted(t)
 	h := open(t)
