@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// columns writes rows as an aligned table: the first column to the left, the
-// others to the right, and no empty columns.
+// columns writes rows as an aligned table without empty columns: the first column
+// left-aligned, the others right-aligned.
 func columns(w io.Writer, rows [][]string) error {
 	var widths []int
 	used := map[int]bool{}

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Compare writes what differs between two runs: for every case and contestant
-// in both, the ratios to the references (which may be compared over time) and
-// the value itself (which drifts with the machine). A difference is marked
-// when the ranges of the two runs do not overlap.
+// Compare writes the differences between two runs. For every case and contestant in both,
+// it shows the ratios to the references, which are comparable over time, and the value
+// itself, which drifts with the machine. A difference is marked if the ranges of the two
+// runs do not overlap.
 func Compare(w io.Writer, a, b *Report) error {
 	fmt.Fprintf(w, "a: %s   b: %s\n", a.Started.Format("2006-01-02 15:04"), b.Started.Format("2006-01-02 15:04"))
 	if a.Machine != b.Machine {

@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/bench/witness"
 )
 
-// Schema names the form of the JSON; it changes when a field changes its
-// meaning or goes away.
+// Schema identifies the format of the JSON. It changes if a field changes its meaning or
+// is removed.
 const Schema = "sluice-bench/1"
 
 // Report is one run of the bench.
@@ -30,7 +30,7 @@ type Report struct {
 	Cases       []Case             `json:"cases"`
 }
 
-// Settings are the choices a run was made with.
+// Settings are the parameters of a run.
 type Settings struct {
 	Rounds     int     `json:"rounds"`
 	Slice      float64 `json:"slice_seconds"`
@@ -45,74 +45,74 @@ type Settings struct {
 	Go         string  `json:"go"`
 }
 
-// Case is what one case gave.
+// Case is the result of one case.
 type Case struct {
 	cases.Case
 	Rounds  []Round `json:"rounds"`
 	Summary Summary `json:"summary"`
-	// Problem says why the case could not be run to its end; empty: it was.
+	// Problem is the reason why the case was not completed, or "".
 	Problem string `json:"problem,omitempty"`
 }
 
-// Round is one slice of each contestant, one right after the other.
+// Round is one slice of each contestant in immediate succession.
 type Round struct {
 	Number  int     `json:"round"`   // from 1
-	Restart int     `json:"restart"` // which start of the contestants, from 1
-	Foreign float64 `json:"foreign"` // highest of the slices, in CPUs
-	Slices  []Slice `json:"slices"`  // in the order they were run
+	Restart int     `json:"restart"` // number of the start of the contestants, from 1
+	Foreign float64 `json:"foreign"` // maximum of the slices, in CPUs
+	Slices  []Slice `json:"slices"`  // in the order of execution
 }
 
-// Slice is one contestant under load for a moment.
+// Slice is the result of one contestant under load.
 type Slice struct {
 	Contestant string `json:"contestant"`
-	// Value is the figure that is compared; Unit of the summary says what it is.
-	// Valid only without Reason.
+	// Value is the compared figure in the Unit of the summary. Valid only without Reason.
 	Value float64 `json:"value"`
-	// Reason says why the slice does not count; empty: it does.
+	// Reason is the reason why the slice does not count, or "".
 	Reason   string            `json:"reason,omitempty"`
 	Requests uint64            `json:"requests"`
 	Errors   uint64            `json:"errors"`
 	Causes   map[string]uint64 `json:"causes,omitempty"`
 	Seconds  float64           `json:"seconds"`
-	// Processor time during the slice, in seconds. Proxy is exact; User and
-	// System come from the coarser accounting.
+	// CPU time during the slice, in seconds. Proxy is exact; User and System come from
+	// the coarser accounting.
 	Proxy   float64 `json:"proxy_cpu"`
 	User    float64 `json:"proxy_user"`
 	System  float64 `json:"proxy_system"`
 	Client  float64 `json:"client_cpu"`
 	Backend float64 `json:"backend_cpu"`
-	// Direct is the processor time of a round trip without the contestant, in
-	// microseconds; valid in cases of datagrams.
+	// Direct is the CPU time of a round trip without the contestant, in microseconds;
+	// valid in cases with datagrams.
 	Direct float64 `json:"direct_us,omitempty"`
-	// Foreign is what anything else used, in CPUs.
+	// Foreign is the load of all other processes, in CPUs.
 	Foreign float64 `json:"foreign"`
-	// Disagree is set when the two accountings of the proxy differ too much.
+	// Disagree is true if the two accountings of the proxy differ too much.
 	Disagree bool    `json:"disagree,omitempty"`
 	Latency  Latency `json:"latency"`
 	// Quiet is the latency without slow clients; valid in slow cases.
 	Quiet Latency `json:"quiet,omitzero"`
-	// Raw and QuietRaw are the same before the requests were left out that met
-	// a stall of the machine; LeftOut and QuietLeftOut are the shares that were.
+	// Raw and QuietRaw include the requests affected by stalls of the machine. LeftOut
+	// and QuietLeftOut are the shares of such requests.
 	Raw          Latency `json:"raw,omitzero"`
 	QuietRaw     Latency `json:"quiet_raw,omitzero"`
 	LeftOut      float64 `json:"left_out,omitempty"`
 	QuietLeftOut float64 `json:"quiet_left_out,omitempty"`
-	// SlowClosed is how many slow clients the proxy closed; valid in slow cases.
+	// SlowClosed is the number of slow clients that the proxy closed; valid in slow
+	// cases.
 	SlowClosed uint64 `json:"slow_closed,omitempty"`
-	// Calls is how many system calls of the contestant a request took, counted
-	// behind the last round of the last start; 0: not known.
+	// Calls is the number of system calls of the contestant per request, counted after
+	// the last round of the last start; 0: unknown.
 	Calls float64 `json:"calls_per_request,omitempty"`
 	// Memory of all processes (Pss) before and after, in bytes. Throughput
 	// cases have After only, and only in the last round of a start.
 	Before int64 `json:"pss_before,omitempty"`
 	After  int64 `json:"pss_after,omitempty"`
-	// Buckets is the latency in full, for the sum over rounds.
+	// Buckets is the complete latency histogram, for the sum over rounds.
 	Buckets measure.Sparse `json:"-"`
-	// Samples are the requests one by one, where the load is paced.
+	// Samples are the individual requests if the load is paced.
 	Samples []witness.Sample `json:"-"`
 }
 
-// Latency is a distribution in microseconds; 0 where the client does not tell.
+// Latency is a distribution in microseconds; 0 means that the client does not report it.
 type Latency struct {
 	P50  float64 `json:"p50"`
 	P90  float64 `json:"p90"`
@@ -121,7 +121,7 @@ type Latency struct {
 	Max  float64 `json:"max"`
 }
 
-// NewLatency reads the usual percentiles off a histogram.
+// NewLatency returns the usual percentiles of a histogram.
 func NewLatency(h *measure.Histogram) Latency {
 	us := func(d time.Duration) float64 { return float64(d) / 1e3 }
 	return Latency{
@@ -130,14 +130,14 @@ func NewLatency(h *measure.Histogram) Latency {
 	}
 }
 
-// Sift leaves out the requests that met a stall of the machine.
+// Sift excludes the requests affected by stalls of the machine.
 func (s *Slice) Sift(stalls []witness.Stall) {
 	kept, left := witness.Sift(s.Samples, stalls)
 	s.Raw, s.LeftOut = s.Latency, left
 	s.Latency, s.Buckets = NewLatency(&kept), kept.Sparse()
 }
 
-// Save writes the report as JSON, making the directory if need be.
+// Save writes the report as JSON, creating the folder if necessary.
 func (r *Report) Save(path string) error {
 	text, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
@@ -149,7 +149,7 @@ func (r *Report) Save(path string) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// Load reads a report back.
+// Load reads a report.
 func Load(path string) (*Report, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

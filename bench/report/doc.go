@@ -1,4 +1,4 @@
-// Package report holds the results of a run: the form that is kept as JSON, the
-// arithmetic of rounds (ratio per round first, then median and range), the
-// table people read, and the comparison of two runs.
+// Package report holds the results of a run: the JSON format, the statistics of rounds
+// (ratio per round first, then median and range), the printed table, and the comparison
+// of two runs.
 package report

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// ForeignLimit is how many CPUs anything else may use in a clean round.
+	// ForeignLimit is the maximum foreign load of a clean round, in CPUs.
 	ForeignLimit = 0.15
-	// enoughClean is how many clean rounds make the others dispensable.
+	// enoughClean is the number of clean rounds from which the others are ignored.
 	enoughClean = 5
 )
 
-// Spread is the median of some rounds with their range; N is how many.
+// Spread is the median of N rounds with their range.
 type Spread struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
@@ -22,7 +22,7 @@ type Spread struct {
 	N      int     `json:"n"`
 }
 
-// NewSpread sums up values; the zero Spread stands for none.
+// NewSpread returns the spread of values; the zero Spread if there are none.
 func NewSpread(values []float64) Spread {
 	n := len(values)
 	if n == 0 {
@@ -36,36 +36,36 @@ func NewSpread(values []float64) Spread {
 	return Spread{Median: median, Min: s[0], Max: s[n-1], N: n}
 }
 
-// Summary is what the rounds of a case say together.
+// Summary is the summary of the rounds of a case.
 type Summary struct {
 	Unit string `json:"unit"` // of the values
-	// Used and Total count rounds: loaded ones are left out when enough clean
-	// ones remain. Contended is set when loaded rounds had to be used.
+	// Used and Total count rounds: loaded ones are ignored if enough clean ones remain.
+	// Contended is true if loaded rounds had to be used.
 	Used      int   `json:"used"`
 	Total     int   `json:"total"`
 	Contended bool  `json:"contended,omitempty"`
 	Rows      []Row `json:"rows"`
 }
 
-// Row is one contestant over the rounds that were used.
+// Row is one contestant over the used rounds.
 type Row struct {
 	Contestant string `json:"contestant"`
 	Value      Spread `json:"value"`
-	// Ratios are value ÷ value of the named contestant, taken round by round.
+	// Ratios are value ÷ value of the named contestant, computed per round.
 	Ratios map[string]Spread `json:"ratios,omitempty"`
-	// Extra is value − value of the named contestant, round by round.
+	// Extra is value − value of the named contestant, computed per round.
 	Extra    map[string]Spread `json:"extra,omitempty"`
 	Rate     Spread            `json:"requests_per_second"`
-	Proxy    Spread            `json:"proxy_cpus"`  // busy share of the proxy's CPU
+	Proxy    Spread            `json:"proxy_cpus"`  // share of the proxy's CPU
 	Client   Spread            `json:"client_cpus"` // load generator
 	Backend  Spread            `json:"backend_cpus"`
 	User     Spread            `json:"user_us"`        // user time per request
-	Kernel   Spread            `json:"kernel_us"`      // time in the kernel per request
+	Kernel   Spread            `json:"kernel_us"`      // kernel time per request
 	Calls    Spread            `json:"calls,omitzero"` // system calls per request
 	Latency  Latency           `json:"latency"`        // all rounds together
 	Quiet    Latency           `json:"quiet,omitzero"`
 	Raw      Latency           `json:"raw,omitzero"`
-	LeftOut  Spread            `json:"left_out,omitzero"` // share of the requests
+	LeftOut  Spread            `json:"left_out,omitzero"` // share of excluded requests
 	Memory   Spread            `json:"pss_after"`         // bytes
 	Before   Spread            `json:"pss_before"`        // bytes
 	Invalid  int               `json:"invalid_slices,omitempty"`
@@ -73,11 +73,11 @@ type Row struct {
 	Disagree int               `json:"disagree,omitempty"`
 }
 
-// Clean reports whether the round had next to no foreign load.
+// Clean reports whether the round had almost no foreign load.
 func (r *Round) Clean() bool { return r.Foreign <= ForeignLimit }
 
-// Summarize fills in c.Summary; references are the contestants that others are
-// compared with, and order is the order of the rows.
+// Summarize sets c.Summary. references are the contestants to compare with; order is the
+// order of the rows.
 func (c *Case) Summarize(order, references []string) {
 	used, contended := choose(c.Rounds)
 	s := Summary{Unit: c.ValueUnit(), Used: len(used), Total: len(c.Rounds), Contended: contended}
@@ -87,7 +87,7 @@ func (c *Case) Summarize(order, references []string) {
 	c.Summary = s
 }
 
-// ValueUnit is the unit of the values of the case.
+// ValueUnit returns the unit of the values of the case.
 func (c *Case) ValueUnit() string {
 	switch c.Case.Kind {
 	case cases.Idle:
@@ -100,8 +100,8 @@ func (c *Case) ValueUnit() string {
 	return "µs/" + c.Unit
 }
 
-// choose returns the rounds to use: the clean ones if there are enough of
-// them, otherwise all, which is contended if any of them was not clean.
+// choose returns the rounds to use: the clean ones if there are enough of them, else all.
+// contended is true if any used round was not clean.
 func choose(rounds []Round) (used []Round, contended bool) {
 	for _, r := range rounds {
 		if r.Clean() {
@@ -114,7 +114,7 @@ func choose(rounds []Round) (used []Round, contended bool) {
 	return rounds, true
 }
 
-// find returns the slice of a contestant in a round if it counts.
+// find returns the slice of a contestant in a round if it counts, else nil.
 func (r *Round) find(name string) *Slice {
 	for i := range r.Slices {
 		if s := &r.Slices[i]; s.Contestant == name && s.Reason == "" {
@@ -171,8 +171,8 @@ func (c *Case) sum(name string, references []string, used []Round) Row {
 	return out
 }
 
-// against compares two contestants within each round, because the machine
-// drifts by a quarter between rounds.
+// against compares two contestants within each round, because the machine drifts by a
+// quarter between rounds.
 func against(name, ref string, rounds []Round) (ratio, extra Spread) {
 	var ratios, extras []float64
 	for i := range rounds {
@@ -208,8 +208,8 @@ func spread(in []*Slice, f func(*Slice) float64) Spread {
 	return NewSpread(values)
 }
 
-// latency adds up the histograms of all slices; where the client gave only
-// percentiles it takes the median of each.
+// latency adds up the histograms of all slices. If the client reports only percentiles,
+// it returns the median of each.
 func latency(in []*Slice) Latency {
 	var h measure.Histogram
 	for _, s := range in {
@@ -221,7 +221,7 @@ func latency(in []*Slice) Latency {
 	return medians(in, func(s *Slice) Latency { return s.Latency })
 }
 
-// medians takes the median of each percentile over the slices.
+// medians returns the median of each percentile over the slices.
 func medians(in []*Slice, of func(*Slice) Latency) Latency {
 	m := func(f func(Latency) float64) float64 {
 		return spread(in, func(s *Slice) float64 { return f(of(s)) }).Median

@@ -8,10 +8,10 @@ import (
 	"github.com/sluicelb/sluice/bench/cases"
 )
 
-// Subject is the contestant the targets are for.
+// Subject is the contestant to which the targets apply.
 const Subject = "sluice"
 
-// Header writes where and with what the run was made.
+// Header writes the environment and parameters of the run.
 func (r *Report) Header(w io.Writer) {
 	m := r.Machine
 	fmt.Fprintf(w, "%s, %d CPUs, %d MiB, Linux %s\n", m.Processor, m.CPUs, m.MemoryMiB, m.Kernel)
@@ -77,7 +77,7 @@ func (c *Case) row(r Row, references []string) []string {
 			target = verdict(ratio.Median, limit)
 		}
 		if c.Kind == cases.Slow {
-			ratio = Spread{} // the factor is each proxy's own; its ratio says nothing
+			ratio = Spread{} // the factor belongs to each proxy, so its ratio is meaningless
 		}
 		cells = append(cells, ratioText(ratio), ratioRange(ratio), target)
 	}
@@ -95,7 +95,7 @@ func (c *Case) row(r Row, references []string) []string {
 		figure(r.Proxy.Median, r.Proxy.N), figure(r.Client.Median, r.Client.N), mib(r.Memory), "")
 }
 
-// notes are the remarks below a table.
+// notes returns the remarks below a table.
 func (c *Case) notes() []string {
 	out := c.unbound()
 	for _, r := range c.Summary.Rows {
@@ -126,12 +126,12 @@ func (c *Case) adds() string {
 	return "the rules add"
 }
 
-// Plain is the contestant that runs Sluice with one service and no feature
-// beside the one that does what the case asks for.
+// Plain is the contestant that runs Sluice with one service and no feature, in addition
+// to the one configured for the case.
 const Plain = "sluice-plain"
 
-// verdict compares exactly; a value that is over by less than the table shows
-// is told with more digits.
+// verdict compares exactly. If the excess is smaller than the precision of the table, it
+// prints more digits.
 func verdict(value, limit float64) string {
 	text := fmt.Sprintf("≤ %.2f %s", limit, okOver(value <= limit))
 	if value > limit && value < limit+0.005 {
@@ -159,7 +159,7 @@ func figure(v float64, n int) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// calls are told as a dash where nobody could count them.
+// calls prints a dash if the calls were not counted.
 func calls(s Spread) string {
 	if s.N == 0 {
 		return "-"

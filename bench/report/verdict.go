@@ -6,8 +6,7 @@ import (
 	"github.com/sluicelb/sluice/bench/cases"
 )
 
-// Verdict lists the targets that were missed and what has no result, as
-// "case contestant".
+// Verdict returns the missed targets and the missing results, as "case contestant".
 func (r *Report) Verdict() (missed, unfinished []string) {
 	for i := range r.Cases {
 		c := &r.Cases[i]
