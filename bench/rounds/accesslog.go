@@ -14,28 +14,24 @@ import (
 	"github.com/sluicelb/sluice/bench/cases"
 )
 
-// logTime is how long the last lines of an access log may take to reach its
-// file.
+// logTime bounds the wait for the last lines of an access log.
 const logTime = 3 * time.Second
 
-// logs reports whether an entrant has to write an access log. A slice is over
-// when its last line is in the file: what formats and writes lines beside the
-// loops may be behind them.
+// logs reports whether an entrant must write an access log. A slice ends when its last
+// line is in the file, because a separate writer may lag behind the loops.
 func logs(c cases.Case, e *entrant) bool { return c.Feature == cases.AccessLog && !e.Plain }
 
-// lineCounter counts the lines that files matching a pattern grow by. Files are
-// known by their inode: a log that is full gets another name, and a new one its
-// old name.
+// lineCounter counts new lines in files that match a pattern. Files are identified by
+// inode, because rotation renames a full log.
 type lineCounter struct {
-	pattern string // empty: nobody knows where the log is
+	pattern string // empty: unknown
 	offsets map[uint64]int64
 }
 
-// skip leaves out what is there already.
+// skip ignores existing lines.
 func (l *lineCounter) skip() { _, _ = l.count() }
 
-// count returns how many lines came since it was called last. Files that are
-// not there have none.
+// count returns the number of lines since the last call. Missing files count as empty.
 func (l *lineCounter) count() (n uint64, err error) {
 	files, err := filepath.Glob(l.pattern)
 	if err != nil {
@@ -64,7 +60,7 @@ func (l *lineCounter) file(name string) (n uint64, err error) {
 	inode := info.Sys().(*syscall.Stat_t).Ino
 	from := l.offsets[inode]
 	if from > info.Size() {
-		from = 0 // the inode of a file that was removed
+		from = 0 // reused inode of a deleted file
 	}
 	offset, err := file.Seek(from, io.SeekStart)
 	if err != nil {
@@ -88,8 +84,8 @@ func (l *lineCounter) file(name string) (n uint64, err error) {
 	}
 }
 
-// atLeast waits until the file has grown by that many lines: a contestant that
-// leaves some out does less than the case asks for.
+// atLeast waits until the log has grown by that many lines. A contestant that omits lines
+// does less work than the case requires.
 func (l *lineCounter) atLeast(ctx context.Context, lines uint64) error {
 	if l.pattern == "" {
 		return errors.New("nobody knows where it writes its access log")

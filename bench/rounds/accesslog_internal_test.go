@@ -11,7 +11,7 @@ import (
 func TestLinesOfAnAccessLogAreWaitedFor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "access.log")
 	l := lineCounter{pattern: path + "*"}
-	l.skip() // it is not there yet
+	l.skip() // it does not exist yet
 	add := func(text string) {
 		file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 		if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/bench/launch"
 )
 
-// provide starts the backend of a case that needs another one than most: one
-// for datagrams, or one that is not pinned.
+// provide starts the special backend of a case, if any: one for datagrams, or one that is
+// not pinned.
 func (r *Runner) provide(c cases.Case) (err error) {
 	free := netip.AddrPortFrom(r.address.Addr(), 0)
 	switch {
@@ -23,7 +23,7 @@ func (r *Runner) provide(c cases.Case) (err error) {
 	return err
 }
 
-// backendOf is where the contestants of a case send what comes to them.
+// backendOf returns the backend address of a case.
 func (r *Runner) backendOf(c cases.Case) netip.AddrPort {
 	switch {
 	case c.Window > 0:
@@ -34,7 +34,7 @@ func (r *Runner) backendOf(c cases.Case) netip.AddrPort {
 	return r.address
 }
 
-// backends are those that were started.
+// backends returns the started backends.
 func (r *Runner) backends() []*launch.Process {
 	var out []*launch.Process
 	for _, p := range []*launch.Process{r.backend, r.echo, r.roaming} {
@@ -47,7 +47,7 @@ func (r *Runner) backends() []*launch.Process {
 
 const unpinned = -1
 
-// pin is the CPU that a process of a case has, if it is pinned.
+// pin returns the CPU of a process in a case, or unpinned.
 func pin(c cases.Case, cpu int) int {
 	if c.Default {
 		return unpinned

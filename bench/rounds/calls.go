@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// counted is how long system calls are counted.
+	// counted is the duration of counting system calls.
 	counted = 200 * time.Millisecond
-	// attaching is how long strace gets to be on all threads before that.
+	// attaching is the time for strace to attach to all threads.
 	attaching = 300 * time.Millisecond
 )
 
-// calls returns the system calls of a contestant per request, 0 when they are
-// not known: there is no strace, or it may not look. Strace makes calls many
-// times slower, so they are counted in a slice of their own, behind those that
-// are measured. More requests wait in it, as with a proxy that is busy.
+// calls returns the system calls of a contestant per request, or 0 if unknown (strace is
+// missing or not permitted). Strace slows calls down a lot, so they are counted in a
+// separate slice after the measured ones. More requests queue in it, as with a busy
+// proxy.
 func (r *Runner) calls(ctx context.Context, c cases.Case, e *entrant) float64 {
 	if c.Kind != cases.Throughput || c.Window > 0 || c.Streams > 0 || e.absent != nil {
 		return 0
@@ -38,7 +38,7 @@ func (r *Runner) calls(ctx context.Context, c cases.Case, e *entrant) float64 {
 	return n
 }
 
-// countCalls fills in the calls of a round's slices.
+// countCalls sets the calls of a round's slices.
 func (r *Runner) countCalls(ctx context.Context, c cases.Case, entrants []*entrant, round []report.Slice) {
 	for _, e := range entrants {
 		for i := range round {
@@ -81,7 +81,7 @@ func (r *Runner) count(ctx context.Context, c cases.Case, e *entrant) (float64, 
 	case <-time.After(attaching):
 		result, err = r.measured(ctx, spec.Duration, client, lines)
 	}
-	_ = tracer.Stop() // what it says of its end is that it was told to
+	_ = tracer.Stop() // its exit status reflects the signal
 	if err != nil {
 		return 0, err
 	}
@@ -96,8 +96,8 @@ func (r *Runner) count(ctx context.Context, c cases.Case, e *entrant) (float64, 
 	return float64(total) / float64(result.Requests), err
 }
 
-// parseCalls returns the sum of a table `strace -c -U calls,name` wrote: its last
-// line is the number and the word total.
+// parseCalls returns the total of the table of `strace -c -U calls,name`. Its last line
+// is the number and the word total.
 func parseCalls(table string) (uint64, error) {
 	for line := range strings.Lines(table) {
 		if f := strings.Fields(line); len(f) == 2 && f[1] == "total" {

@@ -8,9 +8,9 @@ import (
 	"github.com/sluicelb/sluice/bench/report"
 )
 
-// datagrams runs a slice without the contestant and one with it. What it costs
-// is what both cost apart: the packets a proxy sends are received in its time,
-// and those it takes together cost others less.
+// datagrams runs a slice without the contestant and one with it. The cost is their
+// difference for all processes together: packets sent by a proxy are received in its
+// time, and its batching reduces the cost of others.
 func (r *Runner) datagrams(ctx context.Context, c cases.Case, e *entrant, s *report.Slice) error {
 	direct := *e
 	direct.port = r.echoes.Port()
@@ -29,8 +29,7 @@ func (r *Runner) datagrams(ctx context.Context, c cases.Case, e *entrant, s *rep
 	return nil
 }
 
-// spent is the processor time of a round trip, all processes together, in
-// microseconds.
+// spent returns the CPU time of a round trip for all processes, in microseconds.
 func spent(s *report.Slice) float64 {
 	return (s.Proxy + s.Client + s.Backend) * 1e6 / float64(s.Requests)
 }

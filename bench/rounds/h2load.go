@@ -17,15 +17,14 @@ import (
 	"github.com/sluicelb/sluice/bench/report"
 )
 
-// warmStreams is how many requests each stream has before a slice is measured:
-// they open the connections to the backend, and tell how many requests fill a
-// slice.
+// warmStreams is the number of requests per stream before a measured slice. They open the
+// backend connections, and determine how many requests fill a slice.
 const warmStreams = 5
 
-// h2load runs a slice with h2load, which speaks HTTP/2. It connects within the
-// slice, so the figures include one handshake per connection. It is given a
-// number of requests and no time: in a timed run those in flight at the end
-// would be paid for and not counted.
+// h2load runs a slice with h2load over HTTP/2. It connects within the slice, so the
+// figures include one handshake per connection. It gets a number of requests instead of a
+// duration, because a timed run includes the cost of uncounted requests in flight at the
+// end.
 func (r *Runner) h2load(ctx context.Context, c cases.Case, e *entrant, s *report.Slice) error {
 	spec := r.spec(c, e)
 	streams := c.Connections * c.Streams
@@ -54,8 +53,8 @@ func (r *Runner) h2load(ctx context.Context, c cases.Case, e *entrant, s *report
 	return lost(before, after)
 }
 
-// h2loadOnce has a number of requests, all of which must be answered right, and
-// returns what the client used.
+// h2loadOnce runs a number of requests, which must all succeed, and returns the CPU time
+// of the client.
 func (r *Runner) h2loadOnce(ctx context.Context, c cases.Case, spec load.Spec, requests int) (result h2loadResult, used time.Duration, err error) {
 	p, err := launch.Start(launch.Options{Path: r.opts.H2load, Args: h2loadArgs(c, spec, requests), CPU: r.opts.ClientCPU, Talk: true})
 	if err != nil {
@@ -77,8 +76,8 @@ func (r *Runner) h2loadOnce(ctx context.Context, c cases.Case, spec load.Spec, r
 	return result, p.Used(), nil
 }
 
-// h2loadArgs is the command line of h2load: handshakes are as in all cases with
-// TLS, and nothing but HTTP/2 is offered.
+// h2loadArgs returns the command line of h2load. Handshakes are the same as in other TLS
+// cases, and only HTTP/2 is offered.
 func h2loadArgs(c cases.Case, s load.Spec, requests int) []string {
 	return []string{
 		"-t1", fmt.Sprintf("-n%d", requests), fmt.Sprintf("-c%d", c.Connections), fmt.Sprintf("-m%d", c.Streams),
@@ -87,13 +86,13 @@ func h2loadArgs(c cases.Case, s load.Spec, requests int) []string {
 	}
 }
 
-// h2loadResult is what h2load prints.
+// h2loadResult is the parsed output of h2load.
 type h2loadResult struct {
-	requests uint64 // that were answered, rightly or not
+	requests uint64 // completed, with any status
 	right    uint64 // with a status 2xx
 	data     uint64 // bytes of bodies
 	seconds  float64
-	agreed   string // version, cipher, key and application protocol
+	agreed   string // negotiated version, cipher, key and application protocol
 }
 
 var (
@@ -107,7 +106,7 @@ var (
 	errAgreed      = errors.New("handshake agreed on something that cannot be compared")
 )
 
-// h2loadWanted is the only handshake that counts.
+// h2loadWanted is the only accepted handshake.
 const h2loadWanted = "TLSv1.3 TLS_AES_128_GCM_SHA256 X25519 253 bits h2"
 
 func parseH2load(text string) (r h2loadResult, err error) {
@@ -133,8 +132,8 @@ func parseH2load(text string) (r h2loadResult, err error) {
 	return r, nil
 }
 
-// check reports the first thing that makes a run worthless; body is the length
-// of each right answer.
+// check returns the first error that invalidates a run; body is the length of each
+// correct response.
 func (r h2loadResult) check(requests, body int) error {
 	switch {
 	case r.requests != uint64(requests) || r.right != uint64(requests) || r.data != uint64(requests)*uint64(body):

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/bench/load"
 )
 
-// h2loadText is what h2load 1.52 printed with HAProxy 2.6.
+// h2loadText is the output of h2load 1.52 with HAProxy 2.6.
 const h2loadText = `starting benchmark...
 spawning thread #0: 8 total client(s). 20000 total requests
 TLS Protocol: TLSv1.3
@@ -31,7 +31,7 @@ time to 1st byte:    31.45ms     73.86ms     61.13ms     14.99ms    75.00%
 req/s           :    2965.47     3007.39     2981.17       16.51    87.50%
 `
 
-// h2loadMissing is what it printed when every answer was a 404.
+// h2loadMissing is its output if every response is a 404.
 const h2loadMissing = `TLS Protocol: TLSv1.3
 Cipher: TLS_AES_128_GCM_SHA256
 Server Temp Key: X25519 253 bits
@@ -43,7 +43,7 @@ status codes: 0 2xx, 0 3xx, 800 4xx, 0 5xx
 traffic: 83.05KB (85040) total, 18.75KB (19200) headers (space savings 59.32%), 50.00KB (51200) data
 `
 
-// h2loadRefused is what it printed when nobody listened. Its status is 0 even then.
+// h2loadRefused is its output without a listener. Its exit status is 0 even then.
 const h2loadRefused = `starting benchmark...
 spawning thread #0: 8 total client(s). 8 total requests
 

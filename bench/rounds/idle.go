@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/bench/report"
 )
 
-// settle is how long a contestant is left alone after a crowd came or went.
+// settle is the pause after a crowd has connected or left.
 const settle = time.Second
 
 // idle compares the memory of idle connections.
@@ -23,8 +23,8 @@ func (r *Runner) idle(ctx context.Context, c cases.Case, line []peers.Contestant
 	})
 }
 
-// fresh has each slice of a round done by a fresh contestant, alone: memory that
-// was used once is rarely given back. told is what is said of a slice.
+// fresh runs each slice of a round with a fresh contestant, alone, because used memory is
+// rarely returned. told formats a slice.
 func (r *Runner) fresh(ctx context.Context, c cases.Case, line []peers.Contestant,
 	do func(context.Context, cases.Case, peers.Contestant, *report.Slice) error, told func(report.Slice) string) ([]report.Round, error) {
 	var out []report.Round
@@ -50,7 +50,7 @@ func (r *Runner) fresh(ctx context.Context, c cases.Case, line []peers.Contestan
 	return out, nil
 }
 
-// holding reads the memory of a fresh contestant without and with connections.
+// holding measures the memory of a fresh contestant without and with connections.
 func (r *Runner) holding(ctx context.Context, c cases.Case, who peers.Contestant, s *report.Slice) (err error) {
 	e, err := r.start(ctx, c, who)
 	if err != nil {
@@ -90,8 +90,8 @@ func (r *Runner) holding(ctx context.Context, c cases.Case, who peers.Contestant
 	return nil
 }
 
-// atWork leaves a contestant as it is when its start is over and some clients
-// were served: what that needs is no connection's memory.
+// atWork waits until a contestant has completed its start and serves some clients, whose
+// memory does not count for connections.
 func (r *Runner) atWork(ctx context.Context, spec load.Spec, e *entrant) error {
 	if _, err := settled(ctx, e, rested); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (r *Runner) atWork(ctx context.Context, spec load.Spec, e *entrant) error {
 	return client.Stop()
 }
 
-// settled is the memory of a contestant after a while.
+// settled returns the memory of a contestant after a pause.
 func settled(ctx context.Context, e *entrant, after time.Duration) (int64, error) {
 	select {
 	case <-ctx.Done():
@@ -118,11 +118,11 @@ func settled(ctx context.Context, e *entrant, after time.Duration) (int64, error
 	return measure.Pss(tree)
 }
 
-// rested is how long after its start a contestant is at rest: some give back
-// then what only their start needed, Sluice after five seconds.
+// rested is the time after which a contestant is at rest. Some return memory of their
+// start by then, Sluice after five seconds.
 const rested = 10 * time.Second
 
-// rest compares the memory of contestants nobody has asked for anything.
+// rest compares the memory of contestants without any request.
 func (r *Runner) rest(ctx context.Context, c cases.Case, line []peers.Contestant) ([]report.Round, error) {
 	return r.fresh(ctx, c, line, r.resting, func(s report.Slice) string { return fmt.Sprintf("%8.1f MiB at rest", s.Value) })
 }

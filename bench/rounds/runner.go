@@ -20,13 +20,13 @@ import (
 	"github.com/sluicelb/sluice/bench/report"
 )
 
-// Options are the choices of a run.
+// Options are the parameters of a run.
 type Options struct {
 	Rounds      int
 	Slice       time.Duration
 	Restarts    int
-	Equal       bool   // peers do the work Sluice does
-	Wrk         string // cross-check of the cases it can do; empty: our own load
+	Equal       bool   // peers do the same work as Sluice
+	Wrk         string // path of wrk for the cases it supports; empty: our own load
 	H2load      string
 	ProxyCPU    int
 	ClientCPU   int
@@ -37,21 +37,21 @@ type Options struct {
 	Contestants []peers.Contestant
 }
 
-// Runner runs cases one after the other.
+// Runner runs cases sequentially.
 type Runner struct {
 	opts    Options
 	ports   arena.Ports
 	backend *launch.Process
 	address netip.AddrPort  // of the backend
-	echo    *launch.Process // the backend of datagrams; nil before the first case with them
+	echo    *launch.Process // backend for datagrams; nil before the first such case
 	echoes  netip.AddrPort  // its address
-	roaming *launch.Process // the backend of cases that pin nobody; nil before the first
+	roaming *launch.Process // unpinned backend; nil before the first such case
 	roams   netip.AddrPort  // its address
-	// identities are made when a case first needs one.
+	// identities are made on first use.
 	identities map[cases.Key]*identity.Identity
 }
 
-// New starts the backend; Close ends what was started.
+// New starts the backend; Close ends all processes.
 func New(opts Options) (*Runner, error) {
 	r := &Runner{opts: opts, identities: map[cases.Key]*identity.Identity{}}
 	port, err := r.ports.Take()
@@ -89,13 +89,13 @@ func (r *Runner) Close() error {
 	return problems
 }
 
-// self starts a role of this very program, pinned, with pipes.
+// self starts this program in a role, pinned, with pipes.
 func self(cpu int, args ...string) (*launch.Process, error) {
 	return launch.Start(launch.Options{Path: "/proc/self/exe", Args: args, CPU: cpu, Talk: true, Env: []string{"GOMAXPROCS=1"}})
 }
 
-// within bounds a call that may block; a call that does goes on until its
-// source is closed, which ending the process it reads from does.
+// within bounds a call that may block. The goroutine of a blocked call continues until
+// its source is closed, e.g. when the process it reads from ends.
 func within[T any](limit time.Duration, f func() (T, error)) (T, error) {
 	type outcome struct {
 		value T
@@ -115,8 +115,8 @@ func within[T any](limit time.Duration, f func() (T, error)) (T, error) {
 	}
 }
 
-// Run runs one case. What went wrong half-way is in Problem; an error is
-// returned only when the context ended.
+// Run runs one case. Problem describes a failure; an error is returned only if the
+// context ended.
 func (r *Runner) Run(ctx context.Context, c cases.Case) (report.Case, error) {
 	out := report.Case{Case: c}
 	run := map[cases.Kind]func(context.Context, cases.Case, []peers.Contestant) ([]report.Round, error){
@@ -149,7 +149,7 @@ func (r *Runner) identify(kind cases.Key) (err error) {
 	return err
 }
 
-// lineup adds a plain Sluice to the cases that ask what rules or features cost.
+// lineup returns the contestants, with a plain Sluice in cases about rules or features.
 func (r *Runner) lineup(c cases.Case) []peers.Contestant {
 	line := append([]peers.Contestant(nil), r.opts.Contestants...)
 	for _, one := range r.opts.Contestants {
@@ -169,7 +169,7 @@ func names(line []peers.Contestant) []string {
 	return out
 }
 
-// entrant is a contestant that was started for a case.
+// entrant is a contestant started for a case.
 type entrant struct {
 	peers.Contestant
 	*launch.Process
@@ -177,8 +177,8 @@ type entrant struct {
 	dir    string
 	log    *os.File
 	access lineCounter // of its access log
-	rate   float64     // requests per second of the slice before; 0: not known
-	// absent says why it was not started; then only Contestant is valid too.
+	rate   float64     // requests per second of the previous slice; 0: unknown
+	// absent is the reason why it was not started; then only Contestant is valid too.
 	absent error
 }
 
@@ -192,8 +192,8 @@ func (r *Runner) start(ctx context.Context, c cases.Case, who peers.Contestant) 
 	if err != nil {
 		return nil, err
 	}
-	// Short: unix sockets in it must fit into 108 bytes. Open to all: an engine
-	// without privileges has to reach what is below.
+	// Short, because unix sockets in it must fit into 108 bytes. Readable by all, because
+	// an unprivileged engine needs access.
 	dir, err := os.MkdirTemp(r.opts.Dir, who.Name+"-")
 	if err != nil {
 		return nil, err
@@ -229,8 +229,8 @@ func (e *entrant) stop() error {
 	return errors.Join(e.Process.Stop(), e.log.Close(), os.RemoveAll(e.dir))
 }
 
-// startAll starts the whole line. Who cannot be started is absent from it, which
-// the report says; it is an error only if nobody is left.
+// startAll starts all contestants. Those that fail to start are marked absent, and the
+// report says so. It is an error only if none starts.
 func (r *Runner) startAll(ctx context.Context, c cases.Case, line []peers.Contestant) ([]*entrant, error) {
 	var out []*entrant
 	var problems error
@@ -264,7 +264,7 @@ func stopAll(all []*entrant) error {
 	return problems
 }
 
-// tail returns the end of what a contestant printed.
+// tail returns the end of a contestant's output.
 func tail(log *os.File) string {
 	text, err := os.ReadFile(log.Name())
 	if err != nil || len(text) == 0 {

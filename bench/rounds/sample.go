@@ -54,8 +54,8 @@ func treeUsage(p *launch.Process) (measure.CPU, error) {
 	return measure.Usage(tree)
 }
 
-// lost reports a process of the contestant that ended between two samples: its
-// share of the time is lost.
+// lost returns an error if a process of the contestant ended between two samples, because
+// its CPU time is lost.
 func lost(before, after sample) error {
 	still := map[measure.Process]bool{}
 	for _, p := range after.processes {
@@ -69,8 +69,8 @@ func lost(before, after sample) error {
 	return nil
 }
 
-// account fills in what the proxy and everything else used between two
-// samples. clients is what the load generator used.
+// account sets the CPU time of the proxy and of everything else between two samples.
+// clients is that of the load generator.
 func account(s *report.Slice, before, after sample, clients time.Duration) {
 	proxy := after.proxy.Sub(before.proxy)
 	backend := after.backend.Sub(before.backend)

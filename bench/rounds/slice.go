@@ -15,11 +15,11 @@ import (
 	"github.com/sluicelb/sluice/bench/report"
 )
 
-// patience bounds the warm-up of a load and the wait for its last answers.
+// patience bounds the warm-up of a load and the wait for its last responses.
 const patience = 10 * time.Second
 
-// slice puts one contestant under load. Whatever goes wrong is the reason why
-// the slice does not count.
+// slice puts one contestant under load. Any error becomes the reason why the slice does
+// not count.
 func (r *Runner) slice(ctx context.Context, c cases.Case, e *entrant) report.Slice {
 	s := report.Slice{Contestant: e.Name}
 	var err error
@@ -51,7 +51,7 @@ func (r *Runner) slice(ctx context.Context, c cases.Case, e *entrant) report.Sli
 	return s
 }
 
-// spec is the load of a case for one contestant.
+// spec returns the load of a case for one contestant.
 func (r *Runner) spec(c cases.Case, e *entrant) load.Spec {
 	s := load.Spec{
 		Target:      netip.AddrPortFrom(r.address.Addr(), e.port),
@@ -74,9 +74,8 @@ func (r *Runner) spec(c cases.Case, e *entrant) load.Spec {
 	return s
 }
 
-// own runs a slice with our own load generator; the samples are taken while no
-// request is in flight. Processes of the case that work beside it are given, so
-// that they do not count as foreign.
+// own runs a slice with our own load generator. Samples are taken while no request is in
+// flight. The processes in beside do not count as foreign load.
 func (r *Runner) own(ctx context.Context, c cases.Case, e *entrant, s *report.Slice, beside []*launch.Process) error {
 	spec := r.spec(c, e)
 	client, lines, err := r.warm(spec, pin(c, r.opts.ClientCPU))
@@ -133,7 +132,7 @@ func (r *Runner) warm(spec load.Spec, cpu int) (*launch.Process, *bufio.Reader, 
 	return client, lines, nil
 }
 
-// measured gives the sign to start and waits for the result.
+// measured starts the slice and waits for the result.
 func (r *Runner) measured(ctx context.Context, slice time.Duration, client *launch.Process, lines *bufio.Reader) (load.Result, error) {
 	stop := context.AfterFunc(ctx, func() { _ = client.In.Close() })
 	defer stop()

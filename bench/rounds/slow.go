@@ -15,17 +15,16 @@ import (
 )
 
 const (
-	// slowSpare is how many descriptors a process of slow clients has besides its
-	// connections.
+	// slowSpare is the number of additional descriptors of a process with slow clients.
 	slowSpare    = 100
 	slowPatience = 20 * time.Second
-	// slowShare is the least part of their bytes the slow clients must get out.
+	// slowShare is the minimum share of bytes that the slow clients must send.
 	slowShare = 0.9
 )
 
-// withSlowClients measures the latency of paced requests, first quiet and then
-// beside slow clients; the value is the factor by which p99 grew. Requests that
-// met a stall of the machine itself are left out of both.
+// withSlowClients measures the latency of paced requests, first alone and then with slow
+// clients. The value is the growth factor of p99. Requests affected by stalls of the
+// machine are excluded.
 func (r *Runner) withSlowClients(ctx context.Context, c cases.Case, e *entrant, s *report.Slice) (err error) {
 	quiet := report.Slice{Contestant: e.Name}
 	if err := r.witnessed(ctx, c, e, &quiet, nil); err != nil {
@@ -40,8 +39,8 @@ func (r *Runner) withSlowClients(ctx context.Context, c cases.Case, e *entrant, 
 	}
 	err = r.witnessed(ctx, c, e, s, crowd.processes())
 	slow, stopErr := crowd.disperse()
-	// The contestant has thousands of connections to clean up, which must not
-	// fall into the quiet slice of the next one.
+	// The contestant has thousands of connections to close, which must not affect the
+	// quiet slice of the next one.
 	select {
 	case <-ctx.Done():
 	case <-time.After(settle):
@@ -61,7 +60,7 @@ func (r *Runner) withSlowClients(ctx context.Context, c cases.Case, e *entrant, 
 	return nil
 }
 
-// crowd is the processes of the slow clients.
+// crowd holds the processes of the slow clients.
 type crowd []*member
 
 type member struct {
@@ -101,8 +100,7 @@ func (r *Runner) crowd(c cases.Case, e *entrant) (out crowd, err error) {
 	return out, nil
 }
 
-// disperse ends the slow clients and sums up what they report; Share is the
-// lowest of any process.
+// disperse ends the slow clients and adds up their results; Share is the minimum.
 func (c crowd) disperse() (sum load.SlowResult, err error) {
 	sum.Share = 1
 	for _, m := range c {

@@ -11,13 +11,13 @@ import (
 	"github.com/sluicelb/sluice/bench/report"
 )
 
-// throughput runs interleaved rounds, over a few starts of the contestants.
+// throughput runs interleaved rounds, with several starts of the contestants.
 func (r *Runner) throughput(ctx context.Context, c cases.Case, line []peers.Contestant) ([]report.Round, error) {
 	var out []report.Round
 	total := r.total(c)
 	starts := min(r.opts.Restarts, total)
 	for n := range starts {
-		// Rounds are spread evenly: 7 over 3 starts are 2, 2 and 3.
+		// Rounds are distributed evenly: 7 over 3 starts are 2, 2 and 3.
 		first, last := total*n/starts, total*(n+1)/starts
 		rounds, err := r.group(ctx, c, line, n+1, first, last)
 		out = append(out, rounds...)
@@ -28,7 +28,7 @@ func (r *Runner) throughput(ctx context.Context, c cases.Case, line []peers.Cont
 	return out, nil
 }
 
-// total is how many rounds a case has.
+// total returns the number of rounds of a case.
 func (r *Runner) total(c cases.Case) int {
 	if c.Rounds > 0 {
 		return min(r.opts.Rounds, c.Rounds)
@@ -82,7 +82,7 @@ func (r *Runner) group(ctx context.Context, c cases.Case, line []peers.Contestan
 	return out, nil
 }
 
-// alone checks that the contestant has its port for itself.
+// alone checks that only the contestant listens on its port.
 func alone(c cases.Case, e *entrant) error {
 	tree, err := e.Tree()
 	if err != nil {
@@ -121,8 +121,8 @@ func (r *Runner) show(c cases.Case, round int, s report.Slice) {
 		s.Proxy/max(s.Seconds, 1e-9), s.Client/max(s.Seconds, 1e-9), s.Backend/max(s.Seconds, 1e-9), s.Foreign)
 }
 
-// explain shows the end of what the contestant printed when its slice does not
-// count: the reason is often there.
+// explain prints the end of a contestant's output if its slice does not count, because it
+// often contains the reason.
 func (r *Runner) explain(ctx context.Context, s report.Slice, e *entrant) {
 	if s.Reason != "" && ctx.Err() == nil {
 		r.progress("%s printed:\n%s", e.Name, tail(e.log))

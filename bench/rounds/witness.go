@@ -14,12 +14,12 @@ import (
 	"github.com/sluicelb/sluice/bench/witness"
 )
 
-// mostLeftOut is the share of requests a slice may lose to stalls: with more,
-// the machine and not the contestant was measured.
+// mostLeftOut is the maximum share of requests excluded because of stalls. Above it, the
+// slice measures the machine and not the contestant.
 const mostLeftOut = 0.3
 
-// witnessed is own with a witness on each CPU; requests that met a stall are
-// left out of the latency.
+// witnessed is own with a witness on each CPU. Requests affected by a stall are excluded
+// from the latency.
 func (r *Runner) witnessed(ctx context.Context, c cases.Case, e *entrant, s *report.Slice, beside []*launch.Process) error {
 	watch, err := r.watch()
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *Runner) watch() (all []*launch.Process, err error) {
 	return all, nil
 }
 
-// testimony ends the witnesses and puts together what they saw.
+// testimony ends the witnesses and merges their stalls.
 func testimony(all []*launch.Process) (stalls []witness.Stall, err error) {
 	for _, p := range all {
 		_ = p.In.Close()

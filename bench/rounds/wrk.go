@@ -20,8 +20,8 @@ import (
 	"github.com/sluicelb/sluice/bench/report"
 )
 
-// wrk runs a slice with wrk. It connects within the slice and counts whole
-// seconds, so its figures include a little more than those of our own load.
+// wrk runs a slice with wrk. It connects within the slice and counts whole seconds, so
+// its figures include slightly more than our own load.
 func (r *Runner) wrk(ctx context.Context, c cases.Case, e *entrant, s *report.Slice) error {
 	spec := r.spec(c, e)
 	args, err := wrkArgs(spec, e.dir)
@@ -66,14 +66,14 @@ func (r *Runner) wrk(ctx context.Context, c cases.Case, e *entrant, s *report.Sl
 	return lost(before, after)
 }
 
-// wrkCan reports whether wrk can be used as a cross-check: it neither has a
-// choice of handshakes nor learns cookies.
+// wrkCan reports whether wrk supports the case: it neither selects handshakes nor learns
+// cookies.
 func wrkCan(c cases.Case) bool {
 	return c.Streams == 0 && c.Secure != cases.Full && c.Secure != cases.Resumed && c.Feature != cases.Cookie && c.Feature != cases.CookieInsert
 }
 
-// wrkArgs is the command line of wrk for a load; a request with a body needs a
-// script, which is written to dir.
+// wrkArgs returns the command line of wrk for a load. A request with a body needs a
+// script, which it writes to dir.
 func wrkArgs(s load.Spec, dir string) ([]string, error) {
 	seconds := int(math.Max(1, math.Ceil(s.Duration.Seconds())))
 	args := []string{"-t1", fmt.Sprintf("-c%d", s.Connections), fmt.Sprintf("-d%ds", seconds), "--latency", "-H", "Host: " + s.Host}
@@ -109,9 +109,8 @@ var (
 	errNoWrk  = errors.New("output has no line that counts requests")
 )
 
-// parseWrk reads what wrk prints. With a new connection per request it counts
-// one "read error" per request when the server closes first; those are not
-// errors.
+// parseWrk parses the output of wrk. With a new connection per request it counts one
+// "read error" per request if the server closes first; those are not errors.
 func parseWrk(text string, closing bool) (wrkResult, error) {
 	var r wrkResult
 	total := wrkTotal.FindStringSubmatch(text)
