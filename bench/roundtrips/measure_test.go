@@ -11,21 +11,21 @@ import (
 	"github.com/sluicelb/sluice/bench/proxytest"
 )
 
-// rounds are the turns of each way, slice is how long one takes.
+// rounds is the number of turns of each way, slice their duration.
 const (
 	rounds = 11
 	slice  = time.Second
 )
 
-// way is one way from the client to the server.
+// way is one path from the client to the server.
 type way struct {
 	name string
 	*network
-	cost []float64 // of a round trip in µs of the whole machine, by round
+	cost []float64 // CPU time of the whole machine per round trip in µs, by round
 	rate []float64
 }
 
-// turn lets the load run and notes what it cost.
+// turn runs the load and records its cost.
 func (w *way) turn() {
 	w.t.Helper()
 	before, err := measure.Busy()
@@ -48,7 +48,7 @@ func (w *way) turn() {
 	w.rate = append(w.rate, float64(r.Requests)/r.Elapsed.Seconds())
 }
 
-// each applies do to every round.
+// each returns the sorted results of do for all rounds.
 func each(do func(round int) float64) (list []float64) {
 	for i := range rounds {
 		list = append(list, do(i))
@@ -81,7 +81,7 @@ func TestDatagramsThereAndBack(t *testing.T) {
 	tell(t, ways, map[string]float64{"userspace": 0.4})
 }
 
-// tell logs the table. Ratios are of what is above the routed way, by rounds.
+// tell logs the table. Ratios are of the cost above the routed way, by rounds.
 func tell(t *testing.T, ways []*way, most map[string]float64) {
 	t.Helper()
 	routed, nginx := ways[0], ways[1]

@@ -20,7 +20,7 @@ const (
 	serving = server + ":8080"
 )
 
-// Roles of the test program, which starts itself in namespaces.
+// Roles of the test program in namespaces.
 const (
 	loading    = "load"
 	echoing    = "echo"
@@ -55,7 +55,7 @@ func newNetwork(t *testing.T) *network {
 	return n
 }
 
-// aim starts a load of 64 clients with 4 datagrams under way each.
+// aim starts a load of 64 clients with 4 datagrams in flight each.
 func (n *network) aim(at string, slice time.Duration) {
 	n.t.Helper()
 	n.Player = proxytest.Play(n.t, n.Client, loading, oneAtATime)

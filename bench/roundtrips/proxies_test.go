@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/bench/proxytest"
 )
 
-// nginx starts a worker that relays.
+// nginx starts nginx with one relaying worker.
 func (n *network) nginx() {
 	n.t.Helper()
 	module := ""
