@@ -6,16 +6,15 @@ import (
 	"github.com/sluicelb/sluice/bench/measure"
 )
 
-// Sample is one request: when it was due on the monotonic clock, and how many
-// nanoseconds later its answer was complete.
+// Sample is one request: its due time on the monotonic clock, and its latency in ns.
 type Sample struct {
 	Due  int64 `json:"d"`
 	Took int64 `json:"t"`
 }
 
-// Sift counts the samples that no stall touched; the share of all samples that
-// were left out is 0 … 1. What comes right after a stall waits behind what the
-// stall held up: each stall casts a shadow of its own length.
+// Sift returns the samples that no stall affected, and the share of those left out, 0 …
+// 1. Requests right after a stall queue behind the delayed ones, so each stall counts for
+// twice its length.
 func Sift(samples []Sample, stalls []Stall) (kept measure.Histogram, left float64) {
 	shadows := shadows(stalls)
 	out := 0
@@ -29,7 +28,7 @@ func Sift(samples []Sample, stalls []Stall) (kept measure.Histogram, left float6
 	return kept, float64(out) / float64(max(len(samples), 1))
 }
 
-// shadows returns the stalls of all witnesses, lengthened, in order and without
+// shadows returns the stalls of all witnesses, doubled in length, sorted and without
 // overlaps.
 func shadows(stalls []Stall) []Stall {
 	long := make([]Stall, len(stalls))

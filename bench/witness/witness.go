@@ -1,10 +1,9 @@
-// Package witness tells when the machine itself stood still.
+// Package witness detects stalls of the machine itself.
 //
-// A virtual machine's CPU may be taken away for milliseconds by its host, most
-// of all when it wakes from idling. A few such stalls in a second decide a
-// 99th percentile, whatever is being measured. A witness is a thread of
-// real-time priority that does nothing but wake at fixed times: no process can
-// keep it waiting, so when it wakes late its CPU was not there.
+// The host may withdraw the CPU of a virtual machine for milliseconds, mostly when it
+// wakes from idle. A few such stalls per second determine a 99th percentile, whatever the
+// load. A witness is a real-time thread that only wakes at fixed times. No process can
+// delay it, so if it wakes late, its CPU was not running.
 package witness
 
 import (
@@ -15,31 +14,31 @@ import (
 )
 
 const (
-	// every is how often a witness wakes: often enough to see what matters to
-	// a request, seldom enough to cost less than a hundredth of its CPU.
+	// every is the interval of wake-ups: short enough to see relevant stalls, long enough
+	// to cost less than 1 % of the CPU.
 	every = 400_000
-	// late is from which lateness on the CPU counts as not there. Waking takes
-	// well below it, and so do the stretches a kernel cannot be interrupted in.
+	// late is the delay from which the CPU counts as stalled. Normal wake-ups and
+	// uninterruptible sections of the kernel are well below it.
 	late = 250_000
-	// look is how many wakes pass between two looks at the control descriptor.
+	// look is the number of wake-ups between checks of the control descriptor.
 	look = 32
-	// most bounds the memory of a witness; further stalls are only counted.
+	// most bounds the stored stalls; further ones are only counted.
 	most = 100_000
 )
 
-// Stall is a time the CPU was not there, on the kernel's monotonic clock.
+// Stall is a period without CPU, on the monotonic clock.
 type Stall struct {
-	From int64 `json:"from"` // the last moment it was seen
-	To   int64 `json:"to"`   // when it was back
+	From int64 `json:"from"` // last wake-up before it
+	To   int64 `json:"to"`   // wake-up after it
 }
 
-// Testimony is what a witness saw.
+// Testimony is the result of a witness.
 type Testimony struct {
 	Stalls []Stall `json:"stalls"`
-	Missed int     `json:"missed,omitempty"` // stalls beyond those listed
+	Missed int     `json:"missed,omitempty"` // number of stalls not stored
 }
 
-// Main is the process of a witness: it watches the CPU it is pinned to until
+// Main is the process of a witness. It observes the CPU that it is pinned to until
 // control is readable or ends, and writes a Testimony.
 func Main(control int, out io.Writer) error {
 	if err := poll.Realtime(); err != nil {
