@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// MaxWeight is the highest weight that is advised, as the contract allows.
+// MaxWeight is the highest advised weight, the maximum of the API.
 const MaxWeight = 9
 
-// Left is which part of the known limit is not used with that many requests under way,
-// in percent, 0 to 100; false while nothing is known. Unless the bend was seen it is the
-// least there is.
+// Left returns the unused part of the known limit at that number of requests in flight,
+// in percent, 0 to 100. ok is false while nothing is known. Unless State is Bent, it is a
+// lower bound.
 func (k *Known) Left(load float64) (percent float64, ok bool) {
 	limit := k.Limit()
 	if limit <= 0 {
@@ -21,9 +21,9 @@ func (k *Known) Left(load float64) (percent float64, ok bool) {
 	return 100 * min(1, max(0, 1-load/limit)), true
 }
 
-// ConnLimit is the advice for the most requests at once: the bend and its square root,
-// which is the room that bursts need for a backend to be used wholly (the rule of Halfin
-// and Whitt; concurrency-limits queues as much). 0 while the bend was not seen.
+// ConnLimit returns the advised maximum of requests in flight: the bend plus its square
+// root, the room that bursts need at full utilization (Halfin-Whitt rule;
+// concurrency-limits uses the same queue). It returns 0 unless State is Bent.
 func (k *Known) ConnLimit() int {
 	if k.State != Bent {
 		return 0
@@ -31,9 +31,9 @@ func (k *Known) ConnLimit() int {
 	return int(math.Ceil(k.Bend + math.Sqrt(k.Bend)))
 }
 
-// Weights are the advice for backends that share traffic: the whole numbers up to
-// MaxWeight nearest to what each can do, nil unless the bend of every one of them was
-// seen. byLoad: the algorithm shares what is under way, and not requests as they come.
+// Weights returns the advised weights of backends that share traffic: integers up to
+// MaxWeight, proportional to capacity. It returns nil unless every State is Bent. byLoad
+// is true if the algorithm shares requests in flight and not arriving requests.
 func Weights(of []Known, byLoad bool) []int {
 	able := make([]float64, len(of))
 	most := 0.0
@@ -47,7 +47,7 @@ func Weights(of []Known, byLoad bool) []int {
 		most = max(most, able[i])
 	}
 	best, bestError := []int(nil), math.Inf(1)
-	for scale := 1; scale <= MaxWeight; scale++ { // the lowest of those as good
+	for scale := 1; scale <= MaxWeight; scale++ { // prefer low weights
 		list, worst := make([]int, len(of)), 1.0
 		for i, a := range able {
 			exact := a / most * float64(scale)
@@ -62,7 +62,7 @@ func Weights(of []Known, byLoad bool) []int {
 	return best
 }
 
-// Text says in words what is known.
+// Text describes the state in words.
 func (k *Known) Text() string {
 	text := k.text()
 	if k.Anew {
@@ -87,7 +87,7 @@ func (k *Known) text() string {
 	return fmt.Sprintf("not known yet: it takes %d samples with much the same load, each of %d requests or more", known, sampleRequests)
 }
 
-// Amount writes a number of requests: what is below ten with a digit behind the point.
+// Amount formats a number of requests; below ten it has one decimal.
 func Amount(n float64) string {
 	if n < 9.95 {
 		return strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64)

@@ -48,7 +48,7 @@ func TestWeightsAreWhatEachCanDo(t *testing.T) {
 		byLoad bool
 		want   []int
 	}{
-		{of, false, []int{2, 4, 1}}, // 160, 320 and 80 requests a second
+		{of, false, []int{2, 4, 1}}, // 160, 320 and 80 requests per second
 		{of, true, []int{1, 2, 1}},
 		{[]headroom.Known{bent(8, time.Second), bent(8.3, time.Second)}, false, []int{1, 1}},
 		{[]headroom.Known{bent(30, time.Second), bent(20, time.Second)}, false, []int{3, 2}},

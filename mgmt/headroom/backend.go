@@ -8,44 +8,46 @@ import (
 )
 
 const (
-	// recent is over which time what is now is averaged.
+	// recent is the time constant of the averages.
 	recent = 30 * time.Second
-	// hours is how far back the peak is.
+	// hours is the period of the peak.
 	hours = 24
-	// driftTime is how much traffic a latency must have been another one for the backend to
-	// be another one: nightly work of an hour or two is not.
+	// driftTime is the time constant, in traffic time, of a permanent change of latency.
+	// Nightly jobs of an hour or two are shorter.
 	driftTime = 12 * time.Hour
-	// drifted is the mean logarithm of the ratio at which it is.
+	// drifted is the mean logarithm of the latency ratio that counts as a permanent
+	// change.
 	drifted = 0.35
-	// estimateEvery is after how many samples the bend is looked for anew, for drift.
+	// estimateEvery is the number of samples between estimates of the bend for drift
+	// detection.
 	estimateEvery = 12
 )
 
-// backend is what is known of one.
+// backend is the state of one backend.
 type backend struct {
-	key    uint64 // of which server it is known
+	key    uint64 // identifies the server
 	window window
 	curve  curve
-	since  time.Time // since when the curve is learned
-	anew   bool      // because latency became another one
+	since  time.Time // start of learning
+	anew   bool      // learning restarted because latency changed
 	drift  float64
-	from   int // where the curve was bent last
-	count  int // of samples since
+	from   int // bin from which latency is high in the last estimate
+	count  int // samples until the next estimate
 	load   moving
 	rate   moving
 	peaks  [hours]peak
-	// tunnelled counts samples that were left out one after the other.
+	// tunnelled counts consecutive samples that were left out.
 	tunnelled int
-	seen      time.Time // in a configuration
+	seen      time.Time // last seen in a configuration
 }
 
-// peak is the highest of an hour.
+// peak holds the maxima of an hour.
 type peak struct {
 	hour       uint32 // since 1970
 	load, rate float32
 }
 
-// moving is an average over the last while, which begins with the first value.
+// moving is an exponential average that starts at its first value.
 type moving struct {
 	value float64
 	known bool
@@ -58,7 +60,7 @@ func (m *moving) add(v float64, length time.Duration) {
 	m.value += (v - m.value) * (1 - math.Exp(-length.Seconds()/recent.Seconds()))
 }
 
-// observe takes a count.
+// observe processes a count.
 func (b *backend) observe(c Count) {
 	i, ok := b.window.since(c)
 	if !ok {
@@ -78,13 +80,13 @@ func (b *backend) observe(c Count) {
 }
 
 // idle reports whether there is nothing to count: no request since the last count, none
-// under way, and none in the window.
+// in flight, and none in the window.
 func (b *backend) idle(sum *stats.Backend) bool {
 	w := &b.window
 	return !w.last.Time.IsZero() && w.length == 0 && w.last.UnderWay == 0 && sum.Established == 0 && sum.Requests == w.last.Requests
 }
 
-// rest takes note of a time without anything.
+// rest records an idle interval.
 func (b *backend) rest(now time.Time) {
 	length := now.Sub(b.window.last.Time)
 	b.window.last.Time = now
@@ -92,7 +94,7 @@ func (b *backend) rest(now time.Time) {
 	b.rate.add(0, length)
 }
 
-// learn adds a sample to what is known.
+// learn adds a sample.
 func (b *backend) learn(s Sample) {
 	b.peak(s)
 	if b.since.IsZero() {
@@ -108,8 +110,8 @@ func (b *backend) learn(s Sample) {
 	}
 }
 
-// drifts follows how far samples are from what is known of their load, and reports
-// whether it is another backend. Beyond the bend a longer latency says nothing.
+// drifts tracks the deviation of samples from the known latency at their load, and
+// reports whether it is permanent. Beyond the bend a longer latency means nothing.
 func (b *backend) drifts(s Sample) bool {
 	at := loadBin(s.Concurrency)
 	p := b.curve.at(at)
@@ -125,7 +127,7 @@ func (b *backend) drifts(s Sample) bool {
 	return math.Abs(b.drift) > drifted
 }
 
-// peak keeps the highest of the hour.
+// peak updates the maxima of the hour.
 func (b *backend) peak(s Sample) {
 	hour := uint32(s.Time.Unix() / 3600)
 	p := &b.peaks[hour%hours]
@@ -135,7 +137,7 @@ func (b *backend) peak(s Sample) {
 	p.load, p.rate = max(p.load, float32(s.Concurrency)), max(p.rate, float32(s.Rate))
 }
 
-// highest is the highest of the last day.
+// highest returns the maxima of the last day.
 func (b *backend) highest(now time.Time) (out peak) {
 	hour := uint32(now.Unix() / 3600)
 	for _, p := range b.peaks {

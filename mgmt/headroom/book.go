@@ -9,32 +9,32 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-// keptFor is how long a backend is remembered that is in no configuration: an undo may
-// bring it back.
+// keptFor is how long a backend without a configuration is remembered, in case it is
+// restored.
 const keptFor = 24 * time.Hour
 
-// Counters sums what the loops counted; *stats.Segment is one.
+// Counters sums the counters of the event loops. *stats.Segment implements it.
 type Counters interface {
 	SumBackend(id uint32) stats.Backend
 	SumBackendTimes(id uint32) stats.Times
 }
 
-// Book is what is known of all backends, by their stable numbers; make it with New. Any
-// goroutine may use it.
+// Book holds the state of all backends by ID. Use New to make one. It is safe for
+// concurrent use.
 type Book struct {
 	mu       sync.Mutex
 	backends map[uint32]*backend
-	changed  bool // since it was encoded
+	changed  bool // since the last Encode
 }
 
-// New makes an empty book.
+// New returns an empty book.
 func New() *Book { return &Book{backends: map[uint32]*backend{}} }
 
-// Measurable reports whether the latency of a farm's backends is known: only of what asks
-// and answers.
+// Measurable reports whether the latency of a farm's backends is known, i.e. whether its
+// traffic is requests with responses.
 func Measurable(f *farm.Farm) bool { return f.Profile.Carries() == farm.TrafficRequests }
 
-// Observe takes the counts of all backends of a configuration at a time.
+// Observe processes the counters of all backends of a configuration.
 func (b *Book) Observe(cfg *farm.Config, counters Counters, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -70,9 +70,9 @@ func (b *Book) observe(f *farm.Farm, of *farm.Backend, counters Counters, now ti
 	b.changed = true
 }
 
-// keyOf tells servers apart that have the same number one after the other. A backend keeps
-// it when farm or service are renamed, and while its name is: behind a name addresses
-// change, and what they lead to is the same.
+// keyOf identifies a server, in case a backend ID is reused. The key survives the
+// renaming of farm or service. A backend with a host name keeps its key although
+// addresses of the name change.
 func keyOf(f *farm.Farm, b *farm.Backend) uint64 {
 	h := fnv.New64a()
 	host := b.Host
@@ -84,7 +84,7 @@ func keyOf(f *farm.Farm, b *farm.Backend) uint64 {
 	return h.Sum64()
 }
 
-// forget drops backends that have been in no configuration for long.
+// forget deletes backends that have not been in a configuration for keptFor.
 func (b *Book) forget(now time.Time) {
 	for id, one := range b.backends {
 		if now.Sub(one.seen) > keptFor {
@@ -93,23 +93,23 @@ func (b *Book) forget(now time.Time) {
 	}
 }
 
-// Known is what is known of a backend.
+// Known is the learned state of a backend.
 type Known struct {
 	Estimate
-	// Counted says that Load and Rate are known: two counts after the start.
+	// Counted is true if Load and Rate are known, i.e. after two counts.
 	Counted bool
-	// Load is how many requests are under way now, over half a minute; Rate how many
-	// are answered a second. Peak and PeakRate are the highest in a day.
+	// Load is the number of requests in flight, Rate the responses per second, both
+	// averaged over half a minute. Peak and PeakRate are the maxima of a day.
 	Load, Rate, Peak, PeakRate float64
-	// Since is when learning began, the zero time before; Anew says that it began anew
-	// then because latency had become another one.
+	// Since is the start of learning, or the zero time. Anew is true if learning
+	// restarted then because latency had changed.
 	Since time.Time
 	Anew  bool
-	// Tunnels says that what is under way does not end: tunnels, long polls.
+	// Tunnels is true if most requests in flight do not end: tunnels, long polls.
 	Tunnels bool
 }
 
-// Of is what is known of a backend of a farm; of one that was never seen, nothing.
+// Of returns the state of a backend of a farm, or the zero value if it is unknown.
 func (b *Book) Of(f *farm.Farm, of *farm.Backend, now time.Time) Known {
 	b.mu.Lock()
 	defer b.mu.Unlock()

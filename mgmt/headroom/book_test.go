@@ -14,7 +14,7 @@ import (
 
 var begin = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 
-// engine counts what a test says. asked is how often times were summed.
+// engine holds counters set by a test. asked counts the sums of times.
 type engine struct {
 	backends map[uint32]stats.Backend
 	times    map[uint32]stats.Times
@@ -31,7 +31,7 @@ func (e *engine) SumBackendTimes(id uint32) stats.Times {
 	return e.times[id]
 }
 
-// answer counts requests that took a time each.
+// answer adds n requests of the duration took.
 func (e *engine) answer(id uint32, n int, took time.Duration) {
 	b, t := e.backends[id], e.times[id]
 	b.Requests += uint64(n)
@@ -50,7 +50,7 @@ func shop(backends int) *farm.Config {
 	return &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "shop", Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{Services: []farm.Service{s}}}}}
 }
 
-// learn lets one backend answer for some rounds, at ever higher loads, from a time on.
+// learn simulates rounds of one backend at rising loads from a time on.
 func learn(b *headroom.Book, cfg *farm.Config, e *engine, at time.Time) time.Time {
 	for load := 1; load <= 32; load *= 2 {
 		for range 20 {
@@ -79,7 +79,7 @@ func TestABackendKeepsWhatIsKnownWhileItIsTheSame(t *testing.T) {
 	}
 	e.answer(1, 500, 10*time.Millisecond)
 	b.Observe(cfg, e, begin)
-	if k := known(b, cfg, begin); !k.Counted || k.Rate != 100 || k.Load != 1 { // at once, not by and by
+	if k := known(b, cfg, begin); !k.Counted || k.Rate != 100 || k.Load != 1 { // the average starts at the first value
 		t.Errorf("counted twice: %+v", k)
 	}
 	now := learn(b, cfg, e, begin)
@@ -110,14 +110,14 @@ func TestABackendKeepsWhatIsKnownWhileItIsTheSame(t *testing.T) {
 	if k := known(b, other, now); k.State != headroom.Unknown {
 		t.Errorf("a farm far away: %+v", k)
 	}
-	other.Farms[0].ID = 2 // the number was given again
+	other.Farms[0].ID = 2 // the ID is reused
 	b.Observe(other, e, now.Add(10*time.Second))
 	if k := known(b, other, now); k.State != headroom.Unknown {
 		t.Errorf("another farm: %+v", k)
 	}
 }
 
-// What is taken away is remembered for a day, so that an undo costs nothing.
+// A removed backend is remembered for a day, so that an undo costs nothing.
 func TestABackendThatIsGoneIsForgottenAfterADay(t *testing.T) {
 	b, cfg, e := headroom.New(), shop(1), newEngine()
 	now := learn(b, cfg, e, begin)
@@ -135,7 +135,7 @@ func TestABackendThatIsGoneIsForgottenAfterADay(t *testing.T) {
 func TestABackendThatRestsCostsNothing(t *testing.T) {
 	b, cfg, e := headroom.New(), shop(3), newEngine()
 	now := learn(b, cfg, e, begin)
-	for range 100 { // until nothing is being gathered
+	for range 100 { // until the windows are empty
 		now = now.Add(5 * time.Second)
 		b.Observe(cfg, e, now)
 	}
@@ -157,7 +157,7 @@ func TestABackendThatRestsCostsNothing(t *testing.T) {
 	}
 }
 
-// Farms whose backends' latency nobody knows are left out.
+// Farms with unknown backend latency are skipped.
 func TestRelayedConnectionsAreNotMeasured(t *testing.T) {
 	b, e := headroom.New(), newEngine()
 	cfg := &farm.Config{Farms: []farm.Farm{
@@ -171,8 +171,8 @@ func TestRelayedConnectionsAreNotMeasured(t *testing.T) {
 	}
 }
 
-// BenchmarkObserve is a round of 10,000 backends that all work, at loads by chance; bytes
-// are what a backend holds after some thousand samples.
+// BenchmarkObserve measures a round of 10,000 busy backends at random loads, and the
+// memory of a backend after some thousand samples.
 func BenchmarkObserve(b *testing.B) {
 	const backends, rounds = 10_000, 300
 	cfg, e, r := shop(backends), newEngine(), rand.New(rand.NewPCG(1, 2))

@@ -7,17 +7,18 @@ import (
 )
 
 const (
-	// halfLife is how long it takes until a sample counts half.
+	// halfLife is the time in which the weight of a sample halves.
 	halfLife = 7 * 24 * time.Hour
-	// ageEvery is how often weights are lowered: seldom, it touches every cell.
+	// ageEvery is the interval of aging, which touches every cell.
 	ageEvery = time.Hour
-	// maxCells bounds a curve; the lightest cell makes room.
+	// maxCells bounds a curve. A new cell replaces the one with the least weight.
 	maxCells = 256
-	// leastCell is the weight below which a cell is forgotten.
+	// leastCell is the weight below which a cell is deleted.
 	leastCell = 0.05
 
-	// The axes are logarithmic. Concurrency: 4 steps an octave from a quarter of a request
-	// on, below which a request is as good as alone. Latency: 8 an octave, from 2^-15 s.
+	// The axes are logarithmic. Concurrency has 4 steps per octave, from a quarter of a
+	// request on; below that requests hardly overlap. Latency has 8 per octave, from
+	// 2^-15 s.
 	loadSteps    = 4
 	lowestLoad   = 0.25
 	loadBins     = 4*loadSteps + 16*loadSteps // up to 2^18
@@ -26,33 +27,33 @@ const (
 	timeBins     = 23 * timeSteps // up to 2^8 s
 )
 
-// cell is the weight of samples of about the same concurrency and latency.
+// cell is the weight of samples of similar concurrency and latency.
 type cell struct {
 	at     uint16 // bin of concurrency << 8 | bin of latency
 	weight float32
 }
 
-// curve is latency over concurrency: cells by rising at.
+// curve is a histogram of latency over concurrency: cells sorted by at.
 type curve struct {
 	cells []cell
-	aged  time.Time // when weights were lowered last
+	aged  time.Time // time of the last aging
 }
 
 func loadBin(n float64) int {
 	return bin(loadSteps*math.Log2(n/lowestLoad)+0.5, loadBins)
 }
 
-// loadAt is the middle of a bin.
+// loadAt returns the middle of a bin.
 func loadAt(i int) float64 { return lowestLoad * math.Exp2(float64(i)/loadSteps) }
 
 func timeBin(seconds float64) int {
 	return bin(timeSteps*(math.Log2(seconds)-lowestOctave), timeBins)
 }
 
-// timeAt is where a bin begins, and with a fraction a point within.
+// timeAt returns the lower bound of a bin, or with a fraction a point within it.
 func timeAt(i float64) float64 { return math.Exp2(i/timeSteps + lowestOctave) }
 
-// bin is the bin of a position; what is no number lies in the first.
+// bin returns the bin of a position; NaN is in the first.
 func bin(at float64, bins int) int {
 	if !(at > 0) {
 		return 0
@@ -60,7 +61,7 @@ func bin(at float64, bins int) int {
 	return int(min(at, float64(bins-1)))
 }
 
-// add counts a sample.
+// add adds a sample.
 func (c *curve) add(s Sample) {
 	c.age(s.Time)
 	at := uint16(loadBin(s.Concurrency)<<8 | timeBin(s.Latency.Seconds()))
@@ -88,7 +89,7 @@ func (c *curve) lightest() (at int) {
 	return at
 }
 
-// age lowers weights by the time that passed. A clock that went back changes nothing.
+// age reduces weights by the elapsed time. It ignores a clock that went back.
 func (c *curve) age(now time.Time) {
 	if c.aged.IsZero() || now.Before(c.aged) {
 		c.aged = now
@@ -108,15 +109,15 @@ func (c *curve) age(now time.Time) {
 	c.cells = slices.Clip(kept)
 }
 
-// point is what is known of one bin of concurrency.
+// point is the state of one bin of concurrency.
 type point struct {
 	bin     int
-	load    float64 // the middle of the bin
-	latency float64 // the median, in seconds
-	weight  float64 // samples
+	load    float64 // middle of the bin
+	latency float64 // median in seconds
+	weight  float64 // number of samples
 }
 
-// points are the bins with some weight, by rising concurrency.
+// points returns the bins with at least the weight least, by rising concurrency.
 func (c *curve) points(least float64) (out []point) {
 	for from := 0; from < len(c.cells); {
 		to := from + 1
@@ -131,7 +132,7 @@ func (c *curve) points(least float64) (out []point) {
 	return out
 }
 
-// at is the point of one bin of concurrency.
+// at returns the point of one bin of concurrency.
 func (c *curve) at(bin int) point {
 	from, _ := slices.BinarySearchFunc(c.cells, bin, func(c cell, bin int) int { return int(c.at>>8) - bin })
 	to := from
@@ -141,8 +142,8 @@ func (c *curve) at(bin int) point {
 	return median(c.cells[from:to])
 }
 
-// median is the point that cells of one bin of concurrency make. Samples count as evenly
-// spread within a cell, on the logarithmic axis.
+// median returns the point of cells of one bin of concurrency. It assumes that samples
+// are spread evenly within a cell, on the logarithmic axis.
 func median(cells []cell) point {
 	var p point
 	for _, c := range cells {

@@ -3,49 +3,49 @@ package headroom
 import "time"
 
 const (
-	// known is how many samples a bin of concurrency needs to say anything.
+	// known is the minimum number of samples of a usable bin of concurrency.
 	known = 6
-	// bentSamples is how many samples there must be with high latency.
+	// bentSamples is the minimum number of samples with high latency.
 	bentSamples = 12
-	// bentFactor is how much higher latency is beyond the bend, at least.
+	// bentFactor is the minimum ratio of high latency to the base.
 	bentFactor = 1.5
-	// plateau is which part of the highest throughput is reached beyond the bend.
+	// plateau is the minimum part of the highest throughput beyond the bend.
 	plateau = 0.8
-	// crowded is how near to the bend the lowest known load is for the base latency to be
-	// in doubt: it was never alone.
+	// crowded is the ratio of the bend to the lowest known load up to which the base
+	// latency is uncertain, because the backend was never idle enough.
 	crowded = 1.3
 )
 
-// State is how much is known of a backend's bend.
+// State is the knowledge about a backend's bend.
 type State uint8
 
-// The states.
+// States.
 const (
-	Unknown State = iota // too little traffic so far
-	Unbent               // no bend was seen; Carried is a lower bound
+	Unknown State = iota // too little traffic
+	Unbent               // no bend seen; Carried is a lower bound
 	Bent
 )
 
-// Estimate is what a curve says.
+// Estimate is the evaluation of a curve.
 type Estimate struct {
 	State State
 	// Base is the latency at low load, 0 while Unknown.
 	Base time.Duration
-	// Bend is the concurrency at which latency begins to bend, 0 unless Bent. AtMost says
-	// that the backend was never seen below: it may be less, and Base shorter.
+	// Bend is the concurrency at which latency starts to bend, 0 unless Bent. AtMost is
+	// true if the backend was never seen at lower load. Bend and Base may then be
+	// smaller.
 	Bend   float64
 	AtMost bool
-	// Carried is the most that was done with a latency like that of the base, as the
-	// concurrency it would be with that of the base; Highest is the highest concurrency
-	// known. Slowed says that latency was high above Carried, though the backend did less
-	// then than it can.
+	// Carried is the highest load served at about the base latency, as the concurrency at
+	// that latency. Highest is the highest known concurrency. Slowed is true if latency
+	// was high above Carried although throughput was below capacity.
 	Carried, Highest float64
 	Slowed           bool
 	from             int // bin from which latency is high; loadBins: none
 }
 
-// Limit is the concurrency up to which the backend is known to do well: the bend, or
-// what it carried.
+// Limit returns the highest concurrency at which the backend is known to perform well:
+// the bend, or Carried.
 func (e *Estimate) Limit() float64 {
 	if e.State == Bent {
 		return e.Bend
@@ -53,7 +53,7 @@ func (e *Estimate) Limit() float64 {
 	return e.Carried
 }
 
-// Able is how many requests a second are done at the limit, without waiting.
+// Able returns the requests per second at the limit, without queueing.
 func (e *Estimate) Able() float64 {
 	if e.Base <= 0 {
 		return 0
@@ -72,7 +72,7 @@ func (c *curve) estimate() Estimate {
 			lowest = i
 		}
 	}
-	points = points[lowest:] // what is slower with less load is a matter of other requests
+	points = points[lowest:] // higher latency at lower load comes from other requests
 	base, last := points[0].latency, points[len(points)-1]
 	e := Estimate{State: Unbent, Base: time.Duration(base * float64(time.Second)), Highest: last.load, from: loadBins}
 	high := len(points)

@@ -13,15 +13,15 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// ErrDamaged occurs when what is to be read is no book: it was cut, changed, or written
-// by another version.
+// ErrDamaged means that the data is not a book: truncated, changed, or of another
+// version.
 var ErrDamaged = errors.New("it is no record of head-room, or damaged")
 
-// The layout: what it is, backends one after the other, and the CRC-32C of all before.
-// A backend: number, flags (uvarint), key (8 bytes), when it was seen, since when it was
-// learned and when weights were lowered (varint, Unix seconds), drift (float32), peaks
-// (uvarint: how many; hour uvarint, load and rate float32), cells (uvarint: how many;
-// place uint16, weight float32). Numbers of a fixed size are little endian.
+// Layout: headline, backends, and the CRC-32C of everything before. A backend: ID, flags
+// (uvarint), key (8 bytes). Times of last configuration, start of learning and last aging
+// (varint, Unix seconds). Drift (float32). Peaks (uvarint count; hour uvarint, load and
+// rate float32). Cells (uvarint count; at uint16, weight float32). Fixed-size numbers are
+// little endian.
 const (
 	headline  = "sluice headroom 1\n"
 	flagAnew  = 1
@@ -30,8 +30,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Encode returns what is known as bytes; false when that is what Encode returned last,
-// or Decode read.
+// Encode returns the book as bytes. ok is false if nothing changed since the last Encode
+// or Decode.
 func (b *Book) Encode() ([]byte, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,7 +46,7 @@ func (b *Book) Encode() ([]byte, bool) {
 	return binary.LittleEndian.AppendUint32(out, crc32.Checksum(out, castagnoli)), true
 }
 
-// Unsaved says that what Encode returned last was not kept.
+// Unsaved records that the last result of Encode was not stored.
 func (b *Book) Unsaved() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,7 +81,7 @@ func appendFloat(out []byte, v float32) []byte {
 	return binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
 }
 
-// unix is a time in whole seconds, 0 for the zero time.
+// unix returns a time in Unix seconds, 0 for the zero time.
 func unix(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -89,7 +89,7 @@ func unix(t time.Time) int64 {
 	return t.Unix()
 }
 
-// Decode makes a book of what Encode returned. Errors: ErrDamaged, with what is wrong.
+// Decode parses a result of Encode. It fails with ErrDamaged and the reason.
 func Decode(data []byte) (*Book, error) {
 	end := len(data) - sumLength
 	if end < len(headline) || string(data[:len(headline)]) != headline {
@@ -111,7 +111,7 @@ func Decode(data []byte) (*Book, error) {
 	return b, nil
 }
 
-// reader takes values off the front of data; bad says that one was not there.
+// reader reads values from the front of data. bad is true if one was missing or invalid.
 type reader struct {
 	data []byte
 	bad  bool
@@ -138,7 +138,7 @@ func (r *reader) backend() (id uint64, b *backend) {
 	return id, b
 }
 
-// zeros stand for what is not there.
+// zeros replace missing bytes.
 var zeros [8]byte
 
 func (r *reader) take(n int) []byte {
@@ -170,7 +170,7 @@ func (r *reader) skip(n int) {
 	}
 }
 
-// atMost is how many things follow.
+// atMost reads a count of at most most.
 func (r *reader) atMost(most uint64) uint64 {
 	n := r.uvarint()
 	if r.bad = r.bad || n > most; r.bad {
@@ -181,7 +181,7 @@ func (r *reader) atMost(most uint64) uint64 {
 
 func (r *reader) float(low, high float32) float32 {
 	v := math.Float32frombits(binary.LittleEndian.Uint32(r.take(4)))
-	if !(v >= low && v <= high) { // no number is neither
+	if !(v >= low && v <= high) { // false for NaN
 		r.bad = true
 		return 0
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// filled is a book with some backends about which much is known.
+// filled returns a book with several well-known backends.
 func filled() *Book { return filledWith(100) }
 
 func filledWith(samples int) *Book {
@@ -68,7 +68,7 @@ func TestABookIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// Whatever was measured can be read again.
+// All measured values can be decoded.
 func TestExtremesAreReadAsTheyWereWritten(t *testing.T) {
 	b, one := New(), &backend{from: loadBins, seen: begin}
 	b.backends[1] = one
@@ -101,13 +101,13 @@ func TestADamagedBookIsRefused(t *testing.T) {
 	}
 }
 
-// signed is a body with what belongs around it.
+// signed adds the headline and checksum to a body.
 func signed(body []byte) []byte {
 	out := append([]byte(headline), body...)
 	return binary.LittleEndian.AppendUint32(out, crc32.Checksum(out, castagnoli))
 }
 
-// What is written by somebody who knows the checksum is within bounds all the same.
+// Data with a valid checksum is still checked against its bounds.
 func TestABookIsWithinItsBounds(t *testing.T) {
 	with := func(change func(*backend)) []byte {
 		one := &backend{curve: curve{cells: []cell{{at: 5 << 8, weight: 1}, {at: 6 << 8, weight: 1}}}}
@@ -149,7 +149,7 @@ func TestABookIsWithinItsBounds(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	small := encoded(f, filledWith(2)) // large ones take long to be made smaller
+	small := encoded(f, filledWith(2)) // large inputs slow down minimization
 	f.Add(small[len(headline) : len(small)-sumLength])
 	f.Add([]byte{})
 	f.Add((&backend{}).append(nil, 7))
@@ -157,7 +157,7 @@ func FuzzDecode(f *testing.F) {
 		if _, err := Decode(body); err == nil && !bytes.HasPrefix(body, []byte(headline)) {
 			t.Error("anything is a book")
 		}
-		b, err := Decode(signed(body)) // so that more than the checksum is tried
+		b, err := Decode(signed(body)) // a valid checksum, to reach the rest
 		if err != nil {
 			return
 		}
@@ -169,7 +169,7 @@ func FuzzDecode(f *testing.F) {
 		if !bytes.Equal(encoded(t, again), data) {
 			t.Error("it changes each time")
 		}
-		for _, one := range b.backends { // whatever is in it, it is of use
+		for _, one := range b.backends { // any decoded backend is usable
 			e := one.curve.estimate()
 			if math.IsNaN(e.Bend) || e.Bend < 0 || math.IsNaN(e.Carried) || e.State == Bent && e.Bend == 0 {
 				t.Errorf("%+v", e)

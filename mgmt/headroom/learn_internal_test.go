@@ -1,6 +1,6 @@
 //go:build !race
 
-// One sample after the other shares no memory, and with the race detector takes minutes.
+// The simulation is sequential, and takes minutes with the race detector.
 
 package headroom
 
@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-const mean = 0.25 // seconds a request takes in these tests
+const mean = 0.25 // seconds per request in these tests
 
-// learned is what a backend knows after a day of a server whose load rises to a share.
+// learned returns a backend after a day of a server whose load rises to a share.
 func learned(seed uint64, slots int, high float64, service func(*rand.Rand) float64) *backend {
 	s, b := newServer(seed, slots, service), &backend{from: loadBins}
 	s.day(b, 0.01, high, float64(slots)/mean)
 	return b
 }
 
-// near is how far a learned bend may be from the number of slots: a factor.
+// near is the maximum factor between the learned bend and the number of slots.
 const near = 1.35
 
 func wantBend(t *testing.T, e Estimate, slots float64) {
@@ -60,7 +60,7 @@ func TestABackendThatWasNeverLoadedEnoughHasNoBend(t *testing.T) {
 	}
 }
 
-// curveOf is a curve with samples: so many of each latency at a concurrency.
+// curveOf returns a curve with several samples at each point.
 func curveOf(samples int, at ...Sample) *curve {
 	var c curve
 	for _, s := range at {
@@ -111,7 +111,7 @@ func TestWhatASeenBendTakes(t *testing.T) {
 	}
 }
 
-// Nights without a request, and restarts of what counts, leave what is known as it is.
+// Idle nights and restarted counters do not change the learned state.
 func TestNothingIsLearnedFromNothing(t *testing.T) {
 	s, b := newServer(5, 4, exponential(mean)), &backend{from: loadBins}
 	s.day(b, 0.01, 0.95, 4/mean)
@@ -120,7 +120,7 @@ func TestNothingIsLearnedFromNothing(t *testing.T) {
 		b.observe(s.run(0))
 	}
 	s.backend, s.times = newServer(5, 4, nil).backend, newServer(5, 4, nil).times
-	b.observe(s.run(10)) // another engine counts from nothing
+	b.observe(s.run(10)) // a restarted engine counts from zero
 	if e := b.curve.estimate(); e.State != before.State || math.Abs(e.Bend-before.Bend) > 0.2*before.Bend {
 		t.Errorf("%+v became %+v", before, e)
 	}
@@ -132,14 +132,14 @@ func TestNothingIsLearnedFromNothing(t *testing.T) {
 	}
 }
 
-// Latency that is high at times, whatever the load, is no bend.
+// High latency independent of load is no bend.
 func TestDisturbancesAreNoBend(t *testing.T) {
 	slow := 1.0
 	s := newServer(9, 32, func(r *rand.Rand) float64 { return slow * mean * r.ExpFloat64() })
 	b := &backend{from: loadBins}
 	for i := range 24 * 720 {
 		slow = 1
-		if i%360 < 15 && i/720%24 < 9 { // by night, for some time of every half hour
+		if i%360 < 15 && i/720%24 < 9 { // at night, part of every half hour
 			slow = 8
 		}
 		share := 0.03 + 0.2*(1-math.Cos(2*math.Pi*float64(i)/(24*720)))
@@ -172,7 +172,7 @@ func TestAnotherMachineIsLearnedAnew(t *testing.T) {
 	}
 }
 
-// Work of two hours each night that makes all slow does not begin anything anew.
+// A slow job of two hours each night does not restart learning.
 func TestSlowNightsAreNotAnotherMachine(t *testing.T) {
 	slow := 1.0
 	s := newServer(2, 8, func(r *rand.Rand) float64 { return slow * mean * r.ExpFloat64() })
@@ -234,7 +234,7 @@ func TestThePeakIsThatOfADay(t *testing.T) {
 	}
 }
 
-// Cells make room for others, and lie in order.
+// The number of cells is bounded, and cells are sorted.
 func TestACurveIsBounded(t *testing.T) {
 	var c curve
 	r := rand.New(rand.NewPCG(1, 1))
@@ -251,7 +251,7 @@ func TestACurveIsBounded(t *testing.T) {
 	}
 }
 
-// The median of samples is within the cell that has the middle one.
+// The median is within the cell of the middle sample.
 func TestTheMedianIsTheMiddleSample(t *testing.T) {
 	for _, c := range []struct {
 		weights [2]float32

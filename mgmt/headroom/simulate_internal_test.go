@@ -1,6 +1,6 @@
 //go:build !race
 
-// One sample after the other shares no memory, and with the race detector takes minutes.
+// The simulation is sequential, and takes minutes with the race detector.
 
 package headroom
 
@@ -13,14 +13,14 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-// server is a simulated backend: requests come by chance and wait in one queue for one
-// of its slots (M/M/c, or M/G/c with another spread of times).
+// server is a simulated backend: requests arrive at random and wait in one queue for one
+// of its slots (M/M/c, or M/G/c with another distribution).
 type server struct {
 	rand    *rand.Rand
-	free    []float64 // when slots are free, in seconds
+	free    []float64 // times at which slots become free, in seconds
 	now     float64
 	service func(*rand.Rand) float64
-	under   []float64 // begin and end of what is under way
+	under   []float64 // start and end of requests in flight
 	backend stats.Backend
 	times   stats.Times
 }
@@ -29,18 +29,19 @@ func newServer(seed uint64, slots int, service func(*rand.Rand) float64) *server
 	return &server{rand: rand.New(rand.NewPCG(seed, 1)), free: make([]float64, slots), service: service}
 }
 
-// exponential is a service time with that mean.
+// exponential returns an exponential service time with the mean.
 func exponential(mean float64) func(*rand.Rand) float64 {
 	return func(r *rand.Rand) float64 { return mean * r.ExpFloat64() }
 }
 
-// lognormal has that mean, and a standard deviation of cv times as much.
+// lognormal returns a log-normal service time with the mean and the coefficient of
+// variation cv.
 func lognormal(mean, cv float64) func(*rand.Rand) float64 {
 	sigma := math.Sqrt(math.Log(1 + cv*cv))
 	return func(r *rand.Rand) float64 { return mean * math.Exp(sigma*r.NormFloat64()-sigma*sigma/2) }
 }
 
-// run lets requests come at a rate for five seconds, and returns what is counted then.
+// run simulates requests at a rate for five seconds, and returns the count.
 func (s *server) run(rate float64) Count {
 	const step = 5
 	end := s.now + step
@@ -75,8 +76,7 @@ func (s *server) run(rate float64) Count {
 	return CountOf(begin.Add(time.Duration(end*float64(time.Second))), &s.backend, &s.times)
 }
 
-// day lets a backend learn a day of a server: load rises and falls between two shares of
-// what its slots can do.
+// day simulates a day, in which load rises and falls between two shares of the capacity.
 func (s *server) day(b *backend, low, high, capacity float64) {
 	for i := range 24 * 720 {
 		share := low + (high-low)*(1-math.Cos(2*math.Pi*float64(i)/(24*720)))/2

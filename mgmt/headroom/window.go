@@ -8,67 +8,68 @@ import (
 )
 
 const (
-	// sampleRequests is of how many requests a sample is at least; it goes on until the
-	// error of its mean is below precise of the mean, or, after the longest time, below
-	// rough. What differs much would otherwise look slow where it met much load, and fast
-	// where it met little, because the one is measured by the other.
+	// sampleRequests is the minimum number of requests of a sample. It is extended until
+	// the standard error of its mean is below precise, or after longest below rough.
+	// Otherwise variable latency would correlate with load, because load is measured by
+	// latency.
 	sampleRequests = 50
 	precise        = 0.1
 	rough          = 0.2
-	// longest is how long a sample may take; what is less busy says nothing of load.
+	// longest is the maximum duration of a sample. Less traffic says nothing about load.
 	longest = 5 * time.Minute
-	// lives is for how many times the mean time of a request a sample lasts at least, so that
-	// most of them both began and ended in it.
+	// lives is the minimum duration of a sample in mean request times, so that most
+	// requests both start and end in it.
 	lives = 4
-	// pause is the time between two counts beyond which nobody counted: the machine slept.
+	// pause is the time between two counts beyond which the interval is discarded, e.g.
+	// after suspend.
 	pause = time.Minute
 )
 
-// Count is what was counted of a backend up to a time.
+// Count holds the counters of a backend at a time.
 type Count struct {
 	Time     time.Time
-	UnderWay uint64 // at this moment
-	Requests uint64 // that were sent
-	Answers  uint64 // whose head came
-	// Waited is the time to these heads, Taken the time to the ends of answers, both
-	// in ns over all of them.
+	UnderWay uint64 // in flight at this time
+	Requests uint64 // requests sent
+	Answers  uint64 // response heads received
+	// Waited is the sum of times to first byte, Taken that of complete responses, both in
+	// ns.
 	Waited, Taken uint64
-	// Squares is the sum of the squares of the times to heads, in s², as well as a
-	// histogram tells.
+	// Squares is the sum of squared times to first byte in s², estimated from a
+	// histogram.
 	Squares float64
 }
 
-// CountOf takes a count from the engine's counters.
+// CountOf returns the Count of the engine's counters.
 func CountOf(now time.Time, b *stats.Backend, t *stats.Times) Count {
 	c := Count{Time: now, UnderWay: b.Established, Requests: b.Requests, Answers: t.FirstByte.Count(), Waited: t.FirstByte.Nanos, Taken: t.Total.Nanos}
 	for i, n := range t.FirstByte.Counts {
 		from := stats.Bound(i).Seconds() / 2
-		c.Squares += float64(n) * from * from * 7 / 3 // evenly spread from there to twice that
+		c.Squares += float64(n) * from * from * 7 / 3 // uniform distribution within a bucket
 	}
 	return c
 }
 
-// Sample is how a backend was for a while.
+// Sample is the behaviour of a backend over a period.
 type Sample struct {
 	Time        time.Time // of its end
 	Length      time.Duration
-	Concurrency float64 // requests under way, as requests met it
+	Concurrency float64 // requests in flight, weighted by requests
 	Latency     time.Duration
-	Rate        float64 // requests a second
+	Rate        float64 // requests per second
 }
 
-// window gathers counts until they make a sample.
+// window accumulates counts until they form a sample.
 type window struct {
 	last          Count
 	length        time.Duration
 	answers       uint64
 	waited, taken uint64
 	squares       float64
-	met           float64 // concurrency × answers
-	seen          float64 // requests under way × length, by the gauge
+	met           float64 // concurrency × responses
+	seen          float64 // gauge of requests in flight × length
 }
 
-// interval is what was counted between two counts.
+// interval is the difference of two counts.
 type interval struct {
 	length        time.Duration
 	answers       uint64
@@ -77,10 +78,10 @@ type interval struct {
 	underWay      uint64 // at its end
 }
 
-// concurrency is the mean number of requests under way, by Little's law.
+// concurrency returns the mean number of requests in flight, by Little's law.
 func (i *interval) concurrency() float64 { return float64(i.taken) / float64(i.length) }
 
-// load is concurrency or, where requests do not end, what the gauge says.
+// load returns the concurrency, or the gauge if requests do not end.
 func (i *interval) load() float64 {
 	if n := i.concurrency(); explained(n, float64(i.underWay)) {
 		return n
@@ -88,8 +89,8 @@ func (i *interval) load() float64 {
 	return float64(i.underWay)
 }
 
-// since is the interval since the count before; false when there is none: counters began
-// anew, time stood still, or nobody counted for long.
+// since returns the interval since the previous count. ok is false without a valid one:
+// counters restarted, no time passed, or too much.
 func (w *window) since(c Count) (i interval, ok bool) {
 	was := w.last
 	w.last = c
@@ -97,7 +98,7 @@ func (w *window) since(c Count) (i interval, ok bool) {
 	return i, !was.Time.IsZero() && i.length > 0 && i.length <= pause && c.Answers >= was.Answers && c.Waited >= was.Waited && c.Taken >= was.Taken
 }
 
-// add gathers an interval, and returns the sample it completes.
+// add accumulates an interval, and returns the sample that it completes.
 func (w *window) add(i interval) (s Sample, ok bool) {
 	w.length += i.length
 	w.answers += i.answers
@@ -121,15 +122,15 @@ func (w *window) add(i interval) (s Sample, ok bool) {
 	return s, explained(s.Concurrency, w.seen/float64(w.length))
 }
 
-// inexact is the error of the mean time to a head, as a part of it.
+// inexact returns the relative standard error of the mean time to first byte.
 func (w *window) inexact() float64 {
 	n := float64(w.answers)
 	mean := float64(w.waited) / 1e9 / n
 	return math.Sqrt(max(0, w.squares/n-mean*mean)/n) / mean
 }
 
-// explained reports whether the requests that ended explain those that were seen under
-// way: tunnels and long polls do not end. Few more are the noise of the gauge.
+// explained reports whether completed requests explain the gauge; tunnels and long polls
+// do not end. A small excess is noise.
 func explained(concurrency, underWay float64) bool {
 	return underWay <= 2*concurrency+4*math.Sqrt(concurrency)+4
 }

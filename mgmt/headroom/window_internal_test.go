@@ -7,10 +7,10 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-// begin is when time begins.
+// begin is the start of simulated time.
 var begin = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 
-// counted feeds a window: each interval of five seconds has answers that took a time each.
+// counted feeds a window with intervals of five seconds.
 type counted struct {
 	w       window
 	backend stats.Backend
@@ -44,7 +44,7 @@ func TestASampleIsWhatRequestsMet(t *testing.T) {
 	}
 }
 
-// Few requests are gathered; what rests in between does not make their load less.
+// Few requests are accumulated. Idle intervals do not reduce their concurrency.
 func TestFewRequestsAreGathered(t *testing.T) {
 	var c counted
 	for i := range 20 {
@@ -78,7 +78,7 @@ func TestTooFewRequestsSayNothing(t *testing.T) {
 	}
 }
 
-// A mean of times that differ much is taken of more requests.
+// Variable latencies need more requests for a mean.
 func TestASampleGoesOnUntilItsMeanIsExact(t *testing.T) {
 	var c counted
 	for i := range 9 {
@@ -93,7 +93,7 @@ func TestLongRequestsAreMeasuredLonger(t *testing.T) {
 	var c counted
 	steps := 0
 	for ok := false; !ok && steps < 100; steps++ {
-		_, ok = c.step(100, 10*time.Second, 200) // each takes 20 s as a whole
+		_, ok = c.step(100, 10*time.Second, 200) // each takes 20 s in total
 	}
 	if steps != 16 {
 		t.Errorf("%d steps of 5 s", steps)
@@ -155,7 +155,7 @@ func TestFewRequestsAreNoTunnels(t *testing.T) {
 	}
 }
 
-// When nobody counted for long, or counters began anew, there is nothing in between.
+// A gap between counts or a restart of counters yields no interval.
 func TestGapsAreLeftOut(t *testing.T) {
 	var c counted
 	c.step(1000, time.Millisecond, 1)

@@ -1,6 +1,6 @@
-// Package learner feeds mgmt/headroom: every five seconds it takes the counters of all
-// backends, and now and then writes what is known to a file, from which the next start
-// goes on. A file that is damaged is set aside, and learning begins anew.
+// Package learner feeds mgmt/headroom. Every five seconds it reads the counters of all
+// backends, and every ten minutes it saves the book to a file, which the next start
+// loads. A damaged file is renamed, and learning restarts.
 package learner
 
 import (
@@ -17,18 +17,18 @@ import (
 	"github.com/sluicelb/sluice/mgmt/headroom"
 )
 
-// FileName is that of the file, in the data directory; one that was set aside has
-// .damaged behind it.
+// FileName is the name of the file in the data directory. A damaged one gets the suffix
+// .damaged.
 const FileName = "headroom"
 
 const (
 	every     = 5 * time.Second
 	saveEvery = 10 * time.Minute
-	// maxFile is larger than any file of ours: 65,535 backends of 2 KiB.
+	// maxFile exceeds any valid file: 65,535 backends of 2 KiB.
 	maxFile = 256 << 20
 )
 
-// Options is where counts come from and where what is learned is kept. All must be set.
+// Options are the parameters of a Learner. All must be set.
 type Options struct {
 	Dir      string
 	Counters headroom.Counters
@@ -36,7 +36,7 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// Learner learns; make it with Open.
+// Learner learns and saves. Use Open to make one.
 type Learner struct {
 	*headroom.Book
 	options Options
@@ -44,7 +44,7 @@ type Learner struct {
 	failing bool
 }
 
-// Open goes on with what was learned before.
+// Open returns a Learner with the saved book.
 func Open(o Options) *Learner {
 	l := &Learner{options: o, path: filepath.Join(o.Dir, FileName)}
 	book, err := read(l.path)
@@ -76,7 +76,7 @@ func read(path string) (*headroom.Book, error) {
 	return headroom.Decode(data)
 }
 
-// setAside keeps a damaged file for who wants to know.
+// setAside renames a damaged file for later analysis.
 func (l *Learner) setAside(cause error) {
 	aside := l.path + ".damaged"
 	if err := os.Rename(l.path, aside); err != nil {
@@ -85,7 +85,7 @@ func (l *Learner) setAside(cause error) {
 	l.options.Log.Error("what was learned of backends' head-room is damaged: learning begins anew", "file", l.path, "set aside", aside, "error", cause)
 }
 
-// Run learns until ctx ends, and saves what it learned.
+// Run learns until ctx ends, and saves the book.
 func (l *Learner) Run(ctx context.Context) {
 	tick, save := time.NewTicker(every), time.NewTicker(saveEvery)
 	defer tick.Stop()
@@ -103,8 +103,8 @@ func (l *Learner) Run(ctx context.Context) {
 	}
 }
 
-// Save writes what is known, if that is news. That it fails is logged once until it
-// does not.
+// Save writes the book if it changed. The first of several consecutive errors is logged,
+// and the recovery.
 func (l *Learner) Save() {
 	data, changed := l.Encode()
 	if !changed {

@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/headroom/learner"
 )
 
-// engine answers two hundred requests a second, each of 20 ms: four at once.
+// engine serves two hundred requests a second, each of 20 ms: four in flight.
 type engine struct{ begin time.Time }
 
 func (e engine) answered() uint64 { return uint64(time.Since(e.begin)/time.Second) * 200 }
@@ -44,7 +44,7 @@ func known(l *learner.Learner) headroom.Known {
 	return l.Of(f, &f.HTTP.Services[0].Backends[0], time.Now())
 }
 
-// run lets it learn for a time.
+// run runs the learner for the duration length.
 func run(t *testing.T, l *learner.Learner, length time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -73,7 +73,7 @@ func TestWhatWasLearnedOutlivesARestart(t *testing.T) {
 		if k := known(next); k.Estimate != was.Estimate || k.Peak != was.Peak || k.Since.Unix() != was.Since.Unix() {
 			t.Errorf("after a restart %+v, before %+v", k, was)
 		}
-		run(t, next, time.Minute) // and it goes on
+		run(t, next, time.Minute) // learning continues
 		if k := known(next); k.State != headroom.Unbent {
 			t.Errorf("%+v", k)
 		}
@@ -83,7 +83,7 @@ func TestWhatWasLearnedOutlivesARestart(t *testing.T) {
 	})
 }
 
-// A machine that dies loses ten minutes at most.
+// A crash loses at most ten minutes.
 func TestWhatIsLearnedIsSavedNowAndThen(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestAFileThatCannotBeReadIsLeft(t *testing.T) {
 	}
 }
 
-// That it cannot be saved is said once, until it can.
+// A failure to save is logged once, as is the recovery.
 func TestADiskThatFailsIsToldOnce(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "gone")
