@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Resolution is how close together the values of an archive are, and how many it has.
+// Resolution is the step of an archive and its number of rows.
 type Resolution struct {
 	Step time.Duration
 	Rows int
 }
 
-// Keeps is how far back an archive goes.
+// Keeps returns the period of an archive.
 func (r Resolution) Keeps() time.Duration { return r.Step * time.Duration(r.Rows) }
 
-// Resolutions are those of every file, finest first. Each step is a multiple of the
-// one before.
+// Resolutions are the archives of every file, finest first. Each step is a multiple of
+// the previous one.
 var Resolutions = [...]Resolution{
 	{5 * time.Second, 720},
 	{time.Minute, 1440},
@@ -24,26 +24,26 @@ var Resolutions = [...]Resolution{
 	{time.Hour, 8760},
 }
 
-// stampSize is the length of a row's time: its number since 1970, in steps.
+// stampSize is the size of a row's time, its number since 1970 in steps.
 const stampSize = 4
 
 func rowSize(columns int) int { return stampSize + 2*columns }
 
-// number is the row a time belongs to, counted from 1970.
+// number returns the row number of a time, counted from 1970.
 func (r Resolution) number(at time.Time) int64 { return at.Unix() / int64(r.Step/time.Second) }
 
-// at is when a row begins.
+// at returns the start of a row.
 func (r Resolution) at(number int64) time.Time {
 	return time.Unix(number*int64(r.Step/time.Second), 0)
 }
 
-// end is when a row ends.
+// end returns the end of a row.
 func (r Resolution) end(number int64) time.Time { return r.at(number + 1) }
 
-// row is the bytes of one.
+// row is the encoding of one row.
 type row []byte
 
-// of reports whether the row holds the values of that time; it may be an older one.
+// of reports whether the row has that number; it may contain an older one.
 func (r row) of(number int64) bool {
 	return number > 0 && int64(binary.LittleEndian.Uint32(r)) == number
 }
@@ -56,15 +56,15 @@ func (r row) set(column int, code uint16) {
 	binary.LittleEndian.PutUint16(r[stampSize+2*column:], code)
 }
 
-// blank makes all values unknown.
+// blank sets all values to unknown.
 func (r row) blank() {
 	for i := stampSize; i < len(r); i++ {
 		r[i] = 0xff
 	}
 }
 
-// consolidate makes one value of those of a finer archive: their mean, or the largest.
-// Unknown ones do not count.
+// consolidate returns one value for several values of a finer archive: their mean or
+// maximum. Unknown values are ignored.
 func consolidate(kind Kind, finer []uint16) uint16 {
 	sum, top, n := 0.0, 0.0, 0
 	for _, code := range finer {

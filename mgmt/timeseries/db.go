@@ -15,20 +15,20 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
-// Value is one of a series at some time.
+// Value is the value of a series at one time.
 type Value struct {
-	// Series is its name, at most MaxName bytes, such as "requests" or "backend 7 errors".
+	// Series is its name, at most MaxName bytes, e.g. "requests" or "backend 7 errors".
 	Series string
 	Kind   Kind
-	Value  float64 // not negative; NaN: not known
+	Value  float64 // not negative; NaN: unknown
 }
 
-// ErrNone: nothing was ever written of an object.
+// ErrNone means that an object has no values yet.
 var ErrNone = errors.New("there are no numbers of it yet")
 
 const suffix = ".numbers"
 
-// DB is the files of a directory. It may be used from any goroutine.
+// DB is a directory of files. It is safe for concurrent use.
 type DB struct {
 	dir string
 	log *slog.Logger
@@ -39,12 +39,12 @@ type DB struct {
 
 type object struct {
 	mu      sync.Mutex
-	file    *file // nil: not open
-	used    bool  // since the last call of CloseIdle
-	failing bool  // it was said that it cannot be written
+	file    *file // nil: closed
+	used    bool  // since the last CloseIdle
+	failing bool  // a write error was logged
 }
 
-// Open takes a directory, which is made when there is none.
+// Open returns the DB of a directory, which it creates if necessary.
 func Open(dir string, log *slog.Logger) (*DB, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, disk.Explain(dir, fmt.Errorf("make the directory for numbers over time: %w", err))
@@ -84,8 +84,8 @@ func (o *object) closeFile() {
 	}
 }
 
-// CloseIdle closes the files that nobody wrote or read since it was called before:
-// those of farms that are gone are kept, and take no descriptor.
+// CloseIdle closes files that were neither written nor read since its last call. Files of
+// deleted farms thus take no descriptor.
 func (d *DB) CloseIdle() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,8 +107,8 @@ func (d *DB) object(name string) *object {
 
 func (d *DB) path(name string) string { return filepath.Join(d.dir, name+suffix) }
 
-// Write keeps the values an object has at a time, all of them. Names of objects are
-// parts of paths. What cannot be written is said in the log, once until it can be.
+// Write stores all values of an object at a time. name is part of the path. The first of
+// several consecutive errors is logged, and the recovery.
 func (d *DB) Write(name string, at time.Time, values []Value) {
 	o := d.object(name)
 	o.mu.Lock()
@@ -136,7 +136,8 @@ func (d *DB) write(o *object, name string, at time.Time, values []Value) error {
 	return o.file.write(at, values)
 }
 
-// change gives a file other columns. As long as their number is the same, its rows stay.
+// change changes the columns of a file. If their number stays the same, the rows stay in
+// place.
 func (d *DB) change(o *object, name string, columns []column, same bool) error {
 	if same {
 		if _, err := o.file.f.WriteAt(encodeHeader(columns), 0); err != nil {
@@ -156,7 +157,7 @@ func (d *DB) change(o *object, name string, columns []column, same bool) error {
 	return nil
 }
 
-// open opens the file of an object that was not yet. A damaged one is put aside.
+// open opens the file of an object if necessary. A damaged file is renamed.
 func (d *DB) open(o *object, name string) error {
 	o.used = true
 	if o.file != nil {
@@ -178,8 +179,8 @@ func (d *DB) open(o *object, name string) error {
 	return nil
 }
 
-// fit finds columns for values: those the file has, those of series that are no
-// more, further ones. same: the file has as many already.
+// fit assigns columns to values: existing columns, columns of series that ended, and new
+// ones. The result same is true if the number of columns stays the same.
 func fit(f *file, at time.Time, values []Value) (columns []column, changed, same bool) {
 	place := map[string]int{}
 	if f != nil {
@@ -214,16 +215,16 @@ func fit(f *file, at time.Time, values []Value) (columns []column, changed, same
 	return columns, true, f != nil && len(columns) == had
 }
 
-// Points are values of some series, one every Step from Start on.
+// Points are the values of several series, one every Step from Start on.
 type Points struct {
 	Start time.Time
 	Step  time.Duration
-	// Values are by series in the order they were asked for; NaN is what is not known.
+	// Values are in the order of the requested series; NaN means unknown.
 	Values [][]float64
 }
 
-// Read returns series of an object between two times, as close together as they are
-// kept for all of that time at now. Errors: ErrNone.
+// Read returns series of an object between two times, in the finest archive that covers
+// them at now. It returns ErrNone if the object has no file.
 func (d *DB) Read(name string, from, to, now time.Time, series ...string) (Points, error) {
 	o := d.object(name)
 	o.mu.Lock()
@@ -254,8 +255,8 @@ func (d *DB) Read(name string, from, to, now time.Time, series ...string) (Point
 	return Points{Start: r.at(first), Step: r.Step, Values: values}, nil
 }
 
-// unended leaves out the last value of all as long as none is known: the time it
-// stands for has not ended.
+// unended removes the last row if all its values are unknown, because its period has not
+// ended.
 func unended(values [][]float64) [][]float64 {
 	for _, of := range values {
 		if !math.IsNaN(of[len(of)-1]) {
@@ -268,7 +269,7 @@ func unended(values [][]float64) [][]float64 {
 	return values
 }
 
-// finest is the archive with the closest values that goes back to a time.
+// finest returns the finest archive that goes back to a time.
 func finest(from, now time.Time) int {
 	for i, r := range Resolutions {
 		if now.Sub(from) <= r.Keeps() {
@@ -278,8 +279,8 @@ func finest(from, now time.Time) int {
 	return len(Resolutions) - 1
 }
 
-// Sweep removes the files of objects that are not kept any more and were not written
-// for a week: who deletes a farm may go back on it.
+// Sweep deletes the files of objects that no longer exist, a week after their last write.
+// Until then the deletion of a farm may be undone.
 func (d *DB) Sweep(now time.Time, kept func(name string) bool) {
 	entries, err := os.ReadDir(d.dir)
 	if err != nil {

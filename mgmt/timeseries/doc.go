@@ -1,15 +1,14 @@
-// Package timeseries keeps numbers over time in files of a fixed size: one for each
-// object (a farm, the system), which holds all its series.
+// Package timeseries stores time series in files of a fixed size. Each file holds all
+// series of one object (a farm or the system).
 //
-// Every file has four archives: values every 5 s for an hour, means over a minute for
-// a day, over 5 minutes for a week and over an hour for a year. Newer rows take the
-// place of the oldest. A row is its time and one value of 16 bits for each series, so
-// that the file of a farm with ten backends stays below 1 MiB.
+// Every file has four archives: values every 5 s for an hour, means per minute for a day,
+// per 5 minutes for a week and per hour for a year. New rows overwrite the oldest. A row
+// is its time and a 16-bit value per series, so the file of a farm with ten backends has
+// less than 1 MiB.
 //
-// Values are rounded to 0.05 %, and are not negative. What was not measured is not
-// known, which is something else than 0.
+// Values are rounded to 0.05 % and are not negative. Missing measurements are unknown,
+// which differs from 0.
 //
-// Nothing is synced: the files survive the end of the process at any time, and the
-// machine's death costs the last seconds at most. A file that cannot be read is put
-// aside, and another is begun.
+// Files are not synced. They survive the death of the process, and a crash of the machine
+// costs the last seconds at most. An unreadable file is renamed and a new one is started.
 package timeseries

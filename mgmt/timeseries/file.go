@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// file is the series of one object. Its owner sees that one at a time uses it.
+// file holds the series of one object. It is not safe for concurrent use.
 type file struct {
 	path    string
 	f       *os.File
 	columns []column
-	place   map[string]int // of a series, by its name
-	last    int64          // row of the finest archive that was written last; 0: none
+	place   map[string]int // column of a series, by name
+	last    int64          // last written row of the finest archive; 0: none
 }
 
-// open opens a file, which has to be there.
+// open opens an existing file.
 func open(path string) (*file, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -54,7 +54,7 @@ func (t *file) read() error {
 	return t.findLast()
 }
 
-// has is the end of reading or making the file.
+// has sets the columns after reading or creating the file.
 func (t *file) has(columns []column) {
 	t.columns, t.place = columns, map[string]int{}
 	for i, c := range columns {
@@ -62,8 +62,8 @@ func (t *file) has(columns []column) {
 	}
 }
 
-// create makes a file with these columns, in the place of what is there once it is
-// whole. Rows are those of older, if there is one.
+// create creates a file with the columns and then renames it to path. It copies the rows
+// of older, if not nil.
 func create(path string, columns []column, older *file) (*file, error) {
 	f, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -119,7 +119,8 @@ func (t *file) copyRows(archive int, from []row) error {
 	return err
 }
 
-// offset is where a row of an archive is; that after the last archive is the end.
+// offset returns the offset of a row of an archive. The one after the last archive is the
+// end.
 func (t *file) offset(archive, index int) int64 {
 	for _, r := range Resolutions[:archive] {
 		index += r.Rows
@@ -127,16 +128,16 @@ func (t *file) offset(archive, index int) int64 {
 	return headerSize(len(t.columns)) + int64(index)*int64(rowSize(len(t.columns)))
 }
 
-// rows reads rows from an index on; those behind the last are the first.
+// rows reads n rows from index on, wrapping around at the end.
 func (t *file) rows(archive, index, n int) ([]row, error) {
 	size, all := rowSize(len(t.columns)), Resolutions[archive].Rows
-	buf := make([]byte, n*size) // not kept: a thousand files are open
+	buf := make([]byte, n*size) // not cached, because a thousand files may be open
 	head := min(n, all-index)
 	for _, part := range []struct {
 		index int
 		to    []byte
 	}{{index, buf[:head*size]}, {0, buf[head*size:]}} {
-		// What was never written reads as zeroes, or not at all, and then stays zeroes.
+		// Unwritten rows read as zeros or are missing; both stay zeros.
 		if _, err := t.f.ReadAt(part.to, t.offset(archive, part.index)); err != nil && err != io.EOF {
 			return nil, err
 		}
@@ -164,8 +165,7 @@ func (t *file) findLast() error {
 	return nil
 }
 
-// write writes the values of a time. The rows of coarser archives that ended since the
-// last are made first.
+// write writes the values of a time, after the rows of coarser archives that have ended.
 func (t *file) write(at time.Time, values []Value) error {
 	number := Resolutions[0].number(at)
 	if t.last != 0 && number != t.last {
@@ -185,8 +185,8 @@ func (t *file) write(at time.Time, values []Value) error {
 	return err
 }
 
-// consolidate makes the rows of coarser archives that a time belongs to when another
-// no longer does.
+// consolidate writes the rows of coarser archives that contain last and have ended by
+// now.
 func (t *file) consolidate(last, now time.Time) error {
 	for archive := 1; archive < len(Resolutions); archive++ {
 		coarse, fine := Resolutions[archive], Resolutions[archive-1]
@@ -201,7 +201,7 @@ func (t *file) consolidate(last, now time.Time) error {
 	return nil
 }
 
-// consolidateRow makes one row of n of the finer archive.
+// consolidateRow writes one row from n rows of the finer archive.
 func (t *file) consolidateRow(archive int, number int64, n int) error {
 	fine := Resolutions[archive-1]
 	first := number * int64(n)
@@ -225,8 +225,8 @@ func (t *file) consolidateRow(archive int, number int64, n int) error {
 	return err
 }
 
-// points are the values of a series, one for each row from first to last; what is
-// not known is NaN.
+// points returns the values of series, one for each row from first to last; NaN means
+// unknown.
 func (t *file) points(archive int, series []string, first, last int64) ([][]float64, error) {
 	r := Resolutions[archive]
 	n := int(last - first + 1)

@@ -19,7 +19,7 @@ import (
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// opened is a database, and what it says.
+// opened returns a database and its log.
 func opened(t *testing.T) (*DB, *logtest.Log) {
 	t.Helper()
 	var log logtest.Log
@@ -31,7 +31,7 @@ func opened(t *testing.T) (*DB, *logtest.Log) {
 	return d, &log
 }
 
-// of are values of series that are all known.
+// of returns known values of series.
 func of(names ...string) (values []Value) {
 	for _, name := range names {
 		values = append(values, Value{Series: name, Value: 7})
@@ -39,7 +39,7 @@ func of(names ...string) (values []Value) {
 	return values
 }
 
-// reopened gives an object its file for reading or writing only.
+// reopened reopens the file of an object read-only or write-only.
 func reopened(t *testing.T, d *DB, name string, flag int) {
 	t.Helper()
 	o := d.object(name)
@@ -51,7 +51,7 @@ func reopened(t *testing.T, d *DB, name string, flag int) {
 	o.file.f = f
 }
 
-// A file is read by later versions: its header is what it was.
+// Later versions must read the file, so the layout of the header is fixed.
 func TestTheHeaderOfAFileHasItsLayout(t *testing.T) {
 	longest := "a series of a name of 38 bytes, as is "
 	got := encodeHeader([]column{{name: "p99", kind: Max, since: 0x0102030405060708}, {name: longest, since: 9}})
@@ -95,7 +95,7 @@ func TestTheLargestOfSmallValuesIsOneOfThem(t *testing.T) {
 	}
 }
 
-// A disk that fails says nothing about what is on it: only what was read can be damaged.
+// A read error does not mean damage: only content that was read can be damaged.
 func TestAFileThatCannotBeReadIsNotDamaged(t *testing.T) {
 	d, _ := opened(t)
 	d.Write("farm-1", noon, of("a"))
@@ -118,7 +118,7 @@ func TestAFileThatCannotBeReadIsNotDamaged(t *testing.T) {
 	}
 }
 
-// What could not be made of older rows, or not be written, is said, and not taken for done.
+// Errors of consolidation and writing are logged, and the work is not marked as done.
 func TestWhatIsKeptInPartIsSaid(t *testing.T) {
 	for name, c := range map[string]struct {
 		flag   int
@@ -147,7 +147,7 @@ func TestWhatIsKeptInPartIsSaid(t *testing.T) {
 	}
 }
 
-// The evidence is not written over where it cannot be put aside.
+// A damaged file is not overwritten if it cannot be renamed.
 func TestADamagedFileStaysWhereItCannotBePutAside(t *testing.T) {
 	d, log := opened(t)
 	if err := errors.Join(os.WriteFile(d.path("farm-1"), []byte("damaged"), 0o600), os.MkdirAll(d.path("farm-1")+".damaged/full", 0o700)); err != nil {
@@ -197,7 +197,7 @@ func TestAnObjectWithoutValuesIsKept(t *testing.T) {
 	}
 }
 
-// Who waited while the file was closed goes on.
+// A waiting writer continues after the file is closed.
 func TestClosedFilesAreFreeAndTheirObjectsNotHeld(t *testing.T) {
 	for name, end := range map[string]func(d *DB){
 		"close": func(d *DB) { d.Close() },
@@ -233,8 +233,7 @@ func TestAFolderInThePlaceOfAFileIsNoMissingFile(t *testing.T) {
 	}
 }
 
-// A file that is written or read stays open; another is closed, and opened again by who
-// wants it.
+// A file in use stays open. Others are closed, and reopened on use.
 func TestIdleFilesAreClosed(t *testing.T) {
 	d, log := opened(t)
 	d.Write("farm-1", noon, of("a"))

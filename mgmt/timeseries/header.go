@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Kind is how values become one of a longer time.
+// Kind determines how values are consolidated.
 type Kind byte
 
-// The kinds.
+// Kinds of consolidation.
 const (
 	Mean Kind = iota
 	Max
@@ -20,19 +20,19 @@ const (
 // MaxName bounds the name of a series in bytes.
 const MaxName = 38
 
-// maxColumns bounds the series of a file: more than a farm can have backends.
+// maxColumns bounds the series of a file; a farm cannot have that many backends.
 const maxColumns = 1 << 16
 
-// column is a series in a file. Values before since are of the one that had the
-// column earlier.
+// column is a series in a file. Values before since belong to the previous series of the
+// column.
 type column struct {
 	name  string
 	kind  Kind
-	since int64 // Unix time in seconds
+	since int64 // Unix seconds
 }
 
-// The file begins with its header: the magic, the checksum of what follows, the number
-// of columns, then these, each of the same length.
+// The file begins with its header: the magic, the checksum of the rest, the number of
+// columns, and the columns, each of the same size.
 const (
 	magic      = "sluice timeseries 1\n"
 	prefixSize = len(magic) + 4 + 4
@@ -40,7 +40,7 @@ const (
 	page       = 4096
 )
 
-// headerSize is what the header takes in the file, in whole pages.
+// headerSize returns the size of the header in whole pages.
 func headerSize(columns int) int64 {
 	n := prefixSize + columns*columnSize
 	return int64((n + page - 1) / page * page)
@@ -63,7 +63,7 @@ func encodeHeader(columns []column) []byte {
 
 var errDamaged = errors.New("the file is damaged")
 
-// decodePrefix tells from the first bytes of a file how many columns it has.
+// decodePrefix returns the number of columns from the first bytes of a file.
 func decodePrefix(b []byte) (columns int, err error) {
 	if len(b) < prefixSize || string(b[:len(magic)]) != magic {
 		return 0, fmt.Errorf("%w: it does not begin as a file of numbers does", errDamaged)
@@ -75,7 +75,7 @@ func decodePrefix(b []byte) (columns int, err error) {
 	return int(n), nil
 }
 
-// decodeHeader reads a whole header.
+// decodeHeader decodes a complete header.
 func decodeHeader(b []byte) ([]column, error) {
 	n, err := decodePrefix(b)
 	if err != nil {
@@ -95,5 +95,5 @@ func decodeHeader(b []byte) ([]column, error) {
 	return columns, nil
 }
 
-// has reports whether a row that ends then holds a value of the column's series.
+// has reports whether a row with that end contains values of the column's series.
 func (c column) has(end time.Time) bool { return end.Unix() > c.since }

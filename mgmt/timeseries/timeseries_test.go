@@ -27,7 +27,7 @@ func openDB(t *testing.T, dir string) *timeseries.DB {
 	return db
 }
 
-// write writes one series for a while, every 5 s.
+// write writes series every 5 s, n times.
 func write(db *timeseries.DB, from time.Time, n int, value func(i int) float64, names ...string) {
 	for i := range n {
 		var values []timeseries.Value
@@ -42,7 +42,7 @@ func write(db *timeseries.DB, from time.Time, n int, value func(i int) float64, 
 	}
 }
 
-// shown is points as text: - for what is not known.
+// shown formats points; - means unknown.
 func shown(values []float64) string {
 	var out []string
 	for _, v := range values {
@@ -80,7 +80,7 @@ func TestValuesAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// The time that has not ended has no value yet, which is no gap.
+// The current period has no value yet. That is not a gap.
 func TestWhatHasNotEndedIsLeftOut(t *testing.T) {
 	db := openDB(t, t.TempDir())
 	write(db, noon, 2, func(int) float64 { return 1 }, "a", "b")
@@ -100,13 +100,13 @@ func TestWhatHasNotEndedIsLeftOut(t *testing.T) {
 
 func TestOlderTimesAreMeansAndMaxima(t *testing.T) {
 	db := openDB(t, t.TempDir())
-	day := noon.Add(25 * time.Hour) // minutes are as far back as 24 h
+	day := noon.Add(25 * time.Hour) // minutes go back 24 h
 	write(db, noon, 13, func(i int) float64 { return float64(i) }, "mean", "max")
 	p := read(t, db, noon, noon.Add(time.Minute), noon.Add(2*time.Hour), "mean", "max")
 	if p.Step != time.Minute || shown(p.Values[0]) != "5.5 -" || shown(p.Values[1]) != "11 -" {
 		t.Errorf("minutes: %s and %s every %v", shown(p.Values[0]), shown(p.Values[1]), p.Step)
 	}
-	// Five minutes of which one has values, an hour with one.
+	// Five minutes with one known minute, an hour with one known value.
 	write(db, day, 1, func(int) float64 { return 1 }, "mean", "max")
 	for _, c := range []struct {
 		ago  time.Duration
@@ -119,8 +119,7 @@ func TestOlderTimesAreMeansAndMaxima(t *testing.T) {
 	}
 }
 
-// A file is as large after a year as on its first day, and of a farm with ten
-// backends at most 1 MiB.
+// A file keeps its size. That of a farm with ten backends is at most 1 MiB.
 func TestAFileKeepsItsSize(t *testing.T) {
 	dir := t.TempDir()
 	db := openDB(t, dir)
@@ -140,7 +139,7 @@ func TestAFileKeepsItsSize(t *testing.T) {
 	if first > 1<<20 {
 		t.Errorf("%d bytes", first)
 	}
-	for i := range 900 { // more than an hour, so the first rows are written over
+	for i := range 900 { // more than an hour, so that the first rows are overwritten
 		write(db, noon.Add(time.Duration(i)*5*time.Second), 1, func(int) float64 { return float64(i) }, names...)
 	}
 	if size() != first {
@@ -176,7 +175,7 @@ func TestANewSeriesDoesNotHaveTheValuesOfAnother(t *testing.T) {
 	db := openDB(t, t.TempDir())
 	five := func(int) float64 { return 5 }
 	write(db, noon, 6, five, "a", "b")
-	write(db, noon.Add(30*time.Second), 7, func(int) float64 { return 9 }, "a", "c") // c has the column of b
+	write(db, noon.Add(30*time.Second), 7, func(int) float64 { return 9 }, "a", "c") // c takes the column of b
 	p := read(t, db, noon, noon.Add(time.Minute), noon.Add(time.Minute), "a", "b", "c")
 	if shown(p.Values[0]) != "5 5 5 5 5 5 9 9 9 9 9 9 9" || shown(p.Values[2]) != "- - - - - - 9 9 9 9 9 9 9" || strings.Trim(shown(p.Values[1]), "- ") != "" {
 		t.Errorf("%s; %s; %s", shown(p.Values[0]), shown(p.Values[1]), shown(p.Values[2]))
@@ -233,7 +232,7 @@ func TestADamagedFileIsPutAside(t *testing.T) {
 	}
 }
 
-// What cannot be written is said once, and when it can be again.
+// A write error is logged once, as is the recovery.
 func TestADiskThatFailsIsSaidOnce(t *testing.T) {
 	var log logtest.Log
 	dir := filepath.Join(t.TempDir(), "numbers")
@@ -258,7 +257,7 @@ func TestADiskThatFailsIsSaidOnce(t *testing.T) {
 	}
 }
 
-// What was cut off behind the header was never written.
+// A file truncated after the header has no rows.
 func TestRowsThatAreNotThereAreUnknown(t *testing.T) {
 	dir := t.TempDir()
 	db := openDB(t, dir)
@@ -305,7 +304,7 @@ func TestFilesOfFarmsThatAreGoneGoAfterAWeek(t *testing.T) {
 		}
 		return names
 	}
-	if err := os.WriteFile(filepath.Join(dir, "farm-2"), nil, 0o600); err != nil { // an old file of somebody
+	if err := os.WriteFile(filepath.Join(dir, "farm-2"), nil, 0o600); err != nil { // a foreign file
 		t.Fatal(err)
 	}
 	written := time.Now().Truncate(time.Second)
@@ -333,7 +332,7 @@ func TestAClockThatJumpsLosesNothingElse(t *testing.T) {
 	write(db, noon.Add(24*time.Hour), 2, one, "a")
 	write(db, noon.Add(15*time.Second), 3, one, "a")
 	p := read(t, db, noon, noon.Add(25*time.Second), noon.Add(25*time.Second), "a")
-	if got := shown(p.Values[0]); got != "- - 1 1 1 1" { // a day later stands where the first two did
+	if got := shown(p.Values[0]); got != "- - 1 1 1 1" { // a later day has overwritten the first two
 		t.Errorf("read %s", got)
 	}
 	if p := read(t, db, noon.Add(time.Hour), noon, noon, "a"); len(p.Values[0]) != 1 {

@@ -2,8 +2,8 @@ package timeseries
 
 import "math"
 
-// A value is an unsigned float of 16 bits: 6 of exponent, 10 of mantissa, from 2⁻²⁰ to
-// 2⁴⁴. Smaller ones are 0, larger ones the largest.
+// A value is an unsigned 16-bit float with 6 bits of exponent and 10 of mantissa, from
+// 2⁻²⁰ to 2⁴⁴. Smaller values become 0, larger ones the maximum.
 const (
 	mantissaBits = 10
 	lowest       = -20 // exponent of the smallest value
@@ -14,7 +14,7 @@ const (
 	bias64     = 1023 // of its exponent
 )
 
-// encode rounds to the nearest value there is. What is no number is unknown.
+// encode rounds to the nearest value. NaN becomes unknown.
 func encode(v float64) uint16 {
 	if math.IsNaN(v) {
 		return unknown
@@ -28,7 +28,7 @@ func encode(v float64) uint16 {
 	return uint16(min(code, largest))
 }
 
-// decode is NaN for what is unknown.
+// decode returns NaN for unknown.
 func decode(code uint16) float64 {
 	switch code {
 	case unknown:
