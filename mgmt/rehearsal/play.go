@@ -12,52 +12,50 @@ import (
 )
 
 const (
-	// Requests that are played: enough for an error of some percent of a share, and for
-	// what is under way to change several times.
-	// Where there are thousands of backends, most of which are compared for each request,
-	// they are fewer: a play takes seconds at most.
+	// Simulated requests: enough for an error of some percent of a share, and for several
+	// turnovers of the requests in flight. With thousands of backends there are fewer,
+	// because each request compares most of them. A simulation takes seconds at most.
 	leastPlayed, perBackend, turnovers = 20_000, 50, 8
 	mostCompared                       = 40_000_000
-	// atOnce bounds what is under way while playing: beyond it loads and limits are played
-	// on a smaller scale.
+	// atOnce bounds the simulated requests in flight. Above it, loads and limits are
+	// scaled down.
 	atOnce = 4000
-	// hashesTried is how many clients are drawn, at most, to find some of those whose
-	// backend is taken out.
+	// hashesTried bounds the drawn clients in the search for clients of removed backends.
 	hashesTried, hashesKept = 200_000, 2000
 )
 
-// Backend is what is known of one backend of a group.
+// Backend is the measured state of one backend of a group.
 type Backend struct {
-	// Out: it is taken out. Down: it cannot be used anyway. Both are besides maintenance,
-	// which the configuration has.
+	// Out is true if it is removed, Down if it is unusable anyway. Maintenance is
+	// separate: it is part of the configuration.
 	Out, Down bool
-	// Rate is how many requests it gets a second now, Time how many seconds each takes
-	// with little load, more than 0.
+	// Rate is its current number of requests per second. Time is their duration in
+	// seconds at low load; more than 0.
 	Rate, Time float64
 }
 
-// Outcome is who gets how much, by position in the group.
+// Outcome is the resulting rate of each backend, by position in the group.
 type Outcome struct {
 	Rates []float64
-	// Refused is the rate for which there was nobody, or nobody with room.
+	// Refused is the rate of requests without a usable backend or without capacity.
 	Refused float64
 }
 
-// Usable reports whether a backend may get requests when its group is played.
+// Usable reports whether a backend may get requests in the simulation of its group.
 func Usable(b *farm.Backend, is *Backend) bool {
 	return b.Maintenance == farm.MaintenanceOff && b.Addr.IsValid() && !is.Out && !is.Down
 }
 
-// emptyTable says of nobody that it is down: whether members can be used is said by Out.
+// emptyTable is a health table without failures: Out excludes unusable members instead.
 var emptyTable = func() *health.Table {
 	t, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
-		panic(err) // zeroed memory of that size is one
+		panic(err) // zeroed memory of that size is valid
 	}
 	return t
 }()
 
-// stage is one group while it is played.
+// stage is the state of a simulation.
 type stage struct {
 	group  farm.Group
 	of     []Backend
@@ -65,7 +63,7 @@ type stage struct {
 	picker *balance.Picker
 	rand   *rand.Rand
 	scale  float64
-	total  float64 // of rates
+	total  float64 // sum of rates
 	hashes [][]uint64
 	now    float64
 	ends   ends
@@ -73,8 +71,8 @@ type stage struct {
 	none   int
 }
 
-// Play plays a group whose backends are as of says, in their order. With the same seed
-// it has the same outcome, but for algorithms that draw by chance.
+// Play simulates a group whose backends have the states in of, in the same order. The
+// same seed gives the same outcome, except for algorithms that draw at random.
 func Play(g farm.Group, of []Backend, seed uint64) Outcome {
 	s := &stage{group: g, of: of, scale: 1, rand: rand.New(rand.NewPCG(seed, 0)), taken: make([]int, len(of))}
 	under := 0.0
@@ -89,7 +87,7 @@ func Play(g farm.Group, of []Backend, seed uint64) Outcome {
 	s.scale = min(1, atOnce/under)
 	s.loads = make([]balance.Load, len(of))
 	s.picker = s.pickerOf(s.loads, func(i int) bool { return !Usable(&g.Backends()[i], &of[i]) })
-	for i := range of { // before anybody answered, what each takes is known
+	for i := range of { // latencies are known before the first response
 		s.loads[i].Observe(int64(of[i].Time * float64(time.Second)))
 	}
 	if s.picker.Algorithm() == balance.ConsistentHash {
@@ -105,8 +103,8 @@ func Play(g farm.Group, of []Backend, seed uint64) Outcome {
 	return out
 }
 
-// pickerOf makes the picker the engine would, without slow start: who takes over has its
-// weight in the end.
+// pickerOf returns the picker of the engine, without slow start, because the result is
+// the final state.
 func (s *stage) pickerOf(loads []balance.Load, out func(i int) bool) *balance.Picker {
 	list := s.group.Backends()
 	members := make([]balance.Member, len(list))
@@ -121,7 +119,7 @@ func (s *stage) pickerOf(loads []balance.Load, out func(i int) bool) *balance.Pi
 	return balance.NewOf(s.group.Choosing(), members, emptyTable, new(balance.State))
 }
 
-// findHashes finds clients of each backend that is taken out, as the hash maps them now.
+// findHashes finds clients that the hash currently maps to removed backends.
 func (s *stage) findHashes() {
 	list := s.group.Backends()
 	before := s.pickerOf(make([]balance.Load, len(list)), func(i int) bool {
@@ -138,7 +136,7 @@ func (s *stage) findHashes() {
 	}
 }
 
-// play lets requests come.
+// play simulates requests.
 func (s *stage) play(requests int, counted bool) {
 	var sums []float64
 	sum := 0.0
@@ -165,7 +163,8 @@ func (s *stage) play(requests int, counted bool) {
 	}
 }
 
-// choose says who takes a request of a client whose backend is the one at from now.
+// choose returns the backend for a request of a client that currently uses the one at
+// from.
 func (s *stage) choose(from int) (int, bool) {
 	b := &s.group.Backends()[from]
 	hashed := s.hashes != nil
@@ -192,23 +191,23 @@ func (s *stage) end(i int) {
 	s.picker.Held(i).Done()
 }
 
-// end is when a request ends, and at whom.
+// end is the end of a request: its time and backend.
 type end struct {
 	at float64
 	of int
 }
 
-// ends is a heap, the next one first.
+// ends is a heap, the earliest first.
 type ends []end
 
 func (e ends) Len() int           { return len(e) }
 func (e ends) Less(i, k int) bool { return e[i].at < e[k].at }
 func (e ends) Swap(i, k int)      { e[i], e[k] = e[k], e[i] }
 
-// Push and Pop are heap.Interface.
+// Push implements heap.Interface.
 func (e *ends) Push(x any) { *e = append(*e, x.(end)) }
 
-// Pop takes the last.
+// Pop removes the last element.
 func (e *ends) Pop() any {
 	old := *e
 	x := old[len(old)-1]

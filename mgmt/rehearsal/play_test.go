@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rehearsal"
 )
 
-// service is a group of backends; each is changed before it is added.
+// service returns a group of backends; change modifies each before it is added.
 func service(policy farm.RoutingPolicy, n int, change func(i int, b *farm.Backend)) farm.Group {
 	f := &farm.Farm{ID: 1, Name: "shop", Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{Services: []farm.Service{{ID: 1, Name: "web", Policy: policy, Backends: list(n, change)}}}}
 	return f.Groups()[0]
@@ -32,7 +32,7 @@ func list(n int, change func(i int, b *farm.Backend)) (out []farm.Backend) {
 	return out
 }
 
-// each are backends with that rate and time.
+// each returns n backends with the rate and time.
 func each(n int, rate, time float64) (out []rehearsal.Backend) {
 	for range n {
 		out = append(out, rehearsal.Backend{Rate: rate, Time: time})
@@ -40,7 +40,7 @@ func each(n int, rate, time float64) (out []rehearsal.Backend) {
 	return out
 }
 
-// want compares rates, within a share of the sum.
+// want compares rates, with a tolerance relative to their sum.
 func want(t *testing.T, what string, o rehearsal.Outcome, refused float64, rates ...float64) {
 	t.Helper()
 	sum := refused
@@ -76,7 +76,7 @@ func TestOthersTakeOverByTheirWeights(t *testing.T) {
 	want(t, "l4 roundrobin, which knows no weights", rehearsal.Play(l4(farm.L4RoundRobin, 3, weights(1, 2, 1)), of, 1), 0, 0, 45, 45)
 }
 
-// With as many under way on each, one that takes twice as long gets half.
+// With equal numbers in flight, a backend that takes twice as long gets half the rate.
 func TestFewestUnderWayGivesLessToWhoIsSlower(t *testing.T) {
 	for _, policy := range []farm.RoutingPolicy{farm.PolicyLeastConnections, farm.PolicyPending} {
 		of := []rehearsal.Backend{{Rate: 100, Time: 1, Out: true}, {Rate: 100, Time: 1}, {Rate: 100, Time: 2}}
@@ -138,7 +138,7 @@ func TestLimitsSendLoadToOthersAndThenRefuseIt(t *testing.T) {
 	if o := rehearsal.Play(g, of, 1); o.Rates[1] > 1.05 || o.Refused < 28 {
 		t.Errorf("nobody else: %+v", o)
 	}
-	for i := range of { // the same on a small scale
+	for i := range of { // the same, scaled down
 		of[i].Rate *= 10_000
 	}
 	g.Backends()[1].ConnLimit = 10_000
@@ -147,7 +147,7 @@ func TestLimitsSendLoadToOthersAndThenRefuseIt(t *testing.T) {
 	}
 }
 
-// Who is known to a backend stays, however uneven that is.
+// Clients with a session stay, even if that is uneven.
 func TestClientsWithASessionStay(t *testing.T) {
 	g := service(farm.PolicyRoundRobin, 3, nil)
 	of := []rehearsal.Backend{{Rate: 30, Time: 0.1, Out: true}, {Rate: 90, Time: 0.1}, {Rate: 0, Time: 0.1}}
@@ -162,7 +162,7 @@ func TestAHashMovesOnlyWhoHasTo(t *testing.T) {
 	for _, g := range []farm.Group{service(farm.PolicyConsistentHash, 4, nil), l4(farm.L4HashSrc, 4, nil)} {
 		of := []rehearsal.Backend{{Rate: 60, Time: 0.1, Out: true}, {Rate: 10, Time: 0.1}, {Rate: 40, Time: 0.1}, {Rate: 10, Time: 0.1}}
 		want(t, g.String(), rehearsal.Play(g, of, 1), 0, 0, 30, 60, 30)
-		of[3].Down = true // whose clients went elsewhere before
+		of[3].Down = true // its clients used other backends before
 		want(t, g.String(), rehearsal.Play(g, of, 1), 0, 0, 45, 75, 0)
 	}
 }
