@@ -9,19 +9,18 @@ import (
 	"github.com/sluicelb/sluice/core/geoip"
 )
 
-// Error is about a database that cannot be used.
+// Error describes an unusable database.
 type Error struct{ Reason string }
 
 func (e *Error) Error() string { return e.Reason }
 
 func wrong(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
-// MaxNets bounds the nets of a database, those it knows nothing of included: one of cities
-// has five million. A file that is made for it has more than anybody could count.
+// MaxNets bounds the networks of a database, including those without data. A city
+// database has five million. A malicious file may have vastly more.
 const MaxNets = 20_000_000
 
-// record is what databases of several makers have of a net: MaxMind and DB-IP in objects,
-// IPinfo in fields of their own.
+// record is the data of a network in databases of MaxMind and DB-IP.
 type record struct {
 	Country struct {
 		Code string `maxminddb:"iso_code"`
@@ -35,7 +34,7 @@ type record struct {
 	} `maxminddb:"location"`
 }
 
-// flat is what IPinfo has.
+// flat is the data of a network in databases of IPinfo.
 type flat struct {
 	Country   string `maxminddb:"country_code"`
 	Continent string `maxminddb:"continent_code"`
@@ -52,9 +51,9 @@ func (r *record) place() (p geoip.Place) {
 
 func inRange(degrees, most float64) bool { return degrees >= -most && degrees <= most }
 
-// Read makes the memory of a table of a database in a file, and says what the database
-// calls itself. It fails with *Error for what is none, is damaged, says no place, or has
-// more nets than that.
+// Read converts a database file to the memory of a table, and returns the type that the
+// database declares. It fails with *Error if the file is invalid or damaged, has no
+// location data, or has more than most networks.
 func Read(path string, most int) (mem []byte, kind string, err error) {
 	db, err := maxminddb.Open(path)
 	if err != nil {
@@ -74,7 +73,7 @@ func Read(path string, most int) (mem []byte, kind string, err error) {
 		if !net.Found() {
 			continue
 		}
-		place, known := places[net.Offset()] // nets share their data
+		place, known := places[net.Offset()] // networks share their data
 		if !known {
 			if place, err = placeOf(net); err != nil {
 				return nil, "", wrong("it is damaged: %v", err)
@@ -97,7 +96,7 @@ func placeOf(net maxminddb.Result) (geoip.Place, error) {
 	if err := net.Decode(&r); err == nil && r.place() != (geoip.Place{}) {
 		return r.place(), nil
 	}
-	var f flat // country and continent may be texts there, which is an error above
+	var f flat // country and continent are strings in such databases, which fails above
 	if err := net.Decode(&f); err != nil {
 		return geoip.Place{}, err
 	}

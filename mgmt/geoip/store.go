@@ -19,46 +19,47 @@ import (
 // MaxSize bounds an upload, in bytes.
 const MaxSize = 512 << 20
 
-// FileName is what the table is called in the data directory; partName an upload on its way.
+// FileName is the name of the table in the data directory, partName that of an incomplete
+// upload.
 const (
 	FileName = "geoip.table"
 	partName = "geoip.part"
 )
 
-// Info is what is known of the database.
+// Info describes the database.
 type Info struct {
-	Kind     string    `json:"kind"` // what it calls itself
+	Kind     string    `json:"kind"` // declared type
 	Built    time.Time `json:"-"`
 	Uploaded time.Time `json:"uploaded"`
 	By       string    `json:"by"`
-	// Countries is how many there are, Ranges how many of each version; Located says
-	// whether it has coordinates.
+	// Countries is the number of countries, Ranges4 and Ranges6 that of ranges per IP
+	// version. Located reports whether the database has coordinates.
 	Countries        int  `json:"-"`
 	Ranges4, Ranges6 int  `json:"-"`
 	Located          bool `json:"-"`
 }
 
-// Store is the database in use. Any goroutine may use it.
+// Store holds the database in use. It is safe for concurrent use.
 type Store struct {
 	dir     string
-	changed func() // the table is another one
+	changed func() // called after the table changed
 
-	write sync.Mutex // held by who changes it
+	write sync.Mutex // held during changes
 	mu    sync.Mutex
 	table *geoip.Table
 	file  *os.File // its sealed memory
 	info  Info
 }
 
-// ErrNone is for what needs a database where there is none.
+// ErrNone means that an operation needs a database and none is loaded.
 var ErrNone = errors.New("there is no GeoIP database: upload one (sluice geoip upload FILE)")
 
-// Open reads what lies in a data directory. A table that cannot be read is left where it is,
-// and the error says so: the store works without it. changed is called when there is
-// another table, or none any more.
+// Open loads the table of a data directory. An unreadable table stays on disk and is
+// reported as an error; the store works without it. changed is called when the table is
+// replaced or removed.
 func Open(dir string, changed func()) (*Store, error) {
 	s := &Store{dir: dir, changed: changed}
-	_ = os.Remove(filepath.Join(dir, partName)) // of an upload nobody saw the end of
+	_ = os.Remove(filepath.Join(dir, partName)) // left by an interrupted upload
 	raw, err := os.ReadFile(filepath.Join(dir, FileName))
 	if errors.Is(err, os.ErrNotExist) {
 		return s, nil
@@ -72,7 +73,7 @@ func Open(dir string, changed func()) (*Store, error) {
 	return s, nil
 }
 
-// use has the table in force that a file holds: a line about it, then its memory.
+// use activates the table of a file: a line of JSON, then the memory of the table.
 func (s *Store) use(raw []byte) error {
 	end := lineEnd(raw)
 	var info Info
@@ -106,7 +107,8 @@ func (s *Store) use(raw []byte) error {
 	return nil
 }
 
-// lineEnd is how long the first line is, which makes the memory behind it begin anywhere.
+// lineEnd returns the length of the first line. The memory after it is therefore
+// unaligned.
 func lineEnd(raw []byte) int {
 	for i, c := range raw {
 		if c == '\n' {
@@ -116,8 +118,8 @@ func lineEnd(raw []byte) int {
 	return len(raw)
 }
 
-// Upload makes the database that is read from body the one in use. It fails with *Error for
-// what is none; the one in use stays then.
+// Upload reads a database from body and activates it. It fails with *Error if the
+// database is invalid, and then keeps the current one.
 func (s *Store) Upload(by string, body io.Reader, now time.Time) (Info, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -150,7 +152,7 @@ func save(path string, body io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// Saved is the database as Restore takes it, nil where there is none.
+// Saved returns the database in the format of Restore, or nil if there is none.
 func (s *Store) Saved() ([]byte, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -160,7 +162,7 @@ func (s *Store) Saved() ([]byte, error) {
 	return os.ReadFile(filepath.Join(s.dir, FileName))
 }
 
-// Check says why something is no database as Saved gives it (*Error).
+// Check returns an *Error if saved is not a database in the format of Saved.
 func Check(saved []byte) error {
 	end := lineEnd(saved)
 	var info Info
@@ -173,8 +175,8 @@ func Check(saved []byte) error {
 	return nil
 }
 
-// Restore makes the database the one in use that Saved gave. It fails with *Error for what
-// is none; the one in use stays then.
+// Restore activates a database from Saved. It fails with *Error if it is invalid, and
+// then keeps the current one.
 func (s *Store) Restore(saved []byte) error {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -184,7 +186,7 @@ func (s *Store) Restore(saved []byte) error {
 	return s.put(saved)
 }
 
-// put keeps a database, and uses it.
+// put stores a database and activates it.
 func (s *Store) put(raw []byte) error {
 	path := filepath.Join(s.dir, FileName)
 	if err := disk.Replace(path, raw); err != nil {
@@ -197,8 +199,8 @@ func (s *Store) put(raw []byte) error {
 	return nil
 }
 
-// Remove forgets the database, also one that is damaged and not used. It fails with
-// ErrNone where there is none.
+// Remove deletes the database, even if it is damaged and unused. It returns ErrNone if
+// there is none.
 func (s *Store) Remove() error {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -220,7 +222,7 @@ func (s *Store) Remove() error {
 	return nil
 }
 
-// Info is what is known of the database in use; ErrNone without one.
+// Info describes the database in use. It returns ErrNone if there is none.
 func (s *Store) Info() (Info, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,7 +232,7 @@ func (s *Store) Info() (Info, error) {
 	return s.info, nil
 }
 
-// Missing says what a farm wants of the database that it does not have, in sentences.
+// Missing returns sentences about features of a farm that the database does not support.
 func (s *Store) Missing(f *farm.Farm) []string {
 	info, err := s.Info()
 	if by := f.ChoosesByPlace(false); by != nil && err != nil {
@@ -242,24 +244,25 @@ func (s *Store) Missing(f *farm.Farm) []string {
 	return nil
 }
 
-// Table is the one in use, nil without one.
+// Table returns the table in use, or nil.
 func (s *Store) Table() *geoip.Table {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.table
 }
 
-// noPlaces is the memory of a table that knows nothing: what the engine has without one.
+// noPlaces returns an empty table and its memory, which the engine gets without a
+// database.
 var noPlaces = sync.OnceValues(func() (*geoip.Table, []byte) {
 	mem := geoip.NewBuilder().Memory(0)
 	t, err := geoip.Open(mem)
 	if err != nil {
-		panic(err) // a table is always one
+		panic(err) // an empty table is valid
 	}
 	return t, mem
 })
 
-// Key is what the memory of the table in use is called.
+// Key returns the key of the memory of the table in use.
 func (s *Store) Key() string {
 	if t := s.Table(); t != nil {
 		return t.Key()
@@ -268,8 +271,8 @@ func (s *Store) Key() string {
 	return none.Key()
 }
 
-// Memory is the sealed memory of the table in use, of one that knows nothing where there is
-// none, and what it is called. The caller closes the file.
+// Memory returns the sealed memory of the table in use, or of an empty table, with its
+// key. The caller closes the file.
 func (s *Store) Memory() (key string, file *os.File, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ var world = []geoiptest.Place{
 	{Net: "1.0.2.0/23", Country: "FR", Continent: "EU"},
 	{Net: "10.0.0.0/8", Continent: "AF"},
 	{Net: "2.0.0.0/8", Country: "us", Continent: "na", Flat: true},
-	{Net: "2001:db8::/32", Country: "JP", Continent: "AS", At: []float64{95, 200}}, // nowhere
+	{Net: "2001:db8::/32", Country: "JP", Continent: "AS", At: []float64{95, 200}}, // invalid coordinates
 }
 
 func open(t *testing.T, dir string, changed func()) *geoip.Store {
@@ -34,7 +34,7 @@ func open(t *testing.T, dir string, changed func()) *geoip.Store {
 	return s
 }
 
-// given is the table an engine would have.
+// given returns the table that the engine would get.
 func given(t *testing.T, s *geoip.Store) *table.Table {
 	t.Helper()
 	key, file, err := s.Memory()
@@ -146,7 +146,7 @@ func TestWhatIsNoDatabaseChangesNothing(t *testing.T) {
 	}
 }
 
-// The file is the old one or the new one at every instant: it is exchanged, not written over.
+// The file is replaced by rename, so it is complete at any time.
 func TestADatabaseIsExchangedWhole(t *testing.T) {
 	dir, aside := t.TempDir(), filepath.Join(t.TempDir(), "aside")
 	s := open(t, dir, func() {})
@@ -165,7 +165,7 @@ func TestADatabaseIsExchangedWhole(t *testing.T) {
 	}
 }
 
-// What cannot be read at the start is told, and everything else works.
+// An unreadable table is reported at the start, and everything else works.
 func TestASavedDatabaseIsRestored(t *testing.T) {
 	changes := 0
 	s := open(t, t.TempDir(), func() { changes++ })
@@ -195,7 +195,7 @@ func TestASavedDatabaseIsRestored(t *testing.T) {
 	}
 }
 
-// A database that is damaged is not used, and can be removed all the same.
+// A damaged database is not used, and can be removed.
 func TestADamagedDatabaseCanBeRemoved(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, geoip.FileName)
@@ -220,7 +220,7 @@ func TestADamagedDatabaseCanBeRemoved(t *testing.T) {
 func TestADamagedTableIsTold(t *testing.T) {
 	for _, raw := range []string{"", "x", "{}\n", "{}\nsluiceGI", "{\"kind\":1}\n"} {
 		dir := t.TempDir()
-		for _, name := range []string{geoip.FileName, "geoip.part"} { // the latter of an upload that ended with the power
+		for _, name := range []string{geoip.FileName, "geoip.part"} { // the latter of an upload interrupted by a power failure
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(raw), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -10,15 +10,15 @@ import (
 	"github.com/maxmind/mmdbwriter/mmdbtype"
 )
 
-// Place is what a database says of a net.
+// Place is the data of a network in a database.
 type Place struct {
 	Net, Country, Continent string
 	At                      []float64 // latitude and longitude, nil for none
-	// Flat says it in fields of one level, as IPinfo does.
+	// Flat stores it in top-level fields, like IPinfo.
 	Flat bool
 }
 
-// Database is a database of that type.
+// Database returns a database of the type with the places.
 func Database(t testing.TB, kind string, places ...Place) []byte {
 	t.Helper()
 	tree, err := mmdbwriter.New(mmdbwriter.Options{DatabaseType: kind, IncludeReservedNetworks: true, RecordSize: 24, BuildEpoch: 1_790_000_000})
