@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/audit"
 )
 
-// Audited is a call that wrote something or was refused, as a message.
+// Audited returns the message for a call that wrote something or was refused.
 func Audited(e audit.Entry) Message {
 	m := Message{Facility: Auth, Severity: Notice, Time: e.Time, ID: IDAudit}
 	if e.Status >= 400 {

@@ -14,42 +14,42 @@ import (
 )
 
 const (
-	// dialTime bounds a connect and the resolving before it, writeTime a write.
+	// dialTime bounds name resolution and connect, writeTime a write.
 	dialTime  = 2 * time.Second
 	writeTime = 2 * time.Second
-	// A target that cannot be reached is tried again after firstPause, then
-	// after twice as long each time, up to longestPause.
+	// firstPause is the pause after a failure to reach a target. It doubles each time, up
+	// to longestPause.
 	firstPause   = 100 * time.Millisecond
 	longestPause = 30 * time.Second
-	// renewTime is how long datagrams go where a name led to.
+	// renewTime is how long datagrams use a resolved address.
 	renewTime = 5 * time.Minute
 	// maxPacket is the longest datagram of UDP over IPv4.
 	maxPacket = 65_507
-	// mostSaid is how many bytes a server may say on a stream: tickets of TLS.
+	// mostSaid bounds the bytes that a server may send on a stream, e.g. TLS tickets.
 	mostSaid = 64 << 10
-	// noticeTime is how long is waited for who watches a stream, when something has come.
+	// noticeTime bounds the wait for the watcher of a stream after data has arrived.
 	noticeTime = 50 * time.Millisecond
 )
 
-// ErrPaused says that a target is left alone for a while after it failed.
+// ErrPaused means that a target is not used for a while after a failure.
 var ErrPaused = errors.New("the syslog target did not take lines a moment ago and is left alone for a while")
 
-// Conn is the way to one server. It connects when it is needed, and after a failure
-// not before a pause is over. It belongs to one goroutine.
+// Conn is the connection to one server. It connects on demand, and after a failure only
+// after a pause. It belongs to one goroutine.
 type Conn struct {
 	target Target
 	conn   net.Conn
 	stream *stream // nil: datagrams
-	batch  []byte  // what a stream gets in one write
+	batch  []byte  // buffer of one write to a stream
 	since  time.Time
 	pause  time.Duration
-	next   time.Time // no earlier is another connect tried
+	next   time.Time // earliest time of the next connect
 	now    func() time.Time
-	lost   bool // the last connection ended by itself
+	lost   bool // the last connection failed or was closed by the server
 	again  uint64
 }
 
-// NewConn returns the way to a server, without going it. now may be nil.
+// NewConn returns an unconnected Conn to a server. now may be nil.
 func NewConn(t Target, now func() time.Time) *Conn {
 	if now == nil {
 		now = time.Now
@@ -57,14 +57,14 @@ func NewConn(t Target, now func() time.Time) *Conn {
 	return &Conn{target: t, now: now}
 }
 
-// Next is when the server may be tried again after ErrPaused.
+// Next returns when the server may be tried again after ErrPaused.
 func (c *Conn) Next() time.Time { return c.next }
 
-// Reconnects is how often there had to be another connection because one failed or was
-// ended by the server.
+// Reconnects returns the number of connections that replaced one that failed or was
+// closed by the server.
 func (c *Conn) Reconnects() uint64 { return c.again }
 
-// Begin connects unless it is, and begins a batch. Errors: ErrPaused.
+// Begin connects if necessary, and starts a batch. It returns ErrPaused during a pause.
 func (c *Conn) Begin() error {
 	c.batch = c.batch[:0]
 	switch {
@@ -83,7 +83,8 @@ func (c *Conn) Begin() error {
 	return c.failed(c.conn.SetWriteDeadline(time.Now().Add(writeTime)))
 }
 
-// Add sends a message in two parts, as a datagram now, over a stream with End.
+// Add adds a message in two parts. A datagram is sent at once, a message on a stream by
+// End.
 func (c *Conn) Add(head, text []byte) error {
 	if c.stream != nil {
 		c.batch = append(strconv.AppendInt(c.batch, int64(len(head)+len(text)), 10), ' ')
@@ -98,7 +99,7 @@ func (c *Conn) Add(head, text []byte) error {
 	return c.failed(err)
 }
 
-// End sends what was added. A failure means that nobody knows how much of the batch came.
+// End sends the batch. After an error it is unknown how much of it has arrived.
 func (c *Conn) End() error {
 	if c.stream != nil {
 		if _, err := c.conn.Write(c.batch); err != nil {
@@ -109,7 +110,7 @@ func (c *Conn) End() error {
 	return nil
 }
 
-// failed is what becomes of the connection after an error.
+// failed closes the connection after an error and starts a pause.
 func (c *Conn) failed(err error) error {
 	if err == nil {
 		return nil
@@ -139,7 +140,7 @@ func (c *Conn) connect() error {
 	return fmt.Errorf("connect to syslog: %w", all)
 }
 
-// dial connects, looking a name up anew.
+// dial resolves the name and connects.
 func (c *Conn) dial(network string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
 	defer cancel()
@@ -170,15 +171,15 @@ func (c *Conn) secured(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	return secure, secure.HandshakeContext(ctx)
 }
 
-// stream is what watches a connection for its end.
+// stream watches a connection for its end.
 type stream struct {
 	raw   syscall.RawConn
 	ended chan struct{}
 }
 
-// watch notices that a server has ended the stream: what is written then is lost
-// without an error. A server that says more than belongs to TLS is none. conn speaks TLS
-// on below, or is that.
+// watch detects that a server has closed the stream, because later writes would be lost
+// without an error. A server that sends more than mostSaid bytes counts as closed. below
+// is the transport of conn, or conn itself without TLS.
 func watch(conn, below net.Conn) *stream {
 	s := &stream{ended: make(chan struct{})}
 	if c, ok := below.(syscall.Conn); ok {
@@ -191,8 +192,8 @@ func watch(conn, below net.Conn) *stream {
 	return s
 }
 
-// over reports whether the stream has ended by what has come so far: who watches may
-// not have had its turn yet.
+// over reports whether the stream has ended. If data has arrived that the watcher has not
+// yet processed, over waits for it briefly.
 func (s *stream) over() bool {
 	wait := time.Duration(0)
 	if s.raw != nil {
@@ -220,13 +221,13 @@ func (s *stream) over() bool {
 	}
 }
 
-// backOff keeps the next connect away for a while: not everyone's the same.
+// backOff delays the next connect, with jitter.
 func (c *Conn) backOff() {
 	c.pause = min(max(2*c.pause, firstPause), longestPause)
 	c.next = c.now().Add(c.pause/2 + rand.N(c.pause))
 }
 
-// Close ends the connection; the next Begin makes another.
+// Close closes the connection; the next Begin opens another.
 func (c *Conn) Close() {
 	if c.conn != nil {
 		_ = c.conn.Close()

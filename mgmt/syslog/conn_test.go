@@ -94,7 +94,7 @@ func TestAServerThatTakesMessagesIsTrustedAgain(t *testing.T) {
 	}
 }
 
-// A name is asked for again at times; an address is not.
+// A name is resolved again after renewTime; an address is not.
 func TestDatagramsFollowANameThatMoves(t *testing.T) {
 	now := time.Now()
 	for address, again := range map[string]bool{"localhost:9": true, "127.0.0.1:9": false} {
@@ -181,7 +181,7 @@ func TestStreamsCountOctetsAndUnixSocketsAreOfEitherKind(t *testing.T) {
 	}
 }
 
-// What is written to a stream that the other side ended would be lost.
+// Writes to a closed stream would be lost.
 func TestAStreamThatEndedIsNotWrittenTo(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -206,7 +206,7 @@ func TestAStreamThatEndedIsNotWrittenTo(t *testing.T) {
 	}
 }
 
-// A server has nothing to say; one that talks without end costs nothing.
+// Servers send nothing; one that sends without end is disconnected.
 func TestAServerThatTalksIsLeft(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"github.com/sluicelb/sluice/core/logpipe"
 )
 
-// Log is what a process of the appliance logs, on its way to a Remote.
+// Log passes log records of a process to a Remote.
 type Log struct {
 	To   *Remote
 	Role string
 }
 
-// NewHandler returns a handler that passes every record on to next and to r, as a
-// message of that role. What is logged about r itself must not come here.
+// NewHandler returns a handler that passes every record to next and, as a message of the
+// role, to r. Log records about r itself must not use it.
 func NewHandler(next slog.Handler, r *Remote, role string) slog.Handler {
 	return logpipe.Tap(next, Log{r, role})
 }
@@ -26,7 +26,7 @@ func (l Log) Take(r logpipe.Record) {
 	l.To.Send(Message{Facility: Daemon, Severity: severity(r.Level), Time: r.Time, ID: IDLog, Data: RoleData(l.Role), Text: r.Text})
 }
 
-// RoleData says of which process of the appliance a message is.
+// RoleData returns structured data with the role of the sending process.
 func RoleData(role string) []Element {
 	return []Element{{Name: "sluice", Params: []Param{{"role", role}}}}
 }

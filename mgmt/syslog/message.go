@@ -8,20 +8,20 @@ import (
 	"unicode/utf8"
 )
 
-// Facility says what kind of program speaks (RFC 5424 section 6.2.1).
+// Facility is the type of the sending program (RFC 5424 section 6.2.1).
 type Facility uint8
 
-// The facilities that are used.
+// Facilities in use.
 const (
-	Daemon Facility = 3  // what the appliance does
-	Auth   Facility = 10 // who did what, in the file for such things on most systems
+	Daemon Facility = 3  // events of the appliance
+	Auth   Facility = 10 // audit; most systems have a separate file for it
 	Local0 Facility = 16 // access logs
 )
 
-// Severity says how bad it is, 0 is worst.
+// Severity is the severity of a message; 0 is the highest.
 type Severity uint8
 
-// The severities that are used.
+// Severities in use.
 const (
 	Error   Severity = 3
 	Warning Severity = 4
@@ -30,25 +30,25 @@ const (
 	Debug   Severity = 7
 )
 
-// Priority is both in one number.
+// Priority returns the PRI value of a facility and severity.
 func Priority(f Facility, s Severity) int { return int(f)*8 + int(s) }
 
-// The kinds of messages (MSGID).
+// Message types (MSGID).
 const (
 	IDAccess = "access" // a line of an access log
 	IDAudit  = "audit"  // a call that wrote something or was refused
-	IDEvent  = "event"  // something changed by itself: a backend is down
+	IDEvent  = "event"  // a state change, e.g. a backend is down
 	IDLog    = "log"    // a line of the log
 )
 
-// The most bytes of a message: what every receiver should take as a datagram
-// (RFC 5426 section 3.2), and as one of a stream (RFC 5425 section 4.3.1).
+// Maximum size of a message in bytes: the size that receivers should accept as a datagram
+// (RFC 5426 section 3.2) and on a stream (RFC 5425 section 4.3.1).
 const (
 	MaxDatagram = 2048
 	MaxStream   = 8192
 )
 
-// Message is what is sent.
+// Message is one syslog message.
 type Message struct {
 	Facility Facility
 	Severity Severity
@@ -58,35 +58,35 @@ type Message struct {
 	Text     string
 }
 
-// Element is one of structured data. Its name belongs to DataID.
+// Element is an element of structured data.
 type Element struct {
 	Name   string
 	Params []Param
 }
 
-// Param is a value of an element.
+// Param is a parameter of an element.
 type Param struct{ Name, Value string }
 
-// enterprise is the number behind names of structured data that no RFC knows. The
-// one for examples (RFC 5612): Sluice has none of its own yet.
+// enterprise is the suffix of private SD-IDs. It is the enterprise number for examples
+// (RFC 5612), because Sluice has none of its own.
 const enterprise = "@32473"
 
-// Origin says who speaks.
+// Origin identifies the sender of messages.
 type Origin struct{ host, app, process string }
 
-// Here is this process, as part of the program sluice.
+// Here returns the origin of this process, with the app name sluice.
 func Here() Origin {
-	host, _ := os.Hostname() // unknown is a dash
+	host, _ := os.Hostname() // an unknown host is sent as a dash
 	return NewOrigin(host, "sluice", strconv.Itoa(os.Getpid()))
 }
 
-// NewOrigin is a program on a host; what cannot stand in a header is left out.
+// NewOrigin returns the origin of a program on a host. Invalid characters are removed.
 func NewOrigin(host, app, process string) Origin {
 	return Origin{headerName(host, 255), headerName(app, 48), headerName(process, 128)}
 }
 
-// headerName is a text as a field of a header: printable ASCII without blanks,
-// a dash for none.
+// headerName returns a text as a header field: printable ASCII without blanks, or a dash
+// if empty.
 func headerName(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if r <= ' ' || r > '~' {
@@ -100,7 +100,7 @@ func headerName(text string, most int) string {
 	return text[:min(len(text), most)]
 }
 
-// AppendHeader appends everything before structured data, and a blank.
+// AppendHeader appends the header and a blank.
 func (o Origin) AppendHeader(dst []byte, priority int, at time.Time, id string) []byte {
 	dst = append(strconv.AppendInt(append(dst, '<'), int64(priority), 10), ">1 "...)
 	dst = at.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000000Z")
@@ -110,8 +110,8 @@ func (o Origin) AppendHeader(dst []byte, priority int, at time.Time, id string) 
 	return append(dst, ' ')
 }
 
-// Append appends a message of at most so many bytes: the text is cut, and values of
-// structured data when these alone are too long.
+// Append appends a message of at most most bytes. It truncates the text, and values of
+// structured data if those alone are too long.
 func (o Origin) Append(dst []byte, m *Message, most int) []byte {
 	end := len(dst) + most
 	dst = o.AppendHeader(dst, Priority(m.Facility, m.Severity), m.Time, headerName(m.ID, 32))
@@ -128,8 +128,7 @@ func (o Origin) Append(dst []byte, m *Message, most int) []byte {
 	return appendClean(append(dst, ' '), m.Text, end, false)
 }
 
-// append appends an element, or as many of its values as there is room for before
-// end; nothing when there is none.
+// append appends an element with as many of its parameters as fit before end, or nothing.
 func (e *Element) append(dst []byte, end int) []byte {
 	start := len(dst)
 	dst = append(append(append(dst, '['), dataName(e.Name)...), enterprise...)
@@ -148,7 +147,7 @@ func (e *Element) append(dst []byte, end int) []byte {
 	return append(dst, ']')
 }
 
-// dataName is a name of structured data (SD-NAME).
+// dataName returns a text as a name of structured data (SD-NAME).
 func dataName(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`=]"@`, r) {
@@ -164,10 +163,10 @@ const (
 	hexDigits = "0123456789abcdef"
 )
 
-// appendClean appends a text without control characters and in UTF-8, up to end. As
-// a value, quotes, backslashes and brackets are escaped (RFC 5424 section 6.3.3).
+// appendClean appends a text in valid UTF-8 without control characters, up to end. In a
+// value, quotes, backslashes and brackets are escaped (RFC 5424 section 6.3.3).
 func appendClean(dst []byte, text string, end int, value bool) []byte {
-	kept := len(dst) // as much has room for a mark behind it
+	kept := len(dst) // length after which the cut mark still fits
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
@@ -176,7 +175,7 @@ func appendClean(dst []byte, text string, end int, value bool) []byte {
 				dst = append(dst, '\\')
 			}
 			dst = append(dst, 'x', hexDigits[text[i]>>4], hexDigits[text[i]&15])
-		case 0x80 <= r && r < 0xa0, r == 0x2028, r == 0x2029: // C1, and other ends of a line
+		case 0x80 <= r && r < 0xa0, r == 0x2028, r == 0x2029: // C1 controls and Unicode line separators
 			dst = append(dst, "\uFFFD"...)
 		case value && (r == '"' || r == '\\' || r == ']'):
 			dst = append(dst, '\\', byte(r))

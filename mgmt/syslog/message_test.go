@@ -14,7 +14,7 @@ import (
 
 var at = time.Date(2026, 11, 24, 8, 30, 0, 123456000, time.FixedZone("", 3600))
 
-// parsed is a message as a strict reader of RFC 5424 understands it.
+// parsed parses a message with a strict parser of RFC 5424.
 func parsed(t *testing.T, raw []byte) *rfc5424.SyslogMessage {
 	t.Helper()
 	m, err := rfc5424.NewParser().Parse(raw)
@@ -71,7 +71,7 @@ func TestNothingEndsALineOrSpeaksToATerminal(t *testing.T) {
 	}
 }
 
-// Whatever is in a message and however short it must be, it is one.
+// Any content at any size limit yields a valid message.
 func TestNoMessageIsLongerThanAllowed(t *testing.T) {
 	texts := map[string]string{"plain": strings.Repeat("x", 3000), "wide": strings.Repeat("€", 3000), "control": strings.Repeat("\n", 3000), "quotes": strings.Repeat(`"]\`, 1000), "broken": strings.Repeat("\xff", 3000)}
 	o := syslog.NewOrigin("host", "sluice", "42")

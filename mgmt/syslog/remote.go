@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Server is a server that is to get messages.
+// Server is a syslog server with its options.
 type Server struct {
 	Target
 	Drop Drop
-	// Key tells servers apart whose TLS differs: the name of what verifies them.
+	// Key distinguishes servers with different TLS roots: the name of the roots.
 	Key string
 }
 
@@ -20,13 +20,13 @@ func (s Server) same(other Server) bool {
 	return s.Protocol == other.Protocol && s.Address == other.Address && s.Drop == other.Drop && s.Key == other.Key
 }
 
-// Remote sends messages to all servers of the appliance. Any goroutine may call its
-// methods. Make it with NewRemote.
+// Remote sends messages to all servers of the appliance. It is safe for concurrent use.
+// Use NewRemote to make one.
 type Remote struct {
 	log *slog.Logger
 	now func() time.Time
 
-	mu      sync.Mutex // of those who change the servers
+	mu      sync.Mutex // serializes changes of the servers
 	servers atomic.Pointer[[]server]
 }
 
@@ -35,8 +35,8 @@ type server struct {
 	sender *Sender
 }
 
-// NewRemote returns a Remote without servers. log must not lead back to it; now may
-// be nil.
+// NewRemote returns a Remote without servers. log must not lead back to it; now may be
+// nil.
 func NewRemote(log *slog.Logger, now func() time.Time) *Remote {
 	r := &Remote{log: log, now: now}
 	if r.now == nil {
@@ -46,7 +46,7 @@ func NewRemote(log *slog.Logger, now func() time.Time) *Remote {
 	return r
 }
 
-// Set makes these the servers. One that stays keeps what waits for it.
+// Set replaces the servers. A server in both lists keeps its queue.
 func (r *Remote) Set(list []Server) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +81,7 @@ func (r *Remote) Send(m Message) {
 	}
 }
 
-// Stats says what became of the messages for each server.
+// Stats returns the statistics of each server.
 func (r *Remote) Stats() []Stats {
 	var out []Stats
 	for _, s := range *r.servers.Load() {
@@ -90,7 +90,7 @@ func (r *Remote) Stats() []Stats {
 	return out
 }
 
-// Close sends what waits, for a second at most, and ends all.
+// Close sends queued messages, for at most a second, and stops all senders.
 func (r *Remote) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

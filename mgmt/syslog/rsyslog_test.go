@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// rsyslog is Debian's syslog server, on ports and with files of its own.
+// rsyslog is Debian's syslog server with its own ports and files.
 type rsyslog struct {
 	t       *testing.T
 	dir     string
@@ -25,8 +25,8 @@ type rsyslog struct {
 	process *exec.Cmd
 }
 
-// newRsyslog prepares a server of a protocol. Its certificate is that of an authority,
-// which is returned.
+// newRsyslog prepares a server of a protocol. It returns the authority of its
+// certificate.
 func newRsyslog(t *testing.T, p Protocol) (*rsyslog, *x509.CertPool) {
 	t.Helper()
 	const program = "/usr/sbin/rsyslogd"
@@ -67,7 +67,7 @@ func (r *rsyslog) write(name, text string) {
 	}
 }
 
-// certificate makes one for 127.0.0.1, and its authority.
+// certificate makes a certificate for 127.0.0.1, and returns its authority.
 func (r *rsyslog) certificate() *x509.CertPool {
 	ca := certstest.NewAuthority(r.t, "logs", time.Now())
 	leaf := ca.Issue("logs", func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)} })
@@ -130,7 +130,7 @@ func TestRsyslogUnderstandsWhatItGetsAndMayDie(t *testing.T) {
 					Data: []Element{{"sluice", []Param{{"farm", `a"]b`}}}}})
 			}
 			server.start()
-			if p == UDP { // nobody says when it listens
+			if p == UDP { // readiness of a UDP server is not observable
 				enginetest.Eventually(t, "it listens", func() bool { say("are you there?"); return server.log() != "" })
 			}
 			say("first line\nsecond line \xff")
@@ -138,7 +138,7 @@ func TestRsyslogUnderstandsWhatItGetsAndMayDie(t *testing.T) {
 			server.waitFor(`28|`)
 			server.waitFor(`first line\x0asecond line \xff` + "\n")
 			server.kill()
-			if p == UDP { // what is sent meanwhile is lost
+			if p == UDP { // datagrams sent meanwhile are lost
 				server.start()
 				enginetest.Eventually(t, "it listens again", func() bool { say("after the kill"); return strings.Contains(server.log(), "after the kill") })
 				return

@@ -7,46 +7,45 @@ import (
 	"time"
 )
 
-// The most that waits for a server: a minute of a busy log, and memory that does not
-// matter.
+// Limits of the queue of a server: a minute of a busy log, and negligible memory.
 const (
 	queueMessages = 4096
 	queueBytes    = 1 << 20
-	// batchMessages are sent at once.
+	// batchMessages is the maximum number of messages per write.
 	batchMessages = 64
-	// closeTime bounds how long Close waits for what is queued.
+	// closeTime bounds the wait of Close for queued messages.
 	closeTime = time.Second
-	// settleTime is how long after a failure a datagram has to leave before the server
-	// counts as there again: nobody says of one that it came.
+	// settleTime is how long after a failure a datagram must be sent without an error
+	// before the server counts as reachable, because datagrams are not acknowledged.
 	settleTime = 10 * time.Second
 )
 
-// Drop says which messages go when a queue is full.
+// Drop selects the messages to drop when a queue is full.
 type Drop string
 
-// The choices.
+// Values of Drop.
 const (
 	DropOldest Drop = "oldest"
 	DropNewest Drop = "newest"
 )
 
-// Stats are the messages of a server since its Sender was made.
+// Stats are the statistics of a server since its Sender was made.
 type Stats struct {
 	Target  string
 	Sent    uint64
 	Dropped uint64
 	Waiting int
-	// Reconnects is how often a connection to it ended and another one was made.
+	// Reconnects is the number of connections that replaced another one.
 	Reconnects uint64
-	// Problem is why the server does not take messages now; empty while it does.
+	// Problem is the reason why the server is unreachable; empty if it is reachable.
 	Problem string
-	// LastError is what went wrong last, at LastErrorAt; empty when nothing did.
+	// LastError is the last error, at LastErrorAt; empty if there was none.
 	LastError   string
 	LastErrorAt time.Time
 }
 
-// Sender sends messages to one server, in the background. Any goroutine may call its
-// methods. Make it with NewSender.
+// Sender sends messages to one server in the background. It is safe for concurrent use.
+// Use NewSender to make one.
 type Sender struct {
 	target Target
 	drop   Drop
@@ -54,26 +53,26 @@ type Sender struct {
 	conn   *Conn
 	log    *slog.Logger
 	now    func() time.Time
-	wake   chan struct{} // holds one
+	wake   chan struct{} // holds one wake-up
 	stop   chan struct{}
 	done   chan struct{}
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	waiting [][]byte
 	bytes   int
-	dropped uint64 // in all
-	untold  uint64 // of these the server does not know
+	dropped uint64 // total
+	untold  uint64 // dropped messages not yet reported to the server
 	since   time.Time
 	sent    uint64
 	problem string
 	again   uint64 // reconnects
-	last    string // error
+	last    string // last error
 	failed  time.Time
-	full    bool // that messages go was logged
+	full    bool // dropping was logged
 	closed  bool
 }
 
-// NewSender returns a Sender and starts it; Close ends it. now may be nil.
+// NewSender returns a running Sender; Close stops it. now may be nil.
 func NewSender(t Target, drop Drop, origin Origin, log *slog.Logger, now func() time.Time) *Sender {
 	if now == nil {
 		now = time.Now
@@ -84,7 +83,7 @@ func NewSender(t Target, drop Drop, origin Origin, log *slog.Logger, now func() 
 	return s
 }
 
-// Send takes a message, or leaves one out. It never waits.
+// Send queues or drops a message. It never waits.
 func (s *Sender) Send(m *Message) {
 	text := s.origin.Append(make([]byte, 0, 256+len(m.Text)), m, s.target.most())
 	s.mu.Lock()
@@ -103,8 +102,8 @@ func (s *Sender) Send(m *Message) {
 	}
 }
 
-// queue puts a message behind the others, and reports whether it is to be said that
-// some go. With the lock held.
+// queue appends a message, and reports whether dropping must be logged. The caller holds
+// the lock.
 func (s *Sender) queue(text []byte) (report bool) {
 	for len(s.waiting) >= queueMessages || s.bytes+len(text) > queueBytes {
 		report = !s.full
@@ -123,7 +122,7 @@ func (s *Sender) queue(text []byte) (report bool) {
 	return report
 }
 
-// Stats returns what became of messages so far.
+// Stats returns the statistics.
 func (s *Sender) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +130,7 @@ func (s *Sender) Stats() Stats {
 		Problem: s.problem, LastError: s.last, LastErrorAt: s.failed}
 }
 
-// Close ends the Sender, after what waits was sent or a second is over.
+// Close stops the Sender after the queue is sent or closeTime has passed.
 func (s *Sender) Close() {
 	s.mu.Lock()
 	already := s.closed
@@ -152,7 +151,7 @@ func (s *Sender) run() {
 	stop := s.stop
 	for {
 		wait := s.send()
-		if stop == nil { // what could be sent was
+		if stop == nil { // the queue was sent as far as possible
 			return
 		}
 		if wait < 0 {
@@ -171,8 +170,8 @@ func (s *Sender) run() {
 	}
 }
 
-// send sends what waits. It returns how long to wait before it is tried again, less
-// than 0 when nothing is left.
+// send sends the queue. It returns the time until the next attempt, or less than 0 if the
+// queue is empty.
 func (s *Sender) send() (wait time.Duration) {
 	for {
 		batch, lost := s.next()
@@ -187,8 +186,8 @@ func (s *Sender) send() (wait time.Duration) {
 	}
 }
 
-// next takes the messages to be sent now, and how many the server is to be told were
-// dropped before them.
+// next takes the next batch, and returns the number of dropped messages to report to the
+// server.
 func (s *Sender) next() (batch [][]byte, lost uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,7 +219,7 @@ func (s *Sender) transmit(batch [][]byte, lost uint64) error {
 	return s.conn.End()
 }
 
-// apology tells the server what it did not get.
+// apology returns the message that reports dropped messages.
 func (s *Sender) apology(lost uint64) []byte {
 	s.mu.Lock()
 	since := s.since
@@ -229,8 +228,8 @@ func (s *Sender) apology(lost uint64) []byte {
 		Text: strconv.FormatUint(lost, 10) + " messages since " + since.UTC().Format(time.RFC3339) + " were dropped: they could not be sent in time"}, s.target.most())
 }
 
-// sentBatch notes what became of a batch. One that failed goes back in front of the
-// others: a server may get some of it twice, rather than never.
+// sentBatch records the result of a batch. A failed one returns to the head of the queue:
+// the server may get part of it twice.
 func (s *Sender) sentBatch(batch [][]byte, lost uint64, err error) {
 	s.mu.Lock()
 	before := s.problem
@@ -260,8 +259,8 @@ func (s *Sender) sentBatch(batch [][]byte, lost uint64, err error) {
 	}
 }
 
-// back puts a batch in front of what waits. Where that leaves too much the oldest go,
-// or the newest. With the lock held.
+// back puts a batch at the head of the queue, and drops the oldest or newest messages if
+// it is full. The caller holds the lock.
 func (s *Sender) back(batch [][]byte) {
 	s.waiting = append(batch, s.waiting...)
 	for _, text := range batch {

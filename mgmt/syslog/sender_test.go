@@ -20,7 +20,7 @@ func said(n int) *Message {
 	return &Message{Facility: Daemon, Severity: Info, ID: IDLog, Text: "message " + strconv.Itoa(n)}
 }
 
-// dead is an address that nobody listens on, and how to listen there.
+// dead returns an address without a listener, and a function that listens on it.
 func dead(t *testing.T) (address string, listen func() net.Listener) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -39,7 +39,7 @@ func dead(t *testing.T) (address string, listen func() net.Listener) {
 	}
 }
 
-// texts reads so many messages from the next connection.
+// texts reads n messages from the next connection.
 func texts(t *testing.T, ln net.Listener, n int) (out []string) {
 	t.Helper()
 	c, err := ln.Accept()
@@ -142,7 +142,7 @@ func TestLongMessagesFillAQueueSooner(t *testing.T) {
 	})
 }
 
-// The batch is older than all that waits.
+// The batch is older than the queue.
 func TestABatchThatComesBackTakesNoMoreRoomThanItNeeds(t *testing.T) {
 	for drop, want := range map[Drop]string{DropOldest: "w1", DropNewest: "b1"} {
 		s := &Sender{drop: drop, now: time.Now}
@@ -177,7 +177,7 @@ func TestWhatWentWrongIsCountedAndRemembered(t *testing.T) {
 	enginetest.Eventually(t, "the second is counted", func() bool { st := s.Stats(); return st.Sent == 2 && st.Reconnects == 1 })
 }
 
-// A server that takes a connection and reads nothing holds up nobody, nor the end.
+// A server that accepts and never reads delays neither senders nor Close.
 func TestNobodyWaitsForAServerThatDoesNotRead(t *testing.T) {
 	s, _ := newSender(t, to(TCP, enginetest.NewSilent(t).Addr), DropOldest)
 	long := &Message{ID: IDLog, Text: strings.Repeat("x", MaxStream)}
@@ -194,7 +194,7 @@ func TestNobodyWaitsForAServerThatDoesNotRead(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("somebody waits")
 	}
-	s.Send(long) // nor for one that ended
+	s.Send(long) // nor after Close
 	if s.Stats().Dropped == 0 {
 		t.Error("nothing was dropped")
 	}
@@ -218,8 +218,8 @@ func TestWhatWaitsIsSentBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// Nobody says of a datagram that it came: a port that refuses them is no server that
-// comes and goes.
+// Datagrams are not acknowledged: a port that rejects some of them does not count as
+// going down and up repeatedly.
 func TestAPortThatRefusesDatagramsIsSaidOnce(t *testing.T) {
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -240,7 +240,7 @@ func TestARemoteSendsToAllItsServersAndKeepsThoseThatStay(t *testing.T) {
 	log := new(logtest.Log)
 	r := NewRemote(slog.New(slog.NewTextHandler(log, nil)), nil)
 	defer r.Close()
-	r.Send(*said(0)) // to nobody
+	r.Send(*said(0)) // no servers
 	if r.Active() {
 		t.Error("it has servers")
 	}

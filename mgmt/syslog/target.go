@@ -10,38 +10,38 @@ import (
 	"strings"
 )
 
-// Protocol is how messages travel to a server.
+// Protocol is the transport of messages.
 type Protocol string
 
-// The protocols.
+// Protocols.
 const (
 	UDP  Protocol = "udp"
 	TCP  Protocol = "tcp"
 	TLS  Protocol = "tls"
-	Unix Protocol = "unix" // of datagrams or of streams, whichever it is
+	Unix Protocol = "unix" // datagram or stream socket
 )
 
-// Target is where messages go.
+// Target is the address of a server.
 type Target struct {
 	Protocol Protocol
 	// Address is host:port, or the path of a socket.
 	Address string
-	// Roots verify a server of protocol TLS, asked for at each connect; nil: the
-	// authorities of the system. The name is that in Address.
+	// Roots returns the roots that verify a TLS server, at each connect; nil: those of
+	// the system. The verified name is the host of Address.
 	Roots func() (*x509.CertPool, error)
 }
 
-// String is the target as CheckTarget takes it.
+// String returns the target as a URL, see CheckTarget.
 func (t Target) String() string { return string(t.Protocol) + "://" + t.Address }
 
-// CheckTarget says whether a text is a syslog target: udp://host:port,
+// CheckTarget returns an error unless text is a syslog target: udp://host:port,
 // tcp://host:port or unix:///path.
 func CheckTarget(text string) error {
 	_, err := ParseTarget(text)
 	return err
 }
 
-// ParseTarget reads a text as CheckTarget takes it.
+// ParseTarget parses a target, see CheckTarget.
 func ParseTarget(text string) (Target, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "" {
@@ -63,7 +63,7 @@ func ParseTarget(text string) (Target, error) {
 	return Target{}, fmt.Errorf("%q is none of udp://host:port, tcp://host:port and unix:///path", text)
 }
 
-// networks are what is tried, one after the other.
+// networks returns the networks to try in order.
 func (t Target) networks() []string {
 	switch t.Protocol {
 	case Unix:
@@ -74,7 +74,7 @@ func (t Target) networks() []string {
 	return []string{string(t.Protocol)}
 }
 
-// config is what TLS to the server begins with.
+// config returns the TLS configuration for the server.
 func (t Target) config() (*tls.Config, error) {
 	host, _, err := net.SplitHostPort(t.Address)
 	if err != nil {
@@ -87,7 +87,7 @@ func (t Target) config() (*tls.Config, error) {
 	return config, err
 }
 
-// most is how many bytes a message may have there.
+// most returns the maximum size of a message in bytes.
 func (t Target) most() int {
 	if t.Protocol == UDP {
 		return MaxDatagram
@@ -95,7 +95,7 @@ func (t Target) most() int {
 	return MaxStream
 }
 
-// named reports whether the address may lead elsewhere the next time.
+// named reports whether the host is a name, whose address may change.
 func (t Target) named() bool {
 	host, _, err := net.SplitHostPort(t.Address)
 	return err == nil && net.ParseIP(host) == nil
