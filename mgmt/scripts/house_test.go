@@ -27,7 +27,7 @@ type house struct {
 	log    *log
 }
 
-// log is what was logged; safe for many goroutines.
+// log records the log; safe for concurrent use.
 type log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -59,7 +59,7 @@ func (h *house) put(name, body string) {
 	h.must(os.WriteFile(filepath.Join(h.folder, name), []byte("#!/bin/sh\n"+body+"\n"), 0o700))
 }
 
-// wrote is what scripts wrote into a file of the folder.
+// wrote returns the content of a file written by a script.
 func (h *house) wrote(name string) string {
 	b, _ := os.ReadFile(filepath.Join(h.folder, name))
 	return string(b)
@@ -75,7 +75,7 @@ func (h *house) eventually(not string, holds func() bool) {
 	}
 }
 
-// done waits until everything that was told is carried out.
+// done waits until all events are processed.
 func (h *house) done() {
 	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
 	defer cancel()
@@ -88,7 +88,7 @@ func (h *house) closeNow() {
 	h.Close(ctx)
 }
 
-// view is what is listed of one script.
+// view returns the listed state of a script.
 func (h *house) view(name string) scripts.View {
 	h.t.Helper()
 	list, _ := h.List()

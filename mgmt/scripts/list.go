@@ -14,14 +14,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
-// prefix begins the name of every script; other programs of the folder hear of no
-// event. anyEvent takes the place of an event in the name of one that hears of all.
+// prefix begins the name of every script; other programs in the folder get no events.
+// anyEvent replaces the event in the name of a script for all events.
 const (
 	prefix   = "on-"
 	anyEvent = "any"
 )
 
-// hears says which events a file hears of; scripts that are none hear of nothing.
+// hears returns the event in the name of a script. script is false for other files.
 func hears(name string) (event string, script bool) {
 	rest, script := strings.CutPrefix(name, prefix)
 	event, _, _ = strings.Cut(rest, ".")
@@ -32,7 +32,7 @@ func known(name string) bool {
 	return name == anyEvent || slices.Contains(event.Kinds(), event.Kind(name))
 }
 
-// hearing are the scripts that hear of an event and may be run, by name.
+// hearing returns the executable scripts for an event, sorted by name.
 func (r *Runner) hearing(kind event.Kind) []string {
 	var out []string
 	crowded := false
@@ -66,14 +66,14 @@ func (r *Runner) hearing(kind event.Kind) []string {
 	return out
 }
 
-// forget drops what is remembered of scripts that are gone.
+// forget deletes the state of scripts that no longer exist.
 func (r *Runner) forget(files []string) {
 	there := func(name string) bool { return slices.Contains(files, name) || name == hook.Folder }
 	maps.DeleteFunc(r.scripts, func(name string, s *script) bool { return !s.busy && !there(name) })
 	maps.DeleteFunc(r.problems, func(name, _ string) bool { return !there(name) })
 }
 
-// noted logs why a script is not called, once.
+// noted logs once why a script is not called.
 func (r *Runner) noted(name, problem string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,10 +85,11 @@ func (r *Runner) noted(name, problem string) {
 	}
 }
 
-// maxFiles is how many files of the folder are looked at.
+// maxFiles bounds the files of the folder that are read.
 const maxFiles = 256
 
-// files are the names of all scripts of the folder, sorted, whether they may be run or not.
+// files returns the names of all scripts in the folder, sorted, including ones that
+// cannot run.
 func (r *Runner) files() []string {
 	folder, err := os.Open(r.options.Folder)
 	if errors.Is(err, os.ErrNotExist) {
@@ -113,29 +114,29 @@ type Run struct {
 	Event event.Kind
 	At    time.Time
 	Took  time.Duration
-	// Failure is why it did not end well, empty when it did.
+	// Failure is the reason of a failure, or "".
 	Failure string
-	// Output is the beginning of what it printed.
+	// Output is the beginning of its output.
 	Output string
 }
 
-// View is what can be seen of a script.
+// View is the visible state of a script.
 type View struct {
 	Name string
-	// Event is what it hears of, or "any".
+	// Event is its event, or "any".
 	Event string
-	// Problem is why it is not called, empty when it is.
+	// Problem is the reason why it is not called, or "".
 	Problem string
 	Running bool
-	// Waiting are the events it is still to be called for, Lost those that were
-	// dropped because so many waited.
+	// Waiting is the number of queued events, Lost that of events dropped because the
+	// queue was full.
 	Waiting, Lost, Calls, Failed int
-	// Runs are the last ones, the newest first.
+	// Runs are the latest runs, newest first.
 	Runs []Run
 }
 
-// List returns the scripts of the folder by name, and how many events no script was
-// told of because too many came at once.
+// List returns the scripts of the folder by name, and the number of events that no script
+// got because too many arrived at once.
 func (r *Runner) List() (list []View, lost int) {
 	for _, name := range r.files() {
 		event, _ := hears(name)

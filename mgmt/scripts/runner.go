@@ -12,61 +12,60 @@ import (
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
-// The bounds of a Runner.
+// Limits of a Runner.
 const (
-	// DefaultLimit is how long a script may take for one event.
+	// DefaultLimit bounds the run time of a script per event.
 	DefaultLimit = 30 * time.Second
-	// MaxScripts is how many scripts may hear of one event: so many run at once.
+	// MaxScripts bounds the scripts per event, and thus concurrent runs.
 	MaxScripts = 16
-	// maxEvents is how many events wait until scripts are looked for, maxWaiting how
-	// many of them wait for one script.
+	// maxEvents bounds the event queue, maxWaiting the queue of a script.
 	maxEvents  = 1024
 	maxWaiting = 64
-	// maxRuns is how many runs of a script are remembered.
+	// maxRuns is the number of remembered runs per script.
 	maxRuns = 5
 )
 
-// Options is what a Runner works with.
+// Options are the parameters of a Runner.
 type Options struct {
-	// Folder is where scripts are; empty means hook.Folder in the working directory.
+	// Folder contains the scripts; empty means hook.Folder in the working directory.
 	Folder string
-	// Limit is DefaultLimit when zero.
+	// Limit bounds a run; zero means DefaultLimit.
 	Limit time.Duration
-	// By starts scripts; without one this process does.
+	// By starts scripts; nil means this process.
 	By  hook.Starter
 	Log *slog.Logger     // nil discards
 	Now func() time.Time // nil means time.Now
 }
 
-// Runner calls scripts. Make it with New; all its methods are for any goroutine.
+// Runner calls scripts. Use New to make one. It is safe for concurrent use.
 type Runner struct {
 	options Options
-	ctx     context.Context // ends what runs
+	ctx     context.Context // its end kills running scripts
 	end     context.CancelFunc
 	running sync.WaitGroup
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the following fields
 	closed   bool
-	events   []event.Event // scripts are to be looked for
-	giving   bool          // a goroutine does
-	lost     int           // events that found no room there
-	crowded  bool          // more scripts than MaxScripts were found
+	events   []event.Event // not yet passed to scripts
+	giving   bool          // a goroutine runs give
+	lost     int           // events that did not fit into events
+	crowded  bool          // more than MaxScripts scripts were found
 	scripts  map[string]*script
-	problems map[string]string // of files that were not called, as logged last
+	problems map[string]string // logged reasons by file
 }
 
 // script is a program that was called.
 type script struct {
 	name    string
 	waiting []event.Event
-	busy    bool // a goroutine calls it
-	lost    int  // events that found no room
+	busy    bool // a goroutine runs call
+	lost    int  // events that did not fit into waiting
 	calls   int
 	failed  int
-	runs    []Run // the newest first
+	runs    []Run // newest first
 }
 
-// New returns a Runner that does nothing until it is told something.
+// New returns an idle Runner.
 func New(o Options) *Runner {
 	o.Folder, o.Limit = cmp.Or(o.Folder, hook.Folder), cmp.Or(o.Limit, DefaultLimit)
 	if o.Log == nil {
@@ -80,7 +79,7 @@ func New(o Options) *Runner {
 	return r
 }
 
-// Tell has the scripts for an event called. It returns at once.
+// Tell queues an event for its scripts. It returns at once.
 func (r *Runner) Tell(e event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,8 +102,8 @@ func (r *Runner) Tell(e event.Event) {
 	}
 }
 
-// Close tells no more: what was told is still carried out until ctx ends, and then
-// what runs is ended with its children.
+// Close accepts no more events. Queued events are processed until ctx ends; running
+// scripts and their children are killed then.
 func (r *Runner) Close(ctx context.Context) {
 	r.mu.Lock()
 	r.closed = true
@@ -119,7 +118,7 @@ func (r *Runner) Close(ctx context.Context) {
 	<-done
 }
 
-// give hands the events that wait to the scripts that hear of them.
+// give passes queued events to their scripts.
 func (r *Runner) give() {
 	for {
 		e, more := r.next()
@@ -132,7 +131,7 @@ func (r *Runner) give() {
 	}
 }
 
-// next takes the first event that waits.
+// next removes and returns the first queued event.
 func (r *Runner) next() (event.Event, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +144,7 @@ func (r *Runner) next() (event.Event, bool) {
 	return e, true
 }
 
-// hand gives one script an event.
+// hand queues an event for one script.
 func (r *Runner) hand(name string, e event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,7 +166,7 @@ func (r *Runner) hand(name string, e event.Event) {
 	}
 }
 
-// call calls a script for the events that wait for it.
+// call runs a script for its queued events.
 func (r *Runner) call(s *script) {
 	for {
 		r.mu.Lock()
@@ -183,7 +182,7 @@ func (r *Runner) call(s *script) {
 	}
 }
 
-// run calls a script for one event, and remembers what came of it.
+// run runs a script for one event, and records the result.
 func (r *Runner) run(s *script, e event.Event) {
 	began := r.options.Now()
 	said, err := hook.Program{Folder: r.options.Folder, Name: s.name}.Run(r.ctx,
@@ -204,15 +203,15 @@ func (r *Runner) run(s *script, e event.Event) {
 	s.runs = append([]Run{run}, s.runs[:min(len(s.runs), maxRuns-1)]...)
 }
 
-// environment is what a script finds of an event.
+// environment returns the environment variables of an event.
 func environment(e *event.Event) []string {
 	return append([]string{"SLUICE_EVENT=" + string(e.Kind), "SLUICE_SEVERITY=" + string(e.Severity), "SLUICE_TIME=" + e.At.UTC().Format(time.RFC3339), "SLUICE_TEXT=" + e.Text()}, e.Facts...)
 }
 
-// input is the same as a line of JSON.
+// input returns an event as a line of JSON.
 func input(e *event.Event) []byte {
 	b, err := json.Marshal(e)
-	if err != nil { // texts are all there is in it
+	if err != nil { // impossible: it contains only texts
 		return nil
 	}
 	return append(b, '\n')

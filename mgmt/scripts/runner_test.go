@@ -155,7 +155,7 @@ func TestWhatFindsNoRoomIsDroppedAndCounted(t *testing.T) {
 
 func TestEventsThatNobodyLooksAtYetAreBounded(t *testing.T) {
 	h := newHouse(t, enough)
-	h.must(os.Remove(h.folder)) // without scripts
+	h.must(os.Remove(h.folder)) // no scripts
 	const told = 200_000
 	for range told {
 		h.Tell(happened(event.BackendDown))
@@ -164,7 +164,7 @@ func TestEventsThatNobodyLooksAtYetAreBounded(t *testing.T) {
 	if _, lost := h.List(); lost > 0 {
 		h.logged("too many came at once", 1)
 	} else {
-		h.logged("too many came at once", 0) // this machine looked as fast as it told
+		h.logged("too many came at once", 0) // this machine processed events as fast as they came
 	}
 }
 
