@@ -1,14 +1,14 @@
-// Package snmp tells snmpd about farms, backends and the appliance: it is a
-// subagent (AgentX, RFC 2741) that takes over the objects of SLUICE-MIB. snmpd asks,
-// knows who may, and speaks SNMP; here nothing listens.
+// Package snmp exposes farms, backends and the appliance to snmpd. It is a subagent
+// (AgentX, RFC 2741) that registers the objects of SLUICE-MIB. snmpd handles SNMP and
+// access control; this package does not listen.
 //
-// A session is one connection, served by the goroutine of [Agent.Run], which does nothing
-// while the agent is not wanted. An snmpd that is away is tried again with growing
-// pauses. Answers are made of a copy of the data that is read at most every two
-// seconds: a walk sees rows by their stable numbers and costs no lock of anybody.
+// A session is one connection, served by the goroutine of [Agent.Run], which is idle
+// while the agent is disabled. If snmpd is down, connects are repeated with growing
+// pauses. Responses use a copy of the data that is read at most every two seconds, so a
+// walk sees rows by stable ID and needs no locks.
 //
-// The packets are those of go-agentx; its client is not used, because it ends the process
-// when the connection breaks.
+// The packets come from go-agentx. Its client is not used, because it exits the process
+// when the connection fails.
 package snmp
 
 import (
@@ -23,23 +23,23 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Options is what an Agent works with; Socket, Read and Log must be set.
+// Options are the parameters of an Agent; Socket, Read and Log must be set.
 type Options struct {
-	Socket string // of snmpd's master agent
+	Socket string // AgentX socket of snmpd
 	Read   func() Data
 	Log    *slog.Logger
-	// FirstPause and LongestPause are how long is waited for an snmpd that is away;
-	// zero means a second and a minute.
+	// FirstPause and LongestPause bound the pause between connects to snmpd; zero means a
+	// second and a minute.
 	FirstPause, LongestPause time.Duration
 }
 
-// maxAge is how old the data may be that is told.
+// maxAge bounds the age of the data.
 const maxAge = 2 * time.Second
 
-// Agent is the subagent; make it with New.
+// Agent is the subagent. Use New to make one.
 type Agent struct {
 	options Options
-	wanted  chan bool // holds the newest wish
+	wanted  chan bool // holds the latest setting
 
 	mu    sync.Mutex
 	state string
@@ -47,7 +47,7 @@ type Agent struct {
 	until time.Time
 }
 
-// New returns an Agent nobody wants yet.
+// New returns a disabled Agent.
 func New(o Options) *Agent {
 	if o.FirstPause == 0 {
 		o.FirstPause, o.LongestPause = time.Second, time.Minute
@@ -55,7 +55,7 @@ func New(o Options) *Agent {
 	return &Agent{options: o, wanted: make(chan bool, 1), state: "off"}
 }
 
-// State is what became of the subagent, in words.
+// State returns the state of the subagent in words.
 func (a *Agent) State() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -68,21 +68,21 @@ func (a *Agent) be(state string) {
 	a.state = state
 }
 
-// Check implements apply.Machine: there is nothing to refuse.
+// Check implements apply.Machine. It accepts every change.
 func (a *Agent) Check(context.Context, *farm.System, *farm.System) error { return nil }
 
-// Settle implements apply.Machine. Whether snmpd is there shows in State: it may be
+// Settle implements apply.Machine. A missing snmpd shows in State, because it may be
 // started at any time.
 func (a *Agent) Settle(_ context.Context, s *farm.System) map[string]string {
 	select {
-	case <-a.wanted: // an older wish
+	case <-a.wanted: // an older setting
 	default:
 	}
 	a.wanted <- s.SNMP.On
 	return nil
 }
 
-// Run connects to snmpd while it is wanted, until ctx ends.
+// Run connects to snmpd while enabled, until ctx ends.
 func (a *Agent) Run(ctx context.Context) {
 	for {
 		select {
@@ -97,7 +97,7 @@ func (a *Agent) Run(ctx context.Context) {
 	}
 }
 
-// attend serves snmpd until it is not wanted any more, or is to begin anew.
+// attend serves snmpd until the setting changes. again is true if the agent must restart.
 func (a *Agent) attend(ctx context.Context) (again bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -115,7 +115,7 @@ func (a *Agent) attend(ctx context.Context) (again bool) {
 	return again
 }
 
-// keep connects again and again.
+// keep connects repeatedly.
 func (a *Agent) keep(ctx context.Context) {
 	for pause := a.options.FirstPause; ctx.Err() == nil; pause = min(2*pause, a.options.LongestPause) {
 		served, err := a.session(ctx)
@@ -134,7 +134,7 @@ func (a *Agent) keep(ctx context.Context) {
 	}
 }
 
-// explain says what an error of connecting means.
+// explain converts a connect error into words.
 func explain(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ECONNREFUSED):
@@ -147,7 +147,7 @@ func explain(err error) string {
 	return err.Error()
 }
 
-// session is one connection; served tells that snmpd took it.
+// session handles one connection. served is true if snmpd accepted it.
 func (a *Agent) session(ctx context.Context) (served bool, err error) {
 	var d net.Dialer
 	dialing, cancel := context.WithTimeout(ctx, openTime)
@@ -167,7 +167,7 @@ func (a *Agent) session(ctx context.Context) (served bool, err error) {
 	return true, s.serve()
 }
 
-// read is the data, as of two seconds ago at most.
+// read returns the data, at most maxAge old.
 func (a *Agent) read() *Data {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What SLUICE-MIB imports, as far as the names of its objects follow from it: the
-// modules themselves are not on every machine.
+// stubs are the modules that SLUICE-MIB imports, reduced to the names it needs, because
+// not every machine has them.
 var stubs = map[string]string{
 	"SNMPv2-SMI": "org OBJECT IDENTIFIER ::= { iso 3 }\ndod OBJECT IDENTIFIER ::= { org 6 }\ninternet OBJECT IDENTIFIER ::= { dod 1 }\n" +
 		"private OBJECT IDENTIFIER ::= { internet 4 }\nenterprises OBJECT IDENTIFIER ::= { private 1 }",
@@ -44,7 +44,7 @@ func translate(t *testing.T, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Every value that is told has its name in the MIB.
+// Every exposed value has its name in the MIB.
 func TestTheMIBNamesWhatIsTold(t *testing.T) {
 	for name, want := range map[string]string{
 		"sluiceVersion.0": ".1.1.0", "sluiceRevision.0": ".1.2.0", "sluiceRoles.0": ".1.3.0", "sluiceUpTime.0": ".1.4.0",

@@ -11,7 +11,7 @@ import (
 	"github.com/posteo/go-agentx/pdu"
 )
 
-// The bounds of a session.
+// Limits of a session.
 const (
 	maxPayload = 64 << 10
 	maxRanges  = 128
@@ -20,7 +20,7 @@ const (
 	priority   = 127
 )
 
-// notWritable is the answer to who wants to set something (RFC 3416, error-status).
+// notWritable is the error status of a set request (RFC 3416).
 const notWritable pdu.Error = 17
 
 // session is one connection to snmpd.
@@ -30,7 +30,7 @@ type session struct {
 	data func() *Data
 }
 
-// open greets snmpd and takes over what hangs below root.
+// open opens the session and registers the subtree root.
 func (s *session) open() error {
 	_ = s.conn.SetDeadline(time.Now().Add(openTime))
 	hello := &pdu.Open{}
@@ -50,7 +50,7 @@ func (s *session) open() error {
 	return s.conn.SetDeadline(time.Time{})
 }
 
-// ask sends a request of ours and waits for its answer.
+// ask sends a request and waits for its response.
 func (s *session) ask(kind pdu.Type, packet pdu.Packet) (*pdu.Header, error) {
 	if err := s.send(&pdu.Header{Version: 1, Type: kind, SessionID: s.id}, packet); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (s *session) ask(kind pdu.Type, packet pdu.Packet) (*pdu.Header, error) {
 			return nil, err
 		}
 		if h.Type != pdu.TypeResponse {
-			continue // none of what it asks can be meant for us yet
+			continue // requests cannot be for us yet
 		}
 		if len(payload) < 8 {
 			return nil, errors.New("snmpd answers with less than an answer")
@@ -73,7 +73,7 @@ func (s *session) ask(kind pdu.Type, packet pdu.Packet) (*pdu.Header, error) {
 	}
 }
 
-// serve answers until snmpd, or the connection, ends.
+// serve responds to requests until snmpd or the connection ends.
 func (s *session) serve() error {
 	for {
 		h, payload, err := s.receive()
@@ -89,7 +89,7 @@ func (s *session) serve() error {
 		case pdu.TypeClose:
 			return errors.New("snmpd ended the session")
 		case pdu.TypeResponse, pdu.TypeCleanupSet:
-			continue // an answer nobody waits for, or one that wants none
+			continue // an unexpected response, or a request without one
 		default:
 			out.Error = notWritable
 			if h.Type == pdu.TypeGetBulk || h.Type == pdu.TypePing {
@@ -130,8 +130,8 @@ func (s *session) answer(kind pdu.Type, payload []byte, out *pdu.Response) error
 	return nil
 }
 
-// readRanges reads what is asked for. The codec trusts lengths; what it stumbles
-// over is an error here.
+// readRanges parses the requested ranges. The codec trusts lengths and may panic, which
+// becomes an error.
 func readRanges(payload []byte) (ranges pdu.Ranges, err error) {
 	defer func() {
 		if recover() != nil {
@@ -154,7 +154,7 @@ func (s *session) send(h *pdu.Header, packet pdu.Packet) error {
 	return err
 }
 
-// networkOrder is the flag of packets the codec cannot read.
+// networkOrder is the flag of packets that the codec cannot read.
 const networkOrder = 1 << 4
 
 func (s *session) receive() (*pdu.Header, []byte, error) {

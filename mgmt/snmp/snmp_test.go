@@ -182,8 +182,8 @@ func TestAnSnmpdThatIsAwayIsFoundAgain(t *testing.T) {
 	}
 }
 
-// Rows come and go while somebody walks: what is told is in order, and not read for
-// each question.
+// Rows may change during a walk. Responses stay in order, and the data is not read for
+// each request.
 func TestAWalkReadsTheDataRarely(t *testing.T) {
 	s := newSnmpd(t)
 	s.start()

@@ -8,8 +8,7 @@ import (
 	"github.com/posteo/go-agentx/value"
 )
 
-// Data is what is told. Farms and Backends are in the order of their IDs, which are
-// the rows they have.
+// Data is the exposed data. Farms and Backends are sorted by ID, the row number.
 type Data struct {
 	Version  string
 	Revision uint64
@@ -23,7 +22,7 @@ type Data struct {
 type Farm struct {
 	ID                                uint32
 	Name, Profile, Status, VIP, Ports string
-	Open                              uint64 // connections now
+	Open                              uint64 // current connections
 	Connections, Requests             uint64
 	BytesIn, BytesOut, Errors         uint64
 }
@@ -38,8 +37,8 @@ type Backend struct {
 	BytesIn, BytesOut, Errors      uint64
 }
 
-// root is where the objects hang: below netSnmpPlaypen, which is for experiments,
-// until there is a number of our own.
+// root is the OID of all objects: below netSnmpPlaypen, which is for experiments, until
+// Sluice has an enterprise number.
 var root = value.OID{1, 3, 6, 1, 4, 1, 8072, 9999, 9999, 83}
 
 // varbind is one object with its value.
@@ -64,7 +63,7 @@ type table struct {
 	at      func(column int, row int) varbind // counted from 0
 }
 
-// tables are those of the data, in the order of their numbers.
+// tables returns the tables of the data in OID order.
 func tables(d *Data) []table {
 	scalars := []varbind{text(d.Version), gauge(d.Revision), text(d.Roles), {kind: pdu.VariableTypeTimeTicks, is: d.UpTime}}
 	farms, backends := make([]uint32, len(d.Farms)), make([]uint32, len(d.Backends))
@@ -97,20 +96,19 @@ func backendColumn(b *Backend, column int) varbind {
 	}[column]
 }
 
-// oid is the name of a value of the table.
+// oid returns the OID of a value of the table.
 func (t *table) oid(column, row int) value.OID {
 	return slices.Concat(t.prefix, value.OID{t.first + uint32(column), t.rows[row]})
 }
 
-// get finds the value with that name.
+// get returns the value with the OID.
 func get(all []table, oid value.OID) (varbind, bool) {
 	v, found := next(all, oid, true, nil)
 	return v, found && slices.Equal(v.oid, oid)
 }
 
-// next finds the first value behind a name, or with it, and before another one
-// unless that is empty. It takes a search in the rows of a column, however many
-// values there are.
+// next returns the first value after an OID, or at it if include is true, and before to
+// unless that is empty. It does a binary search in the rows of a column.
 func next(all []table, from value.OID, include bool, to value.OID) (varbind, bool) {
 	for i := range all {
 		t := &all[i]
