@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// client speaks to the API over the local socket, as the command line does.
+// client calls the API over the local socket, like the command line.
 type client struct{ http *http.Client }
 
 func newClient(socket string) *client {
@@ -26,8 +26,8 @@ func newClient(socket string) *client {
 	}}
 }
 
-// call sends one request and decodes the answer's "params" into out, unless
-// out is nil.
+// call sends one request. It decodes "params" of the response into out, unless out is
+// nil.
 func (c *client) call(ctx context.Context, method, path string, body, out any) error {
 	var reader io.Reader
 	if body != nil {

@@ -1,12 +1,11 @@
-// Package demo runs an instance that shows something at once: a farm "demo" in
-// front of two small backends that live in this process.
+// Package demo runs an instance for a first look: a farm "demo" with two small backends
+// in the same process.
 //
-// It is `sluice run` on a data directory of its own ("sluice-demo" beside the
-// real one: /var/lib/sluice-demo for root, else in the user's state directory),
-// with the API on loopback, so it never meets a real instance. Every start is
-// the same demonstration on the same ports: whatever an earlier one left is
-// replaced, through the same API everybody uses. A port that somebody else has
-// is passed over for the next free one, and that is said.
+// It is `sluice run` with a separate data directory and the API on loopback, so that it
+// does not affect a real instance. The directory is "sluice-demo" next to the real one:
+// /var/lib/sluice-demo for root, else in the user's state directory. Every start makes
+// the same farm on the same ports. It replaces leftovers of an earlier start through the
+// public API. If another program uses a port, the next free one is taken and reported.
 package demo
 
 import (
@@ -25,33 +24,33 @@ import (
 	"github.com/sluicelb/sluice/cmd/supervisor"
 )
 
-// Names and addresses of the demonstration.
+// Names and ports of the demonstration.
 const (
 	farmName    = "demo"
 	serviceName = "all"
 	farmPort    = 8080
-	backendPort = 8181 // of the first one
+	backendPort = 8181 // of the first backend
 	apiPort     = 4444
-	// tries is how many ports after the wanted one are tried.
+	// tries is the number of ports to try, from the preferred one on.
 	tries = 50
 )
 
-// Options says how to run the demonstration.
+// Options are the parameters of the demonstration.
 type Options struct {
-	// Data is the data directory; empty means the demonstration's own.
+	// Data is the data directory; empty means that of the demonstration.
 	Data string
-	// API is where the API listens; empty means port 4444 on loopback, or the
-	// next free one.
+	// API is the address of the API; empty means port 4444 on loopback, or the next free
+	// one.
 	API string
-	// Log gets the events of the instance; it must be set.
+	// Log receives the events of the instance; it must be set.
 	Log *slog.Logger
-	// Out gets what the user shall read; nil means standard output.
+	// Out receives the text for the user; nil means standard output.
 	Out io.Writer
 	// GUI says that the program was built with its GUI.
 	GUI bool
 }
 
-// Run shows the demonstration until ctx ends or a signal stops the instance.
+// Run runs the demonstration until ctx ends or a signal stops the instance.
 func Run(ctx context.Context, o Options) error {
 	own := o.Data == ""
 	if err := o.fill(); err != nil {
@@ -63,8 +62,8 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	// Before the instance runs, because it begins with what the last one left:
-	// the farm itself may have the port then.
+	// The port is chosen before the start, because the instance first runs the previous
+	// configuration, whose farm may use the port.
 	port, err := freePort(farmPort)
 	if err != nil {
 		return err
@@ -117,7 +116,7 @@ func (o *Options) fill() error {
 	return nil
 }
 
-// dataDir is the demonstration's own data directory.
+// dataDir returns the data directory of the demonstration.
 func dataDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/sluice-demo", nil
@@ -125,8 +124,7 @@ func dataDir() (string, error) {
 	return supervisor.StateDir("sluice-demo")
 }
 
-// freePort returns the first port from the wanted one on that nobody uses on
-// loopback at this moment.
+// freePort returns the first port, from the preferred one on, that is free on loopback.
 func freePort(wanted int) (int, error) {
 	for port := wanted; port < wanted+tries; port++ {
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -137,7 +135,7 @@ func freePort(wanted int) (int, error) {
 	return 0, fmt.Errorf("no free port on 127.0.0.1 from %d to %d", wanted, wanted+tries-1)
 }
 
-// explain says what there is and what to try.
+// explain prints the addresses of the instance and commands to try.
 func (o *Options) explain(i supervisor.Instance, port int, g guest) {
 	program := filepath.Base(os.Args[0])
 	if path, err := os.Executable(); err == nil {
@@ -170,7 +168,7 @@ Try, in another terminal:
 `, i.API, farm, sluice, taken, g.name, g.password, gui)
 }
 
-// shortest is the path as a user in the working directory would type it.
+// shortest returns the path as a user in the working directory would type it.
 func shortest(path string) string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -188,7 +186,7 @@ type backend struct {
 	addr netip.AddrPort
 }
 
-// startBackends starts one server for each name on loopback; they end with ctx.
+// startBackends starts one server per name on loopback. They end with ctx.
 func startBackends(ctx context.Context, names ...string) ([]backend, error) {
 	var out []backend
 	next := backendPort
@@ -219,8 +217,8 @@ func answer(name string) http.Handler {
 	})
 }
 
-// prepare makes the demonstration the configuration. In a directory of its own
-// all of it is replaced; elsewhere no farm of somebody is.
+// prepare replaces the configuration by the demonstration farm. In a data directory that
+// is not its own, it refuses to replace other farms.
 func prepare(ctx context.Context, c *client, own bool, port int, backends []backend) error {
 	var present []struct {
 		Name string `json:"farmname"`
@@ -233,7 +231,7 @@ func prepare(ctx context.Context, c *client, own bool, port int, backends []back
 			return fmt.Errorf("the data directory has a farm %q, which the demonstration would replace: choose another --data", f.Name)
 		}
 	}
-	// Without what an earlier start left the numbers of the backends begin at 0.
+	// The configuration is cleared first, so that backend numbers begin at 0.
 	if err := c.call(ctx, http.MethodPut, pathOf("config"), map[string]any{"farms": []any{}}, nil); err != nil {
 		return err
 	}

@@ -25,8 +25,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/supervisor"
 )
 
-// This test binary is also the demonstration, when DEMO names a data directory, and
-// each of its roles.
+// TestMain runs the demonstration if DEMO names a data directory, or one of its roles.
 func TestMain(m *testing.M) {
 	status := 0
 	if name, ok := role.Named(os.Args); ok {
@@ -43,8 +42,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// shown runs the demonstration until it said what to try, hands that to use, and
-// stops it; it returns what went wrong.
+// shown runs the demonstration until it has printed its text, calls use with it, and
+// stops it. It returns the error output.
 func shown(t *testing.T, data string, use func(said string)) string {
 	t.Helper()
 	var wrong bytes.Buffer
@@ -92,7 +91,7 @@ func TestTheDemonstrationDoesWhatItSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second replaces what the first left
+	for range 2 { // the second start replaces the farm of the first
 		problem := shown(t, data, func(said string) {
 			_, rest, _ := strings.Cut(said, `farm "demo"  http://`)
 			farm, _, _ := strings.Cut(rest, "/")
@@ -138,7 +137,8 @@ func TestTheDemonstrationDoesWhatItSays(t *testing.T) {
 	}
 }
 
-// signsIn has the guest sign in as it was said, and see the farm.
+// signsIn logs in as the guest with the printed password and checks that the farm is
+// visible.
 func signsIn(t *testing.T, c *http.Client, said string) {
 	t.Helper()
 	m := regexp.MustCompile(`GUI +(https://\S+)/gui/   user "(\S+)", password "(\S+)"`).FindStringSubmatch(said)
@@ -168,7 +168,7 @@ func signsIn(t *testing.T, c *http.Client, said string) {
 	}
 }
 
-// What somebody has in the directory is not replaced.
+// Existing farms of others are not replaced.
 func TestNoFarmOfSomebodyIsReplaced(t *testing.T) {
 	data := directory(t)
 	problem := shown(t, data, func(string) {
@@ -186,7 +186,7 @@ func TestNoFarmOfSomebodyIsReplaced(t *testing.T) {
 	}
 }
 
-// Nor is a user of somebody's, who happens to have the name of the guest.
+// Nor is an existing user with the name of the guest.
 func TestNoUserOfSomebodyIsReplaced(t *testing.T) {
 	data := directory(t)
 	problem := shown(t, data, func(string) {
@@ -204,14 +204,14 @@ func TestNoUserOfSomebodyIsReplaced(t *testing.T) {
 	}
 }
 
-// The farm replaces what an earlier demonstration left, and in a directory of its own
-// anything; what the API refuses ends it.
+// The demonstration replaces its own leftovers, and everything in its own directory. An
+// error of the API ends it.
 func TestTheDemonstrationBecomesTheConfiguration(t *testing.T) {
 	const made = `PUT {"farms":[{"name":"demo","profile":"http","services":[{"backends":[{"alias":"blue","ip":"127.0.0.1","port":8181},{"alias":"green","ip":"127.0.0.1","port":8183}],"name":"all"}],"vip":"127.0.0.1","vport":8085}]}` + "\n"
 	for _, c := range []struct {
 		present string
 		own     bool
-		refused int // of the requests
+		refused int // number of the failing request
 		want    string
 		err     string
 	}{

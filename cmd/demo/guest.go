@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// guest is who signs in to the GUI of the demonstration: with a password that holds
-// until the next start, as an administrator of its farm.
+// guest is the GUI user of the demonstration, an administrator of its farm. The password
+// is valid until the next start.
 type guest struct{ name, password string }
 
 const guestName = "demo"
 
-// invite makes the guest anew. Elsewhere than in a directory of its own, a user or group
-// of that name that no earlier demonstration left is somebody's, and is not replaced.
+// invite replaces the guest. In a data directory that is not its own, it refuses to
+// replace a user or group that an earlier demonstration did not make.
 func invite(ctx context.Context, c *client, own bool) (guest, error) {
 	g := guest{guestName, newPassword()}
 	if !own {
@@ -24,7 +24,7 @@ func invite(ctx context.Context, c *client, own bool) (guest, error) {
 			return guest{}, err
 		}
 	}
-	// What an earlier start left goes first; a first start has nothing to delete.
+	// Leftovers of an earlier start are deleted first; at the first start there are none.
 	_ = c.call(ctx, http.MethodDelete, pathOf("rbac", "groups", g.name), nil, nil)
 	_ = c.call(ctx, http.MethodDelete, pathOf("rbac", "users", g.name), nil, nil)
 	for _, step := range []struct {
@@ -45,8 +45,8 @@ func invite(ctx context.Context, c *client, own bool) (guest, error) {
 	return g, nil
 }
 
-// ours refuses users and groups of the guest's name that are not as invite leaves them:
-// both there, he alone in the group, and its only farm that of the demonstration.
+// ours returns an error if a user or group has the guest's name and invite did not make
+// it. Both must exist, with the guest as only member, and at most one farm.
 func ours(ctx context.Context, c *client) error {
 	var users []struct{ Name string }
 	var groups []struct {
@@ -75,9 +75,9 @@ func ours(ctx context.Context, c *client) error {
 	return nil
 }
 
-// newPassword is short enough to be typed, and longer than anybody guesses: twelve
-// letters and digits of an alphabet of 32.
+// newPassword returns a password that is easy to type and hard to guess: twelve
+// characters of an alphabet of 32.
 func newPassword() string {
 	text := strings.ToLower(rand.Text())
-	return text[:4] + "-" + text[4:8] + "-" + text[8:12] + "-1" // a digit is wanted
+	return text[:4] + "-" + text[4:8] + "-" + text[8:12] + "-1" // passwords need a digit
 }
