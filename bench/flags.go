@@ -90,7 +90,7 @@ func (c *choices) check() error {
 	return nil
 }
 
-// lineup finds the programs of all contestants.
+// lineup returns the contestants with the paths of their programs.
 func (c *choices) lineup() ([]peers.Contestant, error) {
 	var wanted []peers.Contestant
 	for name := range strings.SplitSeq(c.peers, ",") {
@@ -137,7 +137,7 @@ func found(wanted []peers.Contestant) ([]peers.Contestant, error) {
 	return wanted, problems
 }
 
-// pins chooses the CPUs: the proxy has one for itself if there are two.
+// pins chooses the CPUs. The proxy gets its own CPU if there are two.
 func (c *choices) pins() error {
 	cpus, err := launch.CPUs()
 	if err != nil {

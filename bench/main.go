@@ -1,14 +1,13 @@
-// Command bench measures Sluice beside HAProxy and nginx on one machine, in one
-// run: CPU time per request first of all, rates, latencies and memory besides.
+// Command bench measures Sluice next to HAProxy and nginx on one machine, in one run. The
+// main figure is CPU time per request; rates, latencies and memory follow.
 //
 //	go run ./bench                              the whole table (about twenty minutes)
 //	go run ./bench -quick -case get128          a short look at two cases
 //	go run ./bench -vs old/sluice -peers sluice one build against another
 //	go run ./bench compare a.json b.json        what changed between two runs
 //
-// README.md beside this file explains the method and how to redo each claim.
-// The program starts itself again in the roles backend, echo, load, slow and witness, which
-// are of no use to people.
+// README.md in this folder explains the method and how to reproduce each claim. The
+// program starts itself in the internal roles backend, echo, load, slow and witness.
 package main
 
 import (
@@ -187,7 +186,7 @@ func measureAll(c choices, env arena.Environment) (err error) {
 	return errors.Join(err, finish(r, c))
 }
 
-// play runs the cases one by one and prints each table as soon as it is there.
+// play runs the cases in order and prints each table as soon as it is complete.
 func play(ctx context.Context, r *report.Report, options rounds.Options, chosen []cases.Case) (err error) {
 	runner, err := rounds.New(options)
 	if err != nil {
@@ -208,8 +207,8 @@ func play(ctx context.Context, r *report.Report, options rounds.Options, chosen 
 	return nil
 }
 
-// references are the contestants the table shows ratios to: everybody but the
-// subject, the peers first.
+// references returns the contestants to which the table shows ratios: all except the
+// subject, in order.
 func references(r *report.Report) []string {
 	var out []string
 	for _, c := range r.Contestants {
@@ -220,7 +219,7 @@ func references(r *report.Report) []string {
 	return out
 }
 
-// finish saves what there is, also after an interruption.
+// finish saves the results, even after an interruption.
 func finish(r *report.Report, c choices) error {
 	r.Seconds = time.Since(r.Started).Seconds()
 	var problems error
@@ -244,8 +243,8 @@ func finish(r *report.Report, c choices) error {
 	return problems
 }
 
-// firstLine is the version of a load generator: the first line it prints of
-// itself. wrk ends with status 1 after that.
+// firstLine returns the version of a load generator, its first line of output. wrk exits
+// with status 1 after that.
 func firstLine(path, argument string) (string, error) {
 	text, err := exec.Command(path, argument).CombinedOutput()
 	var exit *exec.ExitError

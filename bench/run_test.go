@@ -11,8 +11,7 @@ import (
 	"github.com/sluicelb/sluice/bench/report"
 )
 
-// TestMain lets the test program play the roles that the bench starts itself
-// in.
+// TestMain lets the test program run the roles that the bench starts.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		if role, ok := roles[os.Args[1]]; ok {
@@ -22,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bench runs the bench with flags and returns what it kept and its error.
+// bench runs the bench with flags and returns its report and error.
 func bench(t *testing.T, flags ...string) (*report.Report, error) {
 	t.Helper()
 	if testing.Short() {
@@ -63,9 +62,9 @@ func TestAWholeRunMeasuresAPeerAndCleansUp(t *testing.T) {
 	}
 }
 
-// TestPeersRunEveryCaseBeyondPlainRequests starts both peers in each case that
-// has TLS, HTTP/2 or a feature: no slice may have an error, and the load checks
-// that each handshake is of the kind the case is about.
+// TestPeersRunEveryCaseBeyondPlainRequests runs both peers in each case that has TLS,
+// HTTP/2 or a feature. No slice may have an error, and the load checks the kind of each
+// handshake.
 func TestPeersRunEveryCaseBeyondPlainRequests(t *testing.T) {
 	if _, err := exec.LookPath("h2load"); err != nil {
 		t.Skip("h2load is not installed: run bench/install.sh")
