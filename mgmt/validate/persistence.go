@@ -28,17 +28,18 @@ var cookieFields = []field[farm.Service]{
 	cookieText("cookiedomain", advanced(atCookie, "Cookie domain"), "a domain name", "Domain of the cookie; unset for the host that was asked for.", checkDomain, func(c *farm.CookieInsert) *string { return &c.Domain }),
 	cookieText("cookiepath", advanced(atCookie, "Cookie path"), "a path that starts with /", "Path of the cookie.", checkCookiePath, func(c *farm.CookieInsert) *string { return &c.Path }),
 	{
-		rule: rule{name: "cookiettl", hints: basic(atCookie, "Cookie lifetime").in(inSeconds), kind: kindNumber, min: 0, max: MaxTTL, null: true, solid: true, only: with("cookieinsert"), about: "Seconds the cookie lives; 0 ends it with the browser."},
+		rule: rule{name: "cookiettl", hints: basic(atCookie, "Cookie lifetime").in(inSeconds), kind: kindNumber, min: 0, max: MaxTTL, only: with("cookieinsert"), about: "Seconds the cookie lives; 0 ends it with the browser."},
 		get:  func(s *farm.Service) Value { return numberValue(int64(cookieOf(s).TTL)) },
 		set:  func(s *farm.Service, v Value) { s.Cookie.TTL = farm.Seconds(v.number) },
 	},
 }
 
-// cookieText makes the field of a text; null brings back what insertion starts with.
+// cookieText returns the field of a text. Blank and null are refused (contract); turning
+// insertion off and on restores the defaults.
 func cookieText(name string, h hints, must, about string, check func(string) string, at func(*farm.CookieInsert) *string) field[farm.Service] {
 	unset := *at(farm.DefaultCookie())
 	return field[farm.Service]{
-		rule: rule{name: name, hints: h, bare: unsetOf(unset), kind: kindText, null: true, solid: true, maxLen: 255, check: check, must: must, about: about, unset: textValue(unset), only: with("cookieinsert")},
+		rule: rule{name: name, hints: h, bare: unsetOf(unset), kind: kindText, maxLen: 255, check: check, must: must, about: about, unset: textValue(unset), only: with("cookieinsert")},
 		get:  func(s *farm.Service) Value { return textValue(*at(cookieOf(s))) },
 		set:  func(s *farm.Service, v Value) { *at(s.Cookie) = cmp.Or(v.text, unset) },
 	}

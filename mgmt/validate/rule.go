@@ -24,7 +24,6 @@ type rule struct {
 	waived func(sent map[string]any) bool
 	blank  bool // the empty text is allowed (and skips every further check)
 	null   bool // null, or an empty text for a number or word, sets it back to unset
-	solid  bool // with null: an empty text does not
 
 	words     bool              // no item of a list holds a comma, so one text may name several; of an enumeration: several may be sent as a list, or with commas
 	values    []string          // all that is allowed, when it is an enumeration
@@ -98,7 +97,7 @@ func (r *rule) canonical(v Value) Value {
 // blankIsNull reports whether a blank text stands for null: where null is
 // allowed and a blank text cannot be a value.
 func (r *rule) blankIsNull() bool {
-	return r.null && !r.solid && (r.kind == kindNumber || r.values != nil && !slices.Contains(r.values, ""))
+	return r.null && (r.kind == kindNumber || r.values != nil && !slices.Contains(r.values, ""))
 }
 
 func (r *rule) coerce(raw any) (Value, bool) {
@@ -314,10 +313,7 @@ func (r *rule) param() Param {
 			p.Interval += strconv.FormatInt(r.max, 10)
 		}
 	}
-	switch {
-	case r.null && r.solid:
-		p.Options = append(p.Options, "non_blank", "null")
-	case !r.blank && !r.null && !slices.Contains(r.values, ""):
+	if !r.blank && !r.null && !slices.Contains(r.values, "") {
 		p.Options = append(p.Options, "non_blank")
 	}
 	if r.kind == kindList {

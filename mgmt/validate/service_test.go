@@ -94,10 +94,10 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 }
 
 func TestNullBringsBackWhatASwitchBeganWith(t *testing.T) {
-	s := farm.Service{Cookie: &farm.CookieInsert{Name: "x", Domain: "y", Path: "/z", TTL: 1}, STS: 5, TLS: &farm.BackendTLS{Verify: "ca", CA: "x", Name: "y"}}
-	want := farm.Service{Cookie: farm.DefaultCookie(), STS: farm.DefaultSTS, TLS: &farm.BackendTLS{}}
-	if _, err := change(t, &validate.ServiceUpdate, &s, `{"cookiename":null,"cookiedomain":null,"cookiepath":null,"cookiettl":null,"sts_timeout":null,"httpsb_verify":null,"httpsb_name":null}`); err != nil || !reflect.DeepEqual(s, want) {
-		t.Errorf("%v %+v %+v %+v", err, s, s.Cookie, s.TLS)
+	s := farm.Service{STS: 5, TLS: &farm.BackendTLS{Verify: "ca", CA: "x", Name: "y"}}
+	want := farm.Service{STS: farm.DefaultSTS, TLS: &farm.BackendTLS{}}
+	if _, err := change(t, &validate.ServiceUpdate, &s, `{"sts_timeout":null,"httpsb_verify":null,"httpsb_name":null}`); err != nil || !reflect.DeepEqual(s, want) {
+		t.Errorf("%v %+v %+v", err, s, s.TLS)
 	}
 }
 
@@ -134,9 +134,13 @@ func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
 		{`{"cookiettl":5}`, `cookiettl is allowed only while cookieinsert is true`},
 		{`{"cookieinsert":"false","cookiepath":"/"}`, `cookiepath is allowed only while cookieinsert is true`},
 		{`{"cookieinsert":"true","cookiename":""}`, `cookiename must be a token (letters, digits and !#$%&'*+.^_` + "`" + `|~-), got ""`},
+		{`{"cookieinsert":"true","cookiename":null}`, `cookiename must be a token (letters, digits and !#$%&'*+.^_` + "`" + `|~-), got null`},
 		{`{"cookieinsert":"true","cookiedomain":""}`, `cookiedomain must be a domain name, got ""`},
+		{`{"cookieinsert":"true","cookiedomain":null}`, `cookiedomain must be a domain name, got null`},
 		{`{"cookieinsert":"true","cookiepath":""}`, `cookiepath must be a path that starts with /, got ""`},
+		{`{"cookieinsert":"true","cookiepath":null}`, `cookiepath must be a path that starts with /, got null`},
 		{`{"cookieinsert":"true","cookiettl":""}`, `cookiettl must be a number from 0 to 31536000 (seconds), got ""`},
+		{`{"cookieinsert":"true","cookiettl":null}`, `cookiettl must be a number from 0 to 31536000 (seconds), got null`},
 		{`{"cookieinsert":"true","cookiename":"a;b"}`, `cookiename must be a token`},
 		{`{"cookieinsert":"true","cookiename":"a\r\nb"}`, `cookiename must be a token`},
 		{`{"cookieinsert":"true","cookiedomain":"10.0.0.1"}`, `it is no domain name`},
