@@ -131,7 +131,7 @@ func TestWhatTheKernelCountedIsNotTakenForNothing(t *testing.T) {
 	}
 	refused = errors.New("netd does not answer")
 	r = a.must(200, "GET", "/lint", "")
-	wantFound(t, r, "info backend-down dns 0")
+	wantFound(t, r, "info backend-down dns 0", "info farm-unchecked dns")
 	if strings.Contains(r.raw, "were ever sent") {
 		t.Errorf("%s", r.raw)
 	}

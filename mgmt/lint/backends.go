@@ -92,9 +92,6 @@ func (l *look) settings(cfg *farm.Config) map[string][]Finding {
 		if !known {
 			continue // it is of a farm that is not looked at
 		}
-		if w.Field == "farmguardian" && unchecked(cfg, f.Farm) {
-			continue // nothing that is set has no effect
-		}
 		f.Code, f.Severity, f.Field, f.Message = SettingIdle, Warning, w.Field, w.Message
 		f.Evidence = "the configuration"
 		f.Advice = "change it, or set it back: what it says does not happen"
@@ -103,6 +100,9 @@ func (l *look) settings(cfg *farm.Config) map[string][]Finding {
 			f.Advice = "link a check that asks the backends"
 		case "nattype":
 			f.Advice = "give the backend another port or address in one of the farms"
+		}
+		if w.Field == "farmguardian" && unchecked(cfg, f.Farm) {
+			f.Code, f.Severity = FarmUnchecked, Info
 		}
 		if w.Field == "priority" && f.Backend != nil {
 			f.Code = BackendUnreachable

@@ -42,6 +42,7 @@ const (
 	BackendUnreachable     = "backend-unreachable"
 	BackendDown            = "backend-down"
 	BackendUnasked         = "backend-unasked"  // its check cannot ask it
+	FarmUnchecked          = "farm-unchecked"   // the kernel carries it, and nothing detects failures
 	NameGone               = "name-gone"        // the host name of a backend has no address
 	AddressesUnused        = "addresses-unused" // a host name has more addresses than are used
 	SettingIdle            = "setting-idle"     // it has no effect
@@ -51,7 +52,7 @@ const (
 
 // Finding is one thing that was found.
 type Finding struct {
-	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,backends-unused,host-unanchored,services-uncompared,connection-login,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-incomplete,certificate-hidden,certificate-name-missing,backend-unreachable,backend-down,backend-unasked,name-gone,addresses-unused,setting-idle,check-program,check-unfit" doc:"What kind of finding it is"`
+	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,backends-unused,host-unanchored,services-uncompared,connection-login,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-incomplete,certificate-hidden,certificate-name-missing,backend-unreachable,backend-down,backend-unasked,farm-unchecked,name-gone,addresses-unused,setting-idle,check-program,check-unfit" doc:"What kind of finding it is"`
 	Severity Severity `json:"severity" enum:"error,warning,info" doc:"error: clients notice; warning: a defect of the configuration; info: worth knowing"`
 	// Farm, Service, Backend and Certificate name what it is about, as far as each applies.
 	Farm        string `json:"farm,omitempty"`

@@ -347,6 +347,25 @@ func TestWarningsOfTheConfigurationAreFindings(t *testing.T) {
 	}
 }
 
+func TestKernelFarmsWithoutACheckAreFound(t *testing.T) {
+	relay := farm.DefaultL4()
+	relay.DataPath, relay.Ports, relay.Backends = farm.DataPathKernel, []farm.PortRange{{First: 80, Last: 80}}, []farm.Backend{{ID: 2, Addr: netip.MustParseAddr("192.0.2.1")}}
+	cfg := &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "relay", VIP: netip.MustParseAddr("192.0.2.9"), VPort: 80, L4: relay}}}
+	look := func() []lint.Finding {
+		e := known()
+		e.Warnings = validate.Warnings(cfg)
+		return lint.Look(cfg, e)
+	}
+	list := look()
+	if got := told(list); !slices.Equal(got, []string{"farm-unchecked"}) || list[0].Farm != "relay" || list[0].Severity != lint.Info || !strings.Contains(list[0].Advice, "link a check") {
+		t.Errorf("without a check: %+v", list)
+	}
+	relay.DataPath = farm.DataPathUserspace
+	if got := told(look()); len(got) != 0 {
+		t.Errorf("in userspace, where a failed connect marks a backend down: %q", got)
+	}
+}
+
 func TestCertificatesAreToldWhenTheyEndOrNobodySeesThem(t *testing.T) {
 	day := 24 * time.Hour
 	for name, c := range map[string]struct {
