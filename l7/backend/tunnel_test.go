@@ -37,7 +37,7 @@ func tunnelHost(t *testing.T, heads chan map[string]string) string {
 	return addr
 }
 
-const upgrade = "GET /chat HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+const upgrade = "GET /chat HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: chat\r\n\r\n"
 
 func TestWebSocketGoesToABackendThatSpeaksHTTP2(t *testing.T) {
 	t.Parallel()
@@ -67,7 +67,7 @@ func TestWebSocketGoesToABackendThatSpeaksHTTP2(t *testing.T) {
 		}
 	}
 	p := l7test.DialFrames(t, front)
-	_ = p.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: 1, EndHeaders: true, BlockFragment: p.Head(":method", "CONNECT", ":scheme", "http", ":authority", "a.test", ":path", "/chat", ":protocol", "websocket")})
+	_ = p.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: 1, EndHeaders: true, BlockFragment: p.Head(":method", "CONNECT", ":scheme", "http", ":authority", "a.test", ":path", "/chat", ":protocol", "websocket", "sec-websocket-protocol", "chat")})
 	p.Want("1 HEADERS 200", "1 DATA hello")
 	_ = p.WriteData(1, false, []byte("ping"))
 	p.Want("1 DATA PING")
