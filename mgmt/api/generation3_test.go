@@ -201,6 +201,7 @@ func TestHealthChecksOfGeneration3AreTriedAndExpected(t *testing.T) {
 	if diff, _ := r.at("params.diff").(string); !strings.Contains(diff, "dns_fg") {
 		t.Error(r.raw)
 	}
+	a.send("PUT", third+"/farms/dns/fg?dry_run=true", on, "ZAPI_KEY", a.key, "If-None-Match", "*").want(t, "params.dry_run", "true")
 	a.send("PUT", third+"/farms/dns/fg?dry_run=maybe", on, "ZAPI_KEY", a.key).refused(t, 400, "dry_run")
 	a.send("PUT", third+"/farms/dns/fg", on, "ZAPI_KEY", a.key, "If-Match", `"999"`).refused(t, 412, "changed by someone else")
 	if a.written() != before {

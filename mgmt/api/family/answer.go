@@ -104,6 +104,9 @@ func list(of any) (out []map[string]any) {
 func (c *call) get(path string) map[string]any {
 	r := rest.Moved(withBody(c.r, nil), http.MethodGet, path)
 	r.URL.RawQuery = ""
+	for _, name := range []string{"If-Match", "If-None-Match"} { // of the call itself
+		r.Header.Del(name)
+	}
 	rec := c.ask(r)
 	if rec.status != http.StatusOK {
 		return nil
