@@ -27,11 +27,15 @@ func Reason(err error) string {
 		return "the server reset the connection"
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
 		return "no answer in time"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), strings.HasSuffix(err.Error(), neverOpened):
 		return closed(err)
 	}
 	return Line(err.Error())
 }
+
+// neverOpened is the text, which is all that net/http tells, of a connection of HTTP/2 that
+// the server closed before its first frame.
+const neverOpened = "http2: client conn could not be established"
 
 // closed keeps what a check said before the end.
 func closed(err error) string {

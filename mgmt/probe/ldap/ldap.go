@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -97,18 +99,43 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		}
 		stream = wire.Heard(ctx, secured)
 	}
-	l := ldap.NewConn(directory.Checked(stream), c.server.Secure || c.startTLS)
-	l.SetTimeout(remaining(ctx))
+	heard := &remembers{Conn: directory.Checked(stream)}
+	l := ldap.NewConn(heard, c.server.Secure || c.startTLS)
+	l.SetTimeout(remaining(ctx) + time.Second) // the connection ends with ctx, whose reason is better
 	l.Start()
 	defer l.Close()
 	defer conn.Close() // Close of the library waits for the connection
 	probe.Step(ctx, "bind")
 	if err := c.bind(l, to); err != nil {
-		return plain(err)
+		return heard.cause(plain(err))
 	}
 	say("bound")
 	probe.Step(ctx, "search")
-	return c.search(l, to, say)
+	return heard.cause(c.search(l, to, say))
+}
+
+// remembers is a connection that keeps its first read error. The library reads in a
+// goroutine, and a request that waits may get only the consequence: a closed connection.
+type remembers struct {
+	net.Conn
+	first atomic.Pointer[error]
+}
+
+// Read reads and keeps the first error.
+func (r *remembers) Read(b []byte) (int, error) {
+	n, err := r.Conn.Read(b)
+	if err != nil {
+		r.first.CompareAndSwap(nil, &err)
+	}
+	return n, err
+}
+
+// cause returns the first read error if err is only that the connection has ended.
+func (r *remembers) cause(err error) error {
+	if first := r.first.Load(); errors.Is(err, io.EOF) && first != nil {
+		return ended(*first)
+	}
+	return err
 }
 
 func remaining(ctx context.Context) time.Duration {
