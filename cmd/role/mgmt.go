@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
-	"github.com/sluicelb/sluice/cmd/supervisor/line"
 	"github.com/sluicelb/sluice/cmd/trim"
 	records "github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/farm"
@@ -24,7 +23,6 @@ import (
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api"
-	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/audit"
@@ -40,11 +38,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/headroom/learner"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/keyroll"
-	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/machine"
 	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/mgmt/oidc"
-	"github.com/sluicelb/sluice/mgmt/packages"
 	"github.com/sluicelb/sluice/mgmt/publish"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/recorder"
@@ -61,7 +57,6 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/programs"
 	"github.com/sluicelb/sluice/sysnet/usage"
-	"github.com/sluicelb/sluice/web"
 )
 
 // Where mgmt finds its partners: below the data directory, which is its
@@ -344,118 +339,9 @@ func (m *manager) mapMemory() error {
 	return errors.Join(errs[:]...)
 }
 
-// serve answers on the local socket and on the network. The role counts as
-// ready when the engine also runs the configuration this start began with.
-func (m *manager) serve(ctx context.Context, configured <-chan struct{}) error {
-	local, err := m.Listener("local")
-	if err != nil {
-		return err
-	}
-	network, err := m.takeListener("api") // a copy kept here would go on listening
-	if err != nil {
-		return err
-	}
-	server, err := api.New(m.deps())
-	if err != nil {
-		return err
-	}
-	m.server.Store(server)
-	go func() {
-		<-configured
-		if err := m.ready(); err != nil {
-			slog.Error("not reported as ready", "error", err)
-		}
-	}()
-	return server.Serve(ctx, local, network, api.TLSConfig(m.api, m.listener.Chosen))
-}
-
-func (m *manager) deps() api.Deps {
-	d := api.Deps{
-		Applier:      m.applier,
-		GUI:          web.Files(),
-		History:      m.store,
-		Keys:         m.store,
-		Users:        m.users,
-		Directory:    m.directory,
-		Provider:     m.provider,
-		RefusalTime:  refusalTime,
-		Ledger:       m.guesses,
-		Audit:        m.audit,
-		Certificates: m.certs,
-		Settings:     m.store,
-		LogLevel:     supervisor.SetLogLevel,
-		Guard:        m.trial.Guard,
-		Progress:     m.trial.Progress,
-		Resolved:     m.names,
-		Silent:       m.watch.silent.Problem,
-		Unreachable:  m.watch.unreachable,
-		Moved:        m.moved,
-		Guardian:     m.guardian,
-		SameCommand:  m.sameCommand,
-		Passive:      m.passive,
-		Checked:      m.guardian.Why,
-		Lookup:       lookupHost,
-		Certificate:  m.api.Leaf,
-		ACME:         m.acme,
-		Activation:   m.activation(),
-		Notifier:     m.notify,
-		Packages:     packages.New(m.programs, nil),
-		Cloud:        m.cloud,
-		Counters:     m.counters,
-		Health:       m.backendHealth,
-		HealthSince:  func(backend uint32) time.Time { return m.health.Slot(backend).Since() },
-		Rules:        m.rules(),
-		Ejection:     func(backend uint32) (health.Ejection, bool) { return m.health.Slot(backend).Ejection() },
-		Engine:       m.engineState,
-		Watching:     m.watching(),
-		Sessions:     m.sessions,
-		SessionTable: sessionTable{m.sessionStores()},
-		Explain:      m.explain,
-		Traffic:      m.kernel.counts.get,
-		Tracked:      m.kernel,
-		Forwarded:    forwarded{m.publisher},
-		Kernel:       m.kernel,
-		Machine:      m.machineState(),
-		Chosen:       m.chosen,
-		Warnings:     m.warnings,
-		Roles:        m.roles,
-		Problems:     m.problems,
-		Usage:        func() usage.Sample { return machineUsage(time.Now()) },
-		Numbers:      m.numbers,
-		Latency:      m.recorded.Latency,
-		Events:       m.events,
-		Learned:      m.headroom,
-		Logs:         logfiles.Dir{Root: m.root},
-		Reload:       m.reload,
-		Backups:      m.backups,
-		GeoIP:        m.geoip,
-		Scripts:      m.scripts,
-		Support:      m.support,
-		Restart:      m.restart,
-		Version:      m.version,
-		LocalUsers:   localUsers(),
-		Log:          slog.Default(),
-	}
-	if _, _, err := m.line.Config(context.Background()); errors.Is(err, line.ErrNoConfig) {
-		d.Reload = nil
-	}
-	return d
-}
-
 // rules are those of this machine.
 func (m *manager) rules() validate.Rules {
 	return validate.Rules{Prefixes: validate.SystemPrefixes, Own: m.ownAddress()}
-}
-
-// moved is api.Deps.Moved: each of these only grows, so that the sum stays while all do.
-// What netd says of farms in the kernel has no number.
-func (m *manager) moved(cfg *farm.Config) (uint64, bool) {
-	for i := range cfg.Farms {
-		if cfg.Farms[i].InKernel() {
-			return 0, false
-		}
-	}
-	return m.health.Version() + m.watch.moved.Load() + m.watch.silent.Moved() + m.guardian.Moved(), true
 }
 
 func (m *manager) backendHealth(backend uint32) farm.Status { return m.health.Slot(backend).Status() }
@@ -467,18 +353,6 @@ func (m *manager) ended(e apply.Ended) {
 	if e.Author.Source == apply.TimerSource || e.Author.Source == trial.GuardSource {
 		m.audit.Add(audit.Entry{User: e.Author.Name, Source: e.Author.Source, Method: "TRIAL", Path: fmt.Sprintf("/history/%d", e.Revision), Status: 200,
 			Message: "pending change " + e.Outcome + ": " + e.Reason, Revision: e.Now})
-	}
-}
-
-func (m *manager) engineState() state.Engine {
-	s := m.publisher.State()
-	return state.Engine{
-		Connected:    s.Connected,
-		PID:          s.Hello.PID,
-		Loops:        s.Hello.Loops,
-		Started:      s.Hello.Started,
-		Published:    m.page.Published(),
-		Acknowledged: m.page.Acknowledged(),
 	}
 }
 
@@ -498,26 +372,3 @@ func (m *manager) recorder() *recorder.Recorder {
 }
 
 func machineUsage(now time.Time) usage.Sample { return usage.Read("/proc", now) }
-
-// roles tells the state of the processes.
-func (m *manager) roles() []system.Role {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	roles, err := m.line.Roles(ctx)
-	if err != nil {
-		slog.Warn("state of the roles not known", "error", err)
-		return nil
-	}
-	var out []system.Role
-	for _, r := range roles {
-		state := "starting"
-		switch {
-		case r.PID == 0:
-			state = "down"
-		case r.Ready:
-			state = "running: " + r.Hardening.String()
-		}
-		out = append(out, system.Role{Name: r.Name, PID: r.PID, State: state, Restarts: r.Restarts, Started: r.Started})
-	}
-	return out
-}

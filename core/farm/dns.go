@@ -3,9 +3,6 @@ package farm
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"hash/fnv"
-	"math"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -228,9 +225,6 @@ func ParseCoordinates(text string) (latitude, longitude float64, err error) {
 // EffectivePort is the port in force.
 func (s *DNSService) EffectivePort() uint16 { return cmp.Or(s.Port, DefaultDNSPort) }
 
-// EffectiveTTL is the time to live in force while all backends work.
-func (s *DNSService) EffectiveTTL() Seconds { return effectiveTTL(s.TTL, DefaultDNSTTL) }
-
 // EffectiveAllDown is the answer in force.
 func (s *DNSService) EffectiveAllDown() AllDown { return cmp.Or(s.AllDown, AllDownAll) }
 
@@ -243,35 +237,6 @@ func (s *DNSService) MostAnswers() int {
 		return len(s.Backends)
 	}
 	return int(s.Answers)
-}
-
-// EffectiveTTL is the time to live of records without one.
-func (z *Zone) EffectiveTTL() Seconds { return effectiveTTL(z.TTL, DefaultZoneTTL) }
-
-// EffectiveTTL is the time to live of a record in its zone. That of DYNA may be less: the
-// service has one of its own.
-func (r *Record) EffectiveTTL(z *Zone) Seconds { return effectiveTTL(r.TTL, z.EffectiveTTL()) }
-
-// NoTTL stands for a time to live of zero where 0 means that none was set: answers may
-// not be kept (RFC 1035 §3.2.1).
-const NoTTL Seconds = math.MaxUint32
-
-// StoredTTL is how a time to live that was set is stored, zero too.
-func StoredTTL(seconds Seconds) Seconds {
-	if seconds == 0 {
-		return NoTTL
-	}
-	return seconds
-}
-
-func effectiveTTL(set, unset Seconds) Seconds {
-	switch set {
-	case 0:
-		return unset
-	case NoTTL:
-		return 0
-	}
-	return set
 }
 
 // FQDN is the name of the zone with a dot at its end; that of the root is one.
@@ -316,60 +281,6 @@ func (d *GSLB) Service(name string) *DNSService {
 		}
 	}
 	return nil
-}
-
-// Alias makes a record of type ALIAS one that is answered by a service whose only backend is
-// the name it stands for, at all its addresses, each of which is checked. A service there is
-// for the name is taken.
-func (d *GSLB) Alias(z *Zone, r *Record) {
-	target := strings.ToLower(strings.TrimSuffix(r.Data, "."))
-	if target != "" && !strings.HasSuffix(r.Data, ".") {
-		target = strings.TrimSuffix(z.Qualify(target), ".")
-	}
-	name := d.aliasService(target)
-	if d.Service(name) == nil {
-		d.Services = append(d.Services, DNSService{Name: name, Algorithm: DNSRoundRobin, Backends: []Backend{{Host: target, Resolve: ResolveAll}}})
-	}
-	r.Type, r.Data = RecordDYNA, name
-}
-
-// AliasOf is the name, with a dot at its end, for which a service gives addresses that Alias
-// made; false for any other service, and when somebody made it do more than that.
-func (d *GSLB) AliasOf(service string) (target string, is bool) {
-	s := d.Service(service)
-	if s == nil || len(s.Backends) == 0 || s.Backends[0].Resolve != ResolveAll ||
-		slices.ContainsFunc(s.Backends[1:], func(b Backend) bool { return b.Of == 0 }) { // the others are addresses of that one
-		return "", false
-	}
-	target = s.Backends[0].Host
-	return target + ".", target != "" && d.aliasService(target) == service
-}
-
-// aliasService is what the service for the addresses of a name is called in the farm.
-func (d *GSLB) aliasService(target string) string {
-	name := aliasName(target, false)
-	if s := d.Service(name); s != nil && !s.standsFor(target) {
-		return aliasName(target, true)
-	}
-	return name
-}
-
-// standsFor reports whether a name is one of its backends.
-func (s *DNSService) standsFor(name string) bool {
-	return slices.ContainsFunc(s.Backends, func(b Backend) bool { return b.Host == name })
-}
-
-// aliasName is what a service for the addresses of a name is called; sure says that no
-// other name may have the same.
-func aliasName(target string, sure bool) string {
-	const prefix, most, digits = "alias-", 64, 9
-	name := prefix + strings.NewReplacer(".", "-", "_", "-").Replace(target)
-	if sure || len(name) > most {
-		sum := fnv.New32a()
-		_, _ = sum.Write([]byte(target)) // never fails
-		name = fmt.Sprintf("%s-%08x", name[:min(len(name), most-digits)], sum.Sum32())
-	}
-	return name
 }
 
 // UsedBy names the zones that have a record answered by the service.
