@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -29,5 +30,37 @@ func TestFarmsThatStayAreEncodedOnce(t *testing.T) {
 	second := encode(&farm.Config{Farms: slices.Clone(next.Farms)})
 	if len(second) != 2 || second[0] != first[0] || second[1] == first[1] {
 		t.Error("a farm that stayed was encoded again, or one that changed was not")
+	}
+}
+
+// A reader whose parts make another configuration than the writer's refuses it and keeps
+// the one that it has.
+func TestDifferencesThatMakeAnotherConfigurationAreRefused(t *testing.T) {
+	var w Writer
+	var r Reader
+	first, rest, err := w.encode(1, &farm.Config{Farms: []farm.Farm{{ID: 1, HTTP: farm.DefaultHTTP()}, {ID: 2, HTTP: farm.DefaultHTTP()}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := first.whole(rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.decode(whole); err != nil {
+		t.Fatal(err)
+	}
+	w.last = *first
+	next, rest, err := w.encode(2, &farm.Config{Farms: []farm.Farm{first.farms[1], first.farms[0]}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.sum = sumOf(next.rest, first.entries)
+	b, err := next.after(first, rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := r.last
+	if _, _, err := r.decode(b); !errors.Is(err, ErrChecksum) || r.last != before {
+		t.Errorf("got %v, kept: %t", err, r.last == before)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/l4/forward"
 )
@@ -377,5 +378,11 @@ func TestClientsOfAFullBackendReturnToIt(t *testing.T) {
 			t.Errorf("with room again client %d came to %s", i, got)
 		}
 		eventually(t, "its connection to be over", func() bool { return a.stats().Established == 0 })
+	}
+	for _, state := range []health.State{health.Down, health.Up} {
+		a.health.SetGuardian(1, state, time.Now())
+		if got := from(t, f, clientAt(other)); got != "1" {
+			t.Errorf("after its backend was down (%v) the client came to %s", state, got)
+		}
 	}
 }

@@ -44,7 +44,7 @@ func staysSound(f *farm.Farm, z, was *farm.Zone) bool {
 	note := func(records []farm.Record) bool {
 		for i := range records {
 			r := &records[i]
-			if len(changed) > len(z.Records)/8 || CheckRecord(f, z, r) != nil {
+			if len(changed) > len(z.Records)/8 {
 				return false
 			}
 			name := strings.ToLower(r.Name)
