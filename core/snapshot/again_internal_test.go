@@ -33,12 +33,13 @@ func TestFarmsThatStayAreEncodedOnce(t *testing.T) {
 	}
 }
 
-// A reader whose parts make another configuration than the writer's refuses it and keeps
-// the one that it has.
+// A reader refuses differences that do not produce the written configuration, and keeps
+// its current one.
 func TestDifferencesThatMakeAnotherConfigurationAreRefused(t *testing.T) {
 	var w Writer
 	var r Reader
-	first, rest, err := w.encode(1, &farm.Config{Farms: []farm.Farm{{ID: 1, HTTP: farm.DefaultHTTP()}, {ID: 2, HTTP: farm.DefaultHTTP()}}})
+	farms := []farm.Farm{{ID: 1, HTTP: farm.DefaultHTTP()}, {ID: 2, HTTP: farm.DefaultHTTP()}}
+	first, rest, err := w.encode(1, &farm.Config{Farms: farms})
 	if err != nil {
 		t.Fatal(err)
 	}

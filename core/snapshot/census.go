@@ -2,14 +2,14 @@ package snapshot
 
 import "github.com/sluicelb/sluice/core/farm"
 
-// census is the numbers that the farms of the configuration have that was checked last, so
-// that of the next one only farms that came are looked at. The zero census has none.
+// census holds the IDs of the last checked configuration, so that only new farms of the
+// next one are checked. The zero census holds none.
 type census struct {
 	farms   []*entry
 	numbers *checker // nil: the next check looks at all farms
 }
 
-// check is Check of cfg, whose farms next holds.
+// check runs Check on cfg, whose farms are the entries next.
 func (c *census) check(cfg *farm.Config, next []*entry) error {
 	numbers := c.numbers
 	went, came := between(c.farms, next)

@@ -6,11 +6,11 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// digest is what farms, and all else of a snapshot, are recognised by.
+// digest identifies a farm, or the rest of a snapshot.
 type digest [sha256.Size]byte
 
-// entry is a farm of a snapshot as writer and reader remember it: one that stays is the
-// same entry.
+// entry is a farm of a snapshot. Writer and reader keep the same entry while the farm
+// stays.
 type entry struct {
 	farm     farm.Farm
 	digest   digest   // of its encoding
@@ -20,7 +20,7 @@ type entry struct {
 	numbers  *numbers // nil before it was checked
 }
 
-// sumOf is the digest of a configuration: of its farms in their order, and of all else.
+// sumOf returns the digest of a configuration: its farms in order, and the rest.
 func sumOf(rest digest, farms []*entry) (sum digest) {
 	h := sha256.New()
 	h.Write(rest[:])
@@ -31,8 +31,8 @@ func sumOf(rest digest, farms []*entry) (sum digest) {
 	return sum
 }
 
-// between returns the entries that went from before to now, and those that came. An entry
-// that is there more often than before came as well.
+// between returns the entries that are missing in now, and those that are new. An entry
+// that appears more often than before is new as well.
 func between(before, now []*entry) (went, came []*entry) {
 	for len(before) > 0 && len(now) > 0 && before[0] == now[0] {
 		before, now = before[1:], now[1:]

@@ -7,25 +7,24 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// following is the body of a snapshot that says what differs from the one its reader has.
-// Both are named by their sums, so that what comes of it is the configuration that was
-// written, or is refused.
+// following is the body of a snapshot that holds the differences from its base. The sums
+// of both prove that the result is the written configuration.
 type following struct {
 	Base  []byte `cbor:"1,keyasint"`
 	Sum   []byte `cbor:"2,keyasint"`
 	Parts []part `cbor:"3,keyasint"`
-	// Rest is the encoding of all but the farms; none if it is as in the base.
+	// Rest is the encoding of everything except farms, or empty if it equals the base.
 	Rest []byte `cbor:"4,keyasint,omitempty"`
 }
 
-// part is Count farms of the base from First on, or one farm that it does not have.
+// part stands for Count farms of the base from First, or for one new farm.
 type part struct {
 	First uint32 `cbor:"1,keyasint,omitempty"`
 	Count uint32 `cbor:"2,keyasint,omitempty"`
 	Farm  []byte `cbor:"3,keyasint,omitempty"`
 }
 
-// after returns the bytes of the snapshot as one that follows base.
+// after encodes the snapshot as differences from base.
 func (w *written) after(base *written, rest []byte) ([]byte, error) {
 	f := following{Base: base.sum[:], Sum: w.sum[:]}
 	for i, at := range w.at {
@@ -49,7 +48,7 @@ func (w *written) after(base *written, rest []byte) ([]byte, error) {
 	return seal(w.generation, kindFollows, append(make([]byte, headerSize), body...))
 }
 
-// follow returns what the body makes of the snapshot that was read last.
+// follow applies the body to the last snapshot.
 func (r *Reader) follow(content []byte) (*read, error) {
 	if err := (&limit{elements(content), len(content)}).check(); err != nil {
 		return nil, err
@@ -87,7 +86,7 @@ func (r *Reader) follow(content []byte) (*read, error) {
 	return next, nil
 }
 
-// read returns the farms that the part stands for.
+// read returns the farms of the part.
 func (p *part) read(base []*entry) ([]*entry, error) {
 	first, count, had := uint64(p.First), uint64(p.Count), uint64(len(base))
 	switch {
@@ -100,7 +99,7 @@ func (p *part) read(base []*entry) ([]*entry, error) {
 	return []*entry{e}, err
 }
 
-// readRest reads the encoding of a configuration without farms.
+// readRest decodes a configuration without farms.
 func (r *read) readRest(b []byte) error {
 	if len(b) <= farmsAt || string(b[1:farmsAt]) != farmsName {
 		return fmt.Errorf("%d bytes are no configuration without farms", len(b))

@@ -10,17 +10,16 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// Writer writes one configuration after the other, of which most farms are as they
-// were: those are recognised by where their settings lie (farm.Align), and nobody may
-// change them any more. They are neither checked nor encoded again, and are not part of the
-// snapshot if its reader has them. The zero value knows nothing. One goroutine uses it at a
-// time.
+// Writer encodes successive configurations. Farms with unchanged memory (farm.Align) must
+// not be modified; they are neither checked nor encoded again, and a snapshot omits them
+// if its reader has them. The zero value has no previous configuration. It is not safe for
+// concurrent use.
 type Writer struct {
 	last   written
 	census census
 }
 
-// written is a configuration that was encoded.
+// written is an encoded configuration.
 type written struct {
 	generation uint64
 	farms      []farm.Farm
@@ -30,10 +29,9 @@ type written struct {
 	sum        digest
 }
 
-// Publish checks and encodes cfg and returns the descriptor of sealed memory that holds
-// the snapshot, to be sent to the engine and closed by the caller. base is the generation
-// the engine read last, 0 for none: if this writer published it last, the snapshot says
-// what has changed since, and is whole otherwise.
+// Publish checks and encodes cfg and returns sealed memory with the snapshot. The caller
+// sends it to the engine and closes it. base is the generation that the engine read last,
+// or 0. If this writer published base last, the snapshot holds only the differences.
 func (w *Writer) Publish(generation uint64, cfg *farm.Config, base uint64) (*os.File, error) {
 	next, rest, err := w.encode(generation, cfg)
 	if err != nil {
@@ -62,7 +60,7 @@ func (w *Writer) Publish(generation uint64, cfg *farm.Config, base uint64) (*os.
 	return f, nil
 }
 
-// encode encodes what of cfg is not encoded yet. rest is the encoding of cfg without farms.
+// encode encodes the new farms of cfg. rest is the encoding of cfg without farms.
 func (w *Writer) encode(generation uint64, cfg *farm.Config) (next *written, rest []byte, err error) {
 	fail := func(err error) (*written, []byte, error) {
 		return nil, nil, fmt.Errorf("encode generation %d: %w: %w", generation, ErrBody, err)
@@ -103,7 +101,7 @@ func (w *Writer) encode(generation uint64, cfg *farm.Config) (next *written, res
 	return next, rest, nil
 }
 
-// positions are those of the farms, by the digest of their encoding.
+// positions returns the index of each farm by the digest of its encoding.
 func (w *written) positions() map[digest]int32 {
 	at := make(map[digest]int32, len(w.entries))
 	for i, e := range w.entries {
