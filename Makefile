@@ -6,7 +6,7 @@ export CGO_ENABLED = 0
 # An older go fetches this release through the module proxy. .ci/fixes names the fixes
 # that require it.
 export GOTOOLCHAIN = go1.27.3
-export GOFLAGS += -buildvcs=false -pgo=off
+export GOFLAGS += -buildvcs=false -pgo=off -trimpath
 PGO := -pgo=cmd/sluice/default.pgo
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
@@ -33,7 +33,7 @@ SHARE   := bin/share
 STAGE        = bin/stage
 DEB_VERSION ?= $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v//' | grep . || echo 0.0.$$(git rev-list --count HEAD 2>/dev/null || echo 0)+g$$(git rev-parse --short HEAD 2>/dev/null || echo unversioned))
 
-.PHONY: help build gui install uninstall deb run demo packages test race plain test-long soak fuzz mutate files lint bench profile clean
+.PHONY: help build gui install uninstall deb run demo packages test race compile-race plain test-long soak fuzz mutate files lint bench profile clean
 
 help:
 	@echo "make build   bin/sluice, with the web GUI where Node.js is; without it: make build GUI="
@@ -57,9 +57,9 @@ help:
 
 build: gui
 	@mkdir -p $(dir $(BIN))
-	go build -trimpath $(PGO) -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
+	go build $(PGO) -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
 	@rm -rf $(SHARE)
-	@GOOS= GOARCH= go run -trimpath $(PGO) ./cmd/manual -version '$(VERSION)' $(SHARE) # here, whatever it is built for
+	@GOOS= GOARCH= go run $(PGO) ./cmd/manual -version '$(VERSION)' $(SHARE) # here, whatever it is built for
 
 # The pages of the GUI, which the program carries: anew when what they are made of has
 # changed. Without Node.js the program is built without them, and says so; `make build
@@ -132,6 +132,10 @@ test: packages gui
 race: packages
 	@.ci/raced
 
+# Fills the build cache for it.
+compile-race:
+	@.ci/raced compile
+
 plain: packages gui
 	@.ci/plain
 	@.ci/beside gui
@@ -175,7 +179,7 @@ bench: build packages
 # made anew when the way of a request changed much.
 profile:
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
-	go test -trimpath -c -o "$$dir/traffic" ./l7/proxy && \
+	go test -c -o "$$dir/traffic" ./l7/proxy && \
 	(cd "$$dir" && ./traffic -test.run '^$$' -test.bench '^BenchmarkTraffic$$' -test.benchtime 20s -test.cpuprofile cpu) && \
 	mv "$$dir/cpu" cmd/sluice/default.pgo
 
