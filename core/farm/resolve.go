@@ -67,10 +67,17 @@ func (g Group) only(fits func(b *Backend) bool) (out []Backend) {
 // Usable returns the configuration as engines may have it: backends without an
 // address are out of use. It is a copy when there are such, which shares the farms that
 // have none.
-func (c *Config) Usable() *Config {
+func (c *Config) Usable() *Config { return new(Usable).Of(c) }
+
+// Usable returns what Config.Usable does of successive configurations, and looks only at
+// the farms that changed. It must not be used concurrently.
+type Usable struct{ reached Memo[bool] }
+
+// Of returns the configuration as engines may have it.
+func (u *Usable) Of(c *Config) *Config {
 	out := c
-	for i := range c.Farms {
-		if c.Farms[i].reached() {
+	for i, reached := range u.reached.Of(c.Farms, (*Farm).reached) {
+		if reached {
 			continue
 		}
 		if out == c {

@@ -124,6 +124,7 @@ type Applier struct {
 	versions versions
 
 	// What is remembered of farms that stay as they are (share).
+	usable  farm.Usable // under the turn to write
 	checked validate.Checked
 	texts   document.Texts
 }

@@ -15,7 +15,7 @@ import (
 func (a *Applier) publish(ctx context.Context, cfg *farm.Config) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.timeout)
 	defer cancel()
-	out, err := a.pub.Publish(ctx, cfg.Usable())
+	out, err := a.pub.Publish(ctx, a.usable.Of(cfg))
 	var refused *Refused
 	switch {
 	case err == nil, errors.As(err, &refused), errors.Is(err, ErrUnavailable):
@@ -35,7 +35,7 @@ func (a *Applier) check(ctx context.Context, old, cfg *farm.Config) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.timeout)
 	defer cancel()
-	err := c.Check(ctx, cfg.Usable(), func(out Outcome) error { return a.judge(old, cfg, out) })
+	err := c.Check(ctx, a.usable.Of(cfg), func(out Outcome) error { return a.judge(old, cfg, out) })
 	if ctx.Err() != nil {
 		return nil // the publication will tell
 	}
@@ -71,6 +71,9 @@ func (a *Applier) restore(ctx context.Context, old *farm.Config, cause error) er
 // farm nobody touched, or one whose problem is older than this change, does
 // not stop the change, nor does one whose address this machine does not have now.
 func (a *Applier) judge(old, cfg *farm.Config, out Outcome) error {
+	if len(out.FarmErrors) == 0 {
+		return nil
+	}
 	known := *a.problems.Load()
 	before := make(map[uint32]*farm.Farm, len(old.Farms))
 	for i := range old.Farms {

@@ -28,7 +28,7 @@ func (p *Publisher) Check(ctx context.Context, cfg *farm.Config, judge func(appl
 	if engine == nil || p.options.Kernel == nil || !now.known || reflect.DeepEqual(now.farms, farms) {
 		return nil
 	}
-	ls := p.listeners(ctx, cfg)
+	ls := p.listeners(ctx, cfg, p.needs.Of(cfg.Farms, needsOf))
 	defer ls.close()
 	state, err := told(ctx, now.state.Generation, farms, p.options.Kernel.KernelCheck)
 	if err != nil {
@@ -37,7 +37,7 @@ func (p *Publisher) Check(ctx context.Context, cfg *farm.Config, judge func(appl
 	ls.addKernel(cfg, state.Problems)
 	maps.Copy(ls.problems, problems)
 	if err := judge(apply.Outcome{FarmErrors: ls.problems, Absent: ls.absent}); err != nil {
-		p.tidy(ctx, ls.before)
+		p.tidy(ctx, ls.before.has)
 		return err
 	}
 	return nil

@@ -3,16 +3,14 @@ package publish
 import (
 	"slices"
 
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// leave lets netd make the sockets the farms of cfg need, and still those of the
+// leave lets netd make sockets of the given kinds, and still those of the
 // configuration in force: the engine may keep to that, and asks for them until it
 // has the other.
-func (p *Publisher) leave(cfg *farm.Config) error {
-	kinds := needed(cfg)
+func (p *Publisher) leave(kinds []marks.Kind) error {
 	if err := p.setKinds(slices.Concat(p.inForce(), kinds)); err != nil {
 		return &apply.Refused{Reason: err.Error()}
 	}
@@ -26,10 +24,10 @@ func (p *Publisher) inForce() []marks.Kind {
 	return p.kinds
 }
 
-// takeBack leaves netd the kinds of the configuration in force, which is cfg.
-func (p *Publisher) takeBack(cfg *farm.Config) {
+// takeBack leaves netd the kinds of the configuration in force.
+func (p *Publisher) takeBack(kinds []marks.Kind) {
 	p.mu.Lock()
-	p.kinds = needed(cfg)
+	p.kinds = kinds
 	p.mu.Unlock()
 	p.restore()
 }
@@ -46,13 +44,4 @@ func (p *Publisher) setKinds(kinds []marks.Kind) error {
 		return nil
 	}
 	return p.options.Kinds.Set(kinds)
-}
-
-// needed are the kinds of sockets the farms of cfg need that the engine does not
-// get by itself.
-func needed(cfg *farm.Config) (kinds []marks.Kind) {
-	for i := range cfg.Farms {
-		kinds = append(kinds, marks.Needed(&cfg.Farms[i])...)
-	}
-	return kinds
 }

@@ -13,8 +13,8 @@ import (
 
 // listeners is what one publication found out about sockets.
 type listeners struct {
-	needed map[string]bool // keys the configuration needs
-	before map[string]bool // keys the engine held before
+	needed keySet // what the configuration needs
+	before keySet // what the engine held before
 	opened map[string][]*os.File
 	// problems are the farms of which an address could not be opened, missing
 	// the keys of these.
@@ -27,22 +27,23 @@ type listeners struct {
 
 // listeners opens what cfg needs and the engine does not hold. What cannot be
 // opened becomes a problem of its farm.
-func (p *Publisher) listeners(ctx context.Context, cfg *farm.Config) *listeners {
+func (p *Publisher) listeners(ctx context.Context, cfg *farm.Config, all []needs) *listeners {
+	ls := &listeners{opened: map[string][]*os.File{}, problems: map[uint32]string{}, absent: map[uint32]bool{}}
+	ls.needed = p.needed.of(keysOf(all))
 	p.mu.Lock()
 	loops := p.hello.Loops
-	ls := &listeners{needed: map[string]bool{}, before: maps.Clone(p.holds), opened: map[string][]*os.File{}, problems: map[uint32]string{}, absent: map[uint32]bool{}}
+	ls.before = p.holds
 	p.mu.Unlock()
+	if ls.needed.version == p.tidied.needed && ls.before.version == p.tidied.held {
+		return ls // the engine holds all of them
+	}
 	regained := false
 	away := "" // why netd cannot be asked; asking for each farm would add up the waiting
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		if f.Stopped {
-			continue
-		}
-		for _, l := range f.Listeners() {
-			key := l.Key()
-			ls.needed[key] = true
-			if ls.before[key] || ls.opened[key] != nil {
+		for k, l := range all[i].listeners {
+			key := all[i].keys[k]
+			if ls.before.has[key] || ls.opened[key] != nil {
 				continue
 			}
 			if away != "" {
@@ -53,7 +54,7 @@ func (p *Publisher) listeners(ctx context.Context, cfg *farm.Config) *listeners 
 				p.regain(ctx)
 				regained = true
 			}
-			files, err := p.options.Netd.Open(ctx, key, loops)
+			files, err := p.open(ctx, key, loops)
 			var refused *ctl.Error
 			switch {
 			case err == nil:
@@ -73,7 +74,7 @@ func (p *Publisher) listeners(ctx context.Context, cfg *farm.Config) *listeners 
 
 // addPlaces adds the table of places, unless the engine has it.
 func (p *Publisher) addPlaces(ls *listeners) {
-	if p.options.Places == nil || ls.before[p.options.Places.Key()] {
+	if p.options.Places == nil || ls.before.has[p.options.Places.Key()] {
 		return
 	}
 	key, file, err := p.options.Places.Memory()

@@ -34,5 +34,5 @@ func (p *Publisher) Probe(ctx context.Context, f *farm.Farm) (problem string, ab
 func (p *Publisher) has(key string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.holds[key]
+	return p.holds.has[key]
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluicelb/sluice/core/explain"
@@ -89,14 +90,19 @@ type Publisher struct {
 	options Options
 	turn    chan struct{} // holds one token during a publication
 	writer  snapshot.Writer
-	read    reading // guarded by turn
+	read    reading // guarded by turn, as are the next three
+	needs   farm.Memo[needs]
+	needed  keySets
+	tidied  sockets
+	opened  atomic.Uint64 // how many sockets netd was asked for
 	spares  spares
 
 	mu       sync.Mutex // guards what follows
 	engine   Engine     // nil while there is none
 	hello    link.Hello
 	attached chan struct{}      // closed when engine is set, renewed when it goes
-	holds    map[string]bool    // listeners the engine has
+	holds    keySet             // listeners the engine has
+	held     keySets            // makes holds
 	number   uint64             // last generation used
 	problems map[uint32]string  // of the last acknowledged publication
 	pending  []string           // keys that could not be opened then
@@ -222,10 +228,12 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 		return apply.Outcome{}, err
 	}
 	cfg, missing := p.complete(cfg)
-	if err := p.leave(cfg); err != nil {
+	all := p.needs.Of(cfg.Farms, needsOf)
+	kinds := kindsOf(all)
+	if err := p.leave(kinds); err != nil {
 		return apply.Outcome{}, err
 	}
-	ls := p.listeners(ctx, cfg)
+	ls := p.listeners(ctx, cfg, all)
 	defer ls.close()
 	p.addPlaces(ls)
 	generation := p.next()
@@ -238,8 +246,9 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 	}
 	if ack.Refused != "" {
 		p.restore()
-		p.spares.retain(ls.before)
-		p.tidy(ctx, ls.before)
+		p.tidied = sockets{}
+		p.spares.retain(ls.before.has)
+		p.tidy(ctx, ls.before.has)
 		return apply.Outcome{}, &apply.Refused{Reason: "the engine refused the configuration: " + ack.Refused, Farms: ack.Farms}
 	}
 	for id, problem := range ack.Farms {
@@ -249,9 +258,8 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 	}
 	p.unpack(ctx, moves)
 	p.commit(cfg, ls, ack)
-	p.takeBack(cfg)
-	p.spares.retain(ls.needed)
-	p.tidy(ctx, ls.needed)
+	p.takeBack(kinds)
+	p.tidyAfter(ctx, ls)
 	return apply.Outcome{Generation: generation, FarmErrors: ls.problems, Absent: ls.absent}, nil
 }
 
@@ -295,7 +303,7 @@ func (p *Publisher) next() uint64 {
 func (p *Publisher) commit(cfg *farm.Config, ls *listeners, ack link.Ack) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.holds = setOf(ack.Listeners)
+	p.holds = p.held.of([][]string{ack.Listeners})
 	p.keeps = keepings(cfg)
 	p.pending = ls.missing
 	for i := range cfg.Farms {
@@ -307,9 +315,31 @@ func (p *Publisher) commit(cfg *farm.Config, ls *listeners, ack link.Ack) {
 	p.problems = maps.Clone(ls.problems)
 }
 
-// tidy makes netd close what is not among needed. What fails now is done
-// after the next publication: the list is asked for each time.
-func (p *Publisher) tidy(ctx context.Context, needed map[string]bool) {
+// open has netd open the sockets of a key.
+func (p *Publisher) open(ctx context.Context, key string, count int) ([]*os.File, error) {
+	defer p.opened.Add(1) // afterwards: a list that lacks them is older than the number
+	return p.options.Netd.Open(ctx, key, count)
+}
+
+// tidyAfter closes what no farm needs after a publication was acknowledged. Nothing is to
+// be done if farms need what they needed after the last time, and no sockets were opened.
+func (p *Publisher) tidyAfter(ctx context.Context, ls *listeners) {
+	p.mu.Lock()
+	holds := p.holds
+	p.mu.Unlock()
+	now := sockets{needed: ls.needed.version, held: holds.version, opened: p.opened.Load()}
+	if now == p.tidied {
+		return
+	}
+	p.tidied = sockets{}
+	p.spares.retain(ls.needed.has)
+	if p.tidy(ctx, ls.needed.has) && holds.covers(ls.needed) {
+		p.tidied = now
+	}
+}
+
+// tidy makes netd close what is not among needed, and reports whether that is done.
+func (p *Publisher) tidy(ctx context.Context, needed map[string]bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, tidyTimeout)
 	defer cancel()
 	held, err := p.options.Netd.List(ctx)
@@ -321,6 +351,7 @@ func (p *Publisher) tidy(ctx context.Context, needed map[string]bool) {
 	if err != nil {
 		p.options.Log.Warn("listeners that no farm uses were not closed; the next change tries again", "error", err)
 	}
+	return err == nil
 }
 
 func setOf(keys []string) map[string]bool {

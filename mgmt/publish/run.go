@@ -125,7 +125,7 @@ func (p *Publisher) available(ctx context.Context) bool {
 	p.mu.Unlock()
 	found := false
 	for _, key := range pending {
-		files, err := p.options.Netd.Open(ctx, key, loops)
+		files, err := p.open(ctx, key, loops)
 		if err != nil {
 			continue
 		}
@@ -139,7 +139,7 @@ func (p *Publisher) attach(engine Engine) {
 	hello := engine.Hello()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.engine, p.hello, p.holds = engine, hello, setOf(hello.Listeners)
+	p.engine, p.hello, p.holds = engine, hello, p.held.of([][]string{hello.Listeners})
 	close(p.attached)
 	p.log(hello)
 }
@@ -152,7 +152,7 @@ func (p *Publisher) detach(engine Engine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.engine == engine {
-		p.engine, p.holds = nil, nil
+		p.engine, p.holds = nil, keySet{}
 		p.attached = make(chan struct{})
 	}
 }

@@ -102,6 +102,7 @@ func (p *Publisher) regain(ctx context.Context) {
 		}
 	}
 	if given > 0 {
+		p.opened.Add(1)
 		p.options.Log.Info("netd has the listening sockets again", "addresses", given)
 	}
 }
@@ -110,14 +111,14 @@ func (p *Publisher) regain(ctx context.Context) {
 func (p *Publisher) copyHeld(ctx context.Context) {
 	p.mu.Lock()
 	loops, lacking := p.hello.Loops, []string(nil)
-	for key := range p.holds {
+	for key := range p.holds.has {
 		if _, _, is := ctl.ParseKey(key); is && !p.spares.has(key) {
 			lacking = append(lacking, key)
 		}
 	}
 	p.mu.Unlock()
 	for _, key := range lacking {
-		files, err := p.options.Netd.Open(ctx, key, loops) // those it has; no others can be opened
+		files, err := p.open(ctx, key, loops) // those it has; no others can be opened
 		if err == nil {
 			p.copy(key, files)
 		}
