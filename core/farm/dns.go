@@ -130,6 +130,10 @@ type Zone struct {
 	// TTL is that of records without one; 0 means DefaultZoneTTL, NoTTL zero.
 	TTL     Seconds  `json:"ttl,omitempty"`
 	Records []Record `json:"records,omitempty"`
+	// Packed holds the records of a large zone in an engine, which has no Records then: runs
+	// of at most PackedRun of them, see AppendPacked. Successive configurations share the
+	// runs that did not change. mgmt never has it.
+	Packed []string `json:"-" cbor:"packed,omitempty"`
 	// LastRecord is the highest ID a record was given, also one that is gone.
 	LastRecord uint32 `json:"last_record,omitempty"`
 	// Signing is what answers are signed with. Keys are made when that is set first, and
@@ -324,13 +328,13 @@ func (f *Farm) ChoosesByPlace(measured bool) *DNSService {
 // Zones are the settings of a farm that answers for zones, nil for others.
 func (f *Farm) Zones() *GSLB { return f.Global }
 
-// Records is how many records the zones of a farm have.
+// Records is how many records the zones of a farm have. Packed ones count as one run each.
 func (f *Farm) Records() (n int) {
 	if f.Global == nil {
 		return 0
 	}
 	for i := range f.Global.Zones {
-		n += len(f.Global.Zones[i].Records)
+		n += len(f.Global.Zones[i].Records) + len(f.Global.Zones[i].Packed)
 	}
 	return n
 }
@@ -411,7 +415,8 @@ func (d *GSLB) copyTo(f *Farm) {
 		s.Fallback, s.Backends = slices.Clone(s.Fallback), cloneBackends(s.Backends)
 	}
 	for i := range out.Zones {
-		out.Zones[i].Records, out.Zones[i].Keys = slices.Clone(out.Zones[i].Records), slices.Clone(out.Zones[i].Keys)
+		z := &out.Zones[i]
+		z.Records, z.Packed, z.Keys = slices.Clone(z.Records), slices.Clone(z.Packed), slices.Clone(z.Keys)
 	}
 	f.Global = &out
 }

@@ -4,15 +4,22 @@ package farm
 // and from New in the other.
 type RecordRun struct{ Old, New, Length int }
 
-// AlignRecords returns the runs of equal records of two lists in their order. Records are
-// found again by their numbers, which rise in a zone: where they do not, runs may be missed,
-// but what is in one is equal.
+// AlignRecords returns the runs of equal records of two lists in their order. What both
+// begin and end with is always found. Other records are found again by their numbers, which
+// rise in a zone: where they do not, runs may be missed, but what is in one is equal.
 func AlignRecords(old, now []Record) (runs []RecordRun) {
+	begin := equalRecords(old, now)
+	end := 0
+	for end < min(len(old), len(now))-begin && old[len(old)-1-end] == now[len(now)-1-end] {
+		end++
+	}
 	i, j := 0, 0
-	for i < len(old) && j < len(now) {
+	for i < len(old)-end && j < len(now)-end {
 		n := 0
-		for i+n < len(old) && j+n < len(now) && old[i+n] == now[j+n] {
-			n++
+		if i == 0 && j == 0 {
+			n = begin
+		} else {
+			n = equalRecords(old[i:len(old)-end], now[j:len(now)-end])
 		}
 		if n > 0 {
 			runs = append(runs, RecordRun{i, j, n})
@@ -28,5 +35,16 @@ func AlignRecords(old, now []Record) (runs []RecordRun) {
 			i, j = i+1, j+1 // changed
 		}
 	}
+	if end > 0 {
+		runs = append(runs, RecordRun{len(old) - end, len(now) - end, end})
+	}
 	return runs
+}
+
+// equalRecords returns how many records both lists begin with.
+func equalRecords(a, b []Record) (n int) {
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }

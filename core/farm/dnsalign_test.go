@@ -3,6 +3,7 @@ package farm_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -46,6 +47,29 @@ func TestRecordsOfTwoListsAreAligned(t *testing.T) {
 		}
 		if found != kept {
 			t.Fatalf("%d of %d records are in a run", found, kept)
+		}
+	}
+}
+
+// A record that is inserted or removed anywhere is all that two lists differ in, also where
+// numbers do not rise.
+func TestOneRecordLessIsAlignedWithoutNumbers(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		long := make([]farm.Record, 1+random.IntN(9))
+		for i := range long {
+			long[i] = farm.Record{ID: uint32(random.IntN(3)), Name: fmt.Sprint(random.IntN(3)), Type: "A"}
+		}
+		at := random.IntN(len(long))
+		short := slices.Delete(slices.Clone(long), at, at+1)
+		for _, lists := range [][2][]farm.Record{{long, short}, {short, long}, {long, long}} {
+			found := 0
+			for _, run := range farm.AlignRecords(lists[0], lists[1]) {
+				found += run.Length
+			}
+			if want := min(len(lists[0]), len(lists[1])); found != want {
+				t.Fatalf("%d of %d records are in a run of %v", found, want, lists)
+			}
 		}
 	}
 }

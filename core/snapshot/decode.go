@@ -138,7 +138,7 @@ func (r *Reader) whole(content []byte) (*farm.Config, *read, error) {
 	}
 	next := &read{}
 	farms, rest, n := split(content)
-	if err := (&limit{n, len(content)}).check(); err != nil {
+	if err := (&limit{elements: n, size: len(content)}).check(); err != nil {
 		return nil, nil, err
 	}
 	if err := decoding.Unmarshal(rest, &next.rest); err != nil {
@@ -149,13 +149,19 @@ func (r *Reader) whole(content []byte) (*farm.Config, *read, error) {
 	}
 	none := farms == nil
 	next.rest.Farms, next.farms = nil, make([]*entry, len(farms))
-	known := r.known()
+	known, records := r.known(), limit{size: len(content)}
 	for i, b := range farms {
 		if next.farms[i] = known[sha256.Sum256(b)]; next.farms[i] != nil {
 			continue
 		}
 		var err error
 		if next.farms[i], err = decodeFarm(b); err != nil {
+			return nil, nil, err
+		}
+		if same := known[next.farms[i].digest]; same != nil {
+			next.farms[i] = same
+		}
+		if err := records.add(next.farms[i]); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -182,9 +188,21 @@ func (r *Reader) known() map[digest]*entry {
 	return known
 }
 
+// decodeFarm decodes a farm with all that it has.
 func decodeFarm(b raw) (*entry, error) {
+	e, err := decodeHead(b)
+	if err == nil && hasPacked(&e.farm) {
+		if err = e.identify(); err != nil {
+			err = fmt.Errorf("%w: %w", ErrBody, err)
+		}
+	}
+	return e, err
+}
+
+// decodeHead decodes a farm, whose packed records may be named by digests.
+func decodeHead(b raw) (*entry, error) {
 	e := &entry{digest: sha256.Sum256(b), size: len(b), elements: elements(b)}
-	if err := (&limit{e.elements, e.size}).check(); err != nil {
+	if err := (&limit{elements: e.elements, size: e.size}).check(); err != nil {
 		return nil, err
 	}
 	if err := decoding.Unmarshal(b, &e.farm); err != nil {
@@ -193,21 +211,26 @@ func decodeFarm(b raw) (*entry, error) {
 	return e, nil
 }
 
-// limit bounds what farms take: the elements of their lists, by how many bytes there are.
+// limit bounds what farms take: the elements of their lists, by how many bytes there are,
+// and their packed records.
 type limit struct {
 	elements uint64
 	size     int
+	records  uint64
 }
 
 // add counts farms; the error says that there are too many elements.
 func (l *limit) add(farms ...*entry) error {
 	for _, e := range farms {
-		l.elements, l.size = l.elements+1+e.elements, l.size+e.size
+		l.elements, l.size, l.records = l.elements+1+e.elements, l.size+e.size, l.records+e.records
 	}
 	return l.check()
 }
 
 func (l *limit) check() error {
+	if l.records > maxPacked {
+		return fmt.Errorf("%w: %d packed records, at most %d are possible", ErrBody, l.records, maxPacked)
+	}
 	if most := maxElements + uint64(l.size)/recordSize; l.elements > most {
 		return fmt.Errorf("%w: %d list elements, at most %d are allowed in %d bytes", ErrBody, l.elements, most, l.size)
 	}

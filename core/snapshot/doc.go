@@ -17,10 +17,22 @@
 //	32  SHA-256 of the header up to here followed by the body
 //	64  body: the CBOR map of a farm.Config, names as in its json tags
 //
+// Records of zones with at least packFrom of them are packed (farm.AppendPacked), in runs.
+// An engine keeps them in this form and in one piece each: a Record of its own would take
+// four times the memory.
+//
 // The body of a snapshot that follows another one says which farms of that stay, and has
 // the others (following). Both are named by digests over all farms and all else, so that
 // it makes the configuration that was written or is refused. The first snapshot for an
 // engine is whole, and so is the one after a refusal.
+//
+// A farm that changed and has packed records is written as its head: the farm with the
+// SHA-256 of each run in place of the run, and the runs that its base does not have. The
+// digest of such a farm is that of its head. So a changed record costs both sides the hash
+// of one run and of the list of digests, and yet two farms with one digest are equal: the
+// digest is the root of a hash tree over all records in their order. Where one run ends and
+// the next one begins is the writer's choice. It keeps no bytes of runs: a whole snapshot
+// packs the records again.
 //
 // The body is decoded strictly: unknown or doubled names, tags, indefinite
 // lengths and more depth or elements than a configuration can have are

@@ -69,7 +69,7 @@ func Publish(generation uint64, cfg *farm.Config) (*os.File, error) {
 func (w *written) whole(rest []byte) ([]byte, error) {
 	size := headerSize + len(rest) + 8
 	for _, e := range w.entries {
-		size += len(e.encoded)
+		size += len(e.encoded) // more follows where it is that of a head
 	}
 	b := append(make([]byte, headerSize, size), rest[:farmsAt]...)
 	if w.farms == nil {
@@ -78,7 +78,11 @@ func (w *written) whole(rest []byte) ([]byte, error) {
 		b = append(b, listHead(len(w.farms))...)
 	}
 	for _, e := range w.entries {
-		b = append(b, e.encoded...)
+		encoded, err := e.full()
+		if err != nil {
+			return nil, fmt.Errorf("encode generation %d: %w: %w", w.generation, ErrBody, err)
+		}
+		b = append(b, encoded...)
 	}
 	return seal(w.generation, kindWhole, append(b, rest[farmsAt+1:]...))
 }

@@ -17,11 +17,14 @@ type following struct {
 	Rest []byte `cbor:"4,keyasint,omitempty"`
 }
 
-// part stands for Count farms of the base from First, or for one new farm.
+// part stands for Count farms of the base from First, or for one new farm. Of a farm with
+// packed records Farm is the head: each run of them is named by its digest. The run is one
+// of the farm First of the base, or one of Runs.
 type part struct {
-	First uint32 `cbor:"1,keyasint,omitempty"`
-	Count uint32 `cbor:"2,keyasint,omitempty"`
-	Farm  []byte `cbor:"3,keyasint,omitempty"`
+	First uint32   `cbor:"1,keyasint,omitempty"`
+	Count uint32   `cbor:"2,keyasint,omitempty"`
+	Farm  []byte   `cbor:"3,keyasint,omitempty"`
+	Runs  [][]byte `cbor:"4,keyasint,omitempty"`
 }
 
 // after encodes the snapshot as differences from base.
@@ -29,7 +32,11 @@ func (w *written) after(base *written, rest []byte) ([]byte, error) {
 	f := following{Base: base.sum[:], Sum: w.sum[:]}
 	for i, at := range w.at {
 		if at < 0 {
-			f.Parts = append(f.Parts, part{Farm: w.entries[i].encoded})
+			p, e := part{Farm: w.entries[i].encoded}, w.entries[i]
+			if e.runs != nil {
+				p.First, p.Runs = uint32(max(0, base.position(i, e.farm.ID))), e.fresh
+			}
+			f.Parts = append(f.Parts, p)
 			continue
 		}
 		if n := len(f.Parts); n > 0 && f.Parts[n-1].Count > 0 && f.Parts[n-1].First+f.Parts[n-1].Count == uint32(at) {
@@ -50,7 +57,7 @@ func (w *written) after(base *written, rest []byte) ([]byte, error) {
 
 // follow applies the body to the last snapshot.
 func (r *Reader) follow(content []byte) (*read, error) {
-	if err := (&limit{elements(content), len(content)}).check(); err != nil {
+	if err := (&limit{elements: elements(content), size: len(content)}).check(); err != nil {
 		return nil, err
 	}
 	var f following
@@ -67,7 +74,7 @@ func (r *Reader) follow(content []byte) (*read, error) {
 			return nil, fmt.Errorf("%w: %w", ErrBody, err)
 		}
 	}
-	limit := limit{elements(f.Rest), len(f.Rest)}
+	limit := limit{elements: elements(f.Rest), size: len(f.Rest)}
 	for _, p := range f.Parts {
 		farms, err := p.read(base.farms)
 		if err == nil {
@@ -90,12 +97,21 @@ func (r *Reader) follow(content []byte) (*read, error) {
 func (p *part) read(base []*entry) ([]*entry, error) {
 	first, count, had := uint64(p.First), uint64(p.Count), uint64(len(base))
 	switch {
-	case p.Farm == nil && count > 0 && first+count <= had:
+	case p.Farm == nil && p.Runs == nil && count > 0 && first+count <= had:
 		return base[first : first+count], nil
 	case p.Farm == nil || count > 0:
 		return nil, fmt.Errorf("%w: it has farms %d to %d of %d, and one of %d bytes, as one part", ErrBody, first, first+count, had, len(p.Farm))
 	}
-	e, err := decodeFarm(p.Farm)
+	e, err := decodeHead(p.Farm)
+	if err == nil && (len(p.Runs) > 0 || hasPacked(&e.farm)) {
+		var from *entry
+		if first < had {
+			from = base[first]
+		}
+		if err = e.resolve(from, p.Runs); err != nil {
+			err = fmt.Errorf("%w: %w", ErrBody, err)
+		}
+	}
 	return []*entry{e}, err
 }
 

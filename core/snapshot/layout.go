@@ -11,7 +11,7 @@ import (
 )
 
 // header counts how often the header of a snapshot changed its form.
-const header = 2
+const header = 3
 
 // Layout is the version of the format this program writes and the only one it
 // reads. It is a sum over the farm types a snapshot carries, so that two programs

@@ -42,6 +42,7 @@ func (w *Writer) Publish(generation uint64, cfg *farm.Config, base uint64) (*os.
 	}
 	last := w.last
 	w.last = *next
+	defer w.last.forget()
 	var b []byte
 	if base != 0 && base == last.generation && len(last.farms) > 0 && len(next.farms) > 0 {
 		b, err = next.after(&last, rest)
@@ -58,6 +59,13 @@ func (w *Writer) Publish(generation uint64, cfg *farm.Config, base uint64) (*os.
 		return nil, fmt.Errorf("publish generation %d: %w", generation, err)
 	}
 	return f, nil
+}
+
+// forget drops the runs that were published.
+func (w *written) forget() {
+	for _, e := range w.entries {
+		e.fresh = nil
+	}
 }
 
 // encode encodes the new farms of cfg. rest is the encoding of cfg without farms.
@@ -78,11 +86,10 @@ func (w *Writer) encode(generation uint64, cfg *farm.Config) (next *written, res
 			next.entries[i] = w.last.entries[at]
 			continue
 		}
-		b, err := encoding.Marshal(&cfg.Farms[i])
+		e, err := w.entry(i, &cfg.Farms[i])
 		if err != nil {
 			return fail(err)
 		}
-		e := &entry{farm: cfg.Farms[i], digest: sha256.Sum256(b), encoded: b, size: len(b)}
 		at, is := int32(i), i < len(w.last.farms) && w.last.farms[i].ID == e.farm.ID
 		if is {
 			is = w.last.entries[i].digest == e.digest
@@ -94,11 +101,42 @@ func (w *Writer) encode(generation uint64, cfg *farm.Config) (next *written, res
 		}
 		if is { // a copy, or with a change that no engine is told of
 			next.at[i], e = at, w.last.entries[at]
+			e.farm = cfg.Farms[i] // so that the memory of the other is not kept
 		}
 		next.entries[i] = e
 	}
 	next.sum = sumOf(next.rest, next.entries)
 	return next, rest, nil
+}
+
+// entry encodes a farm that is new, or differs from the one of that ID in the last
+// configuration. It is expected there at a position.
+func (w *Writer) entry(at int, f *farm.Farm) (*entry, error) {
+	e, encode := &entry{farm: *f}, f
+	if hasPacked(f) {
+		var fresh map[digest]string
+		e.runs, fresh = splitZones(f, w.last.entry(at, f.ID))
+		e.fresh, encode = used(e.runs, fresh), headOf(f, e.runs)
+	}
+	b, err := encoding.Marshal(encode)
+	e.digest, e.encoded, e.size = sha256.Sum256(b), b, len(b)
+	return e, err
+}
+
+// entry returns the farm with an ID, or nil.
+func (w *written) entry(at int, id uint32) *entry {
+	if at = w.position(at, id); at < 0 {
+		return nil
+	}
+	return w.entries[at]
+}
+
+// position returns the index of the farm with an ID, which is expected at a position, or -1.
+func (w *written) position(at int, id uint32) int {
+	if at < len(w.farms) && w.farms[at].ID == id {
+		return at
+	}
+	return slices.IndexFunc(w.farms, func(f farm.Farm) bool { return f.ID == id })
 }
 
 // positions returns the index of each farm by the digest of its encoding.

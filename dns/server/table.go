@@ -152,7 +152,7 @@ func sameZones(a, b *farm.GSLB) bool {
 	}
 	for i := range a.Zones {
 		x, y := &a.Zones[i], &b.Zones[i]
-		if x.Name != y.Name || x.NameServer != y.NameServer || x.Serial != y.Serial || x.TTL != y.TTL || x.Signing != y.Signing || !slices.Equal(x.Keys, y.Keys) || len(x.Records) != len(y.Records) {
+		if x.Name != y.Name || x.NameServer != y.NameServer || x.Serial != y.Serial || x.TTL != y.TTL || x.Signing != y.Signing || !slices.Equal(x.Keys, y.Keys) || len(x.Records) != len(y.Records) || !slices.Equal(x.Packed, y.Packed) {
 			return false
 		}
 		for j := range x.Records {

@@ -50,10 +50,11 @@ type compiler struct {
 
 	// Values lie beside each other: one by one, a million records would keep the
 	// collector busy for as long as everything else takes.
-	owners  slab[owned]
-	sets    slab[rrset]
-	setsOf  slab[*rrset]
-	records slab[[]byte]
+	unpacked []farm.Record
+	owners   slab[owned]
+	sets     slab[rrset]
+	setsOf   slab[*rrset]
+	records  slab[[]byte]
 }
 
 // slab hands out values that lie beside each other, twice as many at a time as before.
@@ -80,7 +81,7 @@ func Compile(g *farm.GSLB) (*Table, error) {
 	c := &compiler{farm: g, apexes: map[string]int{}}
 	records := 0
 	for i := range g.Zones {
-		records += len(g.Zones[i].Records)
+		records += len(g.Zones[i].Records) + len(g.Zones[i].Packed)*farm.PackedRun
 		apex, err := rdata.Name("@", g.Zones[i].Name)
 		if err != nil {
 			return nil, fmt.Errorf("zone %q: %w", g.Zones[i].Name, err)
@@ -111,15 +112,29 @@ func (c *compiler) zone(i int, z *farm.Zone) error {
 	if above := c.above(i); above >= 0 && c.farm.Zones[above].Signing != "" { // it names the zone's keys
 		c.name(apex[1+int(apex[0]):], above)
 	}
-	for j := range z.Records {
-		if err := c.record(i, z, &z.Records[j]); err != nil {
-			return fmt.Errorf("record %d (%s %s): %w", int(z.Records[j].ID)-1, z.Records[j].Name, z.Records[j].Type, err)
+	for _, run := range z.Packed {
+		c.unpacked, _ = farm.Unpack(c.unpacked[:0], run)
+		if err := c.listed(i, z, c.unpacked); err != nil {
+			return err
 		}
+	}
+	if err := c.listed(i, z, z.Records); err != nil {
+		return err
 	}
 	if err := c.soa(i, z); err != nil {
 		return err
 	}
 	return c.keys(i, z)
+}
+
+// listed puts records to their names.
+func (c *compiler) listed(i int, z *farm.Zone, records []farm.Record) error {
+	for j := range records {
+		if err := c.record(i, z, &records[j]); err != nil {
+			return fmt.Errorf("record %d (%s %s): %w", int(records[j].ID)-1, records[j].Name, records[j].Type, err)
+		}
+	}
+	return nil
 }
 
 // record puts one record to its name. What lies in a zone below this one that is ours

@@ -27,7 +27,7 @@ func TestAsManyRecordsAsAZoneMayHaveFitASnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := cfg.Farms[0].Global.Zones[0].Records; len(got) != validate.MaxRecords || got[len(got)-1] != zone.Records[len(got)-1] {
+	if got := cfg.Farms[0].Global.Zones[0].Unpacked(); len(got) != validate.MaxRecords || got[len(got)-1] != zone.Records[len(got)-1] {
 		t.Errorf("%d records of %d came", len(got), validate.MaxRecords)
 	}
 }

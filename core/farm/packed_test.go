@@ -1,0 +1,80 @@
+package farm_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// packedRecords have every field set and unset, and sizes around those of a uvarint's bytes.
+func packedRecords() []farm.Record {
+	return []farm.Record{
+		{ID: 1, Name: "@", Type: "NS", Data: "ns1"},
+		{ID: 127, Name: "www", Type: "A", TTL: 60, Data: "192.0.2.1", Comment: "the shop"},
+		{ID: 128, Name: strings.Repeat("x", 127), Type: "TXT", TTL: farm.NoTTL, Data: strings.Repeat("y", 128)},
+		{ID: 1<<32 - 1, TTL: 1<<32 - 1, Data: strings.Repeat("z", 1<<14)},
+		{},
+	}
+}
+
+func TestPackedRecordsAreThoseThatWerePacked(t *testing.T) {
+	want := packedRecords()
+	run := string(farm.AppendPacked(nil, want))
+	got, ok := farm.Unpack(nil, run)
+	if !ok || !reflect.DeepEqual(got, want) {
+		t.Errorf("%t, %+v", ok, got)
+	}
+	z := farm.Zone{Packed: []string{run, run}}
+	if all := z.Unpacked(); !reflect.DeepEqual(all, append(want, want...)) {
+		t.Errorf("two runs are %d records", len(all))
+	}
+	z = farm.Zone{Records: want}
+	if all := z.Unpacked(); &all[0] != &want[0] {
+		t.Error("records that are not packed were copied")
+	}
+	// Every field has to be packed: one that was added to the type is missing above.
+	if n := reflect.TypeFor[farm.Record]().NumField(); n != 6 {
+		t.Errorf("a record has %d fields, of which 6 are packed", n)
+	}
+}
+
+func TestARunThatIsCutOrTooLongIsRefused(t *testing.T) {
+	one := farm.AppendPacked(nil, packedRecords()[2:3])
+	for n := 1; n < len(one); n++ {
+		if _, ok := farm.Unpack(nil, string(one[:n])); ok {
+			t.Errorf("the first %d bytes of %d were taken", n, len(one))
+		}
+	}
+	many := farm.AppendPacked(nil, make([]farm.Record, farm.PackedRun))
+	if list, ok := farm.Unpack(nil, string(many)); !ok || len(list) != farm.PackedRun {
+		t.Errorf("%d records: %t", len(list), ok)
+	}
+	if _, ok := farm.Unpack(nil, string(farm.AppendPacked(many, make([]farm.Record, 1)))); ok {
+		t.Error("a run that is too long was taken")
+	}
+	for _, number := range []string{"\x80\x80\x80\x80\x10", "\x80\x80\x80\x80\x80\x00", "\xff\xff\xff\xff\xff"} {
+		if _, ok := farm.Unpack(nil, number+strings.Repeat("\x00", 5)); ok {
+			t.Errorf("%x was taken for a number of 32 bits", number)
+		}
+	}
+}
+
+// FuzzUnpack feeds its input as a packed run: whatever is taken is the same when it is
+// packed again.
+func FuzzUnpack(f *testing.F) {
+	f.Add(string(farm.AppendPacked(nil, packedRecords()[:3])))
+	f.Add("\x01\x00\x01A\x00\x00\x00")
+	f.Add("\x81\x00\x00\x00\x00\x00\x00")
+	f.Fuzz(func(t *testing.T, run string) {
+		list, ok := farm.Unpack(nil, run)
+		if !ok {
+			return
+		}
+		again, ok := farm.Unpack(nil, string(farm.AppendPacked(nil, list)))
+		if !ok || !reflect.DeepEqual(again, list) {
+			t.Fatalf("%t: %+v, not %+v", ok, again, list)
+		}
+	})
+}

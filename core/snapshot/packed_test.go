@@ -1,0 +1,238 @@
+package snapshot_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"reflect"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/core/snapshot"
+)
+
+// names returns a gslb farm with zones of so many records.
+func names(id uint32, sizes ...int) farm.Farm {
+	g := &farm.GSLB{}
+	for i, n := range sizes {
+		z := farm.Zone{ID: uint32(i + 1), Name: fmt.Sprint("zone", i), Serial: 1}
+		for j := range n {
+			z.Records = append(z.Records, farm.Record{ID: uint32(j + 1), Name: fmt.Sprint("h", j), Type: "A", Data: fmt.Sprintf("192.0.%d.%d", i, j%250)})
+		}
+		g.Zones = append(g.Zones, z)
+	}
+	return farm.Farm{ID: id, Name: fmt.Sprint("names", id), Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("192.0.2.1"), VPort: 53, Global: g}
+}
+
+// edited returns cfg with a few changes of the zones of its farms.
+func edited(random *rand.Rand, cfg *farm.Config) *farm.Config {
+	next := &farm.Config{Farms: slices.Clone(cfg.Farms)}
+	f := &next.Farms[random.IntN(len(next.Farms))]
+	f.OwnZones()
+	zones := f.Global.Zones
+	z := &zones[random.IntN(len(zones))]
+	z.Serial++
+	z.Records = slices.Clone(z.Records)
+	at := func() int { return random.IntN(len(z.Records)) }
+	record := farm.Record{ID: 1 << 20, Name: fmt.Sprint("new", random.IntN(99)), Type: "A", Data: "192.0.2.9"}
+	for range 1 + random.IntN(3) {
+		switch random.IntN(9) {
+		case 0:
+			z.Records = append(z.Records, record)
+		case 1:
+			z.Records = slices.Insert(z.Records, at(), record)
+		case 2:
+			z.Records[at()].Data = "192.0.2.7"
+		case 3:
+			from := at()
+			z.Records = slices.Delete(z.Records, from, from+random.IntN(min(len(z.Records)-from, 2000)))
+		case 4:
+			i, j := at(), at()
+			z.Records[i], z.Records[j] = z.Records[j], z.Records[i]
+		case 5:
+			zones[0], zones[len(zones)-1] = zones[len(zones)-1], zones[0]
+			return next
+		case 6:
+			for range 500 {
+				z.Records = append(z.Records, record)
+			}
+		case 7:
+			z.Name += "x"
+		case 8: // a copy with nothing changed
+		}
+	}
+	if random.IntN(5) == 0 {
+		next.Farms[0], next.Farms[len(next.Farms)-1] = next.Farms[len(next.Farms)-1], next.Farms[0]
+	}
+	return next
+}
+
+// Whatever changes in large zones, what follows makes what was written; and that is what
+// the whole makes, and has the same digests: the next one follows either.
+func TestEditsOfLargeZonesFollow(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	for range 40 {
+		var p pair
+		cfg := &farm.Config{Farms: []farm.Farm{names(1, 3000, 127, 128), names(2, 10, 1500), names(3, 129)}}
+		if _, _, err := p.publish(cfg); err != nil {
+			t.Fatal(err)
+		}
+		for range 12 {
+			cfg = edited(random, cfg)
+			back, _, err := p.publish(cfg)
+			if err != nil || !reflect.DeepEqual(unpacked(back), cfg) {
+				t.Fatalf("%v: it came back as another one", err)
+			}
+			again, err := snapshot.Encode(p.generation, back)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, third, err := snapshot.Decode(again); err != nil || !reflect.DeepEqual(third, back) {
+				t.Fatalf("%v: what was read is not what is read again", err)
+			}
+			if random.IntN(4) == 0 { // an engine that restarted has the whole, and goes on from it
+				p.reader, p.read = snapshot.Reader{}, 0
+				if back, _, err = p.publish(cfg); err != nil || !reflect.DeepEqual(unpacked(back), cfg) {
+					t.Fatalf("%v: the whole came back as another one", err)
+				}
+			}
+		}
+	}
+}
+
+// A changed record takes the room of one run, and the other runs stay in their place.
+func TestAChangedRecordTakesOneRun(t *testing.T) {
+	const records = 100_000
+	var p pair
+	cfg := &farm.Config{Farms: []farm.Farm{names(1, records, 20_000)}}
+	before, whole, err := p.publish(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, edit := range []func(z *farm.Zone){
+		func(z *farm.Zone) { z.Records[50_000].Data = "192.0.2.251" },
+		func(z *farm.Zone) {
+			z.Records = append(z.Records, farm.Record{ID: records + 1, Name: "new", Type: "A", Data: "192.0.2.1"})
+		},
+		func(z *farm.Zone) { z.Records = slices.Delete(z.Records, 7, 8) },
+		func(z *farm.Zone) { z.Records = slices.Insert(z.Records, 0, farm.Record{ID: records + 2}) },
+	} {
+		next := &farm.Config{Farms: slices.Clone(cfg.Farms)}
+		next.Farms[0] = next.Farms[0].Clone()
+		edit(&next.Farms[0].Global.Zones[0])
+		back, size, err := p.publish(next)
+		if err != nil || !reflect.DeepEqual(unpacked(back), next) || size > whole/20 {
+			t.Fatalf("edit %d: %v, %d bytes of %d", i, err, size, whole)
+		}
+		was := map[*byte]bool{}
+		for _, run := range before.Farms[0].Global.Zones[0].Packed {
+			was[unsafe.StringData(run)] = true
+		}
+		moved := 0
+		for _, run := range back.Farms[0].Global.Zones[0].Packed {
+			if !was[unsafe.StringData(run)] {
+				moved++
+			}
+		}
+		if moved > 2 {
+			t.Errorf("edit %d: %d runs are others", i, moved)
+		}
+		cfg, before = next, back
+	}
+}
+
+// bodies returns the bodies of the snapshots of two configurations, the second of which
+// follows the first one.
+func bodies(t testing.TB, one, two *farm.Config) (whole, follows []byte) {
+	var w snapshot.Writer
+	body := func(generation, base uint64, cfg *farm.Config) []byte {
+		f, err := w.Publish(generation, cfg, base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		m, err := shm.MapSealed(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		return bytes.Clone(m.Bytes()[snapshot.HeaderSize:])
+	}
+	return body(1, 0, one), body(2, 1, two)
+}
+
+// Runs that are no records, or not those that were written, are refused.
+func TestRunsThatAreWrongAreRefused(t *testing.T) {
+	one := &farm.Config{Farms: []farm.Farm{names(1, 2000)}}
+	two := &farm.Config{Farms: []farm.Farm{one.Farms[0].Clone()}}
+	two.Farms[0].Global.Zones[0].Records[1999].Name = "other"
+	whole, follows := bodies(t, one, two)
+	for name, wrong := range map[string][]byte{
+		"whole":   bytes.Replace(whole, []byte("\x01A\x05h1999"), []byte("\x01A\xff\xffh199"), 1),
+		"follows": bytes.Replace(follows, []byte("\x05other"), []byte("\x05ether"), 1),
+		"cut":     bytes.Replace(follows, []byte("\x05other"), []byte("\xff\xffthe"), 1),
+	} {
+		var r snapshot.Reader
+		if _, _, err := r.Decode(snapshot.Frame(1, whole)); err != nil {
+			t.Fatal(err)
+		}
+		b := snapshot.FrameFollowing(2, wrong)
+		if name == "whole" {
+			b = snapshot.Frame(2, wrong)
+		}
+		if bytes.Equal(wrong, whole) || bytes.Equal(wrong, follows) {
+			t.Fatalf("%s: the part was not found", name)
+		}
+		if _, _, err := r.Decode(b); !errors.Is(err, snapshot.ErrBody) && !errors.Is(err, snapshot.ErrChecksum) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if _, cfg, err := r.Decode(snapshot.FrameFollowing(2, follows)); err != nil || !reflect.DeepEqual(unpacked(cfg), two) {
+			t.Errorf("%s: what was written is refused after it: %v", name, err)
+		}
+	}
+}
+
+// FuzzPackedFollowing feeds its input as the body of a snapshot that follows one with a
+// large zone.
+func FuzzPackedFollowing(f *testing.F) {
+	base := &farm.Config{Farms: []farm.Farm{names(1, 130), names(2, 3)}}
+	for i := range 3 {
+		next := &farm.Config{Farms: []farm.Farm{base.Farms[0].Clone(), base.Farms[1]}}
+		z := &next.Farms[0].Global.Zones[0]
+		switch i {
+		case 0:
+			z.Serial++
+		case 1:
+			z.Records = append(z.Records, z.Records...)
+		case 2:
+			next.Farms[1] = names(3, 200, 200)
+		}
+		_, follows := bodies(f, base, next)
+		f.Add(follows)
+	}
+	first := encoded(f, 1, base)
+	f.Fuzz(func(t *testing.T, content []byte) {
+		var r snapshot.Reader
+		if _, _, err := r.Decode(first); err != nil {
+			t.Fatal(err)
+		}
+		_, cfg, err := r.Decode(snapshot.FrameFollowing(2, content))
+		for _, known := range []error{snapshot.ErrBody, snapshot.ErrBase, snapshot.ErrChecksum} {
+			if errors.Is(err, known) {
+				return
+			}
+		}
+		if err != nil {
+			t.Fatalf("unknown error %v", err)
+		}
+		_, again, err := snapshot.Decode(encoded(t, 2, cfg))
+		if err != nil || !reflect.DeepEqual(again, cfg) {
+			t.Fatalf("it is not %+v: %v", cfg, err)
+		}
+	})
+}
