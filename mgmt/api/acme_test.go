@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs"
 )
 
-// orders is an ACME that issues what it is asked for, or fails.
+// orders is an ACME that issues every requested certificate, or fails.
 type orders struct {
 	certificates.ACME
 	fail    error

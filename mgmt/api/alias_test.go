@@ -37,7 +37,7 @@ func TestAliasesAreSetAndShown(t *testing.T) {
 	a.must(200, "GET", "/farms/dns", "").want(t, "backends.0.alias", "ns")
 
 	a.must(200, "PUT", backends+"/"+addr, `{"alias":"web-one"}`)
-	a.must(200, "PUT", "/farms/shop/services/web/backends/0", `{"alias":"web-one","weight":2}`) // as it was shown
+	a.must(200, "PUT", "/farms/shop/services/web/backends/0", `{"alias":"web-one","weight":2}`) // as shown
 	a.must(200, "DELETE", backends+"/"+addr, "")
 	a.must(200, "GET", "/farms/shop/services/web/backends", "").want(t, "params.0.alias", nil)
 	a.do("DELETE", backends+"/"+addr, "").refused(t, 404, "has no alias")
@@ -53,8 +53,8 @@ func TestInterfacesAreShownByTheirAlias(t *testing.T) {
 	a.must(200, "GET", "/stats/system/network", "").want(t, "params.interfaces.0.alias", "uplink")
 }
 
-// The role management may see farms and not list aliases; readonly may list, and not
-// set, them.
+// The role management may see farms but not list aliases; readonly may list but not set
+// them.
 func TestAliasesAreForThoseWhoMay(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)

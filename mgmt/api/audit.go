@@ -8,7 +8,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/auth"
 )
 
-// audited gives a request its note, and returns what keeps it once it is answered.
+// audited attaches a note to a request. The returned function writes it to the audit log
+// after the response.
 func (f *front) audited(w *guardedWriter, r *http.Request) (*http.Request, func()) {
 	if f.s.deps.Audit == nil {
 		return r, func() {}

@@ -14,8 +14,8 @@ func TestWhoWroteOrWasRefusedIsKept(t *testing.T) {
 	a.shop(1)
 	before, _ := a.must(200, "GET", "/audit?limit=1", "").at("params.0.number").(float64)
 	a.must(200, "PUT", "/farms/shop", `{"contimeout":7}`)
-	a.must(200, "PUT", "/farms/shop?dry_run=true", `{"contimeout":8}`) // only tried
-	a.must(200, "GET", "/farms", "")                                   // only read
+	a.must(200, "PUT", "/farms/shop?dry_run=true", `{"contimeout":8}`) // dry run
+	a.must(200, "GET", "/farms", "")                                   // read only
 	a.do("PUT", "/farms/shop", `{"contimeout":-1}`).refused(t, 400)
 	a.as("POST", "/farms", `{}`).refused(t, 403)
 	a.as("GET", "/keys", "").refused(t, 403)

@@ -9,9 +9,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 )
 
-// The description of all operations is most of what mgmt has in memory: it is
-// made for the first request, for each base, and what only the document needs
-// for the first who reads that.
+// The description of all operations is most of mgmt's memory. Each base builds it on its
+// first request, and the parts that only the OpenAPI document needs when that is first
+// read.
 func TestOperationsAreDescribedForWhoAsks(t *testing.T) {
 	var deps api.Deps
 	a := newAppliance(t, func(d *api.Deps) { deps = *d })
@@ -50,7 +50,8 @@ func TestThoseWhoAskFirstTogetherAreAllAnswered(t *testing.T) {
 	all.Wait()
 }
 
-// allocated is how many bytes f and what runs beside it allocated.
+// allocated returns the number of bytes allocated while f runs, including concurrent
+// allocations.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -21,22 +21,21 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
-// CertificateFile is the file in the data directory that holds the API's
-// certificate and its key, in this order, as PEM.
+// CertificateFile is the PEM file in the data directory with the API's certificate,
+// followed by its key.
 const CertificateFile = "api.pem"
 
 const (
 	certificateBits = 2048
 	certificateLife = 5 * 365 * 24 * time.Hour
-	// certificateRest is the life a certificate must have left at start.
+	// certificateRest is the minimum remaining lifetime of the certificate at start.
 	certificateRest = 30 * 24 * time.Hour
 )
 
-// Certificate returns the certificate of the API in dir. When there is none, or
-// the one there is broken or about to expire, a self-signed one is made for
-// this machine's name and addresses and the names given; why says the reason
-// then, and is empty otherwise. The file is written whole or not at all, and
-// can be read by its owner only.
+// Certificate returns the certificate of the API in dir. If it is missing, broken or about
+// to expire, a self-signed one is created for this machine's name and addresses and the
+// given names. why is the reason for that, "" if there was none. The file is written
+// atomically, readable only by its owner.
 func Certificate(dir string, now time.Time, names ...string) (cert tls.Certificate, why string, err error) {
 	path := filepath.Join(dir, CertificateFile)
 	cert, err = loadCertificate(path, now)
@@ -89,7 +88,7 @@ func newCertificate(now time.Time, names []string) ([]byte, error) {
 	template := &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: cut(host, 64), Organization: []string{"Sluice"}}, // 64: RFC 5280, ub-common-name
-		NotBefore:    now.Add(-time.Hour),                                                    // clocks differ
+		NotBefore:    now.Add(-time.Hour),                                                    // tolerates clock skew
 		NotAfter:     now.Add(certificateLife),
 		KeyUsage:     x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -111,8 +110,7 @@ func newCertificate(now time.Time, names []string) ([]byte, error) {
 
 func cut(s string, most int) string { return s[:min(len(s), most)] }
 
-// addNames fills in what the certificate is valid for: the names, and every
-// address this machine has now.
+// addNames adds the names and all current addresses of this machine to the certificate.
 func addNames(template *x509.Certificate, names []string) {
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -136,18 +134,18 @@ func addNames(template *x509.Certificate, names []string) {
 	}
 }
 
-// suites are those of TLS 1.2: forward secrecy and authenticated encryption, no CBC. Those
-// of TLS 1.3 cannot be chosen, and are all of that kind.
+// suites lists the cipher suites for TLS 1.2: forward secrecy and AEAD only, no CBC. Those
+// of TLS 1.3 are not configurable and are all of that kind.
 var suites = []uint16{
 	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
 	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
 	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 }
 
-// TLSConfig returns how the API speaks TLS: with the certificate that was chosen, or
-// as long as there is none with cert. chosen may be nil.
+// TLSConfig returns the TLS configuration of the API. It uses the chosen certificate, or
+// cert if there is none. chosen may be nil.
 func TLSConfig(cert tls.Certificate, chosen func() *tls.Certificate) *tls.Config {
-	protocols := []string{"h2", "http/1.1", "http/1.0"} // net/http would leave out the last: curl --http1.0
+	protocols := []string{"h2", "http/1.1", "http/1.0"} // net/http omits the last: curl --http1.0
 	return &tls.Config{MinVersion: tls.VersionTLS12, CipherSuites: suites, NextProtos: protocols, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if chosen != nil {
 			if c := chosen(); c != nil {

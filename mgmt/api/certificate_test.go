@@ -72,7 +72,7 @@ func TestCertificateThatCannotBeKeptIsAnError(t *testing.T) {
 	}
 }
 
-// Who is offered nothing but CBC is refused, and whoever can is given something better.
+// A client that offers only CBC is refused. Any other client gets an AEAD suite.
 func TestTheAPIOffersNoCBC(t *testing.T) {
 	cert, _, err := api.Certificate(t.TempDir(), time.Now())
 	if err != nil {

@@ -41,13 +41,13 @@ func (a *appliance) certificate(name, host string) *certstest.Authority {
 	return leaf
 }
 
-// authorities uploads a list of authorities.
+// authorities uploads an authority list.
 func (a *appliance) authorities(name string) {
 	a.t.Helper()
 	a.must(201, "POST", "/certificates/ca/"+name, root(a.t).CertPEM(), pemBody...)
 }
 
-// https makes the shop an https farm with the certificate of that name.
+// https turns the shop into an https farm with that certificate.
 func (a *appliance) https(name string) {
 	a.t.Helper()
 	a.shop(1)
@@ -130,7 +130,7 @@ func TestNamesWithBlanksAndBracketsAreReached(t *testing.T) {
 	}
 	for _, name := range []string{"-rf", "$(id)", "pem.pem", "0", "ca.pem", "a.csr", "a.key", "shоp", "%20a", "letsencryptz.pem", strings.Repeat("a", 10<<10)} {
 		r := a.do("POST", "/certificates/"+name, root(t).Issue("x.example").FullPEM(), pemBody...)
-		if name == "shоp" { // not ASCII: the path has an escape
+		if name == "shоp" { // not ASCII, so the path has an escape
 			r.refused(t, 404)
 			continue
 		}
@@ -167,8 +167,7 @@ func TestAnExistingNameIsReplacedOnlyOnPurpose(t *testing.T) {
 	a.must(201, "POST", "/certificates/none?replace=true", second.FullPEM(), pemBody...)
 }
 
-// Services that lose a name are named, and the change is made only if it is forced. It can
-// be undone.
+// A replacement lists the services that lose a name, and needs force. It can be undone.
 func TestAReplacementThatTakesNamesIsForced(t *testing.T) {
 	a := newAppliance(t)
 	a.https("api.pem")
@@ -208,7 +207,7 @@ func TestAReplacementThatTakesNamesIsForced(t *testing.T) {
 		t.Errorf("log:\n%s", log)
 	}
 	const back = "/certificates/shop.pem/actions"
-	a.do("POST", back, `{"action":"restore"}`).refused(t, 409, "other.example (service") // it is lost in turn
+	a.do("POST", back, `{"action":"restore"}`).refused(t, 409, "other.example (service") // this one would be lost in turn
 	a.must(200, "POST", back+"?force=true", `{"action":"restore"}`).want(t, "params.names.0", "shop.example")
 	if got := a.inForce("shop.pem"); !bytes.Equal(got.Key, first.KeyDER()) {
 		t.Error("the old one is not in force")
@@ -218,7 +217,7 @@ func TestAReplacementThatTakesNamesIsForced(t *testing.T) {
 	a.certificate("fresh", "a.example")
 	a.do("POST", "/certificates/fresh.pem/actions", `{"action":"restore"}`).refused(t, 400, "nothing is kept")
 	a.do("POST", "/certificates/none.pem/actions", `{"action":"restore"}`).refused(t, 404, "none.pem")
-	a.must(200, "PUT", "/certificates/fresh.pem", other, pemBody...) // nobody uses it
+	a.must(200, "PUT", "/certificates/fresh.pem", other, pemBody...) // unused
 }
 
 func TestARefusedReplacementLeavesTheOldInForce(t *testing.T) {
@@ -318,7 +317,7 @@ func TestFieldsOfACSRAndOfParts(t *testing.T) {
 	a.do("POST", "/certificates/pem", quoteAny(map[string]string{"name": "x", "key": leaf.KeyPEM()})).refused(t, 400, "ca is required")
 }
 
-// Files of PKCS #12 and DER are taken as they are, a password only as a field.
+// PKCS #12 and DER files are uploaded as they are. A password needs the form with fields.
 func TestOtherFormsOfCertificatesAreUploaded(t *testing.T) {
 	a := newAppliance(t)
 	mid := root(t).Intermediate("mid")
@@ -368,7 +367,7 @@ func TestAUsedCertificateCannotBeDeletedAndSaysWhoUsesIt(t *testing.T) {
 	a.do("PUT", "/config", "farms:\n  - {name: x, profile: http, vip: 192.0.2.10, vport: 99, listener: https, certificates: [none.pem]}\n", "Content-Type", "application/yaml").refused(t, 400, "none.pem")
 	a.must(200, "PUT", "/farms/shop", `{"certificates":["api.pem"]}`)
 	a.must(200, "DELETE", "/certificates/shop.pem", "")
-	a.do("POST", "/history/rollback", `{"revision":4}`).refused(t, 400, "shop.pem", "does not exist") // what it names is gone
+	a.do("POST", "/history/rollback", `{"revision":4}`).refused(t, 400, "shop.pem", "does not exist") // its certificate is gone
 }
 
 func TestCertificatesOfAFarmAreAddedMovedAndRemoved(t *testing.T) {
@@ -476,8 +475,8 @@ func TestSettingsOfOCSP(t *testing.T) {
 	a.do("PUT", "/certificates/ocsp", `{"enabled":"maybe"}`).refused(t, 400, "true or false")
 }
 
-// After uploads, changes and rejections, no answer of any route, no log line, no
-// export and no file has a private key, in any form.
+// After uploads, changes and rejections, no response, log line, export or file contains a
+// private key in any form.
 func TestNoAnswerLogOrFileHasAPrivateKey(t *testing.T) {
 	a := newAppliance(t)
 	leaf := a.certificate("shop", "shop.example")
@@ -490,7 +489,7 @@ func TestNoAnswerLogOrFileHasAPrivateKey(t *testing.T) {
 	var seen strings.Builder
 	a.engine.refuse = &apply.Refused{Reason: "no"}
 	seen.WriteString(a.do("PUT", "/certificates/shop.pem", leaf.FullPEM(), pemBody...).raw)
-	a.engine.refuse = fmt.Errorf("cannot publish %v", a.engine.inForce) // the worst an error could hold
+	a.engine.refuse = fmt.Errorf("cannot publish %v", a.engine.inForce) // the worst possible content of an error
 	seen.WriteString(a.do("PUT", "/certificates/shop.pem", leaf.FullPEM(), pemBody...).raw)
 	a.engine.refuse = nil
 	seen.WriteString(a.do("POST", "/certificates/wrong", root(t).CertPEM()+leaf.KeyPEM(), pemBody...).raw)
@@ -526,7 +525,7 @@ func TestNoAnswerLogOrFileHasAPrivateKey(t *testing.T) {
 	}
 	for _, e := range entries {
 		if e.IsDir() {
-			continue // numbers over time
+			continue // recorded statistics
 		}
 		content, err := os.ReadFile(filepath.Join(a.dir, e.Name()))
 		if err != nil {
@@ -534,7 +533,7 @@ func TestNoAnswerLogOrFileHasAPrivateKey(t *testing.T) {
 		}
 		seen.Write(content)
 	}
-	records, err := a.store.Certificates() // in the file they are compressed
+	records, err := a.store.Certificates() // the file compresses them
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -552,7 +551,7 @@ func TestNoAnswerLogOrFileHasAPrivateKey(t *testing.T) {
 	}
 }
 
-// secretForms are the ways in which the keys of the appliance could show.
+// secretForms lists the encodings in which the appliance's keys could appear.
 func secretForms(t *testing.T, a *appliance, leaf *certstest.Authority) []string {
 	a.https2("new")
 	keys := [][]byte{leaf.KeyDER(), a.inForce("live.pem").Key}
@@ -569,8 +568,8 @@ func secretForms(t *testing.T, a *appliance, leaf *certstest.Authority) []string
 	return out
 }
 
-// https2 completes a CSR and puts it into force, so that its key can be seen
-// where it may be: with the engine.
+// https2 completes a CSR and puts it into use. Its key is then visible only where it may
+// be: to the engine.
 func (a *appliance) https2(csr string) {
 	a.t.Helper()
 	signed := root(a.t).Sign([]byte(a.must(200, "GET", "/certificates/"+csr+".csr", "").raw))

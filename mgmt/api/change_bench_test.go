@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkChange is a change of a farm that has a service and two backends, for
-// `make files`.
+// BenchmarkChange changes a farm with a service and two backends, for `make files`.
 func BenchmarkChange(b *testing.B) {
 	a := newAppliance(b)
 	a.shop(2)

@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 )
 
-// meanwhile is a body before whose first byte something else happens: a handler has
-// looked at the configuration by then.
+// meanwhile is a body that calls happens before its first byte. By then the handler has
+// read the configuration.
 type meanwhile struct {
 	happens func()
 	io.Reader
@@ -28,7 +28,7 @@ func (m *meanwhile) Read(b []byte) (int, error) {
 	return m.Reader.Read(b)
 }
 
-// sendBody sends a request with the right key and any body.
+// sendBody sends a request with the valid key and that body.
 func (a *appliance) sendBody(method, path string, body io.Reader, headers ...string) reply {
 	a.t.Helper()
 	r := httptest.NewRequest(method, "https://lb.example:444"+api.Base+path, body)
@@ -46,7 +46,7 @@ func (a *appliance) sendBody(method, path string, body io.Reader, headers ...str
 	return out
 }
 
-// sendTo is a request to the appliance under some name.
+// sendTo sends a request with that Host.
 func (a *appliance) sendTo(host, method, path string, headers ...string) reply {
 	a.t.Helper()
 	r := httptest.NewRequest(method, "https://"+host+api.Base+path, nil)
@@ -59,7 +59,8 @@ func (a *appliance) sendTo(host, method, path string, headers ...string) reply {
 	return reply{status: w.Code, header: w.Header(), raw: w.Body.String()}
 }
 
-// A change is made to what was looked at, or not at all: never to what took its place.
+// A change applies to the object that the handler examined, or fails. It never applies to a
+// successor of that object.
 func TestAChangeMeetsWhatWasLookedAt(t *testing.T) {
 	const farmGone, serviceGone, backendGone, ruleGone, ruleMoved = "DELETE /farms/shop", "DELETE /farms/shop/services/web", "DELETE /farms/shop/services/web/backends/0", "DELETE /farms/shop/addheader/0", `PUT /farms/shop/addheader/0 {"header":"X-Other: 1"}`
 	const otherKind = `POST /farms {"farmname":"shop","profile":"l4xnat","vip":"192.0.2.10","vport":"80"}`
@@ -103,7 +104,7 @@ func TestAChangeMeetsWhatWasLookedAt(t *testing.T) {
 	golden(t, "changed_meanwhile", all.String())
 }
 
-// torn ends before it is whole.
+// torn is a body that ends early.
 type torn struct{}
 
 func (torn) Read([]byte) (int, error) { return 0, errors.New("torn") }

@@ -37,7 +37,7 @@ func TestChangesAreReadOnFromTheLastOneSeen(t *testing.T) {
 	a.do("GET", "/changes?limit=0", "").refused(t, 400, "limit")
 }
 
-// busyHistory is one to which a revision is added whenever it was looked at.
+// busyHistory is a history that gains a revision after each read.
 type busyHistory struct {
 	kept
 	add func()
@@ -74,7 +74,7 @@ func TestNoChangeIsMissedThatIsMadeWhileTheyAreRead(t *testing.T) {
 	}
 }
 
-// following is a client of the stream of changes, by a key.
+// following subscribes to the stream of changes with a key.
 func following(t *testing.T, url, key string, header ...string) (next func() string, status int, leave func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -112,7 +112,7 @@ func TestChangesAreStreamedToWhoMaySeeThem(t *testing.T) {
 	a.people()
 	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"shop"}`)
 	srv := httptest.NewServer(a.server.Handler())
-	t.Cleanup(srv.Close) // after those that follow have left
+	t.Cleanup(srv.Close) // runs after the subscribers have left
 	all, status, _ := following(t, srv.URL, a.key)
 	some, _, _ := following(t, srv.URL, annsKey)
 	want := func(next func() string, parts ...string) {
@@ -133,7 +133,7 @@ func TestChangesAreStreamedToWhoMaySeeThem(t *testing.T) {
 	a.must(201, "POST", "/farms", `{"farmname":"new","profile":"http","vip":"192.0.2.10","vport":81}`)
 	want(all, `revision {"number":4,`)
 	want(all, `status {"farmname":"new"`)
-	want(some, `revision {"number":4,`) // and nothing of the farm
+	want(some, `revision {"number":4,`) // nothing about the farm
 	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`)
 	want(all, "revision")
 	want(all, `status {"farmname":"shop","status":"down"`)
@@ -144,7 +144,7 @@ func TestChangesAreStreamedToWhoMaySeeThem(t *testing.T) {
 	want(some, `status {"farmname":"shop","status":""}`)
 	byCookie, _, _ := following(t, srv.URL, "", "Cookie", cookieOf(t, a.login("root", rootPassword)))
 	want(byCookie, "revision")
-	a.must(200, "POST", "/system/users", `{"zapikey":"RootsKey0123456789"}`) // ends root's sessions, not the keys
+	a.must(200, "POST", "/system/users", `{"zapikey":"RootsKey0123456789"}`) // ends root's sessions, but not the keys
 	for got := byCookie(); got != "end"; got = byCookie() {
 		if !strings.HasPrefix(got, "status") {
 			t.Errorf("who was logged out hears %s", got)
@@ -159,7 +159,7 @@ func TestChangesAreStreamedToWhoMaySeeThem(t *testing.T) {
 func TestWatchersOfChangesAreBounded(t *testing.T) {
 	a := newAppliance(t)
 	srv := httptest.NewServer(a.server.Handler())
-	t.Cleanup(srv.Close) // after those that follow have left
+	t.Cleanup(srv.Close) // runs after the subscribers have left
 	var leave []func()
 	for range 16 {
 		_, status, end := following(t, srv.URL, a.key)

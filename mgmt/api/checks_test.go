@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// watchman is a guardian that found what it is told.
+// watchman is a guardian with predefined results.
 type watchman struct {
 	mu    sync.Mutex
 	found map[uint32]guardian.Finding
@@ -36,12 +36,12 @@ func (w *watchman) Try(_ context.Context, command string, to probe.Target, limit
 	return guardian.Result{At: time.Unix(1, 0), Took: limit, Reason: "refused"}, []string{"hello " + command}, nil
 }
 
-// nameserver knows one address for every name.
+// nameserver resolves every name to one address.
 func nameserver(context.Context, string) ([]netip.Addr, error) {
 	return []netip.Addr{netip.MustParseAddr("192.0.2.9")}, nil
 }
 
-// watched puts a watchman into an appliance.
+// watched installs a watchman in an appliance.
 func watched(w *watchman) func(*api.Deps) {
 	return func(d *api.Deps) {
 		d.Guardian, d.Passive = w, func(uint32) health.State { return health.Up }
@@ -81,7 +81,7 @@ func TestChecksAreKeptAsTheFamilyHasThem(t *testing.T) {
 	a.must(200, "DELETE", fg+"/other", "")
 	a.do("GET", fg+"/other", "").refused(t, 404, "does not exist")
 	a.do("DELETE", fg+"/other", "").refused(t, 404, "does not exist")
-	// A template may be asked more often, and goes back to what it was.
+	// The interval of a template can be changed, and the template can be reset.
 	a.must(200, "PUT", fg+"/check_tcp", `{"interval":3}`).want(t, "params.template", "true")
 	a.do("PUT", fg+"/check_tcp", `{"command":"check_ping"}`).refused(t, 400, "of a template cannot be changed")
 	a.do("PUT", fg+"/check_tcp", `{"description":"x"}`).refused(t, 400, "of a template cannot be changed")
@@ -92,7 +92,7 @@ func TestChecksAreKeptAsTheFamilyHasThem(t *testing.T) {
 	a.must(200, "GET", fg+"?name=alive", "").want(t, "params.0.interval", 5)
 }
 
-// Who links a check that cannot ask is told at once.
+// Linking a check that cannot run reports the reason at once.
 func TestLinkingACheckThatCannotAskReportsIt(t *testing.T) {
 	w := &watchman{found: map[uint32]guardian.Finding{}}
 	a := newAppliance(t, watched(w))
@@ -126,13 +126,13 @@ func TestChecksAreLinkedWithFarmsAndServices(t *testing.T) {
 	a.must(200, "GET", fg+"/alive", "").want(t, "params.farms.0", "shop_web")
 	a.must(200, "GET", fg+"/check_tcp", "").want(t, "params.farms.0", "dns")
 	a.must(200, "GET", "/ids", "").want(t, "params.farms.shop.services.web.fg.alive", nil)
-	// In use.
+	// It is in use.
 	a.do("DELETE", fg+"/alive", "").refused(t, 400, "unlink it first from shop_web")
 	a.do("PUT", fg+"/alive", `{"command":"check_tcp -H HOST -p 8080"}`).refused(t, 400, "force")
 	a.do("PUT", fg+"/alive", `{"backend_alias":"true"}`).refused(t, 400, "force")
 	a.must(200, "PUT", fg+"/alive", `{"interval":4}`)
 	a.must(200, "PUT", fg+"/alive", `{"command":"check_tcp -H HOST -p 8080","force":"true"}`)
-	// A farm keeps its check under another name, and so does its copy.
+	// A renamed farm keeps its check, and so does its copy.
 	a.must(200, "PUT", "/farms/shop", `{"newfarmname":"store"}`)
 	a.must(200, "GET", fg+"/alive", "").want(t, "params.farms.0", "store_web")
 	a.do("DELETE", "/farms/dns/fg/alive", "").refused(t, 400, "is not linked")
@@ -140,7 +140,7 @@ func TestChecksAreLinkedWithFarmsAndServices(t *testing.T) {
 	a.must(200, "DELETE", "/farms/store/services/web/fg/alive", "")
 	a.must(200, "DELETE", fg+"/alive", "")
 	a.must(200, "GET", "/farms/dns", "").want(t, "params.farmguardian", "")
-	// A document that says nothing of checks leaves them.
+	// A document without checks leaves them unchanged.
 	a.must(200, "POST", fg, `{"name":"kept","command":"check_tcp -H HOST"}`)
 	a.must(200, "PUT", "/config", `{"farms":[]}`)
 	a.must(200, "GET", fg+"/kept", "")
@@ -160,7 +160,7 @@ func TestPasswordsOfChecksAreForWhoMayChangeThem(t *testing.T) {
 	if r := a.as("PUT", fg+"/db", `{"interval":3}`); r.status != 403 {
 		t.Errorf("who may look changes a check: %d", r.status)
 	}
-	// Farms that somebody does not see are not named, and what they use is not changed.
+	// Hidden farms are not named, and the checks they use cannot be changed.
 	a.shop(1)
 	a.must(200, "POST", web+"/fg", `{"name":"db"}`)
 	if err := a.users.GiveRole("team", "administration"); err != nil {
@@ -176,8 +176,8 @@ func TestPasswordsOfChecksAreForWhoMayChangeThem(t *testing.T) {
 	}
 }
 
-// Who reads a check and sends it back, as clients of the family do, changes nothing; nor
-// does who sends the password again.
+// Reading a check and sending it back, as clients of the family do, changes nothing. Nor
+// does sending the same password again.
 func TestPasswordsOfChecksAreShownSealedAndTakenBack(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -189,7 +189,7 @@ func TestPasswordsOfChecksAreShownSealedAndTakenBack(t *testing.T) {
 		t.Fatalf("it is shown as %s", read)
 	}
 	before := a.written()
-	for _, command := range []string{read, plain} { // in use, and without force
+	for _, command := range []string{read, plain} { // in use, without force
 		a.must(200, "PUT", fg+"/db", `{"command":"`+command+`"}`).want(t, "params.command", read)
 	}
 	document := a.must(200, "GET", "/config", "").raw
@@ -208,7 +208,7 @@ func TestPasswordsOfChecksAreShownSealedAndTakenBack(t *testing.T) {
 	}
 	a.do("PUT", fg+"/db", `{"command":"check_pgsql -H HOST -l mon -p `+read[strings.Index(read, "sealed-"):]+`","force":"true"}`).refused(t, 400, "for another program than check_pgsql, and cannot be read here: write the password itself")
 	if r := a.must(200, "POST", fg+"/db/run", `{"host":"127.0.0.1","port":3306}`); !strings.Contains(r.raw, "hello check_mysql") || strings.Contains(r.raw, "another") {
-		t.Error(r.raw) // who asks opens it, and is no part of the API
+		t.Error(r.raw) // the prober unseals it, outside of the API
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/cloud"
 )
 
-// turner seals by turning bytes round.
+// turner seals by reversing bytes.
 type turner struct{}
 
 func (turner) SealSecret(_ string, b []byte) ([]byte, error) {

@@ -1,6 +1,7 @@
 //go:build !race
 
-// One request after the other shares no memory, and with the race detector takes minutes.
+// These tests send one request at a time, so there is nothing for the race detector, which
+// would take minutes.
 
 package api_test
 
@@ -23,7 +24,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/recorder"
 )
 
-// target is an appliance as its document is held to.
+// target returns an appliance for the contract tests of its document.
 func target(t *testing.T, a *appliance) *contracttest.Target {
 	server := httptest.NewServer(a.server.Handler())
 	t.Cleanup(server.Close)
@@ -39,7 +40,7 @@ func target(t *testing.T, a *appliance) *contracttest.Target {
 	}
 }
 
-// recordAll writes numbers of everything down.
+// recordAll records statistics of all objects.
 func (a *appliance) recordAll() {
 	a.recorded(recorder.System, seriesNames(recorder.OfSystem)...)
 	a.recorded(recorder.Disk("/"), "used", "total")
@@ -50,10 +51,10 @@ func (a *appliance) recordAll() {
 	}
 }
 
-// ordered is the one certificate that was ordered.
+// ordered is the only ordered certificate.
 const ordered = "www.sluice.test.pem"
 
-// oneOrder is an ACME that has ordered one certificate, and no authority to ask.
+// oneOrder is an ACME with one ordered certificate and no authority.
 type oneOrder struct{ *orders }
 
 func (o oneOrder) known(name string) error {
@@ -80,11 +81,11 @@ func (o oneOrder) Renew(ctx context.Context, by apply.Author, name string, force
 
 func (o oneOrder) Delete(_ context.Context, _ apply.Author, name string) error { return o.known(name) }
 
-// bounded is what the tests of the document give the API: one order of a certificate, and
-// nothing that counts questions, which takes seconds.
+// bounded sets the dependencies for tests of the document: one ordered certificate, and no
+// counting of DNS queries, which takes seconds.
 func bounded(d *api.Deps) { d.ACME, d.Tally = oneOrder{&orders{ACME: d.ACME}}, nil }
 
-// The document is what the API does: every operation, with every kind of request.
+// The API behaves as documented for every operation and every kind of request.
 func TestTheAPIIsWhatItsDocumentSays(t *testing.T) {
 	watch, _, start := watchable(t)
 	a := newAppliance(t, watch, bounded)
@@ -92,8 +93,8 @@ func TestTheAPIIsWhatItsDocumentSays(t *testing.T) {
 	contracttest.Drive(t, target(t, a), contracttest.Read(t, []byte(a.must(200, "GET", "/openapi.json", "").raw)))
 }
 
-// The table of permissions is what the API does, for every operation and whatever is
-// sent: who may not is answered 403 before anything else is looked at.
+// The permissions in the table are enforced for every operation and whatever is sent.
+// Without the permission the response is 403, before any other check.
 func TestTheAPIIsOpenToExactlyWhoMayUseIt(t *testing.T) {
 	watch, _, start := watchable(t)
 	a := newAppliance(t, watch, bounded)
@@ -111,14 +112,14 @@ func TestTheAPIIsOpenToExactlyWhoMayUseIt(t *testing.T) {
 	}
 }
 
-// What holds of single requests holds of any order of them. In the long form it goes on
-// for as long as SLUICE_E2E_WALK says, five minutes without.
+// The properties of single requests hold for any sequence of them. The long form runs for
+// SLUICE_E2E_WALK, five minutes by default.
 func TestTheAPIIsWhatItsDocumentSaysInAnyOrder(t *testing.T) {
 	watch, _, start := watchable(t)
 	a := newAppliance(t, watch, bounded)
 	start(a.config())
 	seed, long := rand.Uint64(), 2*time.Second
-	if text := os.Getenv("SLUICE_E2E_SEED"); text != "" { // of a walk that failed
+	if text := os.Getenv("SLUICE_E2E_SEED"); text != "" { // of a failed run
 		var err error
 		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
 			t.Fatal(err)
@@ -142,7 +143,7 @@ func TestTheAPIIsWhatItsDocumentSaysInAnyOrder(t *testing.T) {
 	contracttest.Walk(t, target(t, a), contracttest.Read(t, []byte(a.must(200, "GET", "/openapi.json", "").raw)), seed, time.Now().Add(long))
 }
 
-// Every list is filtered by each field that its rows show.
+// Every list can be filtered by each field of its rows.
 func TestListsAreFilteredByEachFieldTheyShow(t *testing.T) {
 	a := newAppliance(t, bounded)
 	contracttest.Filters(t, target(t, a), contracttest.Read(t, []byte(a.must(200, "GET", "/openapi.json", "").raw)))

@@ -10,9 +10,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 )
 
-// fetch does what a browser does for a page of an origin that is not the API's
-// (Fetch standard, CORS): it asks first where it has to, sends the request only
-// when that is allowed, and says whether the page may read the answer.
+// fetch simulates a browser's cross-origin request (Fetch standard, CORS). It sends a
+// preflight if needed, sends the request only if allowed, and reports whether the page may
+// read the response.
 func fetch(a *appliance, method, host, path, body string, headers ...string) (sent, readable bool, status int) {
 	const page = "https://portal.example"
 	allowed := func(h map[string][]string) bool {
@@ -69,8 +69,8 @@ func TestAPageOfAnotherOriginMayDoWithAKeyWhatThePreflightAllows(t *testing.T) {
 	}
 }
 
-// Without a key a browser could add something of its own, as the cookie of a
-// session: pages of others get nowhere then.
+// Without a key, a browser could add its own credential, e.g. a session cookie. Foreign
+// pages are blocked in that case.
 func TestAPageOfAnotherOriginMayDoNothingWithoutAKey(t *testing.T) {
 	a := newAppliance(t)
 	a.must(200, "PUT", "/system/global", `{"api_names":["lb.example"]}`)
@@ -78,7 +78,7 @@ func TestAPageOfAnotherOriginMayDoNothingWithoutAKey(t *testing.T) {
 	for _, c := range []struct {
 		method  string
 		headers []string
-		sent    bool // what needs no preflight is sent by browsers in any case
+		sent    bool // browsers always send requests that need no preflight
 	}{
 		{"GET", nil, true}, {"POST", nil, true}, {"POST", []string{"Content-Type", "text/plain"}, true},
 		{"POST", []string{"Content-Type", "application/json"}, false}, {"PUT", nil, false}, {"DELETE", nil, false},
@@ -109,9 +109,9 @@ func TestBrowsersReachTheAPIByItsNamesOnly(t *testing.T) {
 	a.must(200, "POST", "/system/global", `{"api_names":["LB.example.","shop"]}`).want(t, "params.api_names.0", "lb.example")
 	for host, want := range map[string]bool{
 		"192.0.2.10": true, "[2001:db8::1]:444": true, "localhost:444": true, "a.localhost": true,
-		"lb7": true, "LB7.example.net:444": true, "lb7.example.net.": true, // the host's
-		"one.example": true, "x.wild.example": true, "x.y.wild.example": false, "wild.example": false, // the certificate's
-		"lb.example": true, "shop": true, // that were set
+		"lb7": true, "LB7.example.net:444": true, "lb7.example.net.": true, // of the host
+		"one.example": true, "x.wild.example": true, "x.y.wild.example": false, "wild.example": false, // of the certificate
+		"lb.example": true, "shop": true, // configured
 		"lb7.example": false, "example.net": false, "evil.example": false, "lb.example.evil.example": false,
 	} {
 		if got := reach(host); got != want {

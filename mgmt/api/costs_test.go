@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// deletions are those that an answer names.
+// deletions returns the deletions listed in a response.
 func deletions(t *testing.T, r reply) string {
 	t.Helper()
 	list, is := within(r.body, "params", "deletions").([]any)
@@ -21,7 +21,7 @@ func deletions(t *testing.T, r reply) string {
 	return strings.Join(out, "; ")
 }
 
-// kindOf is the header with the type of a body.
+// kindOf returns the Content-Type header for a path.
 func kindOf(path string) []string {
 	if strings.HasPrefix(path, "/config") {
 		return []string{"Content-Type", "application/yaml"}
@@ -29,7 +29,7 @@ func kindOf(path string) []string {
 	return nil
 }
 
-// Every change that deletes something names it before, however it is made.
+// A dry run of any change lists its deletions.
 func TestAnswersNameWhatADocumentDeletes(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(2)

@@ -1,7 +1,7 @@
 //go:build !race
 
-// It is about the rights of one caller at a time, and with the race detector takes a minute
-// and a half.
+// The race detector takes a minute and a half here and finds nothing, because there is one
+// caller at a time.
 
 package api_test
 
@@ -16,8 +16,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// ruleOf names what confines changes to what the caller sees: all of a farm that the path
-// names, that it must see all farms or be root, or one of the rules of rules. Blank: none.
+// ruleOf names the rule that limits a change to what the caller sees: the farm in the path,
+// the need to see all farms or be root, or an entry of rules. It returns "" if there is
+// none.
 func ruleOf(r api.Route) string {
 	switch {
 	case rbac.Permission(r.Needs) == rbac.RootOnly:
@@ -37,7 +38,7 @@ func ruleOf(r api.Route) string {
 	return ""
 }
 
-// rules are those of operations that do not say theirs by path or permission.
+// rules lists the operations whose rule does not follow from path or permission.
 var rules = map[string][]string{
 	"own":         {"POST /system/users", "POST /system/users/totp", "POST /system/users/totp/actions", "DELETE /rbac/sessions", "DELETE /rbac/sessions/{session}", "POST /session", "DELETE /session"},
 	"makes":       {"POST /farms", "POST /certificates", "POST /certificates/pem", "POST /certificates/pkcs12", "POST /certificates/letsencryptz", "POST /certificates/letsencrypt"},
@@ -48,7 +49,7 @@ var rules = map[string][]string{
 	"certificate": {"POST /certificates/{certificate}", "PUT /certificates/{certificate}", "DELETE /certificates/{certificate}", "POST /certificates/{certificate}/actions", "PUT /certificates/ca/{authority}", "POST /certificates/ca/{authority}", "DELETE /certificates/ca/{authority}", "PUT /certificates/ca/{authority}/crl", "DELETE /certificates/ca/{authority}/crl", "PUT /certificates/letsencryptz/{certificate}", "DELETE /certificates/letsencryptz/{certificate}", "POST /certificates/letsencryptz/{certificate}/actions", "PUT /certificates/letsencrypt/{certificate}", "DELETE /certificates/letsencrypt/{certificate}", "POST /certificates/letsencrypt/{certificate}/actions"},
 }
 
-// A new operation must say what confines it: with Needs, OfAll, its path or rules above.
+// A new operation must declare its limits: by Needs, OfAll, its path, or rules above.
 func TestEveryChangeIsConfined(t *testing.T) {
 	for _, r := range newAppliance(t).server.Routes() {
 		if !r.Asks && ruleOf(r) == "" {
@@ -57,7 +58,7 @@ func TestEveryChangeIsConfined(t *testing.T) {
 	}
 }
 
-// What is about all farms is for who sees all of them, also while there are none.
+// Operations on all farms need a caller who sees them all, even if there are none.
 func TestChangesOfAllFarmsAreForWhoSeesAllFarms(t *testing.T) {
 	for _, farms := range []int{0, 1} {
 		a := newAppliance(t)
@@ -83,7 +84,7 @@ func TestChangesOfAllFarmsAreForWhoSeesAllFarms(t *testing.T) {
 	}
 }
 
-// Certificates and authorities of farms that the caller does not see are not replaced.
+// Certificates and authorities used by farms hidden from the caller cannot be replaced.
 func TestCertificatesOfOthersAreNotReplaced(t *testing.T) {
 	a := divided(t)
 	a.authorities("clients")
@@ -110,20 +111,20 @@ func TestCertificatesOfOthersAreNotReplaced(t *testing.T) {
 	}
 }
 
-// everyFarm stands for the farms that do not exist yet.
+// everyFarm stands for all future farms.
 const everyFarm = "all"
 
-// rights is what users and who becomes one may do.
+// rights holds the rights of a user, or of anyone able to act as that user.
 type rights struct {
 	farms, permissions []string
 	group              string
 }
 
-// crew is an appliance with the farms shop and dns and these groups: team (shop, the role
-// administration), other (dns, administration), whole (both farms, administration),
-// clerks (both farms, only rbac-* permissions), helpers (shop, only rbac-* permissions),
-// every (all farms, also later ones, administration).
-// Each group has a user of the same name, and alone is in none.
+// crew returns an appliance with the farms shop and dns and these groups: team (shop, role
+// administration), other (dns, administration), whole (both farms, administration), clerks
+// (both farms, only rbac-* permissions), helpers (shop, only rbac-* permissions), every
+// (all current and future farms, administration). Each group has a user of the same name;
+// the user alone is in no group.
 func crew(t *testing.T) *appliance {
 	a := newAppliance(t)
 	a.shop(1)
@@ -154,8 +155,7 @@ func crew(t *testing.T) *appliance {
 	return a
 }
 
-// snapshot is the rights of all users and groups, and of users what lets somebody act as
-// them.
+// snapshot returns the rights of all users and groups, and the credentials of users.
 func (a *appliance) snapshot() (who map[string]rights, secrets map[string]string) {
 	who, secrets = map[string]rights{}, map[string]string{}
 	roles := map[string][]string{}
@@ -197,7 +197,7 @@ func (r rights) covers(target rights) bool {
 	return in(r.farms, target.farms) && in(r.permissions, target.permissions)
 }
 
-// bodies are what is sent to an operation on users, groups and roles.
+// bodies returns the bodies to send to an operation on users, groups and roles.
 func bodies(path string) []string {
 	switch {
 	case strings.HasSuffix(path, "/users/{user}"):
@@ -222,7 +222,7 @@ func bodies(path string) []string {
 	return []string{`{}`}
 }
 
-// targets are the paths of one operation.
+// targets expands the path of an operation.
 func targets(path string) (out []string) {
 	out = []string{path}
 	for name, all := range map[string][]string{"{user}": {"root", "team", "team2", "other", "whole", "clerks", "clerks2", "helpers", "helpers2", "every", "every2", "alone"}, "{group}": {"team", "other", "whole", "clerks", "helpers", "every"}, "{role}": {"administration", "people", "bare"}, "{farm}": {"shop", "dns"}} {
@@ -241,8 +241,8 @@ func targets(path string) (out []string) {
 	return out
 }
 
-// Whoever changes users, groups and roles covers them, before and after, and has no more
-// rights than before. This holds for all operations, identities and targets.
+// A caller who changes users, groups and roles must hold all their rights, before and after
+// the change, and gains none. This holds for all operations, identities and targets.
 func TestTheCallerCoversTheTarget(t *testing.T) {
 	a := crew(t)
 	var operations []api.Route
@@ -267,7 +267,7 @@ func TestTheCallerCoversTheTarget(t *testing.T) {
 			}
 		}
 	}
-	// The rule lets through what it should.
+	// The rule permits legitimate changes.
 	for _, want := range []string{"team PUT /rbac/users/{user}", "team POST /system/users", "whole POST /rbac/users", "whole POST /rbac/groups/{group}/users", "whole PUT /rbac/users/{user}",
 		"whole POST /rbac/roles", "whole PUT /rbac/roles/{role}", "clerks POST /rbac/users", "clerks POST /rbac/groups", "clerks PUT /rbac/users/{user}", "helpers PUT /rbac/users/{user}",
 		"clerks POST /rbac/roles", "whole POST /rbac/groups/{group}/farms", "team DELETE /rbac/groups/{group}/users/{user}",
@@ -278,7 +278,7 @@ func TestTheCallerCoversTheTarget(t *testing.T) {
 	}
 }
 
-// covered makes one call, and reports whether it changed something.
+// covered makes one call and reports whether it changed anything.
 func (a *appliance) covered(t *testing.T, caller, method, path, body string) bool {
 	t.Helper()
 	who, secrets := a.snapshot()
@@ -318,8 +318,8 @@ func merged(a, b map[string]rights) map[string]rights {
 	return out
 }
 
-// A farm that is deleted stays in its group, and keeps nobody who sees all farms from
-// changing that group and its users.
+// A deleted farm stays in its group. This does not stop callers who see all farms from
+// changing the group and its users.
 func TestAFarmThatIsGoneHidesNoGroup(t *testing.T) {
 	a := crew(t)
 	a.must(201, "POST", "/farms", `{"farmname":"old","profile":"http","vip":"192.0.2.10","vport":9090}`)

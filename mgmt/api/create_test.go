@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// state is what a refused creation must leave as it was.
+// state returns values that a rejected creation must not change.
 func (a *appliance) state() (published int, revision uint64, farms int) {
 	cfg, rev := a.applier.Current()
 	return a.engine.published, rev.Number, len(cfg.Farms)
@@ -43,7 +43,7 @@ func TestACreationTakesEverySettingInOneChange(t *testing.T) {
 	}
 }
 
-// Nothing of a creation that is refused was ever in force or in history.
+// A rejected creation is never in force and leaves no trace in the history.
 func TestARefusedCreationIsNoChange(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -76,7 +76,7 @@ func TestARefusedCreationIsNoChange(t *testing.T) {
 	}
 }
 
-// What may be changed may be said from the beginning.
+// Every field of a change is also accepted at creation.
 func TestACreationTakesTheFieldsOfTheChange(t *testing.T) {
 	paths := readDoc(t, newAppliance(t)).Paths
 	fields := func(path, verb string) []string {

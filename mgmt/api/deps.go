@@ -37,7 +37,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
-// Applier is the one writer of the configuration; *apply.Applier is one.
+// Applier is the only writer of the configuration; *apply.Applier implements it.
 type Applier interface {
 	Current() (*farm.Config, store.Revision)
 	CurrentIn(ctx context.Context) (*farm.Config, store.Revision)
@@ -61,158 +61,151 @@ type Applier interface {
 	Unsettled() []validate.Error
 }
 
-// Deps is everything the API needs from the rest of mgmt. Applier, History,
-// Keys, Users, Certificates, Counters, Health and Engine must be set; all must be safe
-// for use by many goroutines.
+// Deps holds the API's dependencies on the rest of mgmt. Applier, History, Keys, Users,
+// Certificates, Counters, Health, Engine and Settings must be set. All must be safe for
+// concurrent use.
 type Deps struct {
 	Applier Applier
-	// GUI are the built pages of the administration GUI; without them there is none.
+	// GUI holds the built pages of the web GUI; nil disables it.
 	GUI     fs.FS
 	History revisions.History
 	Keys    people.Keys
 	Users   *rbac.Book
-	// Directory and Provider are who else knows people: LDAP and OpenID Connect. Without
-	// one there is nothing about it in the API.
+	// Directory and Provider are external user directories: LDAP and OpenID Connect. nil
+	// disables their endpoints.
 	Directory people.Directory
 	Provider  people.Provider
-	// RefusalTime is how long a log-in that is refused takes at least.
+	// RefusalTime is the minimum duration of a failed login.
 	RefusalTime time.Duration
-	// Ledger counts guesses at passwords and keys; nil: they are counted in memory.
+	// Ledger counts failed guesses of passwords and keys; nil: in memory.
 	Ledger       *auth.Ledger
 	Certificates certificates.Certificates
-	// ACME orders certificates; without it there is nothing about that in the API.
+	// ACME orders certificates; nil disables its endpoints.
 	ACME certificates.ACME
-	// Activation keeps the activation certificate, Notifier mails operators, Packages
-	// tells of updates of the system; of what is nil there is nothing in the API.
+	// Activation stores the activation certificate, Notifier mails operators, and Packages
+	// reports system updates. nil disables the endpoints of each.
 	Activation certificates.Activation
 	Notifier   notifications.Notifier
 	Packages   system.Packages
-	// GeoIP keeps the database of places; nil: there is nothing about that in the API.
+	// GeoIP stores the location database; nil disables its endpoints.
 	GeoIP system.GeoIP
-	// Cloud keeps the credentials of a cloud; nil: there is nothing about that in the API.
+	// Cloud stores the credentials of a cloud; nil disables its endpoints.
 	Cloud    cloud.Accounts
 	Counters numbers.Counters
-	// Health answers up, down or undefined for a backend's stable ID.
+	// Health returns up, down or undefined for the stable ID of a backend.
 	Health farmstate.Health
-	// HealthSince is when the health of a backend took its present value; nil: not known.
+	// HealthSince returns the time of the last change of a backend's health; nil: unknown.
 	HealthSince func(backend uint32) time.Time
 	// Rules find settings without effect.
 	Rules validate.Rules
-	// Ejection answers whether the backend of a stable ID is ejected, and why;
-	// nil means that none ever is.
+	// Ejection returns the ejection of the backend with that stable ID, if any; nil: no
+	// backend is ever ejected.
 	Ejection func(backend uint32) (health.Ejection, bool)
-	// Silent says of a backend that can be connected to that it never answers;
-	// Unreachable why clients do not reach a farm that runs. Both answer "" when
-	// nothing is known, must not take long, and may be nil.
+	// Silent reports that a backend accepts connections but never responds. Unreachable
+	// explains why clients cannot reach a running farm. Both return "" if nothing is known,
+	// must be fast, and may be nil.
 	Silent      func(backend uint32) string
 	Unreachable func(f *farm.Farm) string
-	// Moved grows with every change of what Health, Ejection, Silent, Unreachable and
-	// Warnings say of the farms of a configuration, after it; false when nobody can
-	// tell. nil: nobody ever can.
+	// Moved returns a number that grows with every change of the results of Health,
+	// Ejection, Silent, Unreachable and Warnings for the farms of cfg. The change comes
+	// first, then the increment. false, or nil, means unknown.
 	Moved func(cfg *farm.Config) (uint64, bool)
-	// Guardian asks backends by their health checks; Checked says why one fails its check or cannot be asked,
-	// Passive what engines found of it, Lookup what a host name leads to. nil: there are no
-	// checks that are asked.
+	// Guardian probes backends with their health checks. Checked explains why a check fails
+	// or cannot run, Passive returns the passive verdict of the engine, and Lookup resolves
+	// host names. nil: there are no active checks.
 	Guardian checks.Guardian
-	// SameCommand reports whether two commands of checks ask the same, however their
-	// passwords are written; nil: only those that are written alike do.
+	// SameCommand reports whether two check commands are equal except for the notation of
+	// passwords; nil compares the texts.
 	SameCommand func(a, b string) bool
 	Checked     func(backend uint32) string
 	Passive     func(backend uint32) health.State
 	Lookup      func(ctx context.Context, host string) ([]netip.Addr, error)
-	// Engine tells the state of the engine.
+	// Engine returns the state of the engine.
 	Engine func() state.Engine
 	Watching
-	// Sessions lists persistence sessions of a farm, of one service when it is
-	// named, and says how many there are: the list may be cut. nil when the
-	// engine cannot be asked for them; statistics then show none.
+	// Sessions lists the persistence sessions of a farm, or of one service. total is their
+	// number, as the list may be truncated. nil if the engine cannot be queried; statistics
+	// then show no sessions.
 	Sessions func(ctx context.Context, f *farm.Farm, service string) (list []state.Session, total int, err error)
-	// SessionTable lists and changes the sessions of single services; without it
-	// there is nothing about that in the API.
+	// SessionTable lists and changes the sessions of single services; nil disables its
+	// endpoints.
 	SessionTable traffic.SessionTable
-	// Explain asks the engine about a request that was not sent; without it
-	// there is nothing about that in the API.
+	// Explain queries the engine about a hypothetical request; nil disables its endpoints.
 	Explain farms.Explainer
-	// Traffic tells what the kernel counted of the farms it carries; nil when
-	// nobody can be asked.
+	// Traffic returns the kernel's counters of kernel farms; nil: unavailable.
 	Traffic func(ctx context.Context) (stats.Traffic, error)
-	// Tracked and Forwarded are the connections of l4xnat farms: those the
-	// kernel carries, and those the engine does. Each may be nil.
+	// Tracked and Forwarded return the connections of l4xnat farms in the kernel and in the
+	// engine. Each may be nil.
 	Tracked, Forwarded traffic.ConnectionTable
-	// Usage is what the machine does at this moment; without it there is nothing about
-	// that in the API. Numbers keeps what it and farms did; nil: nothing does.
+	// Usage returns the current load of the machine; nil disables its endpoints. Numbers
+	// stores statistics of the machine and the farms; nil: none are stored.
 	Usage func() usage.Sample
-	// Links are the network interfaces; nil: those of this machine.
+	// Links returns the network interfaces; nil: those of this machine.
 	Links   func() []numbers.Link
 	Numbers numbers.Numbers
-	// Latency tells how long exchanges of a farm took just now; nil: nobody knows.
+	// Latency returns the recent duration of a farm's exchanges; nil: unknown.
 	Latency func(farm uint32) (recorder.Latency, bool)
-	// Events are what happened and nobody else keeps; nil: there is no timeline.
+	// Events reads events that are stored nowhere else; nil disables the timeline.
 	Events interface {
 		Read(from time.Time) ([]eventlog.Event, error)
 	}
-	// Learned is what is known of how much backends can take; nil: there is nothing about
-	// that in the API.
+	// Learned holds the estimated capacities of backends; nil disables its endpoints.
 	Learned headroom.Learned
-	// Logs reads log files; nil: there is nothing about them in the API.
+	// Logs reads log files; nil disables its endpoints.
 	Logs system.Logs
-	// Audit keeps who wrote something or was refused; without it nobody does.
+	// Audit stores writes and rejections; nil: they are not stored.
 	Audit system.Audit
-	// Kernel is what the appliance has set in the kernel; without it there is
-	// nothing about that in the API.
+	// Kernel returns what the appliance has set in the kernel; nil disables its endpoints.
 	Kernel system.Kernel
-	// Machine tells how the machine is, beside how it is set.
+	// Machine returns the actual state of the machine, next to its settings.
 	Machine system.Machine
-	// Backups keeps archives, and resets the appliance; Scripts hear of events. Each may
-	// be nil: there is nothing about it in the API.
+	// Backups stores archives and resets the appliance; Scripts run on events. nil disables
+	// the endpoints of each.
 	Backups upkeep.Backups
 	Scripts upkeep.Scripts
-	// Support lists what support needs besides the answers of the API; nil: it is offered
-	// nothing.
+	// Support lists the parts of a support archive besides API responses; nil disables it.
 	Support func() []support.Part
-	// Restart starts this process anew once it has answered; nil where nobody can.
+	// Restart restarts this process after its response; nil if that is impossible.
 	Restart func()
-	// Problems are those of the appliance itself, in sentences, which must not take long
-	// to find; nil: there are none.
+	// Problems lists the problems of the appliance itself, as sentences. It must be fast;
+	// nil: none.
 	Problems func() []string
-	// Warnings is what of a farm that is served cannot work now, in sentences; it
-	// must not take long. nil: nothing is known of that.
+	// Warnings lists what cannot work now in a running farm, as sentences. It must be fast;
+	// nil: unknown.
 	Warnings func(f *farm.Farm) []string
-	// Roles lists the processes; nil when nothing supervises them.
+	// Roles lists the processes; nil if they are not supervised.
 	Roles func() []system.Role
-	// Reload applies the file the appliance was started with again; nil when
-	// there is none. ErrConfigFile when it cannot be read.
+	// Reload applies the start-up file again; nil if there is none. It returns
+	// rest.ErrConfigFile if the file cannot be read.
 	Reload func(ctx context.Context, by apply.Author) (apply.Result, error)
-	// LocalAddrs lists the addresses of this machine, which a VIP must be one
-	// of; nil asks the system.
+	// LocalAddrs lists the addresses of this machine. A VIP must be one of them. nil
+	// queries the system.
 	LocalAddrs func() []netip.Addr
-	// DownInterface names the interface that has the address and is down, empty if none
-	// is; nil asks the system.
+	// DownInterface names the interface that has the address and is down, or returns "".
+	// nil queries the system.
 	DownInterface func(netip.Addr) string
 	// Version is the version of the program.
 	Version string
-	// Resolved tells what is known of host names; nil: nothing.
+	// Resolved reports the state of host names; nil: unknown.
 	Resolved state.Resolved
-	// Guard makes a guard part of a change, Progress is what is known of the pending
-	// one; nil: nothing is measured.
+	// Guard creates the guard of a change. Progress returns the measurements for the
+	// pending change. nil: nothing is measured.
 	Guard    func(trial.Spec) apply.Trial
 	Progress func() *trial.Progress
-	// LogLevel has this process log as much from now on, "" for as much as it was
-	// started with; nil: that cannot be changed.
+	// LogLevel sets the log level of this process, "" for the level at start; nil: fixed.
 	LogLevel func(level string)
-	// Settings keeps what is no configuration: by which names the API is reached.
+	// Settings stores values outside of the configuration: the names of the API.
 	Settings system.Settings
-	// Certificate is the one of the API, whose names browsers may use; nil when
-	// it is not known.
+	// Certificate is the API's own certificate. Browsers may use its names. nil: unknown.
 	Certificate *x509.Certificate
-	// Chosen is the one of the configuration in its place; nil: none ever is.
+	// Chosen returns the configured certificate that replaces it; nil: never replaced.
 	Chosen func() *x509.Certificate
-	// HostNames are the names of this machine; nil asks the system.
+	// HostNames returns the names of this machine; nil queries the system.
 	HostNames func() []string
-	// LocalUsers are the uids that act as root on the local socket, besides 0. The uid
-	// of this process is one of them only where all roles share that of a user.
+	// LocalUsers lists the UIDs besides 0 that act as root on the local socket: that of the
+	// user who started the instance. It is mgmt's own UID only if all roles share that UID.
 	LocalUsers []uint32
-	// Log receives state changes and faults; nil discards them.
+	// Log receives state changes and errors; nil discards them.
 	Log *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time

@@ -9,15 +9,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/system"
 )
 
-// developing reports whether a request comes from a page of a web interface that is
-// being developed: the setting is on, and the page is on the developer's own machine.
-// Pages of other sites are never let in.
+// developing reports whether a request comes from a page of a web interface under
+// development: the setting is on, and the page is on a loopback address. Other pages are
+// never admitted.
 func (d *Deps) developing(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	return origin != "" && onLoopback(origin) && system.Develops(d.Settings)
 }
 
-// onLoopback reports whether an origin is on the machine of who looks at the page.
+// onLoopback reports whether an origin is on a loopback address, i.e. on the browser's
+// machine.
 func onLoopback(origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {

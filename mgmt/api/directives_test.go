@@ -12,7 +12,7 @@ func TestAListenerSpeaksTLSAndSaysSo(t *testing.T) {
 	a.certificate("*.example.com.pem", "*.example.com")
 	r := a.must(200, "GET", "/farms/shop", "")
 	for _, name := range []string{"ciphers", "cipherc", "disable_sslv2", "disable_tlsv1", "ecdhcurve", "client_auth", "nosslredirect"} {
-		r.want(t, "params."+name, nil) // an http farm can be sent back as it came
+		r.want(t, "params."+name, nil) // an http farm can be sent back as read
 	}
 	a.do("PUT", "/farms/shop", `{"ciphers":"highsecurity"}`).refused(t, 400, "ciphers", "listener https")
 	a.do("PUT", "/farms/shop", `{"listener":"http","certname":"a.pem"}`).refused(t, 400, "certname", "listener https")
@@ -42,7 +42,7 @@ func TestAListenerSpeaksTLSAndSaysSo(t *testing.T) {
 	a.must(200, "GET", "/farms/shop", "").want(t, "params.ciphers", nil)
 }
 
-// What GET shows of a farm can be sent back as a whole, and changes nothing.
+// A farm can be sent back exactly as GET shows it, which changes nothing.
 func TestAFarmCanBeSentBackAsItCame(t *testing.T) {
 	for _, listener := range []string{"http", "https"} {
 		a := newAppliance(t)
@@ -51,7 +51,7 @@ func TestAFarmCanBeSentBackAsItCame(t *testing.T) {
 		before, _ := a.applier.Current()
 		params := a.must(200, "GET", "/farms/shop", "").body["params"].(map[string]any)
 		for _, name := range []string{"farmname", "profile", "status", "configured", "maintenance", "actual", "certlist"} {
-			delete(params, name) // shown, and changed elsewhere
+			delete(params, name) // shown, but changed elsewhere
 		}
 		a.must(200, "PUT", "/farms/shop", quoteAny(params))
 		if after, _ := a.applier.Current(); after != before {

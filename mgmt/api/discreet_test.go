@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Messages, differences and views are for who sees the farms they name.
+// Messages, diffs and views name farms only to callers who see them.
 func TestMessagesNameNoFarmOfAnotherGroup(t *testing.T) {
 	a := divided(t)
 	a.must(201, "POST", "/farms", `{"farmname":"names","profile":"gslb","vip":"192.0.2.10","vport":5300}`)
@@ -37,7 +37,7 @@ func TestMessagesNameNoFarmOfAnotherGroup(t *testing.T) {
 	}
 }
 
-// Credentials in rules are for who may change them.
+// Credentials in rules are shown only to callers who may change them.
 func TestCredentialsInRulesAreForWhoMayChangeThem(t *testing.T) {
 	a := divided(t)
 	a.must(200, "PUT", web, `{"headrequire":["^X-Token: s3cr3t"]}`)
@@ -70,8 +70,8 @@ func TestCredentialsInRulesAreForWhoMayChangeThem(t *testing.T) {
 	}
 }
 
-// A document that was shown to somebody who may not see credentials keeps them when
-// somebody else applies it.
+// If a document shown with hidden credentials is applied by another user, the credentials
+// are kept.
 func TestADocumentWithoutCredentialsKeepsThem(t *testing.T) {
 	a := divided(t)
 	a.must(200, "PUT", web, `{"headrequire":["^X-Token: s3cr3t"]}`)

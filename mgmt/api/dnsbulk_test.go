@@ -23,7 +23,7 @@ func TestManyRecordsAreChangedAtOnce(t *testing.T) {
 	z.want(t, "params.resources.2.ttl", 60.0)
 	z.want(t, "params.resources.3.rdata", "alias-www-example-net")
 
-	// What goes makes room for what comes, at the same name.
+	// Deletions free names for additions in the same call.
 	r = a.must(200, "POST", bulk, `{"delete":[2,4],"resources":[{"rname":"www","type":"CNAME","rdata":"ns1"}],"change":[{"id":3,"ttl":5}]}`)
 	r.want(t, "params.added.0", 5.0)
 	r.want(t, "params.deleted", 2.0)

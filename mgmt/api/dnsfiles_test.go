@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// zoned is an appliance with a gslb farm that has a service, and an empty zone.
+// zoned returns an appliance with a gslb farm that has a service and an empty zone.
 func zoned(t *testing.T) *appliance {
 	a := newAppliance(t)
 	a.must(201, "POST", "/farms", `{"farmname":"names","profile":"gslb","vip":"192.0.2.10","vport":5300}`)
@@ -127,7 +127,7 @@ func TestStatisticsOfAFarmOfTheDNSHaveItsQueries(t *testing.T) {
 	}
 }
 
-// The difference of a large import is not kept with its revision, and shown all the same.
+// The diff of a large import is not stored with its revision, but is still shown.
 func TestTheDifferenceOfALargeImportIsShown(t *testing.T) {
 	a := zoned(t)
 	var file strings.Builder

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What becomes of the keys of a zone by itself is shown with them, where they have a lifetime.
+// If the keys of a zone have a lifetime, their next automatic steps are shown.
 func TestKeysSayWhatBecomesOfThem(t *testing.T) {
 	a := zoned(t)
 	keys := zone + "/keys"
@@ -43,8 +43,8 @@ func TestKeysSayWhatBecomesOfThem(t *testing.T) {
 	a.must(200, "GET", keys, "").want(t, "params.1.ds_seen", "2023-11-14T22:13:20Z")
 }
 
-// While the parent zone has a DS record, nothing ends the signatures of a zone unless it is
-// forced, whichever way it is changed.
+// While the parent zone has a DS record, no kind of change can end the signing of a zone,
+// unless it is forced.
 func TestASignedZoneIsKeptWhileTheParentZoneNamesItsKey(t *testing.T) {
 	a := zoned(t)
 	before := a.must(200, "GET", "/config", "").raw

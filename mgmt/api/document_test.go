@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What is kept beside the configuration has revisions of its own, one for users,
-// groups and roles, and one for the settings of each service.
+// Objects beside the configuration have revisions of their own: one for users, groups and
+// roles, and one for the settings of each service.
 func TestALostUpdateBesideTheConfigurationIsRefused(t *testing.T) {
 	for _, c := range []struct{ name, path, body, other, otherBody, read string }{
 		{"a user", "PUT /rbac/users/ann", `{"newpassword":"secret-2A"}`, "PUT /rbac/users/ann", `{"webgui_permissions":true}`, "/rbac/users/ann"},
@@ -34,7 +34,7 @@ func TestALostUpdateBesideTheConfigurationIsRefused(t *testing.T) {
 		if again := a.must(200, "GET", c.read, "").header.Get("ETag"); again != tag {
 			t.Errorf("%s: read twice, %s and %s", c.name, tag, again)
 		}
-		a.must(201, "POST", "/farms", `{"farmname":"shop","profile":"http","vip":"192.0.2.10","vport":80}`) // no change of it
+		a.must(201, "POST", "/farms", `{"farmname":"shop","profile":"http","vip":"192.0.2.10","vport":80}`) // does not change it
 		if now := a.must(200, "GET", c.read, "").header.Get("ETag"); now != tag {
 			t.Errorf("%s: a change of the configuration made %s %s", c.name, tag, now)
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// everything is a text of all that calls may change.
+// everything returns all data that calls can change, as text.
 func (a *appliance) everything() string {
 	a.t.Helper()
 	var out strings.Builder
@@ -17,7 +17,7 @@ func (a *appliance) everything() string {
 	return out.String()
 }
 
-// What is only tried changes nothing, and says what it would have done.
+// A dry run changes nothing and reports what it would do.
 func TestEveryWriteCanBeTried(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(2)
@@ -113,7 +113,7 @@ func TestATriedChangeSaysWhatItWouldCost(t *testing.T) {
 	}
 }
 
-// Maintenance that cuts ends connections, and draining does not.
+// Maintenance with cut ends connections; drain does not.
 func TestADryRunSaysWhoseConnectionsEnd(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(2)

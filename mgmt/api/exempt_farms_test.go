@@ -1,7 +1,7 @@
 package api_test
 
-// exemptOfFarms continues exempt: operations about farms, one by one, so that a new one
-// below /farms needs a reason, too.
+// exemptOfFarms continues exempt with operations on farms. They are listed individually, so
+// that a new one below /farms needs a reason, too.
 var exemptOfFarms = map[string][]string{
 	"says which traffic is carried, and how: its addresses are checked when it is published, and it listens for clients of farms alone": {
 		"POST /farms", "PUT /farms/{farm}", "DELETE /farms/{farm}",

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// explainer is an engine that repeats the question, or fails.
+// explainer is an engine that echoes the question, or fails.
 func explainer(err *error) farms.Explainer {
 	return func(_ context.Context, q explain.Question) (*explain.Explanation, error) {
 		if err != nil && *err != nil {
@@ -77,7 +77,6 @@ func TestWhyARequestIsNotExplained(t *testing.T) {
 	}
 }
 
-// Every field of an explanation is described.
 func TestExplanationsAreDocumented(t *testing.T) {
 	schemas := readDoc(t, newAppliance(t)).Components.Schemas
 	for _, v := range []any{explain.Explanation{}, explain.Result{}, explain.Persistence{}, explain.Backend{}} {

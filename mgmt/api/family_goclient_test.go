@@ -9,9 +9,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 )
 
-// These are the calls the family's Go client makes, with its reading of the answers: it
-// decodes what it gets into the types below, changes a field and sends the whole back.
-// Unless it is told otherwise it speaks generation 3.1.
+// These tests make the calls of the family's Go client. It decodes responses into the types
+// below, changes a field and sends everything back. By default it uses generation 3.1.
 
 type (
 	goFarm struct {
@@ -74,13 +73,13 @@ type (
 	}
 )
 
-// goClient is one of a generation.
+// goClient is a client of one generation.
 type goClient struct {
 	*appliance
 	generation string
 }
 
-// call sends what the client sends; it takes every status from 400 on for an error.
+// call sends a request as the client does. Every status from 400 on is an error.
 func (c goClient) call(method, path string, body any) (reply, string) {
 	c.t.Helper()
 	text := ""
@@ -96,7 +95,7 @@ func (c goClient) call(method, path string, body any) (reply, string) {
 		return r, ""
 	}
 	if kind := r.header.Get("Content-Type"); kind != "application/json" {
-		c.t.Fatalf("%s %s: refused as %q", method, path, kind) // it would show the text as it came
+		c.t.Fatalf("%s %s: refused as %q", method, path, kind) // the client would show the raw text
 	}
 	message, _ := r.body["message"].(string)
 	return r, fmt.Sprintf("%v failed: %s", r.body["description"], message)
@@ -111,7 +110,7 @@ func (c goClient) done(method, path string, body any) reply {
 	return r
 }
 
-// farm reads a farm, nil for one that is not there.
+// farm reads a farm; it returns nil if there is none.
 func (c goClient) farm(name string) *goFarm {
 	c.t.Helper()
 	r, failed := c.call("GET", "farms/"+name, nil)
@@ -150,7 +149,7 @@ func TestTheGoClientMakesChangesAndDeletesAFarm(t *testing.T) {
 		t.Fatalf("%+v", f)
 	}
 	f.Error503, f.ResTimeout = "come back later", 50
-	c.done("PUT", "farms/UNITTESTGO", f) // with all that it has read
+	c.done("PUT", "farms/UNITTESTGO", f) // with all fields it has read
 	c.done("PUT", "farms/UNITTESTGO/actions", fields{"action": "restart"})
 	if f = c.farm("UNITTESTGO"); f.Error503 != "come back later" || f.ResTimeout != 50 || f.Listener != "http" {
 		t.Errorf("%+v", f)
@@ -189,7 +188,7 @@ func TestTheGoClientMakesChangesAndDeletesAFarm(t *testing.T) {
 	}
 }
 
-// The client makes an https farm of an http one, from what it has read of that.
+// The client turns an http farm into an https farm, with the fields it has read.
 func TestTheGoClientMakesAnHTTPSFarm(t *testing.T) {
 	c := goClient{newAppliance(t), "3.1"}
 	c.done("POST", "farms", fields{"farmname": "tls", "profile": "http", "vip": "192.0.2.10", "vport": 443})
@@ -206,8 +205,8 @@ func TestTheGoClientMakesAnHTTPSFarm(t *testing.T) {
 	}
 }
 
-// A controller of Kubernetes uses the client for farms of layer 4: it sends a farm in
-// which nothing is set but where it listens.
+// A Kubernetes controller uses the client for layer 4 farms. It sends a farm with only its
+// address and port set.
 func TestTheGoClientMovesAFarmOfLayer4(t *testing.T) {
 	c := goClient{newAppliance(t), "3.1"}
 	const name = "kube-default-web-192-0-2-10"
@@ -227,10 +226,10 @@ func TestTheGoClientMovesAFarmOfLayer4(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	c.done("PUT", "farms/"+name, fields{"vport": "80,443"})
-	c.done("GET", "farms/"+name, nil).want(t, "params.vport", "80,443") // no number any more
+	c.done("GET", "farms/"+name, nil).want(t, "params.vport", "80,443") // not a number any more
 }
 
-// What is not there is told from what fails by a word of the message.
+// The client distinguishes a missing object from a failure by a word in the message.
 func TestClientsOfTheFamilyReadThatSomethingIsNotFound(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -250,7 +249,7 @@ func TestClientsOfTheFamilyReadThatSomethingIsNotFound(t *testing.T) {
 			}
 		}
 	}
-	a.must(404, "GET", "/farms/none", "").want(t, "message", "the farm none does not exist") // our own words
+	a.must(404, "GET", "/farms/none", "").want(t, "message", "the farm none does not exist") // Sluice's own wording
 	r := a.send("HEAD", api.FamilyBase+"/farms/none", "", "ZAPI_KEY", a.key)
 	if r.status != 404 {
 		t.Errorf("HEAD: %d", r.status)

@@ -11,11 +11,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 )
 
-// These tests do what clients of the product family do: decode answers into the
-// types those have, and send fields in the order their forms have.
+// These tests imitate clients of the family: they decode responses into the clients' types,
+// and send fields in the order of the family's forms.
 
-// The family's Go client decodes the port of a list into a text, that of one
-// http farm into a number.
+// The family's Go client decodes the port in lists as a string, but that of a single http
+// farm as a number.
 func TestTheGoClientOfTheFamilyReadsPorts(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -37,8 +37,8 @@ func TestTheGoClientOfTheFamilyReadsPorts(t *testing.T) {
 	}
 }
 
-// The monitoring plugins of the family raise an alarm for every backend that is
-// neither up nor in maintenance.
+// The family's monitoring plugins raise an alarm for every backend that is neither up nor
+// in maintenance.
 func TestTheMonitoringPluginsSeeNoAlarmWhereNobodyAskedYet(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(2)
@@ -64,7 +64,7 @@ func TestTheMonitoringPluginsSeeNoAlarmWhereNobodyAskedYet(t *testing.T) {
 	}
 }
 
-// The command line of the family compares the message of a 401.
+// The family's command line compares the message of a 401.
 func TestTheCommandLineOfTheFamilyKnowsWhenAKeyIsNeeded(t *testing.T) {
 	a := newAppliance(t)
 	for _, key := range []string{"", "wrong"} {
@@ -80,7 +80,7 @@ func TestTheCommandLineOfTheFamilyKnowsWhenAKeyIsNeeded(t *testing.T) {
 	}
 }
 
-// The forms of the family send one field at a time, in the order they are shown.
+// The family's forms send one field at a time, in display order.
 func TestAFormSetsPersistenceFieldByField(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -108,7 +108,7 @@ func TestAFormSetsPersistenceFieldByField(t *testing.T) {
 	step(`{"persistence":"IP"}`)
 	r := a.must(200, "GET", web, "")
 	r.want(t, "services.ttl", 90)
-	r.want(t, "services.sessionid", "") // nothing an address is found by
+	r.want(t, "services.sessionid", "") // persistence by address has no session ID
 	step(`{"sessionid":"SID"}`, "sessionid has no effect", "persistence is IP")
 	step(`{"persistence":"HEADER"}`)
 	a.must(200, "GET", web, "").want(t, "services.sessionid", "SID")
@@ -122,11 +122,11 @@ func TestAFormSetsPersistenceFieldByField(t *testing.T) {
 		"persistence URL has no effect yet: sessionid names the parameter; set sessionid")
 }
 
-// The forms of the family change one switch of TLS at a time.
+// The family's forms change one TLS switch at a time.
 func TestAFormSwitchesVersionsOfTLSOneByOne(t *testing.T) {
 	a := newAppliance(t)
 	a.must(201, "POST", "/farms", `{"farmname":"tls","profile":"http","vip":"192.0.2.10","vport":443,"listener":"https"}`)
-	for _, c := range []struct{ body, now, warns string }{ // now: of 1.0, 1.1, 1.2 and 1.3
+	for _, c := range []struct{ body, now, warns string }{ // now: TLS 1.0, 1.1, 1.2 and 1.3
 		{`{"disable_tlsv1":"false"}`, "false false false false", "disable_tlsv1_1 is false now too"},
 		{`{"disable_tlsv1_2":"true"}`, "true true true false", "disable_tlsv1 and disable_tlsv1_1 are true now too"},
 		{`{"disable_tlsv1_1":"false"}`, "true false false false", "disable_tlsv1_2 is false now too"},
@@ -156,7 +156,7 @@ func TestAFormSwitchesVersionsOfTLSOneByOne(t *testing.T) {
 		want(t, "warning", "disable_tlsv1_1 is false now too: the versions that are left must have no gap")
 }
 
-// Clients of the family take a redirect that is there for one that is set.
+// Clients of the family treat the presence of the field redirect as a configured redirect.
 func TestARedirectIsShownOnlyWhenThereIsOne(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(0)
@@ -190,7 +190,7 @@ func TestACertificateThatRenewsIsNotDeletedAsAFile(t *testing.T) {
 	a.must(200, "DELETE", "/certificates/www.sluice.test.pem", "")
 }
 
-// A plugin for interfaces looks for its own in the lists of both kinds.
+// The interface plugin looks in the lists of both kinds of interface.
 func TestTheMonitoringPluginsFindInterfaces(t *testing.T) {
 	a := newAppliance(t)
 	a.must(200, "PUT", "/aliases/interfaces/eth0", `{"alias":"wan"}`)
@@ -209,7 +209,7 @@ func TestTheMonitoringPluginsFindInterfaces(t *testing.T) {
 	}
 }
 
-// The family's command line sends archives in base64, and says that they are gzip.
+// The family's command line sends archives in base64, but declares them as gzip.
 func TestTheCommandLineOfTheFamilyUploadsABackup(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)

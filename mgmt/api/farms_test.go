@@ -79,7 +79,7 @@ func TestFarmCreationRefusesWhatTheContractRefuses(t *testing.T) {
 	}
 }
 
-// Names that try to be something else: nothing of them is kept or executed.
+// Hostile names are neither stored nor executed.
 func TestHostileNamesAreRefusedEverywhere(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -135,7 +135,7 @@ func TestActionsStartStopAndRestart(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
 	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`).want(t, "params.status", "down")
-	a.must(200, "PUT", "/farms/shop", `{"contimeout":3}`) // a farm can be edited while stopped
+	a.must(200, "PUT", "/farms/shop", `{"contimeout":3}`) // a stopped farm can be edited
 	r := a.must(200, "PUT", "/farms/shop/actions", `{"action":"start"}`)
 	r.want(t, "params.action", "start")
 	r.want(t, "params.status", "up")
@@ -163,7 +163,7 @@ func TestAFarmThatCannotListenSaysWhy(t *testing.T) {
 	delete(a.engine.problems, "shop")
 	a.shop(1)
 	a.engine.problems["shop"] = taken
-	if _, err := a.applier.Republish(t.Context()); err != nil { // as after the engine came back
+	if _, err := a.applier.Republish(t.Context()); err != nil { // as after a restart of the engine
 		t.Fatal(err)
 	}
 	r := a.must(200, "GET", "/farms/shop/status", "")

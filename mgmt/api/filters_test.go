@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// The names of the contract are filters, too.
+// The field names of the contract work as filters, too.
 func TestListsAreFilteredByTheNamesOfTheContract(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)

@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 )
 
-// found are the findings of an answer in short: severity, code, and what it is about.
+// found summarises the findings of a response: severity, code and object.
 func found(r reply) (out []string) {
 	list, _ := r.at("params").([]any)
 	for _, one := range list {
@@ -56,7 +56,7 @@ func TestFindingsAreOfTheFarmsTheCallerSees(t *testing.T) {
 	if r := a.as("GET", "/farms/other/lint", ""); r.status != 404 {
 		t.Errorf("a farm of others: %d %s", r.status, r.raw)
 	}
-	// Who sees all farms needs the permission to see certificates, too.
+	// Callers who see all farms also need the permission to see certificates.
 	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"other"}`)
 	wantFound(t, a.as("GET", "/lint", ""), "info service-never-hit shop web", "warning service-empty other none")
 	a.must(200, "PUT", "/rbac/roles/ops", `{"certificate":{"show":"true"}}`)
@@ -147,13 +147,13 @@ func TestCertificatesOfFarmsAreToldOfWithTheirUsers(t *testing.T) {
 	a.engine.backends[a.config().Farms[0].HTTP.Services[0].Backends[0].ID] = stats.Backend{Requests: 7}
 	r := a.must(200, "GET", "/lint", "")
 	wantFound(t, r, "warning certificate-incomplete soon.pem", "warning certificate-expires soon.pem")
-	a.authorities("clients") // which have the root that issued it
+	a.authorities("clients") // contain the issuing root
 	wantFound(t, a.must(200, "GET", "/lint", ""), "warning certificate-expires soon.pem")
 	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`)
 	wantFound(t, a.must(200, "GET", "/farms/shop/lint", ""), "info certificate-unused soon.pem")
 }
 
-// More addresses than fit, one that no server can have, and a name that is gone.
+// More addresses than fit, an unusable address, and a name that no longer exists.
 func TestHostNamesAreLookedAt(t *testing.T) {
 	a := newAppliance(t)
 	var list []string

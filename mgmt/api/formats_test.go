@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A value is either kept in its normal form, which answers show, or refused with a reason.
+// A value is either stored in its normal form, which responses show, or rejected with a
+// reason.
 func TestFormatsAreNormalisedOrRefused(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -13,8 +14,8 @@ func TestFormatsAreNormalisedOrRefused(t *testing.T) {
 	a.gslb()
 	const records = "/farms/names/zones/example.com/resources"
 	for _, c := range []struct {
-		path, field, value string // as JSON
-		shown              any    // nil: refused
+		path, field, value string // JSON
+		shown              any    // nil: rejected
 		at                 string
 	}{
 		{"/farms/shop", "vport", `"080"`, 80.0, "params.vport"}, {"/farms/shop", "vport", `8e1`, 80.0, "params.vport"}, {"/farms/shop", "vport", `"80.0"`, 80.0, "params.vport"},
@@ -53,6 +54,6 @@ func TestFormatsAreNormalisedOrRefused(t *testing.T) {
 	}
 	list, _ := a.must(200, "GET", records, "").at("params").([]any)
 	last, _ := list[len(list)-2].(map[string]any)
-	a.must(200, "PUT", records+"/"+quoteAny(last["id"]), `{"ttl":60}`) // it is no second one of itself
+	a.must(200, "PUT", records+"/"+quoteAny(last["id"]), `{"ttl":60}`) // it is not a duplicate of itself
 	a.do("PUT", records+"/"+quoteAny(last["id"]), `{"rdata":"2001:db8::1"}`).refused(t, 400, "has this record already")
 }

@@ -19,13 +19,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// front is the part every request passes before the router.
+// front is the first stage of every request, before the router.
 type front struct {
 	s     *Server
 	next  http.Handler
 	cross *http.CrossOriginProtection
 	names *names
-	pages *gui.Pages // nil: there are none
+	pages *gui.Pages // nil: no GUI
 
 	repeats   *repeats
 	lingering lingering
@@ -40,7 +40,7 @@ func newFront(s *Server, next http.Handler) *front {
 		names: &names{settings: s.deps.Settings, certificate: s.deps.Certificate, chosen: s.deps.Chosen, own: s.deps.HostNames, now: s.deps.Now}}
 }
 
-// ServeHTTP answers a request, and takes what is left of its body.
+// ServeHTTP serves a request and consumes the rest of its body.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c := gatedOf(r.Context()); c != nil {
 		c.begin()
@@ -52,15 +52,15 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.lingering.over(w, r, f.serve)
 }
 
-// identified notes on the connection of a request that a user answers for it.
+// identified marks the connection of a request as belonging to a user.
 func identified(r *http.Request, by auth.Principal) {
 	if c := gatedOf(r.Context()); c != nil {
 		c.identified(by.Who.Name())
 	}
 }
 
-// serve runs the checks in the order that tells a stranger least: headers,
-// OPTIONS, cross-site, who asks, path.
+// serve runs the checks in the order that reveals least to a stranger: headers, OPTIONS,
+// cross-site, authentication, path.
 func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 	guarded := &guardedWriter{ResponseWriter: w}
 	r, keep := f.audited(guarded, r)
@@ -71,7 +71,7 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 	if develops {
 		setOrigin(guarded.Header(), r)
 	}
-	if r = farms.InZones(numbers.InDisks(r)); canonical(r) { // what is not is refused further on
+	if r = farms.InZones(numbers.InDisks(r)); canonical(r) { // others are rejected later
 		r = family.Lead(guarded, r)
 	}
 	if r.Method == http.MethodOptions {
@@ -110,8 +110,8 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 	f.repeats.serve(f.s, guarded, r, by.Name, f.next)
 }
 
-// identify finds out who asks: by user and password where a session is asked for. Who
-// wants one to end is told apart from others when there is none.
+// identify authenticates the caller, by user and password for a login. A logout without a
+// session gets an error of its own.
 func (f *front) identify(r *http.Request) (auth.Principal, error) {
 	switch {
 	case isSession(r) && r.Method == http.MethodPost:
@@ -128,7 +128,7 @@ func (f *front) identify(r *http.Request) (auth.Principal, error) {
 	return f.s.guard.Identify(r)
 }
 
-// asGet makes HEAD a GET for the router; the server leaves the body out.
+// asGet turns HEAD into GET for the router. The server omits the body.
 func asGet(r *http.Request) *http.Request {
 	if r.Method == http.MethodHead {
 		r.Method = http.MethodGet // r is a copy
@@ -136,10 +136,9 @@ func asGet(r *http.Request) *http.Request {
 	return r
 }
 
-// setHeaders sets what every answer carries: no caching, no framing, no
-// guessing of types. A page of any origin may read an answer only when it
-// brought the key itself; no page gets one by a browser's own credentials,
-// because there are none.
+// setHeaders sets the headers of every response: no caching, no framing, no MIME sniffing.
+// A page of any origin may read a response only if it sent the key itself. No page gets
+// access through a browser's own credentials, because there are none.
 func setHeaders(h http.Header, r *http.Request) {
 	h.Set("Cache-Control", "no-cache, no-store")
 	h.Set("Pragma", "no-cache")
@@ -147,7 +146,7 @@ func setHeaders(h http.Header, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")
-	if r.TLS != nil { // the local socket has none
+	if r.TLS != nil { // the local socket has no TLS
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
@@ -160,15 +159,14 @@ func setHeaders(h http.Header, r *http.Request) {
 	h.Set("Access-Control-Expose-Headers", "Set-Cookie, Content-Disposition")
 }
 
-// setOrigin lets the very page that asks read the answer, with the cookie of a session.
+// setOrigin lets the requesting page read the response, using the session cookie.
 func setOrigin(h http.Header, r *http.Request) {
 	h.Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
 	h.Add("Vary", "Origin")
 }
 
-// setPreflight answers what a browser asks before it lets a page send something:
-// a page of any origin may if it is going to send a key, which no browser adds
-// by itself.
+// setPreflight responds to a preflight. A page of any origin may send requests with a key,
+// because browsers never add one on their own.
 func (f *front) setPreflight(h http.Header, r *http.Request) {
 	if keyAnnounced(r) && rest.ValidHost(r.Host) && f.names.are(r.Host) {
 		h.Set("Access-Control-Allow-Origin", "*")
@@ -178,7 +176,7 @@ func (f *front) setPreflight(h http.Header, r *http.Request) {
 	h.Set("Access-Control-Allow-Headers", "ZAPI_KEY, Authorization, Set-cookie, Content-Type, X-Requested-With")
 }
 
-// keyAnnounced reports whether a preflight says that a key will be sent.
+// keyAnnounced reports whether a preflight announces a key.
 func keyAnnounced(r *http.Request) bool {
 	for name := range strings.SplitSeq(strings.Join(r.Header.Values("Access-Control-Request-Headers"), ","), ",") {
 		if auth.IsKeyHeader(strings.TrimSpace(name)) {
@@ -188,9 +186,9 @@ func keyAnnounced(r *http.Request) bool {
 	return false
 }
 
-// crossSite refuses changes that a page of another site makes a browser send
-// without a key, and browsers that were led here under a name that is not ours
-// (DNS rebinding). What does not say it is a browser is left alone.
+// crossSite rejects changes that a foreign page makes a browser send without a key. It also
+// rejects browsers that use a name not belonging to the appliance (DNS rebinding). Clients
+// that do not identify as browsers pass.
 func (f *front) crossSite(r *http.Request, develops bool) *rest.Rejection {
 	if auth.Local(r) {
 		return nil
@@ -202,7 +200,7 @@ func (f *front) crossSite(r *http.Request, develops bool) *rest.Rejection {
 	if browser && !f.names.are(r.Host) {
 		return rest.Refuse(http.StatusForbidden, "refused: %s is not a name of this appliance: add it to api_names (`sluice system config api_names=NAME` on the appliance), or use an address", rest.Quote(r.Host))
 	}
-	if develops || auth.KeyUsed(r) { // the page has it; no browser would add one
+	if develops || auth.KeyUsed(r) { // the page knows the key; browsers never add one
 		return nil
 	}
 	if err := f.cross.Check(r); err != nil {
@@ -211,16 +209,16 @@ func (f *front) crossSite(r *http.Request, develops bool) *rest.Rejection {
 	return nil
 }
 
-// canonical reports whether the path has one reading only: no escapes but that
-// of a blank, which names of certificates may have, and of what InZones knows; no dots, empty segments or
-// a slash at the end. No name in the API needs any of them.
+// canonical reports whether the path has exactly one reading. The only escapes allowed are
+// the blank, for certificate names, and those handled by InZones. Dot segments, empty
+// segments and a final slash are not allowed. No name in the API needs them.
 func canonical(r *http.Request) bool {
 	p := strings.ReplaceAll(r.URL.EscapedPath(), "%20", "_")
 	return !strings.ContainsAny(p, "%;\\") && !strings.Contains(p, "//") && !strings.HasSuffix(p, "/") &&
 		!strings.Contains(p+"/", "/./") && !strings.Contains(p+"/", "/../")
 }
 
-// refuse writes a rejection outside a handler.
+// refuse writes a rejection outside of a handler.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *rest.Rejection) {
 	err.Description = cmp.Or(err.Description, rest.Quote(r.Method)+" "+rest.QuotePath(r.URL.Path))
 	rest.LogFault(s.deps.Log, r, err)
@@ -228,7 +226,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *rest.Reject
 	err.Send(w)
 }
 
-// contain turns a panic of a handler into an answer without details.
+// contain converts a panic of a handler into a response without details.
 func (f *front) contain(w *guardedWriter, r *http.Request) {
 	fault := recover()
 	if fault == nil {
@@ -237,46 +235,46 @@ func (f *front) contain(w *guardedWriter, r *http.Request) {
 	f.s.deps.Log.LogAttrs(r.Context(), slog.LevelError, "panic in an API handler",
 		slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Any("panic", fault), slog.String("stack", string(debug.Stack())))
 	if w.wrote {
-		panic(http.ErrAbortHandler) // half an answer is out: break the connection
+		panic(http.ErrAbortHandler) // part of the response has been sent: abort the connection
 	}
 	f.s.refuse(w, r, &rest.Rejection{Status: http.StatusInternalServerError, Message: rest.InternalFault, Cause: fmt.Errorf("panic: %v", fault)})
 }
 
-// guardedWriter remembers whether an answer has begun, and with which status.
+// guardedWriter records whether a response has started, and its status.
 type guardedWriter struct {
 	http.ResponseWriter
 	wrote  bool
 	status int
 }
 
-// WriteHeader begins the answer.
+// WriteHeader implements http.ResponseWriter.
 func (w *guardedWriter) WriteHeader(status int) {
 	w.wrote, w.status = true, status
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write continues the answer.
+// Write implements http.ResponseWriter.
 func (w *guardedWriter) Write(b []byte) (int, error) {
 	w.wrote, w.status = true, cmp.Or(w.status, http.StatusOK)
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap lets http.ResponseController find the connection.
+// Unwrap gives http.ResponseController access to the connection.
 func (w *guardedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// isPublic reports whether a request begins a log-in, which nobody needs a credential for.
+// isPublic reports whether a request starts a login, for which no credential is needed.
 func isPublic(r *http.Request) bool {
 	path, ours := strings.CutPrefix(r.URL.Path, Base)
 	path, family := strings.CutPrefix(path, FamilyBase)
 	return ours != family && people.Public(path)
 }
 
-// isSession reports whether a request is about a session of a person.
+// isSession reports whether a request concerns a login session.
 func isSession(r *http.Request) bool {
 	return r.URL.Path == Base+people.SessionPath || r.URL.Path == FamilyBase+people.SessionPath
 }
 
-// provided reports whether people may sign in with OpenID Connect.
+// provided reports whether login with OpenID Connect is available.
 func (s *Server) provided() bool {
 	if s.deps.Provider == nil {
 		return false

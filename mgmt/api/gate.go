@@ -11,23 +11,23 @@ import (
 	"github.com/sluicelb/sluice/mgmt/auth"
 )
 
-// The bounds of connections. A connection is anonymous until a request on it was
-// identified.
+// Limits for connections. A connection is anonymous until a request on it has been
+// authenticated.
 const (
 	maxConns = 1024
-	// maxAnonymous is how many anonymous connections one source has: an IPv4 address or
-	// an IPv6 /64.
+	// maxAnonymous is the maximum number of anonymous connections per source: an IPv4
+	// address or an IPv6 /64.
 	maxAnonymous = 100
-	// fairShare is how many connections of one user stay when there are too many in all.
+	// fairShare is the number of connections that each user keeps when there are too many
+	// in total.
 	fairShare = maxConns / 8
-	// anonymousIdle is how long an anonymous connection may be without a request.
+	// anonymousIdle is the idle timeout of an anonymous connection.
 	anonymousIdle = 5 * time.Second
 )
 
-// gate keeps the connections of a listener within their bounds. It always accepts: if
-// there are too many connections an anonymous one makes room, or one of a user who has
-// more than a fair share. So neither connections that nobody answers for nor a single user
-// can keep others out.
+// gate enforces the limits for the connections of a listener. It always accepts: if there
+// are too many, an anonymous connection is closed, or one of a user with more than a fair
+// share. Thus neither anonymous connections nor a single user can lock others out.
 type gate struct {
 	net.Listener
 
@@ -40,18 +40,18 @@ func gated(l net.Listener) *gate {
 	return &gate{Listener: l, conns: map[*gatedConn]struct{}{}}
 }
 
-// gatedConn is a connection of a gate, whose lock guards its fields.
+// gatedConn is a connection of a gate. The gate's lock guards its fields.
 type gatedConn struct {
 	net.Conn
 	gate    *gate
 	source  netip.Prefix
-	number  uint64      // connections are numbered as they come
-	serving int         // requests under way; several with HTTP/2
-	user    string      // who was identified as the sender of one of them, or of the last one; "" for nobody
-	idle    *time.Timer // closes it while it is anonymous and idle
+	number  uint64      // consecutive numbers in order of arrival
+	serving int         // requests in progress; several with HTTP/2
+	user    string      // the authenticated user of the current or last request, "" for none
+	idle    *time.Timer // closes the connection while it is anonymous and idle
 }
 
-// Accept returns the next connection for which there is room.
+// Accept returns the next connection that is admitted.
 func (g *gate) Accept() (net.Conn, error) {
 	for {
 		c, err := g.Listener.Accept()
@@ -65,7 +65,7 @@ func (g *gate) Accept() (net.Conn, error) {
 	}
 }
 
-// admit lets a connection in, nil if there is no room for it.
+// admit admits a connection. It returns nil if there is no room.
 func (g *gate) admit(c net.Conn) *gatedConn {
 	in := &gatedConn{Conn: c, gate: g, source: auth.Network(c.RemoteAddr())}
 	g.mu.Lock()
@@ -86,12 +86,12 @@ func (g *gate) admit(c net.Conn) *gatedConn {
 	return in
 }
 
-// makeRoom returns the connection that has to go before one of a source comes, nil for
-// none, and whether there is room then. A source with too many anonymous connections
-// loses one of its own. If there are too many in all, an idle one of a user with more than
-// a fair share goes, so that newcomers, who are anonymous at first, do not push each other
-// out. Without any, an idle anonymous one goes, or one of the source with the most of them,
-// and only then a busy one of such a user.
+// makeRoom returns the connection to close before admitting one from source, nil for none,
+// and whether there is room then. A source with too many anonymous connections loses one of
+// its own. If there are too many in total, an idle connection of a user above the fair
+// share goes first, so that new connections, which are anonymous at first, do not displace
+// each other. Otherwise an idle anonymous connection goes, or one of the source with most
+// of them, and only then a busy one of a user above the fair share.
 func (g *gate) makeRoom(source netip.Prefix) (victim *gatedConn, room bool) {
 	anonymous := map[netip.Prefix]int{}
 	most := 0
@@ -120,8 +120,8 @@ func (g *gate) makeRoom(source netip.Prefix) (victim *gatedConn, room bool) {
 	return victim, victim != nil
 }
 
-// beyondShare returns a connection of the user with the most, nil if nobody has more than
-// a fair share.
+// beyondShare returns a connection of the user with the most, or nil if no user exceeds the
+// fair share.
 func (g *gate) beyondShare() *gatedConn {
 	of, most := map[string]int{}, ""
 	for c := range g.conns {
@@ -138,8 +138,7 @@ func (g *gate) beyondShare() *gatedConn {
 	return g.oldest(func(c *gatedConn) bool { return c.user == most })
 }
 
-// oldest returns the connection that came first of those that match: an idle one if there
-// is any.
+// oldest returns the oldest matching connection, preferring idle ones.
 func (g *gate) oldest(match func(*gatedConn) bool) (first *gatedConn) {
 	for c := range g.conns {
 		if match(c) && (first == nil || c.before(first)) {
@@ -149,7 +148,7 @@ func (g *gate) oldest(match func(*gatedConn) bool) (first *gatedConn) {
 	return first
 }
 
-// before reports whether a connection goes before another one.
+// before reports whether a connection is closed before another.
 func (c *gatedConn) before(other *gatedConn) bool {
 	if busy, otherBusy := c.serving > 0, other.serving > 0; busy != otherBusy {
 		return otherBusy
@@ -157,7 +156,7 @@ func (c *gatedConn) before(other *gatedConn) bool {
 	return c.number < other.number
 }
 
-// closeIdle closes a connection that is anonymous and idle.
+// closeIdle closes the connection if it is anonymous and idle.
 func (c *gatedConn) closeIdle() {
 	c.gate.mu.Lock()
 	idle := c.anonymous() && c.serving == 0
@@ -167,10 +166,10 @@ func (c *gatedConn) closeIdle() {
 	}
 }
 
-// begin is called when a request begins, end when it is answered. A request that comes
-// alone makes the connection anonymous until its sender is identified. One that comes
-// beside others does not: a browser loads files of the GUI, for which nobody is
-// identified, on the connection of its calls.
+// begin is called at the start of a request, end at its end. A request without concurrent
+// ones makes the connection anonymous until it is authenticated. A concurrent request does
+// not: browsers load the GUI's files, which need no authentication, on the same connection
+// as API calls.
 func (c *gatedConn) begin() {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
@@ -190,17 +189,17 @@ func (c *gatedConn) end() {
 	}
 }
 
-// identified notes that a user answers for a request under way.
+// identified sets the user of the connection.
 func (c *gatedConn) identified(user string) {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
 	c.user = user
 }
 
-// anonymous reports whether nobody answers for the connection. The caller holds the lock.
+// anonymous reports whether the connection has no user. The caller holds the lock.
 func (c *gatedConn) anonymous() bool { return c.user == "" }
 
-// Close closes the connection and gives its room back, once or often.
+// Close closes the connection and frees its place. It may be called repeatedly.
 func (c *gatedConn) Close() error {
 	c.gate.mu.Lock()
 	delete(c.gate.conns, c)
@@ -209,12 +208,11 @@ func (c *gatedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// NetConn returns the connection itself, for callers that must know of which kind it is.
+// NetConn returns the underlying connection, for callers that need its type.
 func (c *gatedConn) NetConn() net.Conn { return c.Conn }
 
-// CloseWrite ends what is sent and leaves what comes: the server does so before it
-// closes a connection on which a client may still be sending, so that the client gets
-// the answer.
+// CloseWrite half-closes the connection. The server does so before closing a connection on
+// which the client may still be sending, so that the client receives the response.
 func (c *gatedConn) CloseWrite() error {
 	if half, can := c.Conn.(interface{ CloseWrite() error }); can {
 		return half.CloseWrite()
@@ -224,7 +222,7 @@ func (c *gatedConn) CloseWrite() error {
 
 type gatedKey struct{}
 
-// withGated puts the connection of a request into its context.
+// withGated stores the connection of a request in its context.
 func withGated(ctx context.Context, c net.Conn) context.Context {
 	for {
 		if in, ok := c.(*gatedConn); ok {

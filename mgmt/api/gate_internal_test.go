@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// caller is one end of a connection from an address.
+// caller is the remote end of a connection from an address.
 type caller struct {
 	net.Conn
 	from  net.Addr
@@ -27,7 +27,7 @@ func call(t *testing.T, g *gate, from string) (*caller, *gatedConn) {
 	return c, g.admit(c)
 }
 
-// calls makes so many connections of a source.
+// calls opens n connections from a source.
 func calls(t *testing.T, g *gate, from string, n int) (callers []*caller, conns []*gatedConn) {
 	t.Helper()
 	for range n {
@@ -37,14 +37,14 @@ func calls(t *testing.T, g *gate, from string, n int) (callers []*caller, conns 
 	return callers, conns
 }
 
-// count is how many connections a gate keeps.
+// count returns the number of connections of a gate.
 func (g *gate) count() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.conns)
 }
 
-// identify has somebody answer for a connection, identifyAs a user.
+// identify sets the user of a connection to ann, identifyAs to the given one.
 func identify(c *gatedConn) { identifyAs(c, "ann") }
 
 func identifyAs(c *gatedConn, user string) {
@@ -59,7 +59,7 @@ func TestASourceHasSoManyAnonymousConnections(t *testing.T) {
 		callers, conns := calls(t, g, "2001:db8::1", maxAnonymous)
 		conns[0].begin()
 		identify(conns[1])
-		call(t, g, "2001:db8::2") // there is room: one is known
+		call(t, g, "2001:db8::2") // there is room: one is authenticated
 		call(t, g, "2001:db8::3")
 		if callers[0].closed() || callers[1].closed() || !callers[2].closed() || callers[3].closed() {
 			t.Error("not the oldest anonymous and idle connection of the source went")
@@ -103,7 +103,7 @@ func TestAnonymousConnectionsMakeRoom(t *testing.T) {
 		if attacker[0].closed() {
 			t.Error("there was an idle one") // every other source has one connection
 		}
-		for c := range g.conns { // nobody has more than a fair share
+		for c := range g.conns { // no user exceeds the fair share
 			identifyAs(c, string(rune('a'+c.number%16)))
 		}
 		if c, in := call(t, g, "192.0.2.4"); in != nil {
@@ -112,7 +112,7 @@ func TestAnonymousConnectionsMakeRoom(t *testing.T) {
 	})
 }
 
-// A user with many connections keeps nobody out, whether these are idle or busy.
+// A user with many connections locks nobody out, whether these are idle or busy.
 func TestAUserBeyondAFairShareMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gated(nil)
@@ -189,13 +189,13 @@ func TestAnonymousConnectionsEndSoon(t *testing.T) {
 	})
 }
 
-// With HTTP/2 a connection has several requests under way. None of them ends another one.
+// With HTTP/2 a connection has several concurrent requests. None of them affects another.
 func TestConnectionsWithSeveralRequestsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gated(nil)
 		callers, conns := calls(t, g, "192.0.2.1", 2)
 		browser, stranger := callers[0], callers[1]
-		conns[0].begin() // a stream of events
+		conns[0].begin() // an event stream
 		conns[0].identified("ann")
 		conns[1].begin()
 		for _, c := range conns { // a file of the GUI
@@ -229,7 +229,7 @@ func TestTheConnectionOfARequestIsFound(t *testing.T) {
 	}
 }
 
-// wrapped is a connection like one of TLS.
+// wrapped wraps a connection like TLS does.
 type wrapped struct{ net.Conn }
 
 func (w wrapped) NetConn() net.Conn { return w.Conn }

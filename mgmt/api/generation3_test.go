@@ -18,7 +18,7 @@ func (a *appliance) old(method, path, body string) reply {
 	return a.send(method, third+path, body, "ZAPI_KEY", a.key)
 }
 
-// Health checks were fields before 3.2; without one they have these.
+// Before 3.2, health checks were fields. These are their values without a check.
 func TestGeneration3HasHealthChecksInline(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -44,13 +44,13 @@ func TestGeneration3HasHealthChecksInline(t *testing.T) {
 	}
 }
 
-// Commands are refused as they are where probes are.
+// Commands are validated as with the real probes.
 func init() { all.Use() }
 
-// tcp is a command that asks.
+// tcp is a valid check command.
 const tcp = "check_tcp -H HOST -p PORT"
 
-// guards changes a health check by generation 3.1, and expects what is answered.
+// guards changes a health check with generation 3.1 and verifies the response.
 func (a *appliance) guards(t *testing.T, path, body string, fields ...any) reply {
 	t.Helper()
 	r := a.old("PUT", path, body)
@@ -72,7 +72,7 @@ func TestHealthChecksOfGeneration3AreKept(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
 	a.dns(1)
-	a.guards(t, "/farms/dns/fg", `{"fgenabled":"false","fgtimecheck":5,"fglog":"false"}`, "fgenabled", "false") // as it is
+	a.guards(t, "/farms/dns/fg", `{"fgenabled":"false","fgtimecheck":5,"fglog":"false"}`, "fgenabled", "false") // unchanged
 	if checks := a.config().Checks; len(checks) != 0 {
 		t.Errorf("made for nothing: %v", checks)
 	}
@@ -85,14 +85,14 @@ func TestHealthChecksOfGeneration3AreKept(t *testing.T) {
 	a.old("GET", web, "").want(t, "params.fgscript", tcp)
 	a.old("GET", "/farms/shop", "").want(t, "services.0.fgenabled", "true")
 	a.must(200, "GET", fg+"/shop_web_fg", "").want(t, "params.farms.0", "shop_web")
-	// A field alone leaves the others; of a farm of its own backends, too.
+	// A single field leaves the others unchanged, also in a farm with its own backends.
 	a.guards(t, "/farms/shop/fg", `{"service":"web","fgtimecheck":"7","fgscript":"`+tcp+` -t 2"}`, "fgenabled", "true", "fgtimecheck", 7, "fglog", "true")
 	a.guards(t, "/farms/dns/fg", `{"fgtimecheck":9.0}`, "fgenabled", "false", "fgtimecheck", 9, "fgscript", "")
 	a.old("PUT", "/farms/dns/fg", `{"fgenabled":"true"}`).refused(t, 400, "needs fgscript")
 	a.guards(t, "/farms/dns/fg", `{"fgscript":"`+tcp+`"}`, "fgenabled", "false")
 	a.guards(t, "/farms/dns/fg", `{"fgenabled":"true"}`, "fgenabled", "true", "fgtimecheck", 9, "fgscript", tcp)
 	a.old("GET", "/farms/dns", "").want(t, "params.fgtimecheck", 9)
-	// Off, and on as it was.
+	// Disabling and re-enabling restores the check.
 	a.guards(t, "/farms/dns/fg", `{"fgenabled":"false"}`, "fgenabled", "false", "fgscript", tcp)
 	if check := a.config().Farm("dns").L4.Check; check != "" {
 		t.Errorf("%s is linked still", check)
@@ -100,7 +100,7 @@ func TestHealthChecksOfGeneration3AreKept(t *testing.T) {
 	a.guards(t, "/farms/dns/fg", `{"fgenabled":"true"}`, "fgenabled", "true", "fgtimecheck", 9)
 }
 
-// A check that others have linked, or that was not made by these fields, stays as it is.
+// A check that others use, or that these fields did not create, stays unchanged.
 func TestHealthChecksOfGeneration3AreTheirOwn(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -115,27 +115,27 @@ func TestHealthChecksOfGeneration3AreTheirOwn(t *testing.T) {
 		}
 	}
 	a.old("GET", web, "").want(t, "params.fgtimecheck", 20)
-	a.guards(t, "/farms/shop/fg", `{"service":"web","fgenabled":"true","fgscript":"`+tcp+`","fgtimecheck":20.0}`, "fgenabled", "true") // as it is read
+	a.guards(t, "/farms/shop/fg", `{"service":"web","fgenabled":"true","fgscript":"`+tcp+`","fgtimecheck":20.0}`, "fgenabled", "true") // as read
 	linked("alive", "alive")
 	a.guards(t, "/farms/shop/fg", `{"service":"web","fgscript":"check_tcp -H HOST -p 81"}`, "fgenabled", "true", "fgtimecheck", 20)
 	linked("shop_web_fg", "alive")
 	a.must(200, "GET", fg+"/alive", "").want(t, "params.command", tcp)
 	a.must(200, "GET", fg+"/shop_web_fg", "").want(t, "params.timeout", 3)
-	// What was kept gives way to what was linked meanwhile.
+	// A check linked meanwhile takes precedence over the stored one.
 	a.must(200, "PUT", web, `{"farmguardian":"alive"}`)
 	a.guards(t, "/farms/shop/fg", `{"service":"web","fglog":"true"}`, "fgscript", tcp, "fglog", "true")
 	linked("shop_web_fg", "alive")
 	a.guards(t, "/farms/dns/fg", `{"fgenabled":"false"}`, "fgenabled", "false", "fgscript", "", "fgtimecheck", 5)
 	linked("shop_web_fg", "")
 	a.old("PUT", "/farms/dns/fg", `{"fgenabled":"true"}`).refused(t, 400, "needs fgscript")
-	// Somebody else has it linked, too.
+	// Another group uses it, too.
 	a.must(200, "POST", "/farms/dns/fg", `{"name":"shop_web_fg"}`)
 	a.guards(t, "/farms/shop/fg", `{"service":"web","fgtimecheck":4}`, "fgtimecheck", 4)
 	linked("shop_web_fg2", "shop_web_fg")
 	a.old("GET", "/farms/dns", "").want(t, "params.fgtimecheck", 20)
 }
 
-// What a farm kept is nobody else's: it is gone with the farm, and follows its name.
+// A farm's stored check belongs to that farm alone: it is renamed and deleted with it.
 func TestHealthChecksOfGeneration3GoWithTheirFarm(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -153,7 +153,7 @@ func TestHealthChecksOfGeneration3GoWithTheirFarm(t *testing.T) {
 		}
 	}
 	a.guards(t, "/farms/shop/fg", `{"service":"web","fgenabled":"true","fgscript":"`+tcp+`"}`, "fgenabled", "true")
-	a.guards(t, "/farms/dns/fg", `{"fgscript":"`+tcp+`","fgtimecheck":7}`, "fgenabled", "false") // kept, and not linked
+	a.guards(t, "/farms/dns/fg", `{"fgscript":"`+tcp+`","fgtimecheck":7}`, "fgenabled", "false") // stored, but not linked
 	wantNames("shop_web_fg dns_fg ")
 	a.must(200, "PUT", "/farms/shop", `{"newfarmname":"store"}`)
 	a.must(200, "PUT", "/farms/dns", `{"newfarmname":"names"}`)
@@ -162,7 +162,7 @@ func TestHealthChecksOfGeneration3GoWithTheirFarm(t *testing.T) {
 		t.Errorf("%s is linked", got)
 	}
 	a.old("GET", "/farms/names", "").want(t, "params.fgtimecheck", 7)
-	// One that somebody else has linked stays, and one that was given a description.
+	// A check that another group uses stays, and so does one with a description.
 	a.must(200, "POST", "/farms/names/fg", `{"name":"store_web_fg"}`)
 	a.must(200, "DELETE", "/farms/store/services/web", "")
 	wantNames("store_web_fg names_fg ")
@@ -183,7 +183,7 @@ func TestHealthChecksOfGeneration3HaveNamesOfTheirOwn(t *testing.T) {
 	a.must(201, "POST", "/farms", `{"farmname":"a-`+long+`","profile":"http","vip":"192.0.2.10","vport":80}`)
 	for _, service := range []string{long + "b", long + "c"} {
 		a.must(201, "POST", "/farms/a-"+long+"/services", `{"id":"`+service+`"}`)
-		a.guards(t, "/farms/a-"+long+"/fg", `{"service":"`+service+`","fgscript":"`+tcp+`"}`, "fgenabled", "false") // nobody has it linked
+		a.guards(t, "/farms/a-"+long+"/fg", `{"service":"`+service+`","fgscript":"`+tcp+`"}`, "fgenabled", "false") // unused
 	}
 	checks := a.config().Checks
 	if len(checks) != 2 || checks[0].Name == checks[1].Name || len(checks[0].Name) != 64 {
@@ -213,7 +213,7 @@ func TestHealthChecksOfGeneration3AreTriedAndExpected(t *testing.T) {
 	}
 }
 
-// Two clients at once change two farms: neither is told that the other was first.
+// Two clients change two farms concurrently. Neither gets a conflict.
 func TestHealthChecksOfGeneration3ChangeAtOnce(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -278,7 +278,8 @@ func TestWrongHealthChecksOfGeneration3ChangeNothing(t *testing.T) {
 	}
 }
 
-// Rights are those of what is done beneath: to link needs another one than to change.
+// The permissions of the underlying operations apply: linking needs another one than
+// changing.
 func TestHealthChecksOfGeneration3NeedTheRightsOfToday(t *testing.T) {
 	a := newAppliance(t)
 	a.dns(1)
@@ -307,8 +308,8 @@ func TestHealthChecksOfGeneration3NeedTheRightsOfToday(t *testing.T) {
 	r.want(t, "params.fgscript", "")
 }
 
-// Left out is what generation 3 showed in answers; what is misspelt is refused, and what
-// is newer takes no part in it.
+// Fields that generation 3 returned are dropped. Misspelt fields are rejected, and so are
+// newer ones.
 func TestGeneration3TakesBackWhatItShowed(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(2)
@@ -325,7 +326,7 @@ func TestGeneration3TakesBackWhatItShowed(t *testing.T) {
 		{"/farms/shop", `{"error503":"x","contimeout":"many"}`, 400},
 		{"/farms/shop", `{"contimeout":7,"contimeout":8,"x":1}`, 400},
 		{"/farms/shop", `{`, 400},
-		{"/farms/shop", `{"status":"up"}`, 400}, // nothing is left: what could be sent
+		{"/farms/shop", `{"status":"up"}`, 400}, // nothing is left, so the response lists the possible fields
 		{"/farms/dns", `{"listener":"","contimeout":0,"error503":"","algorithm":"roundrobin"}`, 200},
 		{"/farms/dns", `{"algorithm":"dice"}`, 400},
 		{"/farms/tls", `{"disable_tlsv1":"true","ciphers":"highsecurity"}`, 200},
@@ -346,7 +347,7 @@ func TestGeneration3TakesBackWhatItShowed(t *testing.T) {
 	r.want(t, "params.urlp", "^/x")
 	r.want(t, "services.urlp", "^/x")
 	r.want(t, "params.backends.0.weight", 4)
-	r.want(t, "params.backends.0.status", "up") // nobody has asked it yet
+	r.want(t, "params.backends.0.status", "up") // not probed yet
 	a.must(200, "GET", web, "").want(t, "services.backends.0.status", "undefined")
 	a.old("GET", web+"/backends", "").want(t, "params.1.status", "up")
 	for _, base := range []string{api.FamilyBase, api.Base} {
@@ -358,7 +359,7 @@ func TestGeneration3TakesBackWhatItShowed(t *testing.T) {
 	}
 }
 
-// Generation 3 had a user for keys, who was root.
+// Generation 3 had a separate user for keys, equivalent to root.
 func TestGeneration3KeepsTheKeyOfRoot(t *testing.T) {
 	a := newAppliance(t)
 	r := a.old("GET", "/system/users/zapi", "")
@@ -383,7 +384,7 @@ func TestGeneration3KeepsTheKeyOfRoot(t *testing.T) {
 	}
 }
 
-// What our answers have beside the family's may be sent back by who does not know it.
+// Clients may send back fields that are not part of the family's API.
 func TestClientsOfTheFamilyMaySendBackWhatIsOurs(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)

@@ -29,7 +29,7 @@ func TestEveryBaseOfTheFamilyIsServed(t *testing.T) {
 	}
 }
 
-// Before generation 4 people logged in and out by GET.
+// Before generation 4, login and logout used GET.
 func TestClientsOfGeneration3LogInAndOut(t *testing.T) {
 	a := newAppliance(t)
 	const base = "/zapi/v3.1/zapi.cgi"
@@ -48,8 +48,7 @@ func TestClientsOfGeneration3LogInAndOut(t *testing.T) {
 	a.send("GET", api.FamilyBase+"/session/login", "", "ZAPI_KEY", a.key).refused(t, 404)
 }
 
-// The family's command line completes from this tree, and reads a null where
-// nothing follows.
+// The family's command line completes names from this tree and expects null at its leaves.
 func TestTheTreeOfNames(t *testing.T) {
 	a := newAppliance(t)
 	r := a.must(200, "GET", "/ids", "")

@@ -39,7 +39,7 @@ func TestSettingsOfTheFamilyHaveTheirOnlyValue(t *testing.T) {
 		t.Error("a refused body changed something")
 	}
 	params := before.body["params"].(map[string]any)
-	a.must(200, "PUT", path, quoteAny(params)) // as it came
+	a.must(200, "PUT", path, quoteAny(params)) // as read
 }
 
 func TestSettingsOfThisProcessHold(t *testing.T) {
@@ -61,8 +61,8 @@ func TestSettingsOfThisProcessHold(t *testing.T) {
 	}
 }
 
-// A page on the machine of who is logged in may use the API by cookie while the mode is
-// on; pages of other sites never may.
+// While development mode is on, a page on a loopback address may use the API with the
+// session cookie. Pages of other sites never may.
 func TestOnlyPagesUnderDevelopmentAreLetIn(t *testing.T) {
 	a := newAppliance(t)
 	ask := func(method, origin string, headers ...string) *httptest.ResponseRecorder {

@@ -16,10 +16,10 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// digestOfTag is what a tag has of an answer, in which there may be anything.
+// digestOfTag matches the digest in a tag, which varies.
 var digestOfTag = regexp.MustCompile(`"([0-9a-z-]+)\.[0-9a-f]{16}"`)
 
-// golden compares a text with a file, and shows where they part.
+// golden compares a text with a golden file and shows the first difference.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")
@@ -48,8 +48,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// keptFields are those that stand for all fields of farms, services and backends in
-// golden files: a field more changes nothing.
+// keptFields represent all configurable fields of farms, services and backends in golden
+// files, so that a new field does not change them.
 var keptFields = []string{"contimeout", "farmguardian", "trusted", "error503", "listener", "mark", "carrier", "vport", "protocol", "vhost", "urlp", "sessionid", "weight", "alias", "max_conns", "port", "ip"}
 
 var otherFields = func() (names []string) {
@@ -63,8 +63,8 @@ var otherFields = func() (names []string) {
 	return names
 }()
 
-// bare is a value of an answer without the fields that golden files do not have, in
-// objects that have many of them.
+// bare removes the fields missing from golden files from a response, in objects that have
+// many of them.
 func bare(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -94,11 +94,11 @@ var (
 	randomHex = regexp.MustCompile(`([0-9A-F]{2}:){15,}[0-9A-F]{2}|[0-9a-f]{40,}|[0-9A-Za-z_-]{40,}`)
 	otherTime = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(Z|[+-]\d\d:\d\d)`)
 	ofMachine = regexp.MustCompile(`"(created|hostname|kernel_version)":"[^"]*"`)
-	serial    = regexp.MustCompile(`Serial Number: [0-9A-F]+`) // counted over all tests
+	serial    = regexp.MustCompile(`Serial Number: [0-9A-F]+`) // counts across all tests
 	allowed   = regexp.MustCompile(`(unknown field [^;(]*)(; allowed are| \(did you mean).*`)
 )
 
-// line is an answer on one line, or on several if it is a text.
+// line formats a response on one line, or on several if it is text.
 func (r reply) line(t *testing.T) string {
 	t.Helper()
 	out := []string{strconv.Itoa(r.status)}

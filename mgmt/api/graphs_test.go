@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 )
 
-// recorded writes values down for an object, every 5 s until now.
+// recorded records values for an object, every 5 s until now.
 func (a *appliance) recorded(object string, names ...string) {
 	for i := range 3 {
 		var values []timeseries.Value
@@ -24,7 +24,7 @@ func (a *appliance) recorded(object string, names ...string) {
 	}
 }
 
-// shown are the values of an answer, by series.
+// shown returns the values of a response by series.
 func shown(r reply) string {
 	var out []string
 	for _, s := range within(r.body, "params", "series").([]any) {
@@ -90,7 +90,7 @@ func TestNumbersOverTimeAreServed(t *testing.T) {
 	}
 	a.must(404, "GET", "/stats/system/network/interfaces/eth9/series", "")
 	a.must(404, "GET", "/stats/farms/none/series", "")
-	a.must(400, "GET", "/stats/farms/shop/backends/0/series", "") // they belong to services
+	a.must(400, "GET", "/stats/farms/shop/backends/0/series", "") // its backends belong to services
 }
 
 func TestTimesThatAreNoneAreRefused(t *testing.T) {
@@ -210,7 +210,7 @@ func TestGraphsThatAreNotThere(t *testing.T) {
 	}
 }
 
-// Numbers of farms of other groups are not shown.
+// Statistics of other groups' farms are hidden.
 func TestNumbersOfOthersAreNotShown(t *testing.T) {
 	a := graphed(t)
 	a.people()

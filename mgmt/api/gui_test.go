@@ -17,8 +17,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// The GUI needs no listener of its own: whoever may reach the API reaches its pages,
-// which are the same for everybody; what they show is asked for with a credential.
+// The GUI needs no listener of its own. Its pages are public on the API's address; the data
+// they show needs a credential.
 func TestTheGUIIsServedBesideTheAPI(t *testing.T) {
 	a := newAppliance(t, func(d *api.Deps) { d.GUI = fstest.MapFS{"index.html": {Data: []byte("the page")}} })
 	_, address, cert, _ := serve(t, a)
@@ -46,7 +46,7 @@ func TestTheGUIIsServedBesideTheAPI(t *testing.T) {
 	without.send("GET", "/gui/", "", "ZAPI_KEY", without.key).refused(t, 404, "/gui/")
 }
 
-// The sign-in offers a provider where there is one.
+// The login page offers the provider if there is one.
 func TestTheGUIKnowsWhetherAProviderVouchesForPeople(t *testing.T) {
 	pages := func(d *api.Deps) { d.GUI = fstest.MapFS{"index.html": {Data: []byte("provider: __OIDC__")}} }
 	a, _ := provided(t, pages)
@@ -61,8 +61,8 @@ func TestTheGUIKnowsWhetherAProviderVouchesForPeople(t *testing.T) {
 	says("provider: false")
 }
 
-// The types of the GUI are generated from the part of the OpenAPI document it uses,
-// which lies beside its sources: whoever changes that part sees what it costs there.
+// The GUI's types are generated from the part of the OpenAPI document that it uses. A copy
+// of that part lies beside its sources, so a change of it shows up in this test.
 func TestTheGUIIsBuiltFromTheDocumentOfToday(t *testing.T) {
 	const folder = "../../web/src/api/"
 	used, err := os.ReadFile(folder + "used.txt")
@@ -86,7 +86,7 @@ func TestTheGUIIsBuiltFromTheDocumentOfToday(t *testing.T) {
 	sameFile(t, folder+"openapi.json", document)
 }
 
-// sameFile compares a file of the GUI with the JSON of v, or writes it.
+// sameFile compares a file of the GUI with the JSON of v, or updates it.
 func sameFile(t *testing.T, path string, v any) {
 	t.Helper()
 	got := &bytes.Buffer{}
@@ -105,8 +105,8 @@ func sameFile(t *testing.T, path string, v any) {
 	}
 }
 
-// rightsOf returns the permissions of a document as the GUI needs them: of each GET that
-// not everybody may call, and those that count only for users who see all farms.
+// rightsOf extracts the permissions that the GUI needs from the document: those of each
+// restricted GET, and those valid only for users who see all farms.
 func rightsOf(document map[string]any) any {
 	reads, whole, partly := map[string]map[string]any{}, map[string]bool{}, map[string]bool{}
 	for path, operations := range document["paths"].(map[string]any) {
@@ -129,7 +129,7 @@ func rightsOf(document map[string]any) any {
 	return map[string]any{"reads": reads, "whole": slices.Sorted(maps.Keys(whole))}
 }
 
-// reached is what of the components from is made of, however far away.
+// reached returns all components that from refers to, transitively.
 func reached(document, from map[string]any) map[string]any {
 	all, out := document["components"].(map[string]any), map[string]any{}
 	var follow func(v any)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// What forms of the GUI say about fields comes from the appliance, in English. Its
-// translations lie beside a list of these texts: whoever changes one sees that.
+// The texts about fields in the GUI's forms come from the appliance, in English. Their
+// translations lie beside a list of these texts, so a change of one shows up in this test.
 func TestTheGUITranslatesTheTextsOfToday(t *testing.T) {
 	const path = "../../web/src/i18n/fields.en.json"
 	a := newAppliance(t)
@@ -33,12 +33,11 @@ func TestTheGUITranslatesTheTextsOfToday(t *testing.T) {
 	}
 }
 
-// form is what the document says behind the description of a field; the GUI reads it as
-// x-format.
+// form matches the suffix of a field's description; the GUI reads it as x-format.
 var form = regexp.MustCompile(` Form: .+\.$`)
 
-// textsOf are titles, descriptions, groups and units of every field a form may have:
-// those of the schema, and those of bodies that are no part of a farm.
+// textsOf returns the titles, descriptions, groups and units of all form fields: those of
+// the schema, and those of bodies outside of farms.
 func textsOf(t *testing.T, a *appliance) []string {
 	t.Helper()
 	found := map[string]bool{}
@@ -64,7 +63,7 @@ func textsOf(t *testing.T, a *appliance) []string {
 	schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
 	for path, operations := range document["paths"].(map[string]any) {
 		if strings.HasPrefix(path, "/farms") {
-			continue // the schema has these
+			continue // included in the schema
 		}
 		for _, o := range operations.(map[string]any) {
 			operation, _ := o.(map[string]any)

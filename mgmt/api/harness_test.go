@@ -53,8 +53,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
-// engine is a publisher and the engine's side of statistics and health, all
-// under the control of a test.
+// engine is a publisher and the engine's side of statistics and health, controlled by a
+// test.
 type engine struct {
 	mu        sync.Mutex
 	published int
@@ -66,10 +66,11 @@ type engine struct {
 	farms     map[uint32]stats.Farm
 	backends  map[uint32]stats.Backend
 	kernel    stats.Traffic
-	// complete makes what an engine gets, inForce is what it took last.
+	// complete builds the configuration for the engine; inForce is the last one it
+	// accepted.
 	complete func(*farm.Config) (*farm.Config, map[uint32]string)
 	inForce  *farm.Config
-	// ds are the DS records that the parent zone of every zone has.
+	// ds holds the DS records in the parent zones.
 	ds []string
 }
 
@@ -105,12 +106,12 @@ func (e *engine) SumFarm(id uint32) stats.Farm       { return e.farms[id] }
 func (e *engine) SumBackend(id uint32) stats.Backend { return e.backends[id] }
 func (e *engine) State() state.Engine                { return state.Engine{Connected: !e.down, PID: 77, Loops: 2} }
 
-// rootPassword is that of the system's root, with what shells would take for theirs.
+// rootPassword is the system password of root, with characters special to shells.
 const rootPassword = "pa$$word 1"
 
 func clock() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
-// applianceCertificate is made once: an appliance of a test does not care.
+// applianceCertificate is created once and shared by all tests.
 var applianceCertificate = sync.OnceValue(func() tls.Certificate {
 	dir, err := os.MkdirTemp("", "sluice-api-")
 	if err != nil {
@@ -142,10 +143,10 @@ type appliance struct {
 	host    *host
 }
 
-// host is a machine that does not do what it is told, of the sections that are named.
+// host is a machine that fails to apply the named sections.
 type host struct {
 	problems map[string]string
-	settles  func() // called meanwhile; nil: nothing is
+	settles  func() // called during settling; nil: nothing
 }
 
 func (*host) Check(context.Context, *farm.System, *farm.System) error { return nil }
@@ -254,7 +255,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	return &appliance{t: t, dir: dir, log: log, store: st, numbers: numbers, events: happened, engine: e, applier: ap, names: names, server: s, users: users, system: system, key: key, host: h}
 }
 
-// rootAccount is who knows root's password, and why it changes none.
+// rootAccount checks root's password and refuses to change it with an error.
 type rootAccount struct {
 	password string
 	refuses  error
@@ -272,7 +273,7 @@ func (s *rootAccount) change(_ context.Context, old, new string) (bool, error) {
 	return true, nil
 }
 
-// links are the interfaces of that machine.
+// links returns the interfaces of that machine.
 func links() []numbers.Link {
 	return []numbers.Link{
 		{Name: "eth0", MAC: "02:00:00:00:00:01", On: true, Up: true, Addrs: []netip.Addr{netip.MustParseAddr("fe80::1"), netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("192.0.2.10")}},
@@ -281,15 +282,15 @@ func links() []numbers.Link {
 	}
 }
 
-// updates is a system that knows of one.
+// updates is a system with one available update.
 type updates struct{}
 
 func (updates) Updates(context.Context) packages.Updates {
 	return packages.Updates{Status: packages.Available, Message: "1 package can be updated.", Lists: clock(), Number: 1, Packages: []packages.Package{{Name: "zip", From: "1", To: "2", Security: true}}}
 }
 
-// machine is one that worked half of the time in each second since the start of the
-// test, two looks at a time.
+// machine is half busy in each second since the start of the test; two samples make one
+// second.
 func machine() func() usage.Sample {
 	var all atomic.Int64
 	return func() usage.Sample {
@@ -304,8 +305,7 @@ func machine() func() usage.Sample {
 	}
 }
 
-// fastDir is a directory in memory where there is one: these tests are not
-// about disks.
+// fastDir returns a directory in memory if possible, as these tests do not concern disks.
 func fastDir(t testing.TB) string {
 	dir, err := os.MkdirTemp("/dev/shm", "sluice-api-")
 	if err != nil {
@@ -315,7 +315,7 @@ func fastDir(t testing.TB) string {
 	return dir
 }
 
-// reply is an answer as a test looks at it.
+// reply is a response as seen by a test.
 type reply struct {
 	status int
 	header http.Header
@@ -323,7 +323,7 @@ type reply struct {
 	body   map[string]any
 }
 
-// do sends one request with the right key; more headers come in pairs.
+// do sends one request with the valid key; extra headers come in pairs.
 func (a *appliance) do(method, path, body string, headers ...string) reply {
 	a.t.Helper()
 	return a.send(method, api.Base+path, body, append([]string{"ZAPI_KEY", a.key}, headers...)...)
@@ -346,7 +346,7 @@ func (a *appliance) send(method, path, body string, headers ...string) reply {
 	return out
 }
 
-// must is do for a request that has to be answered with the status.
+// must is do with a required status.
 func (a *appliance) must(status int, method, path, body string, headers ...string) reply {
 	a.t.Helper()
 	r := a.do(method, path, body, headers...)
@@ -356,7 +356,7 @@ func (a *appliance) must(status int, method, path, body string, headers ...strin
 	return r
 }
 
-// at follows a path of keys and positions into the body, as "params.0.id".
+// at follows a path of keys and positions into the body, e.g. "params.0.id".
 func (r reply) at(path string) any {
 	var v any = r.body
 	for _, step := range strings.Split(path, ".") {
@@ -387,7 +387,7 @@ func (r reply) want(t *testing.T, path string, value any) {
 	}
 }
 
-// refused checks the shape of an error and that its message has all the texts.
+// refused checks the shape of an error and that its message contains all texts.
 func (r reply) refused(t *testing.T, status int, texts ...string) {
 	t.Helper()
 	if r.status != status || r.body["error"] != "true" || r.body["description"] == "" {
@@ -420,7 +420,7 @@ func (a *appliance) dns(n int) {
 	}
 }
 
-// gslb makes a gslb farm with a zone, and a service with a backend.
+// gslb creates a gslb farm with a zone and a service with a backend.
 func (a *appliance) gslb() {
 	a.t.Helper()
 	a.must(201, "POST", "/farms", `{"farmname":"names","profile":"gslb","vip":"192.0.2.10","vport":5300}`)

@@ -17,12 +17,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/headroom"
 )
 
-// learned is what is known of backends, by their stable numbers.
+// learned holds the estimated capacity of backends by stable ID.
 type learned map[uint32]headroom.Known
 
 func (l learned) Of(_ *farm.Farm, b *farm.Backend, _ time.Time) headroom.Known { return l[b.ID] }
 
-// bent is a backend whose latency bends, and how many requests it gets a second now.
+// bent describes a backend with a known bend, and its current requests per second.
 func bent(at, rate, base float64) headroom.Known {
 	return headroom.Known{Estimate: headroom.Estimate{State: headroom.Bent, Bend: at, Base: time.Duration(base * float64(time.Second)), Carried: at, Highest: 2 * at},
 		Counted: true, Load: rate * base, Rate: rate, Peak: 2 * rate * base, PeakRate: 2 * rate}
@@ -34,8 +34,8 @@ func unbent(carried, rate, base float64) headroom.Known {
 	return k
 }
 
-// rehearsed is an appliance with the farm shop, service web, of backends about which that
-// is known.
+// rehearsed returns an appliance with the farm shop, service web, whose backends have these
+// estimates.
 func rehearsed(t *testing.T, known ...headroom.Known) (*appliance, learned) {
 	t.Helper()
 	l := learned{}
@@ -67,7 +67,7 @@ func TestHeadroomOfBackends(t *testing.T) {
 	}
 	a.must(404, "GET", "/farms/none/headroom", "")
 	backends := a.config().Farms[0].HTTP.Services[0].Backends
-	l[backends[1].ID], l[backends[2].ID] = bent(16, 10, 0.05), bent(8, 10, 0.1) // able to do 160, 320 and 80
+	l[backends[1].ID], l[backends[2].ID] = bent(16, 10, 0.05), bent(8, 10, 0.1) // capacity 160, 320 and 80
 	r = a.must(200, "GET", "/farms/shop/headroom", "")
 	r.want(t, "params.0.weight", 2)
 	r.want(t, "params.1.weight", 4)
@@ -75,13 +75,13 @@ func TestHeadroomOfBackends(t *testing.T) {
 	if s := r.at("params.1.advice").(string); !strings.Contains(s, "weight=4: it does 320 requests a second of the 560 its service can") {
 		t.Errorf("advice %q", s)
 	}
-	a.must(200, "PUT", "/farms/shop/services/web", `{"routingpolicy":"LEAST_CONNECTIONS"}`) // shares what is under way
+	a.must(200, "PUT", "/farms/shop/services/web", `{"routingpolicy":"LEAST_CONNECTIONS"}`) // balances by connections in progress
 	r = a.must(200, "GET", "/farms/shop/headroom", "")
 	r.want(t, "params.1.weight", 2)
 	r.want(t, "params.2.weight", 1)
 }
 
-// A limit and a weight that are as they should be are not advised to be changed.
+// A limit and a weight that already fit yield no advice.
 func TestNoAdviceWhereNothingIsToBeChanged(t *testing.T) {
 	a, _ := rehearsed(t, bent(8, 80, 0.05), bent(8, 80, 0.05))
 	a.must(200, "PUT", "/farms/shop/services/web/backends/0", `{"connection_limit":12}`)
@@ -156,7 +156,7 @@ func TestRehearsalsSayWhetherOthersCanTakeOver(t *testing.T) {
 	}
 }
 
-// Health, maintenance, priorities and limits are those of the farm.
+// Rehearsals respect the health, maintenance, priorities and limits of the farm.
 func TestRehearsalsGoByTheFarmAsItIs(t *testing.T) {
 	a, l := rehearsed(t, bent(8, 60, 0.05), bent(8, 60, 0.05), bent(20, 0, 0.05))
 	backends := a.config().Farms[0].HTTP.Services[0].Backends
@@ -198,7 +198,7 @@ func TestAShareOfAFarmIsRehearsed(t *testing.T) {
 	}
 }
 
-// What clients send to addresses they were told is not known.
+// The traffic of gslb backends is unknown, because clients connect to them directly.
 func TestBackendsThatAreNamedToClientsAreNotRehearsed(t *testing.T) {
 	a := newAppliance(t)
 	a.must(201, "POST", "/farms", `{"farmname":"names","profile":"gslb","vip":"192.0.2.10","vport":5300}`)
@@ -212,7 +212,7 @@ func TestBackendsThatAreNamedToClientsAreNotRehearsed(t *testing.T) {
 	}
 }
 
-// Backends with other server names take nothing over.
+// Backends with other server names do not take over.
 func TestServerNamesAreRehearsedApart(t *testing.T) {
 	a, _ := rehearsed(t)
 	a.must(201, "POST", "/farms", `{"farmname":"tls","profile":"l4xnat","vip":"192.0.2.10","vport":"443"}`)
@@ -267,7 +267,7 @@ func TestRehearsalsAreAskedWithCare(t *testing.T) {
 	a.do("POST", "/rehearsals", `{"farm":"empty"}`).refused(t, 400, "has no backends")
 }
 
-// Who does not see a farm rehearses nothing of it, and is not told that it is there.
+// A hidden farm cannot be rehearsed, and its existence is not revealed.
 func TestHeadroomIsShownToWhoSeesTheFarm(t *testing.T) {
 	a, _ := rehearsed(t, bent(8, 60, 0.05), bent(8, 60, 0.05))
 	a.people()
@@ -286,7 +286,7 @@ func TestHeadroomIsShownToWhoSeesTheFarm(t *testing.T) {
 	}
 }
 
-// While netd does not answer nobody claims that connections in the kernel are none.
+// If netd does not respond, the number of kernel connections is unknown, not zero.
 func TestConnectionsInTheKernelMayNotBeKnown(t *testing.T) {
 	l := learned{}
 	a := newAppliance(t, func(d *api.Deps) {
@@ -308,7 +308,7 @@ func TestConnectionsInTheKernelMayNotBeKnown(t *testing.T) {
 	}
 }
 
-// crowded counts who asks what is known of backends at the same time.
+// crowded counts the concurrent readers of the estimates.
 type crowded struct {
 	learned
 	now, most atomic.Int32
@@ -327,7 +327,7 @@ func (c *crowded) Of(f *farm.Farm, b *farm.Backend, at time.Time) headroom.Known
 	return c.learned.Of(f, b, at)
 }
 
-// Playing a group takes a CPU, and memory: many requests must not take all of them.
+// Rehearsing a group takes a CPU and memory, so many requests must not run at once.
 func TestOneGroupIsRehearsedAtATime(t *testing.T) {
 	c := &crowded{learned: learned{}}
 	a := newAppliance(t, func(d *api.Deps) { d.Learned = c })

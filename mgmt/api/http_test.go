@@ -128,10 +128,11 @@ func TestNobodyComesInWithoutAKey(t *testing.T) {
 			t.Errorf("%s: the answer tells why\n%s", name, r.raw)
 		}
 	}
-	a.send("GET", api.Base+"/nowhere", "").refused(t, 401) // what exists is not told either
+	a.send("GET", api.Base+"/nowhere", "").refused(t, 401) // unauthenticated callers do not learn which paths exist
 }
 
-// Wrong keys slow down wrong ones alone: programs behind the same address go on.
+// Wrong keys slow down only further wrong keys. Programs behind the same address are not
+// affected.
 func TestTooManyWrongKeysAreAnswered429(t *testing.T) {
 	a := newAppliance(t)
 	a.people()
@@ -152,13 +153,13 @@ func TestTooManyWrongKeysAreAnswered429(t *testing.T) {
 	}
 }
 
-// That a key is taken tells the key of somebody else.
+// The rejection of a key that is already in use would reveal it.
 func TestKeysOfOthersCannotBeGuessedByChoosingThem(t *testing.T) {
 	a := newAppliance(t)
 	a.people()
 	a.must(200, "POST", "/system/users", `{"zapikey":"RootsKey0123456789"}`)
 	for _, dry := range []string{"?dry_run=true", ""} {
-		for range 5 { // a dry run says the same
+		for range 5 { // a dry run gives the same response
 			a.as("POST", "/system/users"+dry, `{"zapikey":"RootsKey0123456789"}`).refused(t, 400, "choose another one")
 		}
 	}
@@ -168,7 +169,7 @@ func TestKeysOfOthersCannotBeGuessedByChoosingThem(t *testing.T) {
 		t.Errorf("the user is locked out: %s", r.raw)
 	}
 	for i := range 20 {
-		a.must(200, "PUT", "/rbac/users/ann", fmt.Sprintf(`{"zapikey":"ManyKeys%03d"}`, i)) // root may set those of many users
+		a.must(200, "PUT", "/rbac/users/ann", fmt.Sprintf(`{"zapikey":"ManyKeys%03d"}`, i)) // root may set the keys of many users
 	}
 }
 
@@ -256,7 +257,7 @@ func TestContentTypes(t *testing.T) {
 	a.do("PUT", "/farms/shop", `{"contimeout":5}`, "Content-Encoding", "gzip").refused(t, 415, "gzip")
 }
 
-// Editors of Windows write a mark before a text, and clients send files as they are.
+// Windows editors put a byte order mark before a text, and clients send files unchanged.
 func TestAMarkBeforeABodyStandsForNothing(t *testing.T) {
 	const mark = "\ufeff"
 	a := newAppliance(t)
@@ -329,7 +330,7 @@ func TestPagesOfOtherSitesCannotChangeAnything(t *testing.T) {
 		"rebound name, origin": {"POST", []string{"Origin", "https://lb.example:444"}, 403},
 		"no browser":           {"GET", nil, 200},
 	} {
-		r := a.do(c.method, "/farms", `{"farmname":"evil","profile":"http","vip":"192.0.2.10","vport":81}`, c.headers...) // lb.example is no name of ours
+		r := a.do(c.method, "/farms", `{"farmname":"evil","profile":"http","vip":"192.0.2.10","vport":81}`, c.headers...) // lb.example is not a name of the appliance
 		if r.status != c.status {
 			t.Errorf("%s: %d, want %d\n%s", name, r.status, c.status, r.raw)
 		}

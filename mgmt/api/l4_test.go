@@ -114,7 +114,7 @@ func TestCallsSayWhereBackendsAndServicesAre(t *testing.T) {
 	a.do("DELETE", "/farms/dns/certificates/shop.pem", "").refused(t, 400, "l4xnat")
 	a.must(200, "PUT", "/farms/dns", `{"nattype":"dnat"}`)
 	a.do("GET", "/farms/dns/trace", "").refused(t, 400, "kernel", "sluice conn list dns")
-	a.do("PUT", "/farms/dns", `{}`).want(t, "params.5.name", "protocol") // help, behind name, address, port and what is said of the farm
+	a.do("PUT", "/farms/dns", `{}`).want(t, "params.5.name", "protocol") // help, after name, address, port and the description of the farm
 }
 
 func TestBackendsOfL4Farms(t *testing.T) {
@@ -199,7 +199,7 @@ func TestBackendsOfL4FarmsKeepTheirNumbers(t *testing.T) {
 	if b := a.config().Farm("dns").L4.Backends[1]; b.Host != "10.0.0.3" || b.Maintenance != farm.MaintenanceDrain {
 		t.Errorf("in maintenance: %+v", b)
 	}
-	// A document says what there is; what stays keeps its number.
+	// A document is the complete list; remaining backends keep their numbers.
 	a.must(200, "PUT", "/config", `{"farms":[{"name":"dns","profile":"l4xnat","vip":"192.0.2.10","vport":53,"backends":[{"ip":"10.0.0.8"},{"ip":"10.0.0.7"},{"ip":"10.0.0.2"}]}]}`)
 	if got := numbers(); got != "4 10.0.0.8, 5 10.0.0.7, 1 10.0.0.2" {
 		t.Errorf("after a document: %s", got)
@@ -245,8 +245,8 @@ func TestWhatHasNoEffectIsKeptWithAWarning(t *testing.T) {
 	a.must(200, "GET", "/farms/direct", "").want(t, "params.idle_timeout", 120)
 }
 
-// Whoever changes one of two farms that disturb each other reads it, whichever comes first
-// and whatever is changed.
+// If two farms conflict, a change of either is warned about it, in any order and for any
+// field.
 func TestStatelessFarmsWithOneBackendAreInEveryAnswer(t *testing.T) {
 	a := newAppliance(t)
 	for i, name := range []string{"one", "two"} {
@@ -274,7 +274,7 @@ func TestStatelessFarmsWithOneBackendAreInEveryAnswer(t *testing.T) {
 	says(a.must(200, "PUT", "/config", a.must(200, "GET", "/config", "").raw), "one")
 }
 
-// An address that does not serve everybody is in the answers and explanations.
+// Responses and explanations say which clients an address does not serve.
 func TestWhomAnAddressDoesNotServeIsTold(t *testing.T) {
 	a := newAppliance(t)
 	for _, c := range [][2]string{

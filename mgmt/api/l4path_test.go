@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// tracked is one connection to each backend that is asked for.
+// tracked returns one connection per requested backend.
 type tracked struct {
 	protocol string
 	err      error
@@ -48,7 +48,7 @@ func (k *tracked) FlushConnections(_ context.Context, backends []uint32) (int, e
 	return len(backends), nil
 }
 
-// kernel has a table of rules.
+// kernel is a table of rules.
 type kernel struct {
 	err   error
 	clean bool
@@ -65,7 +65,7 @@ func (k *kernel) Objects(context.Context) ([]system.KernelObject, error) {
 	return []system.KernelObject{{Kind: "table", Name: "inet sluice"}}, k.err
 }
 
-// paths makes a farm for each data path, with two backends and one.
+// paths creates a farm for each data path, with two backends and one.
 func (a *appliance) paths() {
 	a.t.Helper()
 	a.dns(2)
@@ -79,7 +79,7 @@ func TestConnectionsAreListedAndEndedByWhoCarriesThem(t *testing.T) {
 	a.paths()
 	a.shop(1)
 	dns := a.config().Farm("dns").L4.Backends
-	inKernel.all, inEngine.all = []uint32{a.config().Farm("kern").L4.Backends[0].ID, 999}, []uint32{dns[0].ID, dns[1].ID} // 999 is gone
+	inKernel.all, inEngine.all = []uint32{a.config().Farm("kern").L4.Backends[0].ID, 999}, []uint32{dns[0].ID, dns[1].ID} // 999 no longer exists
 	r := a.must(200, "GET", "/connections", "")
 	r.want(t, "total_connections", 3)
 	for path, value := range map[string]any{
@@ -210,7 +210,7 @@ func TestCountersThatAreNotKnownAreNotTakenForZero(t *testing.T) {
 		a.must(200, "GET", path, "").want(t, "warning", "netd does not answer: counters of farms the kernel carries are not known")
 	}
 	a.must(200, "GET", "/stats/farms/dns", "").want(t, "warning", nil)
-	a.must(200, "PUT", "/farms/kern/actions", `{"action":"stop"}`) // what was counted before is not known either
+	a.must(200, "PUT", "/farms/kern/actions", `{"action":"stop"}`) // earlier counts are not known either
 	a.must(200, "GET", "/stats/farms", "").want(t, "warning", "netd does not answer: counters of farms the kernel carries are not known")
 	a.must(200, "DELETE", "/farms/kern", "")
 	a.must(200, "GET", "/stats/farms", "").want(t, "warning", nil)

@@ -6,47 +6,48 @@ import (
 	"time"
 )
 
-// Who sends a body and looks for the answer only afterwards would lose it if the
-// connection were closed at once: what arrives at a closed one is answered with a
-// reset, which takes the answer out of the client's hands (RFC 9112, section 9.6).
-// So the rest of a body that nobody read is taken and thrown away.
+// A client that reads the response only after sending its whole body would lose it if the
+// connection were closed early. Data arriving at a closed socket triggers a reset, which
+// discards the response at the client (RFC 9112 §9.6). So the unread rest of a body is
+// consumed and discarded.
 const (
-	// shortRest is taken before the answer leaves, as net/http does by itself: the
-	// connection can be used again.
+	// shortRest bounds what is consumed before the response is sent, as net/http does. The
+	// connection can be reused.
 	shortRest = 256 << 10
-	// lingerBytes and lingerTime bound what is taken behind the answer. It costs copying
-	// only, and no longer body is ever taken.
+	// lingerBytes and lingerTime bound what is consumed after the response. It only costs
+	// copying; no larger body is ever accepted.
 	lingerBytes = 1 << 30
 	lingerTime  = 15 * time.Second
-	// maxLingering are taken at the same time: more end at once.
+	// maxLingering bounds the number of concurrent lingering connections; others are closed
+	// at once.
 	maxLingering = 8
 )
 
-// lingering has room for those whose rest is thrown away.
+// lingering holds a slot for each connection whose rest is being discarded.
 type lingering chan struct{}
 
 func newLingering() lingering { return make(lingering, maxLingering) }
 
-// over serves a request, and has the rest of its body out of the way once it is answered.
+// over serves a request and then disposes of the rest of its body.
 func (l lingering) over(w http.ResponseWriter, r *http.Request, serve func(http.ResponseWriter, *http.Request)) {
 	if r.Body == nil || r.Body == http.NoBody {
 		serve(w, r)
 		return
 	}
 	body := &watched{ReadCloser: r.Body}
-	with := *r // the server keeps its own, and knows that body by its kind
+	with := *r // the server keeps its own request, whose body it recognises by type
 	with.Body = body
 	serve(w, &with)
 	if body.over || !body.begun && r.Header.Get("Expect") != "" {
-		return // nothing is left, or the client waits to be asked for it
+		return // nothing is left, or the client waits for 100 Continue
 	}
 	l.rest(w, body)
 }
 
-// rest throws away what is left of a body.
+// rest discards the remainder of a body.
 func (l lingering) rest(w http.ResponseWriter, body io.Reader) {
 	if _, err := io.CopyN(io.Discard, body, shortRest); err != nil {
-		return // it is over
+		return // the body has ended
 	}
 	select {
 	case l <- struct{}{}:
@@ -56,7 +57,7 @@ func (l lingering) rest(w http.ResponseWriter, body io.Reader) {
 	}
 	control := http.NewResponseController(w)
 	// Otherwise net/http closes a chunked body as soon as the response is written. HTTP/2
-	// reads and writes at the same time anyway and has no such switch.
+	// is always full-duplex and has no such switch.
 	_ = control.EnableFullDuplex()
 	if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 		return
@@ -64,13 +65,13 @@ func (l lingering) rest(w http.ResponseWriter, body io.Reader) {
 	_, _ = io.CopyN(io.Discard, body, lingerBytes)
 }
 
-// watched is a body of which is known how far it was read.
+// watched records how far a body has been read.
 type watched struct {
 	io.ReadCloser
 	begun, over bool
 }
 
-// Read reads on.
+// Read implements io.Reader.
 func (b *watched) Read(p []byte) (int, error) {
 	b.begun = true
 	n, err := b.ReadCloser.Read(p)

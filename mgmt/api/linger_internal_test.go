@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// endless is a body of so many bytes, which counts those that were read.
+// endless is a body of a given size that counts the bytes read.
 type endless struct {
 	size, read int
-	at         func() // is called with each read
+	at         func() // called on each read
 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -29,7 +29,8 @@ func (e *endless) Read(p []byte) (int, error) {
 
 func (e *endless) Close() error { return nil }
 
-// answering is the connection of an answer: whether it was sent, and until when is read.
+// answering is the connection of a response. It records whether the response was sent, and
+// the read deadline.
 type answering struct {
 	*httptest.ResponseRecorder
 	sent     bool
@@ -40,7 +41,7 @@ type answering struct {
 func (a *answering) FlushError() error                 { a.sent = true; return a.fails }
 func (a *answering) SetReadDeadline(t time.Time) error { a.deadline = t; return nil }
 
-// left is what becomes of a body of that size of which a handler reads so much.
+// left serves a body of that size of which the handler reads some bytes.
 func left(l lingering, size, reads int) (*endless, *answering) {
 	body, w := &endless{size: size}, &answering{ResponseRecorder: httptest.NewRecorder()}
 	body.at = func() {
@@ -74,7 +75,7 @@ func TestTheRestOfABodyIsTakenBehindTheAnswer(t *testing.T) {
 	}
 }
 
-// Whoever sends long bodies on many connections is not to keep as many of ours.
+// Long bodies on many connections must not occupy as many of the server's.
 func TestOnlySoManyRestsAreTakenAtATime(t *testing.T) {
 	l := newLingering()
 	for range 8 {
@@ -98,7 +99,8 @@ func TestNoRestsAreTakenFromAConnectionThatBroke(t *testing.T) {
 	}
 }
 
-// What is over is not read on, and what the client was asked for is taken like any other.
+// A body that has ended is not read again. A body that the client was asked for is consumed
+// like any other.
 func TestOnlyWhatTheClientSendsIsTaken(t *testing.T) {
 	for _, c := range []struct {
 		expect      string

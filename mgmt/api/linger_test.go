@@ -15,8 +15,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 )
 
-// stubborn sends a whole body before it looks for an answer, as many programs do: blocks
-// of 1 MiB, the first of which begins with head.
+// stubborn sends a whole body before reading the response, as many programs do: blocks of 1
+// MiB, the first starting with head.
 func stubborn(t *testing.T, c net.Conn, fields, head string, blocks int, chunked bool) (int, string) {
 	t.Helper()
 	defer c.Close()
@@ -59,8 +59,7 @@ func stubborn(t *testing.T, c net.Conn, fields, head string, blocks int, chunked
 	return resp.StatusCode, body.Message
 }
 
-// Whoever sends more than is read gets the answer, however the length is told and
-// whatever is wrong.
+// A client that sends more than is read gets its response, with any framing and any error.
 func TestTheAnswerToALongBodyArrives(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(0)
@@ -71,7 +70,7 @@ func TestTheAnswerToALongBodyArrives(t *testing.T) {
 		blocks, status     int
 		message            string
 	}{
-		// base64, in which line ends stand for nothing
+		// base64, in which line ends are ignored
 		{"an archive beyond the limit", "/system/backup/b1 HTTP/1.1\r\n" + gzip, "H4sI", 220, 413, "the body is too large: allowed are 134217728 bytes"},
 		{"no archive", "/system/backup/b1 HTTP/1.1\r\n" + gzip, "nothing", 8, 400, "the archive is damaged, or no backup of Sluice: gzip: invalid header"},
 		{"another type", "/system/backup/b1 HTTP/1.1\r\nContent-Type: text/html\r\n", "", 8, 415, `content type "text/html": allowed are application/gzip, application/x-gzip, application/octet-stream`},
@@ -102,7 +101,7 @@ func TestTheAnswerToALongBodyArrives(t *testing.T) {
 	}
 }
 
-// A connection of a body that was just not read goes on.
+// A connection survives an unread body.
 func TestAConnectionOutlivesABodyNobodyRead(t *testing.T) {
 	a := newAppliance(t)
 	socket, _, _, _ := serve(t, a)
@@ -126,7 +125,7 @@ func TestAConnectionOutlivesABodyNobodyRead(t *testing.T) {
 	}
 }
 
-// unasked is a body that fails the test when it is read.
+// unasked is a body that fails the test if it is read.
 type unasked struct{ t *testing.T }
 
 func (u unasked) Read([]byte) (int, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 )
 
-// fill gives an appliance so many http farms, each with a service of so many backends.
+// fill creates http farms, each with a service of that many backends.
 func (a *appliance) fill(farms, backends int) {
 	a.t.Helper()
 	var text strings.Builder
@@ -26,8 +26,8 @@ func (a *appliance) fill(farms, backends int) {
 	}
 }
 
-// BenchmarkRead is what reading costs, from the front to the last byte, with 1,000
-// farms of ten backends.
+// BenchmarkRead measures reads, from the front to the last byte, with 1,000 farms of ten
+// backends.
 func BenchmarkRead(b *testing.B) {
 	a := newAppliance(b)
 	a.fill(1000, 10)
@@ -49,7 +49,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkChangeOfMany is a change of one of 1,000 farms of ten backends.
+// BenchmarkChangeOfMany changes one of 1,000 farms of ten backends.
 func BenchmarkChangeOfMany(b *testing.B) {
 	a := newAppliance(b)
 	a.fill(1000, 10)

@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// keeping is an appliance that can tell when what is known of farms changed: when moved
-// grows. Until then it says of each what it said, whatever the engine knows.
+// keeping returns an appliance that can report changes of live data, by incrementing moved.
+// Until then, cached lists show the old data, whatever the engine says.
 func keeping(t *testing.T) (a *appliance, moved *atomic.Uint64) {
 	moved = &atomic.Uint64{}
 	a = newAppliance(t, func(d *api.Deps) {
@@ -30,19 +30,19 @@ func TestAListIsWrittenOnceWhileNothingChanges(t *testing.T) {
 	a.shop(1)
 	id := a.config().Farms[0].HTTP.Services[0].Backends[0].ID
 	first := a.listed()
-	a.engine.health[id] = farm.StatusDown // and nobody was told
+	a.engine.health[id] = farm.StatusDown // without a notice
 	if again := a.listed(); again != first {
 		t.Errorf("it was written anew:\n%s", again)
 	}
-	a.must(200, "GET", "/farms?status=critical", "").want(t, "params.0.farmname", "shop") // a part is made anew
+	a.must(200, "GET", "/farms?status=critical", "").want(t, "params.0.farmname", "shop") // a filtered list is not cached
 	moved.Add(1)
 	if again := a.listed(); !strings.Contains(again, `"critical"`) {
 		t.Errorf("a backend is down:\n%s", again)
 	}
 }
 
-// Everything a list tells of, one after the other. What the health table, the watch and
-// netd find is told by Moved, the rest by what holds it.
+// Each kind of data in a list changes in turn. Changes of the health table, the watch and
+// netd are signalled by Moved, others by their owners.
 func TestAListIsWrittenAnewAfterEachChangeOfWhatItTells(t *testing.T) {
 	a, moved := keeping(t)
 	a.shop(2)
@@ -112,7 +112,7 @@ func TestAListIsWrittenAnewAfterEachChangeOfWhatItTells(t *testing.T) {
 	}
 }
 
-// Nobody gets the list of who sees other farms, before or after it was kept.
+// A cached list is never sent to a caller who sees other farms.
 func TestAListIsKeptForThoseWhoSeeTheSameFarms(t *testing.T) {
 	a, _ := keeping(t)
 	a.shop(1)
@@ -143,7 +143,7 @@ func TestAListIsKeptForThoseWhoSeeTheSameFarms(t *testing.T) {
 	a.send("GET", api.Base+"/farms", "", "ZAPI_KEY", "none").refused(t, 401)
 }
 
-// What a transaction sees is its own.
+// Lists inside a transaction are not cached.
 func TestATransactionDoesNotLeaveItsListToOthers(t *testing.T) {
 	a, _ := keeping(t)
 	a.shop(1)
@@ -154,7 +154,7 @@ func TestATransactionDoesNotLeaveItsListToOthers(t *testing.T) {
 	}
 }
 
-// Where nobody can tell what changed, nothing is kept.
+// Without change notices, nothing is cached.
 func TestAListIsNotKeptWhereNobodyCanTell(t *testing.T) {
 	for name, of := range map[string]func(*farm.Config) (uint64, bool){"none": nil, "unknown": func(*farm.Config) (uint64, bool) { return 0, false }} {
 		a := newAppliance(t, func(d *api.Deps) { d.Moved = of })

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Farms, backends and users are what is long; all lists go the same way.
+// Lists of farms, backends and users are long. All lists share the same code.
 func TestListsOfFarmsAreHadInPartsAndByField(t *testing.T) {
 	a := newAppliance(t)
 	a.fill(12, 2)

@@ -71,7 +71,7 @@ func TestUsersOfTheDirectoryLogInWhenItIsAsked(t *testing.T) {
 	a.login("bob\x00", "his own").refused(t, 401)
 }
 
-// provided is an appliance with a provider that is switched on.
+// provided returns an appliance with an enabled provider.
 func provided(t *testing.T, change ...func(*api.Deps)) (*appliance, *oidctest.Provider) {
 	t.Helper()
 	p := oidctest.New(t, clock)
@@ -87,7 +87,7 @@ func provided(t *testing.T, change ...func(*api.Deps)) (*appliance, *oidctest.Pr
 	return a, p
 }
 
-// through logs somebody in through the provider.
+// through logs in through the provider.
 func (a *appliance) through(p *oidctest.Provider, change ...func(url.Values)) reply {
 	a.t.Helper()
 	begun := a.send("GET", api.Base+"/session/oidc", "")
@@ -105,7 +105,7 @@ func (a *appliance) through(p *oidctest.Provider, change ...func(url.Values)) re
 	for _, f := range change {
 		f(q)
 	}
-	// as a browser comes back from another site
+	// as a browser returning from another site
 	return a.send("GET", api.Base+oidc.Callback+"?"+q.Encode(), "", "Cookie", binding, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate")
 }
 
@@ -128,7 +128,7 @@ func TestPeopleLogInThroughAProvider(t *testing.T) {
 	}
 }
 
-// browser is what one says it wants to see.
+// browser is the Accept header of a browser.
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 func TestABrowserEndsOnAPageOfTheAppliance(t *testing.T) {
@@ -146,7 +146,7 @@ func TestABrowserEndsOnAPageOfTheAppliance(t *testing.T) {
 		if r.status != 303 || r.header.Get("Location") != location || cookieOf(t, r) == "" {
 			t.Fatalf("%d to %q, want %q: %s", r.status, r.header.Get("Location"), location, r.raw)
 		}
-		// still on the way from another site: without the cookie
+		// still coming from another site: without the cookie
 		page := a.send("GET", location, "", "Accept", browser, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate")
 		if page.status != 200 || page.header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(page.raw, "You are logged in.") {
 			t.Fatalf("%d %v %s", page.status, page.header, page.raw)
@@ -168,8 +168,8 @@ func TestABrowserEndsOnAPageOfTheAppliance(t *testing.T) {
 	}
 }
 
-// Whoever is not let in reads a page in a browser, with the status that programs get and
-// nothing in it that could be markup.
+// A failed login in a browser is an HTML page, with the same status as for programs and
+// without any injected markup.
 func TestALogInThatFailsIsAPageInABrowser(t *testing.T) {
 	a, p := provided(t)
 	show := func(r reply, status int, says string) {
@@ -206,7 +206,7 @@ func TestALogInThatFailsIsAPageInABrowser(t *testing.T) {
 	show(come(""), 404, "is off")
 }
 
-// Nobody is sent to another site by a link to the appliance.
+// The login never redirects to another site.
 func TestLogInsRedirectNowhereElse(t *testing.T) {
 	a, _ := provided(t)
 	for _, to := range []string{"//evil.example", "///evil.example", "https://evil.example/", "/\\evil.example", "\\/evil.example", "javascript:alert(1)", "evil.example", "/\t/evil.example", "/\n/evil.example",
@@ -255,7 +255,7 @@ func TestWhomAProviderDoesNotLetIn(t *testing.T) {
 	}
 }
 
-// What needs no credential is this and no more.
+// These are the only paths that need no credential.
 func TestWhatStrangersMay(t *testing.T) {
 	a := newAppliance(t)
 	var public []string
@@ -266,7 +266,7 @@ func TestWhatStrangersMay(t *testing.T) {
 		}
 		want := 401
 		if route.Method == "DELETE" && route.Path == "/session" {
-			want = 400 // there is none to end
+			want = 400 // there is no session to end
 		}
 		for _, base := range []string{api.Base, api.FamilyBase} {
 			if r := a.send(route.Method, base+filled(route.Path), "{}"); r.status != want {

@@ -47,12 +47,12 @@ func TestLogsAreListedShownAndDownloaded(t *testing.T) {
 	}
 }
 
-// Logs are about all farms.
+// Logs concern all farms.
 func TestWhoSeesSomeFarmsSeesNoLogs(t *testing.T) {
 	a := newAppliance(t)
 	a.people()
 	a.must(200, "PUT", "/rbac/groups/team", `{"role":"administration"}`)
-	a.as("GET", "/system/logs", "").refused(t, 403, "all farms") // of no farms a group does not see all
+	a.as("GET", "/system/logs", "").refused(t, 403, "all farms") // without any farm, a group does not see all farms
 	a.shop(1)
 	for _, path := range []string{"/system/logs", "/system/logs/sluice-audit.log", "/system/logs/sluice-audit.log/lines/1"} {
 		a.as("GET", path, "").refused(t, 403, "all farms")

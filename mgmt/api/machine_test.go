@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/system"
 )
 
-// params is an answer's params as text, with keys in their order.
+// params returns the params of a response as text, with keys in order.
 func params(r reply) string {
 	_, rest, _ := strings.Cut(strings.Join(strings.Fields(r.raw), " "), `"params": `)
 	return rest
@@ -86,7 +86,7 @@ func TestWhatTheMachineDoesNotDoIsAWarningAndInTheStatus(t *testing.T) {
 	}
 }
 
-// What snmpd is, not what was ordered of it, is its actual state.
+// The actual state is that of the snmpd process, not that of its settings.
 func TestTheActualStateOfSNMPIsThatOfItsSocket(t *testing.T) {
 	var serves, known bool
 	var asked netip.AddrPort

@@ -13,11 +13,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/eventlog"
 )
 
-// limitedList is a list of what there cannot be a hundred thousand of.
+// limitedList is a list that cannot have a hundred thousand items.
 type limitedList struct {
 	list string
 	most int
-	// more makes one more, the i-th. Where all are made at once (whole) it makes i of them.
+	// more creates the i-th item. If whole is set, it creates i items at once.
 	more  func(i int) (method, path, body string)
 	whole bool
 }
@@ -45,7 +45,7 @@ func limited(t *testing.T) []limitedList {
 	}
 }
 
-// whole is a document with so many things of a kind.
+// whole returns a document with n objects of a kind.
 func whole(kind, one string) func(int) (string, string, string) {
 	return func(n int) (string, string, string) {
 		all := make([]string, n)
@@ -59,14 +59,14 @@ func whole(kind, one string) func(int) (string, string, string) {
 	}
 }
 
-// Where there cannot be a hundred thousand of something, one too many is refused with the
-// number that is possible, and the list of all is answered, whole and in parts. The short
-// form makes few of each.
+// If a list is limited to fewer than a hundred thousand items, one too many is rejected
+// with the limit, and the full list can be read, whole and in pages. The short form creates
+// only a few.
 func TestListsAreAnsweredAtTheirLimits(t *testing.T) {
 	for _, k := range limited(t) {
 		t.Run(k.list, func(t *testing.T) {
 			a := newAppliance(t)
-			if !k.whole { // else it would have one of the numbers
+			if !k.whole { // otherwise it would reuse one of the numbers
 				a.shop(0)
 			}
 			a.fillTo(t, k)
@@ -81,8 +81,8 @@ func TestListsAreAnsweredAtTheirLimits(t *testing.T) {
 	}
 }
 
-// fillTo makes things until there are as many as may be, or forty in the short form, and
-// has one too many refused.
+// fillTo creates items up to the limit, or forty in the short form, and verifies that one
+// too many is rejected.
 func (a *appliance) fillTo(t *testing.T, k limitedList) {
 	t.Helper()
 	n := k.most
@@ -108,7 +108,7 @@ func (a *appliance) fillTo(t *testing.T, k limitedList) {
 		return
 	}
 	last := reply{}
-	for i := 0; i < n; i++ { // what is there already may count, or may not
+	for i := 0; i < n; i++ { // existing items may or may not count
 		if last = send(i); last.status >= 400 {
 			if i < k.most-8 || !strings.Contains(last.raw, fmt.Sprint(k.most)) {
 				t.Fatalf("%d: %d %s", i, last.status, last.raw)
@@ -124,7 +124,7 @@ func (a *appliance) fillTo(t *testing.T, k limitedList) {
 	}
 }
 
-// tooMany checks how one too many is refused: with how many are possible.
+// tooMany verifies the rejection of one item too many: it must state the limit.
 func tooMany(t *testing.T, r reply, most int) {
 	t.Helper()
 	if r.status < 400 || r.status >= 500 || !strings.Contains(r.raw, fmt.Sprint(most)) {
@@ -132,7 +132,7 @@ func tooMany(t *testing.T, r reply, most int) {
 	}
 }
 
-// answered reads a list, which has limit things at most, in bounded time and size.
+// answered reads a list of at most limit items, in bounded time and size.
 func (a *appliance) answered(t *testing.T, path string, limit int) {
 	t.Helper()
 	r, took := a.timed(path)
@@ -146,8 +146,8 @@ func (a *appliance) answered(t *testing.T, path string, limit int) {
 	t.Logf("%s: %d things, %d bytes in %s", path, len(body.Params), len(r.raw), took)
 }
 
-// What happened is kept in files of a fixed size, however much happens: what they hold is
-// listed, the newest of it, and in parts.
+// Events are stored in files of a fixed size. The list shows what they hold, newest first,
+// in pages.
 func TestATimelineOfManyEventsIsAnswered(t *testing.T) {
 	n := 2000
 	if contracttest.Long() {
@@ -159,7 +159,7 @@ func TestATimelineOfManyEventsIsAnswered(t *testing.T) {
 	began := time.Now().Add(-time.Hour)
 	for i := range n {
 		a.events.Add(eventlog.Event{Time: began.Add(time.Duration(i) * 10 * time.Millisecond), Kind: eventlog.Health, Severity: eventlog.Warning, Farms: []uint32{shop}, Farm: "shop", Backend: "0 (10.0.0.1:8080)", Text: fmt.Sprintf("event %d", i)})
-		if i%5000 == 4999 { // more that wait would be lost, and counted
+		if i%5000 == 4999 { // a longer queue would be dropped and counted
 			a.until(t, fmt.Sprintf("event %d", i))
 		}
 	}
@@ -173,7 +173,7 @@ func TestATimelineOfManyEventsIsAnswered(t *testing.T) {
 	}
 }
 
-// until waits until the timeline tells something.
+// until waits until the timeline contains the text.
 func (a *appliance) until(t *testing.T, text string) {
 	t.Helper()
 	enginetest.Eventually(t, text+" in the timeline", func() bool {
@@ -181,8 +181,8 @@ func (a *appliance) until(t *testing.T, text string) {
 	})
 }
 
-// Of one person so many log-ins hold; who logs in once more ends the one that was not used
-// for longest, and nobody is kept out.
+// A user has a limited number of sessions. One more login ends the least recently used one,
+// and is never refused.
 func TestTheListOfLogInsIsBounded(t *testing.T) {
 	const most = 64
 	n := 3

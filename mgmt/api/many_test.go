@@ -15,17 +15,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/audit"
 )
 
-// mostInPart is how long the answer to a question for a part may be: a thousand things
-// of the longest kind. slowest is far above what any takes, and far below what a client
-// waits for.
+// mostInPart bounds the size of a page: a thousand items of the longest kind. slowest is
+// far above any real duration, and far below the timeout of clients.
 const (
 	mostInPart = 4 << 20
 	slowest    = 10 * time.Second
 )
 
-// many fills an appliance with so many lines of the audit log, as many backends, or all
-// that are possible, and a thousand revisions, the last of them of all that. It returns
-// how many backends each farm has.
+// many fills an appliance with n audit lines, n backends or the possible maximum, and a
+// thousand revisions, the last of which holds all that. It returns the number of backends
+// per farm.
 func (a *appliance) many(t *testing.T, n int, kept *audit.Log) (each int) {
 	t.Helper()
 	backends := min(n, farm.MaxBackendID) / 2 * 2
@@ -57,8 +56,8 @@ func (a *appliance) many(t *testing.T, n int, kept *audit.Log) (each int) {
 	return backends / 2
 }
 
-// Whoever asks for a part of a list gets a part, however long it is, in bounded time; who
-// asks for one beyond the end gets none, and who asks for too much is told.
+// A page of a list is returned in bounded time, however long the list is. A page beyond the
+// end is empty, and too large a limit is rejected.
 func TestListsOfManyThingsAreAnsweredInParts(t *testing.T) {
 	n := 2000
 	if contracttest.Long() {
@@ -75,7 +74,7 @@ func TestListsOfManyThingsAreAnsweredInParts(t *testing.T) {
 	const web = "/farms/shop/services/web/backends"
 	for _, c := range []struct {
 		path  string // with a limit, which is appended
-		total int    // what is said of the whole; 0: nothing is
+		total int    // the expected total; 0: absent
 	}{
 		{web + "?offset=0&", each}, {fmt.Sprintf("%s?offset=%d&", web, each-10), each}, {web + "?status=undefined&", each}, {web + "?status=down&", 0},
 		{"/farms/dns/backends?offset=7&", each}, {"/farms?", 2}, {"/stats/farms?", 2},
@@ -105,7 +104,7 @@ func TestListsOfManyThingsAreAnsweredInParts(t *testing.T) {
 	if r := a.must(200, "GET", fmt.Sprintf("%s?offset=%d&limit=10", web, each), ""); len(r.at("params").([]any)) != 0 {
 		t.Errorf("behind the end: %.300s", r.raw)
 	}
-	for _, whole := range []string{web, "/farms/shop", "/stats/farms/shop", "/ids", "/status"} { // all of it was asked for
+	for _, whole := range []string{web, "/farms/shop", "/stats/farms/shop", "/ids", "/status"} { // whole lists
 		r, took := a.timed(whole)
 		if r.status != 200 || took > slowest {
 			t.Errorf("%s: %d in %s", whole, r.status, took)
@@ -114,7 +113,7 @@ func TestListsOfManyThingsAreAnsweredInParts(t *testing.T) {
 	}
 }
 
-// timed reads a path, and says how long that took.
+// timed reads a path and measures the time.
 func (a *appliance) timed(path string) (reply, time.Duration) {
 	a.t.Helper()
 	r := httptest.NewRequest("GET", api.Base+path, strings.NewReader(""))

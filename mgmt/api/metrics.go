@@ -13,23 +13,24 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// MetricsPath is where scrapers look: not below a base, because they all do.
+// MetricsPath is the path for scrapers. It is not below a base path, because all scrapers
+// expect it here.
 const MetricsPath = "/metrics"
 
-// Watching is what the API needs to show what the engine does.
+// Watching holds the dependencies for observing the engine.
 type Watching struct {
-	// Metrics answers GET /metrics; nil when there are none.
+	// Metrics serves GET /metrics; nil: unavailable.
 	Metrics http.Handler
-	// OpenMetrics lets programs of this machine scrape without a key.
+	// OpenMetrics lets local programs scrape without a key.
 	OpenMetrics bool
-	// Watch shows exchanges of a farm as they end; nil when that is not possible.
+	// Watch streams exchanges of a farm as they end; nil: unavailable.
 	Watch func(farm uint32, filter accesslog.Filter) (*accesslog.Watcher, error)
-	// Tally counts the questions of a gslb farm; nil when that is not possible.
+	// Tally counts the queries of a gslb farm; nil: unavailable.
 	Tally func(farm uint32) (*accesslog.Tally, error)
 }
 
-// metrics answers a scrape, and reports whether it was one. The key may come as
-// Authorization: Bearer too, because that is what every scraper can send.
+// metrics serves a scrape and reports whether the request was one. The key may also come as
+// Authorization: Bearer, which every scraper supports.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) bool {
 	if r.URL.Path != MetricsPath || s.deps.Metrics == nil {
 		return false
@@ -57,7 +58,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// withBearer makes a bearer token the key, unless there is one.
+// withBearer turns a bearer token into the key, unless there is one.
 func withBearer(r *http.Request) *http.Request {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !ok || auth.KeyUsed(r) || !strings.EqualFold(scheme, "Bearer") {
@@ -68,8 +69,8 @@ func withBearer(r *http.Request) *http.Request {
 	return r
 }
 
-// fromHere reports whether the request came over the loopback interface, and
-// from no proxy there: that would speak for others.
+// fromHere reports whether the request came over the loopback interface, but not through a
+// local proxy, which would forward foreign requests.
 func fromHere(r *http.Request) bool {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !at.Addr().Unmap().IsLoopback() {

@@ -21,7 +21,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// scraped is what a scrape is answered with; headers come in pairs.
+// scraped returns the response to a scrape; headers come in pairs.
 func scraped(a *appliance, method, remote string, headers ...string) (int, string) {
 	r := httptest.NewRequest(method, "https://lb.example:444/metrics", nil)
 	r.RemoteAddr = remote
@@ -107,7 +107,7 @@ func TestWhatAScrapeMayBe(t *testing.T) {
 	if err := a.users.GiveRole("shop", "monitoring"); err != nil {
 		t.Fatal(err)
 	}
-	a.send("GET", api.MetricsPath, "", "ZAPI_KEY", key).refused(t, 403, "all farms") // of no farms a group does not see all
+	a.send("GET", api.MetricsPath, "", "ZAPI_KEY", key).refused(t, 403, "all farms") // without any farm, a group does not see all farms
 	a.shop(1)
 	if err := a.users.AddFarm("shop", a.config().Farm("shop").ID); err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestWhatAScrapeMayBe(t *testing.T) {
 	}
 }
 
-// watchable gives the API a pump, and returns what fills it.
+// watchable gives the API a pump and returns functions that feed it.
 func watchable(t *testing.T) (change func(*api.Deps), put func(fill func(*records.Entry)), set func(*farm.Config)) {
 	t.Helper()
 	f, err := shm.Shared("test", records.SegmentSize)
@@ -240,7 +240,7 @@ func TestExchangesOfAFarmAreStreamedUntilTheClientLeaves(t *testing.T) {
 	}
 
 	var held []context.CancelFunc
-	for range accesslog.MaxWatchers { // as soon as those that left are gone
+	for range accesslog.MaxWatchers { // as soon as the previous ones are gone
 		for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 			resp, _, leave := open("")
 			defer resp.Body.Close()

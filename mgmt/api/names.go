@@ -15,26 +15,26 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/system"
 )
 
-// names knows by which names browsers may reach the API. A page whose name an
-// attacker made lead here (DNS rebinding) has another one.
+// names holds the names by which browsers may reach the API. A name that an attacker points
+// here (DNS rebinding) is not one of them.
 type names struct {
 	settings    system.Settings
 	certificate *x509.Certificate        // of the API; nil: none
-	chosen      func() *x509.Certificate // in its place; nil: none ever is
+	chosen      func() *x509.Certificate // replaces it; nil: never
 	own         func() []string
 	now         func() time.Time
 
 	mu    sync.Mutex
-	known []string  // what own said last
-	until time.Time // when it is asked again
+	known []string  // the last result of own
+	until time.Time // when own is called again
 }
 
-// ownNamesAge is how long the answer of own is believed.
+// ownNamesAge is how long the result of own is cached.
 const ownNamesAge = time.Minute
 
-// are reports whether the name in a Host header is one of this machine: any
-// address (nobody can rebind an address), a name of the certificate, one that
-// was set, or the name of the host.
+// are reports whether the name in a Host header belongs to this machine. It must be an
+// address (which cannot be rebound), a name of the certificate, a configured name, or the
+// name of the host.
 func (n *names) are(host string) bool {
 	name := rest.BareName(rest.HostOnly(host))
 	if _, err := netip.ParseAddr(name); err == nil {
@@ -45,7 +45,7 @@ func (n *names) are(host string) bool {
 		slices.Contains(system.Names(n.settings), name) || slices.Contains(n.hosts(), name)
 }
 
-// isChosen reports whether the name is one of the certificate that was chosen.
+// isChosen reports whether the name is in the configured certificate.
 func (n *names) isChosen(name string) bool {
 	if n.chosen == nil {
 		return false
@@ -68,8 +68,8 @@ func (n *names) hosts() []string {
 	return n.known
 }
 
-// hostNames is the name of this machine, and the one with its domain if the
-// resolver knows it.
+// hostNames returns the name of this machine, and the one with its domain if it can be
+// resolved.
 func hostNames() []string {
 	name, err := os.Hostname()
 	if err != nil || name == "" {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A number of JSON is the same one however it is written, wherever bodies have one.
+// A JSON number has the same meaning in any notation, in all bodies.
 func TestWholeNumbersMayBeWrittenWithAPoint(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(2)
@@ -34,7 +34,7 @@ func TestWholeNumbersMayBeWrittenWithAPoint(t *testing.T) {
 	a.do("PUT", "/farms/dns", `{"vport":54.5}`).refused(t, 400, "vport")
 }
 
-// The interfaces are chosen by their status.
+// Interfaces are filtered by status.
 func TestInterfacesAreChosenByTheirStatus(t *testing.T) {
 	a := newAppliance(t)
 	for status, want := range map[string]string{"up": "[eth0]", "down": "[bond0]"} {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// shortHistory keeps no difference, and none of what came before a revision.
+// shortHistory stores no diffs, and nothing older than a given revision.
 type shortHistory struct {
 	kept
 	oldest uint64
@@ -28,7 +28,7 @@ func (h *shortHistory) Diff(a, b uint64) (string, error) {
 	return h.kept.Diff(a, b)
 }
 
-// Without a word it would look as if nothing had changed.
+// Without a notice, an omitted diff would look like no change.
 func TestADifferenceThatCannotBeShownIsSaidToBeOmitted(t *testing.T) {
 	h := &shortHistory{oldest: 2}
 	a := newAppliance(t, func(d *api.Deps) { h.kept, d.History = d.History, h })

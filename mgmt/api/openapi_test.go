@@ -13,19 +13,19 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// doc is as much of an OpenAPI document as the tests look at.
+// doc is the part of an OpenAPI document that the tests use.
 type doc struct {
 	OpenAPI    string `json:"openapi"`
 	Paths      map[string]map[string]operation
 	Components struct{ Schemas map[string]any }
 }
 
-// body is the schema of the body of an operation, the fields of all its shapes together.
+// body returns the body schema of an operation, with the fields of all variants.
 func (d doc) body(o operation) schema {
 	s := o.RequestBody.Content["application/json"].Schema
 	var several schema
 	if known := d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]; known != nil {
-		_ = json.Unmarshal([]byte(quoteAny(known)), &several) // it came from JSON
+		_ = json.Unmarshal([]byte(quoteAny(known)), &several) // it was decoded from JSON
 	}
 	shapes := append(several.AnyOf, s)
 	out := schema{Properties: map[string]schema{}, AdditionalProperties: false}
@@ -101,7 +101,7 @@ func TestDocumentIsOpenAPI31AndWhole(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/farms", "/history/rollback"} { // copy_from and revision name what may be missing
+	for _, path := range []string{"/farms", "/history/rollback"} { // copy_from and revision may name a missing object
 		if _, ok := d.Paths[path]["post"].Responses["404"]; !ok {
 			t.Errorf("post %s: no answer 404 documented", path)
 		}
@@ -113,8 +113,8 @@ func TestDocumentIsOpenAPI31AndWhole(t *testing.T) {
 	}
 }
 
-// Every operation of the table is documented, needs a key and a right, and the
-// document has no other.
+// Every operation is documented and needs a key and a permission. The document contains no
+// others.
 func TestEveryRouteIsDocumentedAndClosed(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -133,14 +133,14 @@ func TestEveryRouteIsDocumentedAndClosed(t *testing.T) {
 		}
 		path := filled(route.Path)
 		if rbac.Permission(route.Needs) == rbac.Public {
-			continue // TestWhatStrangersMay
+			continue // see TestWhatStrangersMay
 		}
 		for _, base := range []string{api.Base, api.FamilyBase} {
 			if r := a.send(route.Method, base+path, `{}`); route.Path == "/session" {
 				if r.status != 400 && r.status != 401 {
 					t.Errorf("%s %s without a credential: %d", route.Method, path, r.status)
 				}
-				continue // has ways of its own
+				continue // has its own credentials
 			} else {
 				r.refused(t, 401)
 			}
@@ -171,8 +171,8 @@ func TestEveryRouteIsDocumentedAndClosed(t *testing.T) {
 	}
 }
 
-// filled is a path of the document with names that exist: backends and sessions
-// are those of a service or of an l4xnat farm.
+// filled returns a path with existing names: backends and sessions are those of a service
+// or of an l4xnat farm.
 func filled(path string) string {
 	name := "shop"
 	if strings.HasPrefix(path, "/farms/{farm}/backends") || strings.HasPrefix(path, "/farms/{farm}/sessions") || strings.HasPrefix(path, "/farms/{farm}/fg") {
@@ -188,7 +188,7 @@ func filled(path string) string {
 		"{start}", "01-01-2026-00:00", "{end}", "01-02-2026-00:00").Replace(path)
 }
 
-// sample is a body with every required field and one more.
+// sample returns a body with every required field and one more.
 func sample(s schema, extra string) string {
 	body := map[string]any{}
 	for _, name := range append(slices.Clone(s.Required), extra) {
@@ -229,10 +229,9 @@ func TestErrorsAreDocumentedInTheShapeTheyHave(t *testing.T) {
 	}
 }
 
-// Who reads the document finds a description and an example for each field that can be
-// sent, and a description for each that is answered. Fields of tables get their examples
-// in mgmt/validate/examples.go, words of answers their meaning in
-// mgmt/api/rest/answerwords.go.
+// The document has a description and an example for each request field, and a description
+// for each response field. Examples of table fields are in mgmt/validate/examples.go,
+// meanings of response names in mgmt/api/rest/answerwords.go.
 func TestEveryFieldIsDescribedAndHasAnExample(t *testing.T) {
 	for name, s := range readDoc(t, newAppliance(t)).Components.Schemas {
 		sent := strings.HasPrefix(name, "Post") || strings.HasPrefix(name, "Put")

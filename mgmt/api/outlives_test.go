@@ -20,13 +20,13 @@ func (a *appliance) in(cookie, method, path, body string) reply {
 	return a.send(method, api.Base+path, body, "Cookie", cookie)
 }
 
-// confirm shows password and code in a session.
+// confirm sends password and code in a session.
 func (a *appliance) confirm(cookie, password, code string) reply {
 	a.t.Helper()
 	return a.in(cookie, "POST", people.ConfirmPath, fmt.Sprintf(`{"password":%q,"code":%q}`, password, code))
 }
 
-// stolen returns a session of root whose login is longer ago than a confirmation holds.
+// stolen returns a session of root whose login is older than a confirmation lasts.
 func (a *appliance) stolen(now *time.Time) (cookie string) {
 	a.t.Helper()
 	cookie = cookieOf(a.t.(*testing.T), a.login("root", rootPassword))
@@ -34,7 +34,7 @@ func (a *appliance) stolen(now *time.Time) (cookie string) {
 	return cookie
 }
 
-// A thief of a session must not keep access with what the session makes.
+// A thief of a session must not keep access through objects it creates.
 func TestASessionMustBeConfirmedForWhatOutlivesIt(t *testing.T) {
 	a, now := ticking(t)
 	plugins(t, "check_own")
@@ -88,7 +88,7 @@ func TestASessionMustBeConfirmedForWhatOutlivesIt(t *testing.T) {
 	if r := a.in(other, "POST", "/keys", ""); r.status != 201 {
 		t.Errorf("after a login: %d %s", r.status, r.raw)
 	}
-	// A session cannot begin another one, which would be raised.
+	// A session cannot start another one, which would be raised.
 	if r := a.in(cookie, "POST", people.SessionPath, ""); r.status < 400 {
 		t.Errorf("a session without a password: %d %s", r.status, r.raw)
 	}
@@ -105,7 +105,7 @@ func TestASessionMustBeConfirmedForWhatOutlivesIt(t *testing.T) {
 	}
 }
 
-// Requests without a session are not asked to confirm anything.
+// Requests without a session need no confirmation.
 func TestAKeyNeedsNoConfirmation(t *testing.T) {
 	a := newAppliance(t)
 	a.people()
@@ -114,7 +114,7 @@ func TestAKeyNeedsNoConfirmation(t *testing.T) {
 	a.send("POST", api.Base+people.ConfirmPath, `{"password":"`+rootPassword+`"}`).refused(t, 401)
 }
 
-// Cheap changes of the configuration go on without a confirmation.
+// Ordinary changes of the configuration need no confirmation.
 func TestASessionIsNotConfirmedForTraffic(t *testing.T) {
 	a, now := ticking(t)
 	a.shop(1)
@@ -162,19 +162,19 @@ func TestAConfirmationNeedsTheSecondFactor(t *testing.T) {
 	if r := a.confirm(cookie, "secret-1", code); r.status != 200 {
 		t.Fatalf("%d %s", r.status, r.raw)
 	}
-	a.confirm(cookie, "secret-1", code).refused(t, 400, "not right") // used
+	a.confirm(cookie, "secret-1", code).refused(t, 400, "not right") // already used
 	if r := a.in(cookie, "POST", "/system/users", body); r.status != 200 {
 		t.Errorf("%d %s", r.status, r.raw)
 	}
 }
 
-// Users of OpenID Connect have no password here: they log in at the provider again.
+// Users of OpenID Connect have no local password. They log in at the provider again.
 func TestAUserOfAProviderConfirmsByALoginThere(t *testing.T) {
 	a, p := provided(t)
 	a.must(200, "PUT", "/rbac/groups/team", `{"role":"administration"}`)
 	p.Claims = map[string]any{"preferred_username": "zoe", "groups": []string{"ops"}}
 	body := `{"zapikey":"ZoesKey0123456789"}`
-	cookie := cookieOf(t, a.through(p)) // the provider does not say when zoe showed the password
+	cookie := cookieOf(t, a.through(p)) // the provider does not say when zoe entered the password
 	a.in(cookie, "POST", "/system/users", body).refused(t, 403, "confirm your password")
 	a.confirm(cookie, "any", "").refused(t, 400, "GET /session/oidc?reauthenticate=true")
 
@@ -191,7 +191,7 @@ func TestAUserOfAProviderConfirmsByALoginThere(t *testing.T) {
 	}
 }
 
-// exempt lists the operations that change something and need no confirmed session, by
+// exempt lists the operations that change something but need no confirmed session, by
 // reason.
 var exempt = map[string][]string{
 	"takes access away": {
@@ -225,7 +225,7 @@ var exempt = map[string][]string{
 	},
 }
 
-// Every operation that changes something needs a confirmed session, or is exempt with a
+// Every operation that changes something needs a confirmed session or is exempt with a
 // reason.
 func TestEveryOperationNeedsAConfirmedSessionOrIsExempt(t *testing.T) {
 	a := newAppliance(t)

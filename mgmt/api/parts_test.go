@@ -27,7 +27,7 @@ func TestAServerWithoutAPartItNeedsIsNotMade(t *testing.T) {
 	}
 }
 
-// What an appliance does not have, it has no operations for.
+// Optional parts that are missing have no operations.
 func TestPartsThatAreNotThereHaveNoOperations(t *testing.T) {
 	whole := len(newAppliance(t).server.Routes())
 	for name, c := range map[string]struct {
@@ -71,8 +71,8 @@ func TestAnApplianceKnowsItsOwnAddressesAndNames(t *testing.T) {
 	}
 }
 
-// A farm may be started again only as long as its address is here, and documents
-// may have stopped ones with an address that is not.
+// A farm can start only while its address is local. Documents may contain stopped farms
+// with other addresses.
 func TestAddressesThatAreGoneKeepFarmsFromStarting(t *testing.T) {
 	here := []netip.Addr{netip.MustParseAddr("192.0.2.10")}
 	a := newAppliance(t, func(d *api.Deps) { d.LocalAddrs = func() []netip.Addr { return here } })

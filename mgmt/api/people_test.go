@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// What the API answers about users, groups and roles, each answer as a whole but for
-// the permissions, which are many.
+// The complete responses about users, groups and roles, except for the long lists of
+// permissions.
 func TestWhatTheAPIAnswersAboutPeople(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -40,7 +40,8 @@ func TestWhatTheAPIAnswersAboutPeople(t *testing.T) {
 	golden(t, "people", all.String())
 }
 
-// Who may do what is no configuration: its history is in the log.
+// Users, groups and roles are not part of the configuration, so their history is in the
+// log.
 func TestWhoChangedUsersGroupsAndRolesIsLogged(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -65,7 +66,7 @@ func TestWhoChangedUsersGroupsAndRolesIsLogged(t *testing.T) {
 	}
 }
 
-// A session that was left open is no place to guess a password from.
+// An unattended session must not allow guessing of the password.
 func TestWhoGuessesTheOwnPasswordWaits(t *testing.T) {
 	a := newAppliance(t)
 	a.people()
@@ -84,8 +85,8 @@ func TestWhoGuessesTheOwnPasswordWaits(t *testing.T) {
 	}
 }
 
-// A menu is seen by who may see it; a section without a menu of its own by who may do
-// anything in it.
+// A menu is visible with its permission. A section without one is visible with any of its
+// permissions.
 func TestMenusAreThoseOneMaySee(t *testing.T) {
 	a := newAppliance(t)
 	a.people()
@@ -103,7 +104,7 @@ func TestMenusAreThoseOneMaySee(t *testing.T) {
 		}
 	}
 	menus("farmguardian", `{"menu":"false"}`, "farm")
-	menus("farm", `{"menu":"false"}`, "") // though there are actions
+	menus("farm", `{"menu":"false"}`, "") // although there are actions
 	menus("config", `{"show":"true"}`, "config")
 	menus("config", `{"show":"false","apply":"true"}`, "config")
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 )
 
-// divided is an appliance whose group team, with the user ann, sees the farm shop, and not
-// the farm dns. hidden-alive is a check of dns, served a certificate of the farm theirs.
+// divided returns an appliance whose group team, with the user ann, sees the farm shop but
+// not the farm dns. hidden-alive is a check of dns, served a certificate of the farm
+// theirs.
 func divided(t *testing.T, change ...func(*api.Deps)) *appliance {
 	a := newAppliance(t, change...)
 	a.shop(1)
@@ -26,7 +27,7 @@ func divided(t *testing.T, change ...func(*api.Deps)) *appliance {
 	return a
 }
 
-// transaction is the body of a transaction of one write.
+// transaction returns the body of a transaction with one write.
 func transaction(method, path, body string) string {
 	return fmt.Sprintf(`{"writes":[{"method":%q,"path":%q,"body":%s}]}`, method, path, body)
 }
@@ -43,7 +44,7 @@ func TestAHealthCheckOfFarmsThatAreNotSeenIsNotUsed(t *testing.T) {
 	if r := a.as("GET", fg, ""); strings.Contains(r.raw, "hidden-alive") {
 		t.Errorf("it is listed:\n%s", r.raw)
 	}
-	// The check of a farm that is seen, and of one that is not.
+	// A check used by a visible and by a hidden farm.
 	a.must(200, "POST", web+"/fg", `{"name":"hidden-alive"}`)
 	a.must(201, "POST", "/farms/shop/services", `{"id":"second"}`)
 	if r := a.as("GET", fg+"/hidden-alive", ""); r.status != 200 || strings.Contains(r.raw, "sealed-") || strings.Contains(r.raw, "dns") {
@@ -55,15 +56,15 @@ func TestAHealthCheckOfFarmsThatAreNotSeenIsNotUsed(t *testing.T) {
 	} {
 		a.as(c[0], c[1], c[2]).refused(t, 403)
 	}
-	// Its farm may be changed all the same, and be copied no further.
+	// Its farm may still be changed, but the check cannot spread further.
 	if r := a.as("PUT", "/farms/shop", `{"newfarmname":"store"}`); r.status != 200 {
 		t.Errorf("%d %s", r.status, r.raw)
 	}
 	a.as("POST", "/farms", `{"farmname":"copy","copy_from":"store","profile":"http","vip":"192.0.2.10","vport":81}`).refused(t, 403, "the health check hidden-alive")
-	// A sealed password is no more for everybody than the check.
+	// A sealed password is as protected as its check.
 	command, _ := a.must(200, "GET", fg+"/hidden-alive", "").at("params.command").(string)
 	a.as("POST", fg, `{"name":"mine","command":`+quote(command)+`}`).refused(t, 403, "health check")
-	// Who sees all farms of a check does all of it.
+	// A caller who sees all farms of a check has full access to it.
 	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"dns"}`)
 	for _, c := range [][3]string{
 		{"POST", fg + "/hidden-alive/run", `{"host":"192.0.2.66","port":80}`}, {"POST", fg, `{"name":"mine","copy_from":"hidden-alive"}`},
@@ -119,18 +120,20 @@ func TestACertificateIsAssignedByWhoHasARightToIt(t *testing.T) {
 	} {
 		a.as(c[0], c[1], c[2]).refused(t, 403, "you may not use the certificate")
 	}
-	// Documents and rollbacks are for who sees all farms: a right to certificates is another one.
+	// Documents and rollbacks need callers who see all farms. The permission for
+	// certificates is separate.
 	for _, name := range []string{"dns", "theirs"} {
 		a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"`+name+`"}`)
 	}
-	a.must(200, "PUT", "/farms/theirs", `{"certificates":["ours.pem"]}`) // no farm has the other one now
+	a.must(200, "PUT", "/farms/theirs", `{"certificates":["ours.pem"]}`) // no farm has the other certificate now
 	document := a.must(200, "GET", "/config?format=json", "").raw
 	changed := strings.Replace(document, "ours.pem", "served.pem", 1)
 	for _, path := range []string{"/config", "/config?dry_run=true"} {
 		a.as("PUT", path, changed).refused(t, 403, "you may not use the certificate")
 	}
 	a.as("POST", "/history/rollback", fmt.Sprintf(`{"revision":%d}`, had)).refused(t, 403, "you may not use the certificate")
-	// A farm that has one already may be changed, and its certificate used by others.
+	// A farm that already has a certificate may be changed, and other farms may use that
+	// certificate.
 	if r := a.as("POST", "/farms", `{"farmname":"copy","copy_from":"shop","profile":"http","vip":"192.0.2.10","vport":81}`); r.status != 201 {
 		t.Errorf("%d %s", r.status, r.raw)
 	}
@@ -145,7 +148,7 @@ func TestACertificateIsAssignedByWhoHasARightToIt(t *testing.T) {
 	}
 }
 
-// Orders know no farms of other groups, and are answered at no address of them.
+// An order cannot use farms of other groups, nor their addresses for validation.
 func TestAnOrderUsesNoFarmOfAnotherGroup(t *testing.T) {
 	a := divided(t)
 	a.must(200, "PUT", "/rbac/roles/ops", `{"certificate":{"create":"true"}}`)

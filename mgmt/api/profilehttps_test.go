@@ -14,7 +14,7 @@ func TestProfileHTTPSIsAnHTTPFarmWithTLS(t *testing.T) {
 	r.want(t, "params.profile", "https")
 	r.want(t, "params.listener", "https")
 	r.want(t, "params.disable_http2", "true")
-	// With the listener it is the same; what was plain gets TLS with it.
+	// With a listener it means the same; without one, TLS is implied.
 	a.must(201, "POST", "/farms", `{"farmname":"same","profile":"http","vip":"192.0.2.10","vport":444,"listener":"https"}`).want(t, "params.profile", "https")
 	a.must(201, "POST", "/farms", `{"farmname":"plain","profile":"http","vip":"192.0.2.10","vport":80}`).want(t, "params.profile", "http")
 	a.must(201, "POST", "/farms", `{"farmname":"copy","profile":"https","vip":"192.0.2.10","vport":445,"copy_from":"plain","listener":"https"}`).want(t, "params.profile", "https")
@@ -37,7 +37,7 @@ func TestProfileHTTPSIsAnHTTPFarmWithTLS(t *testing.T) {
 	a.do("POST", "/farms", `{"farmname":"x","profile":"https","vip":"192.0.2.10","vport":81,"copy_from":"dns"}`).refused(t, 400, "profile must be l4xnat")
 }
 
-// A document may say it in one word too; it is written as it always was.
+// A document may use profile https, too. It is written in the original form.
 func TestADocumentTakesProfileHTTPS(t *testing.T) {
 	a := newAppliance(t)
 	a.must(200, "PUT", "/config", "farms:\n- name: tls\n  profile: https\n  vip: 192.0.2.10\n  vport: 443\n  services: []\n")

@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/all"
 )
 
-// plugins has commands of checks start programs of these names from a folder of the test.
+// plugins makes check commands start programs of these names from a folder of the test.
 func plugins(t *testing.T, names ...string) (folder string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -32,13 +32,13 @@ func plugins(t *testing.T, names ...string) (folder string) {
 	return folder
 }
 
-// command is the body of a check.
+// command returns the body of a check.
 func command(name, text string) string {
 	return fmt.Sprintf(`{"name":%q,"command":%q}`, name, text)
 }
 
-// operators lets ann change everything but what starts programs; she sees the farm shop,
-// which is all there is.
+// operators lets ann change everything except program commands. She sees the farm shop,
+// which is the only one.
 func (a *appliance) operators() {
 	a.t.Helper()
 	a.shop(1)
@@ -68,7 +68,7 @@ func TestOnlyWhoHasTheRightSetsACommandThatStartsAProgram(t *testing.T) {
 		{"POST", "/history/rollback", fmt.Sprintf(`{"revision":%d}`, had)},
 		{"POST", "/system/backup/before/actions", `{"action":"apply","force":"true"}`},
 	} {
-		if !strings.Contains(c[2], "flag") { // it is refused as there is no plugin of the name
+		if !strings.Contains(c[2], "flag") { // rejected because no such plugin exists
 			a.as(c[0], c[1], c[2]).refused(t, 403, "program.set")
 		} else if r := a.as(c[0], c[1], c[2]); r.status < 400 {
 			t.Errorf("%s: %d %s", c[2], r.status, r.raw)
@@ -77,7 +77,7 @@ func TestOnlyWhoHasTheRightSetsACommandThatStartsAProgram(t *testing.T) {
 	if got := a.must(200, "GET", fg+"/mine", "").at("params.command"); got != "check_own -H HOST --word two" {
 		t.Errorf("the command is %v", got)
 	}
-	// What there is stays, and is changed in all that is no program.
+	// Existing commands stay, and everything except the program can be changed.
 	for _, c := range [][3]string{
 		{"PUT", fg + "/mine", `{"interval":3}`}, {"PUT", fg + "/mine", `{"command":"check_own -H HOST --word two","interval":4}`},
 		{"POST", fg, `{"name":"twin","copy_from":"mine"}`}, {"POST", fg, command("built-in", "check_tcp -H HOST -p PORT -t 3")},
@@ -91,7 +91,7 @@ func TestOnlyWhoHasTheRightSetsACommandThatStartsAProgram(t *testing.T) {
 	if r := a.as("PUT", "/config", strings.Replace(document, `"interval": 4`, `"interval": 5`, 1)); r.status != 200 {
 		t.Errorf("a document with the same commands: %d %s", r.status, r.raw)
 	}
-	// With the right all of it is allowed.
+	// With the permission everything is allowed.
 	a.must(201, "POST", "/rbac/roles", `{"name":"starters","copy_from":"administration"}`)
 	a.must(200, "PUT", "/rbac/roles/starters", `{"program":{"set":"true"}}`)
 	a.must(200, "PUT", "/rbac/groups/team", `{"role":"starters"}`)
@@ -153,7 +153,7 @@ func TestShellsAndWhatRunsOthersAreNoPlugins(t *testing.T) {
 		}
 	}
 	a.must(200, "POST", fg, command("alias", "check_alias -H HOST"))
-	// One from before keeps its command, and is found.
+	// An older check keeps its command, and lint reports it.
 	if _, err := a.applier.Change(context.Background(), apply.Author{Name: "root"}, "of a release before", 0, func(cfg *farm.Config) error {
 		cfg.Checks = append(cfg.Checks, farm.Check{Name: "old", Command: "negate /bin/false"})
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Programs that are made from the document send numbers where numbers are read.
+// Programs generated from the document send numbers for numeric parameters.
 func TestParametersThatAreNumbersAreIntegersInTheDocument(t *testing.T) {
 	a := newAppliance(t)
 	var doc struct {

@@ -9,7 +9,7 @@ import (
 	records "github.com/sluicelb/sluice/core/accesslog"
 )
 
-// Questions are counted while somebody asks for that, and no longer.
+// Queries are counted only while a request for the count is open.
 func TestQuestionsAreCountedForSomeSeconds(t *testing.T) {
 	change, record, start := watchable(t)
 	a := newAppliance(t, change)

@@ -16,8 +16,8 @@ import (
 
 const annsKey = "AnnsKey0123456789"
 
-// people makes the user ann, who is in the group team with the role ops, a copy of
-// management; the group has no farm.
+// people creates the user ann in the group team with the role ops, a copy of management.
+// The group has no farm.
 func (a *appliance) people() {
 	a.t.Helper()
 	a.must(201, "POST", "/rbac/users", `{"name":"ann","password":"secret-1"}`)
@@ -34,7 +34,7 @@ func (a *appliance) as(method, path, body string) reply {
 	return a.send(method, api.Base+path, body, "ZAPI_KEY", annsKey)
 }
 
-// user makes a user with a key of its own.
+// user creates a user with a key of its own.
 func (a *appliance) user(name string) {
 	a.must(201, "POST", "/rbac/users", `{"name":"`+name+`","password":"secret-1"}`)
 	a.must(200, "PUT", "/rbac/users/"+name, `{"zapikey":"`+keyOf(name)+`","zapi_permissions":"true","webgui_permissions":"true"}`)
@@ -42,7 +42,7 @@ func (a *appliance) user(name string) {
 
 func keyOf(name string) string { return name + "Key0123456789" }
 
-// Every route says what it needs, and is open to exactly those who have that.
+// Every route declares its permission and is open to exactly the users who have it.
 func TestEveryRouteIsOpenToExactlyWhoHasItsPermission(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -56,11 +56,11 @@ func TestEveryRouteIsOpenToExactlyWhoHasItsPermission(t *testing.T) {
 		for _, route := range a.server.Routes() {
 			needs := rbac.Permission(route.Needs)
 			may := needs == rbac.Open || role.May(needs)
-			if needs == rbac.Public { // its credentials are of others: TestWhatStrangersMay
+			if needs == rbac.Public { // has other credentials: see TestWhatStrangersMay
 				continue
 			}
 			if may && route.Method != "GET" || endless(route.Path) && may || route.Path == "/session" {
-				continue // would change what is tried next, or never end
+				continue // would affect later attempts, or never end
 			}
 			r := a.as(route.Method, filled(route.Path), `{}`)
 			if refused := r.status == 403; refused == may || r.status == 401 {
@@ -76,12 +76,13 @@ func TestEveryRouteIsOpenToExactlyWhoHasItsPermission(t *testing.T) {
 	}
 }
 
-// endless reports whether the answer of a route has no end.
+// endless reports whether the response of a route never ends.
 func endless(path string) bool {
 	return strings.HasSuffix(path, "/trace") || strings.HasSuffix(path, "/stream")
 }
 
-// What no role may ever do is root's: keys of root, and what the kernel has.
+// Some operations are for root alone, whatever the role: root's keys, and the state of the
+// kernel.
 func TestWhatIsRootsAlone(t *testing.T) {
 	a := newAppliance(t)
 	var own []string
@@ -139,7 +140,7 @@ func TestUsersSeeTheFarmsOfTheirGroupOnly(t *testing.T) {
 	if r := a.as("PUT", "/farms/mine", `{"newfarmname":"ours"}`); r.status != 200 {
 		t.Fatalf("%d %s", r.status, r.raw)
 	}
-	if r := a.as("GET", "/farms/ours", ""); r.status != 200 { // whoever makes a farm sees it, and goes on to when it has another name
+	if r := a.as("GET", "/farms/ours", ""); r.status != 200 { // the creator of a farm sees it, even after it is renamed
 		t.Errorf("%d %s", r.status, r.raw)
 	}
 	count(2)
@@ -147,7 +148,7 @@ func TestUsersSeeTheFarmsOfTheirGroupOnly(t *testing.T) {
 	count(1)
 }
 
-// What is about the whole appliance names farms of others to nobody.
+// Responses about the whole appliance never name farms of other groups.
 func TestFarmsOfOtherGroupsAreNotNamed(t *testing.T) {
 	a := newAppliance(t, func(d *api.Deps) {
 		d.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("farm shop, farm other")) })
@@ -184,7 +185,7 @@ func TestFarmsOfOtherGroupsAreNotNamed(t *testing.T) {
 	if r := a.as("GET", "/certificates", ""); !strings.Contains(r.raw, "farm other") || strings.Contains(r.raw, "other groups") {
 		t.Errorf("who sees all: %s", r.raw)
 	}
-	// A list of farms ends with the next farm, all_farms does not.
+	// A list of farms does not include future farms, all_farms does.
 	more := func(name string, port int) {
 		a.must(201, "POST", "/farms", fmt.Sprintf(`{"farmname":%q,"profile":"http","vip":"192.0.2.10","vport":%d}`, name, port))
 	}
@@ -203,8 +204,8 @@ func TestFarmsOfOtherGroupsAreNotNamed(t *testing.T) {
 	metrics().refused(t, 403, "about all farms")
 }
 
-// A list of all farms of the moment says nothing about the next one: who only has that
-// lets nobody see all farms, not even the own group.
+// Seeing all current farms does not include future ones. A caller with only that cannot
+// grant all_farms, not even to the own group.
 func TestAllFarmsIsGivenByWhoHasIt(t *testing.T) {
 	a := newAppliance(t)
 	a.people()
@@ -219,20 +220,20 @@ func TestAllFarmsIsGivenByWhoHasIt(t *testing.T) {
 	if r := a.as("PUT", "/rbac/groups/next", `{"all_farms":true,"role":"monitoring"}`); r.status != 200 {
 		t.Errorf("who has it: %s", r.raw)
 	}
-	// It holds without farms, too.
+	// This also holds without farms.
 	a.must(200, "DELETE", "/farms/shop", "")
 	if r := a.as("GET", "/config", ""); r.status != 200 {
 		t.Errorf("without farms: %s", r.raw)
 	}
 }
 
-// login asks for a session.
+// login requests a session.
 func (a *appliance) login(user, password string, headers ...string) reply {
 	a.t.Helper()
 	return a.send("POST", api.FamilyBase+"/session", "", append([]string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}, headers...)...)
 }
 
-// cookieOf is the cookie of an answer, as a browser sends it back.
+// cookieOf returns the cookie of a response as a browser sends it back.
 func cookieOf(t *testing.T, r reply) string {
 	t.Helper()
 	set, err := http.ParseSetCookie(r.header.Get("Set-Cookie"))
@@ -278,8 +279,7 @@ func TestASessionBeginsWithAPasswordAndEndsWithTheLogOut(t *testing.T) {
 	}
 }
 
-// A page of another site can make a browser send the cookie; it must not change
-// anything.
+// A foreign page can make a browser send the cookie, but must not change anything.
 func TestAPageOfAnotherSiteCannotUseASession(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -319,13 +319,13 @@ func TestUsersChangeThemselves(t *testing.T) {
 	}
 }
 
-// Whoever takes the permission from root over the API needs another way in.
+// After root's API permission is removed, another way in is needed.
 func TestRootsKeysEndWithItsPermission(t *testing.T) {
 	a := newAppliance(t)
 	cookie := cookieOf(t, a.login("root", rootPassword))
 	a.must(200, "POST", "/system/users", `{"zapi_permissions":"false"}`)
 	a.do("GET", "/farms", "").refused(t, 401)
-	a.send("GET", api.Base+"/farms", "", "Cookie", cookie).refused(t, 401) // rights changed: sessions ended
+	a.send("GET", api.Base+"/farms", "", "Cookie", cookie).refused(t, 401) // changed rights end sessions
 	if r := a.send("GET", api.Base+"/farms", "", "Cookie", cookieOf(t, a.login("root", rootPassword))); r.status != 200 {
 		t.Errorf("with a password: %d %s", r.status, r.raw)
 	}
@@ -420,7 +420,7 @@ func TestUsersGroupsAndRolesAreMadeChangedAndDeleted(t *testing.T) {
 	}
 }
 
-// Empty bodies are answered with what could have been sent.
+// An empty body gets a list of the possible fields.
 func TestBodiesAboutUsersHaveTheirHelp(t *testing.T) {
 	a := newAppliance(t)
 	a.people()

@@ -14,16 +14,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 )
 
-// The bounds of remembered answers: enough for a client that lost an answer and
-// sends the same request again, and no more than a few MiB.
+// Limits of remembered responses: enough for a client that lost a response and repeats its
+// request, and at most a few MiB.
 const (
 	repeatKeep    = 10 * time.Minute
 	repeatEntries = 256
-	repeatBody    = 64 << 10 // longer answers are not remembered
+	repeatBody    = 64 << 10 // larger responses are not remembered
 )
 
-// repeats makes a change that is sent twice happen once: a request with the
-// header Idempotency-Key is answered with the first one's answer.
+// repeats makes a repeated change happen only once. A repeated request with the same
+// Idempotency-Key gets the first response.
 type repeats struct {
 	now func() time.Time
 
@@ -31,11 +31,11 @@ type repeats struct {
 	seen map[string]*remembered
 }
 
-// remembered is one request and, once it is done, its answer.
+// remembered is one request and, when it is done, its response.
 type remembered struct {
 	request [sha256.Size]byte
 	done    bool
-	at      time.Time // when it was done
+	at      time.Time // when it finished
 	status  int
 	header  http.Header
 	body    []byte
@@ -45,14 +45,14 @@ func newRepeats(now func() time.Time) *repeats {
 	return &repeats{now: now, seen: map[string]*remembered{}}
 }
 
-// secret reports whether an answer holds what nobody keeps: a new API key, a second
-// factor, the cookie of a log-in.
+// secret reports whether a response contains a secret that must not be stored: a new API
+// key, a second factor, a session cookie.
 func secret(r *http.Request) bool {
 	return strings.HasSuffix(r.URL.Path, "/keys") || strings.Contains(r.URL.Path, people.SecondPath) || isSession(r)
 }
 
-// serve runs next, or answers from memory. who is part of the key: nobody gets
-// the answer to somebody else's request.
+// serve runs next, or responds from memory. who is part of the key, so nobody gets the
+// response to another user's request.
 func (p *repeats) serve(s *Server, w http.ResponseWriter, r *http.Request, who string, next http.Handler) {
 	key := r.Header.Get("Idempotency-Key")
 	if len(key) > rest.MaxIdempotencyKey {
@@ -87,7 +87,7 @@ func digest(r *http.Request, body []byte) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// begin finds the earlier request, or enters this one.
+// begin returns the earlier request, or registers this one.
 func (p *repeats) begin(key string, request [sha256.Size]byte) (e *remembered, known bool, err *rest.Rejection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,12 +112,12 @@ func (p *repeats) begin(key string, request [sha256.Size]byte) (e *remembered, k
 	return e, true, nil
 }
 
-// old reports whether an answer need not be kept. What is under way is never old:
-// it would happen a second time.
+// old reports whether a response may be dropped. A request in progress is never old, as it
+// would otherwise run twice.
 func (p *repeats) old(e *remembered) bool { return e.done && p.now().Sub(e.at) >= repeatKeep }
 
-// room drops what is old, and the oldest answer when there is no room; false
-// when everything is under way.
+// room drops old responses, and the oldest one if necessary. It returns false if all
+// requests are in progress.
 func (p *repeats) room() bool {
 	oldest := ""
 	for key, e := range p.seen {
@@ -134,8 +134,8 @@ func (p *repeats) room() bool {
 	return len(p.seen) < repeatEntries
 }
 
-// record runs the request and keeps its answer. What failed for a reason that
-// may pass is forgotten, so that the client can try again.
+// record runs the request and stores its response. A response to a possibly transient
+// failure is dropped, so that the client can retry.
 func (p *repeats) record(e *remembered, key string, w http.ResponseWriter, r *http.Request, next http.Handler) {
 	copied := &copyWriter{ResponseWriter: w}
 	defer func() {
@@ -161,20 +161,20 @@ func (e *remembered) replay(w http.ResponseWriter) {
 	w.Write(e.body)
 }
 
-// copyWriter keeps a copy of what passes.
+// copyWriter keeps a copy of the response.
 type copyWriter struct {
 	http.ResponseWriter
 	status int
 	body   bytes.Buffer
 }
 
-// WriteHeader begins the answer.
+// WriteHeader implements http.ResponseWriter.
 func (w *copyWriter) WriteHeader(status int) {
 	w.status = status
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write continues the answer.
+// Write implements http.ResponseWriter.
 func (w *copyWriter) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
@@ -185,5 +185,5 @@ func (w *copyWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap lets http.ResponseController find the connection.
+// Unwrap gives http.ResponseController access to the connection.
 func (w *copyWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

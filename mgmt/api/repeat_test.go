@@ -80,7 +80,7 @@ func TestANewKeyIsNeverRepeated(t *testing.T) {
 	}
 }
 
-// held is an appliance whose first reloads, that many, wait until they may go on.
+// held returns an appliance whose first reloads, that many, block until released.
 func held(t *testing.T, many int32, now func() time.Time) (a *appliance, began chan struct{}, goOn chan struct{}, runs *atomic.Int32) {
 	began, goOn, runs = make(chan struct{}), make(chan struct{}), &atomic.Int32{}
 	a = newAppliance(t, func(d *api.Deps) {
@@ -96,8 +96,8 @@ func held(t *testing.T, many int32, now func() time.Time) (a *appliance, began c
 	return a, began, goOn, runs
 }
 
-// However many others come, and however long it takes: what is under way is not
-// begun a second time.
+// A request in progress never runs twice, however many others come and however long it
+// takes.
 func TestARequestUnderWayIsNotForgotten(t *testing.T) {
 	var passed atomic.Int64
 	a, began, goOn, runs := held(t, 1, func() time.Time { return clock().Add(time.Duration(passed.Load())) })

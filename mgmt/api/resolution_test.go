@@ -30,7 +30,7 @@ func TestBackendsOfNamesShowTheirAddresses(t *testing.T) {
 	} {
 		r.want(t, path, value)
 	}
-	// It is the name that is changed, not what was made of it.
+	// Only the backend with the host name can be changed, not those created from it.
 	for _, c := range [][2]string{{"PUT", ""}, {"DELETE", ""}, {"PUT", "/maintenance"}} {
 		body := `{"weight":3}`
 		if c[1] != "" {
@@ -44,7 +44,8 @@ func TestBackendsOfNamesShowTheirAddresses(t *testing.T) {
 	a.must(200, "PUT", web+"/backends/0", `{"weight":3}`)
 	a.must(200, "GET", web+"/backends", "").want(t, "params.3.weight", 3)
 
-	// A farm is as well as its parts are; the name itself counts for none.
+	// The status of a farm derives from the parts; the backend with the name does not
+	// count.
 	list := a.config().Farms[0].HTTP.Services[0].Backends
 	a.engine.health[list[2].ID] = farm.StatusDown
 	a.must(200, "GET", web+"/backends", "").want(t, "params.0.status", "undefined")
@@ -101,7 +102,7 @@ func TestAServiceRecordNamesThePort(t *testing.T) {
 	a.must(201, "POST", web+"/backends", `{"ip":"_http._tcp.example","resolve":"srv"}`).want(t, "warning", "ip: _http._tcp.example has no address yet: no such name; the backend is not used until it has one")
 }
 
-// A name that stands for several servers is explained by each of its addresses.
+// A host name that stands for several servers is explained by each of its addresses.
 func TestTheHealthOfANameIsThatOfItsAddresses(t *testing.T) {
 	w := &watchman{found: map[uint32]guardian.Finding{}}
 	a := newAppliance(t, watched(w))
@@ -122,7 +123,7 @@ func TestTheHealthOfANameIsThatOfItsAddresses(t *testing.T) {
 	} {
 		r.want(t, path, want)
 	}
-	// Of one out of use, and of one address, there are no others to tell of.
+	// A backend in maintenance, and one with a single address, have no list of addresses.
 	a.must(200, "GET", web+"/backends/1/check", "").want(t, "params.addresses", nil)
 	a.must(200, "PUT", web+"/backends/0/maintenance", `{"action":"maintenance"}`)
 	a.must(200, "GET", web+"/backends/0/check", "").want(t, "params.addresses", nil)

@@ -27,8 +27,8 @@ import (
 // resource is one part of the table of operations.
 type resource interface{ Operations() []*rest.Operation }
 
-// resources makes all parts of the API, each over what it needs of d, and tells the host
-// how loads are known.
+// resources creates all parts of the API, each with its dependencies from d. It also sets
+// the host's source of loads.
 func resources(host *rest.Host, d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.HandlerFunc) []resource {
 	board := state.New(state.Deps{
 		Applier: d.Applier, Engine: d.Engine, Health: d.Health, Ejection: d.Ejection, Silent: d.Silent, Unreachable: d.Unreachable, Checked: d.Checked,
@@ -76,7 +76,7 @@ func resources(host *rest.Host, d *Deps, guard *auth.Guard, collector upkeep.Sup
 	}
 }
 
-// operations is the table of everything the API can do.
+// operations returns the table of all operations.
 func (s *Server) operations() (out []*rest.Operation) {
 	for _, r := range s.resources {
 		out = append(out, r.Operations()...)
@@ -84,15 +84,15 @@ func (s *Server) operations() (out []*rest.Operation) {
 	return out
 }
 
-// Route is one line of the table of operations, as tests and tools see it.
+// Route is one entry of the table of operations, for tests and tools.
 type Route struct {
 	Method, Path, Needs string
-	Whole               bool // about all farms
+	Whole               bool // concerns all farms
 	Asks                bool // changes nothing
-	Outlives            bool // makes what outlives a session
+	Outlives            bool // its result outlives the session
 }
 
-// Routes lists every operation, with paths relative to the base.
+// Routes lists all operations, with paths relative to the base.
 func (s *Server) Routes() []Route {
 	var out []Route
 	for _, o := range s.operations() {

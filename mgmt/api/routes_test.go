@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Every operation with the permission it needs, its name, its parameters and the answers it may give.
+// All operations with their permission, name, parameters and possible statuses.
 func TestEveryOperationIsDescribed(t *testing.T) {
 	a := newAppliance(t)
 	d := readDoc(t, a)
@@ -17,7 +17,7 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 		o := d.Paths[route.Path][strings.ToLower(route.Method)]
 		fmt.Fprintf(&all, "%s %s: %s, for %s (%s)\n", route.Method, route.Path, o.Summary, route.Needs, o.OperationID)
 		for _, p := range o.Parameters {
-			if p.In != "path" && p.Name != "" { // those of all changes are references
+			if p.In != "path" && p.Name != "" { // those common to all changes are references
 				fmt.Fprintf(&all, "  %s %s: %s\n", p.In, p.Name, p.Description)
 			}
 		}
@@ -39,13 +39,13 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 	golden(t, "operations", all.String())
 }
 
-// The shapes of answers, but for the fields of objects that can be configured.
+// The shapes of responses, without the fields of configurable objects.
 func TestEveryShapeOfAnAnswerIsDescribed(t *testing.T) {
 	schemas := readDoc(t, newAppliance(t)).Components.Schemas
 	var all strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		if strings.HasPrefix(name, "Post") || strings.HasPrefix(name, "Put") {
-			continue // of bodies that are sent
+			continue // used in request bodies
 		}
 		s, _ := schemas[name].(map[string]any)
 		fmt.Fprintf(&all, "%s %v required %v\n", name, s["type"], slices.DeleteFunc(list(s["required"]), isOther))
@@ -69,9 +69,8 @@ func list(v any) (out []string) {
 
 func isOther(field string) bool { return slices.Contains(otherFields, field) }
 
-// What is wrong with a request is said alike by every operation: names of what does
-// not exist, parameters and fields nobody knows, bodies that are none, and changes
-// of a configuration that is no longer the newest.
+// All operations report client errors in the same way: missing objects, unknown parameters
+// and fields, broken bodies, and changes based on an outdated configuration.
 func TestEveryOperationRefusesWhatIsWrong(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// twisted are other spellings of a path, which some router might take for it.
+// twisted returns other spellings of a path that a router might treat as equal.
 func twisted(path string) []string {
 	first := path[:2]
 	_, rest, _ := strings.Cut(path[1:], "/")
@@ -26,7 +26,7 @@ func hex(b byte) string {
 	return string([]byte{digits[b>>4], digits[b&15]})
 }
 
-// whole is everything the store has.
+// whole returns everything in the store.
 func (a *appliance) whole() any {
 	a.t.Helper()
 	cfg, rev, contents, err := a.store.Whole()
@@ -36,9 +36,8 @@ func (a *appliance) whole() any {
 	return []any{cfg, rev.Number, contents}
 }
 
-// No spelling of a path, and no header that names another method, opens a route to who
-// may not use it: to a stranger none, to a user of each role none that lacks its
-// permission. Nothing is changed by trying.
+// No spelling of a path, and no method override header, opens a route to a user without its
+// permission. Strangers get no route at all. The attempts change nothing.
 func TestRow22NoTrickOpensARoute(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -60,14 +59,14 @@ func TestRow22NoTrickOpensARoute(t *testing.T) {
 			path := filled(route.Path)
 			for _, twist := range twisted(path) {
 				if !strings.HasPrefix(twist, "/") || strings.ContainsAny(twist, "\\ ") {
-					continue // no request line of HTTP
+					continue // not a valid HTTP request line
 				}
 				tried++
 				if r := a.as(route.Method, twist, `{"action":"delete","name":"x"}`); r.status < 400 || r.status == 500 {
 					t.Errorf("%s: %s %s is answered %d: %.200s", role.Name, route.Method, twist, r.status, r.raw)
 				}
 			}
-			// by a method, or a path, that the user may use
+			// through a method or path that the user may use
 			for _, header := range overrides {
 				tried++
 				value := route.Method
@@ -86,7 +85,7 @@ func TestRow22NoTrickOpensARoute(t *testing.T) {
 	}
 }
 
-// A stranger is told nothing about any path, however it is spelled.
+// Strangers learn nothing about any path in any spelling.
 func TestRow22NoTrickLetsAStrangerIn(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)

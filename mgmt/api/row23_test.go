@@ -1,6 +1,7 @@
 //go:build !race
 
-// It is about texts, and with the race detector takes half a minute.
+// The race detector takes half a minute here and finds nothing, because this is about
+// texts.
 
 package api_test
 
@@ -15,16 +16,16 @@ import (
 	"testing"
 )
 
-// hostile are names that try to be something else.
+// hostile lists names intended for attacks.
 var hostile = []string{"../../survived", "/etc/survived", "-rf", "$(touch survived)", "`touch survived`", "a\nsurvived: 1", "a\r\nBcc: survived", "a\x00b", "\x1b[31msurvived", "0", "", "<script>survived</script>",
 	"ѕhop", "a\u202eb", "%s%n", "{{.}}", strings.Repeat("a", 10_000)}
 
-// naming are fields whose value becomes the name of something.
+// naming lists fields whose value becomes a name.
 var naming = []string{"farmname", "newfarmname", "id", "name", "newname", "certificate", "file", "key", "user", "group", "role", "alias", "interface", "copy_from", "cn", "ca", "tag", "backup"}
 
 var plainFile = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// filesIn are the names of everything below a folder.
+// filesIn returns the names of all files below a folder.
 func filesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -39,8 +40,8 @@ func filesIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// Every text of every body is hostile once: what names something is refused, nothing
-// fails, no answer is long, and no file has a name of theirs.
+// Every text of every body is hostile once. Hostile names are rejected, nothing crashes, no
+// response is long, and no file gets such a name.
 func TestRow23HostileTextsInEveryField(t *testing.T) {
 	first := newAppliance(t)
 	d := readDoc(t, first)
@@ -60,7 +61,7 @@ func TestRow23HostileTextsInEveryField(t *testing.T) {
 			s := d.body(o)
 			for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 				if path == "/system/users" {
-					continue // would take the API from root: its texts are secrets, mgmt/rbac tests them
+					continue // would cut root off from the API; its texts are secrets, tested in mgmt/rbac
 				}
 				for _, text := range hostile {
 					tried++
@@ -73,7 +74,7 @@ func TestRow23HostileTextsInEveryField(t *testing.T) {
 					if r.status >= 500 && r.status != 503 || len(r.raw) > 20_000 {
 						t.Errorf("%s %s: %s %.40q: %d with %d bytes: %.300s", verb, path, name, text, r.status, len(r.raw), r.raw)
 					}
-					if slices.Contains(naming, name) && r.status < 300 && text != "" && !strings.Contains(path, "/methods/email") { // user: what the mail server knows
+					if slices.Contains(naming, name) && r.status < 300 && text != "" && !strings.Contains(path, "/methods/email") { // user: a name at the mail server
 						t.Errorf("%s %s: %s may be %.40q: %.300s", verb, path, name, text, r.raw)
 					}
 				}
@@ -90,7 +91,7 @@ func TestRow23HostileTextsInEveryField(t *testing.T) {
 	}
 }
 
-// replaced is a body in which one field has another text.
+// replaced returns a body with another text in one field.
 func replaced(body, name, text string) string {
 	fields := regexp.MustCompile(`"` + regexp.QuoteMeta(name) + `":("(?:[^"\\]|\\.)*"|\[[^\]]*\]|[^,}]*)`)
 	return fields.ReplaceAllStringFunc(body, func(string) string { return fmt.Sprintf("%q:%s", name, quote(text)) })

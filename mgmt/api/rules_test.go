@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// rules gives the shop and its service a rule in every list.
+// rules adds a rule to every list of the shop and its service.
 func (a *appliance) rules() {
 	a.t.Helper()
 	rules := farm.HeaderRules{
@@ -29,7 +29,7 @@ func (a *appliance) rules() {
 	}
 }
 
-// The lists of both levels, each with two rules and what they are shown as.
+// The lists of both levels, each with two rules and their representation.
 var ruleLists = []struct {
 	path, shown   string
 	first, second map[string]any
@@ -54,8 +54,7 @@ func replacement(match string) map[string]any {
 	return map[string]any{"header": "^User-Agent$", "match": "^(" + match + ")", "replace": "$1"}
 }
 
-// shows checks that the list, in its own answer and in that of its owner, is
-// made of these rules.
+// shows verifies the rules of a list, in its own response and in that of its owner.
 func (a *appliance) shows(path, shown string, rules ...map[string]any) {
 	a.t.Helper()
 	owner := path[:strings.LastIndex(path, "/")]
@@ -125,7 +124,7 @@ func TestPartOfARuleIsChanged(t *testing.T) {
 	a.do("PUT", web+"/rewriteurl/0", `{"replace":"/x\r\ny"}`).refused(t, 400, "replace", "control character")
 }
 
-// Two writers: the one who means a rule that is no longer there changes none.
+// Of two concurrent writers, one whose rule is gone changes nothing.
 func TestARuleThatMovedIsNotChanged(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -139,8 +138,8 @@ func TestARuleThatMovedIsNotChanged(t *testing.T) {
 	a.shows(path, "params.addheader", map[string]any{"header": "X-1: 1"}, map[string]any{"header": "X-2: 1"})
 }
 
-// Clients send whole objects back; what they read of rules must not be taken for
-// a change, nor a change for nothing.
+// Clients send whole objects back. Rules sent as read must not count as a change, and a
+// real change must not be ignored.
 func TestRulesAreNotChangedWithTheirOwner(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)

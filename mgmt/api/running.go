@@ -12,20 +12,20 @@ import (
 // running is the API while it is served.
 type running struct {
 	server *Server
-	ctx    context.Context // ends when all is to end
+	ctx    context.Context // ends on shutdown
 	config *tls.Config
-	failed chan error // why it is not any more
+	failed chan error // why it stopped
 	local  *http.Server
 
 	mu      sync.Mutex
-	network *http.Server // the one that takes connections
+	network *http.Server // the server that accepts connections
 	stopped bool
 }
 
-// moveTime is how long requests that came to the listener before may take.
+// moveTime bounds requests on the previous listener.
 const moveTime = 2 * time.Minute
 
-// listen takes connections of a listener, and none any more of the one before.
+// listen starts accepting on a listener and stops on the previous one.
 func (r *running) listen(l net.Listener) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -41,7 +41,7 @@ func (r *running) listen(l net.Listener) {
 		err := srv.ServeTLS(gated(l), "", "")
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.network == srv { // else it was to end
+		if r.network == srv { // otherwise it was stopped on purpose
 			select {
 			case r.failed <- err:
 			default:
@@ -53,7 +53,7 @@ func (r *running) listen(l net.Listener) {
 	}
 }
 
-// stop lets requests under way finish for a few seconds.
+// stop lets requests in progress finish for a few seconds.
 func (r *running) stop(ctx context.Context) {
 	r.mu.Lock()
 	network := r.network

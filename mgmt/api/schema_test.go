@@ -2,7 +2,7 @@ package api_test
 
 import "testing"
 
-// The schema is a route as every other: with a key, in the document.
+// The schema is an ordinary route: documented, and only with a key.
 func TestTheSchemaIsServedToWhoMayRead(t *testing.T) {
 	a := newAppliance(t)
 	r := a.must(200, "GET", "/schema", "")

@@ -14,10 +14,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// planted is a credential that is put everywhere in rules.
+// planted is a credential that is put into every rule.
 const planted = "s3cr3t"
 
-// plant puts a credential in every kind of rule of a farm, a service and a check.
+// plant puts a credential into every kind of rule of a farm, a service and a check.
 func (a *appliance) plant() {
 	a.t.Helper()
 	for _, of := range []struct {
@@ -43,11 +43,11 @@ func (a *appliance) plant() {
 	a.must(200, "PUT", fg+"/hidden-alive", `{"command":"check_http -I HOST -p PORT -k 'X-Api-Key: `+planted+`'","force":"true"}`)
 }
 
-// Who may read everything and change nothing finds the credentials of rules nowhere.
+// A user who may read everything and change nothing finds no credential of a rule anywhere.
 func TestCredentialsOfRulesAreSealedOnEveryWayOut(t *testing.T) {
 	a := divided(t)
 	a.plant()
-	a.must(200, "PUT", "/farms/shop", `{"resurrectime":30}`) // a revision beside them
+	a.must(200, "PUT", "/farms/shop", `{"resurrectime":30}`) // a revision next to them
 	a.must(201, "POST", "/system/backup", `{"name":"all"}`)
 	for _, name := range []string{"dns", "theirs"} {
 		a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"`+name+`"}`)
@@ -89,7 +89,7 @@ func TestCredentialsOfRulesAreSealedOnEveryWayOut(t *testing.T) {
 		}
 		look("GET", names.Replace(path), "")
 	}
-	// Changes that are only tried show what they would change.
+	// Dry runs show the diff.
 	look("POST", "/history/rollback?dry_run=true", fmt.Sprintf(`{"revision":"%d"}`, 4))
 	look("DELETE", "/farms/shop?dry_run=true", "")
 	look("DELETE", web+"?dry_run=true", "")
@@ -100,10 +100,10 @@ func TestCredentialsOfRulesAreSealedOnEveryWayOut(t *testing.T) {
 	look("POST", "/farms/shop/explain", `{"path":"/a","headers":["X-Token: `+"other"+`"]}`)
 	look("POST", "/farms/shop/services", `{}`)
 	look("POST", web+"/addrequestheader", `{"header":"Authorization: Basic `+"other"+`"}`)
-	for _, text := range []string{"Authorization: Basic ", "X-Token: "} { // duplicates are refused without their values
+	for _, text := range []string{"Authorization: Basic ", "X-Token: "} { // duplicates are rejected without their values
 		look("PUT", web+"/addrequestheader/0", `{"header":"`+text+`other"}`)
 	}
-	// An archive that the caller can open is refused.
+	// An archive that the caller can decrypt is refused.
 	a.must(201, "POST", "/system/backup", `{"name":"closed","passphrase":"correct horse battery"}`)
 	for _, name := range []string{"all", "closed"} {
 		a.as("GET", "/system/backup/"+name, "").refused(t, 403, "credentials", "config.apply")
@@ -126,7 +126,7 @@ func TestCredentialsOfRulesAreSealedOnEveryWayOut(t *testing.T) {
 	}
 }
 
-// shows reports whether an answer has the credential, also in an archive.
+// shows reports whether a response contains the credential, even inside an archive.
 func shows(raw string) bool {
 	if strings.Contains(raw, planted) {
 		return true
@@ -138,7 +138,7 @@ func shows(raw string) bool {
 	return false
 }
 
-// excerpt is what is around the credential.
+// excerpt returns the surroundings of the credential.
 func excerpt(raw string) string {
 	at := strings.Index(raw, planted)
 	if at < 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// ticking is an appliance whose clock a test moves.
+// ticking returns an appliance whose clock the test moves.
 func ticking(t *testing.T) (a *appliance, now *time.Time) {
 	at := clock()
 	a = newAppliance(t, func(d *api.Deps) { d.Now = func() time.Time { return at } })
@@ -113,7 +113,7 @@ func TestASecondFactorIsDisabledByWhoHasBoth(t *testing.T) {
 	if r := a.as("POST", totpPath+"/actions?dry_run=true", `{"action":"disable","password":"secret-1","code":"`+code+`"}`); r.status != 200 {
 		t.Errorf("only tried: %d %s", r.status, r.raw)
 	}
-	act(`{"action":"disable","password":"secret-1","code":"`+code+`"}`).want(t, "params.status", "off") // the trial used no code up
+	act(`{"action":"disable","password":"secret-1","code":"`+code+`"}`).want(t, "params.status", "off") // the dry run did not consume the code
 	if r := a.login("ann", "secret-1"); r.status != 200 {
 		t.Errorf("without it: %d %s", r.status, r.raw)
 	}
@@ -133,7 +133,8 @@ func TestWhoLostTheDeviceIsLetInAgain(t *testing.T) {
 	a.do("DELETE", "/rbac/users/none/totp", "").refused(t, 404)
 }
 
-// A secret is in one answer, and nowhere else: not in that to the same request again.
+// A secret appears in exactly one response, and not in the response to a repetition of the
+// request.
 func TestAnswersWithSecretsAreNotRemembered(t *testing.T) {
 	a, _ := ticking(t)
 	ask := func() reply {
@@ -144,7 +145,8 @@ func TestAnswersWithSecretsAreNotRemembered(t *testing.T) {
 	}
 }
 
-// The contract, "Authentication": the password of root is the system's, whatever is in it.
+// The contract, "Authentication": root's password is the system's, whatever characters it
+// has.
 func TestRootChangesTheSystemsPassword(t *testing.T) {
 	a := newAppliance(t)
 	cookie := cookieOf(t, a.login("root", rootPassword))
@@ -181,7 +183,8 @@ func TestRootChangesTheSystemsPassword(t *testing.T) {
 	}
 }
 
-// The contract, "Authentication" 1: without its key setting root has no API by key.
+// The contract, "Authentication" 1: without its key setting, root cannot use the API by
+// key.
 func TestRootWithoutItsKeySettingHasNoAPI(t *testing.T) {
 	a := newAppliance(t)
 	cookie := func() string { return cookieOf(t, a.login("root", rootPassword)) }
@@ -202,7 +205,7 @@ func TestRootWithoutItsKeySettingHasNoAPI(t *testing.T) {
 	}
 }
 
-// The contract, "Authentication" 2: root logs in with the permission for it.
+// The contract, "Authentication" 2: root needs the permission to log in.
 func TestRootLogsInWithThePermissionForIt(t *testing.T) {
 	a := newAppliance(t)
 	cookie := cookieOf(t, a.login("root", rootPassword))
@@ -255,7 +258,7 @@ func TestWhoIsLoggedInIsListedAndLoggedOut(t *testing.T) {
 	a.send("GET", api.Base+"/system/users", "", "Cookie", root).refused(t, 401)
 }
 
-// Who is not root sees and ends the own sessions alone.
+// Users other than root see and end only their own sessions.
 func TestEverybodyEndsTheOwnSessionsAlone(t *testing.T) {
 	a, _ := ticking(t)
 	one, two, root := cookieOf(t, a.login("ann", "secret-1")), cookieOf(t, a.login("ann", "secret-1")), cookieOf(t, a.login("root", rootPassword))
@@ -293,7 +296,7 @@ func TestHowLongSessionsLiveIsSet(t *testing.T) {
 	a.must(200, "PUT", "/system/global", `{"session_timeout":null}`).want(t, "params.session_timeout", 30)
 }
 
-// What ends sessions does so at once (bad input 26).
+// Sessions end at once (bad input 26).
 func TestAnOldTokenIsWorthNothing(t *testing.T) {
 	a, _ := ticking(t)
 	a.must(201, "POST", "/rbac/groups", `{"name":"other"}`)
@@ -302,7 +305,7 @@ func TestAnOldTokenIsWorthNothing(t *testing.T) {
 		{"PUT", "/rbac/users/ann", `{"zapi_permissions":"false"}`}, {"PUT", "/rbac/services", `{"local":"false"}`}, {"PUT", "/rbac/services", `{"local":"true"}`}, {"DELETE", "/rbac/users/ann", ""},
 	}
 	for i, c := range changes {
-		if i == 6 { // nobody logs in before it
+		if i == 6 { // no login before it
 			a.must(200, c[0], c[1], c[2])
 			continue
 		}

@@ -106,8 +106,8 @@ func TestServeTellsWhenAListenerFails(t *testing.T) {
 	}
 }
 
-// Who asks for another listener is answered on the one before, which takes nobody any
-// more then; what the new one takes is TLS, and asks who comes.
+// The request that moves the listener gets its response on the old one, which then stops
+// accepting. The new one uses TLS and authentication.
 func TestTheAPIMovesToAnotherListener(t *testing.T) {
 	a := newAppliance(t)
 	_, before, cert, stop := serve(t, a)
@@ -195,7 +195,7 @@ func TestNothingMovesBeforeTheAPIIsServed(t *testing.T) {
 	}
 }
 
-// A certificate that is chosen is served from the next handshake on.
+// A newly chosen certificate is used from the next handshake on.
 func TestTheChosenCertificateIsServed(t *testing.T) {
 	own, _, err := api.Certificate(t.TempDir(), time.Now(), "own.example")
 	if err != nil {
@@ -217,7 +217,7 @@ func TestTheChosenCertificateIsServed(t *testing.T) {
 	}
 }
 
-// Connections nobody answers for keep nobody out.
+// Anonymous connections lock nobody out.
 func TestAnonymousConnectionsKeepNobodyOut(t *testing.T) {
 	a := newAppliance(t)
 	_, address, cert, _ := serve(t, a)

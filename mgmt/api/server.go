@@ -27,19 +27,19 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// The bases all operations are served below: ours, and the family's.
+// Base paths of all operations: Sluice's own, and that of the family.
 const (
 	Base       = "/api/v4.0"
 	FamilyBase = family.Base
 )
 
-// Server answers the API; make it with New.
+// Server serves the API. Use New to make one.
 type Server struct {
 	deps      Deps
 	guard     *auth.Guard
 	host      *rest.Host
 	resources []resource
-	inner     http.Handler // answers who is known already
+	inner     http.Handler // serves authenticated callers
 	handler   http.Handler
 	// begun is closed by served when serving is set.
 	begun   chan struct{}
@@ -47,7 +47,7 @@ type Server struct {
 	serving atomic.Pointer[running]
 }
 
-// New returns a server over deps. It fails when something it needs is missing.
+// New returns a server. It fails if a required dependency is missing.
 func New(deps Deps) (*Server, error) {
 	if deps.Applier == nil || deps.History == nil || deps.Keys == nil || deps.Users == nil || deps.Certificates == nil || deps.Counters == nil || deps.Health == nil || deps.Engine == nil || deps.Settings == nil {
 		return nil, errors.New("api: Applier, History, Keys, Users, Certificates, Counters, Health, Engine and Settings must be set")
@@ -88,8 +88,8 @@ func New(deps Deps) (*Server, error) {
 	return s, nil
 }
 
-// bases leads a request to the router of its base. Each is made for the first
-// request to it.
+// bases forwards a request to the router of its base path. Each router is created on the
+// first request to it.
 func (s *Server) bases() http.Handler {
 	ours := sync.OnceValue(func() http.Handler { return s.router(Base) })
 	family := sync.OnceValue(func() http.Handler { return s.router(FamilyBase) })
@@ -105,13 +105,14 @@ func (s *Server) bases() http.Handler {
 	})
 }
 
-// config is the configuration in force for a request, and the number of its revision.
+// config returns the current configuration of a request and its revision.
 func (s *Server) config(ctx context.Context) (*farm.Config, uint64) {
 	cfg, revision := s.deps.Applier.CurrentIn(ctx)
 	return cfg, revision.Number
 }
 
-// alone leads a part of a transaction to the operation it names: who asks is known.
+// alone forwards a write of a transaction to its operation. The caller is already
+// authenticated.
 func (s *Server) alone(w http.ResponseWriter, r *http.Request) {
 	if r = farms.InZones(r); !canonical(r) {
 		s.refuse(w, r, unknownPath(r))
@@ -139,7 +140,7 @@ func orElse[F any](f func() F, fallback func() F) func() F {
 	return f
 }
 
-// mount adds every operation below base to a router, and the document about them.
+// mount adds every operation below base to a router, and their OpenAPI document.
 func (s *Server) mount(router *echo.Echo, base string) {
 	group := router.Group(base)
 	operations := s.operations()
@@ -154,12 +155,12 @@ func (s *Server) mount(router *echo.Echo, base string) {
 	group.GET("/openapi.yaml", blob("application/openapi+yaml", func() ([]byte, error) { return describe().YAML() }))
 }
 
-// pathOf is the path of an operation as the router writes it.
+// pathOf returns the path of an operation in the router's notation.
 func pathOf(o *rest.Operation) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(o.Path)
 }
 
-// blob answers with content that is made when it is asked for the first time: few do.
+// blob serves content that is built on the first request, as few clients request it.
 func blob(kind string, content func() ([]byte, error)) echo.HandlerFunc {
 	once := sync.OnceValues(content)
 	return func(c echo.Context) error {
@@ -171,7 +172,7 @@ func blob(kind string, content func() ([]byte, error)) echo.HandlerFunc {
 	}
 }
 
-// routerError answers what the router itself refuses.
+// routerError responds to errors of the router itself.
 func (s *Server) routerError(err error, c echo.Context) {
 	var known *echo.HTTPError
 	r := c.Request()
@@ -189,8 +190,8 @@ func (s *Server) routerError(err error, c echo.Context) {
 // Handler returns the whole API.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// The bounds of a connection. A change may wait for the engine for 10 s, so
-// writing must be allowed longer than that.
+// Timeouts and limits of a connection. A change may wait 10 s for the engine, so
+// writeTimeout must be longer.
 const (
 	headTimeout  = 10 * time.Second
 	readTimeout  = 30 * time.Second
@@ -200,9 +201,9 @@ const (
 	shutdownTime = 5 * time.Second
 )
 
-// Serve answers on the local socket and, with TLS, on the network until ctx is
-// done, then lets requests under way finish for a few seconds. Either listener
-// may be nil. The error is nil when ctx ended it.
+// Serve serves the local socket and, with TLS, the network until ctx is done. Then it lets
+// requests in progress finish for a few seconds. Either listener may be nil. The error is
+// nil if ctx ended it.
 func (s *Server) Serve(ctx context.Context, local, network net.Listener, config *tls.Config) error {
 	r := &running{server: s, ctx: ctx, config: config, failed: make(chan error, 2)}
 	defer r.stop(ctx)
@@ -223,9 +224,9 @@ func (s *Server) Serve(ctx context.Context, local, network net.Listener, config 
 	}
 }
 
-// Move has the API answer on another listener of the network from now on; what was
-// under way on the one before ends in order, and that is closed. It waits until the
-// API is served; when it is not any more, the listener is closed.
+// Move switches the API to another network listener. Requests on the previous one end in
+// order, and it is closed. Move waits until the API is served; if it no longer is, network
+// is closed.
 func (s *Server) Move(ctx context.Context, network net.Listener) error {
 	select {
 	case <-s.begun:
@@ -239,7 +240,7 @@ func (s *Server) Move(ctx context.Context, network net.Listener) error {
 
 func (s *Server) httpServer() *http.Server {
 	var protocols http.Protocols
-	protocols.SetHTTP1(true) // no client of ours needs more, and it is the smaller target
+	protocols.SetHTTP1(true) // sufficient for all clients, and a smaller attack surface
 	return &http.Server{
 		Handler:           s.handler,
 		Protocols:         &protocols,
@@ -253,18 +254,17 @@ func (s *Server) httpServer() *http.Server {
 	}
 }
 
-// connContext notes what is known of a connection: its room, and the user at the other
-// end of the local socket.
+// connContext stores the gated connection and, for the local socket, the peer's user in the
+// context.
 func (s *Server) connContext(ctx context.Context, c net.Conn) context.Context {
 	return s.guard.ConnContext(withGated(ctx, c), c)
 }
 
-// systemDownInterface names the interface of this machine that has an address and is
-// down.
+// systemDownInterface names the interface of this machine that has an address and is down.
 func systemDownInterface(addr netip.Addr) (name string) {
 	all, err := net.Interfaces()
 	if err != nil {
-		return "" // nobody knows
+		return "" // unknown
 	}
 	for _, i := range all {
 		addrs, err := i.Addrs()
@@ -275,7 +275,7 @@ func systemDownInterface(addr netip.Addr) (name string) {
 			continue
 		}
 		if i.Flags&net.FlagUp != 0 {
-			return "" // on one that is up, too
+			return "" // also on an interface that is up
 		}
 		name = i.Name
 	}

@@ -73,13 +73,13 @@ func TestServicesAreMoved(t *testing.T) {
 	a.do("POST", web+"/actions", `{"position":-1}`).refused(t, 400, "position")
 }
 
-// A client of the family reads an object, changes a field and sends it whole.
+// A client of the family reads an object, changes a field and sends everything back.
 func TestAServiceReadCanBeSentBack(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(0)
 	body := a.must(200, "GET", web, "").at("services").(map[string]any)
 	for _, readOnly := range []string{"id", "backends"} {
-		delete(body, readOnly) // what the family has besides these
+		delete(body, readOnly) // fields only the family has
 	}
 	a.do("PUT", web, quoteAny(body)).refused(t, 400, "actual")
 	if r := a.send("PUT", api.FamilyBase+web, quoteAny(body), "ZAPI_KEY", a.key); r.status != 200 {
@@ -136,7 +136,7 @@ func TestBackendsFollowTheContract(t *testing.T) {
 	a.must(200, "DELETE", all+"/0", "")
 	r = a.must(200, "GET", all, "")
 	r.want(t, "params.0.ip", "10.0.0.2")
-	r.want(t, "params.0.id", 1) // it stays what it was called
+	r.want(t, "params.0.id", 1) // it keeps its number
 	a.must(200, "DELETE", all+"/2", "")
 	a.must(201, "POST", all, `{"ip":"10.0.0.4","port":80}`).want(t, "params.id", 3)
 	a.do("PUT", all+"/2", `{"weight":1}`).refused(t, 404, "2")

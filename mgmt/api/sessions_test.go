@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// sessionTable is an engine's sessions in a test: one is dynamic.
+// sessionTable fakes the sessions of an engine; one is dynamic.
 type sessionTable struct {
 	gone    bool
 	err     error
@@ -175,8 +175,8 @@ func (a *appliance) statics() (out []string) {
 	return out
 }
 
-// Static sessions are configuration: they have revisions, belong to one backend
-// and go with it or with the kind of persistence.
+// Static sessions are configuration. They have revisions, belong to one backend, and are
+// deleted with it or with the kind of persistence.
 func TestStaticSessionsAreConfiguration(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(2)

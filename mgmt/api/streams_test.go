@@ -12,8 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 )
 
-// stream opens a stream, and returns a function that reports whether it ends within some
-// time.
+// stream opens a stream. ends reports whether it ends within some time.
 func stream(t *testing.T, url, path, key string) (status int, ends func() bool, leave func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -35,7 +34,7 @@ func stream(t *testing.T, url, path, key string) (status int, ends func() bool, 
 	}, cancel
 }
 
-// A trace ends with the rights of who watches, whatever takes them away.
+// A trace ends when its viewer loses the right to it, for any reason.
 func TestATraceEndsWithTheRightsOfWhoWatches(t *testing.T) {
 	gone := func(method, path, body string) func(*appliance) {
 		return func(a *appliance) { a.must(200, method, path, body) }
@@ -81,7 +80,7 @@ func TestATraceEndsWithTheRightsOfWhoWatches(t *testing.T) {
 	}
 }
 
-// Questions that were counted while the right to it was taken away are not told.
+// If the right is withdrawn during the count, the result is not sent.
 func TestQuestionsAreToldToWhoStillMaySeeThem(t *testing.T) {
 	change, _, start := watchable(t)
 	a := newAppliance(t, change)
@@ -95,14 +94,14 @@ func TestQuestionsAreToldToWhoStillMaySeeThem(t *testing.T) {
 	}
 	answer := make(chan reply)
 	go func() { answer <- a.as("GET", "/farms/names/questions?seconds=3", "") }()
-	// It does not matter whether the call has begun: then it is refused as any other.
+	// This also holds once the call has begun.
 	a.must(200, "DELETE", "/rbac/groups/team/farms/names", "")
 	if r := <-answer; r.status == 200 {
 		t.Errorf("told: %s", r.raw)
 	}
 }
 
-// No user keeps others from watching, and nobody keeps root from it.
+// No user can lock others out of streams, and nobody can lock out root.
 func TestStreamsAreLeftForOthers(t *testing.T) {
 	change, _, start := watchable(t)
 	a := newAppliance(t, change)
@@ -145,7 +144,7 @@ func TestStreamsAreLeftForOthers(t *testing.T) {
 			open(a.key, 200)
 		}
 		open(a.key, 503)
-		last() // gives its place back
+		last() // frees its place
 		for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 			status, _, _ := stream(t, srv.URL, path, keyOf("user2"))
 			if status == 200 {

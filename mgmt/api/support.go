@@ -17,15 +17,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// answered are the answers support gets: what they show is what anybody may see who may
-// use the API, and no secret is in one.
+// answered lists the API responses for the support archive. They show only what any API
+// user may see, and no secrets.
 var answered = []string{
 	"/status", "/system/version", "/system/global", "/system/kernel", "/farms", "/stats", "/stats/farms", "/history?limit=100",
 	"/certificates", "/authorities", "/certificates/letsencryptz", "/system/backup", "/system/scripts", "/audit?limit=200",
 	"/rbac/users", "/rbac/groups", "/rbac/roles",
 }
 
-// collector puts together what support needs; nil when it is not offered.
+// collector returns the collector of support archives; nil if there is none.
 func (s *Server) collector() upkeep.Support {
 	if s.deps.Support == nil {
 		return nil
@@ -47,20 +47,20 @@ func (s *Server) collector() upkeep.Support {
 	}, s.deps.Now)
 }
 
-// answerPart is what root is answered to a GET.
+// answerPart is root's response to a GET.
 func (s *Server) answerPart(path string) support.Part {
 	bare, _, _ := strings.Cut(path, "?")
 	name := "api/" + strings.ReplaceAll(strings.Trim(bare, "/"), "/", "-") + ".json"
 	return support.Part{Name: name, Write: func(ctx context.Context, w io.Writer) error { return s.ask(ctx, Base+path, w) }}
 }
 
-// ask answers a GET of this process itself, as root.
+// ask performs a GET within this process, as root.
 func (s *Server) ask(ctx context.Context, path string, to io.Writer) error {
 	who, _ := s.deps.Users.Identity(rbac.Root)
 	return get(rest.WithPrincipal(ctx, auth.Principal{Name: rbac.Root, Source: "supportsave", Who: who}), s.inner, path, to)
 }
 
-// get writes what a handler answers.
+// get writes the response of a handler.
 func get(ctx context.Context, h http.Handler, path string, to io.Writer) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
 	if err != nil {
@@ -75,7 +75,7 @@ func get(ctx context.Context, h http.Handler, path string, to io.Writer) error {
 	return w.err
 }
 
-// kept is a client of this process itself.
+// kept is an in-process client.
 type kept struct {
 	header http.Header
 	to     io.Writer
@@ -95,7 +95,7 @@ func (k *kept) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// kernelRules are the rules of the packet filter for all farms it carries.
+// kernelRules returns the packet filter rules of all kernel farms.
 func (s *Server) kernelRules() support.Part {
 	return support.Part{Name: "kernel/rules.txt", Write: func(ctx context.Context, w io.Writer) error {
 		if s.deps.Kernel == nil {
@@ -119,9 +119,9 @@ func (s *Server) kernelRules() support.Part {
 	}}
 }
 
-// interfaces are those of this machine.
+// interfaces returns the names of this machine's interfaces.
 func interfaces() (names []string) {
-	list, _ := net.Interfaces() // none are known then
+	list, _ := net.Interfaces() // empty if unknown
 	for _, i := range list {
 		names = append(names, i.Name)
 	}

@@ -160,7 +160,7 @@ func TestStaleWriterIsRefused(t *testing.T) {
 	a.do("POST", "/history/rollback", `{"revision":1}`, "If-Match", tag).refused(t, 412)
 	a.do("PUT", "/farms/shop/actions", `{"action":"restart"}`, "If-Match", tag).refused(t, 412)
 	a.do("PUT", "/farms/shop", `{"contimeout":6}`, "If-Match", "abc").refused(t, 412, "changed")
-	a.do("PUT", "/farms/shop", `{"contimeout":6}`, "If-Match", "W/"+changed.header.Get("ETag")).refused(t, 412, "changed") // compared strongly
+	a.do("PUT", "/farms/shop", `{"contimeout":6}`, "If-Match", "W/"+changed.header.Get("ETag")).refused(t, 412, "changed") // strong comparison
 	a.must(200, "PUT", "/farms/shop", `{"contimeout":5}`, "If-Match", tag+", "+changed.header.Get("ETag"))
 	a.must(200, "PUT", "/farms/shop", `{"contimeout":6}`, "If-Match", "*")
 	if got := a.config().Farms[0].HTTP.ConnectTimeout; got != 6 {

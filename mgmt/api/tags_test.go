@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The tag of a resource changes with that resource, and a change with it is refused only
-// when it did.
+// The tag of a resource changes only with that resource, and so does the rejection of a
+// change with it.
 func TestTagsAreThoseOfResources(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)
@@ -40,7 +40,7 @@ func TestTagsAreThoseOfResources(t *testing.T) {
 		a.do("PUT", "/farms/shop", `{"contimeout":6}`, "If-Match", tag).refused(t, 412)
 	}
 	a.must(200, "PUT", "/farms/shop", `{"contimeout":6}`, "If-Match", now)
-	// Also what is shown besides the configuration changes the tag.
+	// Live data changes the tag, too.
 	before := a.must(200, "GET", "/farms/shop/services/web/backends", "").header.Get("ETag")
 	a.engine.health[a.config().Farms[0].HTTP.Services[0].Backends[0].ID] = "down"
 	if r := a.do("GET", "/farms/shop/services/web/backends", "", "If-None-Match", before); r.status != 200 {
@@ -48,8 +48,8 @@ func TestTagsAreThoseOfResources(t *testing.T) {
 	}
 }
 
-// Whatever lies below a farm may be written with the tag of the farm: it holds until the
-// farm itself changes, whatever else changes and however often its health does.
+// Objects below a farm may be written with the farm's tag. It stays valid until the farm
+// itself changes, whatever else changes, including health.
 func TestTheTagOfAFarmGuardsAllBelowIt(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(2)
@@ -81,7 +81,7 @@ func TestTheTagOfAFarmGuardsAllBelowIt(t *testing.T) {
 	a.do("DELETE", web+"/backends/1", "", "If-Match", old).refused(t, 412)
 }
 
-// The tag of a list guards its items, too.
+// The tag of a list covers its items, too.
 func TestTheTagOfAListGuardsItsItems(t *testing.T) {
 	a := newAppliance(t)
 	a.must(200, "POST", "/monitoring/fg", `{"name":"one","command":"check_tcp -H HOST -p PORT"}`)

@@ -6,8 +6,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// A built-in check can be copied, and its command be sent again, whatever characters the
-// command has: the family writes two of them for a shell.
+// A built-in check can be copied and its command sent again, whatever characters it has.
+// The family writes two of them as shell lines.
 func TestEveryBuiltInCheckIsCopied(t *testing.T) {
 	a := newAppliance(t)
 	for _, one := range probe.Templates() {
@@ -15,6 +15,6 @@ func TestEveryBuiltInCheckIsCopied(t *testing.T) {
 		a.must(200, "PUT", "/monitoring/fg/my-"+one.Name, quoteAny(map[string]string{"command": one.Command}))
 	}
 	a.must(200, "PUT", "/config", a.must(200, "GET", "/config", "").raw, "Content-Type", "application/yaml")
-	// Other lines for a shell are refused.
+	// Other shell lines are rejected.
 	a.do("POST", "/monitoring/fg", `{"name":"other","command":"nmap -sU -p PORT HOST | sh"}`).refused(t, 400, "is for a shell")
 }

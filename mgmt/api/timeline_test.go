@@ -11,9 +11,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 )
 
-func inTime(d *api.Deps) { d.Now = time.Now } // revisions have the time it is
+func inTime(d *api.Deps) { d.Now = time.Now } // revisions have the real time
 
-// axis is an appliance with two farms, to each of which something happened.
+// axis returns an appliance with two farms, each with some events.
 func axis(t *testing.T) *appliance {
 	t.Helper()
 	a := newAppliance(t, inTime)
@@ -62,8 +62,8 @@ func TestTheTimelineIsAskedWithCare(t *testing.T) {
 	a.do("GET", "/timeline?farm=none", "").refused(t, 404, "the farm none does not exist")
 }
 
-// Who sees some farms sees what is about these; a farm of the name of one that is gone
-// has a past of its own, one that is renamed keeps it.
+// Callers see the events of the farms they see. A new farm does not inherit the events of a
+// deleted one of the same name; a renamed farm keeps its own.
 func TestTheTimelineShowsFarmsToWhoSeesThem(t *testing.T) {
 	a := axis(t)
 	a.people()
@@ -88,7 +88,7 @@ func TestTheTimelineShowsFarmsToWhoSeesThem(t *testing.T) {
 	}
 }
 
-// Steps are found in what the recorder wrote.
+// Steps are detected in the recorded values.
 func TestTheTimelineHasStepsOfLatency(t *testing.T) {
 	a := axis(t)
 	now := time.Now()

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/trial"
 )
 
-// shopWrites are the writes of a farm with a service and a backend.
+// shopWrites creates a farm with a service and a backend.
 const shopWrites = `{"method":"POST","path":"/farms","body":{"farmname":"shop","profile":"http","vip":"192.0.2.10","vport":80}},
 	{"method":"POST","path":"/farms/shop/services","body":{"id":"web"}},
 	{"method":"POST","path":"/farms/shop/services/web/backends","body":{"ip":"10.0.0.1","port":8080}}`
@@ -292,7 +292,7 @@ func TestAPendingChangeIsEndedByItsAuthorOrWhoMayRollBack(t *testing.T) {
 	}
 	ann("GET", "/pending", "").want(t, "params.author", "ann")
 	ann("GET", "/status", "").want(t, "params.pending.author", "ann")
-	a.must(200, "DELETE", "/rbac/groups/team/farms/shop", "") // what was the author's is so no longer
+	a.must(200, "DELETE", "/rbac/groups/team/farms/shop", "") // the author no longer has it
 	ann("POST", "/history/7/confirm", "").refused(t, 403, "does not see any more")
 	ann("DELETE", "/pending", "").refused(t, 403, "does not see any more")
 	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"shop"}`)
@@ -301,7 +301,8 @@ func TestAPendingChangeIsEndedByItsAuthorOrWhoMayRollBack(t *testing.T) {
 	}
 }
 
-// A pending change of somebody who sees some farms blocks these alone, and for ten minutes.
+// A pending change by a caller who sees some farms blocks only these, for at most ten
+// minutes.
 func TestAPendingChangeBlocksItsFarmsAlone(t *testing.T) {
 	a := divided(t)
 	a.must(200, "PUT", "/rbac/roles/ops", `{"farm":{"maintenance":"true"}}`)
@@ -333,7 +334,7 @@ func TestAPendingChangeBlocksItsFarmsAlone(t *testing.T) {
 		a.must(200, "GET", "/farms/theirs", "").want(t, "params.vport", 8445)
 		a.must(200, "PUT", "/farms/theirs", `{"vport":8443}`)
 	}
-	// Who sees all farms may ask for more.
+	// A caller who sees all farms may request more.
 	a.must(200, "PUT", "/farms/shop?confirm=24h", `{"vport":81}`)
 	if p := a.applier.Pending(); p.Wait != 24*time.Hour {
 		t.Errorf("it waits for %v", p.Wait)
@@ -410,7 +411,7 @@ func TestOneHundredCallsAtOnceMakeOneHistory(t *testing.T) {
 	a.shop(1)
 	var all sync.WaitGroup
 	var mu sync.Mutex
-	told, lost := map[string]string{}, 0 // by revision what was done
+	told, lost := map[string]string{}, 0 // the action by revision
 	for i := range 100 {
 		all.Go(func() {
 			body, headers := fmt.Sprintf(`{"vport":%d}`, 1000+i), []string{}
@@ -449,7 +450,7 @@ func TestOneHundredCallsAtOnceMakeOneHistory(t *testing.T) {
 	}
 }
 
-// silent counts nothing.
+// silent measures nothing.
 type silent struct{}
 
 func (silent) SumFarm(uint32) stats.Farm       { return stats.Farm{} }

@@ -16,8 +16,8 @@ import (
 
 const yamlDocument = "farms:\n- {name: shop, profile: http, vip: 192.0.2.10, vport: 80, services: [{name: web, backends: [{ip: 10.0.0.1, port: 80}, {ip: 10.0.0.2, port: 80, priority: 9}]}]}\n"
 
-// everyRequest is one use of each operation, and of some several, in an order in which
-// each has something to do. The words {pem}, {ca}, {crl} and {yaml} stand for bodies.
+// everyRequest uses each operation at least once, in an order in which each has something
+// to do. The words {pem}, {ca}, {crl} and {yaml} stand for bodies.
 var everyRequest = []string{
 	`POST /farms {"farmname":"shop","profile":"http","vip":"192.0.2.10","vport":80,"contimeout":7,"trusted":["10.0.0.0/8"]}`,
 	`POST /farms {"farmname":"mail","profile":"l4xnat","vip":"192.0.2.10","vport":"25,587","persistence":"ip"}`,

@@ -95,7 +95,7 @@ func TestAFactoryResetIsRootsAndSaysWhatItDoes(t *testing.T) {
 	if len(a.config().Farms) != 0 || restarts != 1 {
 		t.Error("the farm is still there")
 	}
-	a.must(200, "GET", "/system/backup/kept/info", "") // root's key, too, is still one
+	a.must(200, "GET", "/system/backup/kept/info", "") // root's key still works
 	entries := a.must(200, "GET", "/audit", "")
 	if !strings.Contains(entries.raw, "/system/factory") || !strings.Contains(entries.raw, "Reset the appliance") {
 		t.Errorf("audit: %s", entries.raw)
@@ -115,7 +115,7 @@ func TestSupportGetsTheRulesOfEveryFarmOfTheKernel(t *testing.T) {
 	}
 }
 
-// unpacked is an archive for support, as one text.
+// unpacked returns a support archive as one text.
 func unpacked(t *testing.T, raw string) map[string]string {
 	t.Helper()
 	plain, err := gzip.NewReader(strings.NewReader(raw))
@@ -139,7 +139,7 @@ func unpacked(t *testing.T, raw string) map[string]string {
 	}
 }
 
-// Secrets are put wherever one can be put; none leaves with the archive.
+// Secrets are placed wherever possible; none is in the archive.
 func TestNoSecretIsInWhatSupportGets(t *testing.T) {
 	const password, serviceKey, community, proxy, mail, logged = "hunter2 Xq7", "Zk9serviceKEYvalue33", "C0mmun1tyXq", "pr0xyPassXq", "smtpPassXq77", "l0ggedTokenXq"
 	a := newAppliance(t, func(d *api.Deps) {

@@ -11,8 +11,8 @@ import (
 
 var seed = maphash.MakeSeed()
 
-// written changes with everything that is written into the store: the first two
-// pages of its file say which transaction was the last.
+// written changes with every write to the store: the first two pages of its file identify
+// the last transaction.
 func (a *appliance) written() string {
 	f, err := os.Open(filepath.Join(a.dir, store.FileName))
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A reverse zone of a part of a network has a slash in its name (RFC 2317 §4). What can be
-// made can be read, changed and removed.
+// A classless reverse zone has a slash in its name (RFC 2317 §4). It can be created, read,
+// changed and removed.
 func TestAZoneWithASlashIsReachedByItsName(t *testing.T) {
 	a := newAppliance(t)
 	a.gslb()
@@ -24,7 +24,7 @@ func TestAZoneWithASlashIsReachedByItsName(t *testing.T) {
 	a.must(404, "GET", path, "")
 }
 
-// No other escape leads anywhere, and no other name has this one.
+// No other escape works, and no other name has this one.
 func TestEscapesInPathsOfZonesLeadNowhereElse(t *testing.T) {
 	a := newAppliance(t)
 	a.gslb()
@@ -37,7 +37,7 @@ func TestEscapesInPathsOfZonesLeadNowhereElse(t *testing.T) {
 	}
 }
 
-// Names that no path could have are refused when a zone is made.
+// Zone names that no path can contain are rejected at creation.
 func TestNamesOfZonesAreThoseOfDomains(t *testing.T) {
 	a := newAppliance(t)
 	a.gslb()
@@ -49,7 +49,7 @@ func TestNamesOfZonesAreThoseOfDomains(t *testing.T) {
 	a.must(201, "POST", "/farms/names/zones", `{"id":"_tcp.my-shop.example"}`)
 }
 
-// The root zone is @ in paths: clients take a segment that is a dot out of them.
+// The root zone is @ in paths, because clients remove dot segments.
 func TestTheRootZoneIsReachedByItsName(t *testing.T) {
 	a := newAppliance(t)
 	a.gslb()
@@ -72,7 +72,7 @@ func TestTheRootZoneIsReachedByItsName(t *testing.T) {
 	}
 }
 
-// A TTL of zero is one, and null is that of the zone, or of the service.
+// A TTL of zero is valid; null means that of the zone or the service.
 func TestATTLOfZeroIsKept(t *testing.T) {
 	a := newAppliance(t)
 	a.gslb()
@@ -100,7 +100,7 @@ func TestATTLOfZeroIsKept(t *testing.T) {
 	shows("/farms/names", `"ttl":30`)
 }
 
-// A zone that is created with an older serial than it gets says which that is.
+// If a zone is created with a serial older than the one it gets, the response says so.
 func TestACreatedZoneTellsItsSerial(t *testing.T) {
 	a := newAppliance(t)
 	a.must(201, "POST", "/farms", `{"farmname":"names","profile":"gslb","vip":"192.0.2.10","vport":53}`)

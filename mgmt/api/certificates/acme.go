@@ -17,13 +17,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// ACME orders certificates and renews them; *acme.Manager is one.
+// ACME orders certificates and renews them; *acme.Manager implements it.
 type ACME interface {
 	Settings() acme.Settings
-	// Patience is how long an order may take.
+	// Patience returns the maximum duration of an order.
 	Patience() time.Duration
 	SetSettings(by apply.Author, s acme.Settings) error
-	// CheckSettings, CheckOrder and CheckRenewal say what would be refused, for who only tries.
+	// CheckSettings, CheckOrder and CheckRenewal validate dry runs.
 	CheckSettings(s acme.Settings) error
 	CheckOrder(q acme.Request) error
 	CheckRenewal(name string, at acme.Target) error
@@ -35,8 +35,8 @@ type ACME interface {
 	Delete(ctx context.Context, by apply.Author, name string) error
 }
 
-// acmeOperations are there when certificates can be ordered; the second name is that of
-// another member of the family.
+// acmeOperations returns the operations of orders under both path names that Zevenet and
+// SKUDONET use. It returns none without ACME.
 func (s *Resource) acmeOperations() []*rest.Operation {
 	if s.deps.ACME == nil {
 		return nil
@@ -58,7 +58,7 @@ func (s *Resource) acmeOperations() []*rest.Operation {
 	return out
 }
 
-// acmeRejection turns an error about orders into a rejection.
+// acmeRejection converts an error about orders into a rejection.
 func acmeRejection(err error) error {
 	var known *acme.Error
 	if !errors.As(err, &known) {
@@ -75,7 +75,8 @@ func acmeRejection(err error) error {
 	return rest.BadRequest("%s", known)
 }
 
-// forceTime is what may follow an order: bringing what came of it into force.
+// forceTime is the time for activating an ordered certificate, in addition to the order
+// itself.
 const forceTime = 60 * time.Second
 
 func (s *Resource) listOrdered(c *rest.Call) (rest.List[OrderedItem], error) {
@@ -91,7 +92,7 @@ func (s *Resource) getOrdered(c *rest.Call) (rest.Object[OrderedItem], error) {
 	return ordered(c, v, err, "")
 }
 
-// ordered is the answer about one certificate.
+// ordered builds the response about one certificate.
 func ordered(c *rest.Call, v acme.View, err error, message string) (rest.Object[OrderedItem], error) {
 	if err != nil {
 		return rest.Object[OrderedItem]{}, acmeRejection(err)
@@ -209,8 +210,8 @@ func (s *Resource) deleteOrdered(c *rest.Call) (rest.Done, error) {
 	return rest.NewDone(c.Summary(), fmt.Sprintf("The certificate %s has been deleted.", name)), nil
 }
 
-// renews refuses to delete, as a mere file, a certificate that is renewed: who
-// deletes it where it was ordered means its renewal too.
+// renews refuses to delete a certificate as a mere file while it is renewed automatically.
+// Deleting the order deletes the renewal too.
 func (s *Resource) renews(name string) error {
 	if v, err := s.deps.ACME.Get(name); err == nil && v.Renewal.Auto {
 		return rest.BadRequest("the certificate %s is renewed automatically: switch that off first, or delete it together with its renewal (letsencryptz): `sluice acme delete %s`", v.Name, v.Name)
@@ -248,7 +249,7 @@ func (s *Resource) setACME(c *rest.Call) (rest.Object[ACMESettings], error) {
 	return rest.Object[ACMESettings]{Description: c.Summary(), Params: ACMESettings(s.deps.ACME.Settings()), Message: "The settings of ACME have been changed."}, nil
 }
 
-// readACME changes settings; null resets one.
+// readACME applies the sent settings to v; null resets a setting.
 func readACME(body map[string]any, v *acme.Settings) error {
 	for name, to := range map[string]*string{"email": &v.Email, "directory": &v.Directory, "staging": &v.Staging, "ca": &v.CA, "hook": &v.Hook} {
 		raw, sent := body[name]
@@ -281,7 +282,7 @@ func readACME(body map[string]any, v *acme.Settings) error {
 	return nil
 }
 
-// challenge reads how an authority is shown that domains are ours.
+// challenge reads the challenge type by which the authority validates domains.
 func challenge(body map[string]any) (acme.Challenge, error) {
 	raw := body["challenge"]
 	text, ok := raw.(string)
@@ -291,7 +292,8 @@ func challenge(body map[string]any) (acme.Challenge, error) {
 	return acme.Challenge(text), nil
 }
 
-// target reads where an authority finds its answer; empty when neither is sent.
+// target reads the farm or VIP that responds to the authority; it is empty if neither is
+// sent.
 func target(c *rest.Call, body map[string]any) (acme.Target, error) {
 	var at acme.Target
 	for _, name := range []string{"farmname", "vip"} {
@@ -303,8 +305,7 @@ func target(c *rest.Call, body map[string]any) (acme.Target, error) {
 		case !ok:
 			return at, rest.BadRequest("%s must be a text", name)
 		case name == "farmname":
-			// A farm of another group is refused as one that does not exist, before anything
-			// else is looked at.
+			// Report a farm of another group as missing before any other check.
 			if _, err := c.Visible(text); err != nil {
 				return at, err
 			}
@@ -320,8 +321,8 @@ func target(c *rest.Call, body map[string]any) (acme.Target, error) {
 	return at, mayAnswerAt(c, at.VIP)
 }
 
-// mayAnswerAt refuses addresses of farms that the caller does not see: the authority would
-// issue certificates for what these serve.
+// mayAnswerAt refuses the address of a farm that the caller does not see. Otherwise the
+// authority would issue certificates for that farm's names.
 func mayAnswerAt(c *rest.Call, vip netip.Addr) error {
 	if c.By.Who.Root() || !vip.IsValid() {
 		return nil

@@ -11,8 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// OrderedItem is what can be seen of a certificate that was ordered: all of a
-// certificate, and how it is renewed.
+// OrderedItem describes an ordered certificate and its renewal.
 type OrderedItem struct {
 	CertificateItem
 	Domains     []string    `json:"domains"`
@@ -25,7 +24,7 @@ type OrderedItem struct {
 	Failure     string      `json:"failure" doc:"Why the last renewal failed"`
 }
 
-// Autorenewal is how a certificate is renewed.
+// Autorenewal describes the renewal of a certificate.
 type Autorenewal struct {
 	Status  string `json:"status" enum:"true,false"`
 	Farm    string `json:"farm" doc:"The farm on port 80 that answers the authority"`
@@ -34,7 +33,7 @@ type Autorenewal struct {
 	Restart string `json:"restart" enum:"true,false" doc:"Kept for clients; farms use a renewed certificate at once and are not restarted"`
 }
 
-// ACMESettings is the answer about the account and the authority certificates are ordered with.
+// ACMESettings holds the account and the authority for orders.
 type ACMESettings struct {
 	Email     string `json:"email" doc:"Contact the authority gets; setting it accepts the authority's terms of service"`
 	Directory string `json:"directory" doc:"Where certificates are ordered"`
@@ -42,7 +41,7 @@ type ACMESettings struct {
 	CA        string `json:"ca" doc:"The list of authorities that verifies the directories; empty: those of the system"`
 	Hook      string `json:"hook" doc:"The program in the folder hooks of the data directory that makes DNS records; empty: dns-01 is not possible"`
 	DNSWait   int    `json:"dns_wait" doc:"Seconds such a record may take until every name server of its zone has it"`
-	// DNSServers is null when the zone's own are asked.
+	// DNSServers is null if the name servers of the zone are queried.
 	DNSServers []string `json:"dns_servers" nullable:"true" doc:"Name servers, as address:port, that are asked for the record instead of those of its zone"`
 }
 
@@ -54,7 +53,7 @@ func orderedItem(c *rest.Call, v acme.View) OrderedItem {
 		Due:         v.Due.UTC(), Tried: timeOrNull(v.Tried), Failure: c.Discreet(v.Failure),
 	}
 	if _, err := c.Visible(v.Renewal.Farm); err != nil {
-		out.Autorenewal.Farm = "" // of another group, or gone
+		out.Autorenewal.Farm = "" // of another group, or deleted
 	}
 	if v.Renewal.VIP.IsValid() {
 		out.Autorenewal.VIP = v.Renewal.VIP.String()
@@ -62,8 +61,8 @@ func orderedItem(c *rest.Call, v acme.View) OrderedItem {
 	return out
 }
 
-// orderFields, renewalFields, renewFields and acmeFields are bodies about
-// certificates that are ordered.
+// orderFields, renewalFields, renewFields and acmeFields are the bodies of requests about
+// ordered certificates.
 type (
 	orderFields   struct{}
 	renewalFields struct{}
@@ -82,7 +81,7 @@ func targetFields() []validate.Param {
 	}
 }
 
-// Params lists the fields for the document.
+// Params lists the fields for OpenAPI.
 func (orderFields) Params() []validate.Param {
 	return append([]validate.Param{
 		{Name: "domains", Format: "domain", Options: []string{"non_blank", "required", "list"}, Description: "Host names; the first names the certificate. Wildcards, as *.example.com, with dns-01."},
@@ -91,7 +90,7 @@ func (orderFields) Params() []validate.Param {
 	}, targetFields()...)
 }
 
-// Params lists the fields for the document.
+// Params lists the fields for OpenAPI.
 func (renewalFields) Params() []validate.Param {
 	return append([]validate.Param{
 		truthField("autorenewal", "Whether it is renewed by itself.", "required"), truthField("force_renewal", "Kept; see autorenewal.force."),
@@ -99,7 +98,7 @@ func (renewalFields) Params() []validate.Param {
 	}, targetFields()...)
 }
 
-// Params lists the fields for the document.
+// Params lists the fields for OpenAPI.
 func (renewFields) Params() []validate.Param {
 	return append([]validate.Param{
 		{Name: "action", PossibleValues: []string{"renew"}, Options: []string{"non_blank", "required"}, Description: "What to do."},
@@ -107,7 +106,7 @@ func (renewFields) Params() []validate.Param {
 	}, targetFields()...)
 }
 
-// Params lists the fields for the document.
+// Params lists the fields for OpenAPI.
 func (acmeFields) Params() []validate.Param {
 	return []validate.Param{
 		rest.Optional("email", "Contact for the authority; must be set first. Setting it accepts the authority's terms of service."),

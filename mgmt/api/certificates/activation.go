@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Activation keeps the activation certificate; *activation.Keeper does.
+// Activation stores the activation certificate; *activation.Keeper implements it.
 type Activation interface {
 	Get() (activation.Info, error)
 	Put(raw []byte, act func() error) (activation.Info, error)
@@ -29,7 +29,7 @@ func (s *Resource) activationOperations() []*rest.Operation {
 	}
 }
 
-// ActivationView is what the activation certificate says.
+// ActivationView describes the activation certificate.
 type ActivationView struct {
 	Days     int               `json:"days_to_expire" doc:"Below 0 once it has expired"`
 	Hostname string            `json:"hostname"`

@@ -10,8 +10,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Lists of authorities are what clients (client_ca of a farm) and backends are
-// verified by. The family has none; the paths follow those of certificates.
+// authorityOperations returns the operations of authority lists, which verify clients
+// (client_ca of a farm) and backends. Zevenet has no such operations; the paths follow
+// those of certificates.
 func (s *Resource) authorityOperations() []*rest.Operation {
 	const one = "/certificates/ca/{authority}"
 	return []*rest.Operation{
@@ -28,7 +29,7 @@ func (s *Resource) authorityOperations() []*rest.Operation {
 	}
 }
 
-// AuthorityItem is what can be seen of a list of authorities.
+// AuthorityItem describes an authority list.
 type AuthorityItem struct {
 	Name         string                 `json:"name"`
 	Status       certs.Status           `json:"status" enum:"valid,about to expire,expired,invalid" doc:"The worst of those that verify anything"`
@@ -40,14 +41,14 @@ type AuthorityItem struct {
 	Author       string                 `json:"author"`
 }
 
-// AuthorityCertificate is one certificate of a list of authorities.
+// AuthorityCertificate is one certificate of an authority list.
 type AuthorityCertificate struct {
 	CN         string       `json:"CN"`
 	Expiration time.Time    `json:"expiration"`
 	Status     certs.Status `json:"status"`
 }
 
-// CRLItem is one CRL of a list of authorities.
+// CRLItem is one CRL of an authority list.
 type CRLItem struct {
 	Issuer     string     `json:"issuer"`
 	ThisUpdate time.Time  `json:"this_update"`

@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// The content types of uploads, and of what is downloaded.
+// Content types of uploads and downloads.
 var (
 	pemTypes = []string{"application/x-pem-file", "text/plain", "application/octet-stream", "application/x-pkcs12", "application/pkcs12", "application/pkix-cert", "application/x-x509-ca-cert"}
 	crlTypes = []string{"application/x-pem-file", "application/pkix-crl", "text/plain", "application/octet-stream"}
@@ -43,7 +43,7 @@ func (s *Resource) certificateOperations() []*rest.Operation {
 	}
 }
 
-// Rejection turns an error about certificates into a rejection.
+// Rejection converts an error about certificates into a rejection.
 func Rejection(err error) error {
 	var wrong *certs.Error
 	switch {
@@ -77,7 +77,7 @@ func (s *Resource) getCertificate(c *rest.Call) (rest.Object[CertificateItem], e
 	return rest.Object[CertificateItem]{Description: "Get certificate " + v.Name, Params: certificateItem(c, v)}, nil
 }
 
-// noKeys is the answer to requests for private keys.
+// noKeys is the refusal of requests for private keys.
 const noKeys = "private keys never leave the appliance: keep your own copy of those you upload; a certificate for a CSR made here needs no key when it is uploaded"
 
 func (s *Resource) downloadCertificate(c *rest.Call) ([]byte, error) {
@@ -121,7 +121,7 @@ func (s *Resource) takeUpload(c *rest.Call, mode certs.Mode) (rest.Object[Certif
 	return s.upload(c, c.Param("certificate"), raw, mode)
 }
 
-// upload hands an upload to the manager of certificates.
+// upload passes an uploaded file to the certificate manager.
 func (s *Resource) upload(c *rest.Call, name string, raw []byte, mode certs.Mode) (rest.Object[CertificateItem], error) {
 	if err := mayReplace(c, certs.CertificateUsers, fileOf(name)); err != nil {
 		return rest.Object[CertificateItem]{}, err
@@ -144,7 +144,7 @@ func (s *Resource) upload(c *rest.Call, name string, raw []byte, mode certs.Mode
 	}, nil
 }
 
-// uploadParts takes a certificate whose parts are fields.
+// uploadParts uploads a certificate whose parts are separate fields.
 func (s *Resource) uploadParts(c *rest.Call) (rest.Object[CertificateItem], error) {
 	body, err := c.Texts(partFields{})
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Resource) uploadParts(c *rest.Call) (rest.Object[CertificateItem], erro
 	return s.upload(c, body["name"], []byte(raw), certs.Create)
 }
 
-// uploadPKCS12 takes a certificate as a PKCS #12 file with its password.
+// uploadPKCS12 uploads a PKCS #12 file with its password.
 func (s *Resource) uploadPKCS12(c *rest.Call) (rest.Object[CertificateItem], error) {
 	body, err := c.Object(pkcs12Fields{})
 	if err != nil {
@@ -230,7 +230,7 @@ func (s *Resource) deleteCertificate(c *rest.Call) (rest.Done, error) {
 	return rest.NewDone(c.Summary(), fmt.Sprintf("The certificate %s has been deleted.", name)), nil
 }
 
-// OCSPSettings is the answer about OCSP.
+// OCSPSettings holds the settings of OCSP.
 type OCSPSettings struct {
 	Enabled string `json:"enabled" enum:"true,false" doc:"Whether responses are fetched and stapled"`
 	Private string `json:"private_responders" enum:"true,false" doc:"Whether responders may have private addresses"`
@@ -264,18 +264,18 @@ func (s *Resource) setOCSP(c *rest.Call) (rest.Object[OCSPSettings], error) {
 	return rest.Object[OCSPSettings]{Description: c.Summary(), Params: ocspSettings(settings), Message: "The settings of OCSP have been changed."}, nil
 }
 
-// certificateItem is a certificate with those that use it.
+// certificateItem describes a certificate and its users.
 func certificateItem(c *rest.Call, v certs.View) CertificateItem {
 	out := newCertificateItem(v)
 	out.UsedBy = usedBy(c, certs.CertificateUsers, v.Name)
 	return out
 }
 
-// ofOthers stands for farms the caller does not see.
+// ofOthers stands for farms that the caller does not see.
 const ofOthers = "farms of other groups"
 
-// usedBy names the farms and services that use something, as far as the caller sees
-// them.
+// usedBy returns the farms and services that use an object. Those hidden from the caller
+// are summarised as ofOthers.
 func usedBy(c *rest.Call, users func(cfg *farm.Config, name string) []string, name string) []string {
 	all := users(c.Config, name)
 	if c.SeesAll() {
@@ -288,8 +288,8 @@ func usedBy(c *rest.Call, users func(cfg *farm.Config, name string) []string, na
 	return seen
 }
 
-// mayReplace refuses to change what farms use that the caller does not see: they would serve
-// another certificate, or let other clients in.
+// mayReplace refuses changes to an object that is used by farms hidden from the caller.
+// Those farms would otherwise serve another certificate or admit other clients.
 func mayReplace(c *rest.Call, users func(cfg *farm.Config, name string) []string, name string) error {
 	if c.By.Who.Root() || len(users(&farm.Config{Farms: c.Farms()}, name)) == len(users(c.Config, name)) {
 		return nil
@@ -297,7 +297,7 @@ func mayReplace(c *rest.Call, users func(cfg *farm.Config, name string) []string
 	return rest.Refuse(http.StatusForbidden, "you may not change %s: farms use it that your group does not see", rest.Quote(name))
 }
 
-// Certificates keeps certificates and authorities; *certs.Manager is one.
+// Certificates stores certificates and authorities; *certs.Manager implements it.
 type Certificates interface {
 	List() []certs.View
 	Get(name string) (certs.View, error)

@@ -11,11 +11,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// losesNames is what force means for certificates.
+// losesNames describes the effect of force on certificates.
 const losesNames = "replace the certificate although services lose names that it covered and the new one does not"
 
-// fileOf is the name of an uploaded certificate as farms know it; what is no name is left
-// for Upload to refuse.
+// fileOf returns the name that farms use for an uploaded certificate. An invalid name is
+// returned unchanged, so that Upload refuses it.
 func fileOf(name string) string {
 	if file, err := certs.CertificateName(name); err == nil {
 		return file
@@ -23,9 +23,9 @@ func fileOf(name string) string {
 	return name
 }
 
-// renames shows what other names mean for those who use a certificate, and refuses them if
-// a service loses one, unless the change is forced. Names of farms that the caller does not
-// see are not among them: mayReplace comes before.
+// renames previews the effect of changed host names on the users of a certificate. Unless
+// forced, it refuses the change if a service loses a name. It relies on an earlier
+// mayReplace, so it never names farms hidden from the caller.
 func (s *Resource) renames(c *rest.Call, file string, after []string) error {
 	before := s.deps.Certificates.NamesOf(file)
 	p := rest.Preview{Diff: namesDiff(file, before, after)}
@@ -40,7 +40,7 @@ func (s *Resource) renames(c *rest.Call, file string, after []string) error {
 	return c.Shows(p, fmt.Sprintf("the certificate %s is in use, and the new one lacks names: %s", file, strings.Join(p.Warnings, "; ")))
 }
 
-// namesDiff is the difference of names as lines, empty for none.
+// namesDiff returns the changed names as a diff, or "" if there are none.
 func namesDiff(file string, before, after []string) string {
 	lost, gained := coverage.New(after...).Without(before), coverage.New(before...).Without(after)
 	if len(lost)+len(gained) == 0 {
@@ -64,12 +64,12 @@ func namesDiff(file string, before, after []string) string {
 // actionFields is the body of an action.
 type actionFields struct{}
 
-// Params lists the fields for the document.
+// Params lists the fields for OpenAPI.
 func (actionFields) Params() []validate.Param {
 	return []validate.Param{{Name: "action", PossibleValues: []string{"restore"}, Options: []string{"non_blank", "required"}, Description: "restore puts the certificate back that was replaced last; the one in use is kept in turn."}}
 }
 
-// actOnCertificate puts back what was replaced.
+// actOnCertificate restores the previous certificate.
 func (s *Resource) actOnCertificate(c *rest.Call) (rest.Object[CertificateItem], error) {
 	none := rest.Object[CertificateItem]{}
 	file := c.Param("certificate")

@@ -1,5 +1,5 @@
-// Package certificates is the part of the API about certificates: those that
-// were uploaded, those that are ordered (ACME), and lists of authorities.
+// Package certificates implements the certificate resources of the API: uploaded
+// certificates, ordered ones (ACME) and authority lists.
 package certificates
 
 import (
@@ -8,16 +8,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 )
 
-// Deps is what the operations need.
+// Deps are the dependencies of the operations.
 type Deps struct {
 	Certificates Certificates
-	// ACME orders certificates; without it there is nothing about that in the API.
+	// ACME orders certificates; nil disables its operations.
 	ACME ACME
-	// Activation keeps the activation certificate; without it there is nothing about that.
+	// Activation stores the activation certificate; nil disables its operations.
 	Activation Activation
 }
 
-// Resource answers the operations; make it with New.
+// Resource implements the operations. Use New to make one.
 type Resource struct {
 	deps       Deps
 	ocsp, acme *rest.Document
@@ -32,7 +32,7 @@ func New(deps Deps) *Resource {
 	}
 }
 
-// Operations lists what can be done.
+// Operations returns the operations of the resource.
 func (s *Resource) Operations() []*rest.Operation {
 	return slices.Concat(s.certificateOperations(), s.authorityOperations(), s.acmeOperations(), s.activationOperations())
 }

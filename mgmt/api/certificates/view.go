@@ -9,8 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// CertificateItem is what can be seen of a certificate or a CSR. The first
-// fields are the family's.
+// CertificateItem describes a certificate or a CSR. The first fields are those of Zevenet.
 type CertificateItem struct {
 	File       string       `json:"file"`
 	Type       string       `json:"type" enum:"Certificate,CSR"`
@@ -37,7 +36,7 @@ type CertificateItem struct {
 	Previous    *Previous  `json:"previous,omitempty" doc:"The certificate that it replaced, which POST /certificates/{certificate}/actions puts back"`
 }
 
-// Previous is what can be seen of a certificate that was replaced.
+// Previous describes a replaced certificate.
 type Previous struct {
 	Names       []string  `json:"names" doc:"Its host names and addresses"`
 	Expiration  time.Time `json:"expiration"`
@@ -46,7 +45,7 @@ type Previous struct {
 	Author      string    `json:"author"`
 }
 
-// OCSPStatus is what is known of the OCSP responses of a certificate.
+// OCSPStatus describes the OCSP responses of a certificate.
 type OCSPStatus struct {
 	Responder  string     `json:"responder" doc:"Empty when there is none, or the issuer is not in the chain"`
 	Stapled    string     `json:"stapled" enum:"true,false"`
@@ -55,7 +54,7 @@ type OCSPStatus struct {
 	Retry      *time.Time `json:"retry" doc:"When the next attempt is, after one that failed"`
 }
 
-// NewRequest is a CSR just made.
+// NewRequest is a newly created CSR.
 type NewRequest struct {
 	CertificateItem
 	CSR string `json:"csr" doc:"The CSR in PEM, for the certification authority"`
@@ -90,7 +89,8 @@ func timeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
-// requestFields, partFields and ocspFields are bodies about certificates.
+// requestFields, partFields, pkcs12Fields and ocspFields are the bodies of requests about
+// certificates.
 type (
 	requestFields struct{}
 	partFields    struct{}
@@ -98,7 +98,7 @@ type (
 	ocspFields    struct{}
 )
 
-// Params lists the fields for the document.
+// Params lists the fields for OpenAPI.
 func (requestFields) Params() []validate.Param {
 	return []validate.Param{
 		rest.Needed("name", "Name of the CSR: letters, digits and hyphens."), rest.Needed("fqdn", "Host name, or a wildcard as *.example.com."),
@@ -108,7 +108,7 @@ func (requestFields) Params() []validate.Param {
 	}
 }
 
-// Params lists the fields for the document.
+// Params lists the fields for OpenAPI.
 func (partFields) Params() []validate.Param {
 	return []validate.Param{
 		rest.Needed("name", "Name of the certificate."), {Name: "ca", Options: []string{"non_blank", "required"}, Description: "The certificate, PEM.", Plain: validate.Plain{Type: "string", MinLength: 1, Example: "(the certificate, PEM)"}},
@@ -117,7 +117,7 @@ func (partFields) Params() []validate.Param {
 	}
 }
 
-// Params lists the fields for the document.
+// Params lists the fields for OpenAPI.
 func (pkcs12Fields) Params() []validate.Param {
 	return []validate.Param{
 		rest.Needed("name", "Name of the certificate."),
@@ -127,7 +127,7 @@ func (pkcs12Fields) Params() []validate.Param {
 	}
 }
 
-// Params lists the fields for the document.
+// Params lists the fields for OpenAPI.
 func (ocspFields) Params() []validate.Param {
 	words := []string{"true", "false"}
 	return []validate.Param{
@@ -136,7 +136,7 @@ func (ocspFields) Params() []validate.Param {
 	}
 }
 
-// splitNames reads a list of names; blanks around them do not count.
+// splitNames splits a comma-separated list and trims blanks.
 func splitNames(text string) []string {
 	var out []string
 	for name := range strings.SplitSeq(text, ",") {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// CheckView is everything about a health check.
+// CheckView describes a health check.
 type CheckView = rest.View[aboutCheck]
 
 type aboutCheck struct {
@@ -26,8 +26,8 @@ func (aboutCheck) Table() (string, []validate.Answered) {
 	return "CheckView", validate.CheckAnswer.Answers()
 }
 
-// view shows a check to the caller: passwords in its command only to who may change and
-// use it, and farms only to who sees them.
+// view shows a check to the caller. It masks passwords in the command unless the caller may
+// change and use the check, and lists only farms the caller sees.
 func view(c *rest.Call, check *farm.Check) CheckView {
 	fields := validate.CheckAnswer.Answer(check)
 	if !c.By.Who.May(rbac.FarmguardianModify) || !c.MayUseCheck(c.Config, check.Name) {
@@ -37,7 +37,7 @@ func view(c *rest.Call, check *farm.Check) CheckView {
 	return CheckView{Fields: fields, About: aboutCheck{Name: check.Name, Farms: usedBy(c, check.Name), Template: strconv.FormatBool(template)}}
 }
 
-// usedBy names the groups that have a check asked, of the farms the caller sees.
+// usedBy names the groups that use a check, among the farms the caller sees.
 func usedBy(c *rest.Call, name string) []string {
 	out := []string{}
 	for _, g := range c.Config.CheckUsers(name) {
@@ -53,7 +53,7 @@ func usedBy(c *rest.Call, name string) []string {
 	return out
 }
 
-// named finds the check the path names.
+// named finds the check in the path.
 func named(c *rest.Call) (farm.Check, error) { return find(c.Config, c.Param("check")) }
 
 func find(cfg *farm.Config, name string) (farm.Check, error) {
@@ -110,7 +110,7 @@ func (s *Resource) create(c *rest.Call) (rest.Object[CheckView], error) {
 	return s.answer(c, name, "New health check "+name, fmt.Sprintf("The health check %s has been created.", name))
 }
 
-// answer shows a check after a change.
+// answer builds the response after a change.
 func (s *Resource) answer(c *rest.Call, name, description, message string) (rest.Object[CheckView], error) {
 	check, err := find(c.Config, name)
 	if err != nil {
@@ -153,7 +153,8 @@ func (s *Resource) modify(c *rest.Call) (rest.Object[CheckView], error) {
 	return s.answer(c, check.Name, "Modify the health check "+check.Name, fmt.Sprintf("Some parameters have been changed in the health check %s.", check.Name))
 }
 
-// kept is the check in the configuration; of a template what differs from it.
+// kept returns the check in cfg. If it is an unmodified template, kept first adds an empty
+// override of it.
 func kept(cfg *farm.Config, name string) *farm.Check {
 	at := farm.CheckAt(cfg.Checks, name)
 	if at < 0 {
@@ -164,9 +165,9 @@ func kept(cfg *farm.Config, name string) *farm.Check {
 	return &cfg.Checks[at]
 }
 
-// mayChange refuses to change what farms use that the caller does not see.
+// mayChange refuses changes to a check used by farms that the caller does not see.
 func mayChange(c *rest.Call, name string) error {
-	if len(usedBy(c, name)) < len(c.Config.CheckUsers(name)) { // of a template, too
+	if len(usedBy(c, name)) < len(c.Config.CheckUsers(name)) { // applies to templates, too
 		return rest.NotOfAll()
 	}
 	return nil

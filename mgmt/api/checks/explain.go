@@ -18,19 +18,19 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// HealthExplanation is why a backend is in its state.
+// HealthExplanation explains the state of a backend.
 type HealthExplanation struct {
 	Backend int         `json:"backend" doc:"Number of the backend in its service or farm"`
 	Status  farm.Status `json:"status"`
 	Reason  string      `json:"reason" doc:"Why, in one sentence"`
-	// Passive is nil where nobody can tell.
+	// Passive is nil if no passive result is available.
 	Passive *farm.Status   `json:"passive,omitempty" doc:"What traffic found: connects that fail or succeed"`
 	Probes  *ProbeFindings `json:"probes,omitempty" doc:"What the health check found; absent while the backend is not asked"`
-	// Addresses are those of a name that stands for several servers.
+	// Addresses has one entry for each server of a host name that stands for several.
 	Addresses []AddressHealth `json:"addresses,omitempty" doc:"Of a backend whose name stands for a server at each address: why each of these is in its state"`
 }
 
-// AddressHealth is why the server at one address of a name is in its state.
+// AddressHealth explains the state of the server at one address of a name.
 type AddressHealth struct {
 	Address string         `json:"address"`
 	Port    uint16         `json:"port"`
@@ -40,7 +40,7 @@ type AddressHealth struct {
 	Probes  *ProbeFindings `json:"probes,omitempty" doc:"What the health check found; absent while the address is not asked"`
 }
 
-// ProbeFindings is what the probes of a backend found.
+// ProbeFindings holds the probe results of a backend.
 type ProbeFindings struct {
 	Check   string         `json:"check" doc:"Name of the health check; empty where the backend follows a farm"`
 	Farm    string         `json:"farm,omitempty" doc:"Farm of this appliance that has the address: the backend is as that one is, and is not asked"`
@@ -52,7 +52,7 @@ type ProbeFindings struct {
 	Results []ProbeOutcome `json:"results" doc:"The last ones, the newest first"`
 }
 
-// ProbeOutcome is what came of one probe.
+// ProbeOutcome is the result of one probe.
 type ProbeOutcome struct {
 	At      time.Time `json:"at"`
 	Healthy string    `json:"healthy" enum:"true,false" doc:"Whether who was asked is healthy"`
@@ -84,7 +84,7 @@ func (s *Resource) explain(c *rest.Call) (rest.Object[HealthExplanation], error)
 	return rest.Object[HealthExplanation]{Description: fmt.Sprintf("Explain the health of %s", at), Params: out}, nil
 }
 
-// look writes down what is known of one backend, and the sentence that follows from it.
+// look fills in the evidence about one backend and the reason derived from it.
 func (s *Resource) look(c *rest.Call, g farm.Group, b *farm.Backend, out *HealthExplanation) {
 	if s.deps.Passive != nil {
 		passive := farm.Status(s.deps.Passive(b.ID).String())
@@ -104,13 +104,13 @@ func (s *Resource) look(c *rest.Call, g farm.Group, b *farm.Backend, out *Health
 	}
 }
 
-// addresses looks at each server of a name that stands for several. The backend itself is
-// asked by nobody, so their number is its reason.
+// addresses examines each server of a host name that stands for several. The backend itself
+// is not probed, so the number of healthy servers is its reason.
 func (s *Resource) addresses(c *rest.Call, g farm.Group, b *farm.Backend, out *HealthExplanation) {
 	up := 0
 	for _, part := range g.Parts(b.ID) {
 		if part.Left {
-			continue // an address that the name no longer has
+			continue // the name no longer has this address
 		}
 		one := HealthExplanation{Status: farmstate.Backend(&part, s.deps.Health)}
 		s.look(c, g, &part, &one)
@@ -140,7 +140,7 @@ func probes(f guardian.Finding) *ProbeFindings {
 	return out
 }
 
-// reason puts the evidence into one sentence. unable is why the check could not ask.
+// reason sums up the evidence in one sentence. unable explains why the check could not run.
 func (s *Resource) reason(c *rest.Call, g farm.Group, b *farm.Backend, e *HealthExplanation, unable string) string {
 	switch problem := s.deps.State.BackendProblem(b); {
 	case b.Maintenance != farm.MaintenanceOff:
@@ -167,7 +167,7 @@ func (s *Resource) reason(c *rest.Call, g farm.Group, b *farm.Backend, e *Health
 	return s.unasked(c, g, e)
 }
 
-// unasked says why a backend is asked by no check.
+// unasked explains why no check probes a backend.
 func (s *Resource) unasked(c *rest.Call, g farm.Group, e *HealthExplanation) string {
 	why := "no health check is linked with " + g.String()
 	if check, is := validate.CheckNamed(c.Config, g.CheckedBy()); is {
@@ -185,14 +185,14 @@ func (s *Resource) unasked(c *rest.Call, g farm.Group, e *HealthExplanation) str
 	return "nothing is known of it, so it gets clients; " + why
 }
 
-// CheckTry is what came of a try.
+// CheckTry is the result of a trial run of a check.
 type CheckTry struct {
-	Command      string   `json:"command" doc:"With passwords hidden"`
-	Host         string   `json:"host"`
-	Address      string   `json:"address" doc:"Address that was asked"`
-	Port         uint16   `json:"port"`
-	ProbeOutcome          // what came of it
-	Said         []string `json:"conversation" doc:"What was said, line by line"`
+	Command string `json:"command" doc:"With passwords hidden"`
+	Host    string `json:"host"`
+	Address string `json:"address" doc:"Address that was asked"`
+	Port    uint16 `json:"port"`
+	ProbeOutcome
+	Said []string `json:"conversation" doc:"What was said, line by line"`
 }
 
 func (s *Resource) try(c *rest.Call) (rest.Object[CheckTry], error) {
@@ -238,7 +238,7 @@ func (s *Resource) try(c *rest.Call) (rest.Object[CheckTry], error) {
 		Command: probe.Masked(check.Command), Host: at.Host, Address: to.Addr.String(), Port: at.Port, ProbeOutcome: outcome(result), Said: said}}, nil
 }
 
-// target finds the address of who is asked.
+// target resolves the host to probe.
 func (s *Resource) target(ctx context.Context, at validate.CheckTarget) (probe.Target, error) {
 	if addr, err := netip.ParseAddr(at.Host); err == nil {
 		return probe.Target{Addr: addr, Port: at.Port}, nil

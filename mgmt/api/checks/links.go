@@ -47,14 +47,14 @@ func (s *Resource) link(c *rest.Call) (rest.Changed, error) {
 }
 
 const (
-	// firstProbes is how long linking a check waits for the first results, to say that it
-	// cannot ask; firstLook is the time between two looks at them.
+	// firstProbes bounds the wait for the first results after a check is linked, to report
+	// a check that cannot run. firstLook is the polling interval.
 	firstProbes = 500 * time.Millisecond
 	firstLook   = 20 * time.Millisecond
 )
 
-// cannotAsk says why the check that was just linked cannot ask the backends of a group, "" if
-// it can or nothing is known soon.
+// cannotAsk explains why a newly linked check cannot probe the backends of a group. It
+// returns "" if the check can, or if no result arrives within firstProbes.
 func (s *Resource) cannotAsk(c *rest.Call, farmName, service string) string {
 	if s.deps.Guardian == nil || c.Dry() {
 		return ""

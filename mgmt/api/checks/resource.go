@@ -1,5 +1,5 @@
-// Package checks is the resource of health checks: what backends are asked, which
-// farms and services have it asked, and what was found.
+// Package checks implements the API resource of health checks: their configuration, their
+// farms and services, and their results.
 package checks
 
 import (
@@ -18,29 +18,29 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Guardian asks backends; *guardian.Guardian does.
+// Guardian probes backends; *guardian.Guardian implements it.
 type Guardian interface {
 	Look(backend uint32) (guardian.Finding, bool)
 	Try(ctx context.Context, command string, to probe.Target, limit time.Duration) (guardian.Result, []string, error)
 }
 
-// Deps is what the resource stands on. Guardian and Passive may be nil: then nothing was
-// found, and nothing can be tried.
+// Deps are the dependencies of the resource. A nil Guardian disables trial runs; without
+// Guardian or Passive, the corresponding results are missing.
 type Deps struct {
 	State    *state.Board
 	Guardian Guardian
-	// SameCommand reports whether two commands ask the same, however their passwords are
-	// written.
+	// SameCommand reports whether two commands are equal except for the notation of
+	// passwords.
 	SameCommand func(a, b string) bool
 	Health      farmstate.Health
-	// Passive is what engines found of a backend in passing.
+	// Passive returns the engine's passive verdict on a backend.
 	Passive func(backend uint32) health.State
-	// Lookup finds the addresses of a host name.
+	// Lookup resolves a host name.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	Log    *slog.Logger
 }
 
-// Resource is health checks.
+// Resource implements the operations of health checks.
 type Resource struct{ deps Deps }
 
 // New returns the resource.
@@ -51,7 +51,7 @@ const (
 	one = all + "/{check}"
 )
 
-// Operations lists what it can do.
+// Operations returns the operations of the resource.
 func (s *Resource) Operations() []*rest.Operation {
 	out := []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.FarmguardianMenu, "List the health checks", s.list),

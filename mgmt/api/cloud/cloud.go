@@ -1,4 +1,4 @@
-// Package cloud is the part of the API about credentials of a cloud.
+// Package cloud implements the API resource of cloud credentials.
 package cloud
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Accounts keeps credentials and checks them; *cloud.Manager is one.
+// Accounts stores and checks credentials; *cloud.Manager implements it.
 type Accounts interface {
 	Kept() (cloud.Credentials, error)
 	Check(ctx context.Context) (cloud.Account, error)
@@ -20,16 +20,16 @@ type Accounts interface {
 	LogOut(by apply.Author) error
 }
 
-// Deps is what the operations need. Without Accounts there are none.
+// Deps are the dependencies of the operations. Without Accounts there are none.
 type Deps struct{ Accounts Accounts }
 
-// Resource answers the operations; make it with New.
+// Resource implements the operations. Use New to make one.
 type Resource struct{ deps Deps }
 
 // New returns the resource over deps.
 func New(deps Deps) *Resource { return &Resource{deps} }
 
-// Operations lists what can be done.
+// Operations returns the operations of the resource.
 func (s *Resource) Operations() []*rest.Operation {
 	if s.deps.Accounts == nil {
 		return nil
@@ -42,7 +42,7 @@ func (s *Resource) Operations() []*rest.Operation {
 	}
 }
 
-// Credentials is what is told of them; the secret never is.
+// Credentials describes the stored credentials, without the secret.
 type Credentials struct {
 	Status   string         `json:"status" enum:"valid,none" doc:"Credentials that are not valid are answered 400"`
 	Provider cloud.Provider `json:"provider,omitempty" enum:"aws,azure" doc:"Whose cloud it is"`
@@ -51,10 +51,10 @@ type Credentials struct {
 	Region   string         `json:"region,omitempty" doc:"Region of AWS"`
 }
 
-// fields are those of the body.
+// fields is the body of a request.
 type fields struct{}
 
-// Params lists them.
+// Params lists the fields of the body.
 func (fields) Params() []validate.Param {
 	return []validate.Param{
 		{Name: "provider", PossibleValues: []string{string(cloud.AWS), string(cloud.Azure)}, Options: []string{"required", "non_blank"}, Description: "Whose cloud it is."},

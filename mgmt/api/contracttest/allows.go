@@ -9,9 +9,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// allows reports whether a body is of its schema. The document has the plain form
-// of values and says that others are read too: digits for a number, a truth value
-// for its word, a text for a list of one, and nothing for what is unset.
+// allows reports whether a body matches its schema. The document describes the plain form
+// of values and states that others are accepted: digits for a number, a boolean for its
+// word, a string for a list of one, and "" or null for an unset value.
 func (d *Document) allows(schema *jsonschema.Schema, of map[string]any, body string) bool {
 	parsed, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
 	if err != nil {
@@ -24,7 +24,7 @@ func (d *Document) allows(schema *jsonschema.Schema, of map[string]any, body str
 		plain := map[string]any{}
 		for name, v := range object(parsed) {
 			of := object(object(variant["properties"])[name])
-			if v != nil && v != "" || of["enum"] == nil { // a word is set back by nothing, too
+			if v != nil && v != "" || of["enum"] == nil { // an empty value also resets an enumeration
 				plain[name] = d.plain(of, v)
 			}
 		}
@@ -35,7 +35,7 @@ func (d *Document) allows(schema *jsonschema.Schema, of map[string]any, body str
 	return false
 }
 
-// plain is a value in the form the schema has it.
+// plain converts a value to the form in the schema.
 func (d *Document) plain(schema map[string]any, v any) any {
 	for _, one := range d.alternatives(schema) {
 		kinds := kindsOf(one["type"])

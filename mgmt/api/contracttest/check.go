@@ -11,7 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// check reports what of an answer the document does not say.
+// check reports deviations of a response from the document.
 func (d *Document) check(t testing.TB, o *Operation, c Call, a Answer) {
 	t.Helper()
 	status := strconv.Itoa(a.Status)
@@ -74,8 +74,7 @@ func (d *Document) checkBody(t testing.TB, pointer string, c Call, a Answer) {
 	}
 }
 
-// maxMessage is how long the message of a refusal may be: what it repeats of the
-// request is cut.
+// maxMessage bounds the message of a rejection, as quotations of the request are truncated.
 const maxMessage = 4096
 
 func short(b []byte) string {

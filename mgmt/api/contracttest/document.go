@@ -19,7 +19,7 @@ type Document struct {
 	Operations []*Operation
 	root       map[string]any
 	compiler   *jsonschema.Compiler
-	turn       int // of hostile values
+	turn       int // position in the hostile values
 	mu         sync.Mutex
 	schemas    map[string]*jsonschema.Schema
 }
@@ -29,14 +29,14 @@ type Operation struct {
 	Method, Path string
 	place        string // JSON pointer to node
 	node         map[string]any
-	shared       []map[string]any // its parameters, without references
+	shared       []map[string]any // its parameters, with references resolved
 }
 
 func (o *Operation) String() string { return o.Method + " " + o.Path }
 
 const documentURL = "openapi.json"
 
-// Read reads a document, and reports what of it is no OpenAPI.
+// Read parses a document and reports violations of OpenAPI.
 func Read(t testing.TB, raw []byte) *Document {
 	t.Helper()
 	loaded, err := openapi3.NewLoader().LoadFromData(raw)
@@ -69,14 +69,14 @@ func Read(t testing.TB, raw []byte) *Document {
 	return d
 }
 
-// object is v as an object, an empty one when it is none.
+// object returns v as an object, or an empty one if it is none.
 func object(v any) map[string]any { m, _ := v.(map[string]any); return m }
 
 func list(v any) []any { l, _ := v.([]any); return l }
 
 func text(v any) string { s, _ := v.(string); return s }
 
-// escaped is a name as a step of a JSON pointer (RFC 6901).
+// escaped escapes a step of a JSON pointer (RFC 6901).
 func escaped(step string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(step, "~", "~0"), "/", "~1")
 }
@@ -112,13 +112,13 @@ func (d *Document) resolved(node map[string]any) map[string]any {
 	return node
 }
 
-// changes reports whether the operation changes something: such operations take
-// the headers of changes.
+// changes reports whether the operation changes something, i.e. accepts the headers of
+// changes.
 func (o *Operation) changes() bool { return o.header("If-Match") }
 
 func (o *Operation) header(name string) bool { return o.takes("header", name) }
 
-// query reports whether the operation takes a parameter of the query.
+// query reports whether the operation has that query parameter.
 func (o *Operation) query(name string) bool { return o.takes("query", name) }
 
 func (o *Operation) takes(in, name string) bool {
@@ -134,13 +134,13 @@ func (o *Operation) parameters(in string) (out []map[string]any) {
 	return out
 }
 
-// content is what the body may be, by content type.
+// content returns the bodies by content type.
 func (o *Operation) content() map[string]any {
 	return object(object(o.node["requestBody"])["content"])
 }
 
-// jsonBody is the schema of a body of fields, and where it stands; nil when the body
-// has none.
+// jsonBody returns the schema of the body's fields and its JSON pointer, or nil if there
+// are no fields.
 func (d *Document) jsonBody(o *Operation) (map[string]any, string) {
 	media := object(o.content()["application/json"])
 	schema := d.resolved(object(media["schema"]))
@@ -150,7 +150,7 @@ func (d *Document) jsonBody(o *Operation) (map[string]any, string) {
 	return schema, o.place + "/requestBody/content/application~1json/schema"
 }
 
-// variants are the objects a schema allows that have fields.
+// variants returns the objects with fields that a schema allows.
 func (d *Document) variants(schema map[string]any) (out []map[string]any) {
 	schema = d.resolved(schema)
 	if len(object(schema["properties"])) > 0 {
@@ -166,7 +166,7 @@ func (d *Document) variants(schema map[string]any) (out []map[string]any) {
 
 func (o *Operation) responses() map[string]any { return object(o.node["responses"]) }
 
-// streams reports whether the answer has no end.
+// streams reports whether the response is endless.
 func (o *Operation) streams() bool {
 	return object(object(o.responses()["200"])["content"])["text/event-stream"] != nil
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Drive puts every operation of the document through every kind of request, and
-// reports each answer that is not what the document says.
+// Drive sends every kind of request to every operation of the document, and reports each
+// deviation.
 func Drive(t *testing.T, g *Target, d *Document) {
 	s := setUp(t, g, d)
 	for _, o := range d.Operations {
@@ -35,9 +35,9 @@ func Drive(t *testing.T, g *Target, d *Document) {
 	}
 }
 
-// mayFail are operations that need what no fixture has: a file to reload, a directory
-// a cloud or a provider to ask, an enrolled second factor, a log-in of somebody, a licence,
-// an engine that is asked questions.
+// mayFail lists operations that need more than the fixture provides: a file to reload, a
+// directory, cloud or provider, a second factor, a login, a licence, or an engine that
+// responds.
 var mayFail = map[string]bool{
 	"/config/reload": true, "/cloud/credentials": true, "/rbac/ldap": true, "/rbac/ldap/actions": true, "/rbac/users/{user}/totp": true, "/rbac/sessions/{session}": true,
 	"/session/confirm": true, "/session/oidc": true, "/session/oidc/callback": true, "/system/users/totp": true, "/system/users/totp/actions": true,
@@ -46,8 +46,8 @@ var mayFail = map[string]bool{
 	"/farms/{farm}/questions": true, "/certificates/activation": true, "/certificates/activation/info": true, "/system/notifications/alerts/{alert}/actions": true, "/system/notifications/methods/webhooks/{webhook}/actions": true,
 }
 
-// try sends a request, checks the answer, and that one that was refused changed
-// nothing. It reports whether the request was taken.
+// try sends a request, checks the response, and checks that a rejected request changed
+// nothing. It reports whether the request was accepted.
 func (s *stage) try(o *Operation, c Call) (Answer, bool) {
 	s.t.Helper()
 	before := s.State()
@@ -63,7 +63,7 @@ func (s *stage) try(o *Operation, c Call) (Answer, bool) {
 	return a, false
 }
 
-// taken is try for a request that may be taken: what it did is taken back.
+// taken is try for a request that may be accepted. It reverts the effect.
 func (s *stage) taken(o *Operation, c Call) (Answer, bool) {
 	s.t.Helper()
 	a, is := s.try(o, c)
@@ -73,7 +73,7 @@ func (s *stage) taken(o *Operation, c Call) (Answer, bool) {
 	return a, is
 }
 
-// refused is try for a request that must not be taken.
+// refused is try for a request that must be rejected.
 func (s *stage) refused(o *Operation, c Call, statuses ...int) {
 	s.t.Helper()
 	a, is := s.taken(o, c)
@@ -82,7 +82,7 @@ func (s *stage) refused(o *Operation, c Call, statuses ...int) {
 	}
 }
 
-// bodies puts everything into every field.
+// bodies tries all values in all fields.
 func (s *stage) bodies(o *Operation) {
 	schema, pointer := s.doc.jsonBody(o)
 	if schema == nil {
@@ -111,8 +111,8 @@ func (s *stage) bodies(o *Operation) {
 	}
 }
 
-// field puts everything into one field. What is created is only tried, but for values
-// that are right: it would have to be taken away again each time.
+// field tries all values in one field. Creations are dry runs unless the value is valid, as
+// each would have to be deleted again.
 func (s *stage) field(o *Operation, at string, base map[string]value, name string, of map[string]any, allowed func(string) bool) {
 	right := s.doc.right(of)
 	changed := false
@@ -138,8 +138,8 @@ func (s *stage) field(o *Operation, at string, base map[string]value, name strin
 	}
 }
 
-// guesses reports whether a value would lock the test out: one too many of a password
-// in force, or the end of root's own permission.
+// guesses reports whether a value would lock out the test, by a wrong password too many or
+// by removing root's own permission.
 func (s *stage) guesses(o *Operation, name string, v value) bool {
 	if o.Path != "/system/users" {
 		return false
@@ -147,7 +147,7 @@ func (s *stage) guesses(o *Operation, name string, v value) bool {
 	return (name == "password" || name == "newpassword") && v != "null" && v != `""` && v != "[]" || name == "zapi_permissions" && v == `"false"`
 }
 
-// required are the fields a body must have.
+// required returns the required fields of a body.
 func (s *stage) required(variant map[string]any) map[string]value {
 	out := map[string]value{}
 	for _, name := range list(variant["required"]) {
@@ -156,7 +156,7 @@ func (s *stage) required(variant map[string]any) map[string]value {
 	return out
 }
 
-// other is a field of an object that is not the named one, "" when there is none.
+// other returns a field of an object other than name, "" if there is none.
 func other(variant map[string]any, name string) string {
 	for _, one := range list(variant["required"]) {
 		if one != name {
@@ -171,7 +171,7 @@ func other(variant map[string]any, name string) string {
 	return "nonsense"
 }
 
-// forms sends bodies that are broken, or of another kind than is asked for.
+// forms sends broken bodies and bodies of another type.
 func (s *stage) forms(o *Operation) {
 	at := s.at(o, "", "")
 	if len(o.content()) == 0 {
@@ -220,7 +220,7 @@ func firstKind(kinds map[string]any) string {
 	return ""
 }
 
-// paths puts hostile names into the path.
+// paths tries hostile names in the path.
 func (s *stage) paths(o *Operation) {
 	for _, p := range o.parameters("path") {
 		for _, name := range []string{"none", "0x", "-rf", "../x", "..", "$(id)", "a\nb", "a b", "ѕhop", "shop\x00", "%2e%2e", strings.Repeat("a", 5000), "-1", "99999999999999999999", "0", "*", "shop/../dns"} {
@@ -236,13 +236,13 @@ func (s *stage) paths(o *Operation) {
 	}
 }
 
-// queries puts everything into parameters of the query.
+// queries tries all values in query parameters.
 func (s *stage) queries(o *Operation) {
 	at := s.at(o, "", "")
 	body, kind := s.typicalBody(o), s.typicalKind(o)
 	for _, p := range o.parameters("query") {
 		if o.streams() {
-			continue // each would wait for what nobody sends
+			continue // each would wait for events that never come
 		}
 		name := text(p["name"])
 		for _, v := range []string{"", "x", "-1", "0", "true", "TRUE", "1e9", "99999999999999999999", "../x", "$(id)", "a\nb", "ѕhop", strings.Repeat("9", 3000)} {
@@ -257,7 +257,7 @@ func (s *stage) queries(o *Operation) {
 	s.refused(o, Call{Method: o.Method, Path: at + "?a=%zz", Body: body, Kind: kind}, 400)
 }
 
-// headers sends headers a change takes, wrong ones too, and one nobody takes.
+// headers sends valid and invalid headers of changes, and an unknown one.
 func (s *stage) headers(o *Operation) {
 	at := s.at(o, "", "")
 	call := func(headers ...string) Call {
@@ -271,7 +271,7 @@ func (s *stage) headers(o *Operation) {
 		if is {
 			s.restore(o)
 		}
-		tag := wrong == `"999999"` || strings.HasPrefix(wrong, "W/") // one that just does not match
+		tag := wrong == `"999999"` || strings.HasPrefix(wrong, "W/") // valid, but does not match
 		if is || a.Status != 412 && (a.Status != 400 || tag) && !s.fails(o, call(), a.Status) {
 			s.t.Errorf("%s with If-Match %s: answered %d, want 412: %s", o, wrong, a.Status, short(a.Raw))
 		}
@@ -282,18 +282,18 @@ func (s *stage) headers(o *Operation) {
 	}
 }
 
-// fails reports whether a call is answered with the status of a refusal as it is: then
-// no condition matters (RFC 9110, section 13.2.1).
+// fails reports whether a call is rejected with that status anyway. Conditions are
+// irrelevant then (RFC 9110 §13.2.1).
 func (s *stage) fails(o *Operation, c Call, status int) bool {
 	a, is := s.taken(o, c)
 	return !is && a.Status == status
 }
 
-// strangers asks without a key, and with methods there are not.
+// strangers sends requests without a key and with unknown methods.
 func (s *stage) strangers(o *Operation) {
 	at := s.at(o, "", "")
 	if strings.HasPrefix(o.Path, "/session") {
-		return // has ways of its own
+		return // has its own credentials
 	}
 	s.refused(o, Call{Method: o.Method, Path: at, Body: s.typicalBody(o), Kind: s.typicalKind(o), Bare: true}, 401)
 	if s.State() == "" {
@@ -307,8 +307,7 @@ func (s *stage) strangers(o *Operation) {
 	}
 }
 
-// good sends what the document says is right, and last what does what the
-// operation is for.
+// good sends valid requests, and finally one that performs the operation.
 func (s *stage) good(o *Operation) {
 	at := s.at(o, "", "")
 	c := Call{Method: o.Method, Path: at, Body: s.typicalBody(o), Kind: s.typicalKind(o)}
@@ -331,7 +330,7 @@ func (s *stage) good(o *Operation) {
 	}
 }
 
-// session logs in, and out.
+// session logs in or out.
 func (s *stage) session(o *Operation) {
 	in := Call{Method: "POST", Path: "/session", Bare: true, Headers: []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("root:"+s.Password))}}
 	if o.Method == "POST" {
@@ -342,7 +341,7 @@ func (s *stage) session(o *Operation) {
 	s.try(o, Call{Method: "DELETE", Path: "/session", Bare: true, Headers: []string{"Cookie", cookie}})
 }
 
-// typicalBody is a body that is right.
+// typicalBody returns a valid body.
 func (s *stage) typicalBody(o *Operation) string {
 	if schema, _ := s.doc.jsonBody(o); schema != nil {
 		if known, is := goodBodies[o.Method+" "+o.Path]; is {
@@ -379,7 +378,7 @@ func (s *stage) typicalBody(o *Operation) string {
 	return s.Files["certificate"]
 }
 
-// goodBodies are those that cannot be made from the schema alone.
+// goodBodies holds bodies that cannot be derived from the schema alone.
 var goodBodies = map[string]string{
 	"POST /system/https/certificate":                 `{"certificate":"shop.pem"}`,
 	"POST /system/users":                             `{"zapi_permissions":"true"}`,

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Examples holds every example of a document to the schema it is an example of.
+// Examples validates every example of a document against its schema.
 func Examples(t testing.TB, d *Document) {
 	t.Helper()
 	seen := 0
@@ -27,17 +27,17 @@ func Examples(t testing.TB, d *Document) {
 	}
 }
 
-// schemaWords are keywords of which a schema has one.
+// schemaWords are keywords, at least one of which is in every schema.
 var schemaWords = []string{"type", "$ref", "oneOf", "anyOf", "allOf", "enum"}
 
-// eachExample calls do for each example, with the pointer to its schema.
+// eachExample calls do with each example and the pointer to its schema.
 func eachExample(v any, at string, do func(at string, example any)) {
 	for i, inner := range list(v) {
 		eachExample(inner, fmt.Sprintf("%s/%d", at, i), do)
 	}
 	node, schema := object(v), at
 	is := !strings.HasSuffix(at, "/properties") && slices.ContainsFunc(schemaWords, func(word string) bool { return node[word] != nil })
-	if node["schema"] != nil { // a parameter, a header, a body
+	if node["schema"] != nil { // a parameter, header or body
 		is, schema = true, at+"/schema"
 	}
 	if example, has := node["example"]; has && is {

@@ -11,15 +11,16 @@ import (
 	"testing"
 )
 
-// single are operations whose answer is one object, of which lists are parts.
+// single lists operations whose response is one object that contains lists.
 var single = map[string]bool{
 	"/farms/{farm}": true, "/farms/{farm}/summary": true, "/farms/{farm}/services/{service}": true, "/status": true, "/system/packages": true, "/schema": true, "/pending": true,
 	"/farms/{farm}/explain": true, "/farms/{farm}/backends/{backend}/check": true, "/farms/{farm}/services/{service}/backends/{backend}/check": true, "/farms/{farm}/questions": true, "/system/syslog": true,
 	"/certificates/ca/{authority}/status": true, "/farms/{farm}/zones/{zone}": true,
 }
 
-// Filters holds every operation that answers with rows to this: each field the rows have,
-// by the document or in fact, selects rows by its value, and an unknown one is refused.
+// Filters checks the filters of every operation that returns rows. Each documented or
+// actual field of the rows must select rows by its value, and an unknown field must be
+// rejected.
 func Filters(t *testing.T, g *Target, d *Document) {
 	s, filtered := setUp(t, g, d), 0
 	for _, o := range d.Operations {
@@ -38,7 +39,7 @@ func Filters(t *testing.T, g *Target, d *Document) {
 	}
 }
 
-// rowFields are the names of the fields of all rows of an answer.
+// rowFields returns the names of the fields of all rows of a response.
 func (d *Document) rowFields(o *Operation) []string {
 	media := object(object(object(o.responses()["200"])["content"])["application/json"])
 	answer := object(d.resolved(object(media["schema"]))["properties"])
@@ -56,7 +57,7 @@ func (d *Document) rowFields(o *Operation) []string {
 	return slices.Sorted(maps.Keys(fields))
 }
 
-// rows are the rows of an answer: objects in lists of it, or of its params.
+// rows returns the rows of a response: objects in its lists, or in those of its params.
 func rows(a Answer) (out []map[string]any) {
 	decoder := json.NewDecoder(bytes.NewReader(a.Raw))
 	decoder.UseNumber()
@@ -110,7 +111,7 @@ func (s *stage) filters(t *testing.T, o *Operation, names []string) {
 	}
 }
 
-// filter checks the rows that were selected by a value of a field.
+// filter checks the rows selected by a value of a field.
 func (s *stage) filter(t *testing.T, o *Operation, whole []map[string]any, name, value string, a Answer) {
 	t.Helper()
 	if a.Status != 200 {
@@ -134,7 +135,7 @@ func (s *stage) filter(t *testing.T, o *Operation, whole []map[string]any, name,
 	}
 }
 
-// selectsParts reports whether the document says that a part of a text is enough.
+// selectsParts reports whether the document says that a substring matches.
 func (o *Operation) selectsParts(name string) bool {
 	for _, p := range o.parameters("query") {
 		if p["name"] == name {
@@ -144,7 +145,7 @@ func (o *Operation) selectsParts(name string) bool {
 	return false
 }
 
-// samples are values of a field that rows have, as a query has them: whole, and a part.
+// samples returns values of a field in the rows, in query notation: whole, and a substring.
 func samples(rows []map[string]any, name string, parts bool) (out []string) {
 	for _, row := range rows {
 		for _, value := range leaves(row[name]) {
@@ -159,7 +160,7 @@ func samples(rows []map[string]any, name string, parts bool) (out []string) {
 	return slices.DeleteFunc(out[:min(len(out), 12)], func(v string) bool { return v == "" })
 }
 
-// leaves are the texts, numbers and truth values within a value.
+// leaves returns the strings, numbers and booleans nested in a value.
 func leaves(v any) (out []string) {
 	switch v := v.(type) {
 	case nil:
@@ -177,7 +178,7 @@ func leaves(v any) (out []string) {
 	return out
 }
 
-// shows reports whether a value of a row is, or has in it, what a filter wants.
+// shows reports whether a value of a row matches a filter.
 func shows(v any, want string, parts bool) bool {
 	switch v := v.(type) {
 	case string:

@@ -15,10 +15,10 @@ const (
 	mmdbKind = "application/vnd.maxmind.maxmind-db"
 )
 
-// step is a call that puts something on the appliance. It may be there already.
+// step is a call that creates something on the appliance, which may exist already.
 type step struct{ method, path, body, kind string }
 
-// fields is a step whose body is an object.
+// fields returns a step whose body is an object.
 func fields(method, path, body string) step { return step{method, path, body, jsonKind} }
 
 const (
@@ -28,7 +28,7 @@ const (
 	rewriteRule = `{"pattern":"^/a","replace":"/b"}`
 )
 
-// configured are the steps of the configuration.
+// configured returns the steps that create the configuration.
 func (g *Target) configured() []step {
 	const web = "/farms/shop/services/web"
 	vip := `"vip":"` + g.VIP + `",`
@@ -62,11 +62,11 @@ func (g *Target) configured() []step {
 	}
 }
 
-// others are the steps beside the configuration, which no rollback brings back.
+// others returns the steps outside of the configuration, which no rollback restores.
 func (g *Target) others() []step {
 	return []step{
 		{"POST", "/certificates/shop.pem", g.Files["certificate"], pemKind},
-		{"PUT", "/certificates/shop.pem", g.Files["renewed"], pemKind}, // one is kept that can be restored
+		{"PUT", "/certificates/shop.pem", g.Files["renewed"], pemKind}, // leaves a previous certificate to restore
 		{"PUT", "/certificates/shop.pem", g.Files["certificate"], pemKind},
 		{"POST", "/certificates/spare.pem", g.Files["certificate"], pemKind},
 		{"POST", "/certificates/ca/clients", g.Files["authority"], pemKind},
@@ -84,21 +84,21 @@ func (g *Target) others() []step {
 	}
 }
 
-// stage is an appliance with what the paths of the document lead to.
+// stage is an appliance with the objects that paths refer to.
 type stage struct {
 	*Target
 	t        testing.TB
 	doc      *Document
-	document string // the configuration as it was set up
-	revision string // of that
+	document string // the initial configuration
+	revision string // its revision
 	key      string // number of a key that may be deleted
 	active   string // tag of the key that signs example.com
-	next     string // and of the one that is to sign rolled.example next
+	next     string // tag of the next signing key of rolled.example
 	ok       map[*Operation]int
-	absent   bool // what the operation is about is not there
+	absent   bool // the operation's object does not exist
 }
 
-// setUp puts everything on the appliance.
+// setUp creates everything on the appliance.
 func setUp(t testing.TB, g *Target, d *Document) *stage {
 	t.Helper()
 	s := &stage{Target: g, t: t, doc: d, ok: map[*Operation]int{}}
@@ -108,7 +108,7 @@ func setUp(t testing.TB, g *Target, d *Document) *stage {
 			t.Fatalf("%s %s %s: %d %s", one.method, one.path, one.body, a.Status, a.Raw)
 		}
 	}
-	s.beside() // what refers to farms
+	s.beside() // objects that refer to farms
 	s.Send(t, Call{Method: "POST", Path: "/monitoring/fg", Body: `{"name":"alive","command":"check_tcp -H HOST -p PORT"}`, Kind: jsonKind})
 	s.Send(t, Call{Method: "POST", Path: "/farms/asked/fg", Body: `{"name":"check_tcp"}`, Kind: jsonKind})
 	for _, of := range []string{"backends/10.0.0.12", "interfaces/eth9"} {
@@ -120,7 +120,7 @@ func setUp(t testing.TB, g *Target, d *Document) *stage {
 	return s
 }
 
-// keyOf is the key of a zone that is in that state.
+// keyOf returns the key of a zone in that state.
 func (s *stage) keyOf(zone, state string) string {
 	s.t.Helper()
 	var body struct {
@@ -142,7 +142,7 @@ func (s *stage) keyOf(zone, state string) string {
 	return ""
 }
 
-// beside makes what is not of the configuration, unless it is there.
+// beside creates missing objects outside of the configuration.
 func (s *stage) beside() {
 	s.t.Helper()
 	for _, one := range s.others() {
@@ -164,19 +164,19 @@ func (s *stage) beside() {
 	}
 }
 
-// restore takes back what a call that was taken did.
+// restore reverts the effect of an accepted call.
 func (s *stage) restore(o *Operation) {
 	s.t.Helper()
 	if !strings.HasPrefix(o.Path, "/farms") {
 		s.beside()
 	}
 	if o.Method == "DELETE" || strings.Contains(o.Path, "/backends") || strings.Contains(o.Path, "/resources") {
-		s.apply(o, `{"farms":[]}`) // so that numbers begin anew
+		s.apply(o, `{"farms":[]}`) // so that numbers start again
 	}
 	s.apply(o, s.document)
 }
 
-// apply makes the configuration what a document says.
+// apply applies a configuration document.
 func (s *stage) apply(o *Operation, document string) {
 	s.t.Helper()
 	a := s.Send(s.t, Call{Method: "PUT", Path: "/config", Kind: jsonKind, Body: document})
@@ -189,7 +189,7 @@ func (s *stage) apply(o *Operation, document string) {
 	}
 }
 
-// names are what the parameters of a path stand for.
+// names returns the values of path parameters.
 func (s *stage) names(o *Operation) map[string]string {
 	out := map[string]string{
 		"farm": "shop", "zone": "example.com", "resource": "0", "service": "web", "backend": "0", "rule": "0", "session": "192.0.2.1", "revision": s.revision, "key": s.key,
@@ -217,7 +217,7 @@ func (s *stage) names(o *Operation) map[string]string {
 	case strings.HasSuffix(o.Path, "/fg/{check}") && o.Method == "DELETE" && strings.HasPrefix(o.Path, "/farms"):
 		out["service"], out["check"] = "api", "check_tcp"
 	case strings.HasPrefix(o.Path, "/aliases"):
-		out["interface"] = "eth9" // the fixture gave it one
+		out["interface"] = "eth9" // set by the fixture
 	case strings.HasPrefix(o.Path, "/farms/{farm}/certificates"):
 		out["farm"] = "tls"
 	case o.Method == "DELETE" && o.Path == "/certificates/{certificate}":
@@ -230,7 +230,8 @@ func (s *stage) names(o *Operation) map[string]string {
 	return out
 }
 
-// at is the path of an operation with names in it, the one called other replaced.
+// at returns the path of an operation with its parameters filled in. The parameter other
+// gets value.
 func (s *stage) at(o *Operation, other, value string) string {
 	var replacements []string
 	for name, known := range s.names(o) {
@@ -242,7 +243,7 @@ func (s *stage) at(o *Operation, other, value string) string {
 	return strings.NewReplacer(replacements...).Replace(o.Path)
 }
 
-// revisionOf is the revision in the tag of an answer, which may have a digest behind it.
+// revisionOf returns the revision in the tag of a response, without the digest.
 func revisionOf(a Answer) string {
 	revision, _, _ := strings.Cut(strings.Trim(a.Header.Get("ETag"), `"`), ".")
 	return revision

@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// visitor is the user who is given one role after the other.
+// visitor is the user who gets one role after another.
 const (
 	visitor    = "visitor"
 	visitorKey = "visitorsKey0123456789"
 )
 
-// DriveAs does every operation as somebody with a role: those it does not allow are
-// refused, whatever is sent with them, and change nothing; those it allows are not.
-// may says what the role allows; root's group has all farms there are.
+// DriveAs performs every operation as a user with a role. Operations that the role does not
+// allow must be rejected, whatever is sent, and change nothing. Allowed ones must not be
+// rejected. may reports what the role allows. The user's group has all farms.
 func DriveAs(t *testing.T, g *Target, d *Document, role string, may func(permission string) bool) {
 	s := setUp(t, g, d)
 	s.introduce(role)
@@ -26,7 +26,7 @@ func DriveAs(t *testing.T, g *Target, d *Document, role string, may func(permiss
 	for _, o := range d.Operations {
 		needs := o.needs()
 		if needs == "public" || strings.HasPrefix(o.Path, "/session") {
-			continue // has ways of its own
+			continue // has its own credentials
 		}
 		c := Call{Method: o.Method, Path: unfilled.ReplaceAllString(s.at(o, "", ""), "none"), Body: s.typicalBody(o), Kind: s.typicalKind(o), Headers: as, Bare: true}
 		if may(needs) {
@@ -48,10 +48,10 @@ func DriveAs(t *testing.T, g *Target, d *Document, role string, may func(permiss
 	t.Logf("%s: %d operations were refused, %d tried and not", role, refused, taken)
 }
 
-// introduce makes the visitor, in a group that has the role and all farms.
+// introduce creates the visitor, in a group with the role and all farms.
 func (s *stage) introduce(role string) {
 	s.t.Helper()
-	s.Send(s.t, Call{Method: "DELETE", Path: "/rbac/groups/visitors"}) // of the role before
+	s.Send(s.t, Call{Method: "DELETE", Path: "/rbac/groups/visitors"}) // with the previous role
 	s.Send(s.t, Call{Method: "DELETE", Path: "/rbac/users/" + visitor})
 	steps := []step{
 		fields("POST", "/rbac/users", `{"name":"`+visitor+`","password":"secret-1"}`),
@@ -71,7 +71,7 @@ func (s *stage) introduce(role string) {
 	}
 }
 
-// farms are the names of all farms there are.
+// farms returns the names of all farms.
 func (s *stage) farms() (names []string) {
 	s.t.Helper()
 	var all struct {
@@ -88,13 +88,13 @@ func (s *stage) farms() (names []string) {
 	return names
 }
 
-// allowed does what a role allows: reading, and changes that are only tried. It reports
-// whether there was a way to do that.
+// allowed performs an allowed operation: a read or a dry run. It reports whether that is
+// possible.
 func (s *stage) allowed(o *Operation, c Call) bool {
 	s.t.Helper()
 	switch {
 	case o.streams():
-		return false // each would wait for what nobody sends
+		return false // each would wait for events that never come
 	case o.Method != "GET" && o.query("dry_run"):
 		c.Path += "?dry_run=true"
 	case o.Method != "GET":
@@ -106,8 +106,8 @@ func (s *stage) allowed(o *Operation, c Call) bool {
 	return true
 }
 
-// attempts are ways to get at something one may not do: as it is meant, with what is
-// wrong, with what is not there, only tried, and with conditions.
+// attempts returns ways to attempt a forbidden operation: normally, with invalid data, with
+// missing objects, as a dry run, and with conditions.
 func (s *stage) attempts(o *Operation, c Call) []Call {
 	with := func(change func(*Call)) Call {
 		other := c
@@ -131,12 +131,12 @@ func (s *stage) attempts(o *Operation, c Call) []Call {
 	return out
 }
 
-// unfilled are parameters of a path that no fixture has anything for.
+// unfilled matches path parameters without a value in the fixture.
 var unfilled = regexp.MustCompile(`\{[a-z0-9_]+\}`)
 
 var needed = regexp.MustCompile(`Needs the permission "([^"]*)"`)
 
-// needs is the permission the document says an operation needs.
+// needs returns the documented permission of an operation.
 func (o *Operation) needs() string {
 	if m := needed.FindStringSubmatch(text(o.node["description"])); m != nil {
 		return m[1]

@@ -12,30 +12,30 @@ import (
 	"time"
 )
 
-// Target is the appliance that is asked.
+// Target is the appliance under test.
 type Target struct {
-	URL string // with the base, as http://127.0.0.1:8444/api/v4.0
-	Key string // one of root
-	VIP string // an address farms may have
-	// Password is that of root.
+	URL string // with the base path, e.g. http://127.0.0.1:8444/api/v4.0
+	Key string // an API key of root
+	VIP string // an address for farms
+	// Password is root's password.
 	Password string
 	Client   *http.Client
-	// State is everything that a refused call must not change.
+	// State returns everything that a rejected call must not change.
 	State func() string
-	// Files are bodies for operations that take a file, by the name of its parameter.
+	// Files holds bodies for operations that accept a file, by the name of its parameter.
 	Files map[string]string
-	// Names are those of objects that are there from the start, by path parameter.
+	// Names holds the names of initial objects, by path parameter.
 	Names map[string]string
-	// Recorded is told when farms were made anew, so that there are numbers of them.
+	// Recorded is called after farms were recreated, to record statistics of them.
 	Recorded func()
 }
 
 // Call is one request.
 type Call struct {
-	Method, Path string // below the base; Path with its query
+	Method, Path string // below the base path; Path includes the query
 	Body         string
 	Kind         string   // content type, "" for none
-	Headers      []string // more of them, in pairs
+	Headers      []string // additional headers, in pairs
 	Bare         bool     // without the key
 }
 
@@ -47,14 +47,14 @@ func (c Call) String() string {
 	return fmt.Sprintf("%s %s %s %.300q", c.Method, c.Path, c.Kind, body)
 }
 
-// Answer is what came back.
+// Answer is the response.
 type Answer struct {
 	Status int
 	Header http.Header
 	Raw    []byte
 }
 
-// kind is the content type, without what follows it.
+// kind returns the content type without parameters.
 func (a Answer) kind() string {
 	kind, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	if err != nil {
@@ -63,10 +63,10 @@ func (a Answer) kind() string {
 	return kind
 }
 
-// patience is how long an answer may take.
+// patience is the timeout of a response.
 const patience = time.Minute
 
-// Send sends one request. Of an answer without end only the head is read.
+// Send sends one request. Of an endless response it reads only the head.
 func (g *Target) Send(t testing.TB, c Call) Answer {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// value is one that is put into a field, as JSON.
+// value is a field value in JSON.
 type value string
 
 func quoted(v any) value {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // texts, numbers and lists of these only
+		panic(err) // strings, numbers and lists of these only
 	}
 	return value(b)
 }
 
-// hostile are values of every wrong kind, and texts that were chosen to do harm
-// where texts become paths, words of a shell, lines of a file or of a log.
+// hostile holds values of every wrong type, and strings meant to do harm as paths, shell
+// words, or lines of a file or log.
 var hostile = []value{
 	"null", "true", "-1", "1.5", "1e400", "123456789012345678901234567890", "[]", "[[]]", "[null]", "{}", `{"a":1}`, `["a","a"]`,
 	quoted(""), quoted(" "), quoted("a\nb"), quoted("a\r\nX-Evil: 1"), quoted("a\x00b"), quoted("\x1b[31mred"), quoted("\u202eexe.txt"),
@@ -31,9 +31,9 @@ var hostile = []value{
 	quoted(strings.Repeat("a", 10<<10)), quoted(strings.Repeat("é", 5<<10)), quoted("999999999999"), quoted("0x10"), quoted("08"), quoted("1e3"), quoted("(?i"), quoted("(a+)+$"),
 }
 
-// forField are the values tried in one field: right ones by its schema, those just
-// outside, and hostile ones: all of them in the long form, else every third, beginning
-// elsewhere for the next field.
+// forField returns the values to try in one field: valid ones, those just out of range, and
+// hostile ones. The long form uses all hostile values, the short form every third, with a
+// different start for each field.
 func (d *Document) forField(schema map[string]any) []value {
 	out := d.right(schema)
 	for _, one := range d.alternatives(schema) {
@@ -67,7 +67,7 @@ func (d *Document) forField(schema map[string]any) []value {
 // Long reports whether tests run in their long form.
 func Long() bool { return os.Getenv("SLUICE_E2E_LONG") != "" }
 
-// right are values the schema says are right.
+// right returns valid values for the schema.
 func (d *Document) right(schema map[string]any) (out []value) {
 	schema = d.resolved(schema)
 	for _, one := range append(list(schema["examples"]), schema["example"], schema["default"]) {
@@ -81,7 +81,7 @@ func (d *Document) right(schema map[string]any) (out []value) {
 		}
 		for _, bound := range []string{"minimum", "maximum"} {
 			if n, is := number(one[bound]); is {
-				out = append(out, value(fmt.Sprint(n)), value(fmt.Sprintf("%d.0", n))) // one number
+				out = append(out, value(fmt.Sprint(n)), value(fmt.Sprintf("%d.0", n))) // the same number
 			}
 		}
 		if items := object(one["items"]); len(items) > 0 {
@@ -93,7 +93,7 @@ func (d *Document) right(schema map[string]any) (out []value) {
 	return distinct(out)
 }
 
-// alternatives are the schemas a value may have one of.
+// alternatives returns the alternative schemas of a value.
 func (d *Document) alternatives(schema map[string]any) (out []map[string]any) {
 	schema = d.resolved(schema)
 	for _, kind := range []string{"oneOf", "anyOf"} {
@@ -107,7 +107,7 @@ func (d *Document) alternatives(schema map[string]any) (out []map[string]any) {
 	return out
 }
 
-// typical is a value a field may well have.
+// typical returns a plausible value of a field.
 func (d *Document) typical(name string, schema map[string]any) value {
 	if known, is := wellKnown[name]; is {
 		return known
@@ -118,8 +118,8 @@ func (d *Document) typical(name string, schema map[string]any) value {
 	return quoted("a")
 }
 
-// typical is such a value on the stage: older revisions than that of the stage may not
-// be kept any more.
+// typical is Document.typical, but returns the current revision, as older ones may no
+// longer be stored.
 func (s *stage) typical(name string, schema map[string]any) value {
 	if name == "revision" {
 		return value(s.revision)
@@ -127,7 +127,7 @@ func (s *stage) typical(name string, schema map[string]any) value {
 	return s.doc.typical(name, schema)
 }
 
-// wellKnown are values that name what is on the stage.
+// wellKnown holds values that name objects on the stage.
 var wellKnown = map[string]value{
 	"farmname": `"fresh"`, "vport": `18081`, "vip": `"127.0.0.1"`, "copy_from": `"shop"`, "file": `"spare.pem"`, "session": `"192.0.2.9"`,
 }
@@ -152,7 +152,7 @@ func distinct(values []value) (out []value) {
 	return out
 }
 
-// body writes an object; a value called name wins.
+// body encodes an object. The field name, if any, gets the value v.
 func body(of map[string]value, name string, v value) string {
 	of = maps.Clone(of)
 	if name != "" {

@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// Walk does operations in an order of chance until a time, with bodies of chance, and
-// reports each answer that is not what the document says. What a seed does it does
-// again.
+// Walk performs random operations with random bodies until a time, and reports each
+// deviation from the document. The same seed gives the same sequence.
 func Walk(t *testing.T, g *Target, d *Document, seed uint64, until time.Time) {
 	s := setUp(t, g, d)
 	w := walk{stage: s, rand: rand.New(rand.NewPCG(seed, 0))}
 	for calls := 0; time.Now().Before(until) && !t.Failed(); calls++ {
-		if calls%500 == 0 { // or deletions would have emptied everything
+		if calls%500 == 0 { // otherwise deletions would empty everything
 			s.beside()
 			s.apply(d.Operations[0], `{"farms":[]}`)
 			s.apply(d.Operations[0], s.document)
@@ -27,14 +26,14 @@ func Walk(t *testing.T, g *Target, d *Document, seed uint64, until time.Time) {
 	t.Logf("seed %d: %d calls were taken", seed, w.taken)
 }
 
-// walk is one walk.
+// walk is the state of one walk.
 type walk struct {
 	*stage
 	rand  *rand.Rand
 	taken int
 }
 
-// goes reports whether a walk goes there: not where it would lock itself out, or wait.
+// goes reports whether a walk may use an operation: it must not lock itself out or block.
 func (w *walk) goes(o *Operation) bool {
 	return !o.streams() && !strings.HasPrefix(o.Path, "/session") && !strings.HasPrefix(o.Path, "/system/users") && o.Path != "/keys/{key}"
 }
@@ -56,7 +55,7 @@ func (w *walk) step(o *Operation) {
 	}
 }
 
-// body is one of chance: some fields, each with a value of chance.
+// body returns a random body: some fields, each with a random value.
 func (w *walk) body(o *Operation) string {
 	schema, _ := w.doc.jsonBody(o)
 	if schema == nil || w.chance(20) {
@@ -82,7 +81,7 @@ func (w *walk) chance(n int) bool { return w.rand.IntN(n) == 0 }
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// oddNames are names nothing has, and such that are chosen to do harm.
+// oddNames lists unused and hostile names.
 var oddNames = []string{"none", "-rf", "../x", "..", "$(id)", "a\nb", "a b", "ѕhop", "%2e%2e", strings.Repeat("a", 3000), "-1", "99999999999999999999", "0", "*", "api", "dns", "1"}
 
 func sortedKeys(of map[string]any) (out []string) {

@@ -6,8 +6,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 )
 
-// account leads what generation 3 did with its two users to the one who asks: the user
-// zapi was root with a key.
+// account maps the account operations of generation 3 (users zapi and root) to those of the
+// caller. The user zapi was root with an API key.
 func (c *call) account() {
 	who := rest.Asker(c.r.Context())
 	if !who.Who.Root() {
@@ -30,8 +30,8 @@ func (c *call) account() {
 	c.pass()
 }
 
-// asUser gives fields of the user zapi the names they have now. Its password was asked
-// for nowhere, and there is none.
+// asUser renames the fields of the user zapi. Its password was never required, and no
+// longer exists.
 func (c *call) asUser() {
 	body := c.body()
 	if body == nil {
@@ -47,7 +47,7 @@ func (c *call) asUser() {
 		case name == "status" && value == "disable":
 			out["zapi_permissions"] = "false"
 		case name != "newpassword":
-			out[name] = value // refused by its name
+			out[name] = value // rejected as unknown
 		}
 	}
 	c.send(out)

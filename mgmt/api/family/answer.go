@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 )
 
-// answer has the operation answer, and change what it says where it is a success.
+// answer runs the operation and applies change to the body of a success.
 func (c *call) answer(change func(body map[string]any)) {
 	rec := c.ask(c.r)
 	rec.headersTo(c.w)
@@ -22,12 +22,12 @@ func (c *call) answer(change func(body map[string]any)) {
 	c.reply(rec.status, body)
 }
 
-// reply answers with a body.
+// reply responds with a body.
 func (c *call) reply(status int, body map[string]any) {
 	rest.WriteJSON(c.w, status, body)
 }
 
-// farm adds to a farm what older clients read of it.
+// farm adds the fields that older clients expect in a farm.
 func (c *call) farm(body map[string]any) {
 	params, _ := body["params"].(map[string]any)
 	if params == nil {
@@ -35,10 +35,10 @@ func (c *call) farm(body map[string]any) {
 	}
 	if port, _ := params["vport"].(string); port != "" {
 		if n, err := strconv.Atoi(port); err == nil {
-			params["vport"] = n // of one port, before 4.0
+			params["vport"] = n // a number for a single port before 4.0
 		}
 	}
-	if _, own := body["backends"]; own { // not of services
+	if _, own := body["backends"]; own { // farms without services
 		c.guarded(params, "")
 	}
 	for _, s := range list(body["services"]) {
@@ -47,7 +47,8 @@ func (c *call) farm(body map[string]any) {
 	known(list(body["backends"]))
 }
 
-// service adds to a service what older clients read of it, and has it where they look.
+// service adds the fields that older clients expect in a service, at the place where they
+// read them.
 func (c *call) service(body map[string]any) {
 	if s, is := body["services"].(map[string]any); is {
 		c.shown(s)
@@ -55,7 +56,7 @@ func (c *call) service(body map[string]any) {
 	}
 }
 
-// changedService says of a service that was changed all there is to say.
+// changedService responds to a change of a service with the whole service.
 func (c *call) changedService(body map[string]any) {
 	if now := c.get(c.r.URL.Path); now != nil {
 		c.service(now)
@@ -69,7 +70,7 @@ func (c *call) shown(service map[string]any) {
 	known(list(service["backends"]))
 }
 
-// guarded has the health check of a farm, or of a service of it, where it was before 3.2.
+// guarded adds the health check fields of a farm or service, as they were before 3.2.
 func (c *call) guarded(of map[string]any, service string) {
 	if !c.g.inline {
 		return
@@ -80,7 +81,7 @@ func (c *call) guarded(of map[string]any, service string) {
 	}
 }
 
-// known says up of backends nobody has asked yet: before 4.0 there was no word for them.
+// known replaces the status undefined with up, as undefined did not exist before 4.0.
 func known(backends []map[string]any) {
 	for _, b := range backends {
 		if b["status"] == "undefined" {
@@ -89,7 +90,7 @@ func known(backends []map[string]any) {
 	}
 }
 
-// list are the objects of a list.
+// list returns the objects of a list.
 func list(of any) (out []map[string]any) {
 	items, _ := of.([]any)
 	for _, item := range items {
@@ -100,11 +101,11 @@ func list(of any) (out []map[string]any) {
 	return out
 }
 
-// get reads a path in the name of who asks; nil for what is not answered well.
+// get reads a path on behalf of the caller. It returns nil unless the status is 200.
 func (c *call) get(path string) map[string]any {
 	r := rest.Moved(withBody(c.r, nil), http.MethodGet, path)
 	r.URL.RawQuery = ""
-	for _, name := range []string{"If-Match", "If-None-Match"} { // of the call itself
+	for _, name := range []string{"If-Match", "If-None-Match"} { // these belong to the call itself
 		r.Header.Del(name)
 	}
 	rec := c.ask(r)
@@ -114,21 +115,21 @@ func (c *call) get(path string) map[string]any {
 	return object(rec.body.Bytes())
 }
 
-// ask has an operation answer into memory.
+// ask runs an operation and records its response.
 func (c *call) ask(r *http.Request) *recorded {
 	rec := &recorded{header: http.Header{}}
 	c.next.ServeHTTP(rec, r)
 	return rec
 }
 
-// recorded is an answer in memory.
+// recorded is a response in memory.
 type recorded struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-// Header, WriteHeader and Write make it what an operation answers to.
+// Header, WriteHeader and Write implement http.ResponseWriter.
 func (r *recorded) Header() http.Header { return r.header }
 
 func (r *recorded) WriteHeader(status int) { r.status = status }
@@ -140,7 +141,7 @@ func (r *recorded) Write(b []byte) (int, error) {
 	return r.body.Write(b)
 }
 
-// headersTo has an answer made of this one say what else it said, its revision first.
+// headersTo copies all headers except those of the body, including the revision.
 func (r *recorded) headersTo(w http.ResponseWriter) {
 	for name, values := range r.header {
 		if name != "Content-Type" && name != "Content-Length" {
@@ -155,16 +156,15 @@ func (r *recorded) copyTo(w http.ResponseWriter) {
 	w.Write(r.body.Bytes())
 }
 
-// notFoundWriter holds an answer 404 back until its message has the words clients of the
-// family look for: the family's Go client takes what says "not found" for absent, and
-// anything else for a fault.
+// notFoundWriter holds back a 404 to adapt its message. The family's Go client treats a
+// message with "not found" as absence and any other as an error.
 type notFoundWriter struct {
 	http.ResponseWriter
-	asked string // the base that was asked
+	asked string // the base of the request
 	held  *bytes.Buffer
 }
 
-// WriteHeader begins the answer, unless it is held back.
+// WriteHeader implements http.ResponseWriter. It holds back a 404.
 func (w *notFoundWriter) WriteHeader(status int) {
 	if status == http.StatusNotFound && w.held == nil {
 		w.held = &bytes.Buffer{}
@@ -173,7 +173,7 @@ func (w *notFoundWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write continues the answer.
+// Write implements http.ResponseWriter.
 func (w *notFoundWriter) Write(b []byte) (int, error) {
 	if w.held != nil {
 		return w.held.Write(b)
@@ -181,10 +181,10 @@ func (w *notFoundWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap lets http.ResponseController find the connection.
+// Unwrap gives http.ResponseController access to the connection.
 func (w *notFoundWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// end sends what was held back.
+// end sends the response that was held back.
 func (w *notFoundWriter) end() {
 	if w.held == nil {
 		return
@@ -203,8 +203,8 @@ func (w *notFoundWriter) end() {
 	w.ResponseWriter.Write(w.held.Bytes())
 }
 
-// notFound puts what is not found before a message about something that does not exist:
-// "Farm not found: the farm shop does not exist".
+// notFound prefixes a message about a missing object with "not found", e.g. "Farm not
+// found: the farm shop does not exist".
 func notFound(message string) string {
 	if strings.Contains(message, "not found") {
 		return message

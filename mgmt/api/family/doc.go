@@ -1,18 +1,18 @@
-// Package family answers clients of the product family as they expect: those of its
-// older generations, too, whose calls and answers it translates into the ones the API
-// has now, and back. Nothing else of the API knows that there were others.
+// Package family serves clients written for Zevenet and SKUDONET ("the family"), including
+// older generations of their API. It translates their requests into the current API and its
+// responses back. The rest of the API is unaware of older generations.
 //
-// A request to a base of the family passes Lead, which brings it to the base of the
-// newest generation, and Over, which stands between who asks and the operations:
+// A request to a base path of the family passes through Lead, which maps it to the newest
+// base path, and Over, which wraps the operations:
 //
-//	Lead       which generation; how people logged in and out then
-//	request    what our answers have and the family's have not; fields a client sends back as it read them, and nobody can set, are left out
-//	guardian   the health check of a service was an object of the farm before 3.2
-//	inline     it was fields, which a check of its own keeps now
-//	account    the user zapi and root had paths of their own
-//	answer     fields an older client reads, and words it knows
-//	notfound   the words by which clients tell that something is not there
+//	Lead       the generation; former paths of login and logout
+//	request    removes fields that are not settable from objects that clients send back as read
+//	guardian   before 3.2, the health check of a service belonged to the farm
+//	inline     its fields were inline; a dedicated check stores them now
+//	account    the users zapi and root had their own paths
+//	answer     fields and words for older clients
+//	notfound   the wording by which clients recognise a missing object
 //
-// Generation 3 ignored fields it did not know. Left out are only those it showed in its
-// own answers, of any profile: what is misspelt is refused, as it is now.
+// Generation 3 ignored unknown fields. This package removes only the fields that generation
+// 3 returned, of any profile; misspelt fields are rejected as in the current API.
 package family

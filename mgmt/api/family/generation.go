@@ -9,19 +9,19 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 )
 
-// Base is where operations are served for clients of the family.
+// Base is the base path for clients of the family.
 const Base = "/zapi/v4.0/zapi.cgi"
 
-// generation is one the API has had in the family. All are served by the newest,
-// through this package where they differed.
+// generation is one version of the family's API. The newest serves all of them, and this
+// package translates the differences.
 type generation struct {
 	name       string
 	deprecated bool
-	// inline: the health check is fields of the service, and no object of its own.
+	// inline: the health check is fields of the service, not an object.
 	inline bool
 }
 
-// base is where it was served; that of the newest for none.
+// base returns the base path of the generation, or the newest one if g has no name.
 func (g generation) base() string {
 	if g.name == "" {
 		return Base
@@ -29,14 +29,14 @@ func (g generation) base() string {
 	return "/zapi/v" + g.name + "/zapi.cgi"
 }
 
-// generations lists them, oldest first (contract, "API versions"; api-reference
+// generations lists the versions, oldest first (contract, "API versions"; api-reference
 // §16.3, zapi_versions).
 var generations = []generation{
 	{"3", true, true}, {"3.0", true, true}, {"3.1", true, true}, {"3.2", true, false},
 	{"4.0", false, false}, {"4.0.1", false, false}, {"4.0.2", false, false},
 }
 
-// Generations are their names, the newest last.
+// Generations returns their names, oldest first.
 func Generations() (out []string) {
 	for _, g := range generations {
 		out = append(out, g.name)
@@ -46,17 +46,17 @@ func Generations() (out []string) {
 
 type generationKey struct{}
 
-// older is the deprecated generation a request was sent to.
+// older returns the deprecated generation of a request.
 func older(ctx context.Context) (generation, bool) {
 	g, is := ctx.Value(generationKey{}).(generation)
 	return g, is
 }
 
-// newerBase is where the family serves the API since its latest change of name.
+// newerBase is the base path since the API's latest renaming.
 const newerBase = "/api/v4.0/api.cgi"
 
-// Lead brings a request below another base of the family to Base, and says in the
-// answer when that base is deprecated (RFC 9745). Its path must be canonical.
+// Lead maps a request from another base path of the family to Base. If that base path is
+// deprecated, it says so in the response (RFC 9745). The path must be canonical.
 func Lead(w http.ResponseWriter, r *http.Request) *http.Request {
 	if path, is := strings.CutPrefix(r.URL.Path, newerBase); is && below(path) {
 		return rest.Moved(r, r.Method, Base+path)
@@ -81,11 +81,11 @@ func Lead(w http.ResponseWriter, r *http.Request) *http.Request {
 	return rest.Moved(r, method, Base+path)
 }
 
-// below reports whether what follows a base is a path below it.
+// below reports whether rest, the text after a base path, is empty or a subpath.
 func below(rest string) bool { return rest == "" || rest[0] == '/' }
 
-// session turns a call of generation 3 about a session into what it is now
-// (api-reference §18): people logged in and out by paths of their own.
+// session maps the session calls of generation 3, which had separate paths for login and
+// logout (api-reference §18).
 func session(method, path string) (string, string) {
 	switch {
 	case method == http.MethodGet && path == "/session/login":

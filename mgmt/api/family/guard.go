@@ -14,7 +14,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// mostTries is how often a change is made anew that somebody else's came before.
+// mostTries is the number of attempts to make a change when others change the configuration
+// concurrently.
 const mostTries = 5
 
 // write is one change of a transaction.
@@ -24,9 +25,9 @@ type write struct {
 	Body   map[string]any `json:"body,omitempty"`
 }
 
-// guard changes the health check of the farm of the path, or of a service of it, and
-// answers. What it does follows from the configuration it read; when that was changed
-// meanwhile, it reads anew, unless the client names the revision it means.
+// guard changes the health check of the farm in the path, or of one of its services, and
+// responds. The change is derived from the configuration it read. If that changed
+// meanwhile, guard starts again, unless the client sent the expected revision.
 func (c *call) guard(service string, asked map[string]any) {
 	for try := 1; ; try++ {
 		cfg, revision := c.config(c.r.Context())
@@ -49,8 +50,8 @@ func (c *call) guard(service string, asked map[string]any) {
 	}
 }
 
-// guardWrites lists what is to be written. A check others have linked, or that came from
-// elsewhere, is never changed: the group gets a copy of its own.
+// guardWrites lists the writes to make. A check that others use, or that was created
+// elsewhere, is never changed: the group gets its own copy.
 func (c *call) guardWrites(cfg *farm.Config, g farm.Group, asked map[string]any) ([]write, *rest.Rejection) {
 	source, own := sourceOf(cfg, g), ownCheck(cfg, g)
 	changed := c.differing(asked, c.seen(source))
@@ -75,15 +76,15 @@ func (c *call) guardWrites(cfg *farm.Config, g farm.Group, asked map[string]any)
 	return append(out, write{http.MethodPut, pathOf(g), map[string]any{"farmguardian": link}}), nil
 }
 
-// ownWrites change the check of a group's own, or make it.
+// ownWrites returns the writes that change or create the group's own check.
 func ownWrites(cfg *farm.Config, g farm.Group, source, own string, changed map[string]any) []write {
 	const all = "/monitoring/fg"
 	if source == own {
-		changed["force"] = "true" // nobody else has it linked
+		changed["force"] = "true" // no other group uses it
 		return []write{{http.MethodPut, all + "/" + own, changed}}
 	}
 	var out []write
-	if farm.CheckAt(cfg.Checks, own) >= 0 { // of an earlier time
+	if farm.CheckAt(cfg.Checks, own) >= 0 { // left over
 		out = append(out, write{http.MethodDelete, all + "/" + own, nil})
 	}
 	changed["name"] = own
@@ -96,8 +97,8 @@ func ownWrites(cfg *farm.Config, g farm.Group, source, own string, changed map[s
 	return append(out, write{http.MethodPost, all, changed})
 }
 
-// runnable refuses to switch a check on that would ask nothing. A command that is sent is
-// looked at by the operation that keeps it.
+// runnable refuses to enable a check without a valid command. If the request contains a
+// command, the operation that stores it validates it.
 func runnable(cfg *farm.Config, source string, sent any) *rest.Rejection {
 	if sent != nil {
 		return nil
@@ -112,7 +113,7 @@ func runnable(cfg *farm.Config, source string, sent any) *rest.Rejection {
 	return nil
 }
 
-// pathOf is where a group is changed.
+// pathOf returns the path of a group.
 func pathOf(g farm.Group) string {
 	if g.OfService() {
 		return "/farms/" + g.Farm.Name + "/services/" + g.Name()
@@ -120,11 +121,11 @@ func pathOf(g farm.Group) string {
 	return "/farms/" + g.Farm.Name
 }
 
-// transact has writes made as one, on top of a revision.
+// transact performs writes as one transaction on top of a revision.
 func (c *call) transact(g farm.Group, writes []write, revision uint64) *recorded {
 	raw, err := json.Marshal(map[string]any{"writes": writes, "comment": fmt.Sprintf("modify health check of %s", g)})
 	if err != nil {
-		panic(err) // it came from JSON
+		panic(err) // it was decoded from JSON
 	}
 	r := rest.Moved(withBody(c.r, raw), http.MethodPost, Base+"/transactions")
 	r.Header.Set("Content-Type", "application/json")
@@ -134,13 +135,13 @@ func (c *call) transact(g farm.Group, writes []write, revision uint64) *recorded
 	return c.ask(r)
 }
 
-// expects reports whether the client names the revision it means.
+// expects reports whether the client sent an expected revision.
 func (c *call) expects() bool {
 	match := strings.TrimSpace(strings.Join(c.r.Header.Values("If-Match"), ","))
 	return match != "" && match != "*"
 }
 
-// guardAnswer says what came of a change, in the words of its time.
+// guardAnswer responds to a change in the terms of the client's generation.
 func (c *call) guardAnswer(g farm.Group, service string, rec *recorded) {
 	rec.headersTo(c.w)
 	body := object(rec.body.Bytes())
@@ -153,7 +154,7 @@ func (c *call) guardAnswer(g farm.Group, service string, rec *recorded) {
 		delete(body, "write")
 		rest.NoteOf(c.r.Context()).Message = fmt.Sprint(body["message"])
 		c.reply(rec.status, body)
-	case params["dry_run"] == "true": // only tried
+	case params["dry_run"] == "true": // dry run
 		body["description"] = "Modify farm guardian"
 		c.reply(rec.status, body)
 	default:
@@ -166,8 +167,8 @@ func (c *call) guardAnswer(g farm.Group, service string, rec *recorded) {
 	}
 }
 
-// inOldWords takes the place in the transaction from a message, and has it name fields as
-// they were sent: "writes[0], POST /monitoring/fg: command cannot be run: …".
+// inOldWords removes the position in the transaction from a message and uses the old field
+// names. Before: "writes[0], POST /monitoring/fg: command cannot be run: …".
 func inOldWords(message any) string {
 	text, _ := message.(string)
 	if _, after, is := strings.Cut(text, ": "); is && strings.HasPrefix(text, "writes[") {

@@ -17,12 +17,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
 )
 
-// overtaken are operations whose configuration somebody else changes before the first
-// writes of a client come.
+// overtaken simulates operations whose configuration is changed by others just before the
+// client's first writes.
 type overtaken struct {
 	revision uint64
-	often    int      // how many times more
-	expected []string // If-Match of transactions
+	often    int      // number of further changes
+	expected []string // If-Match values of transactions
 }
 
 func (o *overtaken) config(context.Context) (*farm.Config, uint64) {
@@ -47,7 +47,7 @@ func (o *overtaken) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, `{"params":{}}`)
 }
 
-// old has a request of generation 3.1 served in the name of root.
+// old serves a request of generation 3.1 as root.
 func (o *overtaken) old(t *testing.T, match string) int {
 	t.Helper()
 	who, _ := rbactest.Book(t, &rbactest.Memory{}).Identity(rbac.Root)
@@ -68,8 +68,8 @@ func TestAHealthCheckIsReadAnewWhenSomebodyElseWasFirst(t *testing.T) {
 		{"", 0, 200, 1},
 		{"", 1, 200, 2},
 		{"*", 2, 200, 3},
-		{"", 99, 412, 5},   // not for ever
-		{`"7"`, 0, 200, 1}, // the one it means
+		{"", 99, 412, 5},   // bounded attempts
+		{`"7"`, 0, 200, 1}, // the expected revision
 		{`"7"`, 1, 412, 1},
 		{`"6"`, 0, 412, 1},
 	} {

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// guardian answers a change of a health check that is fields of what it watches: the
-// operations of today are asked for it, all of them in one transaction.
+// guardian handles a change of inline health check fields. It performs the equivalent
+// current operations in one transaction.
 func (c *call) guardian() {
 	body := c.body()
 	asked := maps.Clone(body)
@@ -44,10 +44,10 @@ func (c *call) mayGuard() *rest.Rejection {
 	return nil
 }
 
-// guarded refuses a health check of what a farm has not.
+// guarded rejects a health check for an object the farm does not have.
 func guarded(of map[string]any, service any) *rest.Rejection {
 	name, _ := service.(string)
-	if _, own := of["backends"]; own { // not of services
+	if _, own := of["backends"]; own { // farms without services
 		if service != nil && service != "" {
 			return rest.BadRequest("service: an l4xnat farm has none")
 		}
@@ -61,7 +61,7 @@ func guarded(of map[string]any, service any) *rest.Rejection {
 	return rest.NotFound("the service %s does not exist: the field service names one of the farm", rest.Quote(name))
 }
 
-// checkGuardian refuses fields of a health check that are wrong.
+// checkGuardian rejects invalid health check fields.
 func checkGuardian(body, asked map[string]any) *rest.Rejection {
 	if body == nil {
 		return rest.BadRequest("the body must be a JSON object")
@@ -95,7 +95,7 @@ func checkGuardian(body, asked map[string]any) *rest.Rejection {
 	return nil
 }
 
-// natural reports whether a text is a whole number above 0.
+// natural reports whether text is a positive integer of at most 9 digits.
 func natural(text string) bool {
 	some := false
 	for _, digit := range text {
@@ -107,7 +107,7 @@ func natural(text string) bool {
 	return some && len(text) < 10
 }
 
-// refuse answers with a rejection.
+// refuse responds with a rejection.
 func (c *call) refuse(err *rest.Rejection) {
 	if err.Description == "" {
 		err.Description = c.r.Method + " " + rest.QuotePath(c.r.URL.Path)

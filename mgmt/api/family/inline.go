@@ -11,16 +11,17 @@ import (
 	"github.com/sluicelb/sluice/mgmt/inline"
 )
 
-// fieldOf are the fields of a health check by their names before 3.2.
+// fieldOf maps the health check fields before 3.2 to the current ones.
 var fieldOf = map[string]string{"fgscript": "command", "fgtimecheck": "interval", "fglog": "log"}
 
-// noGuardian is what a farm or service shows that has no health check.
+// noGuardian returns the fields of a farm or service without a health check.
 func noGuardian() map[string]any {
 	return map[string]any{"fgenabled": "false", "fgtimecheck": 5, "fgscript": "", "fglog": "false"}
 }
 
-// inline is the health check of the farm of the path, or of a service of it, as it was
-// before 3.2: what is linked or else the one that is kept, as far as who asks may see it.
+// inline returns the health check fields of the farm in the path, or of one of its
+// services, as before 3.2. They come from the linked check, or else from the stored one, as
+// far as the caller may see it.
 func (c *call) inline(cfg *farm.Config, service string) map[string]any {
 	out := noGuardian()
 	g, err := rest.FindGroup(cfg, c.at[1], service)
@@ -32,8 +33,8 @@ func (c *call) inline(cfg *farm.Config, service string) map[string]any {
 	return out
 }
 
-// seen are the settings of a check by their old names, the usual ones without a check;
-// nil of one that who asks may not see.
+// seen returns the settings of a check under their old names, or the defaults without a
+// check. It returns nil if the caller may not see the check.
 func (c *call) seen(check string) map[string]any {
 	if check == "" {
 		out := noGuardian()
@@ -52,8 +53,8 @@ func (c *call) seen(check string) map[string]any {
 	return out
 }
 
-// sourceOf names the check a group shows as its own fields: the linked one, or else the
-// one that is kept for it; empty for none.
+// sourceOf names the check whose fields a group shows: the linked one, else its stored one,
+// else "".
 func sourceOf(cfg *farm.Config, g farm.Group) string {
 	if linked := g.CheckedBy(); linked != "" {
 		return linked
@@ -64,8 +65,9 @@ func sourceOf(cfg *farm.Config, g farm.Group) string {
 	return ""
 }
 
-// ownCheck names the check that keeps the fields of a group: the first of its names that
-// nobody else has linked, as after a change of the farm's name.
+// ownCheck names the check that stores the inline fields of a group. It is the first of the
+// group's candidate names that no other group uses; after a farm is renamed, others may use
+// one.
 func ownCheck(cfg *farm.Config, g farm.Group) string {
 	for n := 1; ; n++ {
 		name := inline.Name(g, n)
@@ -77,8 +79,8 @@ func ownCheck(cfg *farm.Config, g farm.Group) string {
 
 func same(a, b farm.Group) bool { return a.Farm.Name == b.Farm.Name && a.Name() == b.Name() }
 
-// differing are the settings that were sent and are not what is seen; all of them when
-// nothing is.
+// differing returns the settings in asked that differ from seen, or all of them if seen is
+// empty.
 func (c *call) differing(asked, seen map[string]any) map[string]any {
 	out := map[string]any{}
 	for old, now := range fieldOf {
@@ -90,8 +92,8 @@ func (c *call) differing(asked, seen map[string]any) map[string]any {
 	return out
 }
 
-// alike reports whether two values of a field of a check mean the same: a password of a
-// command is shown sealed, and may be sent as it is.
+// alike reports whether two values of a check field are equivalent. A command may be sent
+// back with its password as shown.
 func (c *call) alike(field, a, b string) bool {
 	return a == b || field == "command" && c.sameCommand(a, b)
 }

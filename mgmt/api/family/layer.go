@@ -8,17 +8,17 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// layer stands between who asks and the operations.
+// layer wraps the operations.
 type layer struct {
 	next http.Handler
-	// config is the configuration in force for a request, and the number of its revision.
+	// config returns the current configuration of a request and its revision.
 	config func(context.Context) (*farm.Config, uint64)
-	// sameCommand reports whether two commands of checks ask the same.
+	// sameCommand reports whether two check commands are equivalent.
 	sameCommand func(a, b string) bool
 }
 
-// Over puts the translation over the operations. Who asks is known already: next is
-// asked in the name of the same, more than once where an answer needs it.
+// Over wraps the operations in the translation. The caller is already authenticated; next
+// runs on the caller's behalf, possibly several times.
 func Over(next http.Handler, config func(context.Context) (*farm.Config, uint64), sameCommand func(a, b string) bool) http.Handler {
 	l := &layer{next, config, sameCommand}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,13 +42,13 @@ func Over(next http.Handler, config func(context.Context) (*farm.Config, uint64)
 	})
 }
 
-// call is a request of a client with what there is to do about it.
+// call is a client's request in translation.
 type call struct {
 	*layer
 	w http.ResponseWriter
 	r *http.Request
 	g generation
-	// at are the segments of the path.
+	// at holds the segments of the path.
 	at []string
 }
 
@@ -61,7 +61,7 @@ func (c *call) translate() {
 		c.account()
 	case c.is("PUT farms * services *"):
 		c.leaveOut(c.serviceFields())
-		if c.r.URL.RawQuery != "" { // only tried, or on trial
+		if c.r.URL.RawQuery != "" { // dry run or trial
 			c.pass()
 			return
 		}
@@ -83,7 +83,7 @@ func (c *call) translate() {
 	}
 }
 
-// is reports whether the call has a method and a path; * is any name.
+// is reports whether the call has the given method and path; * matches any name.
 func (c *call) is(what string) bool {
 	want := strings.Fields(what)
 	if len(want) != len(c.at)+1 || want[0] != c.r.Method {
@@ -94,9 +94,9 @@ func (c *call) is(what string) bool {
 			return false
 		}
 	}
-	// /farms/modules/… is about all farms
+	// /farms/modules/… concerns all farms
 	return len(c.at) < 2 || c.at[0] != "farms" || c.at[1] != "modules"
 }
 
-// pass has the operation answer by itself.
+// pass forwards the call unchanged.
 func (c *call) pass() { c.next.ServeHTTP(c.w, c.r) }

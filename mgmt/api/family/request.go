@@ -11,30 +11,31 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// What an older client reads of an object and sends back though nobody can set it.
-// A client that decodes an answer into one type, changes a field and sends the whole
+// Fields that older clients read from an object and send back although they cannot be set.
+// A client that decodes a response into one type, changes a field and sends everything back
 // sends the fields of all profiles, most of them empty.
 var (
-	// ours is what the family's own answers do not have, of any generation.
+	// ours lists the fields that the family's own responses lack in all generations.
 	ours = []string{"configured", "maintenance", "actual", "problem"}
 
 	farmAnswer    = []string{"farmname", "profile", "status", "services", "certlist", "backends", "sessions", "ipds", "farmguardian"}
 	serviceAnswer = []string{"id", "farmname", "status", "backends", "farmguardian", "fgenabled", "fgscript", "fgtimecheck", "fglog"}
 	backendAnswer = []string{"id", "farmname", "servicename", "service", "status"}
 
-	// tlsFields mean nothing while a farm speaks plain HTTP.
+	// tlsFields have no meaning for plain HTTP farms.
 	tlsFields = []string{"ciphers", "cipherc", "disable_sslv2", "disable_sslv3", "disable_tlsv1", "disable_tlsv1_1", "disable_tlsv1_2"}
-	// httpFields mean nothing for farms of other profiles.
+	// httpFields have no meaning for farms of other profiles.
 	httpFields = append([]string{"listener", "contimeout", "restimeout", "resurrectime", "reqtimeout", "rewritelocation", "httpverb",
 		"error414", "error500", "error501", "error503"}, tlsFields...)
-	// inlineGuardian are the fields of a health check, which had an operation of its own.
+	// inlineGuardian lists the fields of an inline health check, which had its own
+	// operation.
 	inlineGuardian = []string{"fgenabled", "fgscript", "fgtimecheck", "fglog"}
 )
 
-// maxBody bounds what is looked at: operations refuse more.
+// maxBody bounds the body that is inspected; operations refuse larger ones.
 const maxBody = 1 << 20
 
-// farmFields are the fields to leave out of a change of the farm of the path.
+// farmFields returns the fields to remove from a change of the farm in the path.
 func (c *call) farmFields() []string {
 	out := slices.Concat(farmAnswer, inlineGuardian)
 	cfg, _ := c.config(c.r.Context())
@@ -52,17 +53,17 @@ func (c *call) farmFields() []string {
 	return append(out, tlsFields...)
 }
 
-// serviceFields are the fields to leave out of a change of a service.
+// serviceFields returns the fields to remove from a change of a service.
 func (c *call) serviceFields() []string {
 	body := c.body()
 	if body["redirecttype"] == "" && (body["redirect"] == nil || body["redirect"] == "") {
-		return append([]string{"redirecttype"}, serviceAnswer...) // of no redirect
+		return append([]string{"redirecttype"}, serviceAnswer...) // without a redirect
 	}
 	return serviceAnswer
 }
 
-// body is the body of the call, nil when it is no object; the operation says then what
-// is wrong with it.
+// body returns the body of the call, or nil if it is not an object. In that case the
+// operation reports the error.
 func (c *call) body() map[string]any {
 	raw, err := io.ReadAll(io.LimitReader(c.r.Body, maxBody+1))
 	c.r.Body = both{io.MultiReader(bytes.NewReader(raw), c.r.Body), c.r.Body}
@@ -72,14 +73,14 @@ func (c *call) body() map[string]any {
 	return object(raw)
 }
 
-// both reads again what was read, and closes the body it came from.
+// both reads from one source and closes another.
 type both struct {
 	io.Reader
 	io.Closer
 }
 
-// leaveOut takes fields out of the body. One that has none of them is passed on byte
-// for byte: the operation sees what is odd about it.
+// leaveOut removes fields from the body. A body without these fields is passed on byte for
+// byte, so that the operation sees any oddities.
 func (c *call) leaveOut(names []string) {
 	body := c.body()
 	before := len(body)
@@ -91,9 +92,9 @@ func (c *call) leaveOut(names []string) {
 	}
 }
 
-// send makes body the one of the call.
+// send replaces the body of the call.
 func (c *call) send(body map[string]any) {
-	raw, _ := json.Marshal(body) // it was JSON
+	raw, _ := json.Marshal(body) // it was decoded from JSON
 	c.r = withBody(c.r, raw)
 }
 
@@ -105,7 +106,8 @@ func withBody(r *http.Request, raw []byte) *http.Request {
 	return out
 }
 
-// object reads JSON, nil for what is no object. Numbers stay as they were written.
+// object decodes a JSON object; it returns nil for anything else. Numbers keep their
+// notation.
 func object(raw []byte) map[string]any {
 	var out map[string]any
 	d := json.NewDecoder(bytes.NewReader(raw))

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// ActionDone is the answer to an action on a farm.
+// ActionDone is the response to an action on a farm.
 type ActionDone struct {
 	Action string      `json:"action"`
 	Status farm.Status `json:"status"`
@@ -39,9 +39,8 @@ func (s *Resource) actOnFarm(c *rest.Call) (rest.Object[ActionDone], error) {
 	}, nil
 }
 
-// act starts, stops or restarts. Both ways of starting verify the VIP and its interface
-// first.
-// What is stopped has nothing to be stopped for a restart: it is started.
+// act starts, stops or restarts a farm. Starting and restarting first verify the VIP and
+// its interface. Restarting a stopped farm just starts it.
 func (s *Resource) act(c *rest.Call, name, action string) error {
 	f, err := rest.FindFarm(c.Config, name)
 	if err != nil {
@@ -89,7 +88,7 @@ func (s *Resource) restart(c *rest.Call, name string) error {
 	return s.mustRun(c, result, name, "restart")
 }
 
-// mayStart returns why a farm cannot be started: its VIP must be an address of this
+// mayStart returns the reason why a farm cannot start: its VIP must be an address of this
 // machine, on an interface that is up.
 func (s *Resource) mayStart(f *farm.Farm) error {
 	if err := validate.LocalVIP(f.VIP, s.deps.LocalAddrs()); err != nil {
@@ -98,8 +97,8 @@ func (s *Resource) mayStart(f *farm.Farm) error {
 	return validate.UpVIP(f.VIP, s.deps.DownInterface(f.VIP))
 }
 
-// mustRun refuses an action whose farm does not run afterwards although it
-// should: the setting is kept, but who asked must know.
+// mustRun reports an error if the farm should run after the action but does not. The
+// setting is kept, but the caller must know.
 func (s *Resource) mustRun(c *rest.Call, result apply.Result, name, action string) error {
 	f, err := rest.FindFarm(c.Config, name)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// backendList serves the backends of services, or of farms themselves; V is an
-// answer about one, in the shape of the profile of its farm.
+// backendList serves the backends of services or of farms. V is the response for one
+// backend, as the variant of the farm's profile.
 type backendList[V serviceBackend | farmBackend] struct {
 	s      *Resource
 	bodies backendFields
@@ -25,17 +25,17 @@ type (
 	farmBackend    struct{ of any }
 )
 
-// MarshalJSON writes the answer of the profile.
+// MarshalJSON encodes the variant of the profile.
 func (a serviceBackend) MarshalJSON() ([]byte, error) { return json.Marshal(a.of) }
 
-// MarshalJSON writes the answer of the profile.
+// MarshalJSON encodes the variant of the profile.
 func (a farmBackend) MarshalJSON() ([]byte, error) { return json.Marshal(a.of) }
 
-// Shown is the answer of the profile, Shapes are those there are.
+// Shown returns the variant of the profile.
 func (a serviceBackend) Shown() any           { return a.of }
 func (serviceBackend) Shapes() []reflect.Type { return backendShapes(true) }
 
-// Shown is the answer of the profile, Shapes are those there are.
+// Shown returns the variant of the profile.
 func (a farmBackend) Shown() any           { return a.of }
 func (farmBackend) Shapes() []reflect.Type { return backendShapes(false) }
 
@@ -48,10 +48,10 @@ func backendShapes(ofServices bool) []reflect.Type {
 	})
 }
 
-// Schema says that the answer has one of the shapes.
+// Schema describes the response as one of its variants.
 func (serviceBackend) Schema(r rest.Registry) *rest.Schema { return shapeOfBackends(r, true) }
 
-// Schema says that the answer has one of the shapes.
+// Schema describes the response as one of its variants.
 func (farmBackend) Schema(r rest.Registry) *rest.Schema { return shapeOfBackends(r, false) }
 
 func shapeOfBackends(r rest.Registry, ofServices bool) *rest.Schema {
@@ -63,14 +63,14 @@ func shapeOfBackends(r rest.Registry, ofServices bool) *rest.Schema {
 	})
 }
 
-// backendFields are those of a backend of a service, or of a farm itself, of any
-// profile: in its creation, or in a change.
+// backendFields lists the fields for creating or changing a backend of a service or of a
+// farm, for all profiles.
 type backendFields struct{ ofServices, creation bool }
 
-// Params lists the fields: what two profiles have comes twice.
+// Params lists the fields. A field that two profiles share appears twice.
 func (of backendFields) Params() []validate.Param { return paramsOf(of.Variants()) }
 
-// Variants are the fields by profile.
+// Variants returns the fields by profile.
 func (of backendFields) Variants() []rest.Variant {
 	return eachProfile(func(p profile) []rest.Variant {
 		switch {
@@ -155,7 +155,7 @@ func (l backendList[V]) add(c *rest.Call) (rest.Object[V], error) {
 	}, nil
 }
 
-// named is a new backend in the comment of a revision.
+// named describes a new backend in the comment of a revision.
 func named(values validate.Values[farm.Backend]) string {
 	if port := values.Get("port").Number(); port != 0 {
 		return fmt.Sprintf("backend %s port %d", values.Get("ip").Text(), port)
@@ -202,8 +202,8 @@ func (l backendList[V]) modify(c *rest.Call) (rest.Changed, error) {
 	}, nil
 }
 
-// keepBorrowed leaves a backend without an alias of its own to which that of its
-// address was sent back as it was shown.
+// keepBorrowed clears the alias of b if it is only the alias of its address, sent back as
+// shown, and b had none before (was).
 func keepBorrowed(known *farm.Aliases, b *farm.Backend, was string) {
 	if without := (farm.Backend{Host: b.Host, Addr: b.Addr}); was == "" && b.Alias == known.Called(&without) {
 		b.Alias = ""
@@ -229,12 +229,12 @@ func (l backendList[V]) remove(c *rest.Call) (rest.Done, error) {
 	return rest.NewDone(fmt.Sprintf("Delete %s", at), fmt.Sprintf("The %s has been deleted.", at)), nil
 }
 
-// MaintainedFarm is the farm of a backend that was taken out, or is used again.
+// MaintainedFarm is the farm of a backend whose maintenance changed.
 type MaintainedFarm struct {
 	Status farm.Status `json:"status"`
 }
 
-// Maintained is the answer to taking a backend out or in.
+// Maintained is the response to a change of maintenance.
 type Maintained struct {
 	Action string         `json:"action" enum:"up,maintenance"`
 	Mode   string         `json:"mode,omitempty" enum:"drain,cut"`

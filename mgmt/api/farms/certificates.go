@@ -25,18 +25,18 @@ func (s *Resource) farmCertificateOperations() []*rest.Operation {
 	}
 }
 
-// fileFields and positionFields are bodies about the certificates of a farm.
+// fileFields and positionFields are the bodies of requests about a farm's certificates.
 type (
 	fileFields     struct{}
 	positionFields struct{}
 )
 
-// Params lists the fields for the document.
+// Params lists the fields for OpenAPI.
 func (fileFields) Params() []validate.Param {
 	return []validate.Param{rest.Needed("file", "Name of the certificate, as X.pem.")}
 }
 
-// Params lists the fields for the document.
+// Params lists the fields for OpenAPI.
 func (positionFields) Params() []validate.Param {
 	return []validate.Param{{Name: "position", Format: "integer", Interval: "0,", Options: []string{"non_blank", "required"}, Description: "New position, from 0."}}
 }
@@ -47,7 +47,7 @@ type ListedCertificate struct {
 	ID   int    `json:"id"`
 }
 
-// listedCertificates is the family's list of the certificates of a farm.
+// listedCertificates returns the certificates of a farm as Zevenet lists them.
 func listedCertificates(f *farm.Farm) []ListedCertificate {
 	out := []ListedCertificate{}
 	if f.ListenerTLS() != nil {
@@ -58,13 +58,13 @@ func listedCertificates(f *farm.Farm) []ListedCertificate {
 	return out
 }
 
-// FarmCertificates is the answer to a change of the certificates of a farm.
+// FarmCertificates is the response to a change of a farm's certificates.
 type FarmCertificates struct {
 	File         string              `json:"file"`
 	Certificates []ListedCertificate `json:"certlist" doc:"The certificates in their order afterwards"`
 }
 
-// changeFarmCertificates edits the list of the farm the path names.
+// changeFarmCertificates edits the certificate list of the farm in the path.
 func (s *Resource) changeFarmCertificates(c *rest.Call, comment, message, name string, edit func(f *farm.Farm, at int) error) (rest.Object[FarmCertificates], error) {
 	before, err := c.Farm()
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Resource) addFarmCertificate(c *rest.Call) (rest.Object[FarmCertificate
 		return rest.Object[FarmCertificates]{}, err
 	}
 	name := body["file"]
-	if !strings.HasSuffix(name, ".csr") { // a CSR is refused for what it is
+	if !strings.HasSuffix(name, ".csr") { // a CSR has a rejection of its own
 		if name, err = certs.CertificateName(name); err != nil {
 			return rest.Object[FarmCertificates]{}, certificates.Rejection(err)
 		}
@@ -124,7 +124,7 @@ func (s *Resource) addFarmCertificate(c *rest.Call) (rest.Object[FarmCertificate
 	})
 }
 
-// inList refuses to go on without the certificate in the list.
+// inList returns an error if the certificate is not in the list.
 func inList(f *farm.Farm, name string, at int) error {
 	if at < 0 {
 		return rest.NotFound("the farm %s does not have the certificate %s", f.Name, rest.Quote(name))
@@ -186,8 +186,7 @@ var presetTexts = map[farm.CipherPreset]string{
 	farm.CiphersOffload: "AES, which the processor has instructions for",
 }
 
-// listCiphers leaves out, as the family does, the preset for processors with
-// AES when this one has none.
+// listCiphers omits the preset for processors with AES if this one has none, like Zevenet.
 func (s *Resource) listCiphers(c *rest.Call) (rest.List[CipherPreset], error) {
 	var out []CipherPreset
 	for _, p := range farm.CipherPresets() {
@@ -198,9 +197,9 @@ func (s *Resource) listCiphers(c *rest.Call) (rest.List[CipherPreset], error) {
 	return rest.NewList(c.Summary(), out), nil
 }
 
-// hasAES reads the flags of the processor, once: they do not change.
+// hasAES reads the processor flags once, as they never change.
 var hasAES = sync.OnceValue(func() bool {
-	b, _ := os.ReadFile("/proc/cpuinfo") // unknown counts as none
+	b, _ := os.ReadFile("/proc/cpuinfo") // an unreadable file counts as no AES
 	for line := range strings.Lines(string(b)) {
 		name, flags, _ := strings.Cut(line, ":")
 		if name = strings.TrimSpace(name); name == "flags" || name == "Features" { // x86 and ARM

@@ -68,15 +68,15 @@ func (s *Resource) updateFarm(c *rest.Call) (rest.Changed, error) {
 	}, nil
 }
 
-// ownAddresses are those of a farm that must be of this machine.
+// ownAddresses are the addresses of a farm that must be local.
 type ownAddresses struct{ vip, source netip.Addr }
 
 func addressesOf(f *farm.Farm) ownAddresses {
 	return ownAddresses{vip: f.VIP, source: ProfileOf(f).source(f)}
 }
 
-// checkLocal refuses addresses of f that this machine does not have. Those it had
-// before are left: one that went away later stops no other change.
+// checkLocal refuses new addresses of f that are not local. Unchanged addresses are
+// accepted, so that one that has disappeared since does not block other changes.
 func (s *Resource) checkLocal(f *farm.Farm, was ownAddresses) error {
 	now := addressesOf(f)
 	if now.vip != was.vip {
@@ -90,13 +90,13 @@ func (s *Resource) checkLocal(f *farm.Farm, was ownAddresses) error {
 	return validate.LocalSource(now.source, s.deps.LocalAddrs())
 }
 
-// farmFields are those of a farm of any profile.
+// farmFields lists the fields of farms of all profiles.
 type farmFields struct{}
 
-// Params lists the fields: what two profiles have comes twice.
+// Params lists the fields. A field that two profiles share appears twice.
 func (of farmFields) Params() []validate.Param { return paramsOf(of.Variants()) }
 
-// Variants are the fields by profile.
+// Variants returns the fields by profile.
 func (farmFields) Variants() []rest.Variant {
 	return eachProfile(func(p profile) []rest.Variant { return []rest.Variant{{Profile: p.Name(), Of: p.Farm().Update}} })
 }
@@ -107,13 +107,13 @@ func decodeFarm(c *rest.Call, f *farm.Farm) (validate.Values[farm.Farm], error) 
 	return decodeBeside(c, own.Farm().Update, own.rules(f), func(name string) error { return ofAnother(name, own, f.Name, changedBody) })
 }
 
-// newBody and changedBody are the bodies of POST and PUT.
+// newBody and changedBody return the bodies of POST and PUT.
 func newBody(p profile) rest.Fields { return p.Farm().Create }
 
 func changedBody(p profile) rest.Fields { return p.Farm().Update }
 
-// ofAnother refuses what only farms of another profile have: it is no unknown
-// field, and the rejection says whose it is.
+// ofAnother rejects a field that only another profile has. The error names that profile
+// instead of calling the field unknown.
 func ofAnother(name string, own profile, farmName string, body func(profile) rest.Fields) error {
 	if has(body(own), name) {
 		return nil
@@ -126,14 +126,15 @@ func ofAnother(name string, own profile, farmName string, body func(profile) res
 	return nil
 }
 
-// decodeOwn reads a body through a table of the farm's profile; body says which one
-// other profiles have in its place, nil for none.
+// decodeOwn decodes a body with the table of the farm's profile. body returns the
+// equivalent body of another profile, or nil.
 func decodeOwn[T any](c *rest.Call, f *farm.Farm, table *validate.Table[T], body func(profile) rest.Fields) (validate.Values[T], error) {
 	return decodeBeside(c, table, nil, func(name string) error { return ofAnother(name, ProfileOf(f), f.Name, body) })
 }
 
-// newService, changedService, newBackend and changedBackend are the bodies of POST and
-// PUT about services, nil for profiles without, and about backends.
+// newService, changedService, newBackend and changedBackend return the bodies of POST and
+// PUT for services and backends. The bodies of services are nil for profiles without
+// services.
 func newService(p profile) rest.Fields {
 	if own := p.services(); own != nil {
 		create, _ := own.bodies()

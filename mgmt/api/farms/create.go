@@ -14,8 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// NewFarm is the answer to the creation of a farm: params are the values it was
-// created with.
+// NewFarm is the response to the creation of a farm. Params holds the values sent.
 type NewFarm struct {
 	Description string      `json:"description"`
 	Params      rest.Sent   `json:"params"`
@@ -25,19 +24,19 @@ type NewFarm struct {
 	Warning     string      `json:"warning,omitempty" doc:"The farm is there, but something about it cannot work"`
 }
 
-// newFarmFields are those of the creation of a farm of any profile.
+// newFarmFields lists the fields for creating a farm, for all profiles.
 type newFarmFields struct{}
 
-// Params lists the fields: what two profiles have comes twice.
+// Params lists the fields. A field that two profiles share appears twice.
 func (of newFarmFields) Params() []validate.Param { return paramsOf(of.Variants()) }
 
-// Variants are the fields by profile.
+// Variants returns the fields by profile.
 func (newFarmFields) Variants() []rest.Variant {
 	return eachProfile(func(p profile) []rest.Variant { return []rest.Variant{{Profile: p.Name(), Of: p.Farm().Create}} })
 }
 
-// newFarmHelp is newFarmFields for people and for the completion of clients,
-// who know no profile yet: each name comes once.
+// newFarmHelp is newFarmFields for help and client completion, where the profile is not yet
+// known. Each name appears once.
 type newFarmHelp struct{}
 
 // Params lists the fields, those of http farms first.
@@ -50,7 +49,7 @@ func (newFarmHelp) Params() (out []validate.Param) {
 	return out
 }
 
-// decodeNewFarm reads the creation of a farm through the table of its profile.
+// decodeNewFarm decodes the creation of a farm with the table of its profile.
 func decodeNewFarm(c *rest.Call) (validate.Values[farm.Farm], error) {
 	body, err := c.ReadObject()
 	if err != nil {
@@ -117,8 +116,8 @@ func (s *Resource) createFarm(c *rest.Call) (NewFarm, error) {
 	}, nil
 }
 
-// share lets the group of who made a farm see it, and says when it cannot. Of a farm
-// that a transaction makes the number is known when that is in force.
+// share makes a new farm visible to its creator's group and returns the problem, if any. In
+// a transaction, the farm's number is known only once the transaction is in force.
 func (s *Resource) share(c *rest.Call, f *farm.Farm) (problem string) {
 	group, name := c.By.Who.Group(), f.Name
 	if group == "" {
@@ -136,8 +135,7 @@ func (s *Resource) share(c *rest.Call, f *farm.Farm) (problem string) {
 	return problem
 }
 
-// newFarm returns the farm a creation starts from: an empty one, or a copy of
-// everything an existing one has.
+// newFarm returns the initial farm: an empty one, or a full copy of source.
 func newFarm(cfg *farm.Config, source string) (farm.Farm, error) {
 	if source == "" {
 		return farm.Farm{}, nil
@@ -151,8 +149,8 @@ func newFarm(cfg *farm.Config, source string) (farm.Farm, error) {
 	return out, nil
 }
 
-// interfaceOf names the network interface that has the address, "" when none
-// has or the address means all of them.
+// interfaceOf names the interface that has the address. It returns "" if there is none or
+// the address is unspecified.
 func interfaceOf(vip netip.Addr) string {
 	all, err := net.Interfaces()
 	if err != nil {

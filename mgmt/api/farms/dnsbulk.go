@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// mostItems is how many records one call adds, changes and deletes at most.
+	// mostItems is the maximum number of records that one call adds, changes and deletes.
 	mostItems = 10_000
 	bulkSize  = 16 << 20
 )
@@ -26,10 +26,10 @@ func (s *Resource) bulkOperations() []*rest.Operation {
 	}
 }
 
-// bulkFields is the body of a call about many records.
+// bulkFields is the body of a bulk change of records.
 type bulkFields struct{}
 
-// Params lists the fields for the help body and the document.
+// Params lists the fields for help responses and OpenAPI.
 func (bulkFields) Params() []validate.Param {
 	example := func(of any) validate.Plain { return validate.Plain{Example: []any{of}} }
 	least := int64(0)
@@ -46,7 +46,7 @@ func (bulkFields) Params() []validate.Param {
 	}
 }
 
-// RecordsChanged is what came of a call about many records.
+// RecordsChanged is the response to a bulk change of records.
 type RecordsChanged struct {
 	Zone    string `json:"zone"`
 	Serial  uint32 `json:"serial" doc:"Of the SOA record, after the change"`
@@ -96,14 +96,14 @@ func (s *Resource) changeRecords(c *rest.Call) (rest.Object[RecordsChanged], err
 		Status:  s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now)}, nil
 }
 
-// bulk is what is to become of the records of a zone, in the order of the body.
+// bulk is a bulk change of the records of a zone, in the order of the body.
 type bulk struct {
 	add    []validate.Values[farm.Record]
 	change []recordChange
 	gone   []int
 }
 
-// recordChange is what is to be different of the record of that number.
+// recordChange is the change of one record.
 type recordChange struct {
 	id     int
 	values validate.Values[farm.Record]
@@ -184,10 +184,10 @@ func idOf(n json.Number) (int, error) {
 	return id, nil
 }
 
-// edit does it all in a zone, or says what is wrong with which items.
+// edit applies the whole change to a zone, or reports the invalid items.
 func (b *bulk) edit(f *farm.Farm, z *farm.Zone) error {
 	var wrong refusals
-	items := make([]string, len(z.Records)) // what of the body each record is about
+	items := make([]string, len(z.Records)) // the item of the body for each record
 	at := make(map[int]int, len(z.Records))
 	for i := range z.Records {
 		at[int(z.Records[i].ID)-1] = i
@@ -234,8 +234,8 @@ func (b *bulk) edit(f *farm.Farm, z *farm.Zone) error {
 	return wrong.rejection()
 }
 
-// setRecord makes a record what the body says. Whether it may be that say the rules of
-// all records of the zone.
+// setRecord changes a record to the values of the body. The rules of the whole zone are
+// validated later.
 func setRecord(f *farm.Farm, z *farm.Zone, r *farm.Record, values validate.Values[farm.Record]) error {
 	if err := values.Apply(r); err != nil {
 		return err
@@ -250,17 +250,16 @@ func setRecord(f *farm.Farm, z *farm.Zone, r *farm.Record, values validate.Value
 	return nil
 }
 
-// without is a list without what is at those positions.
+// without returns a list without the given positions.
 func without[T any](list []T, gone map[int]bool) []T {
 	i := -1
 	return slices.DeleteFunc(list, func(T) bool { i++; return gone[i] })
 }
 
-// refusals are what is wrong with items of a body.
+// refusals collects the errors of the items of a body.
 type refusals struct{ texts []string }
 
-// note adds what is wrong with an item, if anything is, and reports whether more is worth
-// telling.
+// note records the error of an item, if any. It reports whether there is room for more.
 func (r *refusals) note(item string, err error) bool {
 	if err != nil && len(r.texts) < mostLines {
 		text := err.Error()

@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	// importTime is how long an import may take.
+	// importTime is the maximum duration of an import.
 	importTime = 5 * time.Minute
-	// mostLines is how many lines a refusal of a file names; the others are counted.
+	// mostLines is the maximum number of lines listed in a rejection; the rest are only
+	// counted.
 	mostLines = 100
 )
 
@@ -31,7 +32,7 @@ func (s *Resource) zoneFileOperations() []*rest.Operation {
 	}
 }
 
-// ZoneImport is what came of an import.
+// ZoneImport is the response to an import.
 type ZoneImport struct {
 	Zone    string         `json:"zone"`
 	Serial  uint32         `json:"serial" doc:"Of the SOA record, after the import"`
@@ -84,8 +85,8 @@ func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
 		Status:  s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now)}, nil
 }
 
-// makeAliases makes the services that answer for the records of type ALIAS of a file, and
-// says which lines ask for none that is possible.
+// makeAliases creates the services for the ALIAS records of a file, and reports the lines
+// for which none is possible.
 func makeAliases(f *farm.Farm, read *zonefile.Read) (out []zonefile.Problem) {
 	read.Zone.Records = slices.Clone(read.Zone.Records)
 	validate.MakeAliases(f.Zones(), &read.Zone, func(i int, err validate.Error) bool {
@@ -95,8 +96,8 @@ func makeAliases(f *farm.Farm, read *zonefile.Read) (out []zonefile.Problem) {
 	return out
 }
 
-// takeFile puts the records of a file into a zone, and returns the line of each record it
-// then has, 0 for those of before.
+// takeFile imports the records of a file into a zone. It returns the line of each record of
+// the zone, 0 for those that existed before.
 func takeFile(z *farm.Zone, read *zonefile.Read, add bool) (lines []int) {
 	if !add {
 		of := &read.Zone
@@ -113,7 +114,7 @@ func takeFile(z *farm.Zone, read *zonefile.Read, add bool) (lines []int) {
 	}
 	for i, r := range read.Zone.Records {
 		if k := r.Key(); r.Type != "SOA" && !there[k] {
-			if r.TTL == 0 && read.Zone.TTL != z.TTL { // what it is without saying differs
+			if r.TTL == 0 && read.Zone.TTL != z.TTL { // make the implied TTL explicit
 				r.TTL = farm.StoredTTL(read.Zone.EffectiveTTL())
 			}
 			there[k] = true
@@ -123,10 +124,10 @@ func takeFile(z *farm.Zone, read *zonefile.Read, add bool) (lines []int) {
 	return lines
 }
 
-// brokenRules are those the records of a zone break, by their lines in a file.
+// brokenRules returns the violations of record rules, with the lines of the file.
 func brokenRules(f *farm.Farm, z *farm.Zone, lines []int) (out []zonefile.Problem) {
 	validate.CheckRecords(f, z, func(i int, err validate.Error) bool {
-		if z.Records[i].Type != farm.RecordALIAS { // of which no service could be made: makeAliases says why
+		if z.Records[i].Type != farm.RecordALIAS { // makeAliases reports these
 			out = append(out, zonefile.Problem{Line: lines[i], Text: err.Message})
 		}
 		return true
@@ -134,8 +135,8 @@ func brokenRules(f *farm.Farm, z *farm.Zone, lines []int) (out []zonefile.Proble
 	return out
 }
 
-// refusedFile refuses a file with what is wrong with its lines, nil when nothing is; more
-// is how many problems it has besides.
+// refusedFile returns a rejection that lists the faulty lines, or nil if there are none.
+// more is the number of further problems.
 func refusedFile(problems []zonefile.Problem, more int) error {
 	if len(problems) == 0 {
 		return nil

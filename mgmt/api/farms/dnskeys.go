@@ -27,7 +27,7 @@ func (s *Resource) keyOperations() []*rest.Operation {
 	}
 }
 
-// ZoneKeyView is what is shown of a key of a zone: all but the key itself.
+// ZoneKeyView describes a key of a zone, without the private key.
 type ZoneKeyView struct {
 	ID        int                   `json:"id" doc:"Its key tag, by which DNSKEY, DS and RRSIG records name it"`
 	Algorithm farm.SigningAlgorithm `json:"algorithm" enum:"ecdsap256sha256,ed25519" doc:"What it signs with"`
@@ -57,7 +57,7 @@ func keyView(z *farm.Zone, k *farm.ZoneKey) ZoneKeyView {
 	return out
 }
 
-// nextOf says what becomes of a key by itself (mgmt/keyroll).
+// nextOf describes the next automatic step of a key (mgmt/keyroll).
 func nextOf(z *farm.Zone, k *farm.ZoneKey) string {
 	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	due, waits := z.NextKeyDue()
@@ -74,7 +74,7 @@ func nextOf(z *farm.Zone, k *farm.ZoneKey) string {
 	return "It signs once nobody keeps the DS records of before any more."
 }
 
-// key is the position of the key the path names.
+// key returns the position of the key in the path.
 func key(c *rest.Call, z *farm.Zone) (int, error) {
 	id := c.Param("key")
 	n, err := strconv.Atoi(id)
@@ -93,7 +93,7 @@ func (s *Resource) listKeys(c *rest.Call) (rest.List[ZoneKeyView], error) {
 	return rest.ListOf("List the keys of zone "+z.Name, len(z.Keys), func(i int) ZoneKeyView { return keyView(z, &z.Keys[i]) }), nil
 }
 
-// createKey makes the key that is to sign next.
+// createKey creates the next signing key.
 func (s *Resource) createKey(c *rest.Call) (rest.Object[ZoneKeyView], error) {
 	var none rest.Object[ZoneKeyView]
 	f, z, err := zone(c)
@@ -126,8 +126,8 @@ func (s *Resource) createKey(c *rest.Call) (rest.Object[ZoneKeyView], error) {
 	}, nil
 }
 
-// updateKey has the next key sign. The one that signed stays to be seen for as long as
-// what it signed may be kept.
+// updateKey makes the next key sign. The previous key stays published as long as its
+// signatures may be cached.
 func (s *Resource) updateKey(c *rest.Call) (rest.Changed, error) {
 	f, z, err := zone(c)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// dnsFarms are farms of profile gslb.
+// dnsFarms implements profile for gslb farms.
 type dnsFarms struct{ validate.Profile }
 
 func (dnsFarms) words() []farm.Profile { return []farm.Profile{farm.ProfileGSLB} }
@@ -84,7 +84,7 @@ func (dnsFarms) carrying(f *farm.Farm) FarmExplanation {
 		Possible: []PathPossibility{possibility(farm.DataPathUserspace, ""), possibility(farm.DataPathKernel, only)}}
 }
 
-// question reads what a client would ask for.
+// question reads the DNS question to explain.
 func (dnsFarms) question(body map[string]any) (explain.Question, error) {
 	if len(body) == 0 {
 		return explain.Question{}, rest.Help(explainFields{})

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// DNSFarmView is everything about a gslb farm but its services and zones.
+// DNSFarmView describes a gslb farm without its services and zones.
 type DNSFarmView = rest.View[aboutDNSFarm]
 
 type aboutDNSFarm struct {
@@ -38,7 +38,7 @@ func (s *Resource) dnsFarmView(f *farm.Farm) DNSFarmView {
 	}}
 }
 
-// DNSFarmDetails is the answer about one gslb farm, DNSFarmSummary that of a list.
+// DNSFarmDetails is the response for one gslb farm, DNSFarmSummary that for a summary.
 type (
 	DNSFarmDetails struct {
 		Description string           `json:"description"`
@@ -56,7 +56,7 @@ type (
 	}
 )
 
-// DNSServiceView is everything about a service of a gslb farm.
+// DNSServiceView describes a service of a gslb farm.
 type DNSServiceView = rest.View[aboutDNSService]
 
 type aboutDNSService struct {
@@ -78,7 +78,7 @@ func (s *Resource) dnsServiceView(known *farm.Aliases, g farm.Group) DNSServiceV
 		ID: g.Name(), ServiceState: s.deps.State.Now().ServiceState(g), Backends: list}}
 }
 
-// DNSBackendView is everything about a backend of a service of a gslb farm.
+// DNSBackendView describes a backend of a service of a gslb farm.
 type DNSBackendView = rest.View[aboutDNSBackend]
 
 type aboutDNSBackend struct {
@@ -104,7 +104,7 @@ func (s *Resource) dnsBackendView(known *farm.Aliases, g farm.Group, i int) DNSB
 		Problem: cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r}}
 }
 
-// ZoneView is everything about a zone.
+// ZoneView describes a zone.
 type ZoneView = rest.View[aboutZone]
 
 type aboutZone struct {
@@ -121,7 +121,7 @@ func zoneView(z *farm.Zone) ZoneView {
 	return ZoneView{Fields: validate.ZoneUpdate.Answer(z), About: aboutZone{ID: z.Name, Keys: keyViews(z), Resources: recordViews(z)}}
 }
 
-// RecordView is everything about a record.
+// RecordView describes a record.
 type RecordView = rest.View[aboutRecord]
 
 type aboutRecord struct {

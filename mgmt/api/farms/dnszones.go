@@ -35,12 +35,12 @@ func (s *Resource) zoneOperations() []*rest.Operation {
 	}
 }
 
-// zonePath is the path of a zone, and of what is below it.
+// zonePath matches the path of a zone or of an object below it.
 var zonePath = regexp.MustCompile(`^([^%]*/farms/[^/%]+/zones/)([^/]+)(/.*)?$`)
 
-// InZones makes one segment of the name of a zone that has a slash in it, as those of
-// parts of a network have (RFC 2317): it is sent as %2F, and a tilde here. The root zone is
-// @: clients take a segment that is a dot out of a path before they send it (RFC 3986 §5.2.4).
+// InZones normalises zone names in a path to one segment. A slash in a name, as in
+// classless reverse zones (RFC 2317), arrives as %2F and becomes a tilde. The root zone
+// becomes @, because clients remove a dot segment before sending (RFC 3986 §5.2.4).
 func InZones(r *http.Request) *http.Request {
 	parts := zonePath.FindStringSubmatch(r.URL.EscapedPath())
 	if parts == nil {
@@ -56,7 +56,7 @@ func InZones(r *http.Request) *http.Request {
 	return rest.Moved(r, r.Method, parts[1]+name+parts[3])
 }
 
-// zonesOf are the zones of a farm, which must be one that has some.
+// zonesOf returns the zones of a farm, or an error if its profile has none.
 func zonesOf(f *farm.Farm) (*farm.GSLB, error) {
 	if g := f.Zones(); g != nil {
 		return g, nil
@@ -80,7 +80,7 @@ func findZone(cfg *farm.Config, name, zone string) (*farm.Farm, *farm.Zone, erro
 	return nil, nil, rest.NotFound("the zone %s does not exist in the farm %s", rest.Quote(zone), name)
 }
 
-// zone is the zone the path names, of a farm who asks may see.
+// zone returns the zone in the path and its farm, which the caller must be allowed to see.
 func zone(c *rest.Call) (*farm.Farm, *farm.Zone, error) {
 	if _, err := c.Farm(); err != nil {
 		return nil, nil, err
@@ -88,7 +88,7 @@ func zone(c *rest.Call) (*farm.Farm, *farm.Zone, error) {
 	return findZone(c.Config, c.Param("farm"), c.Param("zone"))
 }
 
-// record is the position of the record the path names.
+// record returns the position of the record in the path.
 func record(c *rest.Call, z *farm.Zone) (int, error) {
 	id := c.Param("resource")
 	n, err := strconv.Atoi(id)
@@ -162,8 +162,8 @@ func (s *Resource) createZone(c *rest.Call) (rest.Changed, error) {
 	return out, nil
 }
 
-// tellSerial shows the serial in force in an answer to a zone that was created with an
-// older one, which is not taken: secondaries may have the zone from before.
+// tellSerial warns if a zone starts with a newer serial than the one sent, and shows it.
+// Secondaries may hold an earlier zone of the same name, so its serial must not decrease.
 func tellSerial(out *rest.Changed, z *farm.Zone, v validate.Value) {
 	sent := uint32(v.Number())
 	if sent == 0 || sent == z.Serial {
@@ -174,7 +174,7 @@ func tellSerial(out *rest.Changed, z *farm.Zone, v validate.Value) {
 	out.Warning = strings.Join(slices.DeleteFunc([]string{text, out.Warning}, func(text string) bool { return text == "" }), "; ")
 }
 
-// changedZone adds to an answer what the farm became, and what of the zone cannot work.
+// changedZone adds the farm's status and the zone's warning to a response.
 func (s *Resource) changedZone(c *rest.Call, farmName, name string, out rest.Changed) rest.Changed {
 	out.Status = s.deps.State.StatusOf(c, farmName)
 	if f, z, err := findZone(c.Config, farmName, name); err == nil {
@@ -211,7 +211,7 @@ func (s *Resource) updateZone(c *rest.Call) (rest.Changed, error) {
 		Message: fmt.Sprintf("Some parameters have been changed in zone %s of farm %s.", name, farmName)}), nil
 }
 
-// newerSerial refuses a serial that secondaries would not take.
+// newerSerial rejects a serial that secondaries would ignore.
 func newerSerial(z *farm.Zone, v validate.Value) error {
 	if serial := uint32(v.Number()); serial != 0 && serial != z.Serial && !farm.NewerSerial(serial, z.Serial) {
 		return rest.BadRequest("serial: secondaries take %d for older than the serial in force, %d (RFC 1982), and would not copy the zone: set a newer one", serial, z.Serial)
@@ -292,7 +292,7 @@ func (s *Resource) createRecord(c *rest.Call) (rest.Object[RecordView], error) {
 	}, nil
 }
 
-// addedRecord says what was added, and what became of an ALIAS.
+// addedRecord describes an added record, including the service created for an ALIAS.
 func addedRecord(asked string, r *farm.Record, zone string) string {
 	text := fmt.Sprintf("The resource %s has been added to zone %s.", r.Name, zone)
 	if farm.RecordType(asked) == farm.RecordALIAS {
@@ -301,8 +301,8 @@ func addedRecord(asked string, r *farm.Record, zone string) string {
 	return text
 }
 
-// answeredBy makes a service for a record of type ALIAS, and refuses one of a service that
-// is not there.
+// answeredBy creates the service for an ALIAS record. It rejects a record whose service
+// does not exist.
 func answeredBy(f *farm.Farm, z *farm.Zone, r *farm.Record) error {
 	if r.Type == farm.RecordALIAS {
 		if err := validate.CheckAlias(r.Data); err != nil {
@@ -313,12 +313,12 @@ func answeredBy(f *farm.Farm, z *farm.Zone, r *farm.Record) error {
 	return serviceThere(f, r)
 }
 
-// notThere refuses a record that a zone has already, in whatever spelling. of is its own
-// position, -1 for a new one.
+// notThere rejects a duplicate of an existing record, whatever the spelling. of is the
+// record's own position, -1 for a new one.
 func notThere(z *farm.Zone, r *farm.Record, of int) error {
 	name, err := rdata.Name(r.Name, z.Name)
 	if err != nil {
-		return nil // validation says what is wrong
+		return nil // validation reports the error
 	}
 	for i := range z.Records {
 		if other := &z.Records[i]; i != of && other.Type == r.Type && sameName(z, other.Name, name) && sameData(z, other, r) {
@@ -345,8 +345,7 @@ func sameData(z *farm.Zone, a, b *farm.Record) bool {
 	return err == nil && bytes.Equal(x, y)
 }
 
-// serviceThere refuses a record of a service the farm does not have, as something that
-// was not found (contract).
+// serviceThere rejects a record whose service does not exist in the farm, with a 404.
 func serviceThere(f *farm.Farm, r *farm.Record) error {
 	if r.Type == farm.RecordDYNA && f.Zones().Service(r.Data) == nil {
 		return rest.NotFound("rdata: the service %s does not exist in the farm %s", rest.Quote(r.Data), f.Name)

@@ -20,12 +20,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Explainer says what would become of a request; the engine does. Its errors
-// are apply.ErrUnavailable while there is none, and ErrNotExplained.
+// Explainer explains the handling of a hypothetical request; the engine implements it. It
+// returns apply.ErrUnavailable without an engine, and ErrNotExplained.
 type Explainer func(ctx context.Context, q explain.Question) (*explain.Explanation, error)
 
-// ErrNotExplained: the engine does not explain a request. The error that wraps
-// it says why, for the client too.
+// ErrNotExplained means that the engine cannot explain a request. The wrapping error gives
+// the reason, which is also shown to the client.
 var ErrNotExplained = errors.New("the request cannot be explained")
 
 func (s *Resource) explainOperations() []*rest.Operation {
@@ -39,10 +39,10 @@ func (s *Resource) explainOperations() []*rest.Operation {
 	}
 }
 
-// explainFields is the body of a request to be explained.
+// explainFields is the body of a request for an explanation.
 type explainFields struct{}
 
-// Params lists the fields for the document.
+// Params lists the fields for OpenAPI.
 func (explainFields) Params() []validate.Param {
 	return []validate.Param{
 		{Name: "url", Options: []string{"non_blank"}, Description: "A path with its query, or a whole URL of http or https. Farms of profile http need it; url, method and headers are for them only."},
@@ -104,7 +104,7 @@ func (s *Resource) explainRequest(c *rest.Call) (rest.Object[*explain.Explanatio
 	return rest.Object[*explain.Explanation]{Description: fmt.Sprintf("Explain what would become of a request to farm %s", f.Name), Params: e, Warning: strings.Join(s.warnings(f), "; ")}, nil
 }
 
-// checkL4Question looks at a question about a connection or datagram.
+// checkL4Question validates a question about a connection or datagram.
 func checkL4Question(body map[string]any, q *explain.Question) error {
 	for _, name := range []string{"url", "method", "headers", "answer"} {
 		if body[name] != nil {
@@ -131,7 +131,7 @@ func checkL4Question(body map[string]any, q *explain.Question) error {
 	return nil
 }
 
-// readQuestion reads what all questions have.
+// readQuestion reads the fields common to all questions.
 func readQuestion(body map[string]any) (q explain.Question, err error) {
 	for name, to := range map[string]*string{"url": &q.URL, "method": &q.Method, "from": &q.From, "to": &q.To, "protocol": &q.Protocol, "sni": &q.SNI, "name": &q.Name, "type": &q.Type} {
 		value, sent := body[name]
@@ -147,8 +147,8 @@ func readQuestion(body map[string]any) (q explain.Question, err error) {
 	return q, nil
 }
 
-// resolved adds to an explanation what the engine does not know: what names the
-// backends got their addresses from, and which of them never answer.
+// resolved adds data unknown to the engine: host names of backends, and backends that never
+// respond. It removes the entries of backends that stand for several addresses.
 func (s *Resource) resolved(f *farm.Farm, e *explain.Explanation) {
 	if e == nil || e.Balance == nil {
 		return
@@ -159,7 +159,7 @@ func (s *Resource) resolved(f *farm.Farm, e *explain.Explanation) {
 		}
 		e.Balance.Backends = slices.DeleteFunc(e.Balance.Backends, func(b explain.Backend) bool {
 			at := g.Position(b.ID)
-			return at >= 0 && g.Backends()[at].Spreads() // those at its addresses are there
+			return at >= 0 && g.Backends()[at].Spreads() // the backends of its addresses remain
 		})
 		for k := range e.Balance.Backends {
 			out := &e.Balance.Backends[k]
@@ -184,7 +184,7 @@ func (s *Resource) resolved(f *farm.Farm, e *explain.Explanation) {
 	}
 }
 
-// hideCredentials leaves no credential of a rule in an explanation.
+// hideCredentials masks credentials of rules in an explanation.
 func hideCredentials(v validate.Veil, e *explain.Explanation) {
 	if e == nil || !v.Headers {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 )
 
-// FuzzQuestions reads arbitrary texts as a request, or a connection, that is to be
-// explained: no profile may panic, and what one refuses is the fault of who asks.
+// FuzzQuestions reads arbitrary texts as questions of all profiles. None may panic, and
+// every rejection must be a client error.
 func FuzzQuestions(f *testing.F) {
 	f.Add("/x", "PUT", "A: 1", "192.0.2.7", "", "", "a.test")
 	f.Add("", "", "", "192.0.2.7:99", "192.0.2.10:53", "udp", "")

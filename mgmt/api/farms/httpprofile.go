@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// httpFarms are farms of profile http.
+// httpFarms implements profile for http farms.
 type httpFarms struct{ validate.Profile }
 
 func (httpFarms) words() []farm.Profile { return []farm.Profile{farm.ProfileHTTP, farm.ProfileHTTPS} }
@@ -112,7 +112,7 @@ func (httpFarms) question(body map[string]any) (explain.Question, error) {
 	return q, nil
 }
 
-// fieldLines reads a field of a body that holds the lines of a head, or one of them.
+// fieldLines reads a field that holds one header line or a list of them.
 func fieldLines(body map[string]any, name string) (lines []string, err error) {
 	if one, alone := body[name].(string); alone {
 		lines = []string{one}

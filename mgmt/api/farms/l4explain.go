@@ -10,14 +10,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// PathPossibility says whether a data path could carry a farm.
+// PathPossibility reports whether a data path can serve a farm.
 type PathPossibility struct {
 	DataPath farm.DataPath `json:"datapath" enum:"userspace,kernel"`
 	Possible string        `json:"possible" enum:"true,false"`
 	Reason   string        `json:"reason,omitempty" doc:"Why it is not possible"`
 }
 
-// FarmExplanation says what carries a farm, and why.
+// FarmExplanation reports the data path of a farm and the reason for it.
 type FarmExplanation struct {
 	FarmName string            `json:"farmname"`
 	Profile  farm.Profile      `json:"profile"`
@@ -29,7 +29,8 @@ type FarmExplanation struct {
 	Warnings []string          `json:"warnings,omitempty" doc:"What of the farm cannot work now"`
 }
 
-// explainFarm answers what carries the farm, with its rules if these do.
+// explainFarm responds with the data path of the farm, including the packet filter rules of
+// a kernel farm.
 func (s *Resource) explainFarm(c *rest.Call) (rest.Object[FarmExplanation], error) {
 	f, err := c.Farm()
 	if err != nil {
@@ -61,7 +62,7 @@ func possibility(path farm.DataPath, reason string) PathPossibility {
 	return PathPossibility{DataPath: path, Possible: rest.Truth(reason == ""), Reason: reason}
 }
 
-// askedPath is the data path the operator asked for.
+// askedPath returns the configured data path.
 func askedPath(l *farm.L4) farm.DataPath {
 	if l.DataPath == "" {
 		return farm.DataPathAuto
@@ -69,7 +70,8 @@ func askedPath(l *farm.L4) farm.DataPath {
 	return l.DataPath
 }
 
-// warnings say what of a farm cannot work now, and whom its address does not serve.
+// warnings lists what cannot work in the farm now, and which clients its address does not
+// serve.
 func (s *Resource) warnings(f *farm.Farm) []string {
 	list := s.deps.State.Warnings(f)
 	if text := validate.VIPWarning(f); text != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// l4Farms are farms of profile l4xnat.
+// l4Farms implements profile for l4xnat farms.
 type l4Farms struct{ validate.Profile }
 
 func (l4Farms) words() []farm.Profile { return []farm.Profile{farm.ProfileL4} }
@@ -27,7 +27,7 @@ func (l4Farms) details(s *Resource, known *farm.Aliases, description string, f *
 	return out
 }
 
-// summary is details: there is nothing that would be left out.
+// summary returns the details, as there is nothing to omit.
 func (p l4Farms) summary(s *Resource, known *farm.Aliases, description string, f *farm.Farm) any {
 	return p.details(s, known, description, f)
 }
@@ -66,7 +66,7 @@ func (l4Farms) carrying(f *farm.Farm) FarmExplanation {
 	}
 }
 
-// question takes an empty body too: there is nothing one has to say.
+// question accepts an empty body, as no field is required.
 func (l4Farms) question(body map[string]any) (explain.Question, error) {
 	q, err := readQuestion(body)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// L4FarmView is everything about an l4xnat farm but its backends.
+// L4FarmView describes an l4xnat farm without its backends.
 type L4FarmView = rest.View[aboutL4Farm]
 
 type aboutL4Farm struct {
@@ -43,7 +43,7 @@ func (s *Resource) l4FarmView(f *farm.Farm) L4FarmView {
 	}}
 }
 
-// L4FarmDetails is the answer about one l4xnat farm.
+// L4FarmDetails is the response for one l4xnat farm.
 type L4FarmDetails struct {
 	Description string          `json:"description"`
 	Params      L4FarmView      `json:"params"`
@@ -51,8 +51,7 @@ type L4FarmDetails struct {
 	IPDS        IPDS            `json:"ipds"`
 }
 
-// L4BackendView is everything about a backend of an l4xnat farm. ID is its
-// number, which it keeps.
+// L4BackendView describes a backend of an l4xnat farm. ID is its stable number.
 type L4BackendView = rest.View[aboutL4Backend]
 
 type aboutL4Backend struct {
@@ -77,8 +76,8 @@ func (s *Resource) l4BackendView(known *farm.Aliases, g farm.Group, i int) L4Bac
 	}}
 }
 
-// l4Status is the status of a backend of an l4xnat farm: one that nothing is
-// known about is available, which the family calls up.
+// l4Status returns the status of a backend of an l4xnat farm. An unchecked backend is
+// reported as up, like Zevenet does.
 func (s *Resource) l4Status(g farm.Group, i int) farm.Status {
 	return farmstate.InStatistics(farmstate.In(g, i, s.deps.Health))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 )
 
-// A profile the API does not know would be shown as another one.
+// A profile unknown to the API would be shown as another one.
 func TestEveryProfileHasItsAnswers(t *testing.T) {
 	var names []farm.Profile
 	for _, p := range profiles {
@@ -28,7 +28,6 @@ func TestEveryProfileHasItsAnswers(t *testing.T) {
 	}
 }
 
-// What two profiles have is not told twice to who has not chosen one.
 func TestTheHelpOfANewFarmNamesEachFieldOnce(t *testing.T) {
 	help := newFarmHelp{}.Params()
 	for _, field := range (newFarmFields{}).Params() {

@@ -1,7 +1,6 @@
-// Package farms is the part of the API about farms: they themselves, their
-// services, backends, rules and certificates, what can be done to them, and
-// what would become of a request to one. What differs between profiles their
-// descriptors say (profile.go).
+// Package farms implements the API resource of farms: farms, services, backends, rules,
+// certificates and actions, and explanations of hypothetical requests. The differences
+// between profiles are in their descriptors (profile.go).
 package farms
 
 import (
@@ -18,32 +17,29 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Deps is what the operations need. Explain and Kernel may be nil.
+// Deps are the dependencies of the operations. Explain and Kernel may be nil.
 type Deps struct {
 	State   *state.Board
 	Applier Restarter
 	Users   *rbac.Book
-	// People is users, groups and roles as what has a revision: who makes a farm
-	// changes them.
+	// People is the document of users, groups and roles. Creating a farm changes it.
 	People *rest.Document
-	// Certificates knows those that farms may use.
+	// Certificates knows the certificates that farms may use.
 	Certificates Certificates
 	Engine       func() state.Engine
 	Health       farmstate.Health
 	Silent       func(backend uint32) string
-	// Explain asks the engine about a request that was not sent; without it
-	// there is nothing about that in the API.
+	// Explain queries the engine about a hypothetical request; nil disables the operations.
 	Explain Explainer
 	Kernel  Rules
-	// LocalAddrs lists the addresses of this machine, which a VIP must be one of.
+	// LocalAddrs lists the addresses of this machine. A VIP must be one of them.
 	LocalAddrs func() []netip.Addr
-	// DownInterface names the interface that has the address and is down, empty if none
-	// is.
+	// DownInterface names the interface that has the address and is down, or returns "".
 	DownInterface func(netip.Addr) string
 	Log           *slog.Logger
 }
 
-// Restarter restarts a farm; *apply.Applier does.
+// Restarter restarts a farm; *apply.Applier implements it.
 type Restarter interface {
 	Restart(ctx context.Context, by apply.Author, name string) (apply.Result, error)
 }
@@ -53,14 +49,13 @@ type Certificates interface {
 	Get(name string) (certs.View, error)
 }
 
-// Rules is the packet filter rules of a farm as text, empty when it has none. Its
-// errors are apply.ErrUnavailable while netd does not answer, state.ErrKernel, and
-// others.
+// Rules returns the packet filter rules of a farm as text, or "" if it has none. It returns
+// apply.ErrUnavailable if netd does not respond, state.ErrKernel, and other errors.
 type Rules interface {
 	Rules(ctx context.Context, farm uint32) (string, error)
 }
 
-// Resource answers the operations; make it with New.
+// Resource implements the operations. Use New to make one.
 type Resource struct {
 	deps Deps
 	list rest.Kept // of all farms
@@ -69,7 +64,7 @@ type Resource struct {
 // New returns the resource over deps.
 func New(deps Deps) *Resource { return &Resource{deps: deps} }
 
-// Operations lists what can be done.
+// Operations returns the operations of the resource.
 func (s *Resource) Operations() []*rest.Operation {
 	return slices.Concat(s.farmOperations(), s.serviceOperations(), s.zoneOperations(), s.keyOperations(), s.bulkOperations(), s.zoneFileOperations(), s.backendOperations(), s.ruleOperations(),
 		s.farmCertificateOperations(), s.explainOperations())

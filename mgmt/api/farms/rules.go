@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// ruleOperations are those of every list of rules, of farms and of services.
+// ruleOperations returns the operations of all rule lists of farms and services.
 func (s *Resource) ruleOperations() []*rest.Operation {
 	return slices.Concat(
 		listOperations(s, &validate.AddRequest, showAdd), listOperations(s, &validate.RemoveRequest, showRemove),
@@ -22,14 +22,14 @@ func (s *Resource) ruleOperations() []*rest.Operation {
 		listOperations(s, &validate.Rewrites, showRewrite))
 }
 
-// ruleList serves one list of farms or of services.
+// ruleList serves one rule list of farms or of services.
 type ruleList[T comparable, V any] struct {
 	s      *Resource
 	name   string
 	kind   *validate.RuleList[T]
 	change validate.Table[T]
 	show   func(int, T) V
-	// of finds the list of the farm or service the path names.
+	// of finds the list of the farm or service in the path.
 	of func(c *rest.Call, cfg *farm.Config) (list *[]T, owner string, err error)
 }
 
@@ -115,7 +115,7 @@ func (l ruleList[T, V]) add(c *rest.Call) (rest.Object[V], error) {
 	if err != nil || len(*rules) == 0 {
 		return rest.Object[V]{}, err
 	}
-	last := len(*rules) - 1 // the configuration is the one this change made
+	last := len(*rules) - 1 // the configuration that this change produced
 	return l.done(c, fmt.Sprintf("New rule in %s of %s", l.name, owner), l.show(last, (*rules)[last]),
 		fmt.Sprintf("The rule %d has been added to %s of %s.", last, l.name, owner)), nil
 }
@@ -124,8 +124,8 @@ func (l ruleList[T, V]) done(c *rest.Call, description string, params V, message
 	return rest.Object[V]{Description: description, Params: params, Message: message, Status: l.s.deps.State.StatusOf(c, c.Param("farm"))}
 }
 
-// ruleAt is a rule as the path names it, with what stood there when the
-// request was read: a change must find the same rule there.
+// ruleAt is the rule in the path, as it was when the request was read. A change must find
+// the same rule at that position.
 type ruleAt[T comparable] struct {
 	position int
 	rule     T
@@ -145,7 +145,7 @@ func (l ruleList[T, V]) at(c *rest.Call) (ruleAt[T], error) {
 	return ruleAt[T]{n, (*rules)[n], owner}, nil
 }
 
-// edit changes the list at the rule the path names.
+// edit changes the list at the rule in the path.
 func (l ruleList[T, V]) edit(c *rest.Call, at ruleAt[T], verb string, edit func(rules *[]T) error) error {
 	_, err := c.Change(fmt.Sprintf("%s rule %d of %s of %s", verb, at.position, l.name, at.owner), func(cfg *farm.Config) error {
 		rules, _, err := l.of(c, cfg)
@@ -224,10 +224,10 @@ func (l ruleList[T, V]) move(c *rest.Call) (rest.Object[Moved], error) {
 	}, nil
 }
 
-// decodeBeside is decode for an object that GET shows with its lists of rules:
-// clients send whole objects back, so a list that is empty, and is sent empty,
-// says nothing. Others are refused, because they are changed elsewhere. foreign
-// refuses a field before the table does.
+// decodeBeside decodes an object that GET returns together with its rule lists. Clients
+// send whole objects back, so an empty list is ignored if the actual one is empty too.
+// Other lists are rejected, because they have operations of their own. foreign can reject a
+// field before the table does.
 func decodeBeside[T any](c *rest.Call, table *validate.Table[T], lists map[string]int, foreign func(name string) error) (validate.Values[T], error) {
 	body, err := c.ReadObject()
 	if err != nil {

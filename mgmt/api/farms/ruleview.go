@@ -6,26 +6,26 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// The rules of a list as the API shows them; ID is the position from 0.
+// Rules of a list as the API shows them. ID is the position from 0.
 type (
-	// AddedHeader is a header that is added.
+	// AddedHeader is a header to add.
 	AddedHeader struct {
 		ID     int    `json:"id"`
 		Header string `json:"header"`
 	}
-	// RemovedHeader is a pattern for headers that are removed.
+	// RemovedHeader is a pattern of headers to remove.
 	RemovedHeader struct {
 		ID      int    `json:"id"`
 		Pattern string `json:"pattern"`
 	}
-	// ReplacedHeader is a rule that changes values of headers.
+	// ReplacedHeader is a rule that replaces header values.
 	ReplacedHeader struct {
 		ID      int    `json:"id"`
 		Header  string `json:"header"`
 		Match   string `json:"match"`
 		Replace string `json:"replace"`
 	}
-	// RewrittenURL is a rule that changes path and query.
+	// RewrittenURL is a rule that rewrites path and query.
 	RewrittenURL struct {
 		ID      int    `json:"id"`
 		Pattern string `json:"pattern"`
@@ -56,7 +56,7 @@ func shownRules[T, V any](rules []T, show func(int, T) V) []V {
 	return out
 }
 
-// rulesOfService is how many rules each list of a service has.
+// rulesOfService returns the length of each rule list of a service.
 func rulesOfService(v *farm.Service) map[string]int {
 	out := countRules(&v.HeaderRules, validate.AddRequest.Service, validate.RemoveRequest.Service)
 	out[validate.Rewrites.Service] = len(v.Rewrites)

@@ -14,31 +14,31 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// services is what the API knows of the services of farms of one profile; a
-// profile whose farms have some gives a servicesOf.
+// services holds the API's knowledge of the services of one profile. Implementations use
+// servicesOf.
 type services interface {
-	// bodies are what is sent about one when it is made and when it is changed.
+	// bodies returns the bodies for creation and change.
 	bodies() (create, update rest.Fields)
-	// details is the answer about one, shape its type.
+	// details returns the response for one service, shape its type.
 	details(s *Resource, known *farm.Aliases, g farm.Group) any
 	shape() reflect.Type
 
 	create(s *Resource, c *rest.Call, f *farm.Farm) (rest.Changed, error)
 	update(s *Resource, c *rest.Call, g farm.Group) (rest.Changed, error)
-	// remove takes one out of the farm, unless something needs it.
+	// remove deletes a service from the farm unless something needs it.
 	remove(f *farm.Farm, position int) error
 	move(f *farm.Farm, from, to int)
 }
 
-// servicesOf are services that a farm keeps as a list of T, in the order of its
-// groups, and that are answered as a V.
+// servicesOf implements services for farms that store them as a list of T, in the order of
+// their groups. V is the response type.
 type servicesOf[T, V any] struct {
 	creation, change *validate.Table[T]
 	list             func(*farm.Farm) *[]T
 	view             func(*Resource, *farm.Aliases, farm.Group) V
-	// rules is how many items each list has that is changed item by item.
+	// rules returns the length of each list that is changed item by item.
 	rules func(*T) map[string]int
-	// kept says why a service cannot be deleted; nil: it always can.
+	// kept returns the reason why a service cannot be deleted; nil: always deletable.
 	kept func(f *farm.Farm, name string) error
 }
 
@@ -130,8 +130,8 @@ func (l servicesOf[T, V]) move(f *farm.Farm, from, to int) {
 	*all = slices.Insert(slices.Delete(*all, from, from+1), to, moved)
 }
 
-// sameProfile refuses a change of a farm that was made anew with another profile
-// since the request was read.
+// sameProfile rejects a change if the farm was recreated with another profile since the
+// request was read.
 func sameProfile(now, was *farm.Farm) error {
 	if was == nil || now.Profile == was.Profile {
 		return nil
@@ -139,13 +139,13 @@ func sameProfile(now, was *farm.Farm) error {
 	return rest.Refuse(409, "the farm %s was changed by someone else: read it again", now.Name)
 }
 
-// serviceFields are those of a service of a farm of any profile.
+// serviceFields lists the fields of services of all profiles.
 type serviceFields struct{ creation bool }
 
-// Params lists the fields: what two profiles have comes twice.
+// Params lists the fields. A field that two profiles share appears twice.
 func (of serviceFields) Params() []validate.Param { return paramsOf(of.Variants()) }
 
-// Variants are the fields by profile.
+// Variants returns the fields by profile.
 func (of serviceFields) Variants() []rest.Variant {
 	return eachProfile(func(p profile) []rest.Variant {
 		own := p.services()
@@ -171,20 +171,19 @@ func (s *Resource) serviceOperations() []*rest.Operation {
 	}
 }
 
-// ServiceDetails is the answer about one service.
+// ServiceDetails is the response for one service.
 type ServiceDetails struct {
 	Description string        `json:"description"`
 	Services    serviceAnswer `json:"services"`
 }
 
-// serviceAnswer is an answer about one service, in the shape of the profile of its
-// farm.
+// serviceAnswer is the response for one service, as the variant of its farm's profile.
 type serviceAnswer struct{ of any }
 
-// MarshalJSON writes the answer of the profile.
+// MarshalJSON encodes the variant of the profile.
 func (a serviceAnswer) MarshalJSON() ([]byte, error) { return json.Marshal(a.of) }
 
-// Schema says that the answer has one of the shapes.
+// Schema describes the response as one of its variants.
 func (serviceAnswer) Schema(r rest.Registry) *rest.Schema {
 	return oneOf(r, func(p profile) reflect.Type {
 		if own := p.services(); own != nil {
@@ -248,12 +247,12 @@ func (s *Resource) deleteService(c *rest.Call) (rest.Done, error) {
 		fmt.Sprintf("The service %s has been deleted from farm %s.", name, farmName)), nil
 }
 
-// Moved is the position a service was moved to.
+// Moved is the new position of a service.
 type Moved struct {
 	Position int `json:"position"`
 }
 
-// moveService changes the order in which services are tried.
+// moveService changes the matching order of services.
 func (s *Resource) moveService(c *rest.Call) (rest.Object[Moved], error) {
 	g, err := c.Service()
 	if err != nil {

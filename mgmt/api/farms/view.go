@@ -10,8 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// FarmView is everything about an http farm. The lists at the end of what is about
-// it are changed by operations of their own.
+// FarmView describes an http farm. The lists at the end have operations of their own.
 type FarmView = rest.View[aboutFarm]
 
 type aboutFarm struct {
@@ -62,7 +61,7 @@ func noIPDS() IPDS {
 	return IPDS{Blacklists: none, DoS: none, RBL: none, WAF: none}
 }
 
-// FarmDetails is the answer about one http farm.
+// FarmDetails is the response for one http farm.
 type FarmDetails struct {
 	Description string        `json:"description"`
 	Params      FarmView      `json:"params"`
@@ -83,7 +82,7 @@ type ServiceName struct {
 	ID string `json:"id"`
 }
 
-// FarmSummary is the answer about one farm without the details of its services.
+// FarmSummary is the response for one farm without the details of its services.
 type FarmSummary struct {
 	Description string        `json:"description"`
 	Params      FarmView      `json:"params"`
@@ -91,7 +90,7 @@ type FarmSummary struct {
 	IPDS        IPDS          `json:"ipds"`
 }
 
-// getFarmSummary answers with the services by name only.
+// getFarmSummary responds with the names of the services only.
 func (s *Resource) getFarmSummary(c *rest.Call) (summary, error) {
 	f, err := c.Farm()
 	if err != nil {
@@ -117,7 +116,7 @@ func (s *Resource) getFarmStatus(c *rest.Call) (rest.Object[FarmStatus], error) 
 	return rest.Object[FarmStatus]{Description: "Get the status of farm " + f.Name, Params: FarmStatus{Status: status, FarmState: now.FarmState(f), Problem: problem}}, nil
 }
 
-// ServiceView is everything about a service.
+// ServiceView describes a service.
 type ServiceView = rest.View[aboutService]
 
 type aboutService struct {
@@ -149,7 +148,7 @@ func (s *Resource) serviceView(known *farm.Aliases, g farm.Group) ServiceView {
 	}}
 }
 
-// BackendView is everything about a backend; what was never set is null.
+// BackendView describes a backend. Unset values are null.
 type BackendView = rest.View[aboutBackend]
 
 type aboutBackend struct {
@@ -176,7 +175,8 @@ func (s *Resource) backendViews(known *farm.Aliases, g farm.Group) []BackendView
 	return out
 }
 
-// backendView shows the alias known of the address where the backend has none.
+// backendView describes a backend. If the backend has no alias, the alias of its address is
+// shown.
 func (s *Resource) backendView(known *farm.Aliases, g farm.Group, i int) BackendView {
 	b := &g.Backends()[i]
 	r := s.deps.State.Resolution(g, i)
@@ -185,7 +185,7 @@ func (s *Resource) backendView(known *farm.Aliases, g farm.Group, i int) Backend
 	}}
 }
 
-// called puts what people call a backend into its answer.
+// called adds the effective alias of a backend to its fields.
 func called(known *farm.Aliases, b *farm.Backend, fields map[string]any) map[string]any {
 	if alias := known.Called(b); alias != "" {
 		fields["alias"] = alias

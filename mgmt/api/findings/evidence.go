@@ -20,7 +20,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// evidence is what is known of a part of the configuration.
+// evidence collects the evidence about a part of the configuration.
 func (s *Resource) evidence(c *rest.Call, cfg *farm.Config, allCertificates bool) lint.Evidence {
 	counted := s.counted(c.Context, cfg)
 	return lint.Evidence{
@@ -49,7 +49,7 @@ func (s *Resource) evidence(c *rest.Call, cfg *farm.Config, allCertificates bool
 	}
 }
 
-// hostName is what is known of the host name of a backend.
+// hostName returns the resolver's state for the host name of a backend.
 func (s *Resource) hostName(g farm.Group, b *farm.Backend) (out lint.HostName) {
 	if s.deps.Resolved == nil {
 		return out
@@ -68,7 +68,8 @@ func (s *Resource) hostName(g farm.Group, b *farm.Backend) (out lint.HostName) {
 	return out
 }
 
-// startedBy is the program a command of a check starts, and why new ones may not.
+// startedBy returns the program that a check command starts, and the reason why new checks
+// may not start it.
 func startedBy(command string) (program string, unfit error) {
 	if program = probe.Started(command); program == "" {
 		return "", nil
@@ -76,8 +77,8 @@ func startedBy(command string) (program string, unfit error) {
 	return path.Base(program), probe.Unfit(command)
 }
 
-// warnings are about a part of the configuration. They may name other farms: those the
-// caller does not see are left out beforehand.
+// warnings returns the warnings for part. Warnings may name other farms, so farms hidden
+// from the caller are removed first.
 func (s *Resource) warnings(c *rest.Call, part *farm.Config) []validate.Error {
 	if c.SeesAll() {
 		return s.deps.Rules.Warnings(c.Config)
@@ -85,11 +86,11 @@ func (s *Resource) warnings(c *rest.Call, part *farm.Config) []validate.Error {
 	return s.deps.Rules.Warnings(&farm.Config{Farms: part.Farms, System: c.Config.System})
 }
 
-// counted is where the counters of backends come from.
+// counted is the source of backend counters.
 type counted struct {
 	*Resource
 	kernel stats.Traffic
-	failed bool // what the kernel counted is not known
+	failed bool // the kernel's counters are unavailable
 }
 
 func (s *Resource) counted(ctx context.Context, cfg *farm.Config) counted {
@@ -107,21 +108,22 @@ func (s *Resource) counted(ctx context.Context, cfg *farm.Config) counted {
 	return out
 }
 
-// hits is how many requests a backend was sent, or connections.
+// hits returns the number of requests or connections forwarded to a backend.
 func (n counted) hits(f *farm.Farm, backend uint32) (uint64, bool) {
 	switch {
 	case f.InKernel():
 		return n.kernel.Backends[backend].Connects, !n.failed
 	case f.Profile.Carries() == farm.TrafficQueries:
-		return 0, false // clients go to it by themselves
+		return 0, false // clients connect to it directly
 	case f.Profile.Carries() == farm.TrafficRequests:
 		return n.deps.Counters.SumBackend(backend).Requests, true
 	}
 	return n.deps.Counters.SumBackend(backend).Connects, true
 }
 
-// recorded is what was written down of backends: for a year by the hour, and for the
-// last hour, which may be all there is.
+// recorded returns the start of the backends' recorded history, and whether it has any
+// requests. It reads the hourly values of a year and the finer ones of the last hour, which
+// may be the only ones.
 func (s *Resource) recorded(f *farm.Farm, backends []uint32) (out lint.Record) {
 	if s.deps.Numbers == nil {
 		return out
@@ -134,7 +136,7 @@ func (s *Resource) recorded(f *farm.Farm, backends []uint32) (out lint.Record) {
 	for _, back := range []time.Duration{time.Hour, timeseries.Resolutions[len(timeseries.Resolutions)-1].Keeps()} {
 		points, err := s.deps.Numbers.Read(recorder.Farm(f.ID), now.Add(-back), now, now, series...)
 		if err != nil {
-			continue // nothing was written down, or it cannot be read
+			continue // no data, or unreadable
 		}
 		since, hit := begun(points)
 		if !since.IsZero() && (out.Since.IsZero() || since.Before(out.Since)) {
@@ -145,8 +147,8 @@ func (s *Resource) recorded(f *farm.Farm, backends []uint32) (out lint.Record) {
 	return out
 }
 
-// begun is when the first value of any series is known, and whether one is more than
-// nothing.
+// begun returns the time of the first known value of any series, and whether any value is
+// above zero.
 func begun(p timeseries.Points) (since time.Time, hit bool) {
 	first := -1
 	for _, values := range p.Values {
@@ -166,8 +168,8 @@ func begun(p timeseries.Points) (since time.Time, hit bool) {
 	return since, hit
 }
 
-// certificates are those that farms of a part use, or all. Whether they are shown to
-// somebody depends on the whole.
+// certificates returns the certificates used by farms of part, or all of them. Whether
+// clients see a certificate (Running) depends on the whole configuration.
 func (s *Resource) certificates(whole, part *farm.Config, all bool) (out []lint.Certificate) {
 	running := &farm.Config{System: whole.System}
 	for _, f := range whole.Farms {

@@ -1,5 +1,5 @@
-// Package findings is the part of the API about what of a configuration is there
-// for nothing, or will fail soon (mgmt/lint).
+// Package findings implements the API resource of lint findings: configuration without
+// effect, or soon to fail (mgmt/lint).
 package findings
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Deps is where evidence comes from. ACME, Traffic, Since and Numbers may be nil: then
-// less is known.
+// Deps are the sources of evidence. ACME, Traffic, Since and Numbers may be nil, which
+// leaves fewer findings.
 type Deps struct {
 	Certificates interface{ List() []certs.View }
 	ACME         interface {
@@ -31,18 +31,18 @@ type Deps struct {
 		SumFarm(id uint32) stats.Farm
 		SumBackend(id uint32) stats.Backend
 	}
-	// Traffic tells what the kernel counted of the farms it carries.
+	// Traffic returns the kernel's counters of kernel farms.
 	Traffic func(ctx context.Context) (stats.Traffic, error)
 	Health  farmstate.Health
-	// Since is when the health of a backend took its present value.
+	// Since returns the time of the last change of a backend's health.
 	Since func(backend uint32) time.Time
-	// Checked says why the check of a backend fails, or cannot ask it; nil: not known.
+	// Checked explains why the check of a backend fails or cannot run; nil: unknown.
 	Checked func(backend uint32) string
-	// Resolved tells what is known of host names; nil: nothing is.
+	// Resolved reports the state of host names; nil: unknown.
 	Resolved interface {
 		Look(q resolve.Question) (resolve.State, bool)
 	}
-	// Numbers are what was written down over time.
+	// Numbers reads recorded statistics.
 	Numbers interface {
 		Read(object string, from, to, now time.Time, series ...string) (timeseries.Points, error)
 	}
@@ -52,13 +52,13 @@ type Deps struct {
 	Now   func() time.Time
 }
 
-// Resource answers the operations; make it with New.
+// Resource implements the operations. Use New to make one.
 type Resource struct{ deps Deps }
 
 // New returns the resource over deps.
 func New(deps Deps) *Resource { return &Resource{deps} }
 
-// Operations lists what can be done.
+// Operations returns the operations of the resource.
 func (s *Resource) Operations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/lint", rbac.Open, "List what of the configuration is there for nothing, or will fail soon", s.all),
@@ -66,8 +66,8 @@ func (s *Resource) Operations() []*rest.Operation {
 	}
 }
 
-// all looks at the farms the caller sees, and at certificates of no farm if the caller
-// may see these.
+// all examines the farms the caller sees. It includes unused certificates if the caller may
+// see them.
 func (s *Resource) all(c *rest.Call) (rest.List[lint.Finding], error) {
 	return s.look(c, c.Farms(), c.SeesAll() && c.By.May(rbac.CertificateShow))
 }

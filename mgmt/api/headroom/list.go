@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/headroom"
 )
 
-// BackendHeadroom is how much more a backend can take. What is null is not known.
+// BackendHeadroom is the spare capacity of a backend. null means unknown.
 type BackendHeadroom struct {
 	Farm    string      `json:"farm"`
 	Service string      `json:"service" doc:"Blank in l4xnat farms"`
@@ -29,7 +29,7 @@ type BackendHeadroom struct {
 	Advice          string `json:"advice" doc:"What to change, and why; blank: nothing"`
 }
 
-// Room are the numbers of it.
+// Room holds its numbers.
 type Room struct {
 	Bend         string   `json:"bend" enum:"seen,not seen,not known,not measurable" doc:"Whether the concurrency was met from which latency is high"`
 	Limit        *float64 `json:"limit" doc:"Requests at once at which latency bends; where that was not seen, what it carried well: a lower bound"`
@@ -55,7 +55,7 @@ func limitsOf(f *farm.Farm, k *headroom.Known) Room {
 	return out
 }
 
-// round leaves three digits or so: nothing is known more exactly.
+// round keeps about three significant digits, the precision of the estimates.
 func round(v float64) float64 {
 	if v <= 0 {
 		return 0
@@ -64,7 +64,7 @@ func round(v float64) float64 {
 	return math.Round(v*unit) / unit
 }
 
-// positive is a number, nil when it is none.
+// positive returns a rounded positive number, or nil.
 func positive(v float64) *float64 {
 	if v <= 0 {
 		return nil
@@ -82,13 +82,13 @@ func left(k *headroom.Known, load float64) *float64 {
 	return &percent
 }
 
-// notMeasured says why nothing is known of latency.
+// notMeasured explains why the latency is unknown.
 const notMeasured = "not measurable: connections are relayed, and nothing says how long a request takes"
 
-// notCounted says why connections are not known.
+// notCounted explains why the number of connections is unknown.
 const notCounted = "not known: netd does not answer, and it is what knows connections in the kernel"
 
-// items are the backends of a group; one that stands for several has none of its own.
+// items returns the backends of a group, without those that stand for several.
 func (m *moment) items(aliases *farm.Aliases, g farm.Group) (out []BackendHeadroom) {
 	list := g.Backends()
 	var of []headroom.Known
@@ -115,7 +115,7 @@ func (m *moment) items(aliases *farm.Aliases, g farm.Group) (out []BackendHeadro
 	return out
 }
 
-// advise fills in what to change.
+// advise fills in the recommended changes.
 func advise(g farm.Group, out []BackendHeadroom, of []headroom.Known, at []*farm.Backend) {
 	byLoad := balance.ParseOf(g.Choosing()).NeedsLoad()
 	weights := headroom.Weights(of, byLoad)

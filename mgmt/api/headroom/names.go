@@ -8,9 +8,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rehearsal"
 )
 
-// play plays a group. Backends that are for the same names of TLS clients take over from
-// each other only; mixed says that some share a part of their names, so that nobody knows
-// which clients could go where.
+// play rehearses a group. Backends take over only from backends with the same TLS server
+// names. mixed reports that some share only part of their names, so the destination of
+// clients is unknown.
 func play(g farm.Group, of []rehearsal.Backend) (rates []float64, refused float64, mixed bool) {
 	rates = make([]float64, len(of))
 	sets, mixed := setsOf(g.Backends())
@@ -28,7 +28,7 @@ func play(g farm.Group, of []rehearsal.Backend) (rates []float64, refused float6
 	return rates, refused, mixed
 }
 
-// setsOf are the positions of backends with the same names, in order.
+// setsOf groups the positions of backends by their names, in order.
 func setsOf(list []farm.Backend) (sets [][]int, mixed bool) {
 	at, names := map[string]int{}, map[string]string{}
 	for i := range list {
@@ -54,7 +54,7 @@ func setsOf(list []farm.Backend) (sets [][]int, mixed bool) {
 	return sets, mixed
 }
 
-// only is a group of some of its backends, on a copy of the farm.
+// only returns a group of some of its backends, on a copy of the farm.
 func only(g farm.Group, of []rehearsal.Backend, set []int) (farm.Group, []rehearsal.Backend) {
 	f := g.Farm.Clone()
 	var list []farm.Backend

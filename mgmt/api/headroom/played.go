@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rehearsal"
 )
 
-// loads are the backends of a group as they are rehearsed, and what is known of each.
+// loads returns the backends of a group for the rehearsal, and the estimates of each.
 func (m *moment) loads(g farm.Group, out map[int]bool, peak bool) (of []rehearsal.Backend, known []headroom.Known) {
 	list := g.Backends()
 	sum, n := 0.0, 0.0
@@ -33,7 +33,7 @@ func (m *moment) loads(g farm.Group, out map[int]bool, peak bool) (of []rehearsa
 		}
 		of, known = append(of, b), append(known, k)
 	}
-	for i := range of { // of one that had nothing to do, what the others need
+	for i := range of { // idle backends get the mean of the others
 		if of[i].Time == 0 {
 			of[i].Time = 1
 			if n > 0 {
@@ -44,7 +44,7 @@ func (m *moment) loads(g farm.Group, out map[int]bool, peak bool) (of []rehearsa
 	return of, known
 }
 
-// group plays one group.
+// group rehearses one group.
 func (m *moment) group(g farm.Group, out map[int]bool, peak bool) RehearsedGroup {
 	of, known := m.loads(g, out, peak)
 	rates, refused, mixed := play(g, of)
@@ -70,14 +70,14 @@ func (m *moment) group(g farm.Group, out map[int]bool, peak bool) RehearsedGroup
 	return a
 }
 
-// sums are of the backends of a group.
+// sums holds totals over the backends of a group.
 type sums struct {
 	total, moved float64
 	usable       int
-	counted      bool // it is known what each has to do
+	counted      bool // all loads are known
 }
 
-// judge says whether the others can take over.
+// judge decides whether the remaining backends can take over.
 func (a *RehearsedGroup) judge(f *farm.Farm, s sums, refused float64, mixed bool) {
 	var because []string
 	for _, t := range a.Backends {
@@ -106,7 +106,7 @@ func (a *RehearsedGroup) judge(f *farm.Farm, s sums, refused float64, mixed bool
 	}
 }
 
-// nothing is a rate below which there is none: averages end slowly.
+// nothing is the rate that counts as zero, because averages decay slowly.
 const nothing = 0.01
 
 func uncounted(f *farm.Farm) string {
@@ -116,7 +116,7 @@ func uncounted(f *farm.Farm) string {
 	return notCounted
 }
 
-// takingOver is the backend at a position, with what it then gets.
+// takingOver describes the backend at a position with its new load.
 func (m *moment) takingOver(g farm.Group, i int, k *headroom.Known, rate float64, of rehearsal.Backend) TakingOver {
 	b := &g.Backends()[i]
 	l := limitsOf(g.Farm, k)
@@ -151,7 +151,7 @@ func unit(f *farm.Farm) string {
 	return "connections"
 }
 
-// judge says whether a backend can do what it then gets.
+// judge decides whether a backend can handle its new load.
 func (t *TakingOver) judge(f *farm.Farm, k *headroom.Known, rate float64, of rehearsal.Backend) {
 	load, limit := rate*of.Time, k.Limit()
 	at := fmt.Sprintf("has %s at once then", headroom.Amount(load))

@@ -14,14 +14,14 @@ import (
 type question struct{}
 
 const (
-	// defaultShare is the half of a farm.
+	// defaultShare is half of a farm, in percent.
 	defaultShare = 50
 	maxBackends  = 10_000
-	// maxGroups bounds what one call plays: each takes some hundredths of a second.
+	// maxGroups bounds the groups of one call. Each takes some hundredths of a second.
 	maxGroups = 200
 )
 
-// Params lists the fields for the document.
+// Params lists the fields for OpenAPI.
 func (question) Params() []validate.Param {
 	return []validate.Param{
 		{Name: "backends", Format: "FARM/SERVICE/ID or FARM/ID", Options: []string{"list", "non_blank"}, Description: "The backends that are taken out, by farm, service and id; those of l4xnat farms by farm and id."},
@@ -31,7 +31,7 @@ func (question) Params() []validate.Param {
 	}
 }
 
-// outs are the positions that are taken out of each group, groups in their order.
+// outs holds the positions removed from each group, in the order of the groups.
 type outs struct {
 	groups []farm.Group
 	out    []map[int]bool
@@ -48,7 +48,7 @@ func (o *outs) add(g farm.Group, positions ...int) {
 	list := g.Backends()
 	for _, p := range positions {
 		o.out[at][p] = true
-		for i := range list { // and those its name stands for
+		for i := range list { // including those created from its name
 			if list[p].Spreads() && list[i].Of == list[p].ID {
 				o.out[at][i] = true
 			}
@@ -56,7 +56,7 @@ func (o *outs) add(g farm.Group, positions ...int) {
 	}
 }
 
-// asked reads what is taken out.
+// asked reads the backends to remove.
 func asked(c *rest.Call, body map[string]any) (o outs, err error) {
 	share, shared := body["share"]
 	name, named := body["farm"]
@@ -131,7 +131,8 @@ func (o *outs) addNamed(c *rest.Call, text string) error {
 	return nil
 }
 
-// balances finds a farm whose clients' traffic goes to backends through it.
+// balances finds a farm and rejects gslb farms, whose clients connect to the backends
+// directly.
 func balances(c *rest.Call, name string) (*farm.Farm, error) {
 	f, err := c.Visible(name)
 	if err == nil && f.Carries() == farm.TrafficQueries {

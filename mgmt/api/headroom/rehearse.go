@@ -9,10 +9,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 )
 
-// Verdict is whether the others can take over.
+// Verdict tells whether the remaining backends can take over.
 type Verdict string
 
-// The verdicts, the worst last.
+// Verdicts, worst last.
 const (
 	Fits    Verdict = "fits"
 	Unclear Verdict = "not known"
@@ -23,7 +23,7 @@ var severity = []Verdict{Fits, Unclear, Not}
 
 func worse(a, b Verdict) bool { return slices.Index(severity, a) > slices.Index(severity, b) }
 
-// Rehearsal is what became of load when backends were taken out.
+// Rehearsal is the result of removing backends.
 type Rehearsal struct {
 	Verdict Verdict          `json:"verdict" enum:"fits,not known,does not fit" doc:"The worst of all services"`
 	Text    string           `json:"text" doc:"Why, in words"`
@@ -31,7 +31,7 @@ type Rehearsal struct {
 	Groups  []RehearsedGroup `json:"groups"`
 }
 
-// RehearsedGroup is a service, or an l4xnat farm, of which backends were taken out.
+// RehearsedGroup is a service or an l4xnat farm from which backends were removed.
 type RehearsedGroup struct {
 	Farm      string       `json:"farm"`
 	Service   string       `json:"service" doc:"Blank in l4xnat farms"`
@@ -44,7 +44,7 @@ type RehearsedGroup struct {
 	Backends  []TakingOver `json:"backends" doc:"The others"`
 }
 
-// TakingOver is a backend that is left.
+// TakingOver is a remaining backend.
 type TakingOver struct {
 	ID          int         `json:"id"`
 	IP          string      `json:"ip"`
@@ -101,7 +101,7 @@ func (s *Resource) rehearse(c *rest.Call) (rest.Object[Rehearsal], error) {
 	return rest.Object[Rehearsal]{Description: c.Summary(), Params: out}, nil
 }
 
-// inUse is the group as engines have it: backends without an address are out of use.
+// inUse returns the group as engines see it, with backends without an address out of use.
 func inUse(g farm.Group) farm.Group {
 	one := &farm.Config{Farms: []farm.Farm{*g.Farm}}
 	f := &one.Usable().Farms[0]

@@ -1,5 +1,5 @@
-// Package headroom is the part of the API about what backends can still take
-// (mgmt/headroom), and who would take over from some of them (mgmt/rehearsal).
+// Package headroom implements the API resources of spare capacity (mgmt/headroom) and of
+// rehearsals of failures (mgmt/rehearsal).
 package headroom
 
 import (
@@ -16,23 +16,24 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Learned tells what is known of backends; *headroom.Book does.
+// Learned returns the estimates of backends; *headroom.Book implements it.
 type Learned interface {
 	Of(f *farm.Farm, b *farm.Backend, now time.Time) headroom.Known
 }
 
-// Deps is what the operations need. Without Learned there are none; Traffic may be nil.
+// Deps are the dependencies of the operations. Without Learned there are none; Traffic may
+// be nil.
 type Deps struct {
 	Learned  Learned
 	Health   farmstate.Health
 	Counters interface{ SumBackend(id uint32) stats.Backend }
-	// Traffic tells what the kernel counted of the farms it carries.
+	// Traffic returns the kernel's counters of kernel farms.
 	Traffic func(ctx context.Context) (stats.Traffic, error)
 	Log     *slog.Logger
 	Now     func() time.Time
 }
 
-// Resource answers the operations; make it with New.
+// Resource implements the operations. Use New to make one.
 type Resource struct {
 	deps  Deps
 	stage stage
@@ -41,7 +42,7 @@ type Resource struct {
 // New returns the resource over deps.
 func New(deps Deps) *Resource { return &Resource{deps, newStage()} }
 
-// Operations lists what can be done.
+// Operations returns the operations of the resource.
 func (s *Resource) Operations() []*rest.Operation {
 	if s.deps.Learned == nil {
 		return nil
@@ -76,15 +77,15 @@ func (s *Resource) list(c *rest.Call, farms []farm.Farm) (rest.List[BackendHeadr
 	return rest.NewList(c.Summary(), out), nil
 }
 
-// moment is what is known at one time.
+// moment holds the data of one point in time.
 type moment struct {
 	*Resource
 	now    time.Time
 	kernel stats.Traffic
-	silent bool // netd does not answer
+	silent bool // netd did not respond
 }
 
-// moment asks netd once, if the kernel carries one of the farms.
+// moment queries netd once, if one of the farms is a kernel farm.
 func (s *Resource) moment(c *rest.Call, farms []farm.Farm) *moment {
 	m := &moment{Resource: s, now: s.deps.Now()}
 	for i := range farms {
@@ -101,8 +102,8 @@ func (s *Resource) moment(c *rest.Call, farms []farm.Farm) *moment {
 	return m
 }
 
-// known is what is known of a backend. Of one whose latency cannot be measured that is
-// how much it has.
+// known returns the estimate of a backend, or its current connections if its latency cannot
+// be measured.
 func (m *moment) known(f *farm.Farm, b *farm.Backend) headroom.Known {
 	if headroom.Measurable(f) {
 		return m.deps.Learned.Of(f, b, m.now)

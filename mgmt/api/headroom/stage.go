@@ -9,24 +9,26 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 )
 
-// stage is where groups are rehearsed, one at a time: playing one keeps a CPU busy for up
-// to seconds, and takes memory for all its backends, however many requests ask for it.
-// Who waits has the next turn in the order of asking.
+// stage serialises rehearsals. A rehearsal occupies a CPU for up to seconds and needs
+// memory for all backends of the group, regardless of the number of requests. Waiting
+// requests run in order of arrival.
 type stage chan struct{}
 
 func newStage() stage { return make(stage, 1) }
 
-// longest bounds a rehearsal with its waits: the server ends connections after a minute.
+// longest bounds a rehearsal including the wait. The server closes connections after a
+// minute.
 const longest = 50 * time.Second
 
-// play waits for a turn and uses it; the error is that of the context, if it ends first.
+// play waits for its turn and runs do. It returns the error of the context if that ends
+// first.
 func (s stage) play(ctx context.Context, do func()) error {
 	select {
 	case s <- struct{}{}:
 	case <-ctx.Done():
 		return unplayed(ctx)
 	}
-	defer func() { <-s }() // whatever becomes of it
+	defer func() { <-s }() // even after a panic
 	if ctx.Err() != nil {
 		return unplayed(ctx)
 	}
@@ -34,11 +36,11 @@ func (s stage) play(ctx context.Context, do func()) error {
 	return nil
 }
 
-// unplayed says why there was no turn in time.
+// unplayed returns the error for a turn that did not come in time.
 func unplayed(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return &rest.Rejection{Status: http.StatusServiceUnavailable, Cause: ctx.Err(), Header: http.Header{"Retry-After": {"10"}},
 			Message: "too much is rehearsed at once: ask again later, or take fewer backends out"}
 	}
-	return ctx.Err() // nobody waits for it any more
+	return ctx.Err() // the client has gone
 }

@@ -58,7 +58,7 @@ func TestWhoseRequestEndsLeavesTheQueue(t *testing.T) {
 			t.Errorf("too late: %v", err)
 		}
 		close(end)
-		for range 20 { // a free stage is none for them either
+		for range 20 { // even with a free stage, they get no turn
 			if err := s.play(left, func() { t.Error("it is played for nobody") }); err != context.Canceled {
 				t.Error(err)
 			}

@@ -22,7 +22,7 @@ func severityName(c notify.Choice) string {
 	return string(c.Severity)
 }
 
-// choiceParams are the fields that say which events somebody hears of.
+// choiceParams returns the fields that select events.
 func choiceParams(none string) []validate.Param {
 	return []validate.Param{
 		{Name: "kinds", PossibleValues: kindNames(event.Kinds()), Options: []string{"list", "null"}, Description: "Events to hear of; " + none + "."},

@@ -1,5 +1,5 @@
-// Package notifications is the part of the API about what operators are told of: by
-// mails, webhooks, syslog and scripts.
+// Package notifications implements the API resources of notifications to operators: by
+// mail, webhook, syslog and script.
 package notifications
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Notifier sends alerts; *notify.Manager is one.
+// Notifier sends alerts; *notify.Manager implements it.
 type Notifier interface {
 	Settings() notify.Settings
 	Change(by apply.Author, what string, edit func(*notify.Settings) error, act func() error) error
@@ -33,13 +33,13 @@ type Notifier interface {
 	TestWebhook(ctx context.Context, name string) (status string, err error)
 }
 
-// Deps is what the operations need. Without Notifier there are none.
+// Deps are the dependencies of the operations. Without Notifier there are none.
 type Deps struct{ Notifier Notifier }
 
-// Resource answers the operations; make it with New.
+// Resource implements the operations. Use New to make one.
 type Resource struct {
 	deps Deps
-	// document is all that operators are told of, and how; a test changes nothing of it.
+	// document covers all settings of notifications. A test does not change it.
 	document *rest.Document
 }
 
@@ -54,8 +54,8 @@ const (
 	list  = base + "/alerts"
 )
 
-// Operations lists what can be done. Settings are changed by POST, as in the family, or
-// by PUT.
+// Operations returns the operations of the resource. Settings are changed by POST, as in
+// Zevenet, or by PUT.
 func (s *Resource) Operations() []*rest.Operation {
 	if s.deps.Notifier == nil {
 		return nil
@@ -89,7 +89,7 @@ func (s *Resource) Operations() []*rest.Operation {
 	return append(rest.About(s.document, append(out, s.webhookOperations()...)...), tests...)
 }
 
-// rejection turns an error into an answer.
+// rejection converts an error into a rejection.
 func rejection(err error) error {
 	known, ok := errors.AsType[*notify.Error](err)
 	if !ok {
@@ -104,7 +104,7 @@ func rejection(err error) error {
 	return rest.BadRequest("%s", known)
 }
 
-// change edits the settings, unless the call is only tried.
+// change edits the settings, except in a dry run.
 func (s *Resource) change(c *rest.Call, what string, edit func(*notify.Settings) error) error {
 	if err := s.deps.Notifier.Change(c.Author(), what, edit, c.Act); err != nil {
 		return rejection(err)
@@ -112,7 +112,7 @@ func (s *Resource) change(c *rest.Call, what string, edit func(*notify.Settings)
 	return nil
 }
 
-// testTime is how long a mail that is sent while somebody waits may take.
+// testTime bounds the delivery of a test mail while the client waits.
 const testTime = 30 * time.Second
 
 func (s *Resource) test(c *rest.Call) (rest.Object[TestView], error) {

@@ -36,14 +36,14 @@ func (s *Resource) setEmail(c *rest.Call) (rest.Object[EmailView], error) {
 	return out, err
 }
 
-// readEmail reads what was sent; what was not stays.
+// readEmail applies the sent settings and leaves the others unchanged.
 func readEmail(body map[string]any, e *notify.Email) error {
 	for name, to := range map[string]*string{"server": &e.Server, "user": &e.User, "from": &e.From, "ca": &e.CA} {
 		if err := setText(body, name, to); err != nil {
 			return err
 		}
 	}
-	if raw, sent := body["password"]; sent && raw != hidden { // sent back as it was shown: it stays
+	if raw, sent := body["password"]; sent && raw != hidden { // sent back as shown: unchanged
 		e.Password = new(string)
 		if err := setText(body, "password", e.Password); err != nil {
 			return err
@@ -58,7 +58,7 @@ func readEmail(body map[string]any, e *notify.Email) error {
 	return rest.SetTruth(body, "tls", &e.TLS)
 }
 
-// setText sets a text when the body has it; null is none.
+// setText sets a string if the body has it; null means "".
 func setText(body map[string]any, name string, to *string) error {
 	raw, sent := body[name]
 	if !sent {
@@ -72,8 +72,8 @@ func setText(body map[string]any, name string, to *string) error {
 	return nil
 }
 
-// setList sets a list when the body has it: a list, or a text with commas or blanks
-// between the items; null and an empty one are none.
+// setList sets a list if the body has it: a list, or a string with items separated by
+// commas or blanks. null and "" mean an empty list.
 func setList(body map[string]any, name string, to *[]string) error {
 	var items []string
 	switch raw := body[name].(type) {

@@ -8,10 +8,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// hidden stands for a password that is kept.
+// hidden stands for a stored password.
 const hidden = "***"
 
-// AlertView is something operators can be told of.
+// AlertView describes an alert.
 type AlertView struct {
 	Alert       string `json:"alert"`
 	Description string `json:"description"`
@@ -27,7 +27,7 @@ func alertView(a notify.Alert) AlertView {
 	return AlertView{a.Name, a.Description, status, rest.Truth(a.Active)}
 }
 
-// EmailView is the mail server, and what became of mails.
+// EmailView describes the mail server and the delivery of mails.
 type EmailView struct {
 	Server     string   `json:"server"`
 	User       string   `json:"user"`
@@ -44,24 +44,24 @@ type EmailView struct {
 	Lost       int      `json:"lost" doc:"Mails that were given up since the start"`
 }
 
-// TestView is what became of a mail or message that was sent as a test.
+// TestView is the result of a test mail or message.
 type TestView struct {
 	Action string `json:"action" enum:"test"`
 	Said   string `json:"answer" doc:"What the mail server said, or the status a webhook answered with"`
 }
 
-// BackendsView is how operators are told of backends.
+// BackendsView holds the alert settings for backends.
 type BackendsView struct {
 	Prefix        string `json:"prefix"`
 	AvoidFlapping int    `json:"avoidflappingtime" doc:"Seconds a state must last before it is told"`
 }
 
-// ClusterView is how operators are told of the cluster.
+// ClusterView holds the alert settings for the cluster.
 type ClusterView struct {
 	Prefix string `json:"prefix"`
 }
 
-// InterfacesView is of which interfaces operators are told.
+// InterfacesView lists the interfaces with alerts.
 type InterfacesView struct {
 	Interfaces []string `json:"interfaces"`
 }

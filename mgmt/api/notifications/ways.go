@@ -9,7 +9,7 @@ import (
 
 const kinds = base + "/kinds"
 
-// way is a way there is one of, and where its settings are.
+// way is a notification channel that exists once, with the path of its settings.
 type way struct{ name, path, what string }
 
 var ways = []way{
@@ -17,7 +17,7 @@ var ways = []way{
 	{"scripts", base + "/methods/scripts", "scripts are called for"},
 }
 
-// of are the settings of the way.
+// of returns the settings of the channel.
 func (w way) of(s *notify.Settings) *notify.Way {
 	if w.name == "scripts" {
 		return &s.Scripts
@@ -25,14 +25,14 @@ func (w way) of(s *notify.Settings) *notify.Way {
 	return &s.Syslog
 }
 
-// WayView is which events go a way.
+// WayView describes the events of a channel.
 type WayView struct {
 	Enabled  string   `json:"enabled" enum:"true,false"`
 	Kinds    []string `json:"kinds" doc:"The events that go there; none means all"`
 	Severity string   `json:"severity" enum:"info,warning,error" doc:"The least severity that goes there"`
 }
 
-// KindView is a kind of event.
+// KindView describes a kind of event.
 type KindView struct {
 	Kind        string   `json:"kind"`
 	Severities  []string `json:"severities" doc:"Those its events can have, the least first"`

@@ -26,7 +26,7 @@ func (s *Resource) webhookOperations() []*rest.Operation {
 	}
 }
 
-// WebhookView is a webhook, and what became of messages for it.
+// WebhookView describes a webhook and the delivery of its messages.
 type WebhookView struct {
 	Name     string   `json:"name"`
 	URL      string   `json:"url" doc:"Where messages are sent; only the host to who may not change it"`
@@ -41,8 +41,8 @@ type WebhookView struct {
 	Problem  string   `json:"problem" doc:"Why messages do not arrive, blank while they do"`
 }
 
-// shownURL is the address as the caller may see it: what follows the host may be a token, and
-// is for who may change it.
+// shownURL returns the URL as the caller may see it. The part after the host may contain a
+// token, which only callers who may change it see.
 func shownURL(c *rest.Call, text string) string {
 	if c.By.Who.May(rbac.NotificationModify) {
 		return text
@@ -50,7 +50,7 @@ func shownURL(c *rest.Call, text string) string {
 	return maskedURL(text)
 }
 
-// maskedURL is an address without its path, in which there may be a token.
+// maskedURL hides the path and query of a URL, which may contain a token.
 func maskedURL(text string) string {
 	u, err := url.Parse(text)
 	switch {
@@ -93,17 +93,17 @@ func (newWebhookFields) Params() []validate.Param {
 	return out
 }
 
-// readWebhook reads what was sent; what was not stays.
+// readWebhook applies the sent settings and leaves the others unchanged.
 func readWebhook(body map[string]any, w *notify.Webhook) error {
 	if raw, is := body["url"].(string); is && raw == maskedURL(w.URL) {
-		delete(body, "url") // sent back as it was shown: it stays
+		delete(body, "url") // sent back as shown: unchanged
 	}
 	for name, to := range map[string]*string{"url": &w.URL, "ca": &w.CA} {
 		if err := setText(body, name, to); err != nil {
 			return err
 		}
 	}
-	if raw, sent := body["secret"]; sent && raw != hidden { // sent back as it was shown: it stays
+	if raw, sent := body["secret"]; sent && raw != hidden { // sent back as shown: unchanged
 		w.Secret = new(string)
 		if err := setText(body, "secret", w.Secret); err != nil {
 			return err
@@ -125,7 +125,7 @@ func (s *Resource) listWebhooks(c *rest.Call) (rest.List[WebhookView], error) {
 	return rest.NewList(c.Summary(), out), nil
 }
 
-// shown is a webhook as an answer.
+// shown builds the response for a webhook.
 func (s *Resource) shown(c *rest.Call, name, message string) (rest.Object[WebhookView], error) {
 	v, err := s.deps.Notifier.Webhook(name)
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *Resource) testWebhook(c *rest.Call) (rest.Object[TestView], error) {
 	return rest.Object[TestView]{Description: c.Summary(), Params: TestView{"test", said}, Message: "The webhook " + name + " has taken the message."}, nil
 }
 
-// askedToTest reads the one action there is, and ends a call that is only tried.
+// askedToTest reads the only action, test, and ends a dry run.
 func (s *Resource) askedToTest(c *rest.Call, possible func() error) error {
 	body, err := c.Texts(testFields{})
 	if err != nil {

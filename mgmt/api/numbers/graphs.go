@@ -43,14 +43,14 @@ func (s *Resource) graphOperations() []*rest.Operation {
 	return out
 }
 
-// drawing is what a picture shows.
+// drawing is the content of a graph.
 type drawing struct {
 	title, unit string
 	object      string
 	series      []recorder.Series
 }
 
-// choose takes the series of a list with these names.
+// choose selects the series with these names.
 func choose(list []recorder.Series, names ...string) (out []recorder.Series) {
 	for _, name := range names {
 		out = append(out, list[slices.IndexFunc(list, func(s recorder.Series) bool { return s.Name == name })])
@@ -58,7 +58,7 @@ func choose(list []recorder.Series, names ...string) (out []recorder.Series) {
 	return out
 }
 
-// systemGraphs are the pictures of the machine, in the family's words.
+// systemGraphs lists the graphs of the machine under the family's names.
 var systemGraphs = []struct {
 	name, title string
 	series      []recorder.Series
@@ -93,7 +93,7 @@ func (s *Resource) farmDrawing(c *rest.Call) (drawing, error) {
 	return drawing{"Farm " + f.Name, series[0].Unit, recorder.Farm(f.ID), series}, nil
 }
 
-// graphed are the series of a farm that say most, and have one unit.
+// graphed returns the most informative series of a farm that share a unit.
 func graphed(f *farm.Farm) []recorder.Series {
 	if f.Carries() != farm.TrafficConnections {
 		return choose(recorder.OfFarm(f), "requests", "connections", "errors")
@@ -101,17 +101,17 @@ func graphed(f *farm.Farm) []recorder.Series {
 	return choose(recorder.OfFarm(f), "established", "pending")
 }
 
-// diskName is what the family calls a disk in paths. A slash in the middle of one is a
-// tilde here (see inDisks).
+// diskName returns the family's name of a disk in paths, with a tilde for each inner slash
+// (see InDisks).
 func diskName(mount string) string {
 	return strings.ReplaceAll(strings.TrimSuffix("root"+mount, "/"), "/", "~")
 }
 
-// diskPath is the path of a disk's graphs.
+// diskPath matches the path of a disk's graphs.
 var diskPath = regexp.MustCompile(`^(.*/graphs/system/disk/)(root.*?)/?(/(?:daily|weekly|monthly|yearly)|/custom/start/[^/]*/end/[^/]*)?$`)
 
-// InDisks makes one segment of the mount point in the path of a disk's graphs: it may
-// have several, and ends in a slash where it is the root's.
+// InDisks normalises the mount point in the path of a disk's graphs to one segment. A mount
+// point may have several segments, and that of the root ends in a slash.
 func InDisks(r *http.Request) *http.Request {
 	parts := diskPath.FindStringSubmatch(r.URL.Path)
 	if parts == nil || r.URL.RawPath != "" {
@@ -137,7 +137,7 @@ func (s *Resource) disks() []string {
 	return out
 }
 
-// GraphNames are the graphs there are.
+// GraphNames lists the available graphs.
 type GraphNames struct {
 	Description string   `json:"description"`
 	System      []any    `json:"system" doc:"Names, and last an object with the disks"`
@@ -145,25 +145,25 @@ type GraphNames struct {
 	Farms       []string `json:"farms"`
 }
 
-// SystemGraphNames are the graphs of the machine.
+// SystemGraphNames lists the graphs of the machine.
 type SystemGraphNames struct {
 	Description string `json:"description"`
 	System      []any  `json:"system" doc:"Names, and last an object with the disks"`
 }
 
-// DiskGraphNames are the disks that have graphs.
+// DiskGraphNames lists the disks with graphs.
 type DiskGraphNames struct {
 	Description string   `json:"description"`
 	Disks       []string `json:"params"`
 }
 
-// InterfaceGraphNames are the interfaces that have graphs.
+// InterfaceGraphNames lists the interfaces with graphs.
 type InterfaceGraphNames struct {
 	Description string   `json:"description"`
 	Interfaces  []string `json:"interfaces"`
 }
 
-// FarmGraphNames are the farms that have graphs.
+// FarmGraphNames lists the farms with graphs.
 type FarmGraphNames struct {
 	Description string   `json:"description"`
 	Farms       []string `json:"farms"`
@@ -211,13 +211,13 @@ type Picture struct {
 	Last  string `json:"last_time"`
 }
 
-// FrequentPicture is a graph of one of the frequencies.
+// FrequentPicture is a graph for one of the frequencies.
 type FrequentPicture struct {
 	Frequency string `json:"frequency" enum:"daily,weekly,monthly,yearly"`
 	Picture
 }
 
-// Pictures are the graphs of an object over a day, a week, a month and a year.
+// Pictures holds the graphs of an object for a day, a week, a month and a year.
 type Pictures struct {
 	Description string            `json:"description"`
 	Graphs      []FrequentPicture `json:"graphs"`
@@ -231,13 +231,13 @@ type OnePicture struct {
 	Last        string `json:"last_time"`
 }
 
-// frequencies are how long pictures are.
+// frequencies lists the periods of graphs.
 var frequencies = []struct {
 	name string
 	days int
 }{{"daily", 1}, {"weekly", 7}, {"monthly", 30}, {"yearly", 365}}
 
-// lately is the time of a frequency that ends now.
+// lately returns the period of that many days ending now.
 func (s *Resource) lately(days int) span {
 	now := s.deps.Now()
 	return span{now.Add(-time.Duration(days) * 24 * time.Hour), now, now}
@@ -298,7 +298,7 @@ func (s *Resource) customGraph(drawn func(*rest.Call) (drawing, error)) func(*re
 	}
 }
 
-// graphFormat is how the family writes times of graphs; the year may have two digits.
+// graphFormat is the family's time format for graphs. The year may have two digits.
 const graphFormat = "01-02-2006-15:04"
 
 func graphTime(name, text string) (time.Time, error) {
@@ -310,7 +310,7 @@ func graphTime(name, text string) (time.Time, error) {
 	return time.Time{}, rest.BadRequest("%s: %s is no time, write one like 11-23-2026-12:00 (month, day, year)", name, rest.Quote(text))
 }
 
-// picture draws some time of an object.
+// picture draws a period of an object.
 func (s *Resource) picture(d drawing, at span) (Picture, error) {
 	p, err := s.points(d.object, at, seriesNames(d.series))
 	if err != nil {

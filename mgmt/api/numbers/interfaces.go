@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
-// LinkUse is a network interface with what it carried since it came up, in MB.
+// LinkUse is a network interface with its traffic since it came up, in MB.
 type LinkUse struct {
 	InterfaceUse
 	Status     string   `json:"status" enum:"up,down" doc:"up where it is switched on and has a carrier"`
@@ -25,25 +25,25 @@ type LinkUse struct {
 	Virtual    []string `json:"virtual" doc:"Virtual interfaces on it"`
 }
 
-// BondUse is a bond, with its parts.
+// BondUse is a bond with its members.
 type BondUse struct {
 	LinkUse
 	Slaves []string `json:"slaves" doc:"Interfaces it is made of"`
 }
 
-// LinkStatistics are the interfaces by kind; VLANs are named with what they lie on.
+// LinkStatistics lists the interfaces by kind. The name of a VLAN includes its parent.
 type LinkStatistics struct {
 	NIC  []LinkUse `json:"nic" doc:"Those of the machine"`
 	Bond []BondUse `json:"bond" doc:"Those made of several"`
 }
 
-// Link is a network interface as the system has it.
+// Link is a network interface of the system.
 type Link struct {
 	Name    string
 	MAC     string
-	On, Up  bool // switched on; with a carrier
+	On, Up  bool // administratively up; with a carrier
 	Addrs   []netip.Addr
-	Members []string // of a bond; nil for what is none
+	Members []string // of a bond; nil for others
 }
 
 func (s *Resource) interfaceStatistics(c *rest.Call) (rest.Object[LinkStatistics], error) {
@@ -58,7 +58,7 @@ func (s *Resource) interfaceStatistics(c *rest.Call) (rest.Object[LinkStatistics
 	}
 	for _, l := range links {
 		if strings.ContainsAny(l.Name, ".:") {
-			continue // on another one
+			continue // on another interface
 		}
 		i := carried[l.Name]
 		use := LinkUse{
@@ -87,8 +87,7 @@ func upDown(up bool) string {
 	return "down"
 }
 
-// first is the first address, IPv4 before IPv6 and those of a network before those of
-// a link.
+// first returns the first address, preferring IPv4, and global over link-local addresses.
 func (l Link) first() string {
 	var v6 string
 	for _, a := range l.Addrs {
@@ -102,9 +101,9 @@ func (l Link) first() string {
 	return v6
 }
 
-// HostLinks are those of this machine, without what leads to itself.
+// HostLinks returns the interfaces of this machine except loopback.
 func HostLinks() (out []Link) {
-	all, _ := net.Interfaces() // without them there is nothing to show
+	all, _ := net.Interfaces() // empty on errors
 	for _, i := range all {
 		if i.Flags&net.FlagLoopback != 0 {
 			continue
@@ -116,7 +115,7 @@ func HostLinks() (out []Link) {
 				l.Addrs = append(l.Addrs, p.Addr().Unmap())
 			}
 		}
-		if raw, err := os.ReadFile("/sys/class/net/" + i.Name + "/bonding/slaves"); err == nil { // a name the kernel gave
+		if raw, err := os.ReadFile("/sys/class/net/" + i.Name + "/bonding/slaves"); err == nil { // the name comes from the kernel
 			l.Members = append([]string{}, strings.Fields(string(raw))...)
 		}
 		out = append(out, l)

@@ -11,16 +11,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/recorder"
 )
 
-// Load tells what farms and backends carry now: open connections from the counters, the
-// rate from what was recorded last. It is used for one answer.
+// Load reports the current load of farms and backends: open connections from the counters,
+// and the rate from the last recording. It is used for one response.
 type Load struct {
 	deps Deps
-	// kernel is what netd counted of the farms in the kernel; nothing when it cannot be
-	// asked.
+	// kernel returns netd's counters of kernel farms; zero if netd cannot be queried.
 	kernel func() stats.Traffic
 }
 
-// NewLoad returns the load for the answer to a call.
+// NewLoad returns the load for the response to a call.
 func NewLoad(deps Deps, c *rest.Call) Load {
 	return Load{deps, sync.OnceValue(func() (t stats.Traffic) {
 		var err error
@@ -49,7 +48,7 @@ func (l Load) FarmLoad(f *farm.Farm) rest.Carried {
 	return out
 }
 
-// BackendLoad implements rest.Load: the sum over backends of a farm.
+// BackendLoad implements rest.Load. It returns the sum over backends of a farm.
 func (l Load) BackendLoad(f *farm.Farm, ids []uint32) (out rest.Carried) {
 	var kernel stats.Traffic
 	if f.InKernel() {
@@ -68,10 +67,10 @@ func (l Load) BackendLoad(f *farm.Farm, ids []uint32) (out rest.Carried) {
 	return out
 }
 
-// recent is how far back a rate may have been recorded and still be that of now.
+// recent is the maximum age of a recorded rate that counts as current.
 const recent = 15 * time.Second
 
-// rate is the sum of the last known values of series of a farm, with one decimal.
+// rate returns the sum of the last known values of a farm's series, with one decimal.
 func (l Load) rate(f *farm.Farm, series ...string) (sum float64) {
 	if l.deps.Numbers == nil || l.deps.Now == nil {
 		return 0
@@ -79,7 +78,7 @@ func (l Load) rate(f *farm.Farm, series ...string) (sum float64) {
 	now := l.deps.Now()
 	points, err := l.deps.Numbers.Read(recorder.Farm(f.ID), now.Add(-recent), now, now, series...)
 	if err != nil {
-		return 0 // nothing was recorded, or it cannot be read
+		return 0 // not recorded, or unreadable
 	}
 	for _, values := range points.Values {
 		for i := len(values) - 1; i >= 0; i-- {

@@ -31,7 +31,7 @@ func (s *Resource) machineOperations() []*rest.Operation {
 	}
 }
 
-// Moment says of which machine and when figures are.
+// Moment is the machine and the time of figures.
 type Moment struct {
 	Hostname string `json:"hostname"`
 	Date     string `json:"date"`
@@ -42,7 +42,7 @@ func (s *Resource) moment() Moment {
 	return Moment{host, s.deps.Now().Format(time.ANSIC)}
 }
 
-// CPUShares are what all processors did over the last second or a little more, in percent.
+// CPUShares is the use of all CPUs over about the last second, in percent.
 type CPUShares struct {
 	User    float64 `json:"user"`
 	Nice    float64 `json:"nice"`
@@ -55,7 +55,7 @@ type CPUShares struct {
 	Cores   int     `json:"cores" doc:"How many processors there are"`
 }
 
-// LoadAverages are how many threads wanted to run, on average.
+// LoadAverages holds the average numbers of runnable threads.
 type LoadAverages struct {
 	Last1  float64 `json:"Last_1" doc:"Over a minute"`
 	Last5  float64 `json:"Last_5" doc:"Over 5 minutes"`
@@ -75,7 +75,7 @@ type MemoryUse struct {
 	SwapCached float64
 }
 
-// MachineStatistics is what the machine does.
+// MachineStatistics is the load of the machine.
 type MachineStatistics struct {
 	Moment
 	CPU     CPUShares          `json:"cpu"`
@@ -84,7 +84,7 @@ type MachineStatistics struct {
 	Network map[string]float64 `json:"network" doc:"MB since an interface came up, by its name and in or out"`
 }
 
-// CPUStatistics is what the processors do.
+// CPUStatistics is the load of the CPUs.
 type CPUStatistics struct {
 	Moment
 	CPUShares
@@ -96,13 +96,13 @@ type LoadStatistics struct {
 	LoadAverages
 }
 
-// MemoryStatistics is what memory is used for.
+// MemoryStatistics is the use of memory.
 type MemoryStatistics struct {
 	Moment
 	MemoryUse
 }
 
-// InterfaceUse is what a network interface carried since it came up, in MB.
+// InterfaceUse is the traffic of a network interface since it came up, in MB.
 type InterfaceUse struct {
 	Interface string  `json:"interface"`
 	Alias     string  `json:"alias,omitempty"`
@@ -110,13 +110,13 @@ type InterfaceUse struct {
 	Out       float64 `json:"out"`
 }
 
-// NetworkStatistics is what network interfaces carried.
+// NetworkStatistics is the traffic of all network interfaces.
 type NetworkStatistics struct {
 	Moment
 	Interfaces []InterfaceUse `json:"interfaces"`
 }
 
-// TrackedStatistics is how many connections the kernel tracks.
+// TrackedStatistics is the number of connections tracked by the kernel.
 type TrackedStatistics struct {
 	Connections *int64 `json:"connections" doc:"null where the kernel tracks none"`
 }
@@ -178,22 +178,21 @@ func megabytes(n uint64) float64 { return round2(float64(n) / (1 << 20)) }
 
 func round2(v float64) float64 { return math.Round(v*100) / 100 }
 
-// processors remembers what the processors had done, so that who asks again does not
-// wait.
+// processors caches the last CPU sample, so that repeated requests do not wait.
 type processors struct {
 	mu     sync.Mutex
 	before usage.Sample
 }
 
-// What is compared with is at least shortestLook old, because less says nothing, and
-// at most longestLook, because more is no longer now.
+// The reference sample must be at least shortestLook old to be meaningful, and at most
+// longestLook old to be current.
 const (
 	shortestLook = time.Second
 	longestLook  = 10 * time.Second
 )
 
-// look returns the machine now, and what its processors did lately. Without a
-// look lately it takes a second.
+// look returns the current sample and the CPU use since the reference sample. Without a
+// recent reference it takes a second.
 func (p *processors) look(ctx context.Context, sample func() usage.Sample) (usage.Sample, usage.Shares, error) {
 	now := sample()
 	p.mu.Lock()

@@ -1,5 +1,5 @@
-// Package numbers is the part of the API about numbers: counters of farms and
-// backends, what the machine does, both over time, and graphs of that.
+// Package numbers implements the API resources of statistics: counters of farms and
+// backends, the load of the machine, their history, and graphs.
 package numbers
 
 import (
@@ -17,29 +17,30 @@ import (
 	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
-// Deps is what the operations need. Sessions, Traffic, Usage and Numbers may be nil.
+// Deps are the dependencies of the operations. Sessions, Traffic, Usage and Numbers may be
+// nil.
 type Deps struct {
 	State    *state.Board
 	Counters Counters
 	Health   farmstate.Health
-	// Sessions lists persistence sessions of a farm, of one service when it is
-	// named, and says how many there are: the list may be cut. nil when the
-	// engine cannot be asked for them; statistics then show none.
+	// Sessions lists the persistence sessions of a farm, or of one service. total is their
+	// number, as the list may be truncated. nil if the engine cannot be queried; statistics
+	// then show no sessions.
 	Sessions func(ctx context.Context, f *farm.Farm, service string) (list []state.Session, total int, err error)
-	// Traffic tells what the kernel counted of the farms it carries.
+	// Traffic returns the kernel's counters of kernel farms.
 	Traffic func(ctx context.Context) (stats.Traffic, error)
-	// Usage is what the machine does at this moment; without it there is nothing about
-	// that in the API. Numbers keeps what it and farms did; nil: nothing does.
+	// Usage returns the current load of the machine; nil disables its operations. Numbers
+	// stores statistics of the machine and the farms; nil: none are stored.
 	Usage   func() usage.Sample
-	Links   func() []Link // the network interfaces of the machine
+	Links   func() []Link // the machine's network interfaces
 	Numbers Numbers
-	// Latency tells how long exchanges of a farm took just now; nil: nobody knows.
+	// Latency returns the recent duration of a farm's exchanges; nil: unknown.
 	Latency func(farm uint32) (recorder.Latency, bool)
 	Log     *slog.Logger
 	Now     func() time.Time
 }
 
-// Resource answers the operations; make it with New.
+// Resource implements the operations. Use New to make one.
 type Resource struct {
 	deps       Deps
 	processors processors
@@ -54,7 +55,7 @@ func New(deps Deps) *Resource {
 	return s
 }
 
-// Operations lists what can be done.
+// Operations returns the operations of the resource.
 func (s *Resource) Operations() []*rest.Operation {
 	return slices.Concat(s.statisticsOperations(), s.machineOperations(), s.seriesOperations(), s.graphOperations())
 }

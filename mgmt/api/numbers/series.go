@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 )
 
-// Numbers keeps numbers over time; *timeseries.DB is one.
+// Numbers stores statistics over time; *timeseries.DB implements it.
 type Numbers interface {
 	Read(object string, from, to, now time.Time, series ...string) (timeseries.Points, error)
 }
@@ -39,7 +39,7 @@ func (s *Resource) seriesOperations() []*rest.Operation {
 	}
 }
 
-// known is a value, null when it is not known.
+// known is a value; NaN is encoded as null and means unknown.
 type known float64
 
 // MarshalJSON implements json.Marshaler.
@@ -50,12 +50,12 @@ func (k known) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(k), 'g', 4, 64), nil
 }
 
-// Schema says that it is a number, or null.
+// Schema describes a number or null.
 func (known) Schema(rest.Registry) *rest.Schema {
 	return &rest.Schema{Type: rest.TypeNumber, Nullable: true}
 }
 
-// SeriesItem is one number over time.
+// SeriesItem is one series.
 type SeriesItem struct {
 	Name   string  `json:"name"`
 	Unit   string  `json:"unit" doc:"/s is a mean per second, B bytes, s seconds; empty: a count"`
@@ -63,14 +63,14 @@ type SeriesItem struct {
 	Values []known `json:"values" doc:"Means, or where help says so the largest, of one step each; null is not known"`
 }
 
-// SeriesView is numbers over time: values i is of the step that begins at start + i·step.
+// SeriesView holds series. Value i covers the step that starts at start + i·step.
 type SeriesView struct {
 	Start  time.Time    `json:"start"`
 	Step   int          `json:"step" doc:"Seconds; the further back, the longer: 5, 60, 300 or 3600"`
 	Series []SeriesItem `json:"series"`
 }
 
-// span is the time a call asks about.
+// span is the period of a query.
 type span struct{ from, to, now time.Time }
 
 // span reads last, from and to.
@@ -107,7 +107,7 @@ func badTime(name, text string) error {
 	return rest.BadRequest("%s: %s is no time, write one like 2026-11-23T12:00:00Z", name, rest.Quote(text))
 }
 
-// numbers reads series of an object.
+// numbers responds with series of an object.
 func (s *Resource) numbers(c *rest.Call, object string, list []recorder.Series, names []string) (rest.Object[SeriesView], error) {
 	at, err := s.span(c)
 	if err != nil {
@@ -132,8 +132,8 @@ func item(s recorder.Series, values []float64) SeriesItem {
 	return out
 }
 
-// points are numbers of an object; that there are none is the fault of who asks as
-// little as of us.
+// points reads series of an object. Missing data is neither the caller's error nor an
+// internal one.
 func (s *Resource) points(object string, at span, names []string) (timeseries.Points, error) {
 	p, err := s.deps.Numbers.Read(object, at.from, at.to, at.now, names...)
 	if errors.Is(err, timeseries.ErrNone) {
@@ -205,7 +205,7 @@ func namesOf(backend uint32) (out []string) {
 	return out
 }
 
-// serviceSeries sums the backends a service has now.
+// serviceSeries responds with the sums over the current backends of a service.
 func (s *Resource) serviceSeries(c *rest.Call) (rest.Object[SeriesView], error) {
 	g, err := c.Group()
 	if err != nil {
@@ -234,8 +234,7 @@ func (s *Resource) serviceSeries(c *rest.Call) (rest.Object[SeriesView], error) 
 	return rest.Object[SeriesView]{Description: c.Summary(), Params: out}, nil
 }
 
-// plus adds values up. What is known of one is the sum, as long as nothing is of the
-// other.
+// plus adds values. If only one of two values is known, the sum is that value.
 func plus(sum, values []float64) []float64 {
 	if sum == nil {
 		return slices.Clone(values)

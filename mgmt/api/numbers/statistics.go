@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Counters sums the engine's counters over its loops; *stats.Segment is one.
+// Counters sums the engine's counters over its loops; *stats.Segment implements it.
 type Counters interface {
 	SumFarm(id uint32) stats.Farm
 	SumBackend(id uint32) stats.Backend
@@ -74,11 +74,11 @@ type FarmCounters struct {
 	QueueFull     uint64    `json:"queue_full" doc:"Requests answered 503 because too many waited already"`
 	PacketsIn     uint64    `json:"packets_in" doc:"Datagrams from clients; packets of farms the kernel carries"`
 	PacketsOut    uint64    `json:"packets_out" doc:"Datagrams to clients; packets of farms the kernel carries"`
-	// DNS is nil for farms that take no queries.
+	// DNS is nil for farms without DNS queries.
 	DNS *DNSCounters `json:"dns,omitempty" doc:"Of a gslb farm: its queries"`
 }
 
-// DNSCounters are what a farm counted of queries.
+// DNSCounters holds the DNS query counters of a farm.
 type DNSCounters struct {
 	Queries    uint64 `json:"queries" doc:"Questions read"`
 	TCP        uint64 `json:"tcp_queries" doc:"Of these, by TCP"`
@@ -95,7 +95,7 @@ type DNSCounters struct {
 	Transfers  uint64 `json:"transfers" doc:"Zones sent to secondaries"`
 }
 
-// dnsCounters are those of a farm that takes queries, nil for others.
+// dnsCounters returns the counters of a gslb farm, nil for others.
 func dnsCounters(of *farm.Farm, f stats.Farm) *DNSCounters {
 	if of.Carries() != farm.TrafficQueries {
 		return nil
@@ -128,7 +128,7 @@ type FarmStatistics struct {
 	Counters    FarmCounters `json:"counters"`
 }
 
-// AllStatistics is the answer about all farms.
+// AllStatistics is the response about all farms.
 type AllStatistics struct {
 	Description string           `json:"description"`
 	Farms       []FarmStatistics `json:"farms"`
@@ -143,14 +143,15 @@ func (s *Resource) allStatistics(c *rest.Call) (AllStatistics, error) {
 	return s.statistics(c, func(*farm.Farm) bool { return true })
 }
 
-// statisticsOf is allStatistics of one module.
+// statisticsOf returns a handler like allStatistics for one module.
 func (s *Resource) statisticsOf(of farms.Module) func(*rest.Call) (AllStatistics, error) {
 	return func(c *rest.Call) (AllStatistics, error) {
 		return s.statistics(c, func(f *farm.Farm) bool { return farms.ModuleOf(f) == of })
 	}
 }
 
-// statistics are those of the farms the caller sees and wants, of the ones meant.
+// statistics returns those of the matching farms that the caller sees and that meant
+// selects.
 func (s *Resource) statistics(c *rest.Call, meant func(*farm.Farm) bool) (AllStatistics, error) {
 	only, status := farm.Profile(c.Query("profile")), farm.Status(c.Query("status"))
 	if status != "" && !slices.Contains(farmStatuses, status) {
@@ -172,7 +173,7 @@ func (s *Resource) statistics(c *rest.Call, meant func(*farm.Farm) bool) (AllSta
 	return out, err
 }
 
-// listed writes the words an enumeration allows.
+// listed joins the words of an enumeration.
 func listed[W ~string](words []W) string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -231,8 +232,8 @@ func meanSeconds(nanos, count uint64) float64 {
 	return float64(nanos) / float64(count) / 1e9
 }
 
-// BackendStatistics is a backend in statistics. Status is left out as long as
-// nothing is known about the backend.
+// BackendStatistics is a backend in statistics. Status is omitted while nothing is known
+// about the backend.
 type BackendStatistics struct {
 	ID      int         `json:"id"`
 	Service string      `json:"service,omitempty" doc:"Absent in l4xnat farms"`
@@ -248,7 +249,7 @@ type BackendStatistics struct {
 	Resolution  *state.Resolution `json:"resolution,omitempty" doc:"Of a backend with a host name"`
 }
 
-// FarmDetailStatistics is the answer about one farm or one of its services.
+// FarmDetailStatistics is the response about one farm or one of its services.
 type FarmDetailStatistics struct {
 	Description   string              `json:"description"`
 	Backends      []BackendStatistics `json:"backends"`
@@ -304,7 +305,7 @@ func (s *Resource) backendStatistics(known *farm.Aliases, t tally, g farm.Group)
 	return out
 }
 
-// addSessions fills in the sessions of a farm, of one service when it is named.
+// addSessions adds the sessions of a farm, or of one service.
 func (s *Resource) addSessions(c *rest.Call, out *FarmDetailStatistics, f *farm.Farm, service string) error {
 	out.Sessions = []state.Session{}
 	if s.deps.Sessions == nil {
@@ -318,8 +319,8 @@ func (s *Resource) addSessions(c *rest.Call, out *FarmDetailStatistics, f *farm.
 	return nil
 }
 
-// tally is where the counters of one answer come from: the segment of the
-// engine, and for farms the kernel carries what netd said.
+// tally is the source of counters for one response: the engine's segment, and netd for
+// kernel farms.
 type tally struct {
 	now     *state.Moment
 	engine  Counters
@@ -327,8 +328,8 @@ type tally struct {
 	warning string
 }
 
-// tally asks netd once, if one of the farms is carried by the kernel. While it
-// does not answer, counters of these are zero and the answer says so.
+// tally queries netd once if one of the farms is a kernel farm. If netd does not respond,
+// the counters of those farms are zero, with a warning.
 func (s *Resource) tally(ctx context.Context, farms []farm.Farm) tally {
 	t := tally{now: s.deps.State.Now(), engine: s.deps.Counters}
 	if s.deps.Traffic == nil || !slices.ContainsFunc(farms, func(f farm.Farm) bool { return f.InKernel() }) {

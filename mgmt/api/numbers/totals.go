@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 )
 
-// FarmsTotal is how many farms there are.
+// FarmsTotal is the number of farms.
 type FarmsTotal struct {
 	Number int `json:"number"`
 }
@@ -15,8 +15,8 @@ func (s *Resource) farmsTotal(c *rest.Call) (rest.Object[FarmsTotal], error) {
 	return rest.Object[FarmsTotal]{Description: c.Summary(), Params: FarmsTotal{len(c.Farms())}}, nil
 }
 
-// ModuleCounts is the farms of a module by what they can do: problem and
-// maintenance count as problem, needed restart as up.
+// ModuleCounts counts the farms of a module by status. problem and maintenance count as
+// problem, needed restart as up.
 type ModuleCounts struct {
 	Total    int `json:"total"`
 	Up       int `json:"up"`

@@ -9,10 +9,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// ConfirmPath is where people show password and second factor again.
+// ConfirmPath is the path for proving password and second factor again.
 const ConfirmPath = SessionPath + "/confirm"
 
-// confirmSession raises the session: for some minutes it may make what outlives it.
+// confirmSession raises the session: for some minutes it may create objects that outlive
+// it.
 func (s *Resource) confirmSession(c *rest.Call) (rest.Done, error) {
 	values, err := rest.Decode(c, &validate.SessionConfirm)
 	if err != nil {

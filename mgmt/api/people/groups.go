@@ -24,7 +24,7 @@ func (s *Resource) groupOperations() []*rest.Operation {
 	}
 }
 
-// GroupItem is a group as answers show it.
+// GroupItem describes a group.
 type GroupItem struct {
 	Name      string         `json:"name"`
 	Role      string         `json:"role" doc:"Blank for none: then its users may do nothing"`
@@ -33,14 +33,14 @@ type GroupItem struct {
 	Resources GroupResources `json:"resources"`
 }
 
-// GroupResources is what the users of a group see and change.
+// GroupResources lists the objects that the users of a group see and change.
 type GroupResources struct {
 	Farms      []string `json:"farms" doc:"Farms that were added to the group; with all_farms its users see the others too"`
 	Interfaces []string `json:"interfaces" doc:"Virtual interfaces"`
 }
 
-// groupItem shows a group; farms that are gone, or that the caller does not see, are left
-// out.
+// groupItem describes a group. Deleted farms, and farms hidden from the caller, are
+// omitted.
 func groupItem(c *rest.Call, g rbac.Group) GroupItem {
 	out := GroupItem{Name: g.Name, Role: g.Role, Users: append([]string{}, g.Users...), AllFarms: rest.Truth(g.AllFarms), Resources: GroupResources{Farms: []string{}, Interfaces: append([]string{}, g.Interfaces...)}}
 	for _, f := range c.Farms() {
@@ -63,7 +63,7 @@ func (s *Resource) getGroup(c *rest.Call) (rest.Object[GroupItem], error) {
 	return s.answerGroup(c, c.Param("group"), "")
 }
 
-// answerGroup answers with a group as it is now.
+// answerGroup responds with the current state of a group.
 func (s *Resource) answerGroup(c *rest.Call, name, message string) (rest.Object[GroupItem], error) {
 	g, err := s.deps.Users.Group(name)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Resource) answerGroup(c *rest.Call, name, message string) (rest.Object[
 	return rest.Object[GroupItem]{Description: c.Summary(), Params: groupItem(c, g), Message: message}, nil
 }
 
-// changedGroup answers a change of a group, and logs it.
+// changedGroup logs a change of a group and responds to it.
 func (s *Resource) changedGroup(c *rest.Call, name string, err error, format string, args ...any) (rest.Object[GroupItem], error) {
 	if err != nil {
 		return rest.Object[GroupItem]{}, rbacRejection(err)
@@ -82,7 +82,7 @@ func (s *Resource) changedGroup(c *rest.Call, name string, err error, format str
 	return s.answerGroup(c, name, message)
 }
 
-// sentName reads a body that is only a name.
+// sentName reads a body that consists of a name.
 func sentName(c *rest.Call) (string, error) {
 	values, err := rest.Decode(c, &validate.RBACName)
 	return values.Get("name").Text(), err

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Keys keeps the API keys; *store.Store is one.
+// Keys stores the API keys; *store.Store implements it.
 type Keys interface {
 	auth.Finder
 	CreateKey(user, comment string) (secret string, key store.Key, err error)
@@ -21,7 +21,7 @@ type Keys interface {
 	DeleteKey(id uint64) error
 }
 
-// KeyView is what can be seen of an API key.
+// KeyView describes an API key.
 type KeyView struct {
 	ID      uint64    `json:"id"`
 	User    string    `json:"user"`
@@ -41,19 +41,19 @@ func (s *Resource) listKeys(c *rest.Call) (rest.List[KeyView], error) {
 	return rest.NewList(c.Summary(), out), nil
 }
 
-// maxKeys bounds how many keys may exist: every request is compared with all.
+// maxKeys bounds the number of keys, as every request is compared with all of them.
 const maxKeys = 1000
 
-// NewKey is a key just made; this is the only answer that shows its text.
+// NewKey is a new key. Only this response shows its text.
 type NewKey struct {
 	KeyView
 	Key string `json:"key" doc:"The key itself; it is never shown again"`
 }
 
-// keyFields is the body of the creation of a key; it may be empty.
+// keyFields is the body for creating a key; it may be empty.
 type keyFields struct{}
 
-// Params lists the fields for the document.
+// Params lists the fields for OpenAPI.
 func (keyFields) Params() []validate.Param {
 	return []validate.Param{{Name: "comment", Description: "What the key is for."}}
 }

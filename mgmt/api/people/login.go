@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// SessionPath is where people log in and out.
+// SessionPath is the path of login and logout.
 const SessionPath = "/session"
 
 func (s *Resource) loginOperations() []*rest.Operation {
@@ -25,15 +25,15 @@ func (s *Resource) loginOperations() []*rest.Operation {
 	}
 }
 
-// LoggedIn is the answer to a log-in.
+// LoggedIn is the response to a login.
 type LoggedIn struct {
 	Host    string `json:"host" doc:"Name of the appliance"`
 	User    string `json:"user"`
 	Version string `json:"version" doc:"Version of the appliance"`
 }
 
-// sameSite is which pages browsers add the cookie of a session for: our own only, but
-// for one under development those of other origins too.
+// sameSite returns the SameSite mode of the session cookie: strict, except for pages under
+// development on other origins.
 func (s *Resource) sameSite(r *http.Request) http.SameSite {
 	if s.deps.Developing(r) {
 		return http.SameSiteNoneMode
@@ -41,12 +41,12 @@ func (s *Resource) sameSite(r *http.Request) http.SameSite {
 	return http.SameSiteStrictMode
 }
 
-// logIn answers with the cookie of a session. Its user has just shown password and second
+// logIn responds with a session cookie. The user has just proven password and second
 // factor.
 func (s *Resource) logIn(c *rest.Call) (LoggedIn, error) { return s.enter(c, true) }
 
-// enter answers with the cookie of a new session, which is raised if the user has shown
-// the credentials just now.
+// enter responds with the cookie of a new session. It is raised if the user has just proven
+// the credentials.
 func (s *Resource) enter(c *rest.Call, raised bool) (LoggedIn, error) {
 	token, ok := s.deps.Guard.Begin(c.By)
 	if !ok {
@@ -69,11 +69,11 @@ func (s *Resource) logOut(c *rest.Call) (rest.Done, error) {
 	return rest.NewDone(c.Summary(), "You are logged out."), nil
 }
 
-// wrong are the reasons that lie with who asks.
+// wrong lists the errors caused by the caller.
 var wrong = []error{auth.ErrNoCredential, auth.ErrBadCredential, auth.ErrLoggedIn, auth.ErrNotAllowed}
 
-// Unauthorized is the answer to a request nobody vouches for: the same for
-// every reason but the lock, which says how long to wait.
+// Unauthorized returns the response to an unauthenticated request. It is the same for every
+// reason except a lock, which states the waiting time.
 func Unauthorized(log *slog.Logger, r *http.Request, err error) *rest.Rejection {
 	var locked *auth.LockedError
 	if errors.As(err, &locked) {
@@ -100,14 +100,13 @@ func NoSession() *rest.Rejection {
 	return rest.BadRequest("there is no session to end: send the cookie %s of one that holds", auth.Cookie)
 }
 
-// unasked is the answer when nobody could say whether a password is right.
+// unasked returns the response for a password that could not be verified.
 func unasked(err error) *rest.Rejection {
 	return &rest.Rejection{Status: http.StatusServiceUnavailable, Description: "Authorization", Cause: err,
 		Message: "the password cannot be checked now: see the log of the appliance, or use an API key"}
 }
 
-// unlogged is the answer to a log-in that failed, when it is another one than that to
-// any wrong credential.
+// unlogged returns the texts for a failed login; some failures have texts of their own.
 func unlogged(err error) (message, details string) {
 	switch err {
 	case auth.ErrLoggedIn:

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Provider vouches for people; *oidc.Client is one.
+// Provider authenticates users; *oidc.Client implements it.
 type Provider interface {
 	Settings() (s oidc.Settings, secret bool, err error)
 	Plan(s oidc.Settings, secret *string) (oidc.Settings, error)
@@ -22,12 +22,12 @@ type Provider interface {
 	Finish(ctx context.Context, query url.Values, binding string) (oidc.Claimed, error)
 }
 
-// againQuery has the provider ask for the credentials again.
+// againQuery makes the provider ask for the credentials again.
 const againQuery = "reauthenticate"
 
 const oidcPath = SessionPath + "/oidc"
 
-// Public reports whether a path is one of log-ins that begin without any credential.
+// Public reports whether a path belongs to a login flow that starts without a credential.
 func Public(path string) bool {
 	return path == oidcPath || path == oidcPath+"/callback" || path == oidcPath+donePath
 }
@@ -38,7 +38,7 @@ func (s *Resource) oidcOperations() []*rest.Operation {
 	}
 	const settings = "/rbac/oidc"
 	about := rest.NewDocument("the settings of OpenID Connect", func() string {
-		now, secret, _ := s.deps.Provider.Settings() // one that cannot be read is refused when it is changed
+		now, secret, _ := s.deps.Provider.Settings() // an unreadable one is reported when it is changed
 		return rest.Digest([]any{now, secret})
 	})
 	return append(rest.About(about,
@@ -56,7 +56,7 @@ func (s *Resource) oidcOperations() []*rest.Operation {
 	)
 }
 
-// OIDCItem is whom the appliance asks. The secret is never among it.
+// OIDCItem describes the provider, without the client secret.
 type OIDCItem struct {
 	Enabled    string   `json:"enabled" enum:"true,false"`
 	Issuer     string   `json:"issuer"`
@@ -117,20 +117,20 @@ func (s *Resource) setOIDC(c *rest.Call) (rest.Object[OIDCItem], error) {
 	return out, err
 }
 
-// bindingCookie keeps the binding of a log-in in the browser that began it. It comes back
-// with the redirect of the provider, which is another site: Lax allows that.
+// bindingCookie binds a login to the browser that started it. It must be sent along with
+// the redirect from the provider, which is another site, so it is SameSite=Lax.
 const bindingCookie = "SLUICE_OIDC"
 
 func bound(r *http.Request, value string, age int) string {
 	return (&http.Cookie{Name: bindingCookie, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode}).String()
 }
 
-// Begun is where a log-in goes on.
+// Begun is where a login continues.
 type Begun struct {
 	Location string `json:"location" doc:"Address at the provider, where the browser is sent"`
 }
 
-// beginOIDC sends the browser to the provider.
+// beginOIDC redirects the browser to the provider.
 func (s *Resource) beginOIDC(c *rest.Call) (Begun, error) {
 	back, err := place(c)
 	if err != nil {
@@ -149,8 +149,8 @@ func (s *Resource) beginOIDC(c *rest.Call) (Begun, error) {
 	return Begun{to}, nil
 }
 
-// finishOIDC ends in a session like any other. A browser is sent on to a page, others
-// are answered with what a log-in answers.
+// finishOIDC starts a session. Browsers are redirected to a page; other clients get the
+// response of a login.
 func (s *Resource) finishOIDC(c *rest.Call) (LoggedIn, error) {
 	binding := ""
 	if cookies := c.Request.CookiesNamed(bindingCookie); len(cookies) == 1 {
@@ -173,8 +173,7 @@ func (s *Resource) finishOIDC(c *rest.Call) (LoggedIn, error) {
 	return out, err
 }
 
-// notVouched says why somebody does not come in: to the log, and no more than that to the
-// browser.
+// notVouched returns the rejection of a login. Only the log contains the reason.
 func (s *Resource) notVouched(c *rest.Call, user string, err error) error {
 	if errors.Is(err, oidc.ErrOff) || errors.Is(err, oidc.ErrUnavailable) {
 		return oidcRejection(err)

@@ -20,7 +20,7 @@ func (s *Resource) openSessionOperations() []*rest.Operation {
 	}
 }
 
-// OpenSession is somebody who is logged in. Its token is known to the browser alone.
+// OpenSession describes a session. Only the browser knows its token.
 type OpenSession struct {
 	Session uint64    `json:"session" doc:"What it is called"`
 	User    string    `json:"user"`
@@ -30,8 +30,7 @@ type OpenSession struct {
 	Own     string    `json:"own" enum:"true,false" doc:"Whether it is the one this request has"`
 }
 
-// seen reports whether a session is one the caller sees and ends: root all, others
-// their own.
+// seen reports whether the caller may see and end a session: root all, others their own.
 func seen(c *rest.Call, o auth.OpenSession) bool { return c.By.Who.Root() || o.User == c.By.Who.Name() }
 
 func (s *Resource) listOpen(c *rest.Call) (rest.List[OpenSession], error) {

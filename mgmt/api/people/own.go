@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// OwnUser is what one may see of oneself.
+// OwnUser describes the caller.
 type OwnUser struct {
 	User    string       `json:"user"`
 	WebGUI  string       `json:"webgui_permissions" enum:"true,false" doc:"Whether you may log in"`
@@ -24,8 +24,8 @@ func (s *Resource) getOwnUser(c *rest.Call) (rest.Object[OwnUser], error) {
 	return rest.Object[OwnUser]{Description: c.Summary(), Params: OwnUser{u.Name, rest.Truth(u.WebGUI), rest.Truth(u.API), u.Service, rest.Truth(asked(u))}}, rbacRejection(err)
 }
 
-// updateOwnUser changes who asks. A new password needs the one in force: a session
-// that was left open is not enough.
+// updateOwnUser changes the caller. A new password requires the current one, so an
+// unattended session is not enough.
 func (s *Resource) updateOwnUser(c *rest.Call) (rest.Changed, error) {
 	values, err := rest.Decode(c, &validate.OwnUserUpdate)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Resource) updateOwnUser(c *rest.Call) (rest.Changed, error) {
 	return rest.Changed{Description: c.Summary(), Params: values.Sent(), Message: fmt.Sprintf("The user %s has been modified.", name)}, nil
 }
 
-// checkNewPassword refuses who does not know the password in force.
+// checkNewPassword rejects callers who do not know the current password.
 func (s *Resource) checkNewPassword(c *rest.Call, name string, values sentValues) error {
 	if !values.Has("newpassword") {
 		return nil
@@ -69,8 +69,8 @@ func (s *Resource) checkNewPassword(c *rest.Call, name string, values sentValues
 	return nil
 }
 
-// changeRootPassword changes the password of the system's root: who knows it logs in
-// here and at the console.
+// changeRootPassword changes the system password of root, which is valid here and at the
+// console.
 func (s *Resource) changeRootPassword(c *rest.Call, old, new string) error {
 	err := c.Book(s.deps.Users).ChangeRootPassword(c.Context, old, new)
 	if errors.Is(err, rbac.ErrWrong) {

@@ -1,5 +1,5 @@
-// Package people is the part of the API about who may use it: users, groups,
-// roles, keys, and sessions of people.
+// Package people implements the API resources of access: users, groups, roles, keys and
+// login sessions.
 package people
 
 import (
@@ -15,15 +15,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Deps is what the operations need.
+// Deps are the dependencies of the operations.
 type Deps struct {
 	Users *rbac.Book
-	// Document is users, groups and roles as what has a revision, see Document.
+	// Document is the document of users, groups and roles, see Document.
 	Document *rest.Document
 	Keys     Keys
 	Guard    *auth.Guard
-	// Directory and Provider are who else knows people; without one there is nothing
-	// about it in the API.
+	// Directory and Provider are external user directories; nil disables their operations.
 	Directory Directory
 	Provider  Provider
 	// Developing reports whether a request comes from a page under development.
@@ -33,7 +32,7 @@ type Deps struct {
 	Now        func() time.Time
 }
 
-// Resource answers the operations; make it with New.
+// Resource implements the operations. Use New to make one.
 type Resource struct {
 	deps Deps
 	keys *rest.Document
@@ -44,8 +43,8 @@ func New(deps Deps) *Resource {
 	return &Resource{deps: deps, keys: rest.NewDocument("the API keys", func() string { return keysThere(deps.Keys.Keys()) })}
 }
 
-// keysThere is the revision of the keys: none is ever changed, and no number comes
-// twice.
+// keysThere returns the revision of the keys. Keys never change and numbers are never
+// reused, so the numbers suffice.
 func keysThere(keys []store.Key) string {
 	var ids []uint64
 	for _, k := range keys {
@@ -54,12 +53,12 @@ func keysThere(keys []store.Key) string {
 	return "keys-" + rest.Digest(ids)
 }
 
-// Document is users, groups and roles as what has one revision.
+// Document returns the document of users, groups and roles, which have one common revision.
 func Document(users *rbac.Book) *rest.Document {
 	return rest.NewDocument("users, groups and roles", func() string { return "people-" + strconv.FormatUint(users.Revision(), 10) })
 }
 
-// Operations lists what can be done.
+// Operations returns the operations of the resource.
 func (s *Resource) Operations() []*rest.Operation {
 	return slices.Concat(rest.About(s.keys, s.keyOperations()...), s.loginOperations(), s.oidcOperations(), s.openSessionOperations(), s.ldapOperations(),
 		rest.About(s.deps.Document, slices.Concat(s.secondOperations(), s.serviceOperations(), s.userOperations(), s.groupOperations(), s.roleOperations())...))

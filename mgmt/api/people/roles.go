@@ -22,16 +22,16 @@ func (s *Resource) roleOperations() []*rest.Operation {
 	}
 }
 
-// RoleItem is a line of the list of roles.
+// RoleItem is an entry of the list of roles.
 type RoleItem struct {
 	Name       string `json:"name"`
 	Predefined string `json:"predefined" enum:"true,false" doc:"Whether it comes with Sluice and cannot be changed"`
 }
 
-// Switches says of each permission of each section whether it is given.
+// Switches holds the state of each permission, by section and name.
 type Switches map[string]map[string]string
 
-// switches shows what may says of permissions.
+// switches converts a permission predicate into Switches.
 func switches(may func(rbac.Permission) bool) Switches {
 	out := Switches{}
 	for _, p := range rbac.Permissions() {
@@ -75,8 +75,8 @@ func (s *Resource) createRole(c *rest.Call) (rest.Object[Switches], error) {
 	return rest.Object[Switches]{Description: c.Summary(), Params: switches(r.May), Message: fmt.Sprintf("The role %s has been created.", r.Name)}, nil
 }
 
-// grants refuses to give a role the right to set programs to callers who lack it: whoever
-// starts programs gets further than any other right leads.
+// grants refuses to give a role the permission to set programs unless the caller has it,
+// because starting programs exceeds all other permissions.
 func (s *Resource) grants(c *rest.Call, may func(rbac.Permission) bool) error {
 	if !may(rbac.ProgramSet) {
 		return nil
@@ -84,7 +84,7 @@ func (s *Resource) grants(c *rest.Call, may func(rbac.Permission) bool) error {
 	return c.SetProgram("the role allows to start programs")
 }
 
-// permissionsOf are those of the role of a name; of none there are none.
+// permissionsOf returns the permissions of a role; none if it does not exist.
 func (s *Resource) permissionsOf(name string) func(rbac.Permission) bool {
 	r, err := s.deps.Users.Role(name)
 	if err != nil {
@@ -93,11 +93,10 @@ func (s *Resource) permissionsOf(name string) func(rbac.Permission) bool {
 	return r.May
 }
 
-// roleFields is the body of a change of a role: sections, each an object of
-// permissions.
+// roleFields is the body of a change of a role: sections, each an object of permissions.
 type roleFields struct{}
 
-// Params lists the sections for the document.
+// Params lists the sections for OpenAPI.
 func (roleFields) Params() (out []validate.Param) {
 	for _, p := range rbac.Permissions() {
 		if len(out) == 0 || out[len(out)-1].Name != p.Section() {
@@ -161,14 +160,14 @@ func (s *Resource) deleteRole(c *rest.Call) (rest.Done, error) {
 	return rest.NewDone(c.Summary(), fmt.Sprintf("The role %s has been deleted.", name)), nil
 }
 
-// getOwnPermissions answers what the caller may do, as a role would say it: who shows
-// the appliance to people offers them no more.
+// getOwnPermissions responds with the caller's permissions in the format of a role, so that
+// user interfaces can hide the rest.
 func (s *Resource) getOwnPermissions(c *rest.Call) (rest.Object[Switches], error) {
 	return rest.Object[Switches]{Description: c.Summary(), Params: switches(c.By.May)}, nil
 }
 
-// getMenus answers which menus of the GUI the caller sees: those of sections with
-// something to see or to do.
+// getMenus responds with the GUI menus the caller sees: those of sections with any
+// permitted content or action.
 func (s *Resource) getMenus(c *rest.Call) (rest.Object[map[string]string], error) {
 	out := map[string]string{}
 	for section := range switches(c.By.May) {

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// SecondPath is where people set up their second factor. Its answers hold secrets, which
-// nobody keeps.
+// SecondPath is the path for setting up a second factor. Its responses contain secrets and
+// are never stored.
 const SecondPath = "/system/users/totp"
 
 func (s *Resource) secondOperations() []*rest.Operation {
@@ -23,19 +23,19 @@ func (s *Resource) secondOperations() []*rest.Operation {
 	}
 }
 
-// SecondItem is what can be seen of a second factor.
+// SecondItem describes a second factor.
 type SecondItem struct {
 	Status   rbac.SecondState `json:"status" enum:"off,pending,on" doc:"pending: enrolled, but not confirmed, and not asked for"`
 	Recovery int              `json:"recovery_codes" doc:"How many recovery codes are left"`
 }
 
-// NewSecond is a second factor just made; this is the only answer that shows its secret.
+// NewSecond is a new second factor. Only this response shows its secret.
 type NewSecond struct {
 	Secret string `json:"secret" doc:"In base32, as apps take it; never shown again"`
 	URI    string `json:"uri" doc:"The same as otpauth://, which apps scan as a QR code"`
 }
 
-// SecondDone is the answer to an action; this is the only one that shows these codes.
+// SecondDone is the response to an action. Only this response shows these codes.
 type SecondDone struct {
 	SecondItem
 	Codes []string `json:"codes,omitempty" doc:"Recovery codes, each good for one log-in; never shown again"`
@@ -52,8 +52,8 @@ func (s *Resource) getSecond(c *rest.Call) (rest.Object[SecondItem], error) {
 	return rest.Object[SecondItem]{Description: c.Summary(), Params: item}, err
 }
 
-// enrol needs the password: a session that was left open is not enough. Who is on the
-// local socket as root has another way to all of it.
+// enrol requires the password, so an unattended session is not enough. Root on the local
+// socket is exempt, as it has full access anyway.
 func (s *Resource) enrol(c *rest.Call) (rest.Object[NewSecond], error) {
 	values, err := rest.Decode(c, &validate.SecondEnrol)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Resource) enrol(c *rest.Call) (rest.Object[NewSecond], error) {
 		Message: "The second factor has been enrolled. It is asked for once a code of it was confirmed."}, nil
 }
 
-// checkPassword refuses who does not know the password.
+// checkPassword rejects a wrong password.
 func (s *Resource) checkPassword(c *rest.Call, name, password string) error {
 	if auth.Trusted(c.Request) {
 		return nil
@@ -86,7 +86,7 @@ func (s *Resource) checkPassword(c *rest.Call, name, password string) error {
 	return nil
 }
 
-// checkCode refuses who has no code.
+// checkCode rejects a wrong code.
 func (s *Resource) checkCode(c *rest.Call, name, code string) error {
 	if auth.Trusted(c.Request) {
 		return nil
@@ -138,8 +138,7 @@ func (s *Resource) actOnSecond(c *rest.Call) (rest.Object[SecondDone], error) {
 	return rest.Object[SecondDone]{Description: c.Summary(), Params: SecondDone{item, codes}, Message: message}, err
 }
 
-// confirmSecond has the second factor asked for from now on. Wrong codes count like those
-// of logins.
+// confirmSecond activates the second factor. Wrong codes count like those of logins.
 func (s *Resource) confirmSecond(c *rest.Call, name, code string) (codes []string, err error) {
 	err = s.deps.Guard.Try(c.Request, name, func() (err error) {
 		codes, err = c.Book(s.deps.Users).Confirm(name, code, s.deps.Now())
@@ -152,7 +151,7 @@ func (s *Resource) confirmSecond(c *rest.Call, name, code string) (codes []strin
 	return codes, err
 }
 
-// disable needs password and code, where there is a code to have.
+// disable requires the password, and a code if the factor is active.
 func (s *Resource) disable(c *rest.Call, name, password, code string) error {
 	if err := s.checkPassword(c, name, password); err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Directory is where users of the service ldap are known; *directory.Directory is one.
+// Directory is the directory of users of the service ldap; *directory.Directory implements
+// it.
 type Directory interface {
 	Settings() (s directory.Settings, password bool, err error)
 	Plan(s directory.Settings, password *string) (directory.Settings, error)
@@ -34,7 +35,7 @@ func (s *Resource) ldapOperations() []*rest.Operation {
 	}
 	const settings = "/rbac/ldap"
 	about := rest.NewDocument("the settings of the directory", func() string {
-		now, password, _ := s.deps.Directory.Settings() // one that cannot be read is refused when it is changed
+		now, password, _ := s.deps.Directory.Settings() // an unreadable one is reported when it is changed
 		return rest.Digest([]any{now, password})
 	})
 	return append(rest.About(about,
@@ -44,7 +45,7 @@ func (s *Resource) ldapOperations() []*rest.Operation {
 	), rest.Op(rest.Post, settings+"/actions", rbac.RootOnly, "Test the directory", s.testLDAP).Body(&validate.LDAPAction).Asks())
 }
 
-// ServicesItem says whose users may log in.
+// ServicesItem states which kinds of users may log in.
 type ServicesItem struct {
 	Local string `json:"local" enum:"true,false" doc:"Users whose passwords this appliance knows"`
 	LDAP  string `json:"ldap" enum:"true,false" doc:"Users of the directory"`
@@ -86,7 +87,7 @@ func (s *Resource) hasDirectory() bool {
 	return err == nil && settings.Host != ""
 }
 
-// LDAPItem is where the directory is. The password is never among it.
+// LDAPItem describes the directory, without the password.
 type LDAPItem struct {
 	Host     string             `json:"host" doc:"Blank: there is none"`
 	Port     int                `json:"port"`
@@ -105,7 +106,7 @@ func ldapItem(d directory.Settings, password bool) LDAPItem {
 	return LDAPItem{d.Host, d.Port, d.Security, d.CA, d.BaseDN, d.BindDN, starred(password), d.Filter, d.Scope, d.Timeout, 3}
 }
 
-// starred stands for a secret.
+// starred stands for a secret, if there is one.
 func starred(is bool) string {
 	if is {
 		return "***"
@@ -131,7 +132,7 @@ func (s *Resource) setLDAP(c *rest.Call) (rest.Object[LDAPItem], error) {
 		return rest.Object[LDAPItem]{}, err
 	}
 	if values.Has("security") && !values.Has("port") {
-		settings.Port = 0 // the one of the other kind
+		settings.Port = 0 // the default of the new kind
 	}
 	sentTexts(values, map[string]*string{"host": &settings.Host, "ca": &settings.CA, "base_dn": &settings.BaseDN, "bind_dn": &settings.BindDN, "filter": &settings.Filter, "scope": &settings.Scope, "security": (*string)(&settings.Security)})
 	for name, to := range map[string]*int{"port": &settings.Port, "timeout": &settings.Timeout} {
@@ -163,7 +164,7 @@ func (s *Resource) setLDAP(c *rest.Call) (rest.Object[LDAPItem], error) {
 	return out, err
 }
 
-// sentTexts takes over the texts that were sent.
+// sentTexts applies the strings that were sent.
 func sentTexts(values sentValues, to map[string]*string) {
 	for name, at := range to {
 		if values.Has(name) {
@@ -172,7 +173,8 @@ func sentTexts(values sentValues, to map[string]*string) {
 	}
 }
 
-// sentSecret is a secret that was sent; what answers show in its place leaves it.
+// sentSecret returns the secret that was sent, or nil if it is the placeholder of
+// responses.
 func sentSecret(values sentValues, name string) *string {
 	text := sentText(values, name)
 	if text != nil && *text == starred(true) {

@@ -24,7 +24,7 @@ func (s *Resource) userOperations() []*rest.Operation {
 	}
 }
 
-// UserItem is a user as answers show it: never a password or a key.
+// UserItem describes a user, without password and key.
 type UserItem struct {
 	Name    string       `json:"name"`
 	Service rbac.Service `json:"service" enum:"local,ldap,oidc" doc:"Who knows the password"`
@@ -38,13 +38,13 @@ func userItem(u rbac.UserView) UserItem {
 	return UserItem{Name: u.Name, Service: u.Service, WebGUI: rest.Truth(u.WebGUI), API: rest.Truth(u.API), Group: u.Group, Second: rest.Truth(asked(u))}
 }
 
-// asked reports whether a second factor is asked for.
+// asked reports whether the user has an active second factor.
 func asked(u rbac.UserView) bool {
 	state, _ := u.Second()
 	return state == rbac.SecondOn
 }
 
-// rbacRejection turns an error of users, groups and roles into an answer.
+// rbacRejection converts an error about users, groups and roles into a rejection.
 func rbacRejection(err error) error {
 	var known *rbac.Error
 	if !errors.As(err, &known) {
@@ -67,7 +67,7 @@ func (s *Resource) listUsers(c *rest.Call) (rest.List[UserItem], error) {
 	return rest.NewList(c.Summary(), out), nil
 }
 
-// namedUser is the user the path names; root is none of those.
+// namedUser returns the user in the path, which must not be root.
 func (s *Resource) namedUser(c *rest.Call) (rbac.UserView, error) {
 	name := c.Param("user")
 	if name == rbac.Root {
@@ -102,7 +102,7 @@ func (s *Resource) createUser(c *rest.Call) (rest.Object[UserItem], error) {
 	return rest.Object[UserItem]{Description: c.Summary(), Params: userItem(u), Message: fmt.Sprintf("The user %s has been created. It may do nothing before it is in a group with a role.", name)}, rbacRejection(err)
 }
 
-// log writes who changed what of users, groups and roles.
+// log records who changed users, groups or roles.
 func (s *Resource) log(c *rest.Call, what string, about ...any) {
 	s.deps.Log.Info(what, append(about, "by", c.By.Name, "source", c.By.Source)...)
 }
@@ -123,8 +123,8 @@ func (s *Resource) updateUser(c *rest.Call) (rest.Changed, error) {
 	return rest.Changed{Description: c.Summary(), Params: values.Sent(), Message: fmt.Sprintf("The user %s has been modified.", u.Name)}, nil
 }
 
-// changeUser changes a user. That a key is taken already tells the key of somebody else,
-// so keys can be chosen at a bounded rate.
+// changeUser changes a user. The rejection of a key that is already in use reveals another
+// user's key, so choosing keys is rate-limited.
 func (s *Resource) changeUser(c *rest.Call, name string, to rbac.UserChange) error {
 	change := func() error { return c.Book(s.deps.Users).ChangeUser(name, to) }
 	if to.Key == nil || *to.Key == "" || auth.Trusted(c.Request) {
@@ -138,7 +138,7 @@ func (s *Resource) changeUser(c *rest.Call, name string, to rbac.UserChange) err
 	return rbacRejection(err)
 }
 
-// sentValues are the values of a body about a user.
+// sentValues holds the values of a body about a user.
 type sentValues interface {
 	Has(name string) bool
 	Get(name string) validate.Value

@@ -1,7 +1,7 @@
 package rest
 
-// answerWords are the words of answers. It is made for who reads the document: nobody
-// else needs it.
+// answerWords returns the meanings of names in responses. It is built on demand, because
+// only the OpenAPI document needs it.
 func answerWords() map[string]meaning {
 	return map[string]meaning{
 		"zone": {"The domain", "example.com", ""}, "zones": {"The zones, in their order", nil, ""}, "resources": {"The records, in their order", nil, ""},

@@ -6,24 +6,24 @@ import (
 	"github.com/sluicelb/sluice/mgmt/auth"
 )
 
-// Note is what a call tells the audit log of itself on its way.
+// Note collects information about a call for the audit log.
 type Note struct {
 	By       auth.Principal
 	Source   string
 	Message  string
 	Revision uint64
-	Quiet    bool // it changed nothing: a question, or only tried
-	Keep     bool // kept though it only reads
+	Quiet    bool // nothing changed: a query or a dry run
+	Keep     bool // logged although it only reads
 }
 
 type noteKey struct{}
 
-// WithNote gives a request its note.
+// WithNote attaches a note to a request.
 func WithNote(ctx context.Context, n *Note) context.Context {
 	return context.WithValue(ctx, noteKey{}, n)
 }
 
-// NoteOf is the note of a request; one that nobody reads where it has none.
+// NoteOf returns the note of a request. Without one, it returns a note that nobody reads.
 func NoteOf(ctx context.Context) *Note {
 	if n, ok := ctx.Value(noteKey{}).(*Note); ok {
 		return n
@@ -33,15 +33,16 @@ func NoteOf(ctx context.Context) *Note {
 
 type principalKey struct{}
 
-// WithPrincipal makes by the sender of the request.
+// WithPrincipal stores the sender of the request.
 func WithPrincipal(ctx context.Context, by auth.Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, by)
 }
 
-// Asker is who sent a request that is not at its operation yet.
+// Asker returns the sender of a request that has not reached its operation yet.
 func Asker(ctx context.Context) auth.Principal { return principal(ctx) }
 
-// principal returns the sender of the request; the zero one when front did not set it.
+// principal returns the sender of the request, or the zero value if the front has not set
+// it.
 func principal(ctx context.Context) auth.Principal {
 	p, _ := ctx.Value(principalKey{}).(auth.Principal)
 	return p

@@ -14,19 +14,19 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// maxBody bounds every body but a configuration document, which may have
-// document.MaxSize bytes.
+// maxBody bounds all bodies except configuration documents, whose limit is document.MaxSize
+// bytes.
 const maxBody = 1 << 20
 
-// jsonTypes and documentTypes are the content types an operation reads; an
-// absent one counts as the first.
+// jsonTypes and DocumentTypes are the accepted content types. A missing type counts as the
+// first.
 var (
 	jsonTypes     = []string{"application/json", "text/plain"}
 	DocumentTypes = []string{"application/yaml", "application/json", "text/plain", "application/x-yaml", "text/yaml"}
 )
 
-// ReadBody returns the whole body of r, at most limit bytes, when its content
-// type is one of types.
+// ReadBody returns the whole body of r, at most limit bytes, if its content type is one of
+// types.
 func ReadBody(r *http.Request, limit int64, types []string) ([]byte, error) {
 	b, err := ReadWhole(r, limit)
 	if err != nil {
@@ -40,7 +40,7 @@ func ReadBody(r *http.Request, limit int64, types []string) ([]byte, error) {
 	return bytes.TrimPrefix(b, []byte(mark)), nil
 }
 
-// ReadWhole returns the body of r as it came, at most limit bytes of whatever type.
+// ReadWhole returns the body of r as received, at most limit bytes of any type.
 func ReadWhole(r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
@@ -49,7 +49,7 @@ func ReadWhole(r *http.Request, limit int64) ([]byte, error) {
 	return b, bodyError(err, limit)
 }
 
-// bodyError says what became of a body that may have limit bytes.
+// bodyError converts an error of reading a body with that limit.
 func bodyError(err error, limit int64) error {
 	var over *http.MaxBytesError
 	switch {
@@ -61,21 +61,21 @@ func bodyError(err error, limit int64) error {
 	return nil
 }
 
-// mark begins files some editors of Windows write, and clients send as they are. It
-// stands for nothing.
+// mark is the byte order mark. Some Windows editors put it at the start of files, and
+// clients send it unchanged. It is ignored.
 const mark = "\ufeff"
 
-// Upload is a body that is too long to be held in memory: it is read as it comes.
+// Upload is a body that is too large to hold in memory and is read as a stream.
 type Upload struct {
 	Body io.Reader
-	// Size is what was announced, -1 for nothing.
+	// Size is the announced length, -1 if there was none.
 	Size int64
 
 	limit int64
-	ended error // how the body ended, if not where it was to
+	ended error // the read error, if the body ended early
 }
 
-// Upload gives the body of such a call, of which limit bytes are read at most.
+// Upload returns the body of such a call, limited to limit bytes.
 func (c *Call) Upload(limit int64, types []string) (*Upload, error) {
 	if c.Request.ContentLength > limit {
 		return nil, tooLarge(limit)
@@ -88,8 +88,8 @@ func (c *Call) Upload(limit int64, types []string) (*Upload, error) {
 	return u, nil
 }
 
-// Problem is why a body could not be read, where that is why reading it failed with
-// err: who reads formats takes every end for a damage.
+// Problem returns the read error of the body if that is the cause of err. Format readers
+// report any early end as damage.
 func (u *Upload) Problem(err error) error {
 	if err == nil || u.ended == nil {
 		return err
@@ -97,13 +97,13 @@ func (u *Upload) Problem(err error) error {
 	return bodyError(u.ended, u.limit)
 }
 
-// uploaded remembers how a body ended.
+// uploaded records how a body ended.
 type uploaded struct {
 	of   *Upload
 	body io.Reader
 }
 
-// Read reads on.
+// Read implements io.Reader.
 func (r *uploaded) Read(p []byte) (int, error) {
 	n, err := r.body.Read(p)
 	if err != nil && err != io.EOF {
@@ -135,14 +135,13 @@ func checkType(h http.Header, types []string) error {
 	return nil
 }
 
-// DecodeObject reads one JSON object whose fields are scalars or lists of
-// scalars. A name that comes twice and anything after the object are refused:
-// two readers of the body must not see two different things. What nests deeper
-// becomes an empty object or list, which no rule allows: an unknown name is to
-// be refused before it.
+// DecodeObject reads one JSON object whose fields are scalars or lists of scalars. It
+// rejects duplicate names and data after the object, so that two readers of the body never
+// disagree. Deeper nesting becomes an empty object or list, which no rule allows; unknown
+// names are thus rejected first.
 func DecodeObject(b []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(b)) == 0 {
-		return map[string]any{}, nil // as an empty object
+		return map[string]any{}, nil // same as an empty object
 	}
 	if !utf8.Valid(b) {
 		return nil, BadRequest("broken JSON: not UTF-8")
@@ -164,18 +163,18 @@ func DecodeObject(b []byte) (map[string]any, error) {
 	return out, nil
 }
 
-// maxFields and maxItems bound a body before its names are looked at: no table
-// and no list of a field is longer.
+// maxFields and maxItems bound a body before its names are examined. They exceed every
+// table and every list.
 const (
 	maxFields = 256
 	maxItems  = 1024
 )
 
-// deepest is how many objects may stand in one another and still be read: a role is
-// permissions in sections. What is deeper is an empty object.
+// deepest is the nesting depth of objects that are read: a role holds permissions in
+// sections. Deeper objects become empty.
 const deepest = 1
 
-// decodeFields reads the object that dec is in, to its end.
+// decodeFields reads the fields of the current object of dec, to its end.
 func decodeFields(dec *json.Decoder, depth int) (map[string]any, error) {
 	out := make(map[string]any)
 	for dec.More() {
@@ -216,7 +215,7 @@ func decodeField(out map[string]any, name string, dec *json.Decoder, depth int) 
 	return err
 }
 
-// plainNumber is a value, and a whole number as its digits alone, however it is written.
+// plainNumber returns value, with an integer in plain digits whatever its notation.
 func plainNumber(value any) any {
 	if n, is := value.(json.Number); is {
 		return json.Number(validate.Whole(n))
@@ -224,7 +223,7 @@ func plainNumber(value any) any {
 	return value
 }
 
-// decodeList reads the items of the list that dec is in.
+// decodeList reads the items of the current list of dec.
 func decodeList(name string, dec *json.Decoder) ([]any, error) {
 	items := []any{}
 	for dec.More() {
@@ -247,7 +246,7 @@ func decodeList(name string, dec *json.Decoder) ([]any, error) {
 	return items, err
 }
 
-// skip reads on to the end of the list or object that dec is in.
+// skip reads to the end of the current list or object of dec.
 func skip(dec *json.Decoder) error {
 	for depth := 1; depth > 0; {
 		t, err := dec.Token()

@@ -13,10 +13,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Varied is a body that has another shape for each profile.
+// Varied is a body with one variant per profile.
 type Varied interface{ Variants() []Variant }
 
-// Variant is one of its shapes.
+// Variant is the variant for one profile.
 type Variant struct {
 	Profile farm.Profile
 	Of      Fields
@@ -24,7 +24,7 @@ type Variant struct {
 
 const schemaRef = "#/components/schemas/"
 
-// fieldsMedia describes a body of fields, each of its shapes under a name of its own.
+// fieldsMedia describes a body of fields. Each variant has its own schema name.
 func (o *Operation) fieldsMedia(schemas huma.Registry) *huma.MediaType {
 	all := []Variant{{Of: o.fields}}
 	if many, is := o.fields.(Varied); is {
@@ -49,21 +49,21 @@ func (o *Operation) fieldsMedia(schemas huma.Registry) *huma.MediaType {
 		}
 	}
 	schema := refs[0]
-	if len(refs) > 1 { // named too: generators make types of names
+	if len(refs) > 1 { // needs a name too: generators turn names into types
 		schemas.Map()[o.bodyName("")] = &huma.Schema{AnyOf: refs}
 		schema = &huma.Schema{Ref: schemaRef + o.bodyName("")}
 	}
 	return &huma.MediaType{Schema: schema, Example: example}
 }
 
-// names reports whether a word is one for a profile.
+// names reports whether word is a name of the profile.
 func names(p farm.Profile, word any) bool {
 	text, is := word.(string)
 	return is && validate.ProfileNamed(farm.Profile(text)).Name() == p
 }
 
-// bodyName is what the schema of the body is called: PutFarmsFarm, and with the
-// profile behind it where there are several.
+// bodyName returns the schema name of the body, e.g. PutFarmsFarm. The profile follows if
+// there are several.
 func (o *Operation) bodyName(profile string) string {
 	var out strings.Builder
 	for word := range strings.SplitSeq(o.id()+"-"+profile, "-") {
@@ -74,7 +74,7 @@ func (o *Operation) bodyName(profile string) string {
 	return out.String()
 }
 
-// bodySchema turns a table of fields into the schema of a body.
+// bodySchema converts a table of fields into the schema of a body.
 func bodySchema(params []validate.Param, some bool) *huma.Schema {
 	out := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{}, AdditionalProperties: false}
 	if one := 1; some {
@@ -89,7 +89,7 @@ func bodySchema(params []validate.Param, some bool) *huma.Schema {
 	return out
 }
 
-// exampleOf is a body with what is required, or else one field.
+// exampleOf returns a body with all required fields, or else with one field.
 func exampleOf(s *huma.Schema) any {
 	names := s.Required
 	for _, name := range sortedNames(s.Properties) {
@@ -114,7 +114,7 @@ func sortedNames(of map[string]*huma.Schema) (out []string) {
 	return out
 }
 
-// fieldSchema says what one field takes.
+// fieldSchema describes the values of one field.
 func fieldSchema(p validate.Param) *huma.Schema {
 	about := p.Description
 	if p.Format != "" && p.Format != "integer" && p.Format != "object" {
@@ -168,7 +168,7 @@ func float(n *int64) *float64 {
 	return &f
 }
 
-// plainOf is the plain form of a field of no table, as far as its line tells.
+// plainOf derives the plain form of a field outside of tables from its description.
 func plainOf(p validate.Param) validate.Plain {
 	has := func(option string) bool { return slices.Contains(p.Options, option) }
 	out := validate.Plain{Type: huma.TypeString, Null: !has("non_blank") || has("null"), Example: validate.Example(p.Name)}
@@ -188,13 +188,13 @@ func plainOf(p validate.Param) validate.Plain {
 		out.MinLength = 1
 	}
 	if out.Enum != nil && out.Type != huma.TypeArray {
-		out.Null = false // as in the plain form of a table's field
+		out.Null = false // consistent with table fields
 	}
 	if n, number := out.Example.(int); number && out.Type == huma.TypeString {
 		out.Example = strconv.Itoa(n) // a text that may be a number
 	}
 	if len(out.Enum) > 0 && out.Type == huma.TypeString && !slices.Contains(out.Enum, out.Example) {
-		out.Example = nil // of another field that has the name
+		out.Example = nil // the example belongs to another field of that name
 	}
 	if out.Example == nil && len(out.Enum) > 0 {
 		out.Example = out.Enum[0]

@@ -16,52 +16,49 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Call is one request on its way through one handler. It is used by that
-// handler's goroutine only.
+// Call is one request in one handler. Only that handler's goroutine uses it.
 type Call struct {
 	Context context.Context
 	Request *http.Request
-	// By is who asks.
+	// By is the caller.
 	By auth.Principal
-	// Config and Revision are the configuration the handler reads: loaded once,
-	// so that one answer never mixes two of them. After a change they are what it
-	// led to.
+	// Config and Revision are the configuration that the handler reads. They are loaded
+	// once, so that a response never mixes two configurations. After a change they hold its
+	// result.
 	Config   *farm.Config
 	Revision uint64
-	// ContentType is set by handlers that answer with something else than JSON,
-	// Cookie by those that begin or end a session, Location by those that send the
-	// browser elsewhere.
+	// ContentType is set by handlers with a response other than JSON, Cookie by those that
+	// start or end a session, and Location by those that redirect.
 	ContentType, Cookie, Location string
 
 	host     *Host
 	op       *Operation
 	response http.ResponseWriter
-	// param is the router's: what stands in the path for a name.
+	// param is the router's lookup of a path parameter by name.
 	param func(name string) string
-	// etag is the revision of what the operation is about.
+	// etag is the revision of the operation's subject.
 	etag string
-	// warnings are about the configuration after the change this call made.
+	// warnings concern the configuration after the change made by this call.
 	warnings []validate.Error
-	// disposition says that the answer is to be saved as a file.
+	// disposition makes the client save the response as a file.
 	disposition string
-	// dry: only tried, nothing is done. tried is what would have become of the
-	// configuration.
+	// dry marks a dry run. tried is the configuration it would have produced.
 	dry   bool
 	tried apply.Result
-	// preview is what a dry run shows beside it, nil for nothing.
+	// preview is an additional result of a dry run, or nil.
 	preview *Preview
-	// pending is set when the change goes back unless it is confirmed.
+	// pending is set if the change is reverted unless confirmed.
 	pending *apply.Pending
 }
 
-// Summary is what the table of operations says of this one.
+// Summary returns the operation's summary.
 func (c *Call) Summary() string { return c.op.Summary }
 
 func etag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }
 
-// Param returns a path parameter. The router leaves the escapes of some paths
-// as they are; a blank is the only one there can be (canonical). The slash of a zone is
-// a tilde here, and the root zone @ (farms.InZones).
+// Param returns a path parameter. The router leaves escapes in some paths; only a blank can
+// occur (canonical). A slash in a zone name appears as a tilde, and the root zone as @
+// (farms.InZones).
 func (c *Call) Param(name string) string {
 	if name == "zone" && c.param(name) == "@" {
 		return farm.RootZone
@@ -72,10 +69,10 @@ func (c *Call) Param(name string) string {
 	return strings.ReplaceAll(c.param(name), "%20", " ")
 }
 
-// Query returns a query parameter, "" when it was not sent.
+// Query returns a query parameter, "" if it was not sent.
 func (c *Call) Query(name string) string { return c.Request.URL.Query().Get(name) }
 
-// Flag returns a query parameter that is true or false, false when not sent.
+// Flag returns a boolean query parameter, false if it was not sent.
 func (c *Call) Flag(name string) (bool, error) {
 	switch v := c.Query(name); v {
 	case "", "false":
@@ -87,7 +84,8 @@ func (c *Call) Flag(name string) (bool, error) {
 	}
 }
 
-// Number returns a query parameter that is a number from low to high.
+// Number returns a numeric query parameter from low to high, or fallback if it was not
+// sent.
 func (c *Call) Number(name string, fallback, low, high uint64) (uint64, error) {
 	v := c.Query(name)
 	if v == "" {
@@ -108,7 +106,7 @@ func parseQuery(r *http.Request) (url.Values, error) {
 	return values, nil
 }
 
-// checkQuery refuses parameters the operation does not know, and repeated ones.
+// checkQuery rejects unknown and repeated parameters.
 func (c *Call) checkQuery() error {
 	values, err := parseQuery(c.Request)
 	if err != nil {
@@ -128,10 +126,10 @@ func (c *Call) checkQuery() error {
 	return nil
 }
 
-// Farm returns the farm the path names.
+// Farm returns the farm in the path.
 func (c *Call) Farm() (*farm.Farm, error) { return c.Visible(c.Param("farm")) }
 
-// Visible returns a farm that the caller sees: to others it does not exist.
+// Visible returns a farm that the caller sees. For other callers it does not exist.
 func (c *Call) Visible(name string) (*farm.Farm, error) {
 	f, err := FindFarm(c.Config, name)
 	if err == nil && !c.mayFarm(f.ID) {
@@ -140,13 +138,14 @@ func (c *Call) Visible(name string) (*farm.Farm, error) {
 	return f, err
 }
 
-// mayFarm reports whether the caller sees a farm: also one that this transaction made.
+// mayFarm reports whether the caller sees a farm, including one created by this
+// transaction.
 func (c *Call) mayFarm(id uint32) bool {
 	d := apply.DraftOf(c.Context)
 	return c.By.Who.MayFarm(id) || d != nil && d.Made(id)
 }
 
-// Farms are those the caller sees.
+// Farms returns the farms that the caller sees.
 func (c *Call) Farms() []farm.Farm {
 	if c.By.Who.Root() {
 		return c.Config.Farms
@@ -160,8 +159,8 @@ func (c *Call) Farms() []farm.Farm {
 	return out
 }
 
-// whole are the permissions for what shows, exports or changes data about all farms at
-// once. Operations that need another one say so with OfAll.
+// whole lists the permissions of operations that show, export or change data of all farms
+// at once. Operations with other permissions use OfAll.
 var whole = []rbac.Permission{
 	rbac.ConfigShow, rbac.ConfigApply, rbac.HistoryShow, rbac.HistoryRollback, rbac.LogShow, rbac.LogDownload,
 	rbac.BackupCreate, rbac.BackupDownload, rbac.BackupUpload, rbac.BackupApply, rbac.BackupDelete, rbac.SupportsaveDownload,
@@ -169,8 +168,8 @@ var whole = []rbac.Permission{
 	rbac.ClusterCreate, rbac.ClusterModify, rbac.ClusterMaintenance, rbac.ClusterDelete,
 }
 
-// SeesAll reports whether there is no farm that the caller does not see. Farms that this
-// transaction made say nothing about that.
+// SeesAll reports whether the caller sees every farm. Farms created by this transaction are
+// ignored.
 func (c *Call) SeesAll() bool {
 	d := apply.DraftOf(c.Context)
 	return c.By.Who.SeesAll(func(yield func(uint32) bool) {
@@ -182,19 +181,18 @@ func (c *Call) SeesAll() bool {
 	})
 }
 
-// IsAuthor reports whether the caller made a change, with whatever key it was sent.
+// IsAuthor reports whether the caller made a change, with whichever key.
 func (c *Call) IsAuthor(author string) bool {
 	user, _, _ := strings.Cut(author, " ")
 	return user == c.By.Who.Name()
 }
 
-// SeesChange reports whether the caller may know the author and the content of a change.
+// SeesChange reports whether the caller may see the author and content of a change.
 func (c *Call) SeesChange(author string) bool {
 	return c.IsAuthor(author) || c.By.May(rbac.HistoryShow) && c.SeesAll()
 }
 
-// SeesAll reports whether there is no farm of a configuration that somebody does not
-// see.
+// SeesAll reports whether by sees every farm of cfg.
 func SeesAll(by auth.Principal, cfg *farm.Config) bool { return by.Who.SeesAll(farmIDs(cfg)) }
 
 func farmIDs(cfg *farm.Config) iter.Seq[uint32] {
@@ -207,10 +205,10 @@ func farmIDs(cfg *farm.Config) iter.Seq[uint32] {
 	}
 }
 
-// Whole reports whether the operation is about all farms.
+// Whole reports whether the operation concerns all farms.
 func (o *Operation) Whole() bool { return o.whole || slices.Contains(whole, o.Needs) }
 
-// checkWhole refuses what is about all farms to who sees some of them only.
+// checkWhole rejects operations on all farms unless the caller sees them all.
 func (c *Call) checkWhole() error {
 	if c.op.Whole() && !c.SeesAll() {
 		return NotOfAll()
@@ -218,13 +216,13 @@ func (c *Call) checkWhole() error {
 	return nil
 }
 
-// NotOfAll refuses what is about all farms to who sees some of them only.
+// NotOfAll is the rejection for callers who do not see all farms.
 func NotOfAll() *Rejection {
 	return Refuse(http.StatusForbidden, "you may not do this: it is about all farms, and your group has not all of them")
 }
 
-// checkFarm refuses a path to a farm that the caller does not see, before a handler
-// looks at it. Of one that is not there, the handler says so.
+// checkFarm rejects a path to a farm hidden from the caller before the handler runs. For a
+// missing farm, the handler responds.
 func (c *Call) checkFarm() error {
 	if c.By.Who.Root() || !strings.Contains(c.op.Path, "{farm}") || c.Config.Farm(c.Param("farm")) == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Author is who history will name.
+// Author returns the author for the history.
 func (c *Call) Author() apply.Author {
 	source := "api " + c.By.Source
 	if auth.Local(c.Request) {
@@ -23,24 +23,24 @@ func (c *Call) Author() apply.Author {
 	return apply.Author{Name: c.By.Name, Source: source}
 }
 
-// Expected returns the revision of If-Match, 0 when any will do.
+// Expected returns the revision required by If-Match, 0 if any is accepted.
 func (c *Call) Expected() (uint64, error) {
 	m := readMatch(c.Request)
 	if m.any {
 		return 0, nil
 	}
-	if !m.of(strconv.FormatUint(c.Revision, 10)) && !c.isFarmAsBefore(m) && !c.isAsBefore(m) { // checked again under the writer's lock
+	if !m.of(strconv.FormatUint(c.Revision, 10)) && !c.isFarmAsBefore(m) && !c.isAsBefore(m) { // checked again under the write lock
 		return 0, RejectionOf(apply.ErrConflict, true)
 	}
 	return c.Revision, nil
 }
 
-// Act ends a call that is only tried, or that another revision was expected for, at
-// the last moment before it does something: what would be refused anyway is refused
-// for that (RFC 9110, section 13.2.1). Changes of the configuration and of
-// certificates end by themselves.
+// Act must be called just before a handler has an effect outside of the configuration. It
+// ends dry runs and calls whose If-Match does not match. Coming last, it lets all other
+// errors take precedence (RFC 9110 §13.2.1). Changes of the configuration and of
+// certificates include this check.
 func (c *Call) Act() error {
-	if c.op.about == nil { // else it was looked at before (within)
+	if c.op.about == nil { // otherwise already checked (within)
 		if _, err := c.Expected(); err != nil {
 			return err
 		}
@@ -51,11 +51,11 @@ func (c *Call) Act() error {
 	return nil
 }
 
-// Dry reports whether the call is only tried, for what ends by itself then.
+// Dry reports whether the call is a dry run, for effects that end by themselves in one.
 func (c *Call) Dry() bool { return c.dry }
 
-// Later has something done with the configuration a change led to: at once, or when the
-// transaction the call is part of is in force.
+// Later calls do with the configuration that resulted from a change: immediately, or when
+// the surrounding transaction is in force.
 func (c *Call) Later(do func(*farm.Config)) {
 	if d := apply.DraftOf(c.Context); d != nil {
 		d.Later(do)
@@ -64,8 +64,8 @@ func (c *Call) Later(do func(*farm.Config)) {
 	do(c.Config)
 }
 
-// Book is who may do what, for the caller: changes last only when the call may act, and
-// are refused when the caller does not cover them.
+// Book returns the permission book for the caller. Its changes persist only if the call may
+// act, and are rejected if they exceed the caller's own rights.
 func (c *Call) Book(of *rbac.Book) *rbac.Book {
 	if !c.By.Who.Root() {
 		of = of.On(rbac.Caller{Name: c.By.Who.Name(), Farms: slices.Collect(farmIDs(c.Config))})
@@ -76,17 +76,16 @@ func (c *Call) Book(of *rbac.Book) *rbac.Book {
 	return of
 }
 
-// MayTake gives a request more time than others; without it the connection's own
-// bounds would end what it does as well.
+// MayTake extends the deadlines of a request, including those of its connection.
 func (c *Call) MayTake(d time.Duration) {
 	control := http.NewResponseController(c.response)
 	until := time.Now().Add(d)
-	_ = control.SetReadDeadline(until) // not every connection can; it is none of a server then
+	_ = control.SetReadDeadline(until) // unsupported by connections that belong to no server
 	_ = control.SetWriteDeadline(until)
 }
 
-// Change edits the configuration through the one writer. The edit sees a copy
-// of the newest configuration and must look up what it changes in that.
+// Change edits the configuration through its only writer. edit gets a copy of the newest
+// configuration and must look up its objects there.
 func (c *Call) Change(comment string, edit func(*farm.Config) error) (apply.Result, error) {
 	expect, err := c.Expected()
 	if err != nil {
@@ -96,7 +95,7 @@ func (c *Call) Change(comment string, edit func(*farm.Config) error) (apply.Resu
 	return c.Keep(result, err, expect)
 }
 
-// ChangeFarm is Change of one farm: edit changes nothing of the others.
+// ChangeFarm is Change for one farm. edit must not change other farms.
 func (c *Call) ChangeFarm(name, comment string, edit func(*farm.Config) error) (apply.Result, error) {
 	expect, err := c.Expected()
 	if err != nil {
@@ -106,7 +105,7 @@ func (c *Call) ChangeFarm(name, comment string, edit func(*farm.Config) error) (
 	return c.Keep(result, err, expect)
 }
 
-// Keep remembers what a change led to, for the answer.
+// Keep stores the result of a change for the response.
 func (c *Call) Keep(result apply.Result, err error, expect uint64) (apply.Result, error) {
 	if errors.Is(err, apply.ErrDryRun) {
 		c.tried = result
@@ -122,9 +121,8 @@ func (c *Call) Keep(result apply.Result, err error, expect uint64) (apply.Result
 	return result, nil
 }
 
-// Warning is what cannot work of the object at that path (validate.FarmPath and
-// its kin) after the change, empty when all can. What the change did besides what
-// was asked for comes first.
+// Warning returns the problems of the object at path (validate.FarmPath etc.) after the
+// change, "" if there are none. Side effects of the change (did) come first.
 func (c *Call) Warning(path string, did ...string) string {
 	texts := slices.DeleteFunc(did, func(text string) bool { return text == "" })
 	for _, w := range c.warnings {

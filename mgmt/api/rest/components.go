@@ -12,17 +12,17 @@ const (
 	parameterRef = "#/components/parameters/"
 	responseRef  = "#/components/responses/"
 	headerRef    = "#/components/headers/"
-	// helpName is the response to a body that has nothing in it, or is wrong.
+	// helpName is the response to an empty or invalid body.
 	helpName = "BadRequestOrHelp"
 )
 
 // MaxIdempotencyKey bounds the header Idempotency-Key, in bytes.
 const MaxIdempotencyKey = 128
 
-// rejectionName is what the response with a status is called.
+// rejectionName returns the name of the response with that status.
 func rejectionName(status int) string { return strings.ReplaceAll(http.StatusText(status), " ", "") }
 
-// reasons says when operations refuse with a status.
+// reasons explains each rejection status.
 func reasons() map[int]string {
 	return map[int]string{
 		http.StatusBadRequest:            "Something about the request is wrong. The message says what, and what is allowed.",
@@ -40,7 +40,7 @@ func reasons() map[int]string {
 	}
 }
 
-// describeComponents adds what operations share.
+// describeComponents adds the components that operations share.
 func describeComponents(doc *huma.OpenAPI) {
 	schemas := doc.Components.Schemas
 	refused := schemas.Schema(reflect.TypeFor[ErrorBody](), true, "")
@@ -79,7 +79,7 @@ func downloadHeaders() map[string]*huma.Param {
 	}
 }
 
-// SecuritySchemes are the credentials there are.
+// SecuritySchemes returns the supported credentials.
 func SecuritySchemes() map[string]*huma.SecurityScheme {
 	return map[string]*huma.SecurityScheme{
 		"key":            {Type: "apiKey", In: "header", Name: "ZAPI_KEY", Description: "An API key"},
@@ -89,7 +89,7 @@ func SecuritySchemes() map[string]*huma.SecurityScheme {
 	}
 }
 
-// security lists the credentials an operation takes.
+// security lists the credentials that an operation accepts.
 func (o *Operation) security() []map[string][]string {
 	switch {
 	case o.Path != sessionPath:

@@ -8,13 +8,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 )
 
-// namedFarm finds the names of farms in messages, with the service of theirs.
+// namedFarm matches the names of farms in messages, with their service.
 var namedFarm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:service "?[\w.-]+"? (?:of|in) )?(?:the )?\bfarms? "?([\w-]+)"?( does not exist)?`)
 })
 
-// Discreet returns a message without the names of farms that the caller does not see, which
-// are those of other groups. That a farm does not exist is said of these, too.
+// Discreet removes the names of farms hidden from the caller from a message. Such farms
+// belong to other groups. Messages that a farm does not exist are left unchanged.
 func (c *Call) Discreet(text string) string {
 	if c.By.Who.Root() || c.SeesAll() {
 		return text
@@ -28,8 +28,8 @@ func (c *Call) Discreet(text string) string {
 	})
 }
 
-// visible returns what the caller sees of a configuration: farms that are in no other one
-// are the caller's own.
+// visible returns the part of a configuration that the caller sees. Farms that exist only
+// in cfg are the caller's own.
 func (c *Call) visible(cfg *farm.Config) *farm.Config {
 	if c.By.Who.Root() || c.SeesAll() {
 		return cfg
@@ -48,7 +48,7 @@ func (c *Call) visible(cfg *farm.Config) *farm.Config {
 	return out
 }
 
-// known reports whether a farm was there before the call.
+// known reports whether a farm existed before the call.
 func (c *Call) known(id uint32) bool {
 	for i := range c.Config.Farms {
 		if c.Config.Farms[i].ID == id {
@@ -58,7 +58,7 @@ func (c *Call) known(id uint32) bool {
 	return false
 }
 
-// difference is that of two configurations, as far as the caller may see them.
+// difference returns the diff of two configurations, as far as the caller may see them.
 func (c *Call) difference(from, to *farm.Config) string {
 	v := c.Veil()
 	return document.Diff(v.Apply(c.visible(from)), v.Apply(c.visible(to)))

@@ -1,17 +1,16 @@
-// Package rest is the kit every resource of the API stands on; it knows none of
-// them. An Operation is one line of the table routing, rights and the OpenAPI
-// document come from:
+// Package rest is the toolkit for all API resources, and depends on none of them. An
+// Operation is one entry of the table from which routing, permissions and the OpenAPI
+// document derive:
 //
 //	rest.Op(rest.Get, "/farms", rbac.Open, "List farms", s.listFarms)
 //	rest.Op(rest.Post, "/farms", rbac.FarmCreate, "Create a farm", s.createFarm).Body(newFarmFields{}).Created()
 //
-// Its handler gets a Call: who asks, the configuration, parameters of path and
-// query, the body (Decode, Object, Texts), and the one writer (Change). What it
-// returns is written as JSON; an error becomes a Rejection, and any other error a
-// fault of ours. Before the handler runs, the permission was looked at, whether
-// the caller sees the farm the path names, and the query: what an operation does
-// not know is refused. A change that is only tried (dry_run) ends where it would
-// do something: in Change, or at Act.
+// The handler gets a Call: the caller, the configuration, path and query parameters, the
+// body (Decode, Object, Texts), and the only writer (Change). Its result is encoded as
+// JSON. Errors become a Rejection; unknown errors become an internal fault. Before the
+// handler runs, the kit checks the permission, the visibility of the farm in the path, and
+// the query, of which it rejects unknown parameters. A dry run (dry_run) ends at its first
+// effect: in Change or at Act.
 //
-// File, Raw, Long and Stream are for answers that are not JSON.
+// File, Raw, Long and Stream are for responses other than JSON.
 package rest

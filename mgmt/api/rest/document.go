@@ -10,25 +10,25 @@ import (
 	"sync"
 )
 
-// Document is something that is kept beside the configuration, as users are: it has
-// a revision of its own, which is the ETag of the operations about it. One that
-// changes it with an If-Match that is no longer the revision is refused with 412.
+// Document is an object stored beside the configuration, e.g. the users. Its own revision
+// is the ETag of its operations. A change with an outdated If-Match is rejected with 412.
 type Document struct {
 	name     string
 	revision func() string
-	// turn is held from the look at If-Match to the end of the change: what was
-	// looked at is what is changed.
+	// turn is held from the If-Match check to the end of the change, so nothing changes in
+	// between.
 	turn sync.Mutex
 }
 
-// NewDocument makes one of what is called by that name in sentences, in the plural.
+// NewDocument returns a document. name is plural and appears in messages.
 func NewDocument(name string, revision func() string) *Document {
 	return &Document{name: name, revision: revision}
 }
 
-// Digest is a revision of what has no number of its own: another value, another text.
+// Digest returns a revision for a value without one: a different value has a different
+// digest.
 func Digest(v any) string {
-	b, _ := json.Marshal(v) // what answers are made of
+	b, _ := json.Marshal(v) // it is encodable, being part of responses
 	return digestOf(b)
 }
 
@@ -37,10 +37,10 @@ func digestOf(b []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Of says what the operation is about, when that is not the configuration.
+// Of sets the operation's document, if it is not the configuration.
 func (o *Operation) Of(d *Document) *Operation { o.about = d; return o }
 
-// About says of several operations what they are about.
+// About sets the document of several operations.
 func About(d *Document, all ...*Operation) []*Operation {
 	for _, o := range all {
 		o.Of(d)
@@ -57,8 +57,8 @@ func (d *Document) Change(change func() error) error {
 
 func (d *Document) etag() string { return `"` + d.revision() + `"` }
 
-// within runs a handler that changes the document. The body is read before: nobody
-// waits for a client that sends it slowly.
+// within runs a handler that changes the document. It reads the body first, so that a slow
+// client does not block others.
 func within[O any](d *Document, c *Call, handler func(*Call) (O, error)) (out O, err error) {
 	keepBody(c.Request)
 	err = d.Change(func() error {
@@ -72,7 +72,7 @@ func within[O any](d *Document, c *Call, handler func(*Call) (O, error)) (out O,
 	return out, err
 }
 
-// expected refuses a change of another revision than that of If-Match.
+// expected rejects a change whose If-Match does not match the revision.
 func (d *Document) expected(r *http.Request) error {
 	if readMatch(r).of(d.revision()) {
 		return nil
@@ -80,8 +80,8 @@ func (d *Document) expected(r *http.Request) error {
 	return Refuse(http.StatusPreconditionFailed, "%s were changed by someone else: read them again and repeat the change", d.name)
 }
 
-// keepBody reads the body of a request, as far as bodies go; who reads it again finds
-// what was there, and how it ended.
+// keepBody reads the body of a request, up to maxBody. Later readers get the same bytes and
+// the same end.
 func keepBody(r *http.Request) {
 	b, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(b), ended{err}))

@@ -24,7 +24,7 @@ func newCounter() *counter {
 	return c
 }
 
-// send changes or reads the document through do, with an If-Match.
+// send reads or changes the document through do, with an If-Match.
 func (n *counter) send(method, match string, body io.Reader, handler func(*Call) (int64, error)) (string, error) {
 	c := &Call{op: (&Operation{Method: method}).Of(n.doc), Request: httptest.NewRequest(method, "/", body)}
 	if match != "" {
@@ -34,8 +34,7 @@ func (n *counter) send(method, match string, body io.Reader, handler func(*Call)
 	return c.etag, err
 }
 
-// Whoever changes what he read changes nothing else: of everybody who read the same,
-// one may.
+// Of concurrent changes based on the same revision, exactly one succeeds.
 func TestNoUpdateOfADocumentIsLost(t *testing.T) {
 	n := newCounter()
 	var done, refused atomic.Int64
@@ -88,7 +87,7 @@ func TestAChangeNeedsTheRevisionItWasMadeFrom(t *testing.T) {
 	}
 }
 
-// slow is a body that says when it is read, and comes when it is let.
+// slow is a body that signals when it is read and then blocks until released.
 type slow struct {
 	began, may chan struct{}
 	text       io.Reader

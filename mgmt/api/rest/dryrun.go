@@ -7,10 +7,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// dryRun is the query parameter of a change that is only tried.
+// dryRun is the query parameter of a dry run.
 const dryRun = "dry_run"
 
-// DryRun is what a change would do that was only tried.
+// DryRun is the result of a dry run.
 type DryRun struct {
 	DryRun     string         `json:"dry_run" enum:"true"`
 	Diff       string         `json:"diff" doc:"Unified difference of the documents; blank when the configuration stays as it is. For a certificate that is replaced, the difference of its names"`
@@ -20,7 +20,7 @@ type DryRun struct {
 	NeedsForce string         `json:"needs_force,omitempty" enum:"true" doc:"The change is refused unless it is sent with force=true, which accepts the warnings"`
 }
 
-// ImpactItem is what a change costs the traffic of one farm.
+// ImpactItem is the cost of a change for the traffic of one farm.
 type ImpactItem struct {
 	Farm     string        `json:"farm"`
 	Cost     validate.Cost `json:"cost" enum:"connections,restart,traffic,cut" doc:"connections: new ones only have it; restart: the farm opens at another place, and clients come anew; traffic: all that the farm carries; cut: the connections and sessions of backends"`
@@ -29,35 +29,35 @@ type ImpactItem struct {
 	Carried
 }
 
-// DeletionItem is an object that a change deletes, and what it carries now.
+// DeletionItem is an object that a change deletes, and its current traffic.
 type DeletionItem struct {
 	Kind string `json:"kind" enum:"farm,service,backend,zone,records,check,alias"`
 	Name string `json:"name" doc:"Its name, with the farm it belongs to"`
 	Carried
 }
 
-// Carried is the traffic of a farm or backend now; nothing where it is not known.
+// Carried is the current traffic of a farm or backend; zero if unknown.
 type Carried struct {
 	Connections uint64  `json:"connections,omitempty" doc:"Connections open now; of a backend, exchanges"`
 	Rate        float64 `json:"requests_per_second,omitempty" doc:"Requests per second now; of an l4xnat farm, connections"`
 }
 
-// noLoad knows nothing.
+// noLoad is a Load without data.
 type noLoad struct{}
 
-// FarmLoad and BackendLoad make it a Load.
+// FarmLoad and BackendLoad implement Load.
 func (noLoad) FarmLoad(*farm.Farm) Carried { return Carried{} }
 
-// BackendLoad knows nothing, either.
+// BackendLoad returns no load.
 func (noLoad) BackendLoad(*farm.Farm, []uint32) Carried { return Carried{} }
 
-// Load tells what farms and backends carry now.
+// Load returns the current traffic of farms and backends.
 type Load interface {
 	FarmLoad(f *farm.Farm) Carried
 	BackendLoad(f *farm.Farm, ids []uint32) Carried
 }
 
-// Preview is what a dry run shows of a change that the configuration does not show.
+// Preview is the part of a dry run's result that the configuration does not show.
 type Preview struct {
 	Diff     string
 	Warnings []string
@@ -65,8 +65,8 @@ type Preview struct {
 	NeedsForce bool
 }
 
-// Shows sets what a dry run of the call shows, and refuses the change with the reason if it
-// needs force and is neither forced nor a dry run.
+// Shows sets the preview of the call. It rejects a change that needs force, unless it is
+// forced or a dry run.
 func (c *Call) Shows(p Preview, reason string) error {
 	c.preview = &p
 	forced, err := c.Flag(forceQuery)
@@ -79,8 +79,8 @@ func (c *Call) Shows(p Preview, reason string) error {
 	return nil
 }
 
-// onlyTried is the answer to a change that was only tried: it is an answer like a
-// rejection, because nothing was done, but a good one.
+// onlyTried returns the response to a dry run. It is a Rejection because nothing was done,
+// but with status 200.
 func (c *Call) onlyTried() *Rejection {
 	out := DryRun{DryRun: "true", Diff: c.tried.Diff, Deletions: []DeletionItem{}, Impact: []ImpactItem{}, Warnings: []string{}}
 	if next := c.tried.Config; next != nil && !c.tried.Unchanged {
@@ -95,7 +95,7 @@ func (c *Call) onlyTried() *Rejection {
 		}
 	}
 	header := http.Header{}
-	if c.op.about == nil { // what was shown can be made a condition of the change
+	if c.op.about == nil { // the shown revision can be made a condition of the change
 		header.Set("ETag", etag(c.Revision))
 	}
 	if p := c.preview; p != nil {
@@ -108,11 +108,11 @@ func (c *Call) onlyTried() *Rejection {
 		answer: Object[DryRun]{Description: c.op.Summary, Params: out, Message: "Only tried: nothing was changed."}}
 }
 
-// concerns reports whether a warning is about what the caller sees.
+// concerns reports whether a warning is about an object the caller sees.
 func (c *Call) concerns(path string) bool { return c.Discreet(path) == path }
 
-// Costs lists what the step from one configuration to another deletes and costs, as far
-// as the caller may see it. What farms carry now is added before the step only.
+// Costs lists the deletions and the traffic cost of a change, as far as the caller may see
+// them. Current traffic is added only if before is true.
 func (c *Call) Costs(from, to *farm.Config, before bool) ([]DeletionItem, []ImpactItem) {
 	deletions, impacts := []DeletionItem{}, []ImpactItem{}
 	var load Load = noLoad{}

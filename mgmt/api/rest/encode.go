@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Encode writes v as the family does: two blanks of indent, keys sorted. The
-// characters < > & stay escaped: an answer read as HTML is still no HTML.
+// Encode encodes v in Zevenet's style: indented by two blanks, with sorted keys. < > & stay
+// escaped, so that a response is harmless if interpreted as HTML.
 func Encode(v any) ([]byte, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -19,8 +19,7 @@ func Encode(v any) ([]byte, error) {
 	return p.out, nil
 }
 
-// encoded is Encode with a line feed at the end; of a list that was written before,
-// that.
+// encoded is Encode with a final line feed. It reuses the encoded form of a cached list.
 func encoded(v any) ([]byte, error) {
 	if l, is := v.(interface{ written() []byte }); is && l.written() != nil {
 		return l.written(), nil
@@ -29,23 +28,22 @@ func encoded(v any) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// printer writes what json.Marshal made with indents and with sorted keys, in one
-// pass. Reading it into maps, which the library sorts, takes more than six times as long.
+// printer indents the output of json.Marshal and sorts its keys in one pass. Decoding it
+// into maps, which the library sorts, takes more than six times as long.
 type printer struct {
 	raw, out []byte
 	depth    int
-	members  []member // of the objects it is in
+	members  []member // of the open objects
 	scratch  []byte
 }
 
-// member is one of an object: its key, as written but for the quotes, and where it
-// lies in out.
+// member is a member of an object: its escaped key without quotes, and its position in out.
 type member struct {
 	key        []byte
 	begin, end int
 }
 
-// value writes the value that begins at a place, and returns where it ends.
+// value writes the value that starts at a position and returns its end.
 func (p *printer) value(at int) int {
 	switch p.raw[at] {
 	case '{':
@@ -58,7 +56,7 @@ func (p *printer) value(at int) int {
 	return end
 }
 
-// scalar returns where a text, a number or a word ends.
+// scalar returns the end of a string, number or literal.
 func (p *printer) scalar(at int) int {
 	if p.raw[at] == '"' {
 		return p.text(at)
@@ -69,7 +67,7 @@ func (p *printer) scalar(at int) int {
 	return at
 }
 
-// text returns where a text ends.
+// text returns the end of a string.
 func (p *printer) text(at int) int {
 	for at++; p.raw[at] != '"'; at++ {
 		if p.raw[at] == '\\' {
@@ -138,7 +136,7 @@ func (p *printer) object(at int) int {
 	return at + 1
 }
 
-// sort brings the members of the object that was written last into order.
+// sort sorts the members of the object written last.
 func (p *printer) sort(members []member) {
 	if slices.IsSortedFunc(members, byKey) {
 		return
@@ -155,13 +153,13 @@ func (p *printer) sort(members []member) {
 	copy(p.out[begin:], p.scratch)
 }
 
-// byKey compares keys as the library does: as they are, not as they are written.
+// byKey compares keys like the library: unescaped.
 func byKey(a, b member) int {
 	if !bytes.ContainsRune(a.key, '\\') && !bytes.ContainsRune(b.key, '\\') {
 		return bytes.Compare(a.key, b.key)
 	}
 	var one, other string
-	_ = json.Unmarshal(slices.Concat([]byte{'"'}, a.key, []byte{'"'}), &one) // the library wrote them
+	_ = json.Unmarshal(slices.Concat([]byte{'"'}, a.key, []byte{'"'}), &one) // encoded by the library
 	_ = json.Unmarshal(slices.Concat([]byte{'"'}, b.key, []byte{'"'}), &other)
 	return strings.Compare(one, other)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 )
 
-// throughMaps is what Encode must write: the library sorts the keys of maps.
+// throughMaps returns the expected output of Encode: the library sorts the keys of maps.
 func throughMaps(t *testing.T, v any) string {
 	t.Helper()
 	raw, err := json.Marshal(v)
@@ -37,7 +37,7 @@ func TestWhatJSONCannotSayIsAnError(t *testing.T) {
 	}
 }
 
-// FuzzAnswersAreSortedAndIndented compares with what the library makes of it.
+// FuzzAnswersAreSortedAndIndented compares Encode with the library.
 func FuzzAnswersAreSortedAndIndented(f *testing.F) {
 	for _, seed := range []string{
 		`null`, `1`, `-1.5e9`, `"a"`, `""`, `"\\"`, `"\\\""`, `[]`, `{}`, `[[]]`, `[{}]`, `{"a":{}}`, `[1,"a",true,null]`, `{"b":1,"a":2}`, `{"b":{"d":1,"c":[{"f":1,"e":2},3]},"a":2}`,
@@ -49,7 +49,7 @@ func FuzzAnswersAreSortedAndIndented(f *testing.F) {
 		if !json.Valid(raw) {
 			return
 		}
-		// As answers come: objects in the order of their fields, twice none.
+		// A second variant with objects in reverse key order.
 		var v any
 		dec := json.NewDecoder(bytes.NewReader(raw))
 		dec.UseNumber()
@@ -66,7 +66,7 @@ func FuzzAnswersAreSortedAndIndented(f *testing.F) {
 	})
 }
 
-// backwards is a value whose objects have their keys in the wrong order.
+// backwards encodes objects with their keys in the wrong order.
 type backwards struct{ v any }
 
 func (b backwards) MarshalJSON() ([]byte, error) {

@@ -15,13 +15,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// ErrConfigFile: the file the appliance was started with cannot be read. The error that wraps it
-// says why, for the client too.
+// ErrConfigFile means that the start-up file cannot be read. The wrapping error gives the
+// reason, which is also shown to the client.
 var ErrConfigFile = errors.New("the configuration file cannot be read")
 
 // ErrorBody is the body of every rejection.
 type ErrorBody struct {
-	// Description says what was being done, Message what is wrong with it.
+	// Description names the operation, Message the problem.
 	Description string `json:"description" doc:"What was being done"`
 	Error       string `json:"error" enum:"true" doc:"Always \"true\""`
 	Message     string `json:"message" doc:"What is wrong, and what is allowed"`
@@ -31,22 +31,22 @@ type ErrorBody struct {
 	Write       *int   `json:"write,omitempty" doc:"Of a transaction, which of its writes was refused: its position, from 0 on"`
 }
 
-// Rejection is an error with a status. Its text is meant for the client; the
-// cause is not and goes to the log.
+// Rejection is an error with a status. Its message is for the client; the cause is only
+// logged.
 type Rejection struct {
 	Status      int
 	Description string
 	Message     string
 	Details     string
 	Code        string // what the client can do, see CodeConfirm
-	Field       string // of the body, the one that is wrong; "" where it is not one
-	Write       *int   // of a transaction, the position of the write that was refused
+	Field       string // the faulty field of the body, "" if it is not one field
+	Write       *int   // the position of the rejected write in a transaction
 	Cause       error
-	// help replaces the body: the fields an empty body could have had.
+	// help replaces the body by the list of possible fields.
 	help []validate.Param
-	// answer replaces it too: what a change would do that was only tried.
+	// answer replaces the body by the result of a dry run.
 	answer any
-	// header holds further headers, as Retry-After.
+	// Header holds further headers, e.g. Retry-After.
 	Header http.Header
 }
 
@@ -54,13 +54,13 @@ func (r *Rejection) Error() string { return r.Message }
 
 func (r *Rejection) Unwrap() error { return r.Cause }
 
-// Send answers with it.
+// Send writes the rejection as the response.
 func (r *Rejection) Send(w http.ResponseWriter) {
 	maps.Copy(w.Header(), r.Header)
 	WriteJSON(w, r.Status, r.Body())
 }
 
-// SendPage answers with it as a page people read.
+// SendPage writes the rejection as an HTML page.
 func (r *Rejection) SendPage(w http.ResponseWriter, page []byte) {
 	maps.Copy(w.Header(), r.Header)
 	w.Header().Set("Content-Type", PageType)
@@ -68,7 +68,7 @@ func (r *Rejection) SendPage(w http.ResponseWriter, page []byte) {
 	_, _ = w.Write(page)
 }
 
-// Body is what the client gets.
+// Body returns the response body.
 func (r *Rejection) Body() any {
 	if r.answer != nil {
 		return r.answer
@@ -79,23 +79,23 @@ func (r *Rejection) Body() any {
 	return ErrorBody{Description: r.Description, Error: "true", Message: r.Message, Details: r.Details, Code: r.Code, Field: r.Field, Write: r.Write}
 }
 
-// Refuse is a rejection with a status.
+// Refuse returns a rejection with a status.
 func Refuse(status int, format string, args ...any) *Rejection {
 	return &Rejection{Status: status, Message: fmt.Sprintf(format, args...)}
 }
 
-// BadRequest refuses what is wrong with a request.
+// BadRequest returns a rejection with status 400.
 func BadRequest(format string, args ...any) *Rejection {
 	return Refuse(http.StatusBadRequest, format, args...)
 }
 
-// NotFound refuses what is about something that does not exist.
+// NotFound returns a rejection with status 404.
 func NotFound(format string, args ...any) *Rejection {
 	return Refuse(http.StatusNotFound, format, args...)
 }
 
-// RejectionOf turns any error into a rejection. What it does not know is a fault
-// of ours: the client learns that there was one, the log learns which.
+// RejectionOf converts any error into a rejection. Unknown errors become an internal fault,
+// whose details only the log contains.
 func RejectionOf(err error, expected bool) *Rejection {
 	var known *Rejection
 	var forceable *apply.Forceable
@@ -116,7 +116,7 @@ func RejectionOf(err error, expected bool) *Rejection {
 		return BadRequest("%s", err)
 	case errors.As(err, &broken):
 		return &Rejection{Status: http.StatusBadRequest, Message: broken.Error(), Field: broken.Field}
-	case errors.As(err, &refused) && len(refused.Farms) > 0: // a farm that cannot run as it is meant to
+	case errors.As(err, &refused) && len(refused.Farms) > 0: // a farm that cannot run as intended
 		return &Rejection{Status: http.StatusBadRequest, Message: refused.Error(), Cause: err}
 	case errors.As(err, &refused):
 		return &Rejection{Status: http.StatusConflict, Message: refused.Error(), Cause: err}
@@ -149,20 +149,20 @@ func RejectionOf(err error, expected bool) *Rejection {
 	}
 }
 
-// CodeForce is the code of the refusal of a change that happens if it is forced.
+// CodeForce is the code of a rejection that force overrides.
 const CodeForce = "force"
 
-// InternalFault is all that clients learn of a fault of ours.
+// InternalFault is the client's message about an internal fault.
 const InternalFault = "internal fault: see the log of the appliance"
 
-// LogFault logs what is our fault; what is the client's fault is in the answer. That it
-// left before there was one is nobody's.
+// LogFault logs server errors. Client errors are in the response only. A client that
+// disconnects early is not an error.
 func LogFault(log *slog.Logger, r *http.Request, err *Rejection) {
 	if gone := r.Context().Err(); gone != nil && errors.Is(err.Cause, gone) {
 		return
 	}
 	if err.Status >= http.StatusInternalServerError {
-		why := err.Message // what the client is told, where there is no more to it
+		why := err.Message // the client's message, if there is no cause
 		if err.Cause != nil {
 			why = err.Cause.Error()
 		}

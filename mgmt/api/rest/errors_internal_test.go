@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// What people can mend is told to them, what they cannot is a fault of ours.
+// Errors that operators can fix are shown to them; others are internal faults.
 func TestErrorsOfTheDiskAreToldToTheClient(t *testing.T) {
 	for _, c := range []struct {
 		err    error

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// ReadObject reads the body as one object.
+// ReadObject reads the body as one JSON object.
 func (c *Call) ReadObject() (map[string]any, error) {
 	raw, err := ReadBody(c.Request, maxBody, jsonTypes)
 	if err != nil {
@@ -17,8 +17,8 @@ func (c *Call) ReadObject() (map[string]any, error) {
 	return DecodeObject(raw)
 }
 
-// Decode reads the body through the table of its fields. A body without any
-// field is answered with what it could have had.
+// Decode decodes the body with the table of its fields. An empty body is rejected with a
+// list of the possible fields.
 func Decode[T any](c *Call, table *validate.Table[T]) (validate.Values[T], error) {
 	body, err := c.ReadObject()
 	if err != nil {
@@ -30,13 +30,13 @@ func Decode[T any](c *Call, table *validate.Table[T]) (validate.Values[T], error
 	return table.Decode("", body)
 }
 
-// Help is the answer to a body without any field: it lists those there are.
+// Help returns the response to an empty body, which lists the possible fields.
 func Help(f Fields) error {
 	return &Rejection{Status: http.StatusBadRequest, Message: "No parameter has been sent. Please, try with:", help: f.Params()}
 }
 
-// fieldNamed is the field of the body a refusal is about: what is wrong with a field
-// begins with its name. "" where it begins with none.
+// fieldNamed returns the field of the body that a rejection is about, "" for none. Messages
+// about a field begin with its name.
 func (o *Operation) fieldNamed(r *Rejection) string {
 	end := strings.IndexAny(r.Message, ": ")
 	if o.fields == nil || r.Status != http.StatusBadRequest || end < 0 {
@@ -55,8 +55,8 @@ func (o *Operation) fieldNamed(r *Rejection) string {
 	return ""
 }
 
-// Object reads a small body of Sluice's own, in which everything listed may
-// come and what is required must.
+// Object reads a small body outside of tables. All listed fields are accepted, and required
+// ones must be present.
 func (c *Call) Object(f Fields) (map[string]any, error) {
 	body, err := c.ReadObject()
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *Call) Object(f Fields) (map[string]any, error) {
 	return body, checkNames(f, body)
 }
 
-// Fields is object for a body that may be empty.
+// Fields is Object for a body that may be empty.
 func (c *Call) Fields(f Fields) (map[string]any, error) {
 	body, err := c.ReadObject()
 	if err != nil {

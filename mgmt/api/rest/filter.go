@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// field is one by which items of a list can be chosen: any that an answer shows. Texts
-// and times match if they contain the wanted text, in letters of any case; words of an
-// enumeration and numbers match only as a whole. A list or an object matches if one of
-// the values in it does.
+// field is a filter field of a list: any field that a response shows. Texts and times match
+// by substring, ignoring case. Enumerations and numbers must match exactly. A list or an
+// object matches if any value in it matches.
 type field struct {
 	name  string
 	exact bool
@@ -27,14 +26,14 @@ func (f field) about() string {
 	return "Only those whose " + f.name + " has this in it"
 }
 
-// Shaped is an item that is shown in one of several shapes.
+// Shaped is an item with several variants.
 type Shaped interface {
-	// Shapes are their types, Shown is the one this has.
+	// Shapes returns the types of all variants, Shown the current variant.
 	Shapes() []reflect.Type
 	Shown() any
 }
 
-// fieldsOf lists the fields of a type of items, each once.
+// fieldsOf lists the fields of an item type, without duplicates.
 func fieldsOf(t reflect.Type) (out []field) {
 	add := func(all []field) {
 		for _, f := range all {
@@ -58,7 +57,7 @@ func fieldsOf(t reflect.Type) (out []field) {
 	return out
 }
 
-var structs sync.Map // of lists of fields, by type: what filters look at for each item
+var structs sync.Map // fields by type; filters use them for each item
 
 func fieldsOfStruct(t reflect.Type) []field {
 	if known, ok := structs.Load(t); ok {
@@ -71,7 +70,7 @@ func fieldsOfStruct(t reflect.Type) []field {
 			continue
 		}
 		exact := wholeKind(f.Type)
-		for _, known := range []string{f.Tag.Get("filter"), name} { // that of the contract, and the one shown
+		for _, known := range []string{f.Tag.Get("filter"), name} { // the name in the contract, and the one shown
 			if known != "" {
 				out = append(out, field{name: known, exact: exact || f.Tag.Get("enum") != "", index: f.Index})
 			}
@@ -81,20 +80,20 @@ func fieldsOfStruct(t reflect.Type) []field {
 	return out
 }
 
-// wholeKind reports whether values of a type match only as a whole.
+// wholeKind reports whether values of a type must match exactly.
 func wholeKind(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer:
 		return wholeKind(t.Elem())
 	case reflect.String:
-		return t.PkgPath() != "" // a type of its own is an enumeration
+		return t.PkgPath() != "" // a named string type is an enumeration
 	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct, reflect.Interface:
 		return false
 	}
 	return true
 }
 
-// matches reports whether an item is what all filters want.
+// matches reports whether an item matches all filters.
 func matches(item reflect.Value, wanted []filter) bool {
 	return !slices.ContainsFunc(wanted, func(f filter) bool { return !matchesOne(item, f) })
 }
@@ -115,7 +114,7 @@ func matchesStruct(item reflect.Value, f filter) bool {
 	return at >= 0 && equal(item.FieldByIndex(all[at].index), f.want, all[at].exact)
 }
 
-// equal compares a value with what is wanted.
+// equal reports whether a value matches want.
 func equal(v reflect.Value, want string, exact bool) bool {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -149,7 +148,7 @@ func equal(v reflect.Value, want string, exact bool) bool {
 	return false
 }
 
-// objectHas looks for what is wanted in an object as answers show it.
+// objectHas reports whether an object matches in its JSON form.
 func objectHas(object any, want string) bool {
 	if at, is := object.(time.Time); is && sameTime(at, want) {
 		return true
@@ -159,13 +158,13 @@ func objectHas(object any, want string) bool {
 	return err == nil && json.Unmarshal(text, &shown) == nil && valueHas(shown, want)
 }
 
-// sameTime reports whether a text is that time, in any time zone.
+// sameTime reports whether text denotes that time, in any time zone.
 func sameTime(at time.Time, text string) bool {
 	wanted, err := time.Parse(time.RFC3339Nano, text)
 	return err == nil && wanted.Equal(at)
 }
 
-// valueHas looks at all values within one that was read from JSON.
+// valueHas reports whether any value nested in v matches.
 func valueHas(v any, want string) bool {
 	switch v := v.(type) {
 	case nil:
@@ -183,8 +182,8 @@ func valueHas(v any, want string) bool {
 	return equal(reflect.ValueOf(v), want, false)
 }
 
-// Matching returns the items that the filters of the query want, for answers that are no
-// List. The operation must name the type of the items with Filters.
+// Matching returns the items that match the query's filters, for responses other than List.
+// The operation must declare the item type with Filters.
 func Matching[T any](c *Call, items []T) []T {
 	wanted, out := c.wanted(), []T{}
 	for _, one := range items {
@@ -195,14 +194,14 @@ func Matching[T any](c *Call, items []T) []T {
 	return out
 }
 
-// Filtered reports whether the query has a filter.
+// Filtered reports whether the query has filters.
 func (c *Call) Filtered() bool { return len(c.wanted()) > 0 }
 
-// searchPage is how many items Search reads at a time.
+// searchPage is the number of items that Search reads at a time.
 const searchPage = 1000
 
-// Search returns at most limit of the numbered items that the filters of the query want.
-// read gives the next items with lower numbers, the highest first; 0 is above all.
+// Search returns at most limit numbered items that match the filters of the query. read
+// returns the next items below a number in descending order; 0 starts at the newest.
 func Search[T any](c *Call, limit int, before uint64, read func(limit int, before uint64) ([]T, error), number func(T) uint64) ([]T, error) {
 	if !c.Filtered() {
 		return read(limit, before)

@@ -10,9 +10,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// FuzzBodies sends arbitrary bytes through the decoder of every kind of body:
-// none may panic, a body that passes must be one JSON object as the standard
-// library reads it, and its values must lead to an answer.
+// FuzzBodies sends arbitrary bytes to the decoder of every kind of body. None may panic. An
+// accepted body must be one JSON object for the standard library too, and its values must
+// be encodable.
 func FuzzBodies(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"farmname":"shop","profile":"http","vip":"192.0.2.1","vport":80}`, `{"farmname":"a","copy_from":"b"}`,
@@ -37,7 +37,7 @@ func FuzzBodies(f *testing.F) {
 		if len(body) > 0 {
 			var same map[string]any
 			dec := json.NewDecoder(bytes.NewReader(raw))
-			dec.UseNumber() // as we do: 1e999 is a number, though no float64
+			dec.UseNumber() // like DecodeObject: 1e999 is a number, although not a float64
 			if err := dec.Decode(&same); err != nil || len(same) != len(body) {
 				t.Fatalf("we read %v, the standard library %v (%v)", body, same, err)
 			}
@@ -63,7 +63,7 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
-// sample is a small body of Sluice's own.
+// sample is a small body outside of tables.
 type sample struct{}
 
 func (sample) Params() []validate.Param {

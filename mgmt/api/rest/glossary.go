@@ -7,15 +7,15 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// meaning is what a name means wherever it stands in an answer or a path: one word has
-// one meaning in the whole interface.
+// meaning explains a name in responses and paths. A name has the same meaning throughout
+// the API.
 type meaning struct {
 	about   string
 	example any
 	unit    string
 }
 
-// fits reports whether an example is of the type of a property.
+// fits reports whether an example has the type of a property.
 func fits(p *huma.Schema, example any) bool {
 	switch example.(type) {
 	case string:
@@ -30,13 +30,13 @@ func fits(p *huma.Schema, example any) bool {
 	return false
 }
 
-// pathParameter describes a part of a path.
+// pathParameter describes a path parameter.
 func pathParameter(name string) *huma.Param {
 	known := pathWords()[name]
 	return &huma.Param{Name: name, In: "path", Required: true, Description: known.about, Example: known.example, Schema: &huma.Schema{Type: huma.TypeString, MinLength: positive(1)}}
 }
 
-// queryParameter describes a parameter of the query.
+// queryParameter describes a query parameter.
 func queryParameter(q query) *huma.Param {
 	s := &huma.Schema{Type: huma.TypeString}
 	switch {
@@ -49,14 +49,14 @@ func queryParameter(q query) *huma.Param {
 	return &huma.Param{Name: q.name, In: "query", Description: q.description, Schema: s}
 }
 
-// isTime reports whether a parameter takes a time, or how far back one is; that of the
-// same name counts revisions elsewhere.
+// isTime reports whether a parameter is a time or an age. A parameter of the same name
+// counts revisions elsewhere.
 func isTime(q query) bool { return strings.HasPrefix(q.description, "Begin: ") }
 
 var numericQueries = map[string]bool{"limit": true, "offset": true, "before": true, "since": true, "seconds": true, "most": true}
 
-// describeProperties gives every property of an answer that says nothing of its own
-// what its name means.
+// describeProperties adds the common meaning of its name to every property without its own
+// description.
 func describeProperties(schemas huma.Registry) {
 	words := answerWords()
 	for _, s := range schemas.Map() {

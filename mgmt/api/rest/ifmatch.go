@@ -8,17 +8,15 @@ import (
 	"strings"
 )
 
-// match is what a client expects of the revision of what it changes (RFC 9110, section
-// 13.1.1): one of some tags, or just anything.
+// match is the revision a client expects (RFC 9110 §13.1.1): one of several tags, or any.
 type match struct {
 	any bool
-	// tags are those that can be the one of a revision: weak ones never are, because
-	// they are compared strongly.
+	// tags holds strong tags only. Weak tags never match, because the comparison is strong.
 	tags []string
 }
 
-// readMatch reads If-Match. A single tag may come without its quotes. What is no list of
-// tags matches nothing.
+// readMatch parses If-Match. A single tag may lack its quotes. An invalid list matches
+// nothing.
 func readMatch(r *http.Request) match {
 	text := strings.TrimSpace(strings.Join(r.Header.Values("If-Match"), ", "))
 	if text == "" || text == "*" {
@@ -28,7 +26,8 @@ func readMatch(r *http.Request) match {
 	return match{tags: tags}
 }
 
-// readTags reads a list of tags. Weak ones are left out, or count as strong ones.
+// readTags parses a list of tags. Weak tags are dropped, or treated as strong if weakToo is
+// true.
 func readTags(text string, weakToo bool) (tags []string, ok bool) {
 	if !strings.ContainsAny(text, `", `) {
 		return []string{text}, true
@@ -47,7 +46,7 @@ func readTags(text string, weakToo bool) (tags []string, ok bool) {
 	return tags, true
 }
 
-// cutTag takes the first tag of a list, and the comma behind it.
+// cutTag splits off the first tag of a list and its comma.
 func cutTag(text string) (tag, behind string, is bool) {
 	if !strings.HasPrefix(text, `"`) {
 		return "", "", false
@@ -57,12 +56,12 @@ func cutTag(text string) (tag, behind string, is bool) {
 	if !is || behind == "" {
 		return tag, "", is
 	}
-	next := strings.TrimLeft(behind, ", \t") // a list may have blank elements (section 5.6.1)
+	next := strings.TrimLeft(behind, ", \t") // a list may have empty elements (RFC 9110 §5.6.1)
 	return tag, next, behind[0] == ','
 }
 
-// of reports whether the revision is what was expected: a tag is that of a revision, or of
-// a representation that was made of it.
+// of reports whether the revision is expected. A tag is a revision, or a revision with the
+// digest of a representation.
 func (m match) of(revision string) bool {
 	return m.any || slices.ContainsFunc(m.tags, func(tag string) bool {
 		rev, _, _ := strings.Cut(tag, digestMark)
@@ -70,11 +69,11 @@ func (m match) of(revision string) bool {
 	})
 }
 
-// digestMark divides a tag into the revision and the digest of a representation.
+// digestMark separates the revision and the digest in a tag.
 const digestMark = "."
 
-// tagOf is the tag of what a GET is answered: it changes with the revision, and with the
-// representation, in which there may be more than what the revision is of.
+// tagOf returns the tag of a GET response. It changes with the revision and with the
+// representation, which may contain more than the revision covers.
 func tagOf(etag string, body []byte) string {
 	if etag == "" {
 		return ""
@@ -82,8 +81,8 @@ func tagOf(etag string, body []byte) string {
 	return strings.TrimSuffix(etag, `"`) + digestMark + digestOf(body) + `"`
 }
 
-// unchanged reports whether a client has the representation of a tag already (section
-// 13.1.2). The revision may be another one by then.
+// unchanged reports whether a client already has the tagged representation (RFC 9110
+// §13.1.2). The revision may have changed.
 func unchanged(r *http.Request, tag string) bool {
 	text := strings.TrimSpace(strings.Join(r.Header.Values("If-None-Match"), ", "))
 	if text == "" || tag == "" {
@@ -97,8 +96,8 @@ func unchanged(r *http.Request, tag string) bool {
 	})
 }
 
-// reads reports whether a client that reads something expects what a tag is of. Only the
-// digest counts, as with If-None-Match. An answer without a tag is what anybody expects.
+// reads reports whether a reading client expects the representation of the tag. Only the
+// digest counts, as with If-None-Match. A response without a tag always matches.
 func (m match) reads(tag string) bool {
 	_, digest, has := strings.Cut(strings.Trim(tag, `"`), digestMark)
 	return m.any || !has || slices.ContainsFunc(m.tags, func(known string) bool {
@@ -107,9 +106,9 @@ func (m match) reads(tag string) bool {
 	})
 }
 
-// isFarmAsBefore reports whether the farm the path names has not changed since the
-// revision of one of the tags. Anything below a farm may be written with the tag of the
-// farm, whose representation also shows live data such as health.
+// isFarmAsBefore reports whether the farm in the path has not changed since the revision of
+// one of the tags. Objects below a farm may be written with the tag of the farm, whose
+// representation also shows live data such as health.
 func (c *Call) isFarmAsBefore(m match) bool {
 	if !strings.Contains(c.op.Path, "{farm}") {
 		return false
@@ -126,8 +125,8 @@ func (c *Call) isFarmAsBefore(m match) bool {
 	})
 }
 
-// isAsBefore reports whether the resource the path names, or one above it, has the
-// representation of one of the tags: then something else changed since.
+// isAsBefore reports whether the resource in the path, or one above it, still has the
+// representation of one of the tags. If so, only other resources changed.
 func (c *Call) isAsBefore(m match) bool {
 	if !slices.ContainsFunc(m.tags, func(tag string) bool { return strings.Contains(tag, digestMark) }) {
 		return false
@@ -142,7 +141,7 @@ func (c *Call) isAsBefore(m match) bool {
 	return false
 }
 
-// reads reports whether an operation represents its resource now as one of the tags says.
+// reads reports whether the current response of a read operation matches one of the tags.
 func (c *Call) reads(read *Operation, path string, m match) bool {
 	r := c.Request.Clone(WithNote(c.Context, &Note{}))
 	r.Method, r.Body, r.URL = http.MethodGet, http.NoBody, &url.URL{Path: path}
@@ -157,14 +156,14 @@ func (c *Call) reads(read *Operation, path string, m match) bool {
 	})
 }
 
-// tagged takes an answer of which only the tag counts.
+// tagged is a response writer that keeps only the headers.
 type tagged struct{ header http.Header }
 
-// Header, WriteHeader and Write make it an http.ResponseWriter.
+// Header, WriteHeader and Write implement http.ResponseWriter.
 func (t *tagged) Header() http.Header { return t.header }
 
-// WriteHeader forgets the status.
+// WriteHeader discards the status.
 func (t *tagged) WriteHeader(int) {}
 
-// Write forgets the body.
+// Write discards the body.
 func (t *tagged) Write(b []byte) (int, error) { return len(b), nil }

@@ -7,11 +7,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// mostKept is how many answers one Kept has: of so many groups of users at a time.
+// mostKept is the number of responses in one Kept, one per group of users.
 const mostKept = 4
 
-// Kept has the last answers of an operation as they were written, for who asks again
-// while nothing has changed. The zero value has none. Any goroutine may use it.
+// Kept caches the last encoded responses of an operation, until the data changes. The zero
+// value is empty. Any goroutine may use it.
 type Kept struct {
 	mu     sync.Mutex
 	moment any
@@ -23,7 +23,7 @@ type keptAnswer struct {
 	body []byte
 }
 
-// find is the answer to who asked at a moment, nil when there is none.
+// find returns the response cached for who at that moment, or nil.
 func (k *Kept) find(moment, who any) []byte {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -37,7 +37,7 @@ func (k *Kept) find(moment, who any) []byte {
 	return k.of[at].body
 }
 
-// keep keeps an answer, and forgets those of other moments.
+// keep caches a response and drops those of other moments.
 func (k *Kept) keep(moment, who any, body []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -50,15 +50,15 @@ func (k *Kept) keep(moment, who any, body []byte) {
 	k.of = append(k.of, keptAnswer{who, body})
 }
 
-// Keep has the whole list, as it is without any query, kept for those who see the same
-// farms. moment is comparable, and another one as soon as anything the list tells has
-// changed; it is taken before that is looked at.
+// Keep caches the whole list, as sent without a query, for all callers who see the same
+// farms. moment is comparable and differs as soon as any data of the list changes. It must
+// be taken before the data is read.
 func (l List[T]) Keep(in *Kept, moment any) List[T] {
 	l.in, l.moment = in, moment
 	return l
 }
 
-// pickKept is pick for a list that is kept; false when this one is not.
+// pickKept is pick for a cached list. It returns false if the list is not cached.
 func (l *List[T]) pickKept(c *Call) (is bool, err error) {
 	if l.in == nil || c.Request.URL.RawQuery != "" || apply.DraftOf(c.Context) != nil {
 		return false, nil
@@ -78,5 +78,5 @@ func (l *List[T]) pickKept(c *Call) (is bool, err error) {
 	return true, err
 }
 
-// written is the answer as it is sent, nil where it is to be written yet.
+// written returns the encoded response, or nil if it is not encoded yet.
 func (l List[T]) written() []byte { return l.body }

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// List is an answer that holds several things; make it with NewList or ListOf. Who
-// asks may want some of them only (limit, offset, and filters by field): the kit
-// picks these after the handler, and items nobody wants are not made.
+// List is a response with several items. Use NewList or ListOf to make one. After the
+// handler, the kit selects the requested items (limit, offset, filters), and builds only
+// those.
 type List[T any] struct {
 	Description string `json:"description"`
 	Params      []T    `json:"params"`
@@ -17,17 +17,17 @@ type List[T any] struct {
 	n    int
 	item func(int) T
 
-	in     *Kept // nil: not kept
+	in     *Kept // nil: not cached
 	moment any
-	body   []byte // as it is sent, where that is known
+	body   []byte // encoded, if known
 }
 
-// NewList is an answer that holds items; none at all are an empty list, not null.
+// NewList returns a response with items. Without items it is an empty list, not null.
 func NewList[T any](description string, items []T) List[T] {
 	return List[T]{Description: description, Params: orEmpty(items)}
 }
 
-// ListOf is an answer that holds n items, which are made when they are wanted.
+// ListOf returns a response with n items, which are built on demand.
 func ListOf[T any](description string, n int, item func(int) T) List[T] {
 	return List[T]{Description: description, n: n, item: item}
 }
@@ -39,16 +39,16 @@ func orEmpty[T any](items []T) []T {
 	return items
 }
 
-// lister is an answer that is a list, or has one in it.
+// lister is a response that is or contains a list.
 type lister interface {
 	of() reflect.Type
 	pick(c *Call) error
 }
 
-// of is the type of the items.
+// of returns the type of the items.
 func (l *List[T]) of() reflect.Type { return reflect.TypeFor[T]() }
 
-// pick makes the items the caller wants.
+// pick builds the requested items.
 func (l *List[T]) pick(c *Call) error {
 	if is, err := l.pickKept(c); is {
 		return err
@@ -65,12 +65,12 @@ func (l *List[T]) make(c *Call) (err error) {
 	return err
 }
 
-// maxLimit is the most a client may ask for at once; all of it without limit.
+// maxLimit is the maximum of limit. Without limit, all items are returned.
 const maxLimit = 10_000
 
-// Pick makes those of n items that the caller wants: what matches the filters, from
-// offset on, at most limit. total is how many match, nil when neither limit nor
-// offset was sent. List does this by itself; Pick is for answers that are no List.
+// Pick selects the requested ones of n items: those that match the filters, from offset, at
+// most limit. total is the number of matches, or nil if neither limit nor offset was sent.
+// List includes this; Pick is for other responses.
 func Pick[T any](c *Call, n int, item func(int) T) (items []T, total *int, err error) {
 	limit, err := c.Number("limit", math.MaxInt32, 1, maxLimit)
 	if err != nil {
@@ -96,8 +96,8 @@ func Pick[T any](c *Call, n int, item func(int) T) (items []T, total *int, err e
 	return items, total, nil
 }
 
-// choose makes every item, keeps those that match from one on to another, and counts
-// all that match.
+// choose builds all items, returns the matches from position from to to, and counts all
+// matches.
 func choose[T any](n int, item func(int) T, wanted []filter, from, to int) (items []T, matching int) {
 	items = []T{}
 	for i := range n {
@@ -113,16 +113,15 @@ func choose[T any](n int, item func(int) T, wanted []filter, from, to int) (item
 	return items, matching
 }
 
-// Pages says that the answer is a list of items of a type in parts and by field,
-// through Pick. Operations that answer with a List have it already.
+// Pages declares that the response is a list of that item type with pages and filters, made
+// by Pick. Operations that return a List already have this.
 func (o *Operation) Pages(item reflect.Type) *Operation {
 	o.paged = true
 	return o.Filters(item).With("limit", "How many to list at most, 1 to 10000; all when not sent").
 		With("offset", "How many to leave out at the beginning")
 }
 
-// Filters says that the answer has items of a type, of which the fields that they show
-// select some.
+// Filters declares the item type of the response, whose fields are filters.
 func (o *Operation) Filters(item reflect.Type) *Operation {
 	for _, f := range fieldsOf(item) {
 		if slices.Contains(o.filters, f.name) {
@@ -135,18 +134,18 @@ func (o *Operation) Filters(item reflect.Type) *Operation {
 	return o
 }
 
-// CutsItself is for a list that is cut where it comes from: the API has not more of
-// it than it shows. Its handler looks at the filters.
+// CutsItself is for a list that its source already limits, so paging would be pointless.
+// The handler applies the filters.
 func (o *Operation) CutsItself() *Operation {
 	o.paged = false
 	o.queries = slices.DeleteFunc(o.queries, func(q query) bool { return q.name == "limit" || q.name == "offset" })
 	return o
 }
 
-// filter is a field of items, and what it must be.
+// filter is a field and the value to match.
 type filter struct{ name, want string }
 
-// wanted are the filters of the query.
+// wanted returns the filters of the query.
 func (c *Call) wanted() (out []filter) {
 	for _, name := range c.op.filters {
 		if want := c.Query(name); want != "" {

@@ -15,7 +15,7 @@ import (
 
 type word string
 
-// thing is an item of a list; Hidden is nothing to choose by.
+// thing is a list item. Hidden is not a filter field.
 type thing struct {
 	Name   string    `json:"thingname" filter:"name"`
 	State  word      `json:"state"`
@@ -34,7 +34,7 @@ func aThing(i int) thing {
 	return t
 }
 
-// asked is a call for a list of items of that type, with a query.
+// asked returns a call that lists items of that type, with a query.
 func asked(t *testing.T, item reflect.Type, query string) *Call {
 	t.Helper()
 	return &Call{op: (&Operation{}).Pages(item), Request: httptest.NewRequest("GET", "/?"+query, nil)}
@@ -44,7 +44,7 @@ func TestListsAreHadInPartsAndByField(t *testing.T) {
 	for _, c := range []struct {
 		query string
 		names []string
-		total int // -1: not told
+		total int // -1: absent
 	}{
 		{"", []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14"}, -1},
 		{"limit=2", []string{"0", "1"}, 15},
@@ -130,7 +130,7 @@ func (aboutThing) Table() (string, []validate.Answered) {
 	}
 }
 
-// shaped is a thing shown as one of two.
+// shaped is a thing with two variants.
 type shaped struct{ of any }
 
 func (s shaped) Shown() any { return s.of }
@@ -152,8 +152,8 @@ func TestFiltersFindTheFieldsOfTables(t *testing.T) {
 	}
 }
 
-// A part of a long list costs what the part does; with a filter every item is made,
-// but only those that are wanted are kept.
+// The cost of a page is independent of the length of the list. With a filter every item is
+// built, but only matches are kept.
 func TestPartsOfLongListsAreCheap(t *testing.T) {
 	const all = 100_000
 	made := 0

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Moved is a request as it is sent now, whatever method and path it was sent with.
+// Moved returns a copy of the request with another method and path.
 func Moved(r *http.Request, method, path string) *http.Request {
 	if r.Method == method && r.URL.Path == path && r.URL.RawPath == "" {
 		return r
 	}
 	out := r.Clone(r.Context())
-	out.Method, out.URL.Path, out.URL.RawPath = method, path, "" // it is canonical: there is one reading of it
+	out.Method, out.URL.Path, out.URL.RawPath = method, path, "" // the path is canonical, so it has only one reading
 	return out
 }
 
-// Quote shows a field name of the client: whole when it is harmless and
-// short, otherwise quoted and cut.
+// Quote shows a field name from the client. It is quoted and truncated if it is long or has
+// special characters.
 func Quote(name string) string {
 	const limit = 64
 	if len(name) > limit {
@@ -36,7 +36,7 @@ var hostForm = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\.?
 // ValidHost reports whether a Host header is a name or an address.
 func ValidHost(host string) bool { return len(host) <= 262 && hostForm.MatchString(host) }
 
-// HostOnly is a Host header without its port.
+// HostOnly returns a Host header without its port.
 func HostOnly(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name
@@ -44,7 +44,8 @@ func HostOnly(host string) string {
 	return strings.Trim(host, "[]")
 }
 
-// QuotePath shows a path of the client: cut, and quoted when it is odd.
+// QuotePath shows a path from the client, truncated, and quoted if it has special
+// characters.
 func QuotePath(path string) string {
 	const limit = 200
 	if len(path) > limit {
@@ -56,5 +57,5 @@ func QuotePath(path string) string {
 	return path
 }
 
-// BareName is a name as it is compared.
+// BareName normalises a name for comparison.
 func BareName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }

@@ -13,14 +13,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// HelpBody is the answer to a body without any field: it lists the fields.
+// HelpBody is the response to an empty body. It lists the possible fields.
 type HelpBody struct {
 	Description string           `json:"description"`
 	Message     string           `json:"message"`
 	Params      []validate.Param `json:"params"`
 }
 
-// The content of successful answers.
+// Content types of successful responses.
 var (
 	jsonContent     = []string{"application/json"}
 	documentContent = []string{"application/yaml", "application/json"}
@@ -28,9 +28,9 @@ var (
 
 var pathParam = regexp.MustCompile(`\{([a-z]+)\}`)
 
-// documented turns the operation into what the OpenAPI document says about it.
-// The schema of a JSON answer is added by the library from the handler's type; bodies,
-// and what a trial is answered, after it (describe).
+// documented returns the operation's entry in the OpenAPI document. The library adds the
+// schema of a JSON response from the handler's type. describe adds the bodies and the
+// results of dry runs.
 func (o *Operation) documented(content []string) huma.Operation {
 	return huma.Operation{
 		OperationID:   o.id(),
@@ -47,8 +47,8 @@ func (o *Operation) documented(content []string) huma.Operation {
 	}
 }
 
-// rights are extensions of the document for clients that offer only operations their
-// user may call: x-permission, and x-all-farms where the user must see all farms.
+// rights returns extensions of the document for clients that offer only permitted
+// operations: x-permission, and x-all-farms if the user must see all farms.
 func (o *Operation) rights() map[string]any {
 	out := map[string]any{"x-permission": o.Needs}
 	if o.Whole() {
@@ -88,7 +88,7 @@ func (o *Operation) parameters() []*huma.Param {
 	return out
 }
 
-// rejections lists the statuses an operation may refuse with.
+// rejections lists the statuses of an operation's rejections.
 func (o *Operation) rejections() []int {
 	out := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	if o.Changes() {
@@ -124,10 +124,10 @@ func (o *Operation) responses(content []string) map[string]*huma.Response {
 	return out
 }
 
-// sessionPath is where people log in and out.
+// sessionPath is the path of login and logout.
 const sessionPath = "/session"
 
-// bare is a content type without what follows it.
+// bare returns a content type without parameters.
 func bare(kind string) string { kind, _, _ = strings.Cut(kind, ";"); return kind }
 
 func documentMedia(kind string) *huma.MediaType {
@@ -139,8 +139,8 @@ func documentMedia(kind string) *huma.MediaType {
 
 var fileMedia = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 
-// Describe makes the document about operations that are served below base. It is
-// large, and who asks for it rarely asks twice: nothing of it is kept.
+// Describe builds the OpenAPI document of operations served below base. It is large and
+// rarely requested twice, so nothing is cached.
 func Describe(base, version string, operations []*Operation) *OpenAPI {
 	doc := &OpenAPI{
 		OpenAPI: "3.1.0",
@@ -162,19 +162,19 @@ func Describe(base, version string, operations []*Operation) *OpenAPI {
 	return doc
 }
 
-// nowhere is the router of a document: nobody asks it.
+// nowhere is the router of a document; it serves nothing.
 type nowhere struct{}
 
 func (nowhere) Handle(*huma.Operation, func(huma.Context)) {}
 
 func (nowhere) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
-// Lists of answers are empty, never null. The library knows that for the whole
-// process only, and two documents may be made at the same time.
+// Lists in responses are empty, never null. This library setting is global to the process,
+// and documents may be built concurrently.
 func init() { huma.DefaultArrayNullable = false }
 
-// describe adds what the library must not know of: the body, which it would take for
-// its own to read, and what a trial is answered.
+// describe adds what the library must not see: the body, which the library would otherwise
+// read, and the result of a dry run.
 func (o *Operation) describe(doc *huma.OpenAPI) {
 	at := doc.Paths[o.Path].Put
 	switch o.Method {
@@ -198,7 +198,7 @@ func (o *Operation) describe(doc *huma.OpenAPI) {
 	}
 }
 
-// describeTrial says that a change that is only tried is answered with what it would do.
+// describeTrial describes the response to a dry run.
 func (o *Operation) describeTrial(schemas huma.Registry, at *huma.Operation) {
 	trial := schemas.Schema(reflect.TypeFor[Object[DryRun]](), true, "")
 	tried := at.Responses["200"]

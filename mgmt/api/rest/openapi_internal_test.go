@@ -30,7 +30,7 @@ func TestAFieldOfNoTableIsDocumentedByWhatItsLineTells(t *testing.T) {
 	}
 }
 
-// written is a schema as the document has it.
+// written returns a schema as it appears in the document.
 func written(t *testing.T, s *huma.Schema) string {
 	t.Helper()
 	b, err := json.Marshal(s)
@@ -53,8 +53,7 @@ func normal(t *testing.T, text string) string {
 	return string(b)
 }
 
-// A field of a table is documented in its plain form, with its unit and what a change
-// of it costs.
+// A table field is documented in its plain form, with its unit and the cost of changing it.
 func TestAFieldOfATableIsDocumentedInItsPlainForm(t *testing.T) {
 	low, high := int64(1), int64(9)
 	for want, f := range map[string]validate.Plain{

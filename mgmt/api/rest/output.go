@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// output is an answer: its tags are what the document says of it.
+// output is a response. Its tags describe it in the document.
 type output[O any] struct {
 	Status      int
 	ETag        string `header:"ETag" doc:"Number of the configuration's revision; of what is kept beside it, a revision of its own"`
@@ -17,7 +17,7 @@ type output[O any] struct {
 	Body        O
 }
 
-// outputOf is the answer to a call whose handler is done.
+// outputOf returns the response to a call after its handler.
 func outputOf[O any](c *Call, body O) *output[O] {
 	out := &output[O]{Status: c.op.success, ETag: c.etag, ContentType: c.ContentType, Disposition: c.disposition, Cookie: c.Cookie, Location: c.Location, Body: body}
 	if c.Location != "" {
@@ -29,15 +29,15 @@ func outputOf[O any](c *Call, body O) *output[O] {
 	return out
 }
 
-// write sends it: a stream by itself, a file as it is, anything else as JSON. A client
-// that went hears no more.
+// write sends the response: a stream, a file, or else JSON. Write errors are ignored,
+// because the client has gone.
 func (out *output[O]) write(w http.ResponseWriter, r *http.Request) {
 	body, isFile := any(out.Body).([]byte)
 	_, streams := any(out.Body).(Streamed)
 	if !isFile && !streams {
 		var err error
 		if body, err = encoded(out.Body); err != nil {
-			panic(err) // a fault of the program, as any other panic
+			panic(err) // a bug, like any other panic
 		}
 		out.ContentType = "application/json"
 	}
@@ -68,8 +68,8 @@ func (out *output[O]) write(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// WriteJSON answers with JSON, indented and sorted. What cannot be written so is a fault of the
-// program, as any other panic.
+// WriteJSON responds with indented, sorted JSON. A value that cannot be encoded is a bug
+// and causes a panic.
 func WriteJSON(w http.ResponseWriter, status int, body any) {
 	b, err := encoded(body)
 	if err != nil {

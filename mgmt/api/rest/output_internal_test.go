@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// sent is what a client gets of an answer: status, body and these headers.
+// sent returns the client's view of a response: status, body and the given headers.
 func sent(w *httptest.ResponseRecorder, headers ...string) string {
 	body, _ := io.ReadAll(w.Body)
 	text := fmt.Sprintf("%d %q", w.Code, body)
@@ -51,7 +51,7 @@ func TestAnswersHaveTheirStatusHeadersAndBody(t *testing.T) {
 	}
 }
 
-// asWritten is a list that was written before.
+// asWritten is a list that is already encoded.
 type asWritten string
 
 func (w asWritten) written() []byte { return []byte(w) }

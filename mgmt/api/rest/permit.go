@@ -10,10 +10,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// A right to change a farm is none to what the farm names: a health check, whose command
-// has passwords, and a certificate, whose key clients trust. Nor is a right to change
-// checks one to start programs. permit looks at what a change
-// names anew, however the change was made.
+// The right to change a farm does not cover the objects that it refers to: a health check,
+// whose command has passwords, or a certificate, whose key clients trust. Nor does the
+// right to change checks cover starting programs. permit therefore examines every new
+// reference, however the change is made.
 
 // permit implements apply.Permit for the caller.
 func (c *Call) permit(before, after *farm.Config) error {
@@ -33,7 +33,7 @@ func (c *Call) permit(before, after *farm.Config) error {
 	delete(was, 0)
 	for i := range after.Farms {
 		f := &after.Farms[i]
-		if old := was[f.ID]; old != f { // else it is shared: nothing of it changed
+		if old := was[f.ID]; old != f { // otherwise shared, and thus unchanged
 			if err := c.permitFarm(before, old, f); err != nil {
 				return err
 			}
@@ -42,7 +42,7 @@ func (c *Call) permit(before, after *farm.Config) error {
 	return c.permitSecrets(before, after)
 }
 
-// permitFarm looks at what a farm names that it did not; old is nil for a new one.
+// permitFarm checks the new references of a farm; old is nil for a new farm.
 func (c *Call) permitFarm(before *farm.Config, old, f *farm.Farm) error {
 	var checks []string
 	if old != nil {
@@ -66,8 +66,8 @@ func (c *Call) permitFarm(before *farm.Config, old, f *farm.Farm) error {
 	return nil
 }
 
-// permitNames looks at the gslb farms that services answer for: one that the caller does
-// not see is none.
+// permitNames checks the gslb farms that services forward DNS queries to. A farm hidden
+// from the caller counts as missing.
 func (c *Call) permitNames(before *farm.Config, old, f *farm.Farm) error {
 	services := f.Services()
 	for i := range services {
@@ -90,8 +90,8 @@ func checksOf(f *farm.Farm) (out []string) {
 	return out
 }
 
-// MayUseCheck reports whether the caller may use a health check and see all of it: there
-// is no farm with it that the caller does not see. Of a template there is nothing to hide.
+// MayUseCheck reports whether the caller may use a health check and see all of it, i.e.
+// sees all farms that use it. Templates hold no secrets.
 func (c *Call) MayUseCheck(cfg *farm.Config, name string) bool {
 	if _, template := validate.CheckTemplate(name); template || name == "" {
 		return true
@@ -99,8 +99,8 @@ func (c *Call) MayUseCheck(cfg *farm.Config, name string) bool {
 	return !slices.ContainsFunc(cfg.CheckUsers(name), func(g farm.Group) bool { return !c.mayFarm(g.Farm.ID) })
 }
 
-// SeesCheck reports whether the caller may know of a health check: nobody uses it, or a
-// farm does that the caller sees.
+// SeesCheck reports whether the caller may know of a health check: it is unused, or used by
+// a farm that the caller sees.
 func (c *Call) SeesCheck(cfg *farm.Config, name string) bool {
 	if c.MayUseCheck(cfg, name) {
 		return true
@@ -108,8 +108,9 @@ func (c *Call) SeesCheck(cfg *farm.Config, name string) bool {
 	return slices.ContainsFunc(cfg.CheckUsers(name), func(g farm.Group) bool { return c.mayFarm(g.Farm.ID) })
 }
 
-// ListsCheck reports whether the caller finds a health check in lists of names: it is a
-// template, a farm has it that the caller sees, or the caller may list checks.
+// ListsCheck reports whether lists of names show a health check to the caller. It must be a
+// template or used by a farm that the caller sees, or the caller may list checks and use
+// this one.
 func (c *Call) ListsCheck(cfg *farm.Config, name string) bool {
 	if _, template := validate.CheckTemplate(name); template || c.By.Who.May(rbac.FarmguardianMenu) && c.MayUseCheck(cfg, name) {
 		return true
@@ -117,12 +118,12 @@ func (c *Call) ListsCheck(cfg *farm.Config, name string) bool {
 	return slices.ContainsFunc(cfg.CheckUsers(name), func(g farm.Group) bool { return c.mayFarm(g.Farm.ID) })
 }
 
-// noCheck refuses to use a check.
+// noCheck returns the rejection of a check.
 func noCheck(name string) *Rejection {
 	return Refuse(http.StatusForbidden, "you may not use the health check %s: farms use it that your group does not see", Quote(name))
 }
 
-// UseCheck refuses a health check that the caller may not use.
+// UseCheck rejects a health check that the caller may not use.
 func (c *Call) UseCheck(name string) error {
 	if c.MayUseCheck(c.Config, name) {
 		return nil
@@ -130,16 +131,16 @@ func (c *Call) UseCheck(name string) error {
 	return noCheck(name)
 }
 
-// certificateRights are the permissions for certificates that let people do more than look.
+// certificateRights are the permissions for certificates beyond viewing.
 var certificateRights = []rbac.Permission{rbac.CertificateCreate, rbac.CertificateUpload, rbac.CertificateDownload}
 
-// SeesCertificate reports whether the caller may know of a certificate: by a permission for
-// certificates, or because a farm has it that the caller sees.
+// SeesCertificate reports whether the caller may know of a certificate, by permission or
+// because a farm that the caller sees has it.
 func (c *Call) SeesCertificate(cfg *farm.Config, name string) bool {
 	return c.By.Who.May(rbac.CertificateShow) || c.MayUseCertificate(cfg, name)
 }
 
-// MayUseCertificate reports whether the caller may have a farm serve a certificate.
+// MayUseCertificate reports whether the caller may assign a certificate to a farm.
 func (c *Call) MayUseCertificate(cfg *farm.Config, name string) bool {
 	if name == farm.ApplianceCertificate || slices.ContainsFunc(certificateRights, c.By.Who.May) {
 		return true
@@ -147,7 +148,7 @@ func (c *Call) MayUseCertificate(cfg *farm.Config, name string) bool {
 	return slices.ContainsFunc(cfg.Farms, func(f farm.Farm) bool { return c.mayFarm(f.ID) && f.HasCertificate(name) })
 }
 
-// UseCertificate refuses a certificate that the caller may not assign to a farm.
+// UseCertificate rejects a certificate that the caller may not assign to a farm.
 func (c *Call) UseCertificate(name string) error { return c.permitCertificate(c.Config, name) }
 
 func (c *Call) permitCertificate(cfg *farm.Config, name string) error {
@@ -158,8 +159,8 @@ func (c *Call) permitCertificate(cfg *farm.Config, name string) error {
 		Quote(name), certificateRights[0], certificateRights[1], certificateRights[2])
 }
 
-// permitSecrets refuses commands with a sealed password of a check that the caller may not
-// use: whoever names a sealed password has it sent to a server of their choice.
+// permitSecrets rejects commands with a sealed password from a check that the caller may
+// not use. Otherwise the caller could have the password sent to any server.
 func (c *Call) permitSecrets(before, after *farm.Config) error {
 	for i := range after.Checks {
 		check := &after.Checks[i]

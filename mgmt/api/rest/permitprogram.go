@@ -10,12 +10,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// A check whose command starts a program of this machine does what the words of the command
-// say, here. So its command is set by callers with a right of its own, whatever kind of
-// change it is part of; others may keep what there is. Some programs are refused to
-// everybody: they are no plugins.
+// A check whose command starts a local program runs whatever the command says on this
+// machine. Setting such a command therefore needs a permission of its own, whatever the
+// kind of change; existing commands may be kept. Some programs are rejected for everybody,
+// because they are not plugins.
 
-// permitPrograms looks at the commands that no check had before the change.
+// permitPrograms checks the commands that no check had before the change.
 func (c *Call) permitPrograms(before, after *farm.Config) error {
 	for i := range after.Checks {
 		check := &after.Checks[i]
@@ -34,8 +34,9 @@ func (c *Call) permitPrograms(before, after *farm.Config) error {
 	return nil
 }
 
-// startsAnew returns the program that a check starts; "" if it starts none, or if a check
-// had the same command before: one that is copied or gets another name starts nothing new.
+// startsAnew returns the program that a check starts. It returns "" if the check starts
+// none, or if a check already had this command: copying or renaming a check starts nothing
+// new.
 func (c *Call) startsAnew(before *farm.Config, check *farm.Check) string {
 	if old := farm.CheckAt(before.Checks, check.Name); old >= 0 && before.Checks[old].Command == check.Command {
 		return ""
@@ -52,8 +53,8 @@ func (c *Call) startsAnew(before *farm.Config, check *farm.Check) string {
 	return program
 }
 
-// mayStart refuses what starts a program to callers without the right to set that, and
-// to sessions that are not raised: the program runs when the session is gone.
+// mayStart rejects callers without the permission to set programs, and sessions that are
+// not raised, because the program outlives the session.
 func (c *Call) mayStart(what string) error {
 	if c.By.May(rbac.ProgramSet) {
 		return c.needsRaised(what)
@@ -61,11 +62,11 @@ func (c *Call) mayStart(what string) error {
 	return Refuse(http.StatusForbidden, "%s: setting that needs the permission %q", what, rbac.ProgramSet)
 }
 
-// SetProgram refuses callers who may not set which program is started.
+// SetProgram rejects callers who may not choose the program to start.
 func (c *Call) SetProgram(what string) error { return c.mayStart(what) }
 
-// restoresAsRoot reports whether root brings back what was there before: that must work
-// with whatever was allowed then. Lint finds it.
+// restoresAsRoot reports whether root restores an earlier state. That must work even if its
+// programs are no longer allowed; lint reports them.
 func (c *Call) restoresAsRoot() bool {
 	return c.By.Who.Root() && (c.op.Needs == rbac.BackupApply || c.op.Needs == rbac.HistoryRollback)
 }

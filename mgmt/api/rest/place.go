@@ -7,20 +7,19 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Where the backends of the two kinds of groups are.
+// Paths of the two kinds of groups with backends.
 const (
 	ServicePath = "/farms/{farm}/services/{service}"
 	FarmPath    = "/farms/{farm}"
 )
 
-// Group returns the group the path names: the service in it or, without one,
-// the farm.
+// Group returns the group in the path: the service, or else the farm.
 func (c *Call) Group() (farm.Group, error) {
 	return FindGroup(c.Config, c.Param("farm"), c.Param("service"))
 }
 
-// FindGroup finds a group by the name of its farm and of its service, which is
-// empty for a farm that has backends of its own.
+// FindGroup finds a group by the names of its farm and service. service is empty if the
+// farm has backends of its own.
 func FindGroup(cfg *farm.Config, name, service string) (farm.Group, error) {
 	if service != "" {
 		return FindServiceGroup(cfg, name, service)
@@ -35,7 +34,7 @@ func FindGroup(cfg *farm.Config, name, service string) (farm.Group, error) {
 	return f.Own(), nil
 }
 
-// HasServices refuses farms whose backends are their own.
+// HasServices rejects farms that have backends of their own.
 func HasServices(f *farm.Farm) error {
 	if f.HasServices() {
 		return nil
@@ -43,7 +42,7 @@ func HasServices(f *farm.Farm) error {
 	return BadRequest("the farm %s is of profile %s and has no services: its backends and sessions are its own, name no service", f.Name, f.Profile)
 }
 
-// findBackend finds the position an id names.
+// findBackend returns the position of the backend with that id.
 func findBackend(g farm.Group, id string) (int, error) {
 	n, err := strconv.Atoi(id)
 	at := -1
@@ -56,19 +55,19 @@ func findBackend(g farm.Group, id string) (int, error) {
 	return at, nil
 }
 
-// BackendAt is a backend as the path names it.
+// BackendAt is the backend in the path.
 type BackendAt struct {
-	Farm, service string // names; the second is empty where the farm has none
-	Number        int    // what it is called
+	Farm, service string // names; service is empty if the farm has none
+	Number        int    // its public number
 	Position      int
-	// id is the ID of what stood at that position when the request was read: the
+	// ID is the stable ID of the backend at that position when the request was read. The
 	// change must find the same backend there.
 	ID uint32
-	// group names where it is in messages.
+	// group is the description of the group in messages.
 	group string
 }
 
-// Backend is the backend the path names.
+// Backend returns the backend in the path.
 func (c *Call) Backend() (BackendAt, error) {
 	g, err := c.Group()
 	if err != nil {
@@ -77,7 +76,7 @@ func (c *Call) Backend() (BackendAt, error) {
 	return AtBackend(g, c.Param("backend"))
 }
 
-// AtBackend is the backend with that id of a group.
+// AtBackend returns the backend of a group with that id.
 func AtBackend(g farm.Group, id string) (BackendAt, error) {
 	at, err := findBackend(g, id)
 	if err != nil {
@@ -86,9 +85,8 @@ func AtBackend(g farm.Group, id string) (BackendAt, error) {
 	return BackendAt{Farm: g.Farm.Name, service: g.Name(), Number: g.Number(at), Position: at, ID: g.Backends()[at].ID, group: g.String()}, nil
 }
 
-// In finds the backend in a configuration that may be newer, and where it is
-// there. A number that means another backend by now is a lost race, not a change
-// to that one.
+// In finds the backend and its group in a possibly newer configuration. If its number now
+// belongs to another backend, the call lost a race and is rejected.
 func (b *BackendAt) In(cfg *farm.Config) (farm.Group, *farm.Backend, error) {
 	g, err := FindGroup(cfg, b.Farm, b.service)
 	if err != nil {
@@ -103,12 +101,12 @@ func (b *BackendAt) In(cfg *farm.Config) (farm.Group, *farm.Backend, error) {
 	return g, &list[at], b.changeable(g, &list[at])
 }
 
-// String names the backend in messages.
+// String describes the backend in messages.
 func (b BackendAt) String() string {
 	return "backend " + strconv.Itoa(b.Number) + " of " + b.group
 }
 
-// PartOf is the number of the backend whose name gave this one, if one did.
+// PartOf returns the number of the backend whose host name produced b, if any.
 func PartOf(g farm.Group, b *farm.Backend) (number int, is bool) {
 	list := g.Backends()
 	for k := range list {
@@ -119,7 +117,7 @@ func PartOf(g farm.Group, b *farm.Backend) (number int, is bool) {
 	return 0, false
 }
 
-// changeable refuses the change of a backend that was made of a name.
+// changeable rejects changes of a backend that was created from a host name.
 func (b BackendAt) changeable(g farm.Group, of *farm.Backend) error {
 	number, is := PartOf(g, of)
 	if !is {
@@ -128,12 +126,12 @@ func (b BackendAt) changeable(g farm.Group, of *farm.Backend) error {
 	return BadRequest("the %s is one of the addresses of a name: change backend %d, whose name it is", b, number)
 }
 
-// Service returns the service the path names, as a group of its farm.
+// Service returns the service in the path, as a group of its farm.
 func (c *Call) Service() (farm.Group, error) {
 	return FindServiceGroup(c.Config, c.Param("farm"), c.Param("service"))
 }
 
-// FindFarm finds a farm by its name, whoever asks.
+// FindFarm finds a farm by name, regardless of the caller.
 func FindFarm(cfg *farm.Config, name string) (*farm.Farm, error) {
 	if f := cfg.Farm(name); f != nil {
 		return f, nil
@@ -156,7 +154,7 @@ func FindServiceGroup(cfg *farm.Config, name, service string) (farm.Group, error
 	return farm.Group{}, NotFound("the service %s does not exist in the farm %s", Quote(service), f.Name)
 }
 
-// ServiceNamed is the position of a service of a farm, -1 without one.
+// ServiceNamed returns the position of a service in a farm, -1 if it is missing.
 func ServiceNamed(f *farm.Farm, name string) int {
 	return slices.IndexFunc(f.Groups(), func(g farm.Group) bool { return g.Name() == name })
 }

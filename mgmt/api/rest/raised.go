@@ -8,11 +8,11 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// CodeConfirm is the code of the refusal of a session that must be confirmed first.
+// CodeConfirm is the code of the rejection that asks to confirm the session first.
 const CodeConfirm = "confirm_session"
 
-// checkRaised refuses an operation whose result outlives the session, unless the session
-// is raised.
+// checkRaised rejects an operation whose result outlives the session, unless the session is
+// raised.
 func (c *Call) checkRaised() error {
 	if !c.op.outlives {
 		return nil
@@ -20,8 +20,8 @@ func (c *Call) checkRaised() error {
 	return c.needsRaised("this outlives your session")
 }
 
-// needsRaised refuses a session whose user has not shown password and second factor
-// lately, giving the reason. A dry run changes nothing and needs no confirmation.
+// needsRaised rejects a session whose user has not recently proven password and second
+// factor, with the reason. A dry run needs no confirmation.
 func (c *Call) needsRaised(why string) error {
 	if !c.By.Session || c.By.Raised || c.onlyTries() {
 		return nil
@@ -33,8 +33,8 @@ func (c *Call) needsRaised(why string) error {
 
 type onlyTried struct{}
 
-// OnlyTry returns the context of the writes of a transaction, which are only tried if the
-// transaction is.
+// OnlyTry returns the context for the writes of a transaction. If the transaction is a dry
+// run, so are they.
 func (c *Call) OnlyTry(ctx context.Context) context.Context {
 	if !c.onlyTries() {
 		return ctx
@@ -42,14 +42,14 @@ func (c *Call) OnlyTry(ctx context.Context) context.Context {
 	return context.WithValue(ctx, onlyTried{}, true)
 }
 
-// onlyTries reports whether the call is a dry run, or part of one.
+// onlyTries reports whether the call is, or is part of, a dry run.
 func (c *Call) onlyTries() bool {
 	dry, err := c.Flag(dryRun)
 	return err == nil && dry || c.Context.Value(onlyTried{}) != nil
 }
 
-// permitAccess refuses a session that is not raised if the change gives access to the
-// appliance or sends its messages to somebody, however the change was made.
+// permitAccess rejects a session that is not raised if the change grants access to the
+// appliance or redirects its messages, however it is made.
 func (c *Call) permitAccess(before, after *farm.Config) error {
 	from, to := &before.System, &after.System
 	for _, s := range []struct {

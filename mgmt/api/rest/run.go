@@ -8,8 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// Serve answers a request for the operation; param is what stands in the path for
-// one of its parameters.
+// Serve responds to a request for the operation; param returns a path parameter by name.
 func (o *Operation) Serve(host *Host, w http.ResponseWriter, r *http.Request, param func(name string) string) {
 	c := &Call{Context: r.Context(), Request: r, By: principal(r.Context()), host: host, op: o, response: w, param: param}
 	cfg, revision := host.Applier.CurrentIn(c.Context)
@@ -21,8 +20,8 @@ func (o *Operation) Serve(host *Host, w http.ResponseWriter, r *http.Request, pa
 	o.answer(c)
 }
 
-// answer runs one handler: right, query, handler, and the one place where an
-// error becomes an answer.
+// answer runs one handler: permission, query, handler. It is the only place where an error
+// becomes a response.
 func answer[O any](c *Call, handler func(*Call) (O, error)) {
 	o, told := c.op, NoteOf(c.Context)
 	told.Quiet, told.Keep = o.reads && !o.kept, o.kept && o.Method == http.MethodGet
@@ -49,8 +48,7 @@ func answer[O any](c *Call, handler func(*Call) (O, error)) {
 	}
 }
 
-// refuse answers with a rejection: who came with a browser reads it as a page, where the
-// operation has one.
+// refuse responds with a rejection, to browsers as a page if the operation has one.
 func (c *Call) refuse(r *Rejection) {
 	if c.op.page == nil || !c.Browses() {
 		r.Send(c.response)
@@ -59,7 +57,8 @@ func (c *Call) refuse(r *Rejection) {
 	r.SendPage(c.response, c.op.page(c, r))
 }
 
-// do runs the handler; of what is about a document, its revision is told.
+// do runs the handler and sets the ETag: the revision of the operation's document or of the
+// configuration.
 func do[O any](c *Call, handler func(*Call) (O, error)) (O, error) {
 	d := c.op.about
 	switch {
@@ -70,7 +69,7 @@ func do[O any](c *Call, handler func(*Call) (O, error)) (O, error) {
 	case c.op.Changes():
 		return within(d, c, handler)
 	}
-	c.etag = d.etag() // before: what is read later is no older
+	c.etag = d.etag() // taken before reading, so the data is at least as new
 	return handler(c)
 }
 

@@ -2,11 +2,11 @@ package rest
 
 import "github.com/danielgtaylor/huma/v2"
 
-// OpenAPI is the document about operations.
+// OpenAPI is the OpenAPI document.
 type OpenAPI = huma.OpenAPI
 
-// Schema and Registry are for answers that describe themselves: a type with the
-// method Schema(Registry) *Schema is in the document as what it returns.
+// Schema and Registry are for responses that describe themselves. A type with the method
+// Schema(Registry) *Schema appears in the document as the result of that method.
 type (
 	Schema   = huma.Schema
 	Registry = huma.Registry

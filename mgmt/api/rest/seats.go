@@ -7,18 +7,18 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Seats bound how many streams of a kind there are at the same time. A user other than root
-// has a quarter of them at most, and a quarter is root's alone: nobody keeps the others
-// out, by mistake or on purpose. Use a pointer to one.
+// Seats bounds the number of concurrent streams of a kind. One user other than root gets at
+// most a quarter, and a quarter is reserved for root, so nobody can lock others out. Use a
+// pointer to it.
 type Seats struct {
-	// Most is how many there are; set it before use.
+	// Most is the total; set it before use.
 	Most int
 
 	mu    sync.Mutex
 	taken map[string]int // by user
 }
 
-// Seat takes a seat for the caller, until leave is called.
+// Seat takes a seat for the caller until leave is called.
 func (c *Call) Seat(in *Seats) (leave func(), err error) {
 	user := c.By.Who.Name()
 	if !in.take(user) {

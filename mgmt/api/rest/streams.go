@@ -12,18 +12,18 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// AliveEvery is how often who watches a stream hears something at least.
+// AliveEvery is the maximum interval between messages on a stream.
 const AliveEvery = 15 * time.Second
 
-// eventWrite is how long a client may take for an event.
+// eventWrite is the time limit for sending an event.
 const eventWrite = 10 * time.Second
 
-// eventStream is the content of a stream of events (HTML, section 9.2).
+// eventStream is the content type of an event stream (HTML Standard §9.2).
 const eventStream = "text/event-stream"
 
-// Renew brings the sender and the configuration of a call up to date. It returns false if
-// the sender may not make the call any more: the credential, the user or a right is gone.
-// An answer that takes long needs it, because rights are taken away meanwhile.
+// Renew refreshes the sender and the configuration of a call. It returns false if the
+// sender may no longer make the call, because the credential, the user or a permission is
+// gone. Long-lived responses need it.
 func (c *Call) Renew() bool {
 	by, holds := c.host.Renew(c.Request, c.By)
 	if !holds {
@@ -34,33 +34,33 @@ func (c *Call) Renew() bool {
 	return by.May(c.op.Needs) && c.checkWhole() == nil
 }
 
-// Sees reports whether there is a farm of that stable number which the caller sees.
+// Sees reports whether the caller sees a farm with that stable ID.
 func (c *Call) Sees(id uint32) bool {
 	return slices.ContainsFunc(c.Farms(), func(f farm.Farm) bool { return f.ID == id })
 }
 
-// Streamed writes an answer that is not held in memory, see events and download.
+// Streamed writes a response that is not held in memory, see Events and Download.
 type Streamed = func(http.ResponseWriter)
 
-// Sender writes to a stream of events, and reports false once the client is gone or
-// does not take what is written in time.
+// Sender writes to an event stream. It returns false if the client has gone or is too slow.
 type Sender func(parts ...string) bool
 
-// Stream makes an operation whose answer is events without end, which about describes.
+// Stream returns an operation whose response is an endless event stream, described by
+// about.
 func Stream(path string, needs rbac.Permission, summary, what, about string, handler func(*Call) (Streamed, error)) *Operation {
 	o := &Operation{Method: Get, Path: path, Needs: needs, Summary: summary, success: http.StatusOK}
 	return streamedBy(o, func() huma.Operation { return o.documentedStream(what, about) }, handler)
 }
 
-// streamedBy is answeredBy for what is not held in memory; the library has a word of its
-// own for that.
+// streamedBy is answeredBy for responses that are not held in memory, for which the library
+// has its own type.
 func streamedBy(o *Operation, tell func() huma.Operation, handler func(*Call) (Streamed, error)) *Operation {
 	answeredBy(o, tell, handler)
 	o.enter = entered[func(huma.Context)](tell)
 	return o
 }
 
-// documentedStream is documented for an answer without end.
+// documentedStream is documented for an endless response.
 func (o *Operation) documentedStream(what, about string) huma.Operation {
 	d := o.documented(jsonContent)
 	d.Description += " The answer is a stream: " + about + "."
@@ -69,11 +69,11 @@ func (o *Operation) documentedStream(what, about string) huma.Operation {
 	return d
 }
 
-// Events is an answer of events, which tell sends until it returns.
+// Events returns a response of events, which tell sends until it returns.
 func Events(tell func(Sender)) Streamed {
 	return func(out http.ResponseWriter) {
 		out.Header().Set("Content-Type", eventStream)
-		out.Header().Set("X-Accel-Buffering", "no") // proxies must not collect it
+		out.Header().Set("X-Accel-Buffering", "no") // proxies must not buffer it
 		control := http.NewResponseController(out)
 		tell(func(parts ...string) bool {
 			_ = control.SetWriteDeadline(time.Now().Add(eventWrite))

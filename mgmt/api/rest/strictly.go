@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Strictly decodes one object with these fields, each once at most.
+// Strictly decodes an object with only these fields, each at most once.
 func Strictly(raw []byte, into any, names ...string) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -23,7 +23,7 @@ func Strictly(raw []byte, into any, names ...string) error {
 		if err != nil {
 			return errors.New("it is broken JSON")
 		}
-		name := t.(string) // names of an object are
+		name := t.(string) // names in an object are strings
 		switch {
 		case !slices.Contains(names, name):
 			return fmt.Errorf("unknown field %s%s", Quote(name), validate.Instead(name, names))

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ParseBack reads a time to go back: a duration, or days, of a year at most. Nothing is
-// an hour.
+// ParseBack parses an age of at most a year: a duration or a number of days, e.g. 7d. An
+// empty text is one hour.
 func ParseBack(text string) (time.Duration, bool) {
 	const day = 24 * time.Hour
 	if text == "" {

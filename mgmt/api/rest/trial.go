@@ -7,15 +7,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/trial"
 )
 
-// The query parameters of a change that goes back by itself.
+// Query parameters of a change on trial.
 const (
 	confirmQuery = "confirm"
 	guardQuery   = "guard"
 	windowQuery  = "guard_window"
 )
 
-// noTrial refuses a query parameter that puts a change on trial where nothing can
-// be; nil for any other one.
+// noTrial rejects a trial parameter on an operation that cannot be on trial; it returns nil
+// for other parameters.
 func (o *Operation) noTrial(name string) error {
 	switch {
 	case name != confirmQuery && name != guardQuery && name != windowQuery:
@@ -26,8 +26,8 @@ func (o *Operation) noTrial(name string) error {
 	return BadRequest("%s: it is no change of the configuration, and cannot go back by itself; leave %s out", name, name)
 }
 
-// NoConfiguration refuses a call that could change the configuration and does something
-// else, in words, when it should go back by itself or is part of a transaction.
+// NoConfiguration rejects trials and transactions for a call that could change the
+// configuration, but this time does something else, described by what.
 func (c *Call) NoConfiguration(what string) error {
 	switch {
 	case apply.DraftOf(c.Context) != nil:
@@ -40,7 +40,7 @@ func (c *Call) NoConfiguration(what string) error {
 	return nil
 }
 
-// onTrial puts a call on trial when its query says so.
+// onTrial puts a call on trial if its query requests that.
 func (c *Call) onTrial() error {
 	confirm, guard, window := c.Query(confirmQuery), c.Query(guardQuery), c.Query(windowQuery)
 	switch {
@@ -60,8 +60,8 @@ func (c *Call) onTrial() error {
 	return nil
 }
 
-// longestOfSome is how long a change of a caller may be pending who does not see all farms:
-// as long, nobody else puts one on trial.
+// longestOfSome bounds trials by callers who do not see all farms, because a pending change
+// blocks the trials of all others.
 const longestOfSome = 10 * time.Minute
 
 func (c *Call) bounded(d time.Duration) time.Duration {
@@ -93,7 +93,7 @@ func (c *Call) onGuard(guard, window string) error {
 	return nil
 }
 
-// inTransaction refuses what no transaction can have.
+// inTransaction rejects operations that are not allowed in transactions.
 func (c *Call) inTransaction() error {
 	if apply.DraftOf(c.Context) == nil || c.op.edits && !c.op.alone {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// TextList reads a list of texts.
+// TextList reads a list of strings.
 func TextList(body map[string]any, name string) ([]string, error) {
 	items, ok := body[name].([]any)
 	if !ok {
@@ -24,17 +24,17 @@ func TextList(body map[string]any, name string) ([]string, error) {
 	return out, nil
 }
 
-// Needed is a text that must come.
+// Needed returns a required string field.
 func Needed(name, about string) validate.Param {
 	return validate.Param{Name: name, Options: []string{"non_blank", "required"}, Description: about}
 }
 
-// Optional is a text that may come.
+// Optional returns an optional string field.
 func Optional(name, about string) validate.Param {
 	return validate.Param{Name: name, Description: about}
 }
 
-// Texts reads a body in which every field is a text.
+// Texts reads a body whose fields are all strings.
 func (c *Call) Texts(f Fields) (map[string]string, error) {
 	body, err := c.Object(f)
 	if err != nil {
@@ -43,7 +43,7 @@ func (c *Call) Texts(f Fields) (map[string]string, error) {
 	return TextsOf(body)
 }
 
-// TextsOf returns the fields of a body that are all texts.
+// TextsOf returns the fields of a body, which must all be strings.
 func TextsOf(body map[string]any) (map[string]string, error) {
 	out := make(map[string]string, len(body))
 	for name, raw := range body {
@@ -56,7 +56,7 @@ func TextsOf(body map[string]any) (map[string]string, error) {
 	return out, nil
 }
 
-// SetTruth sets a truth value when the body has it.
+// SetTruth sets a boolean if the body has it.
 func SetTruth(body map[string]any, name string, to *bool) error {
 	raw, sent := body[name]
 	if !sent {
@@ -70,7 +70,7 @@ func SetTruth(body map[string]any, name string, to *bool) error {
 	return nil
 }
 
-// CheckComment bounds the text that explains a change.
+// CheckComment validates the comment of a change.
 func CheckComment(text string) error {
 	if len(text) > apply.MaxComment {
 		return BadRequest("comment: %d bytes are too many, allowed are %d", len(text), apply.MaxComment)
@@ -83,7 +83,7 @@ func CheckComment(text string) error {
 	return nil
 }
 
-// Truth is a truth value as the family writes it.
+// Truth formats a boolean as the family does.
 func Truth(b bool) string { return strconv.FormatBool(b) }
 
 // OrNull returns nil for the zero value, which means "never set".

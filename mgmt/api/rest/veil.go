@@ -8,13 +8,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Veil says which credentials are hidden from the caller.
+// Veil returns which credentials are hidden from the caller.
 func (c *Call) Veil() validate.Veil {
 	all := c.By.Who.May(rbac.ConfigApply)
 	return validate.Veil{Headers: !all && !c.By.Who.May(rbac.FarmModify), Checks: !all && !c.By.Who.May(rbac.FarmguardianModify)}
 }
 
-// veiled is the configuration in force as it was last shown, by what was hidden.
+// veiled caches the current configuration as shown, by the kinds of hidden credentials.
 type veiled struct {
 	of    *farm.Config
 	shown [4]atomic.Pointer[farm.Config]

@@ -11,20 +11,19 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// View is an answer about an object: what is known of it besides its
-// configuration, which is an H, and the fields of its table.
+// View is the response for an object: live data as an H, and the fields of its table.
 type View[H tabled] struct {
 	About  H
 	Fields map[string]any
 }
 
-// tabled is told by the type alone: what the answer is called in the document, and
-// how its fields are shown.
+// tabled is implemented by types alone: the schema name of the response, and the
+// representation of its fields.
 type tabled interface {
 	Table() (name string, fields []validate.Answered)
 }
 
-// MarshalJSON writes both as one object.
+// MarshalJSON encodes both as one object.
 func (v View[H]) MarshalJSON() ([]byte, error) {
 	about, err := json.Marshal(v.About)
 	if err != nil {
@@ -46,7 +45,7 @@ type viewed interface {
 	matches(f filter) bool
 }
 
-// filters are the fields of both.
+// filters returns the filter fields of both.
 func (View[H]) filters() []field {
 	var about H
 	out := slices.Clone(fieldsOfStruct(reflect.TypeFor[H]()))
@@ -88,7 +87,7 @@ func (View[H]) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{Ref: "#/components/schemas/" + name}
 }
 
-// answerSchema says how answers show one field.
+// answerSchema describes one field in responses.
 func answerSchema(f validate.Answered) *huma.Schema {
 	s := &huma.Schema{Type: f.Type, Description: f.Description, Nullable: f.Null}
 	if f.Plain.Unit != "" {

@@ -22,8 +22,8 @@ func (s *Resource) changeOperations() []*rest.Operation {
 	}
 }
 
-// listChanges lists revisions oldest first, so that who reads on with the last number
-// misses none.
+// listChanges lists revisions oldest first, so that a client that continues from the last
+// number misses none.
 func (s *Resource) listChanges(c *rest.Call) (rest.List[RevisionView], error) {
 	since, err := c.Number("since", 0, 0, math.MaxInt64)
 	if err != nil {
@@ -51,9 +51,9 @@ func (s *Resource) listChanges(c *rest.Call) (rest.List[RevisionView], error) {
 	return rest.NewList(c.Summary(), out), nil
 }
 
-// after reads the revisions with a higher number, newest first. It reads no more of
-// them than there can be: who follows asks again and again for the last few. One that is
-// written meanwhile is left to the next time: with it the oldest would have no room.
+// after returns the revisions with a higher number, newest first. Followers ask repeatedly
+// for the last few, so it reads only as many as can exist. A revision written meanwhile is
+// left for the next call, as it would displace the oldest.
 func (s *Resource) after(since uint64) ([]store.Revision, error) {
 	newest, err := s.deps.History.History(1, 0)
 	if err != nil || len(newest) == 0 || newest[0].Number <= since {
@@ -62,20 +62,20 @@ func (s *Resource) after(since uint64) ([]store.Revision, error) {
 	return s.deps.History.History(int(min(newest[0].Number-since, math.MaxInt)), newest[0].Number+1)
 }
 
-// The bounds of watching: each watcher asks for all states it sees, once a second.
+// Limits of watching: each watcher checks the status of all its farms once a second.
 const (
 	maxChangeWatchers = 16
 	changeEvery       = time.Second
 )
 
-// ChangedStatus is what became of a farm.
+// ChangedStatus is the new status of a farm.
 type ChangedStatus struct {
 	Farm    string      `json:"farmname"`
 	Status  farm.Status `json:"status" doc:"Blank when the farm is gone"`
 	Problem string      `json:"problem,omitempty"`
 }
 
-// watchChanges streams what changes to who may see it, for as long as that holds.
+// watchChanges streams changes to the caller as long as the caller may see them.
 func (s *Resource) watchChanges(c *rest.Call) (rest.Streamed, error) {
 	leave, err := c.Seat(&s.watchers)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Resource) watchChanges(c *rest.Call) (rest.Streamed, error) {
 	}), nil
 }
 
-// changeWatch is one who watches.
+// changeWatch is one watcher.
 type changeWatch struct {
 	*rest.Call
 	s        *Resource
@@ -124,9 +124,9 @@ func (w *changeWatch) run() {
 	}
 }
 
-// look tells what is new; false when nobody may or can be told any more.
+// look sends what is new. It returns false if the caller lost the right or the connection.
 func (w *changeWatch) look() bool {
-	_, revision := w.s.deps.Applier.Current() // before: farms made since say who sees all
+	_, revision := w.s.deps.Applier.Current() // taken first: farms created later decide who sees all
 	if !w.Renew() {
 		return false
 	}
@@ -134,7 +134,7 @@ func (w *changeWatch) look() bool {
 		w.told, w.revision = true, revision.Number
 		view := revisionView(revision)
 		view.Diff = ""
-		if !w.By.May(rbac.HistoryShow) || !w.SeesAll() { // a number only
+		if !w.By.May(rbac.HistoryShow) || !w.SeesAll() { // the number only
 			view = RevisionView{Number: revision.Number, Time: revision.Time}
 		}
 		if !w.event("revision", view) {
@@ -144,7 +144,7 @@ func (w *changeWatch) look() bool {
 	return w.trial() && w.states()
 }
 
-// trial tells of a change that became pending, and of what became of one.
+// trial sends a change that became pending, and the outcome of one.
 func (w *changeWatch) trial() bool {
 	pending, ended := w.s.deps.Applier.Pending(), w.s.deps.Applier.LastEnded()
 	if pending == w.pending && ended == w.ended {
@@ -154,7 +154,7 @@ func (w *changeWatch) trial() bool {
 	return w.event("pending", w.s.pendingView(w.Call))
 }
 
-// states tells of the farms whose status is another one.
+// states sends the farms whose status changed.
 func (w *changeWatch) states() bool {
 	now := map[string]ChangedStatus{}
 	farms, board := w.Farms(), w.s.deps.State.Now()
@@ -178,6 +178,6 @@ func (w *changeWatch) states() bool {
 }
 
 func (w *changeWatch) event(name string, about any) bool {
-	b, _ := json.Marshal(about) // texts and numbers only: cannot fail
+	b, _ := json.Marshal(about) // strings and numbers only: cannot fail
 	return w.send("event: ", name, "\ndata: ", string(b), "\n\n")
 }

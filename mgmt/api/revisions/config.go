@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// exportConfig answers with the whole configuration as a document.
+// exportConfig responds with the whole configuration as a document.
 func (s *Resource) exportConfig(c *rest.Call) ([]byte, error) {
 	switch format := c.Query("format"); format {
 	case "", "yaml":
@@ -26,7 +26,7 @@ func (s *Resource) exportConfig(c *rest.Call) ([]byte, error) {
 	}
 }
 
-// Applied says what a document did, or would do.
+// Applied is the actual or hypothetical effect of a document.
 type Applied struct {
 	Revision  uint64              `json:"revision" doc:"Revision in force now"`
 	Unchanged string              `json:"unchanged" enum:"true,false"`
@@ -38,7 +38,7 @@ type Applied struct {
 	Problems  []string            `json:"problems" doc:"Farms that do not run, and why"`
 }
 
-// applied is the answer to a change of a configuration.
+// applied returns the response to a change of the configuration.
 func applied(c *rest.Call, from *farm.Config, result apply.Result, dryRun bool) Applied {
 	out := Applied{
 		Revision: c.Revision, Unchanged: strconv.FormatBool(result.Unchanged), DryRun: strconv.FormatBool(dryRun),
@@ -58,7 +58,7 @@ func applied(c *rest.Call, from *farm.Config, result apply.Result, dryRun bool) 
 	return out
 }
 
-// applyConfig makes the document of the body the configuration.
+// applyConfig replaces the configuration with the document in the body.
 func (s *Resource) applyConfig(c *rest.Call) (rest.Object[Applied], error) {
 	dryRun, err := c.Flag("dry_run")
 	if err != nil {
@@ -92,8 +92,8 @@ func (s *Resource) applyConfig(c *rest.Call) (rest.Object[Applied], error) {
 	return rest.Object[Applied]{Description: c.Summary(), Params: out}, nil
 }
 
-// load reads a document: the whole configuration, or a part of the one in force. What a
-// part is merged with is looked at again when it is applied.
+// load reads a document: the whole configuration, or a part to merge into the current one.
+// The merge is repeated when the part is applied.
 func load(raw []byte, part bool, now *farm.Config) (*farm.Config, error) {
 	rules := validate.Rules{Prefixes: validate.SystemPrefixes}
 	if !part {
@@ -102,8 +102,8 @@ func load(raw []byte, part bool, now *farm.Config) (*farm.Config, error) {
 	return document.LoadPart(raw, rules, now)
 }
 
-// foreignVIPs names the farms of a plan that could not listen, because nothing
-// tries to listen in a dry run.
+// foreignVIPs names the farms of a plan that could not listen. A dry run does not try to
+// listen.
 func (s *Resource) foreignVIPs(cfg *farm.Config) []string {
 	var out []string
 	local := s.deps.LocalAddrs()
@@ -145,7 +145,7 @@ func (s *Resource) planOrApply(c *rest.Call, cfg *farm.Config, part bool, commen
 	return c.Keep(result, err, expect)
 }
 
-// reloadConfig applies the file the appliance was started with again.
+// reloadConfig applies the start-up file again.
 func (s *Resource) reloadConfig(c *rest.Call) (rest.Object[Applied], error) {
 	if s.deps.Reload == nil {
 		return rest.Object[Applied]{}, rest.BadRequest("there is no file to reload: start sluice with --config FILE, or apply a document")
@@ -154,7 +154,7 @@ func (s *Resource) reloadConfig(c *rest.Call) (rest.Object[Applied], error) {
 		return rest.Object[Applied]{}, err
 	}
 	from := c.Config
-	result, err := s.deps.Reload(c.Context, c.Author()) // a dry run ends in the applier
+	result, err := s.deps.Reload(c.Context, c.Author()) // the applier ends a dry run
 	if result, err = c.Keep(result, err, 0); err != nil {
 		return rest.Object[Applied]{}, err
 	}

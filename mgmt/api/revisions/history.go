@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// History reads kept revisions; *store.Store is one.
+// History reads stored revisions; *store.Store implements it.
 type History interface {
 	History(limit int, before uint64) ([]store.Revision, error)
 	Get(number uint64) (*farm.Config, store.Revision, error)
@@ -70,12 +70,12 @@ func (s *Resource) listHistory(c *rest.Call) (rest.List[RevisionView], error) {
 	}
 	found, err := rest.Search(c, int(limit), before, read, func(r RevisionView) uint64 { return r.Number })
 	for i := range found {
-		found[i].Diff = "" // a list stays short
+		found[i].Diff = "" // keeps the list short
 	}
 	return rest.NewList(c.Summary(), found), err
 }
 
-// revisionParam reads the revision in the path: its number, or a tag.
+// revisionParam reads the revision in the path: its number or a tag.
 func (s *Resource) revisionParam(c *rest.Call) (uint64, error) {
 	return s.revisionOf(c.Param("revision"))
 }
@@ -126,7 +126,7 @@ type DiffView struct {
 	Diff string `json:"diff" doc:"Unified difference of the documents, empty when they are equal"`
 }
 
-// diffRevision compares a revision with the one before, or the one asked for.
+// diffRevision compares a revision with its predecessor or with the revision from.
 func (s *Resource) diffRevision(c *rest.Call) (rest.Object[DiffView], error) {
 	to, err := s.revisionParam(c)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Resource) diffRevision(c *rest.Call) (rest.Object[DiffView], error) {
 // rollbackFields is the body of a rollback.
 type rollbackFields struct{}
 
-// Params lists the fields for the help body and the document.
+// Params lists the fields for help responses and OpenAPI.
 func (rollbackFields) Params() []validate.Param {
 	return []validate.Param{{Name: "revision", Format: "string", Options: []string{"non_blank", "required"},
 		Description: "Revision whose content becomes the newest one: its number, or a tag."}}
@@ -181,7 +181,7 @@ func (s *Resource) rollback(c *rest.Call) (rest.Object[Applied], error) {
 	return rest.Object[Applied]{Description: c.Summary(), Params: applied(c, from, result, false)}, nil
 }
 
-// sentRevision is a revision in a body: a number, or a tag.
+// sentRevision reads a revision in a body: a number or a tag.
 func (s *Resource) sentRevision(v any) (uint64, error) {
 	if text, is := v.(string); is && tagForm().MatchString(text) {
 		return s.tagged(text)
@@ -193,7 +193,7 @@ func (s *Resource) sentRevision(v any) (uint64, error) {
 	return uint64(n), nil
 }
 
-// missing is the one of two revisions that does not exist.
+// missing returns the one of two revisions that does not exist.
 func (s *Resource) missing(from, to uint64) uint64 {
 	if _, _, err := s.deps.History.Get(from); err != nil {
 		return from
@@ -201,7 +201,7 @@ func (s *Resource) missing(from, to uint64) uint64 {
 	return to
 }
 
-// noRevision says which revision was not found; other errors stay what they are.
+// noRevision adds the number to a not-found error and leaves other errors unchanged.
 func noRevision(err error, n uint64) error {
 	r := rest.RejectionOf(err, false)
 	if r.Status == 404 {

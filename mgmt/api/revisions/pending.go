@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/trial"
 )
 
-// PendingView is the change that goes back by itself unless it is confirmed.
+// PendingView describes the change that is reverted unless it is confirmed.
 type PendingView struct {
 	Pending  string    `json:"pending" enum:"true,false"`
 	Revision uint64    `json:"revision,omitempty" doc:"The change; it is in force"`
@@ -27,11 +27,11 @@ type PendingView struct {
 	Guard    string    `json:"guard,omitempty" doc:"The conditions of its guard; missing when somebody has to confirm it"`
 	Measured []string  `json:"measured,omitempty" doc:"What its guard has found of each condition"`
 	Problem  string    `json:"problem,omitempty" doc:"Why it could not go back yet"`
-	// Last is what became of the one before.
+	// Last is the outcome of the previous one.
 	Last *EndedView `json:"last,omitempty" doc:"What became of the last one since mgmt was started"`
 }
 
-// EndedView is what became of a change that was pending.
+// EndedView is the outcome of a pending change.
 type EndedView struct {
 	Revision uint64    `json:"revision"`
 	Outcome  string    `json:"outcome" enum:"confirmed,taken back,went back"`
@@ -42,7 +42,7 @@ type EndedView struct {
 	Now      uint64    `json:"now" doc:"The revision in force since"`
 }
 
-// pendingView shows a pending change as far as the caller may see it.
+// pendingView describes the pending change as far as the caller may see it.
 func (s *Resource) pendingView(c *rest.Call) PendingView {
 	out := PendingView{Pending: "false"}
 	if p := s.deps.Applier.Pending(); p != nil {
@@ -64,8 +64,8 @@ func (s *Resource) pendingView(c *rest.Call) PendingView {
 	return out
 }
 
-// secondsLeft is a time in whole seconds, begun ones included; none is left when
-// it is over and the undoing is about to begin.
+// secondsLeft rounds a remaining time up to whole seconds; 0 means that it is over and the
+// revert is about to start.
 func secondsLeft(left time.Duration) int64 {
 	return int64(math.Ceil(max(0, left.Seconds())))
 }
@@ -96,8 +96,8 @@ func (s *Resource) getPending(c *rest.Call) (rest.Object[PendingView], error) {
 	return rest.Object[PendingView]{Description: c.Summary(), Params: s.pendingView(c)}, nil
 }
 
-// mayEnd refuses to end a pending change for who neither made it nor may roll back. Its
-// author must still see the farms it touches: to keep it is to change them.
+// mayEnd rejects ending a pending change unless the caller made it or may roll back. The
+// author must still see its farms, because confirming a change amounts to making it.
 func mayEnd(c *rest.Call, p *apply.Pending) error {
 	hidden := func(name string) bool { f := c.Config.Farm(name); return f != nil && !c.Sees(f.ID) }
 	if c.IsAuthor(p.By.Name) && !slices.ContainsFunc(p.Farms, hidden) || c.By.May(rbac.HistoryRollback) && c.SeesAll() {

@@ -1,5 +1,5 @@
-// Package revisions is the part of the API about the configuration as a whole:
-// its document, its history, and what changes.
+// Package revisions implements the API resources of the whole configuration: its document,
+// its history, and the stream of changes.
 package revisions
 
 import (
@@ -17,24 +17,25 @@ import (
 	"github.com/sluicelb/sluice/mgmt/trial"
 )
 
-// Deps is what the operations need.
+// Deps are the dependencies of the operations.
 type Deps struct {
 	State   *state.Board
 	Applier Applier
 	History History
-	// Reload applies the file the appliance was started with again; nil when
-	// there is none. rest.ErrConfigFile when it cannot be read.
+	// Reload applies the start-up file again; nil if there is none. It returns
+	// rest.ErrConfigFile if the file cannot be read.
 	Reload func(ctx context.Context, by apply.Author) (apply.Result, error)
-	// LocalAddrs lists the addresses of this machine, which a VIP must be one of.
+	// LocalAddrs lists the addresses of this machine. A VIP must be one of them.
 	LocalAddrs func() []netip.Addr
-	// Progress is what is known of the pending change; nil: nothing watches.
+	// Progress returns the measurements for the pending change; nil: there is no guard.
 	Progress func() *trial.Progress
-	// Serve answers a request as if it had come alone; its path is without the base.
+	// Serve responds to a request as if it had been sent alone. Its path lacks the base
+	// path.
 	Serve http.HandlerFunc
 	Now   func() time.Time
 }
 
-// Applier makes whole documents the configuration; *apply.Applier does.
+// Applier applies whole documents; *apply.Applier implements it.
 type Applier interface {
 	Current() (*farm.Config, store.Revision)
 	Replace(ctx context.Context, by apply.Author, comment string, expect uint64, cfg *farm.Config) (apply.Result, error)
@@ -48,7 +49,7 @@ type Applier interface {
 	TakeBack(ctx context.Context, by apply.Author, revision uint64) (apply.Result, error)
 }
 
-// Resource answers the operations; make it with New.
+// Resource implements the operations. Use New to make one.
 type Resource struct {
 	deps     Deps
 	watchers rest.Seats
@@ -59,7 +60,7 @@ func New(deps Deps) *Resource {
 	return &Resource{deps: deps, watchers: rest.Seats{Most: maxChangeWatchers}}
 }
 
-// Operations lists what can be done.
+// Operations returns the operations of the resource.
 func (s *Resource) Operations() []*rest.Operation {
 	return slices.Concat(s.configOperations(), s.tagOperations(), s.pendingOperations(), s.changeOperations())
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// TagView is a name of a revision.
+// TagView describes a tag of a revision.
 type TagView struct {
 	Name     string    `json:"name"`
 	Revision uint64    `json:"revision"`
@@ -24,16 +24,16 @@ func tagView(t store.Tag) TagView {
 	return TagView{t.Name, t.Revision, t.Time, t.Author, t.Comment}
 }
 
-// tagForm is what a tag may be called: never a number, which means a revision.
+// tagForm matches valid tags. A tag is never a number, which would be ambiguous.
 var tagForm = pattern.Lazy(`^[A-Za-z][A-Za-z0-9._-]{0,63}$`)
 
-// reserved are words that paths below /history have already.
+// reserved lists words used by paths below /history.
 var reserved = []string{"tags", "rollback"}
 
 // tagFields is the body of a new tag.
 type tagFields struct{}
 
-// Params lists the fields for the help body and the document.
+// Params lists the fields for help responses and OpenAPI.
 func (tagFields) Params() []validate.Param {
 	return []validate.Param{
 		{Name: "name", Format: "string", Options: []string{"non_blank", "required"}, Description: "A letter, then letters, digits and . _ -, at most 64 in all."},
@@ -116,7 +116,7 @@ func (s *Resource) deleteTag(c *rest.Call) (rest.Done, error) {
 	return rest.NewDone(c.Summary(), "The tag has been deleted; its revision goes when it is old."), nil
 }
 
-// tagged is the revision of a tag.
+// tagged returns the revision of a tag.
 func (s *Resource) tagged(name string) (uint64, error) {
 	tags, err := s.deps.History.Tags()
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Resource) tagged(name string) (uint64, error) {
 	return tags[at].Revision, nil
 }
 
-// tagsOf are the names of a revision.
+// tagsOf returns the tags of a revision.
 func tagsOf(tags []store.Tag, revision uint64) (out []string) {
 	for _, t := range tags {
 		if t.Revision == revision {

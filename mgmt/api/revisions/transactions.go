@@ -20,7 +20,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// The bounds of a transaction: while it is made ready nobody else changes anything.
+// Limits of a transaction, as all other changes wait while it is prepared.
 const (
 	maxWrites       = 256
 	transactionTime = 30 * time.Second
@@ -31,11 +31,11 @@ const (
 type Write struct {
 	Method string `json:"method" enum:"POST,PUT,DELETE"`
 	Path   string `json:"path" doc:"As it is alone, without the base"`
-	// Body is an object, or a document as a text; missing where there is none.
+	// Body is an object or a document as a string; missing if there is none.
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
-// WriteAnswer is what a write of a transaction is answered.
+// WriteAnswer is the response to one write of a transaction.
 type WriteAnswer struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
@@ -43,7 +43,7 @@ type WriteAnswer struct {
 	Body   any    `json:"body" doc:"As it is alone; states are those before the transaction is in force"`
 }
 
-// Transacted says what a transaction did.
+// Transacted is the result of a transaction.
 type Transacted struct {
 	Applied
 	Answers []WriteAnswer `json:"answers" doc:"One for each write"`
@@ -52,7 +52,7 @@ type Transacted struct {
 // transactionFields is the body of a transaction.
 type transactionFields struct{}
 
-// Params lists the fields for the help body and the document.
+// Params lists the fields for help responses and OpenAPI.
 func (transactionFields) Params() []validate.Param {
 	return []validate.Param{
 		{Name: "writes", Format: "object", Options: []string{"non_blank", "required", "list"},
@@ -61,7 +61,7 @@ func (transactionFields) Params() []validate.Param {
 	}
 }
 
-// transact makes several changes as one.
+// transact performs several changes as one.
 func (s *Resource) transact(c *rest.Call) (rest.Object[Transacted], error) {
 	var none rest.Object[Transacted]
 	writes, comment, err := readTransaction(c)
@@ -96,7 +96,7 @@ func (s *Resource) transact(c *rest.Call) (rest.Object[Transacted], error) {
 	return rest.Object[Transacted]{Description: c.Summary(), Params: Transacted{Applied: applied(c, from, result, false), Answers: answers}}, nil
 }
 
-// refusedWrite names the write because of which nothing was changed.
+// refusedWrite names the write that made the transaction fail.
 func refusedWrite(i int, w Write, err error) *rest.Rejection {
 	r := rest.RejectionOf(err, false)
 	return &rest.Rejection{Status: r.Status, Cause: r.Cause, Header: r.Header, Details: r.Details, Code: r.Code, Field: r.Field, Write: &i,
@@ -118,7 +118,7 @@ func readTransaction(c *rest.Call) ([]Write, string, error) {
 	return writes, comment, err
 }
 
-// parseTransaction reads a transaction. Each error says which write it is about.
+// parseTransaction decodes a transaction. Each error names its write.
 func parseTransaction(raw []byte) ([]Write, string, error) {
 	var body struct {
 		Writes  []json.RawMessage `json:"writes"`
@@ -159,11 +159,12 @@ func (w *Write) check() error {
 	return nil
 }
 
-// write has one change of a transaction answered as if it were alone.
+// write performs one change of a transaction and records its response, as if it had been
+// sent alone.
 func (s *Resource) write(ctx context.Context, c *rest.Call, w Write) (WriteAnswer, error) {
 	body, kind := []byte(w.Body), "application/json"
 	var text string
-	if len(body) > 0 && json.Unmarshal(body, &text) == nil { // null is a body that is missing
+	if len(body) > 0 && json.Unmarshal(body, &text) == nil { // null means that the body is missing
 		body, kind = []byte(text), "text/plain"
 	}
 	r := c.Request.Clone(rest.WithNote(ctx, &rest.Note{}))
@@ -181,24 +182,24 @@ func (s *Resource) write(ctx context.Context, c *rest.Call, w Write) (WriteAnswe
 	return out.answer(w)
 }
 
-// recorded is an answer that is kept.
+// recorded is a response in memory.
 type recorded struct {
 	head   http.Header
 	status int
 	body   bytes.Buffer
 }
 
-// Header, WriteHeader and Write make it an http.ResponseWriter.
+// Header, WriteHeader and Write implement http.ResponseWriter.
 func (r *recorded) Header() http.Header { return r.head }
 
-// WriteHeader begins the answer.
+// WriteHeader implements http.ResponseWriter.
 func (r *recorded) WriteHeader(status int) {
 	if r.status == 0 {
 		r.status = status
 	}
 }
 
-// Write continues the answer.
+// Write implements http.ResponseWriter.
 func (r *recorded) Write(b []byte) (int, error) {
 	r.WriteHeader(http.StatusOK)
 	return r.body.Write(b)
@@ -223,7 +224,7 @@ func (r *recorded) answer(w Write) (WriteAnswer, error) {
 		if code, is := fields["code"].(string); is {
 			refusal.Code = code
 		}
-		if help, is := fields["params"].([]any); is && fields["error"] == nil { // of a body without any field
+		if help, is := fields["params"].([]any); is && fields["error"] == nil { // the response to an empty body
 			refusal.Message = "no field was sent, allowed are " + strings.Join(namesOf(help), ", ")
 		}
 	}

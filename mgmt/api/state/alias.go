@@ -6,7 +6,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Aliases are those the caller may see: none without the permission to list them.
+// Aliases returns the aliases visible to the caller: none without the permission to list
+// them.
 func Aliases(c *rest.Call) *farm.Aliases {
 	if !c.By.Who.May(rbac.AliasList) {
 		return &farm.Aliases{}

@@ -1,6 +1,6 @@
-// Package state is how farms and backends are at this moment, as every answer
-// tells it: their status, why it is not up, what their names resolve to. A
-// Board asks those who know.
+// Package state reports the current state of farms and backends for all responses: their
+// status, the reason for it, and the resolution of host names. A Board collects it from its
+// dependencies.
 package state
 
 import (
@@ -12,45 +12,44 @@ import (
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
-// Applied is what the writer of the configuration knows of the farms in force;
-// *apply.Applier does.
+// Applied reports the state of the farms in the current configuration; *apply.Applier
+// implements it.
 type Applied interface {
 	Problems() map[uint32]string
 	RefusedStarts() map[uint32]string
 	Standing() apply.Standing
 }
 
-// Deps is what a Board asks. Ejection, Warnings and Resolved may be nil.
+// Deps are the sources of a Board. Ejection, Warnings and Resolved may be nil.
 type Deps struct {
 	Applier Applied
 	Engine  func() Engine
-	// Health answers up, down or undefined for a backend's stable ID.
+	// Health returns up, down or undefined for the stable ID of a backend.
 	Health farmstate.Health
-	// Ejection answers whether the backend of a stable ID is ejected, and why;
-	// nil means that none ever is.
+	// Ejection returns the ejection of the backend with that stable ID, if any; nil: no
+	// backend is ever ejected.
 	Ejection func(backend uint32) (health.Ejection, bool)
-	// Silent says of a backend that can be connected to that it never answers;
-	// Unreachable why clients do not reach a farm that runs. Both answer "" when
-	// nothing is known, and must not take long.
+	// Silent reports that a backend accepts connections but never responds. Unreachable
+	// explains why clients cannot reach a running farm. Both return "" if nothing is known,
+	// and must be fast.
 	Silent func(backend uint32) string
-	// Checked says of a backend that its health check fails, and why; nil: none is asked.
+	// Checked explains why the health check of a backend fails; nil: there are no checks.
 	Checked     func(backend uint32) string
 	Unreachable func(f *farm.Farm) string
-	// Warnings is what of a farm that is served cannot work now, in sentences; it
-	// must not take long.
+	// Warnings lists what cannot work now in a running farm, as sentences. It must be fast.
 	Warnings func(f *farm.Farm) []string
-	// Moved grows with every change of what Health, Ejection, Silent, Unreachable and
-	// Warnings say of the farms of a configuration, after it; false when nobody can
-	// tell. nil: nobody ever can.
+	// Moved returns a number that grows with every change of the results of Health,
+	// Ejection, Silent, Unreachable and Warnings for the farms of cfg. The change comes
+	// first, then the increment. false, or nil, means unknown.
 	Moved func(cfg *farm.Config) (uint64, bool)
-	// Resolved tells what is known of host names.
+	// Resolved reports the state of host names.
 	Resolved Resolved
 	Now      func() time.Time
 }
 
-// Board tells how farms and backends are; make it with New. It is safe for use by
-// many goroutines.
+// Board reports the state of farms and backends. Use New to make one. It is safe for
+// concurrent use.
 type Board struct{ deps Deps }
 
-// New returns a board that asks deps.
+// New returns a board.
 func New(deps Deps) *Board { return &Board{deps: deps} }

@@ -4,7 +4,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// FarmItem is a farm in a few words.
+// FarmItem is a short description of a farm.
 type FarmItem struct {
 	FarmName string       `json:"farmname" filter:"name"`
 	Profile  farm.Profile `json:"profile" doc:"https for an http farm whose listener speaks TLS"`
@@ -12,7 +12,7 @@ type FarmItem struct {
 	FarmState
 	VIP   string `json:"vip"`
 	VPort string `json:"vport" doc:"A text in lists, of an http farm too: clients of the family read nothing else there"`
-	// Comment and Tags are what people say of it.
+	// Comment and Tags are set by operators.
 	Comment string   `json:"comment,omitempty" doc:"What the farm is for, in words of its people"`
 	Tags    []string `json:"tags,omitempty" filter:"tag" doc:"Words by which lists show some of the farms"`
 }
@@ -29,7 +29,7 @@ func (m *Moment) item(f *farm.Farm, status farm.Status) FarmItem {
 		Comment: said.Comment, Tags: said.Tags}
 }
 
-// ShownProfile is the profile as the family shows it.
+// ShownProfile returns the profile as the family shows it.
 func ShownProfile(f *farm.Farm) farm.Profile {
 	if f.HTTPS() {
 		return farm.ProfileHTTPS

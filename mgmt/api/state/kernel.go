@@ -9,11 +9,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// ErrKernel: the kernel did not do what it was asked. The error that wraps it
-// says why, for the client too.
+// ErrKernel means that the kernel refused a request. The wrapping error gives the reason,
+// which is also shown to the client.
 var ErrKernel = errors.New("the kernel refused")
 
-// KernelRejection says that netd is away or what it says, if that is why.
+// KernelRejection converts ErrKernel and the unavailability of netd into a rejection.
 func KernelRejection(err error) error {
 	if errors.Is(err, ErrKernel) {
 		return &rest.Rejection{Status: http.StatusConflict, Message: err.Error(), Cause: err}

@@ -6,8 +6,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
-// Moment is a board at one moment, for lists: what is the same for all farms was
-// asked once.
+// Moment is a snapshot of a board for lists. Data common to all farms is read once.
 type Moment struct {
 	board             *Board
 	connected         bool
@@ -15,15 +14,15 @@ type Moment struct {
 	problems, refused map[uint32]string
 }
 
-// Now asks what is the same for all farms.
+// Now reads the data common to all farms.
 func (s *Board) Now() *Moment {
 	d := &s.deps
 	m := &Moment{board: s, connected: d.Engine().Connected, standing: d.Applier.Standing()}
-	m.problems, m.refused = d.Applier.Problems(), d.Applier.RefusedStarts() // no older than the standing
+	m.problems, m.refused = d.Applier.Problems(), d.Applier.RefusedStarts() // at least as new as the standing
 	return m
 }
 
-// Mark is comparable: what is told of farms is the same while it is.
+// Mark is comparable. As long as it is equal, the state of the farms is unchanged.
 type Mark struct {
 	cfg       *farm.Config
 	connected bool
@@ -31,9 +30,8 @@ type Mark struct {
 	moved     uint64
 }
 
-// Marked is Now with the mark of that moment, for a list of farms of a configuration;
-// false when nobody can tell how long it holds. The mark is older than all that the
-// moment tells.
+// Marked is Now with the mark of that moment, for a list of farms of cfg. It returns false
+// if changes cannot be detected. The mark is taken before the data of the moment.
 func (s *Board) Marked(cfg *farm.Config) (*Moment, Mark, bool) {
 	var moved uint64
 	known := false
@@ -44,12 +42,12 @@ func (s *Board) Marked(cfg *farm.Config) (*Moment, Mark, bool) {
 	return m, Mark{cfg, m.connected, m.standing, moved}, known
 }
 
-// serving says what the engine does with a farm.
+// serving reports how the engine serves a farm.
 func (m *Moment) serving(f *farm.Farm) farmstate.Serving {
 	switch {
 	case f.Stopped:
 		return farmstate.Stopped(m.refused[f.ID])
-	case !f.InKernel() && !m.connected: // rules need no engine
+	case !f.InKernel() && !m.connected: // kernel rules work without the engine
 		return farmstate.Serving{Problem: "the engine is not running"}
 	}
 	if problem := m.problems[f.ID]; problem != "" {
@@ -61,18 +59,18 @@ func (m *Moment) serving(f *farm.Farm) farmstate.Serving {
 	return farmstate.Serving{Running: true, Stale: !m.standing.InSync(), Warnings: m.board.Warnings(f)}
 }
 
-// Look returns the status of a farm, and why it is not up.
+// Look returns the status of a farm and the reason why it is not up.
 func (m *Moment) Look(f *farm.Farm) (farm.Status, string) {
 	return farmstate.Look(f, m.board.deps.Health, m.board.told, m.serving(f))
 }
 
-// Line is a farm in the list.
+// Line describes a farm in the list.
 func (m *Moment) Line(f *farm.Farm) FarmLine {
 	status, problem := m.Look(f)
 	return FarmLine{FarmItem: m.item(f, status), Problem: problem}
 }
 
-// Item is a farm in a few words.
+// Item describes a farm briefly.
 func (m *Moment) Item(f *farm.Farm) FarmItem {
 	status, _ := m.Look(f)
 	return m.item(f, status)

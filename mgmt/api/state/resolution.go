@@ -10,12 +10,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/resolve"
 )
 
-// Resolved tells what is known of host names; *resolve.Follower does.
+// Resolved reports the state of host names; *resolve.Follower implements it.
 type Resolved interface {
 	Look(q resolve.Question) (resolve.State, bool)
 }
 
-// Resolution is how a backend got its address from a host name.
+// Resolution describes how a backend got its address from a host name.
 type Resolution struct {
 	Resolve   string     `json:"resolve" enum:"first,all,srv" doc:"What the name stands for"`
 	Name      string     `json:"name"`
@@ -27,7 +27,7 @@ type Resolution struct {
 	Problem   string     `json:"problem,omitempty" doc:"Why the name is not resolved at the moment; the last addresses are kept"`
 }
 
-// Resolution is that of a backend with a host name, nil for others.
+// Resolution returns that of a backend with a host name, nil for others.
 func (s *Board) Resolution(g farm.Group, i int) *Resolution {
 	list := g.Backends()
 	b := &list[i]
@@ -69,7 +69,7 @@ func (s *Board) Resolution(g farm.Group, i int) *Resolution {
 	return out
 }
 
-// NameProblem says why a backend with a host name gets no traffic.
+// NameProblem explains why a backend with a host name gets no traffic.
 func NameProblem(b *farm.Backend, r *Resolution) string {
 	switch {
 	case r == nil || b.Maintenance != farm.MaintenanceOff && !b.Left:

@@ -16,14 +16,14 @@ func StaticSessions(g farm.Group) []Session {
 	return out
 }
 
-// StaticSession shows a static session to the backend at that position.
+// StaticSession describes a static session of the backend at that position.
 func StaticSession(g farm.Group, position int, session string) Session {
 	b := &g.Backends()[position]
 	return Session{Client: session, ID: g.Number(position), Session: session, BackendIP: b.ShownAddress(), BackendPort: rest.OrNull(b.Port), Service: g.Name(), Type: "static"}
 }
 
-// Session is one persistence session of a farm: a client that is recognised by
-// Session goes to that backend.
+// Session is one persistence session of a farm: clients identified by Session go to that
+// backend.
 type Session struct {
 	Client      string  `json:"client"`
 	ID          int     `json:"id" doc:"Number of the backend in its service or farm"`

@@ -10,19 +10,19 @@ import (
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
-// Serving says what the engine does with a farm.
+// Serving reports how the engine serves a farm.
 func (s *Board) Serving(f *farm.Farm) farmstate.Serving { return s.Now().serving(f) }
 
-// Look returns the status of a farm, and why it is not up.
+// Look returns the status of a farm and the reason why it is not up.
 func (s *Board) Look(f *farm.Farm) (farm.Status, string) { return s.Now().Look(f) }
 
-// Status is that of a farm.
+// Status returns the status of a farm.
 func (s *Board) Status(f *farm.Farm) farm.Status {
 	status, _ := s.Look(f)
 	return status
 }
 
-// told is what is wrong with a backend that can be connected to.
+// told returns the problem of a backend that accepts connections.
 func (s *Board) told(backend uint32) string {
 	if s.deps.Ejection != nil {
 		if e, ejected := s.deps.Ejection(backend); ejected {
@@ -37,11 +37,11 @@ func (s *Board) told(backend uint32) string {
 	return s.deps.Silent(backend)
 }
 
-// Engine is what mgmt knows about the engine at this moment.
+// Engine is the state of the engine as known to mgmt.
 type Engine struct {
-	// Connected is false while there is no control connection.
+	// Connected is false without a control connection.
 	Connected bool `json:"connected"`
-	// PID, Loops and Started are those of the engine's last greeting.
+	// PID, Loops and Started are from the engine's last greeting.
 	PID     int       `json:"pid,omitempty"`
 	Loops   int       `json:"loops,omitempty"`
 	Started time.Time `json:"started,omitzero"`
@@ -50,7 +50,7 @@ type Engine struct {
 	Acknowledged uint64 `json:"acknowledged"`
 }
 
-// BackendProblem says why a backend that can be connected to gets no traffic.
+// BackendProblem explains why a backend that accepts connections gets no traffic.
 func (s *Board) BackendProblem(b *farm.Backend) string {
 	if b.Maintenance != farm.MaintenanceOff {
 		return ""
@@ -62,7 +62,7 @@ func ejectedText(e health.Ejection) string {
 	return fmt.Sprintf("is ejected until %s: %s", e.Until.UTC().Format(time.RFC3339), e.Why())
 }
 
-// Warnings is what of a farm that is served cannot work now.
+// Warnings lists what cannot work now in a running farm.
 func (s *Board) Warnings(f *farm.Farm) []string {
 	if s.deps.Warnings == nil || f.Stopped {
 		return nil
@@ -70,7 +70,7 @@ func (s *Board) Warnings(f *farm.Farm) []string {
 	return s.deps.Warnings(f)
 }
 
-// StatusOf is the status of a farm after a change, "" when it is gone.
+// StatusOf returns the status of a farm after a change, "" if it is deleted.
 func (s *Board) StatusOf(c *rest.Call, name string) farm.Status {
 	f := c.Config.Farm(name)
 	if f == nil {

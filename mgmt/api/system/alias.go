@@ -26,7 +26,7 @@ func aliasOperations() (out []*rest.Operation) {
 	return out
 }
 
-// AliasView is what people call one address or interface.
+// AliasView is the alias of an address or interface.
 type AliasView struct {
 	ID    string `json:"id" doc:"An address, or the name of an interface"`
 	Alias string `json:"alias"`
@@ -51,7 +51,7 @@ func (a aliases) create(c *rest.Call) (rest.Object[AliasView], error) {
 	})
 }
 
-// put makes an alias where there is none.
+// put creates an alias if there is none.
 func (a aliases) put(c *rest.Call) (rest.Object[AliasView], error) {
 	id, err := a.ID(c.Param(a.Form))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Audit keeps who wrote something or was refused; *audit.Log is one.
+// Audit stores writes and rejected calls; *audit.Log implements it.
 type Audit interface {
 	Add(audit.Entry)
 	Read(limit int, before uint64) ([]audit.Entry, error)
@@ -28,7 +28,7 @@ func (s *Resource) auditOperations() []*rest.Operation {
 
 const maxAudited = 1000
 
-// AuditEntry is a call that wrote something or was refused.
+// AuditEntry is a write or a rejected call.
 type AuditEntry audit.Entry
 
 func (s *Resource) listAudit(c *rest.Call) (rest.List[AuditEntry], error) {

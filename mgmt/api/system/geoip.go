@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// GeoIP keeps the database that says where addresses are; *geoip.Store does.
+// GeoIP stores the location database; *geoip.Store implements it.
 type GeoIP interface {
 	Info() (geoip.Info, error)
 	Upload(by string, body io.Reader, now time.Time) (geoip.Info, error)
@@ -26,7 +26,7 @@ type GeoIP interface {
 // mmdbTypes are the content types of uploads.
 var mmdbTypes = []string{"application/octet-stream", "application/vnd.maxmind.maxmind-db"}
 
-// geoipTime is what an upload may take.
+// geoipTime bounds an upload.
 const geoipTime = 10 * time.Minute
 
 func (s *Resource) geoipOperations() []*rest.Operation {
@@ -42,7 +42,7 @@ func (s *Resource) geoipOperations() []*rest.Operation {
 	}
 }
 
-// GeoIPView is the database that says where addresses are.
+// GeoIPView describes the location database.
 type GeoIPView struct {
 	Installed   string `json:"installed" enum:"true,false" doc:"Whether there is one"`
 	Kind        string `json:"kind,omitempty" doc:"What it calls itself"`
@@ -109,7 +109,7 @@ func (s *Resource) deleteGeoIP(c *rest.Call) (rest.Done, error) {
 	return rest.NewDone(c.Summary(), "The GeoIP database has been deleted."), nil
 }
 
-// placesUsed names the first service that chooses by where clients are.
+// placesUsed names the first service that selects backends by client location.
 func placesUsed(cfg *farm.Config) string {
 	for i := range cfg.Farms {
 		if s := cfg.Farms[i].ChoosesByPlace(false); s != nil {
@@ -119,7 +119,7 @@ func placesUsed(cfg *farm.Config) string {
 	return ""
 }
 
-// PlaceView is where an address is.
+// PlaceView is the location of an address.
 type PlaceView struct {
 	Address     string `json:"address"`
 	Known       string `json:"known" enum:"true,false" doc:"Whether the database knows anything of it"`

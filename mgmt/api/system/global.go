@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Settings keeps settings of this node; *store.Store is one.
+// Settings stores settings of this node; *store.Store implements it.
 type Settings interface {
 	Setting(name string) (value string, ok bool)
 	SetSetting(name, value string) error
@@ -24,26 +24,27 @@ type Settings interface {
 // settingNames holds the names of api_names, separated by blanks.
 const settingNames = "api_names"
 
-// maxNames is how many names api_names may hold.
+// maxNames bounds the names in api_names.
 const maxNames = 32
 
-// Names are the names that were set, for the certificate of the API too.
+// Names returns the configured names, also for the certificate of the API.
 func Names(s Settings) []string {
 	text, _ := s.Setting(settingNames)
 	return strings.Fields(text)
 }
 
-// GlobalSettings are settings of the whole appliance that are no configuration.
+// GlobalSettings holds settings of the appliance outside of the configuration.
 type GlobalSettings struct {
 	Names []string `json:"api_names" doc:"Names by which browsers may reach the API, besides those of its certificate and of the host"`
-	// MinTTL and MaxTTL bound for how long an address of a host name is believed.
+	// MinTTL and MaxTTL bound the TTL of a host name's address.
 	MinTTL int64 `json:"resolve_min_ttl" doc:"Seconds for which the address of a backend's host name is believed at least, whatever the name server says"`
 	MaxTTL int64 `json:"resolve_max_ttl" doc:"Seconds for which it is believed at most"`
-	// GoneTime is after how long the last addresses of a name that has none are withdrawn.
+	// GoneTime is the delay after which the last addresses of a name without addresses are
+	// withdrawn.
 	GoneTime int64 `json:"resolve_gone_time" doc:"Seconds a name may be without addresses until gslb services no longer answer with its last ones"`
-	// Life is how long sessions of people live without a request.
+	// Life is the idle timeout of login sessions.
 	Life int64 `json:"session_timeout" doc:"Minutes for which people stay logged in without a request"`
-	// LogLevel is nil where the start of the appliance decides.
+	// LogLevel is nil if the start-up setting applies.
 	LogLevel  *string `json:"log_level" doc:"How much mgmt logs; null: as much as SLUICE_LOG says"`
 	OrderTime int64   `json:"le_renewal_timeout" doc:"Seconds the order or renewal of one certificate may take, besides the wait for DNS records"`
 	Develops  string  `json:"cors_devel_mode" enum:"true,false" doc:"Whether pages on the machine of who is logged in may use the API with the cookie of a session"`
@@ -52,7 +53,7 @@ type GlobalSettings struct {
 
 const minTTL, maxTTL, goneTime, sessionTime = "resolve_min_ttl", "resolve_max_ttl", "resolve_gone_time", "session_timeout"
 
-// orEmpty makes a list that was never set an empty one, not null.
+// orEmpty returns an empty list for nil, which would be encoded as null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -60,7 +61,7 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// settings are those in force.
+// settings returns the current settings.
 func (s *Resource) settings() GlobalSettings {
 	ttl := resolve.LoadLimits(s.deps.Settings)
 	out := GlobalSettings{Names: orEmpty(Names(s.deps.Settings)), MinTTL: int64(ttl.MinTTL.Seconds()), MaxTTL: int64(ttl.MaxTTL.Seconds()), GoneTime: int64(ttl.GoneTime.Seconds()), Life: int64(auth.LoadSessionTime(s.deps.Settings).Minutes()),
@@ -124,8 +125,7 @@ func (s *Resource) setGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) 
 	return out, err
 }
 
-// readTTL reads the bounds of times to live; what is not sent stays, null is the
-// default.
+// readTTL reads the TTL limits. Missing ones are unchanged, null means the default.
 func (s *Resource) readTTL(body map[string]any) (resolve.Limits, error) {
 	l := resolve.LoadLimits(s.deps.Settings)
 	for name, to := range map[string]struct{ at, unset *time.Duration }{
@@ -151,7 +151,7 @@ func (s *Resource) readTTL(body map[string]any) (resolve.Limits, error) {
 	return l, nil
 }
 
-// readLife reads how long sessions live; what is not sent stays, null is the default.
+// readLife reads the session timeout. If missing it is unchanged, null means the default.
 func (s *Resource) readLife(body map[string]any) (time.Duration, error) {
 	raw, sent := body[sessionTime]
 	switch {
@@ -167,8 +167,8 @@ func (s *Resource) readLife(body map[string]any) (time.Duration, error) {
 	return time.Duration(n) * time.Minute, nil
 }
 
-// readNames reads api_names: a list, or names with commas between them, which may
-// be the only item of a list, as commands send them.
+// readNames reads api_names: a list, or comma-separated names. The latter may also be the
+// only item of a list, as commands send it.
 func readNames(body map[string]any) ([]string, error) {
 	switch raw := body[settingNames].(type) {
 	case nil:

@@ -15,11 +15,11 @@ func (s *Resource) idsOperations() []*rest.Operation {
 	return []*rest.Operation{rest.Op(rest.Get, "/ids", rbac.Open, "Get the names of all objects", s.listIDs)}
 }
 
-// IDs are names of objects, each with what belongs to it: the tree that the family's
-// command line completes names from. A branch without any is null, and so is a leaf.
+// IDs is a tree of object names, from which the family's command line completes names.
+// Leaves and empty branches are null.
 type IDs map[string]any
 
-// branch is a tree, null when it is empty.
+// branch returns the tree, or nil if it is empty.
 func branch(names IDs) any {
 	if len(names) == 0 {
 		return nil
@@ -27,7 +27,7 @@ func branch(names IDs) any {
 	return names
 }
 
-// ownService is how the family calls the service of farms that have no services.
+// ownService is the family's name for the only service of farms without services.
 const ownService = "default_service"
 
 func (s *Resource) listIDs(c *rest.Call) (rest.Object[IDs], error) {
@@ -71,7 +71,7 @@ func farmIDs(f *farm.Farm) IDs {
 	if g := f.Zones(); g != nil {
 		zones := IDs{}
 		for i := range g.Zones {
-			zones[g.Zones[i].Name] = nil // records may be a million
+			zones[g.Zones[i].Name] = nil // there may be a million records
 		}
 		out["zones"] = branch(zones)
 	}
@@ -85,10 +85,10 @@ func farmIDs(f *farm.Farm) IDs {
 	return out
 }
 
-// interfaceIDs are the network interfaces by kind, as their names tell it.
+// interfaceIDs returns the network interfaces by kind, derived from their names.
 func interfaceIDs() IDs {
 	kinds := map[string]IDs{"nic": {}, "vlan": {}, "virtual": {}, "bonding": {}}
-	all, _ := net.Interfaces() // without them there is nothing to complete
+	all, _ := net.Interfaces() // empty on errors
 	for _, one := range all {
 		kind := "nic"
 		switch {

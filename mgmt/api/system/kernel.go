@@ -9,16 +9,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Kernel is what the appliance has set in the kernel: netd knows. Its errors are
-// apply.ErrUnavailable while it does not answer, ErrKernel, and others.
+// Kernel reports what the appliance has set in the kernel, from netd. It returns
+// apply.ErrUnavailable if netd does not respond, state.ErrKernel, and other errors.
 type Kernel interface {
-	// Rules is the packet filter rules of a farm as text, empty when it has none.
+	// Rules returns the packet filter rules of a farm as text, "" if it has none.
 	Rules(ctx context.Context, farm uint32) (string, error)
 	// Objects lists everything that is set.
 	Objects(ctx context.Context) ([]KernelObject, error)
 }
 
-// KernelObject is one thing the appliance has set in the kernel.
+// KernelObject is one object that the appliance has set in the kernel.
 type KernelObject struct {
 	Kind   string `json:"kind" doc:"table, address, sysctl, firewall, listener, …"`
 	Name   string `json:"name"`

@@ -11,7 +11,7 @@ import (
 
 const settingLanguage = "language"
 
-// Languages are those a web interface may be shown in; the first is the default.
+// Languages returns the languages of the web interface, default first.
 func Languages() []string { return []string{"en", "es", "de", "fr"} }
 
 func (s *Resource) languageOperations() []*rest.Operation {

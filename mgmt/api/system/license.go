@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// license is what there is to say: nobody has chosen a licence for Sluice.
+// license is the text about the licence: none has been chosen for Sluice yet.
 var license = `Sluice has no licence yet: its owner has to choose one. Until then this text grants
 nobody any rights. What follows are the licences of the libraries it is made with.
 

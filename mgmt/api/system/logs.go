@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Logs reads log files; logfiles.Dir is one.
+// Logs reads log files; logfiles.Dir implements it.
 type Logs interface {
 	List() ([]logfiles.File, error)
 	Open(name string) (f *os.File, size int64, err error)
@@ -45,13 +45,13 @@ func (s *Resource) listLogs(c *rest.Call) (rest.List[LogItem], error) {
 	return rest.NewList(c.Summary(), out), err
 }
 
-// logIDs are the names of logs, for who may see them.
+// logIDs returns the names of logs for callers who may see them.
 func (s *Resource) logIDs(c *rest.Call) IDs {
 	out := IDs{}
 	if s.deps.Logs == nil || !c.By.May(rbac.LogShow) || !c.SeesAll() {
 		return out
 	}
-	files, _ := s.deps.Logs.List() // without them there is nothing to complete
+	files, _ := s.deps.Logs.List() // empty on errors
 	for _, f := range files {
 		out[f.Name] = nil
 	}

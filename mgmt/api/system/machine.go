@@ -12,24 +12,25 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Machine tells how the machine is. Each may be nil: then that is not known.
+// Machine reports the actual state of the machine. Each field may be nil: unknown.
 type Machine struct {
-	// NameServers are those in force, and who else manages them ("" when nobody does).
+	// NameServers returns the active name servers, and the other program that manages them
+	// ("" if there is none).
 	NameServers func() (list []string, managedBy string)
-	// Time is what keeps the time, and how well.
+	// Time returns the time service and its accuracy.
 	Time func(ctx context.Context) Timekeeping
-	// Agent is what became of the SNMP subagent.
+	// Agent returns the state of the SNMP subagent.
 	Agent func() string
-	// Syslog is what became of messages to each server of remote syslog.
+	// Syslog returns the delivery to each remote syslog server.
 	Syslog func() []SyslogServer
-	// Serves reports whether a program of this machine waits for datagrams at an address,
-	// and whether that is known.
+	// Serves reports whether a local program receives datagrams at an address, and whether
+	// that is known.
 	Serves func(at netip.AddrPort) (serves, known bool)
-	// Listener is where the API listens on the network now.
+	// Listener returns the current network listener of the API.
 	Listener func() string
 }
 
-// Timekeeping is what keeps the time, and how well.
+// Timekeeping describes the time service and its accuracy.
 type Timekeeping struct {
 	Service      string   `json:"service" doc:"chrony, systemd-timesyncd or empty: nothing that can be set"`
 	Synchronised string   `json:"synchronised" enum:"true,false,unknown"`
@@ -37,7 +38,7 @@ type Timekeeping struct {
 	Source       string   `json:"source,omitempty" doc:"Where the time comes from"`
 }
 
-// SyslogServer is what became of messages to a server of remote syslog.
+// SyslogServer describes the delivery to a remote syslog server.
 type SyslogServer struct {
 	Server        string     `json:"server"`
 	Sent          uint64     `json:"sent" doc:"Messages that were sent"`
@@ -49,7 +50,7 @@ type SyslogServer struct {
 	LastErrorTime *time.Time `json:"last_error_time,omitempty" doc:"When that was"`
 }
 
-// Unsettled is what the machine is not though it is set.
+// Unsettled describes the difference between settings and the machine.
 type Unsettled struct {
 	Configured string `json:"configured" enum:"up,down,unset" doc:"What was ordered: unset leaves what the machine has"`
 	Actual     string `json:"actual" enum:"up,down,unknown" doc:"What is: up where the settings are in force, unknown where nothing was ordered"`
@@ -58,7 +59,7 @@ type Unsettled struct {
 
 func (u *Unsettled) tell(of Unsettled) { *u = of }
 
-// settled tells of a section what was ordered, and what is.
+// settled compares the configured and the actual state of a section.
 func (s *Resource) settled(of *validate.Section, ordered *farm.System) Unsettled {
 	out := Unsettled{Configured: order(of.Name, ordered), Actual: "unknown", Problem: s.problem(of)}
 	switch {
@@ -68,12 +69,12 @@ func (s *Resource) settled(of *validate.Section, ordered *farm.System) Unsettled
 	case out.Configured == "up":
 		out.Actual = "down"
 	default:
-		out.Actual = "up" // it could not be ended
+		out.Actual = "up" // it could not be stopped
 	}
 	return out
 }
 
-// serves looks whether snmpd is there as it is configured: it may have ended since.
+// serves checks whether snmpd still runs as configured, as it may have ended since.
 func (v *snmpView) serves(look func(netip.AddrPort) (serves, known bool), configured *farm.SNMP) {
 	if !configured.On || look == nil {
 		return
@@ -89,7 +90,7 @@ func (v *snmpView) serves(look func(netip.AddrPort) (serves, known bool), config
 	}
 }
 
-// order is what was ordered of a section.
+// order returns the configured state of a section.
 func order(section string, of *farm.System) string {
 	on := false
 	switch section {
@@ -99,7 +100,7 @@ func order(section string, of *farm.System) string {
 		}
 		on = true
 	case "http":
-		on = true // who is asked listens
+		on = true // it listens, as it handles this request
 	case "dns":
 		on = of.DNS != farm.DNS{}
 	case "ntp":
@@ -117,7 +118,7 @@ func order(section string, of *farm.System) string {
 	return "unset"
 }
 
-// What answers tell of a section besides its fields.
+// Additional fields of sections in responses.
 type (
 	dnsView struct {
 		Unsettled
@@ -156,13 +157,13 @@ func shown(name string) (string, []validate.Answered) {
 	return "System_" + name, validate.SectionNamed(name).Table.Answers()
 }
 
-// view is a pointer to what is told of a section.
+// view is a pointer to the additional fields of a section.
 type view[V any] interface {
 	*V
 	tell(Unsettled)
 }
 
-// viewed is what View takes.
+// viewed is the type constraint of rest.View.
 type viewed interface {
 	Table() (string, []validate.Answered)
 }
@@ -171,7 +172,7 @@ type viewed interface {
 type section[V viewed, P view[V]] struct {
 	*Resource
 	of *validate.Section
-	// look adds what is known of the machine.
+	// look adds the actual state of the machine.
 	look func(*rest.Call, P)
 }
 
@@ -179,7 +180,7 @@ func sectionOf[V viewed, P view[V]](s *Resource, name string, look func(*rest.Ca
 	return section[V, P]{s, validate.SectionNamed(name), look}
 }
 
-// operations are reading and changing; body is what a change takes.
+// operations returns the read and change operations; body is the table of a change.
 func (r section[V, P]) operations(body *validate.Table[farm.System]) []*rest.Operation {
 	path, about := "/system/"+r.of.Name, "the settings of "+r.of.Name
 	return []*rest.Operation{
@@ -212,7 +213,7 @@ func (r section[V, P]) set(c *rest.Call, body *validate.Table[farm.System]) (out
 	return out, err
 }
 
-// problem is what of a section is not in force.
+// problem returns what is not in force in a section.
 func (s *Resource) problem(of *validate.Section) string {
 	for _, e := range s.deps.Applier.Unsettled() {
 		if e.Path == of.Path() {
@@ -273,7 +274,7 @@ func (s *Resource) machineOperations() (out []*rest.Operation) {
 
 func table(name string) *validate.Table[farm.System] { return &validate.SectionNamed(name).Table }
 
-// rsyslogView is remote syslog as clients of the family know it.
+// rsyslogView is the family's view of remote syslog.
 type rsyslogView struct{ Unsettled }
 
 func (rsyslogView) Table() (string, []validate.Answered) {

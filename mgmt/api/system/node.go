@@ -9,10 +9,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// The names of settings that are kept as they are called.
+// Names of settings, also used as storage keys.
 const logLevel, orderTime, develops = "log_level", "le_renewal_timeout", "cors_devel_mode"
 
-// Fixed are settings of the family that have one value here.
+// Fixed holds settings of the family that have a fixed value here.
 type Fixed struct {
 	StopGrace  int64  `json:"http_farm_stop_grace_time" doc:"Always 30: each farm has its own grace"`
 	SIP        string `json:"l4xnat_sip_params" doc:"Always empty: the kernel takes them from /etc/modprobe.d"`
@@ -25,28 +25,27 @@ type Fixed struct {
 
 var fixed = Fixed{StopGrace: 30, Announces: "false", Sync: "false", Duplicated: "false", NewProxy: "true", Assistant: "false"}
 
-// Develops reports whether pages of a web interface that is being developed may use the
-// API.
+// Develops reports whether pages of a web interface under development may use the API.
 func Develops(s Settings) bool {
 	text, _ := s.Setting(develops)
 	return text == "true"
 }
 
-// LogLevel is how much this process is to log, "" for as much as it was started with.
+// LogLevel returns the configured log level of this process, "" for that at start.
 func LogLevel(s Settings) string {
 	text, _ := s.Setting(logLevel)
 	return text
 }
 
-// node are the settings of this process.
+// node holds the settings of this process.
 type node struct {
 	level    string
 	order    time.Duration
 	develops bool
 }
 
-// readNode reads them, and those that have one value; what is not sent stays, null is
-// the default.
+// readNode reads them, and the fixed ones. Missing settings are unchanged, null means the
+// default.
 func (s *Resource) readNode(body map[string]any) (node, error) {
 	n := node{LogLevel(s.deps.Settings), acme.LoadOrderTime(s.deps.Settings), Develops(s.deps.Settings)}
 	own := maps.Clone(body)
@@ -72,7 +71,7 @@ func (s *Resource) readNode(body map[string]any) (node, error) {
 	return n, nil
 }
 
-// saveNode keeps what differs, and has it hold from now on.
+// saveNode stores changed settings and applies them.
 func (s *Resource) saveNode(n node) error {
 	if n.level != LogLevel(s.deps.Settings) {
 		if err := s.deps.Settings.SetSetting(logLevel, n.level); err != nil {

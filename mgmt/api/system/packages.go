@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Packages tells which updates the system knows of; *packages.System does.
+// Packages reports the available system updates; *packages.System implements it.
 type Packages interface {
 	Updates(ctx context.Context) packages.Updates
 }
@@ -21,7 +21,7 @@ func (s *Resource) packageOperations() []*rest.Operation {
 	return []*rest.Operation{rest.Op(rest.Get, "/system/packages", rbac.SystemMenu, "Get which updates the system knows of", s.getPackages)}
 }
 
-// PackagesView is which updates the system knows of.
+// PackagesView lists the available updates.
 type PackagesView struct {
 	Message  string          `json:"message"`
 	Checked  string          `json:"last_check" doc:"When the lists were fetched that the system looks into; blank when that is not known"`
@@ -38,7 +38,7 @@ type PackageView struct {
 	Security string `json:"security" enum:"true,false" doc:"Whether it comes from a source of security updates"`
 }
 
-// packagesTime is how long a look may take.
+// packagesTime bounds the search for updates.
 const packagesTime = 40 * time.Second
 
 func (s *Resource) getPackages(c *rest.Call) (rest.Object[PackagesView], error) {

@@ -1,6 +1,6 @@
-// Package system is the part of the API about the appliance itself: versions,
-// settings, logs, the audit log, what it has set in the kernel, the state of the
-// whole, and the names of everything.
+// Package system implements the API resources of the appliance itself: versions, settings,
+// logs, the audit log, its objects in the kernel, the overall status, and the tree of
+// names.
 package system
 
 import (
@@ -15,44 +15,43 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// machineTime is how long a change of the machine may take.
+// machineTime bounds a change of the machine.
 const machineTime = 90 * time.Second
 
-// Deps is what the operations need. Audit, Logs, Kernel and Roles may be nil:
-// there is nothing about them in the API then.
+// Deps are the dependencies of the operations. Audit, Logs, Kernel and Roles may be nil,
+// which disables their operations.
 type Deps struct {
 	State    *state.Board
 	Applier  Settled
 	Settings Settings
-	// Certificates lists those whose names can be completed.
+	// Certificates lists the certificates for name completion.
 	Certificates Certificates
 	Engine       func() state.Engine
 	Roles        func() []Role
-	// Problems are those of the appliance itself, in sentences; nil: there are none.
+	// Problems lists the problems of the appliance itself, as sentences; nil: none.
 	Problems func() []string
 	Audit    Audit
 	Logs     Logs
 	Kernel   Kernel
 	Machine  Machine
-	// LogLevel has this process log as much from now on, "" for as much as it was
-	// started with; nil: that cannot be changed.
+	// LogLevel sets the log level of this process, "" for that at start; nil: fixed.
 	LogLevel func(level string)
-	// GeoIP keeps the database of places; nil: there is nothing about that.
+	// GeoIP stores the location database; nil disables its operations.
 	GeoIP GeoIP
-	// Packages tells which updates the system knows of; nil: there is nothing about that.
+	// Packages reports the available system updates; nil disables its operations.
 	Packages Packages
 	Version  string
-	// Generations are those of the API that are served, the newest last.
+	// Generations lists the supported versions of the API, oldest first.
 	Generations []string
 	Log         *slog.Logger
 	Now         func() time.Time
 }
 
-// Settled says whether engine and machine are as the stored configuration wants them, and
-// which change is pending; *apply.Applier does.
+// Settled reports whether engine and machine match the stored configuration, and which
+// change is pending; *apply.Applier implements it.
 type Settled interface {
 	InSync() bool
-	// Unsettled is what of the settings of the machine is not in force.
+	// Unsettled lists the machine settings that are not in force.
 	Unsettled() []validate.Error
 	Pending() *apply.Pending
 }
@@ -60,21 +59,21 @@ type Settled interface {
 // Certificates lists certificates.
 type Certificates interface{ List() []certs.View }
 
-// Resource answers the operations; make it with New.
+// Resource implements the operations. Use New to make one.
 type Resource struct {
 	deps    Deps
 	global  *rest.Document
 	started time.Time
 }
 
-// New returns the resource over deps; it counts as started now.
+// New returns the resource. Its start time is now.
 func New(deps Deps) *Resource {
 	s := &Resource{deps: deps, started: deps.Now()}
 	s.global = rest.NewDocument("the settings of the appliance", func() string { return rest.Digest(s.settings()) })
 	return s
 }
 
-// Operations lists what can be done.
+// Operations returns the operations of the resource.
 func (s *Resource) Operations() []*rest.Operation {
 	return slices.Concat(s.systemOperations(), s.languageOperations(), s.licenseOperations(), s.packageOperations(), s.geoipOperations(), s.logOperations(), s.kernelOperations(), s.auditOperations(), s.idsOperations(), s.machineOperations(), aliasOperations())
 }

@@ -27,8 +27,8 @@ type Role struct {
 // Schemas describes the objects of the configuration as JSON Schema (2020-12).
 type Schemas map[string]any
 
-// getSchema answers what everything that can be configured takes, for programs that make
-// forms of it or checks bodies before they are sent.
+// getSchema responds with the schema of all configurable objects, for programs that build
+// forms or validate bodies.
 func (s *Resource) getSchema(*rest.Call) (Schemas, error) { return validate.Schema(), nil }
 
 func (s *Resource) systemOperations() []*rest.Operation {
@@ -43,7 +43,7 @@ func (s *Resource) systemOperations() []*rest.Operation {
 	}
 }
 
-// VersionView is the answer about versions.
+// VersionView lists versions.
 type VersionView struct {
 	Kernel    string `json:"kernel_version"`
 	Sluice    string `json:"sluice_version"`
@@ -58,7 +58,7 @@ func (s *Resource) version(c *rest.Call) (rest.Object[VersionView], error) {
 }
 
 func (s *Resource) versions() VersionView {
-	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // unknown is shown as empty
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // unknown is shown as ""
 	host, _ := os.Hostname()
 	return VersionView{
 		Kernel: strings.TrimSpace(string(kernel)), Sluice: s.deps.Version, Family: s.deps.Version, Hostname: host,
@@ -66,7 +66,7 @@ func (s *Resource) versions() VersionView {
 	}
 }
 
-// InfoView is what clients adapt to: versions, and who they are.
+// InfoView holds the data to which clients adapt: versions, and the caller.
 type InfoView struct {
 	VersionView
 	User      string   `json:"user"`
@@ -86,7 +86,7 @@ func (s *Resource) info(c *rest.Call) (rest.Object[InfoView], error) {
 	}}, nil
 }
 
-// StatusView is the state of the whole appliance.
+// StatusView is the status of the whole appliance.
 type StatusView struct {
 	Version  string           `json:"version"`
 	Started  time.Time        `json:"started" doc:"When mgmt was started"`
@@ -99,7 +99,7 @@ type StatusView struct {
 	Farms    []state.FarmLine `json:"farms"`
 }
 
-// PendingChange is what the state of the appliance says of a pending change.
+// PendingChange describes a pending change in that status.
 type PendingChange struct {
 	Revision uint64    `json:"revision"`
 	Author   string    `json:"author,omitempty" doc:"Who did it; missing, as the guard is, for callers who do not see all farms"`
@@ -132,7 +132,7 @@ func (s *Resource) applianceStatus(c *rest.Call) (rest.Object[StatusView], error
 	for _, e := range s.deps.Applier.Unsettled() {
 		out.Problems = append(out.Problems, e.Error())
 	}
-	if s.deps.Problems != nil && c.SeesAll() { // they may name what belongs to any farm
+	if s.deps.Problems != nil && c.SeesAll() { // they may name objects of any farm
 		out.Problems = append(out.Problems, s.deps.Problems()...)
 	}
 	if s.deps.Roles != nil {

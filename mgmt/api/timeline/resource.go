@@ -1,5 +1,5 @@
-// Package timeline is the part of the API about everything that happened, on one axis
-// (mgmt/timeline).
+// Package timeline implements the API resource of the timeline, which shows all events on
+// one axis (mgmt/timeline).
 package timeline
 
 import (
@@ -11,19 +11,19 @@ import (
 	"github.com/sluicelb/sluice/mgmt/timeline"
 )
 
-// Deps is what the operations need. Without Events there are none.
+// Deps are the dependencies of the operations. Without Events there are none.
 type Deps struct {
 	timeline.Sources
 	Now func() time.Time
 }
 
-// Resource answers the operations; make it with New.
+// Resource implements the operations. Use New to make one.
 type Resource struct{ deps Deps }
 
 // New returns the resource over deps.
 func New(deps Deps) *Resource { return &Resource{deps} }
 
-// Operations lists what can be done.
+// Operations returns the operations of the resource.
 func (s *Resource) Operations() []*rest.Operation {
 	if s.deps.Events == nil {
 		return nil
@@ -55,7 +55,7 @@ func (s *Resource) list(c *rest.Call) (rest.List[timeline.Entry], error) {
 	return rest.NewList(c.Summary(), entries), nil
 }
 
-// question reads what is asked for, by whom.
+// question reads the query and the caller's view.
 func (s *Resource) question(c *rest.Call) (q timeline.Question, err error) {
 	q.Now = s.deps.Now()
 	if q.From, q.To, err = span(c, q.Now); err != nil {

@@ -15,24 +15,25 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// ConnectionTable is the connections of l4xnat farms of one data path. Its
-// errors are apply.ErrUnavailable while nobody answers, and others.
+// ConnectionTable holds the connections of l4xnat farms of one data path. It returns
+// apply.ErrUnavailable if its owner does not respond, and other errors.
 type ConnectionTable interface {
-	// Connections gives at most limit connections to the backends of these
-	// stable numbers, nil for all, and how many there are.
+	// Connections returns at most limit connections to the backends with these stable IDs,
+	// nil for all, and their total number.
 	Connections(ctx context.Context, backends []uint32, limit int) (list []Tracked, total int, err error)
-	// FlushConnections ends all of them, and says how many.
+	// FlushConnections ends all of them and returns their number.
 	FlushConnections(ctx context.Context, backends []uint32) (int, error)
 }
 
-// Tracked is a connection or flow, as the engine or the kernel knows it.
+// Tracked is a connection or flow, as known to the engine or the kernel.
 type Tracked struct {
-	Backend  uint32 // stable number
-	Protocol string // "tcp", "udp", or the number of another one
+	Backend  uint32 // stable ID
+	Protocol string // "tcp", "udp", or a protocol number
 	State    string
-	// Client asked To, Server answers; ports are 0 where the protocol has none.
+	// Client connected to To, Server is the backend. Ports are 0 for protocols without
+	// ports.
 	Client, To, Server netip.AddrPort
-	// Timeout is how many seconds it lives without another packet.
+	// Timeout is the remaining lifetime without packets, in seconds.
 	Timeout                                  uint32
 	PacketsIn, BytesIn, PacketsOut, BytesOut uint64
 }
@@ -56,7 +57,7 @@ type Connection struct {
 	BytesOut    uint64 `json:"bytes_out"`
 }
 
-// ConnectionList is the answer about connections.
+// ConnectionList is the response about connections.
 type ConnectionList struct {
 	rest.List[Connection]
 	Total   int    `json:"total_connections" doc:"All there are; with filters those that match among the first ones (1000 of the engine, 16000 of the kernel). At most 1000 are listed"`
@@ -76,13 +77,13 @@ func (s *Resource) connectionOperations() []*rest.Operation {
 	}
 }
 
-// place is where a backend is, as clients see it.
+// place is the farm of a backend and its public number.
 type place struct {
 	farm   string
 	number int
 }
 
-// chosen is the backends whose connections are asked for.
+// chosen is the selection of backends whose connections are requested.
 type chosen struct {
 	places           map[uint32]place
 	kernel, userland []uint32
@@ -90,8 +91,8 @@ type chosen struct {
 	name             string // for messages
 }
 
-// chosen reads which backends are meant: those of all l4xnat farms, of one, or
-// one of its.
+// choice reads the selection: the backends of all l4xnat farms, of one farm, or one
+// backend.
 func choice(c *rest.Call) (chosen, error) {
 	name, backend := c.Query("farm"), c.Query("backend")
 	out := chosen{places: map[uint32]place{}, name: "all l4xnat farms", all: name == "" && c.By.Who.Root()}
@@ -142,8 +143,8 @@ func (w *chosen) add(f *farm.Farm, only int) {
 	}
 }
 
-// paths calls do for each data path that carries some of the backends. What
-// one of them cannot do is a warning; an error only when nothing was done.
+// paths calls do for each data path that serves some of the backends. A partial failure is
+// a warning; an error means that nothing was done.
 func (s *Resource) paths(w chosen, do func(t ConnectionTable, backends []uint32) error) (warning string, err error) {
 	var failed []string
 	worked := false
@@ -204,7 +205,7 @@ func (s *Resource) listConnections(c *rest.Call) (ConnectionList, error) {
 			if at, known := which.places[v.Backend]; known {
 				out.Params = append(out.Params, connection(at, v))
 			} else {
-				total-- // of a backend that has just been deleted
+				total-- // of a backend deleted just now
 			}
 		}
 		out.Total += total
@@ -233,7 +234,7 @@ func addressText(a netip.AddrPort) string {
 	return a.Addr().Unmap().String()
 }
 
-// Ended says how many connections a flush ended.
+// Ended is the number of connections ended by a flush.
 type Ended struct {
 	Connections int `json:"connections"`
 }

@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// countTime is for how many seconds questions are counted, at most longestCount.
+	// countTime is the default duration of a count in seconds, longestCount the maximum.
 	countTime, longestCount = 5, 30
-	// topQuestions is how many of each kind are told, at most mostQuestions.
+	// topQuestions is the default number of entries of each kind, mostQuestions the
+	// maximum.
 	topQuestions, mostQuestions = 10, 1000
 )
 
@@ -27,7 +28,7 @@ func (s *Resource) questionOperations() []*rest.Operation {
 	}
 }
 
-// Questions is what came to a gslb farm in some seconds, the most frequent first.
+// Questions summarises the queries to a gslb farm in a period, most frequent first.
 type Questions struct {
 	Seconds   float64         `json:"seconds" doc:"For how long questions were counted"`
 	Questions uint64          `json:"questions" doc:"Questions that were answered meanwhile"`
@@ -37,32 +38,32 @@ type Questions struct {
 	Services  []CountedChoice `json:"services" doc:"The services that chose answers"`
 }
 
-// AskedName is a name with a type, and how often they were asked for.
+// AskedName is a name and type with the number of its queries.
 type AskedName struct {
 	Name  string `json:"name" doc:"With a dot at its end"`
 	Type  string `json:"type"`
 	Times uint64 `json:"times" doc:"How often it was asked for"`
 }
 
-// AskingClient is a client, and how often it asked.
+// AskingClient is a client with the number of its queries.
 type AskingClient struct {
 	Client string `json:"client" doc:"Its address; that of a resolver, as a rule"`
 	Times  uint64 `json:"times" doc:"How often it asked"`
 }
 
-// CountedCode is a response code, and how often it was the answer's.
+// CountedCode is a response code with the number of its responses.
 type CountedCode struct {
 	Code  string `json:"rcode" doc:"NOERROR, NXDOMAIN, REFUSED and so on"`
 	Times uint64 `json:"times" doc:"Answers with the code"`
 }
 
-// CountedChoice is a service, and how often it chose.
+// CountedChoice is a service with the number of its selections.
 type CountedChoice struct {
 	Service string `json:"service"`
 	Times   uint64 `json:"times" doc:"Answers it chose"`
 }
 
-// countQuestions counts for as long as it is asked to, or until the client leaves.
+// countQuestions counts for the requested time, or until the client disconnects.
 func (s *Resource) countQuestions(c *rest.Call) (rest.Object[Questions], error) {
 	var none rest.Object[Questions]
 	f, err := c.Farm()

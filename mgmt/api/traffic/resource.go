@@ -1,5 +1,5 @@
-// Package traffic is the part of the API about what farms carry: sessions of
-// persistence, connections of l4xnat farms, exchanges as they end.
+// Package traffic implements the API resources of live traffic: persistence sessions,
+// connections of l4xnat farms, and exchanges as they end.
 package traffic
 
 import (
@@ -9,21 +9,21 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 )
 
-// Deps is what the operations need; all may be nil.
+// Deps are the dependencies of the operations; all may be nil.
 type Deps struct {
-	// SessionTable lists and changes the sessions of single services; without it
-	// there is nothing about that in the API.
+	// SessionTable lists and changes the sessions of single services; nil disables its
+	// operations.
 	SessionTable SessionTable
-	// Tracked and Forwarded are the connections of l4xnat farms: those the
-	// kernel carries, and those the engine does.
+	// Tracked and Forwarded return the connections of l4xnat farms in the kernel and in the
+	// engine.
 	Tracked, Forwarded ConnectionTable
-	// Watch shows exchanges of a farm as they end; nil when that is not possible.
+	// Watch streams exchanges of a farm as they end; nil: unavailable.
 	Watch func(farm uint32, filter accesslog.Filter) (*accesslog.Watcher, error)
-	// Tally counts the questions of a gslb farm; nil when that is not possible.
+	// Tally counts the queries of a gslb farm; nil: unavailable.
 	Tally func(farm uint32) (*accesslog.Tally, error)
 }
 
-// Resource answers the operations; make it with New.
+// Resource implements the operations. Use New to make one.
 type Resource struct {
 	deps     Deps
 	watchers rest.Seats
@@ -34,7 +34,7 @@ func New(deps Deps) *Resource {
 	return &Resource{deps: deps, watchers: rest.Seats{Most: accesslog.MaxWatchers}}
 }
 
-// Operations lists what can be done.
+// Operations returns the operations of the resource.
 func (s *Resource) Operations() []*rest.Operation {
 	return slices.Concat(s.sessionOperations(), s.connectionOperations(), s.traceOperations(), s.questionOperations())
 }

@@ -12,14 +12,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// A session that is created is static, part of the configuration, unless the
-// body has a ttl: then it is as if the client had come itself (contract, session
-// table: sessions can be added with a TTL).
+// A created session is static, i.e. part of the configuration. With a ttl it is dynamic, as
+// if the client had connected (contract, session table: sessions can be added with a TTL).
 
-// sessionFields is the body of the creation of a session.
+// sessionFields is the body for creating a session.
 type sessionFields struct{}
 
-// Params lists the fields for the document.
+// Params lists the fields for OpenAPI.
 func (sessionFields) Params() []validate.Param {
 	return []validate.Param{
 		{Name: "id", Options: []string{"required", "non_blank"}, Description: "Number of the backend in its service or farm."},
@@ -70,7 +69,7 @@ func (s *Resource) createSession(c *rest.Call) (rest.Object[state.Session], erro
 	return out, err
 }
 
-// learnSession creates a dynamic session: no revision, gone when nobody uses it.
+// learnSession creates a dynamic session. It has no revision and expires when unused.
 func (s *Resource) learnSession(c *rest.Call, g farm.Group, at rest.BackendAt, session string, ttl any, out *rest.Object[state.Session]) error {
 	most := g.SessionTTL()
 	seconds, ok := validate.ParseNumber(ttl)

@@ -16,34 +16,34 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// SessionTable is the persistence sessions the engine keeps, or the kernel for
-// the farms it carries. Static ones are configuration: they are made and deleted
-// like a backend is, and who keeps sessions has them from there. Its errors are
-// apply.ErrUnavailable while nobody answers, and ErrSessionRefused.
+// SessionTable holds the persistence sessions of the engine, or of the kernel for kernel
+// farms. Static sessions are configuration: they are created and deleted like backends, and
+// the engine reads them from there. It returns apply.ErrUnavailable if the owner does not
+// respond, and ErrSessionRefused.
 type SessionTable interface {
-	// List gives at most limit sessions of a group, static ones first, and how
-	// many there are.
+	// List returns at most limit sessions of a group, static ones first, and their total
+	// number.
 	List(ctx context.Context, g farm.Group, limit int) (list []state.Session, total int, err error)
-	// Find gives one of them; false when there is none.
+	// Find returns one session; false if it does not exist.
 	Find(ctx context.Context, g farm.Group, session string) (state.Session, bool, error)
-	// Delete forgets a dynamic session; false when there was none.
+	// Delete removes a dynamic session; false if there was none.
 	Delete(ctx context.Context, g farm.Group, session string) (bool, error)
-	// Flush forgets all dynamic ones, and says how many.
+	// Flush removes all dynamic sessions and returns their number.
 	Flush(ctx context.Context, g farm.Group) (int, error)
-	// Learn makes a client known as if it had come itself and been silent until
-	// ttl is left, in place of any dynamic session it has; false when the backend
-	// (its ID) takes none.
+	// Learn creates a dynamic session, as if the client had connected and then been idle
+	// until ttl is left. It replaces a dynamic session of the client. It returns false if
+	// the backend (by stable ID) accepts none.
 	Learn(ctx context.Context, g farm.Group, session string, backend uint32, ttl time.Duration) (bool, error)
 }
 
-// ErrSessionRefused: the engine or netd does not change the sessions. The error
-// that wraps it says why, for the client too.
+// ErrSessionRefused means that the engine or netd refused to change the sessions. The
+// wrapping error gives the reason, which is also shown to the client.
 var ErrSessionRefused = errors.New("the sessions were not changed")
 
-// maxListed bounds the sessions of one answer, and maxSearched those that filters look at.
+// maxListed bounds the sessions in one response, maxSearched those that filters examine.
 const (
 	maxListed   = 1000
-	maxSearched = 16_000 // as many as the engine sends at once
+	maxSearched = 16_000 // the maximum that the engine sends at once
 )
 
 func (s *Resource) sessionOperations() []*rest.Operation {
@@ -66,7 +66,7 @@ func (s *Resource) sessionsOf(group, whose string) []*rest.Operation {
 	}
 }
 
-// SessionList is the answer about the sessions of a group.
+// SessionList is the response about the sessions of a group.
 type SessionList struct {
 	rest.List[state.Session]
 	Total int `json:"total_sessions" doc:"All there are; with filters those that match among the first 16000. At most 1000 are listed, static ones first"`
@@ -113,27 +113,25 @@ func (s *Resource) findSession(c *rest.Call, g farm.Group, session string) ([]st
 	return []state.Session{found}, nil
 }
 
-// keptAs is the form a session that a request names is kept in.
+// keptAs returns the stored form of a session named in a request.
 func keptAs(g farm.Group, session string) string {
 	if kept, err := sessionOf(g, session); err == nil {
 		return kept
 	}
-	return session // nothing is kept as that
+	return session // no such session is stored
 }
 
-// sessionOf brings what a client is to be recognised by into the form it is
-// kept in.
+// sessionOf converts a client identification into its stored form.
 func sessionOf(g farm.Group, session any) (string, error) {
 	return validate.ProfileOf(g.Farm).Session(g, session)
 }
 
-// staticAt is the position of the backend a static session goes to, -1 when
-// there is no such session.
+// staticAt returns the position of the backend with that static session, -1 for none.
 func staticAt(g farm.Group, session string) int {
 	return slices.IndexFunc(g.Backends(), func(b farm.Backend) bool { return slices.Contains(b.Sessions, session) })
 }
 
-// dropStatic takes a static session out and reports whether there was one.
+// dropStatic removes a static session and reports whether it existed.
 func dropStatic(g farm.Group, session string) (was bool) {
 	list := g.Backends()
 	for i := range list {
@@ -202,8 +200,8 @@ func (s *Resource) flushSessions(c *rest.Call) (rest.Done, error) {
 	return rest.NewDone(c.Summary(), fmt.Sprintf("%d dynamic sessions have been deleted from %s.", n, g)), nil
 }
 
-// actOnDynamic ends a call about dynamic sessions that is only tried, and refuses one
-// that should go back, or be part of a transaction: they are no configuration.
+// actOnDynamic ends dry runs of calls on dynamic sessions, and rejects trials and
+// transactions of them, as they are not configuration.
 func actOnDynamic(c *rest.Call) error {
 	if err := c.NoConfiguration("what becomes of dynamic sessions"); err != nil {
 		return err
@@ -211,8 +209,7 @@ func actOnDynamic(c *rest.Call) error {
 	return c.Act()
 }
 
-// keepsDynamic refuses what concerns sessions that clients make when nobody
-// keeps any now.
+// keepsDynamic rejects calls on dynamic sessions of a stopped farm, for which none exist.
 func keepsDynamic(g farm.Group) error {
 	if g.Farm.Stopped {
 		return rest.BadRequest("the farm %s is stopped: only static sessions can be changed; start it first", g.Farm.Name)
@@ -220,7 +217,7 @@ func keepsDynamic(g farm.Group) error {
 	return nil
 }
 
-// sessionRejection says why a request about sessions is refused.
+// sessionRejection returns the rejection for an error about sessions.
 func sessionRejection(g farm.Group, err error) error {
 	owner := "the engine"
 	if g.Farm.InKernel() {

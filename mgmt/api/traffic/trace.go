@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// missedEvery is how often a watcher is told what it missed.
+// missedEvery is the interval of reports of missed records.
 const missedEvery = time.Second
 
 func (s *Resource) traceOperations() []*rest.Operation {
@@ -23,7 +23,7 @@ func (s *Resource) traceOperations() []*rest.Operation {
 	return []*rest.Operation{o}
 }
 
-// traceFarm finds out what to watch, and returns what watches it.
+// traceFarm reads the filter and returns the stream.
 func (s *Resource) traceFarm(c *rest.Call) (rest.Streamed, error) {
 	f, err := c.Farm()
 	if err != nil {
@@ -66,8 +66,8 @@ func (s *Resource) traceFarm(c *rest.Call) (rest.Streamed, error) {
 	}), nil
 }
 
-// follow writes what a watcher sees of a farm until one side ends, or the rights of the
-// caller. A client that does not take a line in time is cut off.
+// follow streams the records of a farm until either side ends or the caller loses the
+// right. A client too slow for a line is disconnected.
 func follow(send rest.Sender, c *rest.Call, farm uint32, w *accesslog.Watcher) {
 	if !send(": watching\n\n") {
 		return

@@ -24,7 +24,7 @@ func (s *Resource) backupOperations() []*rest.Operation {
 	const one = "/system/backup/{backup}"
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/system/backup", rbac.BackupMenu, "List backups", s.listBackups),
-		rest.Op(rest.Post, "/system/backup", rbac.BackupCreate, "Create a backup", s.createBackup).Body(backupFields{}).Created().Outlives(), // it has the node key: whoever chose the passphrase opens every secret
+		rest.Op(rest.Post, "/system/backup", rbac.BackupCreate, "Create a backup", s.createBackup).Body(backupFields{}).Created().Outlives(), // contains the node key: the author of the passphrase can decrypt every secret
 		rest.Long(rest.Get, one, rbac.BackupDownload, "Download a backup", s.downloadBackup),
 		rest.Op(rest.Put, one, rbac.BackupUpload, "Upload a backup", s.uploadBackup).TakesFile(archiveTypes),
 		rest.Op(rest.Delete, one, rbac.BackupDelete, "Delete a backup", s.deleteBackup),
@@ -34,7 +34,7 @@ func (s *Resource) backupOperations() []*rest.Operation {
 	}
 }
 
-// BackupItem is a backup.
+// BackupItem describes a backup.
 type BackupItem struct {
 	Name      string `json:"name"`
 	Date      string `json:"date" doc:"When it was made"`
@@ -50,7 +50,7 @@ func item(v backup.View) BackupItem {
 		Encrypted: rest.Truth(v.Manifest.Encrypted), Problem: v.Problem}
 }
 
-// refused turns an error about backups into a rejection.
+// refused converts an error about backups into a rejection.
 func refused(err error) error {
 	var wrong *backup.Error
 	switch {
@@ -80,10 +80,10 @@ func (s *Resource) getBackup(c *rest.Call) (rest.Object[BackupItem], error) {
 	return rest.Object[BackupItem]{Description: c.Summary(), Params: item(v)}, refused(err)
 }
 
-// backupFields is the body of the creation of a backup.
+// backupFields is the body for creating a backup.
 type backupFields struct{}
 
-// Params lists the fields for the help body and the document.
+// Params lists the fields for help responses and OpenAPI.
 func (backupFields) Params() []validate.Param {
 	return []validate.Param{
 		rest.Needed("name", "What it is called: letters, digits, _ and -."),
@@ -110,7 +110,7 @@ func (s *Resource) createBackup(c *rest.Call) (rest.Object[BackupItem], error) {
 	return rest.Object[BackupItem]{Description: c.Summary(), Params: item(v), Message: "The backup " + v.Name + " has been created."}, refused(err)
 }
 
-// transferTime is what an archive may take on its way.
+// transferTime bounds the transfer of an archive.
 const transferTime = 10 * time.Minute
 
 func (s *Resource) downloadBackup(c *rest.Call) (rest.Streamed, error) {
@@ -130,8 +130,9 @@ func (s *Resource) downloadBackup(c *rest.Call) (rest.Streamed, error) {
 	return rest.Download(f, size, name+".tar.gz"), nil
 }
 
-// mayRead refuses an archive with credentials of rules and checks to callers from whom these
-// are hidden. One whose passphrase somebody else has chosen tells them nothing.
+// mayRead refuses an archive with credentials of rules and checks to callers from whom
+// these are hidden. An archive encrypted with another user's passphrase reveals nothing to
+// the caller.
 func mayRead(c *rest.Call, v backup.View) error {
 	if c.Veil() == (validate.Veil{}) || v.Manifest.Encrypted && !c.By.May(rbac.BackupCreate) {
 		return nil
@@ -166,10 +167,10 @@ func (s *Resource) deleteBackup(c *rest.Call) (rest.Done, error) {
 	return rest.NewDone(c.Summary(), "The backup "+name+" has been deleted."), refused(err)
 }
 
-// applyFields is the body of what is done with a backup.
+// applyFields is the body of an action on a backup.
 type applyFields struct{}
 
-// Params lists the fields for the help body and the document.
+// Params lists the fields for help responses and OpenAPI.
 func (applyFields) Params() []validate.Param {
 	return []validate.Param{
 		{Name: "action", PossibleValues: []string{"apply"}, Options: []string{"non_blank", "required"}, Description: "apply restores it: everything is as it was then, in one step. What was there before is kept as the backup " + backup.Before + "."},
@@ -179,7 +180,7 @@ func (applyFields) Params() []validate.Param {
 	}
 }
 
-// Restored is what became of a restoration.
+// Restored is the result of a restoration.
 type Restored struct {
 	Revision uint64 `json:"revision"`
 	Diff     string `json:"diff" doc:"What it changed in the document"`

@@ -6,11 +6,11 @@ import (
 	"io"
 )
 
-// gzipEncoded is how every gzip archive begins in base64.
+// gzipEncoded is the start of every gzip archive in base64.
 const gzipEncoded = "H4sI"
 
-// decoded is an archive as it is. The family's command line sends one in base64, and says
-// that it is gzip.
+// decoded returns the plain archive. The family's command line sends base64 but declares
+// gzip.
 func decoded(from io.Reader, size int64) (io.Reader, int64) {
 	in := bufio.NewReader(from)
 	if head, _ := in.Peek(len(gzipEncoded)); string(head) != gzipEncoded {

@@ -11,7 +11,7 @@ func TestAnArchiveInBase64IsTakenAsItIs(t *testing.T) {
 	archive := "\x1f\x8b\x08\x00" + strings.Repeat("content", 100)
 	text := base64.StdEncoding.EncodeToString([]byte(archive))
 	var lines strings.Builder
-	for at := 0; at < len(text); at += 76 { // as MIME has it
+	for at := 0; at < len(text); at += 76 { // MIME line length
 		lines.WriteString(text[at:min(at+76, len(text))] + "\n")
 	}
 	for sent, size := range map[string]int64{archive: int64(len(archive)), text: int64(len(text)), lines.String(): -1} {

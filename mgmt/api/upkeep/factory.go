@@ -13,7 +13,7 @@ import (
 // factoryFields is the body of a factory reset.
 type factoryFields struct{}
 
-// Params lists the fields for the help body and the document.
+// Params lists the fields for help responses and OpenAPI.
 func (factoryFields) Params() []validate.Param {
 	return []validate.Param{
 		{Name: "force", PossibleValues: []string{"true"}, Options: []string{"non_blank", "required"}, Description: "true: all farms, the history, certificates, users and settings are to go."},
@@ -22,7 +22,7 @@ func (factoryFields) Params() []validate.Param {
 	}
 }
 
-// Reset is what became of a factory reset.
+// Reset is the result of a factory reset.
 type Reset struct {
 	Revision uint64 `json:"revision"`
 	Before   string `json:"before,omitempty" doc:"The backup of what was there before"`
@@ -63,7 +63,7 @@ func (s *Resource) factory(c *rest.Call) (rest.Object[Reset], error) {
 		Message: "The appliance is as it was when it was installed. Root, its keys and the certificate of the API are still there."}, nil
 }
 
-// checkInterface refuses the name of an interface this machine does not have.
+// checkInterface rejects the name of an interface that this machine does not have.
 func (s *Resource) checkInterface(raw any) error {
 	if raw == nil || s.deps.Interfaces == nil {
 		return nil

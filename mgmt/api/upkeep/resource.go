@@ -1,5 +1,5 @@
-// Package upkeep is the part of the API that keeps an appliance going: its backups, the
-// factory reset, what support needs, and scripts that hear of events.
+// Package upkeep implements the API resources for maintaining an appliance: backups,
+// factory reset, support archives and event scripts.
 package upkeep
 
 import (
@@ -16,27 +16,27 @@ import (
 	"github.com/sluicelb/sluice/mgmt/scripts"
 )
 
-// Deps is what the operations need. Backups, Support and Scripts may be nil: there is
-// nothing about them in the API then.
+// Deps are the dependencies of the operations. Backups, Support and Scripts may be nil,
+// which disables their operations.
 type Deps struct {
 	Backups Backups
 	Support Support
 	Scripts Scripts
-	// Restart starts this process anew once the answer was given, so that nothing of
-	// what was replaced stays in memory; nil where nobody can.
+	// Restart restarts this process after the response, so that no replaced data stays in
+	// memory; nil if that is impossible.
 	Restart func()
-	// Interfaces are the names of those the machine has.
+	// Interfaces returns the names of the machine's interfaces.
 	Interfaces func() []string
 	Log        *slog.Logger
 	Now        func() time.Time
 }
 
-// Backups makes, keeps and restores archives; *backup.Keeper is one.
+// Backups creates, stores and restores archives; *backup.Keeper implements it.
 type Backups interface {
 	List() ([]backup.View, error)
 	Get(name string) (backup.View, error)
 	Open(name string) (*os.File, int64, error)
-	Check(name, passphrase string) error // why Create would be refused
+	Check(name, passphrase string) error // why Create would fail
 	Create(by apply.Author, name, passphrase string) (backup.View, error)
 	Upload(by apply.Author, name string, from io.Reader, size int64) (backup.View, error)
 	Delete(by apply.Author, name string) error
@@ -44,28 +44,28 @@ type Backups interface {
 	Factory(ctx context.Context, by apply.Author, removeBackups, dry bool) (apply.Result, error)
 }
 
-// Support puts together what somebody needs who looks for a fault; *support.Collector is one.
+// Support collects the data for finding a fault; *support.Collector implements it.
 type Support interface {
 	Collect(ctx context.Context) ([]byte, error)
 }
 
-// Scripts hear of events; *scripts.Runner is one.
+// Scripts lists the event scripts; *scripts.Runner implements it.
 type Scripts interface {
 	List() (list []scripts.View, lost int)
 }
 
-// Resource answers the operations; make it with New.
+// Resource implements the operations. Use New to make one.
 type Resource struct{ deps Deps }
 
 // New returns the resource over deps.
 func New(deps Deps) *Resource { return &Resource{deps} }
 
-// Operations lists what can be done.
+// Operations returns the operations of the resource.
 func (s *Resource) Operations() []*rest.Operation {
 	return slices.Concat(s.backupOperations(), s.supportOperations(), s.scriptOperations())
 }
 
-// restart has the process started anew.
+// restart restarts the process.
 func (s *Resource) restart() {
 	if s.deps.Restart != nil {
 		s.deps.Restart()

@@ -38,7 +38,7 @@ func (s *Resource) supportsave(c *rest.Call) (rest.Streamed, error) {
 	return rest.Download(io.NopCloser(bytes.NewReader(b)), int64(len(b)), name), nil
 }
 
-// plain is a host name as part of a file's.
+// plain reduces a host name to characters safe in a file name.
 func plain(host string) string {
 	return string(bytes.Map(func(r rune) rune {
 		if r < 128 && (r == '-' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') {
@@ -57,7 +57,7 @@ func (s *Resource) scriptOperations() []*rest.Operation {
 	}
 }
 
-// ScriptItem is a script that hears of events.
+// ScriptItem describes an event script.
 type ScriptItem struct {
 	Name    string      `json:"name"`
 	Event   string      `json:"event" doc:"What it hears of, or any"`
@@ -70,7 +70,7 @@ type ScriptItem struct {
 	Runs    []ScriptRun `json:"runs" doc:"The last ones, the newest first"`
 }
 
-// ScriptRun is one call of a script.
+// ScriptRun is one run of a script.
 type ScriptRun struct {
 	Event   string    `json:"event"`
 	Time    time.Time `json:"time"`
@@ -79,7 +79,7 @@ type ScriptRun struct {
 	Output  string    `json:"output" doc:"The beginning of what it printed"`
 }
 
-// ScriptList is the answer about scripts.
+// ScriptList is the response about scripts.
 type ScriptList struct {
 	Description string       `json:"description"`
 	Params      []ScriptItem `json:"params"`
