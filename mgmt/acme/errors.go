@@ -15,7 +15,7 @@ import (
 // Kind says what a refused call can be answered with.
 type Kind uint8
 
-// The kinds of errors.
+// Kinds of errors.
 const (
 	Invalid     Kind = iota // what was sent is wrong, or the authority says no
 	Missing                 // the certificate, the farm or a free port 80 is not there

@@ -17,13 +17,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Store keeps small texts; *store.Store is one.
+// Store keeps small texts; *store.Store implements it.
 type Store interface {
 	Setting(name string) (string, bool)
 	SetSetting(name, value string) error
 }
 
-// Certificates keeps certificates; *certs.Manager is one.
+// Certificates keeps certificates; *certs.Manager implements it.
 type Certificates interface {
 	Get(name string) (certs.View, error)
 	Upload(ctx context.Context, by apply.Author, name string, pem []byte, mode certs.Mode) (certs.View, []string, error)
@@ -33,7 +33,7 @@ type Certificates interface {
 	OpenSecret(purpose string, sealed []byte) ([]byte, error)
 }
 
-// Applier publishes; *apply.Applier is one.
+// Applier publishes; *apply.Applier implements it.
 type Applier interface {
 	Current() (*farm.Config, store.Revision)
 	Problems() map[uint32]string

@@ -16,7 +16,7 @@ import (
 	"unicode"
 )
 
-// Store keeps documents; *store.Store is one.
+// Store keeps documents; *store.Store implements it.
 type Store interface {
 	ReadDocument(name string, into any) (found bool, err error)
 	WriteDocument(name string, value any) error

@@ -9,7 +9,7 @@ import (
 // MostSessionTime bounds how long sessions may be set to live without a request.
 const MostSessionTime = 24 * time.Hour
 
-// Settings keeps settings of this node; *store.Store is one.
+// Settings keeps settings of this node; *store.Store implements it.
 type Settings interface {
 	Setting(name string) (value string, ok bool)
 	SetSetting(name, value string) error

@@ -25,7 +25,7 @@ import (
 // noFollow opens no symbolic link.
 const noFollow = syscall.O_NOFOLLOW
 
-// Store is where everything is; *store.Store is one.
+// Store is where everything is; *store.Store implements it.
 type Store interface {
 	Whole() (*farm.Config, store.Revision, store.Contents, error)
 	Restore(cfg *farm.Config, meta store.Meta, contents store.Contents, forget bool) (store.Revision, error)
@@ -33,12 +33,12 @@ type Store interface {
 	WriteDocument(name string, value any) error
 }
 
-// Applier is the one writer of the configuration; *apply.Applier is one.
+// Applier is the only writer of the configuration; *apply.Applier implements it.
 type Applier interface {
 	Restore(ctx context.Context, by apply.Author, comment string, r apply.Restoration) (apply.Result, error)
 }
 
-// Certificates are those in force, and the node keys; *certs.Book is one.
+// Certificates are those in force, and the node keys; *certs.Book implements it.
 type Certificates interface {
 	Exchange([]store.Certificate, []store.Authority) (swap, undo func())
 	NodeKeys() ([][]byte, error)
@@ -47,7 +47,7 @@ type Certificates interface {
 	AddNodeKey(key []byte) error
 }
 
-// Places is the GeoIP database; *geoip.Store is one.
+// Places is the GeoIP database; *geoip.Store implements it.
 type Places interface {
 	// Saved is nil where there is none.
 	Saved() ([]byte, error)

@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Store keeps certificates on disk; *store.Store is one.
+// Store keeps certificates on disk; *store.Store implements it.
 type Store interface {
 	Certificates() ([]store.Certificate, error)
 	Authorities() ([]store.Authority, error)

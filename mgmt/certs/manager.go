@@ -22,7 +22,7 @@ const (
 	MaxAuthorities  = 256
 )
 
-// Applier is the one writer of the configuration; *apply.Applier is one.
+// Applier is the only writer of the configuration; *apply.Applier implements it.
 type Applier interface {
 	Current() (*farm.Config, store.Revision)
 	Renew(ctx context.Context, prepare func(*farm.Config) (apply.Renewal, error)) error

@@ -15,13 +15,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
-// Secrets seals secrets; *certs.Book is one.
+// Secrets seals secrets; *certs.Book implements it.
 type Secrets interface {
 	SealSecret(purpose string, plain []byte) ([]byte, error)
 	OpenSecret(purpose string, sealed []byte) ([]byte, error)
 }
 
-// Keeper keeps documents; *store.Store is one.
+// Keeper keeps documents; *store.Store implements it.
 type Keeper interface {
 	ReadDocument(name string, into any) (found bool, err error)
 	WriteDocument(name string, value any) error

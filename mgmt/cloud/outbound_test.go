@@ -6,5 +6,5 @@ import (
 	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
-// The servers of these tests are on this machine.
+// The servers of these tests run on this machine.
 func init() { outbound.Allow([]netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}) }

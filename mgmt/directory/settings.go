@@ -92,13 +92,13 @@ func (e *Error) Error() string { return e.Message }
 
 func invalid(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
-// Keeper keeps a value under a name; *store.Store is one.
+// Keeper stores values by name; *store.Store implements it.
 type Keeper interface {
 	ReadDocument(name string, into any) (found bool, err error)
 	WriteDocument(name string, value any) error
 }
 
-// Sealer encrypts secrets for a purpose; *certs.Book is one.
+// Sealer encrypts secrets for a purpose; *certs.Book implements it.
 type Sealer interface {
 	SealSecret(purpose string, plain []byte) ([]byte, error)
 	OpenSecret(purpose string, sealed []byte) ([]byte, error)

@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// Table is where verdicts go; *health.Table is one.
+// Table is where verdicts go; *health.Table implements it.
 type Table interface {
 	Slot(backend uint32) *health.Slot
 	SetLoad(backend, connections uint32)

@@ -27,7 +27,7 @@ const assets = "assets/"
 // providerHere where it is said whether people may sign in with OpenID Connect.
 const nonceHere, providerHere = "__NONCE__", "__OIDC__"
 
-// Pages answers requests for the GUI; make it with New.
+// Pages answers requests for the GUI. Use New to make one.
 type Pages struct {
 	files    fs.FS
 	index    []byte // nil: this program was built without its GUI

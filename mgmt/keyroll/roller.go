@@ -24,7 +24,7 @@ const (
 	again = 7 * 24 * time.Hour
 )
 
-// Applier is the one writer of the configuration; *apply.Applier is one.
+// Applier is the only writer of the configuration; *apply.Applier implements it.
 type Applier interface {
 	Current() (*farm.Config, store.Revision)
 	Change(ctx context.Context, by apply.Author, comment string, expect uint64, edit func(*farm.Config) error) (apply.Result, error)

@@ -38,7 +38,7 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// Keeper keeps a value under a name; *store.Store is one.
+// Keeper stores values by name; *store.Store implements it.
 type Keeper interface {
 	ReadDocument(name string, into any) (found bool, err error)
 	WriteDocument(name string, value any) error
@@ -47,7 +47,7 @@ type Keeper interface {
 // untoldName is the document of services that were not told of their settings.
 const untoldName = "machine.untold"
 
-// Machine brings settings to the machine; make it with New.
+// Machine brings settings to the machine. Use New to make one.
 type Machine struct {
 	options Options
 	// done are the requests that were carried out whole in this life.

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/syslog"
 )
 
-// Counters sums what the loops counted; *stats.Segment is one.
+// Counters sums the counters of all loops; *stats.Segment implements it.
 type Counters interface {
 	SumFarm(id uint32) stats.Farm
 	SumBackend(id uint32) stats.Backend
@@ -30,7 +30,7 @@ type Options struct {
 	Counters Counters
 	// Config returns the configuration in force and its revision.
 	Config func() (*farm.Config, uint64)
-	// Health answers up, down or undefined for a backend's stable ID.
+	// Health returns up, down or undefined for the stable ID of a backend.
 	Health func(backend uint32) farm.Status
 	// Traffic returns what the kernel counted of the farms it carries; ok is false
 	// while that is not known. It must not take long. nil shows none.

@@ -5,7 +5,7 @@ import "fmt"
 // Kind says what is wrong with a request.
 type Kind int
 
-// The kinds of errors.
+// Kinds of errors.
 const (
 	Invalid     Kind = iota // a value that is not allowed
 	Missing                 // there is no such alert

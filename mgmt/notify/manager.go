@@ -17,14 +17,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
-// Store keeps documents; *store.Store is one.
+// Store keeps documents; *store.Store implements it.
 type Store interface {
 	ReadDocument(name string, into any) (found bool, err error)
 	WriteDocument(name string, value any) error
 	DeleteDocument(name string) error
 }
 
-// Secrets seals passwords; *certs.Book is one.
+// Secrets seals passwords; *certs.Book implements it.
 type Secrets interface {
 	SealSecret(purpose string, plain []byte) ([]byte, error)
 	OpenSecret(purpose string, sealed []byte) ([]byte, error)

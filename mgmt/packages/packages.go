@@ -61,7 +61,7 @@ const (
 // Program is what says which updates there are.
 const Program = "/usr/bin/apt-get"
 
-// Starter starts it in a sandbox; *programs.Client is one.
+// Starter starts it in a sandbox; *programs.Client implements it.
 type Starter interface {
 	Run(ctx context.Context, c programs.Call, files ...*os.File) (programs.End, error)
 }

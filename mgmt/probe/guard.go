@@ -17,7 +17,7 @@ type guarded struct {
 	secrets     []string
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (g *guarded) Run(ctx context.Context, n Network, to Target, say Say) (err error) {
 	defer func() {
 		if broken := recover(); broken != nil {

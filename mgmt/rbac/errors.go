@@ -5,7 +5,7 @@ import "fmt"
 // Kind says what a refused call can be answered with.
 type Kind uint8
 
-// The kinds of errors.
+// Kinds of errors.
 const (
 	Invalid   Kind = iota // what was sent is wrong, or something is in its way
 	Missing               // the user, group or role is not there

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/totp"
 )
 
-// Sealer encrypts secrets for a purpose; *certs.Book is one.
+// Sealer encrypts secrets for a purpose; *certs.Book implements it.
 type Sealer interface {
 	SealSecret(purpose string, plain []byte) ([]byte, error)
 	OpenSecret(purpose string, sealed []byte) ([]byte, error)

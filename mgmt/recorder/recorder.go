@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
-// Counters sums what the loops counted; *stats.Segment is one.
+// Counters sums the counters of all loops; *stats.Segment implements it.
 type Counters interface {
 	SumFarm(id uint32) stats.Farm
 	SumBackend(id uint32) stats.Backend

@@ -39,7 +39,7 @@ type Options struct {
 	Now     func() time.Time // nil means time.Now
 }
 
-// Follower keeps the addresses of names; make it with New.
+// Follower keeps the addresses of names. Use New to make one.
 type Follower struct {
 	o     Options
 	slots chan struct{}

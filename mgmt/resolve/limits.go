@@ -42,7 +42,7 @@ func (l Limits) Check() error {
 	return nil
 }
 
-// Store keeps settings of this node; *store.Store is one.
+// Store keeps settings of this node; *store.Store implements it.
 type Store interface {
 	Setting(name string) (value string, ok bool)
 	SetSetting(name, value string) error

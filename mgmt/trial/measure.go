@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
-// Counters sums what the loops counted; *stats.Segment is one.
+// Counters sums the counters of all loops; *stats.Segment implements it.
 type Counters interface {
 	SumFarm(id uint32) stats.Farm
 	SumFarmTimes(id uint32) stats.Times

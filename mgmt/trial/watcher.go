@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Applier is where the pending change is; *apply.Applier is one.
+// Applier is where the pending change is; *apply.Applier implements it.
 type Applier interface {
 	Current() (*farm.Config, store.Revision)
 	Pending() *apply.Pending

@@ -82,7 +82,7 @@ func (c *check) setKind(v string) error {
 	return nil
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	question := new(dns.Msg).SetQuestion(dns.Fqdn(c.name.For(to)), c.kind)
 	question.SetEdns0(dns.DefaultMsgSize, false)

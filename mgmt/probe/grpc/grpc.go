@@ -35,7 +35,7 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	return func() (probe.Probe, error) { return c, nil }
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	var mu sync.Mutex // net/http dials in a goroutine of its own
 	var opened []net.Conn

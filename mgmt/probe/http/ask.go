@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/wire"
 )
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

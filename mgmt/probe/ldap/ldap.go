@@ -78,7 +78,7 @@ const maxEntries = 500
 // noAttributes asks for the names of entries alone (RFC 4511, 4.5.1.8).
 const noAttributes = "1.1"
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	directory.BoundAnswers()
 	conn, err := c.server.Open(ctx, n, to, say)

@@ -50,7 +50,7 @@ func question() []byte {
 	return append(append(m, 0, 0, 0, 0, 0), doc...)
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	conn, err := c.server.Open(ctx, n, to, say)
 	if err != nil {

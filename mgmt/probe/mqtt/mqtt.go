@@ -44,7 +44,7 @@ const (
 // codes are what a broker answers that does not take a connection (3.2.2.3).
 var codes = []string{"", "this version of the protocol is not accepted", "the client identifier is not accepted", "the service is not available", "user or password is wrong", "not authorized"}
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	conn, err := c.server.Open(ctx, n, to, say)
 	if err != nil {

@@ -45,7 +45,7 @@ var prelogin = []byte{
 	0,
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	conn, err := c.server.Open(ctx, n, to, say)
 	if err != nil {

@@ -41,7 +41,7 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	}
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	seen := &packets{}
 	connector, err := mysql.NewConnector(c.config(ctx, n, to, say, seen))

@@ -84,7 +84,7 @@ func (c *check) setFingerprint(v string) (err error) {
 	return nil
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	answer, err := c.ask(ctx, n, to, say)
 	if err != nil {

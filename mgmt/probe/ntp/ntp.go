@@ -39,7 +39,7 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 // longest is how long an answer is waited for when nobody says so.
 const longest = 5 * time.Second
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	wait := longest
 	if deadline, bounded := ctx.Deadline(); bounded {

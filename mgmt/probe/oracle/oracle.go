@@ -66,7 +66,7 @@ func question(text string) []byte {
 	return append(p, text...)
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	conn, err := c.server.Open(ctx, n, to, say)
 	if err != nil {

@@ -74,7 +74,7 @@ func readThreshold(v string) (threshold, error) {
 	return threshold{time.Duration(ms * float64(time.Millisecond)), pl}, nil
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	addr := to.Addr
 	if c.host != "" && c.host != probe.HostToken {

@@ -66,7 +66,7 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	}
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	config, err := c.config(ctx, n, to, say)
 	if err != nil {

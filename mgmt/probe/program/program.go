@@ -142,7 +142,7 @@ func allowed(folder, path string) error {
 	return nil
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, _ probe.Network, to probe.Target, say probe.Say) error {
 	// What was a program when the command was written may have become something else.
 	path := filepath.Join(c.file.folder, c.file.name)

@@ -145,7 +145,7 @@ func find(packet []byte) int {
 	return -1
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	question, err := c.question(to)
 	if err != nil {

@@ -71,7 +71,7 @@ type dialog struct {
 	user                     string
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	ask, local, end, err := c.open(ctx, n, to, say)
 	if err != nil {

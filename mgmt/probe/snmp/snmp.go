@@ -96,7 +96,7 @@ func isOID(s string) bool {
 	return len(parts) >= 2 && len(parts) <= 128
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	coder := &gosnmp.GoSNMP{Version: c.version, Community: string(c.community), MaxOids: maxOIDs, Transport: "udp"}
 	coder.SetRequestID(rand.Uint32() >> 1)

@@ -142,7 +142,7 @@ func unescaped(v string, escape bool, end string) probe.Text {
 	return probe.Text(out.String())
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	conn, err := wire.Open(ctx, n, "tcp"+c.version, probe.Address(c.host, c.port, to), c.most+wire.Most)
 	if errors.Is(err, syscall.ECONNREFUSED) && c.refused {

@@ -27,7 +27,7 @@ func TLS(f *probe.Flags) func() (probe.Probe, error) {
 	return func() (probe.Probe, error) { return c, nil }
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *handshake) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	conn, err := wire.Open(ctx, n, "tcp"+c.version, probe.Address(c.host, c.port, to), 4*wire.Most)
 	if err != nil {

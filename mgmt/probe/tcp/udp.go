@@ -29,7 +29,7 @@ func UDP(f *probe.Flags) func() (probe.Probe, error) {
 	return func() (probe.Probe, error) { return c, nil }
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *datagram) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	conn, err := wire.OpenUDP(ctx, n, c.version, probe.Address(c.host, c.port, to))
 	if err != nil {

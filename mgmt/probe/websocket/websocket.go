@@ -39,7 +39,7 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	return func() (probe.Probe, error) { return c, nil }
 }
 
-// Run asks once.
+// Run executes the probe once.
 func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
 	conn, err := c.server.Open(ctx, n, to, say)
 	if err != nil {
