@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// answersOnly answers each complete request on connections of HTTP/2 with "ok"
-// and trailers, and allocates nothing.
+// answersOnly responds to each complete request on HTTP/2 connections with "ok" and
+// trailers. It does not allocate.
 func answersOnly(c *l7test.Recorder) {
 	in := make([]byte, 1<<20)
 	if _, err := io.ReadFull(c.TCPConn, in[:len(xhttp2.ClientPreface)]); err != nil {
@@ -63,9 +63,8 @@ func answersOnly(c *l7test.Recorder) {
 	}
 }
 
-// TestExchangesWithHTTP2BackendsAllocateNothing counts every allocation of the
-// process while clients of both protocols have exchanges with a backend that
-// speaks HTTP/2.
+// TestExchangesWithHTTP2BackendsAllocateNothing counts all allocations of the process during
+// exchanges of clients of both protocols with an HTTP/2 backend.
 func TestExchangesWithHTTP2BackendsAllocateNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		streams uint32
@@ -101,7 +100,7 @@ func TestExchangesWithHTTP2BackendsAllocateNothing(t *testing.T) {
 	}
 }
 
-// noneIn fails the test if rounds of so many exchanges allocate.
+// noneIn fails the test if rounds of that many exchanges allocate.
 func noneIn(t *testing.T, exchanges int, round func()) {
 	t.Helper()
 	const rounds = 500

@@ -78,7 +78,7 @@ func TestHeadsAndBodilessAnswersOfAnHTTP2BackendKeepItsConnection(t *testing.T) 
 				h.Head(id, false, "200", "content-length", "2")
 				_ = h.WriteData(id, false, []byte("ok"))
 			}
-			_ = h.WriteData(id, true, nil) // the end comes by itself
+			_ = h.WriteData(id, true, nil) // the response ends without further input
 		}
 	})
 	a := l7test.New(t, 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/l7/dial"
 )
 
-// desk is a pool of transports on a loop, without clients.
+// desk is a transport pool on a loop, without clients.
 type desk struct {
 	t    *testing.T
 	loop *loop.Loop
@@ -38,33 +38,33 @@ func (d *desk) on(fn func()) {
 	<-done
 }
 
-// exchange is an owner that sends its request as soon as it can, and says what it
-// hears: "connected", "answered ...", "drained", "expired", or why it ended.
+// exchange is an owner that sends its request as soon as possible and records its events:
+// "connected", "answered ...", "drained", "expired", or the error.
 type exchange struct {
 	*desk
 	backend.Transport
 	request string
-	open    bool // there is more of the request to come
+	open    bool // more of the request follows
 	reused  bool
 	answer  []byte
 	heard   chan string
-	why     *backend.Error // why the answer is not complete
-	read    func()         // what it does instead of reading all of the answer
+	why     *backend.Error // reason for an incomplete response
+	read    func()         // replaces reading the whole response
 }
 
-// exchange prepares one that asks for a path.
+// exchange prepares a request for path.
 func (d *desk) exchange(path string) *exchange {
 	return &exchange{desk: d, request: "GET " + path + " HTTP/1.1\r\nhost: a.test\r\n\r\n", heard: make(chan string, 100)}
 }
 
-// start has it get a stream; edit may change what it asks for.
+// start requests a stream; edit may change the parameters.
 func (e *exchange) start(edit ...func(to *dial.Target, ask *backend.Ask)) *exchange {
 	e.t.Helper()
 	e.on(func() { e.startNow(edit...) })
 	return e
 }
 
-// startNow is start, on the loop.
+// startNow is start for callers on the loop.
 func (e *exchange) startNow(edit ...func(to *dial.Target, ask *backend.Ask)) {
 	to, ask := e.to, &backend.Ask{Owner: e, Bare: true, Timeout: int64(5 * time.Second)}
 	for _, edit := range edit {
@@ -87,7 +87,7 @@ func (e *exchange) send() {
 	}
 }
 
-// wants waits until it hears that.
+// wants waits for the event.
 func (e *exchange) wants(what string) {
 	e.t.Helper()
 	select {

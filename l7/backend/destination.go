@@ -2,34 +2,33 @@ package backend
 
 import "slices"
 
-// destination is the connections of HTTP/2 to one backend.
+// destination holds the HTTP/2 connections to one backend.
 type destination struct {
-	conns         []*h2Conn // those that take streams
-	maxConcurrent int       // streams at once on one, as the backend said last
+	conns         []*h2Conn // usable for new streams
+	maxConcurrent int       // latest SETTINGS_MAX_CONCURRENT_STREAMS of the backend
 }
 
 const (
-	// assumedStreams is how many streams a backend is believed to allow before
-	// it has said so: the least it should (RFC 9113 section 6.5.2).
+	// assumedStreams is the limit assumed until the backend's SETTINGS arrive: the minimum
+	// that RFC 9113 section 6.5.2 recommends.
 	assumedStreams = 100
-	// maxConns is how many connections to a backend there may be before idle
-	// ones give way. With TLS each name that is asked for has its own, and
-	// clients choose names.
+	// maxConns is the number of connections to a backend from which idle ones are evicted.
+	// With TLS each server name needs its own connection, and clients choose the names.
 	maxConns = 64
-	// maxOnce is how many of these may be such that one exchange used, before
-	// they give way to each other: names can be invented.
+	// maxOnce is the number of connections used by only one exchange from which these evict
+	// each other. Clients can invent names.
 	maxOnce = maxConns / 8
 )
 
-// remove takes a connection out of the list of those that take streams.
+// remove removes a connection from the usable ones.
 func (d *destination) remove(c *h2Conn) {
 	if i := slices.Index(d.conns, c); i >= 0 {
 		d.conns = slices.Delete(d.conns, i, i+1)
 	}
 }
 
-// evict lets the connection go that has been idle for longest; of those that only
-// one exchange used, as long as there are some.
+// evict closes the connection that has been idle longest. Connections used by only one
+// exchange go first while more than maxOnce exist.
 func (d *destination) evict() {
 	var oldest, once *h2Conn
 	invented := 0

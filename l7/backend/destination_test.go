@@ -101,7 +101,7 @@ func TestStreamsBeyondWhatTheBackendAllowsGetConnectionsOfTheirOwn(t *testing.T)
 	}
 }
 
-// A connection is for one name.
+// A connection serves one name.
 func TestNamesThatComeOncePushNoOtherConnectionOut(t *testing.T) {
 	t.Parallel()
 	var handshakes atomic.Int32

@@ -1,17 +1,15 @@
-// Package backend gets exchanges answered: a Transport carries its request to a
-// backend and the answer back, over a connection of HTTP/1 or a stream of HTTP/2.
-// To the exchange both give the answer as bytes of HTTP/1.1.
+// Package backend transports exchanges to backends: a Transport sends the request and reads
+// the response, over an HTTP/1 connection or an HTTP/2 stream. In both cases the exchange
+// reads the response as HTTP/1.1 bytes.
 //
-//	Pool          an idle connection, a new one, or a stream on one of HTTP/2
-//	Transport     send, read, finish or discard
-//	Owner         what the exchange is told: connected, readable, drained, …
+//	Pool       an idle connection, a new one, or an HTTP/2 stream
+//	Transport  send, read, finish or discard
+//	Owner      receives the events: connected, readable, drained, …
 //
-// Connections of HTTP/1 come from l7/dial. A connection of HTTP/2 (h2Conn) is
-// shared by the exchanges of a loop, each of which has a stream on it. What the
-// backend says there is only noted within the protocol machine; the exchanges hear
-// of it afterwards, one by one, so that a mistake in one of them cannot leave the
-// machine in the middle of something.
+// HTTP/1 connections come from l7/dial. The exchanges of a loop share HTTP/2 connections
+// (h2Conn), with one stream each. The protocol machine only records events. They are
+// delivered to the exchanges afterwards, one by one, so that a fault in one exchange cannot
+// interrupt the machine.
 //
-// A Pool belongs to one loop; nothing in it is locked. In steady state nothing is
-// allocated.
+// A Pool belongs to one loop and needs no locks. It does not allocate in steady state.
 package backend

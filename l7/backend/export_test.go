@@ -1,4 +1,4 @@
 package backend
 
-// ConnsTo is how many connections of HTTP/2 to a backend take streams.
+// ConnsTo returns the number of HTTP/2 connections to a backend that accept streams.
 func (p *Pool) ConnsTo(id uint32) int { return len(p.destination(id).conns) }

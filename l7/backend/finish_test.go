@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// finishEarly has the exchange be content with the head of its answer.
+// finishEarly makes the exchange finish after the response head and that many bytes.
 func (e *exchange) finishEarly(bytes int) *exchange {
 	e.read = func() {
 		if n, _ := e.Read(make([]byte, bytes)); n > 0 {
@@ -29,7 +29,7 @@ func TestTheEndOfAStreamIsAwaitedNotForced(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		last func(s *l7test.FrameServer)
-		says []string // what the backend hears then
+		says []string // frames the backend receives
 	}{
 		"it ends":            {func(s *l7test.FrameServer) { _ = s.WriteData(1, true, nil) }, nil},
 		"it is reset":        {func(s *l7test.FrameServer) { _ = s.WriteRSTStream(1, xhttp2.ErrCodeInternal) }, nil},
@@ -48,7 +48,7 @@ func TestTheEndOfAStreamIsAwaitedNotForced(t *testing.T) {
 			e := d.exchange("/").finishEarly(4096).start()
 			e.wants("connected, own true")
 			e.wants("finished")
-			d.on(func() { d.pool.Retain(gone) }) // which it leaves when its last stream is over
+			d.on(func() { d.pool.Retain(gone) }) // the connection closes after its last stream
 			end <- true
 			want(t, said, append(append([]string{"1 GET / end", "GOAWAY NO_ERROR"}, c.says...), "end")...)
 		})
@@ -73,12 +73,12 @@ func TestAStreamThatDoesNotEndIsReset(t *testing.T) {
 	want(t, said, "1 RST_STREAM CANCEL")
 }
 
-// What nobody will read, or send, is not waited for.
+// A stream that nobody reads or completes is not awaited.
 func TestAStreamThatIsNotCompleteIsResetAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		open  bool // the request is not complete
-		bytes int  // that are read
+		open  bool // the request is incomplete
+		bytes int  // number of bytes read
 		asks  string
 	}{"of the answer": {false, 10, "1 GET / end"}, "of the request": {true, 4096, "1 GET /"}} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestBodiesWaitForTheWindow(t *testing.T) {
 		}
 	}, xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: 0})
 	d := newDesk(t, addr)
-	first := d.exchange("/end").start() // from here on the window is known
+	first := d.exchange("/end").start() // the window is known from here on
 	first.wants("connected, own true")
 	<-first.heard
 	e := d.exchange("/")
@@ -142,8 +142,8 @@ func TestBodiesWaitForTheWindow(t *testing.T) {
 	}
 }
 
-// A backend that has opened its windows says nothing more: the body goes on as
-// the socket takes it.
+// A backend that has opened its windows sends no more events: the body continues as fast as
+// the socket accepts it.
 func TestALongBodyGoesOnByItself(t *testing.T) {
 	t.Parallel()
 	addr, _ := saying(t, func(s *l7test.FrameServer, frame string) {
@@ -156,7 +156,7 @@ func TestALongBodyGoesOnByItself(t *testing.T) {
 		}
 	}, xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: 1 << 20})
 	d := newDesk(t, addr)
-	first := d.exchange("/end").start() // from here on the windows are known
+	first := d.exchange("/end").start() // the windows are known from here on
 	first.wants("connected, own true")
 	first.wants("answered")
 	e := d.exchange("/")
@@ -171,7 +171,7 @@ func TestALongBodyGoesOnByItself(t *testing.T) {
 	e.wants("answered")
 }
 
-// leaver is an owner that gives up when it could send more.
+// leaver is an owner that discards its stream when it may send more.
 type leaver struct{ *exchange }
 
 func (l *leaver) BackendDrained() {
@@ -190,7 +190,7 @@ func TestWhoGaveUpHearsNothingMore(t *testing.T) {
 			f := xhttp2.NewFramer(&b, nil)
 			_ = f.WriteWindowUpdate(3, 5)
 			_ = f.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: 3, EndStream: true, EndHeaders: true, BlockFragment: s.Encode(":status", "200")})
-			_, _ = s.Conn.Write(b.Bytes()) // it can send, and there is an answer, in one breath
+			_, _ = s.Conn.Write(b.Bytes()) // window update and response in one write
 		}
 	}, xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: 0})
 	d := newDesk(t, addr)
@@ -207,7 +207,8 @@ func TestWhoGaveUpHearsNothingMore(t *testing.T) {
 	}
 }
 
-// They leave at the end of the turn: nothing else has to happen on the connection.
+// The requests are written at the end of the turn, without any other event on the
+// connection.
 func TestRequestsBesideOthersLeaveByThemselves(t *testing.T) {
 	t.Parallel()
 	addr, _ := holding(t)

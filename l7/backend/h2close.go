@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// pingTime is how long a backend in doubt has to show a sign of life.
+	// pingTime is the time a suspect backend has to respond to a PING.
 	pingTime = 5 * second
-	// tick is how often the deadlines of streams are looked at.
+	// tick is the interval of deadline checks for streams.
 	tick = second
 )
 
-// BackendExpired implements dial.Owner: time to look after the streams.
+// BackendExpired implements dial.Owner. It checks the deadlines of the streams.
 func (c *h2Conn) BackendExpired() {
 	now := c.pool.loop.Now()
 	c.busy = true
@@ -39,9 +39,9 @@ func (c *h2Conn) BackendExpired() {
 	c.work()
 }
 
-// probe asks the backend for a sign of life after it kept an exchange waiting.
-// Until there is one new exchanges go elsewhere. It is asked no oftener than
-// that: servers take offence at frequent PINGs.
+// probe sends a PING after a backend kept an exchange waiting. New exchanges use other
+// connections until bytes arrive. At most one PING is outstanding, because servers penalise
+// frequent PINGs.
 func (c *h2Conn) probe() {
 	now := c.pool.loop.Now()
 	if c.pinged == 0 && now-c.lastRead >= second/2 && c.conn != nil && c.h2 != nil {
@@ -50,7 +50,7 @@ func (c *h2Conn) probe() {
 	}
 }
 
-// shutdown lets the streams there are go on and closes the connection behind them.
+// shutdown closes the connection once its streams have ended.
 func (c *h2Conn) shutdown() {
 	if c.closing {
 		return
@@ -63,19 +63,20 @@ func (c *h2Conn) shutdown() {
 	c.again()
 }
 
-// finished reports whether nobody needs the connection any more.
+// finished reports whether the connection is no longer needed.
 func (c *h2Conn) finished() bool {
 	return c.streams.Len() == 0 && c.h2 != nil && c.h2.Finished()
 }
 
-// finish closes a connection that nobody needs any more.
+// finish closes a connection that is no longer needed.
 func (c *h2Conn) finish() {
 	c.closing = true
 	c.dest.remove(c)
 	c.close()
 }
 
-// protocolError ends a connection whose backend broke the rules; GOAWAY says which.
+// protocolError closes a connection whose backend violated the protocol; GOAWAY has the
+// code.
 func (c *h2Conn) protocolError() {
 	if c.conn.Pending() == 0 {
 		_ = c.conn.Write(c.h2.Output())
@@ -84,8 +85,8 @@ func (c *h2Conn) protocolError() {
 	c.work()
 }
 
-// fail gives up the connection: why is what the exchanges on it are told, unless
-// they know better.
+// fail gives up the connection. Its streams get why as their error unless they have one
+// already.
 func (c *h2Conn) fail(why *Error) {
 	if c.err == nil {
 		c.err = why
@@ -110,7 +111,7 @@ func (c *h2Conn) close() {
 	}
 }
 
-// refused notes that the backend took a stream for one too many.
+// refused lowers the limit after the backend refused a stream.
 func (c *h2Conn) refused(code http2.Code) {
 	if code == http2.CodeRefusedStream {
 		c.limit = max(1, min(c.limit, c.h2.Streams()))
@@ -126,6 +127,6 @@ func (c *h2Conn) BackendFailed(err error) {
 	}
 	c.fail(ErrLost)
 	c.busy = false
-	c.ready = slices.DeleteFunc(c.ready, func(s *stream) bool { return s == nil }) // whom dispatch had told when it was cut short
+	c.ready = slices.DeleteFunc(c.ready, func(s *stream) bool { return s == nil }) // already notified when dispatch was interrupted
 	c.work()
 }

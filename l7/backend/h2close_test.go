@@ -51,8 +51,8 @@ func TestBackendThatDoesNotSpeakHTTP2IsNamedAndAnsweredFor(t *testing.T) {
 	}
 }
 
-// A backend that has stopped answering is asked by PING. Until it says something
-// new exchanges go elsewhere.
+// An unresponsive backend gets a PING. New exchanges use other connections until it
+// responds.
 func TestConnectionInDoubtIsLeft(t *testing.T) {
 	t.Parallel()
 	pinged := make(chan string, 1)
@@ -64,7 +64,7 @@ func TestConnectionInDoubtIsLeft(t *testing.T) {
 		_, _ = h.Request()
 		for f := h.Next(); f != "PING"; f = h.Next() {
 		}
-		pinged <- "" // and from here on it is dead, but connected
+		pinged <- "" // from here on it is dead but still connected
 	})
 	a := l7test.New(t, 1)
 	front := a.Serve(func(h *farm.HTTP) { h.ResponseTimeout = 1 }, l7test.HTTP2Service(false, addr))
@@ -90,7 +90,7 @@ func TestConnectionToAnHTTP2BackendThatIsIdleEnds(t *testing.T) {
 	e.wants("answered")
 	want(t, said, "1 GET / end")
 	enginetest.Advance(d.loop, 28*time.Second)
-	e = d.exchange("/").start() // which it is there for, and begins its time anew
+	e = d.exchange("/").start() // the connection is used for it and its idle time restarts
 	e.wants("answered")
 	want(t, said, "3 GET / end")
 	enginetest.Advance(d.loop, 28*time.Second)

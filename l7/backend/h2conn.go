@@ -6,49 +6,48 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// h2Conn is one connection of HTTP/2 to a backend, which the exchanges of a loop
-// share: each has a stream on it. What they say leaves together, in one write per
-// turn of the loop.
+// h2Conn is one HTTP/2 connection to a backend. The exchanges of a loop share it, with one
+// stream each. Their output leaves in one write per loop turn.
 type h2Conn struct {
 	pool   *Pool
-	conn   *dial.Conn // nil once it is gone
+	conn   *dial.Conn // nil once closed
 	h2     *http2.Conn
 	target dial.Target
 	dest   *destination
 
-	streams list.List[stream] // in the order they came
-	ready   []*stream         // those whose exchanges have something to hear
+	streams list.List[stream] // in order of arrival
+	ready   []*stream         // streams with undelivered events
 
-	began       int64 // when the connect was begun
-	lastRead    int64 // when bytes last came
-	pinged      int64 // when a PING was sent that nothing has come after; 0 without one
-	idleSince   int64 // since when there has been no stream
-	limit       int   // streams it may have
-	exchanges   int   // that came
+	began       int64 // start of the connect
+	lastRead    int64 // time of the last bytes
+	pinged      int64 // time of the unanswered PING; 0 without one
+	idleSince   int64 // time since which there is no stream
+	limit       int   // limit of concurrent streams
+	exchanges   int   // number of exchanges so far
 	established bool
-	reported    bool   // an exchange was told that it is established
-	hasSettings bool   // the backend has said what it allows
-	closing     bool   // takes no more streams
-	busy        bool   // at work, and writes at its end
+	reported    bool   // an exchange was notified that it is established
+	hasSettings bool   // SETTINGS of the backend have arrived
+	closing     bool   // accepts no more streams
+	busy        bool   // in an event; writes at its end
 	posted      bool   // work was posted
-	lastOpened  uint32 // stream that was opened last
-	lastWritten uint32 // stream opened last whose head was written
+	lastOpened  uint32 // last stream opened
+	lastWritten uint32 // last stream whose head was written
 
-	connectErr error  // why the connect failed
+	connectErr error
 	err        *Error // why the connection is no longer usable
 }
 
 const (
-	// maxStreams bounds the streams of a connection whatever the backend allows:
-	// one lost packet holds up all of them.
+	// maxStreams bounds the streams of a connection regardless of the backend's limit,
+	// because one lost packet delays all of them.
 	maxStreams = 128
-	// maxUnwritten is how much may wait to be written before no more streams are
-	// opened: request bodies never reach it, but heads do, which no window bounds.
+	// maxUnwritten is the amount of unwritten output from which no more streams are opened.
+	// Request bodies never reach it, but heads are not flow-controlled.
 	maxUnwritten = 192 << 10
 )
 
-// hasRoom reports whether the connection takes another stream. fresh asks for one
-// that is not established yet, and so cannot have died.
+// hasRoom reports whether the connection accepts another stream. fresh requires one that is
+// still connecting, because an established one may be dead.
 func (c *h2Conn) hasRoom(fresh bool) bool {
 	switch {
 	case c.closing || c.err != nil || c.pinged != 0 || c.streams.Len() >= c.limit:
@@ -56,25 +55,24 @@ func (c *h2Conn) hasRoom(fresh bool) bool {
 	case !c.established:
 		return c.streams.Len() < c.dest.maxConcurrent
 	case !c.h2.HasSettings() && c.streams.Len() >= c.dest.maxConcurrent:
-		return false // what this connection allows is not known yet
+		return false // its limit is still unknown
 	}
 	return !fresh && c.h2.Available() > 0 && len(c.h2.Output()) < maxUnwritten
 }
 
-// fits reports whether the connection leads where the target says, with the same
-// security.
+// fits reports whether the connection has the address, source, mark and security of the
+// target.
 func (c *h2Conn) fits(to *dial.Target) bool {
 	return c.leads(to) && c.target.Options.Security == to.Options.Security
 }
 
-// leads reports whether the connection goes where, and comes from where, the
-// target says.
+// leads reports whether the connection has the address, source and mark of the target.
 func (c *h2Conn) leads(to *dial.Target) bool {
 	have, want := &c.target.Options, &to.Options
 	return c.target.Addr == to.Addr && have.Source == want.Source && have.Mark == want.Mark
 }
 
-// add puts a stream for an exchange on the connection.
+// add adds a stream for an exchange to the connection.
 func (c *h2Conn) add(ask *Ask) *stream {
 	s := c.pool.streams.Get()
 	s.conn, s.owner, s.reused = c, ask.Owner, c.established
@@ -87,7 +85,7 @@ func (c *h2Conn) add(ask *Ask) *stream {
 	return s
 }
 
-// remove takes a stream off the connection.
+// remove removes a stream from the connection.
 func (c *h2Conn) remove(s *stream) {
 	c.streams.Remove(&s.links)
 	if c.streams.Len() == 0 {
@@ -98,8 +96,7 @@ func (c *h2Conn) remove(s *stream) {
 	}
 }
 
-// enqueue puts a stream into the list of those whose exchanges have something to
-// hear.
+// enqueue appends a stream to those with undelivered events.
 func (c *h2Conn) enqueue(s *stream) {
 	c.ready = append(c.ready, s)
 	if !c.busy {

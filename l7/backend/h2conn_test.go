@@ -13,11 +13,11 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// gone is what Retain is told of a backend that is out of use.
+// gone is the argument of Retain for a backend that is out of use.
 func gone(uint32) *dial.Target { return nil }
 
-// saying is a backend that answers nothing by itself: script gets each connection
-// and the frames that come are in said, with the end of the connection as "end".
+// saying starts a backend without responses of its own. script gets each connection and
+// frame; said receives the frames and "end" at the end of the connection.
 func saying(t *testing.T, script func(s *l7test.FrameServer, frame string), settings ...xhttp2.Setting) (addr string, said chan string) {
 	said = make(chan string, 1000)
 	addr, _ = l7test.NewFrameServer(t, func(s *l7test.FrameServer) {
@@ -32,7 +32,7 @@ func saying(t *testing.T, script func(s *l7test.FrameServer, frame string), sett
 	return addr, said
 }
 
-// want checks what the backend is sent next.
+// want checks the next frames that the backend receives.
 func want(t *testing.T, said chan string, frames ...string) {
 	t.Helper()
 	for _, f := range frames {
@@ -53,7 +53,7 @@ func answerAll(s *l7test.FrameServer, frame string) {
 	}
 }
 
-// Who waited for it may ask again: the backend has not looked at the request.
+// The waiting exchange may be repeated, because the backend has not processed the request.
 func TestAConnectionThatIsGivenUpBeforeItStandsCarriesNothing(t *testing.T) {
 	t.Parallel()
 	addr, said := saying(t, answerAll)
@@ -66,7 +66,7 @@ func TestAConnectionThatIsGivenUpBeforeItStandsCarriesNothing(t *testing.T) {
 	})
 	first.wants("connected, own true")
 	first.wants("backend refuses the stream")
-	second.wants("connected, own true") // on a connection of its own
+	second.wants("connected, own true") // on its own connection
 	second.wants("answered")
 	got := map[string]int{}
 	for range 3 {
@@ -110,7 +110,7 @@ func TestAReservedConnectionGetsNoOtherExchange(t *testing.T) {
 	}
 }
 
-// The header of the PROXY protocol is of one client; others share the connection.
+// A PROXY header describes one client, but the connection is shared.
 func TestAPrefaceIsNotSent(t *testing.T) {
 	t.Parallel()
 	addr, said := saying(t, answerAll)
@@ -120,8 +120,8 @@ func TestAPrefaceIsNotSent(t *testing.T) {
 	want(t, said, "1 GET /end end")
 }
 
-// Every exchange on a connection that is never established hears of it, and
-// which of them it was made for is whoever asked for it.
+// Every exchange on a connection that is never established is notified. own is true only for
+// the one that requested it.
 func TestAllHearThatAConnectionCannotBeHad(t *testing.T) {
 	t.Parallel()
 	l := l7test.NewBackend(t, func(*l7test.Recorder) {})
@@ -152,7 +152,7 @@ func TestOneExchangeIsToldThatTheConnectionIsItsOwn(t *testing.T) {
 	second.wants("answered")
 }
 
-// A connection whose backend says something is not in doubt.
+// A connection whose backend sends data is not suspect.
 func TestABackendThatIsAliveIsNotPinged(t *testing.T) {
 	t.Parallel()
 	stop := make(chan bool)
@@ -225,7 +225,7 @@ func TestAMistakeOfTheBackendIsToldInAGoaway(t *testing.T) {
 	want(t, said, "1 GET / end", "GOAWAY PROTOCOL_ERROR", "end")
 }
 
-// quiet is an owner that stays when its deadline passes.
+// quiet is an owner that keeps its stream after the deadline.
 type quiet struct{ *exchange }
 
 func (q *quiet) BackendExpired() { q.heard <- "expired" }
@@ -240,7 +240,7 @@ func TestADeadlineIsToldOnce(t *testing.T) {
 	later.start(func(_ *dial.Target, ask *backend.Ask) { ask.Owner = &quiet{later} })
 	d.on(func() {
 		later.SetDeadline(d.loop.Now() + 1)
-		e.SetDeadline(d.loop.Now() + int64(2500*time.Millisecond)) // deadlines are looked at each second
+		e.SetDeadline(d.loop.Now() + int64(2500*time.Millisecond)) // deadlines are checked every second
 	})
 	later.wants("expired")
 	e.wants("expired")

@@ -2,13 +2,13 @@ package backend
 
 import "github.com/sluicelb/sluice/l7/http2"
 
-// What a backend says on a connection of HTTP/2. It is only noted here, within the
-// protocol machine; the exchanges hear of it from dispatch.
+// Events of an HTTP/2 connection. The protocol machine only records them here; dispatch
+// delivers them to the exchanges.
 
-// chunkedEnd is how http2 ends a head whose body has no length.
+// chunkedEnd is the end of a head from package http2 if the body has no length.
 const chunkedEnd = "\r\ntransfer-encoding: chunked\r\n\r\n"
 
-// Head implements http2.Handler: a head of an answer, 1xx ones included.
+// Head implements http2.Handler for response heads, including 1xx.
 func (c *h2Conn) Head(h *http2.Stream, head []byte, end bool) {
 	s := h.Owner.(*stream)
 	n := len(head) - len(chunkedEnd)
@@ -23,7 +23,7 @@ func (c *h2Conn) Head(h *http2.Stream, head []byte, end bool) {
 	}
 }
 
-// Data implements http2.Handler: bytes of the body.
+// Data implements http2.Handler.
 func (c *h2Conn) Data(h *http2.Stream, p []byte, end bool) {
 	s := h.Owner.(*stream)
 	s.pipe.Bring(s.buffers(), p)
@@ -47,7 +47,7 @@ func (c *h2Conn) Reset(h *http2.Stream, code http2.Code, why *http2.Error) {
 	s.pipe.H2 = nil
 	switch {
 	case c.err != nil && h.ID() > c.lastWritten:
-		s.err = errUnprocessed // the connection ended before it was sent
+		s.err = errUnprocessed // the connection ended before the stream was sent
 	case c.err != nil:
 		s.err = c.err
 	case h.Unprocessed():
@@ -55,7 +55,7 @@ func (c *h2Conn) Reset(h *http2.Stream, code http2.Code, why *http2.Error) {
 		c.refused(code)
 	case why != nil && !c.h2.HasSettings():
 		s.err = errForeign
-	case c.h2.Err() != nil: // it was another stream perhaps
+	case c.h2.Err() != nil: // another stream may be at fault
 		s.err = &Error{Reason: why.Reason, Lost: true, Broke: true}
 	case why != nil:
 		s.err = &Error{Reason: why.Reason, Broke: true}
@@ -67,7 +67,7 @@ func (c *h2Conn) Reset(h *http2.Stream, code http2.Code, why *http2.Error) {
 	s.notify().readable = true
 }
 
-// resetReasons are the texts for the codes of RST_STREAM.
+// resetReasons holds the texts for the codes of RST_STREAM.
 var resetReasons = func() (t [14]*Error) {
 	for code := range t {
 		t[code] = &Error{Reason: "backend reset the stream: " + http2.Code(code).String()}
@@ -83,8 +83,8 @@ func (c *h2Conn) Writable(h *http2.Stream) {
 	}
 }
 
-// GoingAway implements http2.Handler: no stream is opened any more, those that
-// the backend looks at go on.
+// GoingAway implements http2.Handler. No more streams are opened; streams that the backend
+// processes continue.
 func (c *h2Conn) GoingAway(http2.Code) {}
 
 // Outgoing implements http2.Handler.
@@ -94,12 +94,12 @@ func (c *h2Conn) Outgoing() {
 	}
 }
 
-// dispatch tells the exchanges what has happened to their streams.
+// dispatch delivers the recorded events to the exchanges.
 func (c *h2Conn) dispatch() {
 	for i := 0; i < len(c.ready); i++ {
 		s := c.ready[i]
 		c.ready[i] = nil
-		if s.conn == c && s.queued { // else it was given back meanwhile
+		if s.conn == c && s.queued { // else it was released meanwhile
 			s.queued = false
 			c.deliver(s)
 		}
@@ -107,13 +107,12 @@ func (c *h2Conn) dispatch() {
 	c.ready = c.ready[:0]
 }
 
-// deliver tells the exchange of a stream what has happened to it. What was told
-// first may have ended it.
+// deliver delivers the events of a stream to its exchange. Each event may end the stream.
 func (c *h2Conn) deliver(s *stream) {
 	owner := s.owner
 	outcome, expired, drained, readable := s.outcome, s.expired, s.drained, s.readable
 	s.outcome, s.expired, s.drained, s.readable = false, false, false, false
-	if owner == nil { // its end, or nothing anybody waits for
+	if owner == nil { // the stream has ended, or nobody waits for the event
 		s.Discard()
 		return
 	}
@@ -132,11 +131,11 @@ func (c *h2Conn) deliver(s *stream) {
 	}
 }
 
-// deliverExpired tells an exchange that its deadline passed. If the backend is to
-// blame its connection may be dead.
+// deliverExpired notifies an exchange that its deadline passed. If the backend is at fault,
+// the connection may be dead.
 func (c *h2Conn) deliverExpired(s *stream, owner Owner) {
 	if s.awaitsSettings {
-		s.fail(owner, false, errForeign) // it has not even greeted
+		s.fail(owner, false, errForeign) // the backend has not even sent SETTINGS
 	} else {
 		owner.BackendExpired()
 	}
@@ -145,8 +144,7 @@ func (c *h2Conn) deliverExpired(s *stream, owner Owner) {
 	}
 }
 
-// deliverOutcome tells an exchange that has waited for the connection what became
-// of it.
+// deliverOutcome notifies an exchange of the outcome of the connect.
 func (c *h2Conn) deliverOutcome(s *stream, owner Owner) {
 	switch {
 	case c.connectErr != nil:
@@ -162,7 +160,7 @@ func (c *h2Conn) deliverOutcome(s *stream, owner Owner) {
 	}
 }
 
-// fail tells an exchange that its stream cannot be had, and gives that back.
+// fail reports err to the owner and discards the stream.
 func (s *stream) fail(owner Owner, own bool, err error) {
 	began := max(s.conn.began, s.began)
 	s.Discard()

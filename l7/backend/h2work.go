@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// readsPerTurn and writesPerTurn bound what one connection may read and
-	// write in a turn, in reads of readSize and in outputs.
+	// readsPerTurn and writesPerTurn bound the reads (of readSize) and writes of one
+	// connection per loop turn.
 	readsPerTurn, writesPerTurn = 4, 8
 	readSize                    = 64 << 10
 
@@ -43,14 +43,14 @@ func (c *h2Conn) BackendConnected(_ int64, _ bool, err error) {
 	c.work()
 }
 
-// notifyOutcome has all exchanges hear what became of the connection.
+// notifyOutcome marks the outcome of the connect for all streams.
 func (c *h2Conn) notifyOutcome() {
 	for s := c.streams.First(); s != nil; s = s.links.Next() {
 		s.notify().outcome = true
 	}
 }
 
-// BackendReadable implements dial.Owner: bytes of the backend, or its turn to
+// BackendReadable implements dial.Owner: bytes arrived, or the connection has its turn to
 // write.
 func (c *h2Conn) BackendReadable() {
 	in := c.pool.loop.In[:readSize]
@@ -94,7 +94,7 @@ func (c *h2Conn) BackendDrained() {
 	c.work()
 }
 
-// work passes events to the exchanges and writes what they send.
+// work delivers events to the exchanges and writes their output.
 func (c *h2Conn) work() {
 	if c.busy {
 		return
@@ -120,8 +120,7 @@ func (c *h2Conn) work() {
 	}
 }
 
-// write writes the pending output, once. It reports whether there may be more
-// to do.
+// write writes the pending output once. It reports whether more may follow.
 func (c *h2Conn) write() bool {
 	if c.conn == nil || c.h2 == nil || c.conn.Pending() != 0 {
 		return false
@@ -143,8 +142,8 @@ func (c *h2Conn) write() bool {
 	return true
 }
 
-// cork begins work for a stream in an event of its client, which uncork ends. It
-// reports false when the connection is at work anyway.
+// cork begins work for a stream in an event of its client; uncork ends it. It returns false
+// if the connection is at work already.
 func (c *h2Conn) cork() bool {
 	if c.busy {
 		return false
@@ -153,8 +152,8 @@ func (c *h2Conn) cork() bool {
 	return true
 }
 
-// uncork writes at once what the only stream had to say: nobody else has anything
-// to add. Otherwise all write together, at the end of the turn.
+// uncork writes at once if the connection has a single stream. Otherwise the output of all
+// streams is written together at the end of the turn.
 func (c *h2Conn) uncork(corked bool) {
 	if !corked {
 		return
@@ -168,12 +167,12 @@ func (c *h2Conn) uncork(corked bool) {
 	}
 }
 
-// again asks for a turn of its own after others had theirs.
+// again requests another turn after the other connections had theirs.
 func (c *h2Conn) again() {
 	switch {
 	case c.conn != nil:
 		c.pool.loop.Again(c.conn.Conn)
-	case !c.posted: // rare: there is no connection any more whose turn it could be
+	case !c.posted: // rare: the connection is gone and has no turns
 		c.posted = true
 		c.pool.loop.Post(func() {
 			c.posted = false

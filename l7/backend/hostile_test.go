@@ -14,10 +14,10 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// attack is what a backend does with one request.
+// attack is a misbehaviour of a backend for one request.
 type attack struct {
 	does    func(h *l7test.FrameServer, id uint32)
-	aborted bool   // the answer had begun: the client sees it cut, no 502
+	aborted bool   // the response had begun: the client sees it truncated, not a 502
 	reason  string // in the log
 }
 
@@ -37,7 +37,7 @@ func block(end bool, fields ...string) func(h *l7test.FrameServer, id uint32) {
 	return func(h *l7test.FrameServer, id uint32) { h.Fields(id, end, fields...) }
 }
 
-// ofAStream are attacks that cost one stream.
+// ofAStream holds attacks that cost one stream.
 var ofAStream = map[string]attack{
 	"no status":                      {block(true, "server", "x"), false, "pseudo field missing"},
 	"status twice":                   {block(true, ":status", "200", ":status", "200"), false, "pseudo field"},
@@ -87,7 +87,7 @@ var ofAStream = map[string]attack{
 	}, true, "pseudo field"},
 }
 
-// ofAConnection are attacks that cost the connection.
+// ofAConnection holds attacks that cost the connection.
 var ofAConnection = map[string]attack{
 	"frame too large": {bytesOf("\x00\xff\xff\x00\x00\x00\x00\x00\x01"), false, "frame larger"},
 	"push": {func(h *l7test.FrameServer, id uint32) {
@@ -120,8 +120,8 @@ var ofAConnection = map[string]attack{
 	"bytes of another protocol": {bytesOf("HTTP/1.1 400 Bad Request\r\n\r\n"), false, "frame larger"},
 }
 
-// hostile is an appliance in front of a backend that does as it should with all
-// requests but /bad; those for /slow it answers after /now.
+// hostile is an appliance before a backend that behaves well except for /bad. Requests for
+// /slow get their response after /now.
 func hostile(t *testing.T, a attack) (*l7test.Appliance, func(path string) (status int, body string, err error), chan string) {
 	held := make(chan string, 10)
 	addr, _ := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
@@ -167,7 +167,7 @@ func (a *attack) check(t *testing.T, appliance *l7test.Appliance, status int, er
 		t.Errorf("the client got status %d, %v", status, err)
 	}
 	l7test.Eventually(t, "a line in the log that says "+a.reason, func() bool { return strings.Contains(appliance.Log.String(), a.reason) })
-	appliance.Turn() // that wrote the line
+	appliance.Turn() // which wrote the line
 	if n := appliance.Segment.SumBackend(1); n.BadResponses+n.Resets == 0 || n.Pending != 0 {
 		t.Errorf("counted %+v", n)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// What is repeated, and whose fault it was, is decided by what an exchange is told.
+// The error an exchange gets decides about retries and blame.
 func TestWhyAStreamEndedIsSaid(t *testing.T) {
 	t.Parallel()
 	reset := func(code xhttp2.ErrCode) func(s *l7test.FrameServer) {
@@ -75,7 +75,7 @@ func TestASignOfLifeEndsTheDoubt(t *testing.T) {
 	d := newDesk(t, addr)
 	first, late, patient := d.exchange("/end"), d.exchange("/"), d.exchange("/")
 	first.start().wants("connected, own true")
-	first.wants("answered") // all that the backend says of itself has been read
+	first.wants("answered") // all bytes of the backend have been read
 	late.start()
 	patient.start()
 	d.on(func() { late.SetDeadline(d.loop.Now() + 1) })
@@ -88,9 +88,8 @@ func TestASignOfLifeEndsTheDoubt(t *testing.T) {
 	}
 }
 
-// stuck has the connections of a backend wait unread for what the test does with
-// them, and fills the first until no more requests are put on it. It gives those
-// that are under way there.
+// stuck leaves the connections of a backend unread until free is called, and fills the first
+// until it gets no more requests. It returns the exchanges in progress there.
 func stuck(t *testing.T, free func(s *l7test.FrameServer)) (under []*exchange) {
 	t.Helper()
 	addr, _ := l7test.NewFrameServer(t, func(s *l7test.FrameServer) {
@@ -121,7 +120,7 @@ func TestAStuckConnectionGetsNoMoreRequestsAndThoseItHasArrive(t *testing.T) {
 	under := stuck(t, func(s *l7test.FrameServer) {
 		<-read
 		for f, err := s.ReadFrame(); err == nil; f, err = s.ReadFrame() {
-			switch f.(type) { // heads as long as these come in parts
+			switch f.(type) { // heads, while these come in parts
 			case *xhttp2.HeadersFrame, *xhttp2.ContinuationFrame:
 				if f.Header().Flags.Has(xhttp2.FlagHeadersEndHeaders) {
 					s.Answer(f.Header().StreamID, "ok")
@@ -135,10 +134,10 @@ func TestAStuckConnectionGetsNoMoreRequestsAndThoseItHasArrive(t *testing.T) {
 	}
 }
 
-// Only requests of which nothing was written may be repeated for sure.
+// Only requests that were not written at all are certainly safe to repeat.
 func TestRequestsThatWereNotWrittenAreToldApart(t *testing.T) {
 	t.Parallel()
-	for range 10 { // the kernel may have taken all of them by the time the connection ends
+	for range 10 { // the kernel may have accepted all of them by the time the connection ends
 		heard := heardAtTheEnd(t)
 		lost := strings.TrimRight(heard, "u")
 		if lost == "" || strings.Contains(lost, "u") {
@@ -151,8 +150,8 @@ func TestRequestsThatWereNotWrittenAreToldApart(t *testing.T) {
 	t.Error("all requests were written each time")
 }
 
-// heardAtTheEnd says of each request of a stuck connection that ends, in the order
-// they came, whether it is lost or unwritten.
+// heardAtTheEnd returns for each request of a stuck connection, in order, whether it is lost
+// or unwritten.
 func heardAtTheEnd(t *testing.T) (heard string) {
 	t.Helper()
 	end := make(chan bool)
@@ -174,7 +173,7 @@ func heardAtTheEnd(t *testing.T) (heard string) {
 	return heard
 }
 
-// Nothing of it has left.
+// No byte of it was sent.
 func TestARequestOnAConnectionThatWasResetMayBeRepeated(t *testing.T) {
 	t.Parallel()
 	end := make(chan bool)
@@ -202,7 +201,7 @@ func TestARequestOnAConnectionThatWasResetMayBeRepeated(t *testing.T) {
 	e.wants("backend refuses the stream")
 }
 
-// What has come is read to its end, as slowly as the client takes it.
+// Received bytes are read to the end, at the pace of the client.
 func TestAnAnswerIsReadAfterItsConnectionEnded(t *testing.T) {
 	t.Parallel()
 	addr, _ := saying(t, func(s *l7test.FrameServer, frame string) {
@@ -222,7 +221,7 @@ func TestAnAnswerIsReadAfterItsConnectionEnded(t *testing.T) {
 	var answer bytes.Buffer
 	d.on(func() {
 		e.read = func() {
-			b := make([]byte, 1) // so that it takes many turns
+			b := make([]byte, 1) // so that reading takes many turns
 			switch n, err := e.Read(b); {
 			case n > 0:
 				answer.Write(b[:n])
@@ -258,7 +257,7 @@ func TestABodyBehindTheEndOfItsStreamIsRefused(t *testing.T) {
 	e.wants("stream is over")
 }
 
-// Who panics loses the connection it was told about, and all on it hear so.
+// A panic ends the connection of the event; all its exchanges are notified.
 func TestAPanicEndsItsConnectionAndNoOther(t *testing.T) {
 	t.Parallel()
 	addr, said := saying(t, answerAll)
@@ -278,7 +277,7 @@ func TestAPanicEndsItsConnectionAndNoOther(t *testing.T) {
 	after.wants("answered")
 }
 
-// An exchange that waited in vain for the settings leaves nothing on the connection.
+// An exchange that waited in vain for SETTINGS leaves no stream on the connection.
 func TestWhoIsRefusedAnUpgradeLeavesItsConnection(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = io.Copy(io.Discard, c.TCPConn) })

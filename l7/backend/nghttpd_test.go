@@ -17,8 +17,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// nghttpd starts the server of nghttp2, which serves the files of a directory,
-// and returns its address.
+// nghttpd starts the server of nghttp2 for the files of a directory and returns its address.
 func nghttpd(t *testing.T, dir string, secure bool) string {
 	t.Helper()
 	program, err := exec.LookPath("nghttpd")

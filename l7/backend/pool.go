@@ -6,20 +6,19 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// Pool is the transports of one loop.
+// Pool provides the transports of one loop.
 type Pool struct {
 	loop    *loop.Loop
 	conns   *dial.Pool
-	http    *http2.Shared          // nil before the first connection of HTTP/2,
-	streams *loop.FreeList[stream] // as is this
-	dests   []*destination         // by backend number; nil where there was none
+	http    *http2.Shared          // nil before the first HTTP/2 connection,
+	streams *loop.FreeList[stream] // like this
+	dests   []*destination         // by backend ID; nil without HTTP/2
 }
 
 // NewPool returns the empty pool of l.
 func NewPool(l *loop.Loop) *Pool { return &Pool{loop: l, conns: dial.NewPool(l)} }
 
-// Idle gives an exchange a connection of HTTP/1 that is there; nil when there is
-// none.
+// Idle returns an idle HTTP/1 connection, or nil if there is none.
 func (p *Pool) Idle(to *dial.Target, owner Owner) Transport {
 	if c := p.conns.Idle(to, owner); c != nil {
 		return c
@@ -27,7 +26,7 @@ func (p *Pool) Idle(to *dial.Target, owner Owner) Transport {
 	return nil
 }
 
-// Dial opens a connection of HTTP/1; the owner hears of the outcome.
+// Dial opens an HTTP/1 connection. The owner gets the outcome.
 func (p *Pool) Dial(to *dial.Target, owner Owner) (Transport, error) {
 	c, err := p.conns.Dial(to, owner)
 	if err != nil {
@@ -36,9 +35,8 @@ func (p *Pool) Dial(to *dial.Target, owner Owner) (Transport, error) {
 	return c, nil
 }
 
-// Stream gives an exchange a stream to the target: on a connection of HTTP/2 that
-// has room for it, or else on a new one. One that is not established waits for its
-// connection; the owner hears of the outcome.
+// Stream returns a stream to the target, on an HTTP/2 connection with room or on a new one.
+// A stream that is not established waits for its connection, and the owner gets the outcome.
 func (p *Pool) Stream(to *dial.Target, ask *Ask) (t Transport, established bool, err error) {
 	d := p.destination(to.ID)
 	for _, c := range d.conns {
@@ -51,7 +49,7 @@ func (p *Pool) Stream(to *dial.Target, ask *Ask) (t Transport, established bool,
 		d.evict()
 	}
 	c := &h2Conn{pool: p, target: *to, dest: d, limit: maxStreams, began: p.loop.Now()}
-	c.target.Options.Preface = nil // which is of one client
+	c.target.Options.Preface = nil // it describes one client
 	if c.conn, err = p.conns.Dial(&c.target, c); err != nil {
 		return nil, false, err
 	}
@@ -73,7 +71,7 @@ func (p *Pool) destination(id uint32) *destination {
 	return p.dests[id]
 }
 
-// http2 is what the connections of HTTP/2 have in common.
+// http2 returns the state shared by the HTTP/2 connections.
 func (p *Pool) http2() *http2.Shared {
 	if p.http == nil {
 		p.http = http2.NewShared(http2.ClientLimits(), &p.loop.Buffers, p.loop.Now)
@@ -81,8 +79,8 @@ func (p *Pool) http2() *http2.Shared {
 	return p.http
 }
 
-// Retain lets the connections go whose backends are gone, out of use or
-// elsewhere: target is where a backend that is in use is, nil for others.
+// Retain closes the connections to backends that are deleted, out of use or moved. target
+// returns the current target of a backend in use, else nil.
 func (p *Pool) Retain(target func(backend uint32) *dial.Target) {
 	p.conns.Retain(func(id uint32) bool { return target(id) != nil })
 	for id, d := range p.dests {

@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// holding is a backend that answers no request but those for /end, and says on
-// which connection each came.
+// holding is a backend that responds only to /end and reports the connection of each
+// request.
 func holding(t *testing.T, settings ...xhttp2.Setting) (addr string, came chan int) {
 	came = make(chan int, 1000)
 	addr, _ = l7test.NewFrameServer(t, func(s *l7test.FrameServer) {
@@ -51,8 +51,7 @@ func TestAConnectionHas128StreamsAtMost(t *testing.T) {
 	}
 }
 
-// As long as the backend has not said how many it allows it gets what it should
-// allow at least.
+// Until SETTINGS arrive, the recommended minimum is assumed.
 func TestAConnectionThatIsNotThereYetGets100Streams(t *testing.T) {
 	t.Parallel()
 	addr, came := holding(t)
@@ -71,7 +70,7 @@ func TestAConnectionThatIsNotThereYetGets100Streams(t *testing.T) {
 	}
 }
 
-// What a rejection shows counts more than what the settings said.
+// A refused stream overrides the limit in SETTINGS.
 func TestAConnectionThatRefusedAStreamGetsNoMoreThanItHad(t *testing.T) {
 	t.Parallel()
 	came := make(chan int, 10)

@@ -10,32 +10,32 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// stream carries one exchange on a connection of HTTP/2: it is a stream, or will be
-// one as soon as the connection is established.
+// stream transports one exchange on an HTTP/2 connection. The HTTP/2 stream is opened once
+// the connection is established.
 type stream struct {
-	conn     *h2Conn            // nil once nobody needs it
-	links    list.Links[stream] // among those on the connection
-	owner    Owner              // nil once only the end of the stream is awaited
+	conn     *h2Conn            // nil after release
+	links    list.Links[stream] // in the connection's list
+	owner    Owner              // nil while only the end of the stream is awaited
 	pipe     http2.Pipe
 	deadline int64
-	began    int64  // when the exchange did
-	timeout  int64  // for the backend to say whether it takes an upgrade
-	err      error  // why the stream ended before the answer was complete
-	key      []byte // what the client's Sec-WebSocket-Accept is made of
+	began    int64  // start of the exchange
+	timeout  int64  // for the backend's SETTINGS before an upgrade
+	err      error  // why the stream ended before the response was complete
+	key      []byte // input of the client's Sec-WebSocket-Accept
 
-	reused         bool // the connection was there before the exchange
-	upgrade        bool // the exchange wants another protocol
-	tunnel         bool // it asks for WebSocket
-	awaitsSettings bool // which say whether the backend takes that
+	reused         bool // the connection is older than the exchange
+	upgrade        bool // the exchange requests an upgrade
+	tunnel         bool // upgrade to WebSocket
+	awaitsSettings bool // SETTINGS tell whether the backend supports that
 
-	queued   bool // in the connection's list of those whose exchange is to hear:
-	outcome  bool // the connection is established, or cannot be had
-	readable bool // there is something to read
-	drained  bool // there is room for more of the request
+	queued   bool // in the connection's list of streams with events:
+	outcome  bool // the connect succeeded or failed
+	readable bool // bytes can be read
+	drained  bool // more of the request may be sent
 	expired  bool // the deadline passed
 }
 
-// lingerTime is how long the end of a stream is awaited.
+// lingerTime bounds the wait for the end of a stream.
 const lingerTime = 2 * second
 
 // Send implements Transport.
@@ -55,7 +55,7 @@ func (s *stream) Send(b []byte, done bool, trailer []byte) error {
 		s.pipe.H2 = c.h2.Open(s, b[:n], end)
 	}
 	if s.pipe.H2 == nil {
-		s.err = errUnprocessed // it is full, or about to leave
+		s.err = errUnprocessed // the connection is full or closing
 		s.notify().readable = true
 		return nil
 	}
@@ -67,7 +67,7 @@ func (s *stream) Send(b []byte, done bool, trailer []byte) error {
 	return s.SendBody(b[n:], done, trailer)
 }
 
-// SendBody implements Transport; what finds no room is kept.
+// SendBody implements Transport. Bytes beyond the flow-control window are kept.
 func (s *stream) SendBody(p []byte, done bool, trailer []byte) error {
 	if s.pipe.H2 == nil {
 		return errOver
@@ -97,7 +97,7 @@ func (s *stream) Read(p []byte) (int, error) {
 
 func (s *stream) buffers() *loop.BufferPool { return &s.conn.pool.loop.Buffers }
 
-// endRead is what Read reports when nothing is there.
+// endRead returns the result of Read if no bytes are available.
 func (s *stream) endRead() error {
 	switch {
 	case s.pipe.Over():
@@ -114,7 +114,7 @@ func (s *stream) Complete() bool { return s.pipe.Over() }
 // SetDeadline implements Transport.
 func (s *stream) SetDeadline(t int64) { s.deadline = t }
 
-// Wait implements Transport. What comes is always told.
+// Wait implements Transport. Streams always report new bytes.
 func (s *stream) Wait() {}
 
 // Again implements Transport.
@@ -125,8 +125,7 @@ func (s *stream) Again() {
 // Reused implements Transport.
 func (s *stream) Reused() bool { return s.reused }
 
-// notify puts the stream into the list of those whose exchanges have something to
-// hear; the caller says what.
+// notify adds the stream to those with undelivered events; the caller sets the event.
 func (s *stream) notify() *stream {
 	if !s.queued {
 		s.queued = true
@@ -144,8 +143,8 @@ func (s *stream) Discard() {
 	s.release()
 }
 
-// Finish implements Transport. A stream of which nothing but its end has not come
-// is not worth a reset: backends count those.
+// Finish implements Transport. A stream that lacks only its end is not reset, because
+// backends count resets.
 func (s *stream) Finish(bool) {
 	if s.pipe.H2 == nil || !s.pipe.Sent || s.pipe.Unread() > 0 {
 		s.Discard()
@@ -155,19 +154,19 @@ func (s *stream) Finish(bool) {
 	s.deadline = s.conn.pool.loop.Now() + lingerTime
 }
 
-// FinishFor implements Transport: streams are not kept.
+// FinishFor implements Transport. Streams are not kept.
 func (s *stream) FinishFor(_ *dial.Kept, _ uint32, whole bool) { s.Finish(whole) }
 
-// Reserve implements Transport: no exchange comes to the connection any more.
+// Reserve implements Transport. The connection gets no more exchanges.
 func (s *stream) Reserve() { s.conn.shutdown() }
 
 // Trailers implements Transport.
 func (s *stream) Trailers() []byte { return s.pipe.Trailers }
 
-// Truncated implements Transport: the end of a stream is said.
+// Truncated implements Transport. HTTP/2 marks the end of a stream explicitly.
 func (s *stream) Truncated() bool { return false }
 
-// release gives the stream back.
+// release returns the stream to the free list.
 func (s *stream) release() {
 	c := s.conn
 	s.pipe.Release(s.buffers())

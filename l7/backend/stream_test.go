@@ -88,8 +88,7 @@ func TestAnswerBeforeTheEndOfTheRequestIsPassedOn(t *testing.T) {
 	}
 }
 
-// A client that does not read holds up the backend, by its window, and nobody
-// else on the connection.
+// A client that does not read stalls only its own stream, through flow control.
 func TestSlowClientHoldsUpItsStreamOnly(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -6,88 +6,85 @@ import (
 	"github.com/sluicelb/sluice/l7/dial"
 )
 
-// Owner is the exchange that uses a transport; it is told what happens to it.
+// Owner is the exchange that uses a transport and receives its events.
 type Owner = dial.Owner
 
-// Transport carries one exchange to its backend: a connection of HTTP/1, which is
-// the exchange's alone meanwhile, or a stream of HTTP/2.
+// Transport carries one exchange to its backend: over an HTTP/1 connection that the exchange
+// has to itself, or over an HTTP/2 stream.
 //
-// What is sent differs: HTTP/1 gets bodies in chunks, with the trailer behind the
-// last one; HTTP/2 gets them as they are, is told their end and given the trailer
-// apart.
+// Request bodies differ. For HTTP/1 they are chunked, with the trailer after the last chunk.
+// For HTTP/2 they are raw, with the end and the trailer as separate arguments.
 type Transport interface {
-	// Send begins the request: b is its head as HTTP/1.1 has it and what has come
-	// of the body. end says that this is all but for the trailer.
+	// Send begins the request. b is an HTTP/1 head and the body received so far. end means
+	// that only the trailer may follow.
 	Send(b []byte, end bool, trailer []byte) error
 	// SendBody sends more of the body, or bytes of a tunnel.
 	SendBody(p []byte, end bool, trailer []byte) error
-	// CloseWrite ends our direction of a tunnel.
+	// CloseWrite half-closes a tunnel.
 	CloseWrite()
-	// Read reads the answer; loop.ErrDry means that nothing is there now.
+	// Read reads the response; loop.ErrDry means that no bytes are available yet.
 	Read(p []byte) (int, error)
-	// Complete reports whether the whole body of an answer that is read without
-	// chunks was read; its Trailers are there then.
+	// Complete reports whether the whole body of a response without chunks was read.
+	// Trailers is valid from then on.
 	Complete() bool
 	Trailers() []byte
-	// Truncated reports whether the end that was read may be somebody else's
-	// doing: TLS was not closed.
+	// Truncated reports whether the end may be forged: TLS ended without close_notify.
 	Truncated() bool
 
-	// Pending is other than 0 while no more of the body is taken; then
-	// BackendDrained follows.
+	// Pending is nonzero while no more of the body is accepted. BackendDrained follows.
 	Pending() int
-	// SetDeadline has BackendExpired called once the loop's clock has passed t;
-	// 0 unsets it.
+	// SetDeadline sets the time on the loop's clock after which BackendExpired is called; 0
+	// unsets it.
 	SetDeadline(t int64)
-	// Wait asks for BackendReadable when there is more to read, Again for it in
-	// any case, after others had their turn.
+	// Wait requests BackendReadable when there is more to read. Again requests it in any
+	// case, after the other connections had their turn.
 	Wait()
 	Again()
 
-	// Reused reports whether the connection was there before the exchange. Only
-	// then may its end be the backend's keep-alive time-out and no failure.
+	// Reused reports whether the connection is older than the exchange. Only then may its
+	// end be the backend's keep-alive timeout instead of a failure.
 	Reused() bool
-	// Reserve keeps other exchanges from the connection.
+	// Reserve keeps other exchanges off the connection.
 	Reserve()
-	// Finish ends the use after a complete answer; whole says that the request is
-	// complete too and the connection may carry another. With FinishFor it is kept
-	// for one client, where it can be.
+	// Finish ends the use after a complete response. whole means that the request is
+	// complete too and the connection is reusable. FinishFor keeps the connection for one
+	// client if possible.
 	Finish(whole bool)
 	FinishFor(k *dial.Kept, service uint32, whole bool)
-	// Discard ends what is not complete. Nothing is heard of it any more.
+	// Discard ends an incomplete exchange. No events follow.
 	Discard()
 }
 
-// Ask is what an exchange wants of a stream.
+// Ask holds the parameters of a stream.
 type Ask struct {
 	Owner   Owner
-	New     bool  // a connection that is established proves nothing, or may be dead
-	Bare    bool  // the body of the answer is read without chunks
+	New     bool  // requires a connection that is still connecting; an established one may be dead
+	Bare    bool  // the response body is read without chunks
 	Upgrade bool  // to another protocol
-	Began   int64 // when the exchange did
-	Timeout int64 // for the backend to say whether it takes an upgrade
+	Began   int64 // start of the exchange
+	Timeout int64 // for the backend's SETTINGS before an upgrade
 }
 
-// Error is why a transport over HTTP/2 ended before the answer was complete.
+// Error tells why an HTTP/2 transport ended before the response was complete.
 type Error struct {
 	Reason string
-	// Lost: its connection ended; what could be repeated on another may be.
+	// Lost: the connection ended. Repeatable requests may be repeated on another.
 	Lost bool
-	// Broke: the backend broke the rules.
+	// Broke: the backend violated the protocol.
 	Broke bool
-	// Unprocessed: the backend has not looked at the request.
+	// Unprocessed: the backend has not processed the request.
 	Unprocessed bool
 }
 
 func (e *Error) Error() string { return e.Reason }
 
-// ErrorOf is the Error in err; nil when there is none.
+// ErrorOf returns the Error in err, or nil if there is none.
 func ErrorOf(err error) *Error {
 	why, _ := errors.AsType[*Error](err)
 	return why
 }
 
-// ErrLost is the end of a connection that nobody announced.
+// ErrLost means that the connection ended without notice.
 var ErrLost = &Error{Reason: "connection ended before the answer", Lost: true}
 
 var (

@@ -6,8 +6,8 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// WebSocket to backends that speak HTTP/2: an extended CONNECT, which they have
-// to allow first (RFC 8441). To the exchange it is a switch of protocols.
+// WebSocket to HTTP/2 backends uses extended CONNECT, which the backend has to allow in
+// SETTINGS (RFC 8441). The exchange sees a protocol upgrade.
 
 // openTunnel sends a request that upgrades to WebSocket.
 func (s *stream) openTunnel(head, key []byte) {
@@ -26,14 +26,14 @@ func (s *stream) openTunnel(head, key []byte) {
 	s.notify().readable = true
 }
 
-// awaitSettings lets an exchange that wants a tunnel wait until the backend has said
-// what it allows, no longer than for an answer.
+// awaitSettings makes the exchange wait for the backend's SETTINGS, at most for the response
+// timeout.
 func (s *stream) awaitSettings() {
 	s.reused, s.awaitsSettings = false, true
 	s.deadline = s.conn.pool.loop.Now() + s.timeout
 }
 
-// gotSettings lets the exchanges go on that have waited for the backend's settings.
+// gotSettings resumes the exchanges that waited for the backend's SETTINGS.
 func (c *h2Conn) gotSettings() {
 	if c.hasSettings {
 		return
@@ -47,11 +47,11 @@ func (c *h2Conn) gotSettings() {
 	}
 }
 
-// switched makes the answer that a tunnel is established one of HTTP/1.1.
+// switched turns the response to a successful CONNECT into a 101 of HTTP/1.1.
 func (s *stream) switched(head []byte) []byte {
 	s.pipe.Chunked = false
 	out := append(s.conn.pool.loop.Scratch[:0], "HTTP/1.1 101 Switching Protocols\r\n"...)
-	for i := 0; i+2 < len(head); { // its lines but for the first and the one that frames a body
+	for i := 0; i+2 < len(head); { // all lines except the first and the framing
 		n := i + lineLength(head[i:])
 		if i > 0 && !framing(head[i:n]) {
 			out = append(out, head[i:n]...)
@@ -70,10 +70,10 @@ func (s *stream) switched(head []byte) []byte {
 // CloseWrite implements Transport.
 func (s *stream) CloseWrite() { _ = s.SendBody(nil, true, nil) }
 
-// lineLength is how long the line at the start of b is.
+// lineLength returns the length of the first line of b.
 func lineLength(b []byte) int { return bytes.IndexByte(b, '\n') + 1 }
 
-// framing reports whether a line, as http2 writes it, says where a body ends.
+// framing reports whether a line, as written by package http2, frames the body.
 func framing(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("transfer-encoding:")) || bytes.HasPrefix(line, []byte("content-length:"))
 }

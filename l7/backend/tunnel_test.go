@@ -11,8 +11,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// tunnelHost takes extended CONNECT and echoes what comes through it, in upper
-// case.
+// tunnelHost accepts extended CONNECT and echoes the data in upper case.
 func tunnelHost(t *testing.T, heads chan map[string]string) string {
 	addr, _ := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
 		for {
@@ -24,7 +23,7 @@ func tunnelHost(t *testing.T, heads chan map[string]string) string {
 				return
 			case strings.HasPrefix(rest, "CONNECT"):
 				heads <- h.Heads[n]
-				h.Head(n, false, "200", "sec-websocket-protocol", "chat", "content-length", "3") // which means nothing here
+				h.Head(n, false, "200", "sec-websocket-protocol", "chat", "content-length", "3") // content-length has no meaning here
 				_ = h.WriteData(n, false, []byte("hello"))
 			case strings.HasPrefix(rest, "DATA"):
 				data, end := strings.CutSuffix(strings.TrimPrefix(rest, "DATA "), " end")
@@ -44,7 +43,7 @@ func TestWebSocketGoesToABackendThatSpeaksHTTP2(t *testing.T) {
 	heads := make(chan map[string]string, 10)
 	a := l7test.New(t, 1)
 	front := a.Serve(nil, l7test.HTTP2Service(false, tunnelHost(t, heads)))
-	for range 2 { // on a connection that is new, and on one that is not
+	for range 2 { // once on a new connection and once on an existing one
 		c := l7test.Dial(t, front).Send(upgrade)
 		res, err := http.ReadResponse(c.Reader(), nil)
 		if err != nil || res.StatusCode != 101 || res.Header.Get("Sec-WebSocket-Accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" || res.Header.Get("Upgrade") != "websocket" ||
@@ -107,7 +106,7 @@ func TestWebSocketToABackendThatTakesNoneIsRefusedWithTheReason(t *testing.T) {
 	l7test.Eventually(t, "the reason in the log", func() bool {
 		return len(a.Log.Lines("backend takes no WebSocket over HTTP/2")) > 0
 	})
-	// Other protocols are not for HTTP/2: the request goes without its wish.
+	// Other protocols cannot be tunnelled over HTTP/2: the request is sent without Upgrade.
 	c := l7test.Dial(t, front).Send("GET /x HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
 	if res, err := http.ReadResponse(c.Reader(), nil); err != nil || res.StatusCode != 200 {
 		t.Error(res, err)

@@ -58,7 +58,7 @@ func TestRequestABackendHasNotLookedAtIsSentAgain(t *testing.T) {
 				if status != 200 || got != body || accepted.Load() != 2 {
 					t.Errorf("status %d with %d bytes after %d connections", status, len(got), accepted.Load())
 				}
-				l7test.Eventually(t, "one retry and nothing left is counted", func() bool { // the answer may be here before the counters
+				l7test.Eventually(t, "one retry and nothing left is counted", func() bool { // the response may arrive before the counters
 					n := a.Segment.SumBackend(1)
 					return n.Retries == 1 && n.Established == 0 && n.Pending == 0
 				})

@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// reticent is a backend that greets only when it is told to, and ends the
-// connection when it is told not to.
+// reticent is a backend that sends SETTINGS when greet yields true and closes the connection
+// when it yields false.
 func reticent(t *testing.T) (addr string, greet chan bool) {
 	greet = make(chan bool)
 	addr = l7test.NewBackend(t, func(c *l7test.Recorder) {
@@ -28,8 +28,8 @@ func reticent(t *testing.T) (addr string, greet chan bool) {
 	return addr, greet
 }
 
-// upgrading is an exchange that wants WebSocket, and waits no longer than a second
-// for the backend to say whether it has that.
+// upgrading is an exchange that requests WebSocket and waits at most a second for the
+// backend's SETTINGS.
 func (d *desk) upgrading() *exchange {
 	e := d.exchange("/")
 	e.request = "GET / HTTP/1.1\r\nhost: a.test\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
