@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/l7/dial"
 )
 
-// With one name, and with two in turns, whose shelves come and go.
+// Once with one server name, and once with two alternating ones, whose buckets come and go.
 func TestTakingAndGivingBackAllocatesNothing(t *testing.T) {
 	b := newBench(t)
 	addr := backend(t, nil, nil)

@@ -7,30 +7,29 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// Owner is the exchange that uses a connection: it gets the connection's
-// events while it does. No method is called after the connection was finished,
-// put back or discarded.
+// Owner is the exchange that uses a connection and receives its events. No method is called
+// after the connection was finished, put back or discarded.
 type Owner interface {
-	// BackendConnected reports the outcome of a connect that began then, in
-	// nanoseconds on the loop's clock; own tells that it was made for this owner.
-	// After an error the connection is gone.
+	// BackendConnected reports the outcome of a connect. began is its start in nanoseconds
+	// of the loop's clock. own tells whether it was made for this owner. After an error the
+	// connection is gone.
 	BackendConnected(began int64, own bool, err error)
-	// BackendReadable says that there is something to read, or the end.
+	// BackendReadable reports that bytes or the end can be read.
 	BackendReadable()
-	// BackendDrained says that all that was written has left.
+	// BackendDrained reports that all pending output was sent.
 	BackendDrained()
-	// BackendExpired says that the deadline passed; it is unset then.
+	// BackendExpired reports that the deadline passed. It is unset by then.
 	BackendExpired()
-	// BackendFailed says that the connection's handling failed; it is gone.
+	// BackendFailed reports that an event handler failed. The connection is gone.
 	BackendFailed(err error)
 }
 
-// Dial opens a connection to the target; the owner hears of the outcome, which
-// is that of the handshake too when the target asks for one.
+// Dial opens a connection to the target. The owner gets the outcome, which includes the TLS
+// handshake if the target requires one.
 func (p *Pool) Dial(t *Target, owner Owner) (*Conn, error) {
 	c := p.free.Get()
 	*c = Conn{pool: p, owner: owner, backend: t.ID, addr: t.Addr, options: t.Options, announce: t.Announce, started: p.loop.Now()}
-	c.options.Preface = nil // the target's
+	c.options.Preface = nil // belongs to the target
 	lc, err := p.loop.Dial(t.Addr, c, t.Timeout, t.Options)
 	if errors.Is(err, syscall.EMFILE) && p.evict() {
 		lc, err = p.loop.Dial(t.Addr, c, t.Timeout, t.Options)
@@ -44,21 +43,21 @@ func (p *Pool) Dial(t *Target, owner Owner) (*Conn, error) {
 	return c, nil
 }
 
-// Fits reports whether the connection is one the target asks for: to its
-// address, from the same one, with TLS if it says so, for the same name.
+// Fits reports whether the connection has the address, source, mark, PROXY version and
+// security of the target.
 func (c *Conn) Fits(t *Target) bool { return c.leads(t) && c.options.Security == t.Options.Security }
 
-// Again gives the owner another turn after others had theirs.
+// Again gives the owner another turn after the other connections had theirs.
 func (c *Conn) Again() { c.pool.loop.Again(c.Conn) }
 
-// Discard closes the connection; the owner hears nothing more.
+// Discard closes the connection. The owner gets no more events.
 func (c *Conn) Discard() {
 	c.owner = nil
 	c.Conn.Close()
 	c.pool.recycle(c)
 }
 
-// Connected is for the loop only.
+// Connected implements loop.Handler.
 func (c *Conn) Connected(_ *loop.Conn, err error) {
 	owner, began := c.owner, c.started
 	if err != nil {
@@ -70,14 +69,14 @@ func (c *Conn) Connected(_ *loop.Conn, err error) {
 	}
 }
 
-// Drained is for the loop only.
+// Drained implements loop.Handler.
 func (c *Conn) Drained(*loop.Conn) {
 	if c.owner != nil {
 		c.owner.BackendDrained()
 	}
 }
 
-// Expired is for the loop only: an idle connection has been idle too long.
+// Expired implements loop.Handler. Without an owner the idle time has passed.
 func (c *Conn) Expired(*loop.Conn) {
 	if c.owner != nil {
 		c.owner.BackendExpired()
@@ -87,7 +86,7 @@ func (c *Conn) Expired(*loop.Conn) {
 	c.Discard()
 }
 
-// Failed is for the loop only.
+// Failed implements loop.Handler.
 func (c *Conn) Failed(_ *loop.Conn, err error) {
 	owner := c.owner
 	if owner == nil {
@@ -100,7 +99,7 @@ func (c *Conn) Failed(_ *loop.Conn, err error) {
 	}
 }
 
-// SendBody sends more of the body, and the trailer behind its last bytes.
+// SendBody sends more of the body, followed by the trailer.
 func (c *Conn) SendBody(p []byte, _ bool, trailer []byte) error {
 	err := c.Write(p)
 	if err == nil && len(trailer) > 0 {
@@ -109,10 +108,10 @@ func (c *Conn) SendBody(p []byte, _ bool, trailer []byte) error {
 	return err
 }
 
-// Trailers are those of an answer that comes without chunks; see Complete.
+// Trailers returns nil: HTTP/1 trailers are part of the body (see Complete).
 func (c *Conn) Trailers() []byte { return nil }
 
-// FinishFor is Finish for a connection that is one client's from now on.
+// FinishFor is Finish for a connection that is reserved for one client from now on.
 func (c *Conn) FinishFor(k *Kept, service uint32, whole bool) {
 	if !whole || c.Pending() != 0 {
 		c.Discard()
@@ -121,7 +120,7 @@ func (c *Conn) FinishFor(k *Kept, service uint32, whole bool) {
 	k.put(c, service)
 }
 
-// Reserve keeps the connection from others: here nobody shares it.
+// Reserve does nothing: the connection is not shared.
 func (c *Conn) Reserve() {}
 
 // evict closes one idle connection to make room for a new one.
@@ -135,8 +134,7 @@ func (p *Pool) evict() bool {
 	return false
 }
 
-// Retain closes the idle connections to backends that keep says no to, by their
-// numbers: those that are gone or cut.
+// Retain closes the idle connections to backends, given by ID, for which keep returns false.
 func (p *Pool) Retain(keep func(backend uint32) bool) {
 	for id, l := range p.idle {
 		if l == nil || l.count() == 0 || keep(uint32(id)) {

@@ -1,7 +1,7 @@
-// Package dial keeps the connections to backends: it opens them, hands out
-// idle ones again, and drops those that died while idle.
+// Package dial manages the connections to backends. It opens them, reuses idle ones, and
+// closes those that end while idle.
 //
-// A Pool belongs to one loop; nothing in it is locked. A connection carries
-// one exchange at a time and belongs to that exchange's Owner meanwhile. Between
-// exchanges it is anybody's, in the Pool, or one client's alone, in its Kept.
+// A Pool belongs to one loop and needs no locks. A connection carries one exchange at a time
+// and belongs to the Owner of that exchange. Between exchanges it is in the Pool, for every
+// client, or in a Kept, for one client.
 package dial

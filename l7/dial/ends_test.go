@@ -15,12 +15,12 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// An idle connection is closed when nobody needs it, when it is of no use, and when
-// it says anything.
+// An idle connection is closed when it is no longer needed, when it is unusable, and when
+// bytes arrive.
 func TestIdleConnectionsAreClosedInTheEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(b *bench, to *dial.Target, says chan string)
-		want int // connections that are open then
+		want int // connections open afterwards
 	}{
 		"its time is not over": {func(b *bench, _ *dial.Target, _ chan string) { enginetest.Advance(b.loop, 29*time.Second) }, 1},
 		"its time is over":     {func(b *bench, _ *dial.Target, _ chan string) { enginetest.Advance(b.loop, 31*time.Second) }, 0},
@@ -51,7 +51,7 @@ func TestIdleConnectionsAreClosedInTheEnd(t *testing.T) {
 		to := &dial.Target{ID: 3, Addr: netip.MustParseAddrPort(k.backend.Addr), Timeout: int64(5 * time.Second)}
 		k.connections(to, 1)
 		k.dialled++
-		k.on(func() { // as after an answer
+		k.on(func() { // as after a response
 			c := k.pool.Idle(to, &user{})
 			c.Wait()
 			k.pool.Put(c)
@@ -64,8 +64,8 @@ func TestIdleConnectionsAreClosedInTheEnd(t *testing.T) {
 	}
 }
 
-// What streams leave to each other is kept for a while, what a client of HTTP/1 has
-// for as long as it stays.
+// Connections kept between streams have a time limit. Those of an HTTP/1 client last as long
+// as the client.
 func TestKeptConnectionsHaveTheirTime(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		kept := dial.NewKept
@@ -89,7 +89,7 @@ func TestKeptConnectionsHaveTheirTime(t *testing.T) {
 	}
 }
 
-// A connection on which something is left of an exchange carries no other.
+// A connection with pending bytes of an exchange is not reused.
 func TestWhatHasNotLeftIsInNobodysWay(t *testing.T) {
 	for name, finish := range map[string]func(c *dial.Conn, k *dial.Kept, whole bool){
 		"to the pool":   func(c *dial.Conn, _ *dial.Kept, whole bool) { c.Finish(whole) },
@@ -116,7 +116,7 @@ func TestWhatHasNotLeftIsInNobodysWay(t *testing.T) {
 	}
 }
 
-// stuck is a backend that takes nothing.
+// stuck is a backend that reads nothing.
 func stuck(t *testing.T) netip.AddrPort {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -147,7 +147,7 @@ func TestBodiesAreSentWithTheirTrailer(t *testing.T) {
 	k.on(c.Discard)
 }
 
-// An error that a connect has at once is the caller's alone.
+// An immediate connect error is returned to the caller only.
 func TestAConnectThatCannotBeBegunIsNobodysConnection(t *testing.T) {
 	b := newBench(t)
 	u := &user{done: make(chan result, 1)}
@@ -160,7 +160,7 @@ func TestAConnectThatCannotBeBegunIsNobodysConnection(t *testing.T) {
 	if len(u.done) != 0 {
 		t.Error("the owner was told, too")
 	}
-	// Nobody has a connection to the first backend, or to those behind the last.
+	// The first backend and those after the last have no connections.
 	for id := range uint32(6) {
 		b.on(func() {
 			if b.pool.Idle(&dial.Target{ID: id}, u) != nil {
@@ -173,7 +173,7 @@ func TestAConnectThatCannotBeBegunIsNobodysConnection(t *testing.T) {
 	}
 }
 
-// When the process has no descriptors left a connection nobody uses makes room.
+// When the process is out of descriptors, an idle connection is closed to make room.
 func TestIdleConnectionsMakeRoomForNewOnes(t *testing.T) {
 	b := newBench(t)
 	idle := &dial.Target{ID: 5, Addr: stuck(t), Timeout: int64(time.Second)}
@@ -185,14 +185,14 @@ func TestIdleConnectionsMakeRoomForNewOnes(t *testing.T) {
 	l7test.Eventually(t, "one idle connection makes room for one", func() (so bool) { // others may close a descriptor meanwhile
 		b.connections(idle, 1)
 		b.on(func() {
-			b.pool.IdleTo(1) // a backend without any
+			b.pool.IdleTo(1) // a backend without connections
 			f, err := os.Open(os.DevNull)
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			full := before
-			full.Cur = uint64(f.Fd()) // the lowest that was free
+			full.Cur = uint64(f.Fd()) // the lowest free descriptor
 			_ = f.Close()
 			if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &full); err != nil {
 				t.Error(err)
@@ -212,7 +212,7 @@ func TestIdleConnectionsMakeRoomForNewOnes(t *testing.T) {
 	})
 }
 
-// Idle connections end in any order, and others are found all the same.
+// Idle connections may end in any order without affecting the others.
 func TestIdleConnectionsEndInAnyOrder(t *testing.T) {
 	for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 		b := newBench(t)
@@ -236,7 +236,7 @@ func TestIdleConnectionsEndInAnyOrder(t *testing.T) {
 				t.Errorf("%v: one that ended is taken", order)
 			}
 		})
-		// Of two the one that is left is taken.
+		// The remaining one of two is reused.
 		b.connections(to, 3)
 		b.on(func() {
 			var all []*dial.Conn
@@ -257,7 +257,7 @@ func TestIdleConnectionsEndInAnyOrder(t *testing.T) {
 	}
 }
 
-// Who takes a kept connection has its events from then on.
+// A kept connection delivers its events to the owner that took it.
 func TestTakenConnectionsTellWhoTookThem(t *testing.T) {
 	k := newKeptConns(t, dial.NewKept)
 	c := k.keep(3, 7, 0)
@@ -270,7 +270,7 @@ func TestTakenConnectionsTellWhoTookThem(t *testing.T) {
 	k.on(c.Discard)
 }
 
-// However a connection goes, its memory is that of the next one.
+// The memory of a closed connection is reused, regardless of the way it was closed.
 func TestConnectionsThatWentAreUsedAgain(t *testing.T) {
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -6,18 +6,18 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// Kept is the connections to backends that one client keeps between its
-// exchanges: what a backend has bound to a connection (an NTLM log-in, the address
-// it was told) stays with that client, and nobody else ever gets it. Whatever a
-// backend says on one meanwhile makes it useless.
+// Kept holds the connections to backends that are reserved for one client between its
+// exchanges. State that a backend binds to a connection (an NTLM login, the client address
+// of a PROXY header) thus stays with that client. Bytes from the backend between exchanges
+// make a connection unusable.
 type Kept struct {
 	client *loop.Conn
 	list   []*keptConn
-	free   *keptConn // one that is not in use
+	free   *keptConn // a free element
 	shared bool
 }
 
-// keptConn is one of them, and the owner of its connection meanwhile.
+// keptConn is one kept connection, and its owner while it is kept.
 type keptConn struct {
 	*Conn
 	of      *Kept
@@ -25,23 +25,23 @@ type keptConn struct {
 }
 
 const (
-	// maxShared bounds what the streams of one connection leave to each other.
+	// maxShared bounds the connections kept between streams of one client.
 	maxShared = 32
-	// sharedTime is how long each is kept then, in nanoseconds: below the
-	// keep-alive time-outs servers commonly use.
+	// sharedTime bounds the idle time of each, in nanoseconds. It is below the usual
+	// keep-alive timeouts of servers.
 	sharedTime = 30_000_000_000
 )
 
-// NewKept returns what a client of HTTP/1 keeps, which is one connection for as
-// long as it stays. A panic while one is looked after costs the client.
+// NewKept returns the Kept of an HTTP/1 client: one connection for the lifetime of the
+// client. A panic in an event of the connection closes the client.
 func NewKept(client *loop.Conn) *Kept { return &Kept{client: client} }
 
-// NewSharedKept returns what the streams of a client's connection keep for each
-// other. They come and go: only a connection on which the client was announced is
-// kept, what else a backend binds to one is for one exchange.
+// NewSharedKept returns a Kept that the streams of a client's connection share. Streams come
+// and go, so only connections with a PROXY header are kept. Other state that a backend binds
+// to a connection is limited to one exchange.
 func NewSharedKept(client *loop.Conn) *Kept { return &Kept{client: client, shared: true} }
 
-// Has reports whether there is a connection for a service. A nil Kept has none.
+// Has reports whether there is a connection for a service. A nil Kept is empty.
 func (k *Kept) Has(service uint32) bool {
 	if k != nil {
 		for _, kc := range k.list {
@@ -53,9 +53,8 @@ func (k *Kept) Has(service uint32) bool {
 	return false
 }
 
-// Take hands a connection for a service, by its number, to an exchange, the one
-// that was kept last first. Those fits says no to are closed; nil means that there
-// was none. A nil Kept has none.
+// Take removes and returns the most recently kept connection for a service ID. Connections
+// for which fits returns false are closed. Take returns nil if none is left or k is nil.
 func (k *Kept) Take(service uint32, owner Owner, fits func(c *Conn, backend uint32) bool) *Conn {
 	if k == nil {
 		return nil
@@ -75,7 +74,7 @@ func (k *Kept) Take(service uint32, owner Owner, fits func(c *Conn, backend uint
 	return nil
 }
 
-// Drop closes the connections to backends that drop says yes to, by their numbers.
+// Drop closes the connections to backends, given by ID, for which drop returns true.
 func (k *Kept) Drop(drop func(backend uint32) bool) {
 	if k == nil {
 		return
@@ -87,16 +86,16 @@ func (k *Kept) Drop(drop func(backend uint32) bool) {
 	}
 }
 
-// Close closes all of them.
+// Close closes all kept connections.
 func (k *Kept) Close() { k.Drop(func(uint32) bool { return true }) }
 
-// put keeps the connection of an exchange that is complete.
+// put keeps the connection of a complete exchange.
 func (k *Kept) put(c *Conn, service uint32) {
 	if !k.shared {
 		k.Close()
 	}
 	if c.Conn.Readable() || k.shared && (c.announce == 0 || len(k.list) == maxShared) {
-		c.Discard() // its end, or bytes nobody asked for; or nobody would take it
+		c.Discard() // the end, unexpected bytes, or no exchange would take it
 		return
 	}
 	kc := k.free
@@ -104,7 +103,7 @@ func (k *Kept) put(c *Conn, service uint32) {
 		kc = &keptConn{of: k}
 	}
 	kc.Conn, kc.service = c, service
-	var until int64 // it lives as long as the client
+	var until int64 // zero: for the lifetime of the client
 	if k.shared {
 		until = c.pool.loop.Now() + sharedTime
 	}
@@ -113,7 +112,7 @@ func (k *Kept) put(c *Conn, service uint32) {
 	k.list = append(k.list, kc)
 }
 
-// remove takes one out of the list.
+// remove removes element i from the list and returns its connection.
 func (k *Kept) remove(i int) *Conn {
 	kc := k.list[i]
 	k.list = slices.Delete(k.list, i, i+1)
@@ -122,10 +121,10 @@ func (k *Kept) remove(i int) *Conn {
 	return c
 }
 
-// unlink takes this one out of the list.
+// unlink removes kc from the list and returns its connection.
 func (kc *keptConn) unlink() *Conn { return kc.of.remove(slices.Index(kc.of.list, kc)) }
 
-// end closes a connection that is useless.
+// end closes an unusable connection.
 func (kc *keptConn) end() {
 	defer kc.of.client.Contain()
 	kc.unlink().Discard()
@@ -137,11 +136,11 @@ func (kc *keptConn) BackendReadable() { kc.end() }
 // BackendExpired implements Owner.
 func (kc *keptConn) BackendExpired() { kc.end() }
 
-// BackendFailed implements Owner: the connection is gone already.
+// BackendFailed implements Owner. The connection is closed already.
 func (kc *keptConn) BackendFailed(error) { kc.unlink() }
 
-// BackendDrained implements Owner; nothing was pending.
+// BackendDrained implements Owner. Nothing is pending on a kept connection.
 func (kc *keptConn) BackendDrained() {}
 
-// BackendConnected implements Owner; the connection is established.
+// BackendConnected implements Owner. Kept connections are established.
 func (kc *keptConn) BackendConnected(int64, bool, error) {}

@@ -12,13 +12,13 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// keptConns is a client that keeps connections, and the backend they lead to.
+// keptConns is a client that keeps connections, and their backend.
 type keptConns struct {
 	*bench
 	*dial.Kept
 	backend *l7test.Backend
-	says    chan string // what the backend says next, on whichever connection; "" ends it
-	client  *dial.Conn  // stands for the client's
+	says    chan string // next output of the backend, on any connection; "" closes it
+	client  *dial.Conn  // stands for the client's connection
 	dialled int
 }
 
@@ -43,7 +43,7 @@ func newKeptConns(t *testing.T, kept func(*loop.Conn) *dial.Kept) *keptConns {
 	return k
 }
 
-// dial connects to a backend, by its number, and announces the client or does not.
+// dial connects to a backend ID, with a PROXY header if announce is set.
 func (k *keptConns) dial(id uint32, announce proxyproto.Version, addr netip.AddrPort) *dial.Conn {
 	k.t.Helper()
 	u := &opener{user{done: make(chan result, 1)}}
@@ -58,17 +58,17 @@ func (k *keptConns) dial(id uint32, announce proxyproto.Version, addr netip.Addr
 		k.t.Fatal(r.err)
 	}
 	k.dialled++
-	k.on(u.conn.Wait) // as after an answer that was read
+	k.on(u.conn.Wait) // as after a response was read
 	return u.conn
 }
 
-// opener is told that its connection is established.
+// opener waits for the outcome of its connect.
 type opener struct{ user }
 
 func (o *opener) BackendConnected(_ int64, _ bool, err error) { o.done <- result{err: err} }
 func (o *opener) BackendReadable()                            {}
 
-// keep makes a connection to a backend kept for a service.
+// keep opens a connection to a backend and keeps it for a service.
 func (k *keptConns) keep(id, service uint32, announce proxyproto.Version) (c *dial.Conn) {
 	k.t.Helper()
 	c = k.dial(id, announce, netip.MustParseAddrPort(k.backend.Addr))
@@ -76,7 +76,7 @@ func (k *keptConns) keep(id, service uint32, announce proxyproto.Version) (c *di
 	return c
 }
 
-// open waits until so many connections are open at the backend.
+// open waits until n connections are open at the backend.
 func (k *keptConns) open(n int) {
 	k.t.Helper()
 	l7test.Eventually(k.t, "connections that nobody keeps are closed", func() bool {
@@ -84,7 +84,7 @@ func (k *keptConns) open(n int) {
 	})
 }
 
-// take takes a connection for a service, if its backend is among those that fit.
+// take takes a connection for a service if its backend is in fit.
 func (k *keptConns) take(service uint32, fit ...uint32) (c *dial.Conn) {
 	k.on(func() {
 		c = k.Take(service, &user{}, func(_ *dial.Conn, backend uint32) bool {
@@ -187,7 +187,7 @@ func TestAKeptConnectionThatSaysSomethingIsUseless(t *testing.T) {
 	}
 }
 
-// What goes wrong with a kept connection costs its client, and nobody else.
+// A panic over a kept connection closes its own client only.
 func TestPanicOverAKeptConnectionCostsItsClient(t *testing.T) {
 	k := newKeptConns(t, dial.NewKept)
 	c := k.keep(3, 7, 0)

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// heeding is an owner that tells what it hears.
+// heeding is an owner that reports its events.
 type heeding struct {
 	user
 	heard chan string
@@ -57,7 +57,8 @@ func TestOwnerHearsOfRoomAndOfItsTurn(t *testing.T) {
 	b.on(h.conn.Discard)
 }
 
-// What came behind an answer is nobody's, and seen before the connection is idle.
+// Bytes after a response are unsolicited. They are detected before the connection becomes
+// idle.
 func TestConnectionThatSaidMoreIsNotPutBack(t *testing.T) {
 	k := newKeptConns(t, dial.NewKept)
 	c := k.dial(3, 0, netip.MustParseAddrPort(k.backend.Addr))

@@ -7,43 +7,42 @@ import (
 	"github.com/sluicelb/sluice/core/proxyproto"
 )
 
-// IdleTime is how long an unused connection is kept, in nanoseconds: below the keep-alive
-// time-outs servers commonly use, so that they rarely end it first.
+// IdleTime is the maximum idle time of a connection in nanoseconds. It is below the usual
+// keep-alive timeouts of servers, so that they rarely close first.
 const IdleTime = 30_000_000_000
 
-// Target is the backend to connect to; ID is its number. With Options.Security an idle connection
-// serves only who asks for the same.
+// Target is the backend to connect to; ID is its number. An idle connection is reused only
+// for the same Options.Security.
 type Target struct {
 	ID      uint32
 	Addr    netip.AddrPort
-	Timeout int64 // of the connect and the handshake together, nanoseconds
+	Timeout int64 // for connect and handshake together, in nanoseconds
 	Options loop.DialOptions
-	// Announce is the header of the PROXY protocol that Options.Preface holds
-	// when the target is dialled; 0 for none. It is for one client, so such
-	// connections are handed on, and never put back.
+	// Announce is the version of the PROXY header in Options.Preface; 0 without one. The
+	// header describes one client, so such connections are kept for that client and never
+	// put into the pool.
 	Announce proxyproto.Version
 }
 
-// Pool is the connections to all backends of one loop.
+// Pool holds the connections to all backends of one loop.
 type Pool struct {
 	loop *loop.Loop
-	idle []*idleList // by backend number
+	idle []*idleList // by backend ID
 	free *loop.FreeList[Conn]
-	said [1]byte // what an idle connection said
+	said [1]byte // read buffer for idle connections
 }
 
-// NewPool returns the empty pool of l.
+// NewPool returns an empty pool for l.
 func NewPool(l *loop.Loop) *Pool { return &Pool{loop: l, free: loop.NewFreeList[Conn](l)} }
 
 // Conn is one connection to a backend.
 type Conn struct {
-	// Conn is the connection on the loop.
 	*loop.Conn
 	pool     *Pool
 	owner    Owner
-	bucket   *bucket // while it is idle
+	bucket   *bucket // while idle
 	links    links   // in the bucket
-	seq      uint64  // when it was put there, among those to its backend
+	seq      uint64  // order in which idle connections of the backend were put back
 	addr     netip.AddrPort
 	options  loop.DialOptions
 	announce proxyproto.Version
@@ -52,12 +51,12 @@ type Conn struct {
 	started  int64
 }
 
-// Reused reports whether an earlier exchange used the connection. Only then
-// may its end be the backend's keep-alive time-out and no failure.
+// Reused reports whether an earlier exchange used the connection. Only then may its end be
+// the backend's keep-alive timeout instead of a failure.
 func (c *Conn) Reused() bool { return c.reused }
 
-// Idle returns an idle connection to the target, the one that was used last, and
-// nil when there is none. It is the owner's from then on.
+// Idle returns the most recently used idle connection to the target, or nil if there is
+// none. The connection then belongs to owner.
 func (p *Pool) Idle(t *Target, owner Owner) *Conn {
 	if int(t.ID) >= len(p.idle) || p.idle[t.ID] == nil {
 		return nil
@@ -69,27 +68,26 @@ func (p *Pool) Idle(t *Target, owner Owner) *Conn {
 			c.owner, c.reused = owner, true
 			return c
 		}
-		c.Discard() // the backend's address, or its source's, was changed since
+		c.Discard() // the address, source or mark of the target has changed
 	}
 	return nil
 }
 
-// leads reports whether the connection goes where, and comes from where, the
-// target says, and began as it says.
+// leads reports whether the connection has the address, source, mark and PROXY version of
+// the target.
 func (c *Conn) leads(t *Target) bool {
 	return c.addr == t.Addr && c.options.Source == t.Options.Source && c.options.Mark == t.Options.Mark && c.announce == t.Announce
 }
 
-// What an exchange does with a connection it has to itself. Where a backend
-// speaks HTTP/2 a stream does the same, see l7/backend: bodies are framed there,
-// here they come framed.
+// The methods of an exchange with its own connection. Streams of HTTP/2 have the same
+// methods (l7/backend), but frame the body themselves; here it is framed by the caller.
 
-// Send sends a request: its head and what has come of its body, framed.
+// Send sends the head and the body received so far, already framed.
 func (c *Conn) Send(b []byte, _ bool, _ []byte) error { return c.Write(b) }
 
-// Readable is for the loop only. Whatever an idle connection has to say makes
-// it useless: its end, or bytes nobody asked for (an answer before its
-// request, which must never be taken for the next one's).
+// Readable implements loop.Handler. Any input makes an idle connection unusable: the end, or
+// unsolicited bytes. A response before its request must never be taken for the response to
+// the next request.
 func (c *Conn) Readable(*loop.Conn) {
 	if c.owner != nil {
 		c.owner.BackendReadable()
@@ -101,12 +99,12 @@ func (c *Conn) Readable(*loop.Conn) {
 	}
 }
 
-// Complete reports whether the whole answer has come, where that is known
-// without its framing: on a connection of HTTP/1 it never is.
+// Complete reports whether the whole response has arrived, if the connection can tell. An
+// HTTP/1 connection never can, because its caller does the framing.
 func (c *Conn) Complete() bool { return false }
 
-// Finish ends the use of the connection after a complete answer. whole tells that
-// nothing of the exchange is left on it, so that it may carry another.
+// Finish ends the use of the connection after a complete response. whole means that nothing
+// of the exchange is left on it, so that it is reusable.
 func (c *Conn) Finish(whole bool) {
 	if !whole || c.Pending() != 0 {
 		c.Discard()
@@ -115,8 +113,7 @@ func (c *Conn) Finish(whole bool) {
 	c.pool.Put(c)
 }
 
-// Put takes back a connection whose exchange is complete on both sides, which is
-// idle for IdleTime at most.
+// Put returns a connection to the pool after a complete exchange, for at most IdleTime.
 func (p *Pool) Put(c *Conn) {
 	if !c.quiet() {
 		c.Discard()
@@ -131,10 +128,9 @@ func (p *Pool) Put(c *Conn) {
 	c.SetDeadline(p.loop.Now() + IdleTime)
 }
 
-// quiet reports whether a connection without an exchange has nothing to say: an
-// event, and an answer that filled its reader's buffer, only make that likely.
-// What TLS says on its own behalf (session tickets, new keys) is taken and does
-// not count.
+// quiet reports whether a connection without an exchange has no unread bytes. Readiness
+// alone is only a hint, so it reads. TLS's own messages (session tickets, key updates) are
+// consumed and do not count.
 func (c *Conn) quiet() bool {
 	if !c.Conn.Readable() {
 		return true
@@ -143,19 +139,18 @@ func (c *Conn) quiet() bool {
 	return err == loop.ErrDry
 }
 
-// idleList is the idle connections to one backend: in a bucket for each security,
-// which is each name.
+// idleList holds the idle connections to one backend, in one bucket for each Security and
+// thus for each server name.
 type idleList struct {
 	buckets map[loop.Security]*bucket
-	last    *bucket // the one that was looked for last; it stays when it is empty
+	last    *bucket // bucket of the last search; it stays while empty
 	free    *loop.FreeList[bucket]
-	often   int    // that more than one exchange used
-	once    int    // others
-	puts    uint64 // connections that ever came: who came first is missed least
+	often   int    // connections used by more than one exchange
+	once    int    // other connections
+	puts    uint64 // number of connections ever put; the oldest is evicted first
 }
 
-// bucket is those that serve who asks for the same security, the one that was
-// used last first.
+// bucket holds the connections with the same Security, most recently used first.
 type bucket struct {
 	security loop.Security
 	head     *Conn
@@ -170,8 +165,7 @@ func newIdleList(l *loop.Loop) *idleList {
 
 func (l *idleList) count() int { return l.often + l.once }
 
-// first is the connection of that security that was used last; nil when there
-// is none.
+// first returns the most recently used connection with that security, or nil.
 func (l *idleList) first(security loop.Security) *Conn {
 	if b := l.find(security); b != nil {
 		return b.head
@@ -179,8 +173,8 @@ func (l *idleList) first(security loop.Security) *Conn {
 	return nil
 }
 
-// find returns the bucket of a security. Most backends have one, which costs no
-// look-up.
+// find returns the bucket of a security. Most backends have a single one, which is found
+// without a map lookup.
 func (l *idleList) find(security loop.Security) *bucket {
 	if l.last != nil && l.last.security == security {
 		return l.last
@@ -192,7 +186,7 @@ func (l *idleList) find(security loop.Security) *bucket {
 	return b
 }
 
-// take takes a connection out.
+// take removes a connection.
 func (l *idleList) take(c *Conn) {
 	b, prev, next := c.bucket, c.links.prev, c.links.next
 	if prev != nil {
@@ -230,7 +224,7 @@ func (l *idleList) put(c *Conn) {
 	*l.kind(c)++
 }
 
-// kind counts those of a connection's kind.
+// kind returns the counter of the connection's kind.
 func (l *idleList) kind(c *Conn) *int {
 	if c.reused {
 		return &l.often
@@ -238,7 +232,7 @@ func (l *idleList) kind(c *Conn) *int {
 	return &l.once
 }
 
-// setLast makes b the bucket that was looked for last.
+// setLast makes b the bucket of the last search and removes the previous one if it is empty.
 func (l *idleList) setLast(b *bucket) {
 	before := l.last
 	l.last = b
@@ -256,14 +250,14 @@ func (l *idleList) remove(b *bucket) {
 const (
 	// maxIdle bounds the idle connections to one backend on one loop.
 	maxIdle = 1024
-	// maxOnce is how many of them may be such that one exchange used, when there
-	// is no more room. With TLS clients choose the names connections are made
-	// for, and can invent as many as they like: these make room for each other.
+	// maxOnce is the number of idle connections used by only one exchange from which these
+	// evict each other when the list is full. With TLS, clients choose the server names and
+	// can invent any number.
 	maxOnce = maxIdle / 8
 )
 
-// victim is the connection that is missed least. There is one. All are looked at:
-// that is rarely asked, and being taken and put back is not.
+// victim returns the connection to evict; the list must not be empty. It looks at all
+// connections, because evictions are rare and taking and putting must be cheap.
 func (l *idleList) victim() *Conn {
 	often := l.once <= maxOnce && l.often > 0
 	var first *Conn

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// user is an owner that sends a line and waits for a line.
+// user is an owner that sends a line and waits for one.
 type user struct {
 	conn *dial.Conn
 	done chan result
@@ -71,7 +71,7 @@ type bench struct {
 	loop *loop.Loop
 	pool *dial.Pool
 
-	panics *uint64 // that were contained; none when the test ends
+	panics *uint64 // contained panics; 0 at the end of the test
 }
 
 func newBench(t *testing.T) *bench {
@@ -95,8 +95,8 @@ func (b *bench) on(fn func()) {
 	<-done
 }
 
-// ask sends a line over an idle or a new connection, which goes back to the
-// pool, and returns what came and whether the connection was reused.
+// ask sends a line over an idle or new connection and puts it back. It returns the response
+// and whether the connection was reused.
 func (b *bench) ask(t *dial.Target) (result, bool) {
 	b.t.Helper()
 	u := &user{done: make(chan result, 1)}
@@ -119,7 +119,7 @@ func (b *bench) ask(t *dial.Target) (result, bool) {
 	return r, reused
 }
 
-// backend answers lines with the name it was asked for and what after says.
+// backend responds to lines with the server name of the connection, and then calls after.
 func backend(t *testing.T, config *tls.Config, after func(c net.Conn)) netip.AddrPort {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -261,8 +261,8 @@ func (e *eager) BackendConnected(_ int64, _ bool, err error) {
 	e.done <- result{conn: e.conn, err: err}
 }
 
-// Session tickets come right after the handshake. With a certificate asked of
-// the client they come later: when the connection is idle already.
+// Session tickets arrive right after the handshake. With client authentication they arrive
+// later, when the connection is already idle.
 func TestTicketsDoNotMakeAnIdleConnectionUseless(t *testing.T) {
 	for _, auth := range []tls.ClientAuthType{tls.NoClientCert, tls.RequestClientCert} {
 		b := newBench(t)

@@ -27,19 +27,18 @@ func (b *bench) connections(t *dial.Target, n int) {
 	}
 }
 
-// idle is how many idle connections there are to a backend.
+// idle returns the number of idle connections to a backend.
 func (b *bench) idle(id uint32) (n int) {
 	b.on(func() { n = b.pool.IdleTo(id) })
 	return n
 }
 
-// Clients choose the names; with each a connection is made that nobody else can
-// use.
+// Clients choose the server names, and each name needs its own connection.
 func TestNamesThatComeOncePushNoOtherConnectionOut(t *testing.T) {
 	b := newBench(t)
 	addr := backend(t, nil, nil)
-	// The names are kept apart by their configurations. What is on the wire is
-	// plain, so that a thousand of them are made in no time.
+	// The names differ only in the configuration. The connections are plain, so that a
+	// thousand are made quickly.
 	target := func(name string) *dial.Target {
 		return &dial.Target{ID: 3, Addr: addr, Timeout: int64(time.Second), Options: loop.DialOptions{Security: loop.Security{ServerName: name}}}
 	}
@@ -69,8 +68,7 @@ func TestNamesThatComeOncePushNoOtherConnectionOut(t *testing.T) {
 	}
 }
 
-// When all connections are such that were used again, there is room for new
-// names all the same.
+// A new name gets room even if all idle connections were used more than once.
 func TestANewNameFindsRoomAmongThoseInUse(t *testing.T) {
 	b := newBench(t)
 	addr := backend(t, nil, nil)
@@ -86,7 +84,7 @@ func TestANewNameFindsRoomAmongThoseInUse(t *testing.T) {
 	for i := range more {
 		b.connections(target(fmt.Sprintf("new%d", i)), 1)
 	}
-	// They have an eighth and one more, and then make room for each other.
+	// They get an eighth plus one, and then evict each other.
 	has := func(name string, i int, want bool) {
 		t.Helper()
 		b.on(func() {
