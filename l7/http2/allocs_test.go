@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// A whole round of 100 requests and answers, heads written for backends and
-// backends' answers read, allocates nothing.
+// A round of 100 requests and responses does not allocate, including the heads written for
+// backends and the parsed responses.
 func TestNothingOnTheWayAllocates(t *testing.T) {
 	q := &quick{forward: http1.Forward{ClientIP: []byte("192.0.2.1"), Proto: []byte("https")}}
 	b := newBatch(t, newShared(), q, 100, request)
@@ -28,8 +28,8 @@ func TestNothingOnTheWayAllocates(t *testing.T) {
 	}
 }
 
-// Nor do paths, tags and values that were never seen before, in Huffman code,
-// with and without a place in the table.
+// New paths, ETags and values in Huffman code do not allocate either, with and without a
+// table entry.
 func TestNewValuesDoNotAllocate(t *testing.T) {
 	q := &quick{forward: http1.Forward{ClientIP: []byte("192.0.2.1"), Proto: []byte("https")}}
 	b := newBatch(t, newShared(), q, 1, request)
@@ -42,7 +42,7 @@ func TestNewValuesDoNotAllocate(t *testing.T) {
 		coded := hpack.AppendHuffmanString(nil, path)
 		block = append(append(block, 0x80|byte(len(coded))), coded...)
 		value := strconv.Itoa(10_000_000 + i*104_729)
-		block = append(append(append(block, "\x40\x0cx-request-id"...), byte(len(value))), value...) // with
+		block = append(append(append(block, "\x40\x0cx-request-id"...), byte(len(value))), value...) // with indexing
 		block = append(append(block, "\x0f\x11\x08"...), value...)                                   // a cookie, not indexed
 		s.headers(1, true, block)
 		reads = append(reads, bytes.Clone(s.Bytes()))
@@ -59,7 +59,7 @@ func TestNewValuesDoNotAllocate(t *testing.T) {
 	}
 }
 
-// relay is a Handler that sends a body back as it comes, with trailers.
+// relay is a Handler that echoes the body as it arrives, with trailers.
 type relay struct{ quick }
 
 func (r *relay) Head(s *http2.Stream, _ []byte, _ bool) { s.Respond(ok200, false) }
@@ -109,7 +109,7 @@ func TestBodiesAndTrailersDoNotAllocate(t *testing.T) {
 	}
 }
 
-// Towards a backend: requests opened, answers read.
+// The same towards a backend: open requests, read responses.
 func TestRequestsToBackendsDoNotAllocate(t *testing.T) {
 	r := &recorderless{}
 	c := http2.NewClient(http2.NewShared(http2.ClientLimits(), new(loop.BufferPool), clock), r, true)

@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// What 64 KiB of frames cost that move nothing, were they not rationed: to be
-// compared with what sending them costs, some 20 µs for the kernel alone.
+// BenchmarkFloods measures 64 KiB of frames without useful work, without rate limits. For
+// comparison: the kernel alone needs about 20 µs to send them.
 func BenchmarkFloods(b *testing.B) {
 	for _, name := range []string{"ping", "settings", "priority", "updates of a stream's window", "unknown frames", "empty data", "data of one byte", "data of one byte, two streams"} {
 		b.Run(name, func(b *testing.B) {
@@ -56,7 +56,8 @@ func (d *discard) Head(*http2.Stream, []byte, bool)              {}
 func (d *discard) Data(s *http2.Stream, p []byte, _ bool)        { s.Consumed(len(p)) }
 func (d *discard) Reset(*http2.Stream, http2.Code, *http2.Error) {}
 
-// An attack from its first byte to GOAWAY, the connection and its end included.
+// BenchmarkAttacks measures an attack from its first byte to GOAWAY, including set-up and
+// end of the connection.
 func BenchmarkAttacks(b *testing.B) {
 	for _, name := range []string{"rapid reset", "made you reset by malformed requests", "continuations", "ping", "settings"} {
 		b.Run(name, func(b *testing.B) {
@@ -91,7 +92,7 @@ func BenchmarkAttacks(b *testing.B) {
 	}
 }
 
-// A body of 1 MiB down and up.
+// BenchmarkBulk sends a body of 1 MiB in each direction.
 func BenchmarkBulk(b *testing.B) {
 	b.Run("down", func(b *testing.B) {
 		s := newSession(b, nil)

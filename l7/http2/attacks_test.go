@@ -11,10 +11,10 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// Bad-input rows 11 and 12: each of these goes on without its limit.
+// Bad-input rows 11 and 12: without its limit, each of these attacks would continue.
 
-// until repeats send until the connection ends, up to limit times, and gives
-// how often it was.
+// until repeats send until the connection ends, at most limit times, and returns the number
+// of repetitions.
 func (s *session) until(limit int, send func(i int)) (n int, frames []string, err error) {
 	s.t.Helper()
 	for n < limit && err == nil {
@@ -28,15 +28,15 @@ func (s *session) until(limit int, send func(i int)) (n int, frames []string, er
 	return n, frames, err
 }
 
-// floods are attacks whose frames come one after the other: why they end, and
-// how many frames are let pass at least and at most.
+// floods are attacks by repeated frames, with the error that ends them and the least and
+// most frames before it.
 var floods = map[string]struct {
 	why      *http2.Error
 	least    int
 	most     int
 	prepare  func(s *session)
 	send     func(s *session, i int)
-	answered bool // requests are answered at once
+	answered bool // requests get their response at once
 }{
 	"rapid reset": {why: http2.ErrRapidReset, least: 100, most: 140, send: func(s *session, i int) {
 		s.headers(uint32(2*i+1), true, s.get())
@@ -103,7 +103,7 @@ var floods = map[string]struct {
 		send: func(s *session, i int) { _ = s.WriteContinuation(1, false, nil) }},
 	"long continuations": {why: http2.ErrBlock, least: 3, most: 8, prepare: func(s *session) { _ = s.WriteRawFrame(1, 0, 1, s.get()) },
 		send: func(s *session, i int) { _ = s.WriteContinuation(1, false, zeros(16384)) }},
-	// One byte of window is one frame for us: it earns the client nothing.
+	// A window of one byte costs us a frame and earns the client nothing.
 	"windows of one byte": {why: http2.ErrUpdateFlood, least: 500, most: 3000, prepare: func(s *session) {
 		_ = s.WriteSettings(xhttp2.Setting{ID: 4, Val: 0})
 		s.onHead = func(q *http2.Stream) {
@@ -131,7 +131,7 @@ func TestFloodsEndTheConnection(t *testing.T) {
 	}
 }
 
-// The same frames are no attack beside useful work, or slowly.
+// The same frames are accepted beside useful work, or at a low rate.
 func TestUsefulWorkPaysForFrames(t *testing.T) {
 	s := newSession(t, nil)
 	s.onHead = func(q *http2.Stream) {
@@ -142,7 +142,7 @@ func TestUsefulWorkPaysForFrames(t *testing.T) {
 	for range 5000 {
 		s.headers(id, true, s.get())
 		_ = s.WriteWindowUpdate(0, 1000)
-		_ = s.WriteWindowUpdate(id, 1000) // it is closed already
+		_ = s.WriteWindowUpdate(id, 1000) // the stream is closed already
 		_ = s.WritePriority(id, xhttp2.PriorityParam{Weight: 5})
 		_ = s.WritePing(false, [8]byte{})
 		id += 2
@@ -186,7 +186,7 @@ func TestTimePaysForFrames(t *testing.T) {
 	}
 }
 
-// A client that asks for answers and does not read them.
+// A client requests responses and does not read them.
 func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
 	s := newSession(t, func(l *http2.Limits) { l.Noise.Burst, l.Control = 1<<30, 4096 })
 	var err error
@@ -200,7 +200,7 @@ func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
 	}
 }
 
-// A byte of block that stands for a field of four thousand: 62 MB in 16 KiB.
+// Each byte of the block expands to a field of 4,000 bytes: 62 MB in 16 KiB.
 func TestCompressionBombEndsTheConnection(t *testing.T) {
 	s := newSession(t, nil)
 	s.headers(1, true, s.get("x-bomb", strings.Repeat("v", 3900)))
@@ -211,15 +211,15 @@ func TestCompressionBombEndsTheConnection(t *testing.T) {
 	s.ends(http2.ErrHeadTooLong) // bombs below the limit: bombs_test.go
 }
 
-// A list that is too long ends the connection before the rest of it is read.
+// An oversized field list ends the connection before the rest is decoded.
 func TestLongListEndsTheConnection(t *testing.T) {
 	s := newSession(t, nil)
 	big := strings.Repeat("v", 3900)
-	s.headers(1, true, append(append(s.get("x-long", big), bytes.Repeat([]byte{0xbe}, 20)...), 0xff, 0xff, 0xff, 0xff, 0xff)) // which cannot be decompressed
+	s.headers(1, true, append(append(s.get("x-long", big), bytes.Repeat([]byte{0xbe}, 20)...), 0xff, 0xff, 0xff, 0xff, 0xff)) // the end cannot be decompressed
 	s.ends(http2.ErrHeadTooLong)
 }
 
-// The overhead of 32 bytes for each field counts: many empty fields are a long list.
+// The overhead of 32 bytes per field counts, so many empty fields exceed the limit.
 func TestManyFieldsAreTooLong(t *testing.T) {
 	s := newSession(t, nil)
 	var fields []string
@@ -232,7 +232,7 @@ func TestManyFieldsAreTooLong(t *testing.T) {
 	s.ends(http2.ErrHeadTooLong)
 }
 
-// A frame with 2,730 changes of the window of 100 streams costs no more than one.
+// A frame with 2,730 window changes costs no more than one change, even with 100 streams.
 func TestSettingsAreAppliedOnce(t *testing.T) {
 	s := newSession(t, nil)
 	for id := uint32(1); id < 200; id += 2 {
@@ -252,7 +252,7 @@ func TestSettingsAreAppliedOnce(t *testing.T) {
 	}
 }
 
-// Frames of one byte are brought together before anybody has to write them.
+// Data frames of one byte are merged before they are written.
 func TestSmallFramesOfOneReadComeTogether(t *testing.T) {
 	s := newSession(t, nil)
 	s.post(1)

@@ -18,20 +18,19 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// backend is a connection to a backend whose streams are answered through
-// channels.
+// backend is a connection to a backend whose responses are delivered through channels.
 type backend struct{ *driver }
 
-// call is a request to a backend and what came of it.
+// call is a request to a backend and its result.
 type call struct {
-	send     []byte // of the body, what has not been taken
+	send     []byte // unsent rest of the body
 	interim  []string
 	head     string
 	body     bytes.Buffer
 	trailers string
 	code     http2.Code
 	why      *http2.Error
-	again    bool // it may be sent again
+	again    bool // the request is repeatable
 	done     chan struct{}
 }
 
@@ -93,7 +92,7 @@ func (b *backend) Reset(s *http2.Stream, code http2.Code, why *http2.Error) {
 	c := s.Owner.(*call)
 	select {
 	case <-c.done:
-		return // complete before
+		return // already complete
 	default:
 	}
 	c.code, c.why, c.again = code, why, s.Unprocessed()
@@ -112,7 +111,7 @@ func (c *call) wait(t *testing.T) *call {
 	return c
 }
 
-// handler is a backend as net/http sees it.
+// handler is the backend's net/http handler.
 func handler(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/bytes":
@@ -146,7 +145,7 @@ func handler(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// goBackends are net/http's server over cleartext and over TLS.
+// goBackends returns net/http servers over cleartext and TLS.
 func goBackends(t *testing.T) map[string]*backend {
 	t.Helper()
 	var p http.Protocols

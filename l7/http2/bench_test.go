@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// script writes what a client sends, with x/net.
+// script builds the bytes of a client, with x/net.
 type script struct {
 	bytes.Buffer
 	*xhttp2.Framer
@@ -28,14 +28,14 @@ func newScript() *script {
 	return s
 }
 
-// greet begins the connection of a client.
+// greet writes the connection preface of a client.
 func (s *script) greet() *script {
 	s.WriteString(xhttp2.ClientPreface)
 	_ = s.WriteSettings()
 	return s
 }
 
-// fields encodes pairs of name and value.
+// fields encodes name-value pairs.
 func (s *script) fields(pairs ...string) []byte {
 	s.block.Reset()
 	for i := 0; i < len(pairs); i += 2 {
@@ -54,7 +54,7 @@ func (s *script) headers(id uint32, end bool, block []byte) *script {
 	return s
 }
 
-// take gives what was written and begins anew.
+// take returns the bytes written so far and resets the script.
 func (s *script) take() []byte {
 	b := bytes.Clone(s.Bytes())
 	s.Reset()
@@ -66,16 +66,15 @@ const backendAnswer = "HTTP/1.1 200 OK\r\nServer: nginx\r\nDate: Fri, 21 Nov 202
 
 var answerBytes = []byte(backendAnswer)
 
-// quick is a Handler that does with each request what l7/proxy does to its
-// bytes: it writes the head for a backend, reads a backend's answer, and passes
-// it on.
+// quick is a Handler with the byte handling of l7/proxy: it writes the head for a backend,
+// parses a backend's response, and forwards it.
 type quick struct {
 	req     http1.Request
 	resp    http1.Response
 	forward http1.Forward
 	options http1.ResponseOptions
 	scratch []byte
-	raw     bool // the machine alone
+	raw     bool // the protocol machine alone
 	answers int
 }
 
@@ -105,19 +104,18 @@ func (q *quick) Writable(*http2.Stream)                        {}
 func (q *quick) GoingAway(http2.Code)                          {}
 func (q *quick) Outgoing()                                     {}
 
-// batch is requests of one client that are sent again and again, with other
-// stream numbers.
+// batch holds requests of one client that are sent repeatedly with new stream numbers.
 type batch struct {
 	conn   *http2.Conn
 	frames []byte
-	ids    []int // where the stream numbers are
+	ids    []int // offsets of the stream numbers
 	next   uint32
 }
 
 func newBatch(tb testing.TB, sh *http2.Shared, q *quick, streams int, pairs []string) *batch {
 	b := &batch{conn: http2.NewServer(sh, q), next: 1}
 	s := newScript().greet()
-	for range 2 { // the second block is made of indices
+	for range 2 { // the second block consists of indices
 		s.headers(b.next, true, s.fields(pairs...))
 		b.next += 2
 	}
@@ -154,7 +152,7 @@ func (b *batch) receive(tb testing.TB, p []byte) {
 	b.conn.Resume()
 }
 
-// Eight connections with 100 streams each, answers of 128 bytes.
+// benchmarkRequests uses eight connections with 100 streams each and responses of 128 bytes.
 func benchmarkRequests(b *testing.B, raw bool) {
 	q := &quick{raw: raw, forward: http1.Forward{ClientIP: []byte("192.0.2.1"), Proto: []byte("https")}}
 	sh := newShared()
@@ -174,8 +172,8 @@ func benchmarkRequests(b *testing.B, raw bool) {
 	}
 }
 
-// The machine alone: frames and hpack in, hpack and frames out.
+// BenchmarkMachine measures the machine alone: frames and HPACK in both directions.
 func BenchmarkMachine(b *testing.B) { benchmarkRequests(b, true) }
 
-// With what http1 does to the heads on their way to a backend and back.
+// BenchmarkProxied adds the work of http1 on the heads in both directions.
 func BenchmarkProxied(b *testing.B) { benchmarkRequests(b, false) }

@@ -1,6 +1,6 @@
 //go:build !race
 
-// It is of one goroutine, and with the race detector takes a quarter of a minute.
+// The test runs in one goroutine and takes 15 s with the race detector.
 
 package http2_test
 
@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// Heads of 60 KB for 30 bytes are served some times, but not at any rate.
+// Heads that expand from 30 bytes to 60 KB are accepted a few times, but rate-limited.
 func TestSmallBombsAreRationed(t *testing.T) {
 	s := newSession(t, nil)
 	s.onHead = func(q *http2.Stream) { q.Respond(ok200, true) }
@@ -26,7 +26,7 @@ func TestSmallBombsAreRationed(t *testing.T) {
 	s = newSession(t, nil)
 	s.onHead = func(q *http2.Stream) { q.Respond(ok200, true) }
 	s.headers(1, true, s.get("cookie", strings.Repeat("v", 3900), "x-a", strings.Repeat("v", 3900)))
-	for i := range 10_000 { // 8 KiB of cookies are no bomb
+	for i := range 10_000 { // 8 KiB of cookies is not a bomb
 		s.headers(uint32(2*i+3), true, s.get("cookie", strings.Repeat("v", 3900), "x-a", strings.Repeat("v", 3900)))
 		if _, err := s.flush(); err != nil {
 			t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// http1 reads the chunks, and lets of the trailers pass what may.
+// http1 parses the chunks and forwards the permitted trailers.
 func TestChunksAreThoseOfHTTP1(t *testing.T) {
 	b := http2.AppendChunk(nil, []byte("hello"))
 	b = http2.AppendChunk(b, zeros(300))

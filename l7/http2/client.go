@@ -2,8 +2,8 @@ package http2
 
 import "bytes"
 
-// Available is how many streams can be opened now: 0 once the connection is
-// going away or has used up its numbers.
+// Available returns the number of streams that can be opened now. It is 0 once the
+// connection is going away or out of stream numbers.
 func (c *Conn) Available() int {
 	if !c.client || c.err != nil || c.gone || c.leaving != staying || c.nextID >= 1<<31-1 {
 		return 0
@@ -11,15 +11,15 @@ func (c *Conn) Available() int {
 	return max(0, int(min(c.peerStreams, 1<<31-1))-c.streams)
 }
 
-// Allowed is how many streams the peer allows at once, open ones included: what
-// it said, or what it is believed to allow before that.
+// Allowed returns the peer's limit of concurrent streams, including open ones. Before its
+// SETTINGS it is the assumed limit.
 func (c *Conn) Allowed() int { return int(min(c.peerStreams, 1<<31-1)) }
 
-// HasSettings reports whether the peer's first SETTINGS have come. One that has
-// said anything else before does not speak HTTP/2.
+// HasSettings reports whether the peer's first SETTINGS have arrived. A peer that sends
+// anything else first does not speak HTTP/2.
 func (c *Conn) HasSettings() bool { return c.hasSettings }
 
-// Ping asks the peer for a sign of life; whatever comes back is one.
+// Ping sends a PING. Any frame in return shows that the peer is alive.
 func (c *Conn) Ping() {
 	if c.err == nil {
 		c.controlFrame(8, framePing, 0, 0)
@@ -27,10 +27,10 @@ func (c *Conn) Ping() {
 	}
 }
 
-// Open sends a request on a new stream: the bytes of an HTTP/1.1 head with its
-// empty line, as http1.AppendRequest writes them. Host becomes :authority,
-// connection-specific fields are left out, Upgrade among them: a request that
-// asks for one is for HTTP/1. end tells that neither body nor trailers follow. It gives nil when Available is 0 or head is none.
+// Open sends a request on a new stream. head is an HTTP/1.1 head with its empty line, as
+// written by http1.AppendRequest. Host becomes :authority. Connection-specific fields are
+// left out, including Upgrade, because upgrades need HTTP/1. end means that neither body nor
+// trailers follow. Open returns nil if Available is 0 or head is invalid.
 func (c *Conn) Open(owner any, head []byte, end bool) *Stream {
 	line, rest := cutLine(head)
 	method, target, ok := bytes.Cut(line, []byte(" "))
@@ -40,7 +40,7 @@ func (c *Conn) Open(owner any, head []byte, end bool) *Stream {
 	}
 	s := c.add(c.nextID)
 	c.nextID += 2
-	c.noise.give(earnRequest) // a backend says little but in answer to something
+	c.noise.give(earnRequest) // a backend sends little except in response to requests
 	s.Owner = owner
 	s.state |= headSent
 	if string(method) == "HEAD" {
@@ -56,12 +56,12 @@ func (c *Conn) Open(owner any, head []byte, end bool) *Stream {
 	return s
 }
 
-// Tunnels reports whether the backend said that it takes OpenTunnel.
+// Tunnels reports whether the backend allows extended CONNECT, see OpenTunnel.
 func (c *Conn) Tunnels() bool { return c.tunnels }
 
-// OpenTunnel is Open for the head of a request that upgrades to WebSocket: an
-// extended CONNECT (RFC 8441). An answer of 2xx means that bytes of WebSocket
-// flow both ways from then on. It gives nil, too, unless Tunnels.
+// OpenTunnel is Open for the head of a request that upgrades to WebSocket. It sends an
+// extended CONNECT (RFC 8441). After a 2xx response, WebSocket bytes flow in both
+// directions. It also returns nil if Tunnels is false.
 func (c *Conn) OpenTunnel(owner any, head []byte) *Stream {
 	line, rest := cutLine(head)
 	_, target, ok := bytes.Cut(line, []byte(" "))
@@ -78,7 +78,7 @@ func (c *Conn) OpenTunnel(owner any, head []byte) *Stream {
 	c.out = c.pseudo(c.out, []byte("CONNECT"), path, host(rest))
 	c.out = literal(c.out, 0, 4, 0, []byte(":protocol"), []byte("websocket"))
 	for n := bytes.IndexByte(rest, '\n') + 1; n > 2; n = bytes.IndexByte(rest, '\n') + 1 {
-		if _, key := fieldIs(rest[:n-2], "sec-websocket-key:"); !key { // which HTTP/2 has no use for
+		if _, key := fieldIs(rest[:n-2], "sec-websocket-key:"); !key { // unused in HTTP/2
 			c.out = c.enc.field(c.out, rest[:n])
 		}
 		rest = rest[n:]
@@ -87,8 +87,8 @@ func (c *Conn) OpenTunnel(owner any, head []byte) *Stream {
 	return s
 }
 
-// WebSocket reports whether the head of a request of HTTP/1.1 asks for an
-// upgrade to WebSocket, and gives the key its answer has to know.
+// WebSocket reports whether an HTTP/1.1 request head asks for an upgrade to WebSocket. key
+// is its Sec-WebSocket-Key.
 func WebSocket(head []byte) (key []byte, yes bool) {
 	_, rest := cutLine(head)
 	for len(rest) > 0 {
@@ -131,7 +131,7 @@ func (c *Conn) pseudoField(dst []byte, i uint8, value []byte) []byte {
 	return c.enc.known(dst, line, i)
 }
 
-// cutLine takes a line without its CRLF from b.
+// cutLine splits the first line off b and removes its CRLF.
 func cutLine(b []byte) (line, rest []byte) {
 	i := bytes.IndexByte(b, '\n')
 	if i < 1 {
@@ -140,8 +140,8 @@ func cutLine(b []byte) (line, rest []byte) {
 	return b[:i-1], b[i+1:]
 }
 
-// fieldIs gives the value of a line whose name, in lower case with its colon, is
-// name.
+// fieldIs returns the value of a line if its field name matches name, which is in lower case
+// with its colon.
 func fieldIs(line []byte, name string) (value []byte, ok bool) {
 	if len(line) < len(name) || line[len(name)-1] != ':' || !foldEqual(line[:len(name)], []byte(name)) {
 		return nil, false
@@ -149,7 +149,7 @@ func fieldIs(line []byte, name string) (value []byte, ok bool) {
 	return trim(line[len(name):]), true
 }
 
-// host finds the value of Host, which nearly always is in the first line.
+// host returns the value of Host, which is nearly always the first line.
 func host(b []byte) []byte {
 	for len(b) > 0 {
 		var line []byte
@@ -161,7 +161,7 @@ func host(b []byte) []byte {
 	return nil
 }
 
-// acceptsTrailers finds TE: trailers, which gRPC cannot do without.
+// acceptsTrailers reports whether TE contains trailers, which gRPC requires.
 func acceptsTrailers(b []byte) bool {
 	for len(b) > 0 {
 		var line []byte

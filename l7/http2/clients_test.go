@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// selfSigned is a certificate for tests.
+// selfSigned returns a certificate for tests.
 func selfSigned(t testing.TB) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -37,7 +37,7 @@ func selfSigned(t testing.TB) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// goClients are net/http's client over cleartext, over TLS, and over a pipe.
+// goClients returns net/http clients over cleartext, TLS and a pipe.
 func goClients(t *testing.T) map[string]struct {
 	url    string
 	client *http.Client
@@ -167,7 +167,7 @@ func TestManyStreamsAtOnce(t *testing.T) {
 	}
 }
 
-// program runs a client that is not Go's, if it is installed.
+// program runs an external client, if it is installed.
 func program(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {

@@ -1,6 +1,6 @@
 package http2
 
-// Code is why a stream or a connection ended (RFC 9113 section 7).
+// Code is the error code of a stream or connection (RFC 9113 section 7).
 type Code uint32
 
 // The codes.
@@ -38,7 +38,7 @@ var codeNames = [...]string{
 	CodeHTTP11Required:     "HTTP_1_1_REQUIRED",
 }
 
-// String gives the name the RFC uses.
+// String returns the name from the RFC.
 func (c Code) String() string {
 	if int(c) < len(codeNames) {
 		return codeNames[c]

@@ -1,58 +1,54 @@
 package http2
 
-// Handler hears what a peer does. Its methods are called within Receive and
-// Resume, on the goroutine that calls those; they may call anything on the
-// connection and its streams but Receive. Slices are valid until they return.
+// Handler receives the events of a connection. Its methods are called within Receive and
+// Resume, on the caller's goroutine. They may call any method of the connection and its
+// streams except Receive. Slices are valid until the method returns.
 type Handler interface {
-	// Head brings the head of a request, or of a response, 1xx ones included,
-	// as the bytes of an HTTP/1.1 head: what l7/http1 parses. end tells that
-	// no body and no trailers follow.
+	// Head delivers the head of a request or response (including 1xx) as an HTTP/1.1 head
+	// for l7/http1. end means that neither body nor trailers follow.
 	Head(s *Stream, head []byte, end bool)
-	// Data brings bytes of the body; with end, which may come without bytes,
-	// the last ones. The peer may send as many again once Consumed says so.
+	// Data delivers bytes of the body; end marks the last ones, and p may be empty then.
+	// Consumed allows the peer to send as many bytes again.
 	Data(s *Stream, p []byte, end bool)
-	// Trailers brings the trailers as lines of HTTP/1.1, without an empty line
-	// behind them; they end the body.
+	// Trailers delivers the trailers as HTTP/1.1 lines without the empty line. They end the
+	// body.
 	Trailers(s *Stream, lines []byte)
-	// Reset says that the stream is over: the peer reset it, why is nil then;
-	// or it or the whole connection broke the rules, or was closed.
+	// Reset reports that the stream ended early. why is nil if the peer reset it. Otherwise
+	// the stream or connection violated the protocol or was closed.
 	Reset(s *Stream, code Code, why *Error)
-	// Writable says that Room or Data, which had given too little, will now
-	// give more.
+	// Writable reports that Room or Data, which were short before, now have more room.
 	Writable(s *Stream)
-	// GoingAway says that the peer takes no new streams. Those it has not
-	// looked at were reset before.
+	// GoingAway reports that the peer accepts no new streams. Streams that it did not
+	// process were reset before.
 	GoingAway(code Code)
-	// Outgoing says that Output has become other than empty. The owner writes
-	// it at the end of the turn, once for all that happened in it; it must not
-	// call the connection from here.
+	// Outgoing reports that Output is no longer empty. The owner writes it once, at the end
+	// of the turn, and must not call the connection from here.
 	Outgoing()
 }
 
-// Conn is one connection, without its socket: bytes that were read are given to
-// Receive, bytes to be written are taken from Output. It belongs to one
-// goroutine.
+// Conn is one connection without its socket. Received bytes go to Receive; bytes to send
+// come from Output. It belongs to one goroutine.
 type Conn struct {
 	sh      *Shared
 	handler Handler
-	client  bool // we are the client
-	scheme  byte // of requests we send: index in the static table
+	client  bool // this side is the client
+	scheme  byte // of outgoing requests: index in the static table
 
-	err         *Error // why it is over; nil while it is not
-	greeting    uint8  // bytes of the preface that have come
-	hasSettings bool   // the peer's first SETTINGS have come
+	err         *Error // why the connection ended; nil while it is open
+	greeting    uint8  // bytes of the preface received
+	hasSettings bool   // the peer's first SETTINGS have arrived
 	leaving     leaving
 	gone        bool   // the peer sent GOAWAY
 	goneLast    uint32 // its last stream
 
-	in      []byte // the beginning of a frame; pooled
-	out     []byte // what is to be written; pooled
+	in      []byte // partial frame; pooled
+	out     []byte // pending output; pooled
 	control int    // bytes of control frames in out
 	again   bool   // streams may have got room
-	more    bool   // Receive has bytes behind the frame at hand
-	frames  uint64 // that have come
+	more    bool   // more bytes follow the current frame
+	frames  uint64 // frames received
 	turn    *Stream
-	share   int // bytes turn may still send
+	share   int // bytes that the stream turn may still send
 
 	block  block
 	data   incoming
@@ -65,18 +61,18 @@ type Conn struct {
 	table       []*Stream
 	small       [smallTable]*Stream
 	streams     int
-	first, last *Stream // queue of streams that wait for room
-	waiting     int     // their number
-	peerLast    uint32  // highest stream the peer opened
-	nextID      uint32  // of the stream we open next
+	first, last *Stream // queue of streams waiting for room
+	waiting     int     // its length
+	peerLast    uint32  // highest stream opened by the peer
+	nextID      uint32  // number of the next stream opened here
 	closed      [32]uint32
 	closedAt    uint8
 	rests       [4]rest
 	restAt      uint8
 
-	peerWindow  int32 // what streams may send at first
+	peerWindow  int32 // initial send window of streams
 	peerStreams uint32
-	tunnels     bool // the peer takes extended CONNECT
+	tunnels     bool // the peer allows extended CONNECT
 	sendWindow  int32
 	recvWindow  int32
 	window      int32
@@ -84,8 +80,8 @@ type Conn struct {
 	moved       int32
 }
 
-// NewServer returns the connection of a client that speaks HTTP/2. Its first
-// output, our settings, is there at once; Outgoing is not called for it.
+// NewServer returns a connection for an HTTP/2 client. Its first output, the SETTINGS, is
+// ready at once without a call of Outgoing.
 func NewServer(sh *Shared, h Handler) *Conn {
 	c := newConn(sh, h)
 	c.hello(
@@ -98,8 +94,8 @@ func NewServer(sh *Shared, h Handler) *Conn {
 	return c
 }
 
-// NewClient returns a connection to a backend; secure says that its requests
-// are https ones. Streams may be opened at once.
+// NewClient returns a connection to a backend; secure selects the scheme https. Streams may
+// be opened at once.
 func NewClient(sh *Shared, h Handler, secure bool) *Conn {
 	c := newConn(sh, h)
 	c.client, c.nextID, c.greeting, c.scheme = true, 1, uint8(len(preface)), staticHTTP
@@ -116,8 +112,8 @@ func NewClient(sh *Shared, h Handler, secure bool) *Conn {
 	return c
 }
 
-// assumedStreams is how many streams a backend is believed to allow before it
-// has said so: the least it should (RFC 9113 section 6.5.2).
+// assumedStreams is the limit assumed until the backend's SETTINGS arrive: the minimum that
+// RFC 9113 section 6.5.2 recommends.
 const assumedStreams = 100
 
 func newConn(sh *Shared, h Handler) *Conn {
@@ -132,8 +128,8 @@ func newConn(sh *Shared, h Handler) *Conn {
 	return c
 }
 
-// hello writes the first SETTINGS, pairs of setting and value, and opens the
-// window of the connection.
+// hello writes the first SETTINGS (pairs of setting and value) and opens the connection
+// window.
 func (c *Conn) hello(settings ...uint32) {
 	c.out = c.sh.buffers.Grow(c.out, 256)
 	c.out = appendHeader(c.out, len(settings)*3, frameSettings, 0, 0)
@@ -147,33 +143,32 @@ func (c *Conn) hello(settings ...uint32) {
 	}
 }
 
-// Streams is how many streams are open.
+// Streams returns the number of open streams.
 func (c *Conn) Streams() int { return c.streams }
 
-// Unfinished reports whether the peer is in the midst of something that it has
-// to go on with: the preface, its first SETTINGS, a frame or a header block. A
-// peer that stays there is what a time-out is for.
+// Unfinished reports whether the peer has begun something that it must complete: the
+// preface, its first SETTINGS, a frame or a header block. The owner bounds that state with a
+// timeout.
 func (c *Conn) Unfinished() bool {
 	return !c.hasSettings || len(c.in) > 0 || c.data.left > 0 || c.block.stream != 0
 }
 
-// More reports, within an event of Receive, whether there are bytes behind those
-// of the event: they may say more about its stream.
+// More reports, within an event of Receive, whether further bytes follow. They may concern
+// the same stream.
 func (c *Conn) More() bool { return c.more }
 
-// Frames is how many frames have come.
+// Frames returns the number of frames received.
 func (c *Conn) Frames() uint64 { return c.frames }
 
-// Err is why the connection is over, nil while it is not.
+// Err returns the error that ended the connection, or nil.
 func (c *Conn) Err() *Error { return c.err }
 
-// Output is what is to be written now, valid until the next call on the
-// connection; empty when nothing is. The owner writes all of it and calls
-// Written.
+// Output returns the bytes to write, valid until the next call on the connection. The owner
+// writes all of them and calls Written.
 func (c *Conn) Output() []byte { return c.out }
 
-// Written says that what Output gave was handed on. Streams that wait for room
-// hear of it with Resume.
+// Written confirms that the bytes of Output were passed on. Streams waiting for room
+// continue with Resume.
 func (c *Conn) Written() {
 	if c.out != nil {
 		c.sh.buffers.Put(c.out)
@@ -182,8 +177,8 @@ func (c *Conn) Written() {
 	c.control = 0
 }
 
-// Resume lets streams that wait for room go on. The owner calls it after
-// Written as soon as the socket takes more; there may be output again then.
+// Resume lets streams send that wait for room. The owner calls it after Written, as soon as
+// the socket accepts more. It may produce new output.
 func (c *Conn) Resume() { c.pump() }
 
 // grow makes room for n bytes of output.
@@ -194,8 +189,8 @@ func (c *Conn) grow(n int) {
 	c.out = c.sh.buffers.Grow(c.out, n)
 }
 
-// Close ends the connection after its socket closed: streams are reset and
-// memory is given back. Closing twice is fine.
+// Close releases the connection after its socket was closed: streams are reset and memory is
+// returned. It may be called twice.
 func (c *Conn) Close() {
 	if c.err == nil {
 		c.err = errClosed
@@ -208,10 +203,10 @@ func (c *Conn) Close() {
 	}
 }
 
-// errClosed is counted, but nobody's fault.
+// errClosed is counted, but neither side is at fault.
 var errClosed = declare(CodeCancel, "connection closed")
 
-// release gives back what only Receive needs.
+// release returns the buffers that only Receive needs.
 func (c *Conn) release() {
 	for _, b := range [...]*[]byte{&c.in, &c.block.bytes} {
 		if *b != nil {
@@ -221,7 +216,7 @@ func (c *Conn) release() {
 	}
 }
 
-// resetAll ends all streams; the peer is told by GOAWAY or by the socket.
+// resetAll ends all streams. The peer notices by GOAWAY or the end of the socket.
 func (c *Conn) resetAll(code Code, why *Error) {
 	for i := 0; c.streams > 0; i++ {
 		for s := c.table[i%len(c.table)]; s != nil; s = c.table[i%len(c.table)] {
@@ -231,8 +226,7 @@ func (c *Conn) resetAll(code Code, why *Error) {
 	}
 }
 
-// fail ends the connection because of what the peer did: GOAWAY is the
-// last frame written.
+// fail ends the connection because of an error of the peer. GOAWAY is the last frame.
 func (c *Conn) fail(why *Error) {
 	if c.err != nil {
 		return

@@ -2,7 +2,7 @@ package http2
 
 import "encoding/binary"
 
-// onSettings takes a SETTINGS frame (RFC 9113 section 6.5).
+// onSettings handles SETTINGS (RFC 9113 section 6.5).
 func (c *Conn) onSettings(h header, p []byte) *Error {
 	switch {
 	case h.stream != 0:
@@ -27,8 +27,8 @@ func (c *Conn) onSettings(h header, p []byte) *Error {
 	return c.rewindow(window)
 }
 
-// setting takes one setting of the peer. The window is taken over once for the
-// whole frame: a frame has room for 2,730 of them, and each concerns all streams.
+// setting applies one setting of the peer. The window is applied once per frame, because a
+// frame has room for 2,730 settings and each change affects all streams.
 func (c *Conn) setting(id uint16, v uint32, window *int32) *Error {
 	switch id {
 	case settingTableSize:
@@ -59,7 +59,7 @@ func (c *Conn) setting(id uint16, v uint32, window *int32) *Error {
 	return nil
 }
 
-// rewindow changes the windows of all streams by the difference (section 6.9.2).
+// rewindow adjusts the windows of all streams by the difference (section 6.9.2).
 func (c *Conn) rewindow(window int32) *Error {
 	delta := int64(window) - int64(c.peerWindow)
 	if delta == 0 {
@@ -79,7 +79,7 @@ func (c *Conn) rewindow(window int32) *Error {
 	return nil
 }
 
-// onWindowUpdate takes a WINDOW_UPDATE frame (section 6.9).
+// onWindowUpdate handles WINDOW_UPDATE (section 6.9).
 func (c *Conn) onWindowUpdate(h header, p []byte) *Error {
 	if h.length != 4 {
 		return ErrFrameLength
@@ -105,7 +105,7 @@ func (c *Conn) onWindowUpdate(h header, p []byte) *Error {
 	return c.spend(costFrame, ErrUpdateFlood)
 }
 
-// widen opens the window of the connection.
+// widen enlarges the connection window.
 func (c *Conn) widen(n int64) *Error {
 	switch {
 	case n == 0:
@@ -118,7 +118,7 @@ func (c *Conn) widen(n int64) *Error {
 	return c.spend(costFrame, ErrUpdateFlood)
 }
 
-// onRSTStream takes a RST_STREAM frame (section 6.4).
+// onRSTStream handles RST_STREAM (section 6.4).
 func (c *Conn) onRSTStream(h header, p []byte) *Error {
 	switch {
 	case h.stream == 0:
@@ -153,7 +153,7 @@ func (c *Conn) onRSTStream(h header, p []byte) *Error {
 	return nil
 }
 
-// onPing takes a PING frame (section 6.7).
+// onPing handles PING (section 6.7).
 func (c *Conn) onPing(h header, p []byte) *Error {
 	switch {
 	case h.stream != 0:
@@ -171,7 +171,7 @@ func (c *Conn) onPing(h header, p []byte) *Error {
 	return c.spend(costPing, ErrPingFlood)
 }
 
-// onPriority takes a PRIORITY frame, which tells nothing any more (section 6.3).
+// onPriority handles PRIORITY, which is obsolete (section 6.3).
 func (c *Conn) onPriority(h header, p []byte) *Error {
 	why := (*Error)(nil)
 	switch {
@@ -195,10 +195,10 @@ func (c *Conn) onPriority(h header, p []byte) *Error {
 	return c.spend(costFrame, ErrPriorityFlood)
 }
 
-// dependency gives the stream a priority depends on.
+// dependency returns the stream that a priority depends on.
 func dependency(p []byte) uint32 { return binary.BigEndian.Uint32(p) & (1<<31 - 1) }
 
-// onGoAway takes a GOAWAY frame (section 6.8).
+// onGoAway handles GOAWAY (section 6.8).
 func (c *Conn) onGoAway(h header, p []byte) *Error {
 	switch {
 	case h.stream != 0:
@@ -219,7 +219,7 @@ func (c *Conn) onGoAway(h header, p []byte) *Error {
 	return c.spend(costSettings, ErrSettingsFlood)
 }
 
-// abandon resets the streams a backend will not look at.
+// abandon resets the streams that the backend will not process.
 func (c *Conn) abandon(last uint32) {
 	for again := true; again; {
 		again = false
@@ -228,7 +228,7 @@ func (c *Conn) abandon(last uint32) {
 				s = s.chain
 			}
 			if s != nil {
-				again = true // the table may be another one afterwards
+				again = true // the table may have been replaced
 				s.state |= unprocessed
 				c.remove(s)
 				c.handler.Reset(s, CodeRefusedStream, nil)

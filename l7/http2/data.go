@@ -1,23 +1,23 @@
 package http2
 
-// incoming is a DATA frame whose payload is not all there yet.
+// incoming is a DATA frame whose payload has not arrived completely.
 type incoming struct {
-	stream uint32 // 0 when nobody wants it
-	left   int    // bytes of the payload still to come, padding included
-	pad    int    // bytes of padding at its end
+	stream uint32 // 0 to discard the payload
+	left   int    // outstanding bytes of the payload, including padding
+	pad    int    // bytes of padding at the end
 	end    bool
 }
 
-// run is data of one stream, brought together from frames that follow each
-// other: a peer that sends many small frames must not make us write as often.
+// run holds data of one stream, merged from consecutive frames, so that many small frames of
+// a peer do not cause as many writes.
 type run struct {
 	stream *Stream // nil when there is none
-	bytes  []byte  // part of what Receive was given
+	bytes  []byte  // part of Receive's argument
 	end    bool
 }
 
-// onData takes the head of a DATA frame: its payload is not in p but for the
-// length of the padding. All that can be wrong with the frame is known here.
+// onData handles the head of a DATA frame. p holds only the padding length. All errors of
+// the frame are detected here.
 func (c *Conn) onData(h header, p []byte) *Error {
 	if h.stream == 0 {
 		return ErrFrameStream
@@ -38,7 +38,7 @@ func (c *Conn) onData(h header, p []byte) *Error {
 	}
 	c.recvWindow -= int32(h.length)
 	body := c.data.left - c.data.pad
-	c.credit(int32(h.length - c.data.left)) // what is left is credited as it comes
+	c.credit(int32(h.length - c.data.left)) // the rest is credited as it arrives
 	s := c.find(h.stream)
 	if s == nil || s.state&peerEnded != 0 {
 		c.data.stream = 0
@@ -60,7 +60,7 @@ func (c *Conn) onData(h header, p []byte) *Error {
 	return nil
 }
 
-// checkData finds what is wrong with n bytes of data.
+// checkData returns the error in n bytes of data, if any.
 func (s *Stream) checkData(h header, n int) *Error {
 	switch {
 	case s.state&headed == 0:
@@ -78,7 +78,7 @@ func (s *Stream) checkData(h header, n int) *Error {
 	return nil
 }
 
-// strayData handles n bytes of data of a stream that takes none.
+// strayData handles n bytes of data for a stream that accepts none.
 func (c *Conn) strayData(h header, s *Stream, n int) *Error {
 	switch {
 	case s != nil:
@@ -87,7 +87,7 @@ func (c *Conn) strayData(h header, s *Stream, n int) *Error {
 	case c.idle(h.stream):
 		return ErrIdle
 	case !c.client && h.stream > c.peerLast:
-		return c.spend(costFrame, ErrClosedFlood) // a request we said we would not look at
+		return c.spend(costFrame, ErrClosedFlood) // the request is beyond our GOAWAY
 	case c.dropData(h, n):
 		return c.spend(costFrame, ErrClosedFlood)
 	}
@@ -98,7 +98,7 @@ func (c *Conn) strayData(h header, s *Stream, n int) *Error {
 	return c.spend(costFrame, ErrClosedFlood)
 }
 
-// moreData takes bytes of the payload of a DATA frame and gives what is left.
+// moreData consumes payload of a DATA frame and returns the rest of p.
 func (c *Conn) moreData(p []byte) []byte {
 	d := &c.data
 	n := min(len(p), d.left)
@@ -123,7 +123,7 @@ func (c *Conn) moreData(p []byte) []byte {
 	return p[n:]
 }
 
-// gather adds bytes to the run of s; nil is its end.
+// gather adds bytes to the run of s; nil marks the end.
 func (c *Conn) gather(s *Stream, p []byte) {
 	r := &c.run
 	if r.stream != s {
@@ -140,13 +140,13 @@ func (c *Conn) gather(s *Stream, p []byte) {
 	case r.bytes == nil:
 		r.bytes = p
 	default:
-		// Heads of frames lie between the two: closing the gap moves bytes down.
+		// Frame headers lie between the parts. Closing the gap moves bytes down.
 		n := len(r.bytes)
 		r.bytes = r.bytes[:n+copy(r.bytes[n:n+len(p)], p)]
 	}
 }
 
-// deliver brings the run to the owner of its stream.
+// deliver passes the run to the owner of its stream.
 func (c *Conn) deliver() {
 	s, p, end := c.run.stream, c.run.bytes, c.run.end
 	c.run = run{}

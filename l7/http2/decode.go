@@ -1,13 +1,12 @@
 package http2
 
-// decoder turns header blocks into fields (RFC 7541). The zero value is not
-// ready: its table needs a size.
+// decoder decodes header blocks into fields (RFC 7541). Its table needs a size before use.
 type decoder struct {
 	table table
 }
 
-// field is a decoded field. Its line "name: value CRLF" was appended to a
-// buffer; name and value are lengths.
+// field is a decoded field whose line "name: value CRLF" was appended to a buffer. name and
+// value are lengths.
 type field struct {
 	name, value int
 	kind        kind
@@ -21,10 +20,10 @@ const (
 	never      = 0x10 // 4
 )
 
-// maxUpdates is how many size updates a block may begin with (section 4.2).
+// maxUpdates is the number of size updates allowed at the start of a block (section 4.2).
 const maxUpdates = 2
 
-// begin takes the size updates a block begins with.
+// begin consumes the size updates at the start of a block.
 func (d *decoder) begin(b []byte) (rest []byte, ok bool) {
 	for n := 0; len(b) > 0 && b[0]&0xe0 == sizeUpdate; n++ {
 		size, after, ok := readInt(b, 5)
@@ -37,9 +36,9 @@ func (d *decoder) begin(b []byte) (rest []byte, ok bool) {
 	return b, true
 }
 
-// next decodes the field at the start of b and appends its line to dst. With
-// skip nothing is appended unless the table wants it: the caller throws it away
-// and an attacker must not order copies. false means that b is no header block.
+// next decodes the field at the start of b and appends its line to dst. With skip the line
+// is only written if the table needs it, because the caller discards it and an attacker must
+// not cause copies. false means an invalid block.
 func (d *decoder) next(b, dst []byte, skip bool, f *field) (rest, out []byte, ok bool) {
 	if b[0]&indexed != 0 {
 		i, rest, ok := readInt(b, 7)
@@ -76,7 +75,7 @@ func (d *decoder) literal(b, dst []byte, f *field) (rest, out []byte, ok bool) {
 	case first&indexing != 0:
 		prefix = 6
 	case first&sizeUpdate != 0:
-		return nil, dst, false // not at the beginning of the block
+		return nil, dst, false // only allowed at the start of a block
 	}
 	start := len(dst)
 	i, b, ok := readInt(b, prefix)
@@ -103,8 +102,8 @@ func (d *decoder) literal(b, dst []byte, f *field) (rest, out []byte, ok bool) {
 	return b, dst, true
 }
 
-// literalName appends the name of a literal: that of entry i, or one that
-// follows when i is 0.
+// literalName appends the name of a literal: that of entry i or, if i is 0, the name that
+// follows.
 func (d *decoder) literalName(i uint32, b, dst []byte, f *field) (rest, out []byte, ok bool) {
 	start := len(dst)
 	switch {
@@ -125,14 +124,14 @@ func (d *decoder) literalName(i uint32, b, dst []byte, f *field) (rest, out []by
 		e := d.table.at(int(i))
 		dst = append(dst, d.table.arena[e.off:e.off+uint32(e.name)]...)
 		if f.kind = e.kind; f.kind == kindBadValue {
-			f.kind = kindOf(dst[start:]) // it is the other value that is bad
+			f.kind = kindOf(dst[start:]) // the other value is invalid, not the name
 		}
 	}
 	return b, dst, true
 }
 
-// readInt reads an integer with a prefix of n bits (section 5.1). Integers of
-// more than 26 bits, or that many bytes, are refused: nothing can be that long.
+// readInt reads an integer with a prefix of n bits (section 5.1). It refuses integers above
+// 26 bits and encodings longer than that, because no valid length needs them.
 func readInt(b []byte, n int) (v uint32, rest []byte, ok bool) {
 	limit := uint32(1)<<n - 1
 	if v = uint32(b[0]) & limit; v < limit {

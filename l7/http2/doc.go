@@ -1,45 +1,43 @@
-// Package http2 is HTTP/2 (RFC 9113) without sockets, towards clients and
-// towards backends: bytes that were read go in, events come out; what the owner
-// wants to say is appended to a buffer, which is written once per loop turn for
-// all streams of a connection.
+// Package http2 implements HTTP/2 (RFC 9113) without sockets, for clients and backends.
+// Received bytes become events. Output is appended to a buffer, which is written once per
+// loop turn for all streams of a connection.
 //
-// # The way through
+// # Data flow
 //
-//	Conn.Receive   bytes of a client   -> Handler.Head, Data, Trailers, Reset, …
-//	Stream.Respond a head of HTTP/1.1  -> HEADERS;  Stream.Data, Trailers -> DATA, HEADERS
-//	Conn.Output    what is to be written; Written, Resume
+//	Conn.Receive    bytes of a client  -> Handler.Head, Data, Trailers, Reset, …
+//	Stream.Respond  HTTP/1.1 head      -> HEADERS;  Stream.Data, Trailers -> DATA, HEADERS
+//	Conn.Output     bytes to write; Written, Resume
 //
-// Heads are heads of HTTP/1.1 in both directions: a request becomes the bytes
-// http1.Request parses, and what http1.AppendResponse writes becomes a response.
-// So there is one router, one set of rules and one place for every check that is
-// not about HTTP/2 itself. What that form could hide is refused here, before a
-// byte of it exists (section 8): control bytes and blanks, connection-specific
-// fields, pseudo fields that are missing, repeated or out of place, a Host that
-// contradicts :authority, a content-length that is not the length of the data.
+// Heads are HTTP/1.1 heads in both directions: a request becomes the bytes that
+// http1.Request parses, and the output of http1.AppendResponse becomes a response. Routing,
+// rules and all checks that are not specific to HTTP/2 thus exist only once. Anything that
+// the HTTP/1.1 form could hide is refused before it is written (section 8): control bytes
+// and surrounding blanks, connection-specific fields, missing, repeated or misplaced
+// pseudo-header fields, a Host that contradicts :authority, and a Content-Length that
+// differs from the length of the data.
 //
-// Bodies are bytes without framing. Their length is known from Content-Length,
-// otherwise the head says "transfer-encoding: chunked": then whoever forwards it
-// over HTTP/1.1 writes the chunks, see AppendChunk.
+// Bodies are raw bytes. Their length is given by Content-Length. Otherwise the head contains
+// "transfer-encoding: chunked", and code that forwards the body over HTTP/1.1 writes the
+// chunks with AppendChunk.
 //
-// # Who owns what
+// # Ownership
 //
-// A Shared holds what the connections of one loop have in common; it, its
-// connections and their streams belong to one goroutine. Streams are reused:
-// see Stream for when one must be let go of. A connection that rests holds its
-// two tables of fields, about a kilobyte each, and no buffer.
+// A Shared holds the common state of the connections of one loop. It, its connections and
+// their streams belong to one goroutine. Streams are reused; Stream states when an owner
+// must drop its reference. An idle connection holds its two HPACK tables, about a kilobyte
+// each, and no buffer.
 //
 // # Back-pressure
 //
-// Towards the peer: Data takes what the windows and the bound of the output
-// allow; Room tells before bytes are fetched, Writable says when there is room
-// again. Streams take turns. From the peer: a window is filled up again only
-// when Consumed says that bytes are gone.
+// Sending: Data accepts as many bytes as the windows and the output limit allow. Room
+// returns that number before bytes are fetched, and Writable reports new room. Streams take
+// turns. Receiving: a window is refilled only after Consumed.
 //
 // # Limits
 //
-// All is bounded, see Limits; each bound that is reached is counted under its
-// Error and has the code the peer is told. Frames that move nothing, and resets,
-// are paid for from token buckets which useful work fills.
+// All resources are bounded, see Limits. Each violation is counted under its Error, which
+// has the code sent to the peer. Resets and frames without useful work consume tokens from
+// buckets, which useful work refills.
 //
 // # Budget
 //

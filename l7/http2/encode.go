@@ -5,32 +5,30 @@ import (
 	"hash/maphash"
 )
 
-// encoder turns field lines of HTTP/1 into header blocks (RFC 7541). A field
-// earns its place in the dynamic table by coming twice: values that differ each
-// time (dates of documents, tags, request numbers) never push out those that
-// stay (server, content type). Entries are found by the whole line as it was
-// spelled, so that a hit needs no look at its parts. Nothing is written in
-// Huffman code: what repeats costs one byte anyway.
+// encoder encodes HTTP/1 field lines into header blocks (RFC 7541). A field enters the
+// dynamic table when it occurs twice. Values that change each time (dates, ETags, request
+// IDs) therefore never evict stable ones (Server, Content-Type). Entries are found by the
+// whole line as spelled, so that a hit needs no parsing. Huffman code is not used, because
+// repeated fields cost one byte anyway.
 type encoder struct {
 	table    table
-	resized  bool       // the table has another size since the last block
-	emptied  bool       // and had a third one meanwhile
+	resized  bool       // the size changed since the last block
+	emptied  bool       // and had a third value in between
 	recently [32]uint32 // hashes of lines that were not in the table
 }
 
-// seed makes the hashes of this process unlike those of others.
+// seed makes the hashes unpredictable across processes.
 var seed = maphash.MakeSeed()
 
-// resize follows the peer's SETTINGS_HEADER_TABLE_SIZE.
+// resize applies the peer's SETTINGS_HEADER_TABLE_SIZE.
 func (e *encoder) resize(size uint32) {
 	size = min(size, maxTable)
 	if size == e.table.max {
 		return
 	}
 	if e.resized {
-		// Twice since the last block: the smaller one has to be told too, and 0
-		// is that whatever it was. x/net takes two updates only when the first
-		// empties the table.
+		// After two changes since the last block, the smaller size must be sent too; 0
+		// covers every case. x/net accepts two updates only if the first empties the table.
 		e.emptied = true
 		e.table.resize(0)
 	}
@@ -38,7 +36,7 @@ func (e *encoder) resize(size uint32) {
 	e.table.resize(size)
 }
 
-// begin appends the size updates the next block has to begin with (section 4.2).
+// begin appends the size updates required at the start of the next block (section 4.2).
 func (e *encoder) begin(dst []byte) []byte {
 	if !e.resized {
 		return dst
@@ -50,7 +48,7 @@ func (e *encoder) begin(dst []byte) []byte {
 	return appendInt(dst, sizeUpdate, 5, e.table.max)
 }
 
-// status appends the field :status with three digits.
+// status appends :status with three digits.
 func (e *encoder) status(dst, digits []byte) []byte {
 	for i := uint8(staticStatus); i < staticStatus+7; i++ {
 		if static[i].line[len(":status: "):][:3] == string(digits) {
@@ -64,8 +62,8 @@ func (e *encoder) status(dst, digits []byte) []byte {
 	return e.known(dst, line[:], staticStatus)
 }
 
-// field appends the field of a line "Name: value CRLF". It is left out when it
-// has no name, or one that HTTP/2 does not allow.
+// field appends the field of a line "Name: value CRLF". It skips lines without a name and
+// fields that HTTP/2 forbids.
 func (e *encoder) field(dst, line []byte) []byte {
 	h := uint32(maphash.Bytes(seed, line))
 	if k := e.find(line, h); k >= 0 {
@@ -80,7 +78,7 @@ func (e *encoder) field(dst, line []byte) []byte {
 	return e.miss(dst, line, name, trim(line[n+1:len(line)-2]), staticName[string(name)], h)
 }
 
-// known is field for a line whose name is that of static entry i.
+// known is field for a line whose name is static entry i.
 func (e *encoder) known(dst, line []byte, i uint8) []byte {
 	h := uint32(maphash.Bytes(seed, line))
 	if k := e.find(line, h); k >= 0 {
@@ -90,7 +88,7 @@ func (e *encoder) known(dst, line []byte, i uint8) []byte {
 	return e.miss(dst, line, line[:n], line[n+2:len(line)-2], i, h)
 }
 
-// find gives the position of a line in the dynamic table, -1 when it is not there.
+// find returns the position of a line in the dynamic table, or -1.
 func (e *encoder) find(line []byte, h uint32) int {
 	for k := range e.table.len() {
 		if n := e.table.at(k); n.hash == h && bytes.Equal(e.table.line(n), line) {
@@ -100,16 +98,16 @@ func (e *encoder) find(line []byte, h uint32) int {
 	return -1
 }
 
-// miss appends a field that is not in the dynamic table. i is the static entry
-// with its name, 0 when there is none.
+// miss appends a field that is not in the dynamic table. i is the static entry with its
+// name, or 0.
 func (e *encoder) miss(dst, line, name, value []byte, i uint8, h uint32) []byte {
 	switch i {
 	case staticAuthorization, staticCookie, staticSetCookie:
-		return literal(dst, never, 4, i, name, value) // whoever forwards it must not index it either
+		return literal(dst, never, 4, i, name, value) // intermediaries must not index it either
 	}
 	slot := &e.recently[h%uint32(len(e.recently))]
 	size := len(name) + len(value) + entryCost
-	if *slot != h || size > int(e.table.max) || len(line) > size { // longer by blanks: not worth the room
+	if *slot != h || size > int(e.table.max) || len(line) > size { // the line has extra blanks: not worth an entry
 		*slot = h
 		return literal(dst, 0, 4, i, name, value)
 	}
@@ -129,7 +127,7 @@ func literal(dst []byte, pattern byte, prefix int, i uint8, name, value []byte) 
 	return append(dst, value...)
 }
 
-// teTrailers appends the one TE field HTTP/2 knows.
+// teTrailers appends the only TE field allowed in HTTP/2.
 func (e *encoder) teTrailers(dst []byte) []byte {
 	h := uint32(maphash.Bytes(seed, teLine))
 	if k := e.find(teLine, h); k >= 0 {
@@ -140,8 +138,8 @@ func (e *encoder) teTrailers(dst []byte) []byte {
 
 var teLine = []byte("te: trailers\r\n")
 
-// dropped reports whether a field is not for HTTP/2 (RFC 9113 section 8.2.2) or
-// was decided on before. TE may stay, but is written by whoever wants it.
+// dropped reports whether a field is forbidden in HTTP/2 (RFC 9113 section 8.2.2) or handled
+// elsewhere. The caller writes TE if needed.
 func dropped(name []byte) bool {
 	switch string(name) {
 	case "connection", "transfer-encoding", "keep-alive", "upgrade", "proxy-connection", "te", "host", "http2-settings":
@@ -163,7 +161,7 @@ func appendInt(dst []byte, pattern byte, n int, v uint32) []byte {
 	return append(dst, byte(v))
 }
 
-// trim cuts blanks off both ends of v.
+// trim removes blanks from both ends of v.
 func trim(v []byte) []byte {
 	for len(v) > 0 && blank(v[0]) {
 		v = v[1:]

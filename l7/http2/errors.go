@@ -1,11 +1,11 @@
 package http2
 
-// Error is what the peer did wrong. All values are the sentinels below: compare
-// them with ==. Each is counted, see Shared.Count.
+// Error is an error of the peer. All values are the sentinels below; compare them with ==.
+// Each is counted, see Shared.Count.
 type Error struct {
-	// Code is what the peer is told, in RST_STREAM or GOAWAY.
+	// Code is sent to the peer in RST_STREAM or GOAWAY.
 	Code Code
-	// Reason is a short fixed text for logs and the names of counters.
+	// Reason is a short fixed text for logs and counter names.
 	Reason string
 	index  int
 }
@@ -13,7 +13,7 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return "http/2: " + e.Reason }
 
-// all are the sentinels by index.
+// all holds the sentinels by index.
 var all []*Error
 
 func declare(code Code, reason string) *Error {
@@ -22,10 +22,10 @@ func declare(code Code, reason string) *Error {
 	return e
 }
 
-// Errors lists the sentinels.
+// Errors returns the sentinels.
 func Errors() []*Error { return all }
 
-// What breaks the rules of frames and states; most end the connection.
+// Violations of the rules for frames and states. Most end the connection.
 var (
 	ErrPreface        = declare(CodeProtocol, "no HTTP/2 preface")
 	ErrNoSettings     = declare(CodeProtocol, "first frame is not SETTINGS")
@@ -48,7 +48,7 @@ var (
 	ErrGoAway         = declare(CodeProtocol, "GOAWAY that takes streams back")
 )
 
-// What makes a message malformed (RFC 9113 section 8.1.1); the stream ends.
+// Malformed messages (RFC 9113 section 8.1.1). They end the stream.
 var (
 	ErrFieldName     = declare(CodeProtocol, "malformed field name")
 	ErrFieldValue    = declare(CodeProtocol, "field value with a control byte or blanks around it")
@@ -70,8 +70,7 @@ var (
 	ErrHeadTooLong   = declare(CodeEnhanceYourCalm, "field list too long")
 )
 
-// Limits that were reached: a stream beyond ErrStreams is refused, all others
-// end the connection.
+// Limits. ErrStreams refuses the stream; all others end the connection.
 var (
 	ErrStreams           = declare(CodeRefusedStream, "too many streams at once")
 	ErrRapidReset        = declare(CodeEnhanceYourCalm, "too many streams reset")

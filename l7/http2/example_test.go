@@ -9,15 +9,15 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// hello is an owner: it answers every request with a greeting.
+// hello is an owner that responds to every request with a greeting.
 type hello struct{}
 
 func (hello) Head(s *http2.Stream, head []byte, end bool) {
 	fmt.Print(strings.ReplaceAll(string(head), "\r", ""))
 	s.Respond([]byte("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n"), false)
-	s.Data([]byte("hello\n"), true) // what is not taken would be offered again in Writable
+	s.Data([]byte("hello\n"), true) // bytes not accepted would be offered again in Writable
 	if !end {
-		s.Reset(http2.CodeNo) // nobody wants the body
+		s.Reset(http2.CodeNo) // the body is not needed
 	}
 }
 
@@ -28,7 +28,7 @@ func (hello) Writable(s *http2.Stream)                               {}
 func (hello) GoingAway(code http2.Code)                              {}
 func (hello) Outgoing()                                              {}
 
-// A connection is given what was read; what it has to say is written once.
+// A connection receives input bytes; its output is written once.
 func Example() {
 	start := time.Now()
 	sh := http2.NewShared(http2.ServerLimits(), new(loop.BufferPool), func() int64 { return int64(time.Since(start)) })
@@ -39,9 +39,9 @@ func Example() {
 	if err := c.Receive(read); err != nil {
 		fmt.Println(err) // c.Output ends with GOAWAY
 	}
-	out := c.Output() // goes to the socket, all of it
+	out := c.Output() // all of it goes to the socket
 	c.Written()
-	c.Resume() // the socket took it: streams that wait may go on
+	c.Resume() // the socket accepted it: waiting streams may continue
 	fmt.Println(len(out) > 0, c.Streams())
 	// Output:
 	// GET / HTTP/1.1

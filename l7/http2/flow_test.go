@@ -13,7 +13,7 @@ import (
 
 var ok200 = []byte("HTTP/1.1 200 OK\r\n\r\n")
 
-// sizes adds up the DATA frames of each stream.
+// sizes returns the DATA bytes of each stream.
 func sizes(frames []string) map[uint32]int {
 	m := map[uint32]int{}
 	for _, f := range frames {
@@ -26,7 +26,7 @@ func sizes(frames []string) map[uint32]int {
 	return m
 }
 
-// bulk answers every request with size bytes, as far as there is room.
+// bulk responds to every request with size bytes, as far as there is room.
 func (s *session) bulk(size int) map[uint32]int {
 	left := map[uint32]int{}
 	s.onHead = func(q *http2.Stream) {
@@ -57,7 +57,7 @@ func TestWindowsOfThePeerAreHonoured(t *testing.T) {
 	if got := sizes(frames)[1]; got != 65535 {
 		t.Errorf("%d bytes in the first window", got)
 	}
-	_ = s.WriteWindowUpdate(1, 1000) // that of the connection is still shut
+	_ = s.WriteWindowUpdate(1, 1000) // the connection window is still closed
 	if frames, _ := s.flush(); len(sizes(frames)) != 0 {
 		t.Errorf("%q", frames)
 	}
@@ -73,7 +73,7 @@ func TestWindowsOfThePeerAreHonoured(t *testing.T) {
 	if frames, _ := s.flush(); sizes(frames)[1] != 300 {
 		t.Errorf("%q", frames)
 	}
-	_ = s.WriteSettings(xhttp2.Setting{ID: 4, Val: 0}) // now it is negative
+	_ = s.WriteSettings(xhttp2.Setting{ID: 4, Val: 0}) // now the window is negative
 	_ = s.WriteWindowUpdate(1, 65535+300)
 	if frames, _ := s.flush(); len(sizes(frames)) != 0 {
 		t.Errorf("%q", frames)
@@ -117,8 +117,8 @@ func TestOutputIsBounded(t *testing.T) {
 	}
 }
 
-// Streams that wait get equal shares, and one that comes later gets its turn
-// before the others are done.
+// Waiting streams get equal shares, and a later stream gets its turn before the others
+// finish.
 func TestStreamsTakeTurns(t *testing.T) {
 	s := newSession(t, nil)
 	s.bulk(4 << 20)
@@ -155,7 +155,7 @@ func TestStreamsTakeTurns(t *testing.T) {
 	}
 }
 
-// One that waits for its own window is in nobody's way.
+// A stream that waits for its own window does not delay others.
 func TestStreamWithoutWindowHoldsUpNobody(t *testing.T) {
 	s := newSession(t, nil)
 	s.bulk(30_000)
@@ -198,7 +198,7 @@ func TestBlockedTellsSinceWhen(t *testing.T) {
 	}
 }
 
-// What the owner has not consumed is not asked for again, whatever the peer sends.
+// Bytes that the owner has not consumed open no window, whatever the peer sends.
 func TestWindowsOpenOnlyForWhatIsConsumed(t *testing.T) {
 	s := newSession(t, nil)
 	s.post(1)
@@ -217,15 +217,14 @@ func TestWindowsOpenOnlyForWhatIsConsumed(t *testing.T) {
 	if frames := s.out(); !contains(frames, "WINDOW_UPDATE 1 32768") {
 		t.Errorf("%q", frames)
 	}
-	s.streams[1].Consumed(1 << 30) // more than it was given
+	s.streams[1].Consumed(1 << 30) // more than it received
 	s.streams[1].Reset(http2.CodeCancel)
 	if frames := s.out(); len(frames) != 1 {
 		t.Errorf("%q", frames)
 	}
 }
 
-// The window of a stream whose bytes move grows to its bound and not beyond; so
-// does that of the connection.
+// The window of an active stream grows up to its bound. So does that of the connection.
 func TestWindowsGrowWithUse(t *testing.T) {
 	s := newSession(t, nil)
 	s.onData = func(q *http2.Stream, p []byte) { q.Consumed(len(p)) }
@@ -254,7 +253,7 @@ func TestWindowsGrowWithUse(t *testing.T) {
 	}
 }
 
-// Data of streams that ended early is counted as consumed on the connection.
+// Data of streams that ended early is credited to the connection.
 func TestConnectionWindowIsNotLostWithStreams(t *testing.T) {
 	s := newSession(t, func(l *http2.Limits) { l.ConnWindow, l.MaxConnWindow = 65535, 65535 })
 	s.onData = func(q *http2.Stream, _ []byte) { q.Reset(http2.CodeCancel) }
@@ -268,8 +267,8 @@ func TestConnectionWindowIsNotLostWithStreams(t *testing.T) {
 	}
 }
 
-// Whatever the windows and the reads are, all bytes of all streams arrive in
-// order and no window is exceeded.
+// With random windows and reads, all bytes of all streams arrive in order and no window is
+// exceeded.
 func TestRandomWindowsDeliverEverything(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 7))

@@ -43,21 +43,21 @@ const (
 )
 
 const (
-	// maxFrame is the largest payload we take and send: the smallest a peer may
-	// allow, and as much as a TLS record carries.
+	// maxFrame is the largest payload received and sent: the smallest limit a peer may set,
+	// and the size of a TLS record.
 	maxFrame = 16384
-	// initialWindow is what every window begins with (section 6.9.2).
+	// initialWindow is the initial size of every window (section 6.9.2).
 	initialWindow = 65535
 	// maxWindow is the largest window (section 6.9.1).
 	maxWindow = 1<<31 - 1
 )
 
-// preface is what a client sends first (section 3.4).
+// preface starts the connection of a client (section 3.4).
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// Preface reports whether b, the first bytes of a connection, are those of a
-// client that speaks HTTP/2 without being asked; more tells that b is too short
-// to say. No request of HTTP/1 begins that way.
+// Preface reports whether b, the first bytes of a connection, begins with the HTTP/2 preface
+// (prior knowledge). more means that b is too short to decide. No HTTP/1 request begins that
+// way.
 func Preface(b []byte) (yes, more bool) {
 	n := min(len(b), len(preface))
 	if string(b[:n]) != preface[:n] {
@@ -66,7 +66,7 @@ func Preface(b []byte) (yes, more bool) {
 	return n == len(preface), n < len(preface)
 }
 
-// header is the head of a frame.
+// header is a frame header.
 type header struct {
 	length int
 	kind   uint8
@@ -74,7 +74,7 @@ type header struct {
 	stream uint32
 }
 
-// parseHeader reads the first frameHeader bytes of b.
+// parseHeader parses the first frameHeader bytes of b.
 func parseHeader(b []byte) header {
 	_ = b[8]
 	return header{
@@ -85,13 +85,13 @@ func parseHeader(b []byte) header {
 	}
 }
 
-// appendHeader appends the head of a frame.
+// appendHeader appends a frame header.
 func appendHeader(dst []byte, length int, kind, flags uint8, stream uint32) []byte {
 	return append(dst, byte(length>>16), byte(length>>8), byte(length), kind, flags,
 		byte(stream>>24), byte(stream>>16), byte(stream>>8), byte(stream))
 }
 
-// putHeader writes the head of a frame to b.
+// putHeader writes a frame header to b.
 func putHeader(b []byte, length int, kind, flags uint8, stream uint32) {
 	_ = appendHeader(b[:0], length, kind, flags, stream)
 }

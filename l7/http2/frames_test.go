@@ -12,7 +12,7 @@ import (
 
 var errEOF = io.EOF
 
-// What breaks the connection, and why.
+// Errors that end the connection.
 func TestFramesThatEndTheConnection(t *testing.T) {
 	for name, c := range map[string]struct {
 		why  *http2.Error
@@ -116,7 +116,7 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 	}
 }
 
-// What ends one stream, and why.
+// Errors that end one stream.
 func TestFramesThatEndAStream(t *testing.T) {
 	for name, c := range map[string]struct {
 		why  *http2.Error
@@ -159,7 +159,7 @@ func TestFramesThatEndAStream(t *testing.T) {
 			s := newSession(t, nil)
 			c.send(s)
 			s.resets(1, c.why)
-			// The connection serves on.
+			// The connection continues.
 			s.headers(7, true, s.get())
 			if _, err := s.flush(); err != nil || s.streams[7] == nil {
 				t.Errorf("then %v", err)
@@ -171,7 +171,7 @@ func TestFramesThatEndAStream(t *testing.T) {
 	}
 }
 
-// Frames that were on their way when we reset a stream are no fault.
+// Frames already in flight when we reset a stream are not an error.
 func TestLateFramesOfResetStreamsAreNoError(t *testing.T) {
 	s := newSession(t, nil)
 	s.onHead = func(q *http2.Stream) { q.Reset(http2.CodeCancel) }
@@ -184,14 +184,14 @@ func TestLateFramesOfResetStreamsAreNoError(t *testing.T) {
 	if err != nil || strings.Count(strings.Join(frames, "\n"), "RST_STREAM") != 1 || s.sh.Count(http2.ErrClosed) != 0 {
 		t.Errorf("%v %q", err, frames)
 	}
-	// The table of fields was kept in step.
+	// The HPACK table stayed in step.
 	s.headers(3, true, s.get("x-a", "b"))
 	if _, err := s.flush(); err != nil || s.count("head 3 true GET / HTTP/1.1\r\nHost: a.test\r\nx-a: b\r\n\r\n") != 1 {
 		t.Errorf("%v %q", err, s.events)
 	}
 }
 
-// However the bytes are cut, the events are the same.
+// The events do not depend on how the bytes are split.
 func TestBytesMayComeInAnyPieces(t *testing.T) {
 	write := func(s *session) []byte {
 		s.post(1, "content-length", "6000")

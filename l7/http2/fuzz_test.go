@@ -14,14 +14,13 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// checker is a Handler that answers, echoes and checks what it hears: heads are
-// heads for http1, no event comes for a stream that is over, and no stream is
-// left over.
+// checker is a Handler that responds, echoes and checks its events: http1 can parse the
+// heads, no event follows the end of a stream, and no stream is left open.
 type checker struct {
 	t      *testing.T
 	conn   *http2.Conn
 	open   map[*http2.Stream]uint32
-	ended  map[*http2.Stream]bool // our direction
+	ended  map[*http2.Stream]bool // streams whose sending direction ended
 	req    http1.Request
 	resp   http1.Response
 	mode   uint8
@@ -40,13 +39,13 @@ func (k *checker) over(s *http2.Stream) {
 	delete(k.ended, s)
 }
 
-// ends notes that our direction ended.
+// ends records the end of our direction.
 func (k *checker) ends(s *http2.Stream) {
 	k.ended[s] = true
 	k.overIf(s)
 }
 
-// overIf forgets a stream whose directions both ended.
+// overIf removes a stream whose directions have both ended.
 func (k *checker) overIf(s *http2.Stream) {
 	if k.ended[s] && s.Ended() {
 		k.over(s)
@@ -129,7 +128,7 @@ func (k *checker) Writable(s *http2.Stream) {
 func (k *checker) GoingAway(http2.Code) {}
 func (k *checker) Outgoing()            {}
 
-// drive gives the bytes to the connection in steps and checks what it says.
+// drive passes the bytes to the connection in steps and checks the output.
 func (k *checker) drive(b []byte, step int) {
 	for len(b) > 0 {
 		n := min(step, len(b))
@@ -153,7 +152,7 @@ func (k *checker) drive(b []byte, step int) {
 	}
 }
 
-// checkOutput reads the output with x/net.
+// checkOutput parses the output with x/net.
 func (k *checker) checkOutput() {
 	out := bytes.TrimPrefix(k.conn.Output(), []byte(xhttp2.ClientPreface))
 	r := xhttp2.NewFramer(io.Discard, bytes.NewReader(bytes.Clone(out)))
@@ -167,8 +166,8 @@ func (k *checker) checkOutput() {
 	k.conn.Written()
 }
 
-// seeds adds the attacks, the malformed and some honest exchanges, and what was
-// recorded of real peers in testdata.
+// seeds adds attacks, malformed and valid exchanges, and the recordings of real peers in
+// testdata.
 func seeds(f *testing.F, side string) {
 	files, err := filepath.Glob("testdata/" + side + "-*.bin")
 	if err != nil || len(files) == 0 {

@@ -15,13 +15,13 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// h2spec tests RFC 7540 and 7541, the strict cases included; its output names
-// what fails. Of the cases about priorities, which RFC 9113 made obsolete, we
-// keep what is about the form of the frames, so none is left out.
+// h2spec tests RFC 7540 and 7541 including the strict cases; its output names failures. RFC
+// 9113 made priorities obsolete, but we keep the rules about the form of their frames, so
+// all cases apply.
 func TestConformance(t *testing.T) { conforms(t, "/") }
 
-// A stream that was answered before more of its frames came is no excuse: the
-// outcome of every case is the same.
+// Every case has the same outcome if the stream got its response before further frames
+// arrived.
 func TestConformanceOnStreamsThatWereJustAnswered(t *testing.T) { conforms(t, "/hasty") }
 
 func conforms(t *testing.T, path string) {

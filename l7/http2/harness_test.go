@@ -15,8 +15,8 @@ import (
 
 func clock() int64 { return time.Now().UnixNano() }
 
-// driver drives a Conn over a net.Conn with two goroutines: one reads, one
-// writes once for all that has gathered, as a loop does.
+// driver runs a Conn over a net.Conn with two goroutines. One reads, and the other writes
+// all pending output at once, as a loop does.
 type driver struct {
 	mu     sync.Mutex
 	conn   *http2.Conn
@@ -30,7 +30,7 @@ func newDriver(socket net.Conn) *driver {
 	return &driver{socket: socket, more: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
-// Outgoing is for embedding in a Handler.
+// Outgoing implements http2.Handler for types that embed driver.
 func (d *driver) Outgoing() {
 	select {
 	case d.more <- struct{}{}:
@@ -95,19 +95,18 @@ func (d *driver) write() {
 	}
 }
 
-// app answers requests: /bytes?N sends N bytes, /echo what it is sent,
-// /trailers with trailers, /hasty before the body came, everything else
-// with a short text.
+// app responds to requests: /bytes?N with N bytes, /echo with the request body, /trailers
+// with trailers, /hasty before the body has arrived, and others with a short text.
 type app struct {
 	*driver
 	req   http1.Request
 	heads func(head []byte)
 }
 
-// exchange is what app keeps of a stream.
+// exchange is app's state of a stream.
 type exchange struct {
-	body  []byte // waits to be sent
-	left  int    // of bytes to make up
+	body  []byte // unsent bytes
+	left  int    // bytes still to generate
 	echo  bool
 	text  bool
 	trail bool
@@ -164,7 +163,7 @@ func (a *app) Head(s *http2.Stream, head []byte, end bool) {
 		s.Respond([]byte("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"), false)
 		a.text(s, 200, "hello")
 	case !end && path != "/hasty":
-		// Answered when the body has come.
+		// The response follows the body.
 	default:
 		a.text(s, 200, "hello")
 	}
@@ -242,7 +241,7 @@ var zero [256 << 10]byte
 
 func zeros(n int) []byte { return zero[:n] }
 
-// listen serves app on a port of the loopback interface.
+// listen serves app on a loopback port.
 func listen(t testing.TB, wrap func(net.Conn) net.Conn) (addr string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -259,7 +258,7 @@ func listen(t testing.TB, wrap func(net.Conn) net.Conn) (addr string) {
 			if wrap != nil {
 				socket = wrap(socket)
 			}
-			// One Shared for each: these tests run connections side by side.
+			// One Shared each, because these tests run connections in parallel.
 			go serve(socket, newShared()).run()
 		}
 	}()

@@ -1,15 +1,15 @@
 package http2
 
-// block is a header block whose CONTINUATION frames have not all come.
+// block is a header block with outstanding CONTINUATION frames.
 type block struct {
 	bytes  []byte // pooled
-	stream uint32 // 0 when there is none
-	end    bool   // the message ends with it
-	itself bool   // its stream depends on itself
+	stream uint32 // 0 without a block
+	end    bool   // END_STREAM is set
+	itself bool   // the stream depends on itself
 	frames int
 }
 
-// onHeaders takes a HEADERS frame.
+// onHeaders handles HEADERS.
 func (c *Conn) onHeaders(h header, p []byte) *Error {
 	if h.stream == 0 {
 		return ErrFrameStream
@@ -33,7 +33,7 @@ func (c *Conn) onHeaders(h header, p []byte) *Error {
 	return c.keepBlock(p)
 }
 
-// unpad cuts the padding off a payload.
+// unpad removes the padding of a payload.
 func unpad(h header, p []byte) ([]byte, *Error) {
 	if h.flags&flagPadded == 0 {
 		return p, nil
@@ -48,8 +48,8 @@ func unpad(h header, p []byte) ([]byte, *Error) {
 	return p[:len(p)-pad], nil
 }
 
-// onContinuation takes a CONTINUATION frame; check saw that it is the one that
-// has to come if there is one.
+// onContinuation handles CONTINUATION. check has verified that it belongs to the current
+// block, if there is one.
 func (c *Conn) onContinuation(h header, p []byte) *Error {
 	if c.block.stream == 0 {
 		return ErrContinuation
@@ -69,7 +69,7 @@ func (c *Conn) onContinuation(h header, p []byte) *Error {
 	return why
 }
 
-// keepBlock keeps a part of a header block.
+// keepBlock stores a part of a header block.
 func (c *Conn) keepBlock(p []byte) *Error {
 	if len(c.block.bytes)+len(p) > c.sh.limits.HeaderList+maxFrame {
 		return ErrBlock
@@ -80,8 +80,8 @@ func (c *Conn) keepBlock(p []byte) *Error {
 	return nil
 }
 
-// headers takes a whole header block. It is decoded whatever becomes of it: the
-// blocks that follow depend on its table.
+// headers handles a complete header block. It is always decoded, because later blocks depend
+// on the table.
 func (c *Conn) headers(b *block, p []byte) *Error {
 	if why := c.decode(p); why != nil {
 		return why
@@ -107,7 +107,7 @@ func (c *Conn) headers(b *block, p []byte) *Error {
 	return nil
 }
 
-// newHeaders opens a stream for a client, if it may be opened.
+// newHeaders opens a stream for a client if that is allowed.
 func (c *Conn) newHeaders(b *block) *Error {
 	switch {
 	case b.stream&1 == 0:
@@ -126,7 +126,7 @@ func (c *Conn) newHeaders(b *block) *Error {
 		return ErrStreamID
 	}
 	if c.leaving == leftFinal {
-		return c.spend(costFrame, ErrClosedFlood) // we said that we would not look at it
+		return c.spend(costFrame, ErrClosedFlood) // the stream is beyond our GOAWAY
 	}
 	c.peerLast = b.stream
 	c.noise.give(earnRequest)
@@ -141,7 +141,7 @@ func (c *Conn) newHeaders(b *block) *Error {
 	return nil
 }
 
-// requestHead begins the exchange of a request whose head was decoded.
+// requestHead begins the exchange of a decoded request.
 func (c *Conn) requestHead(id uint32, end bool) {
 	m := &c.sh.in
 	head, why := m.request(end)
@@ -167,7 +167,7 @@ func (c *Conn) requestHead(id uint32, end bool) {
 	c.handler.Head(s, head, end)
 }
 
-// responseHead brings the head of a response to its owner.
+// responseHead passes the head of a response to its owner.
 func (c *Conn) responseHead(s *Stream, end bool) *Error {
 	m := &c.sh.in
 	status, head, why := m.response(end, s.state&noBody != 0)
@@ -201,11 +201,11 @@ func (c *Conn) responseHead(s *Stream, end bool) *Error {
 	return nil
 }
 
-// tunnelled reports whether a response with that status makes the stream a tunnel,
-// of which no Content-Length says the end (RFC 9110 section 9.3.6).
+// tunnelled reports whether a response with that status makes the stream a tunnel.
+// Content-Length has no meaning there (RFC 9110 section 9.3.6).
 func (s *Stream) tunnelled(status int) bool { return s.state&tunnel != 0 && status < 300 }
 
-// trailers brings the trailers to their owner.
+// trailers passes the trailers to their owner.
 func (c *Conn) trailers(s *Stream, end bool) {
 	lines, why := c.sh.in.trailers()
 	switch {
@@ -223,8 +223,8 @@ func (c *Conn) trailers(s *Stream, end bool) {
 	c.handler.Trailers(s, lines)
 }
 
-// peerEnd notes that the peer's direction ended, before the owner hears of it:
-// what it does then ends the stream.
+// peerEnd records the end of the peer's direction before the owner is notified, so that the
+// owner's calls in that event can end the stream.
 func (c *Conn) peerEnd(s *Stream) {
 	s.state |= peerEnded
 	if s.state&weEnded != 0 {
@@ -232,7 +232,7 @@ func (c *Conn) peerEnd(s *Stream) {
 	}
 }
 
-// offend ends a stream because of what the peer did.
+// offend ends a stream because of an error of the peer.
 func (c *Conn) offend(s *Stream, why *Error) {
 	id := s.id
 	c.remove(s)
@@ -240,8 +240,8 @@ func (c *Conn) offend(s *Stream, why *Error) {
 	c.refuse(id, why)
 }
 
-// refuse resets a stream that is not open, or not any more. Clients make us do
-// so at no cost of theirs, so it counts like their own resets (CVE-2025-8671).
+// refuse resets a stream that is not open. Clients can cause this at no cost to them, so it
+// counts like their own resets (CVE-2025-8671).
 func (c *Conn) refuse(id uint32, why *Error) {
 	if c.err != nil {
 		return // the owner closed the connection meanwhile

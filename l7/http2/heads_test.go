@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// What a request becomes.
+// Requests become HTTP/1.1 heads.
 func TestRequestsBecomeHeadsOfHTTP1(t *testing.T) {
 	base := []string{":method", "GET", ":scheme", "https", ":authority", "a.test:8443", ":path", "/x?y=z"}
 	for name, c := range map[string]struct {
@@ -35,7 +35,7 @@ func TestRequestsBecomeHeadsOfHTTP1(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession(t, nil)
-			for range 4 { // as literals, as indices
+			for range 4 { // as literals and as indices
 				s.events = nil
 				id := uint32(2*len(s.streams) + 1)
 				s.headers(id, c.end, s.fields(c.fields...))
@@ -50,7 +50,7 @@ func TestRequestsBecomeHeadsOfHTTP1(t *testing.T) {
 	}
 }
 
-// Bad-input row 13: nothing of it ever becomes HTTP/1.
+// Bad-input row 13: no part of it is ever forwarded as HTTP/1.
 func TestMalformedRequestsEndTheirStream(t *testing.T) {
 	base := []string{":method", "GET", ":scheme", "https", ":authority", "a.test", ":path", "/"}
 	with := func(name, value string) []string {
@@ -146,7 +146,7 @@ func TestMalformedRequestsEndTheirStream(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession(t, nil)
-			for i := range 3 { // as literals, as indices
+			for i := range 3 { // as literals and as indices
 				s.headers(uint32(2*i+1), false, s.fields(c.fields...))
 				s.resets(uint32(2*i+1), c.why)
 			}
@@ -161,7 +161,8 @@ func TestMalformedRequestsEndTheirStream(t *testing.T) {
 	}
 }
 
-// A value that is bad does not make its name bad, but a bad name all its values.
+// An invalid value does not make its name invalid. An invalid name makes all its values
+// invalid.
 func TestTableKeepsWhatIsWrongWithAnEntry(t *testing.T) {
 	s := newSession(t, nil)
 	id := uint32(1)
@@ -181,7 +182,7 @@ func TestTableKeepsWhatIsWrongWithAnEntry(t *testing.T) {
 	s.resets(send("\x7e\x01c"), http2.ErrFieldName)
 }
 
-// http1 parses every head that is brought, and comes to the same framing.
+// http1 parses every delivered head and determines the same framing.
 func TestHeadsAreReadByHTTP1(t *testing.T) {
 	s := newSession(t, nil)
 	r := new(http1.Request)
@@ -243,7 +244,7 @@ func TestWebSocketAnswerIsChecked(t *testing.T) {
 	}
 }
 
-// A reason that looks like a field is none.
+// A reason phrase that looks like a field is not sent as one.
 func TestOnlyFieldsOfAResponseAreSent(t *testing.T) {
 	s := newSession(t, nil)
 	s.headers(1, true, s.get())

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// browser is what a browser sends with the second request and all later ones:
-// two fields are new, the others are in the table.
+// browser returns the fields of a browser's second and later requests: two are new, the
+// others are in the table.
 func browser(path, referer string) []hpack.HeaderField {
 	return []hpack.HeaderField{
 		{Name: ":method", Value: "GET"}, {Name: ":authority", Value: "www.example.com"}, {Name: ":scheme", Value: "https"}, {Name: ":path", Value: path},

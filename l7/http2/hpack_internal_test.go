@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// decodeAll decodes a block with our decoder into "name: value" lines.
+// decodeAll decodes a block into "name: value" lines.
 func decodeAll(d *decoder, b []byte) (lines []string, ok bool) {
 	b, ok = d.begin(b)
 	for ok && len(b) > 0 {
@@ -31,8 +31,8 @@ func newEncoder() *encoder { return &encoder{table: table{max: maxTable}} }
 
 func lineOf(f hpack.HeaderField) string { return f.Name + ": " + f.Value + "\r\n" }
 
-// randomField gives fields as they come in traffic: some always the same, some
-// always new, some long.
+// randomField returns fields like those of real traffic: some constant, some always new,
+// some long.
 func randomField(r *rand.Rand) hpack.HeaderField {
 	names := []string{":path", "user-agent", "cookie", "x-request-id", "accept", "content-length", "x-a", "authorization"}
 	f := hpack.HeaderField{Name: names[r.IntN(len(names))], Sensitive: r.IntN(10) == 0}
@@ -172,7 +172,7 @@ func TestHuffmanIsReadAsXNetReadsIt(t *testing.T) {
 		if got, ok := appendHuffman([]byte("x"), coded); !ok || string(got) != "x"+string(b) {
 			t.Fatalf("%q became %q, %v", b, got, ok)
 		}
-		if len(coded) > 0 { // and what is not right, or by chance is
+		if len(coded) > 0 { // invalid input, or valid by chance
 			coded[r.IntN(len(coded))] ^= 1 << r.IntN(8)
 			want, err := hpack.HuffmanDecodeToString(coded)
 			if got, ok := appendHuffman(nil, coded); ok != (err == nil) || ok && string(got) != want {
@@ -219,7 +219,7 @@ func TestTooLargeFieldEmptiesTable(t *testing.T) {
 	}
 }
 
-// FuzzDecoder checks that blocks mean to us what they mean to x/net.
+// FuzzDecoder compares the decoder with that of x/net.
 func FuzzDecoder(f *testing.F) {
 	for _, seed := range []string{
 		"\x82\x86\x84\x41\x0fwww.example.com", // RFC 7541 appendix C.3
@@ -241,10 +241,10 @@ func FuzzDecoder(f *testing.F) {
 			}
 			got, ok := decodeAll(d, block)
 			if !ok {
-				return // stricter about integers and size updates
+				return // ours is stricter about integers and size updates
 			}
 			if err != nil && strings.Contains(err.Error(), "table size update MUST") {
-				return // x/net takes the second of two updates for one that is late
+				return // x/net treats the second of two updates as misplaced
 			}
 			if err != nil || strings.Join(got, "") != strings.Join(want, "") {
 				t.Fatalf("%x: we read %q, x/net %q, %v", block, got, want, err)
@@ -253,8 +253,8 @@ func FuzzDecoder(f *testing.F) {
 	})
 }
 
-// FuzzEncoder checks that x/net reads what the encoder writes, however its
-// table was resized and whatever was pushed out: each byte is a step.
+// FuzzEncoder checks that x/net decodes the encoder's output after any resizes and
+// evictions. Each byte is one step.
 func FuzzEncoder(f *testing.F) {
 	f.Add([]byte("aaabbbaaabbbaaabbb"))
 	f.Add([]byte{200, 'a', 'a', 'b', 'b', 'a', 199, 'a', 'b', 'c', 'a', 'b', 'c', 'a', 'b', 'c', 255, 193, 'a', 'a', 'a'})
@@ -277,13 +277,13 @@ func FuzzEncoder(f *testing.F) {
 		}
 		for _, b := range steps {
 			switch {
-			case b >= 224: // another size, in the middle of a connection
+			case b >= 224: // resize, in the middle of a connection
 				end()
 				e.resize(uint32(b-224) * 48)
 				out = e.begin(out)
 			case b >= 192: // the next message
 				end()
-			default: // a line of one of 192, of different lengths
+			default: // one of 192 lines of different lengths
 				f := hpack.HeaderField{Name: fmt.Sprintf("x-%d", b%7), Value: strings.Repeat("v", int(b)*int(b)%300) + fmt.Sprint(b)}
 				out = e.field(out, []byte(lineOf(f)))
 				want = append(want, lineOf(f))
@@ -293,8 +293,7 @@ func FuzzEncoder(f *testing.F) {
 	})
 }
 
-// Fields that come again and again while others push each other out: an index
-// is that of the field it stands for, at every moment.
+// Fields repeat while others evict each other. Each index must always refer to its field.
 func TestIndicesFollowEvictions(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
@@ -303,7 +302,7 @@ func TestIndicesFollowEvictions(t *testing.T) {
 		d := hpack.NewDecoder(maxTable, func(f hpack.HeaderField) { got = append(got, lineOf(f)) })
 		e.resize(uint32(r.IntN(600)))
 		out, indices := e.begin(nil), 0
-		pool := 2 + r.IntN(60) // more than there are slots for what came recently, too
+		pool := 2 + r.IntN(60) // more than the slots of recently, too
 		for range 400 {
 			n := r.IntN(1 + r.IntN(pool))
 			f := hpack.HeaderField{Name: fmt.Sprintf("x-%d", n), Value: strings.Repeat("v", n*7%50)}
@@ -328,8 +327,7 @@ func TestIndicesFollowEvictions(t *testing.T) {
 	}
 }
 
-// Indices that need more than the first byte (RFC 7541 section 5.1) are as good as
-// the others, whoever writes them.
+// Indices longer than one byte (RFC 7541 section 5.1) work in both directions.
 func TestOldEntriesKeepTheirIndices(t *testing.T) {
 	e := newEncoder()
 	var got, want []string
@@ -341,7 +339,7 @@ func TestOldEntriesKeepTheirIndices(t *testing.T) {
 			e.teTrailers,
 			func(b []byte) []byte { return e.field(b, []byte("x-old: 1\r\n")) },
 		} {
-			out = write(out) // one seen twice in a row is kept, whatever others hash to
+			out = write(out) // a field seen twice in a row is kept, whatever others hash to
 			before := len(out)
 			if out = write(out); out[before] == 0xff {
 				indices++
@@ -364,7 +362,7 @@ func TestOldEntriesKeepTheirIndices(t *testing.T) {
 	}
 }
 
-// The statuses of the static table take one byte.
+// Statuses in the static table take one byte.
 func TestEveryStatusIsSentAsItIs(t *testing.T) {
 	e := newEncoder()
 	short := map[int]bool{200: true, 204: true, 206: true, 304: true, 400: true, 404: true, 500: true}

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// appendHuffman appends what src, a string in Huffman code, stands for. It
-// reports false for EOS within the string, and for padding that is longer than
-// seven bits or not the beginning of EOS (RFC 7541 section 5.2).
+// appendHuffman appends the decoded form of src, a string in Huffman code. It returns false
+// for EOS within the string and for padding that is longer than seven bits or not a prefix
+// of EOS (RFC 7541 section 5.2).
 func appendHuffman(dst, src []byte) ([]byte, bool) {
 	at := len(dst)
-	dst = slices.Grow(dst, len(src)*8/5+1) // no code has less than five bits
+	dst = slices.Grow(dst, len(src)*8/5+1) // codes have at least five bits
 	out := dst[:cap(dst)]
-	acc, n := uint64(0), 0 // the next n bits, left aligned, zeros behind them
+	acc, n := uint64(0), 0 // the next n bits, left-aligned and followed by zeros
 	for {
 		acc, n, src = refill(acc, n, src)
 		for n >= 5 {
@@ -35,8 +35,8 @@ func appendHuffman(dst, src []byte) ([]byte, bool) {
 	}
 }
 
-// refill moves bytes from src to the n bits of acc: at least 57 bits are there
-// afterwards, or all there are.
+// refill moves bytes from src to the n bits of acc, which then holds at least 57 bits or all
+// that are left.
 func refill(acc uint64, n int, src []byte) (uint64, int, []byte) {
 	if len(src) >= 8 {
 		acc |= binary.BigEndian.Uint64(src) >> n
@@ -51,9 +51,8 @@ func refill(acc uint64, n int, src []byte) (uint64, int, []byte) {
 	return acc, n, src
 }
 
-// nextSymbol gives the symbol at the front of acc and the length of its code; 0
-// when it is EOS. A length beyond the bits that are there says that the code is
-// not whole.
+// nextSymbol returns the symbol at the front of acc and the length of its code, or 0 for
+// EOS. A length beyond the available bits means that the code is incomplete.
 func nextSymbol(acc uint64) (symbol byte, length int) {
 	if e := huffmanShort[acc>>(64-shortBits)]; e != 0 {
 		return byte(e), int(e >> 8)
@@ -67,5 +66,5 @@ func nextSymbol(acc uint64) (symbol byte, length int) {
 	return 0, 0
 }
 
-// padding reports whether the n bits left of a string may end it.
+// padding reports whether the remaining n bits are valid padding.
 func padding(acc uint64, n int) bool { return n < 8 && bits.LeadingZeros64(^acc) >= n }

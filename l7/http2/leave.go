@@ -1,21 +1,21 @@
 package http2
 
-// leaving is how far we are with taking no new streams.
+// leaving is the progress of a graceful shutdown.
 type leaving uint8
 
 const (
 	staying       leaving = iota
-	leftAnnounced         // GOAWAY without a last stream was sent; those on their way are served
+	leftAnnounced         // GOAWAY without a last stream was sent; streams in flight are served
 	leftFinal             // GOAWAY with the last stream was sent
 )
 
-// leavingPing is what our PINGs carry: the one behind the first GOAWAY, too.
+// leavingPing is the payload of all our PINGs, including that after the first GOAWAY.
 const leavingPing = "sluice.."
 
-// Shutdown asks a client to open no more streams and serves those that are
-// already on their way: GOAWAY that names no last stream, then the final one
-// when a PING has come back (RFC 9113 section 6.8). A client that does not
-// answer is told by Finish, which is for the owner's timer. Towards a backend it
+// Shutdown asks a client to open no more streams and serves those already in flight. It
+// sends GOAWAY without a last stream, then the final one when a PING has returned (RFC 9113
+// section 6.8). If the client does not respond, the owner calls Finish after a timeout.
+// Towards a backend it is Finish.
 // is Finish.
 func (c *Conn) Shutdown() {
 	if c.err != nil || c.leaving != staying {
@@ -31,8 +31,7 @@ func (c *Conn) Shutdown() {
 	c.out = append(c.out, leavingPing...)
 }
 
-// Finish says which stream is the last. The connection is to be closed once no
-// stream is open.
+// Finish sends the final GOAWAY. The owner closes the connection once no stream is open.
 func (c *Conn) Finish() {
 	if c.err != nil || c.leaving == leftFinal {
 		return
@@ -41,8 +40,8 @@ func (c *Conn) Finish() {
 	c.goAway(c.peerLast, CodeNo)
 }
 
-// Finished reports whether all is said and done: the final GOAWAY was sent, or
-// the peer's came, and no stream is open.
+// Finished reports whether the connection can be closed: no stream is open, and the final
+// GOAWAY was sent or the peer's arrived.
 func (c *Conn) Finished() bool {
 	return c.err != nil || c.streams == 0 && (c.leaving == leftFinal || c.gone)
 }

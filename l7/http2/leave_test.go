@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// Streams that were on their way when GOAWAY was sent are served.
+// Streams in flight when GOAWAY was sent are served.
 func TestShutdownLosesNoRequest(t *testing.T) {
 	s := newSession(t, nil)
 	s.headers(1, true, s.get())
@@ -22,7 +22,7 @@ func TestShutdownLosesNoRequest(t *testing.T) {
 	if err != nil || !contains(frames, "GOAWAY 3 NO_ERROR") || s.conn.Streams() != 2 {
 		t.Errorf("%v %q", err, frames)
 	}
-	s.headers(5, false, s.get("x-new", "a")) // it did not
+	s.headers(5, false, s.get("x-new", "a")) // this one did not
 	_ = s.WriteData(5, false, zeros(10))
 	_ = s.WriteWindowUpdate(5, 10)
 	s.headers(5, true, s.fields("x-trailer", "a"))
@@ -42,7 +42,7 @@ func TestShutdownLosesNoRequest(t *testing.T) {
 	}
 }
 
-// A client that does not answer the PING is told by the owner's timer.
+// If the client does not return the PING, the owner's timer sends the final GOAWAY.
 func TestFinishEndsShutdown(t *testing.T) {
 	s := newSession(t, nil)
 	_, _ = s.flush()
@@ -63,9 +63,9 @@ func TestCloseResetsStreamsAndGivesBuffersBack(t *testing.T) {
 	for id := uint32(1); id < 100; id += 2 {
 		s.headers(id, false, s.fields(request...))
 	}
-	_ = s.WriteRawFrame(1, 0, 101, s.fields(request...)) // a block that goes on
+	_ = s.WriteRawFrame(1, 0, 101, s.fields(request...)) // an incomplete block
 	whole := s.take()
-	if err := c.Receive(append(whole, 0, 0)); err != nil { // and a frame
+	if err := c.Receive(append(whole, 0, 0)); err != nil { // and an incomplete frame
 		t.Fatal(err)
 	}
 	c.Close()
@@ -73,7 +73,7 @@ func TestCloseResetsStreamsAndGivesBuffersBack(t *testing.T) {
 	if n := r.count("reset"); n != 50 || c.Streams() != 0 || b.out != 0 || !c.Finished() {
 		t.Errorf("%d resets, %d streams, %d buffers kept", n, c.Streams(), b.out)
 	}
-	for _, q := range r.streams { // what an owner still does is of no effect
+	for _, q := range r.streams { // later calls of the owner have no effect
 		q.Respond(ok200, true)
 		q.Data(zeros(1), true)
 		q.Trailers(nil)
@@ -86,7 +86,7 @@ func TestCloseResetsStreamsAndGivesBuffersBack(t *testing.T) {
 	}
 }
 
-// counting counts the buffers that are lent.
+// counting counts the borrowed buffers.
 type counting struct{ out int }
 
 func (b *counting) Grow(p []byte, n int) []byte {
@@ -101,8 +101,7 @@ func (b *counting) Grow(p []byte, n int) []byte {
 
 func (b *counting) Put([]byte) { b.out-- }
 
-// Whatever a handler does to its stream within an event, the rest of the read
-// is served.
+// Handlers may end their stream within any event; the rest of the read is processed.
 func TestHandlersMayEndStreamsWithinEvents(t *testing.T) {
 	for name, act := range map[string]func(s *session, q *http2.Stream){
 		"answer":          func(s *session, q *http2.Stream) { q.Respond(ok200, true) },

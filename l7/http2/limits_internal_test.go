@@ -18,11 +18,11 @@ func TestLimitsAreAsDocumented(t *testing.T) {
 	}
 }
 
-// A bucket is full at first, gets so many tokens a second and never more than it
-// holds; the clock is asked when it is empty.
+// A bucket starts full, refills at its rate up to its capacity, and reads the clock only
+// when it is empty.
 func TestBucketsFillWithTime(t *testing.T) {
 	const ms = 1_000_000
-	b := newBucket(Rate{Burst: 4, PerSecond: 2}, 2, 0) // 8 tokens, one each 250 ms
+	b := newBucket(Rate{Burst: 4, PerSecond: 2}, 2, 0) // 8 tokens, one every 250 ms
 	if !b.take(8, nil) {
 		t.Error("a new bucket is not full")
 	}
@@ -46,7 +46,7 @@ func TestBucketsFillWithTime(t *testing.T) {
 	}
 }
 
-// What is kept for later connections and streams is bounded.
+// The memory kept for later connections and streams is bounded.
 func TestSparesAreBounded(t *testing.T) {
 	for streams, want := range map[int]int{1: smallTable, smallTable: smallTable, smallTable + 1: 2 * smallTable, 128: 128, 129: 256} {
 		limits := ServerLimits()

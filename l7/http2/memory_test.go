@@ -9,8 +9,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// A connection that has served and rests costs its tables of fields and little
-// more: no buffer, no stream.
+// An idle connection costs little more than its HPACK tables: no buffer, no stream.
 func TestIdleConnectionIsSmall(t *testing.T) {
 	const n = 2000
 	sh, q := newShared(), &quick{raw: true}

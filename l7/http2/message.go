@@ -2,25 +2,24 @@ package http2
 
 import "strconv"
 
-// message is one header block on its way to HTTP/1: what it says about itself,
-// checked (RFC 9113 section 8), and its fields as lines. A Shared has one,
-// which each block uses again.
+// message is one header block on its way to HTTP/1: its checked properties (RFC 9113 section
+// 8) and its fields as lines. A Shared has a single one, reused for each block.
 type message struct {
-	fields  []byte // lines of the fields that are passed on
-	pseudo  []byte // values of pseudo fields, one behind the other
-	cookies []byte // values of Cookie, joined
-	head    []byte // the whole, as HTTP/1.1
+	fields  []byte // lines of the forwarded fields
+	pseudo  []byte // values of pseudo-header fields, concatenated
+	cookies []byte // Cookie values, joined
+	head    []byte // the whole head as HTTP/1.1
 
-	values  [6]span // of the pseudo fields in pseudo, from kindMethod on
-	have    uint16  // pseudo fields there are, one bit each
-	host    span    // value of Host in pseudo
+	values  [6]span // ranges of the pseudo-header fields in pseudo, from kindMethod on
+	have    uint16  // bits of the pseudo-header fields present
+	host    span    // range of the Host value in pseudo
 	hosted  bool
-	regular bool // a field that is no pseudo field was seen
+	regular bool // a regular field was seen
 	te      bool
 	over    bool // the list is too long
 	length  int64
 	size    int
-	bad     *Error // why the message is malformed; nil while it is not
+	bad     *Error // why the message is malformed, or nil
 }
 
 // span is a range of message.pseudo.
@@ -30,9 +29,9 @@ func (m *message) reset() {
 	*m = message{fields: m.fields[:0], pseudo: m.pseudo[:0], cookies: m.cookies[:0], head: m.head[:0], length: -1}
 }
 
-// decode reads a header block into c.sh.in. It fails when the block cannot be
-// decompressed, is a bomb once too often, or is longer than a client's may be.
-// Malformed messages are read to their end, because the table depends on them.
+// decode decodes a header block into c.sh.in. It fails if the block cannot be decompressed,
+// exceeds the bomb rate, or is longer than a client's limit. Malformed messages are decoded
+// to their end, because the table depends on them.
 func (c *Conn) decode(b []byte) *Error {
 	m := &c.sh.in
 	m.reset()
@@ -50,7 +49,7 @@ func (c *Conn) decode(b []byte) *Error {
 		}
 		if m.size += f.name + f.value + entryCost; m.size > limit {
 			if !c.client {
-				return ErrHeadTooLong // reading on for the table's sake is what such a flood lives on
+				return ErrHeadTooLong // such floods rely on decoding for the table's sake
 			}
 			m.over = true // the connection is shared by many clients
 		}
@@ -69,8 +68,8 @@ func (c *Conn) decode(b []byte) *Error {
 	return nil
 }
 
-// special takes a field that is not just passed on. A Sec-WebSocket-Key never
-// is: see appendKey.
+// special handles a field that is not simply forwarded. Sec-WebSocket-Key never is, see
+// appendKey.
 func (m *message) special(line []byte, f *field) *Error {
 	value := line[f.name+2 : len(line)-2]
 	if f.kind.pseudo() {
@@ -104,7 +103,7 @@ func (m *message) special(line []byte, f *field) *Error {
 	return nil
 }
 
-// pseudoField takes a pseudo field: each at most once, before all others.
+// pseudoField handles a pseudo-header field: at most once each, before all regular fields.
 func (m *message) pseudoField(k kind, value []byte) *Error {
 	if k == kindPseudo || m.regular || m.have>>(k-kindPseudo)&1 != 0 {
 		return ErrPseudo
@@ -123,12 +122,12 @@ func (m *message) keep(value []byte) span {
 	return span{from, len(m.pseudo)}
 }
 
-// value gives a pseudo field, empty when it is not there.
+// value returns a pseudo-header field, or empty if it is absent.
 func (m *message) value(k kind) []byte { return m.of(m.values[k-kindMethod]) }
 
 func (m *message) of(s span) []byte { return m.pseudo[s.from:s.to] }
 
-// contentLength reads Content-Length: once, digits only, in an int64.
+// contentLength parses Content-Length: a single value of at most 18 digits.
 func (m *message) contentLength(value []byte) *Error {
 	if m.length >= 0 || len(value) == 0 || len(value) > 18 {
 		return ErrLength
@@ -144,15 +143,15 @@ func (m *message) contentLength(value []byte) *Error {
 	return nil
 }
 
-// appendLength appends the field Content-Length.
+// appendLength appends Content-Length.
 func (m *message) appendLength(n int64) {
 	m.head = append(m.head, "content-length: "...)
 	m.head = strconv.AppendInt(m.head, n, 10)
 	m.head = append(m.head, "\r\n"...)
 }
 
-// trailers gives the lines of a block of trailers. What would belong to a head
-// is left out; pseudo fields make it malformed.
+// trailers returns the lines of a trailer block. Fields that belong in a head are dropped;
+// pseudo-header fields make it malformed.
 func (m *message) trailers() ([]byte, *Error) {
 	if m.bad == nil && m.have != 0 {
 		m.bad = ErrPseudo

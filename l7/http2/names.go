@@ -2,7 +2,7 @@ package http2
 
 import "encoding/binary"
 
-// kind says what a field means to this package.
+// kind classifies a field for this package.
 type kind uint8
 
 const (
@@ -27,7 +27,7 @@ const (
 // pseudo reports whether the name begins with a colon.
 func (k kind) pseudo() bool { return k >= kindPseudo }
 
-// kindOf classifies a name that is in lower case.
+// kindOf classifies a lower-case name.
 func kindOf(name []byte) kind {
 	if len(name) == 0 {
 		return kindBadName
@@ -75,9 +75,9 @@ func pseudoOf(name []byte) kind {
 
 // Classes of bytes in names and targets.
 const (
-	byteLower  = 1 << iota // of tokens in lower case: field names
-	byteUpper              // of tokens only in upper case: methods have them too
-	byteTarget             // of paths and authorities
+	byteLower  = 1 << iota // in lower-case tokens: field names
+	byteUpper              // in upper-case tokens: methods
+	byteTarget             // in paths and authorities
 )
 
 var byteClass = func() (t [256]uint8) {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// start runs a server that is not Go's, which listens on a socket in dir, and
-// gives a connection to it.
+// start runs an external server that listens on a socket in dir and returns a connection to
+// it.
 func start(t *testing.T, name, config string, args ...string) *backend {
 	t.Helper()
 	path := ""

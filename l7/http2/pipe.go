@@ -1,36 +1,36 @@
 package http2
 
-// Pipe is a stream as who forwards HTTP/1.1 sees it: what came is read as bytes of
-// HTTP/1.1, its body in chunks where that has no length, and what finds no room
-// waits. Its zero value is ready; buffers are those of the loop.
+// Pipe presents a stream to code that forwards HTTP/1.1. Received bytes are read as
+// HTTP/1.1, with chunks if the body has no length. Bytes to send wait until there is room.
+// Its zero value is ready. buffers is the loop's pool.
 type Pipe struct {
-	// H2 is the stream; nil before it was opened, and once it is over: when both
-	// directions ended, or it was reset.
+	// H2 is the stream. It is nil before the stream is opened and after both directions
+	// ended or it was reset.
 	H2 *Stream
-	// Chunked says that the body that comes has no length and is read in chunks;
-	// Bare that it is read as it is all the same.
+	// Chunked means that the received body has no length and is read in chunks. Bare means
+	// that it is read raw nevertheless.
 	Chunked, Bare bool
-	// Ended says that the whole message has come, Sent that ours was sent.
+	// Ended means that the whole message has arrived, Sent that ours was sent.
 	Ended, Sent bool
-	// Trailers are those that came, as lines.
+	// Trailers holds the received trailer lines.
 	Trailers []byte
 
-	in    []byte // not read yet; pooled
-	at    int    // bytes of in that were read
-	lines int    // of those behind them, the ones that are read as they are: heads and last chunk
+	in    []byte // unread bytes; pooled
+	at    int    // bytes of in already read
+	lines int    // leading bytes of in that are read verbatim: heads and the last chunk
 	told  bool   // the last chunk is in in
-	out   []byte // waits for room; pooled
-	tail  []byte // trailers, wait for out
-	last  bool   // out, and tail, are the end of our message
+	out   []byte // bytes waiting for room; pooled
+	tail  []byte // trailers that follow out
+	last  bool   // out and tail end our message
 }
 
-// chunkFrame is the most that stands around a chunk.
+// chunkFrame bounds the framing around a chunk.
 const chunkFrame = 32
 
-// keepLines is the largest array for trailers a pipe keeps while it rests.
+// keepLines is the largest array that an idle pipe keeps for trailers.
 const keepLines = 1 << 10
 
-// Bring adds bytes of the body that came.
+// Bring adds received bytes of the body.
 func (p *Pipe) Bring(buffers Buffers, b []byte) {
 	if len(b) == 0 {
 		return
@@ -42,16 +42,16 @@ func (p *Pipe) Bring(buffers Buffers, b []byte) {
 	p.in = append(buffers.Grow(p.in, len(b)), b...)
 }
 
-// BringHead adds a head that came: it is read as it is.
+// BringHead adds a received head, which is read verbatim.
 func (p *Pipe) BringHead(buffers Buffers, head []byte) {
 	p.Bring(buffers, head)
 	p.lines = len(p.in)
 }
 
-// BringTrailers keeps the trailers that came.
+// BringTrailers stores the received trailers.
 func (p *Pipe) BringTrailers(lines []byte) { p.Trailers = append(p.Trailers[:0], lines...) }
 
-// EndReceived notes that the whole message has come.
+// EndReceived marks the whole message as received.
 func (p *Pipe) EndReceived(buffers Buffers) {
 	p.Ended = true
 	if p.Sent {
@@ -60,12 +60,12 @@ func (p *Pipe) EndReceived(buffers Buffers) {
 	p.finishChunks(buffers)
 }
 
-// Read reads what has come into b, which has room for more than chunkFrame bytes;
-// 0 when nothing is there, which is the end if Over says so. What was read of the
-// body may come again.
+// Read reads received bytes into b, which must have room for more than chunkFrame bytes. It
+// returns 0 if none are available; Over tells whether that is the end. Bytes read make room
+// for more of the body.
 func (p *Pipe) Read(buffers Buffers, b []byte) int {
 	if p.at == len(p.in) {
-		p.finishChunks(buffers) // the end may have come before it was known how the body is read
+		p.finishChunks(buffers) // the end may arrive before the form of the body is known
 	}
 	if p.at == len(p.in) {
 		return 0
@@ -75,7 +75,7 @@ func (p *Pipe) Read(buffers Buffers, b []byte) int {
 	p.lines -= n
 	part := p.in[p.at:]
 	if p.lines > 0 || p.told {
-		part = nil // the rest are lines, or nothing
+		part = nil // the rest is verbatim, or empty
 	}
 	switch room := len(b) - n; {
 	case !p.Chunked || p.Bare:
@@ -99,14 +99,13 @@ func (p *Pipe) Read(buffers Buffers, b []byte) int {
 	return n
 }
 
-// Unread is how many bytes have come and were not read.
+// Unread returns the number of received but unread bytes.
 func (p *Pipe) Unread() int { return len(p.in) - p.at }
 
-// Over reports whether all of the message was read but for its trailers.
+// Over reports whether the whole message was read, apart from trailers.
 func (p *Pipe) Over() bool { return p.Ended && p.at == len(p.in) }
 
-// finishChunks puts the last chunk behind a body that is read in chunks, once
-// all others were.
+// finishChunks adds the last chunk to a chunked body once all others were read.
 func (p *Pipe) finishChunks(buffers Buffers) {
 	if !p.Ended || !p.Chunked || p.Bare || p.told || len(p.in) > 0 {
 		return
@@ -116,8 +115,8 @@ func (p *Pipe) finishChunks(buffers Buffers) {
 	p.lines = len(p.in)
 }
 
-// Send sends bytes of our body, or keeps what finds no room. end says that they are
-// the last, but for the trailer. On a stream that is over they go nowhere.
+// Send sends bytes of our body and keeps those without room. end means that only the trailer
+// may follow. After the end of the stream the bytes are dropped.
 func (p *Pipe) Send(buffers Buffers, b []byte, end bool, trailer []byte) {
 	p.last = p.last || end
 	p.tail = append(p.tail, trailer...)
@@ -136,7 +135,7 @@ func (p *Pipe) Send(buffers Buffers, b []byte, end bool, trailer []byte) {
 	p.out = append(buffers.Grow(p.out, len(b)), b...)
 }
 
-// Push sends what waits for room. It reports whether nothing is left.
+// Push sends waiting bytes. It reports whether none are left.
 func (p *Pipe) Push(buffers Buffers) bool {
 	if len(p.out) == 0 || p.H2 == nil {
 		return len(p.out) == 0
@@ -152,7 +151,7 @@ func (p *Pipe) Push(buffers Buffers) bool {
 	return true
 }
 
-// close ends our message after all bytes of its body were sent.
+// close ends our message after the whole body was sent.
 func (p *Pipe) close() {
 	if !p.last || p.Sent {
 		return
@@ -163,7 +162,7 @@ func (p *Pipe) close() {
 	p.EndSent()
 }
 
-// EndSent notes that the end of our message was sent.
+// EndSent marks our message as sent.
 func (p *Pipe) EndSent() {
 	p.Sent = true
 	if p.Ended {
@@ -171,10 +170,10 @@ func (p *Pipe) EndSent() {
 	}
 }
 
-// Waiting is how many bytes of our body wait for room.
+// Waiting returns the number of body bytes that wait for room.
 func (p *Pipe) Waiting() int { return len(p.out) }
 
-// Release gives the buffers back and makes the pipe one of no stream.
+// Release returns the buffers and resets the pipe.
 func (p *Pipe) Release(buffers Buffers) {
 	for _, b := range [...]*[]byte{&p.in, &p.out} {
 		if *b != nil {

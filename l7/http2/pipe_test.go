@@ -8,14 +8,13 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// piped is one side of two connections that are joined, with one stream that is
-// a pipe.
+// piped is one side of two connected connections, with one stream and its pipe.
 type piped struct {
 	*http2.Conn
 	pipe    http2.Pipe
 	buffers http2.Buffers
 	head    string
-	room    int // times there was room again
+	room    int // number of Writable events
 }
 
 func (p *piped) Head(s *http2.Stream, head []byte, end bool) {
@@ -46,7 +45,7 @@ func (p *piped) Writable(*http2.Stream)                        { p.room++; p.pip
 func (p *piped) GoingAway(http2.Code)                          {}
 func (p *piped) Outgoing()                                     {}
 
-// read reads all that is there, n bytes at a time.
+// read reads all available bytes, n at a time.
 func (p *piped) read(n int) string {
 	var out bytes.Buffer
 	b := make([]byte, n)
@@ -56,7 +55,7 @@ func (p *piped) read(n int) string {
 	return out.String()
 }
 
-// joined is a client and a server that have greeted each other.
+// joined returns a client and a server after their SETTINGS.
 func joined(t *testing.T) (client, server *piped, exchange func()) {
 	t.Helper()
 	client, server = &piped{buffers: plainBuffers{}}, &piped{buffers: plainBuffers{}}
@@ -103,7 +102,7 @@ func TestBodiesWithoutALengthAreReadInChunks(t *testing.T) {
 	}
 }
 
-// A batch of requests is looked at before anybody says how their bodies are read.
+// The end may arrive before the caller decides about the form of the body.
 func TestTheEndOfABodyMayComeBeforeItIsKnownHowItIsRead(t *testing.T) {
 	var p http2.Pipe
 	p.EndReceived(plainBuffers{})
@@ -129,7 +128,7 @@ func TestBareBodiesAndHeadsAreReadAsTheyAre(t *testing.T) {
 	}
 }
 
-// What finds no room waits, leaves in order, and the trailer behind all of it.
+// Bytes without room wait and are sent in order, followed by the trailer.
 func TestWhatFindsNoRoomWaits(t *testing.T) {
 	client, server, exchange := joined(t)
 	client.pipe.H2 = client.Open(nil, []byte("POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n"), false)
@@ -170,7 +169,7 @@ func TestAStreamIsLetGoWhenBothDirectionsEnded(t *testing.T) {
 	if got := client.read(100); got != "6\r\nanswer\r\n0\r\n\r\n" || client.pipe.H2 != nil {
 		t.Errorf("read %q, kept %t", got, client.pipe.H2 != nil)
 	}
-	server.pipe.Send(server.buffers, []byte("more"), true, nil) // goes nowhere
+	server.pipe.Send(server.buffers, []byte("more"), true, nil) // dropped
 	exchange()
 	server.pipe.Release(server.buffers)
 	if server.pipe.Sent || server.pipe.Ended || server.pipe.Waiting() != 0 {

@@ -1,19 +1,18 @@
 package http2
 
-// Streams that want to send more than they may wait in one of two ways: for
-// their own window, until the peer opens it; or in the connection's queue, for
-// its window or for room in the output. The queue is served in turn, and each
-// stream gets an equal share of the room there is, but no less than a frame: a
-// large body cannot starve small ones.
+// Streams that cannot send wait in one of two ways: for their own window, until the peer
+// opens it, or in the connection's queue, for its window or for room in the output. The
+// queue is served round robin. Each stream gets an equal share of the room, but at least a
+// frame, so that a large body cannot starve small ones.
 
-// minShare is the least a stream may send when it is its turn.
+// minShare is the least a stream may send in its turn.
 const minShare = maxFrame
 
-// minRoom is the least room in the output that is worth a frame.
+// minRoom is the least room in the output for a frame.
 const minRoom = 2 << 10
 
-// Room is how many bytes Data takes now. When it is 0 the stream waits, and
-// Handler.Writable is called once there is room again.
+// Room returns the number of bytes that Data accepts now. If it is 0 the stream waits, and
+// Handler.Writable is called when there is room.
 func (s *Stream) Room() int {
 	if s.state&(open|weEnded) != open {
 		return 0
@@ -25,19 +24,19 @@ func (s *Stream) Room() int {
 	return n
 }
 
-// room is how many bytes s may send now.
+// room returns the number of bytes that s may send now.
 func (c *Conn) room(s *Stream) int {
 	n := c.available()
 	switch {
 	case c.turn == s:
 		n = min(n, c.share)
 	case c.waiting > 0:
-		return 0 // others were here first
+		return 0 // others wait already
 	}
 	return max(0, min(n, int(s.sendWindow)))
 }
 
-// available is how many bytes the connection can send now.
+// available returns the number of bytes that the connection can send now.
 func (c *Conn) available() int {
 	n := c.sh.limits.Output - len(c.out)
 	if n < minRoom {
@@ -47,7 +46,7 @@ func (c *Conn) available() int {
 	return min(n, int(c.sendWindow))
 }
 
-// wait puts a stream where it waits for room.
+// wait marks a stream as waiting for room.
 func (s *Stream) wait() {
 	c := s.conn
 	if s.blocked == 0 && (s.sendWindow <= 0 || c.sendWindow <= 0) {
@@ -94,7 +93,7 @@ func (c *Conn) dequeue(s *Stream) {
 	c.waiting--
 }
 
-// opened lets a stream go on whose own window was opened.
+// opened queues a stream whose own window was opened.
 func (c *Conn) opened(s *Stream) {
 	if s.state&short != 0 && s.sendWindow > 0 {
 		s.state &^= short
@@ -103,8 +102,8 @@ func (c *Conn) opened(s *Stream) {
 	}
 }
 
-// Blocked is since when the peer's windows have kept a stream from sending, of
-// several the longest, as a time of the clock; 0 when they keep none.
+// Blocked returns the time since which the peer's windows have blocked a stream, the
+// earliest of all streams; 0 if none is blocked.
 func (c *Conn) Blocked() (since int64) {
 	for _, s := range c.table {
 		for ; s != nil; s = s.chain {
@@ -116,8 +115,8 @@ func (c *Conn) Blocked() (since int64) {
 	return since
 }
 
-// pump gives the streams that wait their turns while there is room. It ends: a
-// stream that comes back into the queue has used up room.
+// pump gives waiting streams their turns while there is room. It terminates because a stream
+// that is queued again has used up room.
 func (c *Conn) pump() {
 	if c.turn != nil {
 		return
@@ -127,7 +126,7 @@ func (c *Conn) pump() {
 		s, n := c.first, c.available()
 		if n <= 0 {
 			if c.sendWindow <= 0 && s.blocked == 0 {
-				s.blocked = c.sh.now() // it had waited for the output only
+				s.blocked = c.sh.now() // so far it had waited for the output only
 			}
 			return
 		}

@@ -1,9 +1,8 @@
 package http2
 
-// Receive takes bytes that were read. It consumes all of them and may change
-// them: frames that follow each other on one stream are brought together. The
-// error, a *Error, ends the connection: what Output gives is still to be
-// written, then the socket is closed. Calls must not be nested, not even for
+// Receive processes received bytes. It consumes all of p and may modify it, because
+// consecutive data frames of a stream are merged. An error (*Error) ends the connection: the
+// owner writes Output and closes the socket. Calls must not be nested, not even for
 // different connections of one Shared.
 func (c *Conn) Receive(p []byte) error {
 	c.sh.wake()
@@ -59,9 +58,8 @@ func (c *Conn) greet(p []byte) []byte {
 	return p
 }
 
-// whole is how many bytes of the frame at the start of p have to be there
-// before it is looked at: all of it, or of DATA its head only. It is more than
-// len(p) while it cannot tell.
+// whole returns how many bytes of the frame at the start of p are needed to process it: all,
+// or only the header for DATA. It is greater than len(p) while undecided.
 func (c *Conn) whole(p []byte) int {
 	if len(p) < frameHeader {
 		return frameHeader
@@ -69,7 +67,7 @@ func (c *Conn) whole(p []byte) int {
 	h := parseHeader(p)
 	switch {
 	case h.length > maxFrame:
-		return frameHeader // frame refuses it
+		return frameHeader // frame will refuse it
 	case h.kind != frameData:
 		return frameHeader + h.length
 	case h.flags&flagPadded != 0 && h.length > 0:
@@ -78,8 +76,8 @@ func (c *Conn) whole(p []byte) int {
 	return frameHeader
 }
 
-// complete goes on with a frame whose beginning came before. It keeps only as
-// much as has come: a length is no promise of bytes.
+// complete continues a frame whose beginning arrived earlier. It stores only received bytes,
+// because the length may be a lie.
 func (c *Conn) complete(p []byte) []byte {
 	n := c.whole(c.in)
 	for len(c.in) < n {
@@ -99,7 +97,7 @@ func (c *Conn) complete(p []byte) []byte {
 	return p
 }
 
-// frame takes a whole frame, of DATA its head.
+// frame processes a complete frame, or the header of DATA.
 func (c *Conn) frame(b []byte) {
 	h := parseHeader(b)
 	c.frames++
@@ -121,7 +119,7 @@ func (c *Conn) frame(b []byte) {
 	}
 }
 
-// check finds what is wrong with a frame whatever its type.
+// check checks a frame regardless of its type.
 func (c *Conn) check(h header) *Error {
 	switch {
 	case h.length > maxFrame:
@@ -134,7 +132,7 @@ func (c *Conn) check(h header) *Error {
 	return nil
 }
 
-// dispatch gives the payload of a frame to the function for its type.
+// dispatch passes the payload of a frame to the function for its type.
 func (c *Conn) dispatch(h header, p []byte) *Error {
 	switch h.kind {
 	case frameData:
@@ -161,7 +159,7 @@ func (c *Conn) dispatch(h header, p []byte) *Error {
 	return c.spend(costFrame, ErrUnknownFlood)
 }
 
-// spend pays for a frame that moves nothing.
+// spend pays for a frame without useful work.
 func (c *Conn) spend(cost int32, flood *Error) *Error {
 	if c.noise.take(cost, c.sh.now) {
 		return nil
@@ -169,10 +167,10 @@ func (c *Conn) spend(cost int32, flood *Error) *Error {
 	return flood
 }
 
-// idle reports whether a stream was never opened. Once we have said which is the
-// last we cannot know of those beyond: frames on them are not looked at.
+// idle reports whether a stream was never opened. After our final GOAWAY this is unknown for
+// later streams, whose frames are ignored.
 func (c *Conn) idle(id uint32) bool {
-	if id&1 == 1 == c.client { // ours
+	if id&1 == 1 == c.client { // opened by this side
 		return id >= c.nextID
 	}
 	return id > c.peerLast && (c.leaving != leftFinal || id&1 == 0)

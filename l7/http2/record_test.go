@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// recorder is a Handler that writes down what it hears, as one line an event.
+// recorder is a Handler that records its events, one line each.
 type recorder struct {
 	events  []string
 	streams map[uint32]*http2.Stream
@@ -65,7 +65,7 @@ func (r *recorder) Writable(s *http2.Stream) {
 func (r *recorder) GoingAway(code http2.Code) { r.note("going away %v", code) }
 func (r *recorder) Outgoing()                 {}
 
-// count tells how many events begin with a text.
+// count returns the number of events with a prefix.
 func (r *recorder) count(prefix string) (n int) {
 	for _, e := range r.events {
 		if strings.HasPrefix(e, prefix) {
@@ -108,7 +108,7 @@ func (s *session) toClient() *session {
 	return s
 }
 
-// flush sends what was written and gives what comes back, one line a frame.
+// flush sends the written bytes and returns the output, one line per frame.
 func (s *session) flush() (frames []string, err error) {
 	err = s.conn.Receive(s.take())
 	out := s.out()
@@ -118,7 +118,7 @@ func (s *session) flush() (frames []string, err error) {
 	return out, err
 }
 
-// out takes what is to be written.
+// out returns the pending output.
 func (s *session) out() (frames []string) {
 	s.t.Helper()
 	out := bytes.TrimPrefix(bytes.Clone(s.conn.Output()), []byte(xhttp2.ClientPreface))
@@ -158,18 +158,18 @@ func text(f xhttp2.Frame) string {
 	return fmt.Sprint(f.Header().Type)
 }
 
-// get is the block of a simple request, with more fields.
+// get returns the block of a simple request with additional fields.
 func (s *session) get(more ...string) []byte {
 	return s.fields(append([]string{":method", "GET", ":scheme", "http", ":authority", "a.test", ":path", "/"}, more...)...)
 }
 
-// post opens a stream that still has a body to come.
+// post opens a stream whose body follows.
 func (s *session) post(id uint32, more ...string) *script {
 	return s.headers(id, false, s.fields(append([]string{":method", "POST", ":scheme", "http", ":authority", "a.test", ":path", "/"}, more...)...))
 }
 
-// ends checks that the connection ends because of why, with GOAWAY saying so,
-// and that it is counted.
+// ends checks that the connection ends with error why, that GOAWAY has its code, and that it
+// is counted.
 func (s *session) ends(why *http2.Error) {
 	s.t.Helper()
 	frames, err := s.flush()
@@ -195,7 +195,7 @@ func (s *session) endedBy(frames []string, err error, why *http2.Error) {
 	}
 }
 
-// resets checks that a stream ends because of why and the connection goes on.
+// resets checks that a stream ends with error why and the connection continues.
 func (s *session) resets(id uint32, why *http2.Error) {
 	s.t.Helper()
 	frames, err := s.flush()

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "record what real peers send into testdata")
 
-// tap keeps what is read from a connection.
+// tap stores the bytes read from a connection.
 type tap struct {
 	net.Conn
 	mu   sync.Mutex
@@ -36,8 +36,8 @@ func (c *tap) save(t *testing.T, name string) {
 	}
 }
 
-// TestRecordings makes the seeds of the fuzz targets: the bytes that curl,
-// nghttp, h2load and Go's client sent us, and those of Go's server.
+// TestRecordings creates the seeds of the fuzz targets: the bytes sent by curl, nghttp,
+// h2load and Go's client, and by Go's server.
 func TestRecordings(t *testing.T) {
 	if !*update {
 		t.Skip("only with -update")

@@ -12,9 +12,9 @@ const (
 	haveStatus    = 1 << (kindStatus - kindPseudo)
 )
 
-// request checks the request that was decoded (RFC 9113 section 8.3.1) and
-// writes it as a head of HTTP/1.1. Only what that form would hide is checked
-// here; the rest, and what path and host mean, is l7/http1's business.
+// request checks the decoded request (RFC 9113 section 8.3.1) and writes it as an HTTP/1.1
+// head. It checks only what that form would hide. l7/http1 does the rest and interprets path
+// and host.
 func (m *message) request(end bool) (head []byte, why *Error) {
 	if why := m.checkRequest(); why != nil {
 		return nil, why
@@ -43,7 +43,7 @@ func (m *message) request(end bool) (head []byte, why *Error) {
 	return m.head, nil
 }
 
-// requestFraming ends the head with the fields HTTP/2 says otherwise.
+// requestFraming appends the fields that HTTP/2 expresses differently.
 func (m *message) requestFraming(end, upgrade bool) {
 	switch {
 	case upgrade:
@@ -66,7 +66,7 @@ func (m *message) requestFraming(end, upgrade bool) {
 	m.head = append(m.head, "\r\n"...)
 }
 
-// checkRequest finds what makes a request malformed.
+// checkRequest returns the error in a malformed request.
 func (m *message) checkRequest() *Error {
 	if m.bad != nil {
 		return m.bad
@@ -111,8 +111,8 @@ func (m *message) checkRequest() *Error {
 	return nil
 }
 
-// sameHost compares two authorities. They may leave out the port that is the scheme's
-// own (RFC 9110 section 4.2.3).
+// sameHost compares two authorities. The default port of the scheme may be omitted (RFC 9110
+// section 4.2.3).
 func sameHost(scheme, a, b []byte) bool {
 	usual := []byte(":80")
 	if string(scheme) == "https" {
@@ -121,7 +121,7 @@ func sameHost(scheme, a, b []byte) bool {
 	return foldEqual(bytes.TrimSuffix(a, usual), bytes.TrimSuffix(b, usual))
 }
 
-// checkTarget checks :scheme and :path where there are any.
+// checkTarget checks :scheme and :path if present.
 func (m *message) checkTarget(method []byte) *Error {
 	if m.have&haveScheme != 0 {
 		if s := m.value(kindScheme); string(s) != "https" && string(s) != "http" {

@@ -1,7 +1,7 @@
 package http2
 
-// response checks the response that was decoded (RFC 9113 section 8.3.2) and
-// writes it as a head of HTTP/1.1. bodyless tells that it answers a HEAD.
+// response checks the decoded response (RFC 9113 section 8.3.2) and writes it as an HTTP/1.1
+// head. bodyless means that the request was HEAD.
 func (m *message) response(end, bodyless bool) (status int, head []byte, why *Error) {
 	if m.bad != nil {
 		return 0, nil, m.bad
@@ -21,7 +21,7 @@ func (m *message) response(end, bodyless bool) (status int, head []byte, why *Er
 		}
 		status = status*10 + int(c)
 	}
-	if status < 100 || status == 101 { // whether one above 599 is accepted is for those who read the head
+	if status < 100 || status == 101 { // readers of the head decide about statuses above 599
 		return 0, nil, ErrStatus
 	}
 	m.head = append(append(append(m.head, "HTTP/1.1 "...), digits...), ' ')
@@ -34,12 +34,12 @@ func (m *message) response(end, bodyless bool) (status int, head []byte, why *Er
 	return status, m.head, nil
 }
 
-// responseFraming adds the field that says where the body ends.
+// responseFraming appends the field that frames the body.
 func (m *message) responseFraming(status int, end, bodyless bool) *Error {
 	switch {
 	case status < 200 && end:
-		return ErrStatus // another head has to follow
-	case status < 200 || status == 204: // a length that is given all the same means nothing (RFC 9113, section 8.1.1)
+		return ErrStatus // another head must follow
+	case status < 200 || status == 204: // Content-Length has no meaning here (RFC 9113, section 8.1.1)
 	case m.length >= 0:
 		m.appendLength(m.length)
 	case bodyless || status == 304:
@@ -51,8 +51,8 @@ func (m *message) responseFraming(status int, end, bodyless bool) *Error {
 	return nil
 }
 
-// reasons are the phrases of common statuses (RFC 9110 section 15), for clients
-// of HTTP/1.
+// reasons holds the reason phrases of common statuses (RFC 9110 section 15) for HTTP/1
+// clients.
 var reasons = map[int]string{
 	100: "Continue",
 	103: "Early Hints",

@@ -154,13 +154,13 @@ func TestRequestsThatWereNotLookedAtComeBack(t *testing.T) {
 		t.Errorf("%d streams, %d available", s.conn.Streams(), s.conn.Available())
 	}
 	s.headers(5, true, s.fields(":status", "200"))
-	_ = s.WriteRSTStream(5, xhttp2.ErrCodeNo) // the request is not wanted any more
+	_ = s.WriteRSTStream(5, xhttp2.ErrCodeNo) // the request is cancelled
 	if _, err := s.flush(); err != nil || !s.conn.Finished() || s.events[len(s.events)-1] != "reset 5 NO_ERROR" {
 		t.Errorf("%v %q", err, s.events)
 	}
 }
 
-// gRPC servers reset a stream after its trailers, whose request may be over.
+// gRPC servers reset a stream after its trailers, when the request may have ended.
 func TestResetAfterTheEndIsNoError(t *testing.T) {
 	s := newSession(t, nil).toClient()
 	s.request(head("POST", "/", "TE: trailers"), true)

@@ -1,24 +1,22 @@
 package http2
 
-// A request may be answered before all of it has come. The rest is taken and
-// dropped for a moment, as far as the window already allows; who takes longer or
-// sends more is told to stop, by RST_STREAM with NO_ERROR (RFC 9113 section 8.1).
-// Told at once, some clients, curl 7 among them, meet the reset while they still
-// write and lose the answer that came before it.
+// A response may be complete before the request is. The rest of the request is discarded for
+// a moment, within the open window. A client that takes longer or sends more gets RST_STREAM
+// with NO_ERROR (RFC 9113 section 8.1). An immediate reset makes some clients, e.g. curl 7,
+// lose the response while they are still writing.
 
-// rest is what may still come of a request that was answered. To the client the
-// stream is half closed (section 5.1), so that what it breaks there is as wrong as
-// it was before the answer, however soon that came.
+// rest is the unfinished request of a completed response. For the client the stream is
+// half-closed (section 5.1), so its protocol violations count as before the response.
 type rest struct {
-	stream uint32 // 0 when there is none
-	left   int32  // bytes the client may send without having heard of us
-	window int32  // bytes we could send
-	length int64  // what is missing of the content-length; negative without one
-	old    bool   // Tick has seen it
+	stream uint32 // 0 without a stream
+	left   int32  // bytes the client may send before our reset arrives
+	window int32  // our send window
+	length int64  // missing bytes of Content-Length; negative without one
+	old    bool   // a Tick has passed
 }
 
-// waive lets a client finish a request that was answered. Of many at once the
-// oldest is told to stop.
+// waive lets a client finish a request after its response. If too many are unfinished, the
+// oldest is reset.
 func (c *Conn) waive(s *Stream) {
 	c.remember(s.id, true)
 	r := &c.rests[c.restAt%uint8(len(c.rests))]
@@ -33,8 +31,8 @@ func (c *Conn) waive(s *Stream) {
 	}
 }
 
-// Tick tells clients to stop whose requests were answered before the Tick before
-// this one. The owner calls it about every second.
+// Tick resets the requests whose response was complete before the previous Tick. The owner
+// calls it about every second.
 func (c *Conn) Tick() {
 	for i := range c.rests {
 		if r := &c.rests[i]; r.old {
@@ -45,7 +43,7 @@ func (c *Conn) Tick() {
 	}
 }
 
-// stop tells the client that nobody reads a request.
+// stop resets a request that nobody reads.
 func (c *Conn) stop(r *rest) {
 	if r.stream == 0 {
 		return
@@ -55,7 +53,7 @@ func (c *Conn) stop(r *rest) {
 	*r = rest{}
 }
 
-// waived gives what may come of a stream, nil when nothing may.
+// waived returns the rest of a stream, or nil.
 func (c *Conn) waived(id uint32) *rest {
 	for i := range c.rests {
 		if c.rests[i].stream == id {
@@ -65,8 +63,7 @@ func (c *Conn) waived(id uint32) *rest {
 	return nil
 }
 
-// over forgets a rest: the client has ended the stream, or broke it for that
-// reason.
+// over removes a rest because the client ended the stream, or violated the protocol (why).
 func (c *Conn) over(r *rest, why *Error) {
 	id := r.stream
 	*r = rest{}
@@ -77,8 +74,7 @@ func (c *Conn) over(r *rest, why *Error) {
 	c.peerEnded(id)
 }
 
-// dropData takes a frame with n bytes of a request that was answered, and reports
-// whether it is one.
+// dropData discards a frame with n bytes if its stream is a rest, and reports whether it is.
 func (c *Conn) dropData(h header, n int) bool {
 	r := c.waived(h.stream)
 	if r == nil {
@@ -101,7 +97,7 @@ func (c *Conn) dropData(h header, n int) bool {
 	return true
 }
 
-// dropTrailers takes a header block of a request that was answered.
+// dropTrailers handles a header block for a rest.
 func (c *Conn) dropTrailers(r *rest, b *block) {
 	_, why := c.sh.in.trailers()
 	switch {
@@ -116,8 +112,8 @@ func (c *Conn) dropTrailers(r *rest, b *block) {
 	c.over(r, why)
 }
 
-// updateClosed takes a WINDOW_UPDATE for a stream that is not open any more: one
-// that was right when the stream was is ignored.
+// updateClosed handles WINDOW_UPDATE for a stream that is no longer open. Updates that were
+// valid while it was open are ignored.
 func (c *Conn) updateClosed(id uint32, n int64) {
 	r := c.waived(id)
 	_, ours := c.recall(id)

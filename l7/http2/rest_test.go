@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// answered is a session whose requests are answered before their bodies come.
+// answered is a session whose responses are sent before the request bodies arrive.
 func answered(t *testing.T, ids ...uint32) *session {
 	t.Helper()
 	s := newSession(t, nil)
@@ -27,7 +27,7 @@ func answered(t *testing.T, ids ...uint32) *session {
 
 func isReset(frame string) bool { return strings.HasPrefix(frame, "RST_STREAM") }
 
-// wantResets says which streams were told to stop, all of them without a fault.
+// wantResets checks the streams reset with NO_ERROR.
 func (s *session) wantResets(t *testing.T, what string, want ...string) {
 	t.Helper()
 	frames, err := s.flush()
@@ -67,7 +67,7 @@ func TestAnAnsweredRequestThatGoesOnIsStopped(t *testing.T) {
 	s.wantResets(t, "within its window")
 	_ = s.WriteData(1, false, zeros(1535))
 	s.wantResets(t, "to the end of its window", "RST_STREAM 1 NO_ERROR")
-	_ = s.WriteData(1, true, zeros(1000)) // was on its way
+	_ = s.WriteData(1, true, zeros(1000)) // was in flight
 	s.wantResets(t, "after it was told")
 
 	s = answered(t, 1, 3)
@@ -82,7 +82,7 @@ func TestAnAnsweredRequestThatGoesOnIsStopped(t *testing.T) {
 	s.wantResets(t, "too many at once", "RST_STREAM 1 NO_ERROR", "RST_STREAM 3 NO_ERROR")
 }
 
-// What is dropped counts as consumed, and floods of it as floods.
+// Discarded data counts as consumed, and floods of it count as floods.
 func TestTheRestOfAnAnsweredRequestIsBounded(t *testing.T) {
 	s := answered(t)
 	for id := uint32(1); id < 200; id += 2 { // 6 MB through a window of 256 KiB
@@ -102,7 +102,7 @@ func TestTheRestOfAnAnsweredRequestIsBounded(t *testing.T) {
 	}
 }
 
-// Section 5.1 holds for a stream that was just answered as if it had not been.
+// Section 5.1 applies to a stream after its response as before.
 func TestWhatBreaksAStreamDoesSoAfterItsAnswer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -132,7 +132,7 @@ func TestWhatBreaksAStreamDoesSoAfterItsAnswer(t *testing.T) {
 			if n := s.sh.Count(c.why); n != 1 {
 				t.Errorf("it was counted %d times", n)
 			}
-			_ = s.WriteData(1, false, zeros(10)) // on its way when the client hears of it
+			_ = s.WriteData(1, false, zeros(10)) // in flight when the client receives the response
 			s.wantResets(t, "later")
 		})
 	}
@@ -146,11 +146,11 @@ func TestWhatIsRightOnAStreamIsSoAfterItsAnswer(t *testing.T) {
 	_ = s.WriteData(1, false, zeros(500))
 	_ = s.WriteDataPadded(1, false, zeros(500), zeros(200))
 	s.headers(1, true, s.fields("x-a", "b"))
-	_ = s.WriteWindowUpdate(1, 1<<31-1) // it is closed: nobody has a window any more
+	_ = s.WriteWindowUpdate(1, 1<<31-1) // the stream is closed and has no window
 	s.wantResets(t, "a whole request")
 }
 
-// Once the client has ended it the stream is closed, and by the client.
+// A stream that the client has ended is closed by the client.
 func TestNothingFollowsTheEndOfAnAnsweredRequest(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(s *session){

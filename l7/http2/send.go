@@ -2,11 +2,10 @@ package http2
 
 import "bytes"
 
-// Respond sends the head of a response: the bytes of an HTTP/1.1 head with its
-// empty line, as http1.AppendResponse writes them. Fields that HTTP/2 does not
-// know are left out, names become lower case, and 101 becomes 200 on a tunnel.
-// end tells that nothing follows. Interim responses may come before the final
-// one; everything after that one is ignored.
+// Respond sends the head of a response. head is an HTTP/1.1 head with its empty line, as
+// written by http1.AppendResponse. Fields that HTTP/2 forbids are dropped, names become
+// lower case, and 101 becomes 200 on a tunnel. end means that nothing follows. Interim
+// responses may precede the final one; later heads are ignored.
 func (s *Stream) Respond(head []byte, end bool) {
 	const start = len("HTTP/1.1 ")
 	if s.state&(open|headSent) != open || s.conn.client || len(head) < start+3 {
@@ -28,8 +27,8 @@ func (s *Stream) Respond(head []byte, end bool) {
 	c.endBlock(from, s, end)
 }
 
-// Trailers sends lines of HTTP/1.1, which may be followed by an empty one, as
-// trailers and ends the direction.
+// Trailers sends HTTP/1.1 lines, optionally with the final empty one, as trailers and ends
+// the direction.
 func (s *Stream) Trailers(lines []byte) {
 	if s.state&(open|weEnded|headSent) != open|headSent {
 		return
@@ -39,7 +38,7 @@ func (s *Stream) Trailers(lines []byte) {
 	s.conn.endBlock(from, s, true)
 }
 
-// lines appends the fields of lines up to an empty one.
+// lines appends the fields up to an empty line.
 func (e *encoder) lines(dst, b []byte) []byte {
 	for {
 		n := bytes.IndexByte(b, '\n') + 1
@@ -51,8 +50,8 @@ func (e *encoder) lines(dst, b []byte) []byte {
 	}
 }
 
-// beginBlock begins a header block for a head of n bytes; its representation is
-// hardly ever longer. It gives the place of the frame's header.
+// beginBlock begins a header block for a head of n bytes and returns the offset of its frame
+// header. The encoded block is rarely longer than the head.
 func (c *Conn) beginBlock(n int) int {
 	c.grow(frameHeader + n + 512)
 	from := len(c.out)
@@ -61,8 +60,7 @@ func (c *Conn) beginBlock(n int) int {
 	return from
 }
 
-// endBlock completes the frame of a header block, or the frames when one is not
-// enough.
+// endBlock completes the frame of a header block, or splits it into several.
 func (c *Conn) endBlock(from int, s *Stream, end bool) {
 	flags := uint8(flagEndHeaders)
 	if end {
@@ -78,7 +76,7 @@ func (c *Conn) endBlock(from int, s *Stream, end bool) {
 	}
 }
 
-// split cuts a block of n bytes into frames; the header of the first is at from.
+// split splits a block of n bytes into frames; the first frame header is at from.
 func (c *Conn) split(from, n int, id uint32, flags uint8) {
 	frames := (n + maxFrame - 1) / maxFrame
 	for range frames - 1 {
@@ -98,10 +96,9 @@ func (c *Conn) split(from, n int, id uint32, flags uint8) {
 	putHeader(c.out[from:], maxFrame, frameHeaders, flags&^flagEndHeaders, id)
 }
 
-// Data sends bytes of the body and gives how many of p were taken, which is
-// what Room gives at most; the others are to be offered again when
-// Handler.Writable is called. end, which counts only when all of p was taken,
-// ends the direction; p may be empty then.
+// Data sends bytes of the body and returns the number accepted, at most Room. The others
+// must be offered again when Handler.Writable is called. end ends the direction once all of
+// p was accepted; p may be empty then.
 func (s *Stream) Data(p []byte, end bool) int {
 	if s.state&(open|weEnded|headSent) != open|headSent {
 		return 0
@@ -125,7 +122,7 @@ func (s *Stream) Data(p []byte, end bool) int {
 	return n
 }
 
-// appendData writes DATA frames for p, which fits the windows.
+// appendData writes DATA frames for p, which must fit the windows.
 func (c *Conn) appendData(s *Stream, p []byte, end bool) {
 	n := len(p)
 	c.grow(n + frameHeader*(n/maxFrame+1))
@@ -165,10 +162,9 @@ func (s *Stream) end() {
 	}
 }
 
-// Reset ends the stream at once. CodeNo is for a client that was answered before
-// its request was complete: it may finish it, within its window, and is told to
-// stop otherwise. With any other code the peer knows that what it has of the
-// message is not the whole.
+// Reset ends the stream at once. CodeNo is for a client whose response is complete before
+// its request: it may finish the request within its window and is reset otherwise. Any other
+// code tells the peer that the message is incomplete.
 func (s *Stream) Reset(code Code) {
 	if s.state&open == 0 {
 		return
@@ -192,11 +188,10 @@ func (c *Conn) reset(id uint32, code Code) {
 	c.out = appendUint32(c.out, uint32(code))
 }
 
-// Consumed says that n bytes Handler.Data brought are dealt with: the peer may
-// send as many more.
+// Consumed returns n bytes of Handler.Data to the window, so that the peer may send more.
 func (s *Stream) Consumed(n int) {
 	if s.state&open == 0 {
-		return // remove counted all
+		return // remove has credited everything
 	}
 	c := s.conn
 	k := int32(min(n, int(s.held)))
@@ -206,8 +201,8 @@ func (s *Stream) Consumed(n int) {
 	s.credit(k)
 }
 
-// credit returns n bytes to the window of the stream. The peer hears of it when
-// half a window has come together.
+// credit returns n bytes to the window of the stream. An update is sent once half a window
+// is due.
 func (s *Stream) credit(n int32) {
 	s.owed += n
 	if s.state&peerEnded != 0 || s.owed < s.window/2 {
@@ -224,7 +219,7 @@ func (s *Stream) credit(n int32) {
 	s.owed = 0
 }
 
-// credit returns n bytes to the window of the connection.
+// credit returns n bytes to the connection window.
 func (c *Conn) credit(n int32) {
 	if n == 0 || c.err != nil {
 		return
@@ -250,7 +245,7 @@ func (c *Conn) update(id uint32, n int32) {
 	c.out = appendUint32(c.out, uint32(n))
 }
 
-// controlFrame begins a frame of n bytes that is not flow-controlled.
+// controlFrame begins a frame of n bytes without flow control.
 func (c *Conn) controlFrame(n int, kind, flags uint8, id uint32) {
 	c.grow(frameHeader + n)
 	c.out = appendHeader(c.out, n, kind, flags, id)

@@ -1,24 +1,24 @@
 package http2
 
-// Buffers lends byte buffers; loop.BufferPool does.
+// Buffers lends byte buffers. loop.BufferPool implements it.
 type Buffers interface {
-	// Grow returns a buffer that holds b's bytes and has room for n more; b,
-	// which may be nil, is given back when it had to move.
+	// Grow returns a buffer with the contents of b and room for n more bytes. b may be nil.
+	// If the contents had to move, b is returned to the pool.
 	Grow(b []byte, n int) []byte
-	// Put gives a buffer back.
+	// Put returns a buffer.
 	Put(b []byte)
 }
 
-// Shared is what the connections of one loop have in common: scratch space,
-// buffers, streams that are not in use, limits and counters. It belongs to one
-// goroutine. Connections to clients and to backends have one each.
+// Shared is the common state of the connections of one loop: scratch space, buffers, free
+// streams, limits and counters. It belongs to one goroutine. Connections to clients and to
+// backends have separate ones.
 type Shared struct {
 	limits  Limits
 	buffers Buffers
 	now     func() int64
 
-	in     message // the header block at hand
-	line   []byte  // a line being put together
+	in     message // the current header block
+	line   []byte  // the line being built
 	counts []uint64
 
 	free, resting []*Stream
@@ -26,9 +26,8 @@ type Shared struct {
 	tableSize     int
 }
 
-// NewShared returns a Shared with the given limits. now is a clock in
-// nanoseconds that never goes back; it is asked when a stream begins to wait
-// and when a bucket is empty.
+// NewShared returns a Shared with the given limits. now is a monotonic clock in nanoseconds.
+// It is read when a stream begins to wait and when a bucket is empty.
 func NewShared(limits Limits, buffers Buffers, now func() int64) *Shared {
 	limits.Window = max(limits.Window, initialWindow)
 	limits.ConnWindow = max(limits.ConnWindow, initialWindow)
@@ -39,13 +38,13 @@ func NewShared(limits Limits, buffers Buffers, now func() int64) *Shared {
 	return sh
 }
 
-// Count is how often the peers of all connections did what e says.
+// Count returns how often e occurred on all connections.
 func (sh *Shared) Count(e *Error) uint64 { return sh.counts[e.index] }
 
-// maxFree bounds the idle streams and tables a Shared keeps.
+// maxFree bounds the free streams and tables of a Shared.
 const maxFree = 4096
 
-// stream returns a stream that is not in use.
+// stream returns a free stream.
 func (sh *Shared) stream() *Stream {
 	if n := len(sh.free); n > 0 {
 		s := sh.free[n-1]
@@ -55,11 +54,11 @@ func (sh *Shared) stream() *Stream {
 	return new(Stream)
 }
 
-// put takes back a stream. It rests until the next Receive, because code further
-// up the stack may still look at it.
+// put frees a stream. It becomes available at the next Receive, because callers up the stack
+// may still read it.
 func (sh *Shared) put(s *Stream) { sh.resting = append(sh.resting, s) }
 
-// wake makes the streams that rest ready for use.
+// wake makes the streams of put available.
 func (sh *Shared) wake() {
 	for i, s := range sh.resting {
 		*s = Stream{}

@@ -1,76 +1,74 @@
 package http2
 
-// Stream carries one exchange. It belongs to its owner from Handler.Head, or
-// from Conn.Open, until one of these, after which it must not be touched again:
+// Stream carries one exchange. It belongs to its owner from Handler.Head or Conn.Open until
+// one of these events, after which it must not be used:
 //
-//   - both directions ended: the peer's last event said so, and the owner's
-//     last Respond, Data or Trailers did;
+//   - both directions ended, by the peer's last event and the owner's last Respond, Data or Trailers;
 //   - Handler.Reset returned;
 //   - the owner called Reset.
 //
-// What is called on a stream within the event that ended it does nothing.
+// Calls on a stream within the event that ended it have no effect.
 type Stream struct {
-	// Owner is the caller's.
+	// Owner is for the caller's use.
 	Owner any
 
 	conn          *Conn
-	chain         *Stream // next one in the same slot of the table
+	chain         *Stream // next stream in the same table slot
 	before, after *Stream // neighbours in the queue
 	id            uint32
 	state         state
-	sendWindow    int32 // bytes we may send; negative after the peer took some back
+	sendWindow    int32 // bytes we may send; negative after the peer reduced its window
 	recvWindow    int32 // bytes the peer may send
-	window        int32 // what recvWindow is filled up to
-	held          int32 // bytes the owner was given and has not consumed
-	owed          int32 // bytes consumed that the peer has not heard of
-	moved         int32 // bytes consumed since the window grew
-	length        int64 // what is missing of the content-length; valid if counted
-	blocked       int64 // since when no byte could be sent; 0 when one could
+	window        int32 // target of recvWindow
+	held          int32 // bytes delivered but not consumed
+	owed          int32 // bytes consumed but not yet credited to the peer
+	moved         int32 // bytes consumed since the window last grew
+	length        int64 // missing bytes of Content-Length; valid if counted
+	blocked       int64 // time since which no byte could be sent; 0 if one could
 }
 
-// state is where a stream stands, one bit each.
+// state is a set of flags.
 type state uint16
 
 const (
-	open        state = 1 << iota // in the table of its connection
+	open        state = 1 << iota // in the connection's table
 	peerEnded                     // END_STREAM was received
 	weEnded                       // END_STREAM was sent
 	headed                        // the final head was received
 	headSent                      // the final head was sent
-	noBody                        // the message we receive has no body, whatever it says
-	counted                       // it said how long its body is
+	noBody                        // the received message has no body, whatever its fields say
+	counted                       // it has a Content-Length
 	tunnel                        // extended CONNECT: bytes of another protocol
-	queued                        // waits in the connection's queue
+	queued                        // in the connection's queue
 	short                         // waits for its own window
-	unprocessed                   // the peer did not look at it
+	unprocessed                   // the peer did not process it
 )
 
-// ID is the number of the stream.
+// ID returns the stream number.
 func (s *Stream) ID() uint32 { return s.id }
 
-// Conn is the connection of the stream.
+// Conn returns the connection of the stream.
 func (s *Stream) Conn() *Conn { return s.conn }
 
-// Ended reports whether the peer's direction is over.
+// Ended reports whether the peer's direction has ended.
 func (s *Stream) Ended() bool { return s.state&peerEnded != 0 }
 
-// Tunnel reports whether the stream is an extended CONNECT (RFC 8441): its head
-// asks for an upgrade, its data are bytes of that protocol, and the answer 101
-// becomes 200.
+// Tunnel reports whether the stream is an extended CONNECT (RFC 8441). Its head requests an
+// upgrade, its data belongs to that protocol, and a 101 response becomes 200.
 func (s *Stream) Tunnel() bool { return s.state&tunnel != 0 }
 
-// Unprocessed reports, within Handler.Reset, that the backend has not looked at
-// the request: it may be sent again whatever its method is (RFC 9113 section 8.7).
+// Unprocessed reports, within Handler.Reset, that the backend did not process the request.
+// It may be repeated regardless of its method (RFC 9113 section 8.7).
 func (s *Stream) Unprocessed() bool { return s.state&unprocessed != 0 }
 
-// Blocked is when the peer's windows last kept the stream from sending, as a
-// time of the clock; 0 while it could send.
+// Blocked returns the time since which the peer's windows have blocked the stream; 0 if it
+// can send.
 func (s *Stream) Blocked() int64 { return s.blocked }
 
-// smallTable is how many slots a connection has by itself.
+// smallTable is the number of slots in a connection's own table.
 const smallTable = 8
 
-// find gives the stream with that number, nil when it is not open.
+// find returns the open stream with that number, or nil.
 func (c *Conn) find(id uint32) *Stream {
 	for s := c.table[c.slot(id)]; s != nil; s = s.chain {
 		if s.id == id {
@@ -80,7 +78,7 @@ func (c *Conn) find(id uint32) *Stream {
 	return nil
 }
 
-// slot spreads the numbers of one side, which are all odd or all even.
+// slot spreads stream numbers, which are all odd or all even on one side.
 func (c *Conn) slot(id uint32) int { return int(id>>1) & (len(c.table) - 1) }
 
 // add opens a stream.
@@ -99,8 +97,8 @@ func (c *Conn) add(id uint32) *Stream {
 	return s
 }
 
-// enlarge moves the streams to a table for as many as there may be. It is given
-// back when none is left.
+// enlarge moves the streams to a table for the maximum number. It is returned when no stream
+// is left.
 func (c *Conn) enlarge() {
 	c.table = c.sh.table()
 	for i, s := range c.small {
@@ -114,8 +112,8 @@ func (c *Conn) enlarge() {
 	}
 }
 
-// remove takes a stream out of the connection. What its owner has not consumed
-// counts as consumed: nobody will any more.
+// remove removes a stream from the connection. Bytes that its owner has not consumed are
+// credited.
 func (c *Conn) remove(s *Stream) {
 	if s.state&open == 0 {
 		return
@@ -136,15 +134,15 @@ func (c *Conn) remove(s *Stream) {
 	c.sh.put(s)
 }
 
-// done closes a stream both of whose directions ended.
+// done closes a stream whose directions have both ended.
 func (c *Conn) done(s *Stream) {
 	c.remember(s.id, false)
 	c.remove(s)
 	c.resets.give(earnComplete)
 }
 
-// remember keeps the number of a stream that closed, and whether it was us who
-// reset it: frames that were on their way then are no error.
+// remember stores the number of a closed stream and whether we reset it. Frames in flight at
+// that time are not an error.
 func (c *Conn) remember(id uint32, ours bool) {
 	if ours {
 		id |= 1 << 31
@@ -153,8 +151,8 @@ func (c *Conn) remember(id uint32, ours bool) {
 	c.closedAt++
 }
 
-// peerEnded notes that the peer has ended a stream we let it finish: what comes after
-// that is an error.
+// peerEnded records that the peer ended a stream it was allowed to finish. Later frames are
+// an error.
 func (c *Conn) peerEnded(id uint32) {
 	for i, v := range c.closed {
 		if v&^(1<<31) == id {
@@ -163,7 +161,7 @@ func (c *Conn) peerEnded(id uint32) {
 	}
 }
 
-// recall reports whether a stream closed not long ago, and whether we reset it.
+// recall reports whether a stream closed recently, and whether we reset it.
 func (c *Conn) recall(id uint32) (known, ours bool) {
 	for _, v := range c.closed {
 		if v&^(1<<31) == id {

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// The tables of RFC 7541 are those of x/net's hpack, read out once through its
-// public side. The machinery around them is ours, because that of hpack makes
-// a string of every literal and keeps its tables in maps.
+// The tables of RFC 7541 are extracted once from x/net's hpack through its public API. The
+// rest of hpack is not used, because it allocates a string for every literal and keeps its
+// tables in maps.
 
 // staticField is an entry of the static table (appendix A).
 type staticField struct {
@@ -19,7 +19,7 @@ type staticField struct {
 
 const numStatic = 61
 
-// static is the static table; static[0] is no entry.
+// static is the static table; static[0] is unused.
 var static = func() (t [numStatic + 1]staticField) {
 	i := 0
 	d := hpack.NewDecoder(0, func(f hpack.HeaderField) {
@@ -33,7 +33,7 @@ var static = func() (t [numStatic + 1]staticField) {
 	return t
 }()
 
-// staticName gives the index of the first entry with a name.
+// staticName maps a name to the index of its first entry.
 var staticName = func() map[string]uint8 {
 	m := map[string]uint8{}
 	for i := numStatic; i > 0; i-- {
@@ -42,7 +42,7 @@ var staticName = func() map[string]uint8 {
 	return m
 }()
 
-// Indices we use by name.
+// Indices used by name.
 const (
 	staticAuthority     = 1
 	staticMethod        = 2 // GET; POST is next
@@ -54,16 +54,16 @@ const (
 	staticSetCookie     = 55
 )
 
-// Huffman codes (appendix B) have 5 to 30 bits. Those of up to shortBits are
-// found by one look-up of the next bits; the code is canonical, so longer ones
-// are found by comparing with the first code of each length.
+// Huffman codes (appendix B) have 5 to 30 bits. Codes of up to shortBits are found by one
+// lookup. The code is canonical, so longer ones are found by comparison with the first code
+// of each length.
 const shortBits = 10
 
-// huffmanShort holds length<<8 | symbol, 0 where a longer code begins.
+// huffmanShort holds length<<8 | symbol, or 0 where a longer code begins.
 var huffmanShort [1 << shortBits]uint16
 
-// huffmanLong holds the codes of each length: left aligned to 32 bits they are
-// below end, and symbols are numbered from first.
+// huffmanLong holds the codes of each length, left-aligned to 32 bits: they are below end,
+// and symbols are numbered from first.
 var huffmanLong [31]struct {
 	first, end uint32
 	symbols    []byte
@@ -79,8 +79,8 @@ func init() {
 	}
 }
 
-// huffmanCode gives the code of c, left aligned. Eight of them make whole bytes,
-// as many as a code has bits.
+// huffmanCode returns the code of c, left-aligned. Eight copies of c encode to whole bytes,
+// as many as the code has bits.
 func huffmanCode(c byte) (bits int, code uint32) {
 	bits = int(hpack.HuffmanEncodeLength(strings.Repeat(string([]byte{c}), 8)))
 	var b [4]byte

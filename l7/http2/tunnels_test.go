@@ -71,7 +71,7 @@ func TestWebSocketIsWhatTheUpgradeSays(t *testing.T) {
 	}
 }
 
-// Header blocks that are longer than a frame go out in several.
+// Header blocks longer than a frame are sent in several.
 func TestHeadsOfAnyLengthArriveWhole(t *testing.T) {
 	const frame = 16 << 10
 	for _, around := range []int{frame, 2 * frame, 3 * frame} {
@@ -94,7 +94,7 @@ func TestHeadsOfAnyLengthArriveWhole(t *testing.T) {
 			}
 		}
 	}
-	// As few frames as can be, each filled; the last one alone says that it is (4).
+	// As few frames as possible, all full except the last, which alone has END_HEADERS (4).
 	s := newSession(t, nil).toClient()
 	s.conn.Written()
 	s.request(head("GET", "/", "X-Long: "+strings.Repeat("v", 2*frame)), true)
@@ -140,7 +140,7 @@ func TestABackendIsAskedForASignOfLife(t *testing.T) {
 		t.Errorf("it left by %q, %d available", frames, s.conn.Available())
 	}
 	q := newSession(t, nil).toClient()
-	_ = q.WriteRawFrame(5, 4, 1, zeros(4)) // a push ends it
+	_ = q.WriteRawFrame(5, 4, 1, zeros(4)) // PUSH_PROMISE ends the connection
 	if _, err := q.flush(); err != http2.ErrPush {
 		t.Fatal(err)
 	}

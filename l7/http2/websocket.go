@@ -7,15 +7,15 @@ import (
 	"math/rand/v2"
 )
 
-// KeySize is the length of a Sec-WebSocket-Key and acceptSize that of its
-// answer, both in base64.
+// KeySize and acceptSize are the lengths of Sec-WebSocket-Key and Sec-WebSocket-Accept in
+// base64.
 const (
 	KeySize    = 24
 	acceptSize = 28
 )
 
-// appendKey appends a field Sec-WebSocket-Key, which HTTP/2 has no use for and
-// HTTP/1.1 must have (RFC 8441 section 5). It is a nonce, no secret.
+// appendKey appends a random Sec-WebSocket-Key, which HTTP/2 does not use and HTTP/1.1
+// requires (RFC 8441 section 5). It is a nonce, not a secret.
 func appendKey(dst []byte) []byte {
 	var raw [16]byte
 	binary.LittleEndian.PutUint64(raw[:], rand.Uint64())
@@ -25,9 +25,8 @@ func appendKey(dst []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// Accepts reports whether accept, the Sec-WebSocket-Accept of a backend, is the
-// answer to key, the Sec-WebSocket-Key of the head that Handler.Head brought for
-// a tunnel (RFC 6455 section 4.2.2).
+// Accepts reports whether accept, a backend's Sec-WebSocket-Accept, matches key, the
+// Sec-WebSocket-Key that Handler.Head delivered for a tunnel (RFC 6455 section 4.2.2).
 func Accepts(key, accept []byte) bool {
 	if len(key) != KeySize || len(accept) != acceptSize {
 		return false
@@ -36,7 +35,7 @@ func Accepts(key, accept []byte) bool {
 	return string(AppendAccept(want[:0], key)) == string(accept)
 }
 
-// AppendAccept appends the Sec-WebSocket-Accept for a key of 24 bytes.
+// AppendAccept appends the Sec-WebSocket-Accept for a key of KeySize bytes.
 func AppendAccept(dst, key []byte) []byte {
 	const suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 	var text [KeySize + len(suffix)]byte
