@@ -5,9 +5,9 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// again returns was, what the table before made of the same farm, if that is what would
-// come of it now: its TLS configurations may change with certificates, which no farm holds.
-// nil: compile it. What it refers to outlives tables, and goes on from where it is.
+// again returns was, the previous compilation of the same farm, if it is still valid, else
+// nil. TLS configurations are compared separately, because certificates live outside the
+// farm. State that a Farm refers to outlives tables and is shared.
 func again(was *Farm, build *tlsconf.Build, asked Challenges, f *farm.Farm) *Farm {
 	if was == nil || asked != nil || was.Challenges != nil || !sameTLS(build, was, f) {
 		return nil
@@ -15,8 +15,8 @@ func again(was *Farm, build *tlsconf.Build, asked Challenges, f *farm.Farm) *Far
 	return was
 }
 
-// sameTLS reports whether the TLS configurations of a farm are those it has. Asking for
-// them keeps them for the tables to come.
+// sameTLS reports whether the TLS configurations of a farm are unchanged. Requesting them
+// also keeps them for later builds.
 func sameTLS(build *tlsconf.Build, was *Farm, f *farm.Farm) bool {
 	if t := f.HTTP.TLS; t != nil {
 		config, err := build.Listener(f.ID, t)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// after compiles a configuration after the table of the planner, and makes that its own.
+// after compiles a configuration on top of the planner's table, which it replaces.
 func (p *planner) after(cfg *farm.Config) (*table.Table, map[uint32]error) {
 	made, problems := p.compiler.CompileAfter(p.table, 2, false, cfg, p.missing)
 	if problems[1] == nil {
@@ -50,8 +50,8 @@ func TestAFarmThatStaysIsCompiledOnce(t *testing.T) {
 	}
 }
 
-// The list of backends is that of the table before with what changed: it is that of a
-// table made from nothing, whatever came, went or moved.
+// The backends of a table that follows another equal those of a table made from scratch,
+// whatever was added, removed or moved.
 func TestBackendsAreThoseOfTheConfigurationWhateverChanged(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, web())
@@ -99,7 +99,7 @@ func TestBackendsAreThoseOfTheConfigurationWhateverChanged(t *testing.T) {
 	}
 }
 
-// Certificates lie beside farms: one that is replaced changes no farm.
+// Certificates live outside farms: a replaced certificate does not change the farm.
 func TestAFarmWhoseCertificateChangedIsCompiledAnew(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, web())

@@ -8,9 +8,9 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// Answers are the bodies of the answers a farm gives itself, by status. The
-// family's 414 is about the whole head, so its text stands for 431 too; 403 is
-// the answer of the rules against attacks.
+// Answers holds the bodies of the responses that a farm generates itself, by status. The 414
+// text of the Zevenet family is about the whole head, so it is also used for 431. 403 is the
+// response of the WAF.
 type Answers struct {
 	texts map[int]string
 }
@@ -27,7 +27,7 @@ func newAnswers(h *farm.HTTP) Answers {
 	return a
 }
 
-// reasons are the phrases of the statuses answered here (RFC 9110 section 15).
+// reasons holds the reason phrases of generated responses (RFC 9110 section 15).
 var reasons = map[int]string{
 	200: "OK",
 	301: "Moved Permanently",
@@ -53,7 +53,8 @@ var reasons = map[int]string{
 	505: "HTTP Version Not Supported",
 }
 
-// texts are the built-in bodies. They say what happened and nothing about us.
+// texts holds the default bodies. They state the problem without revealing details of the
+// appliance.
 var texts = map[int]string{
 	400: "The request is not valid HTTP.\n",
 	401: "Access is for those who can identify themselves.\n",
@@ -74,13 +75,13 @@ var texts = map[int]string{
 	505: "This version of HTTP is not supported.\n",
 }
 
-// Append appends the whole answer with the given status. head leaves the body
-// out, as the answer to a HEAD must; close tells that the connection ends.
+// Append appends a complete response with the given status. head omits the body, for
+// requests with HEAD. close announces the end of the connection.
 func (a *Answers) Append(dst []byte, status int, head, close bool) []byte {
 	return a.AppendWith(dst, status, nil, head, close)
 }
 
-// AppendWith is Append with more field lines.
+// AppendWith is Append with additional field lines.
 func (a *Answers) AppendWith(dst []byte, status int, lines []byte, head, close bool) []byte {
 	text, ok := a.texts[status]
 	if !ok {
@@ -101,8 +102,8 @@ func (a *Answers) AppendWith(dst []byte, status int, lines []byte, head, close b
 	return dst
 }
 
-// AppendRedirect appends a redirect; location was checked to be one value, and
-// more field lines may be given.
+// AppendRedirect appends a redirect with optional field lines. location must be a valid
+// field value.
 func AppendRedirect(dst []byte, status int, location http1.Value, lines []byte, close bool) []byte {
 	dst = AppendStatus(dst, status)
 	dst = http1.AppendField(dst, "Location", location)
@@ -110,7 +111,7 @@ func AppendRedirect(dst []byte, status int, location http1.Value, lines []byte, 
 	return AppendFraming(dst, 0, close)
 }
 
-// AppendStatus appends the first line of an answer, with the phrase of its status.
+// AppendStatus appends the status line with the reason phrase.
 func AppendStatus(dst []byte, status int) []byte {
 	dst = append(dst, "HTTP/1.1 "...)
 	dst = strconv.AppendInt(dst, int64(status), 10)
@@ -119,8 +120,8 @@ func AppendStatus(dst []byte, status int) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// AppendFraming ends the head of an answer whose body has that many bytes. close
-// tells that the connection ends with it.
+// AppendFraming ends the head of a response with a body of that many bytes. close announces
+// the end of the connection.
 func AppendFraming(dst []byte, length int, close bool) []byte {
 	dst = append(dst, "Content-Length: "...)
 	dst = strconv.AppendInt(dst, int64(length), 10)
@@ -130,7 +131,7 @@ func AppendFraming(dst []byte, length int, close bool) []byte {
 	return append(dst, "\r\n\r\n"...)
 }
 
-// contentType tells pages from plain text: operators store either.
+// contentType distinguishes HTML from plain text, because operators configure either.
 func contentType(text string) string {
 	if t := bytes.TrimSpace([]byte(text)); len(t) > 0 && t[0] == '<' {
 		return "text/html; charset=utf-8"
@@ -138,9 +139,8 @@ func contentType(text string) string {
 	return "text/plain; charset=utf-8"
 }
 
-// Challenges are the answers to certification authorities (RFC 8555 section
-// 8.3) by the path they ask for. nil, as it nearly always is, costs a request
-// one comparison.
+// Challenges maps the paths of ACME challenges to their responses (RFC 8555 section 8.3). It
+// is nearly always nil, which costs a request one comparison.
 type Challenges map[string][]byte
 
 var challengePath = []byte(farm.ChallengePath)
@@ -156,9 +156,9 @@ func newChallenges(cfg *farm.Config) Challenges {
 	return out
 }
 
-// asks reports whether the request is for one of the tokens: the path whole,
-// without a query, whatever the host. Other tokens belong to the services,
-// which may have an ACME client of their own behind them.
+// asks reports whether the request is for one of the tokens: an exact path without a query,
+// on any host. Other tokens are routed to services, whose backends may have their own ACME
+// client.
 func (c Challenges) asks(r *http1.Request) bool {
 	if r.Verb != http1.VerbGET && r.Verb != http1.VerbHEAD || !bytes.HasPrefix(r.Path, challengePath) {
 		return false

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// BenchmarkOwnAnswer compares an answer that the engine gives itself with the same one made
-// by fasthttp (ARCHITECTURE.md names the results).
+// BenchmarkOwnAnswer compares a generated response with the same one made by fasthttp
+// (results in ARCHITECTURE.md).
 func BenchmarkOwnAnswer(b *testing.B) {
 	out := make([]byte, 0, 4096)
 	b.Run("sluice", func(b *testing.B) {

@@ -11,17 +11,17 @@ import (
 	"github.com/sluicelb/sluice/l7/rejected"
 )
 
-// Protection says which clients a service lets in.
+// Protection holds the authentication rules of a service.
 type Protection struct {
-	users         *guard.Users // nil asks for none
-	Keys          *guard.Keys  // nil asks for none
-	Header        string       // of the key, in lower case
-	passes        bool         // backends get the credentials, too
-	UserChallenge []byte       // field line of the 401 for who is no user
-	keyless       []byte       // field line of the 401 for who has no key
+	users         *guard.Users // nil without basic authentication
+	Keys          *guard.Keys  // nil without API keys
+	Header        string       // name of the field with the key, in lower case
+	passes        bool         // credentials are forwarded to backends
+	UserChallenge []byte       // field line of a 401 without a valid user
+	keyless       []byte       // field line of a 401 without a valid key
 }
 
-// newProtection compiles what a service asks of clients; nil when it is nothing.
+// newProtection compiles the authentication of a service, or returns nil if it has none.
 func newProtection(s *farm.Service) (*Protection, error) {
 	a := s.Auth
 	if a == nil {
@@ -47,8 +47,8 @@ func newProtection(s *farm.Service) (*Protection, error) {
 	return p, nil
 }
 
-// What is told those who are not let in. Whether a password is wrong, was guessed too
-// often, or cannot be checked now is found out by who has it checked.
+// Refusals of the loop. Wrong passwords, rate-limited guesses and passwords that cannot be
+// verified now are reported by the worker that verifies them.
 var (
 	refusedKey       = rejected.Because(rejected.Unauthorized, 401, "no key the service knows")
 	refusedUsers     = rejected.Because(rejected.BadTarget, 400, "the path can be read as one of two services with different users")
@@ -59,9 +59,8 @@ var (
 	RefusedBusy      = rejected.Because(rejected.RateLimited, 503, "too many passwords to be checked")
 )
 
-// admit lets the request in, or has the plan say why not, or that a password has
-// to be checked first. A field named twice is a reason: the backend could take the
-// other one.
+// admit accepts or refuses the request, or records that a password must be verified first. A
+// repeated field is refused, because the backend could use the other value.
 func (a *Protection) admit(q *Query, p *Plan) {
 	r := q.Req
 	if a.Keys != nil {
@@ -86,7 +85,7 @@ func (a *Protection) admit(q *Query, p *Plan) {
 	}
 }
 
-// password judges the credentials of the request.
+// password checks the credentials of the request.
 func (a *Protection) password(q *Query, p *Plan) *rejected.Cause {
 	r := q.Req
 	i := r.Find(http1.KnownAuthorization)
@@ -104,13 +103,13 @@ func (a *Protection) password(q *Query, p *Plan) *rejected.Cause {
 		return refusedMalformed
 	case q.Trail == nil:
 		p.Unchecked = true
-	case !q.AuthCache.Job().Right(): // no loop waits for an explanation
+	case !q.AuthCache.Job().Right(): // explanations do not run on the loop's behalf and may wait
 		return RefusedPassword
 	}
 	return nil
 }
 
-// strip takes the credentials out, so that backends cannot use them elsewhere.
+// strip removes the credentials, so that backends cannot use them elsewhere.
 func (a *Protection) strip(h *http1.Head) {
 	if a.passes {
 		return

@@ -21,23 +21,23 @@ import (
 
 // Backend is one compiled backend.
 type Backend struct {
-	ID     uint32 // its stable number
-	Number int    // what the API calls it
-	Alias  string // what the operator calls it; empty without one
+	ID     uint32 // stable number
+	Number int    // number in the API
+	Alias  string // alias given by the operator; may be empty
 	Origin string // address:port
-	Named  string // host:port by the name the operator wrote, or Origin
-	host   []byte // the same as a Host
+	Named  string // host:port with the configured name, or Origin
+	host   []byte // Named as a Host value
 
-	Target  dial.Target    // where exchanges connect to
-	Reach   revive.Backend // how it is tried again when it is down
-	Timeout int64          // for its answer to begin, in nanoseconds
+	Target  dial.Target    // address for exchanges
+	Reach   revive.Backend // how it is probed while down
+	Timeout int64          // for the start of its response, in nanoseconds
 
 	Mode    farm.Maintenance
-	Load    *balance.Load // what it has to do, over all tables
-	statics []string      // its static sessions
+	Load    *balance.Load // its load, across all tables
+	statics []string      // static sessions
 
-	SetCookie []byte // the line that keeps a client here; nil without a cookie
-	ServedBy  []byte // the line that names the backend to clients; nil without one
+	SetCookie []byte // line with the persistence cookie; nil without one
+	ServedBy  []byte // line that names the backend to clients; nil without one
 }
 
 func newBackend(f *farm.Farm, s *farm.Service, b *farm.Backend) Backend {
@@ -53,15 +53,15 @@ func newBackend(f *farm.Farm, s *farm.Service, b *farm.Backend) Backend {
 	}
 }
 
-// announcing is how the backends of a service are told of clients.
+// announcing returns the version of the PROXY header for backends, or 0.
 func announcing(s *farm.Service) proxyproto.Version {
-	if s.Multiplexed() { // exchanges of all clients share connections
+	if s.Multiplexed() { // clients share connections
 		return 0
 	}
 	return proxyproto.VersionOf(s.ProxyOut)
 }
 
-// protocols are those the backends of a service are offered with TLS.
+// protocols returns the ALPN protocols offered to the backends of a service.
 func protocols(s *farm.Service) []string {
 	if s.Multiplexed() {
 		return []string{"h2"}
@@ -69,15 +69,15 @@ func protocols(s *farm.Service) []string {
 	return nil
 }
 
-// reachOf is how a backend is tried again when it is down: as exchanges connect
-// to it, without TLS.
+// reachOf returns how a backend is probed while down: by a connect like that of exchanges,
+// without TLS.
 func reachOf(f *farm.Farm, s *farm.Service, b *farm.Backend, to *dial.Target) revive.Backend {
 	var t farm.BackendTLS
 	if s.TLS != nil {
 		t = *s.TLS
 	}
 	probing := to.Options
-	probing.Preface = to.Announce.Own() // a backend that wants a header would report its lack
+	probing.Preface = to.Announce.Own() // a backend that requires a PROXY header would log its absence
 	return revive.Backend{
 		ID: b.ID, Addr: to.Addr, Options: probing, Owner: []any{"farm", f.Name, "service", s.Name}, Alias: b.Alias,
 		Timeout: time.Duration(to.Timeout), Every: time.Duration(nanos(f.HTTP.ResurrectTime)),
@@ -86,8 +86,8 @@ func reachOf(f *farm.Farm, s *farm.Service, b *farm.Backend, to *dial.Target) re
 	}
 }
 
-// reachSecurely has backends that are down tried again with a handshake, where
-// that is the same for all exchanges.
+// reachSecurely adds a TLS handshake to the probes of down backends if the handshake is the
+// same for all exchanges.
 func (sv *Service) reachSecurely() {
 	if !sv.TLS.Fixed() {
 		return
@@ -98,8 +98,7 @@ func (sv *Service) reachSecurely() {
 	}
 }
 
-// nameOf is host:port of a backend by the name the operator wrote, or by its
-// address.
+// nameOf returns host:port of a backend with its configured name, or its address.
 func nameOf(b *farm.Backend) string {
 	if _, err := netip.ParseAddr(b.Host); err == nil || b.Host == "" {
 		return b.AddrPort().String()
@@ -111,8 +110,7 @@ func nameOf(b *farm.Backend) string {
 	return name
 }
 
-// hostOf is how a backend of the given name is called as a Host: without the
-// scheme's own port.
+// hostOf returns the Host value for a name, without the default port of the scheme.
 func hostOf(name string, tls bool) []byte {
 	if tls {
 		return []byte(strings.TrimSuffix(name, ":443"))
@@ -120,8 +118,8 @@ func hostOf(name string, tls bool) []byte {
 	return []byte(strings.TrimSuffix(name, ":80"))
 }
 
-// newServedBy gives each backend the field line that tells clients who served
-// them, and the name to look for in answers; empty when nobody is to know.
+// newServedBy sets the field line of each backend that identifies it to clients. It returns
+// the field name, or "" if backends are not identified.
 func newServedBy(s *farm.Service, backends []Backend) (name string, err error) {
 	if s.ServedBy == "" {
 		return "", nil

@@ -2,20 +2,20 @@ package table
 
 import "slices"
 
-// Backends are compiled backends by stable number. A table shares with the one before the
-// pages on which nothing changed: of 10,000 backends a change of ten copies one or two. The
-// zero value has none.
+// Backends maps stable numbers to compiled backends. A table shares unchanged pages with its
+// predecessor: a change of ten among 10,000 backends copies one or two pages. The zero value
+// is empty.
 type Backends struct {
 	pages []*page
 	count int
 }
 
-// page has the backends of pageSize numbers that follow each other.
+// page holds pageSize backends with consecutive numbers.
 type page [pageSize]*Backend
 
 const pageSize = 256
 
-// Of returns the backend with that number, nil if there is none.
+// Of returns the backend with that number, or nil.
 func (b *Backends) Of(id uint32) *Backend {
 	n := id / pageSize
 	if n >= uint32(len(b.pages)) || b.pages[n] == nil {
@@ -24,20 +24,20 @@ func (b *Backends) Of(id uint32) *Backend {
 	return b.pages[n][id%pageSize]
 }
 
-// Len returns how many there are.
+// Len returns the number of backends.
 func (b *Backends) Len() int { return b.count }
 
-// edit makes a changed copy.
+// edit modifies a copy.
 type edit struct {
 	Backends
-	copied map[uint32]bool // pages that nobody else has
+	copied map[uint32]bool // pages already copied
 }
 
 func (b *Backends) edit() *edit {
 	return &edit{Backends{slices.Clone(b.pages), b.count}, map[uint32]bool{}}
 }
 
-// set makes one, or none, the backend with that number.
+// set sets the backend with that number; nil removes it.
 func (e *edit) set(id uint32, one *Backend) {
 	n := id / pageSize
 	if missing := int(n) + 1 - len(e.pages); missing > 0 {

@@ -14,7 +14,7 @@ const (
 	proof = token + ".9jg46WB3rR_AHD-EBXdN7cBkH1WOu0tA3M9fm21mqTI"
 )
 
-// challenge serves the farm again with or without the challenge.
+// challenge replaces the farm by one with or without the challenge.
 func challenge(a *l7test.Appliance, challenges ...farm.Challenge) {
 	a.Publish(farm.Config{Farms: []farm.Farm{a.Farm}, Certificates: a.Certificates, Challenges: challenges})
 }
@@ -29,7 +29,7 @@ func TestAChallengeIsAnsweredByTheEngineAlone(t *testing.T) {
 		t.Fatalf("without a challenge: got %d %q, want the backend's answer", res.StatusCode, res.Text)
 	}
 	challenge(a, farm.Challenge{Token: token, Answer: proof})
-	for range 2 { // and the connection stays
+	for range 2 { // the connection stays open
 		if res := c.Send(l7test.Get(path)).Get(); res.StatusCode != 200 || res.Text != proof {
 			t.Fatalf("got %d %q", res.StatusCode, res.Text)
 		}

@@ -10,13 +10,13 @@ import (
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
-// Who owns a rule that changed something.
+// Owners of the rules behind a change.
 const (
 	ownerFarm    = "farm"
 	ownerService = "service"
 )
 
-// EnterService tells that the rules of a service come next, and are given a path.
+// EnterService announces the rules of a service and the path they are given.
 func (t *Trail) EnterService(s *Service, path []byte) {
 	if rules := s.Request; rules != nil {
 		t.own, t.ownCuts = rules.own, rules.ownCuts
@@ -24,8 +24,8 @@ func (t *Trail) EnterService(s *Service, path []byte) {
 	t.owner, t.path = ownerService, bytes.Clone(path)
 }
 
-// LeaveService tells that the rules of a service were applied: what is left are the
-// lines they add.
+// LeaveService announces that the rules of a service were applied. Only the lines they add
+// remain.
 func (t *Trail) LeaveService(s *Service) {
 	if n := len(t.Changes); n > 0 && s.urls != nil && t.Changes[n-1].Kind == "rewrite-url" {
 		t.Changes[n-1].Last = s.urls.Last(t.Changes[n-1].Rule)
@@ -35,8 +35,8 @@ func (t *Trail) LeaveService(s *Service) {
 	}
 }
 
-// added tells of the lines that rules add. Strict-Transport-Security, the last one
-// where a service asks for it, is of no list.
+// added reports the lines that rules add. Strict-Transport-Security, the last one if the
+// service sets it, belongs to no list.
 func (t *Trail) added(r *Rules) {
 	for i, line := range fieldLines(r.Add) {
 		name, value, _ := strings.Cut(line, ": ")
@@ -48,8 +48,8 @@ func (t *Trail) added(r *Rules) {
 	}
 }
 
-// Answered tells what the rules of a service make of the head of an answer: as many
-// changes as those of the request leave room for.
+// Answered reports the changes by a service's rules to a response head, up to the limit it
+// shares with the request.
 func (t *Trail) Answered(s *Service, r *http1.Response) error {
 	told := Trail{Explanation: &explain.Explanation{Changes: t.Changes}, hidden: t.hidden}
 	var o http1.ResponseOptions
@@ -67,7 +67,7 @@ func (t *Trail) Answered(s *Service, r *http1.Response) error {
 	return nil
 }
 
-// change tells of a change, unless there were too many.
+// change records a change, up to the limit.
 func (t *Trail) change(c explain.Change) {
 	if len(t.Changes) < explain.MaxChanges {
 		c.Header, c.Before, c.After = explain.Clip(c.Header), explain.Clip(c.Before), explain.Clip(c.After)
@@ -95,21 +95,21 @@ func (t *Trail) Replaced(h *http1.Head, i, rule int, before []byte) {
 	t.change(c)
 }
 
-// rewritten tells what a rule made of the path.
+// rewritten reports a rule's change of the path.
 func (t *Trail) rewritten(rule int, path []byte) {
 	t.change(explain.Change{Kind: "rewrite-url", Owner: ownerService, Rule: rule, Before: string(t.path), After: string(path)})
 	t.path = bytes.Clone(path)
 }
 
-// fieldLines cuts a head, or what is to be added to one, into its lines.
+// fieldLines splits a head, or lines added to one, into lines.
 func fieldLines(b []byte) []string {
 	return strings.FieldsFunc(string(b), func(c rune) bool { return c == '\r' || c == '\n' })
 }
 
-// mask stands for a value that is not shown.
+// mask replaces secret values.
 const mask = "***"
 
-// secrets are the fields whose values let their owner in, in lower case.
+// secrets holds the fields with credentials, in lower case.
 var secrets = func() map[string]bool {
 	names := map[string]bool{}
 	for _, name := range farm.DefaultRedact() {
@@ -118,7 +118,7 @@ var secrets = func() map[string]bool {
 	return names
 }()
 
-// hidden are the headers services find keys in, in lower case.
+// hidden returns the fields in which services expect keys, in lower case.
 func (f *Farm) hidden() map[string]bool {
 	names := map[string]bool{}
 	for i := range f.Services {
@@ -129,7 +129,7 @@ func (f *Farm) hidden() map[string]bool {
 	return names
 }
 
-// masked is a value of a field as it may be shown.
+// masked returns a field value, masked if it is secret.
 func (t *Trail) masked(name string, value []byte) string {
 	if name = strings.ToLower(name); secrets[name] || t.hidden[name] {
 		return mask
@@ -137,7 +137,7 @@ func (t *Trail) masked(name string, value []byte) string {
 	return string(value)
 }
 
-// MaskedHead cuts a head into lines that may be shown.
+// MaskedHead splits a head into lines with secrets masked.
 func (t *Trail) MaskedHead(head []byte) (lines []string) {
 	for i, line := range fieldLines(head) {
 		if name, value, ok := strings.Cut(line, ": "); ok && i > 0 {

@@ -53,7 +53,7 @@ func TestTheKeyOfASessionIsTheOneTheRequestHas(t *testing.T) {
 	}
 }
 
-// picker is a service that keeps clients by a header, and by a cookie where that says.
+// keeping is a service with persistence by a header, and by a cookie where edits add it.
 func keeping(edits ...func(*farm.Service)) farm.Service {
 	return web(append([]func(*farm.Service){func(s *farm.Service) {
 		s.Persistence, s.SessionID, s.TTL, s.Policy = farm.PersistHeader, "X-ID", 60, farm.PolicyPending
@@ -96,7 +96,7 @@ func TestAClientGoesWhereItBelongs(t *testing.T) {
 	if i, why := p.pick(); i != 1-first || why != accesslog.WhyAlgorithm || p.choice.Belongs(p.service()) != 1-first {
 		t.Errorf("from one that is cut it goes to %d because of %v", i, why)
 	}
-	// A backend that was tried in vain is left to others.
+	// A backend that failed for this request is skipped.
 	mode(farm.MaintenanceOff)
 	p.choice.Tried = p.choice.Tried.With(1 - first)
 	if i, why := p.pick(); i != first || why != accesslog.WhyAlgorithm {
@@ -106,7 +106,7 @@ func TestAClientGoesWhereItBelongs(t *testing.T) {
 	if i, _ := p.pick(); i != -1 {
 		t.Errorf("after all were tried it goes to %d", i)
 	}
-	// Nothing is left of what was tried and given back.
+	// Failed and released backends leave no reservation.
 	for _, claim := range []int{-1, first} {
 		if p.choice.Claim(p.service(), claim) {
 			t.Errorf("backend %d is claimed, though it was tried or is none", claim)
@@ -152,7 +152,7 @@ func TestACookieOfOursNamesTheBackend(t *testing.T) {
 	}
 }
 
-// A choice is made among the backends of one table; what waits goes on with another.
+// A choice belongs to one table; waiting requests continue with the next one.
 func TestAChoiceMovesToAnotherTable(t *testing.T) {
 	t.Parallel()
 	client := netip.MustParseAddr("192.0.2.1")
@@ -189,7 +189,7 @@ func TestAChoiceMovesToAnotherTable(t *testing.T) {
 			t.Errorf("after %s changed the key is %q", what, p.choice.Key)
 		}
 	}
-	// What the client is hashed to is found again, though nobody needed it before.
+	// The client's hash is computed again even if the old table did not need it.
 	hashed := func(s *farm.Service) {
 		s.Policy = farm.PolicyConsistentHash
 		s.Backends = l7test.Service("", "198.51.100.1:1", "198.51.100.2:1", "198.51.100.3:1", "198.51.100.4:1").Backends
@@ -279,7 +279,7 @@ func TestSessionsAreThoseOfTheTable(t *testing.T) {
 	none.table.DropCut(&table.Table{})
 	none.table.Fix(none.registry)
 	none.table.Sweep()
-	// Who rehearses changes nothing.
+	// A rehearsal changes nothing.
 	r := p.service().Rehearsal()
 	if r == p.service() || r.Sessions == sessions || r.Picker == p.service().Picker || r.Name != "web" {
 		t.Error("a rehearsal is on the stage")
@@ -347,7 +347,7 @@ func TestExplanationsNameWhatWasFoundOnTheWay(t *testing.T) {
 	p.become(ask("GET", "/c"))
 	same(t, "no service", told(p.explanation.Result), `{"outcome":"refuse","status":503,"reason":"no service matches","step":"services"}`)
 	same(t, "its steps", len(p.explanation.Steps), 2)
-	// What rules change, and whose they are.
+	// Changes by rules, with their owners.
 	p = newPlanner(t, func(h *farm.HTTP) {
 		h.RemoveRequest, h.AddRequest = l7test.Remove("^X-F:"), l7test.Add("A: 1")
 		h.ReplaceRequest = []farm.HeaderReplace{{Header: "^X-R$", Match: "2", Replace: "3"}}
@@ -358,7 +358,7 @@ func TestExplanationsNameWhatWasFoundOnTheWay(t *testing.T) {
 		s.Auth = &farm.Auth{Header: "X-Key", Keys: []farm.AuthKey{"x"}, Pass: true}
 	}))
 	p.explanations = true
-	p.farm.Services[0].Auth.Keys = nil // who holds it is not asked here
+	p.farm.Services[0].Auth.Keys = nil // without the check of the key
 	p.become(ask("GET", "/a", "X-F: 1", "X-S: 1", "X-R: 1", "Cookie: c", "X-Key: k"))
 	same(t, "changes", told(p.explanation.Changes), `[{"kind":"remove-header","owner":"farm","rule":0,"header":"X-F","before":"1"},`+
 		`{"kind":"remove-header","owner":"service","rule":0,"header":"X-S","before":"1"},`+

@@ -13,17 +13,17 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// maxCertificate bounds one of the fields; what is longer is left out.
+// maxCertificate bounds a field value; longer ones are omitted.
 const maxCertificate = 16 << 10
 
-// certificateTime is how OpenSSL writes times.
+// certificateTime is the time format of OpenSSL.
 const certificateTime = "Jan _2 15:04:05 2006 GMT"
 
-// noCertificate says that one was looked for.
+// noCertificate marks a completed search without result.
 var noCertificate = []byte{}
 
-// CertificateLines makes the field lines of what a client showed; empty, and not nil,
-// when that is nothing.
+// CertificateLines returns the field lines about a client certificate. Without one the
+// result is empty but not nil.
 func CertificateLines(t *loop.TLS) []byte {
 	if t == nil || len(t.Peer) == 0 {
 		return noCertificate
@@ -47,7 +47,7 @@ func CertificateLines(t *loop.TLS) []byte {
 	return out
 }
 
-// distinguished is a name as RFC 4514 writes it.
+// distinguished returns a distinguished name in the format of RFC 4514.
 func distinguished(der []byte) string {
 	var name pkix.RDNSequence
 	if _, err := asn1.Unmarshal(der, &name); err != nil {
@@ -56,7 +56,7 @@ func distinguished(der []byte) string {
 	return name.String()
 }
 
-// serial is the serial number in hexadecimal, whole bytes of it.
+// serial returns the serial number in hexadecimal, in whole bytes.
 func serial(c *x509.Certificate) string {
 	if b := c.SerialNumber.Bytes(); len(b) > 0 && c.SerialNumber.Sign() > 0 {
 		return fmt.Sprintf("%X", b)
@@ -64,8 +64,8 @@ func serial(c *x509.Certificate) string {
 	return "00"
 }
 
-// oneLine is the PEM text of a certificate with blanks for line ends, which
-// field values cannot hold.
+// oneLine returns the PEM text of a certificate with spaces instead of line ends, which
+// field values cannot contain.
 func oneLine(der []byte) string {
 	var b strings.Builder
 	b.WriteString("-----BEGIN CERTIFICATE----- ")
@@ -79,8 +79,8 @@ func oneLine(der []byte) string {
 	return b.String()
 }
 
-// printable writes what is not printable ASCII as RFC 4514 lets names do:
-// a backslash and two hexadecimal digits for each byte.
+// printable escapes everything except printable ASCII as in RFC 4514: a backslash and two
+// hexadecimal digits per byte.
 func printable(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -93,7 +93,7 @@ func printable(s string) string {
 	return b.String()
 }
 
-// VersionName is how OpenSSL, and those who use it, call a version of TLS.
+// VersionName returns the OpenSSL name of a TLS version.
 func VersionName(v uint16) string {
 	switch v {
 	case tls.VersionTLS10:

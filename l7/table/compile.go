@@ -14,28 +14,27 @@ import (
 	"github.com/sluicelb/sluice/l7/state"
 )
 
-// Compiler makes tables.
+// Compiler compiles configurations to tables.
 type Compiler struct {
 	registry *state.Registry
 	health   *health.Table
 	tls      *tlsconf.Store
 }
 
-// NewCompiler returns a compiler of tables that share what is in the registry, on
-// the health table, and in the store.
+// NewCompiler returns a compiler whose tables share the registry, the health table and the
+// TLS store.
 func NewCompiler(registry *state.Registry, healthTable *health.Table, tls *tlsconf.Store) *Compiler {
 	return &Compiler{registry, healthTable, tls}
 }
 
-// Compile makes the table of a configuration; first says that there was none. A
-// farm that does not compile is left out and named in problems, by its number, as is
-// one that needs a mark that is missing.
+// Compile compiles a configuration; first means that there was none before. Farms that do
+// not compile or lack a required mark are omitted and returned in problems, by farm number.
 func (c *Compiler) Compile(generation uint64, first bool, cfg *farm.Config, missing map[marks.Kind]error) (*Table, map[uint32]error) {
 	return c.CompileAfter(nil, generation, first, cfg, missing)
 }
 
-// CompileAfter is Compile that takes over what the table in use has of farms that are the
-// same: nobody may have changed those since it was compiled, or the list of farms.
+// CompileAfter is Compile that reuses unchanged farms of the current table. Neither these
+// farms nor the list of farms may have been modified since.
 func (c *Compiler) CompileAfter(before *Table, generation uint64, first bool, cfg *farm.Config, missing map[marks.Kind]error) (*Table, map[uint32]error) {
 	c.registry.Compiling()
 	if before == nil {
@@ -45,7 +44,7 @@ func (c *Compiler) CompileAfter(before *Table, generation uint64, first bool, cf
 	t := &Table{Generation: generation, Build: build, sources: cfg.Farms, compiled: make([]*Farm, len(cfg.Farms))}
 	problems := map[uint32]error{}
 	asked := newChallenges(cfg)
-	kept := make([]bool, len(before.compiled)) // farms that are taken over
+	kept := make([]bool, len(before.compiled)) // reused farms
 	for i, at := range farm.Align(before.sources, cfg.Farms) {
 		f := &cfg.Farms[i]
 		if f.Stopped || f.Profile != farm.ProfileHTTP {
@@ -85,8 +84,8 @@ func (c *Compiler) CompileAfter(before *Table, generation uint64, first bool, cf
 	return t, problems
 }
 
-// follow makes the lists of farms, of backends and of what is behind ports those of the
-// table before, but for the farms that left and those that are fresh.
+// follow copies the farms, backends and ports of the previous table, without removed farms
+// and with the fresh ones replaced.
 func (t *Table) follow(before *Table) {
 	t.Farms, t.byPort = maps.Clone(before.Farms), slices.Clone(before.byPort)
 	had := &before.Backends
@@ -98,7 +97,7 @@ func (t *Table) follow(before *Table) {
 		delete(t.Farms, f.ID)
 		f.Each(func(b *Backend) { backends.set(b.ID, nil) })
 	}
-	for _, f := range t.Fresh { // after those that left: a backend may go from one farm to another
+	for _, f := range t.Fresh { // after the removals: a backend may move from one farm to another
 		t.Farms[f.ID] = f
 		f.Each(func(b *Backend) { backends.set(b.ID, b) })
 	}
@@ -110,7 +109,7 @@ func (t *Table) follow(before *Table) {
 	}
 }
 
-// Changes is what differs from the table before.
+// Changes returns the differences from the previous table.
 func (t *Table) Changes() *engine.Changes {
 	c := &engine.Changes{Came: make(map[uint32][]farm.Listener, len(t.Fresh))}
 	for _, f := range t.Fresh {

@@ -29,7 +29,7 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// same compares what was compiled with what it was to be, as text.
+// same compares the text forms of two values.
 func same(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if g, w := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != w {
@@ -65,7 +65,8 @@ func TestFarmsAreCompiledAsTheySay(t *testing.T) {
 			t.Errorf("behind port %d is %v", n, got)
 		}
 	}
-	// What cannot be compiled is left out, as what is stopped or another's is.
+	// Farms that do not compile are omitted, like those that are stopped or belong to
+	// others.
 	for what, c := range map[string]struct {
 		edit func(f *farm.Farm)
 		says string
@@ -150,7 +151,7 @@ func TestBackendsAreCompiledAsTheySay(t *testing.T) {
 	if s := p.service(); s.Backends[0].Target.Announce != 0 || !s.Multiplexed || s.Pinned {
 		t.Errorf("connections that clients share announce one: %+v", s.Backends[0].Target)
 	}
-	// Where the handshake is the same for all exchanges a backend is tried with it.
+	// A backend is probed with TLS if the handshake is the same for all exchanges.
 	fixed := func(tls *farm.BackendTLS) bool {
 		p := newPlanner(t, nil, web(func(s *farm.Service) { s.TLS = tls }))
 		return p.service().Backends[1].Reach.Options.Security.Config != nil
@@ -158,7 +159,7 @@ func TestBackendsAreCompiledAsTheySay(t *testing.T) {
 	if fixed(nil) || fixed(&farm.BackendTLS{}) || !fixed(&farm.BackendTLS{Name: "x"}) {
 		t.Error("a backend is tried with a handshake that exchanges do not make, or without one they all make")
 	}
-	// What backends are reached with is listed, and may be missing.
+	// Required marks are listed and may be missing.
 	marked := newPlanner(t, nil, web(func(s *farm.Service) { s.Backends[1].Mark = 7 }))
 	if kinds := marked.table.Kinds(); len(kinds) != 1 || !slices.Contains(kinds, marks.Kind{Mark: 7}) || marked.table.Backends.Len() != 2 {
 		t.Errorf("kinds %v, %d reached", marked.table.Kinds(), marked.table.Backends.Len())
@@ -323,7 +324,7 @@ func TestPlainHTTPIsAnsweredAsTheFarmSays(t *testing.T) {
 
 func TestAnswersAreWhole(t *testing.T) {
 	t.Parallel()
-	names := map[int]string{413: "Content Too Large", 414: "URI Too Long"} // RFC 9110 has them so
+	names := map[int]string{413: "Content Too Large", 414: "URI Too Long"} // names of RFC 9110
 	for _, status := range []int{200, 301, 302, 307, 400, 401, 403, 405, 408, 413, 414, 417, 421, 429, 431, 500, 501, 502, 503, 504, 505} {
 		name := names[status]
 		if name == "" {
@@ -560,9 +561,9 @@ func TestBackendsAreToldOfCertificatesAsOpenSSLWritesThem(t *testing.T) {
 			t.Errorf("serial number %d: %q", n, lines)
 		}
 	}
-	// What is too long is left out, to the byte; so is a name that cannot be read.
+	// Values beyond the exact limit are omitted, like unreadable names.
 	head := len("-----BEGIN CERTIFICATE----- -----END CERTIFICATE-----")
-	whole := (16<<10 - head) / 65 // lines of 64 characters and a blank
+	whole := (16<<10 - head) / 65 // lines of 64 characters and a space
 	c.RawSubject = []byte("no name")
 	for size, told := range map[int]bool{48 * whole: true, 48*whole + 48: false} {
 		c.Raw = make([]byte, size)
@@ -578,7 +579,7 @@ func TestBackendsAreToldOfCertificatesAsOpenSSLWritesThem(t *testing.T) {
 	}
 }
 
-// Each of the three limits alone has backends ejected.
+// Each of the three limits alone enables ejection.
 func TestOutliersAreLookedForByEachLimit(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]farm.Outlier{"errors": {OutlierErrors: 1}, "rate": {OutlierRate: 1}, "slow": {OutlierSlow: 1}} {

@@ -11,15 +11,15 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// Compression is what a service compresses, and how.
+// Compression holds the compression settings of a service.
 type Compression struct {
-	offered []compress.Coding // the preferred one first
+	offered []compress.Coding // in order of preference
 	Level   compress.Level    // how hard it tries
-	Min     int64             // bytes of a body worth it
-	types   map[string]bool   // in lower case; "text/*" for all of a type
+	Min     int64             // smallest body in bytes
+	types   map[string]bool   // in lower case; "text/*" matches all subtypes
 }
 
-// newCompression compiles a service's compression; nil when it has none.
+// newCompression compiles a service's compression, or returns nil if it has none.
 func newCompression(c *farm.Compression) (*Compression, error) {
 	if c == nil || len(c.Codings) == 0 {
 		return nil, nil
@@ -51,10 +51,9 @@ func newCompression(c *farm.Compression) (*Compression, error) {
 	return out, nil
 }
 
-// Accepted gives the coding for the answer to a request, None when its client
-// takes no coding we have. It reads what the client said, whatever rules make of
-// that for the backend: taking Accept-Encoding out keeps backends from
-// compressing, not us.
+// Accepted returns the coding for the response to a request, or None if the client accepts
+// none of ours. It reads the client's original fields: removing Accept-Encoding by rules
+// stops backends from compressing, not the appliance.
 func (c *Compression) Accepted(h *http1.Head) compress.Coding {
 	var a compress.Accept
 	for i := range h.Fields[:h.NumFields] {
@@ -65,7 +64,7 @@ func (c *Compression) Accepted(h *http1.Head) compress.Coding {
 	return a.Choose(c.offered)
 }
 
-// Wants reports whether bodies of the given Content-Type are compressed.
+// Wants reports whether bodies with that Content-Type are compressed.
 func (c *Compression) Wants(value []byte) bool {
 	value, _, _ = bytes.Cut(value, []byte{';'})
 	value = bytes.TrimRight(value, " \t")

@@ -12,21 +12,20 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// Inserted is the cookie by which a service keeps clients on their backends: it
-// needs no memory here. Its value names a backend by the digest of its number,
-// so it tells nothing of the address, is the same after a restart and on every
-// node with this configuration, and is no secret: whoever makes one up chooses
-// among the backends that could have been chosen for him.
+// Inserted is the cookie that keeps clients of a service on their backends without state
+// here. Its value is a digest of the backend's number. It reveals no address and is the same
+// after restarts and on every node with this configuration. It is not a secret: a forged
+// value only selects among the backends the client could have got anyway.
 type Inserted struct {
-	Name   []byte         // of the cookie
+	Name   []byte         // cookie name
 	values map[string]int // value → position of the backend
 }
 
-// valueBytes is how much of the digest is used: 16 characters.
+// valueBytes is the number of digest bytes used: 16 characters.
 const valueBytes = 12
 
-// newInserted compiles a service's cookie, and the line that sets it for each
-// of its backends; nil when it has none, or when persistence chooses them.
+// newInserted compiles a service's cookie and the Set-Cookie line of each backend. It
+// returns nil without a cookie or if the service has another persistence.
 func newInserted(s *farm.Service, backends []Backend, https bool) (*Inserted, error) {
 	c := s.Cookie
 	if c == nil || s.EffectivePersistence() != farm.PersistNone {
@@ -48,7 +47,7 @@ func newInserted(s *farm.Service, backends []Backend, https bool) (*Inserted, er
 	return in, nil
 }
 
-// CookieValue is the value by which the cookie of a service names a backend.
+// CookieValue returns the cookie value of a backend of a service.
 func CookieValue(service, backend uint32) string {
 	b := []byte("sluice cookie")
 	b = binary.BigEndian.AppendUint32(b, service)
@@ -57,7 +56,7 @@ func CookieValue(service, backend uint32) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:valueBytes])
 }
 
-// cookieLine is the field line that sets the cookie (RFC 6265 section 4.1).
+// cookieLine returns the Set-Cookie line (RFC 6265 section 4.1).
 func cookieLine(c *farm.CookieInsert, value string, https bool) ([]byte, error) {
 	path := c.Path
 	if path == "" {
@@ -88,8 +87,7 @@ func cookieLine(c *farm.CookieInsert, value string, https bool) ([]byte, error) 
 	return http1.AppendField(nil, "Set-Cookie", v), nil
 }
 
-// find is the position of the backend that the request's cookie names, -1
-// without one.
+// find returns the position of the backend in the request's cookie, or -1.
 func (c *Inserted) find(h *http1.Head) int {
 	for i := h.Find(http1.KnownCookie); i >= 0 && i < h.NumFields; i++ {
 		if h.Fields[i].Known != http1.KnownCookie || h.Fields[i].Removed() {

@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// visit sends a request with that Cookie field, if any, and returns who served
-// it and the cookie that was set, nil without one.
+// visit sends a request with the given Cookie fields. It returns the backend that served it
+// and the cookie set, or nil.
 func visit(t *testing.T, addr string, cookies ...string) (who string, set *http.Cookie) {
 	t.Helper()
 	var lines []string
@@ -63,7 +63,7 @@ func TestCookieKeepsTheClientOnItsBackend(t *testing.T) {
 			t.Errorf("the value %q tells too much", v)
 		}
 	}
-	// Another engine with the same configuration knows the cookie.
+	// Another engine with the same configuration accepts the cookie.
 	other := l7test.New(t, 1)
 	front := other.Serve(nil, l7test.Inserting(one.Addr, two.Addr))
 	for want, v := range values {
@@ -84,7 +84,7 @@ func TestCookieThatNamesNobodyIsReplaced(t *testing.T) {
 		}
 	}
 	s := l7test.Inserting(b.Addr)
-	s.ID = 7 // what one service calls a backend says nothing to another
+	s.ID = 7 // cookies of one service mean nothing to another
 	_, set := visit(t, addr)
 	a.Serve(nil, s)
 	if _, again := visit(t, addr, "LB="+set.Value); again == nil || again.Value == set.Value {

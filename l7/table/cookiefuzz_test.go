@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// FuzzCookies looks for a cookie in what a client sends, pair by pair, and in
-// the same text cut at its semicolons.
+// FuzzCookies looks up a cookie in client input pair by pair, and in the same text split at
+// semicolons.
 func FuzzCookies(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"a=b", "a"}, {"x=1; SID=abc; y=2", "SID"}, {`SID="quoted"`, "SID"}, {"SID=; SID=second", "SID"}, {"SIDE=1;SID=2", "SID"}, {"sid=1", "SID"},
@@ -20,7 +20,7 @@ func FuzzCookies(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, list, name string) {
 		if name == "" || strings.ContainsAny(name, "; =") {
-			return // no name of a cookie
+			return // not a cookie name
 		}
 		var got string
 		for rest := []byte(list); len(rest) > 0; {
@@ -39,7 +39,7 @@ func FuzzCookies(f *testing.F) {
 	})
 }
 
-// cutCookie is the value of the first cookie of that name that has one.
+// cutCookie returns the value of the first cookie of that name with a value.
 func cutCookie(list, name string) string {
 	for pair := range strings.SplitSeq(list, ";") {
 		value, found := strings.CutPrefix(strings.TrimLeft(pair, " "), name+"=")
@@ -50,8 +50,8 @@ func cutCookie(list, name string) string {
 	return ""
 }
 
-// FuzzCookieRule makes the line of a rule that inserts a cookie: it is refused,
-// or has the parts the rule names and no other.
+// FuzzCookieRule compiles the line of a cookie rule: it is refused or has exactly the parts
+// of the rule.
 func FuzzCookieRule(f *testing.F) {
 	f.Add("ZENSESSIONID", "", "/", uint32(0), false)
 	f.Add("lb", "example.com", "/shop", uint32(3600), true)
@@ -59,7 +59,7 @@ func FuzzCookieRule(f *testing.F) {
 	f.Add("lb\r\nX: y", "a\r\nb", "/\x00", uint32(1), false)
 	f.Fuzz(func(t *testing.T, name, domain, path string, ttl uint32, https bool) {
 		if strings.ContainsAny(name, "; ") {
-			return // refused where rules are made
+			return // refused when the rule is created
 		}
 		line, err := cookieLine(&farm.CookieInsert{Name: name, Domain: domain, Path: path, TTL: farm.Seconds(ttl)}, "value", https)
 		if err != nil {

@@ -16,43 +16,43 @@ import (
 	"github.com/sluicelb/sluice/l7/state"
 )
 
-// Farm is one compiled farm. Times are in nanoseconds, but where their type says it.
+// Farm is one compiled farm. Times are in nanoseconds unless their type differs.
 type Farm struct {
-	ID       uint32 // its stable number
+	ID       uint32 // stable number
 	Name     string
-	Origin   string // host:port of its listener
+	Origin   string // host:port of the listener
 	listener farm.Listener
 	TLS      *Secured // nil for a plain listener
 
-	ClientLimit *state.ClientLimit // of its clients; nil when their number is not bounded
-	MaxClients  int64              // how many there are
-	Refuses     bool               // those beyond the bound, instead of letting them wait
+	ClientLimit *state.ClientLimit // of concurrent clients; nil without a limit
+	MaxClients  int64              // maximum number of clients
+	Refuses     bool               // excess clients are refused instead of queued
 
-	Trusted []netip.Prefix // peers whose word on identities counts
-	ProxyIn farm.ProxyIn   // whether they begin with a PROXY header
+	Trusted []netip.Prefix // peers whose identity fields are trusted
+	ProxyIn farm.ProxyIn   // whether connections begin with a PROXY header
 
-	// What is asked of requests, and changed, before there is a service.
-	RequestTimeout int64 // how long a head may take
+	// Checks and changes before a service is selected.
+	RequestTimeout int64 // timeout for a request head
 	Challenges     Challenges
 	verbs          http1.VerbMask
 	Limits         Limits
 	paths          farm.PathPolicy
-	protects       bool             // one of the services does, see Service.protects
-	Remove         *rewrite.Remover // of request fields
+	protects       bool             // a service protects paths, see Service.protects
+	Remove         *rewrite.Remover // removes request fields
 	routes         *route.Table
-	Services       []Service // in the order they are asked
+	Services       []Service // in order of evaluation
 
-	// What backends get in the place of the client's.
-	hostField   []byte // the origin, for requests that name no host
+	// Replacements for client values.
+	hostField   []byte // the origin, for requests without Host
 	proxyHost   bool   // the backend gets its own address as Host
 	destination bool   // and in Destination
 
-	TunnelIdle int64         // a tunnel may be silent that long
-	Grace      time.Duration // for what is under way when the farm is stopped
-	Answers    Answers       // those of its own
+	TunnelIdle int64         // idle timeout of tunnels
+	Grace      time.Duration // for exchanges in progress when the farm stops
+	Answers    Answers       // generated responses
 	Recording  Recording
 
-	kinds []marks.Kind // of the marked sockets its backends need
+	kinds []marks.Kind // marked sockets required by its backends
 }
 
 func (c *Compiler) compileFarm(build *tlsconf.Build, first bool, f *farm.Farm) (*Farm, error) {
@@ -99,7 +99,7 @@ func (c *Compiler) compileFarm(build *tlsconf.Build, first bool, f *farm.Farm) (
 	return ft, nil
 }
 
-// compileRoutes compiles what the services of a farm match.
+// compileRoutes compiles the match rules of a farm's services.
 func compileRoutes(h *farm.HTTP) (*route.Table, error) {
 	rules := make([]route.Rule, len(h.Services))
 	for i, s := range h.Services {

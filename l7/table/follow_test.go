@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// shown is what a table has, by name: of another one with the same content it is equal.
+// shown returns the contents of a table by name, equal for tables with the same contents.
 func shown(t *table.Table, at map[farm.Listener]*ports.Port) (list []string) {
 	for id, f := range t.Farms {
 		list = append(list, fmt.Sprintf("farm %d %s %s", id, f.Name, f.Origin))
@@ -30,8 +30,8 @@ func shown(t *table.Table, at map[farm.Listener]*ports.Port) (list []string) {
 	return append(list, fmt.Sprint(t.Backends.Len()))
 }
 
-// A table that follows another one is the table made from nothing, whatever came, went,
-// moved or was refused meanwhile: its farms, their backends and what is behind ports.
+// A table that follows another one equals one made from scratch, whatever was added,
+// removed, moved or refused meanwhile: farms, backends and ports.
 func TestATableThatFollowsIsTheWhole(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -42,7 +42,7 @@ func TestATableThatFollowsIsTheWhole(t *testing.T) {
 			f.VIP = netip.MustParseAddr("192.0.2.1")
 			f.HTTP.Services[0].ID = id
 			for i := range f.HTTP.Services[0].Backends {
-				f.HTTP.Services[0].Backends[i].ID = id*300 + uint32(i) // on pages of their own
+				f.HTTP.Services[0].Backends[i].ID = id*300 + uint32(i) // on separate pages
 			}
 			return f
 		}
@@ -90,11 +90,11 @@ func TestATableThatFollowsIsTheWhole(t *testing.T) {
 			case "order":
 				a, b := one(), one()
 				*a, *b = *b, *a
-			case "bad": // refused: nothing of it may stay
+			case "bad": // refused: nothing of it may remain
 				f := one()
 				*f = f.Clone()
 				f.HTTP.Services[0].URL = "("
-			case "handover": // a backend goes from one farm to another, with its port
+			case "handover": // a backend moves from one farm to another, with its port
 				fresh++
 				f := one()
 				other := made(fresh)

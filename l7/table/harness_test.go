@@ -21,8 +21,8 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// planner compiles one farm, number 1 at 192.0.2.80:80, and says what becomes of
-// requests to it: a table needs neither loops nor sockets.
+// planner compiles one farm, number 1 at 192.0.2.80:80, and returns the outcome of requests.
+// A table needs neither loops nor sockets.
 type planner struct {
 	t            *testing.T
 	compiler     *table.Compiler
@@ -33,14 +33,14 @@ type planner struct {
 	table        *table.Table
 	farm         *table.Farm
 	checker      *guard.Checker
-	from, sni    string // of clients; sni with TLS
+	from, sni    string // of the client; sni only with TLS
 	now          int64
 	query        table.Query
 	choice       table.Choice
 	plan         *table.Plan
 	told         table.Told
 	secured      bool
-	explanations bool // requests are explained
+	explanations bool // explain requests
 	explanation  *explain.Explanation
 }
 
@@ -60,7 +60,7 @@ func newPlanner(t *testing.T, edit func(*farm.HTTP), services ...farm.Service) *
 	return p
 }
 
-// edit compiles the farm anew.
+// edit recompiles the farm.
 func (p *planner) edit(edit func(*farm.HTTP)) {
 	p.t.Helper()
 	if err := p.try(edit); err != nil {
@@ -68,7 +68,7 @@ func (p *planner) edit(edit func(*farm.HTTP)) {
 	}
 }
 
-// try is edit for what may not compile.
+// try is edit for configurations that may not compile.
 func (p *planner) try(edit func(*farm.HTTP)) error {
 	if edit != nil {
 		edit(p.cfg.Farms[0].HTTP)
@@ -82,12 +82,11 @@ func (p *planner) try(edit func(*farm.HTTP)) error {
 	return nil
 }
 
-// service is the first of the farm.
+// service returns the first service of the farm.
 func (p *planner) service() *table.Service { return &p.farm.Services[0] }
 
-// become says what becomes of a request: "STATUS reason", "STATUS => location",
-// "challenge", or "SERVICE <- " and the head its first backend gets, with line feeds
-// for line ends.
+// become returns the outcome of a request: "STATUS reason", "STATUS => location",
+// "challenge", or "SERVICE <- " and the head for its first backend with LF line ends.
 func (p *planner) become(raw string) string {
 	p.t.Helper()
 	r, q := new(http1.Request), &p.query
@@ -139,8 +138,8 @@ func (p *planner) become(raw string) string {
 	return sv.Name + " <- " + strings.ReplaceAll(string(head), "\r\n", "\n")
 }
 
-// want checks that what becomes of a request has these texts, and not those that
-// begin with "!".
+// want checks that the outcome of a request contains these texts, and none of those after
+// "!".
 func (p *planner) want(what, raw string, texts ...string) {
 	p.t.Helper()
 	got := p.become(raw)
@@ -151,13 +150,13 @@ func (p *planner) want(what, raw string, texts ...string) {
 	}
 }
 
-// told is a part of the last explanation.
+// told returns a part of the last explanation as text.
 func told(part any) string {
 	b, _ := json.Marshal(part)
 	return string(b)
 }
 
-// web is a service with two backends.
+// web returns a service with two backends.
 func web(edits ...func(*farm.Service)) farm.Service {
 	s := l7test.Service("web", "198.51.100.1:8001", "198.51.100.2:8002")
 	for _, edit := range edits {
@@ -166,7 +165,8 @@ func web(edits ...func(*farm.Service)) farm.Service {
 	return s
 }
 
-// ask is a request to a.test. Host comes last: a field is found at the first place, too.
+// ask returns a request to a.test. Host comes last, so that tests also find fields in first
+// place.
 func ask(method, target string, lines ...string) string {
 	return method + " " + target + " HTTP/1.1\r\n" + strings.Join(append(lines, "Host: a.test\r\n\r\n"), "\r\n")
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// leniencies are the deviations that services name.
+// leniencies maps the configured deviations.
 var leniencies = map[farm.Leniency]http1.Leniency{
 	farm.LenientAll:        ^http1.Leniency(0),
 	farm.LenientCoding:     http1.LenientCoding,
@@ -20,7 +20,7 @@ var leniencies = map[farm.Leniency]http1.Leniency{
 	farm.LenientConnection: http1.LenientConnection,
 }
 
-// newLeniency returns the set of deviations a service accepts.
+// newLeniency returns the set of deviations that a service accepts.
 func newLeniency(words []farm.Leniency) (l http1.Leniency) {
 	for _, word := range words {
 		l |= leniencies[word]

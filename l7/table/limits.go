@@ -14,23 +14,22 @@ import (
 	"github.com/sluicelb/sluice/l7/state"
 )
 
-// Limits is what a farm refuses of requests that are well-formed. The zero
-// value refuses nothing.
+// Limits holds a farm's limits for well-formed requests. The zero value refuses nothing.
 type Limits struct {
-	any     bool       // one of those that check looks at is set
-	maxHead int        // bytes; 0 means http1's own bound
-	MaxBody uint64     // bytes; 0 means no bound
-	paths   *route.Set // one pattern that paths must match; nil means any path
-	Expect  Expect     // what is done with Expect: 100-continue
+	any     bool       // a limit that check evaluates is set
+	maxHead int        // bytes; 0: http1's own limit
+	MaxBody uint64     // bytes; 0: unlimited
+	paths   *route.Set // pattern that paths must match; nil: any path
+	Expect  Expect     // handling of Expect: 100-continue
 }
 
-// Expect says what is done with Expect: 100-continue.
+// Expect selects the handling of Expect: 100-continue.
 type Expect uint8
 
 const (
-	expectPass   Expect = iota // to the backend, which decides
-	ExpectIgnore               // answered here, not passed on
-	ExpectSilent               // passed on, its 100 is not passed back
+	expectPass   Expect = iota // forwarded; the backend decides
+	ExpectIgnore               // the appliance sends 100 and drops the field
+	ExpectSilent               // forwarded; the backend's 100 is dropped
 	expectNever                // refused
 )
 
@@ -63,7 +62,7 @@ var (
 	refusedBody   = rejected.Because(rejected.BodyTooLong, 413, "body over the limit of the farm")
 )
 
-// check looks at a whole head; nil means that it may go on.
+// check checks a complete head; nil means accepted.
 func (l *Limits) check(r *http1.Request) *rejected.Cause {
 	switch {
 	case l.maxHead > 0 && int(r.Target.End)+len(" HTTP/1.1\r\n") > l.maxHead:
@@ -80,8 +79,8 @@ func (l *Limits) check(r *http1.Request) *rejected.Cause {
 	return nil
 }
 
-// accepts reports whether the pattern for paths matches the canonical path and
-// every other reading of the path.
+// accepts reports whether the path pattern matches the canonical path and all other
+// readings.
 func (l *Limits) accepts(r *http1.Request) bool {
 	for i := range r.Readings {
 		if l.paths.Match(r.Readings[i].Target) < 0 {
@@ -91,7 +90,7 @@ func (l *Limits) accepts(r *http1.Request) bool {
 	return l.paths.Match(r.Path) >= 0
 }
 
-// CheckPart looks at the beginning of a head of which more is to come.
+// CheckPart checks the beginning of an incomplete head.
 func (l *Limits) CheckPart(b []byte) *rejected.Cause {
 	if l.maxHead == 0 || len(b) < l.maxHead {
 		return nil
@@ -102,11 +101,10 @@ func (l *Limits) CheckPart(b []byte) *rejected.Cause {
 	return refusedHead
 }
 
-// conditions are what a service asks of the fields of a request; nil asks
-// nothing.
+// conditions are the header conditions of a service; nil without any.
 type conditions struct {
-	require []*route.Set // of each some line must match
-	deny    *route.Set   // of these none may; nil means no such
+	require []*route.Set // each must match at least one line
+	deny    *route.Set   // must not match any line; may be nil
 }
 
 func newConditions(s *farm.Service) (c *conditions, err error) {
@@ -129,8 +127,7 @@ func newConditions(s *farm.Service) (c *conditions, err error) {
 	return c, nil
 }
 
-// unmet gives the first condition that does not hold: the position in require
-// or in deny, -1 for none.
+// unmet returns the first condition that fails, as a position in require or deny, or -1.
 func (c *conditions) unmet(h *http1.Head, s *rewrite.Scratch) (require, deny int) {
 	for i, set := range c.require {
 		if found, _ := s.FindLine(h, set); found < 0 {
@@ -145,8 +142,8 @@ func (c *conditions) unmet(h *http1.Head, s *rewrite.Scratch) (require, deny int
 	return -1, -1
 }
 
-// rateLimit is how often each client may ask for a service. What was used up
-// is in the registry and known to all loops.
+// rateLimit limits the request rate of each client of a service. The counts are in the
+// registry and shared by all loops.
 type rateLimit struct {
 	limit  ratelimit.Limit
 	table  *ratelimit.Table
@@ -154,7 +151,7 @@ type rateLimit struct {
 	header string // in lower case
 }
 
-// newRateLimit compiles a service's limit; nil when it has none.
+// newRateLimit compiles a service's limit, or returns nil if it has none.
 func (c *Compiler) newRateLimit(s *farm.Service) *rateLimit {
 	limit := state.LimitOf(s)
 	if limit == (ratelimit.Limit{}) {
@@ -166,8 +163,8 @@ func (c *Compiler) newRateLimit(s *farm.Service) *rateLimit {
 	}
 }
 
-// whose is the key the request at hand counts for. Who leaves the header out
-// is counted by address and so gains nothing by it.
+// whose returns the key that the current request counts for. Requests without the header
+// count by address, so omitting it brings no advantage.
 func (l *rateLimit) whose(q *Query) ratelimit.Key {
 	r := q.Req
 	switch l.key {
@@ -181,8 +178,8 @@ func (l *rateLimit) whose(q *Query) ratelimit.Key {
 	return l.table.Address(q.Client())
 }
 
-// plainestPath returns the path without its query, decoded if it can be, so that
-// all spellings of a path count for one.
+// plainestPath returns the path without query, decoded if possible, so that all spellings of
+// a path have the same key.
 func plainestPath(r *http1.Request) []byte {
 	if n := len(r.Readings); n > 0 {
 		return r.Readings[n-1].Target[:r.Readings[n-1].Path]
@@ -191,8 +188,8 @@ func plainestPath(r *http1.Request) []byte {
 	return path
 }
 
-// take counts the request at hand, or says after how many nanoseconds it would
-// pass. One that is explained is not counted.
+// take counts the current request, or returns the nanoseconds until it would be accepted.
+// Explained requests are not counted.
 func (l *rateLimit) take(q *Query) (wait int64) {
 	if q.Trail != nil {
 		return l.table.Peek(l.whose(q), q.Now, l.limit)

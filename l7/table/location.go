@@ -12,18 +12,17 @@ import (
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
-// Redirect is where a service sends its clients, and how. The text may hold ${VHOST},
-// the host the client asked for, and $1 to $9, what the groups of the service's
-// URL rule matched.
+// Redirect is the redirect of a service. The text may contain ${VHOST}, the requested host,
+// and $1 to $9, the groups of the service's URL pattern.
 type Redirect struct {
 	text    *rewrite.Template
-	url     *rewrite.Pattern // set when the text needs its groups
-	appends bool             // the path of the request follows
-	Code    int              // the status
-	STS     []byte           // the line of Strict-Transport-Security; nil without it
+	url     *rewrite.Pattern // set if the text uses its groups
+	appends bool             // the path of the request is appended
+	Code    int              // status
+	STS     []byte           // Strict-Transport-Security line; nil without one
 }
 
-// newRedirect compiles a service's redirect; nil when it has none.
+// newRedirect compiles a service's redirect, or returns nil if it has none.
 func newRedirect(f *farm.Farm, s *farm.Service) (r *Redirect, err error) {
 	if s.Redirect == "" {
 		return nil, nil
@@ -44,9 +43,8 @@ func newRedirect(f *farm.Farm, s *farm.Service) (r *Redirect, err error) {
 	return r, err
 }
 
-// appendTo appends the address for a request. Groups are those of the canonical
-// path, which the service's URL rule matched; the path that follows is the one
-// the client sent.
+// appendTo appends the location for a request. Groups refer to the canonical path, which the
+// URL pattern matched. The appended path is the client's original.
 func (r *Redirect) appendTo(dst []byte, req *http1.Request, s *rewrite.Scratch) []byte {
 	var g rewrite.Groups
 	if r.url != nil {
@@ -66,15 +64,15 @@ func trimSlash(b []byte) []byte {
 	return b
 }
 
-// Locate says which Location and Content-Location fields of responses are made
-// to point to where the client is.
+// Locate selects which Location and Content-Location fields of responses are rewritten for
+// the client.
 type Locate struct {
-	On    bool // any are
-	Own   bool // those that name the farm's own address too
-	paths bool // the rules for paths are undone
+	On    bool // at least one kind is rewritten
+	Own   bool // including URLs with the farm's own address
+	paths bool // path rewriting is reversed
 }
 
-// newLocate reads the mode of a service, or else its farm's.
+// newLocate compiles the mode of a service, or that of its farm by default.
 func newLocate(f *farm.HTTP, s *farm.Service) Locate {
 	mode := s.RewriteLocation
 	if mode == "" {
@@ -96,9 +94,8 @@ func newLocate(f *farm.HTTP, s *farm.Service) Locate {
 // ProtoHTTP and ProtoHTTPS are the schemes of requests.
 var ProtoHTTP, ProtoHTTPS = []byte("http"), []byte("https")
 
-// CutURL cuts a reference into the scheme (empty: that of the request), the
-// authority (empty: a path of the same place) and the rest. Of a reference with
-// a scheme we do not speak nothing is given.
+// CutURL splits a reference into scheme (empty: that of the request), authority (empty: the
+// same server) and the rest. All parts are empty for other schemes than http and https.
 func CutURL(v []byte) (scheme, authority, path []byte) {
 	i := bytes.IndexAny(v, ":/?#")
 	if i > 0 && v[i] == ':' {
@@ -120,8 +117,8 @@ func CutURL(v []byte) (scheme, authority, path []byte) {
 
 var slashes = []byte("//")
 
-// Names reports whether an authority names host:port. Both may leave out the
-// port that is the scheme's own.
+// Names reports whether an authority equals host:port. Both may omit the default port of the
+// scheme.
 func Names(scheme, authority []byte, hostPort string) bool {
 	usual := ":80"
 	if len(scheme) == len(ProtoHTTPS) {
@@ -135,7 +132,7 @@ func Names(scheme, authority []byte, hostPort string) bool {
 	return len(a) == len(h) && equalFold(a, h)
 }
 
-// equalFold compares ASCII text without regard to case.
+// equalFold compares ASCII text case-insensitively.
 func equalFold(a []byte, b string) bool {
 	for i := range a {
 		c, d := a[i], b[i]

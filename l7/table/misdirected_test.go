@@ -45,7 +45,7 @@ func TestStrictFarmRefusesHostsOfOtherCertificates(t *testing.T) {
 				}
 				transport.CloseIdleConnections()
 				if c.asked == "" {
-					continue // an explanation is for the host's name then
+					continue // an explanation uses the host as server name then
 				}
 				e, err := a.Engine.Explain(&explain.Question{Farm: 1, URL: "https://" + c.host + "/", SNI: c.asked})
 				if err != nil || (e.Result.Step == "host" && e.Result.Status == 421) != (res.StatusCode == 421) {

@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// Browsers begin several connections at once, which come to different loops.
+// Browsers open several connections at once, which reach different loops.
 func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
 	healthTable, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
@@ -43,7 +43,7 @@ func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
 			var c table.Choice
 			for i := range clients {
 				at[n].Store(int64(i))
-				for spins := 0; at[1-n].Load() < int64(i); spins++ { // both meet each client at once
+				for spins := 0; at[1-n].Load() < int64(i); spins++ { // both loops get each client at the same time
 					if spins > 1000 {
 						runtime.Gosched()
 					}

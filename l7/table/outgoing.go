@@ -5,27 +5,27 @@ import (
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
-// Outgoing is the head a backend gets in the place of the client's.
+// Outgoing is the request head for a backend.
 //
-// Where a farm says so, backends get their own address as Host. Which backend it is may change after the head
-// was written, so the head is kept with holes, and each sending fills them.
+// A farm may set Host to the backend's own address. The backend can still change after the
+// head is written, so the head has holes that are filled for each attempt.
 type Outgoing struct {
-	Undo rewrite.Undo // of what was done to the path; its memory is kept
-	// holes are where the backend's address belongs, 0 means none; tail is, while
-	// the head is made, what lies behind the hole in Destination.
+	Undo rewrite.Undo // reverses the path rewriting; its memory is reused
+	// holes are the offsets for the backend's address; 0 means none. While the head is
+	// written, tail is the number of bytes after the hole in Destination.
 	holes [2]int
 	tail  int
 }
 
-// Told is what backends are told besides what the client said.
+// Told is information for backends in addition to the client's request.
 type Told struct {
-	Proto       []byte // of the request: ProtoHTTP, ProtoHTTPS
-	Certificate []byte // field lines about the client's
-	ID          []byte // of the request; empty without one
+	Proto       []byte // scheme of the request: ProtoHTTP or ProtoHTTPS
+	Certificate []byte // field lines about the client certificate
+	ID          []byte // request ID; may be empty
 }
 
-// Invites reports whether the client waits to be asked for the body, here: then
-// its backend is not told.
+// Invites reports whether the client waits for a 100 Continue that the appliance sends. The
+// backend then gets no Expect.
 func (q *Query) Invites() bool {
 	if !q.Req.Expect100 || q.Farm.Limits.Expect != ExpectIgnore {
 		return false
@@ -34,9 +34,8 @@ func (q *Query) Invites() bool {
 	return true
 }
 
-// Revise finds out who the client is and applies the service's rules to the head
-// of the request. Sessions go by what the client sent, not by what rules make of
-// it.
+// Revise identifies the client and applies the service's rules to the request head. Sessions
+// use the client's original fields, before the rules.
 func (o *Outgoing) Revise(q *Query, s *Service, c *Choice, told *Told) error {
 	h := &q.Req.Head
 	q.forward = http1.Forward{ClientIP: q.peer(), Proto: told.Proto}
@@ -66,14 +65,14 @@ func (o *Outgoing) Revise(q *Query, s *Service, c *Choice, told *Told) error {
 		}
 	}
 	if len(q.Req.Host) == 0 {
-		q.forward.Host = q.Farm.hostField // HTTP/1.0 without Host: HTTP/1.1 needs one
+		q.forward.Host = q.Farm.hostField // HTTP/1.0 without Host: HTTP/1.1 requires one
 	}
 	o.tell(q, s, told)
 	return nil
 }
 
-// rewritePath applies the service's rules to the path. What comes of it is read
-// like the path of a client, and refused where that would be.
+// rewritePath applies the service's path rules. The result is parsed like a client's path
+// and refused by the same rules.
 func (o *Outgoing) rewritePath(q *Query, s *Service) error {
 	r := q.Req
 	if r.Path[0] != '/' {
@@ -102,7 +101,7 @@ func (o *Outgoing) rewritePath(q *Query, s *Service) error {
 	return nil
 }
 
-// tell adds what backends are told.
+// tell adds the information for backends.
 func (o *Outgoing) tell(q *Query, s *Service, told *Told) {
 	f := q.Farm
 	if len(told.Certificate)+len(told.ID) > 0 {
@@ -114,7 +113,7 @@ func (o *Outgoing) tell(q *Query, s *Service, told *Told) {
 		q.forward.Extra = q.extra
 	}
 	if f.destination {
-		o.leaveDestination(q, s) // last: it knows how far from its end the head has a hole
+		o.leaveDestination(q, s) // last, because it records the distance of the hole from the end of the head
 	}
 	if f.proxyHost {
 		q.forward.Host = noHost
@@ -123,10 +122,9 @@ func (o *Outgoing) tell(q *Query, s *Service, told *Told) {
 
 var noHost = []byte{}
 
-// leaveDestination puts the Destination, if it names the farm, at the end of
-// the head, with the scheme the backend is spoken to by and the Host it gets:
-// WebDAV servers refuse any other. Where that is the backend's own address, a hole
-// is left for it.
+// leaveDestination moves Destination to the end of the head if it names the farm, with the
+// scheme and Host used for the backend, because WebDAV servers refuse any other. If Host is
+// the backend's own address, a hole is left for it.
 func (o *Outgoing) leaveDestination(q *Query, s *Service) {
 	r := q.Req
 	i := r.Lookup("destination")
@@ -171,8 +169,8 @@ func (o *Outgoing) Append(dst []byte, q *Query) []byte {
 	return out
 }
 
-// Address fills the holes of a head for a backend; without holes it gives the head
-// itself, else what was written to scratch.
+// Address fills the holes for a backend. Without holes it returns head itself, otherwise a
+// copy in scratch.
 func (o *Outgoing) Address(scratch *[]byte, head []byte, b *Backend) []byte {
 	if o.holes == [2]int{} {
 		return head

@@ -12,14 +12,15 @@ import (
 	"github.com/sluicelb/sluice/l7/state"
 )
 
-// MaxKey bounds a session key; a longer one is cut, on both sides alike.
+// MaxKey bounds a session key in bytes. Longer keys are truncated, both when stored and when
+// looked up.
 const MaxKey = 255
 
-// Persistence says where the key of a service's sessions is found.
+// Persistence selects the session key of a service.
 type Persistence struct {
-	Kind farm.Persistence // farm.PersistNone for none
+	Kind farm.Persistence // farm.PersistNone without persistence
 	Name []byte           // of the cookie, header or parameter; headers in lower case
-	TTL  time.Duration    // how long a session lives that nobody uses
+	TTL  time.Duration    // lifetime of an unused session
 }
 
 func newPersistence(s *farm.Service) Persistence {
@@ -33,7 +34,7 @@ func newPersistence(s *farm.Service) Persistence {
 	return p
 }
 
-// sessionKey is the key in the request, valid until the next head.
+// sessionKey returns the key in the request, valid until the next head.
 func (sv *Service) sessionKey(q *Query) []byte {
 	p, r := &sv.Persist, q.Req
 	var key []byte
@@ -56,7 +57,7 @@ func (sv *Service) sessionKey(q *Query) []byte {
 	return key[:min(len(key), MaxKey)]
 }
 
-// user is the one of basic authentication, valid until the next is asked for.
+// user returns the user name of basic authentication, valid until the next call.
 func (q *Query) user() []byte {
 	i := q.Req.Find(http1.KnownAuthorization)
 	if i < 0 {
@@ -98,7 +99,7 @@ func pathParameter(path []byte) []byte {
 	return nil
 }
 
-// FindCookie finds a cookie's value in the Cookie or Set-Cookie fields of a head.
+// FindCookie returns a cookie's value from the Cookie or Set-Cookie fields of a head.
 func FindCookie(h *http1.Head, field http1.Known, name []byte) []byte {
 	for i := range h.NumFields {
 		if h.Fields[i].Known != field || h.Fields[i].Removed() {
@@ -110,15 +111,15 @@ func FindCookie(h *http1.Head, field http1.Known, name []byte) []byte {
 				return value
 			}
 			if field == http1.KnownSetCookie {
-				break // what follows are the cookie's attributes
+				break // cookie attributes follow
 			}
 		}
 	}
 	return nil
 }
 
-// nextCookie takes the first pair of a list of cookies: its value if it has that
-// name, nil otherwise.
+// nextCookie splits off the first pair of a cookie list. value is nil unless the pair has
+// that name.
 func nextCookie(list, name []byte) (value, rest []byte) {
 	pair := list
 	if i := bytes.IndexByte(list, ';'); i >= 0 {
@@ -133,7 +134,7 @@ func nextCookie(list, name []byte) (value, rest []byte) {
 	return bytes.Trim(bytes.TrimSpace(pair[len(name)+1:]), `"`), rest
 }
 
-// View is what the service makes of its sessions.
+// View returns the service's data for a view of its sessions.
 func (sv *Service) View() session.View {
 	v := session.View{Table: sv.Sessions, TTL: sv.Persist.TTL, Backends: make([]session.Member, len(sv.Backends))}
 	for i := range sv.Backends {
@@ -143,8 +144,8 @@ func (sv *Service) View() session.View {
 	return v
 }
 
-// DropCut removes the sessions of backends that were cut since the table
-// before: unlike drain, cut keeps none but the static ones.
+// DropCut removes the sessions of backends that were cut since the previous table. In
+// contrast to drain, cut keeps only static sessions.
 func (t *Table) DropCut(before *Table) {
 	for _, f := range t.Fresh {
 		for i := range f.Services {
@@ -160,8 +161,8 @@ func (t *Table) DropCut(before *Table) {
 	}
 }
 
-// Fix makes the static sessions those of the configuration, which those of farms that
-// stayed are.
+// Fix sets the static sessions of the configuration. Those of unchanged farms are set
+// already.
 func (t *Table) Fix(r *state.Registry) {
 	for _, f := range t.Fresh {
 		for i := range f.Services {
@@ -172,10 +173,10 @@ func (t *Table) Fix(r *state.Registry) {
 	}
 }
 
-// sweepBudget is how many sessions of a service one sweep looks at.
+// sweepBudget is the number of sessions of a service examined per sweep.
 const sweepBudget = 512
 
-// Sweep forgets some of the sessions that expired, a few of each service.
+// Sweep removes some expired sessions of each service.
 func (t *Table) Sweep() {
 	now := session.Now()
 	for _, f := range t.Farms {

@@ -18,8 +18,8 @@ func TestEveryPersistenceKeepsTheClientItNames(t *testing.T) {
 		kind     farm.Persistence
 		id       string
 		request  [2]string // of the same client
-		other    string    // of nobody in particular; empty: everybody is somebody
-		sessions string    // the key
+		other    string    // of an unidentified client; empty if every client is identified
+		sessions string    // session key
 	}{
 		{farm.PersistIP, "", [2]string{l7test.Request(), l7test.Request("A: b")}, "", "127.0.0.1"},
 		{farm.PersistBasic, "", [2]string{l7test.Request(basic("joe")), l7test.Request("authorization: bASIC " + base64.StdEncoding.EncodeToString([]byte("joe:other")))}, l7test.Request("Authorization: Bearer x"), "joe"},
@@ -53,8 +53,8 @@ func TestEveryPersistenceKeepsTheClientItNames(t *testing.T) {
 	}
 }
 
-// Cookies of HTTP/2 come in crumbs, one field for each (RFC 9113, 8.2.3); what
-// persistence finds in them is the same.
+// HTTP/2 may split cookies into several fields (RFC 9113, 8.2.3). Persistence finds the same
+// value.
 func TestEveryPersistenceKeepsAStreamToo(t *testing.T) {
 	shown := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("x")) })
 	for _, c := range []struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// Persistence by a name that nobody gave yet keeps nobody: neither a cookie
-// without a name nor an empty parameter is one client.
+// An absent key creates no session: neither a cookie without a name nor an empty parameter
+// identifies a client.
 func TestPersistenceWithoutItsNameKeepsNobody(t *testing.T) {
 	t.Parallel()
 	for kind, same := range map[farm.Persistence]string{
@@ -33,7 +33,7 @@ func TestPersistenceWithoutItsNameKeepsNobody(t *testing.T) {
 	}
 }
 
-// Of two that would choose the backend persistence does.
+// Persistence takes precedence over the inserted cookie.
 func TestPersistenceGoesBeforeTheInsertedCookie(t *testing.T) {
 	t.Parallel()
 	one, two := l7test.NewNamed(t, "1"), l7test.NewNamed(t, "2")

@@ -17,18 +17,18 @@ import (
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
-// Outcome is what happens to a request.
+// Outcome is the fate of a request.
 type Outcome uint8
 
 // The outcomes.
 const (
-	OutcomeForward   Outcome = iota // the service's backends serve it
-	OutcomeRefuse                   // it is answered with an error
-	OutcomeRedirect                 // the service redirects it
-	OutcomeChallenge                // it is a certification authority's, see Challenges
+	OutcomeForward   Outcome = iota // to the service's backends
+	OutcomeRefuse                   // with an error response
+	OutcomeRedirect                 // by the service
+	OutcomeChallenge                // ACME challenge, see Challenges
 )
 
-// Farm is the one behind a port; nil when there is none.
+// Farm returns the farm of a port, or nil.
 func (t *Table) Farm(p *ports.Port) *Farm {
 	if p.Number < len(t.byPort) {
 		return t.byPort[p.Number]
@@ -36,45 +36,44 @@ func (t *Table) Farm(p *ports.Port) *Farm {
 	return nil
 }
 
-// Plan is what happens to a request, and why.
+// Plan is the outcome of a request, with the reason.
 type Plan struct {
 	Outcome  Outcome
-	Service  *Service        // nil when none was found
-	Refused  *rejected.Cause // why it is refused
-	Lines    []byte          // field lines of that answer; good until the next plan
-	Wait     int64           // after how many nanoseconds it would pass; 0 when time changes nothing
-	Location http1.Value     // of a redirect
-	// Unchecked says that a password is to be checked before the request is
-	// forwarded; Digest stands for it.
+	Service  *Service        // nil if none matches
+	Refused  *rejected.Cause // reason for a refusal
+	Lines    []byte          // additional field lines of the response; valid until the next plan
+	Wait     int64           // nanoseconds until it would be accepted; 0 if time has no effect
+	Location http1.Value     // for a redirect
+	// Unchecked means that a password must be verified before the request is forwarded;
+	// Digest identifies it.
 	Unchecked bool
 	Digest    guard.Digest
-	Auth      *Protection // that asks for the password; nil when none does
+	Auth      *Protection // that requires the password; may be nil
 }
 
-// Query is a request a plan is made for, and what that needs. The head must be
-// whole. One belongs to a loop and is used for all of its requests.
+// Query holds a request with a complete head and the inputs of its plan. Each loop has one
+// Query for all of its requests.
 type Query struct {
-	Farm      *Farm            // it is for
-	Req       *http1.Request   // as http1 read it
-	Conn      *loop.Conn       // of the client
-	Now       int64            // on the clock all loops share, see state.Clock
+	Farm      *Farm            // farm of the request
+	Req       *http1.Request   // parsed by http1
+	Conn      *loop.Conn       // client connection
+	Now       int64            // on the clock shared by all loops, see state.Clock
 	Scratch   *rewrite.Scratch // of the loop
-	AuthCache *guard.Cache     // knows passwords that were checked
-	Address   []byte           // scratch: of the client, as text
-	Text      []byte           // scratch: the user, then the Location
-	Trail     *Trail           // nil but where the request is explained
+	AuthCache *guard.Cache     // verified passwords
+	Address   []byte           // scratch: client address as text
+	Text      []byte           // scratch: user name, then Location
+	Trail     *Trail           // only for explanations
 
-	made    Plan          // the last
-	passed  []*Service    // which protect other readings of the path
-	forward http1.Forward // what is added to the head of the request
+	made    Plan          // latest plan
+	passed  []*Service    // services passed for other readings of the path
+	forward http1.Forward // additions to the request head
 	extra   []byte        // scratch: field lines
 }
 
-// Plan finds what happens to the request. What it finds on the way it tells the
-// trail: a new step does so by refuse and pass. The fields the farm's rules take
-// out are marked as removed in the head.
+// Plan decides about the request and reports each step to the trail; new steps do so by
+// refuse and pass. Fields removed by the farm's rules are marked in the head.
 //
-// The result is good until the next call: a plan is too large to be copied for each
+// The result is valid until the next call, because a plan is too large to copy for each
 // request.
 func (q *Query) Plan() *Plan {
 	f, r, p := q.Farm, q.Req, &q.made
@@ -110,7 +109,7 @@ func (q *Query) Plan() *Plan {
 	return p
 }
 
-// trust takes the word of a peer the farm trusts.
+// trust accepts the identity fields of trusted peers.
 func (q *Query) trust() {
 	f := q.Farm
 	if len(f.Trusted) == 0 || !Trusts(f.Trusted, q.Conn.Peer().Addr()) {
@@ -122,7 +121,7 @@ func (q *Query) trust() {
 	}
 }
 
-// allow asks the farm, and reports whether it takes the request.
+// allow applies the farm's checks and reports whether the request passes.
 func (q *Query) allow(p *Plan) bool {
 	f, r := q.Farm, q.Req
 	if !r.Verb.In(f.verbs) {
@@ -147,8 +146,7 @@ func (q *Query) allow(p *Plan) bool {
 	return true
 }
 
-// route finds the service and the position of the rule that matched; nil and -1
-// when none does.
+// route returns the service and the position of the matching rule, or nil and -1.
 func (q *Query) route() (*Service, int) {
 	f, r := q.Farm, q.Req
 	if f.Remove != nil {
@@ -168,7 +166,7 @@ func (q *Query) route() (*Service, int) {
 	return s, i
 }
 
-// admit asks a service: its limit, and which clients it lets in.
+// admit applies a service's rate limit and authentication.
 func (q *Query) admit(p *Plan, s *Service) {
 	if l := s.limit; l != nil {
 		if p.Wait = l.take(q); p.Wait > 0 {
@@ -184,7 +182,7 @@ func (q *Query) admit(p *Plan, s *Service) {
 	}
 }
 
-// Refuse makes the plan not to take the request, for what was found at a step.
+// Refuse makes the plan refuse the request at a step.
 func (p *Plan) Refuse(q *Query, at Step, no *rejected.Cause) {
 	if q.Trail != nil {
 		q.Trail.Refuse(at, no.Status, no.Reason)
@@ -192,7 +190,7 @@ func (p *Plan) Refuse(q *Query, at Step, no *rejected.Cause) {
 	p.Outcome, p.Refused = OutcomeRefuse, no
 }
 
-// pass tells the trail that a step was passed.
+// pass reports a passed step to the trail.
 func (q *Query) pass(at Step) {
 	if q.Trail != nil {
 		q.Trail.Pass(at)
@@ -205,21 +203,20 @@ func (q *Query) Holds(rule int) bool {
 	return require < 0 && deny < 0
 }
 
-// Client is the address the request came from, see RealClient.
+// Client returns the client's address, see RealClient.
 func (q *Query) Client() netip.Addr { return RealClient(q.Farm, q.Conn.Peer(), q.Req).Addr() }
 
-// peer is the client's address as text.
+// peer returns the peer's address as text.
 func (q *Query) peer() []byte {
 	q.Address = q.Conn.Peer().Addr().AppendTo(q.Address[:0])
 	return q.Address
 }
 
-// refusedMisdirected tells a client to come back on another connection
-// (RFC 9110, section 15.5.20).
+// refusedMisdirected asks the client to use another connection (RFC 9110, section 15.5.20).
 var refusedMisdirected = rejected.Because(rejected.BadHost, 421, "host of another certificate than the connection's")
 
-// misdirected reports whether a request of a strict farm came on a connection
-// that was made for a name with another certificate.
+// misdirected reports whether a request to a strict farm arrived on a connection whose
+// server name has another certificate.
 func (f *Farm) misdirected(c *loop.Conn, r *http1.Request) bool {
 	if f.TLS == nil || f.TLS.names == nil || len(r.Host) == 0 {
 		return false
@@ -229,11 +226,11 @@ func (f *Farm) misdirected(c *loop.Conn, r *http1.Request) bool {
 		return false
 	}
 	host := bytes.Trim(WithoutPort(r.Host), "[]")
-	name := unsafe.String(unsafe.SliceData(host), len(host)) // a view: nothing keeps it
+	name := unsafe.String(unsafe.SliceData(host), len(host)) // a view, not retained
 	return name != t.ServerName && !f.TLS.names.Same(t.ServerName, name)
 }
 
-// redirect finds where the service redirects the request to.
+// redirect determines the location of a redirect.
 func (q *Query) redirect(p *Plan) {
 	q.Text = p.Service.Redirect.appendTo(q.Text[:0], q.Req, q.Scratch)
 	var ok bool
@@ -244,18 +241,18 @@ func (q *Query) redirect(p *Plan) {
 	p.Outcome = OutcomeRedirect
 }
 
-// Choice is how the backend of a request is found: what tells its client from
-// others, what was tried, and what came of it.
+// Choice is the selection of a request's backend: the client's identity, failed attempts and
+// the result.
 type Choice struct {
-	hash   uint64        // of the client, for consistent hashing
-	Cookie int           // the backend the client's cookie names, its position + 1; 0 for none
-	Key    []byte        // of the client's session; empty for none
-	Tried  balance.Tried // backends that are of no use to the request
-	Held   *balance.Load // what the picker reserved for it
-	Why    accesslog.Why // how the backend was found
+	hash   uint64        // client hash for consistent hashing
+	Cookie int           // position + 1 of the backend in the client's cookie; 0 without one
+	Key    []byte        // session key; may be empty
+	Tried  balance.Tried // backends to skip for this request
+	Held   *balance.Load // reservation by the picker
+	Why    accesslog.Why // reason for the selection
 }
 
-// identify finds what tells the client of the request from others.
+// identify determines the client identity for the selection.
 func (c *Choice) identify(q *Query, s *Service) {
 	if s.Cookie != nil {
 		c.Cookie = s.Cookie.find(&q.Req.Head) + 1
@@ -268,11 +265,11 @@ func (c *Choice) identify(q *Query, s *Service) {
 	}
 }
 
-// Keyed reports whether the client has, or will have, a session.
+// Keyed reports whether the client has a session, or gets one.
 func (c *Choice) Keyed(s *Service) bool { return s.Sessions != nil && len(c.Key) > 0 }
 
-// Pick chooses the backend: the one of the client's cookie or session while it
-// can serve, else what the policy says.
+// Pick selects the backend: that of the client's cookie or session if it can serve,
+// otherwise by the policy.
 func (c *Choice) Pick(s *Service) (int, bool) {
 	if c.Cookie > 0 && c.Claim(s, c.Cookie-1) {
 		c.Why = accesslog.WhyCookie
@@ -296,7 +293,7 @@ func (c *Choice) Pick(s *Service) (int, bool) {
 	return i, true
 }
 
-// follow claims the backend a session names.
+// follow claims the backend of a session.
 func (c *Choice) follow(s *Service, id uint32) (int, bool) {
 	i := s.Find(id)
 	if !c.Claim(s, i) {
@@ -306,8 +303,8 @@ func (c *Choice) follow(s *Service, id uint32) (int, bool) {
 	return i, true
 }
 
-// remember makes a session of a choice and returns what became of that: of two
-// loops that see a new client at once the later one follows the other.
+// remember creates a session and returns the backend in effect. If two loops see a new
+// client at the same time, the later one follows the earlier.
 func (c *Choice) remember(s *Service, i int) int {
 	id, now := s.Backends[i].ID, session.Now()
 	owner, added := s.Sessions.PutIfAbsent(c.Key, id, now, s.Persist.TTL)
@@ -319,12 +316,12 @@ func (c *Choice) remember(s *Service, i int) int {
 		own.Done()
 		return first
 	}
-	s.Sessions.Put(c.Key, id, now) // instead of one that cannot be kept
+	s.Sessions.Put(c.Key, id, now) // replaces one that cannot be followed
 	return i
 }
 
-// Claim reserves a backend a client belongs to, if it can serve: drained ones
-// do, those that were cut do not.
+// Claim reserves the backend of a cookie or session if it can serve. Drained backends can;
+// cut ones cannot.
 func (c *Choice) Claim(s *Service, i int) bool {
 	if i < 0 || s.Backends[i].Mode == farm.MaintenanceCut || c.Tried.Has(i) || !s.Picker.Claim(i) {
 		return false
@@ -333,7 +330,7 @@ func (c *Choice) Claim(s *Service, i int) bool {
 	return true
 }
 
-// Belongs is the backend the client's cookie or session names; -1 for none.
+// Belongs returns the backend of the client's cookie or session, or -1.
 func (c *Choice) Belongs(s *Service) int {
 	if c.Cookie > 0 {
 		return c.Cookie - 1
@@ -346,8 +343,7 @@ func (c *Choice) Belongs(s *Service) int {
 	return -1
 }
 
-// MoveTo makes the choice one among the backends of s, which is the service of
-// another table.
+// MoveTo converts the choice to the backends of s, the same service in another table.
 func (c *Choice) MoveTo(s, old *Service, client netip.Addr) {
 	if c.Cookie > 0 {
 		c.Cookie = s.Find(old.Backends[c.Cookie-1].ID) + 1
@@ -360,14 +356,14 @@ func (c *Choice) MoveTo(s, old *Service, client netip.Addr) {
 	}
 }
 
-// MayWait reports whether there is something to wait for in the queue, when no
-// backend was to be had: room at one that is usable.
+// MayWait reports whether queueing makes sense after no backend was available: a usable one
+// may get room.
 func (c *Choice) MayWait(s *Service) bool {
 	free, usable := s.Picker.Room()
-	return usable && (!free || c.Tried == balance.Tried{}) // what is free may have failed it already
+	return usable && (!free || c.Tried == balance.Tried{}) // a free backend may have failed this request already
 }
 
-// hash is FNV-1a, finished so that all bits depend on all bytes.
+// hash returns FNV-1a with a final mix, so that all bits depend on all bytes.
 func hash(b []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, c := range b {

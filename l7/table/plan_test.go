@@ -82,7 +82,7 @@ func TestLimitsHoldToTheByte(t *testing.T) {
 func TestRatesAreOfTheirKey(t *testing.T) {
 	t.Parallel()
 	const refused = "429 more requests"
-	for key, c := range map[farm.RateKey]struct{ same, other [3]string }{ // of those each: from, path, header
+	for key, c := range map[farm.RateKey]struct{ same, other [3]string }{ // each has: from, path, header
 		"":                 {[3]string{"192.0.2.1", "/b", "X-Key: 2"}, [3]string{"192.0.2.2", "/a", "X-Key: 1"}},
 		farm.RateKeyPath:   {[3]string{"192.0.2.2", "/a?q=1", "X-Key: 2"}, [3]string{"192.0.2.1", "/b?q", "X-Key: 1"}},
 		farm.RateKeyHeader: {[3]string{"192.0.2.2", "/b", "x-KEY: 1"}, [3]string{"192.0.2.1", "/a", "X-Key: 2"}},
@@ -98,7 +98,7 @@ func TestRatesAreOfTheirKey(t *testing.T) {
 		first := [3]string{"192.0.2.1", "/a", "X-Key: 1"}
 		p.explanations = true
 		for range 5 {
-			send(first, "web <- ") // what is explained does not count
+			send(first, "web <- ") // explained requests do not count
 		}
 		p.explanations = false
 		send(first, "web <- ")
@@ -115,7 +115,7 @@ func TestRatesAreOfTheirKey(t *testing.T) {
 		}
 		p.now += int64(31 * time.Second)
 		send(first, "web <- ")
-		if key == farm.RateKeyHeader { // who leaves it out counts by address
+		if key == farm.RateKeyHeader { // without the header the address counts
 			for _, line := range []string{"X-Other: 1", "X-Key:"} {
 				send([3]string{"192.0.2.9", "/a", line}, "web <- ")
 			}
@@ -262,7 +262,7 @@ func TestServicesLetInWhomTheySay(t *testing.T) {
 		want      []string
 		challenge string
 		unchecked bool
-		explained string // where it is not the same
+		explained string // if different
 	}{
 		"no user":             {farm.Auth{Users: users}, nil, []string{stranger}, `WWW-Authenticate: Basic realm="Restricted", charset="UTF-8"`, false, ""},
 		"a realm":             {farm.Auth{Users: users, Realm: `a"b\c`}, nil, []string{stranger}, `WWW-Authenticate: Basic realm="a\"b\\c", charset="UTF-8"`, false, ""},

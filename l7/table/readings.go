@@ -8,17 +8,16 @@ import (
 	"github.com/sluicelb/sluice/l7/rejected"
 )
 
-// A service is chosen by the canonical path. A backend may read the path in
-// another way (http1.Reading), and that reading may be one the farm protects by
-// another service: "/admin;x" and "/shop/..%2Fadmin" are "/admin" for many. So a
-// request has to pass the services that every reading leads to. It is forwarded
-// by the one it was routed to.
+// A service is selected by the canonical path. A backend may read the path differently
+// (http1.Reading), and another service may protect that reading: many backends treat
+// "/admin;x" and "/shop/..%2Fadmin" as "/admin". A request must therefore pass the services
+// of all readings. The service it was routed to forwards it.
 
 var (
 	refusedReading = rejected.Because(rejected.NoService, 503, "the path can be read as one of a service without backends")
 	refusedClimb   = rejected.Because(rejected.NoService, 503, "no service matches the decoded path")
 
-	// ambiguities are what a strict farm refuses.
+	// ambiguities maps the errors that a strict farm refuses.
 	ambiguities = func() map[*http1.Error]*rejected.Cause {
 		all := map[*http1.Error]*rejected.Cause{}
 		for _, e := range []*http1.Error{http1.ErrTargetHidden, http1.ErrTargetDouble, http1.ErrTargetUTF8, http1.ErrTargetParam} {
@@ -28,23 +27,22 @@ var (
 	}()
 )
 
-// protects reports whether the service keeps some or all of its requests from
-// backends.
+// protects reports whether the service keeps some or all of its requests from backends.
 func (sv *Service) protects() bool {
 	return sv.Auth != nil || sv.limit != nil || sv.Redirect != nil || sv.denies()
 }
 
-// denies reports whether the service forwards nothing.
+// denies reports whether the service never forwards requests.
 func (sv *Service) denies() bool {
 	return len(sv.Backends) == 0 && sv.Redirect == nil && sv.DNSFarm == ""
 }
 
-// protect has the request pass the services that the other readings of the path
-// lead to; matched is the position of the one that the canonical path leads to.
+// protect makes the request pass the services of the other readings of its path. matched is
+// the position of the service for the canonical path.
 //
-// Patterns are searched in path and query, so a query keeps "/admin$" from matching.
-// The path is therefore also matched without it, unless it is the query that leads
-// to an earlier service.
+// Patterns search path and query, so a query keeps "/admin$" from matching. The path is
+// therefore also matched without the query, unless the query itself selects an earlier
+// service.
 func (q *Query) protect(p *Plan, matched int) {
 	r := q.Req
 	if n := bytes.IndexByte(r.Path, '?'); n >= 0 && !q.protectPath(p, r.Path[:n], matched) {
@@ -64,15 +62,15 @@ func (q *Query) protect(p *Plan, matched int) {
 	}
 }
 
-// protectPath enforces the service that a path without its query leads to; with
-// is where it leads with the query. It reports whether the request may go on.
+// protectPath enforces the service for a path without its query. with is the position
+// selected with the query. It reports whether the request may continue.
 func (q *Query) protectPath(p *Plan, path []byte, with int) bool {
 	found := q.Farm.routes.Match(q.Req.Host, path, q)
 	return found < 0 || with >= 0 && found >= with || q.enforce(p, found, path, false)
 }
 
-// enforce has the request pass the service at a position, and those that share
-// requests with it. It reports whether the request may go on.
+// enforce makes the request pass the service at a position and those that share requests
+// with it. It reports whether the request may continue.
 func (q *Query) enforce(p *Plan, at int, reading []byte, redirects bool) bool {
 	f := q.Farm
 	end := max(at+1, f.Services[at].share.end)
@@ -92,7 +90,7 @@ func (q *Query) enforce(p *Plan, at int, reading []byte, redirects bool) bool {
 	return true
 }
 
-// require has the request pass a service that does not forward it. One that stops
+// require makes the request pass a service that does not forward it. A service that refuses
 // it becomes the service of the plan.
 func (q *Query) require(p *Plan, s *Service) bool {
 	switch {

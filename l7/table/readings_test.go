@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// service returns a service with that number and URL rule, with a backend.
+// service returns a service with that number and URL pattern, with one backend.
 func service(id uint32, name, url string, edit func(s *farm.Service)) farm.Service {
 	s := l7test.Service(name, "198.51.100.1:8001")
 	s.ID, s.URL, s.Backends[0].ID = id, url, id
@@ -63,7 +63,7 @@ func TestEveryReadingOfAPathIsProtected(t *testing.T) {
 	} {
 		newPlanner(t, nil, c.services...).want(what, ask("GET", c.path, "X-Yes: 1"), c.want)
 	}
-	// Who passes both has the credentials of neither passed on.
+	// A request that passes both services is forwarded without the credentials of either.
 	p := newPlanner(t, nil, service(1, "a", "^/a$", guarded("X-Key", key)), service(2, "rest", "", guarded("X-Other", key)))
 	p.want("both keys", ask("GET", "/a;x", "X-Key: "+key, "X-Other: "+key), "rest <- ", "!"+key)
 	p.want("one key", ask("GET", "/a;x", "X-Other: "+key), nobody)
@@ -72,7 +72,7 @@ func TestEveryReadingOfAPathIsProtected(t *testing.T) {
 	if e := p.explanation; e.Result.Outcome != explain.Refuse || e.Result.Service != "a" || !strings.Contains(told(e.Steps), `"the path can be read as /a: service a"`) {
 		t.Errorf("explained as %+v, %s", e.Result, told(e.Steps))
 	}
-	// The limit of a service counts a request once, however many readings lead to it.
+	// A rate limit counts a request once, regardless of the number of readings.
 	p = newPlanner(t, nil, service(1, "a", "^/a", func(s *farm.Service) { s.RateLimit = &farm.RateLimit{Requests: 2, Period: 60} }), service(2, "rest", "", nil))
 	p.want("once", ask("GET", "/%2561;x"), "rest <- ")
 	p.want("twice", ask("GET", "/%2561%2562;x"), "rest <- ")
@@ -110,7 +110,7 @@ func TestAcceptedPathsAreAcceptedInEveryReading(t *testing.T) {
 	}
 }
 
-// All spellings of a path count for one key of a limit.
+// All spellings of a path share one key of a limit.
 func TestALimitByPathCountsSpellingsTogether(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, service(1, "a", "", func(s *farm.Service) { s.RateLimit = &farm.RateLimit{Requests: 2, Period: 60, Key: farm.RateKeyPath} }))
@@ -120,7 +120,7 @@ func TestALimitByPathCountsSpellingsTogether(t *testing.T) {
 	p.want("another", ask("GET", "/c"), "a <- ")
 }
 
-// The path behind a redirect is the client's; groups are those of the canonical one.
+// The path appended to a redirect is the client's; groups refer to the canonical one.
 func TestARedirectKeepsThePathOfTheClient(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, service(1, "a", "^/(.*)", func(s *farm.Service) { s.Redirect, s.RedirectType = "https://b.test/", farm.RedirectAppend }))

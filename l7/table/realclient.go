@@ -8,13 +8,13 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// maxHops bounds the addresses of X-Forwarded-For that are looked at.
+// maxHops bounds the X-Forwarded-For addresses examined.
 const maxHops = 16
 
-// RealClient is the client that sent the request: the peer or, if that is trusted, the last
-// address of X-Forwarded-For that is not one of a trusted peer's. What follows
-// the first text that is no address was written by who cannot be trusted with
-// more. Addresses taken from there have no port.
+// RealClient returns the client that sent the request. This is the peer or, if the peer is
+// trusted, the last X-Forwarded-For address that is not a trusted peer. The search stops at
+// the first invalid address, because an untrusted party wrote it. Addresses from the field
+// have no port.
 func RealClient(f *Farm, peer netip.AddrPort, r *http1.Request) netip.AddrPort {
 	if len(f.Trusted) == 0 || r == nil || !Trusts(f.Trusted, peer.Addr()) {
 		return peer
@@ -40,13 +40,13 @@ func RealClient(f *Farm, peer netip.AddrPort, r *http1.Request) netip.AddrPort {
 	return client
 }
 
-// parseHop reads one address, which may have a port.
+// parseHop parses one address with an optional port.
 func parseHop(b []byte) (netip.Addr, bool) {
 	b = bytes.TrimSpace(b)
 	if len(b) == 0 || len(b) > 64 {
 		return netip.Addr{}, false
 	}
-	text := unsafe.String(&b[0], len(b)) // a view: nothing keeps it
+	text := unsafe.String(&b[0], len(b)) // a view, not retained
 	addr, err := netip.ParseAddr(text)
 	if err != nil {
 		at, err := netip.ParseAddrPort(text)

@@ -21,7 +21,7 @@ func TestRecordNamesTheClientATrustedPeerSpeaksFor(t *testing.T) {
 		{[]string{"10.0.0.0/8"}, []string{"X-Forwarded-For: 192.0.2.1"}, "127.0.0.1"},
 		{[]string{"127.0.0.1/32"}, nil, "127.0.0.1"},
 		{[]string{"127.0.0.1/32"}, []string{"X-Forwarded-For: 192.0.2.1"}, "192.0.2.1"},
-		{[]string{"127.0.0.1/32"}, []string{"X-Forwarded-For: 192.0.2.9, 192.0.2.1"}, "192.0.2.1"}, // the first is the client's own word
+		{[]string{"127.0.0.1/32"}, []string{"X-Forwarded-For: 192.0.2.9, 192.0.2.1"}, "192.0.2.1"}, // the first is only claimed by the client
 		{[]string{"127.0.0.1/32", "10.0.0.0/8"}, []string{"X-Forwarded-For: 192.0.2.9, 192.0.2.1 ,10.0.0.7"}, "192.0.2.1"},
 		{[]string{"127.0.0.1/32", "10.0.0.0/8"}, []string{"X-Forwarded-For: 192.0.2.1", "X-Forwarded-For: 10.0.0.7"}, "192.0.2.1"},
 		{[]string{"127.0.0.1/32", "10.0.0.0/8"}, []string{"X-Forwarded-For: 10.0.0.8,10.0.0.7"}, "10.0.0.8"},

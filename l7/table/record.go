@@ -8,13 +8,13 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// Recording is what a farm wants to be recorded.
+// Recording holds the logging settings of a farm.
 type Recording struct {
-	Logged         bool   // exchanges are
-	Sample         uint32 // one of how many
+	Logged         bool   // exchanges are logged
+	Sample         uint32 // one of every Sample
 	agent, referer bool
 	headers        []string       // in lower case
-	ID             farm.RequestID // who gets the id of a request
+	ID             farm.RequestID // who gets the request ID
 }
 
 func newRecording(h *farm.HTTP) Recording {
@@ -31,7 +31,7 @@ func newRecording(h *farm.HTTP) Recording {
 	return r
 }
 
-// Fields adds what else the farm wants to know of the head.
+// Fields adds the configured request fields to the entry.
 func (rec *Recording) Fields(e *accesslog.Entry, r *http1.Request) {
 	watched := e.Flags.Has(accesslog.Watched)
 	if i := r.Find(http1.KnownUserAgent); i >= 0 && (rec.agent || watched) {
@@ -47,13 +47,13 @@ func (rec *Recording) Fields(e *accesslog.Entry, r *http1.Request) {
 	}
 }
 
-// The field that carries the id of a request, and its name as it is looked up.
+// Field of the request ID, and its name for lookups.
 const (
 	requestIDField = "X-Request-Id: "
 	requestIDName  = "x-request-id"
 )
 
-// RemoveIDs keeps the ids a head has from being passed on.
+// RemoveIDs removes request IDs from a head.
 func RemoveIDs(h *http1.Head) {
 	for i := h.Lookup(requestIDName); i >= 0; i = h.Lookup(requestIDName) {
 		if !h.Remove(i) {
@@ -62,12 +62,12 @@ func RemoveIDs(h *http1.Head) {
 	}
 }
 
-// AppendIDLine appends the line of the id of a request.
+// AppendIDLine appends the line with a request ID.
 func AppendIDLine(dst, id []byte) []byte {
 	return append(append(append(dst, requestIDField...), id...), "\r\n"...)
 }
 
-// AppendID appends the id of the request: that of a trusted peer, or a new one.
+// AppendID appends the request ID of a trusted peer, or a new one.
 func (q *Query) AppendID(dst []byte, ids *accesslog.IDs) []byte {
 	if f, r := q.Farm, q.Req; len(f.Trusted) > 0 {
 		if i := r.Lookup(requestIDName); i >= 0 && accesslog.ValidID(r.Value(i)) && Trusts(f.Trusted, q.Conn.Peer().Addr()) {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// Only who is trusted names requests, in a way that ids are written.
+// Only trusted peers may set request IDs, and only valid ones.
 func TestRequestsHaveTheIDOfATrustedPeerOrANewOne(t *testing.T) {
 	t.Parallel()
 	ids := accesslog.NewIDs()

@@ -11,36 +11,35 @@ import (
 	"github.com/sluicelb/sluice/l7/state"
 )
 
-// compileResilience compiles what a service does about backends that are full
-// or fail.
+// compileResilience compiles a service's handling of full and failing backends.
 func (c *Compiler) compileResilience(out *Service, s *farm.Service) {
 	out.Queue, out.QueueLength = c.registry.Queues.Of(s.ID), int64(s.Queue)
 	out.Retry, out.Outlier = c.newRetrying(s), newOutlier(s)
 	out.QueueTimeout = nanos(cmp.Or(s.QueueTimeout, farm.DefaultQueueTimeout))
 }
 
-// RetryCondition is a way a try may fail.
+// RetryCondition is a set of failures of an attempt.
 type RetryCondition uint8
 
-// The ways, which are bits of a set.
+// The failures, as bits.
 const (
-	RetryReset   RetryCondition = 1 << iota // the connection ended without an answer
-	RetryTimeout                            // the answer did not begin in time
-	RetryStatus                             // the answer has one of certain statuses
+	RetryReset   RetryCondition = 1 << iota // the connection ended without a response
+	RetryTimeout                            // the response did not begin in time
+	RetryStatus                             // the response has one of certain statuses
 )
 
-// Retrying is which failed tries of a service go on to another backend.
+// Retrying selects the failed attempts that are repeated on another backend.
 type Retrying struct {
-	On       RetryCondition // which of them, or-ed
-	statuses []int          // with RetryStatus
-	Most     uint8          // tries more than the first
-	Percent  uint32         // the budget: of the requests, see state.Spent
-	Unsafe   bool           // requests that may have an effect are repeated, too
-	Spent    []state.Spent  // by loop
+	On       RetryCondition // the failures, as a set
+	statuses []int          // for RetryStatus
+	Most     uint8          // maximum number of retries
+	Percent  uint32         // the budget in percent of requests, see state.Spent
+	Unsafe   bool           // non-idempotent requests are repeated, too
+	Spent    []state.Spent  // per loop
 }
 
-// newRetrying compiles what a service says; nil when only connects are repeated,
-// which they always are.
+// newRetrying compiles a service's retries. It returns nil if only failed connects are
+// retried, which is always the case.
 func (c *Compiler) newRetrying(s *farm.Service) *Retrying {
 	rt := &Retrying{
 		Most: cmp.Or(s.Retries, farm.DefaultRetries), Percent: uint32(cmp.Or(s.RetryBudget, farm.DefaultRetryBudget)), Unsafe: s.RetryUnsafe,
@@ -66,18 +65,18 @@ func (c *Compiler) newRetrying(s *farm.Service) *Retrying {
 	return rt
 }
 
-// Status reports whether an answer of that status is a failed try.
+// Status reports whether a response with that status counts as a failure.
 func (rt *Retrying) Status(status int) bool {
 	return status >= 400 && slices.Contains(rt.statuses, status)
 }
 
-// Outlier is when a service ejects a backend.
+// Outlier holds the ejection settings of a service.
 type Outlier struct {
-	outlier.Limits               // what is allowed in a window
-	Window         time.Duration // that is counted
-	Errors         int           // failures in a row that eject it; 0: none do
-	Time           time.Duration // it is out the first time
-	Percent        int           // of the backends that may be out at once
+	outlier.Limits               // limits per window
+	Window         time.Duration // length of the window
+	Errors         int           // consecutive failures that eject a backend; 0: disabled
+	Time           time.Duration // first ejection time
+	Percent        int           // maximum share of ejected backends
 }
 
 // Compares reports whether backends are compared with each other.

@@ -10,29 +10,28 @@ import (
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
-// Rules are the header rules of a service for one direction, those of its farm
-// included: the lists of both apply, the service's first. A header that the service
-// adds is not added by the farm.
+// Rules are the header rules of a service and its farm for one direction. Both lists apply,
+// the service's first. A header that the service adds is not added by the farm.
 type Rules struct {
 	remove  *rewrite.Remover
 	replace *rewrite.Replacer
-	ownCuts int            // how many rules of remove are the service's, the first
-	own     int            // how many rules of replace are the service's, the first
+	ownCuts int            // the first ownCuts rules of remove are the service's
+	own     int            // the first own rules of replace are the service's
 	Add     []byte         // field lines
-	adds    []origin       // whose rules they are of, line by line
-	set     [][]byte       // names of request fields that the client may not send besides
-	given   http1.Identity // what of identities is in Add
-	sts     bool           // Strict-Transport-Security is ours
+	adds    []origin       // owner of each line in Add
+	set     [][]byte       // request fields that replace the client's
+	given   http1.Identity // identity fields in Add
+	sts     bool           // the service sets Strict-Transport-Security
 }
 
-// origin says which rule a line is of.
+// origin identifies the rule of a line.
 type origin struct {
 	owner string
 	rule  int
 }
 
-// requestRules compiles what is left to do once the service is known; nil when
-// nothing is. The farm's rules that remove fields have been applied by then.
+// requestRules compiles the rules that apply after the service is selected, or returns nil.
+// The farm's removals have been applied by then.
 func requestRules(f, s *farm.HeaderRules) (r *Rules, err error) {
 	r = &Rules{own: len(s.ReplaceRequest), ownCuts: len(s.RemoveRequest)}
 	if r.remove, err = rewrite.NewRemover(s.RemoveRequest); err != nil {
@@ -47,15 +46,15 @@ func requestRules(f, s *farm.HeaderRules) (r *Rules, err error) {
 	for _, line := range fieldLines(r.Add) {
 		name, _, _ := strings.Cut(line, ":")
 		r.given |= http1.IdentityOf([]byte(name))
-		if !strings.EqualFold(name, "cookie") { // clients have their own
+		if !strings.EqualFold(name, "cookie") { // added to the client's own cookies
 			r.set = append(r.set, []byte(name))
 		}
 	}
 	return r.orNil(), nil
 }
 
-// responseRules is the same for responses. With TLS a service may make clients
-// come back with TLS only (RFC 6797).
+// responseRules compiles the rules for responses. With TLS, a service may set
+// Strict-Transport-Security (RFC 6797).
 func responseRules(f *farm.Farm, s *farm.Service) (r *Rules, err error) {
 	h := f.HTTP
 	r = &Rules{sts: f.HTTPS() && s.STS > 0, own: len(s.ReplaceResponse), ownCuts: len(s.RemoveResponse)}
@@ -74,8 +73,8 @@ func responseRules(f *farm.Farm, s *farm.Service) (r *Rules, err error) {
 	return r.orNil(), nil
 }
 
-// addLines compiles the lines that a service and its farm add. Where both set the
-// same header the service's counts; cookies are separate ones.
+// addLines compiles the lines added by a service and its farm. The service takes precedence
+// for the same header; cookies are independent.
 func (r *Rules) addLines(service, farm []farm.HeaderAdd) (err error) {
 	lines := slices.Clone(service)
 	for i := range service {
@@ -92,7 +91,7 @@ func (r *Rules) addLines(service, farm []farm.HeaderAdd) (err error) {
 	return err
 }
 
-// namesHeader reports whether one of the rules adds a header of that name.
+// namesHeader reports whether a rule adds a header of that name.
 func namesHeader(rules []farm.HeaderAdd, name string) bool {
 	return slices.ContainsFunc(rules, func(h farm.HeaderAdd) bool {
 		other, _, _ := strings.Cut(h.Header, ":")
@@ -100,7 +99,7 @@ func namesHeader(rules []farm.HeaderAdd, name string) bool {
 	})
 }
 
-// stsLine is the field line of Strict-Transport-Security.
+// stsLine returns the Strict-Transport-Security line.
 func stsLine(s *farm.Service) []byte {
 	return fmt.Appendf(nil, "Strict-Transport-Security: max-age=%d\r\n", s.STS)
 }
@@ -112,20 +111,20 @@ func (r *Rules) orNil() *Rules {
 	return r
 }
 
-// strip takes fields out of a head.
+// strip removes fields from a head.
 func (r *Rules) strip(h *http1.Head, s *rewrite.Scratch) {
 	if r.remove != nil {
 		r.remove.Remove(h, s)
 	}
-	if r.sts { // there must not be two
+	if r.sts { // it must occur only once
 		for i := h.Find(http1.KnownSTS); i >= 0; i = h.Find(http1.KnownSTS) {
 			h.Remove(i)
 		}
 	}
 }
 
-// Apply takes fields out of a head, then changes the values of others. nil does
-// nothing. The error is an *http1.Error about what would come of it.
+// Apply removes fields from a head, then changes values. A nil Rules does nothing. Its
+// *http1.Error describes an invalid result.
 func (r *Rules) Apply(h *http1.Head, s *rewrite.Scratch) error {
 	if r == nil {
 		return nil
@@ -134,7 +133,7 @@ func (r *Rules) Apply(h *http1.Head, s *rewrite.Scratch) error {
 	return r.edit(h, s)
 }
 
-// edit takes out the fields that rules set, and changes the values of others.
+// edit removes the fields that rules set, and changes values.
 func (r *Rules) edit(h *http1.Head, s *rewrite.Scratch) error {
 	for _, name := range r.set {
 		h.RemoveNamed(name)

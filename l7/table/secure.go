@@ -11,22 +11,21 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// Secured is what a farm with TLS has beside others.
+// Secured holds the TLS settings of a farm.
 type Secured struct {
-	Security loop.Security // of its connections
-	// Plain is the whole answer to a client that speaks plain HTTP, PlainStatus its
-	// status, and PlainLocation where it redirects to; empty when it does not.
+	Security loop.Security // of client connections
+	// Plain is the complete response to plain HTTP, PlainStatus its status, and
+	// PlainLocation its redirect location, if any.
 	Plain         []byte
 	PlainStatus   int
 	PlainLocation string
-	// asksClients says that clients are asked for certificates, tellsClients
-	// that backends are told of them.
+	// asksClients requests client certificates; TellsClients forwards them to backends.
 	asksClients, TellsClients bool
-	// names say which Hosts go with a connection; nil unless the farm is strict.
+	// names maps server names to certificates; nil unless the farm is strict.
 	names *tlsconf.Names
 }
 
-// compileTLS compiles what a farm says about TLS; nil for a plain farm.
+// compileTLS compiles a farm's TLS settings, or returns nil for a plain farm.
 func compileTLS(build *tlsconf.Build, f *farm.Farm) (*Secured, error) {
 	t := f.HTTP.TLS
 	if t == nil {
@@ -52,7 +51,7 @@ func compileTLS(build *tlsconf.Build, f *farm.Farm) (*Secured, error) {
 	return out, nil
 }
 
-// plainAnswer makes the answer to plain HTTP: the redirect, or the text.
+// plainAnswer returns the response to plain HTTP: the redirect or the text.
 func plainAnswer(t *farm.TLS) ([]byte, error) {
 	if t.NoSSLRedirect == "" {
 		a := Answers{texts: map[int]string{400: cmp.Or(t.ErrorNoSSL, "This address is served by HTTPS only.\n")}}
@@ -65,15 +64,15 @@ func plainAnswer(t *farm.TLS) ([]byte, error) {
 	return AppendRedirect(nil, cmp.Or(t.NoSSLCode, farm.DefaultRedirectCode), location, nil, true), nil
 }
 
-// SameHost reports whether two authorities have the same host. The dot that may end a name
-// and the ports do not count.
+// SameHost reports whether two authorities have the same host. It ignores ports and a
+// trailing dot.
 func SameHost(a, b []byte) bool {
 	return bytes.EqualFold(bytes.TrimSuffix(WithoutPort(a), dot), bytes.TrimSuffix(WithoutPort(b), dot))
 }
 
 var dot = []byte{'.'}
 
-// WithoutPort is the host of an authority.
+// WithoutPort returns the host of an authority.
 func WithoutPort(authority []byte) []byte {
 	if i := bytes.LastIndexByte(authority, ':'); i >= 0 && bytes.IndexByte(authority[i:], ']') < 0 {
 		return authority[:i]

@@ -32,7 +32,7 @@ func TestFarmsWithTLSGuardHostsAndCertificates(t *testing.T) {
 	p.want("without TLS", "GET / HTTP/1.1\r\nHost: b.test\r\n\r\n", "web <- ")
 }
 
-// authority is the certificate of one, as DER.
+// authority returns a CA certificate as DER.
 func authority(t *testing.T) []byte {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(nil)

@@ -15,51 +15,51 @@ import (
 
 // Service is one compiled service.
 type Service struct {
-	ID   uint32 // its stable number
+	ID   uint32 // stable number
 	Name string
 
-	// Which requests are the service's, and what it does instead of forwarding them.
-	conditions *conditions // nil without any
-	share      share       // of what its neighbours match, too
-	limit      *rateLimit  // nil without one
-	Auth       *Protection // nil lets everybody in
-	Redirect   *Redirect   // nil without one
-	DNSFarm    string      // the gslb farm that answers; empty without one
+	// Matching, and actions other than forwarding.
+	conditions *conditions // may be nil
+	share      share       // of requests that neighbours match, too
+	limit      *rateLimit  // may be nil
+	Auth       *Protection // nil without authentication
+	Redirect   *Redirect   // may be nil
+	DNSFarm    string      // gslb farm that responds; may be empty
 
-	// Its backends, and which of them a request gets.
+	// Backends and their selection.
 	Backends []Backend
-	at       map[uint32]int // positions in Backends, by stable number
+	at       map[uint32]int // positions in Backends by stable number
 	Picker   *balance.Picker
 	Tracked  bool // the picker compares loads
 	hashed   bool // the picker needs the client's hash
 	Persist  Persistence
 	Sessions *session.Table   // nil without persistence
-	kept     state.SessionsOf // what Sessions is found by in the registry
-	Cookie   *Inserted        // nil without one
+	kept     state.SessionsOf // key of Sessions in the registry
+	Cookie   *Inserted        // may be nil
 
-	// How they are spoken to.
-	TLS         *tlsconf.Backend // nil: the backends speak plain HTTP
-	Multiplexed bool             // they speak HTTP/2
-	Pinned      bool             // clients keep their connection to a backend
-	IgnoreClose bool             // exchanges go on when their client has ended its direction
-	Leniency    http1.Leniency   // the deviations that are accepted in their responses
+	// Protocol towards backends.
+	TLS         *tlsconf.Backend // nil for plain HTTP
+	Multiplexed bool             // HTTP/2
+	Pinned      bool             // backend connections are reserved for one client
+	IgnoreClose bool             // exchanges continue after the client half-closes
+	Leniency    http1.Leniency   // deviations accepted in responses
 
-	// What is changed on the way.
-	Request, Response *Rules       // the header rules; nil when there are none
-	urls              *rewrite.URL // nil when paths stay as they are
+	// Changes to requests and responses.
+	Request, Response *Rules       // header rules; may be nil
+	urls              *rewrite.URL // path rules; may be nil
 	Locate            Locate
-	Compress          *Compression // nil without
-	ServedBy          string       // the field that names the backend to clients, in lower case; empty without one
+	Compress          *Compression // may be nil
+	ServedBy          string       // field that names the backend to clients, in lower case; may be empty
 
-	// What happens to requests when backends are full or fail.
+	// Handling of full and failing backends.
 	Queue        *state.Queue
-	QueueLength  int64     // 0: nobody waits
+	QueueLength  int64     // 0: no queue
 	QueueTimeout int64     // nanoseconds
-	Retry        *Retrying // nil: none but of connects
-	Outlier      *Outlier  // nil: no backend is ejected
+	Retry        *Retrying // nil: only connects are retried
+	Outlier      *Outlier  // nil: no ejection
 }
 
-// Find is the position of the backend with that number, -1 when it is gone.
+// Find returns the position of the backend with that number, or -1.
 func (sv *Service) Find(id uint32) int {
 	if i, ok := sv.at[id]; ok {
 		return i
@@ -67,8 +67,8 @@ func (sv *Service) Find(id uint32) int {
 	return -1
 }
 
-// Rehearsal is a copy of the service in which an exchange can run without
-// changing anything: whatever exchanges change must be replaced here.
+// Rehearsal returns a copy of the service for a run without side effects. All state that
+// exchanges change must be replaced here.
 func (sv *Service) Rehearsal() *Service {
 	c := *sv
 	c.Picker = sv.Picker.Copy()
@@ -100,7 +100,7 @@ func (c *Compiler) compileService(out *Service, build *tlsconf.Build, first bool
 	return out.compileRules(f, s)
 }
 
-// compileBackends compiles the backends of a service and how one is chosen.
+// compileBackends compiles the backends of a service and their selection.
 func (c *Compiler) compileBackends(out *Service, first bool, f *farm.Farm, s *farm.Service) {
 	algorithm := balance.Parse(s.Policy)
 	out.Tracked, out.hashed = algorithm.NeedsLoad(), algorithm == balance.ConsistentHash
@@ -111,7 +111,7 @@ func (c *Compiler) compileBackends(out *Service, first bool, f *farm.Farm, s *fa
 		b := &s.Backends[i]
 		load := c.registry.Loads.Of(b.ID)
 		if first {
-			load.MarkOld() // the engine is what is new
+			load.MarkOld() // the engine is new, not the backend
 		}
 		out.Backends[i] = newBackend(f, s, b)
 		out.Backends[i].Number, out.Backends[i].Load = numbers[i], load
@@ -125,8 +125,7 @@ func (c *Compiler) compileBackends(out *Service, first bool, f *farm.Farm, s *fa
 	out.Picker = balance.New(algorithm, members, c.health, c.registry.States.Of(s.ID))
 }
 
-// compileRules compiles which clients the service lets in, and what changes heads and
-// bodies on their way.
+// compileRules compiles the service's authentication and its rules for heads and bodies.
 func (sv *Service) compileRules(f *farm.Farm, s *farm.Service) (err error) {
 	if sv.conditions, err = newConditions(s); err != nil {
 		return err

@@ -59,7 +59,7 @@ func TestCookiesAreFoundInAnswers(t *testing.T) {
 	t.Parallel()
 	for lines, want := range map[string]string{
 		"Set-Cookie: SID=1; Path=/":                           "1",
-		"Set-Cookie: a=b; SID=1":                              "", // an attribute of another
+		"Set-Cookie: a=b; SID=1":                              "", // an attribute of another cookie
 		"Set-Cookie: a=b\r\nX: y\r\nSet-Cookie: SID=2; SID=3": "2",
 		"Cookie: SID=1":                                       "",
 		"X-Out: 1\r\nSet-Cookie: SID=\"4\"":                   "4",

@@ -9,17 +9,16 @@ import (
 	"github.com/sluicelb/sluice/core/session"
 )
 
-// share is the part of a service in a run: services next to each other in the
-// list that have a weight. What the first of a run to match takes is divided
-// among it and those behind it that match, too. A client that one of them knows
-// by a session or a cookie stays there; others are drawn by weight, each
-// request for itself. When all weights are 0 the first takes it.
+// share is a service's part in a run of adjacent services with weights. A request that one
+// of them matches is divided among it and the later ones in the run that match, too. A
+// client with a session or cookie of one of them stays there. Others are drawn by weight,
+// for each request. If all weights are 0, the first one gets the request.
 type share struct {
 	weight  int
-	at, end int // the run from this service on; end is 0 when it is the last
+	at, end int // the run from this service on; end is 0 for the last
 }
 
-// divide finds the runs.
+// divide determines the runs.
 func (f *Farm) divide(list []farm.Service) {
 	end := len(list)
 	for i := len(list) - 1; i >= 0; i-- {
@@ -35,8 +34,7 @@ func (f *Farm) divide(list []farm.Service) {
 	}
 }
 
-// draw chooses among the services that share the request; first is the one that
-// matched.
+// draw selects among the services that share the request; first is the one that matched.
 func (q *Query) draw(first *Service) *Service {
 	f := q.Farm
 	drawn, total := first, 0
@@ -53,7 +51,7 @@ func (q *Query) draw(first *Service) *Service {
 			return sv
 		}
 		if n := sv.share.weight; n > 0 {
-			if total += n; rand.IntN(total) < n { // so that each is drawn n times in total
+			if total += n; rand.IntN(total) < n { // so that each is drawn with probability n / total
 				drawn = sv
 			}
 		}
@@ -67,8 +65,7 @@ func (q *Query) draw(first *Service) *Service {
 	return drawn
 }
 
-// knows reports whether the client of the request belongs to a backend of the
-// service that may serve it.
+// knows reports whether the client belongs to a backend of the service that may serve it.
 func (sv *Service) knows(q *Query) bool {
 	if sv.Cookie != nil {
 		if i := sv.Cookie.find(&q.Req.Head); i >= 0 && sv.Backends[i].Mode != farm.MaintenanceCut {

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// sharing are services, called a, b …, whose backends answer with that name.
-// Weights are one for each, -1 for none.
+// sharing returns services a, b, … whose backends respond with their name. There is one
+// weight each, -1 for none.
 func sharing(t *testing.T, weights ...int) (list []farm.Service) {
 	t.Helper()
 	for i, weight := range weights {
@@ -27,9 +27,9 @@ func sharing(t *testing.T, weights ...int) (list []farm.Service) {
 	return list
 }
 
-// shares sends requests and counts who answered.
+// shares sends requests and counts the services that responded.
 func shares(c *l7test.Client, count int, request string) map[string]int {
-	_ = c.SetDeadline(time.Now().Add(time.Minute)) // a busy machine takes its time
+	_ = c.SetDeadline(time.Now().Add(time.Minute)) // allows for a busy machine
 	got := map[string]int{}
 	for range count {
 		res := c.Send(request).Get()
@@ -43,7 +43,7 @@ func TestServicesShareByWeight(t *testing.T) {
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, sharing(t, 10, 90)...))
 	const count = 600
 	got := shares(c, count, l7test.Get("/"))
-	if got["a"] < 20 || got["a"] > 105 || got["a"]+got["b"] != count { // 60 expected, 7 is the standard deviation
+	if got["a"] < 20 || got["a"] > 105 || got["a"]+got["b"] != count { // expected 60, standard deviation 7
 		t.Errorf("of %d requests with 10 to 90 went %v", count, got)
 	}
 }
@@ -119,7 +119,7 @@ func TestClientsStayWhereTheyAreKnown(t *testing.T) {
 					t.Fatalf("it went to %s, then to %s", first, got)
 				}
 			}
-			// The one it knows takes no others any more.
+			// The service that has the client's session gets no other clients.
 			none, all := uint8(0), uint8(100)
 			for i := range list {
 				if list[i].Split = &all; list[i].Name == first {

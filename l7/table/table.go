@@ -10,26 +10,24 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// Table is one compiled generation. Once it is in use it is immutable, and read by
-// all loops.
+// Table is one compiled generation. It is immutable once in use and read by all loops.
 type Table struct {
 	Generation uint64
-	Build      *tlsconf.Build // made its TLS configurations
-	byPort     []*Farm        // by port number; nil where nobody listens
+	Build      *tlsconf.Build // source of its TLS configurations
+	byPort     []*Farm        // by port number; nil without a farm
 
-	Farms    map[uint32]*Farm // those that run, by stable number
-	Backends Backends         // of all farms, by stable number
-	// Fresh are the farms that the table this one followed did not have, or not as they
-	// are: what is to be done once for a farm is done for them.
+	Farms    map[uint32]*Farm // running farms by stable number
+	Backends Backends         // of all farms
+	// Fresh holds the farms that are new or changed since the previous table. One-time work
+	// per farm is done for these only.
 	Fresh []*Farm
 
-	left     []*Farm     // farms of the table before that are not here as they are
-	sources  []farm.Farm // of the configuration, which nobody changes
-	compiled []*Farm     // each of sources as it was compiled; nil for one that does not run
+	left     []*Farm     // farms of the previous table that were removed or changed
+	sources  []farm.Farm // of the configuration, never modified
+	compiled []*Farm     // compiled form of each source; nil if it does not run
 }
 
-// Bind makes the farm with that number the one behind a port. The table must not
-// be in use yet.
+// Bind assigns a farm to a port. The table must not be in use yet.
 func (t *Table) Bind(p *ports.Port, farm uint32) {
 	for p.Number >= len(t.byPort) {
 		t.byPort = append(t.byPort, nil)
@@ -37,7 +35,7 @@ func (t *Table) Bind(p *ports.Port, farm uint32) {
 	t.byPort[p.Number] = t.Farms[farm]
 }
 
-// Listeners are the places farms listen at, by the number of the farm.
+// Listeners returns the listeners of each farm, by farm number.
 func (t *Table) Listeners() map[uint32][]farm.Listener {
 	all := make(map[uint32][]farm.Listener, len(t.Farms))
 	for id, f := range t.Farms {
@@ -46,7 +44,7 @@ func (t *Table) Listeners() map[uint32][]farm.Listener {
 	return all
 }
 
-// Service is the service with that number, nil when no farm that runs has it.
+// Service returns the service with that number, or nil if no running farm has it.
 func (t *Table) Service(id uint32) *Service {
 	for _, f := range t.Farms {
 		for i := range f.Services {
@@ -58,16 +56,16 @@ func (t *Table) Service(id uint32) *Service {
 	return nil
 }
 
-// Cut reports whether a backend is cut: what exchanges with it ends.
+// Cut reports whether a backend is cut, so that its exchanges end.
 func (t *Table) Cut(id uint32) bool {
 	b := t.Backends.Of(id)
 	return b != nil && b.Mode == farm.MaintenanceCut
 }
 
-// Lost reports whether a backend is gone or cut: nobody keeps a connection to it.
+// Lost reports whether a backend is deleted or cut, so that no connection to it is kept.
 func (t *Table) Lost(id uint32) bool { return t.Backends.Of(id) == nil || t.Cut(id) }
 
-// Reached is how a backend of the table is reached, nil when it has none with that number.
+// Reached returns how a backend is connected to, or nil if it is unknown.
 func (t *Table) Reached(id uint32) *revive.Backend {
 	if b := t.Backends.Of(id); b != nil {
 		return &b.Reach
@@ -75,7 +73,7 @@ func (t *Table) Reached(id uint32) *revive.Backend {
 	return nil
 }
 
-// Kinds lists which marked sockets the backends of the table need.
+// Kinds returns the kinds of marked sockets required by the backends.
 func (t *Table) Kinds() (kinds []marks.Kind) {
 	for _, f := range t.Farms {
 		kinds = append(kinds, f.kinds...)
@@ -83,8 +81,7 @@ func (t *Table) Kinds() (kinds []marks.Kind) {
 	return kinds
 }
 
-// unmarked says why the backends of a farm cannot be connected to with the
-// marks they ask for.
+// unmarked returns why a farm's backends cannot be reached with their marks, or nil.
 func unmarked(f *farm.Farm, missing map[marks.Kind]error) error {
 	if len(missing) == 0 {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/explain"
 )
 
-// Step is what a request passes on its way to a backend.
+// Step is a step of a request on its way to a backend.
 type Step string
 
 // The steps, in order.
@@ -18,52 +18,51 @@ const (
 	StepChallenge Step = "challenge"
 	stepHost      Step = "host"
 	stepMethod    Step = "method"
-	stepPath      Step = "path" // of a strict farm
+	stepPath      Step = "path" // for a strict farm
 	stepLimits    Step = "limits"
-	stepSplit     Step = "split" // once a service is known
+	stepSplit     Step = "split" // once a service is selected
 	stepRate      Step = "rate"
 	StepAuth      Step = "auth"
 	stepReadings  Step = "readings" // services that protect another reading of the path
 )
 
-// What else can be the end of a request, once it passed those.
+// Steps after those that may end a request.
 const (
 	stepServices Step = "services"
 	StepRules    Step = "rules"
 	stepRedirect Step = "redirect"
 	StepBackends Step = "backends"
-	StepResponse Step = "response" // the head of one is explained, too
+	StepResponse Step = "response" // the response head is explained, too
 )
 
-// Trail is what a request that is explained leaves behind. Everything that
-// decides about requests tells it what it found; for traffic there is none.
+// Trail records the decisions about an explained request. All code that decides about
+// requests reports to it. Traffic has no trail.
 type Trail struct {
-	*explain.Explanation // what it writes to
+	*explain.Explanation // output
 
-	owner   string          // whose rules are being applied
-	own     int             // how many of the rules that replace are the service's
-	ownCuts int             // and of those that remove
-	path    []byte          // before the next rule for paths
-	hidden  map[string]bool // the fields whose values the farm's services keep secret
+	owner   string          // owner of the current rules
+	own     int             // number of replace rules of the service
+	ownCuts int             // number of remove rules of the service
+	path    []byte          // before the next path rule
+	hidden  map[string]bool // fields with secret values
 }
 
-// NewTrail returns a trail for a request to the farm, which writes to an
-// explanation.
+// NewTrail returns a trail for a request to the farm, which writes to an explanation.
 func (f *Farm) NewTrail(to *explain.Explanation) Trail {
 	return Trail{Explanation: to, owner: ownerFarm, hidden: f.hidden()}
 }
 
-// Pass tells that a step was passed.
+// Pass records a passed step.
 func (t *Trail) Pass(at Step) {
 	t.Steps = append(t.Steps, explain.Step{Name: string(at), Passed: true})
 }
 
-// Found is Pass with what was found.
+// Found is Pass with a finding.
 func (t *Trail) Found(at Step, format string, args ...any) {
 	t.Steps = append(t.Steps, explain.Step{Name: string(at), Passed: true, Reason: explain.Clip(fmt.Sprintf(format, args...))})
 }
 
-// Refuse ends the trail: the request is answered with an error.
+// Refuse ends the trail with an error response.
 func (t *Trail) Refuse(at Step, status int, reason string) {
 	t.Result.Outcome, t.Result.Status, t.Result.Reason, t.Result.Step = explain.Refuse, status, reason, string(at)
 	switch at {
@@ -73,7 +72,7 @@ func (t *Trail) Refuse(at Step, status int, reason string) {
 	}
 }
 
-// routed tells how the services fared; chosen is what Match found.
+// routed reports the evaluation of the services; chosen is the result of Match.
 func (t *Trail) routed(q *Query, chosen int) {
 	f, r := q.Farm, q.Req
 	for _, reason := range f.routes.Explain(r.Host, r.Path, q) {
@@ -100,10 +99,10 @@ func (t *Trail) routed(q *Query, chosen int) {
 	}
 }
 
-// quoted leaves patterns readable: they are full of backslashes.
+// quoted quotes without escaping, because patterns are full of backslashes.
 func quoted[T string | []byte](s T) string { return `"` + string(s) + `"` }
 
-// unmet says which condition of a service does not hold.
+// unmet describes the condition of a service that fails.
 func (q *Query) unmet(rule int) string {
 	c := q.Farm.Services[rule].conditions
 	require, deny := c.unmet(&q.Req.Head, q.Scratch)
@@ -113,7 +112,7 @@ func (q *Query) unmet(rule int) string {
 	return fmt.Sprintf("headdeny[%d]: a header matches %s", deny, quoted(c.deny.Pattern(deny)))
 }
 
-// matched says what a service was chosen by.
+// matched describes the match of the selected service.
 func matched(host, url string, more bool) string {
 	var by []string
 	if host != "" {

@@ -37,7 +37,7 @@ func TestTrustedPeersAreBelieved(t *testing.T) {
 	}
 }
 
-// A rule that adds such a field speaks for the operator: ours is left out.
+// A rule that adds such a field has the operator's authority, so ours is omitted.
 func TestRulesMayTellIdentities(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))

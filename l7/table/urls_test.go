@@ -46,7 +46,7 @@ func TestPathsAreRewrittenInTheirCanonicalForm(t *testing.T) {
 	}
 }
 
-// What a service is matched by, and sessions, are the client's path.
+// Services and sessions are selected by the client's path.
 func TestRewritingComesAfterTheService(t *testing.T) {
 	t.Parallel()
 	one, two := l7test.NewNamed(t, "1"), l7test.NewNamed(t, "2")
@@ -102,7 +102,7 @@ func TestLocationsOfAllModes(t *testing.T) {
 					t.Errorf("%s, of the service %v: %s became %s and %s, want %s", mode, ofService, location, res.Header.Get("Location"), res.Header.Get("Content-Location"), want[i])
 				}
 			}
-			// A path that was not rewritten leaves nothing to undo.
+			// Without rewriting there is nothing to reverse.
 			if res := c.Send("GET /tea HTTP/1.1\r\nHost: a.test\r\nWant: /x\r\n\r\n").Get(); res.Header.Get("Location") != "/x" {
 				t.Errorf("%s: /x became %s", mode, res.Header.Get("Location"))
 			}
