@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/l7/route"
 )
 
-// odds takes only rules with an odd index.
+// odds holds for rules with an odd index only.
 type odds struct{}
 
 func (odds) Holds(rule int) bool { return rule%2 == 1 }

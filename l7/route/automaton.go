@@ -1,25 +1,23 @@
 package route
 
-// automaton finds which of many literals are in a text, in one walk over it
-// (Aho and Corasick, "Efficient string matching", 1975). States are the
-// beginnings of literals; the text leads from one to the next, and where it
-// leads nowhere to the longest beginning that is also an end of what was read.
-// A state takes some 20 bytes, so a literal at most some 300.
+// automaton finds all of many literals in one pass over a text (Aho and Corasick, "Efficient
+// string matching", 1975). States are prefixes of literals. If a byte leads nowhere, the
+// walk continues at the longest prefix that is also a suffix of the text read. A state takes
+// about 20 bytes, so a literal takes at most about 300.
 //
-// A literal marks the patterns that need it in bits. There are as many bits
-// whatever the number of patterns is: neighbours share one when there are more,
-// which makes more of them candidates and changes no answer.
+// Each literal marks the patterns that need it in bits. The number of bits is fixed. With
+// more patterns, neighbours share a bit, which yields more candidates but the same result.
 type automaton struct {
-	first  [256]uint32 // where a byte leads from the root, 0: back to it
+	first  [256]uint32 // transitions from the root; 0: stay there
 	states []state     // the first is the root, which uses none of its fields
 	next   []uint32    // state × (byte - lo) → state, 0: nowhere
-	ends   []end       // what ends at a state; the first means nothing
+	ends   []end       // literals that end at a state; the first is unused
 	marks  []uint16    // bits, by end
-	share  uint        // ends >> share have one bit in a walk
+	share  uint        // ends >> share have one bit in a scan
 }
 
 type state struct {
-	fail     uint32 // the state to go on from when a byte leads nowhere
+	fail     uint32 // state to continue from if a byte leads nowhere
 	next     uint32 // first slot in automaton.next
 	end      uint32 // the longest literal that ends here, in automaton.ends
 	lo, span byte   // slots exist for lo … lo+span-1
@@ -30,7 +28,7 @@ type end struct {
 	next  uint32 // the next shorter literal that ends here
 }
 
-// bits says which patterns are candidates.
+// bits is the set of candidate patterns.
 type bits [16]uint64
 
 const numBits = 64 * len(bits{})
@@ -38,7 +36,7 @@ const numBits = 64 * len(bits{})
 func (b *bits) add(i uint16)      { b[i>>6&15] |= 1 << (i & 63) }
 func (b *bits) has(i uint16) bool { return b[i>>6&15]>>(i&63)&1 != 0 }
 
-// shareOf returns by how much n numbers are shifted to fit into bits.
+// shareOf returns the shift by which n numbers fit into bits.
 func shareOf(n int) (share uint) {
 	for n > numBits<<share {
 		share++
@@ -46,8 +44,8 @@ func shareOf(n int) (share uint) {
 	return share
 }
 
-// scan marks in out the patterns of which text holds a literal. A literal that
-// is there more than once is looked at once.
+// scan marks the patterns in out that have a literal in text. Repeated literals are
+// processed once.
 func (a *automaton) scan(text []byte, out *bits) {
 	var seen bits
 	at := uint32(0)
@@ -62,8 +60,8 @@ func (a *automaton) scan(text []byte, out *bits) {
 	}
 }
 
-// step returns where b leads from a state. Each failure shortens what was read,
-// so all of them together are no more than the bytes of the text.
+// step returns the state after b. Each failure shortens the prefix, so there are at most as
+// many failures as bytes in the text.
 func (a *automaton) step(at uint32, b byte) uint32 {
 	if b-'A' < 26 {
 		b |= 0x20
@@ -80,7 +78,7 @@ func (a *automaton) step(at uint32, b byte) uint32 {
 	return a.first[b]
 }
 
-// mark adds the patterns of all literals that share a bit.
+// mark marks the patterns of all literals that share a bit.
 func (a *automaton) mark(s uint16, out *bits) {
 	from := uint32(s) << a.share
 	to := min(from+1<<a.share, uint32(len(a.ends)))

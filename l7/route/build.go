@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// sprout is a state while an automaton is built.
+// sprout is a state during construction.
 type sprout struct {
 	below map[byte]*sprout
 	marks []uint16 // of the literal that ends here
@@ -24,7 +24,7 @@ func (s *sprout) step(b byte) *sprout {
 	return next
 }
 
-// add makes a literal mark a pattern's bit.
+// add adds a literal that marks a pattern's bit.
 func (s *sprout) add(literal string, mark uint16) {
 	for _, b := range []byte(literal) {
 		s = s.step(b)
@@ -34,8 +34,8 @@ func (s *sprout) add(literal string, mark uint16) {
 	}
 }
 
-// build lays the states out level by level: where a state fails to is shorter,
-// so it is there already.
+// build lays the states out level by level. The failure state of a state is shorter and thus
+// exists already.
 func (s *sprout) build() *automaton {
 	a := &automaton{states: make([]state, 1), ends: make([]end, 1)}
 	for level := []*sprout{s}; len(level) > 0; {
@@ -49,7 +49,7 @@ func (s *sprout) build() *automaton {
 	return a
 }
 
-// lay makes the states that follow s, and appends them to below.
+// lay creates the successors of s and appends them to below.
 func (a *automaton) lay(s *sprout, below []*sprout) []*sprout {
 	if len(s.below) == 0 {
 		return below
@@ -79,7 +79,7 @@ func (a *automaton) lay(s *sprout, below []*sprout) []*sprout {
 	return below
 }
 
-// finish returns what ends at a state; shorter is what ends where it fails to.
+// finish returns the literals that end at a state; shorter are those of its failure state.
 func (a *automaton) finish(s *sprout, shorter uint32) uint32 {
 	if len(s.marks) == 0 {
 		return shorter

@@ -1,25 +1,24 @@
 package route
 
-// crowd is how many checks may be reached by the same literal beginning. Where
-// there are more, a walk over the input for all their literals costs less than
-// asking one after the other.
+// crowd is the maximum number of checks below the same literal prefix. Beyond it, one scan
+// of the input for all literals is cheaper than evaluating the checks one after the other.
 const crowd = 4
 
-// candidate is an entry that is asked only when a literal its pattern needs was
-// found in the input.
+// candidate is an entry that is only evaluated if the input has a literal that its pattern
+// needs.
 type candidate struct {
 	entry
 	bit  uint16 // of the pattern
 	skip uint16 // to the next candidate whose bit lies elsewhere in bits
 }
 
-// planted is what a pattern leads to, before it is in a trie.
+// planted is a pattern and its entry before they enter a trie.
 type planted struct {
 	pattern *pattern
 	entry   entry
 }
 
-// sifter collects the patterns an automaton looks for.
+// sifter collects the patterns of an automaton.
 type sifter struct {
 	crowd   int
 	numbers map[*pattern]int // -1: it needs no literal
@@ -27,7 +26,7 @@ type sifter struct {
 	sifted  []sifted
 }
 
-// sifted is where the candidates of one trie are, and their patterns' numbers.
+// sifted holds the candidates of one trie and their pattern numbers.
 type sifted struct {
 	list    []candidate
 	numbers []int
@@ -35,8 +34,8 @@ type sifted struct {
 
 func newSifter(crowd int) *sifter { return &sifter{crowd: crowd, numbers: map[*pattern]int{}} }
 
-// plant makes the trie of a list. What would be a crowd in it becomes candidates
-// instead, which are in the order of the list.
+// plant builds the trie of a list. Entries that would form a crowd become candidates
+// instead, in the order of the list.
 func (s *sifter) plant(list []planted, shadow bool) (*trie, []candidate) {
 	var root branch
 	seqs := make([][]trieSeq, len(list))
@@ -76,7 +75,7 @@ func (s *sifter) plant(list []planted, shadow bool) (*trie, []candidate) {
 	return root.freeze(shadow), out.list
 }
 
-// beginning returns the bytes a path starts with.
+// beginning returns the literal prefix of a path.
 func beginning(elems []set) string {
 	var out []byte
 	for _, e := range elems {
@@ -89,7 +88,7 @@ func beginning(elems []set) string {
 	return string(out)
 }
 
-// number returns the number of a pattern, -1 when it needs no literal.
+// number returns the number of a pattern, or -1 if it needs no literal.
 func (s *sifter) number(p *pattern) int {
 	n, ok := s.numbers[p]
 	if ok {
@@ -104,8 +103,8 @@ func (s *sifter) number(p *pattern) int {
 	return n
 }
 
-// automaton returns what looks for the literals, nil when there are none, and
-// gives the candidates their bits.
+// automaton returns the automaton for the literals, or nil if there are none, and assigns
+// the bits of the candidates.
 func (s *sifter) automaton() *automaton {
 	if len(s.needs) == 0 {
 		return nil
@@ -132,7 +131,7 @@ func (s *sifter) automaton() *automaton {
 	return root.build()
 }
 
-// siftHosts looks at the groups whose host pattern is a candidate.
+// siftHosts evaluates the groups whose host pattern is a candidate.
 func (w *walk) siftHosts(marked *bits) {
 	var hosts bits
 	w.table.hostWords.scan(w.host, &hosts)
@@ -153,7 +152,7 @@ func (w *walk) siftHosts(marked *bits) {
 	}
 }
 
-// siftURLs looks for a better rule among the candidates of a group.
+// siftURLs searches the candidates of a group for a better rule.
 func (w *walk) siftURLs(list []candidate, marked *bits) {
 	if !w.scanned {
 		w.table.urlWords.scan(w.target, marked)

@@ -6,19 +6,18 @@ import (
 	"slices"
 )
 
-// check is what is left to do after a trie led to a pattern. It is asked about
-// plain input only.
+// check is the remaining test after a trie led to a pattern. It only sees plain input.
 type check struct {
 	kind kind
-	lit  []byte // the sequence as bytes, when every element has one; else nil
+	lit  []byte // the sequence as bytes if every element has a single one; else nil
 	seq  []set  // containing and suffix
-	// sure is the first element of seq with one byte, which is pivot; -1 when none
-	// has one. begins says which bytes the first may be. Where case is ignored,
-	// lit is nil and these find the positions to look at.
+	// sure is the first element of seq with a single byte, which is pivot, or -1. begins
+	// holds the possible first bytes. They locate candidates when case is ignored and lit is
+	// nil.
 	sure   int
 	pivot  byte
 	begins [256]bool
-	need   []byte   // expression: a substring that must be there, or nil
+	need   []byte   // expression: a required substring, or nil
 	p      *pattern // expression
 }
 
@@ -30,11 +29,11 @@ const (
 	expression
 )
 
-// trieSeq is one sequence of a pattern, ready for a trie.
+// trieSeq is one sequence of a pattern for a trie.
 type trieSeq struct {
 	elems []set  // path from the root
 	exact bool   // the input must end there
-	check *check // nil when the path says it all
+	check *check // nil if the path decides
 }
 
 // trieSeqs turns the sequences of a pattern into trie entries.
@@ -63,7 +62,7 @@ func (p *pattern) trieSeqs() []trieSeq {
 	return out
 }
 
-// search makes the check for a sequence that may start anywhere.
+// search returns the check for a sequence that may start anywhere.
 func search(q seq) *check {
 	c := &check{kind: containing, seq: q.elems}
 	if q.end == ended {
@@ -87,7 +86,7 @@ func search(q seq) *check {
 	return c
 }
 
-// ok decides about s; s[:bare] is tried too where the end matters.
+// ok evaluates the check for s, and for s[:bare] if the end matters.
 func (c *check) ok(s []byte, bare int) bool {
 	switch c.kind {
 	case containing:
@@ -113,8 +112,8 @@ func (c *check) contained(s []byte) bool {
 	return false
 }
 
-// around looks for the sequence where the byte it is sure of is: the '-' of a
-// name that is searched without regard to case.
+// around searches the sequence around its pivot byte, e.g. the '-' of a name in a
+// case-insensitive search.
 func (c *check) around(s []byte) bool {
 	for len(s) >= len(c.seq) {
 		i := bytes.IndexByte(s[c.sure:], c.pivot)
@@ -136,7 +135,7 @@ func (c *check) ends(s []byte) bool {
 	return len(s) >= len(c.seq) && c.at(s[len(s)-len(c.seq):])
 }
 
-// at compares the sequence with the beginning of s, which is long enough.
+// at compares the sequence with the beginning of s, which must be long enough.
 func (c *check) at(s []byte) bool {
 	for i := range c.seq {
 		if !c.seq[i].has(s[i]) {
@@ -146,8 +145,8 @@ func (c *check) at(s []byte) bool {
 	return true
 }
 
-// needed returns a substring that every plain input matching re holds, as long
-// as it can be told easily; nil when there is none.
+// needed returns a substring that every plain match of re contains, or nil if none is easily
+// found.
 func (p *pattern) needed(re *syntax.Regexp) []byte {
 	var best []byte
 	switch re.Op {
@@ -169,7 +168,7 @@ func (p *pattern) needed(re *syntax.Regexp) []byte {
 	return best
 }
 
-// longestLiteral returns the longest run of runes that stand for one byte each.
+// longestLiteral returns the longest run of runes with a single byte each.
 func (p *pattern) longestLiteral(re *syntax.Regexp) []byte {
 	var best, run []byte
 	for _, r := range re.Rune {

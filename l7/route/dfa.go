@@ -6,33 +6,32 @@ import (
 	"slices"
 )
 
-// Bounds of what decides about plain input in the place of an expression. Where
-// one is passed the expression itself is asked, which takes some ten times as long.
+// Bounds of DFAs for plain input. Beyond them the expression itself runs, which takes about
+// ten times as long.
 const (
 	maxDFA       = 4 << 10   // slots of one pattern, two bytes each
-	maxDFAs      = 256 << 10 // slots of all patterns of a table, some hundreds of usual ones
-	maxDFASteps  = 500       // instructions of a program that is read
+	maxDFAs      = 256 << 10 // slots of all patterns of a table: some hundred usual patterns
+	maxDFASteps  = 500       // instructions of a program that is considered
 	maxDFAStates = 200
 )
 
-// dfa decides about plain input with one look-up for each byte: a state stands for
-// all places of the program at which the expression could be. It says whether
-// something matches, never where.
+// dfa matches plain input with one lookup per byte. A state stands for a set of program
+// positions. It reports whether there is a match, but not where.
 type dfa struct {
-	class [128]uint8 // of a byte: what the pattern treats alike has one class
-	width int        // slots of a state: one for each class, and one for the end
-	next  []uint16   // state + class → state; a state is where its slots begin
+	class [128]uint8 // class of each byte; the pattern treats bytes of a class alike
+	width int        // slots per state: one for each class, and one for the end
+	next  []uint16   // state + class → state; a state is the offset of its slots
 }
 
-// States that need no slots of their own.
+// States without slots.
 const (
-	lost uint16 = iota // nothing matches, whatever follows
-	sure               // something matches, whatever follows
+	lost uint16 = iota // no match is possible
+	sure               // a match was found
 )
 
 // match reports whether the expression matches in s, which is plain.
 func (d *dfa) match(s []byte) bool {
-	at := uint16(d.width) // the first, behind the slots nobody uses
+	at := uint16(d.width) // the first state, after the unused slots
 	for _, b := range s {
 		if at = d.next[int(at)+int(d.class[b&0x7f])]; at <= sure {
 			return at == sure
@@ -41,23 +40,23 @@ func (d *dfa) match(s []byte) bool {
 	return d.next[int(at)+d.width-1] == sure
 }
 
-// dfaBuilder makes the dfa of a program, state by state.
+// dfaBuilder builds the DFA of a program, state by state.
 type dfaBuilder struct {
 	dfa
 	prog    *syntax.Prog
-	classes []byte            // a byte of each class
-	states  map[string]uint16 // by what they stand for
-	waiting [][]uint32        // instructions that take a byte, by state that has no slots yet
+	classes []byte            // one byte of each class
+	states  map[string]uint16 // by key
+	waiting [][]uint32        // instructions that consume a byte, for states without slots yet
 
-	// What follow needs: the instructions it has seen, by its number.
+	// State of follow: seen marks visited instructions with the number of the call.
 	seen          []uint32
 	number        uint32
 	places, ready []uint32
 	key           []byte
 }
 
-// newDFA returns the dfa of a pattern with at most so many slots, nil when it has
-// none: when it asks for word boundaries or passes a bound.
+// newDFA returns the DFA of a pattern with at most most slots. It returns nil if the pattern
+// uses word boundaries or exceeds a bound.
 func newDFA(tree *syntax.Regexp, most int) *dfa {
 	prog, err := syntax.Compile(tree.Simplify())
 	if err != nil || len(prog.Inst) > maxDFASteps {
@@ -71,7 +70,7 @@ func newDFA(tree *syntax.Regexp, most int) *dfa {
 	b.width = len(b.classes) + 1
 	b.next = make([]uint16, b.width)
 	if b.state([]uint32{uint32(prog.Start)}, syntax.EmptyBeginText|syntax.EmptyBeginLine) <= sure {
-		return nil // any input decides: not worth one
+		return nil // any input decides: not worth a DFA
 	}
 	for done := 0; done < len(b.waiting); done++ {
 		if len(b.next) > min(most, maxDFA) || len(b.waiting) > maxDFAStates {
@@ -86,12 +85,12 @@ func asksForWord(i syntax.Inst) bool {
 	return i.Op == syntax.InstEmptyWidth && syntax.EmptyOp(i.Arg)&(syntax.EmptyWordBoundary|syntax.EmptyNoWordBoundary) != 0
 }
 
-// takesByte reports whether an instruction takes a byte.
+// takesByte reports whether an instruction consumes a byte.
 func takesByte(i *syntax.Inst) bool {
 	return i.Op == syntax.InstRune || i.Op == syntax.InstRune1 || i.Op == syntax.InstRuneAny || i.Op == syntax.InstRuneAnyNotNL
 }
 
-// classify sorts the plain bytes by which instructions take them.
+// classify groups the plain bytes by the instructions that accept them.
 func (b *dfaBuilder) classify() {
 	known := map[string]uint8{}
 	for c := byte(' '); c < 0x7f; c++ {
@@ -125,7 +124,7 @@ func (b *dfaBuilder) lay(at int, takers []uint32) {
 	}
 }
 
-// state returns the state of being at these places; begin is what holds there.
+// state returns the state for these positions; begin holds the assertions true there.
 func (b *dfaBuilder) state(places []uint32, begin syntax.EmptyOp) uint16 {
 	if b.follow(places, begin|syntax.EmptyEndText|syntax.EmptyEndLine) {
 		b.key = append(b.key[:0], 1)
@@ -154,8 +153,8 @@ func (b *dfaBuilder) state(places []uint32, begin syntax.EmptyOp) uint16 {
 	return at
 }
 
-// follow finds the instructions that take a byte which are reached from places
-// without taking one, in order, and reports whether a match is.
+// follow determines, in order, the byte-consuming instructions reachable from places without
+// input. It reports whether a match is reached.
 func (b *dfaBuilder) follow(places []uint32, holds syntax.EmptyOp) (matched bool) {
 	b.number++
 	b.places, b.ready = append(b.places[:0], places...), b.ready[:0]

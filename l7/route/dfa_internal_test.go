@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// dfaOf is the dfa of an expression with at most so many slots.
+// dfaOf returns the DFA of an expression with at most that many slots.
 func dfaOf(t interface{ Fatal(...any) }, text string, most int) *dfa {
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -39,7 +39,7 @@ func TestADFASaysWhatItsExpressionSays(t *testing.T) {
 }
 
 func TestWhatIsNotWorthADFAHasNone(t *testing.T) {
-	long := `^(a|b)*a(a|b){7}$` // twice the states with every repeat
+	long := `^(a|b)*a(a|b){7}$` // each repeat doubles the states
 	for text, most := range map[string]int{
 		`a\bc`: maxDFA, `a\Bc`: maxDFA, `a*`: maxDFA, long: maxDFA, `^abc$`: 15, strings.Repeat("a", maxDFASteps): maxDFA,
 	} {
@@ -54,7 +54,7 @@ func TestWhatIsNotWorthADFAHasNone(t *testing.T) {
 	}
 }
 
-// What has no room any more is decided by its expression.
+// Patterns beyond the total bound are decided by their expressions.
 func TestATableHasRoomForSoManyDFAs(t *testing.T) {
 	const n = 3000
 	table, err := Compile(Services(n))

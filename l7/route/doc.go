@@ -1,22 +1,19 @@
-// Package route finds the service of an exchange: the first rule, in
-// configured order, whose host pattern and URL pattern both match.
+// Package route finds the service of an exchange: the first rule, in configured order, whose
+// host pattern and URL pattern both match.
 //
-// Compile turns the rules into a Table once per generation; Match asks it.
-// What a rule means is defined by two regular expressions, and by nothing
-// else:
+// Compile turns the rules into a Table once per generation; Match evaluates it. The meaning
+// of a rule is defined by two regular expressions only:
 //
-//   - the host pattern matches from the first byte of the host on, ignores
-//     case, and is tried on the host with its port and without it. It need not
-//     reach the end unless it is a name (farm.IsHostName);
+//   - the host pattern matches from the first byte of the host, ignores case, and is tried on the host with and without its port. It need not reach the end unless it is a name (farm.IsHostName);
 //   - the URL pattern is searched anywhere in the target (path and query).
 //
-// An empty pattern matches everything. Syntax is that of Go's regexp (RE2);
-// constructs only a backtracking engine has are refused with their name.
+// An empty pattern matches everything. The syntax is that of Go's regexp (RE2). Constructs
+// that need a backtracking engine are refused by name.
 //
-// Running two regular expressions per rule costs microseconds with a hundred
-// services, so Compile reads the patterns with regexp/syntax and takes out
-// what is literal. Over plain input (printable ASCII, hosts in lower case) a
-// pattern becomes a few sequences of byte sets:
+// Two regular expressions per rule would cost microseconds with a hundred services. Compile
+// therefore reads the patterns with regexp/syntax and extracts their literal parts. Over
+// plain input (printable ASCII, hosts in lower case) a pattern becomes a few sequences of
+// byte sets:
 //
 //	www\.a\.com       exact      w w w . a . c o m END
 //	www\.a\.[a-z]     prefix     w w w . a . a-z
@@ -24,27 +21,24 @@
 //	\.(png|gif)$      suffixes   . p n g END    . g i f END
 //	^/u/[0-9]+/x      prefix     / u / 0-9   then the regular expression decides
 //
-// Sequences that start at the first byte live in a trie: one for the hosts,
-// and under every host pattern one for the URLs. A match is a walk down both
-// and does not grow with the number of rules. A regular expression runs only
-// where the trie led to its literal prefix.
+// Sequences that start at the first byte form tries: one for the hosts, and under every host
+// pattern one for the URLs. A match is a walk down both, independent of the number of rules.
+// A regular expression only runs where the trie led to its literal prefix.
 //
-// Where many patterns begin alike the trie tells them apart no more. What they
-// need further on is then read out of them as well: literals one of which every
-// match holds, and of these the rarest. Automata, one for hosts and one for
-// targets, find all of them in one walk, and only patterns that have one in the
-// input, the candidates, are asked:
+// If many patterns share a prefix, the trie cannot distinguish them. Then Compile also
+// extracts required literals: each match contains at least one of the set, and the rarest
+// set is chosen. Two automata, for hosts and for targets, find all literals in one pass.
+// Only patterns with a literal in the input (candidates) are evaluated:
 //
 //	(www|shop)[a-z]*007\.example\.(org|net)$    007.example.org, 007.example.net
 //	^/[a-z]+007/(v[0-9]+/)?[0-9a-z]+$           007/
 //
-// What is left for a regular expression is asked of an automaton of its states
-// (dfa.go), which takes one look-up for each byte. It exists for some hundred
-// usual patterns; others, and those with word boundaries, run as they are.
+// Remaining regular expressions run as a DFA (dfa.go) with one lookup per byte. There is
+// room for some hundred usual patterns. Others, and those with word boundaries, run in
+// regexp.
 //
-// Input that is not plain takes the regular expressions themselves, so the
-// answer is the same for every input; a property test holds that.
+// For other input the regular expressions themselves run, so the result is the same for
+// every input. A property test checks this.
 //
-// A Table is immutable: any number of goroutines may use it, and Match
-// allocates nothing.
+// A Table is immutable and safe for concurrent use. Match does not allocate.
 package route

@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// ErrTooLarge says that a pattern, or the program it compiles to, is over the
-// limits MaxPattern and MaxProgram.
+// ErrTooLarge means that a pattern or its compiled program exceeds MaxPattern or MaxProgram.
 var ErrTooLarge = errors.New("pattern is too large")
 
-// ErrNotRE2 says that a pattern uses a construct of backtracking engines
-// (PCRE) that has no counterpart here.
+// ErrNotRE2 means that a pattern uses a construct of backtracking engines (PCRE) without
+// equivalent here.
 var ErrNotRE2 = errors.New("not supported by the RE2 syntax")
 
-// Error tells which pattern of which rule Compile refused.
+// Error identifies the pattern that Compile refused.
 type Error struct {
 	Rule    int    // index into the rules given to Compile; 0 from CheckHost and CheckURL
 	Part    string // "host" or "url"
@@ -23,7 +22,7 @@ type Error struct {
 	Err     error // wraps ErrTooLarge, ErrNotRE2 or a *syntax.Error
 }
 
-// Error names the rule, the part and the problem.
+// Error returns the rule, the part and the problem.
 func (e *Error) Error() string {
 	p := e.Pattern
 	if len(p) > 80 {
@@ -35,8 +34,8 @@ func (e *Error) Error() string {
 // Unwrap returns the problem without its position.
 func (e *Error) Unwrap() error { return e.Err }
 
-// pcreOnly maps the beginning of what syntax.Parse quotes to the name an
-// operator knows it by. Longer beginnings come first.
+// pcreOnly maps prefixes quoted by syntax.Parse to the usual names of the constructs. Longer
+// prefixes come first.
 var pcreOnly = []struct{ quote, name string }{
 	{"(?<=", "look-behind (?<=…)"},
 	{"(?<!", "negative look-behind (?<!…)"},
@@ -58,7 +57,7 @@ var pcreOnly = []struct{ quote, name string }{
 	{`\G`, `anchor \G`},
 }
 
-// explain turns the parser's error into one that says what to do.
+// explain adds the remedy to a parser error.
 func explain(err error) error {
 	var se *syntax.Error
 	if !errors.As(err, &se) {
@@ -70,7 +69,7 @@ func explain(err error) error {
 	return err
 }
 
-// foreign names the PCRE construct the parser stumbled over.
+// foreign returns the name of the PCRE construct in a parser error.
 func foreign(se *syntax.Error) (string, bool) {
 	switch se.Code {
 	case syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape, syntax.ErrMissingParen, syntax.ErrInvalidNamedCapture:

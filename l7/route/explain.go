@@ -2,18 +2,18 @@ package route
 
 import "fmt"
 
-// Reason tells how one rule fared.
+// Reason is the evaluation of one rule.
 type Reason struct {
 	Rule int  // index into the compiled rules
 	Host bool // the host pattern matched
 	URL  bool // the URL pattern matched
-	More bool // what else it asks for holds, if it asks; known when both patterns matched
+	More bool // its other conditions hold; valid if both patterns matched
 }
 
-// Matched reports whether the rule took the exchange.
+// Matched reports whether the rule matched.
 func (r Reason) Matched() bool { return r.Host && r.URL && r.More }
 
-// String says which part decided.
+// String names the part that decided.
 func (r Reason) String() string {
 	switch {
 	case r.Matched():
@@ -28,9 +28,9 @@ func (r Reason) String() string {
 	return fmt.Sprintf("rule %d: neither host nor URL match", r.Rule)
 }
 
-// Explain returns every rule that was looked at, in order; only the last can
-// have matched, and it is the one Match returns. It runs the regular
-// expressions and allocates: for people, not for traffic.
+// Explain returns every evaluated rule, in order. Only the last can have matched, and it is
+// the result of Match. It runs the regular expressions and allocates, so it is unsuitable
+// for traffic.
 func (t *Table) Explain(host, target []byte, more Conditions) []Reason {
 	bare := bareLen(host)
 	var out []Reason
@@ -45,7 +45,7 @@ func (t *Table) Explain(host, target []byte, more Conditions) []Reason {
 	return out
 }
 
-// Rule returns the rule with that index as Compile was given it.
+// Rule returns the rule with that index as passed to Compile.
 func (t *Table) Rule(i int) Rule { return t.rules[i].rule }
 
 // Pattern returns the text of the pattern with that index.

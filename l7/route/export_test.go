@@ -2,12 +2,11 @@ package route
 
 import "fmt"
 
-// CompileCrowd is Compile with another bound on crowds: with 0 every pattern
-// that needs a literal is a candidate.
+// CompileCrowd is Compile with a different crowd: with 0, every pattern that needs a literal
+// is a candidate.
 var CompileCrowd = compileTable
 
-// Services returns rules whose patterns neither begin nor end with what tells
-// them apart.
+// Services returns rules whose patterns differ neither at the beginning nor at the end.
 func Services(n int) []Rule {
 	rules := make([]Rule, n)
 	for i := range rules {

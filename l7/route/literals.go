@@ -6,29 +6,28 @@ import (
 	"strings"
 )
 
-// Bounds of what is read out of a pattern.
+// Bounds of the literals extracted from a pattern.
 const (
-	maxAny  = 16 // literals of which one must be there
+	maxAny  = 16 // literals in a set
 	maxText = 64 // bytes of a literal
 	maxCopy = 16 // copies of a repeat that are written out
 )
 
-// anyOf is a set of literals in lower case: plain input a pattern matches holds
-// one of them at least, in whatever case. A set without any says that the
-// pattern matches no plain input.
+// anyOf is a set of lower-case literals. Plain input that matches the pattern contains at
+// least one of them, ignoring case. An empty set means that no plain input matches.
 type anyOf []string
 
-// facts is what is known of the plain texts an expression matches.
+// facts describes the plain texts that an expression matches.
 type facts struct {
-	// exact says that texts are all it matches. Anchors and word boundaries
-	// count as the empty text: where they hold is left to the expression.
+	// exact means that it matches texts and nothing else. Anchors and word boundaries count
+	// as the empty text; the expression checks them.
 	exact bool
 	texts anyOf
-	need  []anyOf // each of these sets holds; valid unless exact
+	need  []anyOf // each of these sets is required; valid unless exact
 }
 
-// literals returns the sets of literals a match of re needs; every one of them
-// is enough to rule an input out.
+// literals returns the sets of literals that a match of re requires. Each can rule out an
+// input on its own.
 func (p *pattern) literals(re *syntax.Regexp) []anyOf { return p.learn(re).sets() }
 
 func (p *pattern) learn(re *syntax.Regexp) facts {
@@ -73,12 +72,12 @@ func (p *pattern) learnAll(subs []*syntax.Regexp) []facts {
 func (p *pattern) learnRepeat(re *syntax.Regexp) facts {
 	parts := slices.Repeat([]facts{p.learn(re.Sub[0])}, min(re.Min, maxCopy))
 	if re.Max != len(parts) {
-		parts = append(parts, facts{}) // more of them
+		parts = append(parts, facts{}) // further copies
 	}
 	return joined(parts)
 }
 
-// oneByte tells what is known of one byte of a set.
+// oneByte returns the facts of one byte of a set.
 func oneByte(s set) facts {
 	f := facts{exact: true}
 	for b := byte(' '); b < 0x7f; b++ {
@@ -92,14 +91,14 @@ func oneByte(s set) facts {
 	return f
 }
 
-// joined tells what is known of texts one behind the other. Neighbours that are
-// known exactly grow together for as long as the bounds allow.
+// joined returns the facts of a concatenation. Adjacent exact parts are combined within the
+// bounds.
 func joined(parts []facts) facts {
 	out, growing := facts{exact: true}, anyOf{""}
 	for _, f := range parts {
 		switch {
 		case f.exact && len(f.texts) == 0:
-			return f // nothing matches, whatever is around it
+			return f // nothing matches
 		case f.exact && growing.fits(f.texts):
 			growing = growing.times(f.texts)
 			continue
@@ -120,7 +119,7 @@ func joined(parts []facts) facts {
 	return out
 }
 
-// either tells what is known when one of the parts matches.
+// either returns the facts of an alternation.
 func either(parts []facts) facts {
 	exact, all := true, anyOf{}
 	for _, f := range parts {
@@ -144,14 +143,14 @@ func either(parts []facts) facts {
 	return facts{need: []anyOf{all}}
 }
 
-// add notes a set that must hold. One with the empty text always does.
+// add adds a required set. A set with the empty text requires nothing.
 func (f *facts) add(s anyOf) {
 	if !slices.Contains(s, "") {
 		f.need = append(f.need, s)
 	}
 }
 
-// sets returns what must hold.
+// sets returns the required sets.
 func (f facts) sets() []anyOf {
 	if f.exact {
 		f.need = nil
@@ -160,12 +159,12 @@ func (f facts) sets() []anyOf {
 	return f.need
 }
 
-// fits reports whether each text of a before each of b stays within the bounds.
+// fits reports whether the concatenations of a and b stay within the bounds.
 func (a anyOf) fits(b anyOf) bool {
 	return len(a)*len(b) <= maxAny && a.longest()+b.longest() <= maxText
 }
 
-// times returns each text of a before each of b.
+// times returns all concatenations of a and b.
 func (a anyOf) times(b anyOf) anyOf {
 	out := make(anyOf, 0, len(a)*len(b))
 	for _, x := range a {
@@ -186,7 +185,7 @@ func (a anyOf) longest() int {
 	return n
 }
 
-// shortest returns the length of the shortest text; of none it is long.
+// shortest returns the length of the shortest text; maxText for an empty set.
 func (a anyOf) shortest() int {
 	n := maxText
 	for _, s := range a {

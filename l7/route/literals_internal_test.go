@@ -97,7 +97,7 @@ func TestTheRarestPieceIsLookedFor(t *testing.T) {
 func TestAutomatonFindsEveryLiteral(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[ab/]{1,5}`)
-		// More than there are bits, so that some are shared, now and then.
+		// Sometimes more than there are bits, so that some are shared.
 		n := rapid.SampledFrom([]int{1, 5, 50, 3 * numBits}).Draw(t, "literals")
 		words := rapid.SliceOfN(word, 1, min(n, 50)).Draw(t, "words")
 		root := &sprout{}
@@ -124,7 +124,7 @@ func TestAutomatonFindsEveryLiteral(t *testing.T) {
 	})
 }
 
-// What ends a literal begins the next one, again and again.
+// The end of each literal begins the next one, repeatedly.
 func TestAutomatonGoesOnFromTheLongestEnd(t *testing.T) {
 	root := &sprout{}
 	for i, w := range []string{"aac", "abab/", "baba", "b/", "k[z@`", "{za}"} {
@@ -195,7 +195,7 @@ func TestOneOfManyPatternsIsACandidate(t *testing.T) {
 	}
 }
 
-// The largest patterns that are allowed are, and nothing beyond them.
+// Patterns at the limits are accepted; larger ones are not.
 func TestPatternsMayFillTheirLimits(t *testing.T) {
 	class, err := syntax.Parse(`\pL`, syntax.Perl)
 	if err != nil {

@@ -2,14 +2,13 @@ package route
 
 import "encoding/binary"
 
-// Match returns the index of the first rule that matches, -1 when none does.
-// host is the request's host in lower case, with its port if it had one;
-// target is the canonical path with its query. Both are only read. more is
-// asked about rules with More, some of which may come behind the first; it may
-// be nil when there are none.
+// Match returns the index of the first rule that matches, or -1. host is the request's host
+// in lower case, with its port if present. target is the canonical path with its query. Both
+// are only read. more is evaluated for rules with More, possibly for some after the result.
+// It may be nil if no rule has More.
 //
-// Budget: no allocation, 150 ns with a hundred literal rules, whichever of
-// them matches.
+// Budget: no allocation, 150 ns with a hundred literal rules, regardless of the one that
+// matches.
 func (t *Table) Match(host, target []byte, more Conditions) int {
 	bare := bareLen(host)
 	if !plainHost(host) {
@@ -30,16 +29,16 @@ func (t *Table) Match(host, target []byte, more Conditions) int {
 	return int(w.best)
 }
 
-// Also reports whether a rule takes what another one is known to match: for
-// rules with the same patterns that costs next to nothing.
+// Also reports whether a rule matches input that another rule is known to match. Equal
+// patterns are not evaluated again.
 func (t *Table) Also(rule, matched int, host, target []byte, more Conditions) bool {
 	r, known := &t.rules[rule], &t.rules[matched]
 	return (r.host == known.host || r.host.matches(host, bareLen(host))) &&
 		(r.url == known.url || r.url.matches(target, len(target))) && (!r.more || more.Holds(rule))
 }
 
-// matchOdd asks the regular expressions themselves. Hosts a strict parser lets
-// through do not come here.
+// matchOdd evaluates the regular expressions. Hosts that pass a strict parser never get
+// here.
 func (t *Table) matchOdd(host, target []byte, bare int, more Conditions) int {
 	for i, r := range t.rules {
 		if r.host.matches(host, bare) && r.url.matches(target, len(target)) && (!r.more || more.Holds(i)) {
@@ -49,7 +48,7 @@ func (t *Table) matchOdd(host, target []byte, bare int, more Conditions) int {
 	return -1
 }
 
-// walk is one match under way. It lives on the stack.
+// walk is a match in progress. It lives on the stack.
 type walk struct {
 	table        *Table
 	host, target []byte
@@ -58,14 +57,14 @@ type walk struct {
 	plain        bool  // target is printable ASCII
 	more         Conditions
 
-	scanned bool     // target was looked through for literals
-	asked   *pattern // the URL pattern whose expression ran last, which rules may share
-	said    bool     // what it said
+	scanned bool     // target was scanned for literals
+	asked   *pattern // last URL pattern whose expression ran; rules may share it
+	said    bool     // its result
 }
 
-// hosts follows the host trie from node n at host[pos] on; marked is for group.
-// A set edge beside a literal one is followed by recursion; no node is visited
-// twice at the same position, so the work is bounded by the size of the trie.
+// hosts follows the host trie from node n at host[pos]; marked is for group. A set edge
+// beside a literal edge is followed by recursion. No node is visited twice at the same
+// position, so the work is bounded by the size of the trie.
 func (w *walk) hosts(n uint32, pos int, marked *bits) {
 	t, s := w.table.hosts, w.host
 	for {
@@ -108,9 +107,9 @@ func (w *walk) hosts(n uint32, pos int, marked *bits) {
 	}
 }
 
-// group looks for a better rule among those of a host pattern. Once scanned
-// marked holds the URL patterns of which the target has a literal; it is handed
-// on because what w points at is not known to stay on the stack.
+// group searches the rules of a host pattern for a better one. Once scanned, marked holds
+// the URL patterns with a literal in the target. It is an argument because escape analysis
+// would move it to the heap if w pointed at it.
 func (w *walk) group(e *entry, marked *bits) {
 	g := &w.table.groups[e.value]
 	if g.first >= w.best || e.check != nil && !e.check.ok(w.host, w.bare) {
@@ -134,7 +133,7 @@ func (w *walk) group(e *entry, marked *bits) {
 	}
 }
 
-// urls follows a URL trie, as hosts does.
+// urls follows a URL trie like hosts.
 func (w *walk) urls(t *trie, n uint32, pos int) {
 	s := w.target
 	for {
@@ -173,7 +172,7 @@ func (w *walk) urls(t *trie, n uint32, pos int) {
 	}
 }
 
-// rules takes the first entry that holds and is better than what was found.
+// rules selects the first entry that holds and precedes the best so far.
 func (w *walk) rules(list []entry) {
 	for i := range list {
 		e := &list[i]
@@ -187,7 +186,7 @@ func (w *walk) rules(list []entry) {
 	}
 }
 
-// holds asks a check about the target.
+// holds evaluates a check for the target.
 func (w *walk) holds(c *check) bool {
 	if c.kind != expression {
 		return c.ok(w.target, len(w.target))
@@ -198,9 +197,9 @@ func (w *walk) holds(c *check) bool {
 	return w.said
 }
 
-// Eight bytes at a time: a sum reaches the high bit of its byte exactly when
-// the byte is at or above the bound. Sums of bytes below 0x80 never carry; a
-// byte above sets its own high bit anyway.
+// Eight bytes at a time: a sum reaches the high bit of its byte exactly if the byte is at or
+// above the bound. Sums of bytes below 0x80 never carry; bytes above have their high bit set
+// anyway.
 const (
 	ones  = 0x0101010101010101
 	high  = 0x80 * ones
@@ -210,10 +209,10 @@ const (
 	pastZ = (0x80 - ('Z' + 1)) * ones
 )
 
-// odd is not 0 when one of eight bytes is no printable ASCII.
+// odd is nonzero if one of eight bytes is not printable ASCII.
 func odd(x uint64) uint64 { return (x | ^(x + blank) | (x + del)) & high }
 
-// upper is not 0 when one of eight printable bytes is an upper-case letter.
+// upper is nonzero if one of eight printable bytes is an upper-case letter.
 func upper(x uint64) uint64 { return (x + fromA) &^ (x + pastZ) & high }
 
 // plainTarget reports whether s is printable ASCII.
@@ -236,7 +235,7 @@ func plainHost(s []byte) bool {
 	return bad|odd(x)|upper(x) == 0
 }
 
-// rest packs fewer than eight bytes, filled up with blanks.
+// rest packs fewer than eight bytes, padded with spaces.
 func rest(s []byte) uint64 {
 	x := uint64(' ' * ones)
 	for _, b := range s {
@@ -245,8 +244,8 @@ func rest(s []byte) uint64 {
 	return x
 }
 
-// bareLen returns the length of the host without its port. The colons inside
-// the brackets of an IPv6 address are no port's.
+// bareLen returns the length of the host without its port. Colons within the brackets of an
+// IPv6 address are not a port separator.
 func bareLen(host []byte) int {
 	i := len(host)
 	for i > 0 && host[i-1] >= '0' && host[i-1] <= '9' {

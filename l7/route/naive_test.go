@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/l7/route"
 )
 
-// naive evaluates the two regular expressions of every rule in order: what
-// Match must equal.
+// naive evaluates the two regular expressions of every rule in order. Match must return the
+// same.
 func naive(rules []route.Rule, host, target []byte, more mask) int {
 	bare := regexp.MustCompile(`:[0-9]*\z`).ReplaceAll(host, nil)
 	for i, r := range rules {
@@ -32,13 +32,12 @@ func naive(rules []route.Rule, host, target []byte, more mask) int {
 	return -1
 }
 
-// mask says which rules hold, one bit each.
+// mask is the set of rules that hold, one bit each.
 type mask uint8
 
 func (m mask) Holds(rule int) bool { return m>>rule&1 != 0 }
 
-// tables compiles rules as they are used, and with candidates wherever there
-// can be one.
+// tables compiles rules as usual, and with candidates wherever possible.
 func tables(rules []route.Rule) (usual, sifted *route.Table, err error) {
 	if usual, err = route.Compile(rules); err == nil {
 		sifted, err = route.CompileCrowd(rules, 0)
@@ -68,7 +67,7 @@ func agree(t interface{ Fatalf(string, ...any) }, rules []route.Rule, table, sif
 	}
 }
 
-// atoms are small enough that patterns and inputs meet often.
+// atoms are small, so that patterns and inputs often match.
 var atoms = []string{
 	"a", "b", "k", "s", "/", ".", `\.`, ":", "8", "ab", "ba", "/a/", "A", "K", "é", "ſ", "\u212a", `\x{fffd}`, `\n`,
 	"[ab]", "[^a]", `\d`, `\w`, `\pL`, `[[:^alpha:]]`, `(?i:a/s)`, `(?s:.)`, `(?m:^)`, `(?m:$)`,
@@ -165,7 +164,7 @@ func FuzzCompileMatch(f *testing.F) {
 		}
 		for _, r := range rules {
 			if _, err := regexp.Compile(`(?i)^(?:` + r.Host + `)`); err != nil {
-				return // an open \Q: Compile closes it
+				return // an unterminated \Q, which Compile closes
 			}
 		}
 		agree(t, rules, table, sifted, []byte(host), []byte(target), 0)

@@ -17,36 +17,36 @@ const (
 	// MaxProgram is the largest compiled program in instructions, counted
 	// with repeats written out.
 	MaxProgram = 10_000
-	// maxRanges bounds the character ranges of all classes of a pattern:
-	// a few letters like \pL stand for hundreds of them.
+	// maxRanges bounds the character ranges of all classes of a pattern, because short
+	// classes like \pL expand to hundreds.
 	maxRanges = 32_000
 )
 
 // pattern is one distinct host or URL pattern.
 type pattern struct {
 	re   *regexp.Regexp // defines what matches
-	tree *syntax.Regexp // the same, for reading its shape
+	tree *syntax.Regexp // parsed form, to extract its shape
 	host bool           // matched against hosts
-	seqs []seq          // its shape over plain input; any of them must match
-	need []byte         // a substring plain input must hold when re runs, or nil
-	// toEnd and colon spare matches a run; valid with host.
+	seqs []seq          // its shape over plain input; one of them must match
+	need []byte         // required substring of plain input when re runs, or nil
+	// toEnd and colon avoid a second match; valid with host.
 	toEnd, colon bool
-	dfa          *dfa // decides about plain input; nil where re does
+	dfa          *dfa // matches plain input instead of re; may be nil
 }
 
-// parseHost compiles a host pattern: anchored at the start, at the end too when it
-// is a name, case ignored.
+// parseHost compiles a host pattern: case-insensitive, anchored at the start and, if it is a
+// name, at the end.
 func parseHost(text string) (*pattern, error) {
 	if farm.IsHostName(text) {
 		text += "$"
 	}
-	// Alone first, so that an unbalanced ")" cannot close our own group.
+	// On its own first, so that an unbalanced ")" cannot close our group.
 	if err := limited(text); err != nil {
 		return nil, err
 	}
 	p, err := compile("(?i)^(?:" + text + ")")
 	if err != nil {
-		// The text is valid alone, so an open \Q swallowed our bracket.
+		// The text alone is valid, so an unterminated \Q swallowed our bracket.
 		p, err = compile("(?i)^(?:" + text + `\E)`)
 	}
 	if err != nil {
@@ -57,13 +57,13 @@ func parseHost(text string) (*pattern, error) {
 	return p, nil
 }
 
-// parseURL compiles a pattern that is searched anywhere.
+// parseURL compiles a pattern that is searched anywhere in a text.
 func parseURL(text string) (*pattern, error) { return parse(text, "") }
 
 // parseFold is parseURL without regard to case.
 func parseFold(text string) (*pattern, error) { return parse(text, "(?i)") }
 
-// parse compiles a pattern behind flags, which count for all of it.
+// parse compiles a pattern with flags.
 func parse(text, flags string) (*pattern, error) {
 	if err := limited(text); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func parse(text, flags string) (*pattern, error) {
 	return p, nil
 }
 
-// compile makes the program of a text whose size was checked before.
+// compile compiles a text whose size was checked.
 func compile(text string) (*pattern, error) {
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -89,8 +89,8 @@ func compile(text string) (*pattern, error) {
 	return &pattern{re: re, tree: tree}, nil
 }
 
-// limited parses the text without compiling it and refuses what would take
-// too much memory or time.
+// limited parses the text without compiling it and refuses patterns that would take too much
+// memory or time.
 func limited(text string) error {
 	if len(text) > MaxPattern {
 		return fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrTooLarge, len(text), MaxPattern)
@@ -108,8 +108,8 @@ func limited(text string) error {
 	return nil
 }
 
-// programSize counts instructions with repeats written out, and stops caring
-// once the limit is passed (so nested repeats cannot overflow).
+// programSize counts instructions with repeats written out. It stops beyond the limit, so
+// that nested repeats cannot overflow.
 func programSize(re *syntax.Regexp) int {
 	n := 1
 	if re.Op == syntax.OpLiteral {
@@ -135,11 +135,10 @@ func rangeCount(re *syntax.Regexp) int {
 	return n
 }
 
-// matches runs the defining regular expression; bare tells how far the host
-// reaches without its port and is ignored for URL patterns. A host with a port
-// is tried both ways, unless one of them can say nothing the other does not:
-// without an anchor at the end what matches the bare host matches the whole, and
-// what takes no colon ends before the port.
+// matches runs the defining regular expression. bare is the length of the host without its
+// port and is ignored for URL patterns. A host with a port is tried with and without it,
+// unless one attempt implies the other: without an end anchor, a match of the bare host is
+// also one of the whole host, and a pattern that accepts no colon ends before the port.
 func (p *pattern) matches(s []byte, bare int) bool {
 	one, other := p.ways(s, bare)
 	return p.re.Match(one) || other != nil && p.re.Match(other)
@@ -154,7 +153,7 @@ func (p *pattern) matchesPlain(s []byte, bare int) bool {
 	return p.dfa.match(one) || other != nil && p.dfa.match(other)
 }
 
-// ways returns what has to be tried: one text, or two.
+// ways returns the texts to try: one or two.
 func (p *pattern) ways(s []byte, bare int) (one, other []byte) {
 	switch {
 	case !p.host || bare == len(s) || !p.toEnd:
@@ -165,13 +164,13 @@ func (p *pattern) ways(s []byte, bare int) (one, other []byte) {
 	return s[:bare], s
 }
 
-// asksForEnd reports whether the end of the text matters to re. To a word
-// boundary it does not where a port is cut off: a colon is no part of a word.
+// asksForEnd reports whether the end of the text matters to re. Word boundaries do not
+// count, because the port is cut off at a colon, which is not part of a word.
 func asksForEnd(re *syntax.Regexp) bool {
 	return re.Op == syntax.OpEndText || re.Op == syntax.OpEndLine || slices.ContainsFunc(re.Sub, asksForEnd)
 }
 
-// takesColon reports whether a match of re can hold a colon.
+// takesColon reports whether a match of re can contain a colon.
 func takesColon(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:

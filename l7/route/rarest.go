@@ -1,15 +1,15 @@
 package route
 
-// maxLiteral is how much of a literal is looked for: with maxAny it bounds what
-// a pattern adds to an automaton.
+// maxLiteral is the maximum length of a searched literal. With maxAny it bounds a pattern's
+// share of an automaton.
 const maxLiteral = 16
 
-// rarity counts in how many patterns a piece of a literal is needed.
+// rarity counts the patterns that need a piece of a literal.
 type rarity map[string]sighting
 
 type sighting struct{ patterns, last int }
 
-// note counts the literals of the pattern with that number.
+// note counts the literals of a pattern number.
 func (r rarity) note(number int, sets []anyOf) {
 	for _, set := range sets {
 		for _, literal := range set {
@@ -22,9 +22,8 @@ func (r rarity) note(number int, sets []anyOf) {
 	}
 }
 
-// rarest returns the set that tells a pattern best from the others: the one
-// fewest others need, the longest among equals. It holds pieces of the literals
-// that are no longer than maxLiteral.
+// rarest returns the most selective set: the one needed by the fewest other patterns, and
+// the longest among equals. It holds pieces of the literals of at most maxLiteral bytes.
 func (r rarity) rarest(sets []anyOf) anyOf {
 	var best anyOf
 	fewest := 0
@@ -41,7 +40,7 @@ func (r rarity) rarest(sets []anyOf) anyOf {
 	return best.unique()
 }
 
-// piece returns the rarest piece of a literal, and how many patterns need it.
+// piece returns the rarest piece of a literal and the number of patterns that need it.
 func (r rarity) piece(literal string) (string, int) {
 	best, fewest := "", 0
 	for piece := range pieces(literal) {
@@ -52,7 +51,7 @@ func (r rarity) piece(literal string) (string, int) {
 	return best, fewest
 }
 
-// pieces yields what may be looked for instead of a literal.
+// pieces yields the substrings that may be searched instead of a literal.
 func pieces(literal string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		n := min(len(literal), maxLiteral)

@@ -87,7 +87,7 @@ func TestFirstOfManyRegexesWins(t *testing.T) {
 		"URLs":  func(r *route.Rule) { r.Host = "" },
 		"both":  func(*route.Rule) {},
 	} {
-		for _, n := range []int{400, 1500} { // fewer patterns than bits in a walk, and more
+		for _, n := range []int{400, 1500} { // fewer patterns than bits, and more
 			rules := route.Services(n)
 			rules = append(rules, rules[200:300]...) // never reached
 			for i := range rules {
@@ -121,7 +121,7 @@ func TestCandidatesAndOthersAreInOneOrder(t *testing.T) {
 	}
 }
 
-// asked counts the questions about rules that ask for more.
+// asked counts the evaluations of Conditions.
 type asked struct{ n int }
 
 func (a *asked) Holds(int) bool { a.n++; return false }
@@ -231,7 +231,7 @@ func TestQuotedHostWithoutEndIsAccepted(t *testing.T) {
 	}
 }
 
-// hundred gives services with one host and one URL prefix each.
+// hundred returns services with one host and one URL prefix each.
 func hundred(form string) []route.Rule {
 	rules := make([]route.Rule, 100)
 	for i := range rules {

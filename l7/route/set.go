@@ -2,18 +2,17 @@ package route
 
 import "regexp/syntax"
 
-// Set is a list of patterns that are searched in one text, field lines for
-// example. Like a Table it walks literal beginnings instead of running a
-// regular expression for each. It is immutable.
+// Set is a list of patterns searched in one text, e.g. a field line. Like a Table it uses
+// literal prefixes instead of running every regular expression. It is immutable.
 type Set struct {
 	patterns []*pattern
-	texts    []string // as they were written
+	texts    []string // as configured
 	trie     *trie
-	starts   [4]uint64 // bytes a text must begin with to hold one of the patterns
+	starts   [4]uint64 // possible first bytes of a text with a match
 }
 
-// CompileSet reads the patterns in order. Its errors are those of Compile, with
-// the part "pattern".
+// CompileSet compiles the patterns in order. Its errors are those of Compile, with Part
+// "pattern".
 func CompileSet(patterns []string, ignoreCase bool) (*Set, error) {
 	s := &Set{texts: patterns}
 	read := parseURL
@@ -36,8 +35,8 @@ func CompileSet(patterns []string, ignoreCase bool) (*Set, error) {
 	return s, nil
 }
 
-// begin notes what texts may begin with because of p. Its shape tells that only
-// if it is the same over texts that are not plain behind their first byte.
+// begin adds the bytes with which texts matching p may begin. The shape of p is only
+// sufficient if it also holds for texts that are not plain after their first byte.
 func (s *Set) begin(p *pattern) {
 	all := [4]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
 	if beyondPlain(p.tree) {
@@ -54,8 +53,8 @@ func (s *Set) begin(p *pattern) {
 	}
 }
 
-// beyondPlain reports whether a pattern has parts no plain text matches, which
-// its shape leaves out, or lines, of which plain texts have one.
+// beyondPlain reports whether a pattern has parts that match no plain text, which its shape
+// omits, or line anchors, because plain texts have a single line.
 func beyondPlain(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpBeginLine, syntax.OpEndLine:
@@ -82,12 +81,11 @@ func beyondPlain(re *syntax.Regexp) bool {
 	return false
 }
 
-// Starts reports whether a text that begins with the plain byte b can hold one
-// of the patterns: false spares Match the text.
+// Starts reports whether a text that begins with the plain byte b can match. If not, Match
+// is unnecessary.
 func (s *Set) Starts(b byte) bool { return s.starts[b>>6]>>(b&63)&1 != 0 }
 
-// Match returns the index of the first pattern that is found in b, -1 when
-// none is. It allocates nothing.
+// Match returns the index of the first pattern found in b, or -1. It does not allocate.
 func (s *Set) Match(b []byte) int {
 	if !plainTarget(b) {
 		for i, p := range s.patterns {

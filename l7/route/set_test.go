@@ -18,7 +18,7 @@ func TestSetFindsTheFirstPatternInOrder(t *testing.T) {
 		"X-Powered-By: PHP": 0, "x-powered-by:": 0, "X-Powered-Bye: PHP": -1, "A: X-Powered-By:": -1,
 		"SERVER: apache/2": 1, "Server: apache/x": -1, "X-Secret: 1": 2, "A: my SECRET": 2, "A: my sec\u0280et": -1,
 		"Cookie: a=b; SID=1": 3, "Cookie: a=b; xsid=1": -1, "Referer: /a.PHP": 4, "Referer: /a.php?": -1,
-		"A: \u00e9.php": 4, "": -1, "A: \u017fecret": 2, // long s is a case of s
+		"A: \u00e9.php": 4, "": -1, "A: \u017fecret": 2, // long s is a case variant of s
 	} {
 		if got := s.Match([]byte(line)); got != want {
 			t.Errorf("%q: %d, want %d", line, got, want)
@@ -71,8 +71,8 @@ func TestSetEqualsTheRegularExpressions(t *testing.T) {
 	})
 }
 
-// A text may be plain at its beginning only: what the shape of a pattern leaves
-// out still counts.
+// If only the beginning of a text is plain, parts of the pattern outside its shape still
+// count.
 func TestTextsThatArePlainAtTheirBeginningOnlyAreLookedAt(t *testing.T) {
 	for pattern, text := range map[string]string{
 		"é$": "aé", "^b|é": "aé", `^a\t|^b`: "a\tx", `(?m)^b`: "a\nb", `\x{e9}`: "aé", `\p{Greek}|^b`: "aα", "(?i)ſ|^b": "aſ",

@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// Bounds of a shape: past them the sequence ends early and the regular
-// expression decides. They keep one pattern's share of a trie below a megabyte
-// whatever was written; a usual pattern takes some hundred bytes.
+// Bounds of a shape. Beyond them the sequence is truncated and the regular expression
+// decides. They keep one pattern's share of a trie below a megabyte in all cases; usual
+// patterns take some hundred bytes.
 const (
 	maxSeqs  = 64  // alternatives of one pattern
 	maxElems = 128 // bytes of one sequence
@@ -34,31 +34,31 @@ func (s set) single() (b byte, ok bool) {
 	return b, ok
 }
 
-// status says what may follow the elements of a sequence.
+// status tells what may follow the elements of a sequence.
 type status uint8
 
 const (
-	open   status = iota // anything: the elements are all there is to match
-	tail                 // anything, and it was asked for (".*")
-	ended                // nothing: the input ends here
-	unsure               // the elements are needed, the regular expression decides
+	open   status = iota // anything; the pattern ends here
+	tail                 // anything, by ".*" in the pattern
+	ended                // nothing: the input must end here
+	unsure               // undecided: the elements are required, then the regular expression decides
 )
 
-// seq is one way to match plain input: the elements one after the other.
+// seq is one way to match plain input: its elements in sequence.
 type seq struct {
 	elems    []set
 	floating bool // may start anywhere; otherwise at the first byte
 	end      status
 }
 
-// shape reads the sequences of a pattern. Over plain input the pattern matches
-// if, and only if, one of them does (an unsure one asks the expression too).
+// shape extracts the sequences of a pattern. Over plain input, the pattern matches if and
+// only if one of them does; unsure ones also need the expression.
 func (p *pattern) shape() {
 	p.seqs = p.expand(p.tree, []seq{{floating: true}})
 	p.need = p.needed(p.tree)
 }
 
-// expand appends what re matches to every sequence of in.
+// expand appends the matches of re to every sequence of in.
 func (p *pattern) expand(re *syntax.Regexp, in []seq) []seq {
 	if final(in) {
 		return in
@@ -94,7 +94,7 @@ func (p *pattern) expand(re *syntax.Regexp, in []seq) []seq {
 	return unsureAll(in) // word boundaries
 }
 
-// final reports that nothing which follows can change the sequences.
+// final reports whether later parts cannot change the sequences.
 func final(in []seq) bool {
 	for _, q := range in {
 		if q.end != unsure {
@@ -104,7 +104,7 @@ func final(in []seq) bool {
 	return true
 }
 
-// appendSet adds one byte position.
+// appendSet appends one byte position.
 func appendSet(in []seq, s set) []seq {
 	if s.empty() {
 		return alive(in, func(q seq) bool { return q.end == unsure })
@@ -113,7 +113,7 @@ func appendSet(in []seq, s set) []seq {
 	for _, q := range in {
 		switch {
 		case q.end == ended:
-			continue // a byte after the end never comes
+			continue // no byte follows the end
 		case q.end == open && len(q.elems) < maxElems:
 			q.elems = append(slices.Clip(q.elems), s)
 		default:
@@ -124,8 +124,8 @@ func appendSet(in []seq, s set) []seq {
 	return out
 }
 
-// begin keeps the sequences that can still be at the start of the input.
-// (?m)^ is the same there: plain input has one line.
+// begin keeps the sequences that can be at the start of the input. (?m)^ is equivalent,
+// because plain input has one line.
 func begin(in []seq) []seq {
 	out := alive(in, func(q seq) bool { return len(q.elems) == 0 || q.end == unsure })
 	for i := range out {
@@ -138,7 +138,7 @@ func begin(in []seq) []seq {
 	return out
 }
 
-// finish asks for the end of the input.
+// finish requires the end of the input.
 func finish(in []seq) []seq {
 	out := slices.Clone(in)
 	for i := range out {
@@ -167,7 +167,7 @@ func alive(in []seq, keep func(seq) bool) []seq {
 	return out
 }
 
-// branch follows every alternative, or gives up when there are too many.
+// branch expands every alternative, or gives up if there are too many.
 func (p *pattern) branch(re *syntax.Regexp, in []seq) []seq {
 	var out []seq
 	if re.Op == syntax.OpQuest {
@@ -182,8 +182,8 @@ func (p *pattern) branch(re *syntax.Regexp, in []seq) []seq {
 	return out
 }
 
-// repeat writes out the copies that must come; what may follow them is left
-// to the regular expression, except ".*" and ".+".
+// repeat writes out the required copies. The regular expression decides about further ones,
+// except for ".*" and ".+".
 func (p *pattern) repeat(re *syntax.Regexp, in []seq) []seq {
 	least := re.Min
 	if re.Op != syntax.OpRepeat {
@@ -208,8 +208,8 @@ func (p *pattern) repeat(re *syntax.Regexp, in []seq) []seq {
 	return unsureAll(in)
 }
 
-// anything appends ".*" or ".+". At the very start it makes the rest floating:
-// on one line ^.*x is the same as x.
+// anything appends ".*" or ".+". At the start it makes the rest floating, because ^.*x
+// equals x on a single line.
 func (p *pattern) anything(in []seq, least int) []seq {
 	out := slices.Clone(in)
 	if least == 1 {
@@ -228,7 +228,7 @@ func (p *pattern) anything(in []seq, least int) []seq {
 	return out
 }
 
-// plain holds every byte of plain input.
+// plain is the set of all bytes of plain input.
 var plain = set{0xffffffff_00000000, 0x7fffffff_ffffffff}
 
 // runeSet returns the plain bytes a literal rune matches.

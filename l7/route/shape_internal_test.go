@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// drawn is the sequences of a pattern as text: ^ or ~ for those that begin at the
-// start or anywhere, their bytes ('_' is any), and … $ or ? for what may follow.
-// Behind it come the ways into a trie: the path, and what is left to ask.
+// drawn returns the sequences of a pattern as text: ^ or ~ for those at the start or
+// anywhere, their bytes ('_' is any), and …, $ or ? for what may follow. The trie sequences
+// come after them: the path and the remaining check.
 func drawn(p *pattern) string {
 	var out []string
 	for _, q := range p.seqs {
@@ -127,7 +127,7 @@ func TestPatternsAreShapedForTheTrie(t *testing.T) {
 	}
 }
 
-// Plain hosts are in lower case: capitals match none of their bytes.
+// Plain hosts are in lower case, so upper-case letters match none of their bytes.
 func TestHostPatternsAreShapedInLowerCase(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`aAzZ`:         "^aazz$",
@@ -148,7 +148,7 @@ func TestHostPatternsAreShapedInLowerCase(t *testing.T) {
 	}
 }
 
-// What is too long or has too many ways is cut, and the expression decides.
+// Sequences that are too long or too many are truncated, and the expression decides.
 func TestShapesStayWithinTheirBounds(t *testing.T) {
 	ways := func(n int) string { return "^(" + strings.Repeat("ab|c[de]|", n/2) + "f)" }
 	for pattern, want := range map[string]string{
@@ -181,8 +181,8 @@ func TestShapesStayWithinTheirBounds(t *testing.T) {
 	}
 }
 
-// Equal paths are one, runs of bytes too, and behind a rule that always holds no
-// other of its path is left.
+// Equal paths share nodes, runs of bytes are folded, and entries after one that always holds
+// are dropped.
 func TestTriesHoldNoMoreThanTheyNeed(t *testing.T) {
 	rules := []Rule{
 		{URL: "^/app/"}, {URL: "^/app/x$"}, {URL: "^/app/", More: true}, {URL: "^/b", More: true}, {URL: "^/b"}, {URL: "^/b"}, {URL: "^/[0-9]"}, {URL: "^/[0-9]z"},

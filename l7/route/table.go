@@ -2,42 +2,41 @@ package route
 
 import "slices"
 
-// Rule is what a service asks of an exchange. Empty patterns match everything.
+// Rule is the match rule of a service. Empty patterns match everything.
 type Rule struct {
-	Host string // matched from the start of the host on, a name to its end, ignoring case
+	Host string // matched from the start of the host, ignoring case; a name must match to its end
 	URL  string // searched in path and query
-	// IgnoreCase is for URL; hosts never have any.
+	// IgnoreCase applies to URL. Host always ignores case.
 	IgnoreCase bool
-	// More says that the rule asks for more than its patterns: see Conditions.
+	// More means that the rule has further conditions, see Conditions.
 	More bool
 }
 
-// Conditions decide about rules with More whose patterns match.
+// Conditions decides about rules with More whose patterns match.
 type Conditions interface {
-	// Holds reports whether the rule with that index takes the exchange.
+	// Holds reports whether the other conditions of a rule hold.
 	Holds(rule int) bool
 }
 
-// Table is a compiled list of rules. It is immutable; the zero value is not
-// usable, Compile(nil) gives a table that matches nothing.
+// Table is a compiled list of rules. It is immutable. The zero value is unusable;
+// Compile(nil) returns a table that matches nothing.
 type Table struct {
 	rules  []compiled
 	groups []group
 	hosts  *trie
-	// What is looked for before candidates are asked; nil where there are none.
+	// Literals of the candidates; nil without candidates.
 	hostWords, urlWords *automaton
 	sifted              []candidate // groups, in order
 }
 
-// compiled is a rule as it was written: it decides about input that is not
-// plain, and in Explain.
+// compiled is a rule in its defining form, for input that is not plain and for Explain.
 type compiled struct {
 	host, url *pattern
 	more      bool
 	rule      Rule
 }
 
-// group holds the rules that share one host pattern.
+// group holds the rules with the same host pattern.
 type group struct {
 	first  int32 // lowest of rules
 	rules  []int32
@@ -45,9 +44,8 @@ type group struct {
 	sifted []candidate // rules, in order
 }
 
-// Compile reads the rules in order. It refuses a pattern that does not parse,
-// that needs a backtracking engine, or that is over the limits; the error is
-// an *Error.
+// Compile compiles the rules in order. It refuses patterns that do not parse, need a
+// backtracking engine or exceed the limits, with an *Error.
 func Compile(rules []Rule) (*Table, error) { return compileTable(rules, crowd) }
 
 func compileTable(rules []Rule, crowd int) (*Table, error) {
@@ -72,7 +70,7 @@ func compileTable(rules []Rule, crowd int) (*Table, error) {
 	return t, nil
 }
 
-// CheckHost tells what Compile would say about a host pattern.
+// CheckHost returns the error of Compile for a host pattern.
 func CheckHost(pattern string) error {
 	if _, err := parseHost(pattern); err != nil {
 		return &Error{Part: "host", Pattern: pattern, Err: err}
@@ -80,7 +78,7 @@ func CheckHost(pattern string) error {
 	return nil
 }
 
-// CheckURL tells what Compile would say about a URL pattern.
+// CheckURL returns the error of Compile for a URL pattern.
 func CheckURL(pattern string) error {
 	if _, err := parseURL(pattern); err != nil {
 		return &Error{Part: "url", Pattern: pattern, Err: err}
@@ -88,8 +86,7 @@ func CheckURL(pattern string) error {
 	return nil
 }
 
-// compiler keeps what is needed while a table is made. Equal texts share one
-// pattern.
+// compiler holds the state of a compilation. Equal texts share one pattern.
 type compiler struct {
 	table               *Table
 	hosts, urls, folded map[string]*pattern
@@ -106,8 +103,7 @@ func (c *compiler) pattern(known map[string]*pattern, text string, parse func(st
 	return p, err
 }
 
-// decide makes what decides about plain input in the place of expressions, rule by
-// rule for as long as there is room.
+// decide builds DFAs for the expressions, in rule order while there is room.
 func (c *compiler) decide() {
 	room, done := maxDFAs, map[*pattern]bool{}
 	for _, r := range c.table.rules {
@@ -123,7 +119,7 @@ func (c *compiler) decide() {
 	}
 }
 
-// index sorts the rules into groups and builds the tries and automata.
+// index groups the rules and builds the tries and automata.
 func (c *compiler) index(crowd int) {
 	t := c.table
 	number := map[*pattern]int32{}

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// trie finds the entries whose path is a prefix of the input (or the whole of
-// it). Nodes are kept in one slice and point at each other by index; a run of
-// nodes with one literal child each is folded into the string of the last.
+// trie finds the entries whose path is a prefix of the input or equals it. Nodes are in one
+// slice and refer to each other by index. A run of nodes with a single literal child each is
+// folded into the string of the last.
 //
 //	nodes   run → entries → next byte: one literal edge, any number of set edges
 //	jump    literal edges: node × (byte - lo) → child, 0 means none
@@ -21,15 +21,15 @@ type trie struct {
 }
 
 type node struct {
-	run      string // bytes to compare before anything else
+	run      string // bytes to compare first
 	jump     uint32 // first slot in trie.jump
 	lo, span byte   // literal edges exist for lo … lo+span-1
 	sets     span   // in trie.edges
-	prefix   span   // in trie.entries: reached is enough
+	prefix   span   // in trie.entries: reaching the node suffices
 	exact    span   // in trie.entries: the input must end here
 }
 
-// span is a piece of a slice.
+// span is a range of a slice.
 type span struct{ from, to uint32 }
 
 type edge struct {
@@ -37,15 +37,15 @@ type edge struct {
 	child uint32
 }
 
-// entry is what a path leads to: a group of the table (host trie) or a rule
-// (URL trie), if the check agrees.
+// entry is the target of a path: a group (host trie) or a rule (URL trie), subject to the
+// check.
 type entry struct {
 	value int32
-	more  bool   // Conditions have the last word
-	check *check // nil: no further question
+	more  bool   // subject to Conditions
+	check *check // nil: no check
 }
 
-// branch is a node while the trie is built.
+// branch is a node during construction.
 type branch struct {
 	byByte map[byte]*branch
 	bySet  []setBranch
@@ -58,7 +58,7 @@ type setBranch struct {
 	child *branch
 }
 
-// add hangs e below root at the path of pl.
+// add adds e below root at the path of pl.
 func (b *branch) add(pl trieSeq, e entry) {
 	for _, s := range pl.elems {
 		b = b.step(s)
@@ -93,15 +93,15 @@ func (b *branch) step(s set) *branch {
 	return next
 }
 
-// freeze lays the tree out. With shadow, entries behind one that always holds
-// are left out: only the first rule of a path can win.
+// freeze lays the tree out. With shadow it omits entries after one that always holds,
+// because only the first rule of a path can win.
 func (b *branch) freeze(shadow bool) *trie {
 	t := &trie{}
 	t.lay(b, shadow)
 	return t
 }
 
-// lay appends b and everything below it, and returns b's index.
+// lay appends b and its descendants, and returns b's index.
 func (t *trie) lay(b *branch, shadow bool) uint32 {
 	at := uint32(len(t.nodes))
 	t.nodes = append(t.nodes, node{})
@@ -149,8 +149,7 @@ func (t *trie) laySets(n *node, b *branch, shadow bool) {
 	}
 }
 
-// list appends the entries in rule order, those without a check first among
-// equals.
+// list appends the entries in rule order; among equals, those without a check come first.
 func (t *trie) list(list []entry, shadow bool) span {
 	slices.SortStableFunc(list, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(cost(a), cost(b)))
