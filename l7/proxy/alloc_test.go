@@ -17,8 +17,8 @@ import (
 	"github.com/sluicelb/sluice/l7/proxy"
 )
 
-// TestExchangesAllocateNothing runs whole exchanges through the loop and counts
-// every allocation of the process: client, backend and engine.
+// TestExchangesAllocateNothing runs complete exchanges through the loop and counts all
+// allocations of the process: client, backend and engine.
 func TestExchangesAllocateNothing(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -104,12 +104,12 @@ func TestTellingOfACertificateAllocatesNothing(t *testing.T) {
 	a := l7test.New(t, 1)
 	addr := a.Serve(asking(t, a, ca, farm.ClientAuthRequired, true), l7test.Service("web", b.Addr))
 	repeat(t, tls.Client(l7test.Dial(t, addr).TCPConn, &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{shown}, ServerName: "a.test"}),
-		request("X-SSL-Subject: forged"), 1) // crypto/tls makes a reader for each record
+		request("X-SSL-Subject: forged"), 1) // crypto/tls allocates a reader for each record
 }
 
 const answerOfARule = "HTTP/1.1 200 OK\r\nServer: some/1\r\nX-Other: y\r\nLocation: /login\r\nContent-Length: 2\r\n\r\nok"
 
-// exchanges runs the same exchange again and again and fails if it allocates.
+// exchanges repeats an exchange and fails if it allocates.
 func exchanges(t *testing.T, request string, edit func(*farm.HTTP, *farm.Service)) {
 	t.Helper()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
@@ -131,8 +131,8 @@ func exchanges(t *testing.T, request string, edit func(*farm.HTTP, *farm.Service
 	repeat(t, l7test.Dial(t, l7test.New(t, 1).Serve(func(out *farm.HTTP) { h.Services = append(out.Services, h.Services...); *out = *h }, s)).TCPConn, request, 0)
 }
 
-// repeat runs the exchange on one connection, whose client allocates so often
-// for each.
+// repeat repeats the exchange on one connection; client is the number of allocations by the
+// client per exchange.
 func repeat(t *testing.T, c net.Conn, request string, client uint64) {
 	t.Helper()
 	sent, answer := []byte(request), make([]byte, 4096)
@@ -154,8 +154,8 @@ func repeat(t *testing.T, c net.Conn, request string, client uint64) {
 	}
 }
 
-// TestRefusingAllocatesNothing is the same for requests that are refused: all
-// but the first few lines, which are not written by the loop.
+// TestRefusingAllocatesNothing is the same for refused requests. The first few log lines,
+// which the loop does not write, may allocate.
 func TestRefusingAllocatesNothing(t *testing.T) {
 	for name, s := range map[string]farm.Service{
 		"BREW": l7test.Service("web", "127.0.0.1:1"),
@@ -180,8 +180,8 @@ func refusing(t *testing.T, method string, s farm.Service) {
 	for range 100 {
 		refused()
 	}
-	// Some lines of the log are written every second: the part with the fewest allocations
-	// has none of them.
+	// Some log lines are written every second. The part with the fewest allocations has none
+	// of them.
 	const requests, parts = 5000, 10
 	least := uint64(math.MaxUint64)
 	for range parts {

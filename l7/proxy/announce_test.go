@@ -18,15 +18,14 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// told is what one connection to a backend began with.
+// told is the beginning of a connection to a backend.
 type told struct {
 	header proxyproto.Header
 	bytes  string
 }
 
-// receiver is a backend that reads the header, speaks TLS if it has a
-// configuration, and answers with the number of the connection and of the
-// request on it.
+// receiver is a backend that reads the PROXY header, uses TLS if config is set, and responds
+// with the numbers of the connection and of the request on it.
 func receiver(t *testing.T, config *tls.Config) (addr string, heard <-chan told) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -151,7 +150,7 @@ func TestAnnouncementTellsOfTLSWithTheClient(t *testing.T) {
 	}
 }
 
-// A change of the header ends the use of connections that began with another.
+// After a change of the header, connections with the old one are no longer used.
 func TestConnectionsBeginAsTheServiceSaysNow(t *testing.T) {
 	t.Parallel()
 	to, heard := receiver(t, nil)
@@ -226,7 +225,7 @@ func TestStreamsShareTheConnectionsOfTheirClient(t *testing.T) {
 		all.Go(func() { get(one) })
 	}
 	all.Wait()
-	a.Serve(edit, announcing(farm.ProxyOutV1, to)) // those of before are of no use
+	a.Serve(edit, announcing(farm.ProxyOutV1, to)) // earlier connections are unusable
 	if got := get(one); !strings.HasSuffix(got, ".1 127.0.0.1") {
 		t.Errorf("answered by %s", got)
 	}
@@ -234,7 +233,7 @@ func TestStreamsShareTheConnectionsOfTheirClient(t *testing.T) {
 	service.Backends[0].Maintenance = farm.MaintenanceCut
 	a.Serve(edit, service)
 	l7test.Eventually(t, "all connections are closed", func() bool {
-		one.CloseIdleConnections() // one is idle a moment after its last answer was read
+		one.CloseIdleConnections() // a connection becomes idle shortly after its last response was read
 		two.CloseIdleConnections()
 		return a.Segment.SumFarm(1).Established == 0
 	})
@@ -244,7 +243,7 @@ func TestConnectionThatEndedIsNotGivenToAStream(t *testing.T) {
 	t.Parallel()
 	accepted := make(chan int, 100)
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
-		if _, err := c.Head(); err == nil { // the header, which is a line, comes with it
+		if _, err := c.Head(); err == nil { // includes the PROXY header, which is a line
 			accepted <- 1
 			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// others runs a program that listens where PORT stands in its configuration,
-// and gives that address. DIR is a folder of its own.
+// others starts a program and returns the address it listens on. Its configuration contains
+// PORT, and DIR for its own directory.
 func others(t *testing.T, name, config string, args ...string) string {
 	t.Helper()
 	path := installed(t, name)
@@ -212,7 +212,7 @@ func TestCurlIntroducesItself(t *testing.T) {
 	}
 }
 
-// pemOf is a certificate with its key as files hold them.
+// pemOf returns a certificate and its key as a PEM file.
 func pemOf(t *testing.T, c farm.Certificate) (out []byte) {
 	t.Helper()
 	for _, der := range c.Chain {

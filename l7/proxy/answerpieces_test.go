@@ -15,8 +15,8 @@ const (
 	hints   = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 )
 
-// pieces is a backend that answers with text, so many bytes at a time, each after
-// the loop has seen those before.
+// pieces is a backend that sends text in parts of size bytes, each after the loop has read
+// the previous one.
 func pieces(t *testing.T, a *l7test.Appliance, text string, size int) *l7test.Backend {
 	return l7test.NewBackend(t, func(c *l7test.Recorder) {
 		if _, err := c.Head(); err != nil {
@@ -75,8 +75,8 @@ func TestSixteenInterimAnswersArePassedOnAndNoMore(t *testing.T) {
 	}
 }
 
-// A head that does not end is given up at the same length however it comes, and
-// what is read ahead of it goes with it.
+// An endless head is refused at the same length for all part sizes, and its read-ahead
+// buffer is released.
 func TestHeadOfABackendHasItsBoundInPiecesToo(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1000, 1 << 20} {
@@ -90,7 +90,7 @@ func TestHeadOfABackendHasItsBoundInPiecesToo(t *testing.T) {
 	}
 }
 
-// The sessions of a service go by a field that backends send, too.
+// Backends can also send the field that identifies the service's sessions.
 func TestSessionOpensWithTheFieldOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ line, key string }{

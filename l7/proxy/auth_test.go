@@ -17,8 +17,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// hashes of passwords, with a cost that tests can bear: one of "other", then
-// some of "sesame".
+// hashes of passwords with a low cost: one of "other", then some of "sesame".
 var hashes = []string{
 	"$2a$05$lmdZ0EIMVx3Fp7h/iWyDqul7ZzDZLIXrHtcR0d3IdCRyYQPxzzc8a",
 	"$2a$05$Fhk/bJ5pEWza6TlcgqzPZuZjaotEi9eanEI.TXFbcfFpGACE9fEA.",
@@ -28,14 +27,14 @@ var hashes = []string{
 	"$2a$05$0/S/HAl/7DP8VMG62zh4Y.alq7diZUlQnCBopPsxeBOpPOZgQaTIS",
 }
 
-// asks is a service that lets in ali, whose password is sesame.
+// asks is a service for the user ali, whose password is sesame.
 func asks(b *l7test.Backend) farm.Service {
 	s := l7test.Service("web", b.Addr)
 	s.Auth = &farm.Auth{Users: []farm.AuthUser{{Name: "bo", Hash: hashes[0]}, {Name: "ali", Hash: hashes[1]}}, Realm: `the "inner" room`}
 	return s
 }
 
-// asksKey is a service that lets in who has one of the keys.
+// asksKey is a service that requires one of the keys.
 func asksKey(b *l7test.Backend, keys ...string) farm.Service {
 	s := l7test.Service("web", b.Addr)
 	s.Auth = &farm.Auth{Header: "X-Api-Key"}
@@ -216,18 +215,18 @@ func TestGuessingIsSlowAndHindersNobodyWhoIsKnown(t *testing.T) {
 	}
 }
 
-// checksTake is the patience of a client behind a queue of passwords, which the
-// race detector checks ten times slower.
+// checksTake is the timeout of a client behind a queue of passwords. Checks take ten times
+// longer with the race detector.
 const checksTake = 3 * time.Minute
 
-// A client that sends many passwords at once is refused before they are checked:
-// others find a place in the queue.
+// A client that sends many passwords at once is refused before they are checked, so that
+// others find room in the queue.
 func TestManyGuessesAtOnceDoNotFillTheQueue(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	s := asks(b)
-	s.Auth.Users = []farm.AuthUser{{Name: "ali", Hash: "$2a$08$3490AOpmAuvVMlymtWdw5uUCd07YrnE6pwi.ESaVlcuAVT0Zwck3K"}} // of cost 8: a check takes 15 ms and more
+	s.Auth.Users = []farm.AuthUser{{Name: "ali", Hash: "$2a$08$3490AOpmAuvVMlymtWdw5uUCd07YrnE6pwi.ESaVlcuAVT0Zwck3K"}} // cost 8: a check takes at least 15 ms
 	addr := a.Serve(func(h *farm.HTTP) { h.Trusted = networks("127.0.0.0/8") }, s)
 	var guessing []*l7test.Client
 	for i := range 100 {
@@ -249,7 +248,7 @@ func TestManyGuessesAtOnceDoNotFillTheQueue(t *testing.T) {
 	}
 }
 
-// A password for which the queue had no place was not looked at: it is no guess.
+// A password without room in the queue was not checked and does not count as a guess.
 func TestAPasswordThatIsNotCheckedIsNotCharged(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
@@ -257,7 +256,7 @@ func TestAPasswordThatIsNotCheckedIsNotCharged(t *testing.T) {
 	s := asks(b)
 	s.Auth.Users = []farm.AuthUser{{Name: "ali", Hash: "$2a$08$3490AOpmAuvVMlymtWdw5uUCd07YrnE6pwi.ESaVlcuAVT0Zwck3K"}} // as above
 	addr := a.Serve(func(h *farm.HTTP) { h.Trusted = networks("127.0.0.0/8") }, s)
-	const others, guesses = 100, 60 // more than have a place, more than are allowed
+	const others, guesses = 100, 60 // more than the queue holds, and more than are allowed
 	for i := range others {
 		l7test.Dial(t, addr).Send(request(login(fmt.Sprintf("ali:other%d", i)), fmt.Sprintf("X-Forwarded-For: 192.0.2.%d", 100+i)))
 	}
@@ -276,7 +275,7 @@ func TestAPasswordThatIsNotCheckedIsNotCharged(t *testing.T) {
 	}
 }
 
-// Many people behind one address may come on one morning.
+// Many users behind one address may log in at the same time.
 func TestRightPasswordsAreNoGuesses(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))

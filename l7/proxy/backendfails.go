@@ -9,9 +9,9 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// headEnded handles a backend connection that ended before an answer came. On
-// a connection that was used before this is most likely the backend's
-// keep-alive time-out, so a request that may be repeated is.
+// headEnded handles a backend connection that ended before a response. On a reused
+// connection the likely cause is the backend's keep-alive timeout, so a repeatable request
+// is sent again.
 func (ex *exchange) headEnded(err error) {
 	if err == loop.ErrDry {
 		return
@@ -38,8 +38,8 @@ func (ex *exchange) headEnded(err error) {
 	ex.failed(502)
 }
 
-// repeatable reports whether the request may be sent again after its transport
-// ended with err before an answer came.
+// repeatable reports whether the request may be sent again after its transport ended with
+// err before a response.
 func (ex *exchange) repeatable(err error) bool {
 	if ex.ahead != nil || ex.interim != 0 {
 		return false
@@ -55,10 +55,10 @@ func (ex *exchange) repeatable(err error) bool {
 	return true
 }
 
-// maxRejections is how often a request may be sent again because of that.
+// maxRejections bounds the repetitions after rejected streams.
 const maxRejections = 3
 
-// again sends the saved request once more, on a new connection.
+// again sends the saved request on a new connection.
 func (ex *exchange) again() {
 	ex.backendStats().Retries++
 	ex.drop()
@@ -66,8 +66,8 @@ func (ex *exchange) again() {
 	ex.forwardTo()
 }
 
-// refused answers for a backend of HTTP/2 that broke the rules. It reports
-// false when err is no such thing.
+// refused responds to a protocol violation by an HTTP/2 backend. It returns false if err is
+// something else.
 func (ex *exchange) refused(err error) bool {
 	why := backend.ErrorOf(err)
 	if why == nil || !why.Broke {
@@ -77,8 +77,8 @@ func (ex *exchange) refused(err error) bool {
 	return true
 }
 
-// endReason is why a transport ended with err: otherwise, if it was a connection
-// that just did.
+// endReason returns the reason why a transport ended with err, or otherwise if its
+// connection just ended.
 func endReason(err error, otherwise string) string {
 	if why := backend.ErrorOf(err); why != nil && why != backend.ErrLost {
 		return why.Reason
@@ -86,8 +86,7 @@ func endReason(err error, otherwise string) string {
 	return otherwise
 }
 
-// badResponse answers for a backend whose answer breaks the rules. Nothing of
-// it has been passed on.
+// badResponse refuses an invalid response of a backend. No part of it has been forwarded.
 func (ex *exchange) badResponse(reason string) {
 	ex.noteBackend(rejected.BadAnswer, 502, reason)
 	ex.backendStats().BadResponses++
@@ -98,7 +97,7 @@ func (ex *exchange) badResponse(reason string) {
 // BackendFailed implements backend.Owner.
 func (ex *exchange) BackendFailed(err error) {
 	defer ex.peer.Conn.Contain()
-	ex.up = nil // the pool has it back
+	ex.up = nil // the pool has taken it back
 	switch ex.phase {
 	case phaseHead:
 		ex.headEnded(err)
@@ -113,12 +112,12 @@ func (ex *exchange) BackendFailed(err error) {
 	}
 }
 
-// BackendExpired implements backend.Owner: the backend kept us waiting.
+// BackendExpired implements backend.Owner. The backend exceeded its timeout.
 func (ex *exchange) BackendExpired() {
 	defer ex.peer.Conn.Contain()
 	switch {
 	case !ex.request.done() && !ex.bodyRefused && ex.up.Pending() == 0:
-		// It waits for the client, as we do: sendBody sets the deadline again.
+		// It waits for the client like we do; sendBody sets the deadline again.
 	case ex.phase == phaseHead:
 		s := ex.backendStats()
 		s.Timeouts++

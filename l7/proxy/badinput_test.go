@@ -13,20 +13,20 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// raw is one hostile input and what must come of it.
+// raw is one hostile input with the expected result.
 type raw struct {
 	name   string
 	send   string
-	status int    // of the answer; 0 means that the connection just ends
-	sees   string // what the backend must get; empty means nothing at all
+	status int    // of the response; 0 means that the connection ends without one
+	sees   string // what the backend must receive; empty means nothing
 }
 
 const hostLine = "Host: a.test\r\n"
 
 func req(line, fields string) string { return line + "\r\n" + hostLine + fields + "\r\n" }
 
-// runRaw sends each input on a connection of its own, with a second request
-// hidden behind it, and compares what reached the backend.
+// runRaw sends each input on its own connection, followed by a hidden second request, and
+// compares what reached the backend.
 func runRaw(t *testing.T, cases []raw) {
 	t.Helper()
 	for _, c := range cases {
@@ -63,8 +63,8 @@ func runRaw(t *testing.T, cases []raw) {
 
 func clip(s string) string { return s[:min(len(s), 400)] }
 
-// smuggled follows inputs whose length is in doubt: it must never be taken for
-// a request of its own.
+// smuggled follows inputs of ambiguous length. It must never be handled as a separate
+// request.
 const smuggled = "GET /smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n"
 
 func TestRow1LengthThatCanBeReadTwoWays(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// Identity is no easier to forge in a stream than in HTTP/1.
+// Identity fields are as hard to forge in a stream as in HTTP/1.
 func TestRow6IdentityCannotBeForgedInAStream(t *testing.T) {
 	t.Parallel()
 	shown := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +47,7 @@ func TestRow6IdentityCannotBeForgedInAStream(t *testing.T) {
 	})
 }
 
-// Heads that are too much end a stream or a connection, and nobody else's.
+// Oversized heads end their own stream or connection only.
 func TestRow7TooMuchInAStream(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
@@ -59,14 +59,14 @@ func TestRow7TooMuchInAStream(t *testing.T) {
 		}
 		return out
 	}
-	const tooLong = "GOAWAY ENHANCE_YOUR_CALM" // to read on would be most of what such a flood costs
+	const tooLong = "GOAWAY ENHANCE_YOUR_CALM" // reading on would be most of the cost of such a flood
 	for name, c := range map[string]struct {
 		path   string
 		fields []string
 		want   string
 	}{
 		"10,000 headers": {"/", repeated(10_000, "x", "y"), tooLong},
-		"1,000 cookies":  {"/", repeated(1000, "cookie", "a=b"), "1 HEADERS 200"}, // crumbs of one field
+		"1,000 cookies":  {"/", repeated(1000, "cookie", "a=b"), "1 HEADERS 200"}, // parts of one field
 		"2,000 cookies":  {"/", repeated(2000, "cookie", "a=b"), tooLong},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestRow7TooMuchInAStream(t *testing.T) {
 	}{
 		{70 << 10, 0, tooLong}, {60 << 10, 10 << 10, tooLong}, {0, 70 << 10, tooLong}, {1 << 10, 60 << 10, "1 HEADERS 200"},
 	} {
-		p := l7test.DialFrames(t, addr) // a client of the standard library may know the limit and not ask
+		p := l7test.DialFrames(t, addr) // the client of the standard library may know the limit and not send the request
 		p.Ask(1, true, "GET", "/?"+strings.Repeat("x", c.path), "x", strings.Repeat("x", c.field))
 		if got := p.Next(); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%+v: got %.80q", c, got)
@@ -94,8 +94,8 @@ func TestRow7TooMuchInAStream(t *testing.T) {
 	}
 }
 
-// The rules of a farm are those of its address: no name in the handshake, and no
-// other Host behind it, leads to softer ones.
+// The rules of a farm depend on its address only. Neither the TLS server name nor another
+// Host selects weaker ones.
 func TestRow15NamesOfAHandshakeLeadNowhereElse(t *testing.T) {
 	t.Parallel()
 	ca, shown := clients(t, pkix.Name{CommonName: "joe"})
@@ -121,7 +121,7 @@ func TestRow15NamesOfAHandshakeLeadNowhereElse(t *testing.T) {
 	}
 }
 
-// over asks once over TLS with nothing added to the configuration.
+// over sends one request over TLS with the given configuration.
 func over(addr string, config *tls.Config, host string) (status int, err error) {
 	c, err := tls.Dial("tcp", addr, config)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// ntlmBackend binds a log-in to its connection, as NTLM does: the first answer
-// asks for one, a second message gets a challenge, the third logs in. Then the
-// connection is that user's, whatever comes on it.
+// ntlmBackend binds logins to connections like NTLM: the first response asks for a login,
+// the second message gets a challenge, and the third logs in. From then on all requests on
+// the connection are that user's.
 func ntlmBackend(t *testing.T, schemes ...string) *l7test.Backend {
 	t.Helper()
 	var users atomic.Int32
@@ -101,7 +101,7 @@ func TestAConnectionOfABackendThatALogInIsBoundToIsLentToNobodyElse(t *testing.T
 	}
 }
 
-// Kerberos may send its ticket before it was asked for one.
+// Kerberos may send its ticket without being asked.
 func TestALogInThatComesUnaskedBindsTheConnection(t *testing.T) {
 	t.Parallel()
 	b := ntlmBackend(t, "WWW-Authenticate: Negotiate")
@@ -130,8 +130,7 @@ func TestOtherSchemesAndServicesShareConnections(t *testing.T) {
 	}
 }
 
-// A client of one service that logs in does not lose its log-in by what it asks
-// of another.
+// A client logged in at one service keeps its login when it uses another service.
 func TestALogInOutlivesRequestsToOtherServices(t *testing.T) {
 	t.Parallel()
 	b, plain := ntlmBackend(t, "WWW-Authenticate: NTLM"), l7test.NewBackend(t, l7test.Answer(ok))
@@ -146,8 +145,8 @@ func TestALogInOutlivesRequestsToOtherServices(t *testing.T) {
 	}
 }
 
-// Streams have no connection of their own, so such a log-in cannot last; nobody
-// else comes to have it.
+// Streams have no connection of their own. Such a login cannot last, and no other client
+// gets it.
 func TestALogInOfAStreamIsLentToNobodyElse(t *testing.T) {
 	t.Parallel()
 	b := ntlmBackend(t, "WWW-Authenticate: NTLM")
@@ -172,8 +171,7 @@ func TestALogInOfAStreamIsLentToNobodyElse(t *testing.T) {
 	l7test.Eventually(t, "none is kept for it", func() bool { return b.Open() == 1 })
 }
 
-// A connection of HTTP/2 that carried such a log-in carries nothing that comes
-// later.
+// An HTTP/2 connection that carried such a login gets no more exchanges.
 func TestAnHTTP2ConnectionOnWhichALogInBeganIsLeft(t *testing.T) {
 	t.Parallel()
 	var connections atomic.Int32
@@ -201,8 +199,8 @@ func TestAnHTTP2ConnectionOnWhichALogInBeganIsLeft(t *testing.T) {
 	}
 }
 
-// A stream cannot log in its connection: the client is sent back to HTTP/1.1, where it
-// can. Browsers and curl go there by themselves.
+// A stream cannot log in its connection, so the client is sent back to HTTP/1.1. Browsers
+// and curl switch automatically.
 func TestStreamWhoseBackendAsksForALogInGoesBackToHTTP1(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range []string{"NTLM", "Negotiate", `Basic realm="x", Negotiate`} {
@@ -219,7 +217,7 @@ func TestStreamWhoseBackendAsksForALogInGoesBackToHTTP1(t *testing.T) {
 		l7test.Eventually(t, "a line", func() bool {
 			return a.Log.Has(`reason="the backend asks for NTLM or Negotiate, which need HTTP/1.1"`)
 		})
-		p.Ask(3, true, "GET", "/open") // the connection goes on
+		p.Ask(3, true, "GET", "/open") // the connection continues
 		p.Want("3 HEADERS 200")
 		if b.Open() != 1 {
 			t.Errorf("%s: %d connections are kept", scheme, b.Open())

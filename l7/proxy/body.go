@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// readsPerTurn bounds the reads one body may take of a turn: 1 MiB at most.
+	// readsPerTurn bounds the reads of one body per loop turn, in total 1 MiB.
 	readsPerTurn = 4
-	// bodyRead is how much of a request body is read at once.
+	// bodyRead is the size of a read of a request body.
 	bodyRead = 64 << 10
-	// bodyLate is what the log says of a body that stopped coming.
+	// bodyLate is the log text for a body that stopped arriving.
 	bodyLate = "body not complete in time"
 )
 
-// wantsBody reports whether the client is waited for, to send more of the body.
+// wantsBody reports whether more of the body is expected from the client.
 func (ex *exchange) wantsBody() bool {
 	switch {
 	case ex.request.done():
@@ -31,8 +31,8 @@ func (ex *exchange) wantsBody() bool {
 	return ex.up != nil && ex.phase != phaseConnect && ex.up.Pending() == 0
 }
 
-// ClientReadable implements client.Exchange: it moves the request body on, until it
-// pauses or ends.
+// ClientReadable implements client.Exchange. It forwards the request body until it pauses or
+// ends.
 func (ex *exchange) ClientReadable() {
 	if ex.phase == phaseTunnel && ex.request.done() {
 		ex.tunnelUp()
@@ -44,7 +44,7 @@ func (ex *exchange) ClientReadable() {
 	l := ex.w.loop
 	for range readsPerTurn {
 		if !ex.wantsBody() {
-			return // BackendDrained comes back here
+			return // BackendDrained continues here
 		}
 		n, err := ex.client.ReadBody(l.In[:bodyRead])
 		if err == loop.ErrDry {
@@ -62,7 +62,7 @@ func (ex *exchange) ClientReadable() {
 			more = ex.sendBody(l.In[:n])
 		}
 		if !more {
-			if ex.phase == phaseTunnel && ex.request.done() { // the backend switched before it had the whole body
+			if ex.phase == phaseTunnel && ex.request.done() { // the backend switched protocols before it had the whole body
 				ex.tunnelUp()
 			}
 			return
@@ -71,8 +71,7 @@ func (ex *exchange) ClientReadable() {
 	ex.client.Again()
 }
 
-// sendBody sends the next bytes of the request body. It reports whether more
-// are wanted.
+// sendBody sends the next bytes of the request body. It reports whether more are expected.
 func (ex *exchange) sendBody(p []byte) bool {
 	in, out, err := ex.request.take(p, ex.service.Multiplexed)
 	if err != nil {
@@ -90,13 +89,12 @@ func (ex *exchange) sendBody(p []byte) bool {
 		ex.client.Unread(p[in:])
 	}
 	if err != nil {
-		// The backend ended early; it may have answered before. What it said,
-		// or that it said nothing, is learned by reading.
+		// The backend ended early, possibly after a response. Reading will tell.
 		ex.bodyRefused = true
 		return false
 	}
 	if ex.request.done() {
-		if ex.phase == phaseHead { // how long the client took to send it is not the backend's time
+		if ex.phase == phaseHead { // the client's upload does not count as backend time
 			ex.sent = ex.w.loop.Now()
 		}
 		ex.listen()
@@ -115,7 +113,7 @@ func (ex *exchange) transmitBody(p []byte) error {
 	return ex.up.SendBody(p, ex.request.done(), t)
 }
 
-// keepSent adds p to the request that may have to be sent again.
+// keepSent adds p to the request that may be sent again.
 func (ex *exchange) keepSent(p []byte) {
 	switch {
 	case ex.head == nil:
@@ -126,8 +124,8 @@ func (ex *exchange) keepSent(p []byte) {
 	}
 }
 
-// brokenBody ends an exchange whose request body breaks the framing rules.
-// The backend sees its connection end before the body did.
+// brokenBody ends an exchange whose request body is badly framed. The backend's connection
+// ends before the body does.
 func (ex *exchange) brokenBody(err error) {
 	ex.keepClient = false
 	if ex.phase >= phaseBody {
@@ -140,24 +138,24 @@ func (ex *exchange) brokenBody(err error) {
 	ex.refuse(err)
 }
 
-// BackendDrained implements backend.Owner: there is room for more of the body.
+// BackendDrained implements backend.Owner. There is room for more of the body.
 func (ex *exchange) BackendDrained() {
 	defer ex.peer.Conn.Contain()
 	ex.ClientReadable()
 }
 
-// pumpResponse moves the response body on, until it pauses or ends.
+// pumpResponse forwards the response body until it pauses or ends.
 func (ex *exchange) pumpResponse() {
 	l := ex.w.loop
 	reads, most := readsPerTurn, len(l.In)
 	if ex.encoder != nil {
-		reads, most = 1, ex.encoder.Turn() // it takes time, not only memory
+		reads, most = 1, ex.encoder.Turn() // encoding costs time as well as memory
 	}
 	for range reads {
 		room := ex.client.Room(most)
 		if room == 0 {
-			// ClientDrained comes back here; until then the client, not the
-			// backend, is on the clock.
+			// ClientDrained continues here. Until then the client's timeout applies instead
+			// of the backend's.
 			ex.client.Await(ex.farm.RequestTimeout)
 			return
 		}
@@ -177,12 +175,12 @@ func (ex *exchange) pumpResponse() {
 			return
 		}
 	}
-	ex.up.SetDeadline(l.Now() + ex.backend.Timeout) // a body that always has more is never dry
+	ex.up.SetDeadline(l.Now() + ex.backend.Timeout) // a body with bytes always available never runs dry
 	ex.up.Again()
 }
 
-// passBody passes on the next bytes of the response body. It reports whether
-// more are wanted.
+// passBody forwards the next bytes of the response body. It reports whether more are
+// expected.
 func (ex *exchange) passBody(p []byte) bool {
 	in, out, err := ex.takeAnswer(p, ex.unframed() || ex.encoder != nil)
 	if err != nil {
@@ -204,19 +202,18 @@ func (ex *exchange) passBody(p []byte) bool {
 	return true
 }
 
-// moreThanAnnounced is what the log says of bytes behind an answer.
+// moreThanAnnounced is the log text for bytes after a response.
 const moreThanAnnounced = "more than was announced"
 
-// sentMore gives up the connection of a backend that sent bytes behind its whole
-// answer. They are nobody's; the answer is whole without them and goes on.
+// sentMore closes the connection of a backend that sent bytes after its complete response.
+// These are dropped, and the response is delivered.
 func (ex *exchange) sentMore(reason string) {
 	ex.keepBackend = false
 	ex.backendStats().BadResponses++
 	ex.noteBackend(rejected.BadAnswer, 0, reason)
 }
 
-// sendBodyPart sends content on to the client, with the end of the body if it
-// is done.
+// sendBodyPart forwards content to the client, including the end of the body if it is done.
 func (ex *exchange) sendBodyPart(p []byte) error {
 	if ex.encoder != nil {
 		return ex.sendEncoded(p, false)
@@ -226,21 +223,21 @@ func (ex *exchange) sendBodyPart(p []byte) error {
 	return ex.client.WriteBody(p, ex.response.done(), ex.answerTrailer())
 }
 
-// badBody ends an exchange whose backend broke the rules within the body.
+// badBody ends an exchange whose response body is invalid.
 func (ex *exchange) badBody(err error) {
 	ex.backendStats().BadResponses++
 	ex.noteBackend(rejected.BadAnswer, 0, answerReason(err))
 	ex.Abort()
 }
 
-// endBare ends a body that came without chunks.
+// endBare ends a body that arrived without chunks.
 func (ex *exchange) endBare() (err error) {
 	w := ex.w
 	w.loop.Scratch, err = ex.response.end(w.loop.Scratch, ex.up.Trailers())
 	return err
 }
 
-// bareEnded handles the end of such a body when it comes alone.
+// bareEnded handles the end of such a body if it arrives separately.
 func (ex *exchange) bareEnded() {
 	switch err := ex.endBare(); {
 	case err != nil:
@@ -252,7 +249,7 @@ func (ex *exchange) bareEnded() {
 	}
 }
 
-// bodyEnded handles the end of the backend's direction within the body.
+// bodyEnded handles the end of the backend connection within the body.
 func (ex *exchange) bodyEnded(err error) {
 	if err == io.EOF && ex.response.bare {
 		ex.bareEnded()
@@ -278,14 +275,14 @@ func (ex *exchange) bodyEnded(err error) {
 	ex.cutBody(endReason(err, "connection ended within the body"))
 }
 
-// cutBody ends an exchange whose backend cut the body of its answer.
+// cutBody ends an exchange whose response body was truncated.
 func (ex *exchange) cutBody(reason string) {
 	ex.backendStats().Resets++
 	ex.noteBackend(rejected.CutAnswer, 0, reason)
 	ex.Abort()
 }
 
-// ClientDrained implements client.Exchange: the client has taken what was pending.
+// ClientDrained implements client.Exchange. The client has read all pending bytes.
 func (ex *exchange) ClientDrained() {
 	switch ex.phase {
 	case phaseBody:
@@ -295,44 +292,43 @@ func (ex *exchange) ClientDrained() {
 	}
 }
 
-// unframe says that the body of an answer comes without chunks, and that its end is told by
-// end: trailers may follow it even if its length is known.
+// unframe marks the body of a response as raw, with its end reported by end. Trailers may
+// follow even if its length is known.
 func (b *body) unframe(trailers bool) {
 	b.bare = true
 	if b.kind != http1.BodyChunked {
-		b.kind = http1.BodyLength // of none, too, the end is still to come
+		b.kind = http1.BodyLength // even an empty body has yet to end
 		b.chunked.Reset(trailers)
 		b.chunked.FromBackend(0) // its framing is ours
 	}
 }
 
-// end ends a body that came without chunks. Its trailers are judged like those
-// behind chunks; scratch is used up.
+// end ends a raw body. Its trailers are filtered like those after chunks. It overwrites
+// scratch.
 func (b *body) end(scratch, trailers []byte) ([]byte, error) {
 	scratch = http2.AppendLastChunk(scratch[:0], trailers)
 	_, _, err := b.chunked.Decode(scratch)
 	return scratch, err
 }
 
-// Trailers are fields that come late: many backends and clients put them beside
-// those of the head. So what rules take out of heads or change in them, they take
-// out of trailers and change in those too, and the field a service takes its keys
-// from cannot be sent behind the body, where nobody has checked it.
+// Trailers are late fields, and many backends and clients merge them into the head. Rules
+// that remove or change fields of the head therefore also apply to trailers. The field for a
+// service's keys cannot be sent after the body, where it would not be checked.
 
-// trailers is what one loop needs to apply rules to trailers.
+// trailers is a loop's scratch space for applying rules to trailers.
 type trailers struct {
 	head http1.Head
 	kept []byte
 }
 
-// filter applies rules to trailers. Where nothing is left of them chunks still end
-// with an empty line; where rules make one too long none is.
+// filter applies rules to trailers. If nothing is left, chunks still end with an empty line.
+// If a rule makes a trailer too long, all are dropped.
 func (w *worker) filter(t []byte, chunks bool, rules func(*http1.Head, *rewrite.Scratch) error) []byte {
 	if w.trailers == nil {
 		w.trailers = new(trailers)
 	}
 	kept, h := w.trailers.kept[:0], &w.trailers.head
-	w.rewrite.Reset() // heads that were changed are written
+	w.rewrite.Reset() // all changed heads have been written
 	if h.ParseTrailers(t) && rules(h, &w.rewrite) == nil {
 		kept = h.AppendTrailers(kept)
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// bodyless are responses that end with their head by definition (RFC 9112 section
-// 6.3), from backends that say otherwise or send a body all the same.
+// bodyless are responses that end with their head by definition (RFC 9112 section 6.3), from
+// backends that announce or send a body nevertheless.
 var bodyless = map[string]struct {
 	method, says string
 	status       int
-	kept         bool // the connection may carry another request
+	kept         bool // the connection is reusable
 }{
 	"204, chunked":                {"GET", "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n", 204, false},
 	"204, last chunk":             {"GET", "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 204, false},
@@ -38,14 +38,14 @@ var bodyless = map[string]struct {
 	"100, chunked":                {"GET", "HTTP/1.1 100 Continue\r\nTransfer-Encoding: chunked\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", 204, false},
 }
 
-// serves starts an appliance before a backend that says the same to each request.
+// serves starts an appliance and a backend that sends says to each request.
 func serves(t *testing.T, says string) (a *l7test.Appliance, b *l7test.Backend, addr string) {
 	b = l7test.NewBackend(t, l7test.Answer(says))
 	a = l7test.New(t, 1)
 	return a, b, a.Serve(nil, l7test.Service("web", b.Addr))
 }
 
-// connections is how many a backend has for n exchanges, if each is given up or kept.
+// connections returns the number of backend connections for n exchanges, depending on reuse.
 func connections(kept bool, n int) int {
 	if kept {
 		return 1
@@ -98,7 +98,7 @@ func TestStreamWithoutABodyEndsWithItsHead(t *testing.T) {
 	}
 }
 
-// A client of HTTP/1.0 is told of no chunks, even where none follow.
+// An HTTP/1.0 client gets no Transfer-Encoding, even without a body.
 func TestOldClientGetsNoTransferEncoding(t *testing.T) {
 	t.Parallel()
 	for name, c := range bodyless {
@@ -110,8 +110,8 @@ func TestOldClientGetsNoTransferEncoding(t *testing.T) {
 	}
 }
 
-// The body of such a response may come when its connection would serve another client
-// already. It is that client's in no case.
+// The body of such a response may arrive when the connection would already serve another
+// client, which must never get it.
 func TestLateBodyOfAResponseWithoutOneReachesNobody(t *testing.T) {
 	const stolen = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen"
 	for name, c := range bodyless {
@@ -150,7 +150,7 @@ func TestLateBodyOfAResponseWithoutOneReachesNobody(t *testing.T) {
 	}
 }
 
-// A try that is not passed on leaves no connection behind that may still get a body.
+// A failed attempt leaves no connection behind that may still receive a body.
 func TestRetriedResponseWithoutABodyLeavesNoConnection(t *testing.T) {
 	t.Parallel()
 	bad := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 503 No\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"))

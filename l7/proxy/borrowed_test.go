@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// However an exchange ends, the buffers it had are the loop's again.
+// Every exchange returns its buffers, however it ends.
 func TestExchangesGiveBackWhatTheyBorrowed(t *testing.T) {
 	t.Parallel()
 	hangUp := func(c *l7test.Recorder) { _, _ = c.Head() }
@@ -22,9 +22,9 @@ func TestExchangesGiveBackWhatTheyBorrowed(t *testing.T) {
 	_ = nobody.Close()
 	for name, c := range map[string]struct {
 		scripts []func(c *l7test.Recorder)
-		others  []string // addresses of more backends
+		others  []string // more backends
 		request string
-		status  int // of the answer; 0: the client leaves when the last backend was asked
+		status  int // of the response; 0: the client leaves after the last backend got the request
 	}{
 		"nobody is there":               {others: []string{nobody.Addr().String()}, request: get("/"), status: 503},
 		"no answer":                     {scripts: []func(c *l7test.Recorder){hangUp}, request: get("/"), status: 502},
@@ -64,7 +64,7 @@ func TestExchangesGiveBackWhatTheyBorrowed(t *testing.T) {
 	}
 }
 
-// Clients that leave within a compressed body take no memory from those that stay.
+// Clients that leave within a compressed body release their memory.
 func TestClientsThatLeaveGiveTheirEncoderBack(t *testing.T) {
 	t.Parallel()
 	body := string(compresstest.Text(20000, 1))
@@ -78,7 +78,7 @@ func TestClientsThatLeaveGiveTheirEncoderBack(t *testing.T) {
 	s.Compression.Level = farm.CompressionBest
 	addr := a.Serve(nil, s)
 	const clients = 25
-	for range clients { // more than there is memory for
+	for range clients { // more than the memory allows
 		client := l7test.Dial(t, addr).Send(encoding("/", "br"))
 		if line, err := client.Reader().ReadString('\n'); err != nil || !strings.Contains(line, " 200 ") {
 			t.Fatal(line, err)

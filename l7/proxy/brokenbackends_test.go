@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// held keeps the loop of an appliance from its work until release is called.
+// held blocks the loop of an appliance until release is called.
 func held(a *l7test.Appliance) (release func()) {
 	in, out := make(chan struct{}), make(chan struct{})
 	a.Loops[0].Post(func() { close(in); <-out })
@@ -20,8 +20,8 @@ func held(a *l7test.Appliance) (release func()) {
 	return func() { close(out) }
 }
 
-// A backend that resets a kept connection has not seen what is sent on it then: any
-// request may be sent again.
+// A backend that resets a kept connection has not processed requests sent after that, so any
+// request may be repeated.
 func TestRequestOnAConnectionThatWasResetGoesOnANewOne(t *testing.T) {
 	t.Parallel()
 	for name, request := range map[string]string{
@@ -46,7 +46,7 @@ func TestRequestOnAConnectionThatWasResetGoesOnANewOne(t *testing.T) {
 		c.Send(get("/")).Get()
 		kept := <-conns
 		release := held(a)
-		c.Send(request) // the loop hears of it first
+		c.Send(request) // the loop sees the request before the reset
 		_ = kept.SetLinger(0)
 		_ = kept.Close()
 		release()
@@ -63,8 +63,8 @@ func TestRequestOnAConnectionThatWasResetGoesOnANewOne(t *testing.T) {
 	}
 }
 
-// What goes wrong in the handling of one connection to a backend ends that
-// connection: its exchange is answered for as if the backend had done so.
+// A fault in handling one backend connection ends that connection. Its exchange responds as
+// if the backend had closed it.
 func TestConnectionWhoseHandlingFailsCostsItsExchangeOnly(t *testing.T) {
 	t.Parallel()
 	const head = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart"
@@ -121,7 +121,7 @@ func TestConnectionWhoseHandlingFailsCostsItsExchangeOnly(t *testing.T) {
 	}
 }
 
-// The end of the body shows what is behind it, wherever the cut between reads is.
+// Bytes after the end of the body are detected wherever the reads are split.
 func TestBytesBehindABodyThatComesLaterAreNobodys(t *testing.T) {
 	t.Parallel()
 	for name, says := range map[string]string{
@@ -155,8 +155,8 @@ func TestBytesBehindABodyThatComesLaterAreNobodys(t *testing.T) {
 	}
 }
 
-// Exchanges that wait for one connection to a backend of HTTP/2 share it: it was
-// opened for one of them, and used again by the other.
+// Exchanges that wait for the same HTTP/2 connection share it. It counts as opened for one
+// of them and as reused for the other.
 func TestConnectionOfHTTP2IsCountedForWhoItWasOpenedFor(t *testing.T) {
 	t.Parallel()
 	addr, accepted := l7test.NewFrameServer(t, func(h *l7test.FrameServer) { h.Serve() })
@@ -175,8 +175,8 @@ func TestConnectionOfHTTP2IsCountedForWhoItWasOpenedFor(t *testing.T) {
 	}
 }
 
-// A backend of HTTP/2 that breaks the rules behind the head of its answer is told
-// of, and the client gets no whole answer.
+// A protocol violation by an HTTP/2 backend after its response head is logged, and the
+// client gets an incomplete response.
 func TestBackendOfHTTP2ThatBreaksTheRulesWithinABodyIsCut(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// BenchmarkChange is the engine's part of a change of one of 1,000 farms with ten
-// backends each: its processor does nothing else meanwhile.
+// BenchmarkChange measures the engine's part of a change to one of 1,000 farms with ten
+// backends each, on an otherwise idle processor.
 func BenchmarkChange(b *testing.B) {
 	a := l7test.New(b, 1)
 	set, cfg, generation := engine.Set{a.Engine}, &farm.Config{}, uint64(0)

@@ -20,7 +20,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// clients are an authority and a client whose certificate it signed.
+// clients returns a CA and a client certificate signed by it.
 func clients(t testing.TB, subject pkix.Name) (farm.Authority, tls.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -50,7 +50,7 @@ func clients(t testing.TB, subject pkix.Name) (farm.Authority, tls.Certificate) 
 	return farm.Authority{Name: "clients", Certificates: [][]byte{ca}}, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: own}
 }
 
-// asking makes the farm one that asks for certificates, and trusts its peers.
+// asking makes the farm request certificates and trust its peers.
 func asking(t testing.TB, a *l7test.Appliance, ca farm.Authority, mode farm.ClientAuth, tell bool) func(*farm.HTTP) {
 	edit := a.HTTPS(l7test.Certificate(t, "a.pem", "a.test"))
 	a.Authorities = []farm.Authority{ca}
@@ -61,7 +61,7 @@ func asking(t testing.TB, a *l7test.Appliance, ca farm.Authority, mode farm.Clie
 	}
 }
 
-// forged are what nobody may tell of himself.
+// forged returns fields that clients must not set.
 func forged() http.Header {
 	return http.Header{"X-SSL-Subject": {"CN=root"}, "x-ssl-ISSUER": {"CN=root"}, "X_SSL_Subject": {"CN=root"}, "X-SSL-Client-Verify": {"SUCCESS"}, "X-SSL_certificate": {"MII"}}
 }
@@ -81,7 +81,7 @@ func forge(t *testing.T, c *http.Client) *http.Response {
 	return res
 }
 
-// lastHead is the head a backend got last, and of it what is told of TLS.
+// lastHead returns the TLS fields of the last head that a backend received.
 func lastHead(b *l7test.Backend) (told []string) {
 	all := b.Received()
 	head := all[strings.LastIndex(all, "GET / "):]
@@ -102,7 +102,7 @@ func TestBackendsAreToldOfTheCertificate(t *testing.T) {
 		a := l7test.New(t, 1)
 		addr := a.Serve(asking(t, a, ca, farm.ClientAuthRequired, true), l7test.Service("web", b.Addr))
 		cache := tls.NewLRUClientSessionCache(1)
-		for connection := range 3 { // those behind the first are resumed
+		for connection := range 3 { // later connections are resumed
 			c := browser(t, addr, &tls.Config{Certificates: []tls.Certificate{shown}, ClientSessionCache: cache, MaxVersion: version})
 			c.Transport.(*http.Transport).ForceAttemptHTTP2 = h2
 			for range 2 {
@@ -167,7 +167,7 @@ func TestNothingIsToldUnlessAsked(t *testing.T) {
 	}
 }
 
-// A certificate may be as large as it likes; heads may not.
+// The size of a certificate is unlimited, but that of a head is not.
 func TestWhatIsTooLongIsNotTold(t *testing.T) {
 	t.Parallel()
 	ca, shown := clients(t, pkix.Name{ExtraNames: []pkix.AttributeTypeAndValue{{Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: strings.Repeat("x", 20_000)}}})

@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/l7/rejected"
 )
 
-// ClientGone implements client.Exchange: it ends one whose client is no longer there.
-// A client that only ended its direction may still read.
+// ClientGone implements client.Exchange. It ends the exchange of a client that has left. A
+// client that only half-closed may still read.
 func (ex *exchange) ClientGone() {
 	cl := ex.client
 	delimited := ex.phase == phaseTunnel || ex.delimited()
@@ -25,11 +25,11 @@ func (ex *exchange) ClientGone() {
 	cl.Close(delimited)
 }
 
-// patience is how long a client waits at least before its going says something
-// of the backend. Few wait until restimeout.
+// patience is the minimum waiting time after which a client's departure counts against the
+// backend. Few clients wait until restimeout.
 const patience = time.Second
 
-// ClientExpired implements client.Exchange: the client is silent.
+// ClientExpired implements client.Exchange. The client's timeout has passed.
 func (ex *exchange) ClientExpired() {
 	switch {
 	case ex.wait != nil:
@@ -45,7 +45,7 @@ func (ex *exchange) ClientExpired() {
 			cl.Abort(false)
 		}
 	case !ex.wantsBody():
-		ex.client.Hear() // the other side is what keeps the exchange waiting
+		ex.client.Hear() // the exchange waits for the other side
 	case ex.phase == phaseBody:
 		ex.stats().Timeouts++
 		ex.note(rejected.Timeout, 0, bodyLate)
@@ -58,17 +58,17 @@ func (ex *exchange) ClientExpired() {
 	}
 }
 
-// Abort implements client.Exchange: it ends an exchange whose response cannot be
-// completed. A client that got a part of it must not take it for the whole: chunked
-// and counted bodies say so themselves, any other end is made a reset.
+// Abort implements client.Exchange. It ends an exchange whose response cannot be completed.
+// A client that has a part of it must not mistake it for the whole. Chunked bodies and those
+// with a length reveal this; otherwise the connection is reset.
 func (ex *exchange) Abort() {
 	cl, delimited := ex.client, ex.delimited()
 	ex.End()
 	cl.Abort(delimited)
 }
 
-// delimited reports whether the client can tell that the answer is not whole, if it
-// has a part of it, when the connection just ends.
+// delimited reports whether a client with a partial response can detect the truncation if
+// the connection just ends.
 func (ex *exchange) delimited() bool {
 	return ex.phase < phaseBody || ex.response.kind == http1.BodyLength || ex.response.kind == http1.BodyChunked && !ex.oldClient
 }

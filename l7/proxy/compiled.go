@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// compiled is a table of the engine, as core/engine knows it.
+// compiled is a table of the engine in the form of core/engine.
 type compiled struct {
 	*table.Table
 	engine *Engine
@@ -73,21 +73,21 @@ func (c compiled) Used(cfg *farm.Config) {
 	e.ejections.inherit(c.Table.Fresh)
 }
 
-// warn says what of the certificates clients may refuse.
+// warn logs the certificates that clients may refuse.
 func warn(log *slog.Logger, build *tlsconf.Build) {
 	for _, w := range build.Warnings() {
 		log.Warn("certificate", "problem", w)
 	}
 }
 
-// What a change of sessions may be refused for.
+// Errors of a change of sessions.
 var (
 	errNoService = errors.New("the service does not run")
 	errNoTable   = errors.New("the service keeps no sessions: set persistence first")
 )
 
-// SessionsOf is the sessions of a service by which it would choose a backend
-// now; one of a farm that is stopped has none. Any goroutine may call it.
+// SessionsOf returns the current sessions of a service, or none if its farm is stopped. It
+// is safe for concurrent use.
 func (e *Engine) SessionsOf(id uint32) session.View {
 	sv := e.table.Load().Service(id)
 	switch {
@@ -102,8 +102,8 @@ func (e *Engine) SessionsOf(id uint32) session.View {
 // RunsService implements engine.Engine.
 func (e *Engine) RunsService(service uint32) bool { return e.table.Load().Service(service) != nil }
 
-// SessionOwners are the numbers of the tables of sessions that cfg has, those
-// of stopped farms included.
+// SessionOwners returns the numbers of the session tables in cfg, including those of stopped
+// farms.
 func (e *Engine) SessionOwners(cfg *farm.Config) (owners []uint64) {
 	for i := range cfg.Farms {
 		if h := cfg.Farms[i].HTTP; h != nil {
@@ -115,11 +115,10 @@ func (e *Engine) SessionOwners(cfg *farm.Config) (owners []uint64) {
 	return owners
 }
 
-// KeepSessions lets sessions lie in m, with those of an earlier engine. It is to
-// be called before the first Publish.
+// KeepSessions places sessions in m, with those of an earlier engine. It must be called
+// before the first Publish.
 func (e *Engine) KeepSessions(m *session.Memory) { e.registry.KeepIn(m) }
 
-// KeepTickets has the keys of TLS session tickets in mem, and begins with those
-// an earlier engine left there: see tlsconf.Tickets.Keep. Call it before the first
-// Publish.
+// KeepTickets places the keys of TLS session tickets in mem and continues with those of an
+// earlier engine (see tlsconf.Tickets.Keep). It must be called before the first Publish.
 func (e *Engine) KeepTickets(mem []byte) error { return e.tls.Tickets().Keep(mem) }

@@ -7,18 +7,17 @@ import (
 )
 
 const (
-	// compressedRead bounds what is read at once when it may be compressed.
+	// compressedRead bounds a read of data that may be compressed.
 	compressedRead = 64 << 10
 	// chunkRoom is space for the size of a chunk and its CRLF.
 	chunkRoom = "00000000\r\n"
-	// keepEncoded is how much memory is kept for encoded bytes between turns.
-	// What encoders held back may come at once, but not often.
+	// keepEncoded bounds the memory kept for encoded bytes between turns. Encoders rarely
+	// return all their held-back output at once.
 	keepEncoded = 256 << 10
 )
 
-// answerEncoded sends head and what the encoder gives for p, the content that
-// has come so far. Only when that is all is it a whole body: else what the
-// encoder holds back follows when the backend pauses.
+// answerEncoded sends head and the encoded form of p, the content so far. Unless the body is
+// complete, output held back by the encoder follows when the backend pauses.
 func (ex *exchange) answerEncoded(head, p []byte) bool {
 	out, err := ex.encode(head, p, false)
 	if err != nil {
@@ -35,8 +34,8 @@ func (ex *exchange) answerEncoded(head, p []byte) bool {
 	return ex.beginAnswer(out, nil, nil)
 }
 
-// sendEncoded sends what the encoder gives for p, more of the content. flush
-// makes it give all it has; at the end of the body it does.
+// sendEncoded sends the encoded form of p, more of the content. flush makes the encoder
+// return all output, as does the end of the body.
 func (ex *exchange) sendEncoded(p []byte, flush bool) error {
 	out, err := ex.encode(nil, p, flush)
 	if err != nil {
@@ -53,9 +52,9 @@ func (ex *exchange) sendEncoded(p []byte, flush bool) error {
 	return err
 }
 
-// encode gives what is to be sent for p: prefix, then one chunk, then the last
-// one if the body is done. A stream of HTTP/2 gets neither prefix nor chunks. The
-// result is good until the next call on the loop.
+// encode returns the bytes to send for p: prefix, one chunk and, if the body is done, the
+// last chunk. HTTP/2 streams get neither prefix nor chunks. The result is valid until the
+// next call on the loop.
 func (ex *exchange) encode(prefix, p []byte, flush bool) (out []byte, err error) {
 	e, w := ex.encoder, ex.w
 	framed := !ex.peer.Frames
@@ -83,8 +82,8 @@ func (ex *exchange) encode(prefix, p []byte, flush bool) (out []byte, err error)
 	return out, err
 }
 
-// frame makes a chunk of the last n bytes of out, before which there are a
-// prefix and room for the size. The prefix moves up to a size that needs less.
+// frame turns the last n bytes of out into a chunk. They are preceded by the prefix and room
+// for the size; the prefix moves up if the size needs less.
 func (ex *exchange) frame(out []byte, prefix, n int) []byte {
 	pad := 0
 	if n == 0 {
@@ -112,8 +111,8 @@ func (ex *exchange) frame(out []byte, prefix, n int) []byte {
 	return out[pad:]
 }
 
-// flushEncoded sends what the encoder holds back, because the backend pauses
-// and its client may be waiting for what was said last.
+// flushEncoded sends the output held back by the encoder, because the backend pauses and the
+// client may be waiting for it.
 func (ex *exchange) flushEncoded() bool {
 	if !ex.encoder.Holds() {
 		return true
@@ -125,8 +124,8 @@ func (ex *exchange) flushEncoded() bool {
 	return true
 }
 
-// trailerEncoded is the trailer of the body without what was computed over the
-// backend's bytes. It is taken apart for that: once only.
+// trailerEncoded returns the trailer without digests of the backend's bytes. It modifies the
+// trailer and must be called once only.
 func (ex *exchange) trailerEncoded() []byte {
 	t := ex.answerTrailer()
 	for at := 0; at < len(t); {
@@ -144,13 +143,13 @@ func (ex *exchange) trailerEncoded() []byte {
 	return t
 }
 
-// returnEncoder gives the encoder back, whether the body is complete or not.
+// returnEncoder returns the encoder to the pool, whether or not the body is complete.
 func (ex *exchange) returnEncoder() {
 	ex.w.encoders.Put(ex.encoder)
 	ex.encoder = nil
 }
 
-// keepEncoded lets go of memory that is rarely needed.
+// keepEncoded releases memory that is rarely needed.
 func (w *worker) keepEncoded() {
 	if cap(w.encoded) > keepEncoded {
 		w.encoded = nil

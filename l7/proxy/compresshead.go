@@ -7,9 +7,8 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// The lines that tell of compression. Vary stands wherever a service might
-// compress, whether it does or not: the next client may accept something else
-// (RFC 9110 section 12.5.5).
+// Field lines for compression. Vary is set wherever a service might compress, because the
+// next client may accept other codings (RFC 9110 section 12.5.5).
 var (
 	varyLine    = []byte("Vary: Accept-Encoding\r\n")
 	codingLines = [...][]byte{
@@ -19,22 +18,22 @@ var (
 	}
 )
 
-// encoding is what happens to an answer's body on its way.
+// encoding is the encoding of a response body.
 type encoding struct {
-	encoder *compress.Encoder // nil when it stays as it is
-	coding  compress.Coding   // the client takes, None also when the service compresses nothing
-	vary    bool              // the answer gets varyLine
-	told    []byte            // and this line
+	encoder *compress.Encoder // nil without compression
+	coding  compress.Coding   // accepted by the client; None also if the service never compresses
+	vary    bool              // varyLine is added
+	told    []byte            // further line to add
 }
 
-// encodable is what the fields of an answer say about encoding it.
+// encodable holds the properties of a response that concern encoding.
 type encodable struct {
-	never  bool // it has a coding, is a part, or must stay as it is
-	varies bool // Vary names Accept-Encoding already
+	never  bool // it has a coding, is partial, or must not be transformed
+	varies bool // Vary contains Accept-Encoding already
 }
 
-// readEncodable reads all fields. Those that rules took out count too where
-// they tell what the body is.
+// readEncodable reads all fields. Fields removed by rules count, too, if they describe the
+// body.
 func readEncodable(h *http1.Head) (e encodable) {
 	for i := range h.Fields[:h.NumFields] {
 		name := h.Name(i)
@@ -53,10 +52,9 @@ func readEncodable(h *http1.Head) (e encodable) {
 	return e
 }
 
-// planEncoding decides whether the answer at hand is compressed and, if so,
-// gets an encoder. kind is how the backend frames the body; head tells that
-// there is none because the request was a HEAD, which gets the fields a GET
-// would get, but no framing: nobody knows the length.
+// planEncoding decides whether the current response is compressed, and gets an encoder if
+// so. kind is the backend's framing. head means that the request was HEAD: the response has
+// the fields of a GET but no framing, because the length is unknown.
 func (ex *exchange) planEncoding(kind http1.Body, head bool) {
 	c, r := ex.service.Compress, &ex.w.resp
 	ex.vary, ex.told = false, nil
@@ -69,7 +67,7 @@ func (ex *exchange) planEncoding(kind http1.Body, head bool) {
 		return
 	}
 	ex.vary = !e.varies
-	length := r.ContentLength // -1 when unknown
+	length := r.ContentLength // -1 if unknown
 	switch {
 	case ex.coding == compress.None || length >= 0 && length < c.Min:
 	case head:
@@ -81,9 +79,8 @@ func (ex *exchange) planEncoding(kind http1.Body, head bool) {
 	}
 }
 
-// setEncoding changes the head for a body that is compressed, after its
-// first out bytes were looked at. If those are all there is, and too few, the
-// body stays as it is; now its length is known.
+// setEncoding changes the head for a compressed body, given its first out bytes. If these
+// are the whole body and too few, it stays uncompressed with a known length.
 func (ex *exchange) setEncoding(out int) {
 	r := &ex.w.resp
 	if ex.response.done() && int64(out) < ex.service.Compress.Min && len(ex.response.trailer()) == 0 {
@@ -96,10 +93,9 @@ func (ex *exchange) setEncoding(out int) {
 	r.Chunked = !ex.peer.Frames
 }
 
-// markEncoded makes the head one of an encoded body: another representation of
-// the resource, with no length known and no parts to be had. What was computed
-// over the bytes of the backend's would be wrong; a strong validator says that
-// bytes are the same, so it becomes a weak one (RFC 9110 section 8.8.1).
+// markEncoded changes the head for an encoded body: another representation without a known
+// length or ranges. Digests of the original bytes are dropped. A strong ETag would claim
+// identical bytes, so it becomes weak (RFC 9110 section 8.8.1).
 func (ex *exchange) markEncoded(c compress.Coding) {
 	w := ex.w
 	h := &w.resp.Head
@@ -121,8 +117,8 @@ func (ex *exchange) markEncoded(c compress.Coding) {
 	}
 }
 
-// isDigest finds fields and trailers computed over the bytes of a body (RFC
-// 9530, and what came before it).
+// isDigest reports whether a field or trailer is a digest of the body's bytes (RFC 9530 and
+// its predecessors).
 func isDigest(name []byte) bool {
 	switch len(name) {
 	case len("digest"):
@@ -135,7 +131,7 @@ func isDigest(name []byte) bool {
 	return false
 }
 
-// withEncoding adds what tells of compression to the lines an answer gets.
+// withEncoding appends the lines about compression to the lines of a response.
 func (ex *exchange) withEncoding(add []byte) []byte {
 	if ex.vary {
 		add = ex.w.join(add, varyLine)
@@ -143,9 +139,8 @@ func (ex *exchange) withEncoding(add []byte) []byte {
 	return ex.w.join(add, ex.told)
 }
 
-// mayEncode reports whether the answer to a request may have another coding,
-// as far as its status tells. Parts of a representation (206) are of the one
-// that was asked for, and 304 is about the one that is stored.
+// mayEncode reports whether a response with that status may be encoded. A 206 is a part of
+// the requested representation, and a 304 refers to the stored one.
 func mayEncode(status int) bool {
 	switch status {
 	case 204, 205, 206, 226:
@@ -154,8 +149,8 @@ func mayEncode(status int) bool {
 	return status < 300 || status >= 400
 }
 
-// lists reports whether a comma list has the given word, in lower case. Within
-// a quoted string it may find one that is none, which does no harm here.
+// lists reports whether a comma-separated list contains the given lower-case word. Matches
+// within quoted strings are possible but harmless here.
 func lists(v []byte, word string) bool {
 	for len(v) > 0 {
 		element := v

@@ -19,19 +19,19 @@ import (
 
 var codings = []farm.Coding{farm.CodingBrotli, farm.CodingZstd, farm.CodingGzip}
 
-// compressing is a service that compresses.
+// compressing is a service with compression.
 func compressing(addrs ...string) farm.Service {
 	s := l7test.Service("web", addrs...)
 	s.Compression = &farm.Compression{Codings: codings}
 	return s
 }
 
-// encoding asks for the path and takes the given coding.
+// encoding returns a request for path that accepts the given coding.
 func encoding(path, accept string) string {
 	return "GET " + path + " HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: " + accept + "\r\n\r\n"
 }
 
-// decoded is the body of an answer as it was before it was compressed.
+// decoded returns the decompressed body of a response.
 func decoded(t *testing.T, res l7test.Response) string {
 	t.Helper()
 	body, err := compresstest.Decode(res.Header.Get("Content-Encoding"), []byte(res.Text))
@@ -41,8 +41,7 @@ func decoded(t *testing.T, res l7test.Response) string {
 	return string(body)
 }
 
-// inPieces answers "/SIZE?framing" with a text of that size, in pieces that
-// come at random.
+// inPieces responds to "/SIZE?framing" with a text of that size, in random parts.
 func inPieces(w http.ResponseWriter, r *http.Request) {
 	size, _ := strconv.Atoi(strings.Trim(r.URL.Path, "/"))
 	body := compresstest.Text(size, uint64(size))
@@ -56,7 +55,7 @@ func inPieces(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.RawQuery == "trailer" {
 		w.Header().Set("Trailer", "X-Sum, Content-Digest, Repr-Digest")
-		w.(http.Flusher).Flush() // else a short body might get a length, and HTTP/1 no trailers
+		w.(http.Flusher).Flush() // otherwise a short body might get a length, and HTTP/1 no trailers
 	}
 	for len(body) > 0 {
 		n := min(len(body), 1+rand.IntN(100<<10))
@@ -73,8 +72,8 @@ func inPieces(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// roundTrips asks for bodies of all sizes and framings in every coding and wants
-// them back byte by byte.
+// roundTrips requests bodies of all sizes and framings in every coding and compares them
+// byte by byte.
 func roundTrips(t *testing.T, c *http.Client, url string) {
 	for _, framing := range []string{"length", "chunked", "close", "trailer"} {
 		for _, size := range []int{0, 1, 1023, 1024, 64 << 10, 300007} {
@@ -147,8 +146,7 @@ func TestOldClientsGetBodiesAsTheyAre(t *testing.T) {
 	}
 }
 
-// What of an answer decides whether it is compressed, and what happens to its
-// fields.
+// The properties of a response that decide about compression, and the resulting fields.
 func TestFieldsDecideAndAreTrue(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("abcdefgh", 200)
@@ -218,7 +216,7 @@ func TestHEADGetsTheFieldsOfGET(t *testing.T) {
 	for length, want := range map[string]string{"Content-Length: 5000\r\n": "gzip", "": "gzip", "Content-Length: 5\r\n": ""} {
 		b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: \"x\"\r\n"+length+"\r\n"))
 		c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, compressing(b.Addr)))
-		for range 2 { // the connection goes on
+		for range 2 { // the connection continues
 			res := c.Send(strings.Replace(encoding("/", "gzip"), "GET", "HEAD", 1)).Response("HEAD")
 			if res.Header.Get("Content-Encoding") != want || res.Header.Get("Vary") != "Accept-Encoding" || (want != "") == (res.ContentLength >= 0) ||
 				(want != "") != (res.Header.Get("ETag") == `W/"x"`) {

@@ -13,9 +13,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// TestCompressingAllocatesNothing counts every allocation of the process while
-// answers are compressed. The library of zstd makes one for each body, of the 16
-// bytes its header goes through.
+// TestCompressingAllocatesNothing counts all allocations of the process while responses are
+// compressed. The zstd library allocates 16 bytes per body for its header.
 func TestCompressingAllocatesNothing(t *testing.T) {
 	body := string(compresstest.Text(20000, 1))
 	for coding, most := range map[farm.Coding]uint64{farm.CodingGzip: 0, farm.CodingBrotli: 0, farm.CodingZstd: 1} {

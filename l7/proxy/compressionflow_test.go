@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// newServer is a backend with that handler.
+// newServer starts a backend with that handler.
 func newServer(t *testing.T, h http.Handler) string {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -25,7 +25,7 @@ func newServer(t *testing.T, h http.Handler) string {
 	return s.Listener.Addr().String()
 }
 
-// Events reach the client while the next one is not even made.
+// Events reach the client before the next one is produced.
 func TestEventsAreNotHeldBackByCompression(t *testing.T) {
 	t.Parallel()
 	next := make(chan bool)
@@ -80,7 +80,7 @@ func TestEventsAreNotHeldBackByCompression(t *testing.T) {
 	l7test.EachWay(t, events, func(t *testing.T, _ *l7test.Appliance, c *http.Client, url string) { read(t, c, url) }, zip)
 }
 
-// A body that was cut must not end as if it were whole.
+// A truncated body must not end like a complete one.
 func TestCompressedBodyOfABackendThatFailsIsNoWholeBody(t *testing.T) {
 	t.Parallel()
 	part := string(compresstest.Text(50000, 1))
@@ -118,7 +118,7 @@ func TestCompressedBodyOfABackendThatFailsIsNoWholeBody(t *testing.T) {
 		if n, err := io.Copy(io.Discard, res.Body); err == nil {
 			t.Errorf("%s, HTTP/2: a whole body of %d bytes", name, n)
 		}
-		// The encoders that were given up are good for others.
+		// The aborted encoders are reusable.
 		s := compressing(newServer(t, http.HandlerFunc(inPieces)))
 		a.Serve(nil, s)
 		for _, coding := range []string{"gzip", "br"} {
@@ -129,8 +129,7 @@ func TestCompressedBodyOfABackendThatFailsIsNoWholeBody(t *testing.T) {
 	}
 }
 
-// Encoders are not given without bound: who comes when they use all their
-// memory gets the answer as it is.
+// The memory of encoders is bounded. When it is used up, responses are sent uncompressed.
 func TestCompressionUsesNoMoreThanItsMemory(t *testing.T) {
 	t.Parallel()
 	release := make(chan bool)
@@ -171,8 +170,8 @@ func TestCompressionUsesNoMoreThanItsMemory(t *testing.T) {
 	})
 }
 
-// TestCompressedBodyForAClientThatDoesNotReadCostsLittleMemory: reading stops
-// while the client is full, whatever the encoder makes of what was read.
+// TestCompressedBodyForAClientThatDoesNotReadCostsLittleMemory checks that reading stops
+// while the client is full, regardless of the encoder's output.
 func TestCompressedBodyForAClientThatDoesNotReadCostsLittleMemory(t *testing.T) {
 	const size = 1 << 30
 	block := compresstest.Text(1<<20, 1)
@@ -191,17 +190,17 @@ func TestCompressedBodyForAClientThatDoesNotReadCostsLittleMemory(t *testing.T) 
 	_ = c.SetDeadline(time.Now().Add(60 * time.Second))
 	before := heap()
 	c.Send(encoding("/big", "gzip"))
-	for quiet := false; !quiet; { // until the backend is held up
+	for quiet := false; !quiet; { // until the backend stalls
 		select {
 		case <-sent:
 		case <-time.After(time.Second):
 			quiet = true
 		}
 	}
-	if grown := int64(heap()) - int64(before); grown > 3<<20 { // an encoder is one of them
+	if grown := int64(heap()) - int64(before); grown > 3<<20 { // includes one encoder
 		t.Errorf("%d bytes more are held while the client does not read", grown)
 	}
-	// What was held up goes on: 16 MiB of it are read back.
+	// The stalled body continues: 16 MiB of it are read back.
 	res, err := http.ReadResponse(c.Reader(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -253,7 +252,7 @@ func TestHTTP2ClientThatDoesNotReadGetsCompressedBodiesWhole(t *testing.T) {
 	}
 }
 
-// Random bytes become longer by no more than what frames them.
+// Random bytes grow only by their framing.
 func TestWhatCannotBeCompressedComesBackToo(t *testing.T) {
 	t.Parallel()
 	noise := make([]byte, 1<<20)
@@ -271,7 +270,7 @@ func TestWhatCannotBeCompressedComesBackToo(t *testing.T) {
 	}
 }
 
-// An answer that was kept while others were tried is compressed as well.
+// A response kept during retries is compressed as well.
 func TestAnswerThatWasRetriedInVainIsCompressed(t *testing.T) {
 	t.Parallel()
 	want := string(compresstest.Text(5000, 1))

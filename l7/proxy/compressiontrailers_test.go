@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// What was computed over the bytes of the backend says nothing of those the client
-// gets: it is taken out of trailers as out of heads.
+// Digests of the backend's bytes are invalid for the client's. They are removed from
+// trailers as from heads.
 func TestDigestsInTrailersGoWithTheBytesTheyAreOf(t *testing.T) {
 	t.Parallel()
 	text := string(compresstest.Text(5000, 1))

@@ -16,7 +16,7 @@ import (
 func (ex *exchange) BackendConnected(began int64, own bool, err error) {
 	defer ex.peer.Conn.Contain()
 	if err != nil {
-		ex.up = nil // whoever opened it has it back
+		ex.up = nil // its opener has taken it back
 	}
 	ex.connecting(-1)
 	if why := backend.ErrorOf(err); why != nil {
@@ -51,7 +51,7 @@ func (ex *exchange) BackendConnected(began int64, own bool, err error) {
 	}
 }
 
-// index is the position of the chosen backend in its service.
+// index returns the position of the chosen backend in its service.
 func (ex *exchange) index() int {
 	for i := range ex.service.Backends {
 		if &ex.service.Backends[i] == ex.backend {
@@ -61,19 +61,19 @@ func (ex *exchange) index() int {
 	return -1
 }
 
-// nameAsked is the name of the request, which backends are asked for unless the
-// service has one. It is a view: the configurations copy the names they keep.
+// nameAsked returns the host of the request, which is the TLS server name unless the service
+// has one. It is a view; the configurations copy the names they keep.
 func (ex *exchange) nameAsked() string {
 	name := table.WithoutPort(ex.host)
 	return unsafe.String(unsafe.SliceData(name), len(name))
 }
 
-// A service may announce its clients to its backends: each connection begins
-// with a header of the PROXY protocol, before TLS. It is for that client alone,
-// so nobody else gets it: the client keeps it as one of a pinned service.
+// A service may announce its clients to its backends: each connection begins with a PROXY
+// header, before TLS. Such a connection is reserved for its client, like that of a pinned
+// service.
 
-// announce lets the connection that is about to be opened begin with the header.
-// The result is good until the next call on the loop.
+// announce adds the PROXY header to the target of a new connection. The result is valid
+// until the next call on the loop.
 func (ex *exchange) announce(to *dial.Target) *dial.Target {
 	w, c := ex.w, ex.peer.Conn
 	if to != &w.target {
@@ -90,11 +90,11 @@ func (ex *exchange) announce(to *dial.Target) *dial.Target {
 	return &w.target
 }
 
-// notVerified is what is said of a certificate that was not shown; 0 means that
-// it was, and that an authority of the farm vouches for it.
+// notVerified is the value for a missing client certificate; 0 means verified by a CA of the
+// farm.
 const notVerified = 1
 
-// appendTLVs tells what the client's TLS agreed on.
+// appendTLVs appends the properties of the client's TLS connection.
 func appendTLVs(dst []byte, t *loop.TLS) []byte {
 	if t == nil {
 		return dst

@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// web serves whole requests, bodies included, as an ordinary server does.
+// web serves complete requests with bodies, like an ordinary server.
 func web(c *l7test.Recorder) { serveWeb(c, func(*http.Request) string { return ok }) }
 
 func serveWeb(c *l7test.Recorder, answer func(r *http.Request) string) {
@@ -93,7 +93,7 @@ func TestRequestThatCameDuringAFailureIsServed(t *testing.T) {
 	c.Send(get("/bad"))
 	l7test.Eventually(t, "the request is at the backend", func() bool { return b.Received() != "" })
 	c.Send(get("/good"))
-	time.Sleep(50 * time.Millisecond) // its bytes are seen while the first is under way
+	time.Sleep(50 * time.Millisecond) // its bytes arrive while the first is in progress
 	close(next)
 	for i, want := range []int{502, 200} {
 		if res := c.Get(); res.StatusCode != want {
@@ -197,9 +197,9 @@ func TestBackendIsNotBlamedForASlowClient(t *testing.T) {
 	}
 }
 
-// TestSlowClientGetsItsLastAnswerWhole has clients that stop reading for longer
-// than a connection lingers. The sizes are apart by less than one read, so some
-// answers end in bytes that the kernel did not take.
+// TestSlowClientGetsItsLastAnswerWhole has clients that stop reading for longer than a
+// connection lingers. The sizes differ by less than one read, so some responses end in bytes
+// that the kernel did not accept.
 func TestSlowClientGetsItsLastAnswerWhole(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
@@ -321,7 +321,7 @@ func TestBackendThatMovedIsNotDownForWhatItWasBefore(t *testing.T) {
 	if res := l7test.Dial(t, a.Serve(nil, l7test.Service("web", dead.Addr))).Send(get("/")).Get(); res.StatusCode != 503 {
 		t.Fatalf("got %s from a backend that is gone", res.Status)
 	}
-	addr := a.Serve(nil, l7test.Service("web", live.Addr)) // the same number at another address
+	addr := a.Serve(nil, l7test.Service("web", live.Addr)) // the same number with another address
 	if res := l7test.Dial(t, addr).Send(get("/")).Get(); res.StatusCode != 200 {
 		t.Fatalf("got %s, want 200", res.Status)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// changed changes a field of the farm by its rule, publishes that, and returns
-// what the schema says it costs.
+// changed sets a field of the farm by its rule, publishes the farm, and returns the cost
+// given by the schema.
 func changed(t *testing.T, a *l7test.Appliance, name string, value any) validate.Cost {
 	t.Helper()
 	sent, err := validate.FarmUpdate.Decode("", map[string]any{name: value})
@@ -43,8 +43,7 @@ func changed(t *testing.T, a *l7test.Appliance, name string, value any) validate
 	return schema.Defs["http_farm"].Properties[name].Cost
 }
 
-// A change of no cost holds from the next request on, on connections too that
-// were there before it.
+// A change without cost applies from the next request on, including existing connections.
 func TestChangeOfNoCostHoldsForTheNextRequest(t *testing.T) {
 	a := l7test.New(t, 1)
 	c := l7test.Dial(t, a.Serve(nil, l7test.Service("web", l7test.NewNamed(t, "one").Addr)))
@@ -59,7 +58,7 @@ func TestChangeOfNoCostHoldsForTheNextRequest(t *testing.T) {
 	}
 }
 
-// A change that costs connections leaves those that are there as they are.
+// A change that applies to new connections leaves existing ones unchanged.
 func TestChangeForNewConnectionsHoldsForThoseAlone(t *testing.T) {
 	a := l7test.New(t, 1)
 	addr := a.Serve(a.HTTPS(l7test.Certificate(t, "a.pem", "a.test")), l7test.Service("web", l7test.NewNamed(t, "one").Addr))
@@ -89,7 +88,7 @@ func TestChangeForNewConnectionsHoldsForThoseAlone(t *testing.T) {
 	get(2)
 }
 
-// A change that costs a restart takes the farm elsewhere.
+// A change that costs a restart moves the listener.
 func TestChangeOfTheCostOfARestartEndsConnections(t *testing.T) {
 	a := l7test.New(t, 1)
 	c := l7test.Dial(t, a.Serve(nil, l7test.Service("web", l7test.NewNamed(t, "one").Addr)))

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// counted is the fields of counters that are not zero, but those that are times.
+// counted returns the nonzero counters, except times.
 func counted(counters any) string {
 	var out []string
 	v := reflect.ValueOf(counters)
@@ -34,7 +34,7 @@ func TestExchangesAreCountedWhole(t *testing.T) {
 	advance := func(a *l7test.Appliance, d time.Duration) { enginetest.Advance(a.Loops[0], d) }
 	for _, c := range []struct {
 		name           string
-		says           []string // the backend, to one request; in parts
+		says           []string // parts sent by the backend for one request
 		edit           func(s *farm.Service)
 		meet           func(a *l7test.Appliance, b *l7test.Backend, c *l7test.Client)
 		farms, backend string
@@ -153,7 +153,7 @@ func TestExchangesAreCountedWhole(t *testing.T) {
 	}
 }
 
-// inParts sends parts, each after the loop has seen those before.
+// inParts sends parts, each after the loop has read the previous one.
 func inParts(a *l7test.Appliance, c *l7test.Client, parts ...string) {
 	for _, part := range parts {
 		c.Send(part)

@@ -9,7 +9,7 @@ import (
 
 func TestWhatBackendsAreCutOffFromEnds(t *testing.T) {
 	t.Parallel()
-	// Each answers the first request of a connection, and never the second one.
+	// Each responds to the first request of a connection only.
 	mute := func(c *l7test.Recorder) {
 		if _, err := c.Head(); err == nil {
 			c.Say(ok)

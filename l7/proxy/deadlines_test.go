@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// Whoever goes on has its whole time again, and who does not has it once: the client
-// that sends a body and the backend that waits for it, and both ways back.
+// Progress restarts the timeout; without progress it passes once. This applies to a client
+// that sends a body and the backend that waits for it, and to both in the other direction.
 func TestTimeBeginsAnewWithEveryPart(t *testing.T) {
 	t.Parallel()
 	const post = "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 30\r\n\r\n"
@@ -29,7 +29,7 @@ func TestTimeBeginsAnewWithEveryPart(t *testing.T) {
 			}
 		}()
 		for {
-			if _, err := c.Head(); err != nil { // it records what comes behind, too
+			if _, err := c.Head(); err != nil { // it also records what follows
 				return
 			}
 		}
@@ -43,7 +43,7 @@ func TestTimeBeginsAnewWithEveryPart(t *testing.T) {
 	}
 	c := l7test.Dial(t, addr).Send(post)
 	sent := 0
-	for range 3 { // longer in all than either may take
+	for range 3 { // in total longer than either may take
 		c.Send(part)
 		sent++
 		came(sent)
@@ -64,8 +64,8 @@ func TestTimeBeginsAnewWithEveryPart(t *testing.T) {
 		t.Fatalf("%q, %v", text, err)
 	}
 
-	// The backend that let its time pass while the client did not send has its
-	// whole time from the last part on, and no more.
+	// A backend whose timeout passed while the client paused has its whole timeout from the
+	// last part on, but not more.
 	for what, end := range map[string]struct {
 		part, answer string
 	}{"the rest does not come": {part, "408"}, "the answer does not come": {part + part + part, "504"}} {
@@ -92,8 +92,8 @@ func TestTimeBeginsAnewWithEveryPart(t *testing.T) {
 	close(says)
 }
 
-// restimeout bounds the time between bytes of a backend, those of a head and interim
-// responses included.
+// restimeout bounds the time between bytes of a backend, including those of a head and of
+// interim responses.
 func TestABackendHasItsTimeAnewForEachPieceOfAHead(t *testing.T) {
 	t.Parallel()
 	for name, pieces := range map[string][]string{
@@ -115,7 +115,7 @@ func TestABackendHasItsTimeAnewForEachPieceOfAHead(t *testing.T) {
 			last := len(pieces) - 1
 			for _, piece := range pieces[:last] {
 				says <- piece
-				enginetest.Advance(a.Loops[0], 0) // the loop has looked once more
+				enginetest.Advance(a.Loops[0], 0) // the loop has run once more
 				enginetest.Advance(a.Loops[0], 6*time.Second)
 			}
 			want := 200
@@ -139,7 +139,7 @@ func TestABackendHasItsTimeAnewForEachPieceOfAHead(t *testing.T) {
 	}
 }
 
-// A client that takes nothing of a long answer is given up after its time.
+// A client that reads nothing of a long response is closed after its timeout.
 func TestClientThatTakesNothingIsGivenUp(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
@@ -156,7 +156,7 @@ func TestClientThatTakesNothingIsGivenUp(t *testing.T) {
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout = 10 }, l7test.Service("web", b.Addr))
 	c := l7test.Dial(t, addr)
-	c.Send(get("/")).Get() // the loop hears of it from then on
+	c.Send(get("/")).Get() // the loop monitors the client from then on
 	c.Send(get("/"))
 	l7test.Eventually(t, "it is full", func() (full bool) {
 		done := make(chan struct{})
@@ -170,7 +170,7 @@ func TestClientThatTakesNothingIsGivenUp(t *testing.T) {
 	for _, test := range []struct {
 		pass   time.Duration
 		missed uint64
-	}{{15 * time.Second, 0}, {10 * time.Second, 1}} { // twice the time lies between
+	}{{15 * time.Second, 0}, {10 * time.Second, 1}} { // twice the time lies in between
 		if enginetest.Advance(a.Loops[0], test.pass); a.Segment.SumFarm(1).Timeouts != test.missed {
 			t.Errorf("after %v more it was given up %d times, want %d", test.pass, a.Segment.SumFarm(1).Timeouts, test.missed)
 		}
@@ -178,10 +178,10 @@ func TestClientThatTakesNothingIsGivenUp(t *testing.T) {
 	l7test.Eventually(t, "nobody sends to it any more", func() bool { return b.Open() == 0 })
 }
 
-// A request is kept for another try up to 64 KiB, however it comes.
+// Requests of up to 64 KiB are kept for another attempt, however they arrive.
 func TestRequestsAreKeptForAnotherTryUpToABound(t *testing.T) {
 	t.Parallel()
-	// readsAll answers once it has the whole request, of that many bytes in all.
+	// readsAll responds once it has the whole request of size bytes.
 	readsAll := func(answer string, size int, began chan<- bool) func(c *l7test.Recorder) {
 		return func(c *l7test.Recorder) {
 			head, _ := c.Head()
@@ -191,7 +191,7 @@ func TestRequestsAreKeptForAnotherTryUpToABound(t *testing.T) {
 		}
 	}
 	overhead := 0
-	for _, extra := range []int{-1, 0, 1} { // the first finds how long a head gets
+	for _, extra := range []int{-1, 0, 1} { // the first determines the length of a head
 		for _, parts := range []bool{false, true} {
 			size := 64<<10 + extra
 			if extra < 0 {
@@ -230,7 +230,7 @@ func TestRequestsAreKeptForAnotherTryUpToABound(t *testing.T) {
 	}
 }
 
-// What was undone for one request is not for the next one.
+// Reversals for one request do not apply to the next one.
 func TestPathsAreUndoneForTheirRequestOnly(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n"))

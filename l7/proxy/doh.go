@@ -12,14 +12,14 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// question is what a client asks the gslb farm of a service: DNS over HTTPS (RFC 8484).
+// question is a query to the gslb farm of a service: DNS over HTTPS (RFC 8484).
 type question struct {
-	asked []byte         // the message as far as it has come; pooled
-	from  netip.AddrPort // the client
-	wrong *dohError      // why it cannot be asked
+	asked []byte         // the message received so far; pooled
+	from  netip.AddrPort // client address
+	wrong *dohError      // why it is invalid
 }
 
-// dohError is an answer to a request that asks nothing, or cannot be answered.
+// dohError is the response to an invalid query.
 type dohError struct {
 	status int
 	text   string
@@ -38,8 +38,7 @@ var (
 	noNames     = &dohError{503, "No names are answered here now. Please try again later.\n"}
 )
 
-// prepareQuestion takes the question from the request: its address, or as much of its
-// body as has come.
+// prepareQuestion reads the query from the URL or from the body received so far.
 func (ex *exchange) prepareQuestion(rest []byte) (used int, err error) {
 	r := &ex.w.req
 	ex.from = table.RealClient(ex.farm, ex.peer.Conn.Peer(), r)
@@ -68,13 +67,13 @@ func (ex *exchange) prepareQuestion(rest []byte) (used int, err error) {
 	return in, nil
 }
 
-// isMessage reports whether a media type, perhaps with parameters, is that of messages.
+// isMessage reports whether a media type, with optional parameters, is that of DNS messages.
 func isMessage(value []byte) bool {
 	of, _, _ := bytes.Cut(value, []byte{';'})
 	return bytes.EqualFold(bytes.TrimSpace(of), []byte(dnsMessage))
 }
 
-// fromAddress takes the message from the query of an address.
+// fromAddress decodes the message in the query part of the path.
 func (ex *exchange) fromAddress(path []byte) {
 	ex.wrong = noQuestion
 	_, query, _ := bytes.Cut(path, []byte{'?'})
@@ -85,7 +84,7 @@ func (ex *exchange) fromAddress(path []byte) {
 		if !is {
 			continue
 		}
-		text = bytes.TrimRight(text, "=") // clients of other standards pad
+		text = bytes.TrimRight(text, "=") // some clients pad
 		b := ex.w.loop.Buffers.Get(base64.RawURLEncoding.DecodedLen(len(text)))
 		ex.asked, ex.wrong = b, nil
 		n, err := base64.RawURLEncoding.Decode(b[:cap(b)], text)
@@ -98,7 +97,7 @@ func (ex *exchange) fromAddress(path []byte) {
 	}
 }
 
-// collect adds a part of a body to the message; that of a GET means nothing (RFC 9110
+// collect adds a part of the body to the message. The body of a GET has no meaning (RFC 9110
 // §9.3.1).
 func (ex *exchange) collect(p []byte) {
 	switch {
@@ -112,8 +111,8 @@ func (ex *exchange) collect(p []byte) {
 	}
 }
 
-// takeQuestion takes the next bytes of the body, and asks once it is whole. It reports
-// whether more are wanted.
+// takeQuestion reads the next bytes of the body and sends the query once it is complete. It
+// reports whether more are expected.
 func (ex *exchange) takeQuestion(p []byte) bool {
 	in, out, err := ex.request.take(p, true)
 	if err != nil {
@@ -133,7 +132,7 @@ func (ex *exchange) takeQuestion(p []byte) bool {
 	return false
 }
 
-// ask answers the request, once its client is let in and the whole question has come.
+// ask resolves the query once its client is authenticated and the message is complete.
 func (ex *exchange) ask() {
 	if ex.login != nil || ex.wrong == nil && !ex.request.done() {
 		return
@@ -157,7 +156,7 @@ func (ex *exchange) ask() {
 	ex.refuseQuestion(no)
 }
 
-// answerQuestion sends the answer to a question.
+// answerQuestion sends the response to a query.
 func (ex *exchange) answerQuestion(a names.Answer) {
 	out := table.AppendStatus(ex.w.loop.Scratch[:0], 200)
 	out = append(out, "Content-Type: "+dnsMessage+"\r\nCache-Control: "...)
@@ -175,7 +174,7 @@ func (ex *exchange) answerQuestion(a names.Answer) {
 	ex.answerOwn(200, out, last)
 }
 
-// refuseQuestion says why there is no answer.
+// refuseQuestion sends an error response.
 func (ex *exchange) refuseQuestion(no *dohError) {
 	class := rejected.BadRequest
 	switch no.status {

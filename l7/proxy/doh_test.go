@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// echoes answers with what was asked, in a loop's memory.
+// echoes responds with the query, in the memory of the loop.
 type echoes struct {
 	space []byte
 	what  names.Outcome
@@ -35,7 +35,7 @@ func (e *echoes) AnswerHTTPS(_ int, farm string, msg []byte, from netip.AddrPort
 	return names.Answer{Message: e.space, Fresh: 42, Private: e.private}, e.what
 }
 
-// asksNames is a service whose questions a gslb farm answers.
+// asksNames is a service backed by a gslb farm.
 var asksNames = farm.Service{ID: 1, Name: "doh", URL: "^/dns-query", DNSFarm: "names"}
 
 func resolving(t testing.TB, what names.Outcome) (*l7test.Appliance, *echoes) {
@@ -155,7 +155,7 @@ func TestRequestsThatAskNothingAreTold(t *testing.T) {
 	}
 }
 
-// A body that comes slowly is waited for as long as any, and no longer.
+// A slow body has the usual timeout.
 func TestAQuestionThatDoesNotEndIsGivenUp(t *testing.T) {
 	t.Parallel()
 	a, _ := resolving(t, names.Answered)
@@ -174,7 +174,7 @@ func TestAQuestionThatDoesNotEndIsGivenUp(t *testing.T) {
 	l7test.Eventually(t, "nobody is left", func() bool { return a.Segment.SumFarm(1).ClientAborts == 1 })
 }
 
-// Who is to log in first is, and then answered.
+// A client that has to log in first gets its answer after the login.
 func TestQuestionsOfUsersAlone(t *testing.T) {
 	t.Parallel()
 	a, _ := resolving(t, names.Answered)
@@ -197,8 +197,8 @@ func TestQuestionsOfUsersAlone(t *testing.T) {
 	}
 }
 
-// What depends on the client is kept by its own cache alone, and what a GET has for a body
-// is no part of the question, whenever it comes.
+// Answers that depend on the client may only be cached by that client. The body of a GET is
+// not part of the query, whenever it arrives.
 func TestQuestionsAreTheirClientsAlone(t *testing.T) {
 	t.Parallel()
 	a, e := resolving(t, names.Answered)

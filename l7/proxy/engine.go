@@ -25,11 +25,11 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// defaultGrace is how long the exchanges and tunnels of a farm that was stopped
-// or deleted may go on, unless the farm says otherwise.
+// defaultGrace is the default time for exchanges and tunnels of a stopped or deleted farm to
+// finish.
 const defaultGrace = time.Duration(farm.DefaultStopGrace) * time.Second
 
-// Engine carries the traffic of all http farms on the given loops.
+// Engine serves all http farms on the given loops.
 type Engine struct {
 	engine.Base[*worker]
 	table      atomic.Pointer[table.Table]
@@ -40,15 +40,14 @@ type Engine struct {
 	rejections *rejection.Log
 	tls        *tlsconf.Store
 	checker    *guard.Checker
-	guesses    *ratelimit.Table // wrong passwords by client address
+	guesses    *ratelimit.Table // wrong passwords per client address
 	penalties  *client.Penalties
 	names      names.Answerer
 	stop       chan struct{} // closed by Close
 }
 
-// New returns an engine that serves nothing until Publish. Each loop counts in
-// the shard of its position. log is told what is refused, and which backends
-// go down and come back.
+// New returns an engine that serves nothing until Publish. Each loop counts in the shard of
+// its position. log receives refusals and state changes of backends.
 func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, log *slog.Logger) *Engine {
 	e := &Engine{
 		Base:     engine.Base[*worker]{Health: healthTable, Segment: segment, Prober: revive.New(loops, healthTable, log), Marks: marks.NewUser("l7", loop.CanMark)},
@@ -72,12 +71,12 @@ func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, 
 	return e
 }
 
-// AnswerNames has questions of services with a gslb farm answered by somebody on the same
-// loops. It is called before anything is published.
+// AnswerNames sets the name server, on the same loops, for services with a gslb farm. It
+// must be called before the first Publish.
 func (e *Engine) AnswerNames(by names.Answerer) { e.names = by }
 
-// Close stops looking after backends that are down and writes the last lines.
-// The loops are the caller's.
+// Close stops the probes of down backends and writes the last log lines. The loops belong to
+// the caller.
 func (e *Engine) Close() {
 	if !e.Stop() {
 		return
@@ -97,10 +96,8 @@ func (e *Engine) Handles(f *farm.Farm) bool { return f.HTTP != nil }
 // RunsFarm implements engine.Engine.
 func (e *Engine) RunsFarm(farm uint32) bool { return e.table.Load().Farms[farm] != nil }
 
-// What goes on in the background: backends that are down are tried again
-// (core/revive), those that are ejected are let in again, those that do worse than
-// others are ejected, queues hear of what no exchange tells them, and sessions that
-// expired are forgotten.
+// Background work: probing down backends (core/revive), readmitting ejected ones, ejecting
+// outliers, waking queues for changes outside of exchanges, and removing expired sessions.
 
 const backgroundEvery = 100 * time.Millisecond
 
@@ -108,7 +105,7 @@ const backgroundEvery = 100 * time.Millisecond
 func (e *Engine) background() {
 	ticker := time.NewTicker(backgroundEvery)
 	defer ticker.Stop()
-	var version uint64 // of the health table, at the last look
+	var version uint64 // last seen version of the health table
 	compared := windows{engine: e}
 	for {
 		select {
@@ -126,7 +123,7 @@ func (e *Engine) background() {
 	}
 }
 
-// Explain says what would become of a request if it came now, see l7/explain.
+// Explain returns the outcome of a hypothetical request, see l7/explain.
 func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	x := asked.Engine{Table: e.table.Load(), Segment: e.Segment, Checker: e.checker}
 	return x.Explain(q)

@@ -57,7 +57,7 @@ func TestEngineKnowsWhichFarmsAndServicesRun(t *testing.T) {
 	}
 }
 
-// What an engine kept in memory of its own an engine after it goes on with.
+// A later engine continues with the state that an engine kept in shared memory.
 func TestAnotherEngineGoesOnWithSessionsAndTickets(t *testing.T) {
 	t.Parallel()
 	one, two := l7test.NewNamed(t, "one"), l7test.NewNamed(t, "two")
@@ -76,7 +76,7 @@ func TestAnotherEngineGoesOnWithSessionsAndTickets(t *testing.T) {
 			t.Fatal(err)
 		}
 		addr := a.Serve(a.HTTPS(cert), sticky(60, one.Addr, two.Addr))
-		for range 3 { // one would be where the turn is anyway
+		for range 3 { // one could be the turn anyway
 			c := tls.Client(l7test.Dial(t, addr), &tls.Config{InsecureSkipVerify: true, ServerName: "a.test", ClientSessionCache: cache})
 			if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a.test\r\nCookie: SID=me\r\nConnection: close\r\n\r\n"); err != nil {
 				t.Fatal(err)
@@ -114,7 +114,7 @@ func TestCertificatesThatClientsMayRefuseAreNamedInTheLog(t *testing.T) {
 	}
 }
 
-// An engine that is to end takes nobody in, and lets what is under way end.
+// A draining engine accepts no clients and lets exchanges in progress finish.
 func TestDrainedEngineFinishesWhatItBegan(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

@@ -10,35 +10,35 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// exchange is one request and its response, from the complete request head to
-// the last byte of the response.
+// exchange is one request and its response, from the complete request head to the last byte
+// of the response.
 type exchange struct {
 	progress
 	request  body
 	response body
 }
 
-// progress is all of an exchange that is cleared when it ends: the bodies, which
-// are large, begin anew by themselves.
+// progress is the part of an exchange that is cleared at its end. The bodies are large and
+// reset themselves.
 type progress struct {
 	w       *worker
 	client  client.Client
 	peer    *client.Peer // its connection
-	farm    *table.Farm  // of the table the exchange began with
+	farm    *table.Farm  // in the table the exchange began with
 	service *table.Service
 	backend *table.Backend
-	up      backend.Transport // nil before a backend was found and after it was let go
+	up      backend.Transport // nil before a backend was found and after its release
 	phase   phase
 
 	verb http1.Verb
-	host []byte // the request's, its array kept for the next exchange
+	host []byte // of the request; its array is reused
 
 	oldClient  bool // HTTP/1.0: no chunks, no 1xx
-	keepClient bool // the client's connection may go on
-	upgrade    bool // the client asked for another protocol
-	counted    bool // the backend's counters say that it is in flight there
-	waiting    bool // counted on the backend's load as awaiting the response
-	binds      bool // the backend's connection is the client's, by a log-in
+	keepClient bool // the client connection may continue
+	upgrade    bool // the client requested an upgrade
+	counted    bool // counted as in flight at the backend
+	waiting    bool // counted in the backend's load as awaiting the response
+	binds      bool // a login reserved the backend connection for the client
 
 	table.Choice
 	table.Outgoing
@@ -55,7 +55,7 @@ type progress struct {
 	record
 }
 
-// phase is where an exchange stands on its backend side.
+// phase is the state of an exchange on its backend side.
 type phase uint8
 
 const (
@@ -65,21 +65,21 @@ const (
 	phaseTunnel               // another protocol: bytes flow both ways
 )
 
-// stats are the farm's counters of this loop.
+// stats returns the farm's counters of this loop.
 func (ex *exchange) stats() *stats.Farm { return ex.w.shard.Farm(ex.farm.ID) }
 
-// backendStats are the counters of the chosen backend on this loop.
+// backendStats returns the chosen backend's counters of this loop.
 func (ex *exchange) backendStats() *stats.Backend { return ex.w.shard.Backend(ex.backend.ID) }
 
-// body follows one message body through the proxy.
+// body tracks the framing of one message body.
 type body struct {
 	kind    http1.Body
-	left    int64 // of a counted body
+	left    int64 // remaining bytes of a body with known length
 	chunked http1.Chunked
-	bare    bool // it comes as it is, and its end by itself: see end
+	bare    bool // raw, with a separate end: see end
 }
 
-// clear makes it the body of no message.
+// clear resets the body.
 func (b *body) clear() {
 	if b.bare || b.kind == http1.BodyChunked {
 		b.chunked.Trim()
@@ -87,8 +87,8 @@ func (b *body) clear() {
 	b.kind, b.left, b.bare = http1.BodyNone, 0, false
 }
 
-// start begins the body of a message with the given framing. Trailers are
-// for a receiver that gets chunks.
+// start begins the body of a message with the given framing. trailers means that the
+// receiver gets chunks, and thus trailers.
 func (b *body) start(kind http1.Body, h *http1.Head, trailers bool) {
 	b.kind, b.left, b.bare = kind, 0, false
 	switch kind {
@@ -99,7 +99,7 @@ func (b *body) start(kind http1.Body, h *http1.Head, trailers bool) {
 	}
 }
 
-// startAnswer begins the body of an answer.
+// startAnswer begins the body of a response.
 func (b *body) startAnswer(kind http1.Body, h *http1.Head, trailers bool) {
 	b.start(kind, h, trailers)
 	if kind == http1.BodyChunked {
@@ -107,8 +107,8 @@ func (b *body) startAnswer(kind http1.Body, h *http1.Head, trailers bool) {
 	}
 }
 
-// take looks at the next bytes: p[:in] belong to the body and p[:out], which
-// may be fewer, are to be sent on. unchunk removes chunk framing.
+// take processes the next bytes: p[:in] belong to the body, and p[:out], possibly fewer,
+// must be forwarded. unchunk removes chunk framing.
 func (b *body) take(p []byte, unchunk bool) (in, out int, err error) {
 	if b.bare && b.kind == http1.BodyChunked {
 		return len(p), len(p), nil
@@ -129,8 +129,8 @@ func (b *body) take(p []byte, unchunk bool) (in, out int, err error) {
 	return 0, 0, nil
 }
 
-// done reports whether the last byte of the body was taken. A body that lasts
-// until its connection closes is never done by its bytes.
+// done reports whether the whole body was processed. A body that ends with its connection is
+// never done by its bytes.
 func (b *body) done() bool {
 	switch b.kind {
 	case http1.BodyLength:
@@ -143,7 +143,7 @@ func (b *body) done() bool {
 	return true
 }
 
-// trailer is what follows the last p[:out] of a chunked body.
+// trailer returns the bytes that follow the last p[:out] of a chunked body.
 func (b *body) trailer() []byte {
 	if (b.bare || b.kind == http1.BodyChunked) && b.chunked.Done() {
 		return b.chunked.Trailer()
@@ -151,13 +151,13 @@ func (b *body) trailer() []byte {
 	return nil
 }
 
-// save keeps the request in the scratch buffer for sending later or again.
+// save keeps the request in the scratch buffer for a later attempt.
 func (ex *exchange) save() {
 	b := ex.w.loop.Scratch
 	ex.head = append(ex.w.loop.Buffers.Get(len(b)), b...)
 }
 
-// unsave lets the saved request go: from now on it cannot be sent again.
+// unsave releases the saved request, which can then no longer be repeated.
 func (ex *exchange) unsave() {
 	if ex.head != nil {
 		ex.w.loop.Buffers.Put(ex.head)
@@ -166,8 +166,8 @@ func (ex *exchange) unsave() {
 	ex.replayable = false
 }
 
-// release ends the use of the chosen backend: the picker's and the counters'
-// view of it, not the connection.
+// release ends the use of the chosen backend for the picker and the counters, but not of the
+// connection.
 func (ex *exchange) release() {
 	ex.arrived()
 	if held := ex.Held; held != nil {
@@ -181,11 +181,11 @@ func (ex *exchange) release() {
 	}
 }
 
-// drop closes the backend's connection, if there is one.
+// drop closes the backend connection, if any.
 func (ex *exchange) drop() {
 	if up := ex.up; up != nil {
 		ex.up = nil
-		up.Discard() // first: an exchange that is broken may fail at counting
+		up.Discard() // first, because counting may fail in a broken exchange
 		if ex.phase == phaseConnect {
 			ex.connecting(-1)
 		}
@@ -204,8 +204,8 @@ func (ex *exchange) finish() {
 	cl.Finish(keep, complete)
 }
 
-// End implements client.Exchange: it gives the exchange back, and its client goes on
-// without it.
+// End implements client.Exchange. It releases the exchange, and its client continues without
+// it.
 func (ex *exchange) End() {
 	if ex.login != nil {
 		ex.login.leave(ex)
@@ -244,19 +244,19 @@ func (ex *exchange) End() {
 	ex.Undo = undo
 }
 
-// record is what is written down of an exchange.
+// record is the log data of an exchange.
 type record struct {
-	entry *accesslog.Entry // nil when it is not logged or watched
-	began int64            // when the request head was complete
-	sent  int64            // when the request, as far as there was one to wait for, was handed to the backend
-	id    []byte           // of the request, its array kept for the next exchange; empty without one
+	entry *accesslog.Entry // nil unless logged or watched
+	began int64            // time of the complete request head
+	sent  int64            // time at which the request, as far as it had to be waited for, was passed to the backend
+	id    []byte           // request ID, or empty; its array is reused
 
-	status int  // of the answer, 0 before it
-	own    bool // the answer was made here
+	status int  // of the response; 0 before it
+	own    bool // the response was generated here
 }
 
-// entry begins the record of a request of the farm; nil when it is not logged or watched.
-// r is the request's head, nil when it cannot be read.
+// entry begins the record of a request, or returns nil if it is neither logged nor watched.
+// r is nil if the head cannot be parsed.
 func (w *worker) entry(p *client.Peer, f *table.Farm, r *http1.Request) *accesslog.Entry {
 	rec := &w.records
 	why := rec.Wants(f.ID, f.Recording.Logged, f.Recording.Sample)
@@ -299,8 +299,7 @@ func (ex *exchange) recordHead() {
 	}
 }
 
-// takeID finds the id of the exchange when its farm wants one: that of a
-// trusted peer, or a new one.
+// takeID sets the request ID if the farm uses one: that of a trusted peer, or a new one.
 func (ex *exchange) takeID() {
 	f := ex.farm
 	if f.Recording.ID == farm.RequestIDOff {
@@ -317,7 +316,7 @@ func (ex *exchange) recordMoved(in, out uint64) {
 	}
 }
 
-// recordTry notes that a backend is being looked for, once more perhaps.
+// recordTry records an attempt to find a backend.
 func (ex *exchange) recordTry() {
 	if e := ex.entry; e != nil {
 		if e.Tries++; e.Tries > 1 {
@@ -328,14 +327,14 @@ func (ex *exchange) recordTry() {
 	}
 }
 
-// recordFlag notes that something happened.
+// recordFlag records an event.
 func (ex *exchange) recordFlag(f accesslog.Flags) {
 	if e := ex.entry; e != nil {
 		e.Flags |= f
 	}
 }
 
-// recordAnswer notes the head of the final answer, which came from the backend.
+// recordAnswer records the final response head of the backend.
 func (ex *exchange) recordAnswer(took int64) {
 	now := ex.w.loop.Now()
 	ex.status = ex.w.resp.Status
@@ -346,7 +345,7 @@ func (ex *exchange) recordAnswer(took int64) {
 	}
 }
 
-// recordEnd completes the record of an exchange that is about to be given back.
+// recordEnd completes the record before the exchange is released.
 func (ex *exchange) recordEnd() {
 	w := ex.w
 	now := w.loop.Now()

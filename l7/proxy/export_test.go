@@ -9,18 +9,17 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// SetGrace shortens what the exchanges of the farms that run now are given
-// when they are stopped.
+// SetGrace shortens the grace of the farms that run now.
 func (e *Engine) SetGrace(d time.Duration) {
 	for _, f := range e.table.Load().Farms {
 		f.Grace = d
 	}
 }
 
-// CookieValue is the value by which a service's cookie names a backend.
+// CookieValue returns the value of a service's cookie for a backend.
 func CookieValue(service, backend uint32) string { return table.CookieValue(service, backend) }
 
-// LimitSessions makes a service begin with room for n sessions. It must not be
+// LimitSessions sets the initial capacity of a service's sessions. The service must not be
 // published yet.
 func (e *Engine) LimitSessions(s *farm.Service, n int) {
 	e.registry.Sessions.Of(state.SessionsFor(s)).Table = session.New(n)

@@ -186,7 +186,7 @@ func TestIdempotentRequestIsRepeatedWhenAnIdleConnectionDied(t *testing.T) {
 		if _, err := c.Head(); err == nil {
 			c.Say(ok)
 		}
-		_, _ = c.Head() // swallows the second request and hangs up
+		_, _ = c.Head() // swallows the second request and closes
 	})
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
 	for i := range 3 {
@@ -272,7 +272,7 @@ func TestLocationOfTheBackendBecomesTheClientsHost(t *testing.T) {
 	modes := []farm.RewriteLocation{farm.RewriteEnabled, farm.RewriteEnabledBackends, farm.RewriteDisabled}
 	for _, test := range []struct {
 		says string
-		want [3]string // by mode; empty is as it was
+		want [3]string // by mode; empty means unchanged
 	}{
 		{"http://" + b.Addr + "/next?a", [3]string{"http://a.test/next?a", "http://a.test/next?a", ""}},
 		{"//" + b.Addr + "/next", [3]string{"http://a.test/next", "http://a.test/next", ""}},
@@ -401,7 +401,7 @@ func TestClientThatDoesNotReadCostsLittleMemory(t *testing.T) {
 	before := heap()
 	c.Send(get("/big"))
 	time.Sleep(time.Second)
-	if grown := int64(heap()) - int64(before); grown > 2<<20 { // the backend's own block is one of them
+	if grown := int64(heap()) - int64(before); grown > 2<<20 { // includes the backend's own block
 		t.Errorf("%d bytes more are held while the client does not read", grown)
 	}
 	res, err := c.Reader().ReadString('\n')

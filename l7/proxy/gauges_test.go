@@ -13,10 +13,9 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// TestGaugesReturnToZero lets clients and backends end their connections at
-// every point of an exchange while backends are cut, moved and brought back.
-// In the end nothing is counted as under way, and backends with a limit of
-// one exchange serve again.
+// TestGaugesReturnToZero lets clients and backends end their connections at every point of
+// an exchange while backends are cut, moved and brought back. At the end no exchange is
+// counted as in progress, and backends with a limit of one exchange serve again.
 func TestGaugesReturnToZero(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// What a backend of HTTP/2 has not looked at is sent again, three times at most;
-// what it may have looked at is not.
+// Requests that an HTTP/2 backend has not processed are repeated up to three times; others
+// are not.
 func TestStreamsABackendEndsAreRepeatedIfItHasNotLookedAtThem(t *testing.T) {
 	t.Parallel()
 	reset := func(code xhttp2.ErrCode) func(h *l7test.FrameServer, id uint32) {
@@ -17,7 +17,7 @@ func TestStreamsABackendEndsAreRepeatedIfItHasNotLookedAtThem(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		ends   func(h *l7test.FrameServer, id uint32)
-		times  int // it does so
+		times  int // number of such events
 		status int
 		tries  int32
 		reason string // in the log

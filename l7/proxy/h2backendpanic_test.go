@@ -11,13 +11,13 @@ import (
 	"github.com/sluicelb/sluice/l7/proxy"
 )
 
-// A panic in the work for one exchange costs its client; the connection to the
-// backend, which belongs to others too, goes on.
+// A panic in the work for one exchange closes its client. The shared backend connection
+// continues.
 func TestPanicsOfExchangesCostTheirClientsAndNotTheHTTP2Connection(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		what int
-		post bool // it happens when more of the body may be sent
+		post bool // the panic occurs when more of the body may be sent
 	}{
 		"service": {what: proxy.BreakService}, "farm": {what: proxy.BreakFarm}, "backend": {what: proxy.BreakBackend},
 		"farm, in a body": {proxy.BreakFarm, true},
@@ -49,7 +49,7 @@ func TestPanicsOfExchangesCostTheirClientsAndNotTheHTTP2Connection(t *testing.T)
 						h.Answer(id, path)
 					}
 				}
-			}, xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize}) // none for bodies
+			}, xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize}) // no window for bodies
 			a := l7test.New(t, 1)
 			service := l7test.HTTP2Service(false, addr)
 			front := a.Serve(nil, service)
@@ -70,7 +70,7 @@ func TestPanicsOfExchangesCostTheirClientsAndNotTheHTTP2Connection(t *testing.T)
 			}
 			say <- true
 			for _, c := range clients {
-				_, _ = io.ReadAll(c.Reader()) // it ends
+				_, _ = io.ReadAll(c.Reader()) // the connection ends
 			}
 			if a.Engine.TakePanics() == 0 {
 				t.Error("nothing went wrong: the test misses its aim")

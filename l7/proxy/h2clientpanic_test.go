@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/l7/proxy"
 )
 
-// A panic in the work for one stream costs its connection; the other streams of
-// it end like those of any connection that broke.
+// A panic in the work for one stream closes its connection. The other streams end as with
+// any broken connection.
 func TestHTTP2PanicsCostOneConnectionAndNothingElse(t *testing.T) {
 	t.Parallel()
 	for name, what := range map[string]int{"service": proxy.BreakService, "farm": proxy.BreakFarm, "backend": proxy.BreakBackend} {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// What a farm says counts for HTTP/2 as it does for HTTP/1.
+// The settings of a farm apply to HTTP/2 as to HTTP/1.
 func TestHTTP2FollowsRulesAndLimits(t *testing.T) {
 	t.Parallel()
 	shown := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

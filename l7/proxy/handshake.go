@@ -5,20 +5,20 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// handshake is the protocol an exchange asks its backend to switch to. Its backend's
-// answer is checked as the client would check it (RFC 6455 section 4.1): a client of
-// HTTP/2 cannot, and after the switch nothing is looked at any more.
+// handshake is the upgrade requested by an exchange. The backend's response is checked like
+// in a client (RFC 6455 section 4.1), because HTTP/2 clients cannot check it and nothing is
+// inspected after the switch.
 type handshake struct {
-	protocol []byte // the request's Upgrade, its array kept for the next exchange
+	protocol []byte // Upgrade of the request; its array is reused
 	key      [http2.KeySize]byte
-	// offers are the subprotocols that the client of a WebSocket offers, and from
-	// extensions on the extensions; its array is kept, too.
+	// offers holds the subprotocols offered by a WebSocket client and, from offset
+	// extensions on, the extensions. Its array is reused.
 	offers     []byte
 	extensions int
-	socket     bool // the protocol is WebSocket
+	socket     bool // upgrade to WebSocket
 }
 
-// askFor notes what the request asks for.
+// askFor records the upgrade requested by r.
 func (h *handshake) askFor(r *http1.Request) {
 	h.protocol = append(h.protocol, r.Protocol()...)
 	key := r.WebSocketKey()
@@ -28,7 +28,7 @@ func (h *handshake) askFor(r *http1.Request) {
 	}
 }
 
-// checkSwitch checks the 101 at hand.
+// checkSwitch checks the current 101 response.
 func (ex *exchange) checkSwitch() error {
 	r := &ex.w.resp
 	if !ex.upgrade {
@@ -37,7 +37,7 @@ func (ex *exchange) checkSwitch() error {
 	if err := r.Switch(ex.protocol, ex.accepts); err != nil {
 		return err
 	}
-	if ex.client.WantsTunnel() { // HTTP/2 has no use for it: the key was ours (RFC 8441 section 5)
+	if ex.client.WantsTunnel() { // not used in HTTP/2: the key was ours (RFC 8441 section 5)
 		r.RemoveNamed(acceptField)
 	}
 	return nil
@@ -45,11 +45,11 @@ func (ex *exchange) checkSwitch() error {
 
 var acceptField = []byte("sec-websocket-accept")
 
-// accepts reports whether accept is the answer to the key of the request.
+// accepts reports whether accept matches the key of the request.
 func (h *handshake) accepts(accept []byte) bool { return http2.Accepts(h.key[:], accept) }
 
-// checkOffered checks what the 101 at hand selects of the client's offers, as the client
-// gets it.
+// checkOffered checks that the 101, as sent to the client, selects only what the client
+// offered.
 func (ex *exchange) checkOffered() error {
 	if !ex.socket {
 		return nil

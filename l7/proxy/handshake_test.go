@@ -14,8 +14,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// socketHost answers requests for a WebSocket with what edit makes of the right
-// answer, and echoes what comes then.
+// socketHost responds to WebSocket requests with an edited response and then echoes.
 func socketHost(t *testing.T, edit func(answer string) string) *l7test.Backend {
 	return l7test.NewBackend(t, func(c *l7test.Recorder) {
 		head, err := c.Head()
@@ -27,7 +26,7 @@ func socketHost(t *testing.T, edit func(answer string) string) *l7test.Backend {
 	})
 }
 
-// wrongSwitches are answers no WebSocket client accepts (RFC 6455 section 4.1).
+// wrongSwitches are responses that every WebSocket client refuses (RFC 6455 section 4.1).
 var wrongSwitches = map[string]struct {
 	edit   func(answer string) string
 	reason string
@@ -93,7 +92,7 @@ func pings(t *testing.T, client *l7test.Client) {
 	}
 }
 
-// The key of a client of HTTP/2 is ours, and only we can check what comes of it.
+// The key for an HTTP/2 client is ours, and only we can check the response.
 func TestStreamIsAWebSocketOnlyByItsHandshake(t *testing.T) {
 	for name, c := range wrongSwitches {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +106,7 @@ func TestStreamIsAWebSocketOnlyByItsHandshake(t *testing.T) {
 	}
 	b := socketHost(t, unchanged)
 	p := l7test.DialFrames(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
-	for id := uint32(1); id <= 3; id += 2 { // each with a key of its own
+	for id := uint32(1); id <= 3; id += 2 { // each with its own key
 		p.Ask(id, false, "CONNECT", "/ws", ":protocol", "WebSocket", "sec-websocket-version", "13")
 		p.Want(fmt.Sprint(id, " HEADERS 200"))
 		_ = p.WriteData(id, false, []byte("ping"))
@@ -119,7 +118,7 @@ func TestStreamIsAWebSocketOnlyByItsHandshake(t *testing.T) {
 	}
 }
 
-// A backend answers a version it does not speak with 426 and those it does.
+// A backend responds to unsupported versions with 426 and the supported ones.
 func TestVersionOfWebSocketIsTheBackendsToJudge(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 426 Upgrade Required\r\nSec-WebSocket-Version: 13\r\nContent-Length: 0\r\n\r\n"))
@@ -145,8 +144,8 @@ func TestWebSocketWithoutAKeyIs400(t *testing.T) {
 	}
 }
 
-// dockerd is a server of the Docker API in as far as it hijacks connections: net/http
-// reads the body, then the bytes are those of another protocol.
+// dockerd imitates the Docker API: net/http reads the body, then the connection is hijacked
+// for another protocol.
 func dockerd(t *testing.T, body chan<- string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") != "tcp" {
@@ -209,7 +208,7 @@ func TestUpgradeOfARequestWithABodyIsForwarded(t *testing.T) {
 	}
 }
 
-// A backend may switch before it has read the body; its rest comes first.
+// A backend may switch before it has read the body, whose rest comes first.
 func TestBodyGoesOnWhenTheBackendSwitchesBeforeItsEnd(t *testing.T) {
 	t.Parallel()
 	const head = "POST / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: x\r\n"
@@ -233,7 +232,7 @@ func TestBodyGoesOnWhenTheBackendSwitchesBeforeItsEnd(t *testing.T) {
 				t.Fatal(line)
 			}
 			if name == "counted" {
-				time.Sleep(1200 * time.Millisecond) // no time-out of an answer holds any more
+				time.Sleep(1200 * time.Millisecond) // no response timeout applies any more
 			}
 			client.Send(c.rest)
 			_ = client.CloseWrite()
@@ -244,7 +243,7 @@ func TestBodyGoesOnWhenTheBackendSwitchesBeforeItsEnd(t *testing.T) {
 	}
 }
 
-// A body that is refused with an upgrade is a request like any other.
+// A request with a body and a refused upgrade is an ordinary request.
 func TestUpgradeWithABodyMayBeRefused(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
@@ -268,8 +267,8 @@ func TestUpgradeWithABodyMayBeRefused(t *testing.T) {
 	}
 }
 
-// What a client offers may be selected, and rules may take away what a rule made the
-// backend select.
+// Offers of the client may be selected. Rules may remove a selection that another rule
+// caused.
 func TestWebSocketSelectsWhatWasOffered(t *testing.T) {
 	t.Parallel()
 	b := socketHost(t, func(s string) string {

@@ -16,9 +16,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// strictBackend is a backend with TLS that knows the name a.test, and that shows
-// a certificate for that name. asked counts the handshakes for other names,
-// which unknown ends.
+// strictBackend is a TLS backend for the name a.test only. asked counts the handshakes for
+// other names, which unknown handles.
 func strictBackend(t *testing.T, multiplexed bool, c farm.Certificate, unknown func() (*tls.Certificate, error)) (addr string, asked *atomic.Int32) {
 	t.Helper()
 	asked = new(atomic.Int32)
@@ -38,7 +37,7 @@ func strictBackend(t *testing.T, multiplexed bool, c farm.Certificate, unknown f
 	return s.Listener.Addr().String(), asked
 }
 
-// overTLS is a service whose backends are spoken to over TLS.
+// overTLS is a service with TLS to its backends.
 func overTLS(multiplexed bool, b farm.BackendTLS, addrs ...string) farm.Service {
 	s := l7test.Service("web", addrs...)
 	s.TLS = &b
@@ -161,8 +160,7 @@ func TestABackendThatIsSilentForANameIsNotDown(t *testing.T) {
 	l7test.Eventually(t, "the log says why", func() bool { return a.Log.Has("handshake was not complete in time") })
 }
 
-// A header of the PROXY protocol tells the address of the client: a backend that
-// does not let it in says nothing about others.
+// A PROXY header contains the client's address, so a refusal concerns that client only.
 func TestAHandshakeThatFailsAfterAnIntroductionFailsThatExchangeOnly(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = c.Read(make([]byte, 4096)) })
@@ -220,14 +218,14 @@ func TestAnExchangeWaitsForAPlaceAfterANameFailed(t *testing.T) {
 	strict, asked := strictBackend(t, false, known, func() (*tls.Certificate, error) { return nil, errors.New("no such name") })
 	a := l7test.New(t, 1)
 	s := overTLS(false, farm.BackendTLS{}, strict)
-	s.Queue, s.QueueTimeout = 4, 600 // who waits for nothing gives up before
+	s.Queue, s.QueueTimeout = 4, 600 // a hopeless wait ends before that
 	s.Backends[0].ConnLimit = 1
 	if got := l7test.Dial(t, a.Serve(nil, s)).Send(hostIs("evil.test")).Get(); got.StatusCode != 502 || asked.Load() != 1 {
 		t.Errorf("answered %d after %d handshakes", got.StatusCode, asked.Load())
 	}
 }
 
-// Silence about a name that worked there is the backend's own: it hangs.
+// Silence about a name that worked before is the backend's fault: it hangs.
 func TestABackendThatFallsSilentForANameThatWorkedIsDown(t *testing.T) {
 	t.Parallel()
 	known := l7test.Certificate(t, "backend.pem", "a.test")
@@ -259,7 +257,7 @@ func TestABackendThatFallsSilentForANameThatWorkedIsDown(t *testing.T) {
 	}
 }
 
-// A name may be taken away: only silence about it says something of the backend.
+// A name may be withdrawn. Only silence counts against the backend.
 func TestABackendThatRefusesANameThatWorkedIsNotDown(t *testing.T) {
 	t.Parallel()
 	pair := l7test.KeyPair(t, l7test.Certificate(t, "backend.pem", "a.test"))

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// An answer that is no valid one is not kept for later: it is refused as any is.
+// An invalid response is refused as usual, not kept.
 func TestAFailureThatBreaksTheRulesIsNotKept(t *testing.T) {
 	t.Parallel()
 	bad := l7test.Answer("HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
@@ -22,7 +22,7 @@ func TestAFailureThatBreaksTheRulesIsNotKept(t *testing.T) {
 	l7test.Eventually(t, "a line", func() bool { return a.Log.Has(`reason="malformed chunk size"`) })
 }
 
-// Where nobody else can be asked a failure is passed on as it comes.
+// A failure is forwarded immediately if no other backend is left.
 func TestAFailureNobodyElseCanMendIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	more := make(chan bool)
@@ -49,8 +49,8 @@ func TestAFailureNobodyElseCanMendIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// A name nobody is known by is what an exchange ends with, though others could not be
-// reached at all.
+// A failed handshake for an unknown name determines the response, even if other backends
+// were unreachable.
 func TestANameThatFailedIsTheAnswerWhereOthersAreGone(t *testing.T) {
 	t.Parallel()
 	known := l7test.Certificate(t, "backend.pem", "a.test")

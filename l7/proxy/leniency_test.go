@@ -9,13 +9,14 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// deviations are responses that backend_leniency accepts by a name. Their grammar is
-// compared with HAProxy and nginx in http1's TestADeviationIsAcceptedByItsLeniencyAlone.
+// deviations are responses accepted by a name in backend_leniency.
+// TestADeviationIsAcceptedByItsLeniencyAlone in http1 compares their grammar with HAProxy
+// and nginx.
 var deviations = []struct {
 	name   farm.Leniency
 	says   string
 	status int
-	kept   bool // the connection of the backend
+	kept   bool // the backend connection is reusable
 }{
 	{farm.LenientCoding, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", 200, true},
 	{farm.LenientIdentity, "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nok", 200, false},
@@ -41,15 +42,14 @@ func TestEveryDeviationIsTried(t *testing.T) {
 	}
 }
 
-// lenient is a service that accepts deviations, and logs.
+// lenient is a service with logging that accepts deviations.
 func lenient(addr string, names ...farm.Leniency) farm.Service {
 	s := l7test.Service("web", addr)
 	s.Leniency = names
 	return s
 }
 
-// deviating answers each request with says; the connection ends with a body that says
-// nothing of its length.
+// deviating responds with says. A body without length ends the connection.
 func deviating(t *testing.T, says string, kept bool) *l7test.Backend {
 	return l7test.NewBackend(t, func(c *l7test.Recorder) {
 		for {

@@ -10,8 +10,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// Answers that break a rule and have one reading all the same are delivered, as
-// other proxies do.
+// Responses that violate a rule but are unambiguous are delivered, as by other proxies.
 func TestAnswersWithOneReadingAreDelivered(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\n"
 	for name, c := range map[string]struct{ method, says, want string }{

@@ -11,11 +11,10 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// expecting is a request that waits for 100.
+// expecting is a request that waits for 100 Continue.
 const expecting = "POST / HTTP/1.1\r\nHost: a.test\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n"
 
-// continuing is a backend that asks for the body with a 100 and answers with what
-// came.
+// continuing is a backend that sends 100 Continue and responds with the body.
 func continuing(t *testing.T) *l7test.Backend {
 	t.Helper()
 	return l7test.NewBackend(t, func(c *l7test.Recorder) {
@@ -35,7 +34,7 @@ func continuing(t *testing.T) *l7test.Backend {
 	})
 }
 
-// status reads the status line and the fields of one answer.
+// status reads the status line and the fields of a response.
 func status(t *testing.T, c *l7test.Client) string {
 	t.Helper()
 	line, err := c.Reader().ReadString('\n')
@@ -253,7 +252,7 @@ func TestServicesAskForFields(t *testing.T) {
 			}
 		}
 	}
-	// What the farm's rules take out is not seen.
+	// Fields removed by the farm's rules do not count.
 	a.Serve(func(h *farm.HTTP) { h.RemoveRequest = remove("^Cookie:") }, services...)
 	if res := l7test.Dial(t, addr).Send(request("Cookie: a=b")).Get(); res.Text != "any" {
 		t.Errorf("a removed field was seen: %s", res.Text)
@@ -270,7 +269,7 @@ func TestSilentTunnelEnds(t *testing.T) {
 	addr := l7test.New(t, 1).Serve(func(h *farm.HTTP) { h.TunnelTimeout = 2 }, l7test.Service("web", b.Addr))
 	c := l7test.Dial(t, addr).Send("GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
 	status(t, c)
-	for range 6 { // as long as something is said it lives
+	for range 6 { // data keeps it alive
 		c.Send("ping")
 		time.Sleep(500 * time.Millisecond)
 	}

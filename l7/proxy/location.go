@@ -5,7 +5,7 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// rewriteLocation gives one field its new value, if it gets one.
+// rewriteLocation rewrites one field if necessary.
 func (ex *exchange) rewriteLocation(index int) {
 	if index < 0 {
 		return
@@ -32,10 +32,9 @@ func (ex *exchange) rewriteLocation(index int) {
 	}
 }
 
-// pointsHere reports whether an authority names the backend or, unless the mode
-// looks at backends only, the farm itself. A backend that speaks plain HTTP
-// often takes the client's host for a plain one too: on an https listener
-// http:// with that host is the farm's own address with the wrong scheme.
+// pointsHere reports whether an authority names the backend or, depending on the mode, the
+// farm itself. A plain HTTP backend often uses the client's host with http:. On an https
+// listener this is the farm's own address with the wrong scheme.
 func (ex *exchange) pointsHere(scheme, authority []byte) bool {
 	proto := ex.peer.Scheme()
 	if len(scheme) == 0 {

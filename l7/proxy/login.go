@@ -10,30 +10,28 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// guesses is how many passwords of one client may be wrong or wait to be checked:
-// thirty, then one more in half a minute.
+// guesses limits the wrong and unchecked passwords of a client: thirty, then one every half
+// minute.
 var guesses = ratelimit.New(2, time.Minute, 30)
 
-// login is credentials that are being checked in the background, and the
-// exchanges of this loop that wait for it. They hold a request that is ready
-// to be sent and look to everybody as if they were connecting.
+// login is a password check in the background with the exchanges of this loop that wait for
+// it. These hold a complete request and otherwise count as connecting.
 type login struct {
 	digest  guard.Digest
-	client  ratelimit.Key // whose guess it is
+	client  ratelimit.Key // client charged for the guess
 	auth    *table.Protection
 	waiting []*exchange
 }
 
 // loginWait is an exchange's wait for a login.
 type loginWait struct {
-	login  *login // before a backend is looked for; nil for nothing
-	invite bool   // the client waits to be asked for its body
+	login  *login // pending check before a backend is selected; may be nil
+	invite bool   // the client waits for 100 Continue
 }
 
-// check has the credentials checked that the plan was made with, unless they are
-// already. The client is charged for a guess until they turn out to be right: one
-// that sends many at once does not fill the queue for others. Without a login the
-// plan says why there is none.
+// check starts the check of the plan's credentials unless it is already running. The client
+// is charged for a guess until they prove right, so that a client with many guesses cannot
+// fill the queue. If check returns nil, the plan has the reason.
 func (w *worker) check(p *table.Plan) *login {
 	digest := p.Digest
 	if l := w.logins[digest]; l != nil {
@@ -70,22 +68,22 @@ func (w *worker) check(p *table.Plan) *login {
 	return l
 }
 
-// await401 makes the exchange wait for a password to be checked. invite says
-// that the client is to be told to send the body once it is right.
+// await401 makes the exchange wait for a password check. invite means that the client gets
+// 100 Continue after success.
 func (ex *exchange) await401(l *login, invite bool) {
 	ex.save()
 	ex.login, ex.invite = l, invite
 	l.waiting = append(l.waiting, ex)
 }
 
-// leave is for an exchange that ends while it waits.
+// leave removes an exchange that ends while it waits.
 func (l *login) leave(ex *exchange) {
 	if i := slices.Index(l.waiting, ex); i >= 0 {
 		l.waiting = slices.Delete(l.waiting, i, i+1)
 	}
 }
 
-// checked lets those in who waited, or tells them that they are not.
+// checked resumes or refuses the waiting exchanges.
 func (w *worker) checked(l *login, right bool) {
 	delete(w.logins, l.digest)
 	if right {
@@ -100,7 +98,7 @@ func (w *worker) checked(l *login, right bool) {
 	}
 }
 
-// authenticated goes on with an exchange that waited.
+// authenticated continues an exchange that waited.
 func (ex *exchange) authenticated(p *table.Protection, right bool) {
 	cl := ex.client
 	defer ex.peer.Conn.Contain()

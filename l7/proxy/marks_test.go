@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// marking gives an appliance sockets without privilege.
+// marking provides an appliance with sockets without privilege.
 func marking(t *testing.T, a *l7test.Appliance) *markstest.Maker {
 	t.Helper()
 	m := markstest.New(t, a.Logger())
@@ -125,14 +125,14 @@ func TestChangesDoNotAskForMarksThatAreInUse(t *testing.T) {
 	s := l7test.Service("web", b.Addr)
 	a.Serve(func(h *farm.HTTP) { h.Mark = 7 }, s)
 	m.Quiet.Store(true)
-	for { // until there is none left
+	for { // until none is left
 		fd, err := m.Reserve.Socket(false, 7)
 		if err != nil {
 			break
 		}
 		shm.CloseDescriptors([]int{fd})
 	}
-	a.Serve(func(h *farm.HTTP) { h.MaxBody = 5 }, s) // or it would be refused
+	a.Serve(func(h *farm.HTTP) { h.MaxBody = 5 }, s) // otherwise it would be refused
 }
 
 func TestMarkedBackendThatWasDownIsFoundAgain(t *testing.T) {

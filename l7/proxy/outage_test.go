@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// patient is a farm that tries backends again after an hour at the latest.
+// patient is a farm whose retry interval grows up to an hour.
 func patient(h *farm.HTTP) { h.ResurrectTime = 3600 }
 
 // answering serves HTTP/1.1 and HTTP/2 on a listener.
@@ -46,9 +46,9 @@ func TestTheFirstRequestAfterAnOutageOfAllIsServed(t *testing.T) {
 			if got := answerTo(t, addr, get("/")).StatusCode; got != 503 || usable(a, 1) || usable(a, 2) {
 				t.Fatalf("answered %d while nobody is there", got)
 			}
-			a.Health.SetPassive(2, health.Down, time.Now()) // and its time is far away
+			a.Health.SetPassive(2, health.Down, time.Now()) // its next probe is far away
 			answering(t, two.Listen())
-			time.Sleep(15 * time.Millisecond) // the time between two attempts, not until the next try
+			time.Sleep(15 * time.Millisecond) // the minimum between attempts by requests, not until the next probe
 			if got := answerTo(t, addr, get("/")).StatusCode; got != 200 {
 				t.Errorf("the first one after it got %d", got)
 			}
@@ -74,7 +74,7 @@ func TestWhoTriesWhileNoneIsUsableLeavesTheTurnToOthers(t *testing.T) {
 	if n := a.Segment.SumBackend(1).ConnectFailures; n < 4 {
 		t.Errorf("%d connects for five requests", n)
 	}
-	// One that comes right after another does not try.
+	// A request right after another does not try.
 	before := a.Segment.SumBackend(1).ConnectFailures
 	for range 50 {
 		answerTo(t, addr, get("/"))
@@ -84,7 +84,7 @@ func TestWhoTriesWhileNoneIsUsableLeavesTheTurnToOthers(t *testing.T) {
 	}
 }
 
-// What probes or operators took out is not tried by requests.
+// Requests do not try backends disabled by checks or operators.
 func TestOnlyBackendsThatCouldNotBeReachedAreTriedByRequests(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
@@ -104,7 +104,7 @@ func TestOnlyBackendsThatCouldNotBeReachedAreTriedByRequests(t *testing.T) {
 	}
 }
 
-// One that hangs costs the request that tries it a second, not contimeout.
+// A hanging backend delays the request that tries it by a second, not by contimeout.
 func TestARequestThatTriesABackendThatIsDownWaitsASecond(t *testing.T) {
 	t.Parallel()
 	hole := porttest.Full(t).String()
@@ -140,7 +140,7 @@ func TestWhoLeavesWhileItTriesGivesTheTurnBack(t *testing.T) {
 	}
 	first := l7test.Dial(t, addr).Send(get("/"))
 	l7test.Eventually(t, "it tries", pending(1))
-	a.Farm.HTTP.Services[0].Backends[0].Maintenance = farm.MaintenanceCut // ends what is under way
+	a.Farm.HTTP.Services[0].Backends[0].Maintenance = farm.MaintenanceCut // ends exchanges in progress
 	a.Serve(nil, a.Farm.HTTP.Services...)
 	l7test.Eventually(t, "it is over", pending(0))
 	_ = first.Close()

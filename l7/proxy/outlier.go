@@ -12,11 +12,11 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// A backend that can be connected to, but fails one exchange after the other, or does
-// worse than its neighbours (see windows), is ejected for a while. That is no finding
-// about its health: core/revive, which only connects, knows nothing of it.
+// A backend that accepts connections but fails one exchange after the other, or is worse
+// than its neighbours (see windows), is ejected for a while. This does not affect its
+// health: core/revive only tests connects.
 
-// checkOutlier counts the answer at hand for or against its backend.
+// checkOutlier counts the current response for or against its backend.
 func (ex *exchange) checkOutlier() {
 	if failed(ex.w.resp.Status) {
 		ex.erred(health.CauseStatus)
@@ -25,8 +25,8 @@ func (ex *exchange) checkOutlier() {
 	}
 }
 
-// failed reports whether a status tells of a backend that failed. 501 and 505 tell of what
-// the client asked for (RFC 9110 §15.6.2, §15.6.6): it is no fault of the backend.
+// failed reports whether a status indicates a failed backend. 501 and 505 concern the
+// client's request (RFC 9110 §15.6.2, §15.6.6).
 func failed(status int) bool {
 	return status >= 500 && status != http.StatusNotImplemented && status != http.StatusHTTPVersionNotSupported
 }
@@ -46,17 +46,17 @@ func (ex *exchange) erred(c health.Cause) {
 	}
 }
 
-// ejections are the backends that are ejected now.
+// ejections holds the ejected backends.
 type ejections struct {
 	engine *Engine
 	mu     sync.Mutex
 	all    map[uint32]ejected
 }
 
-// ejected is one of them.
+// ejected is an ejected backend.
 type ejected struct {
 	service uint32
-	backend revive.Backend // as it was then
+	backend revive.Backend // at the time of ejection
 	until   time.Time
 }
 
@@ -64,9 +64,8 @@ func newEjections(e *Engine) *ejections {
 	return &ejections{engine: e, all: map[uint32]ejected{}}
 }
 
-// add takes a backend out, if that leaves enough of them. It reports whether it
-// did. Without a why it is because of a row of failures. Any loop may call it; it is
-// not part of the hot path.
+// add ejects a backend if enough others remain, and reports whether it did. An empty why
+// means consecutive failures. It is safe for concurrent use and off the hot path.
 func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause, why string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -94,7 +93,7 @@ func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause, why 
 		}
 	}
 	if !health.MayEject(total, out, others, sv.Outlier.Percent) {
-		slot.Worked() // the next row may find more of the others usable
+		slot.Worked() // more of the others may be usable next time
 		return false
 	}
 	ejection := e.Health.Eject(b.ID, c, time.Now(), sv.Outlier.Time)
@@ -109,7 +108,7 @@ func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause, why 
 	return true
 }
 
-// inherit takes over what an earlier engine ejected, of farms it has not looked at yet.
+// inherit takes over the ejections of an earlier engine for new farms.
 func (j *ejections) inherit(fresh []*table.Farm) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -126,8 +125,8 @@ func (j *ejections) inherit(fresh []*table.Farm) {
 	}
 }
 
-// readmit lets those back in whose time is over, that moved, whose service
-// ejects none any more, or without whom it would have none.
+// readmit readmits backends whose time has passed, that moved, whose service no longer
+// ejects, or whose service would otherwise have no backend.
 func (j *ejections) readmit(now time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -20,7 +20,7 @@ func ejecting(errors uint8, seconds farm.Seconds, addrs ...string) farm.Service 
 
 func isEjected(a *l7test.Appliance, id uint32) bool { return a.Health.Slot(id).Ejected() }
 
-// exchangesWith makes n exchanges on connections of their own.
+// exchangesWith makes n exchanges, each on its own connection.
 func exchangesWith(t *testing.T, addr string, n int) (by map[int]int) {
 	t.Helper()
 	by = map[int]int{}
@@ -46,7 +46,7 @@ func TestBackendThatFailsInARowIsEjectedForAWhile(t *testing.T) {
 				t.Fatalf("answers %v, ejected %v", by, isEjected(a, 1))
 			}
 			a.Health.SetPassive(1, health.Down, time.Now())
-			a.Health.SetPassive(1, health.Up, time.Now()) // which is all the prober can do
+			a.Health.SetPassive(1, health.Up, time.Now()) // the most the prober can do
 			if by := exchangesWith(t, addr, 8); by[200] != 8 || a.Segment.SumBackend(1).Ejections != 1 {
 				t.Errorf("answers %v, %d ejections", by, a.Segment.SumBackend(1).Ejections)
 			}
@@ -173,7 +173,7 @@ func TestAnotherEngineKnowsWhoIsEjected(t *testing.T) {
 	l7test.Eventually(t, "it is back", func() bool { return !isEjected(a, 1) })
 }
 
-// What a client asked for, which the backend does not do, is no failure of the backend.
+// Unsupported requests of a client are not failures of the backend.
 func TestWhatABackendDoesNotDoIsNoFailure(t *testing.T) {
 	t.Parallel()
 	for status, failures := range map[string]uint64{"500 Internal Server Error": 1, "501 Not Implemented": 0, "502 Bad Gateway": 1, "504 Gateway Timeout": 1, "505 HTTP Version Not Supported": 0, "506 Variant Also Negotiates": 1} {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// An exchange that began before a change may fail after it: that says nothing of the
-// backend as it is now.
+// The failure of an exchange that began before a change does not concern the changed
+// backend.
 func TestAFailureOfBeforeAChangeEjectsNobody(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -35,7 +35,7 @@ func TestAFailureOfBeforeAChangeEjectsNobody(t *testing.T) {
 			good := l7test.NewBackend(t, l7test.Answer(ok))
 			a := l7test.New(t, 1)
 			s := ejecting(1, 60, bad.Addr, good.Addr, good.Addr)
-			s.OutlierPercent = 34 // one of three, none of two
+			s.OutlierPercent = 34 // one of three, but none of two
 			s.Backends[1].Priority, s.Backends[2].Priority = 2, 2
 			addr := a.Serve(nil, s)
 			held := l7test.Dial(t, addr).Send(get("/"))

@@ -8,27 +8,27 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// windows are the services that compare their backends, by number. Counting for them
-// costs exchanges nothing: it is what statistics count anyhow, read twice.
+// windows holds the services that compare their backends, by number. Exchanges bear no extra
+// cost, because the existing statistics are read twice.
 type windows struct {
 	engine *Engine
-	table  *table.Table // they are of
+	table  *table.Table // table of the windows
 	open   map[uint32]*window
 }
 
-// window is what was counted of a service when it began.
+// window holds the counts of a service at its beginning.
 type window struct {
 	began  time.Time
-	counts map[uint32]counted // by number of the backend
+	counts map[uint32]counted // by backend ID
 }
 
-// counted is what was counted of one backend.
+// counted holds the counts of one backend.
 type counted struct {
-	origin string // the address it had
+	origin string // its address at that time
 	outlier.Count
 }
 
-// look ends the windows whose time is over, ejects who stands out, and begins the next.
+// look closes expired windows, ejects outliers, and begins the next windows.
 func (ws *windows) look(now time.Time) {
 	if t := ws.engine.table.Load(); t != ws.table {
 		ws.follow(t, now)
@@ -44,8 +44,8 @@ func (ws *windows) look(now time.Time) {
 	}
 }
 
-// follow opens windows for services that are new, and drops those of services that are
-// gone or compare nothing any more.
+// follow opens windows for new services and drops those of services that are gone or no
+// longer compare.
 func (ws *windows) follow(t *table.Table, now time.Time) {
 	before := ws.open
 	ws.table, ws.open = t, map[uint32]*window{}
@@ -73,8 +73,8 @@ func (ws *windows) count(sv *table.Service, now time.Time) *window {
 	return w
 }
 
-// judge ejects who stood out between two counts. Backends in maintenance, out already,
-// or at another address than before, are not compared.
+// judge ejects the outliers between two counts. Backends that are in maintenance, ejected or
+// moved are not compared.
 func (ws *windows) judge(sv *table.Service, from, to *window) {
 	counts := make([]outlier.Count, len(sv.Backends))
 	for i := range sv.Backends {
@@ -87,7 +87,7 @@ func (ws *windows) judge(sv *table.Service, from, to *window) {
 	for _, f := range sv.Outlier.Find(counts) {
 		b := &sv.Backends[f.Index]
 		if ws.engine.ejections.add(sv, b, f.Cause, f.Why) {
-			w := ws.engine.Workers[0] // whose shard it is
+			w := ws.engine.Workers[0] // owner of the shard
 			w.loop.Post(func() { w.shard.Backend(b.ID).Ejections++ })
 		}
 	}

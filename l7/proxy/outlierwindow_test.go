@@ -11,14 +11,14 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// comparing is a service whose backends are compared every second from ten requests on.
+// comparing is a service that compares its backends every second, from ten requests on.
 func comparing(rate, slow uint8, addrs ...string) farm.Service {
 	s := l7test.Service("web", addrs...)
 	s.Outlier = farm.Outlier{OutlierRate: rate, OutlierSlow: slow, OutlierWindow: 1, OutlierRequests: 10, OutlierTime: 60}
 	return s
 }
 
-// untilEjected asks until a backend is out, for ten seconds at most.
+// untilEjected sends requests until a backend is ejected, for ten seconds at most.
 func untilEjected(t *testing.T, a *l7test.Appliance, addr string, id uint32) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !isEjected(a, id); {
@@ -28,7 +28,7 @@ func untilEjected(t *testing.T, a *l7test.Appliance, addr string, id uint32) {
 	}
 }
 
-// every answers each third request with an error, whatever connection it comes by.
+// everyThird returns an error to every third request, on any connection.
 func everyThird() func(c *l7test.Recorder) {
 	n := make(chan int, 1)
 	n <- 0
@@ -67,7 +67,7 @@ func TestBackendThatFailsMoreOftenThanAnotherIsEjected(t *testing.T) {
 	l7test.Eventually(t, "it is counted", func() bool { return a.Segment.SumBackend(1).Ejections == 1 })
 }
 
-// The failures of one client, wherever it is sent, take nobody out.
+// Failures caused by one client at every backend eject none.
 func TestBackendsThatAllFailStay(t *testing.T) {
 	t.Parallel()
 	one, other := l7test.NewBackend(t, everyThird()), l7test.NewBackend(t, everyThird())
@@ -104,8 +104,7 @@ func TestBackendThatTakesManyTimesAsLongIsEjected(t *testing.T) {
 	}
 }
 
-// A service that says what to compare after a change, and who is compared, counts from
-// then on.
+// After a change of the comparison or the backends, counting begins again.
 func TestOnlyWhatHappenedSinceIsCompared(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(s *farm.Service, moved string){
@@ -127,13 +126,13 @@ func TestOnlyWhatHappenedSinceIsCompared(t *testing.T) {
 				before.Outlier = farm.Outlier{}
 			}
 			addr := a.Serve(nil, before)
-			time.Sleep(200 * time.Millisecond) // it is looked at ten times a second: the window is open
+			time.Sleep(200 * time.Millisecond) // checked ten times a second: the window is open
 			exchangesWith(t, addr, 60)
 			changed := s
 			changed.Backends = append([]farm.Backend(nil), s.Backends...)
 			change(&changed, good.Addr)
 			a.Serve(nil, changed)
-			time.Sleep(1300 * time.Millisecond) // the window ends, with nothing in it
+			time.Sleep(1300 * time.Millisecond) // the window ends empty
 			if isEjected(a, 1) {
 				t.Error("ejected for what was before")
 			}
@@ -141,7 +140,7 @@ func TestOnlyWhatHappenedSinceIsCompared(t *testing.T) {
 	}
 }
 
-// How long a client takes to send its request is not the time of the backend.
+// The client's upload does not count as backend time.
 func TestSlowUploadIsNotTheBackendsTime(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
@@ -163,7 +162,7 @@ func TestSlowUploadIsNotTheBackendsTime(t *testing.T) {
 	}
 }
 
-// That one which is out already did well takes nobody else out.
+// An ejected backend is no reference for the others.
 func TestWhoIsOutIsNoMeasureForOthers(t *testing.T) {
 	t.Parallel()
 	good, one, other := l7test.NewBackend(t, l7test.Answer(ok)), l7test.NewBackend(t, everyThird()), l7test.NewBackend(t, everyThird())

@@ -6,16 +6,16 @@ import (
 	"github.com/sluicelb/sluice/l7/dial"
 )
 
-// What the panic tests break, each so that a certain step cannot be done.
+// Faults for the panic tests. Each breaks a certain step.
 const (
-	BreakPicking = iota // whoever chooses a backend on the table in use
-	BreakService        // who learns a session, or chooses again
-	BreakFarm           // who answers, gives up or counts for the farm
-	BreakBackend        // who counts for the backend, so that giving up fails too
+	BreakPicking = iota // selecting a backend in the current table
+	BreakService        // learning a session or selecting again
+	BreakFarm           // responding, aborting or counting for the farm
+	BreakBackend        // counting for the backend, so that aborting fails too
 )
 
-// Break breaks what the exchanges under way need, or the table in use, and
-// reports how many exchanges there were.
+// Break breaks the exchanges in progress, or the current table, and returns the number of
+// exchanges.
 func (e *Engine) Break(what int) (exchanges int) {
 	e.OnLoops(func(w *worker) {
 		if what == BreakPicking {
@@ -42,7 +42,7 @@ func (ex *exchange) spoil(what int) (exchanges int) {
 	return 1
 }
 
-// TakePanics gives the number of panics that were contained, and forgets them.
+// TakePanics returns the number of contained panics and resets it.
 func (e *Engine) TakePanics() (n uint64) {
 	e.OnLoops(func(w *worker) {
 		count := &w.shard.Loop().Panics
@@ -52,8 +52,8 @@ func (e *Engine) TakePanics() (n uint64) {
 	return n
 }
 
-// FailBackends ends the connections of HTTP/1 to backends that exchanges use, as a
-// loop does when the handling of one fails.
+// FailBackends fails the HTTP/1 backend connections in use, as a loop does after a panic in
+// their handling.
 func (e *Engine) FailBackends() {
 	e.OnLoops(func(w *worker) {
 		var all []*dial.Conn

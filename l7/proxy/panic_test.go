@@ -14,16 +14,16 @@ import (
 	"github.com/sluicelb/sluice/l7/proxy"
 )
 
-// mistake is an appliance of one loop and one backend that does what the test
-// tells it, whose exchanges are broken at a chosen moment.
+// mistake is an appliance with one loop and one backend controlled by the test. Its
+// exchanges are broken at a chosen moment.
 type mistake struct {
 	*l7test.Appliance
 	t       *testing.T
 	addr    string
 	service farm.Service
-	heads   chan string // the requests the backend got
-	say     chan string // what it answers, in the order of the requests; "" ends the connection
-	ended   chan bool   // connections of the backend that ended
+	heads   chan string // requests received by the backend
+	say     chan string // its responses in order; "" closes the connection
+	ended   chan bool   // closed backend connections
 }
 
 func newMistake(t *testing.T) *mistake {
@@ -55,8 +55,8 @@ func newMistake(t *testing.T) *mistake {
 	return m
 }
 
-// backendTimeout, in seconds, is longer than any wait of a test: no backend is given
-// up because the machine is slow.
+// backendTimeout, in seconds, exceeds any wait of a test, so that a slow machine causes no
+// timeouts.
 const backendTimeout = 60
 
 func (m *mistake) edit(h *farm.HTTP) {
@@ -64,12 +64,12 @@ func (m *mistake) edit(h *farm.HTTP) {
 	h.ResponseTimeout, h.ConnectTimeout = backendTimeout, backendTimeout
 }
 
-// timesOut lets the time pass that a backend has to connect or to respond.
+// timesOut advances the clock beyond the backend's connect or response timeout.
 func (m *mistake) timesOut() {
 	enginetest.Advance(m.Loops[0], (backendTimeout+1)*time.Second)
 }
 
-// under sends a request and waits until the backend has got it.
+// under sends a request and waits until the backend has received it.
 func (m *mistake) under(c *l7test.Client, text string) {
 	m.t.Helper()
 	c.Send(text)
@@ -85,7 +85,7 @@ func (m *mistake) wait(heads chan string) {
 	}
 }
 
-// closed checks that the client's connection ends, whatever it got before.
+// closed checks that the client connection ends.
 func (m *mistake) closed(c *l7test.Client) {
 	m.t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(4 * time.Second))
@@ -102,9 +102,9 @@ func (m *mistake) closed(c *l7test.Client) {
 	}
 }
 
-// others checks that panics were contained, that nothing is counted as under
-// way but what the test lost on purpose, and that others are served: the limit
-// of the backend leaves room for one exchange only.
+// others checks that panics were contained, that no exchange is counted as in progress
+// except those lost on purpose, and that others are served. The limit of the backend allows
+// a single exchange.
 func (m *mistake) others(lost bool) {
 	m.t.Helper()
 	if m.Engine.TakePanics() == 0 {
@@ -133,7 +133,7 @@ func (m *mistake) others(lost bool) {
 	}
 }
 
-// gone checks that the backend sees its connection end once it reads again.
+// gone checks that the backend connection ends.
 func (m *mistake) gone() {
 	m.t.Helper()
 	select {

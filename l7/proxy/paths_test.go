@@ -12,23 +12,23 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// What HAProxy 2.6 and nginx 1.22 both forward byte for byte is forwarded: escaped and raw
-// slashes and backslashes, paths that are encoded twice, bytes that are no UTF-8. Where
-// they differ, the stricter one is followed: malformed escapes (%, %zz, %u0041), an escaped
-// NUL and a path that climbs above the root get a 400 of nginx, '#' one of HAProxy. An escaped
-// CR or LF gets one here only: a backend that decodes it into a field splits its response.
+// Paths that HAProxy 2.6 and nginx 1.22 both forward byte for byte are forwarded: escaped
+// and raw slashes and backslashes, doubly encoded paths, bytes that are not UTF-8. Where
+// they differ, the stricter one is followed. nginx responds with 400 to malformed escapes
+// (%, %zz, %u0041), an escaped NUL and a path above the root, and HAProxy to '#'. Only
+// Sluice refuses an escaped CR or LF, because a backend that decodes it into a field splits
+// its response.
 
-// spelling is a path as a client sends it, the forms in which rules see it, and
-// what becomes of it.
+// spelling is a path as sent by a client, the forms that rules see, and its outcome.
 type spelling struct {
 	sent      string
-	canonical string // "" when it is sent
-	readings  string // blank-separated
-	outcome   string // the service that the backend's request is of, or a status
+	canonical string // "" if unchanged
+	readings  string // separated by spaces
+	outcome   string // service that forwards it, or a status
 }
 
-// The farm of spellings: /admin needs a key, /secret has no backends, /old
-// redirects, /shop/ and everything else are open.
+// In this farm /admin needs a key, /secret has no backends, /old redirects, and /shop/ and
+// everything else are open.
 var spellings = []spelling{
 	// plain
 	{"/", "", "", "site"},

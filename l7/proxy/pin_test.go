@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// numbered is a backend that says which of its connections answers, and how
-// often that one has.
+// numbered is a backend that responds with the number of the connection and of the request
+// on it.
 func numbered(t *testing.T) *l7test.Backend {
 	t.Helper()
 	connections := make(chan int, 1)
@@ -69,7 +69,7 @@ func TestPinnedConnectionThatEndedIsReplaced(t *testing.T) {
 		if got, want := c.Send(get(path)).Get().Text, []string{"1.1", "1.2", "2.1", "2.2"}[i]; got != want {
 			t.Fatalf("request %d was answered by %s, want %s", i, got, want)
 		}
-		time.Sleep(20 * time.Millisecond) // the end is seen between requests; a request that meets it is repeated
+		time.Sleep(20 * time.Millisecond) // the end is noticed between requests; a request that hits it is repeated
 	}
 }
 
@@ -116,7 +116,7 @@ func TestPinnedConnectionToABackendThatIsCutOffCloses(t *testing.T) {
 	}
 }
 
-// Requests for another service go to that one's backends, whatever is pinned.
+// Requests to another service use its own backends.
 func TestPinnedIsPerService(t *testing.T) {
 	t.Parallel()
 	one, two := named(t, "1"), named(t, "2")

@@ -23,7 +23,7 @@ const introLine = "PROXY TCP4 192.0.2.1 198.51.100.2 40000 443\r\n"
 // introBinary is the same in version 2, with a TLV.
 var introBinary = string(proxyproto.Append(nil, proxyproto.V2, netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("198.51.100.2:443"), []byte("\x04\x00\x03abc")))
 
-// introducing makes a farm that takes headers from the given networks.
+// introducing makes a farm accept PROXY headers from the given networks.
 func introducing(in farm.ProxyIn, networks ...string) func(*farm.HTTP) {
 	return func(h *farm.HTTP) {
 		h.ProxyIn, h.Trusted = in, nil
@@ -33,8 +33,8 @@ func introducing(in farm.ProxyIn, networks ...string) func(*farm.HTTP) {
 	}
 }
 
-// introduced is a connection whose first bytes are sent in front of what is
-// written first: by pieces, or in one with it.
+// introduced is a connection that sends a header before the first write, in pieces or
+// together with it.
 type introduced struct {
 	net.Conn
 	first string
@@ -53,7 +53,7 @@ func (c *introduced) Write(p []byte) (int, error) {
 			return 0, err
 		}
 		if all = all[n:]; len(all) > 0 {
-			time.Sleep(time.Millisecond) // a segment of its own
+			time.Sleep(time.Millisecond) // a separate segment
 		}
 	}
 	return len(p), nil
@@ -153,7 +153,7 @@ func TestOptionalIntroductionMayBeLeftOut(t *testing.T) {
 		introducing(farm.ProxyInOptional, "127.0.0.1/32")(h)
 		h.Verbs = farm.VerbsWebDAV
 	}, l7test.Service("web", b.Addr))
-	for _, method := range []string{"GET", "PROPFIND", "PUT"} { // one of them begins as a header does
+	for _, method := range []string{"GET", "PROPFIND", "PUT"} { // one of them begins like a PROXY header
 		c := l7test.Dial(t, addr)
 		for _, part := range []string{method[:1], method[1:3], method[3:] + " / HTTP/1.1\r\nContent-Length: 0\r\n" + hostLine + "\r\n"} {
 			c.Send(part)
@@ -241,7 +241,7 @@ func TestHalfAnIntroductionIsNotWaitedForForever(t *testing.T) {
 	oneLine(t, a, client, "timeout", "PROXY header not complete in time", "")
 }
 
-// A peer that only passes bytes on wrote no X-Forwarded-For: its client did.
+// A TCP proxy did not write X-Forwarded-For: its client did.
 func TestIntroducedClientIsBelievedOnlyIfItIsTrustedToo(t *testing.T) {
 	t.Parallel()
 	for networks, want := range map[string]string{

@@ -17,14 +17,14 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// heldBackend is one that answers a request when it is told to.
+// heldBackend responds on demand.
 type heldBackend struct {
 	*l7test.Backend
 	mu    sync.Mutex
-	paths []string // in the order they came
-	most  int      // at a time
+	paths []string // in order of arrival
+	most  int      // maximum concurrency
 	now   int
-	open  chan struct{} // one answer each
+	open  chan struct{} // one response each
 }
 
 func newHeldBackend(t *testing.T) *heldBackend {
@@ -62,7 +62,7 @@ func (g *heldBackend) seen() []string {
 	return slices.Clone(g.paths)
 }
 
-// queueing is a service of backends that take one exchange each.
+// queueing is a service whose backends accept one exchange each.
 func queueing(length uint16, addrs ...string) farm.Service {
 	s := l7test.Service("web", addrs...)
 	for i := range s.Backends {
@@ -72,8 +72,7 @@ func queueing(length uint16, addrs ...string) farm.Service {
 	return s
 }
 
-// httpAnswer reads an answer of the test backends, for clients that go on in
-// goroutines.
+// httpAnswer reads a response of the test backends, for clients in goroutines.
 func httpAnswer(c *l7test.Client) (status int, err error) {
 	res, err := http.ReadResponse(c.Reader(), nil)
 	if err != nil {
@@ -83,7 +82,7 @@ func httpAnswer(c *l7test.Client) (status int, err error) {
 	return res.StatusCode, err
 }
 
-// waiting lets one exchange have the only slot of the backend and n more wait.
+// waiting occupies the only slot of the backend with one exchange and queues n more.
 func waiting(t *testing.T, a *l7test.Appliance, addr string, g *heldBackend, n int) (holder *l7test.Client, wait []*l7test.Client) {
 	t.Helper()
 	holder = l7test.Dial(t, addr).Send(get("/holder"))
@@ -147,7 +146,7 @@ func TestAllWhoWaitComplete(t *testing.T) {
 				c := l7test.Dial(t, addr)
 				all.Go(func() {
 					for range 40 {
-						_ = c.SetDeadline(time.Now().Add(10 * time.Second)) // of each, not of all: machines are busy
+						_ = c.SetDeadline(time.Now().Add(10 * time.Second)) // for each, not for all: machines are busy
 						_, _ = io.WriteString(c.TCPConn, get("/"))
 						res, err := httpAnswer(c)
 						if err != nil || res != 200 {
@@ -195,7 +194,7 @@ func TestNobodyIsStrandedWhileEverythingChanges(t *testing.T) {
 				_ = c.SetDeadline(time.Now().Add(20 * time.Second))
 				_, _ = io.WriteString(c.TCPConn, get("/"))
 				switch res, err := httpAnswer(c); {
-				case err == io.ErrUnexpectedEOF: // it was at the backend that was cut
+				case err == io.ErrUnexpectedEOF: // it was at the cut backend
 					c = l7test.Dial(t, addr)
 				case err != nil || res != 200 && res != 503:
 					t.Errorf("answer %d %v", res, err)
@@ -447,7 +446,7 @@ func TestWaitersAreAnsweredWhenNothingIsLeftToWaitFor(t *testing.T) {
 	}
 }
 
-// What began on a table ends on it when the next one has no place for it.
+// Exchanges end on the table they began with if the next one has no place for them.
 func TestWaitersOfWhatIsGoneAreServedOnTheOldTable(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(a *l7test.Appliance){

@@ -7,17 +7,17 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// maxWaits bounds how often one exchange waits: it does again when what it
-// waited for cannot be reached.
+// maxWaits bounds the waits of one exchange. It waits again if the backend it waited for
+// cannot be reached.
 const maxWaits = 8
 
-// queueWait is an exchange's wait for a backend that has room.
+// queueWait is an exchange's wait for a backend with room.
 type queueWait struct {
 	queue  *state.Queue // of the service
-	wait   *waiter      // its place there; nil while it does not wait
-	waits  uint8        // how often it waited
-	queued int64        // when it began to wait
-	turned bool         // it need not stand behind those who wait
+	wait   *waiter      // its place there; nil while not waiting
+	waits  uint8        // number of waits
+	queued int64        // start of the wait
+	turned bool         // it had its turn and need not queue behind others
 }
 
 // endWait ends the wait of an exchange that got a backend.
@@ -35,7 +35,7 @@ func (ex *exchange) endWait() {
 	}
 }
 
-// noneLeft goes on when there is no backend to be had.
+// noneLeft continues without an available backend.
 func (ex *exchange) noneLeft() {
 	ex.endAttempt()
 	if ex.last == nil {
@@ -52,8 +52,8 @@ func (ex *exchange) noneLeft() {
 	ex.failed(503)
 }
 
-// mayWait reports whether an exchange that got no backend has something to wait
-// for, and the service lets it.
+// mayWait reports whether an exchange without a backend may wait and has something to wait
+// for.
 func (ex *exchange) mayWait() bool {
 	sv := ex.service
 	if sv.QueueLength == 0 && ex.wait == nil || ex.waits >= maxWaits {
@@ -62,9 +62,8 @@ func (ex *exchange) mayWait() bool {
 	return ex.MayWait(sv)
 }
 
-// enqueue lets an exchange that got no backend wait for one. It reports false
-// when it is to be answered: nobody may wait, too many do, or there is nothing
-// to wait for.
+// enqueue queues an exchange without a backend. It returns false if the exchange must be
+// refused: queueing is disabled, the queue is full, or waiting is pointless.
 func (ex *exchange) enqueue() bool {
 	if !ex.mayWait() {
 		return false
@@ -76,10 +75,10 @@ func (ex *exchange) enqueue() bool {
 		return false
 	}
 	if e := ex.entry; e != nil {
-		e.Tries-- // it was none
+		e.Tries-- // no attempt was made
 	}
-	// Backends that failed the exchange may be usable again by then; if they
-	// are not, the health table says so.
+	// Backends that failed the exchange may be usable again by then. Otherwise the health
+	// table excludes them.
 	ex.Tried, ex.backend = balance.Tried{}, nil
 	if free, usable := ex.service.Picker.Room(); free || !usable {
 		ex.queue.Released()
@@ -87,7 +86,7 @@ func (ex *exchange) enqueue() bool {
 	return true
 }
 
-// join begins to wait.
+// join enters the queue.
 func (ex *exchange) join() bool {
 	sv, s := ex.service, ex.stats()
 	wt := ex.w.waiterOf(ex, ex.queue)
@@ -110,7 +109,7 @@ func (ex *exchange) join() bool {
 	return true
 }
 
-// leaveQueue ends the wait of an exchange that ends. A turn it had is passed on.
+// leaveQueue removes an exchange that ends. If it was its turn, the turn is passed on.
 func (ex *exchange) leaveQueue() {
 	wt := ex.wait
 	q := wt.queue
@@ -122,12 +121,12 @@ func (ex *exchange) leaveQueue() {
 		q.Released()
 	case q.Leave(&wt.Waiting):
 		wt.forget()
-	default: // it was called: called passes it on
+	default: // called passes the turn on
 		ex.wait, wt.ex = nil, nil
 	}
 }
 
-// waitedTooLong answers an exchange whose time in the queue is over.
+// waitedTooLong responds after a timeout in the queue.
 func (ex *exchange) waitedTooLong() {
 	s := ex.stats()
 	s.QueueTimeouts++
@@ -136,10 +135,9 @@ func (ex *exchange) waitedTooLong() {
 	ex.fail(503)
 }
 
-// renew moves an exchange that waited to the table in use. What was made of its
-// request stays as it is; nothing else has been done for it yet. When its
-// service is gone, or needs requests made in another way, it ends on the table
-// it began with.
+// renew moves an exchange that waited to the current table. Its prepared request stays
+// unchanged; nothing else has been done yet. If its service is gone or requires a different
+// request, it stays on the old table.
 func (ex *exchange) renew() {
 	f := ex.w.engine.table.Load().Farms[ex.farm.ID]
 	if f == nil || f == ex.farm {
@@ -158,17 +156,17 @@ func (ex *exchange) moveTo(f *table.Farm, sv *table.Service) {
 	ex.farm, ex.service, ex.queue = f, sv, sv.Queue
 }
 
-// waiter is an exchange that waits in a queue. All but its place belongs to the
-// loop of the exchange.
+// waiter is an exchange in a queue. Everything except its place belongs to the loop of the
+// exchange.
 type waiter struct {
 	state.Waiting
 	queue *state.Queue
 	w     *worker
-	ex    *exchange // nil once it left
+	ex    *exchange // nil after it left
 	turn  bool      // its turn is now
 }
 
-// waiterOf gives an exchange a place to take in a queue.
+// waiterOf returns a queue place for an exchange.
 func (w *worker) waiterOf(ex *exchange, q *state.Queue) *waiter {
 	wt := w.waiters.Get()
 	if wt.Call == nil {
@@ -179,7 +177,7 @@ func (w *worker) waiterOf(ex *exchange, q *state.Queue) *waiter {
 	return wt
 }
 
-// forget gives up the place of an exchange that waits no more.
+// forget releases the place of an exchange that no longer waits.
 func (wt *waiter) forget() {
 	wt.ex.wait, wt.ex = nil, nil
 	wt.turn = false
@@ -190,7 +188,7 @@ func (wt *waiter) forget() {
 // called is the waiter's turn, on the loop of its exchange.
 func (wt *waiter) called() {
 	ex, q := wt.ex, wt.queue
-	if ex == nil { // it left after it was called: the turn is the next one's
+	if ex == nil { // it left after it was called: the next one gets the turn
 		wt.w.waiters.Put(wt)
 		q.Done()
 		q.Wake()

@@ -15,14 +15,14 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// limited is a service with that limit, of which the test runs out at once.
+// limited is a service with a limit that the test exhausts at once.
 func limited(b *l7test.Backend, limit farm.RateLimit) farm.Service {
 	s := l7test.Service("web", b.Addr)
 	s.RateLimit = &limit
 	return s
 }
 
-// hourly lets so many requests pass, and no other while a test runs.
+// hourly allows that many requests, and no further ones during a test.
 func hourly(requests uint32) farm.RateLimit {
 	return farm.RateLimit{Requests: requests, Period: 3600}
 }
@@ -69,7 +69,7 @@ func TestAClientThatWaitsAsItWasToldPasses(t *testing.T) {
 	if res.StatusCode != 429 || res.Header.Get("Retry-After") != "1" {
 		t.Fatalf("got %d, Retry-After %q", res.StatusCode, res.Header.Get("Retry-After"))
 	}
-	time.Sleep(time.Second) // what it was told
+	time.Sleep(time.Second) // the time in Retry-After
 	if res := c.Send(get("/")).Get(); res.StatusCode != 200 {
 		t.Errorf("got %d after the time it was told", res.StatusCode)
 	}
@@ -84,7 +84,7 @@ func TestExactlyTheLimitPassesOverAllLoops(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			for range 5 { // connections, so that both loops have some
+			for range 5 { // several connections, so that both loops have some
 				c := l7test.Dial(t, addr)
 				_ = c.SetDeadline(time.Now().Add(time.Minute))
 				for range 10 {
@@ -178,7 +178,7 @@ func TestARedirectHasItsLimitToo(t *testing.T) {
 	}
 }
 
-// Nobody reads the body of a request that is refused, so the connection ends.
+// The body of a refused request is not read, so the connection ends.
 func TestARefusedRequestWithABodyEndsItsConnection(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))

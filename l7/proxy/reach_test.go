@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// A backend that was down is used at once when what kept it from being reached
-// is changed, not a resurrectime later.
+// A down backend is used at once when the obstacle to reaching it is removed by a change,
+// not after resurrectime.
 func TestABackendThatIsReachedOtherwiseIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
@@ -31,7 +31,7 @@ func TestABackendThatIsReachedOtherwiseIsTriedAtOnce(t *testing.T) {
 			t.Parallel()
 			a := l7test.New(t, 1)
 			s := s
-			s.TLS = &farm.BackendTLS{Name: "a.test"} // of a client it would say nothing of the backend
+			s.TLS = &farm.BackendTLS{Name: "a.test"} // with the client's name a failure would not count against the backend
 			good := s
 			bad := s
 			tls := *s.TLS

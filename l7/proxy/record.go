@@ -11,9 +11,9 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// Record makes every loop put records of its exchanges into its ring of the
-// segment, by the writer of its position: those of farms that log, and of farms
-// that somebody watches. Call it before the first Publish.
+// Record makes each loop write the records of its exchanges to its ring in the segment,
+// through the writer of its position. Farms with logging and watched farms are recorded. It
+// must be called before the first Publish.
 func (e *Engine) Record(to *accesslog.Segment, writers []*accesslog.Writer) {
 	for i, w := range e.Workers {
 		w.records.Recorder = accesslog.NewRecorder(to, writers[i], i)
@@ -24,13 +24,13 @@ func (e *Engine) Record(to *accesslog.Segment, writers []*accesslog.Writer) {
 type records struct {
 	accesslog.Recorder
 	free  []*accesslog.Entry
-	extra []byte // field lines with an id of the message at hand
+	extra []byte // field lines with the request ID of the current message
 
-	skew, synced int64 // from the loop's clock to Unix time, and when that was found
+	skew, synced int64 // offset from the loop's clock to Unix time, and when it was determined
 }
 
-// wall is Unix time on the loop's clock, never a second older than the
-// system's own: that may be set.
+// wall returns Unix time from the loop's clock. The offset is renewed every second, because
+// the system clock may be set.
 func (r *records) wall(now int64) int64 {
 	if now-r.synced >= second || r.skew == 0 {
 		r.skew, r.synced = time.Now().UnixNano()-now, now
@@ -38,27 +38,27 @@ func (r *records) wall(now int64) int64 {
 	return now + r.skew
 }
 
-// put hands a record over and takes the entry back.
+// put passes a record on and recycles the entry.
 func (rec *records) put(e *accesslog.Entry) {
 	rec.Put(e)
 	rec.free = append(rec.free, e)
 }
 
-// recordQueued notes how long the exchange has waited in the queue.
+// recordQueued records the time in the queue.
 func (ex *exchange) recordQueued() {
 	if e := ex.entry; e != nil {
 		e.Queue += ex.w.loop.Now() - ex.queued
 	}
 }
 
-// recordConnect notes how long the connect took that was begun then.
+// recordConnect records the duration of the connect.
 func (ex *exchange) recordConnect(began int64) {
 	if e := ex.entry; e != nil {
 		e.Connect = ex.w.loop.Now() - began
 	}
 }
 
-// recordRejection counts what is refused, and notes its class and the reason.
+// recordRejection counts a refusal and records its class and reason.
 func (ex *exchange) recordRejection(class rejection.Class, reason string) {
 	ex.w.shard.Rejections(ex.farm.ID)[class]++
 	if e := ex.entry; e != nil {
@@ -67,7 +67,7 @@ func (ex *exchange) recordRejection(class rejection.Class, reason string) {
 	}
 }
 
-// recordGoesOn takes back recordRejection: the exchange does not end with it.
+// recordGoesOn reverts recordRejection, because the exchange continues.
 func (ex *exchange) recordGoesOn() {
 	if e := ex.entry; e != nil {
 		e.Rejection = 0
@@ -75,7 +75,7 @@ func (ex *exchange) recordGoesOn() {
 	}
 }
 
-// recordOwn notes an answer of our own, of that many bytes.
+// recordOwn records a generated response of that many bytes.
 func (ex *exchange) recordOwn(status, bytes int) {
 	ex.status, ex.own = status, true
 	took := ex.w.loop.Now() - ex.began
@@ -87,7 +87,7 @@ func (ex *exchange) recordOwn(status, bytes int) {
 	}
 }
 
-// ending says who ended an exchange that is not complete.
+// ending returns which side ended an incomplete exchange.
 func (ex *exchange) ending(e *accesslog.Entry) (f accesslog.Flags) {
 	complete := ex.own || ex.status != 0 && ex.response.done()
 	if ex.phase == phaseTunnel {
@@ -102,17 +102,16 @@ func (ex *exchange) ending(e *accesslog.Entry) (f accesslog.Flags) {
 	return f | accesslog.AbortedHere
 }
 
-// All classes of rejections have a counter.
+// Every class of rejections has a counter.
 var _ [stats.MaxClasses - len(rejected.Names)]struct{}
 
-// ofBackend reports whether a class is of what backends do.
+// ofBackend reports whether a class concerns backend behaviour.
 func ofBackend(class rejection.Class) bool {
 	return class == rejected.BadAnswer || class == rejected.CutAnswer || class == rejected.BackendTimeout
 }
 
-// recordOwn records an answer that is given without a backend. sv is nil when no
-// service was found; class is that of what is refused, plus one, and reason says why
-// it is.
+// recordOwn records a response without a backend. sv is nil if no service was found. class
+// is the class of the refusal plus one, and reason its reason.
 func (w *worker) recordOwn(cl client.Client, f *table.Farm, sv *table.Service, class uint8, reason string, status, bytes int) {
 	e := w.entry(cl.From(), f, &w.req)
 	if e == nil {

@@ -19,7 +19,7 @@ import (
 
 var logs = l7test.Logged
 
-// classOf is the name of the class a record was refused for.
+// classOf returns the rejection class of a record.
 func classOf(a *l7test.Appliance, l l7test.Record) string {
 	if l.Rejection == 0 {
 		return ""
@@ -144,7 +144,7 @@ func TestRecordSaysWhoEndedAnExchange(t *testing.T) {
 			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
 		}
 	})
-	mute := l7test.NewBackend(t, func(c *l7test.Recorder) { // but for the first request
+	mute := l7test.NewBackend(t, func(c *l7test.Recorder) { // except for the first request
 		if _, err := c.Head(); err == nil {
 			c.Say(ok)
 		}
@@ -164,7 +164,7 @@ func TestRecordSaysWhoEndedAnExchange(t *testing.T) {
 	service := l7test.Service("web", mute.Addr)
 	service.Backends[0].ID = 2
 	c = l7test.Dial(t, a.Serve(logs, service))
-	c.Send(get("/first")).Get() // from now on the loop listens to the client
+	c.Send(get("/first")).Get() // the loop monitors the client from now on
 	r.Next()
 	c.Send(get("/left"))
 	l7test.Eventually(t, "the request at the backend", func() bool { return strings.Contains(mute.Received(), "/left") })
@@ -192,7 +192,7 @@ func TestRecordCountsTheBackendsThatWereTried(t *testing.T) {
 	a := l7test.New(t, 1)
 	r := l7test.RecordsOf(t, a)
 	c := l7test.Dial(t, a.Serve(logs, l7test.Service("web", "127.0.0.1:1", b.Addr)))
-	for range 2 { // one of the two begins with the backend that is not there
+	for range 2 { // one of the two begins with the missing backend
 		c.Send(get("/")).Get()
 	}
 	one, two := r.Next(), r.Next()
@@ -272,12 +272,12 @@ func TestRejectionIsOfTheExchangeItBelongsTo(t *testing.T) {
 	}
 }
 
-// networks are prefixes as they are written.
+// networks parses prefixes.
 var networks = l7test.Networks
 
 var anID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// idsAt are the request ids a backend was sent.
+// idsAt returns the request IDs received by a backend.
 func idsAt(b *l7test.Backend) (ids []string) {
 	for l := range strings.SplitSeq(b.Received(), "\r\n") {
 		if name, value, ok := strings.Cut(l, ": "); ok && strings.EqualFold(name, "X-Request-Id") {
@@ -294,7 +294,7 @@ func TestRequestIDIsMadeUnlessATrustedPeerSendsOne(t *testing.T) {
 		name    string
 		edit    func(h *farm.HTTP)
 		request string
-		backend string // what the backend gets: made, theirs or none
+		backend string // ID at the backend: made, theirs or none
 		client  bool   // whether the client gets the same
 	}{
 		{"off", func(*farm.HTTP) {}, request(theirs), "theirs", false},
@@ -389,7 +389,7 @@ func TestAnswersToAuthoritiesAreCountedAndRecorded(t *testing.T) {
 
 func TestTimesOfExchangesAreCounted(t *testing.T) {
 	t.Parallel()
-	head := make(chan bool) // the client has it, so the first byte went through
+	head := make(chan bool) // the client has it, so the first byte was forwarded
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		for {
 			if _, err := c.Head(); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// oneLine waits for the line the appliance leaves of what it refused and fails
-// the test unless it is the only one and says what is wanted after its reason.
+// oneLine waits for the log line about a refusal. It must be the only one and contain rest
+// after its reason.
 func oneLine(t *testing.T, a *l7test.Appliance, c *l7test.Client, class, reason, rest string) {
 	t.Helper()
 	l7test.Eventually(t, "a line is left", func() bool { return len(a.Log.Lines("msg=refused")) > 0 })
@@ -30,7 +30,7 @@ func oneLine(t *testing.T, a *l7test.Appliance, c *l7test.Client, class, reason,
 	}
 }
 
-// familyVerbs has a farm accept the methods it knows by name only.
+// familyVerbs makes a farm accept only known methods.
 func familyVerbs(h *farm.HTTP) { h.Verbs = farm.VerbsMSRPCExt }
 
 func TestEachRefusedRequestLeavesOneLine(t *testing.T) {
@@ -184,7 +184,7 @@ func TestBadChunkWithinTheAnswerLeavesOneLine(t *testing.T) {
 	b := l7test.NewBackend(t, func(r *l7test.Recorder) {
 		_, _ = r.Head()
 		r.Say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
-		time.Sleep(100 * time.Millisecond) // its end is read on its own
+		time.Sleep(100 * time.Millisecond) // its end is read separately
 		r.Say("zz\r\n")
 		_, _ = io.Copy(io.Discard, r)
 	})
@@ -239,7 +239,7 @@ func TestGoodRequestsLeaveNoLine(t *testing.T) {
 
 var suppressed = regexp.MustCompile(` suppressed=(\d+)$`)
 
-// stoodFor is how many rejections of a class the lines say there were.
+// stoodFor returns the number of rejections of a class reported by the lines.
 func stoodFor(t *testing.T, lines []string, class string) (n int) {
 	t.Helper()
 	for _, line := range lines {

@@ -19,8 +19,9 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// answerWith answers a request without a backend, for a service or for none, with
-// more field lines. class is that of what it is refused for, plus one. It returns how many bytes of rest belong to the request.
+// answerWith responds without a backend, with additional field lines. sv may be nil. class
+// is the class of the refusal plus one. It returns the number of bytes of rest that belong
+// to the request.
 func (w *worker) answerWith(cl client.Client, f *table.Farm, sv *table.Service, class uint8, no *rejected.Cause, lines, rest []byte) int {
 	status := no.Status
 	close, used := w.bodyless(rest)
@@ -32,8 +33,8 @@ func (w *worker) answerWith(cl client.Client, f *table.Farm, sv *table.Service, 
 	return used
 }
 
-// refuse answers a request as its plan says. That a client has not identified
-// itself yet is how every visit begins, and no rejection.
+// refuse responds to a request as its plan demands. Missing credentials are not a rejection,
+// because every visit begins that way.
 func (w *worker) refuse(cl client.Client, f *table.Farm, p *table.Plan, rest []byte) int {
 	no, lines, class := p.Refused, p.Lines, uint8(0)
 	if no != table.RefusedStranger {
@@ -47,8 +48,8 @@ func (w *worker) refuse(cl client.Client, f *table.Farm, p *table.Plan, rest []b
 	return w.answerWith(cl, f, p.Service, class, no, lines, rest)
 }
 
-// retryAfter is the field line that tells a client to wait that many
-// nanoseconds. It is good until the next call on the loop.
+// retryAfter returns the Retry-After line for a wait in nanoseconds. It is valid until the
+// next call on the loop.
 func (w *worker) retryAfter(wait int64) []byte {
 	w.extra = append(w.extra[:0], "Retry-After: "...)
 	w.extra = strconv.AppendInt(w.extra, (wait+second-1)/second, 10)
@@ -56,7 +57,7 @@ func (w *worker) retryAfter(wait int64) []byte {
 	return w.extra
 }
 
-// redirect answers with the service's redirect.
+// redirect responds with the service's redirect.
 func (w *worker) redirect(cl client.Client, f *table.Farm, p *table.Plan, rest []byte) int {
 	close, used := w.bodyless(rest)
 	sv, s := p.Service, cl.From().Stats()
@@ -68,9 +69,9 @@ func (w *worker) redirect(cl client.Client, f *table.Farm, p *table.Plan, rest [
 	return used
 }
 
-// bodyless reports whether the connection has to close after an answer given
-// now: it must when a body is still to come that nobody will read, and our own
-// answers do not tell an HTTP/1.0 client that its connection stays.
+// bodyless reports whether the connection must close after a response now. This is the case
+// if an unread body follows, and for HTTP/1.0 clients, because generated responses do not
+// offer them keep-alive.
 func (w *worker) bodyless(rest []byte) (close bool, used int) {
 	if w.req.Body() != http1.BodyNone {
 		return true, len(rest)
@@ -83,19 +84,19 @@ func (w *worker) send(cl client.Client, out []byte, close bool) {
 	cl.Answer(out, close)
 }
 
-// fail answers an exchange that got no response head to pass on, and ends it.
+// fail responds to an exchange without a response head to forward, and ends it.
 func (ex *exchange) fail(status int) { ex.failWith(status, nil) }
 
-// failWith is fail with more field lines.
+// failWith is fail with additional field lines.
 func (ex *exchange) failWith(status int, lines []byte) {
 	last := ex.closes()
 	ex.answerOwn(status, ex.farm.Answers.AppendWith(ex.w.loop.Scratch[:0], status, lines, ex.verb == http1.VerbHEAD, last), last)
 }
 
-// closes reports whether the client's connection ends with an answer of ours.
+// closes reports whether the client connection ends after a generated response.
 func (ex *exchange) closes() bool { return !ex.keepClient || !ex.request.done() || ex.oldClient }
 
-// answerOwn ends the exchange with an answer that was made here.
+// answerOwn ends the exchange with a generated response.
 func (ex *exchange) answerOwn(status int, out []byte, last bool) {
 	cl, s := ex.client, ex.stats()
 	s.Responses[status/100-1]++
@@ -106,8 +107,8 @@ func (ex *exchange) answerOwn(status int, out []byte, last bool) {
 	cl.Answer(out, last)
 }
 
-// refuse answers a request that cannot be sent on, most often because its body
-// breaks the rules of its framing.
+// refuse responds to a request that cannot be forwarded, usually because of its body
+// framing.
 func (ex *exchange) refuse(err error) {
 	class, status, reason := rejected.Classify(err)
 	ex.note(class, status, reason)
@@ -116,7 +117,7 @@ func (ex *exchange) refuse(err error) {
 	ex.fail(status)
 }
 
-// answerChallenge answers a request that asks returned true for.
+// answerChallenge responds to an ACME challenge.
 func (w *worker) answerChallenge(cl client.Client, f *table.Farm, rest []byte) int {
 	close, used := w.bodyless(rest)
 	text := f.Challenges[string(w.req.Path)]
@@ -132,7 +133,7 @@ func (w *worker) answerChallenge(cl client.Client, f *table.Farm, rest []byte) i
 	return used
 }
 
-// answerReason says why a backend's answer is refused.
+// answerReason returns why a backend's response is refused.
 func answerReason(err error) string {
 	if bad, ok := errors.AsType[*http1.Error](err); ok {
 		return bad.Reason
@@ -143,14 +144,13 @@ func answerReason(err error) string {
 	return "malformed answer"
 }
 
-// note leaves a line of what the client is refused for, as Peer.Note does before there
-// is an exchange.
+// note logs a refusal, as Peer.Note does before there is an exchange.
 func (ex *exchange) note(class rejection.Class, status int, reason string) {
 	ex.recordRejection(class, reason)
 	ex.w.note(class, status, ex.farm.Name, reason, ex.peer.Conn.Peer(), netip.AddrPort{})
 }
 
-// noteBackend leaves a line of what the backend did wrong.
+// noteBackend logs a fault of the backend.
 func (ex *exchange) noteBackend(class rejection.Class, status int, reason string) {
 	ex.recordRejection(class, reason)
 	w := ex.w
@@ -166,10 +166,10 @@ func (w *worker) note(class rejection.Class, status int, farm, reason string, cl
 	})
 }
 
-// maxNamed bounds the backends a line of the log tells of.
+// maxNamed bounds the backends named in a log line.
 const maxNamed = 8
 
-// noteUnserved notes that the exchange got no backend, and why.
+// noteUnserved logs why the exchange got no backend.
 func (ex *exchange) noteUnserved() {
 	reason := "no backend can be used"
 	if ex.entry != nil || ex.w.rejections.Shows(ex.w.loop.Now(), rejected.NoBackend) {
@@ -178,8 +178,8 @@ func (ex *exchange) noteUnserved() {
 	ex.note(rejected.NoBackend, 503, reason)
 }
 
-// unserved says why no backend of the service was to be had: of each, as far as a
-// line can hold it.
+// unserved returns why no backend of the service was available, for each backend up to
+// maxNamed.
 func (ex *exchange) unserved() string {
 	sv := ex.service
 	switch {
@@ -208,7 +208,7 @@ func (ex *exchange) unserved() string {
 	return text.String()
 }
 
-// unusable says why the exchange did not get backend i.
+// unusable returns why the exchange did not get backend i.
 func (ex *exchange) unusable(i int) string {
 	m := ex.service.Picker.Member(i)
 	switch v := ex.service.Picker.Verdict(i, ex.Tried); {
@@ -225,7 +225,7 @@ func (ex *exchange) unusable(i int) string {
 	}
 }
 
-// ownID puts the id into an answer of our own, behind its first line.
+// ownID inserts the request ID into a generated response, after its status line.
 func (ex *exchange) ownID(out []byte) []byte {
 	if ex.farm.Recording.ID != farm.RequestIDBoth {
 		return out

@@ -10,22 +10,22 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// sending is how far an exchange's request is.
+// sending is the state of an exchange's request.
 type sending struct {
-	// head holds the rewritten request as long as it may have to be sent
-	// again: until a connection is established, or until the answer begins.
+	// head holds the rewritten request while it may have to be sent again: until a
+	// connection is established, or until the response begins.
 	head []byte
-	// rejections is how often a backend did not look at the request.
+	// rejections counts backends that did not process the request.
 	rejections uint8
-	// unshaken is how many handshakes failed for what the client sent.
+	// unshaken counts failed handshakes caused by the client's input.
 	unshaken    uint8
-	replayable  bool // head is the whole request and sending it twice is safe
-	fresh       bool // the next connection must be a new one
-	bodyRefused bool // the backend takes no more of the body
+	replayable  bool // head is the whole request and safe to repeat
+	fresh       bool // requires a new connection
+	bodyRefused bool // the backend accepts no more of the body
 }
 
-// maxReplay bounds a request that is kept while a backend of HTTP/2 may still
-// say that it has not looked at it.
+// maxReplay bounds a request that is kept while an HTTP/2 backend may still reject it
+// unprocessed.
 const maxReplay = 64 << 10
 
 // Begin implements client.Handler.
@@ -54,8 +54,8 @@ func (w *worker) Begin(cl client.Client, f *table.Farm, head, rest []byte) int {
 	return w.forwardFor(cl, f, p.Service, unchecked, rest)
 }
 
-// forwardFor begins an exchange for a request that is forwarded, perhaps once a
-// password has been checked.
+// forwardFor begins an exchange for a forwarded request, after a pending password check if
+// there is one.
 func (w *worker) forwardFor(cl client.Client, f *table.Farm, sv *table.Service, unchecked *login, rest []byte) int {
 	ex := w.exchanges.Get()
 	invite := ex.start(w, cl, f, sv)
@@ -75,11 +75,11 @@ func (w *worker) forwardFor(cl client.Client, f *table.Farm, sv *table.Service, 
 	return used
 }
 
-// start makes the exchange one of the request at hand. It reports whether the
-// client is to be invited to send the body.
+// start initialises the exchange for the current request. It reports whether the client must
+// get a 100 Continue.
 func (ex *exchange) start(w *worker, cl client.Client, f *table.Farm, sv *table.Service) (invite bool) {
 	r := &w.req
-	// Field by field: a literal would be built aside and copied, 512 bytes of it.
+	// Field by field: a composite literal of 512 bytes would be built separately and copied.
 	ex.client, ex.peer = cl, cl.From()
 	ex.w, ex.farm, ex.service, ex.queue = w, f, sv, sv.Queue
 	ex.verb, ex.oldClient, ex.keepClient = r.Verb, r.Minor == 0, r.KeepAlive
@@ -101,8 +101,8 @@ func (ex *exchange) start(w *worker, cl client.Client, f *table.Farm, sv *table.
 	return invite
 }
 
-// binds reports whether a connection that carries the request is its client's from
-// then on: it is to log in, perhaps without having been asked to.
+// binds reports whether the request logs in its connection, possibly unasked, which is then
+// reserved for its client.
 func binds(r *http1.Request) bool {
 	i := r.Find(http1.KnownAuthorization)
 	return i >= 0 && bindingScheme(r.Value(i))
@@ -110,8 +110,7 @@ func binds(r *http1.Request) bool {
 
 var continueLine = []byte("HTTP/1.1 100 Continue\r\n\r\n")
 
-// inviteBody tells the client to send the body it waits with. It reports
-// whether the client is still there.
+// inviteBody sends 100 Continue. It reports whether the client is still connected.
 func (ex *exchange) inviteBody() bool {
 	if ex.client.Interim(continueLine) != nil {
 		ex.ClientGone()
@@ -120,14 +119,14 @@ func (ex *exchange) inviteBody() bool {
 	return true
 }
 
-// prepare makes the request a backend gets in the loop's scratch buffer: head
-// and as much of the body as has come.
+// prepare writes the request for the backend to the scratch buffer: the head and the body
+// received so far.
 func (ex *exchange) prepare(rest []byte) (used int, err error) {
 	if ex.service.DNSFarm != "" {
 		return ex.prepareQuestion(rest)
 	}
 	told := table.Told{Proto: ex.peer.Scheme()}
-	if len(ex.id) > 0 { // copying what was just written makes the processor wait
+	if len(ex.id) > 0 { // copying bytes that were just written stalls the processor
 		told.ID = ex.id
 	}
 	if t := ex.farm.TLS; t != nil && t.TellsClients {
@@ -148,7 +147,7 @@ func (ex *exchange) assemble(rest []byte) (used int, err error) {
 		return 0, err
 	}
 	out = append(out, rest[:n]...)
-	if !ex.service.Multiplexed { // else transmit asks for it
+	if !ex.service.Multiplexed { // otherwise transmit adds it
 		out = append(out, ex.requestTrailer()...)
 	}
 	w.loop.Scratch = out
@@ -157,8 +156,8 @@ func (ex *exchange) assemble(rest []byte) (used int, err error) {
 	return in, nil
 }
 
-// requestTrailer is what follows the last chunk of the request's body. It is good
-// until the next call on the loop.
+// requestTrailer returns the bytes after the last chunk of the request's body, valid until
+// the next call on the loop.
 func (ex *exchange) requestTrailer() []byte {
 	t := ex.request.trailer()
 	rules, auth, farm := ex.service.Request, ex.service.Auth, ex.farm.Remove
@@ -172,7 +171,7 @@ func (ex *exchange) requestTrailer() []byte {
 		if err := rules.Apply(h, s); err != nil {
 			return err
 		}
-		if auth != nil && auth.Keys != nil { // the backend gets the one that was checked, or none
+		if auth != nil && auth.Keys != nil { // the backend gets the checked key only, or none
 			for i := h.Lookup(auth.Header); i >= 0; i = h.Lookup(auth.Header) {
 				h.Remove(i)
 			}
@@ -181,8 +180,8 @@ func (ex *exchange) requestTrailer() []byte {
 	})
 }
 
-// forwardTo finds a backend for the request and sends it, or starts to
-// connect. It goes on to the next backend as long as none has seen a byte.
+// forwardTo selects a backend and sends the request or starts a connect. It continues with
+// other backends as long as none has received a byte.
 func (ex *exchange) forwardTo() {
 	if ex.service.DNSFarm != "" {
 		ex.ask()
@@ -227,13 +226,12 @@ func (ex *exchange) forwardTo() {
 	}
 }
 
-// keepsOwn reports whether the client keeps a connection for the service of the
-// exchange.
+// keepsOwn reports whether the client keeps a connection for the service.
 func (ex *exchange) keepsOwn() bool {
 	return ex.service.Pinned || ex.peer.Kept().Has(ex.service.ID)
 }
 
-// choose picks a backend, unless others are to have one first.
+// choose picks a backend, unless queued exchanges go first.
 func (ex *exchange) choose() (int, bool) {
 	if ex.service.QueueLength == 0 && ex.wait == nil {
 		return ex.pick()
@@ -241,11 +239,11 @@ func (ex *exchange) choose() (int, bool) {
 	return ex.chooseInTurn()
 }
 
-// pick chooses the backend, and counts what that costs others.
+// pick selects the backend and counts evicted sessions.
 func (ex *exchange) pick() (int, bool) {
 	i, ok := ex.Pick(ex.service)
 	if ex.Keyed(ex.service) {
-		if n := ex.service.Sessions.Forgotten(); n > 0 { // an explanation, which counts nothing, displaces none
+		if n := ex.service.Sessions.Forgotten(); n > 0 { // an explanation counts and evicts none
 			ex.stats().Forgotten += n
 		}
 		if ok && ex.Why == accesslog.WhySession {
@@ -255,9 +253,9 @@ func (ex *exchange) pick() (int, bool) {
 	return i, ok
 }
 
-// destination is where and how to connect for the exchange. With TLS the name
-// that is asked for is the request's, unless the service has one of its own;
-// the result is good until the next call on the loop.
+// destination returns the target of the exchange's connection. The TLS server name is the
+// request's host unless the service has its own. The result is valid until the next call on
+// the loop.
 func (ex *exchange) destination() *dial.Target {
 	if ex.service.TLS == nil && ex.attempt == nil {
 		return &ex.backend.Target
@@ -273,8 +271,8 @@ func (ex *exchange) destination() *dial.Target {
 	return t
 }
 
-// transport finds what carries the exchange to the target. established tells that
-// the request can be sent now; otherwise the outcome of a connect is awaited.
+// transport returns the transport to the target. established means that the request can be
+// sent now; otherwise a connect is in progress.
 func (ex *exchange) transport(to *dial.Target) (up backend.Transport, established bool, err error) {
 	pool := ex.w.pool
 	if ex.service.Multiplexed {
@@ -294,8 +292,8 @@ func (ex *exchange) transport(to *dial.Target) (up backend.Transport, establishe
 	return up, false, err
 }
 
-// await counts the exchange as waiting for its response, for the algorithm
-// that compares how many do.
+// await counts the exchange as awaiting its response, for the algorithm that compares these
+// counts.
 func (ex *exchange) await() {
 	if ex.service.Tracked {
 		ex.waiting = true
@@ -303,7 +301,7 @@ func (ex *exchange) await() {
 	}
 }
 
-// arrived ends await.
+// arrived reverts await.
 func (ex *exchange) arrived() {
 	if ex.waiting {
 		ex.waiting = false
@@ -311,18 +309,18 @@ func (ex *exchange) arrived() {
 	}
 }
 
-// connecting counts connects under way.
+// connecting counts connects in progress.
 func (ex *exchange) connecting(by int) {
 	if by > 0 {
 		ex.phase = phaseConnect
 		ex.backendStats().Pending++
 	} else {
-		ex.phase = phaseHead // not counted twice, whatever goes wrong next
+		ex.phase = phaseHead // prevents double counting after later failures
 		ex.backendStats().Pending--
 	}
 }
 
-// send hands the request, as far as it has come, to the backend.
+// send passes the request received so far to the backend.
 func (ex *exchange) send() {
 	w := ex.w
 	b := ex.head
@@ -334,13 +332,13 @@ func (ex *exchange) send() {
 	ex.phase, ex.sent = phaseHead, w.loop.Now()
 	up.SetDeadline(ex.sent + ex.backend.Timeout)
 	if err := ex.transmit(b); err != nil {
-		// Refused as a whole: the connection had ended before, so the backend
-		// has seen nothing of this request.
+		// Refused as a whole: the connection had already ended, so the backend has seen
+		// nothing of this request.
 		if ex.head == nil {
 			ex.save()
 		}
 		if !up.Reused() {
-			ex.Tried = ex.Tried.With(ex.index()) // it resets what it accepts: once is enough
+			ex.Tried = ex.Tried.With(ex.index()) // it resets accepted connections: one attempt is enough
 		}
 		ex.again()
 		return
@@ -353,20 +351,20 @@ func (ex *exchange) send() {
 	ex.replayable = up.Reused() && ex.request.done() && ex.verb.Idempotent()
 	switch {
 	case ex.service.Retry != nil && ex.keeps(b):
-	case !ex.replayable && !ex.service.Multiplexed: // a stream may be refused unseen
+	case !ex.replayable && !ex.service.Multiplexed: // a stream may be rejected unprocessed
 		ex.unsave()
 	case ex.head == nil:
 		ex.save()
 	}
 }
 
-// transmit sends the request as far as it has come: a head of HTTP/1.1 and
-// bytes of the body, with chunks only where the backend speaks HTTP/1.
+// transmit sends the request received so far: an HTTP/1.1 head and bytes of the body, with
+// chunks for HTTP/1 backends only.
 func (ex *exchange) transmit(b []byte) error {
 	if !ex.service.Multiplexed {
 		return ex.up.Send(b, false, nil)
 	}
-	ex.client.Listen(true) // if it leaves the backend may stop
+	ex.client.Listen(true) // so that the backend can stop if the client leaves
 	up := ex.up
 	err := up.Send(b, ex.request.done(), ex.requestTrailer())
 	if ex.binds {
@@ -384,8 +382,8 @@ func (ex *exchange) Proceed() {
 	ex.ClientReadable()
 }
 
-// listen has the client's end noticed once the whole request has come. Who waits in
-// a queue is heard already.
+// listen monitors the client's end once the whole request has arrived. Queued clients are
+// monitored already.
 func (ex *exchange) listen() {
 	if ex.wait == nil && ex.phase != phaseTunnel {
 		ex.client.Listen(false)

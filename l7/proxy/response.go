@@ -8,15 +8,15 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// receiving is how far an exchange's answer is.
+// receiving is the state of an exchange's response.
 type receiving struct {
-	// ahead holds the part of a response head that has arrived; pooled.
+	// ahead holds a partial response head; pooled.
 	ahead []byte
-	// seen is how much of ahead http1 has looked at.
+	// seen is the part of ahead that http1 has examined.
 	seen        int
-	interim     uint8 // 1xx answers passed on
-	keepBackend bool  // the backend's connection may go on
-	contradicts bool  // an answer without a body announced one: see http1.Response.Contradicts
+	interim     uint8 // 1xx responses forwarded
+	keepBackend bool  // the backend connection may continue
+	contradicts bool  // a response without body announced one, see http1.Response.Contradicts
 }
 
 // BackendReadable implements backend.Owner.
@@ -35,7 +35,7 @@ func (ex *exchange) BackendReadable() {
 	peer.Uncork(corked)
 }
 
-// readHead takes bytes of the response head, and comes back if there are more.
+// readHead reads the response head and repeats while there is more.
 func (ex *exchange) readHead() {
 	up := ex.up
 	ex.readHeadOnce()
@@ -65,8 +65,8 @@ func (ex *exchange) readHeadOnce() {
 	ex.respond(ex.ahead)
 }
 
-// firstRead is how much of an answer is read at once before it is known what
-// it is: no more than may be compressed at once, if it may be.
+// firstRead returns the size of the first read of a response. It is limited if the response
+// may be compressed.
 func (ex *exchange) firstRead() int {
 	n := ex.peer.FirstRead
 	if ex.coding != compress.None {
@@ -75,8 +75,7 @@ func (ex *exchange) firstRead() int {
 	return n
 }
 
-// respond handles b, the bytes of the answer so far: they are in the loop's
-// read buffer or in ex.ahead.
+// respond handles b, the response so far, in the read buffer or in ex.ahead.
 func (ex *exchange) respond(b []byte) {
 	w := ex.w
 	r := &w.resp
@@ -116,25 +115,25 @@ func (ex *exchange) respond(b []byte) {
 	}
 }
 
-// awaitMore keeps b, a part of a head that http1 has looked at, until the next bytes
-// come. The backend has its time anew for them.
+// awaitMore keeps b, an examined part of a head, until more bytes arrive. The backend's
+// timeout restarts.
 func (ex *exchange) awaitMore(b []byte) {
 	ex.seen = len(b)
 	ex.keepAhead(b)
 	ex.up.SetDeadline(ex.w.loop.Now() + ex.backend.Timeout)
 }
 
-// maxInterim bounds the 1xx answers to one request.
+// maxInterim bounds the 1xx responses to one request.
 const maxInterim = 16
 
-// passInterim passes a 1xx answer on.
+// passInterim forwards a 1xx response.
 func (ex *exchange) passInterim() bool {
 	if ex.interim++; ex.interim > maxInterim {
 		ex.badResponse("too many interim answers")
 		return false
 	}
 	if ex.oldClient {
-		return true // HTTP/1.0 knows none
+		return true // HTTP/1.0 has none
 	}
 	if e := ex.farm.Limits.Expect; ex.w.resp.Status == 100 && (e == table.ExpectIgnore || e == table.ExpectSilent) {
 		return true
@@ -149,7 +148,7 @@ func (ex *exchange) passInterim() bool {
 	return true
 }
 
-// keepAhead keeps b, a tail of ex.ahead or of the read buffer, in ex.ahead.
+// keepAhead moves b, a tail of ex.ahead or of the read buffer, to ex.ahead.
 func (ex *exchange) keepAhead(b []byte) {
 	buffers := &ex.w.loop.Buffers
 	switch {
@@ -165,8 +164,7 @@ func (ex *exchange) keepAhead(b []byte) {
 	}
 }
 
-// answer passes on the final response head, n bytes of b, with as much of the
-// body as has come.
+// answer forwards the final response head, n bytes of b, with the body received so far.
 func (ex *exchange) answer(b []byte, n int) {
 	r := &ex.w.resp
 	kind, err := r.Body(ex.verb == http1.VerbHEAD)
@@ -235,7 +233,7 @@ func (ex *exchange) answer(b []byte, n int) {
 // unframed reports whether the client gets bodies without chunks.
 func (ex *exchange) unframed() bool { return ex.oldClient || ex.peer.Frames }
 
-// applyRules changes the fields of the response as the service's rules say.
+// applyRules applies the service's rules to the response fields.
 func (ex *exchange) applyRules() error {
 	rules := ex.service.Response
 	if rules == nil {
@@ -246,7 +244,7 @@ func (ex *exchange) applyRules() error {
 	return rules.Apply(&w.resp.Head, &w.rewrite)
 }
 
-// takeAnswer looks at the next bytes of the answer's body, as body.take does.
+// takeAnswer is body.take for the response.
 func (ex *exchange) takeAnswer(p []byte, unchunk bool) (in, out int, err error) {
 	in, out, err = ex.response.take(p, unchunk)
 	if err == nil && ex.response.bare && ex.up.Complete() {
@@ -265,14 +263,13 @@ func (ex *exchange) setKeepAlive(kind http1.Body, unchunk bool) {
 	}
 }
 
-// reusable reports whether the answer at hand leaves a connection to the backend that
-// another request may use.
+// reusable reports whether the backend connection is reusable after the current response.
 func (ex *exchange) reusable(kind http1.Body) bool {
 	r := &ex.w.resp
 	return r.KeepAlive && kind != http1.BodyUntilClose && !ex.contradicts && !r.Contradicts(ex.verb == http1.VerbHEAD)
 }
 
-// moreReason is what the log says of bytes behind the head of r, or behind its body.
+// moreReason returns the log text for bytes after the head or body of r.
 func moreReason(r *http1.Response, head bool) string {
 	if r.Contradicts(head) {
 		return "body of a response that has none"
@@ -280,8 +277,8 @@ func moreReason(r *http1.Response, head bool) string {
 	return moreThanAnnounced
 }
 
-// learn takes the session a backend opens in its response: the cookie it
-// sets, or the header it sends, is what the client comes back with.
+// learn stores the session that a backend opens in its response: the cookie or header that
+// the client will send back.
 func (ex *exchange) learn() {
 	sv := ex.service
 	if sv.Sessions == nil {
@@ -303,12 +300,12 @@ func (ex *exchange) learn() {
 	}
 }
 
-// rewriteHead builds the head the client gets in the scratch buffer.
+// rewriteHead writes the head for the client to the scratch buffer.
 func (ex *exchange) rewriteHead(unchunk bool) []byte {
 	w := ex.w
 	o := http1.ResponseOptions{
 		Close: !ex.keepClient, KeepAlive: ex.keepClient && ex.oldClient,
-		Unchunk: unchunk || ex.oldClient, // HTTP/1.0 knows no chunks, even where no body follows
+		Unchunk: unchunk || ex.oldClient, // HTTP/1.0 has no chunks, even without a body
 	}
 	if rules := ex.service.Response; rules != nil {
 		o.Extra = rules.Add
@@ -323,8 +320,8 @@ func (ex *exchange) rewriteHead(unchunk bool) []byte {
 	return w.loop.Scratch
 }
 
-// answerID adds the id to the field lines of the answer if the client is to
-// have it, and keeps the backend's own from it.
+// answerID appends the request ID to the field lines if the client gets it, and removes the
+// backend's own.
 func (ex *exchange) answerID(lines []byte) []byte {
 	if ex.farm.Recording.ID != farm.RequestIDBoth {
 		return lines
@@ -333,8 +330,8 @@ func (ex *exchange) answerID(lines []byte) []byte {
 	return ex.withID(lines)
 }
 
-// withID adds the id of the exchange, if it has one, to field lines. The
-// result is good until the next call on the loop.
+// withID appends the request ID, if any, to field lines. The result is valid until the next
+// call on the loop.
 func (ex *exchange) withID(lines []byte) []byte {
 	if len(ex.id) == 0 {
 		return lines
@@ -344,8 +341,8 @@ func (ex *exchange) withID(lines []byte) []byte {
 	return rec.extra
 }
 
-// rewriteLocations makes Location and Content-Location point to where the
-// client is, if they point to the backend or to the farm's own address.
+// rewriteLocations rewrites Location and Content-Location for the client if they point to
+// the backend or to the farm's own address.
 func (ex *exchange) rewriteLocations() {
 	r := &ex.w.resp
 	location, content := r.Find(http1.KnownLocation), r.Find(http1.KnownContentLocation)
@@ -357,9 +354,8 @@ func (ex *exchange) rewriteLocations() {
 	ex.rewriteLocation(content)
 }
 
-// withServedBy adds who served the request to the lines an answer gets besides
-// its own, and keeps what the backend says of it from being passed on: the
-// field tells one thing, whoever else may write it.
+// withServedBy appends the field that names the backend, and removes the backend's own, so
+// that the field has a single value.
 func (ex *exchange) withServedBy(add []byte) []byte {
 	name := ex.service.ServedBy
 	if name == "" {
@@ -374,8 +370,8 @@ func (ex *exchange) withServedBy(add []byte) []byte {
 	return ex.w.join(add, ex.backend.ServedBy)
 }
 
-// withCookie adds the line that keeps the client on its backend to what the
-// response gets besides its own fields, unless the client is known there.
+// withCookie appends the persistence cookie unless the client already has that of its
+// backend.
 func (ex *exchange) withCookie(add []byte) []byte {
 	if ex.backend.SetCookie == nil || ex.Cookie > 0 && &ex.service.Backends[ex.Cookie-1] == ex.backend {
 		return add
@@ -383,8 +379,8 @@ func (ex *exchange) withCookie(add []byte) []byte {
 	return ex.w.join(add, ex.backend.SetCookie)
 }
 
-// join gives lines followed by more. The result is good until the next call on
-// the loop, which may be given it.
+// join returns lines followed by more. The result is valid until the next call on the loop,
+// to which it may be passed.
 func (w *worker) join(lines, more []byte) []byte {
 	switch {
 	case len(more) == 0:
@@ -396,31 +392,30 @@ func (w *worker) join(lines, more []byte) []byte {
 	return w.extra
 }
 
-// writeAnswer sends head and part, what has come of the body.
+// writeAnswer sends head and part, the body received so far.
 func (ex *exchange) writeAnswer(head, part []byte) bool {
 	ex.countAnswer(len(head)+len(part), len(head)+len(part))
 	return ex.beginAnswer(head, part, ex.answerTrailer())
 }
 
-// countAnswer counts the answer with the bytes of it that came and those that
-// were sent.
+// countAnswer counts the response, with the bytes received and sent.
 func (ex *exchange) countAnswer(in, out int) {
 	f := ex.stats()
 	f.Responses[class(ex.w.resp.Status)]++
 	f.BytesOut += uint64(out)
 	took := ex.w.loop.Now() - ex.sent
-	if !ex.recalled { // else it was counted when it came
+	if !ex.recalled { // otherwise it was counted on arrival
 		ex.countTaken(in, took)
 	}
 	ex.recordAnswer(took)
 	ex.recordMoved(0, uint64(out))
 }
 
-// class returns the index that a status is counted under. A status of 600-999, which
-// backend_leniency accepts, counts as 5xx (RFC 9110 section 15).
+// class returns the counter index of a status. Statuses of 600-999, which backend_leniency
+// accepts, count as 5xx (RFC 9110 section 15).
 func class(status int) int { return min(status/100, 5) - 1 }
 
-// countTaken counts an answer for the backend it came from.
+// countTaken counts a response for its backend.
 func (ex *exchange) countTaken(bytes int, took int64) {
 	s := ex.backendStats()
 	s.Responses[class(ex.w.resp.Status)]++
@@ -433,7 +428,7 @@ func (ex *exchange) countTaken(bytes int, took int64) {
 	ex.checkOutlier()
 }
 
-// answerTrailer is requestTrailer for the answer.
+// answerTrailer is requestTrailer for the response.
 func (ex *exchange) answerTrailer() []byte {
 	t := ex.response.trailer()
 	rules := ex.service.Response
@@ -443,8 +438,8 @@ func (ex *exchange) answerTrailer() []byte {
 	return ex.w.filter(t, !ex.unframed(), rules.Apply)
 }
 
-// beginAnswer sends what the client gets first. It reports whether the client is
-// still there.
+// beginAnswer sends the beginning of the response. It reports whether the client is still
+// connected.
 func (ex *exchange) beginAnswer(head, part, trailer []byte) bool {
 	ex.phase = phaseBody
 	if ex.client.Respond(head, part, ex.response.done(), !ex.keepClient, trailer) != nil {
@@ -454,7 +449,7 @@ func (ex *exchange) beginAnswer(head, part, trailer []byte) bool {
 	return true
 }
 
-// advance goes on after some of the response was written.
+// advance continues after a part of the response was written.
 func (ex *exchange) advance() {
 	if ex.response.done() {
 		ex.finish()
@@ -463,8 +458,8 @@ func (ex *exchange) advance() {
 	ex.pumpResponse()
 }
 
-// giveBack ends the use of the transport of a complete exchange. complete tells
-// that the request is, too.
+// giveBack releases the transport of a complete response. complete means that the request is
+// complete, too.
 func (ex *exchange) giveBack(complete bool) {
 	up, whole := ex.up, ex.keepBackend && complete
 	ex.up = nil

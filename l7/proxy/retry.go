@@ -8,16 +8,15 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// retries are an exchange's tries for the sake of an answer.
+// retries holds an exchange's retries after failed responses.
 type retries struct {
-	last     []byte         // an answer that was not passed on, while there are other backends to ask; pooled
-	lastOf   *table.Backend // whose it is
-	retried  uint8          // how often another one was asked
-	recalled bool           // last was the best there was
+	last     []byte         // response held back while other backends are tried; pooled
+	lastOf   *table.Backend // its backend
+	retried  uint8          // number of retries
+	recalled bool           // last was the best response
 }
 
-// keeps keeps the request b that is being sent, if it may be sent again for the
-// sake of an answer. It reports whether it did.
+// keeps keeps the request b if it may be retried, and reports whether it did.
 func (ex *exchange) keeps(b []byte) bool {
 	rt, w := ex.service.Retry, ex.w
 	if ex.retried == 0 {
@@ -32,23 +31,22 @@ func (ex *exchange) keeps(b []byte) bool {
 	return true
 }
 
-// mayRetry reports whether a try that failed in that way goes on to another
-// backend, and spends what that costs. Nothing of an answer may have come to the
-// client.
+// mayRetry reports whether an attempt that failed in that way is retried, and charges the
+// budget. The client must not have received any part of the response.
 func (ex *exchange) mayRetry(c table.RetryCondition) bool {
 	rt := ex.service.Retry
 	switch {
 	case rt == nil || rt.On&c == 0 || ex.head == nil || ex.interim != 0 || ex.retried >= rt.Most || ex.upgrade || ex.client.WantsTunnel():
 		return false
 	case ex.ahead != nil && c != table.RetryStatus:
-		return false // it did answer
+		return false // it did respond
 	case !ex.verb.Idempotent() && (!rt.Unsafe || c == table.RetryTimeout || !ex.request.done()):
 		return false
 	}
 	return ex.service.Picker.Free(ex.Tried.With(ex.index())) && rt.Spent[ex.w.index].Retry(ex.w.loop.Now(), rt.Percent)
 }
 
-// retryAfter goes on to another backend after the chosen one gave no answer.
+// retryAfter tries another backend after the chosen one sent no response.
 func (ex *exchange) retryAfter(class rejection.Class, reason string) {
 	ex.noteBackend(class, 0, reason)
 	ex.recordGoesOn()
@@ -57,14 +55,14 @@ func (ex *exchange) retryAfter(class rejection.Class, reason string) {
 	ex.goOn()
 }
 
-// leaveBackend notes that the chosen backend failed the exchange.
+// leaveBackend records that the chosen backend failed.
 func (ex *exchange) leaveBackend() {
 	ex.backendStats().Retries++
 	ex.Tried = ex.Tried.With(ex.index())
 	ex.retried++
 }
 
-// goOn looks for a backend once more, and sends it what comes of the body.
+// goOn selects another backend and sends it the body as it arrives.
 func (ex *exchange) goOn() {
 	ex.bodyRefused, ex.fresh, ex.seen = false, false, 0
 	ex.forwardTo()
@@ -73,17 +71,17 @@ func (ex *exchange) goOn() {
 	}
 }
 
-// retryAnswer lets another backend answer instead of the one that answered with
-// b, whose head has n bytes. That answer is kept, since it may turn out to be
-// the best there is; one that cannot be is passed on. It reports whether the
-// answer was taken, or is to be taken once it is complete.
+// retryAnswer tries another backend instead of forwarding b, a response with a head of n
+// bytes. The response is kept in case it turns out to be the best; a response that cannot be
+// kept is forwarded. It reports whether the response was kept, or will be once it is
+// complete.
 func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	r := &ex.w.resp
 	if ex.head == nil || len(b) > maxReplay || kind == http1.BodyUntilClose || kind == http1.BodyChunked && ex.service.Multiplexed || kind == http1.BodyLength && r.ContentLength > maxReplay {
 		return false
 	}
-	// What is kept has to be as it came: take cleans its bytes in place, and the
-	// rest of a body that is not complete may begin within what it takes out.
+	// The kept bytes must be the original ones, because take modifies its input and the rest
+	// of an incomplete body may begin within the part it removes.
 	w := ex.w
 	w.loop.Scratch = append(w.loop.Scratch[:0], b[n:]...)
 	ex.response.startAnswer(kind, &r.Head, true)
@@ -114,7 +112,7 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	return true
 }
 
-// keepLast keeps an answer that is not passed on yet.
+// keepLast keeps a response that is not forwarded yet.
 func (ex *exchange) keepLast(b []byte) {
 	buffers := &ex.w.loop.Buffers
 	if ex.last != nil {
@@ -124,8 +122,8 @@ func (ex *exchange) keepLast(b []byte) {
 	ex.keepAhead(nil)
 }
 
-// failed ends an exchange none of whose tries brought an answer to pass on: with
-// the last one that was kept, or else with one of ours.
+// failed ends an exchange without a response to forward: with the last one kept, or else
+// with a generated one.
 func (ex *exchange) failed(status int) {
 	if ex.last == nil {
 		ex.fail(status)
@@ -142,19 +140,17 @@ func (ex *exchange) failed(status int) {
 	ex.answer(ex.ahead, n)
 }
 
-// attemptTime bounds how long one exchange tries backends that are down: others
-// are told meanwhile that there is none, and the next one should soon have its
-// turn.
+// attemptTime bounds the attempts of one exchange to reach down backends. Other exchanges
+// are refused meanwhile, and the next one should soon have its turn.
 const attemptTime = second
 
-// reviving is an exchange's try of a backend that is down.
+// reviving is an exchange's attempt to reach a down backend.
 type reviving struct {
 	attempt *balance.Attempt // nil without one
-	trying  int64            // since when it does so
+	trying  int64            // start of the attempts
 }
 
-// chooseDown picks a backend that is down while none is usable, if it is the turn
-// of this exchange to try.
+// chooseDown picks a down backend if none is usable and it is this exchange's turn to try.
 func (ex *exchange) chooseDown() (int, bool) {
 	now := ex.w.loop.Now()
 	if ex.trying != 0 && now-ex.trying >= attemptTime {
@@ -167,19 +163,19 @@ func (ex *exchange) chooseDown() (int, bool) {
 	if ex.trying == 0 {
 		ex.trying = now
 	}
-	ex.attempt, ex.fresh = right, true // a connection that is kept proves nothing
+	ex.attempt, ex.fresh = right, true // a kept connection proves nothing
 	ex.Held, ex.Why = ex.service.Picker.Held(i), accesslog.WhyAttempt
 	ex.endWait()
 	return i, true
 }
 
-// endAttempt lets other exchanges try.
+// endAttempt allows other exchanges to try.
 func (ex *exchange) endAttempt() {
 	ex.attempt.Done()
 	ex.attempt = nil
 }
 
-// attempted tells all loops that the backend the exchange tried is there again.
+// attempted marks the backend as reachable for all loops.
 func (ex *exchange) attempted() {
 	if ex.attempt == nil {
 		return

@@ -15,7 +15,7 @@ import (
 
 const sorry = "HTTP/1.1 503 Service Unavailable\r\nX-From: backend\r\nContent-Length: 5\r\n\r\nsorry"
 
-// retrying is a service that goes on to other backends when one fails so.
+// retrying is a service that retries after the given failures.
 func retrying(on []farm.RetryCondition, addrs ...string) farm.Service {
 	s := l7test.Service("web", addrs...)
 	s.RetryOn, s.RetryBudget = on, 100
@@ -24,7 +24,7 @@ func retrying(on []farm.RetryCondition, addrs ...string) farm.Service {
 
 func on(conditions ...farm.RetryCondition) []farm.RetryCondition { return conditions }
 
-// answerTo sends a request on a connection of its own and returns the answer.
+// answerTo sends a request on its own connection and returns the response.
 func answerTo(t *testing.T, addr, request string) l7test.Response {
 	t.Helper()
 	method, _, _ := strings.Cut(request, " ")
@@ -80,7 +80,7 @@ func TestAnotherBackendAnswersInsteadOfOneThatFails(t *testing.T) {
 	}
 }
 
-// The log tells of the backend that failed; the exchange was answered.
+// The failure of the backend is logged; the exchange succeeded.
 func TestAFailureThatWasRetriedIsNoneOfTheExchange(t *testing.T) {
 	t.Parallel()
 	bad := l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = c.Head() })
@@ -170,7 +170,7 @@ func TestStreamsAreRetriedToo(t *testing.T) {
 	}
 }
 
-// plainH2 is the address of a backend that speaks HTTP/2 without TLS.
+// plainH2 starts a backend with HTTP/2 without TLS and returns its address.
 func plainH2(t *testing.T, handler http.Handler) string {
 	return l7test.HTTP2Server(t, handler, false).Listener.Addr().String()
 }
@@ -352,7 +352,7 @@ func TestWhatCannotBeKeptIsPassedOn(t *testing.T) {
 	}
 }
 
-// An answer that no other can replace is not kept until it is whole.
+// A response that cannot be replaced is forwarded before it is complete.
 func TestAnAnswerToWhatIsNotRepeatedIsPassedOnAsItComes(t *testing.T) {
 	t.Parallel()
 	seen := make(chan bool)
@@ -404,14 +404,13 @@ func TestRetriesKeepToTheirNumberAndBudget(t *testing.T) {
 			t.Fatalf("answer %d", res.StatusCode)
 		}
 	}
-	// A share of what had come by then, so it is never more than of all.
+	// A share of the requests at that time, which cannot exceed that of all.
 	if n := tries(a) - requests; n < requests/10 || n > requests/5+10 {
 		t.Errorf("%d retries of %d requests within a budget of 20 %%", n, requests)
 	}
 }
 
-// An answer that is kept, since another backend may have a better one, comes
-// through as it was sent, wherever its bytes were cut.
+// A kept response is forwarded unchanged, wherever its bytes were split.
 func TestAKeptAnswerThatComesInPiecesIsWhole(t *testing.T) {
 	const head = "HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\nTrailer: ETag\r\n\r\n"
 	const body = "2;note=\"x\"\r\nso\r\n3;y\r\nrry\r\n0;z\r\nSet-Cookie: 1\r\nETag: \"1\"\r\n\r\n"

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// fields are the field lines of the last head in text, without the identity
-// fields and the framing we add.
+// fields returns the field lines of the last head in text, without identity fields and our
+// framing.
 func fields(text string) []string {
 	heads := strings.Split(strings.TrimSuffix(text, "\r\n\r\n"), "\r\n\r\n")
 	var out []string
@@ -60,7 +60,7 @@ func TestResponseFieldsAreRemovedReplacedAndAdded(t *testing.T) {
 		}
 		h.AddResponse = add("X-Frame-Options: DENY")
 	}, l7test.Service("web", b.Addr)))
-	for range 2 { // the second answer comes with other offsets in the same buffers
+	for range 2 { // the second response has other offsets in the same buffers
 		res := c.Send(request()).Get()
 		if res.Header.Get("Server") != "hidden" || res.Header.Get("Set-Cookie") != "a=1; Domain=out.test; Path=/" ||
 			res.Header.Get("X-Powered-By") != "" || res.Header.Get("X-Frame-Options") != "DENY" || res.Text != "ok" {
@@ -118,8 +118,8 @@ func TestRemovedFieldsOpenNoSession(t *testing.T) {
 	}
 }
 
-// Sessions go by what clients send and get: rules stand between them and the
-// backend on both ways.
+// Sessions use the fields that clients send and get. Rules apply between them and the
+// backend in both directions.
 func TestSessionsAreTheClients(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nSet-Cookie: SID=in-7; Path=/\r\nContent-Length: 2\r\n\r\nok"))

@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// browser is a client of the farm at addr, whatever name a URL holds.
+// browser is a client of the farm at addr for any host name.
 func browser(t *testing.T, addr string, config *tls.Config) *http.Client {
 	if config == nil {
 		config = &tls.Config{}

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// forging answers as a backend that names itself, twice.
+// forging is the response of a backend that names itself, twice.
 const forging = "HTTP/1.1 200 OK\r\nX-Backend: me\r\nx-backend: me too\r\nX-Backends: other\r\nContent-Length: 2\r\n\r\nok"
 
 func TestAnswersNameTheirBackend(t *testing.T) {

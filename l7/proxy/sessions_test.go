@@ -32,7 +32,7 @@ func TestSessionsShowTheirBackendAndTheTimeLeft(t *testing.T) {
 		cookie := fmt.Sprintf("client-%d", i)
 		who[cookie] = come(t, addr, cookie)
 	}
-	come(t, addr, "") // nobody
+	come(t, addr, "") // without a key
 	total, list := listed(a.Engine, 1, 10)
 	if total != 6 || len(list) != 6 {
 		t.Fatalf("%d sessions, %d listed", total, len(list))
@@ -109,7 +109,7 @@ func TestSessionsOfBackendsThatAreGoneOrCutAreLeftOut(t *testing.T) {
 	want("stopped", 0)
 }
 
-// Counting goes on beside exchanges and changes of the table.
+// Counting is concurrent with exchanges and table changes.
 func TestSessionsAreCountedBesideTraffic(t *testing.T) {
 	t.Parallel()
 	b := named(t, "1")
@@ -166,7 +166,7 @@ func TestStaticSessionsLiveUntilTheyAreDeleted(t *testing.T) {
 	if total, list := a.Engine.SessionsOf(1).List(1); total != 2 || len(list) != 1 || string(list[0].Key) != "fixed too" || !list[0].Static || list[0].TTL != 0 || list[0].Backend != 1 {
 		t.Errorf("%d sessions: %v", total, list)
 	}
-	// Its backend is out for a while: others serve, and nothing is forgotten.
+	// Its backend is out for a while. Others serve, and the session stays.
 	s.Backends[1].Maintenance = farm.MaintenanceCut
 	a.Serve(nil, s)
 	if got := come(t, addr, "fixed"); got != "1" {
@@ -193,7 +193,7 @@ func TestStaticSessionsLiveUntilTheyAreDeleted(t *testing.T) {
 	if found, ok := a.Engine.SessionsOf(1).Find([]byte("fixed too")); ok {
 		t.Errorf("deleted, and still there: %+v", found)
 	}
-	// A backend that is gone takes its own along; a farm that stops does not.
+	// A deleted backend takes its sessions along; a stopped farm keeps them.
 	a.Farm.Stopped = true
 	a.Serve(nil, s)
 	a.Farm.Stopped = false
@@ -245,8 +245,8 @@ func TestSessionsThatAreLearnedAreAsIfClientsHadCome(t *testing.T) {
 	}
 }
 
-// Keys of another kind mean nothing: what was kept by them is forgotten, and
-// only once the change is in force.
+// Keys of another kind have no meaning. The old sessions are removed, but only once the
+// change is in force.
 func TestSessionsBeginAnewWithAnotherKey(t *testing.T) {
 	t.Parallel()
 	b := named(t, "1")

@@ -22,7 +22,7 @@ func TestBackendsThatComeUpStartSlowly(t *testing.T) {
 		return a.Serve(nil, s)
 	}
 	c := l7test.Dial(t, publish(2, farm.MaintenanceOff))
-	// share is how many of n exchanges the backend gets.
+	// share returns how many of n exchanges the backend gets.
 	share := func(id uint32, n int) uint64 {
 		before := a.Segment.SumBackend(id).Requests
 		for range n {

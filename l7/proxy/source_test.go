@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// seen is a backend that says who connected.
+// seen is a backend that responds with the peer's address.
 func seen(t *testing.T) *l7test.Backend {
 	t.Helper()
 	return l7test.NewBackend(t, func(c *l7test.Recorder) {

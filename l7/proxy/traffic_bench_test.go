@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// BenchmarkTraffic is requests on connections that are kept, for `make profile`:
-// what the compiler is told of which calls are hot.
+// BenchmarkTraffic sends requests on persistent connections. `make profile` uses it for
+// profile-guided optimisation.
 func BenchmarkTraffic(b *testing.B) {
 	b.Run("http", func(b *testing.B) { traffic(b, l7test.New(b, 1), nil, net.Dial) })
 	b.Run("https", func(b *testing.B) {
@@ -22,12 +22,12 @@ func BenchmarkTraffic(b *testing.B) {
 	})
 }
 
-// traffic has eight clients ask a small backend, one request after the other.
+// traffic runs eight clients against a small backend, one request after the other.
 func traffic(b *testing.B, a *l7test.Appliance, edit func(h *farm.HTTP), dial func(network, addr string) (net.Conn, error)) {
 	body := make([]byte, 128)
 	backend := l7test.NewBackend(b, func(c *l7test.Recorder) {
 		answer := append([]byte("HTTP/1.1 200 OK\r\nContent-Length: 128\r\n\r\n"), body...)
-		for in := make([]byte, 4096); ; { // as fast as it can: a request is one read
+		for in := make([]byte, 4096); ; { // as fast as possible: a request is one read
 			if _, err := c.TCPConn.Read(in); err != nil {
 				return
 			}
@@ -49,7 +49,7 @@ func traffic(b *testing.B, a *l7test.Appliance, edit func(h *farm.HTTP), dial fu
 				b.Error(err)
 				return
 			}
-			for got := 0; got < len(body); { // the body is in the last of them
+			for got := 0; got < len(body); { // the body comes last
 				n, err := c.Read(in)
 				if err != nil {
 					b.Error(err)

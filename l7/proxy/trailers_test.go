@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// trailed is a backend that answers requests with these trailers, once their
-// chunked bodies are there.
+// trailed is a backend that responds with these trailers after reading the chunked request
+// body.
 func trailed(t *testing.T, names, lines string) *l7test.Backend {
 	return l7test.NewBackend(t, func(c *l7test.Recorder) {
 		for {
@@ -107,7 +107,7 @@ func TestTrailersOfWhichRulesLeaveNothing(t *testing.T) {
 	}
 }
 
-// Between HTTP/2 on both sides all trailers pass but those that rules take out.
+// With HTTP/2 on both sides all trailers are forwarded except those removed by rules.
 func TestRulesHoldForTrailersOfStreams(t *testing.T) {
 	t.Parallel()
 	got := make(chan http.Header, 1)
@@ -140,8 +140,7 @@ func TestRulesHoldForTrailersOfStreams(t *testing.T) {
 	}
 }
 
-// A key behind the body was checked by nobody: the backend must not take it for
-// the one that was.
+// A key after the body was not checked, and the backend must not use it.
 func TestNoKeyComesBehindTheBody(t *testing.T) {
 	t.Parallel()
 	for _, pass := range []bool{false, true} {

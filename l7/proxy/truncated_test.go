@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// ending is a backend with TLS whose answers last until the connection ends,
-// which it does with close_notify or without.
+// ending is a TLS backend whose responses end with the connection, with or without
+// close_notify.
 func ending(t *testing.T, notify bool) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -90,7 +90,7 @@ func TestAnswerThatSomebodyElseMayHaveCutIsNotShownAsWhole(t *testing.T) {
 	}
 }
 
-// A request says itself how long it is: what is cut never looks whole.
+// A request states its length, so a truncated one never looks complete.
 func TestRequestThatWasCutIsNotShownAsWhole(t *testing.T) {
 	t.Parallel()
 	for _, framing := range []string{"Content-Length: 100\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n5\r\n"} {

@@ -7,11 +7,11 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// tunnel is which directions of a tunnel are over.
+// tunnel holds which directions of a tunnel have ended.
 type tunnel struct{ clientEnded, backendEnded bool }
 
-// switchProtocol passes a 101 on; from then on bytes flow both ways without
-// being looked at. Only the handshake is HTTP.
+// switchProtocol forwards a 101. From then on bytes flow in both directions uninspected;
+// only the handshake is HTTP.
 func (ex *exchange) switchProtocol(b []byte, n int) {
 	w := ex.w
 	if err := ex.checkSwitch(); err != nil {
@@ -22,7 +22,7 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 		ex.badResponse(answerReason(err))
 		return
 	}
-	if err := ex.checkOffered(); err != nil { // after the rules: these may take away what a rule made a backend select
+	if err := ex.checkOffered(); err != nil { // after the rules, which may remove a selection caused by another rule
 		ex.badResponse(answerReason(err))
 		return
 	}
@@ -46,20 +46,20 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 		return
 	}
 	ex.up.SetDeadline(0)
-	ex.ClientReadable() // what is missing of the body comes first
+	ex.ClientReadable() // the rest of the body comes first
 	if ex.client != nil {
 		ex.tunnelDown()
 	}
 }
 
-// tunnelUp moves bytes from the client to the backend.
+// tunnelUp forwards bytes from the client to the backend.
 func (ex *exchange) tunnelUp() {
 	n, ended := ex.relayUp()
 	ex.countTunnel(n, 0)
 	ex.tunnelMoved(ended, &ex.clientEnded)
 }
 
-// tunnelDown moves bytes from the backend to the client.
+// tunnelDown forwards bytes from the backend to the client.
 func (ex *exchange) tunnelDown() {
 	n, ended := ex.relayDown()
 	ex.countTunnel(0, n)
@@ -76,7 +76,7 @@ func (ex *exchange) countTunnel(in, out int) {
 	ex.recordMoved(uint64(in), uint64(out))
 }
 
-// tunnelMoved ends the tunnel when both directions have ended.
+// tunnelMoved ends the tunnel once both directions have ended.
 func (ex *exchange) tunnelMoved(ended bool, side *bool) {
 	ex.client.SetDeadline(ex.w.loop.Now() + ex.farm.TunnelIdle)
 	if !ended {
@@ -96,13 +96,13 @@ func (ex *exchange) tunnelMoved(ended bool, side *bool) {
 	cl.Finish(false, false)
 }
 
-// relayUp moves bytes to the backend until it pauses. ended says that the client's
-// direction is over and the backend was told.
+// relayUp forwards bytes to the backend until it pauses. ended means that the client
+// half-closed and the end was forwarded.
 func (ex *exchange) relayUp() (moved int, ended bool) {
 	l := ex.w.loop
 	for range readsPerTurn {
 		if ex.up.Pending() != 0 {
-			return moved, false // BackendDrained comes back here
+			return moved, false // BackendDrained continues here
 		}
 		n, err := ex.client.ReadBody(l.In)
 		switch {
@@ -130,7 +130,7 @@ func (ex *exchange) relayDown() (moved int, ended bool) {
 	for range readsPerTurn {
 		room := ex.client.Room(len(l.In))
 		if room == 0 {
-			return moved, false // ClientDrained comes back here
+			return moved, false // ClientDrained continues here
 		}
 		n, err := ex.up.Read(l.In[:room])
 		switch {

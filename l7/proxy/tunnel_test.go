@@ -21,8 +21,8 @@ const (
 	switches  = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"
 )
 
-// pausing is one end of a tunnel: it sends size bytes of its own, and takes none
-// before it is stuck with that, or done.
+// pausing is one end of a tunnel. It sends size bytes, and reads only after it is blocked or
+// done.
 func pausing(t *testing.T, seed byte, out io.Writer, in io.Reader, size int64) (sent, got string) {
 	var wrote atomic.Int64
 	sum, done := sha256.New(), make(chan struct{})
@@ -53,7 +53,7 @@ func pausing(t *testing.T, seed byte, out io.Writer, in io.Reader, size int64) (
 
 func TestTunnelCarriesAndCountsEveryByteBetweenEndsThatPause(t *testing.T) {
 	t.Parallel()
-	const size, burst = 24 << 20, 2 << 20 // more than the kernel holds, and less
+	const size, burst = 24 << 20, 2 << 20 // more and less than the kernel buffers
 	a := l7test.New(t, 1)
 	sums := make(chan [2]string, 1)
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
@@ -61,7 +61,7 @@ func TestTunnelCarriesAndCountsEveryByteBetweenEndsThatPause(t *testing.T) {
 		c.Say(switches + "hello")
 		sent, got := pausing(t, 1, c.TCPConn, c.Unrecorded(), size)
 		sums <- [2]string{sent, got}
-		release := held(a) // so that all of it comes at once, more than one turn takes
+		release := held(a) // so that all arrives at once, more than one turn reads
 		_, _ = c.TCPConn.Write(make([]byte, burst))
 		release()
 		_, _ = io.Copy(io.Discard, c.Unrecorded()) // until the client has ended
@@ -103,7 +103,7 @@ func TestTunnelCarriesAndCountsEveryByteBetweenEndsThatPause(t *testing.T) {
 	}
 }
 
-// A reset ends both directions: the other end is told.
+// A reset ends both directions and is forwarded.
 func TestTunnelEndsForBothWhenOneEndBreaks(t *testing.T) {
 	t.Parallel()
 	const much = 16 << 20
@@ -167,7 +167,7 @@ func TestTunnelEndsForBothWhenOneEndBreaks(t *testing.T) {
 	}
 }
 
-// What a service does to answers it does to a switch of protocols.
+// A service's response settings apply to protocol switches, too.
 func TestSwitchOfProtocolsIsAnAnswerOfTheService(t *testing.T) {
 	t.Parallel()
 	x := "X: " + strings.Repeat("x", 5000)
@@ -212,7 +212,7 @@ func TestSwitchOfProtocolsIsAnAnswerOfTheService(t *testing.T) {
 	}
 }
 
-// A stream that asks for a tunnel and gets an ordinary answer has none.
+// A stream that requests a tunnel and gets an ordinary response has no tunnel.
 func TestStreamThatWantsATunnelGetsNoOrdinaryAnswer(t *testing.T) {
 	t.Parallel()
 	for says, want := range map[string]string{ok: "502", strings.Replace(ok, "200 OK", "403 No", 1): "403"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// net/http sends what http.TrailerPrefix marks without a Trailer field: a server that
-// learns only at the end what it has to say cannot announce it.
+// net/http sends trailers with http.TrailerPrefix without a Trailer field, because a server
+// that knows them only at the end cannot announce them.
 func TestTrailersPassWithoutBeingAnnounced(t *testing.T) {
 	t.Parallel()
 	asked := make(chan http.Header, 1)
@@ -48,7 +48,7 @@ func TestTrailersPassWithoutBeingAnnounced(t *testing.T) {
 	check("HTTP/2", string(text), stream.Trailer)
 }
 
-// A default port says nothing (RFC 9110 section 4.2.3), whoever names it.
+// A default port has no meaning (RFC 9110 section 4.2.3) in any field.
 func TestDefaultPortIsNoOtherHost(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))

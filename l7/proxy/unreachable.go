@@ -17,16 +17,16 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// maxHandshakes is how many backends an exchange asks whose handshakes fail for
-// what its client sent: one that is not like the others must not stand in its
-// way, and a name somebody invented must not cost a handshake with each.
+// maxHandshakes bounds the backends tried by an exchange whose handshakes fail because of
+// its client's input. A single misconfigured backend must not fail the exchange, and an
+// invented name must not cost a handshake with every backend.
 const maxHandshakes = 3
 
-// unreachable notes that a backend could not be connected to. It returns the
-// status to answer with when trying others is of no use; 0 when it may be.
+// unreachable handles a failed connect to a backend. It returns the status of the response
+// if other backends need not be tried, else 0.
 //
-// What depends on the client says nothing of the backend, and must not take it
-// away from others. What is this machine's fault does not, either.
+// Failures caused by the client or by this machine do not count against the backend, which
+// must stay available to others.
 func (ex *exchange) unreachable(i int, err error) (status int) {
 	ex.release()
 	switch {
@@ -48,31 +48,28 @@ func (ex *exchange) unreachable(i int, err error) (status int) {
 	return 0
 }
 
-// lacking reports whether this machine was short of something. Where a backend
-// has a source address of its own, others may do without that, or have ports
-// left at theirs.
+// lacking reports whether this machine ran out of a resource. With a separate source address
+// per backend, other backends may still have free ports.
 func lacking(err error) bool {
 	return slices.Contains([]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL}, errnoOf(err))
 }
 
-// errnoOf is the error of the kernel in err.
+// errnoOf returns the kernel error in err.
 func errnoOf(err error) syscall.Errno {
 	errno, _ := errors.AsType[syscall.Errno](err)
 	return errno
 }
 
-// isBind reports whether the source address of a backend cannot be used: it is
-// not of this machine. At the connect the same error means that all its ports
-// are taken, by clients.
+// isBind reports whether the source address of a backend is not an address of this machine.
+// The same error at connect means that clients use all its ports.
 func isBind(err error) bool {
 	call, ok := errors.AsType[*os.SyscallError](err)
 	return ok && call.Syscall == "bind" && errors.Is(err, syscall.EADDRNOTAVAIL)
 }
 
-// concerns reports whether a connect may have failed for what the client of the
-// exchange sent: the backend was reached, and then it was asked for the name of
-// the request, or told the client's address. Only that it is silent about a name
-// that has worked there says something of the backend.
+// concerns reports whether a connect may have failed because of the client's input: the
+// backend was reached and then got the request's name or the client's address. Only silence
+// about a name that worked there before counts against the backend.
 func (ex *exchange) concerns(err error) bool {
 	if _, shook := errors.AsType[*loop.HandshakeError](err); !shook || errors.Is(err, loop.ErrPanic) {
 		return false
@@ -84,8 +81,7 @@ func (ex *exchange) concerns(err error) bool {
 	return !errors.Is(err, loop.ErrTimeout) || to.Announce != 0 || !names.HasWorked(ex.backend.ID, ex.nameAsked())
 }
 
-// notShaken notes a handshake that failed so. It returns 502 when that is the
-// end of the exchange.
+// notShaken records such a handshake. It returns 502 if the exchange ends with it.
 func (ex *exchange) notShaken(err error) (status int) {
 	ex.unshaken++
 	if ex.unshaken >= maxHandshakes || !ex.service.Picker.Free(ex.Tried) && !ex.mayWait() {
@@ -98,7 +94,7 @@ func (ex *exchange) notShaken(err error) (status int) {
 	return status
 }
 
-// shakeReason says why a handshake failed, with nothing in it that a peer wrote.
+// shakeReason returns why a handshake failed, without text written by a peer.
 func shakeReason(err error) string {
 	if _, is := errors.AsType[x509.HostnameError](err); is {
 		return "the certificate of the backend is for other names than the request's"
@@ -127,14 +123,14 @@ func shakeReason(err error) string {
 	return "the handshake failed"
 }
 
-// lost marks a backend down after a failed connect. Any loop may call it; it
-// is not part of the hot path. An exchange that began before a change may fail
-// where the backend is not reached any more: that says nothing of it now.
+// lost marks a backend down after a failed connect. It is safe for concurrent use and off
+// the hot path. If the backend has changed since the exchange began, the failure does not
+// count.
 func (e *Engine) lost(b *table.Backend, cause error) {
 	e.Prober.Lost(b.ID, b.Reach.Reach, cause, func() *revive.Backend { return e.reachedNow(b.ID) })
 }
 
-// reachedNow is how a backend is reached now; nil when it is gone.
+// reachedNow returns how a backend is currently reached, or nil if it is gone.
 func (e *Engine) reachedNow(id uint32) *revive.Backend {
 	if now := e.table.Load().Backends.Of(id); now != nil {
 		return &now.Reach
@@ -142,7 +138,7 @@ func (e *Engine) reachedNow(id uint32) *revive.Backend {
 	return nil
 }
 
-// revived marks a backend up that could be connected to while it was down.
+// revived marks a backend up after a successful connect while it was down.
 func (e *Engine) revived(b *table.Backend) {
 	e.Prober.Revived(b.Reach.Reach, func() *revive.Backend { return e.reachedNow(b.ID) })
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// The same error says two things: the source address is not here, which is for
-// all, or its ports are taken by clients, which is for now.
+// The same error has two meanings: the source address is missing, which affects all, or
+// clients use all its ports, which is temporary.
 func TestOnlyASourceAddressThatIsNotHereSpeaksAgainstTheBackend(t *testing.T) {
 	for _, c := range []struct {
 		err               error
@@ -36,7 +36,7 @@ func TestOnlyASourceAddressThatIsNotHereSpeaksAgainstTheBackend(t *testing.T) {
 	}
 }
 
-// What handshakes fail with is told in words of ours, whatever a peer sent.
+// Handshake errors are described in our own words, whatever a peer sent.
 func TestAHandshakeThatFailedIsExplained(t *testing.T) {
 	now := time.Now()
 	ca := certstest.NewAuthority(t, "ca", now)
@@ -45,7 +45,7 @@ func TestAHandshakeThatFailedIsExplained(t *testing.T) {
 	client := ca.Issue("a.test", func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })
 	trusted := x509.NewCertPool()
 	trusted.AddCert(ca.Cert)
-	// handshake is what a client gets from a server that serve is.
+	// handshake returns the error of a client whose server runs serve.
 	handshake := func(config *tls.Config, serve func(c net.Conn)) error {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// countedAs is how often the farm refused something of that class.
+// countedAs returns the farm's number of refusals of that class.
 func countedAs(a *l7test.Appliance, class string) uint64 {
 	for i, name := range a.Segment.Classes() {
 		if name == class {

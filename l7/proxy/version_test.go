@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// An engine connects anew, so a client's IP version is not that of the backend.
+// An engine opens its own connections, so client and backend may use different IP versions.
 func TestBackendsOfTheOtherIPVersionAnswer(t *testing.T) {
 	for name, c := range map[string]struct{ vip, backend string }{
 		"IPv6 behind IPv4": {"127.0.0.1", "[::1]:0"}, "IPv4 behind IPv6": {"::1", "127.0.0.1:0"},

@@ -20,10 +20,10 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// worker is one loop's share of the engine. Everything here belongs to the
-// loop; req and resp are scratch space of the event at hand.
+// worker is one loop's part of the engine. It belongs to the loop; req and resp are scratch
+// space of the current event.
 type worker struct {
-	*client.Server // the clients
+	*client.Server // clients
 	engine         *Engine
 	loop           *loop.Loop
 	index          int // of the loop
@@ -37,15 +37,15 @@ type worker struct {
 	resp           http1.Response
 	query          table.Query
 	rewrite        rewrite.Scratch
-	trailers       *trailers // nil before the first that rules are applied to
+	trailers       *trailers // nil before rules are first applied to trailers
 	location       []byte
-	target         dial.Target             // of the connection being asked for
+	target         dial.Target             // of a new connection
 	extra          []byte                  // field lines to add to a request
-	encoders       compress.Pool           // for bodies of answers
-	encoded        []byte                  // what an encoder gave
-	etag           []byte                  // of an encoded answer
-	addressed      []byte                  // a request that has the backend's address in it
-	logins         map[guard.Digest]*login // being checked for this loop
+	encoders       compress.Pool           // for response bodies
+	encoded        []byte                  // encoder output
+	etag           []byte                  // of an encoded response
+	addressed      []byte                  // a request with the backend's address filled in
+	logins         map[guard.Digest]*login // pending checks of this loop
 }
 
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, rejections *rejection.Recorder) *worker {
@@ -62,20 +62,21 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, rejections *rejectio
 	return w
 }
 
-// second is one of the loops' clock.
+// second is a second of the loops' clocks.
 const second = int64(time.Second)
 
 // Loop implements engine.Worker.
 func (w *worker) Loop() *loop.Loop { return w.loop }
 
-// Reconcile implements engine.Worker: idle connections to backends that are gone close,
-// then clients come in line with the table.
+// Reconcile implements engine.Worker. It closes idle connections to deleted backends, then
+// adapts clients to the table.
 func (w *worker) Reconcile(over map[*ports.Port]bool) {
 	w.retain(func(b *table.Backend) bool { return b.Mode == farm.MaintenanceOff })
 	w.Server.Reconcile(over)
 }
 
-// retain closes idle connections to backends that are gone, or of which keep says no.
+// retain closes idle connections to deleted backends and to those for which keep returns
+// false.
 func (w *worker) retain(keep func(b *table.Backend) bool) {
 	t := w.engine.table.Load()
 	w.pool.Retain(func(id uint32) *dial.Target {
@@ -86,9 +87,9 @@ func (w *worker) retain(keep func(b *table.Backend) bool) {
 	})
 }
 
-// CutOff ends the exchanges and tunnels with the backends of these stable numbers, nil
-// for all, and returns how many there were; idle connections to them close. Clients see
-// what those of a backend see that is put into maintenance and cut.
+// CutOff ends the exchanges and tunnels with the backends of these stable numbers (nil for
+// all) and closes idle connections to them. It returns the number of exchanges. Clients see
+// the same as when a backend is put into maintenance and cut.
 func (e *Engine) CutOff(backends []uint32) int {
 	meant := engine.Among(backends)
 	return e.Sum(func(w *worker) int {
