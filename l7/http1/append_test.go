@@ -96,7 +96,7 @@ func TestAppendRequestWritesTheHeadABackendGets(t *testing.T) {
 	}
 }
 
-// withIdentity puts identity in place of '+', or at the end.
+// withIdentity inserts identity at '+', or at the end.
 func withIdentity(head, identity string) string {
 	for i := range head {
 		if head[i] == '+' {

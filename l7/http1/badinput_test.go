@@ -7,10 +7,10 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// The tests here follow the rows of the bad-input list, section HTTP/1.
+// The tests follow the rows of the bad-input list, section HTTP/1.
 
 type bad struct {
-	head string // lines with plain line ends
+	head string // lines with LF line ends
 	want *http1.Error
 }
 

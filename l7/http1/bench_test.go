@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// typicalRequest is what a browser sends behind no proxy.
+// typicalRequest is a browser's request without a proxy.
 const typicalRequest = "GET /static/js/main.8f3a.js?v=12 HTTP/1.1\r\n" +
 	"Host: www.example.com\r\n" +
 	"User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n" +
@@ -17,10 +17,10 @@ const typicalRequest = "GET /static/js/main.8f3a.js?v=12 HTTP/1.1\r\n" +
 	"Cookie: session=0123456789abcdef; theme=dark\r\n" +
 	"Referer: http://www.example.com/index.html\r\n\r\n"
 
-// toolRequest is what load generators send.
+// toolRequest is the request of load generators.
 const toolRequest = "GET /path HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n"
 
-// typicalResponse is what a small answer looks like.
+// typicalResponse is a small response.
 const typicalResponse = "HTTP/1.1 200 OK\r\n" +
 	"Server: nginx/1.26.2\r\n" +
 	"Date: Tue, 15 Oct 2024 10:00:00 GMT\r\n" +

@@ -4,22 +4,21 @@ package http1
 const (
 	maxChunkDigits    = 16       // hex digits of a chunk size
 	maxChunkExtension = 256      // bytes of extensions of one chunk
-	maxChunkWaste     = 16 << 10 // bytes of extensions beyond the bytes of data so far
+	maxChunkWaste     = 16 << 10 // bytes of extensions in excess of the bytes of data so far
 	maxTrailerBytes   = 8 << 10  // bytes of all trailer lines
-	trailerNameBytes  = 64       // of a name; longer ones are not passed on
+	trailerNameBytes  = 64       // bytes of a name; longer ones are dropped
 )
 
-// Chunked follows the framing of one chunked body, whatever way its bytes are
-// cut. The zero value is ready and drops all trailers. It allocates only to
-// keep trailers.
+// Chunked tracks the framing of one chunked body, however its bytes are split. The zero
+// value is ready and drops all trailers. It allocates only to keep trailers.
 //
 //	chunk   = size *extension CRLF data CRLF       the last one has size 0
 //	body    = *chunk last-chunk *trailer CRLF      and no data
 type Chunked struct {
-	remain uint64 // bytes of data still to come in this chunk
-	total  uint64 // bytes of data announced so far, counted with a limit only
-	limit  uint64 // of total; 0 means none
-	waste  int    // extension bytes not yet outweighed by data
+	remain uint64 // bytes of data outstanding in this chunk
+	total  uint64 // bytes of data announced so far; only counted with a limit
+	limit  uint64 // of total; 0: none
+	waste  int    // extension bytes not yet offset by data
 	state  chunkState
 	keep   bool // the caller wants trailers
 	strip  bool // see FromBackend
@@ -34,12 +33,12 @@ type Chunked struct {
 	kept  []byte // kept trailers
 }
 
-// chunkState is what the next byte has to be.
+// chunkState is the expected next byte.
 type chunkState uint8
 
 const (
 	chunkSize    chunkState = iota // first digit of a size
-	chunkDigits                    // more digits, or what ends them
+	chunkDigits                    // more digits or their end
 	chunkBlank                     // blanks before an extension
 	chunkExt                       // extension
 	chunkSizeLF                    // LF of the size line
@@ -54,42 +53,41 @@ const (
 	chunkDone
 )
 
-// Reset makes c ready for another body. With keep, trailers are kept for Trailer but
-// for those that would change what was decided from the head.
+// Reset prepares c for another body. With keep, trailers are kept for Trailer, except those
+// that would contradict decisions made from the head.
 func (c *Chunked) Reset(keep bool) {
 	c.Trim()
 	*c = Chunked{keep: keep, kept: c.kept[:0]}
 }
 
-// Trim lets go of memory that rare trailers needed.
+// Trim releases memory of rare large trailers.
 func (c *Chunked) Trim() {
 	if cap(c.kept) > 1<<10 {
 		c.kept = nil
 	}
 }
 
-// Limit refuses a body of more than n bytes of data, as soon as a chunk says
-// that it has more: none of that chunk is let through. n is below 1<<62. Call it
-// after Reset.
+// Limit refuses bodies of more than n bytes of data. A chunk beyond the limit is refused as
+// a whole. n must be below 1<<62. Call Limit after Reset.
 func (c *Chunked) Limit(n uint64) { c.limit = min(n, 1<<62) }
 
-// Scan checks the next bytes of the body and cleans them in place: p[:in] was
-// consumed and p[:out] is to be sent. Chunk extensions and trailers are taken
-// out; without them in == out and nothing is copied. in is len(p) unless the
-// body ended. Errors are *Error and final.
+// Scan checks the next bytes of the body and cleans them in place: p[:in] was consumed and
+// p[:out] must be forwarded. Chunk extensions and trailers are removed; without them in ==
+// out and nothing is copied. in is len(p) unless the body ended. Errors are *Error and
+// final.
 func (c *Chunked) Scan(p []byte) (in, out int, err error) { return c.run(p, false) }
 
-// Decode is Scan for a receiver that does not know chunks: p[:out] is content
-// only. A body is read by Scan or by Decode, not by both.
+// Decode is Scan for a receiver without chunked: p[:out] is content only. Use either Scan or
+// Decode for a body, not both.
 func (c *Chunked) Decode(p []byte) (in, out int, err error) { return c.run(p, true) }
 
-// Done reports that the last CRLF of the body was consumed.
+// Done reports whether the last CRLF of the body was consumed.
 func (c *Chunked) Done() bool { return c.state == chunkDone }
 
-// Trailer gives what has to be sent after the last p[:out] of Scan: kept
-// trailer lines and the final CRLF. It is empty unless Reset(true) was called,
-// the body is done and a trailer was kept; only then Scan leaves the final CRLF
-// out. Valid until Reset. Of no use after Decode.
+// Trailer returns the bytes to send after the last p[:out] of Scan: the kept trailer lines
+// and the final CRLF. It is empty unless Reset(true) was called, the body is done and a
+// trailer was kept; only then Scan omits the final CRLF. It is valid until Reset and
+// meaningless after Decode.
 func (c *Chunked) Trailer() []byte {
 	if c.state != chunkDone {
 		return nil
@@ -97,9 +95,9 @@ func (c *Chunked) Trailer() []byte {
 	return c.kept
 }
 
-// run takes a stretch of data or one byte of framing per turn. What is to be
-// sent is collected in runs: p[from:i] is open, and is moved down to out only
-// when something before it was taken out.
+// run processes a stretch of data or one byte of framing per iteration. Output is collected
+// in runs: p[from:i] is the open one. It is moved down to out only if something before it
+// was removed.
 func (c *Chunked) run(p []byte, decode bool) (in, out int, err error) {
 	from, i := 0, 0
 	for i < len(p) && c.state != chunkDone {
@@ -132,7 +130,7 @@ func (c *Chunked) run(p []byte, decode bool) (in, out int, err error) {
 	return i, out, err
 }
 
-// move brings p[from:to] to p[out:] and gives its length.
+// move copies p[from:to] to p[out:] and returns its length.
 func move(p []byte, out, from, to int) int {
 	if out == from {
 		return to - from
@@ -140,8 +138,8 @@ func move(p []byte, out, from, to int) int {
 	return copy(p[out:], p[from:to])
 }
 
-// step takes one byte of framing and reports whether it is part of the
-// cleaned body. It is a table in the shape of a switch.
+// step processes one byte of framing and reports whether it is part of the cleaned body. The
+// switch is a state table.
 func (c *Chunked) step(b byte) (send bool, err error) {
 	switch c.state {
 	case chunkSize, chunkDigits:
@@ -196,16 +194,16 @@ func (c *Chunked) step(b byte) (send bool, err error) {
 	return c.trailerByte(b)
 }
 
-// sizeByte takes a byte of a chunk size or the one after it.
+// sizeByte processes a byte of a chunk size or the byte after it.
 func (c *Chunked) sizeByte(b byte) (send bool, err error) {
 	if isHex(b) {
 		if c.state == chunkSize {
 			c.state, c.digits, c.extra = chunkDigits, 0, 0
 		}
 		if c.loose && b == '0' && c.remain == 0 && c.digits > 0 {
-			return false, c.wasted() // one zero says as much
+			return false, c.wasted() // one zero suffices
 		}
-		// The sum of all sizes must stay a length: the top bit stays clear.
+		// The sum of all sizes must stay a valid length: the top bit stays clear.
 		if c.digits++; c.digits > maxChunkDigits || c.remain >= 1<<59 {
 			if c.strip && c.remain < 1<<59 {
 				return false, ErrChunkForm // so it begins with zeros
@@ -232,8 +230,8 @@ func (c *Chunked) sizeByte(b byte) (send bool, err error) {
 	return false, c.wasted()
 }
 
-// wasted counts a byte of an extension. A sender of tiny chunks with long
-// extensions makes us read much for little; data outweighs it.
+// wasted counts a byte of an extension. Tiny chunks with long extensions cost much for
+// little data; data offsets them.
 func (c *Chunked) wasted() error {
 	c.extra++
 	c.waste++
@@ -243,7 +241,7 @@ func (c *Chunked) wasted() error {
 	return nil
 }
 
-// trailerByte takes a byte of the trailer section, the last CRLF included.
+// trailerByte processes a byte of the trailer section, including the last CRLF.
 func (c *Chunked) trailerByte(b byte) (send bool, err error) {
 	if c.lines++; c.lines > maxTrailerBytes {
 		return false, ErrTrailerTooLong
@@ -291,8 +289,7 @@ func (c *Chunked) trailerByte(b byte) (send bool, err error) {
 	return false, nil
 }
 
-// unfold goes on with the trailer before this line: a blank takes the place of
-// the line end, as in a head.
+// unfold continues the previous trailer: a blank replaces the line end, as in a head.
 func (c *Chunked) unfold() {
 	c.state = chunkValue
 	if c.taken {
@@ -300,7 +297,7 @@ func (c *Chunked) unfold() {
 	}
 }
 
-// nameByte takes a byte of a trailer's name, or the colon after it.
+// nameByte processes a byte of a trailer name, or the colon after it.
 func (c *Chunked) nameByte(b byte) error {
 	if token[b] != tokenNot {
 		if c.named < trailerNameBytes {

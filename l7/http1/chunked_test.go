@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// result is what a chunked body was understood to be.
+// result is the interpretation of a chunked body.
 type result struct {
 	out  string
 	in   int
@@ -18,7 +18,7 @@ type result struct {
 	err  error
 }
 
-// feed gives body to c in pieces whose sizes come from next.
+// feed passes body to c in pieces of sizes from next.
 func feed(c *http1.Chunked, body string, decode bool, next func() int) (r result) {
 	for r.in < len(body) && !c.Done() && r.err == nil {
 		p := []byte(body[r.in:min(len(body), r.in+next())])
@@ -39,8 +39,8 @@ func feed(c *http1.Chunked, body string, decode bool, next func() int) (r result
 	return r
 }
 
-// both runs body whole and in pieces of every size, and checks that it makes no
-// difference.
+// both processes body as a whole and in pieces of every size, and checks that the results
+// are equal.
 func both(t *testing.T, body string, keep, decode bool) result {
 	t.Helper()
 	var c http1.Chunked
@@ -244,7 +244,7 @@ func TestChunkedBodiesMayFillTheirLimits(t *testing.T) {
 	}{
 		"an extension of 256 bytes":    {extension, nil},
 		"an extension of 257 bytes":    {"1;" + strings.Repeat("e", 256), http1.ErrChunkExtension},
-		"16 KiB more than data":        {strings.Repeat(extension, 64), nil}, // each outweighed by a byte of the one before
+		"16 KiB more than data":        {strings.Repeat(extension, 64), nil}, // each offset by a byte of the one before
 		"more than 16 KiB over data":   {strings.Repeat(extension, 64) + "1;" + strings.Repeat("e", 64), http1.ErrChunkExtension},
 		"data outweighs extensions":    {strings.Repeat(big+extension, 100), nil},
 		"no data in advance":           {strings.Repeat(big, 100) + strings.Repeat(extension, 65), http1.ErrChunkExtension},

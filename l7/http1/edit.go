@@ -1,21 +1,21 @@
 package http1
 
-// state says what happens to a field line when its head is written; 0 means
-// that it is copied as it stands.
+// state is the treatment of a field line when its head is written; 0 means that it is copied
+// unchanged.
 type state uint8
 
 const (
 	dropped state = 1 << iota // hop-by-hop, written by us, or forgeable
 	removed                   // by Remove
-	edited                    // by Edit: Head.values holds what it says now
-	named                     // dropped because Connection names it
+	edited                    // by Edit: Head.values holds its new value
+	named                     // listed in Connection
 	merged                    // part of a line we write: see Request.Trust
 )
 
-// Dropped reports whether the line is never forwarded, whatever rules say.
+// Dropped reports whether the line is never forwarded, regardless of rules.
 func (f *Field) Dropped() bool { return f.state&dropped != 0 }
 
-// Removed reports whether Remove took the line out.
+// Removed reports whether Remove removed the line.
 func (f *Field) Removed() bool { return f.state&removed != 0 }
 
 func (f *Field) drop(it bool) {
@@ -25,22 +25,21 @@ func (f *Field) drop(it bool) {
 	}
 }
 
-// fixed fields are no business of rules: they frame the message, belong to one
-// hop, or say where the request goes.
+// fixed fields are off limits for rules: they frame the message, belong to one hop, or
+// select the route.
 var fixed = dropResponse | maskOf(KnownHost, KnownExpect)
 
-// Fixed reports whether rules must leave fields of this name alone: it frames
-// the message, belongs to one hop, or is Host or Expect; so are the twins
-// backends cannot tell from them (Content_Length), and what is no token.
+// Fixed reports whether rules must not touch fields of this name: framing and hop-by-hop
+// fields, Host, Expect, variants that backends cannot distinguish from them
+// (Content_Length), and invalid names.
 func Fixed(name []byte) bool {
 	plain, n := plainName(name)
 	k, _ := recognise(plain[:], n)
 	return !isToken(name) || fixed.has(k)
 }
 
-// Remove takes field i out: it is neither found nor forwarded any more. It does
-// nothing and answers false for a field rules must leave alone. Until the head
-// is parsed again.
+// Remove removes field i until the head is parsed again: it is neither found nor forwarded.
+// It returns false for fields that rules must not touch.
 func (h *Head) Remove(i int) bool {
 	f := &h.Fields[i]
 	if fixed.has(f.Known) {
@@ -53,7 +52,7 @@ func (h *Head) Remove(i int) bool {
 	return true
 }
 
-// findNext makes the first field of a kind from index i on the one Find gives.
+// findNext updates Find to the first field of a kind from index i on.
 func (h *Head) findNext(k Known, i int) {
 	for ; i < h.NumFields; i++ {
 		if f := &h.Fields[i]; f.Known == k && f.state&removed == 0 {
@@ -64,8 +63,7 @@ func (h *Head) findNext(k Known, i int) {
 	h.have &^= 1 << (k & 63)
 }
 
-// RemoveNamed takes out the fields of a name, and those that backends cannot tell
-// from them: see SameName.
+// RemoveNamed removes the fields of a name and its variants, see SameName.
 func (h *Head) RemoveNamed(name []byte) {
 	for i := range h.NumFields {
 		if SameName(h.Name(i), name) {
@@ -74,8 +72,8 @@ func (h *Head) RemoveNamed(name []byte) {
 	}
 }
 
-// SameName reports whether two field names are the same but for case and
-// punctuation, which many backends ignore: X_Internal is X-Internal to them.
+// SameName reports whether two field names are equal apart from case and punctuation. Many
+// backends ignore these: X_Internal is X-Internal to them.
 func SameName(a, b []byte) bool {
 	if len(a) != len(b) {
 		return false
@@ -88,8 +86,8 @@ func SameName(a, b []byte) bool {
 	return true
 }
 
-// Edit gives field i another value, which is borrowed until the head was
-// written. It does nothing and answers false for a field rules must leave alone.
+// Edit replaces the value of field i. v is borrowed until the head is written. It returns
+// false for fields that rules must not touch.
 func (h *Head) Edit(i int, v Value) bool {
 	f := &h.Fields[i]
 	if fixed.has(f.Known) {
@@ -100,16 +98,16 @@ func (h *Head) Edit(i int, v Value) bool {
 	return true
 }
 
-// Visible reports whether rules may see field i: it was not removed, and is
-// nothing a client could forge.
+// Visible reports whether rules may see field i: it was not removed and is not a forgeable
+// identity field.
 func (h *Head) Visible(i int) bool {
 	f := &h.Fields[i]
 	return f.state == 0 || f.state&removed == 0 && !(f.state&dropped != 0 && identity.has(f.Known))
 }
 
-// Line gives field i as "Name: value", in the buffer if it stands there in
-// that form, else in space, which grows as needed: what is given is its array
-// to use from then on, unless it is nil.
+// Line returns field i as "Name: value". It is a slice of the buffer if it has that form
+// there. Otherwise it is written to space, and grown is the array to reuse; grown may be
+// nil.
 func (h *Head) Line(i int, space []byte) (line, grown []byte) {
 	f := &h.Fields[i]
 	if f.state&edited == 0 && f.Value.Off == f.Name.End+2 && h.Buf[f.Name.End+1] == ' ' {
@@ -121,12 +119,12 @@ func (h *Head) Line(i int, space []byte) (line, grown []byte) {
 	return space, space
 }
 
-// Value is a field value that cannot break out of its line. The zero Value
-// stands for no value.
+// Value is a field value without line breaks or other control bytes. The zero Value stands
+// for no value.
 type Value struct{ b []byte }
 
-// CheckValue makes a Value of b, which is borrowed; false when b holds a
-// control byte other than a tab.
+// CheckValue returns b, which is borrowed, as a Value. ok is false if b contains a control
+// byte other than a tab.
 func CheckValue(b []byte) (v Value, ok bool) {
 	if textEnd(b) < len(b) {
 		return Value{}, false
@@ -134,8 +132,7 @@ func CheckValue(b []byte) (v Value, ok bool) {
 	return Value{b[:len(b):len(b)]}, true
 }
 
-// AppendField appends the line "name: value CRLF". The name is ours, so it is
-// trusted.
+// AppendField appends the line "name: value CRLF". The name is not checked.
 func AppendField(dst []byte, name string, v Value) []byte {
 	dst = append(dst, name...)
 	dst = append(dst, ": "...)

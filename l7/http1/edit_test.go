@@ -9,7 +9,7 @@ import (
 
 const editable = "GET /a HTTP/1.1\nHost: h\nA: 1\nCookie: one\nX-Forwarded-For: evil\nB:\t2 \nCookie: two\nContent-Length: 3\nC: 3\n\n"
 
-// indexOf gives the position of the n-th field called name.
+// indexOf returns the position of the n-th field with that name.
 func indexOf(t *testing.T, h *http1.Head, name string, n int) int {
 	t.Helper()
 	for i := range h.NumFields {
@@ -60,8 +60,8 @@ func TestFieldsAreRemovedWithTheirTwins(t *testing.T) {
 	}
 }
 
-// Fields of one kind go in any order, also those that are neighbours, and what an
-// earlier head left behind the last field is none of them.
+// Fields of one kind can be removed in any order, including neighbours. Leftovers of an
+// earlier head are not found.
 func TestTheFirstFieldThatIsLeftIsFound(t *testing.T) {
 	r := mustParse(t, lf("GET / HTTP/1.1\nHost: h\nCookie: 1\nCookie: 2\nCookie: 3\nCookie: 4\n\n"))
 	if n, err := r.Parse([]byte(lf("GET / HTTP/1.1\nHost: h\nCookie: one\nCookie: two\nCookie: three\n\n"))); n == 0 || err != nil {

@@ -1,11 +1,11 @@
 package http1
 
-// Error is why a head or a body was refused. All values are the sentinels
-// below: compare them with ==, never build one.
+// Error is the reason for refusing a head or a body. All values are the sentinels below;
+// compare them with ==.
 type Error struct {
-	// Status is the answer to the client: 4xx or 5xx; 502 for whatever a
-	// backend did wrong. Errors that both sides can cause (fields, framing,
-	// chunks) carry 400; a caller that reads from a backend answers 502.
+	// Status is the response to the client: 4xx or 5xx, and 502 for faults of a backend.
+	// Errors that both sides can cause (fields, framing, chunks) have 400; callers that read
+	// from a backend respond with 502.
 	Status int
 	// Reason is a short fixed text for logs and counters.
 	Reason string
@@ -56,7 +56,7 @@ var (
 	ErrTraceBody      = &Error{400, "TRACE with a body"}
 )
 
-// Errors of handshakes of other protocols (Upgrade).
+// Errors of upgrade handshakes.
 var (
 	ErrWebSocketMethod     = &Error{400, "WebSocket handshake with a method other than GET"}
 	ErrWebSocketKeyMissing = &Error{400, "WebSocket handshake without Sec-WebSocket-Key"}
@@ -77,7 +77,7 @@ var (
 	ErrStatusVersion = &Error{502, "response in an unknown protocol version"}
 )
 
-// Errors of responses that deviate from the grammar in a way that leaves one reading:
+// Errors of responses with unambiguous deviations from the grammar. The setting
 // backend_leniency of a service accepts them by the name in parentheses.
 var (
 	ErrCodingRepeated = &Error{502, "Transfer-Encoding repeats chunked (backend_leniency: repeated_chunked)"}
@@ -92,10 +92,10 @@ var (
 	ErrConnectionForm = &Error{502, "malformed Connection (backend_leniency: connection)"}
 )
 
-// ErrMixedEnds is never accepted: in one of two readings a field contains another.
+// ErrMixedEnds is never accepted: in one of two readings, a field contains another.
 var ErrMixedEnds = &Error{502, "lines of the head end in LF, others in CRLF"}
 
-// errBareHead makes Parse read a head whose lines end in LF.
+// errBareHead makes Parse accept a head with LF line ends.
 var errBareHead = &Error{502, "lines of the head end in LF"}
 
 // Errors of chunked bodies.

@@ -13,9 +13,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// FuzzRequest checks that a head we accept is read by net/http and fasthttp as
-// we read it, where they accept it, and that what we send on means the same to
-// them and to us.
+// FuzzRequest checks that net/http and fasthttp, if they accept a head that we accept,
+// interpret it and our output in the same way as we do.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
 		typicalRequest, toolRequest,
@@ -44,7 +43,7 @@ func FuzzRequest(f *testing.F) {
 		sent := http1.AppendRequest(nil, r, forward)
 		compareRequest(t, sent, r, string(r.Sent), string(r.Host))
 		if len(r.Host) == 0 {
-			return // HTTP/1.0 without Host: the proxy names one
+			return // HTTP/1.0 without Host: the proxy sets one
 		}
 		again := new(http1.Request)
 		if _, err := again.Parse(sent); err != nil {
@@ -62,7 +61,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// compareRequest checks that others, if they accept head, read what r says.
+// compareRequest checks that other parsers, if they accept head, agree with r.
 func compareRequest(t *testing.T, head []byte, r *http1.Request, target, host string) {
 	t.Helper()
 	method := string(r.Method.Of(r.Buf))
@@ -80,16 +79,16 @@ func compareRequest(t *testing.T, head []byte, r *http1.Request, target, host st
 	if err := q.Read(bufio.NewReaderSize(bytes.NewReader(head), 1<<17)); err == nil {
 		got := int64(q.ContentLength())
 		if r.Verb == http1.VerbGET || r.Verb == http1.VerbHEAD || got == -2 {
-			got = length // it knows no bodies of GET, and "until close" of others
+			got = length // it ignores bodies of GET and reads those of others until close
 		}
-		named := len(q.Host()) > 0 // an absolute target is looked into later
+		named := len(q.Host()) > 0 // an absolute target is parsed later
 		if string(q.Method()) != method || string(q.RequestURI()) != target || named && !sameHost(string(q.Host()), host) || got != length {
 			t.Fatalf("fasthttp reads %s %q host %q length %d from %q, we read %s", q.Method(), q.RequestURI(), q.Host(), got, head, summary(r))
 		}
 	}
 }
 
-// sameHost compares modulo our canonical form.
+// sameHost compares canonical forms.
 func sameHost(theirs, ours string) bool {
 	name, port := strings.ToLower(strings.TrimSpace(theirs)), ""
 	if i := strings.LastIndexByte(name, ':'); i >= 0 && !strings.HasSuffix(name, "]") {
@@ -140,7 +139,7 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
-// compareResponse checks that net/http, if it accepts head, reads what r says.
+// compareResponse checks that net/http, if it accepts head, agrees with r.
 func compareResponse(t *testing.T, head []byte, r *http1.Response, body http1.Body, toHead bool) {
 	t.Helper()
 	q := &http.Request{Method: "GET"}
@@ -167,8 +166,8 @@ func compareResponse(t *testing.T, head []byte, r *http1.Response, body http1.Bo
 	}
 }
 
-// FuzzChunked checks that a body we accept has the content that the standard
-// library finds in it, before and after cleaning, however it is cut.
+// FuzzChunked checks that the content of an accepted body is the one that the standard
+// library reads, before and after cleaning and however it is split.
 func FuzzChunked(f *testing.F) {
 	for _, seed := range []string{
 		"0\r\n\r\n", "5\r\nhello\r\n0\r\n\r\n", "4;a=b\r\nWiki\r\nA;c=\"d\"\r\n0123456789\r\n00\r\nETag: x\r\nX: y\r\n\r\nGET",
@@ -201,7 +200,7 @@ func FuzzChunked(f *testing.F) {
 		for _, body := range []string{string(b[:whole.in]), whole.out} {
 			got, err := io.ReadAll(httputil.NewChunkedReader(strings.NewReader(body)))
 			if err != nil && body != whole.out {
-				continue // it knows no blanks before an extension, and bounds waste differently
+				continue // it accepts no blanks before an extension and limits waste differently
 			}
 			if err != nil || string(got) != content.out {
 				t.Fatalf("net/http finds %q, %v in %q, we find %q", got, err, body, content.out)

@@ -6,65 +6,64 @@ import (
 	"strconv"
 )
 
-// Limits of a head. Each is checked before the bytes beyond it are looked at.
+// Limits of a head. Each is checked before bytes beyond it are examined.
 const (
-	MaxFields = 128      // field lines; more are answered 431
-	MaxHead   = 64 << 10 // bytes of a head with its blank line; more are answered 431
-	MaxTarget = 16 << 10 // bytes of a request target, raw and canonical; more are answered 414
-	MaxMethod = 32       // bytes of a method; more are answered 501
+	MaxFields = 128      // field lines; more get a 431
+	MaxHead   = 64 << 10 // bytes of a head with its blank line; more get a 431
+	MaxTarget = 16 << 10 // bytes of a request target, raw and canonical; more get a 414
+	MaxMethod = 32       // bytes of a method; more get a 501
 	MaxHost   = 255      // bytes of a host name without its port
 
-	// maxLine is more than a request line can have without exceeding a limit.
+	// maxLine exceeds the longest request line within the limits.
 	maxLine = 2 + MaxMethod + 1 + MaxTarget + 1 + len("HTTP/1.1\r\n")
 )
 
 // Span is a range of the bytes of a head: b[Off:End].
 type Span struct{ Off, End uint32 }
 
-// Of gives the bytes of s in b, the buffer that holds the head.
+// Of returns the bytes of s in b, the buffer of the head.
 func (s Span) Of(b []byte) []byte { return b[s.Off:s.End] }
 
-// Len is the number of bytes of s.
+// Len returns the number of bytes of s.
 func (s Span) Len() int { return int(s.End - s.Off) }
 
 // Field is one field line of a head.
 type Field struct {
-	Name  Span  // as the peer spelled it
+	Name  Span  // as spelled by the peer
 	Value Span  // without surrounding blanks
-	Known Known // which of the fields we care about, KnownNone otherwise
-	state state // 0: copied as it stands
+	Known Known // known field, or KnownNone
+	state state // 0: copied unchanged
 }
 
-// Head is what requests and responses have in common. Spans are offsets into
-// Buf; entries of Fields from NumFields on are stale.
+// Head is the common part of requests and responses. Spans are offsets into Buf. Entries of
+// Fields from NumFields on are stale.
 type Head struct {
 	Buf       []byte // the bytes of the head, borrowed from the caller of Parse
-	Len       int    // bytes of the head with its blank line, and an empty line before it
+	Len       int    // length of the head with its blank line and a skipped empty line
 	NumFields int
 	Fields    [MaxFields]Field
 	Minor     uint8 // 0 or 1: HTTP/1.0 or HTTP/1.1
 
-	ContentLength int64 // -1 when not given
+	ContentLength int64 // -1 if absent
 	Chunked       bool  // Transfer-Encoding: chunked
-	KeepAlive     bool  // the peer leaves its connection open after this exchange
+	KeepAlive     bool  // the peer keeps its connection open after this exchange
 	Upgrade       bool  // see Request and Response
 
-	next int // start of the first line not parsed yet; 0: nothing is parsed
-	seen int // bytes that were there when the last Parse asked for more
+	next int // start of the first unparsed line; 0: nothing is parsed
+	seen int // number of bytes when the last Parse needed more
 
 	allow Leniency // of a response
 
-	have, twice mask      // known fields present, present more than once
+	have, twice mask      // known fields that are present, or repeated
 	first       [64]uint8 // index of the first field of each kind in have
 
-	values [MaxFields][]byte // of the fields Edit gave another value
+	values [MaxFields][]byte // new values set by Edit
 }
 
-// Name gives the name of field i as the peer spelled it.
+// Name returns the name of field i as spelled by the peer.
 func (h *Head) Name(i int) []byte { return h.Fields[i].Name.Of(h.Buf) }
 
-// Value gives the value of field i without surrounding blanks: the one Edit
-// gave it, if it did.
+// Value returns the value of field i without surrounding blanks, or the one set by Edit.
 func (h *Head) Value(i int) []byte {
 	if f := &h.Fields[i]; f.state&edited == 0 {
 		return f.Value.Of(h.Buf)
@@ -72,8 +71,7 @@ func (h *Head) Value(i int) []byte {
 	return h.values[i]
 }
 
-// Find gives the index of the first field that is k, -1 when there is none. It
-// takes constant time.
+// Find returns the index of the first field of kind k, or -1, in constant time.
 func (h *Head) Find(k Known) int {
 	if h.have.has(k) {
 		return int(h.first[k])
@@ -93,9 +91,8 @@ func maskOf(ks ...Known) (m mask) {
 	return m
 }
 
-// Lookup gives the index of the first field called name, which must be in
-// lower case, -1 when there is none. It compares every field: for names that
-// are not Known.
+// Lookup returns the index of the first field with that name, or -1. name must be in lower
+// case. It compares all fields; use it for names that are not Known.
 func (h *Head) Lookup(name string) int { return h.LookupFrom(name, 0) }
 
 // LookupFrom is Lookup among the fields from index i on.
@@ -117,30 +114,29 @@ func equalLower(b []byte, s string) bool {
 	return true
 }
 
-// Reset forgets what is left of an incomplete head. It is needed only when a
-// head for which Parse answered 0, nil is given up for another connection's.
+// Reset discards an incomplete head. It is only needed when a head for which Parse returned
+// 0, nil is abandoned for another connection's.
 func (h *Head) Reset() { h.next, h.seen = 0, 0 }
 
-// NeedMore reports that b cannot hold a whole head yet, given that Parse of
-// b[:seen] asked for more bytes. It looks only at b[seen:]: a caller that shares
-// one Request between connections keeps seen per connection and calls Parse
-// only when NeedMore is false, which keeps a head that comes byte by byte from
-// being read again and again. A Request that is not shared does this by itself.
+// NeedMore reports whether b cannot hold a complete head yet, given that Parse of b[:seen]
+// needed more bytes. It only examines b[seen:]. Callers that share a Request between
+// connections keep seen per connection and call Parse only if NeedMore returns false, which
+// avoids parsing a slow head repeatedly. An unshared Request does this itself.
 func NeedMore(b []byte, seen int) bool {
 	if seen > len(b) || seen < MaxMethod+1 || len(b) >= MaxHead || seen < maxLine && len(b) >= maxLine {
-		return false // garbage and limits are to be noticed at once
+		return false // detect garbage and limits at once
 	}
 	return bytes.IndexByte(b[seen:], '\n') < 0
 }
 
-// Parse of either kind of head is waits, then parse for the lines of its kind,
-// then result. The two parse methods stay apart, a few lines each: joined by an
-// interface they were never faster and in some runs 5 % slower.
+// Parse of both kinds of head calls waits, then parse for its kind of lines, then result.
+// The two Parse methods are separate: with an interface they were never faster and sometimes
+// 5 % slower.
 
-// waits reports that b cannot hold a whole head yet, whatever it is.
+// waits reports whether b cannot hold a complete head of either kind yet.
 func (h *Head) waits(b []byte) bool {
 	if h.seen > len(b) {
-		h.Reset() // these cannot be the same bytes and more
+		h.Reset() // b cannot be the same bytes and more
 	}
 	if h.seen == 0 || !NeedMore(b, h.seen) {
 		return false
@@ -149,8 +145,8 @@ func (h *Head) waits(b []byte) bool {
 	return true
 }
 
-// result gives what Parse answers after reading b came to n and err, and makes
-// h ready for the bytes to come: the rest of this head or the next one.
+// result returns the result of Parse after reading b yielded n and err, and prepares h for
+// the next bytes: the rest of this head or the next head.
 func (h *Head) result(b []byte, n int, err error) (int, error) {
 	if n == 0 && err == nil {
 		if len(b) < MaxHead {
@@ -166,7 +162,7 @@ func (h *Head) result(b []byte, n int, err error) (int, error) {
 	return n, nil
 }
 
-// begin makes h ready for the first line of a head.
+// begin prepares h for the first line of a head.
 func (h *Head) begin() {
 	h.NumFields = 0
 	h.have, h.twice = 0, 0
@@ -174,16 +170,14 @@ func (h *Head) begin() {
 	h.Chunked, h.KeepAlive, h.Upgrade = false, false, false
 }
 
-// parseFields reads field lines from b[i:] until the blank line; h.next is
-// where it stopped when bytes are missing. It answers the length of the head,
-// which then is h.Buf, or 0.
+// parseFields parses field lines from b[i:] up to the blank line. If bytes are missing,
+// h.next is the continuation. It returns the length of the head, which is then h.Buf, or 0.
 //
-// A line is name ":" blanks value blanks CRLF. Everything the loop does not
-// expect ends up in nameError or valueError, which only have to find the fitting
-// reason.
+// A line is name ":" blanks value blanks CRLF. All deviations end up in nameError or
+// valueError, which find the specific error.
 //
-// unfold is true for responses: a line that goes on with the field before it becomes
-// a part of that field, and deviations may be allowed. Else the head is refused.
+// unfold is true for responses: a continuation line becomes a part of the previous field,
+// and deviations may be allowed. Otherwise the head is refused.
 func (h *Head) parseFields(b []byte, i int, drop mask, unfold bool) (int, error) {
 	for p := b[i:]; ; {
 		if len(p) >= 2 && p[0] == '\r' && p[1] == '\n' {
@@ -258,15 +252,14 @@ func (h *Head) parseFields(b []byte, i int, drop mask, unfold bool) (int, error)
 	}
 }
 
-// slot hashes the name b[:n] of at least two bytes by its length and its ends,
-// whatever its case.
+// slot hashes the name b[:n], of at least two bytes, by its length and ends, ignoring case.
 func slot(b []byte, n int) uint8 {
 	ends := uint32(binary.LittleEndian.Uint16(b[n-2:n]))&0x1f1f | uint32(b[0]&0x1f)<<16 | uint32(n)<<24
 	return uint8(ends * 0xc63bfbe9 >> 24)
 }
 
-// recognise finds the field whose name is b[:n], which may be any bytes; ok
-// tells that they are a token. It reads on after the name where it can.
+// recognise returns the kind of the name b[:n], which may contain any bytes; ok reports
+// whether it is a token. It reads beyond the name if possible.
 func recognise(b []byte, n int) (k Known, ok bool) {
 	if n < 2 || n > maxName {
 		return recogniseSlow(b[:n])
@@ -295,8 +288,8 @@ func recognise(b []byte, n int) (k Known, ok bool) {
 	return e.known, true
 }
 
-// framing finds the length of the body from Content-Length and
-// Transfer-Encoding (RFC 9112 section 6.3), which must not both be there.
+// framing determines the length of the body from Content-Length and Transfer-Encoding (RFC
+// 9112 section 6.3), which must not both be present.
 func (h *Head) framing() error {
 	const both = 1<<KnownContentLength | 1<<KnownTransferEncoding
 	if h.have&both == 0 {
@@ -321,7 +314,7 @@ func (h *Head) framing() error {
 	return h.length(h.Value(int(h.first[KnownContentLength])))
 }
 
-// length takes v as the Content-Length.
+// length parses v as Content-Length.
 func (h *Head) length(v []byte) error {
 	if len(v) == 0 || len(v) > 18 { // 18 digits fit an int64
 		return ErrLength
@@ -337,8 +330,8 @@ func (h *Head) length(v []byte) error {
 	return nil
 }
 
-// connection reads all Connection fields, sets KeepAlive and marks the fields
-// they name as not to be forwarded.
+// connection parses all Connection fields, sets KeepAlive, and marks the listed fields as
+// dropped.
 func (h *Head) connection() (options uint8, err error) {
 	switch {
 	case !h.have.has(KnownConnection):
@@ -361,9 +354,8 @@ func (h *Head) connection() (options uint8, err error) {
 // noRun is not an offset.
 const noRun = ^uint32(0)
 
-// appendKept copies the lines of the fields from index i on that are not
-// dropped or removed. Neighbours are copied together; a run of bytes to be copied that is
-// already open starts at run.
+// appendKept copies the lines of the fields from index i on that are not dropped or removed.
+// Adjacent lines are copied together; run is the start of a run that is already open.
 func (h *Head) appendKept(dst []byte, run uint32, i int) []byte {
 	for ; i < h.NumFields; i++ {
 		f := &h.Fields[i]
@@ -395,7 +387,7 @@ func appendLine(dst, name, value []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// appendFraming writes the one field that says where the body ends.
+// appendFraming writes the field that frames the body.
 func (h *Head) appendFraming(dst []byte) []byte {
 	if h.Chunked {
 		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// kinds are the two heads, which are to treat their bytes alike.
+// kinds are the two kinds of heads, which treat their bytes alike.
 var kinds = []struct {
 	name       string
 	head, bad  string
@@ -64,8 +64,8 @@ func TestHeadMayFillItsLimitAndNotMore(t *testing.T) {
 	}
 }
 
-// A field means the same wherever it stands in a head: in the first place, too,
-// which is usually that of Host.
+// A field has the same meaning in every position, including the first, where Host usually
+// is.
 func TestEveryFieldMayComeFirst(t *testing.T) {
 	for _, c := range []struct {
 		line  string

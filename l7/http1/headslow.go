@@ -1,7 +1,6 @@
 package http1
 
-// recogniseSlow checks a name that is not in the table, and looks for families
-// and twins.
+// recogniseSlow checks a name that is not in the table for prefixes and variants.
 func recogniseSlow(name []byte) (k Known, ok bool) {
 	kinds := uint8(0)
 	for _, c := range name {
@@ -18,7 +17,7 @@ func recogniseSlow(name []byte) (k Known, ok bool) {
 	return KnownNone, true
 }
 
-// knownX tells the families apart.
+// knownX distinguishes the X-* prefixes.
 func knownX(name []byte) Known {
 	switch {
 	case len(name) >= 6 && foldIs(name[:6], "x-ssl-"):
@@ -29,8 +28,8 @@ func knownX(name []byte) Known {
 	return KnownNone
 }
 
-// knownTwin finds names that CGI-like backends, which turn all punctuation into
-// '_', take for a field we drop: X_Forwarded_For, Content.Length.
+// knownTwin detects variants of dropped fields, such as X_Forwarded_For and Content.Length.
+// CGI-like backends replace all punctuation by '_'.
 func knownTwin(name []byte) Known {
 	plain, n := plainName(name)
 	if k, _ := recognise(plain[:], n); dropRequest.has(k) {
@@ -39,9 +38,9 @@ func knownTwin(name []byte) Known {
 	return KnownNone
 }
 
-// plainName is a token, or its start, with '-' in place of other punctuation.
+// plainName returns a token, or its beginning, with '-' in place of other punctuation.
 func plainName(name []byte) (plain [maxName]byte, n int) {
-	n = min(len(name), len(plain)) // no name in the table is longer, families are told by their start
+	n = min(len(name), len(plain)) // no name in the table is longer; prefixes decide about others
 	for i, c := range name[:n] {
 		if token[c] == tokenOdd {
 			c = '-'
@@ -51,11 +50,10 @@ func plainName(name []byte) (plain [maxName]byte, n int) {
 	return plain, n
 }
 
-// unfold takes the line at b[h.next:], which begins with a blank, into the field
-// before it: one blank takes the place of the line end and of the blanks around it
-// (RFC 9112 section 5.2), so that whoever gets the field reads one line. What that
-// leaves over are blanks at the end of the line. It answers the length of the line,
-// 0 when bytes are missing.
+// unfold joins the line at b[h.next:], which begins with a blank, to the previous field. One
+// blank replaces the line end and the blanks around it (RFC 9112 section 5.2), and the rest
+// of the space becomes blanks at the end of the line. It returns the length of the line, or
+// 0 if bytes are missing.
 func (h *Head) unfold(b []byte) (int, error) {
 	line := b[h.next:]
 	end := textEnd(line)
@@ -83,8 +81,8 @@ func (h *Head) unfold(b []byte) (int, error) {
 	return end + 2, nil
 }
 
-// nameError says why p does not start with a field name and a colon. nil means
-// that bytes are missing.
+// nameError returns why p does not start with a field name and a colon, or nil if bytes are
+// missing.
 func nameError(p []byte) error {
 	i := 0
 	for i < len(p) && token[p[i]] != tokenNot {
@@ -102,8 +100,8 @@ func nameError(p []byte) error {
 	return ErrFieldName
 }
 
-// valueError says why the value that stopped at b[i] does not end in CRLF. nil
-// means that bytes are missing.
+// valueError returns why the value that stopped at b[i] does not end in CRLF, or nil if
+// bytes are missing.
 func valueError(b []byte, i int) error {
 	if i >= len(b) || b[i] == '\r' && i+1 >= len(b) {
 		return nil
@@ -114,8 +112,8 @@ func valueError(b []byte, i int) error {
 	return ErrFieldValue
 }
 
-// codingError tells a body that is framed by chunks and coded in a way that is
-// not known here (RFC 9112 section 6.1), from one whose end nobody can tell.
+// codingError distinguishes a chunked body with an unknown coding (RFC 9112 section 6.1)
+// from one without a definite end.
 func (h *Head) codingError() error {
 	if h.twice.has(KnownTransferEncoding) {
 		return ErrCoding
@@ -133,7 +131,7 @@ func (h *Head) codingError() error {
 	}
 }
 
-// foldIsText is foldIs for bytes that may be any.
+// foldIsText is foldIs for arbitrary bytes.
 func foldIsText(b []byte, s string) bool { return len(b) == len(s) && equalLower(b, s) }
 
 // Connection options (RFC 9110 section 7.6.1).
@@ -144,11 +142,11 @@ const (
 	optTE
 )
 
-// maxNamed bounds the fields a head may name in Connection: each is compared
-// with every field, which must not become work for an attacker to order.
+// maxNamed bounds the fields listed in Connection. Each is compared with every field, and an
+// attacker must not control that effort.
 const maxNamed = 16
 
-// options reads one Connection value.
+// options parses one Connection value.
 func (h *Head) options(v []byte, options uint8, named int) (uint8, int, error) {
 	for len(v) > 0 {
 		i := 0
@@ -158,7 +156,7 @@ func (h *Head) options(v []byte, options uint8, named int) (uint8, int, error) {
 		t := trim(v[:i])
 		v = v[min(i+1, len(v)):]
 		switch {
-		case len(t) == 0: // empty list elements are to be ignored
+		case len(t) == 0: // empty list elements are ignored
 		case foldIs(t, "keep-alive"):
 			options |= optKeepAlive
 		case foldIs(t, "close"):
@@ -179,7 +177,7 @@ func (h *Head) options(v []byte, options uint8, named int) (uint8, int, error) {
 	return options, named, nil
 }
 
-// dropNamed keeps fields called name from being forwarded.
+// dropNamed drops the fields with that name.
 func (h *Head) dropNamed(name []byte) {
 	for i := range h.Fields[:h.NumFields] {
 		if f := &h.Fields[i]; !unnamed.has(f.Known) && foldEqual(h.Name(i), name) {
@@ -188,7 +186,7 @@ func (h *Head) dropNamed(name []byte) {
 	}
 }
 
-// finishRare sees to Upgrade, Expect, TE and the method TRACE.
+// finishRare handles Upgrade, Expect, TE and the method TRACE.
 func (r *Request) finishRare(options uint8) error {
 	body := r.Body() != BodyNone
 	if r.Verb == VerbTRACE && body {
@@ -204,8 +202,8 @@ func (r *Request) finishRare(options uint8) error {
 		if r.Minor == 1 && (r.twice.has(KnownExpect) || !foldIsText(r.Value(i), "100-continue")) {
 			return ErrExpect
 		}
-		// To be ignored on HTTP/1.0; nothing to wait for without a body
-		// (RFC 9110 section 10.1.1). We send HTTP/1.1, so it must not go on.
+		// Ignored on HTTP/1.0 and without a body (RFC 9110 section 10.1.1). We send
+		// HTTP/1.1, so it must not be forwarded.
 		r.Expect100 = r.Minor == 1 && body
 		for ; i < r.NumFields; i++ {
 			if r.Fields[i].Known == KnownExpect {
@@ -231,8 +229,8 @@ func hasTrailers(v []byte) bool {
 	return false
 }
 
-// versionError says why b does not start with a version we speak and CRLF; nil
-// means that bytes are missing.
+// versionError returns why b does not start with a supported version and CRLF, or nil if
+// bytes are missing.
 func versionError(b []byte) error {
 	const form = "HTTP/0.0\r\n"
 	for i := 0; i < len(form) && i < len(b); i++ {

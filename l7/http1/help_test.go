@@ -8,10 +8,10 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// lf lets heads be written with plain line ends.
+// lf converts LF to CRLF.
 func lf(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 
-// mustParse parses a whole request head.
+// mustParse parses a complete request head.
 func mustParse(t *testing.T, head string) *http1.Request {
 	t.Helper()
 	r := new(http1.Request)
@@ -22,7 +22,7 @@ func mustParse(t *testing.T, head string) *http1.Request {
 	return r
 }
 
-// mustParseResponse parses a whole response head.
+// mustParseResponse parses a complete response head.
 func mustParseResponse(t *testing.T, head string) *http1.Response {
 	t.Helper()
 	r := new(http1.Response)
@@ -33,7 +33,7 @@ func mustParseResponse(t *testing.T, head string) *http1.Response {
 	return r
 }
 
-// refused checks that a request head is refused with want, however it is cut.
+// refused checks that a request head is refused with want, however it is split.
 func refused(t *testing.T, head string, want *http1.Error) {
 	t.Helper()
 	n, err := new(http1.Request).Parse([]byte(head))
@@ -50,8 +50,8 @@ type parser interface {
 	Parse([]byte) (int, error)
 }
 
-// parseSplit feeds head in pieces, each time from a fresh copy, until the
-// parser comes to a result.
+// parseSplit passes head in pieces, each time from a new copy, until the parser returns a
+// result.
 func parseSplit(p parser, head string, step int) (int, error) {
 	for end := min(step, len(head)); ; end = min(end+step, len(head)) {
 		n, err := p.Parse([]byte(head[:end]))
@@ -61,7 +61,7 @@ func parseSplit(p parser, head string, step int) (int, error) {
 	}
 }
 
-// summary is everything a request was understood to be.
+// summary returns the complete interpretation of a request.
 func summary(r *http1.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s 1.%d %s", r.Method.Of(r.Buf), r.Path, r.Host, r.Minor, r.Verb)

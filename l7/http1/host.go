@@ -2,11 +2,10 @@ package http1
 
 import "bytes"
 
-// Hosts have one canonical form: a name of letters, digits, '-', '_' and
-// single dots in lower case without a trailing dot, or an IPv6 address in
-// brackets, and a port of digits without leading zeros when one was given.
-// Percent escapes, user parts, zones and everything else RFC 3986 would let
-// into an authority are refused: nothing real needs them and parsers differ.
+// Hosts have one canonical form: a lower-case name of letters, digits, '-', '_' and single
+// dots without a trailing dot, or an IPv6 address in brackets; and the port, if given,
+// without leading zeros. Percent escapes, user parts, zones and other forms of RFC 3986 are
+// refused, because real clients do not need them and parsers disagree about them.
 
 // maxAuthority is the longest canonical authority.
 const maxAuthority = MaxHost + len(":65535")
@@ -29,22 +28,22 @@ var hostByte = func() (t [256]uint8) {
 	return t
 }()
 
-// ValidHost reports whether b is a host, with or without a port, that we accept.
+// ValidHost reports whether b is an acceptable host with an optional port.
 func ValidHost(b []byte) bool {
 	var scratch [maxAuthority]byte
 	_, ok := canonicalHost(b, &scratch)
 	return ok
 }
 
-// canonicalHostSlow checks the port after the name v[:i], cuts the trailing dot
-// of the name and lowers it when it has upper-case letters.
+// canonicalHostSlow checks the port after the name v[:i], removes the trailing dot of the
+// name, and converts it to lower case if necessary.
 func canonicalHostSlow(v []byte, i int, upper bool, scratch *[maxAuthority]byte) ([]byte, bool) {
 	port := v[i:]
 	if len(port) > 0 && (port[0] != ':' || !isPort(port[1:])) {
 		return nil, false
 	}
 	if len(port) == 1 {
-		port = nil // an empty port means the same as none
+		port = nil // an empty port is equivalent to none
 	}
 	name := v[:i]
 	if name[i-1] == '.' {
@@ -74,8 +73,8 @@ func isPort(p []byte) bool {
 	return len(p) < 2 || p[0] != '0'
 }
 
-// literalEnd gives the index after the "]" of an IPv6 address in brackets, 0
-// when it is malformed, and whether it has upper-case digits.
+// literalEnd returns the index after the "]" of an IPv6 address in brackets, or 0 if it is
+// malformed, and whether it has upper-case digits.
 func literalEnd(v []byte) (end int, upper bool) {
 	i := bytes.IndexByte(v[:min(len(v), len("[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]"))], ']')
 	if i < 0 {

@@ -1,6 +1,6 @@
 package http1
 
-// Identity is a set of the fields by which we tell a backend who the client is.
+// Identity is a set of fields that identify the client to a backend.
 type Identity uint8
 
 // The fields: X-Forwarded-For, X-Forwarded-Proto, X-Forwarded-Host, Forwarded.
@@ -11,7 +11,7 @@ const (
 	IdentityForwarded
 )
 
-// IdentityOf gives the member a field of this name is, 0 for any other.
+// IdentityOf returns the member for a field name, or 0.
 func IdentityOf(name []byte) Identity {
 	switch k, _ := recogniseWhole(name[:min(len(name), trailerNameBytes)]); k {
 	case KnownXForwardedFor:
@@ -26,10 +26,10 @@ func IdentityOf(name []byte) Identity {
 	return 0
 }
 
-// Trust takes what the client says of identities for true: it is a proxy we
-// know. X-Forwarded-For and Forwarded get its address appended when the head is
-// written, of the others what is there stays, and what is not is ours. Twins,
-// and what Connection names, go on for nobody. Call it after Parse.
+// Trust accepts the client's identity fields, because it is a trusted proxy. The client's
+// address is appended to X-Forwarded-For and Forwarded when the head is written. Other
+// identity fields are kept if present and set otherwise. Variants and fields listed in
+// Connection are never forwarded. Call it after Parse.
 func (r *Request) Trust() {
 	r.trusted = true
 	for i := range r.Fields[:r.NumFields] {
@@ -44,8 +44,7 @@ func (r *Request) Trust() {
 	}
 }
 
-// Distrust takes back what Trust did to fields of one kind: they go on for
-// nobody.
+// Distrust reverts Trust for one kind of field, which is then never forwarded.
 func (r *Request) Distrust(k Known) {
 	for i := range r.Fields[:r.NumFields] {
 		if f := &r.Fields[i]; f.Known == k {
@@ -54,8 +53,8 @@ func (r *Request) Distrust(k Known) {
 	}
 }
 
-// appendIdentitySlow is appendIdentity for clients that are trusted and for
-// rules that give some of the fields.
+// appendIdentitySlow is appendIdentity for trusted clients and for rules that set some of
+// the fields.
 func (r *Request) appendIdentitySlow(dst []byte, f *Forward) []byte {
 	if f.Given&IdentityFor == 0 && len(f.ClientIP) > 0 {
 		dst = r.appendMerged(dst, "X-Forwarded-For: ", KnownXForwardedFor)
@@ -74,7 +73,7 @@ func (r *Request) appendIdentitySlow(dst []byte, f *Forward) []byte {
 	return dst
 }
 
-// passesOn reports whether a field of that kind goes on as it is.
+// passesOn reports whether a field of that kind is forwarded unchanged.
 func (r *Request) passesOn(k Known) bool {
 	for i := r.Find(k); i >= 0 && i < r.NumFields; i++ {
 		if f := &r.Fields[i]; f.Known == k && f.state&^edited == 0 {
@@ -84,8 +83,7 @@ func (r *Request) passesOn(k Known) bool {
 	return false
 }
 
-// appendMerged begins a line with the values the head has, in a list that one
-// more is to follow.
+// appendMerged begins a line with the head's values, as a list to be continued.
 func (r *Request) appendMerged(dst []byte, begin string, k Known) []byte {
 	dst = append(dst, begin...)
 	for i := r.Find(k); i >= 0 && i < r.NumFields; i++ {

@@ -2,10 +2,10 @@ package http1
 
 import "encoding/binary"
 
-// Known names the fields the proxy has to recognise.
+// Known is the kind of a field that the proxy recognises.
 type Known uint8
 
-// The fields. KnownXForwarded and KnownXSSL stand for whole families.
+// The fields. KnownXForwarded and KnownXSSL cover all names with that prefix.
 const (
 	KnownNone Known = iota
 	KnownHost
@@ -21,7 +21,7 @@ const (
 	KnownProxyAuthenticate
 	KnownProxyAuthenticationInfo
 	KnownProxyAuthorization
-	KnownProxy // CGI backends mistake it for their variable HTTP_PROXY
+	KnownProxy // CGI backends confuse it with the variable HTTP_PROXY
 	KnownHTTP2Settings
 	KnownForwarded
 	KnownXRealIP
@@ -31,7 +31,7 @@ const (
 	KnownXForwardedProto
 	KnownXForwarded // any other X-Forwarded-*
 	KnownXSSL       // X-SSL-*
-	KnownTwin       // differs from a field we drop only in punctuation, as X_Forwarded_For does
+	KnownTwin       // differs from a dropped field only in punctuation, e.g. X_Forwarded_For
 	KnownCookie
 	KnownSetCookie
 	KnownAuthorization
@@ -47,23 +47,23 @@ const (
 )
 
 var (
-	// dropResponse is hop-by-hop or written by us: never copied.
+	// dropResponse holds hop-by-hop fields and those written by us. They are never copied.
 	dropResponse = maskOf(KnownConnection, KnownContentLength, KnownTransferEncoding, KnownUpgrade,
 		KnownTE, KnownTrailer, KnownKeepAlive, KnownProxyConnection, KnownProxyAuthenticate,
 		KnownProxyAuthenticationInfo, KnownProxyAuthorization, KnownProxy, KnownHTTP2Settings)
-	// identity is what a client could forge to look like someone else.
+	// identity holds the fields that a client could forge to impersonate another.
 	identity = maskOf(KnownForwarded, KnownXRealIP, KnownXForwardedFor, KnownXForwardedHost,
 		KnownXForwardedPort, KnownXForwardedProto, KnownXForwarded, KnownXSSL, KnownTwin)
 	dropRequest = dropResponse | identity | maskOf(KnownHost)
-	// forbiddenTrailer would change what was decided from the head.
+	// forbiddenTrailer holds the fields that would contradict decisions made from the head.
 	forbiddenTrailer = dropRequest | maskOf(KnownExpect, KnownCookie, KnownSetCookie, KnownAuthorization)
-	// unnamed fields are not removed because Connection names them: what they
-	// say was already decided on.
+	// unnamed fields are kept even if Connection lists them, because they have already been
+	// evaluated.
 	unnamed = maskOf(KnownHost, KnownContentLength, KnownTransferEncoding, KnownExpect)
 )
 
-// names are the names we recognise at sight, in lower case. Those without a
-// number are only common: a match spares them the check of every byte.
+// names holds the names with a fast match, in lower case. Names without a kind are just
+// common; a match avoids the check of every byte.
 var names = []struct {
 	name  string
 	known Known
@@ -111,19 +111,19 @@ var names = []struct {
 	{name: "x-requested-with"},
 }
 
-// maxName is the length of the longest of names, and a bit more: four words.
+// maxName is the maximum length of names, rounded up to four words.
 const maxName = 32
 
-// entry is a name in the form it is compared in, eight bytes at a time. Bits
-// that are not in care may differ: the case of letters, what follows the name.
+// entry is a name prepared for comparison, eight bytes at a time. Bits outside care may
+// differ: the case of letters, and bytes after the name.
 type entry struct {
 	word, care [maxName / 8]uint64
 	len        uint8
 	known      Known
 }
 
-// entries is a perfect hash table of names: at most one of them has a slot. The
-// multiplier of slot was found by trial; a collision shows at start-up.
+// entries is a perfect hash table of names. The multiplier of slot was found by trial; a
+// collision panics at start-up.
 var entries = func() (table [256]entry) {
 	for _, n := range names {
 		var text, care [maxName]byte

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestNamesAreRecognisedExactly changes every byte of every name to every other
-// value: only the case of letters may differ. What follows a name, and whether
-// the buffer ends there, makes no difference.
+// TestNamesAreRecognisedExactly changes every byte of every name to every other value. Only
+// the case of letters may differ. Bytes after a name, and the end of the buffer, have no
+// influence.
 func TestNamesAreRecognisedExactly(t *testing.T) {
 	known := map[string]Known{}
 	for _, n := range names {

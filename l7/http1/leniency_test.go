@@ -7,17 +7,16 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// Deviations of responses, beside HAProxy 2.6 with and without "option
-// accept-invalid-http-response" and nginx 1.22, which forward (+) or reject (-) the
-// response. Sluice accepts each with its leniency and with no other, whole or in
-// pieces. Where both others forward and a row has no leniency, the response has two
-// readings.
+// Deviations of responses in comparison with HAProxy 2.6, with and without "option
+// accept-invalid-http-response", and nginx 1.22, which forward (+) or reject (-) the
+// response. Sluice accepts each with its own leniency only, whole or in pieces. If both
+// others forward a response and the row has no leniency, the response is ambiguous.
 var deviations = []struct {
 	name, head, chunks string
 	others             string // HAProxy, HAProxy with the option, nginx
 	accepts            http1.Leniency
-	why                *http1.Error // without it
-	written            string       // with it: head and chunks
+	why                *http1.Error // error without it
+	written            string       // output with it: head and chunks
 }{
 	{"chunked in a list", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked", "2\r\nok\r\n0\r\n\r\n", "--+",
 		http1.LenientCoding, http1.ErrCodingRepeated, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"},
@@ -94,7 +93,7 @@ func whole(head, chunks string) string {
 	return head + "\n\n" + chunks
 }
 
-// readResponse reads a response that comes in steps, and writes what clients get.
+// readResponse parses a response in steps and returns the output for clients.
 func readResponse(says string, step int, l http1.Leniency) (string, error) {
 	r := new(http1.Response)
 	r.Allow(l)
@@ -108,7 +107,7 @@ func readResponse(says string, step int, l http1.Leniency) (string, error) {
 		}
 	}
 	if n == 0 {
-		return "", http1.ErrHeadTooLong // more is to come
+		return "", http1.ErrHeadTooLong // more follows
 	}
 	kind, err := r.Body(false)
 	if err != nil {
@@ -184,8 +183,8 @@ func TestALongHeadWithLFIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzLenientResponse holds that clients get a response in correct form whatever
-// deviations were accepted, and that it is framed as it was read.
+// FuzzLenientResponse checks that the output is in correct form regardless of accepted
+// deviations, and has the framing that was parsed.
 func FuzzLenientResponse(f *testing.F) {
 	for _, c := range deviations {
 		f.Add(whole(c.head, c.chunks))

@@ -2,16 +2,17 @@ package http1
 
 import "bytes"
 
-// Leniency is a set of deviations from the grammar that responses of a backend may
-// have. Each leaves a single reading, and clients get that reading in correct form.
-// Requests have none: two parsers on their way may read them differently.
+// Leniency is a set of deviations from the grammar accepted in responses of a backend. Each
+// is unambiguous, and clients get the correct form. Requests have none, because two parsers
+// on their path may disagree.
 type Leniency uint16
 
 // The deviations.
 const (
-	// LenientCoding: Transfer-Encoding names chunked several times, or has empty elements.
+	// LenientCoding: Transfer-Encoding repeats chunked, or has empty elements.
 	LenientCoding Leniency = 1 << iota
-	// LenientIdentity: Transfer-Encoding names identity (RFC 2616), without a Content-Length.
+	// LenientIdentity: Transfer-Encoding contains identity (RFC 2616), without a
+	// Content-Length.
 	LenientIdentity
 	// LenientChunkSize: blanks after a chunk size, or zeros before it beyond 16 digits.
 	LenientChunkSize
@@ -24,36 +25,34 @@ const (
 	LenientLineEnd
 	// LenientNameBlank: blanks between the name of a field and its colon.
 	LenientNameBlank
-	// LenientNameByte: bytes in the name of a field that no token has. The field is left out.
+	// LenientNameByte: invalid bytes in a field name. The field is dropped.
 	LenientNameByte
-	// LenientControl: control bytes other than NUL in the value of a field. A blank takes their place.
+	// LenientControl: control bytes other than NUL in a field value. They become blanks.
 	LenientControl
-	// LenientConnection: an option of Connection that is no token. It counts as close.
+	// LenientConnection: an invalid option in Connection. It counts as close.
 	LenientConnection
 )
 
-// Allow makes the following heads and bodies of r accept the deviations in l.
+// Allow accepts the deviations in l from now on.
 func (r *Response) Allow(l Leniency) { r.allow = l }
 
-// Allowed returns the deviations that Allow set.
+// Allowed returns the deviations set by Allow.
 func (h *Head) Allowed() Leniency { return h.allow }
 
-// framed are the fields whose meaning decides where a message or a connection ends.
-// No deviation is accepted in them: a backend that means something else would have
-// its response cut in another place.
+// framed fields decide where a message or a connection ends. No deviation is accepted in
+// them: if the backend meant something else, its response would be split differently.
 var framed = dropResponse
 
 // maxStatusLine bounds a deviating status line.
 const maxStatusLine = 1 << 10
 
-// deviantStatusLine reads a status line that statusLine refuses with strict. It
-// returns the error of the first deviation that r does not allow, and strict for a
-// line that has more than one reading.
+// deviantStatusLine parses a status line that statusLine refuses with strict. It returns the
+// error of the first deviation that r does not allow, or strict for an ambiguous line.
 func (r *Response) deviantStatusLine(b []byte, strict error) (next int, err error) {
 	i := bytes.IndexByte(b[:min(len(b), maxStatusLine)], '\n')
 	if i < 0 {
 		if n := min(len(b), len("HTTP/")); r.allow != 0 && len(b) < maxStatusLine && string(b[:n]) == "HTTP/"[:n] {
-			return 0, nil // the line decides as a whole
+			return 0, nil // the complete line decides
 		}
 		return 0, strict
 	}
@@ -80,9 +79,8 @@ func (r *Response) deviantStatusLine(b []byte, strict error) (next int, err erro
 	return i + 1, nil
 }
 
-// readStatusLine reads a status line on word boundaries (RFC 9112 section 4) and
-// returns its deviations. A version after HTTP/1.1 is read as HTTP/1.1 (RFC 9110
-// section 2.5).
+// readStatusLine parses a status line at word boundaries (RFC 9112 section 4) and returns
+// its deviations. Versions after HTTP/1.1 are treated as HTTP/1.1 (RFC 9110 section 2.5).
 func readStatusLine(line []byte) (l Leniency, status, reason int, ok bool) {
 	const version = len("HTTP/1.1")
 	if len(line) < len("HTTP/1.1 200") || !bytes.HasPrefix(line, []byte("HTTP/")) || line[6] != '.' {
@@ -137,8 +135,8 @@ func (l Leniency) err() error {
 	return ErrStatusForm
 }
 
-// parseBare parses a head whose lines all end in LF alone. A head with both kinds of
-// line ends has two readings: in one a field contains another.
+// parseBare parses a head whose lines all end in a bare LF. A head with mixed line ends is
+// ambiguous: in one reading a field contains another.
 func (r *Response) parseBare(b []byte) (int, error) {
 	r.next = 0
 	head, _, whole := bytes.Cut(b, []byte("\n\n"))
@@ -165,9 +163,9 @@ func (r *Response) parseBare(b []byte) (int, error) {
 	return n, nil
 }
 
-// deviantName deals with a line p whose name is malformed. It returns the bytes of a
-// line that is left out, 0 if the line is corrected and to be read again, or is not
-// complete (again false). Errors are those of the deviation, if it is one.
+// deviantName handles a line p with a malformed name. It returns the length of a line to
+// drop, or 0. again means that the line was corrected and must be parsed again; without it
+// the line is incomplete. Errors are those of the deviation, if it is one.
 func (h *Head) deviantName(p []byte) (skip int, again bool, err error) {
 	strict := nameError(p)
 	end := bytes.IndexByte(p, '\n')
@@ -211,7 +209,7 @@ func (h *Head) deviantName(p []byte) (skip int, again bool, err error) {
 	return end + 1, false, nil
 }
 
-// leaveOut records the line of n bytes at b[at:] as a field that nobody gets.
+// leaveOut records the line of n bytes at b[at:] as a dropped field.
 func (h *Head) leaveOut(at, n int) {
 	f := &h.Fields[h.NumFields]
 	f.Name, f.Value = Span{uint32(at), uint32(at)}, Span{uint32(at + n - 2), uint32(at + n - 2)}
@@ -219,8 +217,8 @@ func (h *Head) leaveOut(at, n int) {
 	h.NumFields++
 }
 
-// resembles reports whether name could be meant to be a field of framing: it is one
-// without the bytes that no token has.
+// resembles reports whether name could be meant as a framing field: it equals one without
+// its invalid bytes.
 func resembles(name []byte) bool {
 	var plain [maxName]byte
 	n := 0
@@ -240,8 +238,8 @@ func resembles(name []byte) bool {
 	return framed.has(k) || n == 0
 }
 
-// deviantValue deals with the value v of a field of kind k that stopped at v[end]
-// before the end of its line. It reports whether the value is corrected.
+// deviantValue handles the value v of a field of kind k that stopped at v[end] before the
+// end of its line. It reports whether the value was corrected.
 func (h *Head) deviantValue(v []byte, end int, k Known) (again bool, err error) {
 	if err = valueError(v, end); err != ErrFieldValue {
 		return false, err
@@ -256,7 +254,7 @@ func (h *Head) deviantValue(v []byte, end int, k Known) (again bool, err error) 
 	return true, nil
 }
 
-// clean puts blanks in the place of control bytes, up to NUL or the end of the line.
+// clean replaces control bytes by blanks, up to NUL or the end of the line.
 func clean(v []byte) {
 	for i, c := range v {
 		switch {
@@ -268,9 +266,8 @@ func clean(v []byte) {
 	}
 }
 
-// deviantCoding reads the Transfer-Encoding that framing refuses with strict. The
-// body is chunked once if the last coding is chunked and no other but identity is
-// there.
+// deviantCoding parses a Transfer-Encoding that framing refuses with strict. The body is
+// chunked once if the last coding is chunked and all others are identity or chunked.
 func (r *Response) deviantCoding(strict error) error {
 	if strict == ErrCodingLength || strict == ErrCodingVersion {
 		return strict
@@ -282,7 +279,7 @@ func (r *Response) deviantCoding(strict error) error {
 		}
 		v := r.Value(i)
 		if bytes.HasSuffix(v, []byte(",")) {
-			l |= LenientCoding // cutList sees no element there
+			l |= LenientCoding // cutList returns no element there
 		}
 		for {
 			var coding []byte

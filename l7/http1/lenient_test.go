@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// What a backend may write that a client may not: it has one reading, and the
-// client gets that one.
+// Unambiguous deviations allowed for backends but not for clients. The client gets the
+// corrected form.
 
 func TestFoldedFieldsOfAnswersBecomeOneLine(t *testing.T) {
 	for name, c := range map[string]struct{ head, value, written string }{
@@ -45,7 +45,7 @@ func TestAFoldedFieldThatFramesDecides(t *testing.T) {
 	}
 }
 
-// parseGrowing feeds head in pieces into one buffer.
+// parseGrowing passes head in pieces in one buffer.
 func parseGrowing(t *testing.T, r *http1.Response, head string, step int) int {
 	t.Helper()
 	b := make([]byte, 0, len(head))

@@ -2,29 +2,29 @@ package http1
 
 import "bytes"
 
-// Reading is a form in which a backend may read a path: decoded, without
-// parameters, with backslashes as slashes. Rules that protect are asked about
-// every reading, so that no spelling of a path gets past them.
+// Reading is an interpretation of a path by a backend: decoded, without parameters, with
+// backslashes as slashes. Protective rules are applied to every reading, so that no spelling
+// of a path bypasses them.
 type Reading struct {
 	Target []byte // decoded path, with the query as the client sent it
 	Path   int    // length of the path in Target
-	// Climbs says that the path leaves a segment by a ".." that the canonical path
-	// does not have.
+	// Climbs means that the path has a ".." that leaves a segment and is not in the
+	// canonical path.
 	Climbs bool
 }
 
-// Backends differ in two ways. Some drop parameters before they decode escapes,
-// once (servlet containers); others sit behind a proxy that has decoded the path
-// before. And some merge slashes before they remove dot segments, others after:
-// "/a//../b" is "/b" or "/a/b". Each combination is a reading, if it differs.
+// Backends differ in two ways. Some remove parameters before they decode escapes once
+// (servlet containers); others are behind a proxy that has decoded the path. And some merge
+// slashes before they remove dot segments, others after: "/a//../b" is "/b" or "/a/b". Each
+// combination that differs is a reading.
 const (
-	readFully     = 1 << iota // decode until nothing is left to decode, then drop parameters
+	readFully     = 1 << iota // decode repeatedly, then drop parameters
 	readDotsFirst             // remove dot segments before slashes are merged
 	numReadings
 )
 
-// read finds the readings of a path as the client sent it, whose canonical form
-// is given and had ups segments "..". It refuses a path that no backend may read.
+// read determines the readings of a client's path, given its canonical form with ups removed
+// ".." segments. It refuses paths that would be dangerous for some backend.
 func (r *Request) read(path, canonical, query []byte, ups int) error {
 	if bytes.IndexByte(path, '%') < 0 && bytes.IndexByte(canonical, '%') < 0 && bytes.IndexByte(path, ';') < 0 && !bytes.Contains(path, doubleSlash) {
 		return nil
@@ -47,8 +47,8 @@ func (r *Request) read(path, canonical, query []byte, ups int) error {
 
 var doubleSlash = []byte("//")
 
-// appendReading writes a reading of a path behind those in r.space. It returns
-// how many segments ".." it had.
+// appendReading appends a reading of a path to r.space. It returns the number of its ".."
+// segments.
 func (r *Request) appendReading(path []byte, how int) (p []byte, ups int, err error) {
 	from := len(r.space)
 	if how&readFully != 0 {
@@ -88,8 +88,8 @@ func (r *Request) known(p, canonical []byte) bool {
 	return bytes.Equal(p, canonical)
 }
 
-// appendDecoded appends a path whose escapes are well-formed without its
-// parameters, and decodes each escape.
+// appendDecoded appends a path with well-formed escapes, without its parameters and with
+// each escape decoded once.
 func appendDecoded(dst, path []byte) []byte {
 	for i := 0; i < len(path); i++ {
 		switch c := path[i]; c {
@@ -109,8 +109,8 @@ func appendDecoded(dst, path []byte) []byte {
 	return dst
 }
 
-// appendDecodedFully appends a path and decodes escapes, and the escapes that
-// come of that, in one pass.
+// appendDecodedFully appends a path and decodes escapes, including those produced by
+// decoding, in one pass.
 func appendDecodedFully(dst, path []byte) []byte {
 	from := len(dst)
 	for _, c := range path {
@@ -122,7 +122,7 @@ func appendDecodedFully(dst, path []byte) []byte {
 	return dst
 }
 
-// checkDecoded refuses bytes that end a text or a line, and overlong UTF-8.
+// checkDecoded refuses bytes that end a string or a line, and overlong UTF-8.
 func checkDecoded(p []byte) error {
 	for i, c := range p {
 		switch {
@@ -135,7 +135,7 @@ func checkDecoded(p []byte) error {
 	return nil
 }
 
-// dropParams removes what follows a ';' in each segment of p, in place.
+// dropParams removes the parameters after ';' in each segment of p, in place.
 func dropParams(p []byte) []byte {
 	w, param := 0, false
 	for _, c := range p {
@@ -153,7 +153,7 @@ func dropParams(p []byte) []byte {
 	return p[:w]
 }
 
-// mergeSlashes makes one of several slashes in a row, in place.
+// mergeSlashes merges consecutive slashes, in place.
 func mergeSlashes(p []byte) []byte {
 	w := 0
 	for _, c := range p {

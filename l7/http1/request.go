@@ -7,36 +7,34 @@ import (
 
 // Request is the head of a request. It is large: keep one per loop and reuse it.
 //
-// Upgrade means that the client asks for another protocol by Connection:
-// upgrade and one Upgrade field with one protocol, on HTTP/1.1. Its body, if it has
-// one, comes before bytes of that protocol. Upgrades to HTTP/2 or TLS are not offered: they would carry requests
-// past us.
+// Upgrade means that the client requests another protocol on HTTP/1.1, by Connection:
+// upgrade and one Upgrade field with one protocol. A body precedes the bytes of that
+// protocol. Upgrades to HTTP/2 or TLS are not offered, because they would hide requests from
+// the proxy.
 type Request struct {
 	Head
 
 	Method Span
 	Verb   Verb
-	Target Span // as the client sent it
+	Target Span // as sent by the client
 
-	// Path is the canonical path and query, or "*": routes are matched on it. It
-	// aliases Buf when the target was canonical already, else an array of r; either
-	// way it is valid until the next Parse.
+	// Path is the canonical path and query, or "*"; routes are matched on it. It aliases Buf
+	// if the target was canonical, else an array of r. It is valid until the next Parse.
 	Path []byte
-	// Sent is the path and query the backend gets: as the client sent it, until
-	// Retarget or SendCanonical. Valid as long as Path.
+	// Sent is the path and query for the backend: the client's, until Retarget or
+	// SendCanonical. Valid as long as Path.
 	Sent []byte
-	// Readings are other forms in which backends may read the path; empty for
-	// nearly all requests. Valid as long as Path.
+	// Readings are other interpretations of the path by backends; nearly always empty. Valid
+	// as long as Path.
 	Readings []Reading
-	// Ambiguity is why a strict farm refuses the target; nil when it does not.
+	// Ambiguity is why a strict farm refuses the target, or nil.
 	Ambiguity *Error
-	// Host is the canonical authority: lower case, without a trailing dot,
-	// with the port when the client gave one. Empty only on HTTP/1.0. Valid as
-	// long as Path.
+	// Host is the canonical authority: lower case, without a trailing dot, with the port if
+	// given. It is empty only on HTTP/1.0. Valid as long as Path.
 	Host []byte
 
-	Expect100  bool // the client waits for 100 before it sends the body
-	TETrailers bool // the client accepts trailers (TE: trailers, named by Connection)
+	Expect100  bool // the client waits for 100 Continue before it sends the body
+	TETrailers bool // the client accepts trailers (TE: trailers, listed in Connection)
 
 	shape    uint8 // of Target, see targetEnd
 	verbatim bool  // Sent is Target
@@ -48,12 +46,11 @@ type Request struct {
 	other    [maxAuthority]byte // authority of an absolute target
 }
 
-// Parse reads a request head from the start of b. It answers the number of
-// bytes of the head, or 0 and nil when b does not hold all of it: call it again
-// with the same bytes and more (b may have moved). Errors are *Error and final
-// for the connection. After a whole head or an error the next call starts a new
-// head. r.Buf aliases b afterwards; all other fields are valid only after a
-// whole head.
+// Parse parses a request head from the start of b. It returns the length of the head, or 0
+// and nil if b is incomplete: call it again with the same bytes and more (b may have moved).
+// Errors are *Error and final for the connection. After a complete head or an error the next
+// call starts a new head. r.Buf aliases b afterwards; all other fields are valid only after
+// a complete head.
 func (r *Request) Parse(b []byte) (n int, err error) {
 	if r.waits(b) {
 		return 0, nil
@@ -62,8 +59,8 @@ func (r *Request) Parse(b []byte) (n int, err error) {
 	return r.result(b, n, err)
 }
 
-// parse is Parse within the limit of a head. Lines that were read stay read;
-// an error makes n void.
+// parse is Parse within the size limit. Parsed lines are not parsed again. n is undefined
+// after an error.
 func (r *Request) parse(b []byte) (n int, err error) {
 	if r.next == 0 {
 		r.begin()
@@ -84,11 +81,11 @@ const (
 	http10 = http1x | '0'<<56
 )
 
-// requestLine reads "METHOD SP target SP HTTP/1.x CRLF" and answers where the
-// next line starts, 0 when bytes are missing.
+// requestLine parses "METHOD SP target SP HTTP/1.x CRLF" and returns the offset of the next
+// line, or 0 if bytes are missing.
 func (r *Request) requestLine(b []byte) (int, error) {
 	i := 0
-	if len(b) > 0 && b[0] == '\r' { // one empty line left over by an old client
+	if len(b) > 0 && b[0] == '\r' { // an empty line left over by an old client
 		if len(b) < 2 {
 			return 0, nil
 		}
@@ -143,7 +140,7 @@ func (r *Request) requestLine(b []byte) (int, error) {
 	return i + line, nil
 }
 
-// finish decides what the fields of a whole head mean.
+// finish evaluates the fields of a complete head.
 func (r *Request) finish() error {
 	r.Expect100, r.TETrailers, r.trusted = false, false, false
 	method := r.Method.Of(r.Buf)
@@ -200,7 +197,7 @@ func (r *Request) findHost() error {
 	}
 	v := r.Value(int(r.first[KnownHost]))
 	if len(v) == 0 {
-		// Correct only for targets without an authority, which no farm serves.
+		// Valid only for targets without an authority, which no farm serves.
 		if r.Minor == 1 {
 			return ErrHostMissing
 		}
@@ -214,8 +211,8 @@ func (r *Request) findHost() error {
 	return nil
 }
 
-// canonicalHost gives the canonical form of the authority v, in v itself when
-// that is canonical, else in scratch.
+// canonicalHost returns the canonical form of the authority v: v itself if it is canonical,
+// else a copy in scratch.
 func canonicalHost(v []byte, scratch *[maxAuthority]byte) (h []byte, ok bool) {
 	i, upper := 0, false
 	if len(v) > 0 && v[0] == '[' {
@@ -245,8 +242,8 @@ func canonicalHost(v []byte, scratch *[maxAuthority]byte) (h []byte, ok bool) {
 	return canonicalHostSlow(v, i, upper, scratch)
 }
 
-// Body says how the body of the request is framed: BodyNone, BodyLength
-// (ContentLength bytes, at least one) or BodyChunked.
+// Body returns the framing of the request body: BodyNone, BodyLength (ContentLength bytes,
+// at least one) or BodyChunked.
 func (r *Request) Body() Body {
 	switch {
 	case r.Chunked:
@@ -257,7 +254,7 @@ func (r *Request) Body() Body {
 	return BodyNone
 }
 
-// DropExpect keeps the expectation of 100-continue from being passed on.
+// DropExpect stops the forwarding of Expect: 100-continue.
 func (r *Request) DropExpect() {
 	r.Expect100 = false
 	for i := range r.Fields[:r.NumFields] {
@@ -267,19 +264,19 @@ func (r *Request) DropExpect() {
 	}
 }
 
-// Verb is a request method we know by name. Methods are case-sensitive.
+// Verb is a known request method. Methods are case-sensitive.
 type Verb uint8
 
-// Idempotent reports whether RFC 9110 section 9.2.2 lets a request with v be
-// repeated after its connection failed.
+// Idempotent reports whether a request with v may be repeated after its connection failed
+// (RFC 9110 section 9.2.2).
 func (v Verb) Idempotent() bool {
 	const set = 1<<VerbGET | 1<<VerbHEAD | 1<<VerbPUT | 1<<VerbDELETE | 1<<VerbOPTIONS | 1<<VerbTRACE |
 		1<<VerbPROPFIND | 1<<VerbSEARCH | 1<<VerbREPORT
 	return v.In(set)
 }
 
-// verbOf finds the verb of a method. The first cases are nearly all of the
-// traffic; the rest is looked up in order of the table.
+// verbOf returns the verb of a method. The first cases cover nearly all traffic; the rest is
+// looked up in table order.
 func verbOf(method []byte) Verb {
 	switch string(method) {
 	case "GET":
@@ -300,28 +297,28 @@ func verbOf(method []byte) Verb {
 // VerbMask is a set of verbs, one bit each.
 type VerbMask uint64
 
-// In reports whether set holds v. VerbOther is in the set of any verb only.
+// In reports whether set holds v. Only the set of all verbs holds VerbOther.
 func (v Verb) In(set VerbMask) bool { return set>>v&1 != 0 }
 
-// Forward is what the proxy adds to a request it sends on.
+// Forward holds the proxy's additions to a forwarded request.
 type Forward struct {
 	ClientIP []byte   // text of the client's address without port; IPv6 without brackets
 	Proto    []byte   // "http" or "https"
-	Host     []byte   // sent as Host instead of the client's, unless nil; X-Forwarded-Host stays the client's
+	Host     []byte   // replaces the client's Host unless nil; X-Forwarded-Host keeps the client's
 	Close    bool     // adds Connection: close
-	Extra    []byte   // more field lines, made by AppendField
-	Given    Identity // what of identities is in Extra, and not written for that reason
+	Extra    []byte   // additional field lines, made by AppendField
+	Given    Identity // identity fields in Extra, which are not added again
 }
 
-// AppendRequest appends the head that a backend gets: "METHOD path HTTP/1.1",
-// Host, the fields that are not dropped in their order and spelling, what f
-// adds, and the framing. The bytes r was parsed from must still be there.
+// AppendRequest appends the head for a backend: "METHOD path HTTP/1.1", Host, the forwarded
+// fields in their order and spelling, the additions of f, and the framing. The bytes that r
+// was parsed from must still be valid.
 func AppendRequest(dst []byte, r *Request, f *Forward) []byte {
 	b := r.Buf
 	first := 0
 	if r.asIs() && f.Host == nil {
-		// The request line and the Host that follows it are sent as they are: they
-		// are part of the first run of copied bytes.
+		// The request line and the Host after it are unchanged and belong to the first run
+		// of copied bytes.
 		dst = r.appendKept(dst, r.Method.Off, 1)
 	} else {
 		dst = append(dst, r.Method.Of(b)...)
@@ -349,8 +346,8 @@ func AppendRequest(dst []byte, r *Request, f *Forward) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// asIs reports whether the request line and the first field are, byte for byte,
-// what we would write: the usual case.
+// asIs reports whether the request line and the first field can be copied unchanged, which
+// is the usual case.
 func (r *Request) asIs() bool {
 	f := &r.Fields[0]
 	return r.verbatim && r.Minor == 1 && f.Known == KnownHost &&
@@ -359,7 +356,7 @@ func (r *Request) asIs() bool {
 		r.Buf[f.Value.End] == '\r'
 }
 
-// appendIdentity writes who the client is.
+// appendIdentity writes the identity fields of the client.
 func appendIdentity(dst []byte, host []byte, f *Forward) []byte {
 	if len(f.ClientIP) > 0 {
 		dst = append(dst, "X-Forwarded-For: "...)
@@ -375,8 +372,8 @@ func appendIdentity(dst []byte, host []byte, f *Forward) []byte {
 	return appendForwarded(append(dst, "\r\nForwarded: "...), host, f)
 }
 
-// appendForwarded ends a line with our element of Forwarded (RFC 7239): it
-// quotes addresses with colons and puts IPv6 in brackets (section 6).
+// appendForwarded ends a line with our element of Forwarded (RFC 7239), with quotes around
+// addresses with colons and IPv6 in brackets (section 6).
 func appendForwarded(dst, host []byte, f *Forward) []byte {
 	switch {
 	case len(f.ClientIP) == 0:

@@ -6,24 +6,23 @@ import (
 	"strconv"
 )
 
-// Response is the head of a response. Upgrade means status 101 with
-// Connection: upgrade and an Upgrade field. KeepAlive says what the head says;
-// a body that ends with the connection overrides it.
+// Response is the head of a response. Upgrade means status 101 with Connection: upgrade and
+// an Upgrade field. KeepAlive is the statement of the head; a body that ends with the
+// connection overrides it.
 type Response struct {
 	Head
 
 	Status int // 100-599; to 999 with LenientStatus
 	Reason Span
 
-	bare   bool   // the status line is written anew, e.g. because no SP is after the status
-	lines  []byte // the head with CRLF, if it came with LF
-	faulty error  // what is wrong with the framing fields, which matters only if a body follows
+	bare   bool   // the status line must be rewritten, e.g. because there is no SP after the status
+	lines  []byte // the head with CRLF if it had LF
+	faulty error  // error in the framing fields, relevant only if a body follows
 }
 
-// Parse reads a response head from the start of b, as Request.Parse does. The
-// line ends within a folded field are overwritten with blanks in b itself: what
-// comes of the head is to be read into the same bytes.
-// Errors are *Error, to be answered 502 whatever their Status says.
+// Parse parses a response head from the start of b like Request.Parse. Line ends within
+// folded fields are overwritten with blanks in b, so further bytes of the head must be read
+// into the same buffer. Errors are *Error and lead to a 502 regardless of their Status.
 func (r *Response) Parse(b []byte) (n int, err error) {
 	if r.waits(b) {
 		return 0, nil
@@ -35,8 +34,8 @@ func (r *Response) Parse(b []byte) (n int, err error) {
 	return r.result(b, n, err)
 }
 
-// parse is Parse within the limit of a head. Lines that were read stay read;
-// an error makes n void.
+// parse is Parse within the size limit. Parsed lines are not parsed again. n is undefined
+// after an error.
 func (r *Response) parse(b []byte) (n int, err error) {
 	if r.next == 0 {
 		r.begin()
@@ -53,10 +52,9 @@ func (r *Response) parse(b []byte) (n int, err error) {
 	return n, r.finish()
 }
 
-// statusLine reads "HTTP/1.x SP 3DIGIT SP reason CRLF" and answers where the
-// next line starts, 0 when bytes are missing. A missing second SP is let pass
-// when the reason is missing too: many servers write that, and it has one
-// reading only.
+// statusLine parses "HTTP/1.x SP 3DIGIT SP reason CRLF" and returns the offset of the next
+// line, or 0 if bytes are missing. The second SP may be missing if there is no reason: many
+// servers omit it, and the line is unambiguous.
 func (r *Response) statusLine(b []byte) (int, error) {
 	const start = len("HTTP/1.1 200")
 	if len(b) <= start {
@@ -94,7 +92,7 @@ func (r *Response) statusLine(b []byte) (int, error) {
 	return i + 2, nil
 }
 
-// finish decides what the fields of a whole head mean.
+// finish evaluates the fields of a complete head.
 func (r *Response) finish() error {
 	if r.faulty = r.framing(); r.faulty != nil {
 		if r.have.has(KnownTransferEncoding) {
@@ -112,7 +110,7 @@ func (r *Response) finish() error {
 		return err
 	}
 	if r.have.has(KnownUpgrade) && (r.Status == 101 || r.Status == 426) {
-		// 426 must name the protocols it wants, 101 the one it switched to.
+		// 426 must list the requested protocols, 101 the selected one.
 		for i := int(r.first[KnownUpgrade]); i < r.NumFields; i++ {
 			if r.Fields[i].Known == KnownUpgrade {
 				r.Fields[i].state = 0
@@ -123,10 +121,10 @@ func (r *Response) finish() error {
 	return nil
 }
 
-// Body is how the end of a body is found.
+// Body is the framing of a body.
 type Body uint8
 
-// The ways.
+// The framings.
 const (
 	BodyNone       Body = iota // no body at all
 	BodyLength                 // ContentLength bytes, at least one
@@ -134,10 +132,9 @@ const (
 	BodyUntilClose             // all bytes until the backend closes
 )
 
-// Body returns how the body that follows is framed (RFC 9112 section 6.3); head
-// tells that the request was a HEAD. Responses that have no body by definition end
-// with their head, whatever its fields say. Only a response that has one can fail
-// for contradictory or malformed framing.
+// Body returns the framing of the body (RFC 9112 section 6.3); head means that the request
+// was HEAD. Responses without a body by definition end with their head, whatever their
+// fields say. Contradictory or malformed framing is an error only if a body follows.
 func (r *Response) Body(head bool) (Body, error) {
 	switch {
 	case head || r.bodyless():
@@ -154,14 +151,13 @@ func (r *Response) Body(head bool) (Body, error) {
 	return BodyUntilClose, nil
 }
 
-// bodyless reports whether the status alone says that no body follows.
+// bodyless reports whether a response with this status has no body.
 func (r *Response) bodyless() bool { return r.Status < 200 || r.Status == 204 || r.Status == 304 }
 
-// Contradicts reports whether a response without a body has framing fields that it
-// must not have or that are malformed. The backend then probably sends a body all
-// the same, perhaps later: nothing else may be read from its connection. A
-// Content-Length in response to HEAD or in a 304 is that of another response, and
-// no contradiction.
+// Contradicts reports whether a response without a body has forbidden or malformed framing
+// fields. The backend then probably sends a body nevertheless, perhaps later, so its
+// connection must not be reused. A Content-Length in a 304 or in response to HEAD describes
+// another response and is not a contradiction.
 func (r *Response) Contradicts(head bool) bool {
 	switch {
 	case !head && !r.bodyless():
@@ -174,19 +170,18 @@ func (r *Response) Contradicts(head bool) bool {
 	return r.Status == 304 && r.Chunked
 }
 
-// ResponseOptions is what the proxy changes in a response it sends on.
+// ResponseOptions holds the proxy's changes to a forwarded response.
 type ResponseOptions struct {
 	Close     bool // adds Connection: close
 	KeepAlive bool // adds Connection: keep-alive, for HTTP/1.0 clients that asked for it
-	Unchunk   bool // leaves Transfer-Encoding out: the body is sent decoded (HTTP/1.0 client)
+	Unchunk   bool // omits Transfer-Encoding: the body is sent decoded (HTTP/1.0 client)
 
-	Extra []byte // more field lines, made by AppendField
+	Extra []byte // additional field lines, made by AppendField
 }
 
-// AppendResponse appends the head the client gets: the status line as
-// HTTP/1.1, the fields that are not dropped, what o adds, and the framing. 1xx
-// heads are written like all others; a 101 keeps its Upgrade. Framing that a
-// 1xx or 204 must not have is left out, and so is malformed framing.
+// AppendResponse appends the head for the client: the status line as HTTP/1.1, the forwarded
+// fields, the additions of o, and the framing. 1xx heads are written like all others; a 101
+// keeps its Upgrade. Framing that is malformed, or forbidden in a 1xx or 204, is omitted.
 func AppendResponse(dst []byte, r *Response, o *ResponseOptions) []byte {
 	run := uint32(0)
 	if r.Minor == 0 || r.bare {
@@ -205,7 +200,8 @@ func AppendResponse(dst []byte, r *Response, o *ResponseOptions) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// appendResponseConnection writes the Connection field; Close outranks KeepAlive.
+// appendResponseConnection writes the Connection field; Close takes precedence over
+// KeepAlive.
 func appendResponseConnection(dst []byte, upgrade bool, o *ResponseOptions) []byte {
 	if upgrade || o.Close {
 		return appendConnection(dst, upgrade, false, o.Close)
@@ -213,8 +209,8 @@ func appendResponseConnection(dst []byte, upgrade bool, o *ResponseOptions) []by
 	return append(dst, "Connection: keep-alive\r\n"...)
 }
 
-// statusError says why b does not start with a version we speak; nil means
-// that bytes are missing.
+// statusError returns why b does not start with a supported version, or nil if bytes are
+// missing.
 func statusError(b []byte) error {
 	const form = "HTTP/0.0 "
 	for i := 0; i < len(form) && i < len(b); i++ {
@@ -228,10 +224,9 @@ func statusError(b []byte) error {
 	return nil
 }
 
-// sameLength reports whether what is wrong with the framing is only that one
-// length is given several times, in lines or as a list, and takes it then (RFC
-// 9110 section 8.6). It is for answers: a request that says so is somebody's try
-// to be read in two ways.
+// sameLength reports whether the only framing error is a repetition of one length, in lines
+// or as a list, and accepts it (RFC 9110 section 8.6). This is for responses only: in a
+// request it is probably an attack that relies on two readings.
 func (r *Response) sameLength() bool {
 	var length []byte
 	for i := range r.Fields[:r.NumFields] {

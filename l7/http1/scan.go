@@ -5,20 +5,19 @@ import (
 	"math/bits"
 )
 
-// Eight bytes are looked at with one load: bytes below a bound or equal to a
-// value get their high bit set by arithmetic that may also mark bytes above the
-// first hit, never below it, so the lowest mark is exact ("Bit Twiddling
-// Hacks", S. E. Anderson, hasless and haszero).
+// Eight bytes are examined with one load. Bytes below a bound or equal to a value get their
+// high bit set. The arithmetic may also mark bytes above the first hit but never below it,
+// so the lowest mark is exact ("Bit Twiddling Hacks", S. E. Anderson, hasless and haszero).
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
 )
 
-// firstControl gives the index of the first byte of b that is a control byte
-// (below SP, or DEL), len(b) when there is none.
+// firstControl returns the index of the first control byte of b (below SP, or DEL), or
+// len(b).
 //
-// The first loop only asks whether 16 bytes are plain ASCII, which takes half
-// the work: x-0x20 and x+1 both keep the high bits clear.
+// The first loop only tests whether 16 bytes are plain ASCII, which takes half the work:
+// x-0x20 and x+1 both keep the high bits clear.
 func firstControl(b []byte) int {
 	p := b
 	for len(p) >= 16 {
@@ -44,7 +43,7 @@ func firstControl(b []byte) int {
 	return len(b)
 }
 
-// textEnd is firstControl that lets tabs pass.
+// textEnd is firstControl with tabs allowed.
 func textEnd(b []byte) int {
 	i := firstControl(b)
 	for i < len(b) && b[i] == '\t' {
@@ -54,7 +53,7 @@ func textEnd(b []byte) int {
 	return i
 }
 
-// firstColon gives the index of the first ':' of b, len(b) when there is none.
+// firstColon returns the index of the first ':' of b, or len(b).
 func firstColon(b []byte) int {
 	p := b
 	for len(p) >= 8 {
@@ -72,8 +71,8 @@ func firstColon(b []byte) int {
 	return len(b)
 }
 
-// queryEnd gives the index of the first byte of b[i:] that cannot be in a
-// query: a control byte, SP, '#' or DEL; len(b) when there is none.
+// queryEnd returns the index of the first byte of b[i:] that is invalid in a query (a
+// control byte, SP, '#' or DEL), or len(b).
 func queryEnd(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
@@ -91,12 +90,12 @@ func queryEnd(b []byte, i int) int {
 	return i
 }
 
-// Classes of bytes in a target, one bit each; 0 is canonical wherever it is.
+// Classes of bytes in a target, one bit each; 0 is canonical in any position.
 const (
 	targetSlash  = 1 << iota
-	targetSecond // not canonical after a slash: '/', and '.' which may start a dot segment
-	targetSlow   // not canonical as it stands, or not known to be
-	targetParam  // ';', which is canonical, but some backends read the path without it
+	targetSecond // not canonical after a slash: '/', and '.', which may start a dot segment
+	targetSlow   // not canonical, or not known to be
+	targetParam  // ';', which is canonical, but some backends ignore what follows
 	targetQuery  // '?'
 	targetStop   // control bytes, SP, '#'
 )
@@ -121,11 +120,10 @@ var targetByte = func() (t [256]uint8) {
 	return t
 }()
 
-// targetEnd returns the index of the first byte of b[i:] that cannot be in a
-// target, len(b) when there is none, and the shape of the target: 0 when it is a
-// canonical path and query and every backend reads it alike, targetParam when it
-// is canonical. The loop branches only at its end: where the slashes are cannot
-// be predicted.
+// targetEnd returns the index of the first byte of b[i:] that is invalid in a target, or
+// len(b), and the shape of the target. The shape is 0 for a canonical path and query without
+// other readings, and targetParam for other canonical ones. The loop branches only at its
+// end, because the positions of slashes are unpredictable.
 func targetEnd(b []byte, i int) (end int, shape uint8) {
 	if i == len(b) {
 		return i, targetSlow
@@ -155,7 +153,7 @@ const (
 	tokenNot   = 4 // everything else
 )
 
-// token classifies bytes.
+// token maps bytes to their class.
 var token = func() (t [256]uint8) {
 	for c := range t {
 		t[c] = tokenNot

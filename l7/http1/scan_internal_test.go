@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Eight bytes are looked at together, and those that are left one by one.
+// Eight bytes are examined together, the rest one by one.
 func TestQueriesEndAtEveryByteThatCannotBeInOne(t *testing.T) {
 	for c := range 256 {
 		for pad := range 17 {

@@ -5,30 +5,29 @@ import (
 	"unicode/utf8"
 )
 
-// The backend gets the path and query byte for byte as the client sent them
-// (Sent), unless a rule or the farm says otherwise. Decisions are made on the
-// canonical form (Path), which is never ambiguous between two spellings of one path:
+// The backend gets the path and query byte for byte as sent by the client (Sent), unless a
+// rule or the farm demands otherwise. Decisions are based on the canonical form (Path),
+// which is unique for all spellings of a path:
 //
 //	"//"                     -> "/"
 //	dot segments             removed (RFC 3986 section 5.2.4)
 //	escaped unreserved bytes unescaped, %41 -> A, %2e -> '.'
-//	other escapes            in upper case, %c3 -> %C3, those of control bytes too
+//	other escapes            in upper case, %c3 -> %C3, including control bytes
 //	bytes beyond ASCII       escaped
 //
-// Backends may read more into a path: they decode other escapes, once or more,
-// drop parameters (";x"), or read a backslash as a slash. Readings holds these
-// forms for the rules that protect (readings.go).
+// Backends may interpret a path further: decode other escapes, once or repeatedly, drop
+// parameters (";x"), or treat a backslash as a slash. Readings holds these forms for
+// protective rules (readings.go).
 //
-// Refused whatever the farm says: raw control bytes, SP, '#' and '\';
-// malformed escapes; NUL, CR and LF in any reading; overlong UTF-8, raw or
-// escaped; a path that climbs above the root in any reading. The characters
-// "<>^`{|} and '"', which RFC 3986 does not allow but clients send, are kept,
-// and so are bytes that are no UTF-8 but not overlong either (Latin-1).
+// Always refused: raw control bytes, SP, '#' and '\'; malformed escapes; NUL, CR and LF in
+// any reading; overlong UTF-8, raw or escaped; a path that climbs above the root in any
+// reading. The characters "<>^`{|} and '"', which RFC 3986 forbids but clients send, are
+// kept. So are bytes that are neither valid nor overlong UTF-8 (Latin-1).
 //
-// Queries are not touched: raw control bytes, SP and '#' are refused, every
-// other byte means itself.
+// Queries are not modified: raw control bytes, SP and '#' are refused, and every other byte
+// is kept.
 
-// canonical sets r.Path from a target that is not simple.
+// canonical sets r.Path for a target that needs normalising.
 func (r *Request) canonical() error {
 	t := r.Target.Of(r.Buf)
 	if t[0] != '/' {
@@ -70,7 +69,7 @@ func (r *Request) canonicalise(t []byte) error {
 	return r.read(path, r.path[:n], query, ups)
 }
 
-// splitQuery cuts a target into its path and its query with the '?'.
+// splitQuery splits a target into its path and its query with the '?'.
 func splitQuery(t []byte) (path, query []byte) {
 	if i := bytes.IndexByte(t, '?'); i >= 0 {
 		return t[:i], t[i:]
@@ -78,9 +77,9 @@ func splitQuery(t []byte) (path, query []byte) {
 	return t, nil
 }
 
-// Retarget gives the request another path and query, which is read as that of a
-// client. Path is its canonical form, and the backend gets that. t is borrowed as
-// long as Path is used. The error is an *Error; the request is of no use after it.
+// Retarget replaces the path and query, which are parsed like a client's. Path is the
+// canonical form, and the backend gets it. t is borrowed as long as Path is used. After an
+// error (*Error) the request is unusable.
 func (r *Request) Retarget(t []byte) error {
 	switch {
 	case len(t) > MaxTarget:
@@ -102,16 +101,16 @@ func (r *Request) Retarget(t []byte) error {
 	return nil
 }
 
-// SendCanonical has the backend get the canonical path instead of the client's.
+// SendCanonical sends the canonical path to the backend instead of the client's.
 func (r *Request) SendCanonical() {
 	if len(r.Sent) != len(r.Path) || &r.Sent[0] != &r.Path[0] {
 		r.Sent, r.verbatim = r.Path, false
 	}
 }
 
-// absolute checks "http://authority" at the start of t and gives what follows.
-// The authority must be the Host, but for the port that is the scheme's own (RFC 9110
-// section 4.2.3); without one, on HTTP/1.0, it is the Host.
+// absolute checks "http://authority" at the start of t and returns the rest. The authority
+// must equal Host, apart from the default port of the scheme (RFC 9110 section 4.2.3). On
+// HTTP/1.0 without Host it becomes the Host.
 func (r *Request) absolute(t []byte) (rest []byte, err error) {
 	usual := ":80"
 	switch {
@@ -138,7 +137,7 @@ func (r *Request) absolute(t []byte) (rest []byte, err error) {
 	return t[i:], nil
 }
 
-// withoutPort cuts the port ":n" off an authority that ends in it.
+// withoutPort removes the suffix port (":n") from an authority.
 func withoutPort(authority []byte, port string) []byte {
 	n := len(authority) - len(port)
 	if n < 0 || string(authority[n:]) != port {
@@ -147,9 +146,8 @@ func withoutPort(authority []byte, port string) []byte {
 	return authority[:n]
 }
 
-// canonicalPath writes the canonical form of path, which ends before a query,
-// to r.path and returns its length, and how many segments ".." were removed. An
-// empty path is "/".
+// canonicalPath writes the canonical form of path, without query, to r.path. It returns its
+// length and the number of removed ".." segments. An empty path is "/".
 func (r *Request) canonicalPath(path []byte) (n, ups int, err error) {
 	if n, err = r.normalise(path); err != nil {
 		return 0, 0, err
@@ -163,10 +161,10 @@ func (r *Request) canonicalPath(path []byte) (n, ups int, err error) {
 	return n, ups, r.checkEscapes(r.path[:n])
 }
 
-// Dot segments for backends that drop parameters.
+// Dot segments in backends that drop parameters.
 var dotParam, dotsParam = []byte("/.;"), []byte("/..;")
 
-// normalise gives every byte of path its one spelling and merges slashes.
+// normalise gives every byte of path its canonical spelling and merges slashes.
 func (r *Request) normalise(path []byte) (int, error) {
 	dst := &r.path
 	dst[0] = '/'
@@ -223,9 +221,9 @@ func (r *Request) normalise(path []byte) (int, error) {
 	return n, nil
 }
 
-// removeDots takes "." and ".." segments out of p in place and returns the length
-// of the rest and the number of "..". p starts with a slash; of two in a row the
-// first ends an empty segment.
+// removeDots removes "." and ".." segments from p in place and returns the length of the
+// rest and the number of "..". p starts with a slash; the first of two in a row ends an
+// empty segment.
 func removeDots(p []byte) (w, ups int, err error) {
 	for i := 0; i < len(p); {
 		end := i + 1
@@ -242,7 +240,7 @@ func removeDots(p []byte) (w, ups int, err error) {
 			}
 			w = bytes.LastIndexByte(p[:w], '/')
 		}
-		if k > 0 && end == len(p) { // "/a/." and "/a/b/.." are folders
+		if k > 0 && end == len(p) { // "/a/." and "/a/b/.." are directories
 			p[w] = '/'
 			w++
 		}
@@ -259,8 +257,8 @@ func dots(seg []byte) int {
 	return 0
 }
 
-// checkEscapes refuses escapes that no path may hold and notes escapes that a
-// second decoding would change. p is normal otherwise.
+// checkEscapes refuses forbidden escapes and records those that a second decoding would
+// change. p is normalised.
 func (r *Request) checkEscapes(p []byte) error {
 	for i := bytes.IndexByte(p, '%'); i >= 0 && i+2 < len(p); {
 		v := unhex(p[i+1])<<4 | unhex(p[i+2])
@@ -282,11 +280,11 @@ func (r *Request) checkEscapes(p []byte) error {
 	return nil
 }
 
-// endsText reports whether c ends a text or a line for some reader.
+// endsText reports whether c ends a string or a line for some reader.
 func endsText(c byte) bool { return c == 0 || c == '\r' || c == '\n' }
 
-// overlong reports whether lead and next start a UTF-8 sequence that is longer
-// than it may be, or longer than UTF-8 goes.
+// overlong reports whether lead and next start an overlong UTF-8 sequence or one beyond the
+// range of UTF-8.
 func overlong(lead, next byte) bool {
 	if next&0xc0 != 0x80 {
 		return false
@@ -302,12 +300,12 @@ func overlong(lead, next byte) bool {
 	return lead >= 0xf8
 }
 
-// unreserved characters mean the same escaped or not (RFC 3986 section 2.3).
+// unreserved reports whether c means the same escaped or not (RFC 3986 section 2.3).
 func unreserved(c byte) bool {
 	return c-'0' < 10 || (c|0x20)-'a' < 26 || c == '-' || c == '.' || c == '_' || c == '~'
 }
 
-// unhex gives the value of a hex digit.
+// unhex returns the value of a hex digit.
 func unhex(c byte) byte {
 	if c <= '9' {
 		return c - '0'

@@ -43,8 +43,8 @@ func TestRetargetReadsAPathAsAClientsOwn(t *testing.T) {
 	}
 }
 
-// TestCanonicalTargetsMayFillTheirLimit: what is escaped grows, to the limit
-// and not beyond it.
+// TestCanonicalTargetsMayFillTheirLimit checks that escaping may grow a target up to the
+// limit but not beyond it.
 func TestCanonicalTargetsMayFillTheirLimit(t *testing.T) {
 	const grown = "/\u00e9" // becomes /%C3%A9
 	for end, room := range map[string]int{"%ff": 3, "\u00e9": 6, "?q": 2, "?" + strings.Repeat("q", 9000): 9001} {

@@ -3,10 +3,10 @@ package http1
 // maxAnnounced bounds a Trailer field that is honoured.
 const maxAnnounced = 256
 
-// Trailers returns the names in the Trailer field of a chunked message, which is
-// announced onward. The announcement is only a SHOULD (RFC 9110 section 6.6.2):
-// trailers pass without one. It is empty when there is none, or when one of the names is none a trailer
-// may have.
+// Trailers returns the names in the Trailer field of a chunked message, for forwarding.
+// Trailers are accepted without announcement, which is only a SHOULD (RFC 9110 section
+// 6.6.2). The result is empty without the field or if a listed name is forbidden in
+// trailers.
 func (h *Head) Trailers() []byte {
 	i := -1
 	if h.Chunked {
@@ -32,18 +32,17 @@ func (h *Head) Trailers() []byte {
 	return v
 }
 
-// ParseTrailers reads what Chunked.Trailer gives, lines and the empty one behind
-// them, so that rules for heads can be applied to it. Only the fields of h mean
-// something then. b is borrowed as by Request.Parse. It answers false for what is
-// no such block, or has too many lines.
+// ParseTrailers parses the result of Chunked.Trailer, including its empty line, so that
+// header rules can be applied. Only the fields of h are valid then. b is borrowed as in
+// Request.Parse. It returns false if b is malformed or has too many lines.
 func (h *Head) ParseTrailers(b []byte) bool {
 	h.begin()
 	n, err := h.parseFields(b, 0, 0, false)
 	return n == len(b) && err == nil
 }
 
-// AppendTrailers appends what rules left of trailers, with the empty line; nothing
-// when no line is left.
+// AppendTrailers appends the trailers left by rules with the empty line, or nothing if none
+// are left.
 func (h *Head) AppendTrailers(dst []byte) []byte {
 	at := len(dst)
 	if dst = h.appendKept(dst, noRun, 0); len(dst) == at {
@@ -52,14 +51,14 @@ func (h *Head) AppendTrailers(dst []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// recogniseWhole recognises a name that stands alone in its slice.
+// recogniseWhole recognises a name in its own slice.
 func recogniseWhole(name []byte) (Known, bool) {
 	var pad [trailerNameBytes]byte
 	copy(pad[:], name)
 	return recognise(pad[:], len(name))
 }
 
-// cutList takes the first element, without blanks, from a comma list.
+// cutList splits the first element, without blanks, off a comma list.
 func cutList(v []byte) (first, rest []byte) {
 	i := 0
 	for i < len(v) && v[i] != ',' {
@@ -68,8 +67,8 @@ func cutList(v []byte) (first, rest []byte) {
 	return trim(v[:i]), v[min(i+1, len(v)):]
 }
 
-// FromBackend is for the body of an answer: trailers that would change what was
-// decided from the head are left out (RFC 9110 section 6.5.1), folded ones are put
-// on one line. A request with either is refused. The deviations in l are
-// accepted. Call it after Reset.
+// FromBackend configures c for the body of a response: trailers that would contradict
+// decisions made from the head are dropped (RFC 9110 section 6.5.1), and folded ones are
+// unfolded. In a request both are errors. The deviations in l are accepted. Call it after
+// Reset.
 func (c *Chunked) FromBackend(l Leniency) { c.strip, c.loose = true, l&LenientChunkSize != 0 }

@@ -18,9 +18,9 @@ func TestTrailersThatMayNotBeAreNotAnnounced(t *testing.T) {
 		"a b":                   "",
 		"X-Sum,@":               "",
 		strings.Repeat("n", 63): strings.Repeat("n", 63),
-		strings.Repeat("n", 64): "", // Chunked passes no such name on
+		strings.Repeat("n", 64): "", // Chunked drops such names
 		"X-Sum," + strings.Repeat(" ", 249) + "X": "X-Sum," + strings.Repeat(" ", 249) + "X",
-		"X-Sum," + strings.Repeat(" ", 250) + "X": "", // longer than what is honoured
+		"X-Sum," + strings.Repeat(" ", 250) + "X": "", // exceeds the limit
 	} {
 		r := mustParse(t, lf("POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\nTrailer: "+value+"\n\n"))
 		if got := string(r.Trailers()); got != want {
@@ -48,7 +48,7 @@ func TestRulesOfHeadsApplyToTrailers(t *testing.T) {
 	} {
 		var h http1.Head
 		got := "refused"
-		for range 2 { // what was left over from the first does not matter
+		for range 2 { // leftovers of the first have no effect
 			if !h.ParseTrailers([]byte(lf(block))) {
 				continue
 			}

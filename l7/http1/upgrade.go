@@ -2,8 +2,8 @@ package http1
 
 import "bytes"
 
-// checkUpgrade decides whether the request asks for another protocol that we let it
-// have, and checks its handshake (RFC 9110 section 7.8).
+// checkUpgrade decides whether the request may upgrade to its requested protocol, and checks
+// its handshake (RFC 9110 section 7.8).
 func (r *Request) checkUpgrade(options uint8, body bool) error {
 	i := r.Find(KnownUpgrade)
 	if i < 0 {
@@ -11,8 +11,8 @@ func (r *Request) checkUpgrade(options uint8, body bool) error {
 	}
 	v := r.Value(i)
 	socket := isWebSocket(v)
-	// A WebSocket begins with a GET, whose body nobody reads: as a server may, we
-	// ignore the upgrade of one that has a body.
+	// A WebSocket begins with a GET whose body nobody reads. The upgrade of a request with a
+	// body is ignored, as servers may do.
 	r.Upgrade = r.Minor == 1 && options&optUpgrade != 0 && !r.twice.has(KnownUpgrade) && offered(v) && !(socket && body)
 	r.Fields[i].drop(!r.Upgrade)
 	if r.Upgrade && socket {
@@ -21,8 +21,8 @@ func (r *Request) checkUpgrade(options uint8, body bool) error {
 	return nil
 }
 
-// checkWebSocket checks a handshake as a server does (RFC 6455 section 4.2.1). Its
-// version is the backend's to judge: the answer names those it knows.
+// checkWebSocket checks a handshake like a server (RFC 6455 section 4.2.1). The backend
+// judges the version, because its response lists the supported ones.
 func (r *Request) checkWebSocket() error {
 	if r.Verb != VerbGET {
 		return ErrWebSocketMethod
@@ -39,8 +39,8 @@ func (r *Request) checkWebSocket() error {
 
 const webSocketKey = "sec-websocket-key"
 
-// WebSocketKey returns the Sec-WebSocket-Key of a request that asks for a WebSocket
-// by Upgrade, else nil.
+// WebSocketKey returns the Sec-WebSocket-Key of a request that upgrades to WebSocket, else
+// nil.
 func (r *Request) WebSocketKey() []byte {
 	if !r.Upgrade || !isWebSocket(r.Protocol()) {
 		return nil
@@ -48,7 +48,7 @@ func (r *Request) WebSocketKey() []byte {
 	return r.Value(r.Lookup(webSocketKey))
 }
 
-// Protocol returns the value of Upgrade of a request for which Upgrade is set.
+// Protocol returns the value of Upgrade; the field Upgrade must be set.
 func (r *Request) Protocol() []byte { return r.Value(r.Find(KnownUpgrade)) }
 
 // isWebSocketKey reports whether v is 16 bytes in base64.
@@ -65,8 +65,8 @@ func isWebSocketKey(v []byte) bool {
 	return true
 }
 
-// offered reports whether the Upgrade value v is a single protocol we let
-// through. HTTP and TLS over the same connection would hide requests from us.
+// offered reports whether the Upgrade value v is a single permitted protocol. HTTP and TLS
+// on the same connection would hide requests from the proxy.
 func offered(v []byte) bool {
 	name := protocolName(v)
 	if len(name) == 0 || foldIs(name, "h2c") || foldIs(name, "h2") || foldIs(name, "http") || foldIs(name, "tls") {
@@ -86,9 +86,9 @@ func protocolName(v []byte) []byte {
 
 func isWebSocket(v []byte) bool { return foldIsText(protocolName(v), "websocket") }
 
-// Switch checks the head of a 101: it must say that the connection becomes one of the
-// protocol that was asked for, the value of the request's Upgrade (RFC 9110 section
-// 7.8). accepts judges the Sec-WebSocket-Accept of a WebSocket (RFC 6455 section 4.1).
+// Switch checks the head of a 101: its Upgrade must be protocol, the Upgrade value of the
+// request (RFC 9110 section 7.8). accepts checks the Sec-WebSocket-Accept of a WebSocket
+// (RFC 6455 section 4.1).
 func (r *Response) Switch(protocol []byte, accepts func(accept []byte) bool) error {
 	i := r.Find(KnownUpgrade)
 	switch {
@@ -115,8 +115,7 @@ func (r *Response) Switch(protocol []byte, accepts func(accept []byte) bool) err
 	return nil
 }
 
-// switchesTo reports whether the Upgrade value v names the protocol alone, in whatever
-// version.
+// switchesTo reports whether the Upgrade value v names only protocol, in any version.
 func switchesTo(v, protocol []byte) bool {
 	name := protocolName(v)
 	return foldEqual(name, protocolName(protocol)) && (len(name) == len(v) || v[len(name)] == '/')
@@ -127,8 +126,8 @@ const (
 	webSocketExtensions = "sec-websocket-extensions"
 )
 
-// AppendWebSocketOffers appends the subprotocols that the client offers, and then the
-// extensions, which begin at index extensions. Both are comma lists.
+// AppendWebSocketOffers appends the subprotocols offered by the client, followed by the
+// extensions from index extensions on. Both are comma lists.
 func (r *Request) AppendWebSocketOffers(dst []byte) (offers []byte, extensions int) {
 	dst = r.appendValues(dst, webSocketProtocol)
 	return r.appendValues(dst, webSocketExtensions), len(dst)
@@ -142,8 +141,8 @@ func (h *Head) appendValues(dst []byte, name string) []byte {
 	return dst
 }
 
-// SelectsOffered checks that a 101 to WebSocket names no subprotocol and no extension
-// that the client did not offer: a client fails the connection then (RFC 6455 section
+// SelectsOffered checks that a 101 to WebSocket selects only subprotocols and extensions
+// that the client offered. Otherwise the client would fail the connection (RFC 6455 section
 // 4.1).
 func (r *Response) SelectsOffered(protocols, extensions []byte) error {
 	if i := r.Lookup(webSocketProtocol); i >= 0 && (r.LookupFrom(webSocketProtocol, i+1) >= 0 || !lists(protocols, r.Value(i))) {
@@ -160,8 +159,7 @@ func (r *Response) SelectsOffered(protocols, extensions []byte) error {
 	return nil
 }
 
-// lists reports whether one of the elements of a comma list, without its parameters, is
-// name.
+// lists reports whether an element of a comma list, without its parameters, equals name.
 func lists(list, name []byte) bool {
 	for len(list) > 0 {
 		var one []byte

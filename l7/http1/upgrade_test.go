@@ -16,7 +16,7 @@ func TestWebSocketHandshakeOfAClient(t *testing.T) {
 		want         error
 	}{
 		{get, "Sec-WebSocket-Key: " + socketKey, nil},
-		{get, "sec-websocket-key:\t" + socketKey + " \nSec-WebSocket-Version: 8", nil}, // the backend knows which versions it speaks
+		{get, "sec-websocket-key:\t" + socketKey + " \nSec-WebSocket-Version: 8", nil}, // the backend knows its supported versions
 		{get, "", http1.ErrWebSocketKeyMissing},
 		{get, "Sec-WebSocket-Version: 13", http1.ErrWebSocketKeyMissing},
 		{get, "X-Sec-WebSocket-Key: " + socketKey, http1.ErrWebSocketKeyMissing},

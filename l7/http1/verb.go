@@ -73,12 +73,12 @@ var verbNames = [numVerbs]string{
 	VerbRPCOutData:  "RPC_OUT_DATA",
 }
 
-// String gives the method, "" for VerbOther.
+// String returns the method, or "" for VerbOther.
 func (v Verb) String() string { return verbNames[v] }
 
-// VerbMaskOf returns the verbs of a farm's set, as the family's directive xHTTP
-// lists them; a set without a known name is empty. Only VerbsAny holds VerbOther. CONNECT, which the family
-// counts among the Microsoft extensions, is refused before the set is asked.
+// VerbMaskOf returns the verbs of a farm's set, as defined by the Zevenet directive xHTTP.
+// Unknown set names yield an empty set. Only VerbsAny holds VerbOther. CONNECT, part of the
+// Microsoft extensions there, is refused beforehand.
 func VerbMaskOf(set farm.VerbSet) VerbMask {
 	const (
 		standard = 1<<VerbGET | 1<<VerbPOST | 1<<VerbHEAD
