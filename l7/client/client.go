@@ -5,103 +5,101 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// Client is the client side of exchanges: a connection of HTTP/1 for one after the
-// other, a stream of HTTP/2 for one.
+// Client is the client side of exchanges: an HTTP/1 connection for consecutive exchanges, or
+// an HTTP/2 stream for one.
 //
-// What is sent differs: HTTP/1 gets bodies in chunks, with the trailer behind the
-// last one; where Peer.Frames says so they are sent as they are, their end is told
-// and the trailer given apart.
+// Response bodies differ. For HTTP/1 they are chunked, with the trailer after the last
+// chunk. If Peer.Frames is set they are raw, with the end and the trailer as separate
+// arguments.
 type Client interface {
-	// From is the connection its requests come over.
+	// From returns the connection of its requests.
 	From() *Peer
-	// Serve has ex told what happens to the client; after nil nobody is.
+	// Serve sets the receiver of the client's events; nil means none.
 	Serve(ex Exchange)
 
-	// ReadBody reads bytes of the request's body as HTTP/1.1 has them, or of a tunnel;
-	// loop.ErrDry means that nothing is there now. Unread gives back the last of
-	// what was read: it is not of the body.
+	// ReadBody reads bytes of the request body as framed by HTTP/1, or of a tunnel;
+	// loop.ErrDry means that no bytes are available yet. Unread returns the last bytes read,
+	// which are not part of the body.
 	ReadBody(p []byte) (int, error)
 	Unread(p []byte)
-	// Again has ClientReadable called for what ReadBody left, after others had
-	// their turn.
+	// Again requests ClientReadable for bytes left by ReadBody, after the other connections
+	// had their turn.
 	Again()
 
-	// Interim sends an answer 1xx.
+	// Interim sends a 1xx response.
 	Interim(head []byte) error
-	// Respond sends the head of the answer and what has come of its body; done says
-	// that this is all but for the trailer, last that the client's connection ends
-	// behind it.
+	// Respond sends the head of the response and the body received so far. done means that
+	// only the trailer may follow. last means that the client connection ends afterwards.
 	Respond(head, part []byte, done, last bool, trailer []byte) error
 	// WriteBody sends more of the body, or bytes of a tunnel.
 	WriteBody(p []byte, done bool, trailer []byte) error
-	// EndTunnel tells the client that its direction of a tunnel is over; reset that
-	// the other one is, too.
+	// EndTunnel half-closes a tunnel towards the client; reset ends both directions.
 	EndTunnel(reset bool)
-	// WantsTunnel reports whether any 2xx would tell the client that its tunnel is
-	// established, whatever the backend meant (RFC 8441 section 5).
+	// WantsTunnel reports whether the client would take any 2xx as an established tunnel,
+	// whatever the backend meant (RFC 8441 section 5).
 	WantsTunnel() bool
 
-	// Room is how many bytes of a body, most at most, the client takes now. After 0
-	// ClientDrained is called once there is room. Pending is how much waits for it.
+	// Room returns the number of body bytes, at most most, that the client accepts now.
+	// After 0, ClientDrained is called once there is room. Pending returns the number of
+	// waiting bytes.
 	Room(most int) int
 	Pending() int
-	// SetDeadline has ClientExpired called once the loop's clock has passed t; 0
+	// SetDeadline sets the time on the loop's clock after which ClientExpired is called; 0
 	// unsets it.
 	SetDeadline(t int64)
-	// Await sets the deadline of a client that does not take what is pending.
-	// Stalled then reports whether it took nothing of it; if it did, it gets as much
-	// time again.
+	// Await sets the deadline of a client with pending bytes. Stalled then reports whether
+	// it read none of them; otherwise its timeout restarts.
 	Await(timeout int64)
 	Stalled(timeout int64) bool
-	// Listen has the client's end noticed while nothing is read from it, at once or
-	// after a while, when the deadline passes: Hear is to be called then.
+	// Listen monitors the client's end while nothing is read: at once, or after a while when
+	// the deadline passes and Hear must be called.
 	Listen(now bool)
 	Hear()
 
-	// Each of these ends the exchange, for which Serve(nil) was called before.
+	// Each of these ends the exchange, after Serve(nil).
 	//
-	// Answer sends a whole answer of ours; last says that no other request of the
-	// connection is served.
+	// Answer sends a complete generated response; last means that the connection serves no
+	// more requests.
 	Answer(b []byte, last bool)
-	// Finish follows a complete answer; complete says that the request is, too, and
-	// keep that the next one may follow.
+	// Finish follows a complete response. complete means that the request is complete, too,
+	// and keep that another may follow.
 	Finish(keep, complete bool)
-	// Abort follows an answer that will not be complete. told says that the client
-	// sees that when its connection just ends; otherwise that is made a reset.
+	// Abort follows an incomplete response. told means that the client can detect the
+	// truncation if its connection just ends; otherwise the connection is reset.
 	Abort(told bool)
-	// RequireHTTP1 ends a stream of HTTP/2 without an answer: its client is to repeat the
+	// RequireHTTP1 ends an HTTP/2 stream without a response, so that its client repeats the
 	// request over HTTP/1.1.
 	RequireHTTP1()
-	// Close is Abort for a client that is gone, perhaps in one direction only.
+	// Close is Abort for a client that left, possibly by a half-close.
 	Close(told bool)
 }
 
-// Exchange is what a client has under way; it is told what happens to the client.
+// Exchange is an exchange in progress and receives the client's events.
 type Exchange interface {
-	// Proceed is called once, after Handler.Begin: what was read behind the request
-	// is put away.
+	// Proceed is called once, after Handler.Begin: the bytes read after the request have
+	// been stored.
 	Proceed()
 	ClientReadable()
 	ClientDrained()
 	ClientExpired()
 	ClientGone()
-	// Watches is which ways a client goes away are looked for.
+	// Watches returns the kinds of client departure to watch for.
 	Watches() Watch
-	// BodyRefused reports whether no more of the body is taken.
+	// BodyRefused reports whether no more of the body is accepted.
 	BodyRefused() bool
-	// CutOff ends the exchange if it is with one of these backends, and reports whether.
+	// CutOff ends the exchange if it uses one of these backends, and reports whether it did.
 	CutOff(from func(backend uint32) bool) bool
-	// Abort ends it in any case.
+	// Abort ends the exchange.
 	Abort()
-	// End gives it back after a panic: the client is not there any more.
+	// End releases the exchange after a panic. The client is gone.
 	End()
 }
 
-// Watch is which ways its client goes away end an exchange at once.
+// Watch selects the kinds of client departure that end an exchange at once.
 type Watch uint8
 
-// WatchNothing is for tunnels, which read what was said last; WatchResets for
-// clients who may end their direction; WatchCloses for all others.
+// WatchNothing is for tunnels, which read the last bytes; WatchResets is for clients that
+// may half-close; WatchCloses is for all others.
 const (
 	WatchNothing Watch = iota
 	WatchResets
@@ -110,17 +108,16 @@ const (
 
 // Handler serves requests.
 type Handler interface {
-	// Begin serves the request that was parsed into the Server's Request, for the
-	// farm behind the client's port. head is its bytes, which are used up, and rest
-	// what was read behind it; the number of its bytes that belong to the request is
-	// returned.
+	// Begin serves the request in the Server's Request for the farm of the client's port.
+	// head is the request head, which it may overwrite, and rest the bytes read after it. It
+	// returns the number of bytes of rest that belong to the request.
 	Begin(c Client, f *table.Farm, head, rest []byte) (used int)
-	// Answered is told of an answer to what never became a request.
+	// Answered reports a response to input that never became a request.
 	Answered(p *Peer, f *table.Farm, no *rejected.Cause, bytes int)
 }
 
-// taking watches whether a client takes what is pending.
-type taking struct{ held int32 } // bytes that had not left at the last look; 0 while nobody looks
+// taking detects a client that does not read pending bytes.
+type taking struct{ held int32 } // pending bytes at the last check; 0 while inactive
 
 func (t *taking) await(c Client, timeout int64) {
 	if t.held == 0 {

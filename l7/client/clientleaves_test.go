@@ -22,7 +22,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// thinker is a backend that thinks about /think until answer lets it go on.
+// thinker is a backend that delays /think until answer.
 type thinker struct {
 	*l7test.Backend
 	asked, answer chan struct{}
@@ -55,20 +55,19 @@ func newThinker(t *testing.T) *thinker {
 	return th
 }
 
-// service has room for one exchange; with kept they go on when their client
-// has ended its direction.
+// service has room for one exchange; kept lets exchanges continue after a half-close.
 func (th *thinker) service(kept bool) farm.Service {
 	s := l7test.Service("web", th.Addr)
 	s.Backends[0].ConnLimit, s.IgnoreClose = 1, kept
 	return s
 }
 
-// visitor is a client over a plain or a secure connection.
+// visitor is a client over a plain or TLS connection.
 type visitor struct {
 	t      *testing.T
 	tcp    *net.TCPConn
 	secure *tls.Conn
-	conn   net.Conn // the one of both to speak on
+	conn   net.Conn // the connection to use
 	r      *bufio.Reader
 }
 
@@ -111,8 +110,8 @@ func (v *visitor) reset() {
 	_ = v.tcp.Close()
 }
 
-// waysToLeave say with gone that nobody can be there any more, whatever
-// abortonclose is.
+// waysToLeave are ways to end a connection. gone means that the client certainly left,
+// regardless of abortonclose.
 var waysToLeave = map[string]struct {
 	secure, gone bool
 	leave        func(v *visitor)
@@ -144,8 +143,7 @@ func everyWayToLeave(t *testing.T, test func(t *testing.T, v *visitor, a *l7test
 	}
 }
 
-// left waits until nothing is done any more for a client that left, and for its
-// record.
+// left waits until no work for the departed client is left, and for its record.
 func left(t *testing.T, a *l7test.Appliance, r *l7test.Records) {
 	t.Helper()
 	if l := r.Next(); l.Flags&accesslog.AbortedByClient == 0 || l.Status != 0 {
@@ -174,8 +172,8 @@ func TestNothingIsDoneForAClientThatLeft(t *testing.T) {
 	})
 }
 
-// Clients seldom wait until restimeout. One that waited for a while and went says
-// that the backend does not answer; one that changed its mind says nothing.
+// Clients rarely wait until restimeout. A departure after some waiting counts against the
+// backend; an early one does not.
 func TestAClientThatWaitedInVainIsTheBackends(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -219,7 +217,7 @@ func TestNothingIsDoneForAClientThatLeftLater(t *testing.T) {
 	})
 }
 
-// atOnce lets the loop find what do brings as one event.
+// atOnce makes the loop see the effects of do as one event.
 func atOnce(a *l7test.Appliance, do func()) {
 	held, stopped := make(chan struct{}), make(chan struct{})
 	a.Loops[0].Post(func() { close(stopped); <-held })
@@ -228,8 +226,7 @@ func atOnce(a *l7test.Appliance, do func()) {
 	close(held)
 }
 
-// The end may come with the last bytes of the request, of its head or of its
-// body: no other event tells.
+// The end may arrive with the last bytes of the head or body, without another event.
 func TestNothingIsDoneForAClientThatLeftAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, request := range [][2]string{{"", get("/think")}, {"POST /think HTTP/1.1\r\nHost: a.test\r\nContent-Length: 4\r\n\r\nbo", "dy"}} {
@@ -258,7 +255,7 @@ func TestNothingIsDoneForAClientThatLeftAtOnce(t *testing.T) {
 	}
 }
 
-// Who is looked at again while it waits in a queue waits on.
+// A queued client is not timed out by the check of its connection.
 func TestWhoWaitsInAQueueIsNotTakenForLate(t *testing.T) {
 	t.Parallel()
 	th, a := newThinker(t), l7test.New(t, 1)
@@ -276,7 +273,7 @@ func TestWhoWaitsInAQueueIsNotTakenForLate(t *testing.T) {
 		_ = v.tcp.CloseWrite()
 	})
 	l7test.Queued(t, a, 1)
-	a.Loops[0].Post(func() { // behind the time at which it would be looked at
+	a.Loops[0].Post(func() { // after the time of the check
 		a.Loops[0].StartTimer(a.Loops[0].NewTimer(func() { close(passed) }), int64(500*time.Millisecond))
 	})
 	<-passed
@@ -285,7 +282,7 @@ func TestWhoWaitsInAQueueIsNotTakenForLate(t *testing.T) {
 	v.answered()
 }
 
-// What is read to find a close_notify is the next request.
+// Bytes read in search of a close_notify are the next request.
 func TestRequestsBehindOneThatWaitsAreServed(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {
@@ -299,7 +296,7 @@ func TestRequestsBehindOneThatWaitsAreServed(t *testing.T) {
 		v.answered()
 		v.say(get("/think"))
 		<-th.asked
-		enginetest.Advance(a.Loops[0], time.Second) // the loop listens from then on
+		enginetest.Advance(a.Loops[0], time.Second) // the loop monitors the client from then on
 		for range 3 {
 			v.say(get("/next"))
 			if secure {
@@ -315,7 +312,7 @@ func TestRequestsBehindOneThatWaitsAreServed(t *testing.T) {
 	}
 }
 
-// pendingAt is how much of what was sent has not come to the peer's socket.
+// pendingAt returns the number of bytes not yet received by the peer's socket.
 func pendingAt(t *testing.T, c *net.TCPConn) (n int) {
 	t.Helper()
 	raw, err := c.SyscallConn()
@@ -349,7 +346,8 @@ func TestTheEndOfAClientInTheQueueIsOneWhereTheServiceSaysSo(t *testing.T) {
 	})
 }
 
-// An HTTP/2 connection has no half: its end, as RST_STREAM, ends its exchanges.
+// HTTP/2 has no half-close of connections: the end of a connection, like RST_STREAM, ends
+// its exchanges.
 func TestNothingIsDoneForStreamsThatLeft(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(p *l7test.FrameClient){
@@ -373,7 +371,7 @@ func TestNothingIsDoneForStreamsThatLeft(t *testing.T) {
 	}
 }
 
-// A client of HTTP/1 that leaves ends its stream at a backend of HTTP/2.
+// An HTTP/1 client that leaves ends its stream at an HTTP/2 backend.
 func TestStreamsToBackendsEndWithTheirClients(t *testing.T) {
 	t.Parallel()
 	ended := make(chan string, 1)
@@ -393,7 +391,7 @@ func TestStreamsToBackendsEndWithTheirClients(t *testing.T) {
 	}
 }
 
-// While a connection to the backend is being opened its client may leave, too.
+// A client may also leave during the connect to the backend.
 func TestConnectsEndWithTheirClients(t *testing.T) {
 	t.Parallel()
 	addr := porttest.Full(t).String()
@@ -407,8 +405,8 @@ func TestConnectsEndWithTheirClients(t *testing.T) {
 	}
 }
 
-// A client that ended its direction may still read: where only the end of the
-// connection ends the answer it must not take a part for the whole.
+// A half-closed client may still read. If the response ends with the connection, the client
+// must not take a part for the whole.
 func TestAnAnswerThatEndsWithItsClientIsNotTakenForWhole(t *testing.T) {
 	t.Parallel()
 	for says, delimited := range map[string]bool{

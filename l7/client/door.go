@@ -8,26 +8,26 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// door is where the clients of a port come in on one loop.
+// door accepts the clients of a port on one loop.
 type door struct {
 	server   *Server
 	port     *ports.Port
 	listener *loop.Listener
-	held     *state.ClientLimit // of the connection that is being accepted
-	waits    bool               // in a queue
+	held     *state.ClientLimit // slot of the connection being accepted
+	waits    bool               // queued for a slot
 }
 
-// Wake implements state.Door: it lets the door try again, on its loop.
+// Wake implements state.Door. It retries on the loop of the door.
 func (d *door) Wake() { d.server.loop.Post(d.open) }
 
-// open goes on accepting after there was no slot.
+// open resumes accepting after there was no slot.
 func (d *door) open() {
 	d.waits = false
 	d.listener.Resume()
 }
 
-// Enter implements loop.Gate. Clients of a farm that refuses those beyond its
-// bound are let in to be told.
+// Enter implements loop.Gate. If the farm refuses excess clients, they are accepted to get a
+// response.
 func (d *door) Enter() bool {
 	f := d.server.table.Load().Farm(d.port)
 	switch {
@@ -54,8 +54,7 @@ func (d *door) Leave() {
 	}
 }
 
-// admit gives the connection that was accepted its slot. full says that there
-// is none.
+// admit returns the slot of the accepted connection; full means that there is none.
 func (d *door) admit(f *table.Farm) (held *state.ClientLimit, full bool) {
 	held, d.held = d.held, nil
 	switch {
@@ -64,15 +63,15 @@ func (d *door) admit(f *table.Farm) (held *state.ClientLimit, full bool) {
 		return nil, true
 	case f.Refuses:
 		held = f.ClientLimit
-	default: // the bound was set since Enter
+	default: // the limit was set after Enter
 		f.ClientLimit.Occupy()
 		held = f.ClientLimit
 	}
 	return held, false
 }
 
-// turnAway answers a client for whom there is no slot, as soon and as briefly
-// as possible. With TLS there is nothing to say before a handshake.
+// turnAway refuses a client without a slot, as cheaply as possible. TLS clients get no
+// response, because that would need a handshake.
 func (s *Server) turnAway(f *table.Farm, c *loop.Conn) {
 	st := s.shard.Farm(f.ID)
 	st.Connections++
@@ -82,7 +81,7 @@ func (s *Server) turnAway(f *table.Farm, c *loop.Conn) {
 		c.Abort()
 		return
 	}
-	_, _ = c.Read(s.loop.In[:headRead]) // unread bytes would make a reset of the answer
+	_, _ = c.Read(s.loop.In[:headRead]) // unread bytes would cause a reset
 	out := f.Answers.Append(s.loop.Scratch[:0], 503, false, true)
 	st.BytesOut += uint64(len(out))
 	if c.Write(out) != nil {
@@ -97,7 +96,7 @@ func (s *Server) turnAway(f *table.Farm, c *loop.Conn) {
 	c.Close()
 }
 
-// occupy counts clients that came in before their farm had a bound.
+// occupy counts clients accepted before their farm had a limit.
 func occupy(f *table.Farm, held **state.ClientLimit) {
 	if f != nil && f.ClientLimit != nil && *held == nil {
 		f.ClientLimit.Occupy()

@@ -15,12 +15,12 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// bounded makes the farm one with that many clients.
+// bounded limits the clients of the farm.
 func bounded(n uint32, what farm.Overflow) func(*farm.HTTP) {
 	return func(h *farm.HTTP) { h.MaxConnections, h.Overflow = n, what }
 }
 
-// served waits a moment for the answer to a request that was sent.
+// served waits a moment for the response to a sent request.
 func served(c *l7test.Client, moment time.Duration) bool {
 	_ = c.SetReadDeadline(time.Now().Add(moment))
 	line, err := c.Reader().ReadString('\n')
@@ -35,7 +35,7 @@ func served(c *l7test.Client, moment time.Duration) bool {
 	return err == nil
 }
 
-// dialled opens clients that send a request each.
+// dialled opens clients that send one request each.
 func dialled(t *testing.T, addr string, n int) (clients []*l7test.Client) {
 	t.Helper()
 	for range n {
@@ -44,8 +44,8 @@ func dialled(t *testing.T, addr string, n int) (clients []*l7test.Client) {
 	return clients
 }
 
-// count tells who of them is in. So many are waited for as long as it takes; who
-// else is in was answered a moment later.
+// count returns which clients were served. It waits for so many as long as necessary, and a
+// moment for others.
 func count(clients []*l7test.Client, so int) (in, out []*l7test.Client) {
 	out = clients
 	look := func() {
@@ -115,7 +115,7 @@ func TestClientsBeyondTheBoundAreRefused(t *testing.T) {
 		}
 	}
 	l7test.Eventually(t, "each rejection leaves a line", func() bool { return len(a.Log.Lines("too-many-clients")) == 5 })
-	c := l7test.Dial(t, addr) // sends more than is read before the answer, which arrives all the same
+	c := l7test.Dial(t, addr) // sends more than is read before the response, which arrives nevertheless
 	c.Send("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat("x", 200<<10))
 	if res := c.Response("POST"); res.StatusCode != 503 {
 		t.Errorf("answered %d", res.StatusCode)
@@ -123,14 +123,14 @@ func TestClientsBeyondTheBoundAreRefused(t *testing.T) {
 	if _, err := c.Reader().ReadByte(); err != io.EOF {
 		t.Errorf("its connection does not end in order: %v", err)
 	}
-	if _, err := c.Write([]byte("more")); err != nil { // a reset may cost a client what it has not read
+	if _, err := c.Write([]byte("more")); err != nil { // a reset may destroy unread data of a client
 		t.Errorf("its connection is reset: %v", err)
 	}
 	_ = in[0].Close()
 	l7test.Eventually(t, "a slot is free", func() bool { return l7test.Dial(t, addr).Send(get("/")).Get().StatusCode == 200 })
 }
 
-// The bound holds at every moment, however many come and go on several loops.
+// The limit always holds, with clients coming and going on several loops.
 func TestBoundIsExactOverAllLoops(t *testing.T) {
 	t.Parallel()
 	const bound, crowd, rounds = 8, 40, 15
@@ -153,7 +153,7 @@ func TestBoundIsExactOverAllLoops(t *testing.T) {
 					buf := make([]byte, 4096)
 					n, err := c.Read(buf)
 					if err == nil && strings.HasPrefix(string(buf[:n]), "HTTP/1.1 200") {
-						// From its answer to its end the client has a slot for sure.
+						// A client certainly has a slot between its response and its end.
 						now := inside.Add(1)
 						for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
 						}
@@ -186,7 +186,7 @@ func TestBoundIsChangedWhileClientsAreThere(t *testing.T) {
 	s := l7test.Service("web", b.Addr)
 	addr := a.Serve(nil, s)
 	early, _ := count(dialled(t, addr, 5), 5)
-	a.Serve(bounded(6, farm.OverflowWait), s) // the five that are there count
+	a.Serve(bounded(6, farm.OverflowWait), s) // the five existing clients count
 	in, out := count(dialled(t, addr, 5), 1)
 	if len(early) != 5 || len(in) != 1 {
 		t.Fatalf("%d came in beside 5, want 1", len(in))
@@ -231,7 +231,7 @@ func TestFullFarmHoldsUpNoOther(t *testing.T) {
 			t.Fatal(res.Status)
 		}
 	}
-	// It may end while clients wait for it.
+	// The farm may end while clients wait for it.
 	a.Publish(farm.Config{Farms: []farm.Farm{a.Farm}})
 	if res := l7test.Dial(t, addr).Send(get("/")).Get(); res.StatusCode != 200 {
 		t.Fatal(res.Status)

@@ -10,20 +10,18 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// A farm may let trusted peers begin a connection with a header of the PROXY
-// protocol, before TLS: it says whose connection they pass on. That address is
-// the client's from then on, for everything: what backends are told, sessions,
-// limits, records. What the client then says of itself (X-Forwarded-For) was not
-// written by the peer, who only passes bytes on: it is believed if the address
-// in the header is trusted, too.
+// A farm may allow trusted peers to begin a connection with a PROXY header, before TLS. Its
+// address then is the client's for all purposes: fields for backends, sessions, limits,
+// records. The peer only passes bytes on, so X-Forwarded-For was written by the client. It
+// is accepted only if the address in the PROXY header is trusted, too.
 
-// readProxyHeader goes on with the header.
+// readProxyHeader continues reading the header.
 func (c *h1Conn) readProxyHeader() {
 	switch o, why := c.proxyHeader.Take(c.Conn, c.server.loop.In, &c.server.header); o {
 	case proxyproto.Taken:
 		c.proxyHeaderTaken()
 	case proxyproto.Bad:
-		// There is no answer: it could reach somebody else.
+		// No response, because it could reach another client.
 		c.Stats().BadRequests++
 		c.Note(rejected.BadProxyHeader, 0, why)
 		c.close()
@@ -32,7 +30,7 @@ func (c *h1Conn) readProxyHeader() {
 	}
 }
 
-// proxyHeaderTaken goes on with what the header was for.
+// proxyHeaderTaken continues after the header.
 func (c *h1Conn) proxyHeaderTaken() {
 	f := c.Farm()
 	if f == nil {
@@ -45,7 +43,7 @@ func (c *h1Conn) proxyHeaderTaken() {
 	c.Conn.Proceed()
 }
 
-// proxyHeaderExpired ends a connection whose header did not come in time.
+// proxyHeaderExpired ends a connection whose header was late.
 func (c *h1Conn) proxyHeaderExpired() {
 	if c.proxyHeader.Begun() {
 		c.Stats().Timeouts++
@@ -54,7 +52,7 @@ func (c *h1Conn) proxyHeaderExpired() {
 	c.close()
 }
 
-// Connected implements loop.Handler: the outcome of a handshake.
+// Connected implements loop.Handler. It reports the outcome of a handshake.
 func (c *h1Conn) Connected(conn *loop.Conn, err error) {
 	switch {
 	case err == nil && conn.TLS().Protocol == "h2":
@@ -70,7 +68,7 @@ func (c *h1Conn) Connected(conn *loop.Conn, err error) {
 	}
 }
 
-// notSecure answers a client that speaks plain HTTP to a farm with TLS.
+// notSecure responds to plain HTTP on a farm with TLS.
 func (c *h1Conn) notSecure() {
 	f := c.Farm()
 	if f == nil || f.TLS == nil {
@@ -84,10 +82,10 @@ func (c *h1Conn) notSecure() {
 	c.Answer(f.TLS.Plain, true)
 }
 
-// speaksHTTP2 finds out whether a connection begins with the preface of
-// HTTP/2 (prior knowledge, RFC 9113 section 3.3), and serves it then.
+// speaksHTTP2 detects the preface of HTTP/2 (prior knowledge, RFC 9113 section 3.3) and then
+// serves the connection.
 func (c *h1Conn) speaksHTTP2(b []byte) bool {
-	if b[0] != 'P' || c.Conn.Secured() { // with TLS the handshake tells
+	if b[0] != 'P' || c.Conn.Secured() { // with TLS, ALPN decides
 		return false
 	}
 	yes, more := http2.Preface(b)
@@ -100,16 +98,16 @@ func (c *h1Conn) speaksHTTP2(b []byte) bool {
 	return yes || more
 }
 
-// turnHTTP2 makes the connection one of HTTP/2, perhaps after a while. b is what
-// was read of it.
+// turnHTTP2 switches the connection to HTTP/2, possibly after a delay. b holds the bytes
+// read.
 func (c *h1Conn) turnHTTP2(b []byte) {
 	if !c.delayed(b) {
 		c.serveHTTP2(b)
 	}
 }
 
-// delayed lets a connection of HTTP/2 wait if it has to. Trusted peers, who bring
-// many clients, never do.
+// delayed delays an HTTP/2 connection if necessary. Trusted peers bring many clients and are
+// never delayed.
 func (c *h1Conn) delayed(b []byte) bool {
 	s, from := c.server, c.Conn.Peer().Addr()
 	wait := s.penalties.delay(c.FarmID, from, s.Clock())
@@ -123,11 +121,11 @@ func (c *h1Conn) delayed(b []byte) bool {
 	c.slow = true
 	c.keep(b)
 	c.Conn.SetDeadline(s.loop.Now() + wait)
-	c.Conn.Wait() // to hear of its end
+	c.Conn.Wait() // to be notified of its end
 	return true
 }
 
-// stayOrGo lets go of a client that does not wait any longer.
+// stayOrGo closes the connection of a delayed client that left.
 func (c *h1Conn) stayOrGo() {
 	if c.Conn.Ended() {
 		c.close()
@@ -140,11 +138,11 @@ func (c *h1Conn) waitedOut() {
 	c.serveHTTP2(c.in)
 }
 
-// serveHTTP2 puts an h2Conn in the place of the connection.
+// serveHTTP2 replaces the connection by an h2Conn.
 func (c *h1Conn) serveHTTP2(b []byte) {
 	s, conn := c.server, c.Conn
 	h2 := newH2Conn(c.Peer)
-	n := copy(s.frames, b) // what it is a view of is about to be used
+	n := copy(s.frames, b) // its buffer is about to be reused
 	c.release()
 	conn.SetHandler(h2)
 	conn.SetDeadline(s.loop.Now() + streamTick)

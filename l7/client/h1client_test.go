@@ -18,7 +18,7 @@ func post(path, length, rest string) string {
 	return "POST " + path + " HTTP/1.1\r\nHost: a.test\r\nContent-Length: " + length + "\r\n\r\n" + rest
 }
 
-// ends reads what is left of a connection, and how it ended: with a reset, or in order.
+// ends reads the rest of a connection and reports whether it ended with a reset.
 func ends(c *l7test.Client) (rest string, reset bool) {
 	b, err := io.ReadAll(c.Reader())
 	return string(b), errors.Is(err, syscall.ECONNRESET)
@@ -154,10 +154,10 @@ func TestConnectionsEndAsTheirExchangesSay(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	for name, c := range map[string]struct {
-		behind string // the request
+		behind string // bytes after the request
 		end    func(c client.Client)
 		reset  bool
-		goesOn bool // with the next request
+		goesOn bool // the next request is served
 	}{
 		"kept":                          {"", func(c client.Client) { c.Finish(true, true) }, false, true},
 		"kept, with a request behind":   {get("/next"), func(c client.Client) { c.Finish(true, true) }, false, true},
@@ -198,7 +198,7 @@ func TestConnectionsEndAsTheirExchangesSay(t *testing.T) {
 
 type clientOf = client.Client
 
-// Answers that need no exchange are given one after the other, until the last.
+// Generated responses are sent in order, up to the last one.
 func TestAnswersGivenAtOnceKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
@@ -231,7 +231,7 @@ func TestAnswersGivenAtOnceKeepTheirOrder(t *testing.T) {
 	h.counted(0, 0)
 }
 
-// What lingers is for what is on its way; then its descriptor is free.
+// Lingering covers data in flight; then the descriptor is released.
 func TestAClientThatDoesNotEndItsSideIsLeftAfterAWhile(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
@@ -257,7 +257,7 @@ func TestAClientThatDoesNotEndItsSideIsLeftAfterAWhile(t *testing.T) {
 	}
 }
 
-// busy has the client send more than sockets hold.
+// busy is a request with a response larger than the socket buffers.
 const large = 16 << 20
 
 func TestAClientThatTakesNothingIsWaitedForAndThenLeft(t *testing.T) {
@@ -275,7 +275,7 @@ func TestAClientThatTakesNothingIsWaitedForAndThenLeft(t *testing.T) {
 			t.Errorf("of 5 bytes %d find room, %d are pending", c.Room(5), c.Pending())
 		}
 		c.Await(int64(time.Second))
-		c.Await(int64(time.Hour)) // it is awaited already
+		c.Await(int64(time.Hour)) // already awaited
 	})
 	h.skip(1500 * time.Millisecond)
 	v.quiet()
@@ -311,7 +311,7 @@ func TestAClientThatTakesNothingIsWaitedForAndThenLeft(t *testing.T) {
 	h.counted(0, 0)
 }
 
-// Who has taken an answer may ask again; until then what it asks waits.
+// The next request waits until the client has read its response.
 func TestNobodyIsServedWhoseAnswerHasNotLeft(t *testing.T) {
 	t.Parallel()
 	answer := "HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("x", large)
@@ -345,7 +345,7 @@ func TestNobodyIsServedWhoseAnswerHasNotLeft(t *testing.T) {
 	}
 }
 
-// Nothing of it is an exchange any more: the answer is the client's to take.
+// The exchange is over, and the response is left to the client.
 func TestAClientThatTakesNoAnswerIsLate(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
@@ -356,10 +356,10 @@ func TestAClientThatTakesNoAnswerIsLate(t *testing.T) {
 	if _, err := io.CopyN(io.Discard, c.Reader(), large/8); err != nil {
 		t.Fatal(err)
 	}
-	h.skip(2 * time.Second) // it has taken something
+	h.skip(2 * time.Second) // it has read something
 	h.counted(1, 0)
 	l7test.Eventually(t, "it is left", func() bool {
-		h.skip(2 * timeout) // sockets may have taken more meanwhile
+		h.skip(2 * timeout) // sockets may have accepted more meanwhile
 		return h.Segment.SumFarm(1).Established == 0
 	})
 	if n := h.Segment.SumFarm(1).Timeouts; n != 1 {
@@ -371,7 +371,7 @@ func TestAClientThatTakesNoAnswerIsLate(t *testing.T) {
 	l7test.Eventually(t, "a line is left", func() bool { return len(h.Log.Lines("answer not taken in time")) == 1 })
 }
 
-// Whether nobody is there any more is asked of the exchange.
+// The exchange decides which departures of the client are detected.
 func TestTheEndOfAClientIsToldAsItsExchangeWatches(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
@@ -440,7 +440,7 @@ func TestClientsOfHTTP1HaveTheirTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit     func(*farm.HTTP)
 		sends    string
-		answered bool // one request is, before
+		answered bool // an earlier request got its response
 		told     string
 		timeouts uint64
 		pending  uint64
@@ -460,14 +460,14 @@ func TestClientsOfHTTP1HaveTheirTime(t *testing.T) {
 			cl.Send(get("/"))
 			h.next().finish(true, true)
 			if cl.Get(); c.sends != "" {
-				h.skip(timeout / 2) // a head has its time from its first byte
+				h.skip(timeout / 2) // the timeout of a head starts with its first byte
 			}
 		}
 		cl.Send(c.sends)
 		h.counted(1, c.pending)
 		h.taken(cl)
 		h.skip(timeout - time.Second)
-		if h.counted(1, c.pending); c.sends != "" && c.told == "408" { // more of it gives no more time
+		if h.counted(1, c.pending); c.sends != "" && c.told == "408" { // more bytes do not extend the timeout
 			cl.Send("T")
 			h.taken(cl)
 		}
@@ -492,7 +492,7 @@ func wantsHeader(h *farm.HTTP) {
 	h.ProxyIn, h.Trusted = farm.ProxyInRequired, l7test.Networks("127.0.0.0/8")
 }
 
-// taken waits until the loop has what was sent, and did what it does with it.
+// taken waits until the loop has processed the sent bytes.
 func (h *harness) taken(c *l7test.Client) {
 	h.t.Helper()
 	l7test.Eventually(h.t, "it came", func() bool { return pendingAt(h.t, c.TCPConn) == 0 })

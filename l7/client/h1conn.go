@@ -6,24 +6,23 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// h1Conn is a client's connection of HTTP/1. It holds no buffer while it waits.
+// h1Conn is a client's HTTP/1 connection. It holds no buffer while it waits.
 type h1Conn struct {
 	Peer
 	taking
-	seen        int32             // of in, how much http1 has looked at for the current head
-	ex          Exchange          // under way; nil while the client waits or sends a head
-	in          []byte            // bytes that were read and not consumed yet; pooled
-	busy        bool              // process is at work and goes on by itself
-	last        bool              // the last answer was written, but has not left yet
-	slow        bool              // it waits because of its address, see Penalties
-	proxyHeader proxyproto.Intake // what has to come before its first request
+	seen        int32             // bytes of in examined by http1 for the current head
+	ex          Exchange          // in progress; nil while the client waits or sends a head
+	in          []byte            // bytes read but not consumed; pooled
+	busy        bool              // process is running and will continue
+	last        bool              // the last response was written but has not left yet
+	slow        bool              // delayed because of its address, see Penalties
+	proxyHeader proxyproto.Intake // expected before the first request
 }
 
 const (
-	// headRead is how much is read at once from a client that sends heads.
+	// headRead is the size of a read of heads.
 	headRead = 64 << 10
-	// lingerTime is how long a connection that was answered for the last time
-	// may take to end its side.
+	// lingerTime bounds the wait for the client's end after the last response.
 	lingerTime = 2 * second
 )
 
@@ -45,10 +44,10 @@ func (c *h1Conn) Readable(*loop.Conn) {
 	}
 }
 
-// read takes bytes of a head from the socket.
+// read reads bytes of a head from the socket.
 func (c *h1Conn) read() {
 	if c.Conn.Pending() != 0 {
-		return // the last answer first: Drained comes back here
+		return // the last response first: Drained continues here
 	}
 	if c.last {
 		c.linger()
@@ -74,8 +73,8 @@ func (c *h1Conn) read() {
 	c.process(c.in)
 }
 
-// process serves the heads in b, one after the other, until an exchange needs
-// time or more bytes are needed. b is c.in or the loop's read buffer.
+// process serves the heads in b, one after the other, until an exchange is in progress or
+// more bytes are needed. b is c.in or the loop's read buffer.
 func (c *h1Conn) process(b []byte) {
 	r := c.server.request
 	if !c.began && c.speaksHTTP2(b) {
@@ -113,7 +112,7 @@ func (c *h1Conn) process(b []byte) {
 		if c.ex != nil || c.Conn.Pending() != 0 {
 			c.keep(b)
 			if c.ex != nil {
-				c.ex.Proceed() // the socket may hold more, and no event says so
+				c.ex.Proceed() // the socket may hold more, without another event
 			}
 			return
 		}
@@ -122,7 +121,7 @@ func (c *h1Conn) process(b []byte) {
 	c.rest()
 }
 
-// stash keeps the beginning of a head and gives its rest the time it has left.
+// stash keeps a partial head and leaves it the rest of its timeout.
 func (c *h1Conn) stash(b []byte) {
 	if f := c.Farm(); f != nil {
 		if no := f.Limits.CheckPart(b); no != nil {
@@ -138,7 +137,7 @@ func (c *h1Conn) stash(b []byte) {
 	c.Conn.Wait()
 }
 
-// keep makes b, a tail of c.in or of the read buffer, all there is in c.in.
+// keep stores b, a tail of c.in or of the read buffer, as c.in.
 func (c *h1Conn) keep(b []byte) {
 	buffers := &c.server.loop.Buffers
 	if len(b) == 0 {
@@ -155,7 +154,7 @@ func (c *h1Conn) keep(b []byte) {
 	c.in = append(buffers.Get(len(b)), b...)
 }
 
-// rest lets the client wait for its next request.
+// rest waits for the next request.
 func (c *h1Conn) rest() {
 	if c.Farm() == nil {
 		c.close()
@@ -165,8 +164,8 @@ func (c *h1Conn) rest() {
 	c.Conn.Wait()
 }
 
-// resume goes on after an exchange: with what was read ahead, or with the
-// socket. A client that has not taken its answer waits until it did.
+// resume continues after an exchange with bytes read ahead or from the socket. It first
+// waits until the client has read its response.
 func (c *h1Conn) resume() {
 	switch {
 	case c.busy:
@@ -199,7 +198,7 @@ func (c *h1Conn) From() *Peer { return &c.Peer }
 // Serve implements Client.
 func (c *h1Conn) Serve(ex Exchange) { c.ex = ex }
 
-// ReadBody implements Client. What was read ahead comes first.
+// ReadBody implements Client. Bytes read ahead come first.
 func (c *h1Conn) ReadBody(p []byte) (int, error) {
 	if c.in != nil {
 		n := copy(p, c.in)
@@ -209,7 +208,7 @@ func (c *h1Conn) ReadBody(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Unread implements Client: it is of the next request.
+// Unread implements Client. The bytes belong to the next request.
 func (c *h1Conn) Unread(p []byte) { c.keep(p) }
 
 // Again implements Client.
@@ -218,12 +217,12 @@ func (c *h1Conn) Again() { c.server.loop.Again(c.Conn) }
 // Interim implements Client.
 func (c *h1Conn) Interim(head []byte) error { return c.Conn.Write(head) }
 
-// Respond implements Client. The head is put right before the part where that is
-// possible, so that one call sends both and only the head moves.
+// Respond implements Client. If possible the head is placed right before the part, so that
+// one call sends both and only the head is copied.
 func (c *h1Conn) Respond(head, part []byte, done, last bool, trailer []byte) (err error) {
 	write := (*loop.Conn).Write
 	if done && last {
-		write = (*loop.Conn).WriteMore // the end of the connection follows, in the same packet
+		write = (*loop.Conn).WriteMore // the FIN follows in the same packet
 	}
 	if len(part) == 0 {
 		err = write(c.Conn, head)
@@ -251,7 +250,7 @@ func (c *h1Conn) WriteBody(p []byte, _ bool, trailer []byte) error {
 // EndTunnel implements Client.
 func (c *h1Conn) EndTunnel(bool) { c.Conn.CloseWrite() }
 
-// WantsTunnel implements Client: here it is 101 that tells.
+// WantsTunnel implements Client. HTTP/1 tunnels need a 101.
 func (c *h1Conn) WantsTunnel() bool { return false }
 
 // Room implements Client.
@@ -274,18 +273,17 @@ func (c *h1Conn) Await(timeout int64) { c.await(c, timeout) }
 // Stalled implements Client.
 func (c *h1Conn) Stalled(timeout int64) bool { return c.stalled(c, timeout) }
 
-// A client of HTTP/1 may leave while its backend thinks: with a reset, which ends
-// the exchange, or with the end of its direction, a FIN or the close_notify of TLS.
-// That ends it too, unless the service says otherwise (abortonclose) or the body of
-// the request is still on its way, which reading tells. Streams say it themselves.
+// An HTTP/1 client may leave while its backend works on the response: by a reset, which ends
+// the exchange, or by a half-close (FIN or close_notify). A half-close ends it, too, unless
+// the service allows it (abortonclose) or the request body is still arriving, where reading
+// notices it. Streams report their end themselves.
 
 const (
-	// unheard is how long an exchange may take before the loop listens to its
-	// client: most are over by then, and listening to a new connection is a system
-	// call. Who sends a request and its end in one go is answered until then.
+	// unheard is the time after which the loop monitors the client of an exchange. Most
+	// exchanges end before that, and monitoring a new connection costs a system call. A
+	// request sent together with its FIN thus gets its response within this time.
 	unheard = second / 10
-	// readAhead is how much of further requests is read to find the close_notify
-	// behind them.
+	// readAhead bounds the bytes of further requests read in search of a close_notify.
 	readAhead = 4 << 10
 )
 
@@ -299,18 +297,18 @@ func (c *h1Conn) Listen(now bool) {
 	}
 }
 
-// Hear implements Client: it notices an end that no event will tell of, because it
-// came with the request or before the loop listened.
+// Hear implements Client. It detects an end without an event, which came with the request or
+// before the loop monitored the connection.
 func (c *h1Conn) Hear() {
 	switch {
 	case !c.Conn.Watched():
-		c.Conn.Wait() // what it did before is an event then
+		c.Conn.Wait() // an earlier end becomes an event
 	case c.left():
 		c.ex.ClientGone()
 	}
 }
 
-// left reports whether the client has ended, as far as the exchange heeds that.
+// left reports whether the client has left in a way that the exchange watches for.
 func (c *h1Conn) left() bool {
 	switch conn := c.Conn; c.ex.Watches() {
 	case WatchResets:
@@ -321,8 +319,7 @@ func (c *h1Conn) left() bool {
 	return false
 }
 
-// notified looks for a close_notify. What comes before it is kept for the next
-// exchanges.
+// notified looks for a close_notify. Bytes before it are kept for the next exchanges.
 func (c *h1Conn) notified() bool {
 	if c.in != nil {
 		return false
@@ -353,8 +350,8 @@ func (c *h1Conn) Finish(keep, complete bool) {
 	case keep && complete:
 		c.resume()
 	case complete && c.in == nil && c.Conn.Pending() == 0 && !c.Conn.Readable():
-		c.Conn.CloseWrite() // pushes the answer out; closing alone could destroy it
-		c.close()           // nothing on its way in either direction
+		c.Conn.CloseWrite() // flushes the response; closing alone could destroy it
+		c.close()           // no bytes are in flight
 	default:
 		c.linger()
 	}
@@ -369,7 +366,7 @@ func (c *h1Conn) Abort(told bool) {
 	c.abort()
 }
 
-// RequireHTTP1 implements Client: it speaks nothing else.
+// RequireHTTP1 implements Client. This client speaks HTTP/1 only.
 func (c *h1Conn) RequireHTTP1() { c.Abort(false) }
 
 // Close implements Client.

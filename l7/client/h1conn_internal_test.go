@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// What waits for a request is this and a loop.Conn. The next size the allocator has
-// is 160: all of a busy appliance's clients would pay for a field more.
+// A waiting client costs this struct and a loop.Conn. The allocator's next size is 160
+// bytes, so another field would cost all clients of a busy appliance.
 func TestClientsThatWaitAreSmall(t *testing.T) {
 	if size := unsafe.Sizeof(h1Conn{}); size > 144 {
 		t.Errorf("a connection of HTTP/1 takes %d bytes, want 144 at most", size)

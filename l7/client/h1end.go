@@ -9,13 +9,13 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// refuse answers a head that is not acceptable and ends the connection.
+// refuse responds to an unacceptable head and ends the connection.
 func (c *h1Conn) refuse(err error) {
 	class, status, reason := rejected.Classify(err)
 	c.refuseFor(rejected.Because(class, status, reason))
 }
 
-// refuseFor is refuse for what is not http1's to judge.
+// refuseFor is refuse for causes other than those of http1.
 func (c *h1Conn) refuseFor(no *rejected.Cause) {
 	c.countRefused(no)
 	c.lastAnswer(no)
@@ -23,12 +23,12 @@ func (c *h1Conn) refuseFor(no *rejected.Cause) {
 
 var lateHead = rejected.Because(rejected.Timeout, 408, "head not complete in time")
 
-// lastAnswer answers what was refused and ends the connection.
+// lastAnswer sends the refusal and ends the connection.
 func (c *h1Conn) lastAnswer(no *rejected.Cause) {
 	c.Answer(c.rejection(no), true)
 }
 
-// countRefused counts what was refused before it was a request.
+// countRefused counts input refused before it became a request.
 func (p *Peer) countRefused(no *rejected.Cause) {
 	p.Note(no.Class, no.Status, no.Reason)
 	s := p.Stats()
@@ -36,8 +36,7 @@ func (p *Peer) countRefused(no *rejected.Cause) {
 	s.Responses[no.Status/100-1]++
 }
 
-// rejection is the answer to what was refused so. It is good until the next call on
-// the loop.
+// rejection returns the response for a refusal, valid until the next call on the loop.
 func (p *Peer) rejection(no *rejected.Cause) []byte {
 	w, f := p.server, p.Farm()
 	var a table.Answers
@@ -51,8 +50,8 @@ func (p *Peer) rejection(no *rejected.Cause) []byte {
 	return out
 }
 
-// linger ends the connection once what was written has arrived. What has not
-// left yet gets the time any answer has; lingering is for what is on its way.
+// linger ends the connection once all output has arrived. Pending output has the usual
+// timeout; lingering covers data in flight.
 func (c *h1Conn) linger() {
 	conn := c.Conn
 	if conn.Pending() != 0 {
@@ -79,14 +78,14 @@ func (c *h1Conn) abort() {
 	conn.Abort()
 }
 
-// forget lets go of the connection and counts it out.
+// forget releases the connection and updates the counters.
 func (c *h1Conn) forget() {
 	c.countOut()
 	c.kept.Close()
 	c.release()
 }
 
-// release gives c back.
+// release recycles c.
 func (c *h1Conn) release() {
 	s := c.server
 	c.keep(nil)
@@ -94,14 +93,14 @@ func (c *h1Conn) release() {
 	s.conns.Put(c)
 }
 
-// ended handles the end of the client's direction between exchanges.
+// ended handles the client's end between exchanges.
 func (c *h1Conn) ended(err error) {
 	switch {
 	case err == loop.ErrDry:
 	case err == io.EOF && c.seen > 0:
 		c.Stats().BadRequests++
 		c.Note(rejected.BadRequest, 0, "connection ended within the head")
-		c.close() // half a head: nobody waits for an answer to it
+		c.close() // partial head: no response is expected
 	default:
 		c.close()
 	}
@@ -133,8 +132,8 @@ func (c *h1Conn) Expired(*loop.Conn) {
 	}
 }
 
-// Failed implements loop.Handler. The exchange may be what is broken, so the
-// client is counted out before it ends.
+// Failed implements loop.Handler. The exchange itself may be broken, so the client is
+// counted out before it ends.
 func (c *h1Conn) Failed(*loop.Conn, error) {
 	ex := c.ex
 	c.forget()

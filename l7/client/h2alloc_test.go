@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// TestHTTP2ExchangesAllocateNothing counts every allocation of the process
-// while one connection carries streams, one at a time or several.
+// TestHTTP2ExchangesAllocateNothing counts all allocations of the process while one
+// connection carries one or several streams.
 func TestHTTP2ExchangesAllocateNothing(t *testing.T) {
 	for name, streams := range map[string]uint32{"one": 1, "twenty": 20} {
 		for kind, body := range map[string]int{"get": 0, "post": 1000} {

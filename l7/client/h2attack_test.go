@@ -17,8 +17,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// other is a client that is served while others attack; each answer has ten
-// seconds.
+// other is a client that must be served during attacks, within ten seconds per response.
 func other(t *testing.T, addr string) (stop func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	c := l7test.Dial(t, addr)
@@ -44,8 +43,8 @@ func other(t *testing.T, addr string) (stop func()) {
 	return func() { close(over); <-done }
 }
 
-// A flood is not read any more once its connection is ended: the kernel holds up who
-// sends it. What its buffers take is bounded; reading on took gigabytes in these seconds.
+// After GOAWAY a flood is no longer read, and the kernel blocks its sender. The kernel's
+// buffers are bounded; reading on consumed gigabytes in these seconds.
 func TestAFloodIsNotReadToItsEnd(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
@@ -57,7 +56,7 @@ func TestAFloodIsNotReadToItsEnd(t *testing.T) {
 	}
 	sent := 0
 	for sent < 64<<20 {
-		_ = p.Conn.SetWriteDeadline(time.Now().Add(30 * time.Second)) // it is reset before
+		_ = p.Conn.SetWriteDeadline(time.Now().Add(30 * time.Second)) // the connection is reset earlier
 		n, err := p.Conn.Write(pings.Bytes())
 		if sent += n; err != nil {
 			break
@@ -105,7 +104,7 @@ func TestHTTP2FloodsCostOneConnection(t *testing.T) {
 				}
 			}
 			stop()
-			// Each connection that was attacked over may have had 128 exchanges.
+			// Each attacking connection may have had 128 exchanges.
 			if n := b.Accepted(); n > 3*300 {
 				t.Errorf("%d connections to the backend", n)
 			}
@@ -120,10 +119,10 @@ func TestHTTP2FloodsCostOneConnection(t *testing.T) {
 	}
 }
 
-// maxHeads is what the request heads of one connection may hold together.
+// maxHeads bounds the request heads held for one connection.
 const maxHeads = 1 << 20
 
-// held gives what the heap holds.
+// held returns the size of the heap.
 func held() int {
 	var m runtime.MemStats
 	runtime.GC()
@@ -166,9 +165,10 @@ func TestHTTP2ConnectionHoldsLittle(t *testing.T) {
 			for id := uint32(1); id < 256; id += 2 {
 				c.ask(p, id)
 			}
-			time.Sleep(500 * time.Millisecond) // all that was asked has come, also on a slow machine
+			time.Sleep(500 * time.Millisecond) // all requests have arrived, even on a slow machine
 			l7test.Eventually(t, fmt.Sprintf("at most %d KiB are held for one connection", c.most>>10), func() bool {
-				// What the backends recorded is theirs, and goroutines of the test.
+				// Data recorded by the backends belongs to them and to goroutines of the
+				// test.
 				return held()-before-4*len(b.Received()) <= c.most
 			})
 			if n := strings.Count(b.Received(), "GET /silent"); n > maxHeads/60000 {
@@ -180,8 +180,8 @@ func TestHTTP2ConnectionHoldsLittle(t *testing.T) {
 	}
 }
 
-// Answers without a body need no window: whoever asks for them and does not
-// read is not listened to.
+// Responses without body need no window. A client that requests them without reading is no
+// longer read.
 func TestHTTP2ClientThatAsksAndDoesNotReadIsNotHeard(t *testing.T) {
 	a := l7test.New(t, 1)
 	p := l7test.DialFrames(t, a.Serve(func(h *farm.HTTP) {
@@ -216,7 +216,7 @@ func TestHTTP2FramesOfOneByteAreSentOnTogether(t *testing.T) {
 		_, _ = r.Head()
 		buf := make([]byte, 1<<20)
 		body := r.Unrecorded()
-		var end []byte // of all that was read
+		var end []byte // tail of all bytes read
 		for {
 			n, err := body.Read(buf)
 			if err != nil {
@@ -249,7 +249,7 @@ func TestHTTP2FramesOfOneByteAreSentOnTogether(t *testing.T) {
 	}
 }
 
-// want2xx reads one whole answer, of whatever stream.
+// want2xx reads one complete response of any stream.
 func want2xx(t *testing.T, p *l7test.FrameClient) {
 	t.Helper()
 	for {

@@ -2,28 +2,27 @@ package client
 
 import "github.com/sluicelb/sluice/core/loop"
 
-// batch is the requests of a connection that have come and wait to be begun. What
-// was read together is looked at as a whole first: a stream that is taken back,
-// or breaks a rule, right behind its head has cost no more than that (rapid reset,
-// CVE-2023-44487; MadeYouReset, CVE-2025-8671). A request that nothing came behind
-// never waits.
+// batch holds the received requests of a connection that have not begun. All bytes of a read
+// are parsed first: a stream that is cancelled or violates the protocol right after its head
+// costs no more than that (rapid reset, CVE-2023-44487; MadeYouReset, CVE-2025-8671). A
+// request at the end of a read never waits.
 type batch struct {
-	heads []byte  // of the requests, one behind the other; pooled
-	first *stream // that waits
-	count int     // of those that wait
-	begun int     // requests, in this turn
+	heads []byte  // heads of the requests, concatenated; pooled
+	first *stream // first waiting stream
+	count int     // number of waiting streams
+	begun int     // requests begun in this turn
 }
 
 const (
-	// beginsPerTurn bounds how many requests of one connection are begun before
-	// others have their turn: each may mean a connection to a backend, some 20 µs.
+	// beginsPerTurn bounds the requests of one connection that begin per loop turn. Each may
+	// cause a backend connect of about 20 µs.
 	beginsPerTurn = 32
-	// framesPerTurn is after how many frames of one connection no more is read
-	// before others have had theirs.
+	// framesPerTurn is the number of frames of one connection after which reading pauses
+	// until the next turn.
 	framesPerTurn = 512
 )
 
-// postpone lets a request wait until what was read with it has been looked at.
+// postpone delays a request until all bytes of its read are parsed.
 func (c *h2Conn) postpone(s *stream, head []byte) {
 	b := &c.batch
 	s.waits, s.at = true, len(b.heads)
@@ -33,7 +32,7 @@ func (c *h2Conn) postpone(s *stream, head []byte) {
 	}
 }
 
-// withdraw takes out a request that waits no more.
+// withdraw removes a request from the batch.
 func (c *h2Conn) withdraw(s *stream) {
 	b := &c.batch
 	s.waits = false
@@ -46,8 +45,7 @@ func (c *h2Conn) withdraw(s *stream) {
 	}
 }
 
-// beginBatch begins requests that wait, in the order they came and as many as
-// the turn may.
+// beginBatch begins waiting requests in order of arrival, up to the limit of the turn.
 func (c *h2Conn) beginBatch() {
 	b := &c.batch
 	for b.count > 0 && b.begun < beginsPerTurn {
@@ -60,14 +58,14 @@ func (c *h2Conn) beginBatch() {
 	}
 }
 
-// goOn begins more of the requests that wait, in a turn that brought no bytes.
+// goOn begins more waiting requests in a turn without input.
 func (c *h2Conn) goOn() {
 	c.busy = true
 	c.beginBatch()
 	c.busy = false
 }
 
-// drop gives back the memory of heads nobody waits with.
+// drop releases the memory of heads without waiting requests.
 func (b *batch) drop(buffers *loop.BufferPool) {
 	if b.heads != nil {
 		buffers.Put(b.heads)

@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// together sends what do writes as one piece, which is read as one.
+// together sends the writes of do as one piece, which is read at once.
 func together(t *testing.T, p *l7test.FrameClient, do func()) {
 	t.Helper()
 	var b bytes.Buffer
@@ -32,11 +32,10 @@ func together(t *testing.T, p *l7test.FrameClient, do func()) {
 	}
 }
 
-// What is taken back in the same breath costs a backend nothing: neither a
-// connection nor a request.
+// Streams cancelled in the same read cost a backend neither a connection nor a request.
 func TestStreamsThatEndInTheReadThatBeganThemNeverReachABackend(t *testing.T) {
 	t.Parallel()
-	const streams = 100 // fewer than are too many
+	const streams = 100 // below the stream limit
 	for name, end := range map[string]func(p *l7test.FrameClient, id uint32){
 		"reset": func(p *l7test.FrameClient, id uint32) { _ = p.WriteRSTStream(id, xhttp2.ErrCodeCancel) },
 		"window update of 0": func(p *l7test.FrameClient, id uint32) {
@@ -79,12 +78,12 @@ func TestStreamsThatEndInTheReadThatBeganThemNeverReachABackend(t *testing.T) {
 	}
 }
 
-// Bodies that came behind their heads in one read are sent on, in order and
-// each with its own.
+// Bodies that arrive with their heads in one read are forwarded in order, each with its own
+// request.
 func TestRequestsThatCameInOneReadAreServedWhole(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	came := map[string]string{} // what followed the head, by path
+	came := map[string]string{} // bodies by path
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		in := bufio.NewReader(c)
 		for {
@@ -126,8 +125,8 @@ func TestRequestsThatCameInOneReadAreServedWhole(t *testing.T) {
 	idle(t, a)
 }
 
-// Of what a connection asks for at once a part is begun, then others have
-// their turn.
+// Only a part of a connection's simultaneous requests begins per turn; then others have
+// theirs.
 func TestManyRequestsOfOneConnectionGiveWayToOthers(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -136,7 +135,7 @@ func TestManyRequestsOfOneConnectionGiveWayToOthers(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = ln.Close() })
 	const streams = 120
-	order := make(chan string, streams+1) // in which connections were begun
+	order := make(chan string, streams+1) // of the connects
 	go func() {
 		for {
 			c, err := ln.Accept()
@@ -182,7 +181,7 @@ func TestManyRequestsOfOneConnectionGiveWayToOthers(t *testing.T) {
 	}
 }
 
-// Requests that wait because answers do go on once those have left.
+// Requests that wait for room in the output continue once it has left.
 func TestRequestsThatWaitForAnswersToLeaveAreServedThen(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)

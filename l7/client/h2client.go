@@ -27,13 +27,13 @@ func (s *stream) ReadBody(p []byte) (int, error) {
 
 func (s *stream) buffers() *loop.BufferPool { return &s.conn.server.loop.Buffers }
 
-// Unread implements Client: nothing is behind the body of a stream.
+// Unread implements Client. Nothing follows the body of a stream.
 func (s *stream) Unread([]byte) {}
 
-// Again implements Client. It is no more than a window.
+// Again implements Client. The rest is bounded by the window.
 func (s *stream) Again() { s.ex.ClientReadable() }
 
-// respond sends a head; end tells that nothing follows.
+// respond sends a head; end means that nothing follows.
 func (s *stream) respond(head []byte, end bool) {
 	if s.pipe.H2 == nil {
 		return
@@ -44,7 +44,7 @@ func (s *stream) respond(head []byte, end bool) {
 	}
 }
 
-// write sends bytes of the answer's body, or keeps what finds no room.
+// write sends bytes of the response body and keeps those without room.
 func (s *stream) write(p []byte, done bool, trailer []byte) {
 	s.pipe.Send(s.buffers(), p, done, trailer)
 }
@@ -93,7 +93,7 @@ func (s *stream) Room(most int) int {
 	return min(n, most)
 }
 
-// Pending implements Client. A window that is full counts as one byte.
+// Pending implements Client. A full window counts as one byte.
 func (s *stream) Pending() int {
 	if s.full {
 		return s.pipe.Waiting() + 1
@@ -110,16 +110,16 @@ func (s *stream) Await(timeout int64) { s.await(s, timeout) }
 // Stalled implements Client.
 func (s *stream) Stalled(timeout int64) bool { return s.stalled(s, timeout) }
 
-// Listen implements Client: streams say by themselves that they end.
+// Listen implements Client. Streams report their end themselves.
 func (s *stream) Listen(bool) {}
 
-// Hear implements Client, as Listen does.
+// Hear implements Client, see Listen.
 func (s *stream) Hear() {}
 
-// Answer implements Client. The connection goes on, whatever is said.
+// Answer implements Client. The connection continues, regardless of last.
 func (s *stream) Answer(b []byte, _ bool) {
 	n := bytes.Index(b, []byte("\r\n\r\n")) + 4
-	end := n == len(b) || s.bare // a head that is refused is answered as if it were no HEAD
+	end := n == len(b) || s.bare // the response to a refused head always has a body
 	s.respond(b[:n], end)
 	if !end {
 		s.write(b[n:], true, nil)

@@ -14,12 +14,12 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// window is the setting of how much a stream may be sent at first.
+// window returns the setting of the initial window.
 func window(n uint32) xhttp2.Setting {
 	return xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: n}
 }
 
-// over ends the exchange with what is the client's.
+// over ends the exchange by a call on the client.
 func (v *visit) over(end func(c client.Client)) {
 	v.do(func(c client.Client) { c.Serve(nil); end(c) })
 }
@@ -46,7 +46,7 @@ func TestStreamsCarryAnswersAsTheyAreGiven(t *testing.T) {
 			_ = c.WriteBody([]byte(" more"), false, nil)
 			_ = c.WriteBody([]byte(" last"), true, []byte("sum: 1\r\n"))
 		}, "HEADERS 200, DATA part more last, TRAILERS sum=1 end"},
-		{func(c client.Client) { _ = c.Respond([]byte(head), nil, false, false, nil) }, "HEADERS 200, DATA  end"}, // Finish tells the end
+		{func(c client.Client) { _ = c.Respond([]byte(head), nil, false, false, nil) }, "HEADERS 200, DATA  end"}, // Finish sends the end
 	} {
 		p.Ask(id, true, "GET", "/")
 		v := h.next()
@@ -74,7 +74,7 @@ func TestStreamsEndAsTheirExchangesSay(t *testing.T) {
 	said := func(c client.Client) {
 		_ = c.Respond([]byte("HTTP/1.1 200 OK\r\n\r\n"), []byte("part"), false, false, nil)
 	}
-	for _, whole := range []bool{false, true} { // the request is
+	for _, whole := range []bool{false, true} { // whether the request is complete
 		for _, c := range []struct {
 			end  func(c client.Client)
 			want string
@@ -94,7 +94,7 @@ func TestStreamsEndAsTheirExchangesSay(t *testing.T) {
 			for _, w := range want {
 				p.Want(fmt.Sprint(id, " ", w))
 			}
-			if !whole && strings.HasSuffix(c.want, " end") { // what is left of the request has a moment
+			if !whole && strings.HasSuffix(c.want, " end") { // the rest of the request gets a moment
 				h.skip(time.Second)
 				h.skip(2 * time.Second)
 				p.Want(fmt.Sprint(id, " RST_STREAM NO_ERROR"))
@@ -102,7 +102,7 @@ func TestStreamsEndAsTheirExchangesSay(t *testing.T) {
 			id += 2
 		}
 	}
-	// The answer to a HEAD has no body, whoever gives it.
+	// A response to HEAD never has a body.
 	p.Ask(id, true, "HEAD", "/")
 	h.next().over(func(c client.Client) { c.Answer([]byte("HTTP/1.1 400 Bad\r\nContent-Length: 4\r\n\r\nours"), true) })
 	p.Want(fmt.Sprint(id, " HEADERS 400 end"))
@@ -139,7 +139,7 @@ func TestStreamsCarryBodiesAndTheirEnd(t *testing.T) {
 	}
 	v.finish(true, true)
 	p.Want("1 HEADERS 200", "1 DATA ok end")
-	// Without a length it comes in chunks, and with its trailer.
+	// Without a length it is chunked, with its trailer.
 	p.Ask(3, false, "POST", "/")
 	v = h.next()
 	_ = p.WriteData(3, false, []byte("four"))
@@ -159,7 +159,7 @@ func TestStreamsCarryBodiesAndTheirEnd(t *testing.T) {
 	}
 	v.finish(true, true)
 	p.Want("3 HEADERS 200", "3 DATA ok end")
-	// A body that nobody wants, or not any more, is no burden for others.
+	// An unwanted body does not affect others.
 	p.Ask(5, false, "POST", "/", "content-length", "3000000")
 	v = h.next()
 	v.do(func(client.Client) { v.refuses = true })
@@ -214,7 +214,7 @@ func TestStreamsHaveTheRoomOfTheirWindow(t *testing.T) {
 			t.Error("it would take any answer for a tunnel")
 		}
 	})
-	// Who is gone has no room for anything.
+	// A departed client has no room.
 	_ = p.WriteRSTStream(1, xhttp2.ErrCodeCancel)
 	v.want("gone")
 	p.Ask(3, false, "CONNECT", "/", ":protocol", "websocket")
@@ -242,11 +242,11 @@ func TestStreamsHaveTheirTime(t *testing.T) {
 	h.skip(2 * time.Second)
 	v.want("expired")
 	h.skip(10 * time.Second)
-	v.quiet() // it is told once
+	v.quiet() // reported once
 	v.do(func(c client.Client) {
 		_ = c.Respond([]byte("HTTP/1.1 200 OK\r\n\r\n"), []byte("12345678"), false, false, nil)
 		c.Await(int64(5 * time.Second))
-		c.Await(int64(time.Hour)) // it is awaited already
+		c.Await(int64(time.Hour)) // already awaited
 	})
 	h.skip(9 * time.Second)
 	v.quiet()
@@ -254,7 +254,7 @@ func TestStreamsHaveTheirTime(t *testing.T) {
 	v.want("expired")
 	_ = p.WriteWindowUpdate(1, 2)
 	p.Want("1 HEADERS 200", "1 DATA 123456")
-	for _, want := range []bool{false, true} { // it took something, then nothing
+	for _, want := range []bool{false, true} { // it read something, then nothing
 		v.do(func(c client.Client) {
 			if got := c.Stalled(int64(5 * time.Second)); got != want {
 				t.Errorf("it stalled: %t, want %t", got, want)
@@ -262,13 +262,13 @@ func TestStreamsHaveTheirTime(t *testing.T) {
 		})
 	}
 	h.skip(9 * time.Second)
-	v.quiet() // and has as much time again
+	v.quiet() // and the timeout restarts
 	h.skip(2 * time.Second)
 	v.want("expired")
 	_ = p.WriteWindowUpdate(1, 2)
 	p.Want("1 DATA 78")
 	v.want("drained")
-	// What it does not take after the exchange is over is the stream's.
+	// After the exchange, the stream keeps the unread rest.
 	v.over(func(c client.Client) { _ = c.WriteBody([]byte("90"), true, nil); c.Finish(true, true) })
 	h.skip(2*timeout - 2*time.Second)
 	h.counted(1, 0)
@@ -284,7 +284,7 @@ func TestStreamsHaveTheirTime(t *testing.T) {
 	if n := h.Segment.SumFarm(1).Timeouts; n != 1 {
 		t.Errorf("%d time-outs are counted, want 1", n)
 	}
-	// Or is taken in the end.
+	// Or the rest is read in the end.
 	p.Ask(3, true, "GET", "/")
 	v = h.next()
 	v.over(func(c client.Client) {
@@ -318,7 +318,7 @@ func TestConnectionsOfHTTP2HaveTheirTime(t *testing.T) {
 	p.Want("GOAWAY NO_ERROR", "end")
 	h.counted(0, 0)
 	late(0)
-	// Half a frame, with a stream beside it or without one.
+	// Half a frame, with or without another stream.
 	for n, stream := range []bool{true, false} {
 		p = h.frames()
 		if stream {
@@ -333,11 +333,11 @@ func TestConnectionsOfHTTP2HaveTheirTime(t *testing.T) {
 		half(ping[:5])
 		h.skip(timeout - 4*time.Second)
 		h.counted(1, map[bool]uint64{false: 1}[stream])
-		if stream { // the next has its own time
+		if stream { // the next one has its own timeout
 			half(ping[5:])
 			half(ping[:5])
 			h.skip(timeout - 4*time.Second)
-			half(ping[5:7]) // which drops do not prolong
+			half(ping[5:7]) // which single bytes do not extend
 			h.counted(1, 0)
 		}
 		h.skip(6 * time.Second)
@@ -347,7 +347,7 @@ func TestConnectionsOfHTTP2HaveTheirTime(t *testing.T) {
 		h.counted(0, 0)
 		late(uint64(n + 1))
 	}
-	// A client that takes nothing.
+	// A client that reads nothing.
 	p = h.frames()
 	p.Ask(1, true, "GET", "/")
 	v := h.next()
@@ -361,14 +361,14 @@ func TestConnectionsOfHTTP2HaveTheirTime(t *testing.T) {
 	h.skip(2 * time.Second)
 	h.skip(2*timeout - 2*time.Second)
 	h.counted(1, 0)
-	if _, err := io.CopyN(io.Discard, p.Conn, large/8); err != nil { // it takes something
+	if _, err := io.CopyN(io.Discard, p.Conn, large/8); err != nil { // it reads something
 		t.Fatal(err)
 	}
 	h.skip(2 * time.Second)
 	h.skip(2*timeout - 2*time.Second)
 	h.counted(1, 0)
 	l7test.Eventually(t, "it is left", func() bool {
-		h.skip(2 * timeout) // sockets may have taken more meanwhile
+		h.skip(2 * timeout) // sockets may have accepted more meanwhile
 		return h.Segment.SumFarm(1).Established == 0
 	})
 	v.want("proceed", "gone")
@@ -378,7 +378,7 @@ func TestConnectionsOfHTTP2HaveTheirTime(t *testing.T) {
 	}
 }
 
-// What streams have to say in one event of a backend leaves together.
+// The output of several streams in one backend event leaves together.
 func TestStreamsSpeakTogether(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
@@ -427,8 +427,7 @@ func TestStreamsSpeakTogether(t *testing.T) {
 	h.counted(0, 0)
 }
 
-// Requests that came in one read are begun in their order; those that were taken back
-// meanwhile leave no gap.
+// Requests of one read begin in order; cancelled ones leave no gap.
 func TestRequestsThatCameTogetherAreBegunInOrder(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
@@ -467,7 +466,7 @@ func TestRequestsThatCameTogetherAreBegunInOrder(t *testing.T) {
 	h.counted(0, 0)
 }
 
-// A panic in work for a client costs that connection, and its exchanges are given up.
+// A panic in work for a client ends its connection and exchanges.
 func TestPanicsCostTheirConnection(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
@@ -509,7 +508,7 @@ func TestPanicsCostTheirConnection(t *testing.T) {
 	})
 }
 
-// The heads of one connection are bounded together.
+// The heads of one connection have a common limit.
 func TestHeadsOfOneConnectionAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)

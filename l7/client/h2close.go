@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// Expired implements loop.Handler: time to look after the streams.
+// Expired implements loop.Handler. It checks the deadlines of the streams.
 func (c *h2Conn) Expired(conn *loop.Conn) {
 	now := c.server.loop.Now()
 	c.busy = true
@@ -44,7 +44,7 @@ func (c *h2Conn) Expired(conn *loop.Conn) {
 	c.flush()
 }
 
-// stalled reports whether the client has taken nothing for so long.
+// stalled reports whether the client read nothing for that time.
 func (c *h2Conn) stalled(now, timeout int64) bool {
 	if n := c.Conn.Pending(); c.held != n {
 		c.held, c.heldAt = n, now
@@ -53,13 +53,13 @@ func (c *h2Conn) stalled(now, timeout int64) bool {
 	return now-c.heldAt >= timeout
 }
 
-// late counts a client that kept us waiting.
+// late counts a timeout of the client.
 func (c *h2Conn) late(reason string) {
 	c.Stats().Timeouts++
 	c.Note(rejected.Timeout, 0, reason)
 }
 
-// farewell ends the connection in order; streams there still are end with it.
+// farewell ends the connection in order, with its remaining streams.
 func (c *h2Conn) farewell() {
 	c.h2.Finish()
 	if c.flush() {
@@ -67,7 +67,7 @@ func (c *h2Conn) farewell() {
 	}
 }
 
-// refused ends a connection that broke the rules; GOAWAY says which.
+// refused ends a connection after a protocol violation; GOAWAY has the code.
 func (c *h2Conn) refused() {
 	c.tellRefused()
 	if c.h2.Err().Code == http2.CodeEnhanceYourCalm {
@@ -82,8 +82,8 @@ func (c *h2Conn) refused() {
 	c.Conn.LingerUnread(lingerTime)
 }
 
-// tellRefused counts what of the connection was refused before an exchange came
-// of it: frames, malformed requests, floods.
+// tellRefused counts refusals that did not become an exchange: frames, malformed requests,
+// floods.
 func (c *h2Conn) tellRefused() {
 	c.server.learn(func(why *http2.Error) {
 		switch {
@@ -99,7 +99,7 @@ func (c *h2Conn) tellRefused() {
 	})
 }
 
-// learn calls fn for each rejection of HTTP/2 since the last time.
+// learn calls fn for each HTTP/2 refusal since the previous call.
 func (s *Server) learn(fn func(*http2.Error)) {
 	for i, why := range http2.Errors() {
 		for n := s.shared.Count(why); s.refusedBefore[i] < n; s.refusedBefore[i]++ {
@@ -118,8 +118,8 @@ func (c *h2Conn) exchanges(fn func(Exchange)) {
 	}
 }
 
-// reconcile implements conn. Where the farm is gone the client is asked to open no
-// more streams; those there are end first.
+// reconcile implements conn. If the farm is gone, the client is asked to open no more
+// streams, and the existing ones finish.
 func (c *h2Conn) reconcile(t *table.Table) {
 	c.kept.Drop(t.Lost)
 	if t.Farm(c.port) != nil {
@@ -134,14 +134,14 @@ func (c *h2Conn) reconcile(t *table.Table) {
 
 func (c *h2Conn) forceClose() { c.close() }
 
-// Failed implements loop.Handler: a panic in work for one of the streams. The
-// connection is counted out before its exchanges end, because one of them may
-// be what is broken; each is given up on its own.
+// Failed implements loop.Handler after a panic in work for a stream. The connection is
+// counted out before its exchanges end, because one of them may be broken. Each is ended
+// separately.
 func (c *h2Conn) Failed(conn *loop.Conn, _ error) {
 	first := c.streams.First()
 	for s := first; s != nil; s = s.links.Next() {
 		if of := s.pipe.H2; of != nil {
-			of.Owner, s.pipe.H2 = nil, nil // its end is not news any more
+			of.Owner, s.pipe.H2 = nil, nil // its end needs no event any more
 		}
 	}
 	c.forget()
@@ -152,7 +152,7 @@ func (c *h2Conn) Failed(conn *loop.Conn, _ error) {
 	}
 }
 
-// giveUp lets a stream go and then its exchange; a panic costs nobody else.
+// giveUp releases a stream and then its exchange. A panic affects no other stream.
 func (s *stream) giveUp(conn *loop.Conn) {
 	defer conn.Contain()
 	ex := s.ex
@@ -168,13 +168,13 @@ func (c *h2Conn) close() {
 	c.Conn.Close()
 }
 
-// linger ends the connection once the client has read what was written.
+// linger ends the connection once the client has read all output.
 func (c *h2Conn) linger() {
 	c.forget()
 	c.Conn.Linger(lingerTime)
 }
 
-// forget lets go of the connection, ends its streams and counts it out.
+// forget releases the connection, ends its streams and updates the counters.
 func (c *h2Conn) forget() {
 	if c.over {
 		return

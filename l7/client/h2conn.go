@@ -8,46 +8,45 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// h2Conn is a client's connection of HTTP/2. Its streams are clients of their own
-// to everybody else; what they answer leaves together, in one write per turn of the
-// loop.
+// h2Conn is a client's HTTP/2 connection. Its streams are separate clients for the rest of
+// the program. Their output leaves in one write per loop turn.
 type h2Conn struct {
 	Peer
 	h2      *http2.Conn
 	streams list.List[stream]
-	heads   int   // bytes of the request heads of its streams
-	held    int   // bytes that had not left at the last look
-	heldAt  int64 // when that was
-	idleAt  int64 // since when there has been no stream
-	stuckAt int64 // since when a frame or a header block has not been complete; 0 when all are
-	over    bool  // it was counted out
-	busy    bool  // at work, and writes at its end
-	moved   bool  // receive brought something
-	dirty   bool  // streams have bytes of request bodies to send on
+	heads   int   // bytes of its streams' request heads
+	held    int   // pending bytes at the last check
+	heldAt  int64 // time of that check
+	idleAt  int64 // time since which there is no stream
+	stuckAt int64 // time since which a frame or header block is incomplete; 0 without one
+	over    bool  // already counted out
+	busy    bool  // in an event; writes at its end
+	moved   bool  // receive made progress
+	dirty   bool  // streams have body bytes to forward
 	batch   batch
 }
 
 const (
-	// readsPerTurn bounds the reads of one connection in a turn.
+	// readsPerTurn bounds the reads of one connection per loop turn.
 	readsPerTurn = 4
-	// framesRead is how much is read at once from a client that speaks HTTP/2.
+	// framesRead is the size of a read of an HTTP/2 connection.
 	framesRead = 64 << 10
-	// streamTick is how often the deadlines of streams are looked at.
+	// streamTick is the interval of deadline checks for streams.
 	streamTick = second
-	// writesPerTurn bounds what one connection may write in a turn, in outputs.
+	// writesPerTurn bounds the writes of one connection per loop turn.
 	writesPerTurn = 8
-	// maxWaiting is how much may wait to be written before no more requests are
-	// read: data never reach it, but heads of answers, which no window bounds, do.
+	// maxWaiting is the amount of unwritten output from which no more requests are read.
+	// Data never reaches it, but response heads are not flow-controlled.
 	maxWaiting = 192 << 10
-	// maxHeads bounds the heads of requests of one connection, which are kept
-	// while connections to backends are made.
+	// maxHeads bounds the request heads of one connection, which are kept while backend
+	// connections are opened.
 	maxHeads = 1 << 20
-	// streamRead is how much of an answer is read before its stream was asked for
-	// room. Streams keep what finds none, and there may be many of them.
+	// streamRead is the size of the first read of a response, before Room is called. Streams
+	// store bytes without room, and there may be many streams.
 	streamRead = 16 << 10
 )
 
-// newH2Conn takes over the connection of a client that speaks HTTP/2.
+// newH2Conn takes over the connection of an HTTP/2 client.
 func newH2Conn(p Peer) *h2Conn {
 	s := p.server
 	c := &h2Conn{Peer: p, idleAt: s.loop.Now()}
@@ -60,7 +59,7 @@ func newH2Conn(p Peer) *h2Conn {
 // From implements conn.
 func (c *h2Conn) From() *Peer { return &c.Peer }
 
-// Readable implements loop.Handler: bytes of the client, or its turn to write.
+// Readable implements loop.Handler: bytes arrived, or the connection has its turn to write.
 func (c *h2Conn) Readable(conn *loop.Conn) {
 	c.batch.begun = 0
 	frames := c.h2.Frames()
@@ -70,7 +69,7 @@ reading:
 			if conn.Broken() {
 				c.close()
 			}
-			return // Drained comes back here
+			return // Drained continues here
 		}
 		n, err := conn.Read(c.server.frames)
 		switch {
@@ -80,7 +79,7 @@ reading:
 			return
 		case err == io.EOF:
 			if c.flush() {
-				c.linger() // what was answered still arrives
+				c.linger() // the responses so far still arrive
 			}
 			return
 		case err != nil:
@@ -97,7 +96,7 @@ reading:
 	}
 }
 
-// receive handles bytes of the client. It reports whether the connection goes on.
+// receive processes input. It reports whether the connection continues.
 func (c *h2Conn) receive(b []byte) bool {
 	c.busy, c.moved = true, false
 	before := len(c.h2.Output())
@@ -125,8 +124,8 @@ func (c *h2Conn) receive(b []byte) bool {
 	return true
 }
 
-// sendBodies sends on what has come of request bodies, all of a stream at once
-// however many frames it came in.
+// sendBodies forwards the received body bytes, all of a stream at once, regardless of the
+// number of frames.
 func (c *h2Conn) sendBodies() {
 	c.dirty = false
 	for s := c.streams.First(); s != nil; {
@@ -141,8 +140,7 @@ func (c *h2Conn) sendBodies() {
 	}
 }
 
-// flush writes what the streams have to say. It reports whether the connection
-// is still there.
+// flush writes the output of the streams. It reports whether the connection is still open.
 func (c *h2Conn) flush() bool {
 	for range writesPerTurn {
 		out := c.h2.Output()
@@ -178,7 +176,7 @@ func (c *h2Conn) Drained(conn *loop.Conn) {
 	c.h2.Resume()
 	c.busy = false
 	if c.flush() && conn.Readable() {
-		c.Readable(conn) // which may have stopped because so much was waiting
+		c.Readable(conn) // it may have stopped because of the pending output
 	}
 }
 
@@ -189,8 +187,8 @@ func (c *h2Conn) Outgoing() {
 	}
 }
 
-// uncork writes at once when nobody else has anything to say in this turn, which
-// saves one; otherwise all write together.
+// uncork writes at once if no other stream has output in this turn, which saves a turn.
+// Otherwise all output is written together.
 func (c *h2Conn) uncork() {
 	if c.over {
 		return
@@ -205,8 +203,8 @@ func (c *h2Conn) uncork() {
 	}
 }
 
-// GoingAway implements http2.Handler: the client opens no more streams.
+// GoingAway implements http2.Handler. The client opens no more streams.
 func (c *h2Conn) GoingAway(http2.Code) {}
 
-// Connected implements loop.Handler; the connection is established already.
+// Connected implements loop.Handler. The connection is established already.
 func (c *h2Conn) Connected(*loop.Conn, error) {}

@@ -50,7 +50,7 @@ func TestHTTP2CarriesBodiesOfEveryFramingBothWays(t *testing.T) {
 }
 
 func TestHTTP2ServesManyStreamsAtOnce(t *testing.T) {
-	const atOnce = 100 // none is answered before so many have come
+	const atOnce = 100 // no response is sent before so many requests have arrived
 	var came atomic.Int64
 	slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		came.Add(1)
@@ -84,7 +84,7 @@ func TestHTTP2ServesManyStreamsAtOnce(t *testing.T) {
 			t.Errorf("counted %d requests, %d answers", f.Requests, f.Responses[1])
 		}
 		l7test.Eventually(t, "the connections counted out", func() bool {
-			c.CloseIdleConnections() // again: one that was still being opened is idle from then on
+			c.CloseIdleConnections() // again: a connection still being opened becomes idle afterwards
 			f := a.Segment.SumFarm(1)
 			return f.Established == 0 && f.Pending == 0
 		})
@@ -137,7 +137,7 @@ func TestHTTP2SlowReaderCostsNoMemoryAndLosesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(200 * time.Millisecond) // nobody reads
+		time.Sleep(200 * time.Millisecond) // without reading
 		if out := a.Segment.SumFarm(1).BytesOut; out > 16<<20 {
 			t.Errorf("%d bytes were taken from the backend for a client that does not read", out)
 		}

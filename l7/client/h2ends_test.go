@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// scripted is a backend that does what the path of the request says.
+// scripted is a backend controlled by the request path.
 func scripted(c *l7test.Recorder) {
 	for {
 		head, err := c.Head()
@@ -79,12 +79,12 @@ func scripted(c *l7test.Recorder) {
 	}
 }
 
-// quick are short time-outs.
+// quick sets short timeouts.
 func quick(h *farm.HTTP) {
 	h.RequestTimeout, h.ResponseTimeout, h.ConnectTimeout, h.ResurrectTime = 1, 1, 1, 1
 }
 
-// idle waits until nothing is counted as under way.
+// idle waits until no exchange is counted as in progress.
 func idle(t *testing.T, a *l7test.Appliance) {
 	t.Helper()
 	l7test.Eventually(t, "gauges return to zero", func() bool {
@@ -126,7 +126,7 @@ func TestHTTP2StreamsEndAsTheirAnswersDo(t *testing.T) {
 	}
 	p.Ask(id, false, "POST", "/early", "content-length", "10000")
 	p.Want(itoa(id)+" HEADERS 413", itoa(id)+" DATA no end")
-	_ = p.WriteData(id, true, make([]byte, 10000)) // the rest, which nobody wants
+	_ = p.WriteData(id, true, make([]byte, 10000)) // the unwanted rest
 	p.Ask(id+2, true, "GET", "/")
 	p.Want(itoa(id+2)+" HEADERS 200", itoa(id+2)+" DATA ok end")
 	_ = p.Conn.Close()
@@ -157,7 +157,7 @@ func TestHTTP2CarriesTunnels(t *testing.T) {
 	p.Want("5 RST_STREAM CANCEL")
 
 	p.Ask(7, false, "CONNECT", "/not", ":protocol", "websocket")
-	p.Want("7 HEADERS 502") // 200 would mean that the tunnel is established
+	p.Want("7 HEADERS 502") // 200 would mean an established tunnel
 	p.Next()
 	p.Want("7 RST_STREAM NO_ERROR")
 
@@ -179,7 +179,7 @@ func TestHTTP2StopsInOrder(t *testing.T) {
 	l7test.Eventually(t, "the request is there", func() bool { return strings.Contains(b.Received(), "/slow") })
 	a.Publish(farm.Config{})
 	p.Want("GOAWAY NO_ERROR")
-	p.Ask(3, true, "GET", "/") // was on its way
+	p.Ask(3, true, "GET", "/") // was in flight
 	p.Want("3 RST_STREAM REFUSED_STREAM", "1 HEADERS 200", "1 DATA ok end")
 	_ = p.WritePing(true, [8]byte([]byte("sluice..")))
 	p.Want("GOAWAY NO_ERROR", "end")
@@ -203,8 +203,8 @@ func TestHTTP2BackendThatIsCutEndsItsStreamsOnly(t *testing.T) {
 	idle(t, a)
 }
 
-// What one connection may have of heads and of bodies nobody wants is bounded at any
-// time, and not for all of its life.
+// The limits for heads and unwanted bodies apply at any time, not to the whole life of a
+// connection.
 func TestWhatStreamsHadIsGivenBackToTheirConnection(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
@@ -232,7 +232,7 @@ func TestConnectionsAnHTTP2ClientKeepsEndWithIt(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewNamed(t, "ok")
 	s := l7test.Service("web", b.Addr)
-	s.ProxyOut = farm.ProxyOutV1 // what was announced is this client's alone
+	s.ProxyOut = farm.ProxyOutV1 // an announced connection belongs to this client
 	p := l7test.DialFrames(t, l7test.New(t, 1).Serve(nil, s))
 	p.Ask(1, true, "GET", "/")
 	p.Want("1 HEADERS 200", "1 DATA ok end")

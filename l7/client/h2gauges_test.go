@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// TestHTTP2GaugesReturnToZero is TestGaugesReturnToZero for streams: clients
-// and backends end what they began at every point.
+// TestHTTP2GaugesReturnToZero is TestGaugesReturnToZero for streams: clients and backends
+// end them at every point.
 func TestHTTP2GaugesReturnToZero(t *testing.T) {
 	b := l7test.NewBackend(t, scripted)
 	gone := l7test.NewBackend(t, l7test.Answer(ok))
@@ -60,7 +60,7 @@ func TestHTTP2GaugesReturnToZero(t *testing.T) {
 				}
 				switch r.IntN(4) {
 				case 0:
-					_ = p.WriteRawFrame(xhttp2.FrameHeaders, 0, 0, nil) // breaks the rules
+					_ = p.WriteRawFrame(xhttp2.FrameHeaders, 0, 0, nil) // a protocol violation
 				case 1:
 					p.Ended()
 				}

@@ -20,14 +20,14 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// The whole appliance passes h2spec, strict cases included, over TLS and by
-// prior knowledge. There one case has another outcome: what does not begin with
-// the preface is HTTP/1, and is answered 400 as that.
+// The whole appliance passes h2spec including the strict cases, over TLS and with prior
+// knowledge. With the latter one case differs: input without the preface is HTTP/1 and gets
+// a 400.
 func TestHTTP2Conforms(t *testing.T) {
 	t.Parallel()
 	for name, secure := range map[string]bool{"tls": true, "prior knowledge": false} {
 		t.Run(name, func(t *testing.T) {
-			// It takes the whole body first: an answer that is early ends the stream.
+			// It reads the whole body first, because an early response ends the stream.
 			b := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
 				_, _ = io.WriteString(w, "0123456789")

@@ -9,30 +9,30 @@ import (
 	"github.com/sluicelb/sluice/l7/rejected"
 )
 
-// stream is the client of one request: a stream of a connection of HTTP/2.
+// stream is the client of one request: a stream of an HTTP/2 connection.
 type stream struct {
 	taking
-	conn     *h2Conn // nil once it was given back
+	conn     *h2Conn // nil after release
 	ex       Exchange
 	pipe     http2.Pipe
-	links    list.Links[stream] // among those of the connection
+	links    list.Links[stream] // in the connection's list
 	deadline int64
 	head     int  // bytes of the request's head
-	at       int  // where it lies in the heads of the batch, while it waits there
+	at       int  // its offset in the batch's heads while waiting there
 	full     bool // there was no room
-	leaving  bool // the exchange is over, what it sent has not left
-	bare     bool // the request is a HEAD
-	dirty    bool // body has news for sendBodies
-	cut      bool // the response ended without being complete
-	waits    bool // in the batch: nothing has been done for it yet
-	busy     bool // begin is at work and goes on by itself
+	leaving  bool // the exchange is over, but its output has not left
+	bare     bool // the request is HEAD
+	dirty    bool // sendBodies has work for it
+	cut      bool // the response ended incomplete
+	waits    bool // in the batch, not begun
+	busy     bool // begin is running and will continue
 }
 
-// Head implements http2.Handler: a request begins.
+// Head implements http2.Handler. A request begins.
 func (c *h2Conn) Head(of *http2.Stream, head []byte, end bool) {
 	c.moved = true
 	if c.Farm() == nil || c.heads+len(head) > maxHeads {
-		of.Reset(http2.CodeRefusedStream) // which tells the client that it may ask again, or elsewhere
+		of.Reset(http2.CodeRefusedStream) // the client may repeat the request
 		return
 	}
 	c.Peer.begin()
@@ -58,7 +58,7 @@ func (s *stream) begin(head []byte) {
 	r.Reset()
 	n, err := r.Parse(head)
 	if err == nil && n != len(head) {
-		err = http1.ErrHeadTooLong // http2 hands over whole heads: it is beyond the bound of http1
+		err = http1.ErrHeadTooLong // http2 delivers complete heads: this one exceeds the limit of http1
 	}
 	if err != nil {
 		s.refuse(err)
@@ -74,15 +74,15 @@ func (s *stream) begin(head []byte) {
 	c.server.handler.Begin(s, f, head, nil)
 	s.busy = false
 	switch {
-	case s.conn == nil: // over
+	case s.conn == nil: // it has ended
 	case s.ex == nil:
 		s.leave()
 	default:
-		s.ex.Proceed() // nothing of a body has come yet: this sets its deadline
+		s.ex.Proceed() // no body bytes have arrived: this sets the deadline
 	}
 }
 
-// refuse answers a head that is not acceptable.
+// refuse responds to an unacceptable head.
 func (s *stream) refuse(err error) {
 	class, status, reason := rejected.Classify(err)
 	no := rejected.Because(class, status, reason)
@@ -90,12 +90,12 @@ func (s *stream) refuse(err error) {
 	s.Answer(s.conn.rejection(no), true)
 }
 
-// Data implements http2.Handler: bytes of a request body.
+// Data implements http2.Handler for request bodies.
 func (c *h2Conn) Data(of *http2.Stream, p []byte, end bool) {
 	c.moved = true
 	s := of.Owner.(*stream)
 	if s.ex == nil && !s.waits || s.ex != nil && s.ex.BodyRefused() {
-		of.Consumed(len(p)) // it was answered already
+		of.Consumed(len(p)) // the response is complete already
 		p = nil
 	}
 	buffers := &c.server.loop.Buffers
@@ -131,11 +131,11 @@ func (c *h2Conn) Writable(of *http2.Stream) {
 	}
 }
 
-// Reset implements http2.Handler: the client, or its connection, is gone.
+// Reset implements http2.Handler. The client or its connection is gone.
 func (c *h2Conn) Reset(of *http2.Stream, _ http2.Code, _ *http2.Error) {
 	s, ok := of.Owner.(*stream)
 	if !ok {
-		return // given up already
+		return // already given up
 	}
 	s.pipe.H2 = nil
 	switch {
@@ -148,7 +148,7 @@ func (c *h2Conn) Reset(of *http2.Stream, _ http2.Code, _ *http2.Error) {
 	s.release()
 }
 
-// expired handles the deadline.
+// expired handles a passed deadline.
 func (s *stream) expired() {
 	c := s.conn
 	switch {
@@ -160,8 +160,7 @@ func (s *stream) expired() {
 	}
 }
 
-// leave ends the stream after a complete answer; what finds no room yet leaves
-// first.
+// leave ends the stream after a complete response, once its pending output has left.
 func (s *stream) leave() {
 	if s.cut {
 		s.reset(http2.CodeCancel)
@@ -174,12 +173,12 @@ func (s *stream) leave() {
 		return
 	}
 	if of := s.pipe.H2; of != nil {
-		of.Reset(http2.CodeNo) // nobody reads the rest of the request
+		of.Reset(http2.CodeNo) // the rest of the request is not read
 	}
 	s.release()
 }
 
-// reset ends the stream before its answer is complete.
+// reset ends the stream with an incomplete response.
 func (s *stream) reset(code http2.Code) {
 	if of := s.pipe.H2; of != nil {
 		of.Reset(code)
@@ -187,7 +186,7 @@ func (s *stream) reset(code http2.Code) {
 	s.release()
 }
 
-// release gives the stream back.
+// release recycles the stream.
 func (s *stream) release() {
 	c := s.conn
 	if s.waits {

@@ -19,7 +19,7 @@ func TestHTTP2ClientsThatKeepUsWaitingAreLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		connect func(t *testing.T, addr string) *l7test.FrameClient
 		drip    func(p *l7test.FrameClient) // every tenth of a second
-		last    string                      // before the end, empty for any
+		last    string                      // last frame before the end; empty for any
 		counted bool
 	}{
 		"preface": {func(t *testing.T, addr string) *l7test.FrameClient {
@@ -142,7 +142,7 @@ func TestHTTP2ClientsThatKeepUsWaitingAreLate(t *testing.T) {
 	}
 }
 
-// A client that reads little, but reads, gets all of it.
+// A slow reader gets the whole response.
 func TestHTTP2SlowReaderThatReadsIsServed(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)

@@ -21,8 +21,8 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// harness is a server on one loop whose exchanges do what a test says: nothing
-// else stands between a test and the methods of client.Client.
+// harness is a server on one loop whose exchanges are controlled by the test, for direct
+// tests of client.Client.
 type harness struct {
 	*enginetest.House
 	t        *testing.T
@@ -33,17 +33,17 @@ type harness struct {
 	table    atomic.Pointer[table.Table]
 	farm     farm.Farm
 	request  http1.Request
-	begun    chan *visit // requests, in the order they came
-	said     chan answer // to what never became a request
+	begun    chan *visit // requests in order of arrival
+	said     chan answer // responses to input that never became a request
 }
 
-// answer is what Handler.Answered was told.
+// answer holds the arguments of Handler.Answered.
 type answer struct {
 	class         rejection.Class
 	status, bytes int
 }
 
-// timeout is what the farm of a harness gives its clients.
+// timeout is the client timeout of a harness farm.
 const timeout = 40 * time.Second
 
 func newHarness(t *testing.T, edit func(*farm.HTTP), certificates ...farm.Certificate) *harness {
@@ -72,7 +72,7 @@ func newHarness(t *testing.T, edit func(*farm.HTTP), certificates ...farm.Certif
 	return h
 }
 
-// publish has the farm served as edit makes it.
+// publish serves the farm after edit.
 func (h *harness) publish(edit func(*farm.HTTP), certificates ...farm.Certificate) {
 	h.t.Helper()
 	if edit != nil {
@@ -87,8 +87,7 @@ func (h *harness) publish(edit func(*farm.HTTP), certificates ...farm.Certificat
 	h.table.Store(t)
 }
 
-// stop takes the farm out of the table, and ends what is left of it where that is
-// over.
+// stop removes the farm from the table and, with over, ends its connections.
 func (h *harness) stop(over bool) {
 	h.table.Store(&table.Table{})
 	h.on(func() { h.server.Reconcile(map[*ports.Port]bool{h.port: over}) })
@@ -101,7 +100,7 @@ func (h *harness) on(fn func()) {
 	<-done
 }
 
-// skip lets time pass.
+// skip advances the clock.
 func (h *harness) skip(d time.Duration) { enginetest.Advance(h.loop, d) }
 
 func (h *harness) dial() *l7test.Client { return l7test.Dial(h.t, h.farm.AddrPort().String()) }
@@ -110,7 +109,7 @@ func (h *harness) frames() *l7test.FrameClient {
 	return l7test.DialFrames(h.t, h.farm.AddrPort().String())
 }
 
-// next is the next request.
+// next returns the next request.
 func (h *harness) next() *visit {
 	h.t.Helper()
 	select {
@@ -122,8 +121,7 @@ func (h *harness) next() *visit {
 	}
 }
 
-// counted waits until the farm has so many connections, of which so many brought no
-// request.
+// counted waits until the farm has that many connections, and that many without a request.
 func (h *harness) counted(established, pending uint64) {
 	h.t.Helper()
 	l7test.Eventually(h.t, "connections are counted in and out", func() bool {
@@ -132,15 +130,15 @@ func (h *harness) counted(established, pending uint64) {
 	})
 }
 
-// Begin implements client.Handler. Of what follows the head it uses as much as the
-// body has, unless the request says "Use: none".
+// Begin implements client.Handler. It uses the bytes of the body, unless the request says
+// "Use: none".
 func (h *harness) Begin(c client.Client, _ *table.Farm, head, rest []byte) (used int) {
 	v := &visit{harness: h, client: c, head: string(head), rest: string(rest), events: make(chan string, 1000)}
 	if n := h.request.ContentLength; n > 0 && h.request.Lookup("use") < 0 {
 		used = min(int(n), len(rest))
 	}
 	switch path := string(h.request.Path); path {
-	case "/now", "/last": // answered at once, without an exchange
+	case "/now", "/last": // immediate response without an exchange
 		c.Answer([]byte("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nours"), path == "/last")
 	default:
 		c.Serve(v)
@@ -154,7 +152,7 @@ func (h *harness) Answered(_ *client.Peer, _ *table.Farm, no *rejected.Cause, by
 	h.said <- answer{no.Class, no.Status, bytes}
 }
 
-// visit is an exchange that does what a test says.
+// visit is an exchange controlled by the test.
 type visit struct {
 	*harness
 	client     client.Client
@@ -162,7 +160,7 @@ type visit struct {
 	events     chan string
 	watches    client.Watch
 	refuses    bool
-	breaks     bool // when it ends
+	breaks     bool // panics at its end
 	backend    uint32
 }
 
@@ -197,7 +195,7 @@ func (v *visit) Abort() {
 	v.events <- "abort"
 }
 
-// want checks what the exchange is told next.
+// want checks the next events of the exchange.
 func (v *visit) want(events ...string) {
 	v.t.Helper()
 	for _, want := range events {
@@ -212,7 +210,7 @@ func (v *visit) want(events ...string) {
 	}
 }
 
-// quiet checks that nothing more is told.
+// quiet checks that no more events arrive.
 func (v *visit) quiet() {
 	v.t.Helper()
 	v.Turn()
@@ -223,10 +221,10 @@ func (v *visit) quiet() {
 	}
 }
 
-// do calls what is the client's to do, on the loop.
+// do calls methods of the client on the loop.
 func (v *visit) do(fn func(c client.Client)) { v.on(func() { fn(v.client) }) }
 
-// finish sends an answer whose body is text, and ends the exchange.
+// finish sends a text response and ends the exchange.
 func (v *visit) finish(keep, complete bool) {
 	v.do(func(c client.Client) {
 		if err := c.Respond([]byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), []byte("ok"), true, !keep, nil); err != nil {
@@ -237,7 +235,7 @@ func (v *visit) finish(keep, complete bool) {
 	})
 }
 
-// read is what ReadBody gives at once, and its error.
+// read returns the result of ReadBody.
 func (v *visit) read(most int) (text string, err error) {
 	v.do(func(c client.Client) {
 		var n int

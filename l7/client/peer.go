@@ -14,27 +14,27 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// Peer is a client's connection as exchanges know it, whatever is spoken there.
-// Streams of HTTP/2 share one. Thousands wait for a request at a time: it is small.
+// Peer is a client's connection in either protocol. HTTP/2 streams share one. It is small,
+// because thousands wait for a request at a time.
 type Peer struct {
 	*protocol
 	Conn   *loop.Conn
-	FarmID uint32 // whose Established counts the connection
+	FarmID uint32 // farm whose Established counts the connection
 
-	began  bool // a first request head was complete
+	began  bool // the first request head was complete
 	port   *ports.Port
 	server *Server
 	h2     *h2Conn            // nil for HTTP/1
-	limit  *state.ClientLimit // what it is counted in; nil without a bound
+	limit  *state.ClientLimit // limit that counts it; nil without one
 	kept   *dial.Kept         // see Kept
 	shown  *[]byte            // see Certificate
 }
 
-// protocol is what differs with what a client speaks.
+// protocol holds the differences between the protocols.
 type protocol struct {
 	Frames    bool            // it frames bodies itself
-	FirstRead int             // how much of an answer is read before the client was asked for room
-	Version   accesslog.Proto // what the record calls it; 0 where each request says so
+	FirstRead int             // size of the first read of a response, before Room is called
+	Version   accesslog.Proto // version in records; 0 if each request states it
 }
 
 var (
@@ -42,18 +42,18 @@ var (
 	speaksHTTP2 = &protocol{Frames: true, FirstRead: streamRead, Version: accesslog.ProtoHTTP2}
 )
 
-// Farm is the farm behind the client's port now; nil when there is none.
+// Farm returns the current farm of the client's port, or nil.
 func (p *Peer) Farm() *table.Farm { return p.server.table.Load().Farm(p.port) }
 
-// Stats are the counters of the farm the client came to.
+// Stats returns the counters of the client's farm.
 func (p *Peer) Stats() *stats.Farm { return p.server.shard.Farm(p.FarmID) }
 
-// Clock is the time of the event at hand on a clock all loops share; it is
-// positive and is not set back when the system's is.
+// Clock returns the time of the current event on a clock shared by all loops. It is positive
+// and monotonic.
 func (s *Server) Clock() int64 { return s.skew + s.loop.Now() }
 
-// timeout is how long the client may take to say something. Where its farm is gone
-// Reconcile ends what takes longer.
+// timeout returns the client's timeout. If its farm is gone, Reconcile ends connections that
+// take longer.
 func (p *Peer) timeout() int64 {
 	if f := p.Farm(); f != nil {
 		return f.RequestTimeout
@@ -61,7 +61,7 @@ func (p *Peer) timeout() int64 {
 	return int64(farm.DefaultStopGrace) * second / 2
 }
 
-// begin notes that the connection brought a request.
+// begin records the first request of the connection.
 func (p *Peer) begin() {
 	if !p.began {
 		p.began = true
@@ -69,7 +69,7 @@ func (p *Peer) begin() {
 	}
 }
 
-// countOut counts the connection out.
+// countOut removes the connection from the counters.
 func (p *Peer) countOut() {
 	s := p.Stats()
 	s.Established--
@@ -81,8 +81,8 @@ func (p *Peer) countOut() {
 	}
 }
 
-// Note counts and writes down what the client is refused for. status is that of
-// the answer, 0 without one; reason is a text of ours, never bytes of the client.
+// Note counts and logs a refusal. status is that of the response, or 0 without one. reason
+// is a fixed text, never bytes of the client.
 func (p *Peer) Note(class rejection.Class, status int, reason string) {
 	w := p.server
 	name := ""
@@ -99,7 +99,7 @@ func (s *Server) note(farm uint32, class rejection.Class, status int, name, reas
 	})
 }
 
-// Scheme is that of the URLs by which the client comes.
+// Scheme returns the scheme of the client's URLs.
 func (p *Peer) Scheme() []byte {
 	if p.Conn.Secured() {
 		return table.ProtoHTTPS
@@ -107,12 +107,11 @@ func (p *Peer) Scheme() []byte {
 	return table.ProtoHTTP
 }
 
-// Certificate is the field lines about the certificate of the client's
-// connection, made once for it; empty without one.
+// Certificate returns the field lines about the client's certificate, computed once per
+// connection; empty without one.
 //
-// A farm whose clients show certificates may tell backends about them, by the
-// fields of the product family. Where it asks for certificates, nobody else
-// tells: what a client calls X-SSL-… goes no further, trusted or not.
+// A farm may report client certificates to backends in the X-SSL fields known from Zevenet.
+// Such a farm drops all X-SSL-… fields of clients, trusted or not.
 func (p *Peer) Certificate() []byte {
 	if p.shown == nil {
 		lines := table.CertificateLines(p.Conn.TLS())
@@ -121,11 +120,11 @@ func (p *Peer) Certificate() []byte {
 	return *p.shown
 }
 
-// Kept is the connections to backends the client keeps, or its streams leave to
-// each other; nil for none.
+// Kept returns the backend connections reserved for the client or shared by its streams; it
+// may be nil.
 func (p *Peer) Kept() *dial.Kept { return p.kept }
 
-// Keep is Kept where there is something to keep.
+// Keep is Kept, created if necessary.
 func (p *Peer) Keep() *dial.Kept {
 	switch {
 	case p.kept != nil:
@@ -137,9 +136,8 @@ func (p *Peer) Keep() *dial.Kept {
 	return p.kept
 }
 
-// Cork begins work in an event of a backend: what it writes for streams leaves at
-// Uncork, or later with what others write in this turn. It reports whether there is
-// something to uncork.
+// Cork begins work in a backend event. Output for streams is sent at Uncork, or later
+// together with other output of this turn. It reports whether Uncork has work.
 func (p *Peer) Cork() bool {
 	if p.h2 == nil || p.h2.busy {
 		return false

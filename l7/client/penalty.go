@@ -7,34 +7,31 @@ import (
 	"github.com/sluicelb/sluice/core/ratelimit"
 )
 
-// Penalties make those come back more slowly whose HTTP/2 connections to a farm
-// were ended because of a flood: the next one from that address, or /64, is
-// accepted and then waits before it is heard. The wait doubles with every flood
-// and shrinks again with time. Nobody is turned away, because others may be behind
-// the same address; who speaks HTTP/1, or is connected already, notices nothing.
-// What is remembered is bounded as that of ratelimit is.
+// Penalties delay clients whose HTTP/2 connections to a farm ended because of a flood. The
+// next connection from that address, or /64, is accepted but read only after a delay. The
+// delay doubles with every flood and shrinks over time. Connections are not refused, because
+// others may share the address. HTTP/1 and existing connections are unaffected. Memory is
+// bounded as in ratelimit.
 type Penalties struct{ floods *ratelimit.Table }
 
-// NewPenalties returns those of nobody.
+// NewPenalties returns empty Penalties.
 func NewPenalties() *Penalties { return &Penalties{ratelimit.NewTable()} }
 
-// flooding is how floods are remembered: one is forgotten every five seconds, and
-// of an address no more than a minute's worth is known.
+// flooding is the decay of floods: one every five seconds, up to a minute per address.
 var flooding = ratelimit.New(12, time.Minute, 12)
 
 const (
-	// firstDelay is what one flood costs the next connection; lastDelay is the
-	// most, which six in a row reach.
+	// firstDelay is the delay after one flood; lastDelay is the maximum, after six in a row.
 	firstDelay = second / 10
 	lastDelay  = firstDelay << 5
 )
 
-// charge notes a flood.
+// charge records a flood.
 func (p *Penalties) charge(farm uint32, from netip.Addr, now int64) {
 	p.floods.Take(p.key(farm, from), now, flooding)
 }
 
-// delay is how long a new connection has to wait.
+// delay returns the delay of a new connection.
 func (p *Penalties) delay(farm uint32, from netip.Addr, now int64) int64 {
 	n := p.floods.Owes(p.key(farm, from), now, flooding)
 	if n == 0 {
@@ -43,7 +40,7 @@ func (p *Penalties) delay(farm uint32, from netip.Addr, now int64) int64 {
 	return min(firstDelay<<(n-1), lastDelay)
 }
 
-// key is that of an address at a farm: other farms have nothing to do with it.
+// key returns the key of an address at a farm, because farms are independent.
 func (p *Penalties) key(farm uint32, from netip.Addr) ratelimit.Key {
 	return p.floods.Address(from) ^ ratelimit.Key(uint64(farm)<<32)
 }

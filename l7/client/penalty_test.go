@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// floodTimes has connections ended because they reset too much.
+// floodTimes makes connections that end because of too many resets.
 func floodTimes(t *testing.T, addr string, times int) {
 	t.Helper()
 	for range times {
@@ -31,7 +31,7 @@ func floodTimes(t *testing.T, addr string, times int) {
 	}
 }
 
-// answered is closed when the peer's request has been.
+// answered is closed after the response to the peer's request.
 func answered(p *l7test.FrameClient) <-chan struct{} {
 	p.Ask(1, true, "GET", "/")
 	done := make(chan struct{})
@@ -60,7 +60,7 @@ func TestWhoFloodedComesBackMoreSlowly(t *testing.T) {
 	early := l7test.DialFrames(t, addr)
 	early.Ask(1, true, "GET", "/")
 	early.Want("1 HEADERS 200", "1 DATA ok end")
-	floodTimes(t, addr, 6) // in one after the other, so each comes later than the last
+	floodTimes(t, addr, 6) // one after the other, each later than the last
 	slow := answered(l7test.DialFrames(t, addr))
 
 	early.Ask(3, true, "GET", "/")
@@ -84,7 +84,7 @@ func TestWhoFloodedComesBackMoreSlowly(t *testing.T) {
 	}
 }
 
-// newPeerFrom is a client from another address of this machine.
+// newPeerFrom is a client from another local address.
 func newPeerFrom(t *testing.T, source, addr string) *l7test.FrameClient {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}

@@ -12,8 +12,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// inPieces sends text so many bytes at a time, each after the loop has seen those
-// before.
+// inPieces sends text in parts of size bytes, each after the loop has read the previous one.
 func inPieces(a *l7test.Appliance, c *l7test.Client, text string, size int) {
 	for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
 		c.Send(rest[:min(size, len(rest))])
@@ -22,8 +21,8 @@ func inPieces(a *l7test.Appliance, c *l7test.Client, text string, size int) {
 	}
 }
 
-// Requests that follow each other are cut apart at their ends, wherever the network
-// cuts them: those that are forwarded and those that are answered here.
+// Consecutive requests are split correctly wherever the network splits them, whether
+// forwarded or not.
 func TestRequestsAreTheSameInPiecesOfAnySize(t *testing.T) {
 	t.Parallel()
 	const host = "Host: a.test\r\n"
@@ -82,7 +81,7 @@ func TestRequestsAreTheSameInPiecesOfAnySize(t *testing.T) {
 	}
 }
 
-// Who was answered here is as idle as others, and ended in time.
+// After a generated response, idle connections time out as usual.
 func TestClientThatIsSilentAfterAnAnswerOfOursIsClosed(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{10, 1000} {
@@ -102,7 +101,7 @@ func TestClientThatIsSilentAfterAnAnswerOfOursIsClosed(t *testing.T) {
 	}
 }
 
-// The time for a head begins with its first byte, and no byte makes it longer.
+// The timeout of a head starts with its first byte and is not extended by later ones.
 func TestHeadThatDripsInHasTheTimeOfOne(t *testing.T) {
 	t.Parallel()
 	a := l7test.New(t, 1)

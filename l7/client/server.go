@@ -16,22 +16,22 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// second is one of the loops' clock.
+// second is a second of the loops' clocks.
 const second = int64(time.Second)
 
-// Config is what a Server works with. All of it belongs to its loop, but for the
-// table and the penalties, which loops share.
+// Config holds the parameters of a Server. They belong to its loop, except the table and the
+// penalties, which loops share.
 type Config struct {
 	Loop       *loop.Loop
 	Handler    Handler
-	Request    *http1.Request // the one at hand is parsed into it
+	Request    *http1.Request // target for parsing the current request
 	Table      *atomic.Pointer[table.Table]
 	Shard      *stats.Shard
 	Rejections *rejection.Recorder
 	Penalties  *Penalties
 }
 
-// Server is one loop's clients.
+// Server serves one loop's clients.
 type Server struct {
 	loop       *loop.Loop
 	handler    Handler
@@ -43,14 +43,14 @@ type Server struct {
 
 	listeners map[*ports.Port]*loop.Listener
 	conns     *loop.FreeList[h1Conn]
-	header    proxyproto.Parser // of a PROXY header that comes whole
+	header    proxyproto.Parser // for PROXY headers that arrive in one piece
 
-	shared  *http2.Shared          // nil before the first connection of HTTP/2,
-	streams *loop.FreeList[stream] // as are these two
+	shared  *http2.Shared          // nil before the first HTTP/2 connection,
+	streams *loop.FreeList[stream] // like these two
 	frames  []byte
-	// refusedBefore is how often HTTP/2 refused what, when it was last looked at.
+	// refusedBefore holds the HTTP/2 refusals at the previous learn.
 	refusedBefore []uint64
-	skew          int64 // from the loop's clock to the one all loops share
+	skew          int64 // offset from the loop's clock to the shared one
 }
 
 // NewServer returns a server without listeners.
@@ -64,7 +64,7 @@ func NewServer(c Config) *Server {
 	}
 }
 
-// http2 is what the HTTP/2 connections of the loop have in common.
+// http2 returns the state shared by the loop's HTTP/2 connections.
 func (s *Server) http2() *http2.Shared {
 	if s.shared == nil {
 		s.shared = http2.NewShared(http2.ServerLimits(), &s.loop.Buffers, s.loop.Now)
@@ -75,7 +75,7 @@ func (s *Server) http2() *http2.Shared {
 	return s.shared
 }
 
-// Post implements ports.Side, as the next three do.
+// Post implements ports.Side, like the next three methods.
 func (s *Server) Post(fn func()) { s.loop.Post(fn) }
 
 // Listen serves a socket of a port.
@@ -112,7 +112,7 @@ func (s *Server) Socket(p *ports.Port) (*os.File, error) {
 	return ln.File()
 }
 
-// accept takes a new client of the farm behind a door.
+// accept serves a new client of the farm behind a door.
 func (s *Server) accept(d *door, c *loop.Conn) {
 	f := s.table.Load().Farm(d.port)
 	if f == nil {
@@ -140,14 +140,14 @@ func (s *Server) accept(d *door, c *loop.Conn) {
 	c.SetDeadline(s.loop.Now() + f.RequestTimeout)
 }
 
-// conn is a connection of a client, of either protocol.
+// conn is a client's connection of either protocol.
 type conn interface {
 	loop.Handler
 	From() *Peer
-	// exchanges calls fn for those under way.
+	// exchanges calls fn for each exchange in progress.
 	exchanges(fn func(Exchange))
-	// reconcile brings the connection in line with a new table, after its exchanges;
-	// forceClose ends it with all of them.
+	// reconcile adapts the connection to a new table, after its exchanges. forceClose ends
+	// it with its exchanges.
 	reconcile(t *table.Table)
 	forceClose()
 }
@@ -161,13 +161,13 @@ func (s *Server) each(fn func(conn)) {
 	})
 }
 
-// Exchanges calls fn for every exchange under way.
+// Exchanges calls fn for every exchange in progress.
 func (s *Server) Exchanges(fn func(Exchange)) {
 	s.each(func(c conn) { c.exchanges(fn) })
 }
 
-// CutOff ends the exchanges with some backends, and returns how many there were; what
-// clients keep of connections to them closes.
+// CutOff ends the exchanges with some backends and returns their number. Kept connections to
+// these backends are closed.
 func (s *Server) CutOff(from func(backend uint32) bool) (ended int) {
 	s.Exchanges(func(ex Exchange) {
 		if ex.CutOff(from) {
@@ -178,8 +178,8 @@ func (s *Server) CutOff(from func(backend uint32) bool) (ended int) {
 	return ended
 }
 
-// Reconcile brings clients in line with the table in use, and ends what is left of
-// farms that are gone from the ports whose grace is over.
+// Reconcile adapts clients to the current table. For ports whose grace is over, it ends the
+// remaining connections of deleted farms.
 func (s *Server) Reconcile(over map[*ports.Port]bool) {
 	t := s.table.Load()
 	s.CutOff(t.Cut)
@@ -198,8 +198,8 @@ func (s *Server) Reconcile(over map[*ports.Port]bool) {
 	})
 }
 
-// Busy implements engine.Worker. A connection whose last answer is still on the way
-// has no handler any more.
+// Busy implements engine.Worker. A connection whose last response is in flight has no
+// handler any more.
 func (s *Server) Busy() (n int) {
 	s.loop.Each(func(c *loop.Conn) {
 		switch c.Handler().(type) {

@@ -19,8 +19,8 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// What never becomes a request is answered, counted, recorded and written down,
-// each once.
+// Input that never becomes a request gets a response and is counted, recorded and logged,
+// once each.
 func TestWhatIsNoRequestIsCounted(t *testing.T) {
 	t.Parallel()
 	limited := func(h *farm.HTTP) { h.MaxHead, h.Error414 = 100, "too long\n" }
@@ -77,7 +77,7 @@ func TestWhatIsNoRequestIsCounted(t *testing.T) {
 	}
 }
 
-// What HTTP/2 refuses before an exchange comes of it is counted as it is for HTTP/1.
+// HTTP/2 refusals before an exchange are counted as for HTTP/1.
 func TestWhatIsNoRequestOfAStreamIsCounted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -109,14 +109,14 @@ func TestWhatIsNoRequestOfAStreamIsCounted(t *testing.T) {
 	}
 }
 
-// A connection to a backend that a client keeps ends when the backend is cut or gone.
+// A kept backend connection is closed when the backend is cut or deleted.
 func TestKeptConnectionsEndWithTheirBackend(t *testing.T) {
 	t.Parallel()
 	for _, gone := range []bool{false, true} {
 		b := l7test.NewNamed(t, "ok")
 		a := l7test.New(t, 1)
 		s := l7test.Service("web", b.Addr)
-		s.ProxyOut = farm.ProxyOutV1 // what was said of a client is its own
+		s.ProxyOut = farm.ProxyOutV1 // an announced connection belongs to its client
 		addr := a.Serve(nil, s)
 		c, p := l7test.Dial(t, addr).Send(get("/")), l7test.DialFrames(t, addr)
 		c.Get()
@@ -164,7 +164,7 @@ func TestThePROXYHeaderSaysWhoTheClientIs(t *testing.T) {
 		request.finish(true, true)
 		v.answered()
 	}
-	// Between the header and the handshake the farm may go.
+	// The farm may be deleted between the header and the handshake.
 	h := newHarness(t, wantsHeader)
 	c := h.dial().Send("PROXY")
 	h.counted(1, 1)
@@ -173,13 +173,13 @@ func TestThePROXYHeaderSaysWhoTheClientIs(t *testing.T) {
 	h.counted(0, 0)
 }
 
-// A connection that is there when its farm goes ends when nothing is under way.
+// A connection of a deleted farm ends once it has no exchange.
 func TestConnectionsOfAFarmThatIsGoneEnd(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		sends  string
-		answer func(c client.Client) // to the request, if it is not left under way
-		waits  bool                  // for the client to take its answer
+		answer func(c client.Client) // responds to the request, unless it stays in progress
+		waits  bool                  // until the client has read its response
 	}{
 		"between requests": {get("/"), func(c client.Client) { _ = c.WriteBody([]byte("ok"), true, nil); c.Finish(true, true) }, false},
 		"within a head":    {"GET / HT", nil, false},
@@ -197,7 +197,7 @@ func TestConnectionsOfAFarmThatIsGoneEnd(t *testing.T) {
 		if h.busy() != 1 {
 			t.Errorf("%s: %d are busy", name, h.busy())
 		}
-		h.publish(nil) // a table that has the farm changes nothing
+		h.publish(nil) // a table with the farm changes nothing
 		h.on(func() { h.server.Reconcile(nil) })
 		h.taken(cl)
 		if n := h.Segment.SumFarm(1).Established; n != 1 {
@@ -215,7 +215,7 @@ func TestConnectionsOfAFarmThatIsGoneEnd(t *testing.T) {
 	}
 }
 
-// busy is how many connections are under way.
+// busy returns the number of connections in progress.
 func (h *harness) busy() (n int) {
 	h.on(func() { n = h.server.Busy() })
 	return n
@@ -297,7 +297,7 @@ func TestAPortIsListenedOnUntilItIsNot(t *testing.T) {
 	}
 }
 
-// Who comes in to a port whose farm has just gone finds nobody, and takes no place.
+// A client of a port whose farm was just deleted is not served and takes no slot.
 func TestNobodyServesAPortWithoutAFarm(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, bounded(1, farm.OverflowRefuse))
@@ -308,7 +308,7 @@ func TestNobodyServesAPortWithoutAFarm(t *testing.T) {
 	if rest, _ := ends(c); rest != "" {
 		t.Errorf("got %q", rest)
 	}
-	// Gone between two requests, or within a head.
+	// Deleted between two requests, or within a head.
 	h.table.Store(served)
 	for _, first := range []string{get("/"), "GET / HT"} {
 		c = h.dial().Send(first)
@@ -335,7 +335,7 @@ func TestNobodyServesAPortWithoutAFarm(t *testing.T) {
 	}
 }
 
-// Who finds no place is told so at once and hears no more.
+// A client without a slot is refused at once.
 func TestWhoFindsNoPlaceIsCounted(t *testing.T) {
 	t.Parallel()
 	secured := l7test.Certificate(t, "ec.pem", "a.test")
@@ -363,7 +363,7 @@ func TestWhoFindsNoPlaceIsCounted(t *testing.T) {
 	}
 }
 
-// Plain HTTP on a port with TLS is told so, by a redirect or a text.
+// Plain HTTP on a TLS port gets a redirect or a text.
 func TestPlainHTTPOnAPortWithTLSIsTold(t *testing.T) {
 	t.Parallel()
 	secured := l7test.Certificate(t, "ec.pem", "a.test")
@@ -383,7 +383,7 @@ func TestPlainHTTPOnAPortWithTLSIsTold(t *testing.T) {
 	if n := h.Segment.SumFarm(1).BadRequests; n != 1 {
 		t.Errorf("%d bad requests are counted", n)
 	}
-	// A handshake that fails, or does not come to its end, leaves nothing.
+	// A failed or incomplete handshake leaves nothing behind.
 	for _, sends := range []string{"\x16\x03\x01\x00\x05hello", "\x16\x03"} {
 		c := h.dial().Send(sends)
 		h.taken(c)
@@ -394,7 +394,7 @@ func TestPlainHTTPOnAPortWithTLSIsTold(t *testing.T) {
 		_, _ = ends(c)
 		h.counted(0, 0)
 	}
-	// And one that succeeds gives the first request its whole time.
+	// After a successful one the first request has its whole timeout.
 	v := visitorOn(t, h.dial().TCPConn, true)
 	if err := v.secure.Handshake(); err != nil {
 		t.Fatal(err)
@@ -406,8 +406,7 @@ func TestPlainHTTPOnAPortWithTLSIsTold(t *testing.T) {
 	h.counted(0, 0)
 }
 
-// Who does not take the last answer of a farm that is gone is waited for twice half
-// the usual grace.
+// The last response of a deleted farm has two waits of half the usual grace.
 func TestAnAnswerOfAFarmThatIsGoneIsNotWaitedForLong(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
