@@ -257,7 +257,7 @@ func TestAClientThatDoesNotEndItsSideIsLeftAfterAWhile(t *testing.T) {
 	}
 }
 
-// busy is a request with a response larger than the socket buffers.
+// large is the size of a response that exceeds the socket buffers.
 const large = 16 << 20
 
 func TestAClientThatTakesNothingIsWaitedForAndThenLeft(t *testing.T) {

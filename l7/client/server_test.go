@@ -406,7 +406,8 @@ func TestPlainHTTPOnAPortWithTLSIsTold(t *testing.T) {
 	h.counted(0, 0)
 }
 
-// The last response of a deleted farm has two waits of half the usual grace.
+// A client that does not read the last response of a deleted farm is closed after half a
+// minute.
 func TestAnAnswerOfAFarmThatIsGoneIsNotWaitedForLong(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)

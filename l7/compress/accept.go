@@ -2,19 +2,18 @@ package compress
 
 import "bytes"
 
-// Accept is what the Accept-Encoding fields of one request say (RFC 9110
-// section 12.5.3). The zero value is a request without such a field, which is
-// taken for one that wants no coding, though it would bear any.
+// Accept holds the Accept-Encoding fields of a request (RFC 9110 section 12.5.3). The zero
+// value is a request without the field; it permits every coding, but none is used.
 type Accept struct {
 	weights [numCodings]weight // of identity at None
 	any     weight             // of "*"
 }
 
-// weight is a q-value in thousandths, plus one; 0 means that it is not given.
+// weight is a q-value in thousandths plus one; 0 means absent.
 type weight uint16
 
-// Add reads one field value. What breaks the grammar is not accepted; a coding
-// that is named twice has the lower weight.
+// Add parses one field value. Malformed elements are not accepted. A repeated coding has the
+// lower weight.
 func (a *Accept) Add(v []byte) {
 	for len(v) > 0 {
 		element := v
@@ -43,11 +42,11 @@ func (a *Accept) Add(v []byte) {
 	}
 }
 
-// Choose gives the coding to use: of those offered, in order of preference, the
-// first of those the client weighs highest; None when it accepts none of them,
-// or says that it would rather have none.
+// Choose returns the coding to use: the first of those in offered, in order of preference,
+// that the client weighs highest. It returns None if the client accepts none of them or
+// prefers identity.
 func (a *Accept) Choose(offered []Coding) Coding {
-	best, at := None, max(a.weights[None], 2)-1 // what a weight must be above
+	best, at := None, max(a.weights[None], 2)-1 // minimum weight to exceed
 	for _, c := range offered {
 		w := a.weights[c]
 		if w == 0 {
@@ -67,7 +66,7 @@ func lower(known, w weight) weight {
 	return min(known, w)
 }
 
-// parseWeight reads what follows a coding's name: nothing, or its weight.
+// parseWeight parses the text after a coding's name: empty, or its weight.
 //
 //	weight = OWS ";" OWS "q=" ( "0" [ "." 0*3DIGIT ] / "1" [ "." 0*3("0") ] )
 func parseWeight(p []byte) weight {
@@ -75,7 +74,7 @@ func parseWeight(p []byte) weight {
 	if p = trim(p); len(p) == 0 {
 		return most
 	}
-	p = trim(p[1:]) // behind the semicolon
+	p = trim(p[1:]) // after the semicolon
 	if len(p) < 3 || p[0]|0x20 != 'q' || p[1] != '=' || len(p) > 7 || len(p) > 3 && p[3] != '.' {
 		return none
 	}
@@ -108,7 +107,7 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// Is compares a name of a field, or a word in one, with one in lower case.
+// Is compares a field name, or a word in a value, with a lower-case one.
 func Is(b []byte, name string) bool {
 	if len(b) != len(name) {
 		return false

@@ -77,8 +77,8 @@ func TestTheClientsWeightsDecideAndThenOurOrder(t *testing.T) {
 	}
 }
 
-// plainWeight is another way to read an element: what the grammar says, with
-// the tools of the library. -1 is what breaks it.
+// plainWeight is an independent parser of an element, with the standard library. -1 means
+// malformed.
 func plainWeight(params string) int {
 	params = strings.Trim(params, " \t")
 	if params == "" {
@@ -100,7 +100,7 @@ func plainWeight(params string) int {
 	return n
 }
 
-// plainChoice is Choose by the words of RFC 9110 section 12.5.3.
+// plainChoice implements Choose after the text of RFC 9110 section 12.5.3.
 func plainChoice(value string) string {
 	weights := map[string]int{}
 	for _, element := range strings.Split(value, ",") {
@@ -143,7 +143,7 @@ func FuzzAccept(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value string) {
 		for i := range len(value) {
-			if value[i] >= 0x80 { // another case folding, and no coding has such a name
+			if value[i] >= 0x80 { // case folding differs there, and no coding has such a name
 				return
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/l7/compress/compresstest"
 )
 
-// BenchmarkTurn writes as much as one turn of a loop may.
+// BenchmarkTurn writes the maximum of one loop turn.
 func BenchmarkTurn(b *testing.B) {
 	data := compresstest.Text(4<<20, 1)
 	for _, c := range offered {

@@ -14,11 +14,10 @@ const (
 
 var codingNames = [numCodings]string{"", "gzip", "zstd", "br"}
 
-// String is the name the coding has in messages; None has no name.
+// String returns the name of the coding in messages; "" for None.
 func (c Coding) String() string { return codingNames[c] }
 
-// Named is the coding of that name as configurations spell it, None when there
-// is none.
+// Named returns the coding with that name in configurations, or None.
 func Named(name string) Coding {
 	for c := Gzip; c < numCodings; c++ {
 		if codingNames[c] == name {

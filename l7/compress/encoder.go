@@ -1,17 +1,16 @@
 package compress
 
-// Encoder encodes one body after the other. What is written comes out later,
-// all of it only after Flush or Close.
+// Encoder encodes consecutive bodies. Output may be delayed until Flush or Close.
 type Encoder struct {
 	library library
 	out     output
 	coding  Coding
 	level   Level
-	dirty   bool // there is something to flush
-	busy    bool // a library is at work, or did not return
+	dirty   bool // there is output to flush
+	busy    bool // a library call is running or panicked
 }
 
-// output collects what a library writes.
+// output collects the output of a library.
 type output struct{ b []byte }
 
 func (o *output) Write(p []byte) (int, error) {
@@ -19,17 +18,17 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Holds reports whether Flush may have something to give.
+// Holds reports whether Flush may return output.
 func (e *Encoder) Holds() bool { return e.dirty }
 
-// Coding is what the encoder encodes into.
+// Coding returns the coding of the encoder.
 func (e *Encoder) Coding() Coding { return e.coding }
 
-// Turn is how many bytes should be written at most before others get a turn.
+// Turn returns the maximum number of bytes to write per loop turn.
 func (e *Encoder) Turn() int { return variants[e.coding][e.level].turn }
 
-// Write encodes p and appends what is ready to dst. An error, which only a
-// mistake in a library can cause, is final.
+// Write encodes p and appends the available output to dst. Errors are final; only a fault in
+// a library can cause them.
 func (e *Encoder) Write(dst, p []byte) ([]byte, error) {
 	if len(p) == 0 {
 		return dst, nil
@@ -40,8 +39,7 @@ func (e *Encoder) Write(dst, p []byte) ([]byte, error) {
 	return e.end(), err
 }
 
-// Flush appends what was held back, so that all that was written can be read.
-// It appends nothing if nothing was.
+// Flush appends the delayed output, if any, so that all input so far can be decoded.
 func (e *Encoder) Flush(dst []byte) ([]byte, error) {
 	if !e.dirty {
 		return dst, nil
@@ -52,7 +50,7 @@ func (e *Encoder) Flush(dst []byte) ([]byte, error) {
 	return e.end(), err
 }
 
-// Close appends what was held back and the end of the body.
+// Close appends the delayed output and the end of the body.
 func (e *Encoder) Close(dst []byte) ([]byte, error) {
 	e.begin(dst)
 	err := e.library.Close()

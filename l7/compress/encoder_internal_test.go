@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// mistaken is a library that fails, or does not return.
+// mistaken is a library that fails or panics.
 type mistaken struct {
 	err   error
 	panic bool
@@ -38,7 +38,7 @@ func TestMistakeOfALibraryIsTold(t *testing.T) {
 	}
 }
 
-// An encoder whose library did not return is of no more use.
+// An encoder whose library panicked is not reused.
 func TestEncoderThatDidNotReturnIsNotKept(t *testing.T) {
 	for _, call := range []func(e *Encoder){
 		func(e *Encoder) { _, _ = e.Write(nil, []byte("x")) },

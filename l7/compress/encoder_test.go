@@ -26,7 +26,7 @@ func TestWhatWasWrittenComesOutHoweverItIsCut(t *testing.T) {
 		noise := make([]byte, 100<<10)
 		_, _ = rand.Read(noise)
 		for i, want := range [][]byte{nil, []byte("x"), compresstest.Text(1000, 1), compresstest.Text(300<<10, 2), noise, bytes.Repeat([]byte("a"), 200<<10)} {
-			for range 2 { // an encoder that was used is as good as a new one
+			for range 2 { // a used encoder is as good as a new one
 				e := p.Get(c, l)
 				out := []byte("head")
 				for rest := want; len(rest) > 0; {
@@ -77,7 +77,7 @@ func TestWhatWasFlushedCanBeRead(t *testing.T) {
 	})
 }
 
-// An answer that was cut must not look whole.
+// A truncated response must not look complete.
 func TestABodyThatWasNotClosedIsNotWhole(t *testing.T) {
 	each(t, func(t *testing.T, c compress.Coding, l compress.Level) {
 		var p compress.Pool
@@ -87,7 +87,7 @@ func TestABodyThatWasNotClosedIsNotWhole(t *testing.T) {
 			t.Error("it is read without an error")
 		}
 		p.Put(e)
-		e = p.Get(c, l) // what the one before left is gone
+		e = p.Get(c, l) // the previous output is gone
 		out = end(t, write(t, nil, []byte("new"), e), e)
 		if got, err := compresstest.Decode(c.String(), out); err != nil || string(got) != "new" {
 			t.Errorf("%q %v", got, err)

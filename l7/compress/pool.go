@@ -1,20 +1,19 @@
 package compress
 
 const (
-	// MaxMemory bounds the encoders of a pool in bytes, those kept included.
+	// MaxMemory bounds the encoders of a pool in bytes, including idle ones.
 	MaxMemory = 64 << 20
-	// maxIdle bounds the encoders of one kind that are kept.
+	// maxIdle bounds the idle encoders of one kind.
 	maxIdle = 4
 )
 
-// Pool lends the encoders of one loop. The zero value is ready.
+// Pool holds the encoders of one loop. The zero value is ready.
 type Pool struct {
 	idle   [numCodings][numLevels][]*Encoder
-	memory int // of all that exist
+	memory int // of all existing encoders
 }
 
-// Get gives an encoder at the start of a body, nil when encoders use enough
-// memory already.
+// Get returns an encoder for a new body, or nil if MaxMemory is used up.
 func (p *Pool) Get(c Coding, l Level) *Encoder {
 	idle := &p.idle[c][l]
 	if n := len(*idle); n > 0 {
@@ -33,8 +32,8 @@ func (p *Pool) Get(c Coding, l Level) *Encoder {
 	return e
 }
 
-// Put takes an encoder back, whether its body was complete or not. One that
-// did not return from its library is of no more use.
+// Put returns an encoder, whether or not its body was complete. An encoder whose library
+// panicked is dropped.
 func (p *Pool) Put(e *Encoder) {
 	idle := &p.idle[e.coding][e.level]
 	if e.busy || len(*idle) >= maxIdle {
@@ -45,10 +44,10 @@ func (p *Pool) Put(e *Encoder) {
 	*idle = append(*idle, e)
 }
 
-// Memory is what the encoders take at most, in bytes.
+// Memory returns the maximum memory of the encoders in bytes.
 func (p *Pool) Memory() int { return p.memory }
 
-// release gives up kept encoders until there is room for cost bytes.
+// release drops idle encoders until there is room for cost bytes.
 func (p *Pool) release(cost int) bool {
 	for c := range p.idle {
 		for l := range p.idle[c] {

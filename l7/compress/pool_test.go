@@ -39,7 +39,7 @@ func TestEncodersTellWhatTheyAreAndHold(t *testing.T) {
 	})
 }
 
-// Of each level more is asked, and more is got: time and memory for size.
+// Higher levels take more time and memory and produce smaller output.
 func TestLevelsTakeAndGiveInTheirOrder(t *testing.T) {
 	text := compresstest.Text(300<<10, 3)
 	var got []string
@@ -87,7 +87,7 @@ func TestPoolKeepsFourEncodersOfAKind(t *testing.T) {
 			t.Error("a kept encoder is not given again")
 		}
 	}
-	for n := compress.MaxMemory/one + 1; n > 0; n-- { // those that are kept make room, one after the other
+	for n := compress.MaxMemory/one + 1; n > 0; n-- { // idle ones make room, one after the other
 		before := p.Memory()
 		if e := p.Get(compress.Gzip, compress.Fast); e == nil {
 			if before+one <= compress.MaxMemory || before > compress.MaxMemory {

@@ -8,8 +8,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// library is what the encoders of all libraries can do. Reset makes one ready
-// for another body, whatever became of the one before.
+// library is the common interface of the libraries' encoders. Reset prepares an encoder for
+// another body in any state.
 type library interface {
 	io.Writer
 	Flush() error
@@ -20,13 +20,12 @@ type library interface {
 // variant is one level of one coding.
 type variant struct {
 	make func() library
-	cost int // bytes an encoder takes at most, rounded up
-	turn int // bytes that take a millisecond at most
+	cost int // maximum size of an encoder in bytes, rounded up
+	turn int // bytes that take at most a millisecond
 }
 
-// variants are chosen by what they take and give, see the table in the comment
-// of the package. The highest levels of the libraries are not among them: they
-// take tens of milliseconds, or of megabytes.
+// variants are chosen by their measurements, see the package comment. The highest levels of
+// the libraries are excluded, because they take tens of milliseconds or megabytes.
 var variants = [numCodings][numLevels]variant{
 	Gzip: {
 		Fast:    {gzipAt(1), 832 << 10, 64 << 10},
@@ -52,8 +51,8 @@ func gzipAt(level int) func() library {
 	}
 }
 
-// zstdAt makes encoders that work in the caller's goroutine. TCP and TLS have
-// checksums; another one would be read by nobody.
+// zstdAt returns encoders that work in the caller's goroutine. They write no checksum,
+// because TCP and TLS have their own and clients do not check it.
 func zstdAt(level zstd.EncoderLevel, window int) func() library {
 	return func() library {
 		w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(window),
@@ -68,7 +67,7 @@ func brotliAt(quality, bits int) func() library {
 	}
 }
 
-// must turns a rejection of an option, which a test would have met, into a panic.
+// must panics if an option is refused, which tests would detect.
 func must[T library](w T, err error) library {
 	if err != nil {
 		panic("compress: " + err.Error())

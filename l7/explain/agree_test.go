@@ -19,8 +19,8 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// world makes farms and requests by chance, from so few words that much of it
-// meets.
+// world generates random farms and requests from a small vocabulary, so that matches are
+// frequent.
 type world struct {
 	*rand.Rand
 	addrs   []string
@@ -120,7 +120,7 @@ func (w *world) farm(h *farm.HTTP) {
 
 const bodyOfThree = "Content-Length: 3"
 
-// request is a question and the bytes that ask the same.
+// request returns a question and the equivalent bytes.
 func (w *world) request(services []farm.Service) (q explain.Question, text string) {
 	q = explain.Question{Farm: 1, Method: w.one("GET", "GET", "GET", "HEAD", "POST", "PUT"),
 		URL: w.one("/", "/", "/", "/x", "/x", "/y", "/x/y", "/X", "/y;sid=1?q=1&sid=2", "/y?sid=2", "/a/../x", "/a.png", "/%78/y", "/x/very/long/path", "/%2e%2e/x", "/b%00")}
@@ -144,7 +144,7 @@ func (w *world) request(services []farm.Service) (q explain.Question, text strin
 	return q, q.Method + " " + q.URL + " HTTP/1.1\r\n" + strings.Join(q.Headers, "\r\n") + "\r\n\r\n" + body
 }
 
-// quiet is an explanation while no exchange is under way.
+// quiet returns an explanation while no exchange is in progress.
 func quiet(t *testing.T, a *l7test.Appliance, q explain.Question) (e *explain.Explanation) {
 	t.Helper()
 	l7test.Eventually(t, "no exchange under way", func() bool {
@@ -157,9 +157,8 @@ func quiet(t *testing.T, a *l7test.Appliance, q explain.Question) (e *explain.Ex
 	return e
 }
 
-// TestExplanationsAgreeWithWhatHappens explains requests to farms made by
-// chance, sends them, and compares: service, backend, decision, answer, and the
-// head the backend got.
+// TestExplanationsAgreeWithWhatHappens explains requests to random farms, sends them, and
+// compares: service, backend, decision, response, and the head received by the backend.
 func TestExplanationsAgreeWithWhatHappens(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -184,7 +183,7 @@ func TestExplanationsAgreeWithWhatHappens(t *testing.T) {
 	}
 	outcomes := map[string]int{}
 	for i := 0; i < 80 || i < 1000 && missing(outcomes) != ""; i++ {
-		// Each on an appliance that ends with it: a hundred of them are slow together.
+		// Each on its own appliance: a hundred at once are slow.
 		if !t.Run(fmt.Sprint("farm ", i), func(t *testing.T) { farmByChance(t, w, outcomes) }) {
 			return
 		}
@@ -194,8 +193,7 @@ func TestExplanationsAgreeWithWhatHappens(t *testing.T) {
 	}
 }
 
-// missing names what has to happen some times before the comparison says
-// anything, and did not yet.
+// missing returns an outcome that is too rare so far for a meaningful comparison.
 func missing(outcomes map[string]int) string {
 	for _, o := range []string{explain.Forward, explain.Redirect, explain.Refuse, "algorithm", "session", "cookie"} {
 		if outcomes[o] < 3 {
@@ -262,8 +260,8 @@ func farmByChance(t *testing.T, w *world, outcomes map[string]int) {
 	}
 }
 
-// compareHeads compares what a backend got with what was explained, in which
-// secrets are masked and the id of the request is another one.
+// compareHeads compares the head received by a backend with the explained one, in which
+// secrets are masked and the request ID differs.
 func compareHeads(t *testing.T, got, explained []string, what string) {
 	t.Helper()
 	if len(got) != len(explained) {

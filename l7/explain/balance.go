@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// balance tells what speaks for and against each backend of the service as it
-// is in use; chosen is the one the rehearsal picked.
+// balance reports the arguments for and against each backend of the service; chosen is the
+// backend picked by the rehearsal.
 func (x *explainer) balance(sv *table.Service, chosen int, ok bool) {
 	p := sv.Picker
 	b := &explain.Balance{Algorithm: p.Algorithm().String(), Pinned: sv.Pinned, Level: p.Level(), Backends: []explain.Backend{}}
@@ -59,7 +59,7 @@ func (x *explainer) balance(sv *table.Service, chosen int, ok bool) {
 	b.Random = p.Algorithm() == balance.RandomOfTwo && might > 1 && x.choice.Why == accesslog.WhyAlgorithm
 }
 
-// chosenBy says why the backend is the one.
+// chosenBy returns why the backend was chosen.
 func (x *explainer) chosenBy(a balance.Algorithm) string {
 	switch x.choice.Why {
 	case accesslog.WhyCookie:
@@ -82,7 +82,7 @@ func (x *explainer) chosenBy(a balance.Algorithm) string {
 	return "it is its turn"
 }
 
-// skippedFor says why a backend is not the one.
+// skippedFor returns why a backend was not chosen.
 func skippedFor(v balance.Verdict, b *explain.Backend, all *explain.Balance) string {
 	if why := v.Why(b.Maintenance, b.Priority, b.Limit); why != "" {
 		return why

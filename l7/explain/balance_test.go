@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// Of very many backends the chosen one is always among those that are shown.
+// If the list of backends is truncated, the chosen one is still included.
 func TestExplanationNamesTheRightOneOfVeryManyBackends(t *testing.T) {
 	t.Parallel()
 	addrs := make([]string, explain.MaxItems+500)
@@ -156,7 +156,7 @@ func TestExplanationTellsWhatAnAlgorithmGoesBy(t *testing.T) {
 	}
 }
 
-// What algorithms count is shown, or what is under way where they count nothing.
+// The counts of the algorithm are shown, or the exchanges in progress if it has none.
 func TestExplanationShowsWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []farm.RoutingPolicy{farm.PolicyRoundRobin, farm.PolicyLeastConnections} {

@@ -1,7 +1,6 @@
-// Package explain says what would become of a request if it came now, by sending it
-// the way of every other: what is asked is the table that is in use, what exchanges
-// change (turns, loads, sessions) are copies, and nothing is counted. What is decided
-// on the way is told to a table.Trail.
+// Package explain returns the outcome of a hypothetical request by running it through the
+// code for traffic. It uses the current table and copies of the state that exchanges change
+// (rotations, loads, sessions), and counts nothing. A table.Trail records the decisions.
 package explain
 
 import (
@@ -23,16 +22,15 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// Engine is what an explanation asks.
+// Engine holds the inputs of an explanation.
 type Engine struct {
-	Table   *table.Table   // that is in use
-	Segment *stats.Segment // where exchanges are counted
+	Table   *table.Table   // current table
+	Segment *stats.Segment // counters
 	Checker *guard.Checker // of passwords
 }
 
-// Explain says what would become of a request if it came now. Any goroutine may
-// call it: no loop waits for it. The error is for who asked, about the question
-// or a farm the engine does not serve.
+// Explain returns the outcome of a hypothetical request. It is safe for concurrent use and
+// blocks no loop. Errors concern the question, or a farm that the engine does not serve.
 func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	f := e.Table.Farms[q.Farm]
 	if f == nil {
@@ -59,17 +57,17 @@ func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	return x.Explanation, nil
 }
 
-// explainer is one explanation in the making.
+// explainer is an explanation in progress.
 type explainer struct {
-	table.Trail // of the request, which leads into the explanation
+	table.Trail // writes to the explanation
 	engine      *Engine
 	farm        *table.Farm
 	query       table.Query
 	choice      table.Choice
-	chosen      string // why the backend is
+	chosen      string // reason for the chosen backend
 }
 
-// clients tells how many the farm has, if it bounds them.
+// clients reports the number of clients if the farm limits it.
 func (x *explainer) clients() {
 	f := x.farm
 	if f.ClientLimit == nil {
@@ -86,7 +84,7 @@ func (x *explainer) clients() {
 	}
 }
 
-// notSecure is for plain HTTP on a farm with TLS.
+// notSecure explains plain HTTP on a farm with TLS.
 func (x *explainer) notSecure() {
 	secured := x.farm.TLS
 	x.Refuse(table.StepTLS, secured.PlainStatus, "the farm speaks TLS, this is plain HTTP")
@@ -95,7 +93,7 @@ func (x *explainer) notSecure() {
 	}
 }
 
-// run sends the request its way.
+// run processes the request.
 func (x *explainer) run(a asked) {
 	f := x.farm
 	x.clients()
@@ -142,13 +140,13 @@ func (x *explainer) run(a asked) {
 	}
 }
 
-// broken tells that the request cannot be read, or not after rules changed it.
+// broken reports an invalid request, possibly after rules changed it.
 func (x *explainer) broken(at table.Step, err error) {
 	_, status, reason := rejected.Classify(err)
 	x.Refuse(at, status, reason)
 }
 
-// forward finds the backend, and says what becomes of its answer.
+// forward selects the backend and explains the treatment of its response.
 func (x *explainer) forward(found *table.Service, answer []byte) {
 	q, sv := &x.query, found.Rehearsal()
 	x.EnterService(sv, q.Req.Path)
@@ -175,7 +173,7 @@ func (x *explainer) forward(found *table.Service, answer []byte) {
 	}
 }
 
-// respond reports what becomes of the head of a response.
+// respond explains the treatment of a response head.
 func (x *explainer) respond(sv *table.Service, head []byte) {
 	r, err := parseAnswer(head, sv.Leniency)
 	if err == nil {
@@ -190,7 +188,7 @@ func (x *explainer) respond(sv *table.Service, head []byte) {
 	}
 }
 
-// reasonOf returns the reason of an error of http1, as the log has it.
+// reasonOf returns the reason of an http1 error, as logged.
 func reasonOf(err error) string {
 	if why, ok := errors.AsType[*http1.Error](err); ok {
 		return why.Reason
@@ -198,7 +196,7 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// rewrite makes the head the backend would get.
+// rewrite returns the head for the backend.
 func (x *explainer) rewrite(sv *table.Service) (head []byte, out *table.Outgoing, err error) {
 	q := &x.query
 	told := table.Told{Proto: table.ProtoHTTP}
@@ -219,7 +217,7 @@ func (x *explainer) rewrite(sv *table.Service) (head []byte, out *table.Outgoing
 	return out.Append(nil, q), out, nil
 }
 
-// choose picks a backend, unless others are to have one first.
+// choose picks a backend, unless queued exchanges go first.
 func (x *explainer) choose(sv *table.Service) (int, bool) {
 	if sv.QueueLength > 0 && sv.Queue.Len() > 0 {
 		return -1, false
@@ -227,10 +225,10 @@ func (x *explainer) choose(sv *table.Service) (int, bool) {
 	return x.choice.Pick(sv)
 }
 
-// oneTries is what happens to backends that could not be connected to.
+// oneTries describes attempts to reach down backends.
 const oneTries = "while none is usable one request at a time tries one that is down"
 
-// unserved tells what happens to a request nobody can serve now.
+// unserved explains the outcome without a usable backend.
 func (x *explainer) unserved(sv *table.Service) {
 	waiting := sv.Queue.Len()
 	switch {

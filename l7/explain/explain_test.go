@@ -10,8 +10,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// explained asks about a request to the farm of an appliance; lines are its
-// headers.
+// explained explains a request to an appliance's farm; lines are its header fields.
 func explained(t *testing.T, a *l7test.Appliance, url string, lines ...string) *explain.Explanation {
 	t.Helper()
 	e, err := a.Engine.Explain(&explain.Question{Farm: 1, URL: url, Headers: lines})
@@ -190,7 +189,7 @@ func TestExplanationTellsWhereARedirectLeads(t *testing.T) {
 	}
 }
 
-// To ask is not to come: turns, sessions, limits and counters stay.
+// Explanations change no rotations, sessions, limits or counters.
 func TestExplanationsLeaveNoTrace(t *testing.T) {
 	t.Parallel()
 	one, two := l7test.NewNamed(t, "0"), l7test.NewNamed(t, "1")

@@ -11,9 +11,9 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// FuzzExplain asks about arbitrary requests: every answer has an outcome and
-// keeps its bounds, the same question has the same answer, and what a backend
-// would get is one request that is read without an error.
+// FuzzExplain explains arbitrary requests. Every explanation has an outcome and stays within
+// its limits, the same question has the same result, and the backend's head is a single
+// valid request.
 func FuzzExplain(f *testing.F) {
 	for _, seed := range []explain.Question{
 		{URL: "/"}, {Method: "POST", URL: "http://a.test/x;y?q=1#z", Headers: []string{"Content-Length: 5", "X-A: 1"}, From: "192.0.2.1"},
@@ -54,7 +54,7 @@ func FuzzExplain(f *testing.F) {
 		}
 		for _, line := range e.Head {
 			if len(line) >= explain.MaxText {
-				return // cut
+				return // truncated
 			}
 		}
 		if e.Result.Outcome == explain.Forward {

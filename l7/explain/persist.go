@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// recall puts the session of the client, if there is one, into the rehearsal.
+// recall copies the client's session, if any, into the rehearsal.
 func (x *explainer) recall(found, sv *table.Service) (held *session.Session) {
 	if found.Sessions == nil {
 		return nil
@@ -26,7 +26,7 @@ func (x *explainer) recall(found, sv *table.Service) (held *session.Session) {
 	return &s
 }
 
-// persistence tells what became of the session.
+// persistence reports the effect of the session.
 func (x *explainer) persistence(found *table.Service, held *session.Session, chosen int, ok bool) {
 	if found.Sessions == nil {
 		return
@@ -59,7 +59,7 @@ func (x *explainer) persistence(found *table.Service, held *session.Session, cho
 	}
 }
 
-// insertedCookie tells what became of the cookie the service sets.
+// insertedCookie reports the effect of the service's cookie.
 func (x *explainer) insertedCookie(sv *table.Service, chosen int, ok bool) {
 	if sv.Cookie == nil {
 		return
@@ -81,7 +81,7 @@ func (x *explainer) insertedCookie(sv *table.Service, chosen int, ok bool) {
 	}
 }
 
-// unclaimed says why a backend a client belongs to cannot serve it.
+// unclaimed returns why the backend of a session or cookie cannot serve.
 func unclaimed(sv *table.Service, i int) string {
 	switch {
 	case sv.Backends[i].Mode == farm.MaintenanceCut:
@@ -94,8 +94,7 @@ func unclaimed(sv *table.Service, i int) string {
 	return "it is down"
 }
 
-// shownKey is a key as it may be shown: what clients keep to themselves as its
-// digest.
+// shownKey returns a key for display. Secrets of clients are replaced by a digest.
 func shownKey(kind farm.Persistence, key []byte) string {
 	switch kind {
 	case farm.PersistBasic, farm.PersistCookie, farm.PersistHeader:

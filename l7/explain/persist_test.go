@@ -60,7 +60,7 @@ func TestExplanationTellsWhatKeepsTheClient(t *testing.T) {
 	}
 }
 
-// Backends are named as the API calls them, wherever they are in the list.
+// Backends are named by their API numbers, regardless of their position.
 func TestExplanationsNameBackendsByNumber(t *testing.T) {
 	t.Parallel()
 	one, two := l7test.NewNamed(t, "0"), l7test.NewNamed(t, "1")
@@ -83,7 +83,7 @@ func TestExplanationsNameBackendsByNumber(t *testing.T) {
 	}
 }
 
-// Why the backend of a client cannot serve it.
+// Reasons why the client's backend cannot serve.
 func TestExplanationTellsWhyTheBackendOfAClientIsLeft(t *testing.T) {
 	t.Parallel()
 	silent := func(c *l7test.Recorder) { _, _ = io.Copy(io.Discard, c) }

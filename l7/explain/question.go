@@ -13,17 +13,17 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// asked is a question as it is understood.
+// asked is a parsed question.
 type asked struct {
 	head   []byte
-	answer []byte // head of a response of the backend; nil when nobody asks about one
+	answer []byte // head of a backend response to explain; may be nil
 	from   netip.Addr
 	secure bool
-	name   string // TLS is asked for
+	name   string // TLS server name
 }
 
-// readQuestion makes the bytes a client would send. What they are worth is
-// found out by who reads those of clients.
+// readQuestion returns the bytes that a client would send. The parser for client input
+// validates them.
 func readQuestion(f *table.Farm, q *explain.Question) (a asked, err error) {
 	size := len(q.Method) + len(q.URL) + len(q.SNI)
 	for _, line := range slices.Concat(q.Headers, q.Answer) {
@@ -60,7 +60,7 @@ func readQuestion(f *table.Farm, q *explain.Question) (a asked, err error) {
 	} else if !strings.HasPrefix(q.URL, "/") && q.URL != "*" {
 		return a, errors.New("the URL must be a path, or begin with http:// or https://")
 	}
-	target, _, _ = strings.Cut(target, "#") // clients keep it to themselves
+	target, _, _ = strings.Cut(target, "#") // clients do not send the fragment
 	method := q.Method
 	if method == "" {
 		method = "GET"
@@ -92,8 +92,8 @@ func readQuestion(f *table.Farm, q *explain.Question) (a asked, err error) {
 	return a, err
 }
 
-// readAnswer returns the head of a response that a backend could send. Which deviations
-// from the grammar are accepted in it depends on the service.
+// readAnswer returns a response head that a backend could send. The service decides which
+// deviations are accepted.
 func readAnswer(lines []string) ([]byte, error) {
 	if len(lines) == 0 {
 		return nil, nil
@@ -106,7 +106,7 @@ func readAnswer(lines []string) ([]byte, error) {
 	return head, err
 }
 
-// parseAnswer parses the head of a response, which stays as it is.
+// parseAnswer parses the head of a response without modifying it.
 func parseAnswer(head []byte, l http1.Leniency) (*http1.Response, error) {
 	r := new(http1.Response)
 	r.Reset()
@@ -120,8 +120,8 @@ func parseAnswer(head []byte, l http1.Leniency) (*http1.Response, error) {
 	return r, nil
 }
 
-// nameOfHost is what a client asks TLS for: the host, unless it is an address
-// (RFC 6066 section 3).
+// nameOfHost returns the TLS server name for a host: the host, unless it is an address (RFC
+// 6066 section 3).
 func nameOfHost(authority string) string {
 	name := strings.ToLower(string(table.WithoutPort([]byte(authority))))
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// A question stands for the bytes a client would send.
+// A question is equivalent to the bytes of a client.
 func TestQuestionsAreReadAsClientsAsk(t *testing.T) {
 	t.Parallel()
 	a, secure := l7test.New(t, 1), l7test.New(t, 1)
@@ -19,7 +19,7 @@ func TestQuestionsAreReadAsClientsAsk(t *testing.T) {
 		on   *l7test.Appliance
 		q    explain.Question
 		line string // method, host and path
-		name string // TLS is asked for
+		name string // TLS server name
 	}{
 		{a, explain.Question{URL: "/"}, "GET " + origin + " /", ""},
 		{a, explain.Question{URL: "/a?b#c"}, "GET " + origin + " /a?b", ""},

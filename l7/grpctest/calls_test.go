@@ -20,8 +20,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// grpcPaths runs a test of gRPC through the appliance: over TLS on both sides,
-// and in the clear.
+// grpcPaths runs a gRPC test through the appliance, with TLS on both sides and without.
 func grpcPaths(t *testing.T, test func(t *testing.T, a *l7test.Appliance, c *grpc.ClientConn, g *grpctest.Service)) {
 	for name, secure := range map[string]bool{"tls": true, "clear": false} {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +38,7 @@ func grpcPaths(t *testing.T, test func(t *testing.T, a *l7test.Appliance, c *grp
 	}
 }
 
-// service is a service of gRPC servers.
+// service returns a service with a gRPC server as its backend.
 func service(secure bool, addr string) farm.Service {
 	s := l7test.Service("calls", addr)
 	s.BackendProtocol = farm.BackendHTTP2
@@ -147,8 +146,8 @@ func TestGRPCStreamsInEveryDirection(t *testing.T) {
 	})
 }
 
-// A client that sends and does not receive must be stopped by the windows: the
-// echo is taken by nobody, so neither is what it sends.
+// A client that sends without receiving must be stopped by flow control: nobody reads the
+// echo, so its data is not read either.
 func TestGRPCBackPressureGoesThroughBothSides(t *testing.T) {
 	t.Parallel()
 	grpcPaths(t, func(t *testing.T, _ *l7test.Appliance, c *grpc.ClientConn, _ *grpctest.Service) {
@@ -226,8 +225,8 @@ func TestGRPCCancelAndDeadlineReachTheBackend(t *testing.T) {
 		ctx, cancel = context.WithTimeout(limited(t), 300*time.Millisecond)
 		defer cancel()
 		in, out := []byte("x"), []byte(nil)
-		// The backend knows the deadline, too. Where it ends the call before the client
-		// does there is no answer, and that is said.
+		// The backend gets the deadline, too. If it ends the call first, the result is
+		// Unavailable.
 		if err := c.Invoke(ctx, "/t.T/Hang", &in, &out); status.Code(err) != codes.DeadlineExceeded && status.Code(err) != codes.Unavailable {
 			t.Error(err)
 		}

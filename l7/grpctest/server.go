@@ -1,5 +1,5 @@
-// Package grpctest is a server and a client of gRPC by gRPC's own library, for
-// tests: without generated code, messages are bytes.
+// Package grpctest provides a gRPC server and client for tests, with gRPC's own library.
+// Messages are bytes, without generated code.
 package grpctest
 
 import (
@@ -22,25 +22,26 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// Codec sends and receives *[]byte as they are: no generated code is needed.
+// Codec sends and receives *[]byte unchanged, without generated code.
 type Codec struct{}
 
 func (Codec) Marshal(v any) ([]byte, error)   { return *v.(*[]byte), nil }
 func (Codec) Unmarshal(b []byte, v any) error { *v.(*[]byte) = bytes.Clone(b); return nil }
 func (Codec) Name() string                    { return "raw" }
 
-// LongName is longer than names of trailers usually are.
+// LongName is longer than usual trailer names.
 const LongName = "x-metadata-with-quite-a-long-name-for-a-field"
 
-// Service is a server of all kinds of calls, by the last part of their names:
-// Unary, Down (so many messages), Up (how many bytes came), Both (an echo), Fail
+// Service serves all kinds of calls, selected by the last part of the method name: Unary,
+// Down (that many messages), Up (counts bytes), Both (echo), Fail and FailLate (a status),
+// Hang (until the call is cancelled).
 // and FailLate (a status), Hang (until the call is cancelled).
 type Service struct {
-	Hung     chan struct{} // gets one for each call of Hang that begins
-	Canceled chan error    // and why it ended
+	Hung     chan struct{} // receives a value for each call of Hang
+	Canceled chan error    // and the reason for its end
 }
 
-// Dial connects to a server that has nobody's certificate, or none.
+// Dial connects to a server, with TLS but without verification if secure.
 func Dial(t testing.TB, addr string, secure bool) *grpc.ClientConn {
 	t.Helper()
 	creds := insecure.NewCredentials()
@@ -115,8 +116,8 @@ func (g *Service) handle(_ any, s grpc.ServerStream) error {
 	return status.Error(codes.Unimplemented, method)
 }
 
-// Serve starts a server, with a certificate of its own if it is to be secure,
-// and returns its address. It ends with the test.
+// Serve starts a server, with TLS and a self-signed certificate if secure, and returns its
+// address. It stops with the test.
 func Serve(t testing.TB, secure bool) (addr string, g *Service) {
 	t.Helper()
 	g = &Service{Hung: make(chan struct{}, 1000), Canceled: make(chan error, 1000)}

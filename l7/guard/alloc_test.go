@@ -26,8 +26,8 @@ func TestLettingInAllocatesNothing(t *testing.T) {
 	}
 }
 
-// What bcrypt allocates shows that it was at work: how long an answer takes tells
-// nobody which users there are.
+// bcrypt's allocations show that it ran: the response time does not reveal which users
+// exist.
 func TestAPasswordIsComparedWhoeverAsks(t *testing.T) {
 	c := guard.NewChecker()
 	defer c.Close()

@@ -10,16 +10,15 @@ const MaxCredentials = 512
 
 const scheme = "basic "
 
-// Credentials reads the value of an Authorization field (RFC 7617): what it
-// decodes to is put into dst, which has room for MaxCredentials bytes. It
-// answers false for another scheme and for what is not in order: base64 that is
-// not strict or not padded, no colon, control characters.
+// Credentials decodes an Authorization value (RFC 7617) into dst, which has room for
+// MaxCredentials bytes. ok is false for another scheme and for malformed values: base64 that
+// is not strict or not padded, no colon, control characters.
 func Credentials(dst, value []byte) (credentials []byte, colon int, ok bool) {
 	if len(value) <= len(scheme) || !bytes.EqualFold(value[:len(scheme)], []byte(scheme)) {
 		return nil, 0, false
 	}
 	value = bytes.TrimLeft(value[len(scheme):], " ")
-	var space [MaxCredentials + 2]byte                                                              // the padding counts, too
+	var space [MaxCredentials + 2]byte                                                              // including padding
 	if base64.StdEncoding.DecodedLen(len(value)) > len(space) || bytes.ContainsAny(value, "\r\n") { // which Decode skips
 		return nil, 0, false
 	}

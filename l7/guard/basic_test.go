@@ -49,8 +49,8 @@ func TestCredentialsAreReadStrictly(t *testing.T) {
 	}
 }
 
-// FuzzCredentials compares with net/http, which reads more loosely: what is
-// accepted here it must accept, too, and understand alike.
+// FuzzCredentials compares with net/http, which is more lenient: it must accept everything
+// accepted here, with the same result.
 func FuzzCredentials(f *testing.F) {
 	for _, seed := range []string{"Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "basic Og==", "Basic dGVzdDoxMjPCow==", "Basic YTpi\r\nYTpi", "Basic  YTpi", "Bearer x", basic("a:b:c")} {
 		f.Add([]byte(seed))

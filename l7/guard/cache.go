@@ -12,24 +12,23 @@ import (
 const (
 	sets = 1024
 	ways = 4
-	// knownFor is how long credentials count as right without being checked
-	// again, plus up to a quarter of that by chance, so that those of a morning
-	// are not all due at once.
+	// knownFor is the time for which verified credentials are not verified again. Up to a
+	// quarter is added at random, so that those of one morning do not expire together.
 	knownFor = int64(time.Hour)
 )
 
-// Digest stands for credentials and the hash they are compared with.
+// Digest identifies credentials and the hash they are compared with.
 type Digest [16]byte
 
-// Cache is one loop's part: which credentials were right lately, 4096 of them in
-// 100 KiB. Use NewCache.
+// Cache is one loop's cache of verified credentials, with 4096 entries in 100 KiB. Use
+// NewCache.
 type Cache struct {
-	known *[sets][ways]entry // nil before the first
-	// attempt is the secret, the hash, then the credentials last looked at.
+	known *[sets][ways]entry // nil before the first entry
+	// attempt holds the secret, the hash, and the last credentials examined.
 	attempt [secretLength + password.HashLength + MaxCredentials]byte
 	length  int // of the credentials
 	colon   int
-	exists  bool // the user does
+	exists  bool // the user exists
 }
 
 const secretLength = 32
@@ -39,25 +38,25 @@ type entry struct {
 	until  int64 // 0: free
 }
 
-// NewCache returns a cache for what the Checker checks.
+// NewCache returns a cache for results of the Checker.
 func NewCache(c *Checker) *Cache {
 	g := &Cache{}
 	copy(g.attempt[:], c.secret[:])
 	return g
 }
 
-// Verdict is what a cache says of credentials.
+// Verdict is the result of a lookup.
 type Verdict uint8
 
 // The verdicts.
 const (
-	Malformed Verdict = iota // they cannot be read
-	Right                    // they were found right lately
+	Malformed Verdict = iota // the credentials cannot be parsed
+	Right                    // they were verified recently
 	Unchecked                // see Job
 )
 
-// Look judges the value of an Authorization field. 0 allocations. now is on one
-// clock for all caches that learn from each other.
+// Look looks up an Authorization value without allocation. All caches that exchange results
+// must use the same clock for now.
 func (g *Cache) Look(u *Users, value []byte, now int64) (Verdict, Digest) {
 	at := g.attempt[secretLength+password.HashLength:]
 	credentials, colon, ok := Credentials(at, value)
@@ -82,8 +81,7 @@ func (g *Cache) Look(u *Users, value []byte, now int64) (Verdict, Digest) {
 
 func (d *Digest) set() int { return (int(d[14])<<8 | int(d[15])) % sets }
 
-// Learn notes that credentials are right, in the place of those that are known
-// for longest.
+// Learn stores verified credentials in place of the oldest entry.
 func (g *Cache) Learn(d Digest, now int64) {
 	if g.known == nil {
 		g.known = new([sets][ways]entry)
@@ -103,7 +101,7 @@ func (g *Cache) Learn(d Digest, now int64) {
 	*to = entry{d, now + knownFor + rand.Int64N(knownFor/4)}
 }
 
-// Job returns the check that the credentials last looked at need.
+// Job returns the check required for the last credentials examined.
 func (g *Cache) Job() *Job {
 	rest := g.attempt[secretLength:]
 	j := &Job{exists: g.exists}

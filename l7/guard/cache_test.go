@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/l7/guard"
 )
 
-// Hashes of cost 5, of the words they are called after.
+// Hashes of cost 5 of the words in their names.
 const (
 	tea      = "$2a$05$buP1zTIhCSBwzjbi2G2IveSR91Z/C.SYy3pcsq0fexwERkkwA/UL6"
 	sesame   = "$2a$05$Fhk/bJ5pEWza6TlcgqzPZuZjaotEi9eanEI.TXFbcfFpGACE9fEA."
@@ -34,7 +34,7 @@ func checker(t *testing.T) *guard.Checker {
 	return c
 }
 
-// ask looks at credentials and has them checked if they are not known.
+// ask looks up credentials and has them checked if they are unknown.
 func ask(g *guard.Cache, u *guard.Users, credentials string, now int64) (v guard.Verdict, right bool) {
 	v, d := g.Look(u, []byte(basic(credentials)), now)
 	if v != guard.Unchecked {
@@ -98,8 +98,8 @@ func look(g *guard.Cache, u *guard.Users, credentials string, now int64) guard.V
 	return v
 }
 
-// A name with a colon moved cannot stand for another's credentials, nor can what
-// one cache knows for a user without a usable hash.
+// Moving the colon does not yield another user's credentials, nor do cached results for a
+// user without a usable hash.
 func TestUsersWithoutAUsableHashGetNowhere(t *testing.T) {
 	t.Parallel()
 	g := guard.NewCache(checker(t))
@@ -158,7 +158,7 @@ func TestTheQueueIsBoundedAndNothingWaitsAfterClose(t *testing.T) {
 		t.Errorf("%d of 1000 was queued while nothing is checked", taken)
 	}
 	go func() { c.Close(); c.Close(); close(closed) }()
-	for c.Running() { // it is told to stop
+	for c.Running() { // until Close takes effect
 		runtime.Gosched()
 	}
 	select {
@@ -172,8 +172,8 @@ func TestTheQueueIsBoundedAndNothingWaitsAfterClose(t *testing.T) {
 	}
 }
 
-// Each name nobody has is compared with one hash that costs as much as somebody's,
-// and is no user's: how long an answer takes tells nothing.
+// Each unknown name is always compared with the same decoy hash, which has the cost of a
+// real one, so the response time reveals nothing.
 func TestUsersThatDoNotExistTakeAsLong(t *testing.T) {
 	t.Parallel()
 	dear := strings.Replace(sesame, "$05$", "$06$", 1)

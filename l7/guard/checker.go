@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/password"
 )
 
-// queue is how many passwords may wait to be checked: some seconds' worth.
+// queue bounds the passwords waiting to be checked: some seconds' worth.
 const queue = 64
 
 // Checker checks passwords in the background, a few at a time. Use NewChecker.
@@ -21,26 +21,25 @@ type Checker struct {
 	wait   sync.WaitGroup
 }
 
-// NewChecker returns a Checker, which uses a quarter of the processors at most
-// (one at least), from the first job until Close.
+// NewChecker returns a Checker that uses at most a quarter of the processors, but at least
+// one, from the first job until Close.
 func NewChecker() *Checker {
 	c := &Checker{jobs: make(chan *Job, queue), stop: make(chan struct{})}
-	_, _ = rand.Read(c.secret[:]) // never fails: it would end the program
+	_, _ = rand.Read(c.secret[:]) // never fails, by the documentation of crypto/rand
 	return c
 }
 
 // Job is one password to be checked.
 type Job struct {
-	// Done is told whether the password is right, on a goroutine of the
-	// Checker's.
+	// Done receives the result, on a goroutine of the Checker.
 	Done     func(right bool)
 	hash     [password.HashLength]byte
 	password []byte
 	exists   bool
 }
 
-// Check gives the job a place in the queue. It reports false when there is
-// none; Done is not called then. It never blocks.
+// Check queues the job. It returns false if the queue is full; Done is not called then. It
+// never blocks.
 func (c *Checker) Check(j *Job) bool {
 	c.start.Do(func() {
 		for range max(1, runtime.NumCPU()/4) {
@@ -55,11 +54,10 @@ func (c *Checker) Check(j *Job) bool {
 	}
 }
 
-// Close ends the checking and waits for what is being checked. What waits is
-// dropped.
+// Close stops the Checker and waits for running checks. Queued jobs are dropped.
 func (c *Checker) Close() {
 	c.end.Do(func() { close(c.stop) })
-	c.start.Do(func() {}) // it does not start any more
+	c.start.Do(func() {}) // prevents a later start
 	c.wait.Wait()
 }
 
@@ -79,8 +77,8 @@ func (c *Checker) run() {
 	}
 }
 
-// Right checks the password now. It takes a tenth of a second: never call it on
-// a loop.
+// Right checks the password synchronously. It takes a tenth of a second and must not be
+// called on a loop.
 func (j *Job) Right() bool {
 	right := password.Matches(j.hash[:], j.password) && j.exists
 	clear(j.password)

@@ -1,9 +1,9 @@
 package guard
 
-// Hash is what the password is compared with.
+// Hash returns the hash that the password is compared with.
 func (j *Job) Hash() string { return string(j.hash[:]) }
 
-// Running is true until Close.
+// Running reports whether Close has not been called.
 func (c *Checker) Running() bool {
 	select {
 	case <-c.stop:

@@ -8,10 +8,10 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Keys are those a service lets in. Immutable.
+// Keys holds the keys that a service accepts. It is immutable.
 type Keys struct{ sums [][sha256.Size]byte }
 
-// NewKeys returns the keys of a list, nil for none.
+// NewKeys returns the keys of a list, or nil if it is empty.
 func NewKeys(list []farm.AuthKey) *Keys {
 	if len(list) == 0 {
 		return nil
@@ -26,8 +26,8 @@ func NewKeys(list []farm.AuthKey) *Keys {
 	return k
 }
 
-// Holds reports whether the value is one of the keys. 0 allocations; it takes
-// as long for every value of the same length.
+// Holds reports whether the value is one of the keys, without allocation. Its duration
+// depends only on the length of the value.
 func (k *Keys) Holds(value []byte) bool {
 	sum := sha256.Sum256(value)
 	found := 0

@@ -9,14 +9,14 @@ import (
 	"github.com/sluicelb/sluice/core/password"
 )
 
-// Users are those a service lets in. Immutable.
+// Users holds the users that a service accepts. It is immutable.
 type Users struct {
 	hashes map[string][]byte
-	decoys [][]byte // as many as users, so that their costs are spread alike
+	decoys [][]byte // as many as users, with the same distribution of costs
 	seed   maphash.Seed
 }
 
-// NewUsers returns the users of a list, nil for none.
+// NewUsers returns the users of a list, or nil if it is empty.
 func NewUsers(list []farm.AuthUser) *Users {
 	if len(list) == 0 {
 		return nil
@@ -24,7 +24,7 @@ func NewUsers(list []farm.AuthUser) *Users {
 	u := &Users{hashes: make(map[string][]byte, len(list)), seed: maphash.MakeSeed()}
 	for _, user := range list {
 		if len(user.Hash) != password.HashLength {
-			continue // nobody checked it: nobody gets in by it
+			continue // unverified: it admits nobody
 		}
 		u.hashes[user.Name] = []byte(user.Hash)
 		u.decoys = append(u.decoys, []byte(password.Decoy(user.Hash)))
@@ -32,13 +32,12 @@ func NewUsers(list []farm.AuthUser) *Users {
 	return u
 }
 
-// Same reports whether both let the same users in by the same passwords.
+// Same reports whether both accept the same users and passwords.
 func (u *Users) Same(other *Users) bool {
 	return u == other || maps.EqualFunc(u.hashes, other.hashes, bytes.Equal)
 }
 
-// hash is what the password of a user is compared with. That of a name nobody
-// has is always the same decoy.
+// hash returns the hash for a user name. An unknown name always has the same decoy.
 func (u *Users) hash(name []byte) (hash []byte, known bool) {
 	if hash, known = u.hashes[string(name)]; known {
 		return hash, true

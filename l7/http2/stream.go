@@ -3,7 +3,8 @@ package http2
 // Stream carries one exchange. It belongs to its owner from Handler.Head or Conn.Open until
 // one of these events, after which it must not be used:
 //
-//   - both directions ended, by the peer's last event and the owner's last Respond, Data or Trailers;
+//   - both directions ended, by the peer's last event and the owner's last Respond, Data or
+//     Trailers;
 //   - Handler.Reset returned;
 //   - the owner called Reset.
 //

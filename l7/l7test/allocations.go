@@ -9,8 +9,8 @@ import (
 	xhttp2 "golang.org/x/net/http2"
 )
 
-// Mallocs is how often the process allocates in so many rounds, after others that
-// fill what is kept.
+// Mallocs returns the allocations of the process in that many rounds, after warm-up rounds
+// that fill pools.
 func Mallocs(warm, rounds int, round func()) uint64 {
 	for range warm {
 		round()
@@ -24,7 +24,7 @@ func Mallocs(warm, rounds int, round func()) uint64 {
 	return after.Mallocs - before.Mallocs
 }
 
-// StreamRounds gives a function that has so many exchanges at once over HTTP/2.
+// StreamRounds returns a function that runs that many concurrent exchanges over HTTP/2.
 func StreamRounds(t testing.TB, addr string, streams uint32, body int) func() {
 	p := DialFrames(t, addr)
 	var out bytes.Buffer
@@ -36,7 +36,7 @@ func StreamRounds(t testing.TB, addr string, streams uint32, body int) func() {
 	block, id, rounds, in := head(), uint32(1), 0, make([]byte, 65536)
 	return func() {
 		if rounds++; rounds > 1 && rounds < 60 {
-			block = head() // as the table fills up, it becomes short
+			block = head() // it shrinks as the HPACK table fills
 		}
 		out.Reset()
 		for range streams {

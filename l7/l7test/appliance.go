@@ -15,17 +15,17 @@ import (
 type Appliance struct {
 	*enginetest.House
 	Engine  *proxy.Engine
-	Records *accesslog.Segment // what is recorded of exchanges
+	Records *accesslog.Segment // records of exchanges
 	Farm    farm.Farm
-	// Certificates and Authorities are what the farm may refer to.
+	// Certificates and Authorities may be referenced by the farm.
 	Certificates []farm.Certificate
 	Authorities  []farm.Authority
 	t            testing.TB
 	gen          uint64
 }
 
-// New starts an appliance of the given number of loops, which end with the
-// test. It serves nothing until Serve.
+// New starts an appliance with that many loops, which stop with the test. It serves nothing
+// until Serve.
 func New(t testing.TB, loops int) *Appliance {
 	t.Helper()
 	h := enginetest.New(t, loops)
@@ -39,7 +39,7 @@ func New(t testing.TB, loops int) *Appliance {
 	return a
 }
 
-// nobody is woken: tests look for themselves.
+// nobody ignores wake-ups, because tests poll.
 type nobody struct{}
 
 func (nobody) Wake() {}
@@ -60,8 +60,8 @@ func (a *Appliance) Serve(edit func(h *farm.HTTP), services ...farm.Service) str
 	return a.Farm.AddrPort().String()
 }
 
-// HTTPS gives the appliance certificates, and is what makes its farm one with TLS
-// that shows them.
+// HTTPS adds certificates to the appliance. It returns an edit that makes the farm use them
+// for TLS.
 func (a *Appliance) HTTPS(certificates ...farm.Certificate) func(*farm.HTTP) {
 	t := &farm.TLS{}
 	for _, c := range certificates {
@@ -71,11 +71,11 @@ func (a *Appliance) HTTPS(certificates ...farm.Certificate) func(*farm.HTTP) {
 	return func(h *farm.HTTP) { h.TLS = t }
 }
 
-// Publish publishes a whole configuration and fails the test if it is refused.
+// Publish publishes a configuration and fails the test if it is refused.
 func (a *Appliance) Publish(cfg farm.Config) {
 	a.t.Helper()
 	a.gen++
-	problems, err := a.Engine.Publish(a.gen, cfg.Clone(), a.Files) // tests edit theirs, and engines know farms again by where they lie
+	problems, err := a.Engine.Publish(a.gen, cfg.Clone(), a.Files) // tests modify theirs, and engines recognise farms by address
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func (a *Appliance) Publish(cfg farm.Config) {
 	}
 }
 
-// Service is a service with backends at the given addresses, numbered from 1.
+// Service returns a service with backends at the given addresses, numbered from 1.
 func Service(name string, addrs ...string) farm.Service {
 	s := farm.Service{ID: 1, Name: name}
 	for i, addr := range addrs {
@@ -102,7 +102,7 @@ func Eventually(t testing.TB, what string, ok func() bool) {
 	enginetest.Eventually(t, what, ok)
 }
 
-// Queued waits until n exchanges are in queues.
+// Queued waits until n exchanges are queued.
 func Queued(t testing.TB, a *Appliance, n uint64) {
 	t.Helper()
 	Eventually(t, fmt.Sprintf("%d wait", n), func() bool { return a.Segment.SumFarm(1).Queued == n })

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Backend is a raw server: it records every byte and answers by script.
+// Backend is a raw server that records every byte and responds by script.
 type Backend struct {
 	Addr string
 
@@ -20,8 +20,8 @@ type Backend struct {
 	conns    map[net.Conn]bool
 }
 
-// NewBackend starts a backend whose connections are each served by script,
-// which reads through the Recorder. It ends with the test.
+// NewBackend starts a backend that runs script for each connection. The script reads through
+// the Recorder. It stops with the test.
 func NewBackend(t testing.TB, script func(c *Recorder)) *Backend {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -56,7 +56,7 @@ func (b *Backend) serve(script func(c *Recorder)) {
 	}
 }
 
-// Close stops listening and cuts all connections.
+// Close stops listening and closes all connections.
 func (b *Backend) Close() {
 	_ = b.ln.Close()
 	b.mu.Lock()
@@ -66,17 +66,17 @@ func (b *Backend) Close() {
 	}
 }
 
-// Received is everything the backend was sent so far.
+// Received returns everything the backend has received.
 func (b *Backend) Received() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.received.String()
 }
 
-// RequestLine is that of the last head the backend received.
+// RequestLine returns the request line of the last head received.
 func (b *Backend) RequestLine() string { return b.lastHead()[0] }
 
-// Field is the value of a field in the last head the backend received.
+// Field returns the value of a field in the last head received.
 func (b *Backend) Field(name string) string {
 	for _, line := range b.lastHead()[1:] {
 		if v, ok := strings.CutPrefix(line, name+": "); ok {
@@ -91,14 +91,14 @@ func (b *Backend) lastHead() []string {
 	return strings.Split(heads[len(heads)-1], "\r\n")
 }
 
-// Accepted is how many connections the backend was opened.
+// Accepted returns the number of connections accepted.
 func (b *Backend) Accepted() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.accepted
 }
 
-// Open is how many of them are open now.
+// Open returns the number of open connections.
 func (b *Backend) Open() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,7 +146,7 @@ func (r *Recorder) Head() (string, error) {
 // Say writes text.
 func (r *Recorder) Say(text string) { _, _ = r.Write([]byte(text)) }
 
-// Answer serves every request without a body on the connection with response.
+// Answer responds to every request without a body with response.
 func Answer(response string) func(c *Recorder) {
 	return func(c *Recorder) {
 		for {
@@ -158,7 +158,7 @@ func Answer(response string) func(c *Recorder) {
 	}
 }
 
-// Unrecorded reads what Head has read ahead, then the connection, without
+// Unrecorded returns the bytes read ahead by Head, followed by the connection, without
 // recording.
 func (r *Recorder) Unrecorded() io.Reader {
 	return io.MultiReader(bytes.NewReader(r.pending), r.TCPConn)

@@ -16,8 +16,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Certificate makes a self-signed certificate for the given host names, with
-// an ECDSA P-256 key or, if the name of the entry says so, an RSA one.
+// Certificate returns a self-signed certificate for the given host names, with an ECDSA
+// P-256 key, or an RSA key if name is rsa.pem.
 func Certificate(t testing.TB, name string, hosts ...string) farm.Certificate {
 	t.Helper()
 	var key crypto.Signer
@@ -47,7 +47,7 @@ func Certificate(t testing.TB, name string, hosts ...string) farm.Certificate {
 	return farm.Certificate{Name: name, Chain: [][]byte{chain}, Key: sealed}
 }
 
-// KeyPair is the certificate as crypto/tls wants it.
+// KeyPair returns the certificate for crypto/tls.
 func KeyPair(t testing.TB, c farm.Certificate) tls.Certificate {
 	t.Helper()
 	key, err := x509.ParsePKCS8PrivateKey(c.Key)

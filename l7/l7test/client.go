@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// Client is one client connection that speaks bytes.
+// Client is a raw client connection.
 type Client struct {
 	*net.TCPConn
 	t     testing.TB
 	r     *bufio.Reader
-	until atomic.Bool // the test has set a deadline of its own
+	until atomic.Bool // the test has set its own deadline
 }
 
-// patience is how long a client waits for an answer.
+// patience is the time a client waits for a response.
 const patience = 30 * time.Second
 
-// Dial opens a client connection that gives up some time (patience) after it
-// was opened, or has sent something.
+// Dial opens a client connection. Its deadline is patience after the connect and after each
+// Send.
 func Dial(t testing.TB, addr string) *Client {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
@@ -36,19 +36,19 @@ func Dial(t testing.TB, addr string) *Client {
 	return &Client{TCPConn: c.(*net.TCPConn), t: t}
 }
 
-// SetDeadline replaces the patience of the client.
+// SetDeadline overrides patience.
 func (c *Client) SetDeadline(t time.Time) error {
 	c.until.Store(true)
 	return c.TCPConn.SetDeadline(t)
 }
 
-// SetReadDeadline replaces the patience of the client.
+// SetReadDeadline overrides patience.
 func (c *Client) SetReadDeadline(t time.Time) error {
 	c.until.Store(true)
 	return c.TCPConn.SetReadDeadline(t)
 }
 
-// Reader is the one buffered reader of the connection.
+// Reader returns the buffered reader of the connection.
 func (c *Client) Reader() *bufio.Reader {
 	if c.r == nil {
 		c.r = bufio.NewReader(c.TCPConn)
@@ -56,7 +56,7 @@ func (c *Client) Reader() *bufio.Reader {
 	return c.r
 }
 
-// Send writes text. What is answered has the client's patience from then on.
+// Send writes text and restarts the deadline.
 func (c *Client) Send(text string) *Client {
 	c.t.Helper()
 	if !c.until.Load() {
@@ -68,7 +68,7 @@ func (c *Client) Send(text string) *Client {
 	return c
 }
 
-// Response is one response, read whole.
+// Response is one complete response.
 type Response struct {
 	*http.Response
 	Text string
@@ -98,7 +98,7 @@ func (c *Client) Rest() string {
 	return b.String()
 }
 
-// DialOnly dials addr whatever is asked for.
+// DialOnly returns a dial function that connects to addr for every name.
 func DialOnly(addr string) func(ctx context.Context, network, asked string) (net.Conn, error) {
 	return func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, addr)

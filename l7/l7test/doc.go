@@ -1,4 +1,3 @@
-// Package l7test puts up a small appliance in the test's own process: an
-// engine on real loops and sockets, backends that record what they receive,
-// and clients that speak bytes.
+// Package l7test runs a small appliance within a test: an engine on real loops and sockets,
+// backends that record their input, and raw clients.
 package l7test

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// FrameClient is a client of HTTP/2 by prior knowledge that speaks frame by frame.
+// FrameClient is an HTTP/2 client with prior knowledge that works frame by frame.
 type FrameClient struct {
 	*xhttp2.Framer
 	Conn  net.Conn
@@ -23,22 +23,20 @@ type FrameClient struct {
 	dec   *hpack.Decoder
 }
 
-// DialFrames connects and greets. Without settings its windows are wide open.
+// DialFrames connects and sends the preface. Without settings its windows are wide open.
 func DialFrames(t testing.TB, addr string, settings ...xhttp2.Setting) *FrameClient {
 	t.Helper()
 	return NewFrameClient(t, Dial(t, addr).TCPConn).Greet(settings...)
 }
 
-// NewFrameClient is a client on a connection there is, on which nothing is said
-// yet.
+// NewFrameClient returns a client on an unused connection.
 func NewFrameClient(t testing.TB, conn net.Conn) *FrameClient {
 	c := &FrameClient{Framer: xhttp2.NewFramer(conn, conn), Conn: conn, t: t, dec: hpack.NewDecoder(4096, nil)}
 	c.enc = hpack.NewEncoder(&c.block)
 	return c
 }
 
-// Greet sends the preface and settings. Without settings the windows are wide
-// open.
+// Greet sends the preface and settings. Without settings the windows are wide open.
 func (c *FrameClient) Greet(settings ...xhttp2.Setting) *FrameClient {
 	_, _ = io.WriteString(c.Conn, xhttp2.ClientPreface)
 	if len(settings) == 0 {
@@ -49,7 +47,7 @@ func (c *FrameClient) Greet(settings ...xhttp2.Setting) *FrameClient {
 	return c
 }
 
-// Head encodes a head: pairs of name and value.
+// Head encodes a head of name-value pairs.
 func (c *FrameClient) Head(fields ...string) []byte {
 	c.block.Reset()
 	for i := 0; i < len(fields); i += 2 {
@@ -61,7 +59,7 @@ func (c *FrameClient) Head(fields ...string) []byte {
 // Ask opens a stream with a request.
 func (c *FrameClient) Ask(id uint32, end bool, method, path string, more ...string) {
 	fields := append([]string{":method", method, ":scheme", "http", ":authority", "a.test", ":path", path}, more...)
-	const most = 16 << 10 // of a frame
+	const most = 16 << 10 // per frame
 	block := c.Head(fields...)
 	first := block[:min(most, len(block))]
 	block = block[len(first):]
@@ -73,9 +71,9 @@ func (c *FrameClient) Ask(id uint32, end bool, method, path string, more ...stri
 	}
 }
 
-// Next gives the next frame as text: "1 HEADERS 200 end", "1 DATA ok end",
-// "1 RST_STREAM NO_ERROR", "GOAWAY NO_ERROR", "end" when the connection is
-// over. Settings, window updates and pings are left out.
+// Next returns the next frame as text: "1 HEADERS 200 end", "1 DATA ok end", "1 RST_STREAM
+// NO_ERROR", "GOAWAY NO_ERROR", or "end" at the end of the connection. It skips SETTINGS,
+// WINDOW_UPDATE and PING.
 func (c *FrameClient) Next() string {
 	for {
 		f, err := c.ReadFrame()
@@ -102,8 +100,7 @@ func (c *FrameClient) Next() string {
 	}
 }
 
-// Want checks the frames that come next; of DATA those that follow each other
-// on one stream count as one.
+// Want checks the next frames. Consecutive DATA frames of one stream count as one.
 func (c *FrameClient) Want(frames ...string) {
 	c.t.Helper()
 	for _, want := range frames {
@@ -118,7 +115,7 @@ func (c *FrameClient) Want(frames ...string) {
 	}
 }
 
-// Ended waits for the end of the connection and gives the frames before it.
+// Ended waits for the end of the connection and returns the frames before it.
 func (c *FrameClient) Ended() (frames []string) {
 	c.t.Helper()
 	_ = c.Conn.SetReadDeadline(time.Now().Add(8 * time.Second))

@@ -12,19 +12,19 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// FrameServer is a connection of a backend that speaks HTTP/2 frame by frame.
+// FrameServer is a backend connection that works with HTTP/2 frame by frame.
 type FrameServer struct {
 	*xhttp2.Framer
 	Conn  net.Conn
-	N     int                          // which connection it is, from 1
-	Heads map[uint32]map[string]string // the fields of requests, by stream
+	N     int                          // number of the connection, from 1
+	Heads map[uint32]map[string]string // request fields by stream
 	enc   *hpack.Encoder
 	dec   *hpack.Decoder
 	block strings.Builder
 }
 
-// NewFrameServer starts a backend each of whose connections is served by script, after
-// the preface was read and the settings were sent. accepted counts them.
+// NewFrameServer starts a backend that runs script for each connection, after the preface
+// was read and the settings were sent. accepted counts the connections.
 func NewFrameServer(t testing.TB, script func(s *FrameServer), settings ...xhttp2.Setting) (addr string, accepted *atomic.Int32) {
 	t.Helper()
 	accepted = new(atomic.Int32)
@@ -46,10 +46,9 @@ func NewFrameServer(t testing.TB, script func(s *FrameServer), settings ...xhttp
 	return b.Addr, accepted
 }
 
-// Next gives the next frame as text: "1 GET /path", with " end" if nothing
-// follows, "1 DATA bytes", "1 TRAILERS name=value", "1 RST_STREAM CANCEL",
-// "GOAWAY NO_ERROR", "PING", "end". Settings, window updates and acks are left
-// out.
+// Next returns the next frame as text: "1 GET /path", with " end" if nothing follows, "1
+// DATA bytes", "1 TRAILERS name=value", "1 RST_STREAM CANCEL", "GOAWAY NO_ERROR", "PING", or
+// "end". It skips SETTINGS, WINDOW_UPDATE and acknowledgements.
 func (s *FrameServer) Next() string {
 	for {
 		f, err := s.ReadFrame()
@@ -89,7 +88,7 @@ func (s *FrameServer) Next() string {
 	}
 }
 
-// frameText is a frame both sides send, as text; empty for others.
+// frameText returns the text of a frame common to both sides, or "".
 func frameText(f xhttp2.Frame, end string) string {
 	id := f.Header().StreamID
 	switch f := f.(type) {
@@ -103,8 +102,8 @@ func frameText(f xhttp2.Frame, end string) string {
 	return ""
 }
 
-// Request gives the stream and the path of the next request; 0 when there is
-// none any more.
+// Request returns the stream and path of the next request, or 0 at the end of the
+// connection.
 func (s *FrameServer) Request() (id uint32, path string) {
 	for {
 		got := s.Next()
@@ -118,17 +117,17 @@ func (s *FrameServer) Request() (id uint32, path string) {
 	}
 }
 
-// Head sends a head: the status, then pairs of name and value.
+// Head sends a head: the status, then name-value pairs.
 func (s *FrameServer) Head(id uint32, end bool, status string, fields ...string) {
 	s.Fields(id, end, append([]string{":status", status}, fields...)...)
 }
 
-// Fields sends a header block of pairs of name and value.
+// Fields sends a header block of name-value pairs.
 func (s *FrameServer) Fields(id uint32, end bool, fields ...string) {
 	_ = s.WriteHeaders(xhttp2.HeadersFrameParam{StreamID: id, EndStream: end, EndHeaders: true, BlockFragment: s.Encode(fields...)})
 }
 
-// Encode is a header block of pairs of name and value.
+// Encode returns a header block of name-value pairs.
 func (s *FrameServer) Encode(fields ...string) []byte {
 	s.block.Reset()
 	for i := 0; i < len(fields); i += 2 {
@@ -137,7 +136,7 @@ func (s *FrameServer) Encode(fields ...string) []byte {
 	return []byte(s.block.String())
 }
 
-// Answer sends a whole answer.
+// Answer sends a complete response.
 func (s *FrameServer) Answer(id uint32, body string) {
 	s.Head(id, false, "200", "x-conn", fmt.Sprint(s.N))
 	for ; len(body) > 16384; body = body[16384:] {
@@ -146,7 +145,7 @@ func (s *FrameServer) Answer(id uint32, body string) {
 	_ = s.WriteData(id, true, []byte(body))
 }
 
-// Serve answers all requests that come.
+// Serve responds to all requests.
 func (s *FrameServer) Serve() {
 	for {
 		id, path := s.Request()
@@ -157,8 +156,8 @@ func (s *FrameServer) Serve() {
 	}
 }
 
-// Bodies reads requests with their bodies until the end of the connection, and
-// calls handle with each that is complete.
+// Bodies reads requests with bodies until the end of the connection and calls handle for
+// each complete one.
 func (s *FrameServer) Bodies(handle func(id uint32, path, body string)) {
 	path, body := map[uint32]string{}, map[uint32]string{}
 	for {

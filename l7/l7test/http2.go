@@ -12,15 +12,15 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// HTTP2Client is a client of HTTP/2 for the farm at addr: over TLS, or by
-// prior knowledge.
+// HTTP2Client returns an HTTP/2 client for the farm at addr: over TLS if secure, otherwise
+// with prior knowledge.
 func HTTP2Client(t testing.TB, addr string, secure bool) *http.Client {
 	transport := &http.Transport{Protocols: http2(secure), DialContext: DialOnly(addr), TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// HTTP2Server is a backend that speaks HTTP/2 only, and ends with the test.
+// HTTP2Server starts an HTTP/2-only backend that stops with the test.
 func HTTP2Server(t testing.TB, handler http.Handler, secure bool, edit ...func(*http.Server)) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(handler)
@@ -38,7 +38,7 @@ func HTTP2Server(t testing.TB, handler http.Handler, secure bool, edit ...func(*
 	return s
 }
 
-// http2 allows HTTP/2 alone: over TLS, or by prior knowledge.
+// http2 allows only HTTP/2: over TLS if secure, otherwise with prior knowledge.
 func http2(secure bool) *http.Protocols {
 	var p http.Protocols
 	p.SetHTTP2(secure)
@@ -46,7 +46,7 @@ func http2(secure bool) *http.Protocols {
 	return &p
 }
 
-// HTTP2Service is a service whose backends speak HTTP/2.
+// HTTP2Service returns a service with HTTP/2 backends.
 func HTTP2Service(secure bool, addrs ...string) farm.Service {
 	s := Service("web", addrs...)
 	s.BackendProtocol = farm.BackendHTTP2
@@ -56,8 +56,7 @@ func HTTP2Service(secure bool, addrs ...string) farm.Service {
 	return s
 }
 
-// EveryPath runs a test for each kind of client with each kind of backend that
-// speaks HTTP/2.
+// EveryPath runs a test for each combination of client kind and HTTP/2 backend kind.
 func EveryPath(t *testing.T, handler http.Handler, test func(t *testing.T, a *Appliance, c *http.Client, url string), edit ...func(*farm.HTTP)) {
 	for _, client := range []string{"http1", "h2c", "h2"} {
 		for _, secure := range []bool{false, true} {
@@ -88,7 +87,7 @@ func EveryPath(t *testing.T, handler http.Handler, test func(t *testing.T, a *Ap
 	}
 }
 
-// Echo answers with what it got, in the framing the query asks for.
+// Echo responds with the request body, in the framing selected by the query.
 var Echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Proto", r.Proto)
 	w.Header().Set("X-Forwarded", r.Header.Get("X-Forwarded-Proto"))
@@ -109,7 +108,7 @@ var Echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	}
 })
 
-// EachWay runs a test with clients that speak HTTP/2 over TLS and by prior knowledge.
+// EachWay runs a test with HTTP/2 clients over TLS and with prior knowledge.
 func EachWay(t *testing.T, handler http.Handler, test func(t *testing.T, a *Appliance, c *http.Client, url string), edit ...func(*farm.HTTP)) {
 	for name, secure := range map[string]bool{"tls": true, "prior knowledge": false} {
 		t.Run(name, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Main runs the tests of a package, more at a time than there are CPUs: nearly all
-// of their time is waiting for somebody to be late.
+// Main runs the tests of a package with more parallelism than there are CPUs, because nearly
+// all of their time is spent waiting for timeouts.
 func Main(m *testing.M) {
 	flag.Parse()
 	chosen := false
@@ -18,7 +18,7 @@ func Main(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// CatchOutput keeps what is printed from the test's output until out is called.
+// CatchOutput captures standard output until out is called.
 func CatchOutput(t testing.TB) (out func() string) {
 	t.Helper()
 	stdout := os.Stdout

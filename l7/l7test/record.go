@@ -6,29 +6,29 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 )
 
-// Record is what an appliance recorded of an exchange, which may be kept.
+// Record is a copy of an appliance's record of an exchange.
 type Record struct {
 	accesslog.Exchange
 	Client, Method, Host, Path string
-	ID                         string // of the request
+	ID                         string // request ID
 	Agent, Referer             string
-	Reason                     string // why it was refused or failed
-	Header                     string // those asked for, as name=value;
+	Reason                     string // of a refusal or failure
+	Header                     string // logged fields as name=value;
 }
 
-// Records reads what an appliance records.
+// Records reads an appliance's records.
 type Records struct {
-	Came []Record // and was not taken by Next
+	Came []Record // records not yet taken by Next
 	t    testing.TB
 	r    *accesslog.Reader
 }
 
-// RecordsOf reads what the appliance records from now on.
+// RecordsOf reads the appliance's records from now on.
 func RecordsOf(t testing.TB, a *Appliance) *Records {
 	return &Records{t: t, r: a.Records.Reader()}
 }
 
-// Drain reads what came.
+// Drain reads the available records.
 func (r *Records) Drain() {
 	r.r.Drain(func(rec *accesslog.Record) {
 		l := Record{

@@ -11,12 +11,12 @@ const (
 	SocketKey    = "dGhlIHNhbXBsZSBub25jZQ=="
 	SocketAccept = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
-	// AskSocket asks for a WebSocket at /ws.
+	// AskSocket is a WebSocket request for /ws.
 	AskSocket = "GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + SocketKey + "\r\n\r\n"
 )
 
-// AcceptSocket is a server's answer to the head of a request for a WebSocket.
+// AcceptSocket returns a server's response to the head of a WebSocket request.
 func AcceptSocket(head string) string {
 	key := ""
 	for line := range strings.Lines(head) {

@@ -1,9 +1,9 @@
-// Package outlier tells which backends of a service do worse than the others: whose
-// requests fail more often than the service allows, or whose answers take many times
-// as long. It looks at what was counted in a window of time and decides nothing else.
+// Package outlier finds the backends of a service that are worse than the others: those with
+// a higher failure rate than the service allows, or with response times many times longer.
+// It only evaluates the counts of a time window.
 //
-// What is wrong with all of them says nothing about one: a backend stands out only
-// while another does well, or had nothing to do. So a client whose requests fail
-// everywhere takes no backend out. Times are compared by their medians, which a few
-// slow requests of one client do not move.
+// Problems common to all backends do not count against one. A backend stands out only if
+// another does well or was idle, so a client whose requests fail everywhere gets no backend
+// ejected. Times are compared by their medians, which a few slow requests of one client do
+// not shift.
 package outlier

@@ -10,36 +10,36 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-// Least is by how much more than the others a backend's answers must take to be
-// called slow: below it, twice as long is noise.
+// Least is the minimum difference from the other backends' times for a backend to be called
+// slow. Below it, a factor of two is noise.
 const Least = 10 * time.Millisecond
 
-// Limits are what a service allows its backends.
+// Limits are a service's limits for its backends.
 type Limits struct {
-	Rate     int    // failures in a hundred requests; 0 allows all
-	Slow     int    // times as long as the others take; 0 allows any
-	Requests uint64 // below which the counts of a backend say nothing
+	Rate     int    // failures in percent of requests; 0: unlimited
+	Slow     int    // factor over the time of the others; 0: unlimited
+	Requests uint64 // minimum number of requests for a judgement
 }
 
-// Count is what a backend did in a window of time.
+// Count holds a backend's counts in a time window.
 type Count struct {
-	Requests  uint64          // answered, and failed without an answer
-	Failures  uint64          // of them, see stats.Backend
-	FirstByte stats.Histogram // of final answers
+	Requests  uint64          // with a response, or failed without one
+	Failures  uint64          // see stats.Backend
+	FirstByte stats.Histogram // of final responses
 }
 
-// CountOf is what a backend did since its counters were wiped. Answers of 501 and 505, which
-// say nothing of it, are left out.
+// CountOf returns a backend's counts since its counters were reset. It omits 501 and 505
+// responses, which do not indicate its quality.
 func CountOf(b *stats.Backend, t *stats.Times) Count {
 	c := Count{Failures: b.Failures, FirstByte: t.FirstByte}
-	for _, n := range b.Responses[1:4] { // 2xx to 4xx; those of 5xx are failures
+	for _, n := range b.Responses[1:4] { // 2xx to 4xx; 5xx count as failures
 		c.Requests += n
 	}
 	c.Requests += b.Failures
 	return c
 }
 
-// Since is what was counted after before; nothing where the counters were wiped between.
+// Since returns the counts since before, or zero if the counters were reset in between.
 func (c *Count) Since(before *Count) Count {
 	if c.Requests < before.Requests || c.Failures < before.Failures {
 		return Count{}
@@ -47,19 +47,18 @@ func (c *Count) Since(before *Count) Count {
 	return Count{Requests: c.Requests - before.Requests, Failures: c.Failures - before.Failures, FirstByte: c.FirstByte.Since(&before.FirstByte)}
 }
 
-// rate is how many of a hundred requests failed.
+// rate returns the percentage of failed requests.
 func (c *Count) rate() float64 { return 100 * float64(c.Failures) / float64(max(c.Requests, 1)) }
 
-// Finding is a backend that stands out.
+// Finding is an outlier.
 type Finding struct {
-	Index int // among the counts
+	Index int // index in the counts
 	Cause health.Cause
 	Why   string  // in words, with the numbers
-	worse float64 // than the limit, in times
+	worse float64 // factor over the limit
 }
 
-// Find lists the backends that stand out, the worst first. Backends that are not to be
-// looked at have a zero Count.
+// Find returns the outliers, worst first. Backends with a zero Count are ignored.
 func (l *Limits) Find(counts []Count) []Finding {
 	var out []Finding
 	for i := range counts {
@@ -78,7 +77,7 @@ func (l *Limits) Find(counts []Count) []Finding {
 	return out
 }
 
-// failing reports a backend over the rate, unless all others with requests are too.
+// failing reports a backend above the rate, unless all others with requests are, too.
 func (l *Limits) failing(counts []Count, i int) (Finding, bool) {
 	c, limit := &counts[i], float64(l.Rate)
 	if l.Rate == 0 || c.rate() <= limit {
@@ -102,7 +101,7 @@ func (l *Limits) failing(counts []Count, i int) (Finding, bool) {
 	}, true
 }
 
-// slow reports a backend whose median is too far above that of the others.
+// slow reports a backend whose median is too far above the others'.
 func (l *Limits) slow(counts []Count, i int) (Finding, bool) {
 	own, known := counts[i].FirstByte.Quantile(0.5)
 	if l.Slow == 0 || !known {
@@ -131,7 +130,7 @@ func (l *Limits) slow(counts []Count, i int) (Finding, bool) {
 	}, true
 }
 
-// round leaves three digits.
+// round rounds to three digits.
 func round(d time.Duration) time.Duration {
 	for unit := time.Duration(1); ; unit *= 10 {
 		if d < 1000*unit {

@@ -9,7 +9,8 @@ import (
 	"github.com/sluicelb/sluice/l7/outlier"
 )
 
-// made is a backend with that many requests and failures, whose answers took took.
+// made returns the counts of a backend with that many requests and failures, whose responses
+// took took.
 func made(requests, failures uint64, took time.Duration) outlier.Count {
 	c := outlier.Count{Requests: requests, Failures: failures}
 	for range requests - failures {
@@ -67,7 +68,7 @@ func TestWhoTakesManyTimesAsLongStandsOut(t *testing.T) {
 	}
 }
 
-// mixed is a backend with n requests that took a and m that took b.
+// mixed returns the counts of a backend with n requests that took a and m that took b.
 func mixed(n int, a time.Duration, m int, b time.Duration) outlier.Count {
 	c := made(uint64(n), 0, a)
 	for range m {
@@ -100,14 +101,15 @@ func TestFailuresComeBeforeTimes(t *testing.T) {
 	if len(got) != 2 || got[0].Index != 1 || got[1].Index != 0 {
 		t.Fatalf("found %+v", got)
 	}
-	// By buckets of the histogram, in the middle of 536.870912 to 1073.741824 ms, and of 2.097152 to 4.194304 ms.
+	// The values are middles of histogram buckets: 536.870912 to 1073.741824 ms, and
+	// 2.097152 to 4.194304 ms.
 	if got[0].Why != "50 of 100 requests failed, more than 10 %" || got[1].Why != "half of its answers took more than 805ms, those of others 3.15ms" {
 		t.Errorf("said %q and %q", got[0].Why, got[1].Why)
 	}
 }
 
 func TestCountsAreOfAWindow(t *testing.T) {
-	b := stats.Backend{Responses: [5]uint64{100, 10, 2, 3, 4}, Failures: 7} // of 5xx 4, of none 3
+	b := stats.Backend{Responses: [5]uint64{100, 10, 2, 3, 4}, Failures: 7} // 4 with 5xx, 3 without a response
 	var times stats.Times
 	times.FirstByte.Observe(int64(usual))
 	before := outlier.CountOf(&b, &times)

@@ -8,11 +8,11 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// The classes of what is refused: what a client sent or failed to send, then
-// what a backend did, then what this machine could not.
+// Classes of rejections: by client behaviour, then by backend behaviour, then by limits of
+// this machine.
 const (
 	BadRequest rejection.Class = iota
-	smuggling                  // framing that two parsers could read differently
+	smuggling                  // framing that two parsers could interpret differently
 	BadHost
 	BadTarget
 	HeadTooLong
@@ -22,19 +22,19 @@ const (
 	Timeout
 	RateLimited
 	Unauthorized
-	Flood // of frames, resets or streams, which only HTTP/2 has
+	Flood // of frames, resets or streams; HTTP/2 only
 	BadProxyHeader
 	BadAnswer
 	CutAnswer
 	BackendTimeout
-	NoMarked     // no socket with the mark: a fault of this machine
-	BadHandshake // of TLS with a backend, for what the client sent
-	NoService    // matches the request
-	NoBackend    // can be used now
-	Shortage     // of this machine, of descriptors, ports or memory
+	NoMarked     // no marked socket available: a fault of this machine
+	BadHandshake // TLS handshake with a backend failed because of the client's input
+	NoService    // no service matches
+	NoBackend    // no backend is usable
+	Shortage     // this machine lacks descriptors, ports or memory
 )
 
-// Names are what the log calls them.
+// Names holds the names of the classes in the log.
 var Names = [...]string{
 	BadRequest:     "bad-request",
 	smuggling:      "request-smuggling",
@@ -59,7 +59,7 @@ var Names = [...]string{
 	Shortage:       "shortage",
 }
 
-// classes are those of the errors whose status alone does not tell.
+// classes maps errors whose status does not determine the class.
 var classes = map[*http1.Error]rejection.Class{
 	http1.ErrLength:         smuggling,
 	http1.ErrLengthRepeated: smuggling,
@@ -90,7 +90,7 @@ var classes = map[*http1.Error]rejection.Class{
 	http1.ErrTargetControl: BadTarget,
 }
 
-// Classify says what a request is refused for and how it is answered.
+// Classify returns the class, response status and reason of a refusal.
 func Classify(err error) (class rejection.Class, status int, reason string) {
 	bad, ok := errors.AsType[*http1.Error](err)
 	if !ok {
@@ -109,7 +109,7 @@ func Classify(err error) (class rejection.Class, status int, reason string) {
 	return class, bad.Status, bad.Reason
 }
 
-// Count counts a request that is refused for that.
+// Count counts a refused request.
 func Count(s *stats.Farm, class rejection.Class) {
 	switch class {
 	case HeadTooLong:
@@ -118,21 +118,20 @@ func Count(s *stats.Farm, class rejection.Class) {
 		s.BadMethods++
 	case NoService:
 		s.NoBackend++
-	case RateLimited, Unauthorized: // the request is as it should be
+	case RateLimited, Unauthorized: // the request itself is valid
 	default:
 		s.BadRequests++
 	}
 }
 
-// Cause is why and how a request is refused.
+// Cause is the reason for a refusal and its response.
 type Cause struct {
-	Class  rejection.Class // as which it is counted
-	Status int             // of the answer
-	Reason string          // a text of ours
+	Class  rejection.Class // counter
+	Status int             // of the response
+	Reason string          // fixed text
 }
 
-// Because returns the Cause of that class, answered with that status. It allocates:
-// causes are variables.
+// Because returns a Cause. It allocates, so causes are stored in variables.
 func Because(class rejection.Class, status int, reason string) *Cause {
 	return &Cause{class, status, reason}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/l7/rejected"
 )
 
-// byName lists the errors of requests by the name of their class.
+// byName lists the request errors by class name.
 var byName = map[string][]*http1.Error{
 	"bad-request": {
 		http1.ErrRequestLine, http1.ErrVersion, http1.ErrVersionUnknown, http1.ErrLineEnd, http1.ErrFold, http1.ErrFieldName, http1.ErrFieldValue,
@@ -96,7 +96,7 @@ func TestACauseSaysWhatIsAnswered(t *testing.T) {
 	}
 }
 
-// Refusing is as cheap as serving.
+// Refusing must be as cheap as serving.
 func TestClassifyingAllocatesNothing(t *testing.T) {
 	var s stats.Farm
 	if n := testing.AllocsPerRun(100, func() {

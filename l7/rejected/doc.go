@@ -1,3 +1,3 @@
-// Package rejected says what requests and answers are refused for: classes, which
-// are counted and stand in the log, with the status a client is told.
+// Package rejected classifies refused requests and responses. Classes are counted and
+// logged, and have the status of the response.
 package rejected

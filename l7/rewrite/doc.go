@@ -1,24 +1,24 @@
-// Package rewrite changes heads by an operator's rules: it removes, replaces
-// and adds header fields, and rewrites the paths of requests.
+// Package rewrite applies an operator's rules to heads: it removes, replaces and adds header
+// fields, and rewrites request paths.
 //
-// Rules are compiled once per generation and then only read. What they need
-// while they run is in a Scratch, of which each loop has one.
+// Rules are compiled once per generation and read-only afterwards. Their working memory is a
+// Scratch, one for each loop.
 //
-//	Remover.Remove    fields whose "Name: value" holds a pattern are taken out
-//	Replacer.Replace  in the values of some fields, what a pattern finds is replaced
-//	URL.Rewrite       the path and query of a request are replaced
-//	Template.Append   what is put in place: text with $1 … $9
+//	Remover.Remove    removes the fields whose "Name: value" matches a pattern
+//	Replacer.Replace  replaces pattern matches in field values
+//	URL.Rewrite       replaces the path and query of a request
+//	Template.Append   the replacement: text with $1 … $9
 //
-// # What rules cannot do
+// # Limits of rules
 //
-// Fields that frame a message or belong to one hop, Host and Expect are out of
-// their reach (http1.Fixed). What is put in place is an http1.Value, so no rule
-// and no client can end a line with it; a path that was rewritten is read again
-// as if it had just come. What grows beyond the limits of a head is refused.
+// Rules cannot touch framing and hop-by-hop fields, Host and Expect (http1.Fixed).
+// Replacements are http1.Values, so neither a rule nor a client can insert a line end. A
+// rewritten path is parsed like a client's. Results beyond the limits of a head are refused.
 //
 // # Cost
 //
-// 0 allocations, whatever the patterns, on texts of usual length: the groups of
-// a match are found by a matcher of this package, because regexp's allocates a
+// 0 allocations for any pattern on texts of usual length. Groups are found by a matcher of
+// this package, because regexp allocates each result. Literal prefixes and names avoid most
+// matches.
 // result for each. Literal beginnings and names never come that far.
 package rewrite

@@ -9,12 +9,12 @@ import (
 	"github.com/sluicelb/sluice/l7/route"
 )
 
-// Remover takes fields out of heads. It is immutable; nil removes nothing.
+// Remover removes fields from heads. It is immutable; nil removes nothing.
 type Remover struct {
 	lines *route.Set
 }
 
-// NewRemover compiles rules; nil when there are none.
+// NewRemover compiles rules, or returns nil if there are none.
 func NewRemover(rules []farm.HeaderRemove) (*Remover, error) {
 	if len(rules) == 0 {
 		return nil, nil
@@ -30,8 +30,7 @@ func NewRemover(rules []farm.HeaderRemove) (*Remover, error) {
 	return &Remover{lines}, nil
 }
 
-// Remove takes out the fields whose line, "Name: value", holds one of the
-// patterns, ignoring case.
+// Remove removes the fields whose line "Name: value" matches a pattern, ignoring case.
 func (r *Remover) Remove(h *http1.Head, s *Scratch) {
 	for i := range h.NumFields {
 		if k := r.Finds(h, i, s); k >= 0 && h.Remove(i) && s.observer != nil {
@@ -40,7 +39,7 @@ func (r *Remover) Remove(h *http1.Head, s *Scratch) {
 	}
 }
 
-// Finds gives the rule that takes field i out, -1 when none does.
+// Finds returns the rule that removes field i, or -1.
 func (r *Remover) Finds(h *http1.Head, i int, s *Scratch) int {
 	if !r.lines.Starts(h.Name(i)[0]) || !h.Visible(i) {
 		return -1
@@ -48,7 +47,7 @@ func (r *Remover) Finds(h *http1.Head, i int, s *Scratch) int {
 	return r.lines.Match(s.lineOf(h, i))
 }
 
-// lineOf is field i as "Name: value", valid until the next call.
+// lineOf returns field i as "Name: value", valid until the next call.
 func (s *Scratch) lineOf(h *http1.Head, i int) []byte {
 	line, grown := h.Line(i, s.line)
 	if grown != nil {
@@ -57,7 +56,7 @@ func (s *Scratch) lineOf(h *http1.Head, i int) []byte {
 	return line
 }
 
-// Replacer changes values of fields. It is immutable; nil changes nothing.
+// Replacer changes field values. It is immutable; nil changes nothing.
 type Replacer struct {
 	rules []replacement
 }
@@ -69,8 +68,8 @@ type replacement struct {
 	text  *Template
 }
 
-// NewReplacer compiles lists of rules that are applied one after the other; nil
-// when there are no rules.
+// NewReplacer compiles lists of rules, which are applied in sequence. It returns nil if
+// there are no rules.
 func NewReplacer(lists ...[]farm.HeaderReplace) (*Replacer, error) {
 	r := &Replacer{}
 	for _, rules := range lists {
@@ -101,10 +100,10 @@ func newReplacement(rule *farm.HeaderReplace) (r replacement, err error) {
 	return r, nil
 }
 
-// Replace applies the rules in order, each to every field whose name its
-// pattern matches, ignoring case: the first thing its other pattern finds in
-// the value is replaced. The error, http1.ErrHeadTooLong, says that a value
-// became longer than a head may be. The values are valid until s is reset.
+// Replace applies the rules in order, each to every field whose name matches its name
+// pattern, ignoring case. The first match of its other pattern in the value is replaced. The
+// error http1.ErrHeadTooLong means that a value exceeds the limit of a head. The values are
+// valid until s is reset.
 func (r *Replacer) Replace(h *http1.Head, s *Scratch) error {
 	for k := range r.rules {
 		rule := &r.rules[k]
@@ -121,7 +120,7 @@ func (r *Replacer) Replace(h *http1.Head, s *Scratch) error {
 	return nil
 }
 
-// apply changes one field by the rule, which is number k.
+// apply applies rule number k to one field.
 func (r *replacement) apply(h *http1.Head, i int, s *Scratch, k int) error {
 	var g Groups
 	v := h.Value(i)
@@ -133,22 +132,22 @@ func (r *replacement) apply(h *http1.Head, i int, s *Scratch, k int) error {
 	if len(s.text)-from > http1.MaxHead {
 		return http1.ErrHeadTooLong
 	}
-	// All pieces are parts of values, so this cannot fail; were it to, the field
-	// stays as it is.
+	// All pieces are parts of values, so this cannot fail. If it did, the field would stay
+	// unchanged.
 	if value, ok := http1.CheckValue(s.text[from:]); ok && h.Edit(i, value) && s.observer != nil {
 		s.observer.Replaced(h, i, k, v)
 	}
 	return nil
 }
 
-// replace appends b with the template in place of the match.
+// replace appends b with the match replaced by the template.
 func (t *Template) replace(dst, b []byte, g *Groups) []byte {
 	dst = append(dst, b[:g[0]]...)
 	dst = t.Append(dst, b, g, nil)
 	return append(dst, b[g[1]:]...)
 }
 
-// Lines makes the field lines that rules add.
+// Lines returns the field lines that rules add.
 func Lines(rules []farm.HeaderAdd) ([]byte, error) {
 	var out []byte
 	for _, r := range rules {
@@ -167,9 +166,8 @@ func Lines(rules []farm.HeaderAdd) ([]byte, error) {
 	return out, nil
 }
 
-// FindLine looks for a field whose line, "Name: value", holds one of the
-// patterns: it gives the first such field and the pattern, -1 and -1 without
-// one.
+// FindLine returns the first field whose line "Name: value" matches a pattern, and that
+// pattern, or -1 and -1.
 func (s *Scratch) FindLine(h *http1.Head, patterns *route.Set) (field, pattern int) {
 	for i := range h.NumFields {
 		if !patterns.Starts(h.Name(i)[0]) || !h.Visible(i) {

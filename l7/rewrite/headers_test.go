@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/l7/route"
 )
 
-// browser is what a browser sends.
+// browser is a browser's request.
 const browser = "GET /static/js/main.8f3a.js?v=12 HTTP/1.1\r\n" +
 	"Host: www.example.com\r\n" +
 	"User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n" +
@@ -72,7 +72,7 @@ func TestEachRuleReplacesOnceAndSeesTheOneBefore(t *testing.T) {
 	}
 }
 
-// told is an Observer that notes what it is told.
+// told is an Observer that records its calls.
 type told []string
 
 func (o *told) Removed(h *http1.Head, i, rule int) {
@@ -83,7 +83,7 @@ func (o *told) Replaced(h *http1.Head, i, rule int, before []byte) {
 	*o = append(*o, fmt.Sprintf("rule %d made %s of %s: %s", rule, h.Value(i), h.Name(i), before))
 }
 
-// fields are those of a head that rules do not leave out.
+// fields returns the fields of a head that rules keep.
 func fields(r *http1.Request) (lines []string) {
 	for i := range r.NumFields {
 		if !r.Fields[i].Removed() {
@@ -93,7 +93,7 @@ func fields(r *http1.Request) (lines []string) {
 	return lines
 }
 
-// rulable is a head of which rules may touch A, B and C.
+// rulable is a head in which rules may change A, B and C.
 const rulable = "GET / HTTP/1.1\r\nHost: abc\r\nA:  abc \r\nX-Forwarded-For: abc\r\nB:xbc\r\nContent-Length: 0\r\nC: abc\r\n\r\n"
 
 func TestRulesTouchWhatTheyFindAndTell(t *testing.T) {
@@ -207,8 +207,7 @@ func TestRulesThatCannotBeReadAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzReplace checks that no rule makes a head of a request that we would not
-// read as we wrote it.
+// FuzzReplace checks that a request head changed by rules parses as it was written.
 func FuzzReplace(f *testing.F) {
 	f.Add("^A", "b(.)", "$1\tx$2", "abc", "b: c")
 	f.Add(".", ".*", "0", "chunked", "Content-Length: 1")
@@ -226,7 +225,7 @@ func FuzzReplace(f *testing.F) {
 		head := []byte("POST /a HTTP/1.1\r\nHost: h\r\nA: " + value + "\r\nX: " + value + "\r\nContent-Length: 5\r\nTE: x\r\nX-Forwarded-For: 1\r\n\r\n")
 		r := new(http1.Request)
 		if n, err := r.Parse(head); n != len(head) || err != nil {
-			return // or the value ends the head, and with it what is asked of the rest
+			return // otherwise the value ends the head and the rest of the test is meaningless
 		}
 		var s rewrite.Scratch
 		remove.Remove(&r.Head, &s)

@@ -6,38 +6,37 @@ import (
 	"unicode/utf8"
 )
 
-// The matcher follows a program depth first, the preferred branch before the
-// other, and never visits an instruction twice at one position: what failed
-// there once fails again. That is the algorithm of regexp's backtracker (and
-// RE2's BitState), with memory that is kept: its time is bounded by the size of
-// the program times the length of the text, and so is its memory.
+// The matcher follows a program depth first, preferred branch first, and visits each
+// instruction at most once per position, because a second visit would fail again. This is
+// the algorithm of regexp's backtracker (RE2's BitState), with reused memory. Time and
+// memory are bounded by the size of the program times the length of the text.
 
 // maxVisits bounds the pairs of instruction and position, one bit each: 32 KiB.
 const maxVisits = 256 << 10
 
-// Scratch is what rules need while they run. It belongs to one loop; the zero
-// value is ready. What rules made of a head lies in it until Reset.
+// Scratch is the working memory of rules. It belongs to one loop; the zero value is ready.
+// It holds the changes to a head until Reset.
 type Scratch struct {
 	text    []byte
 	line    []byte
 	visited []uint64
 	jobs    []job
 
-	observer Observer // nil but where rules are explained
+	observer Observer // only for explanations
 }
 
-// job is a position to go on at. With back, pos is what the group's end was
-// before, or the second branch is to be followed.
+// job is a position to continue from. With back, either pos is the previous value of a
+// group, or the second branch must be followed.
 type job struct {
 	pc   uint32
 	back bool
 	pos  int
 }
 
-// maxKept bounds the text that is kept for the next head.
+// maxKept bounds the text buffer kept for the next head.
 const maxKept = 64 << 10
 
-// Reset forgets what the last head was changed to.
+// Reset discards the changes to the last head.
 func (s *Scratch) Reset() {
 	if cap(s.text) > maxKept {
 		s.text = nil
@@ -45,7 +44,7 @@ func (s *Scratch) Reset() {
 	s.text = s.text[:0]
 }
 
-// find is Pattern.Find for texts there is room for.
+// find is Pattern.Find for texts within maxVisits.
 func (s *Scratch) find(p *Pattern, b []byte, g *Groups) bool {
 	words := (len(p.prog.Inst)*(len(b)+1) + 63) / 64
 	if words > cap(s.visited) {
@@ -79,7 +78,7 @@ func (s *Scratch) find(p *Pattern, b []byte, g *Groups) bool {
 	return false
 }
 
-// visit reports whether an instruction is met at a position for the first time.
+// visit reports whether an instruction is visited at a position for the first time.
 func (s *Scratch) visit(pc uint32, at, length int) bool {
 	n := uint(pc)*uint(length+1) + uint(at)
 	word, bit := &s.visited[n/64], uint64(1)<<(n%64)
@@ -90,8 +89,7 @@ func (s *Scratch) visit(pc uint32, at, length int) bool {
 	return true
 }
 
-// try looks for a match that begins at one position. It is a table in the
-// shape of a switch.
+// try searches for a match that begins at one position. The switch is a state table.
 func (s *Scratch) try(prog *syntax.Prog, b []byte, at int, g *Groups) bool {
 	s.jobs = append(s.jobs[:0], job{pc: uint32(prog.Start), pos: at})
 jobs:
@@ -138,8 +136,8 @@ jobs:
 	return false
 }
 
-// step gives the length of the character at a position if the instruction
-// takes it, 0 if it does not.
+// step returns the length of the character at a position if the instruction matches it, else
+// 0.
 func step(inst *syntax.Inst, b []byte, pos int) int {
 	if pos == len(b) {
 		return 0
@@ -168,7 +166,7 @@ func step(inst *syntax.Inst, b []byte, pos int) int {
 	return width
 }
 
-// context tells what is true between two characters.
+// context returns the assertions that hold between two characters.
 func context(b []byte, pos int) syntax.EmptyOp {
 	before, after := rune(-1), rune(-1)
 	if pos > 0 {

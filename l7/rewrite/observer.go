@@ -2,15 +2,14 @@ package rewrite
 
 import "github.com/sluicelb/sluice/l7/http1"
 
-// Observer is told what rules do to heads. What it is given is valid during the
-// call.
+// Observer is notified of changes to heads. Arguments are valid during the call only.
 type Observer interface {
-	// Removed tells that the rule took field i out.
+	// Removed reports that the rule removed field i.
 	Removed(h *http1.Head, i, rule int)
-	// Replaced tells that the rule, counted over all lists, changed the value of
-	// field i, which was before.
+	// Replaced reports that the rule, counted over all lists, changed the value of field i
+	// from before.
 	Replaced(h *http1.Head, i, rule int, before []byte)
 }
 
-// Observe has rules that run with s tell o what they do.
+// Observe sets the observer of rules that run with s.
 func (s *Scratch) Observe(o Observer) { s.observer = o }

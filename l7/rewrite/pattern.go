@@ -9,21 +9,21 @@ import (
 	"github.com/sluicelb/sluice/l7/route"
 )
 
-// Groups is where a match and its groups 1 to 9 are: [2n] to [2n+1] for group
-// n, both -1 for one that took no part.
+// Groups holds the positions of a match and its groups 1 to 9: [2n] to [2n+1] for group n,
+// both -1 for one that did not participate.
 type Groups [20]int
 
-// Pattern is a regular expression whose groups are asked for. It is immutable.
+// Pattern is a regular expression with groups. It is immutable.
 type Pattern struct {
 	prog     *syntax.Prog
-	re       *regexp.Regexp // for texts the matcher has no room for
-	prefix   []byte         // what every match begins with
+	re       *regexp.Regexp // for texts beyond maxVisits
+	prefix   []byte         // literal prefix of every match
 	anchored bool           // matches begin at the first byte
 }
 
-// CompilePattern reads a pattern under the limits of package route.
+// CompilePattern compiles a pattern under the limits of package route.
 func CompilePattern(text string, ignoreCase bool) (*Pattern, error) {
-	// The limits and their words are route's.
+	// Limits and error texts come from route.
 	if _, err := route.CompileSet([]string{text}, ignoreCase); err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func CompilePattern(text string, ignoreCase bool) (*Pattern, error) {
 	return &Pattern{prog: prog, re: re, prefix: literalStart(prog), anchored: prog.StartCond()&syntax.EmptyBeginText != 0}, nil
 }
 
-// literalStart is what every match of a program begins with.
+// literalStart returns the literal prefix of every match of a program.
 func literalStart(prog *syntax.Prog) (prefix []byte) {
 	for inst := &prog.Inst[prog.Start]; ; inst = &prog.Inst[inst.Out] {
 		switch {
@@ -54,7 +54,7 @@ func literalStart(prog *syntax.Prog) (prefix []byte) {
 		case inst.Op == syntax.InstRune1,
 			inst.Op == syntax.InstRune && len(inst.Rune) == 1 && syntax.Flags(inst.Arg)&syntax.FoldCase == 0:
 			if inst.Rune[0] == utf8.RuneError {
-				return prefix // it takes bytes that are no UTF-8 too
+				return prefix // it also matches bytes that are not UTF-8
 			}
 			prefix = utf8.AppendRune(prefix, inst.Rune[0])
 		default:
@@ -63,7 +63,7 @@ func literalStart(prog *syntax.Prog) (prefix []byte) {
 	}
 }
 
-// Find looks for the first match in b, as regexp's FindSubmatchIndex does.
+// Find finds the first match in b, like regexp's FindSubmatchIndex.
 func (p *Pattern) Find(b []byte, g *Groups, s *Scratch) bool {
 	if len(p.prefix) > 0 && (p.anchored && !bytes.HasPrefix(b, p.prefix) || !p.anchored && !bytes.Contains(b, p.prefix)) {
 		return false

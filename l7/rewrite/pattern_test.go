@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
-// FuzzPattern checks that the groups found are those regexp finds.
+// FuzzPattern checks that the groups are those found by regexp.
 func FuzzPattern(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`^/old/(.*)$`, "/old/page?x=1"}, {`/([a-z]+)/([0-9]+)`, "/shop/tea/42/x"}, {`(a|ab)(c|bcd)(d*)`, "xabcd"},
@@ -19,7 +19,7 @@ func FuzzPattern(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], false)
 	}
-	// Characters of several bytes, bytes that are none, and what no text holds.
+	// Multi-byte characters, invalid bytes, and control bytes.
 	for _, seed := range [][2]string{
 		{`[^a\x{e9}]b`, "\u00e9b"}, {`\x{FFFD}`, "\u00e9"}, {`\x{FFFD}x`, "a\xffx"}, {`a\x{20ac}b`, "a\u20acb"}, {`a.c`, "a\nc abc"},
 		{`a[^\x00-\x{10FFFF}]`, "ab"}, {`ab+c`, "abb"}, {`\Aab+c`, "xabc"}, {`\Bb\B`, "abc"}, {`(?m)^b$`, "a\nb"}, {`x*`, ""}, {`(a)|b`, "b"},
@@ -40,7 +40,7 @@ func FuzzPattern(f *testing.F) {
 		want := regexp.MustCompile(pattern).FindStringSubmatchIndex(text)
 		var g rewrite.Groups
 		var s rewrite.Scratch
-		for range 2 { // what was left over from the first does not matter
+		for range 2 { // leftovers of the first have no effect
 			if found := p.Find([]byte(text), &g, &s); found != (want != nil) {
 				t.Fatalf("%q in %q: found %v, regexp says %v", pattern, text, found, want)
 			}

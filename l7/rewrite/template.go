@@ -7,11 +7,11 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-// hostVariable stands for the host the client asked for.
+// hostVariable stands for the requested host.
 const hostVariable = "${VHOST}"
 
-// Template is the text that takes the place of a match: $1 to $9 stand for its
-// groups, every other $ for itself. It is immutable.
+// Template is the replacement of a match: $1 to $9 stand for its groups, and every other $
+// for itself. It is immutable.
 type Template struct {
 	parts []part
 }
@@ -23,8 +23,8 @@ type part struct {
 	host  bool
 }
 
-// CompileTemplate reads a text, which must be able to stand in a field value.
-// With host, ${VHOST} stands for the host the client asked for.
+// CompileTemplate compiles a text, which must be valid in a field value. With host, ${VHOST}
+// stands for the requested host.
 func CompileTemplate(text string, host bool) (*Template, error) {
 	if _, ok := http1.CheckValue([]byte(text)); !ok {
 		return nil, fmt.Errorf("%q holds a control byte", text)
@@ -38,7 +38,7 @@ func CompileTemplate(text string, host bool) (*Template, error) {
 	return t, nil
 }
 
-// cutPart takes the first part of a text.
+// cutPart splits off the first part of a text.
 func cutPart(text string, host bool) (p part, rest string) {
 	switch {
 	case host && strings.HasPrefix(text, hostVariable):
@@ -53,7 +53,7 @@ func cutPart(text string, host bool) (p part, rest string) {
 	return part{text: text[:end]}, text[end:]
 }
 
-// Grouped reports whether the template asks for a group.
+// Grouped reports whether the template uses a group.
 func (t *Template) Grouped() bool {
 	for i := range t.parts {
 		if t.parts[i].group > 0 {
@@ -63,8 +63,8 @@ func (t *Template) Grouped() bool {
 	return false
 }
 
-// Append appends the text for a match in b. host is used where CompileTemplate
-// was told to; a group that took no part is empty.
+// Append appends the text for a match in b. host is used if CompileTemplate was called with
+// host. Groups that did not participate are empty.
 func (t *Template) Append(dst, b []byte, g *Groups, host []byte) []byte {
 	for i := range t.parts {
 		switch p := &t.parts[i]; {

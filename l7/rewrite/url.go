@@ -18,7 +18,7 @@ type urlRule struct {
 	last  bool
 }
 
-// NewURL compiles rules; nil when there are none.
+// NewURL compiles rules, or returns nil if there are none.
 func NewURL(rules []farm.URLRewrite, ignoreCase bool) (*URL, error) {
 	if len(rules) == 0 {
 		return nil, nil
@@ -37,10 +37,10 @@ func NewURL(rules []farm.URLRewrite, ignoreCase bool) (*URL, error) {
 	return u, nil
 }
 
-// Rewrite applies the rules in order, each once, to a canonical path with its
-// query. What comes of it is valid until s is reset, and is to be read again:
-// see http1.Request.Retarget. The error is http1.ErrTargetTooLong. applied is
-// told of every rule that found something, unless it is nil.
+// Rewrite applies the rules in order, each once, to a canonical path with its query. The
+// result is valid until s is reset and must be parsed again with http1.Request.Retarget. The
+// error is http1.ErrTargetTooLong. applied, unless nil, is called for every rule that
+// matched.
 func (u *URL) Rewrite(path []byte, s *Scratch, applied func(rule int, path []byte)) (out []byte, changed bool, err error) {
 	var g Groups
 	for i := range u.rules {
@@ -64,25 +64,24 @@ func (u *URL) Rewrite(path []byte, s *Scratch, applied func(rule int, path []byt
 	return path, changed, nil
 }
 
-// Last reports whether no rule is tried behind one that found something.
+// Last reports whether no rules are tried after this one matched.
 func (u *URL) Last(rule int) bool { return u.rules[rule].last }
 
-// Undo turns paths of the backend into paths of the client again. It knows one
-// request: what its path began with before it was rewritten, and after. The
-// zero value undoes nothing.
+// Undo converts backend paths back to client paths. It holds the path prefixes of one
+// request before and after rewriting. The zero value converts nothing.
 //
-//	/shop/tea  →  /tea          /login comes back as /shop/login
-//	/old/a     →  /new/a        /new/b comes back as /old/b, /other as it is
+//	/shop/tea  →  /tea          /login becomes /shop/login
+//	/old/a     →  /new/a        /new/b becomes /old/b, /other is unchanged
 type Undo struct {
 	prefixes []byte // the client's, then the backend's
-	client   int    // length of the client's
+	client   int    // length of the client's prefix
 	is       bool
 }
 
-// Learn notes how the path of a request was rewritten; queries do not matter.
+// Learn records the rewriting of a request path; queries are ignored.
 func (u *Undo) Learn(client, backend []byte) {
 	client, backend = withoutQuery(client), withoutQuery(backend)
-	n := 0 // bytes of the longest common end that begins with a slash
+	n := 0 // length of the longest common suffix that begins with a slash
 	for k := 1; k <= len(client) && k <= len(backend) && client[len(client)-k] == backend[len(backend)-k]; k++ {
 		if client[len(client)-k] == '/' {
 			n = k
@@ -94,15 +93,14 @@ func (u *Undo) Learn(client, backend []byte) {
 	u.is = string(client) != string(backend)
 }
 
-// Reset forgets; the memory is kept.
+// Reset clears u but keeps its memory.
 func (u *Undo) Reset() { u.prefixes, u.client, u.is = u.prefixes[:0], 0, false }
 
-// Is reports whether there is something to undo.
+// Is reports whether there is a rewriting to undo.
 func (u *Undo) Is() bool { return u.is }
 
-// Append appends a path (with query and fragment, if it has them) as the client
-// knows it. done is false when it is no path the rules made: it was appended as
-// it is.
+// Append appends the client's form of a path with optional query and fragment. done is false
+// if the rules cannot have produced the path, which is then appended unchanged.
 func (u *Undo) Append(dst, path []byte) (out []byte, done bool) {
 	client, backend := u.prefixes[:u.client], u.prefixes[u.client:]
 	if !u.is || !begins(path, backend) {

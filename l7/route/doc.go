@@ -4,7 +4,9 @@
 // Compile turns the rules into a Table once per generation; Match evaluates it. The meaning
 // of a rule is defined by two regular expressions only:
 //
-//   - the host pattern matches from the first byte of the host, ignores case, and is tried on the host with and without its port. It need not reach the end unless it is a name (farm.IsHostName);
+//   - the host pattern matches from the first byte of the host, ignores case, and is tried on
+//     the host with and without its port. It need not reach the end unless it is a name
+//     (farm.IsHostName);
 //   - the URL pattern is searched anywhere in the target (path and query).
 //
 // An empty pattern matches everything. The syntax is that of Go's regexp (RE2). Constructs

@@ -3,16 +3,16 @@ package state
 import "time"
 
 const (
-	// budgetSeconds is how far back a budget of retries looks.
+	// budgetSeconds is the time span of a retry budget.
 	budgetSeconds = 10
-	// freeRetries is how many retries in that time are nobody's business: of few
-	// requests no share is worth speaking of.
+	// freeRetries is the number of retries in that time that are always allowed, because a
+	// share of few requests is meaningless.
 	freeRetries = 10
 )
 
-// Spent counts the requests and retries of a service on one loop, in the last
-// ten seconds. Only the loop uses it; what it holds outlives tables. A budget
-// keeps retries from multiplying the load on backends that all fail.
+// Spent counts the requests and retries of a service on one loop in the last ten seconds.
+// Only the loop uses it, and it outlives tables. A budget keeps retries from multiplying the
+// load if all backends fail.
 type Spent struct {
 	seconds [budgetSeconds]struct {
 		at                int64
@@ -21,7 +21,7 @@ type Spent struct {
 	_ [256 - budgetSeconds*16]byte // whole cache lines for each loop
 }
 
-// Request counts one.
+// Request counts a request.
 func (s *Spent) Request(now int64) {
 	at := now / int64(time.Second)
 	slot := &s.seconds[at%budgetSeconds]
@@ -31,7 +31,7 @@ func (s *Spent) Request(now int64) {
 	slot.requests++
 }
 
-// Retry counts one if it is within the budget, percent of the requests.
+// Retry counts a retry if it is within the budget, a percentage of the requests.
 func (s *Spent) Retry(now int64, percent uint32) bool {
 	at := now / int64(time.Second)
 	var requests, retries uint32

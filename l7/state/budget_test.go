@@ -8,10 +8,10 @@ import (
 	"github.com/sluicelb/sluice/l7/state"
 )
 
-// start is a time on the clock of loops, at the beginning of a second.
+// start is a time on the loops' clock at the beginning of a second.
 const start = int64(1000 * time.Second)
 
-// retries counts how many of n retries the budget of 20 percent lets through.
+// retries returns how many of n retries a budget of 20 percent allows.
 func retries(s *state.Spent, now int64, n int) (passed int) {
 	for range n {
 		if s.Retry(now, 20) {
@@ -53,21 +53,21 @@ func TestABudgetLooksTenSecondsBack(t *testing.T) {
 	if n := retries(&s, end-1, 1000); n != 150 {
 		t.Errorf("in the tenth second %d more pass, want 150", n)
 	}
-	// The second after, requests and retries of the first are forgotten; the 150
-	// of the tenth are not.
+	// One second later, requests and retries of the first second have expired, but not the
+	// 150 of the tenth.
 	if n := retries(&s, end, 10); n != 0 {
 		t.Errorf("after the requests were forgotten %d pass", n)
 	}
 	if n := retries(&s, end+int64(9*time.Second), 100); n != 10 {
 		t.Errorf("after all was forgotten %d pass, want 10", n)
 	}
-	s.Request(end + int64(10*time.Second)) // the slot of a second that is over
+	s.Request(end + int64(10*time.Second)) // in the slot of an expired second
 	if n := retries(&s, end+int64(10*time.Second), 100); n != 0 {
 		t.Errorf("after another ten retries %d pass", n)
 	}
 }
 
-// Loops count side by side: no two of them in one cache line.
+// Loops count independently: no two share a cache line.
 func TestBudgetsShareNoCacheLine(t *testing.T) {
 	if n := unsafe.Sizeof(state.Spent{}); n%64 != 0 {
 		t.Errorf("a budget has %d bytes", n)

@@ -5,23 +5,22 @@ import (
 	"sync/atomic"
 )
 
-// ClientLimit counts the clients of a farm whose number is bounded, over all loops
-// and tables. Taking and giving back a slot is one atomic operation; the lock
-// is for the time when there are none.
+// ClientLimit counts the clients of a farm with a limit, across all loops and tables. Taking
+// and returning a slot is one atomic operation; the lock is needed only when all are taken.
 type ClientLimit struct {
 	taken atomic.Int64
-	queue atomic.Int32 // doors that wait
+	queue atomic.Int32 // number of waiting doors
 	mu    sync.Mutex
-	doors []Door // in the order they came
+	doors []Door // in order of arrival
 }
 
-// Door is where clients come in on one loop. It waits while there is no slot.
+// Door accepts clients on one loop. It waits while there is no slot.
 type Door interface {
-	// Wake lets it try again, on its own loop. It may be called on any goroutine.
+	// Wake makes the door retry on its own loop. It may be called on any goroutine.
 	Wake()
 }
 
-// Enter takes a slot if fewer than limit are taken.
+// Enter takes a slot if fewer than limit are taken, and reports whether it did.
 func (p *ClientLimit) Enter(limit int64) bool {
 	for {
 		n := p.taken.Load()
@@ -34,13 +33,13 @@ func (p *ClientLimit) Enter(limit int64) bool {
 	}
 }
 
-// Taken is how many slots are.
+// Taken returns the number of slots taken.
 func (p *ClientLimit) Taken() int64 { return p.taken.Load() }
 
-// Occupy takes a slot for a client that is in already, whatever the limit.
+// Occupy takes a slot for an existing client, regardless of the limit.
 func (p *ClientLimit) Occupy() { p.taken.Add(1) }
 
-// Leave gives a slot back and lets a door that waits have it.
+// Leave returns a slot and wakes a waiting door.
 func (p *ClientLimit) Leave() {
 	p.taken.Add(-1)
 	if p.queue.Load() > 0 {
@@ -48,12 +47,11 @@ func (p *ClientLimit) Leave() {
 	}
 }
 
-// Wait puts a door at the end of the queue, unless a slot came free meanwhile,
-// which it then has.
+// Wait queues a door, unless a slot became free meanwhile, which it then takes.
 func (p *ClientLimit) Wait(d Door, limit int64) (entered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.queue.Add(1) // from here on whoever leaves looks at the queue
+	p.queue.Add(1) // from here on every Leave checks the queue
 	if p.Enter(limit) {
 		p.queue.Add(-1)
 		return true
@@ -62,7 +60,7 @@ func (p *ClientLimit) Wait(d Door, limit int64) (entered bool) {
 	return false
 }
 
-// wake lets the first n doors try again, each on its own loop.
+// wake makes the first n doors retry, each on its own loop.
 func (p *ClientLimit) wake(n int) {
 	p.mu.Lock()
 	n = min(n, len(p.doors))

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/l7/state"
 )
 
-// door notes that it was woken.
+// door records that it was woken.
 type door struct {
 	name  string
 	woken *[]string
@@ -70,13 +70,12 @@ func TestDoorsAreWokenInTheOrderTheyCame(t *testing.T) {
 	}
 }
 
-// signal is a door whose loop is a goroutine.
+// signal is a door with a goroutine as its loop.
 type signal chan struct{}
 
 func (s signal) Wake() { s <- struct{}{} }
 
-// However clients come and go, never more are in than there are slots, and every
-// door gets its turn.
+// There are never more clients than slots, and every door gets its turn.
 func TestManyDoorsShareTheirSlots(t *testing.T) {
 	const doors, clients, limit = 8, 2000, 3
 	var p state.ClientLimit
@@ -104,8 +103,8 @@ func TestManyDoorsShareTheirSlots(t *testing.T) {
 	}
 }
 
-// A door that begins to wait just when the only slot comes free has it, or is
-// woken: nobody leaves after that.
+// A door that begins to wait just when the only slot becomes free either gets it or is
+// woken, although no client leaves later.
 func TestNoDoorIsForgotten(t *testing.T) {
 	var p state.ClientLimit
 	var round, met atomic.Int64
@@ -126,7 +125,7 @@ func TestNoDoorIsForgotten(t *testing.T) {
 			t.Fatal("the slot is not free")
 		}
 		round.Store(i)
-		for range i % 256 { // so that they meet at every point
+		for range i % 256 { // varies the timing
 			met.Add(1)
 		}
 		for entered := p.Wait(d, 1); !entered; {
@@ -135,8 +134,8 @@ func TestNoDoorIsForgotten(t *testing.T) {
 			case <-time.After(10 * time.Second):
 				t.Fatalf("round %d: a door waits though there is a slot", i)
 			}
-			// Who left in the round before may have been slow to wake somebody: then it
-			// was for nothing, and a door waits again.
+			// A wake-up of the previous round may have been late and useless. Then the door
+			// waits again.
 			entered = p.Enter(1) || p.Wait(d, 1)
 		}
 		p.Leave()

@@ -1,4 +1,4 @@
-// Package state holds what outlives the tables an engine compiles, by stable
-// number: loads and turns of backends, sessions, what was used up of limits, the
-// slots of clients, the queues of exchanges, the budgets of retries.
+// Package state holds state that outlives an engine's tables, by stable number: loads and
+// rotations of backends, sessions, rate limit counts, client slots, exchange queues and
+// retry budgets.
 package state

@@ -1,4 +1,4 @@
 package state
 
-// Waiting is how many doors whoever leaves would look for.
+// Waiting returns the number of waiting doors seen by Leave.
 func (p *ClientLimit) Waiting() int32 { return p.queue.Load() }

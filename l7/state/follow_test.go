@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/l7/state"
 )
 
-// has fails the test unless the registry has something of exactly what is configured,
-// of the farms, services and backends that any farm of the test has.
+// has checks that the registry holds state for exactly the configured farms, services and
+// backends among those of the test.
 func has(t *rapid.T, r *state.Registry, cfg *farm.Config) {
 	farms, services, backends := map[uint32]bool{}, map[uint32]*farm.Service{}, map[uint32]bool{}
 	for i := range cfg.Farms {
@@ -40,7 +40,7 @@ func has(t *rapid.T, r *state.Registry, cfg *farm.Config) {
 	}
 }
 
-// compile asks for all that the tables of a configuration ask for.
+// compile requests all state used by the tables of a configuration.
 func compile(r *state.Registry, cfg *farm.Config) {
 	r.Compiling()
 	for i := range cfg.Farms {
@@ -62,7 +62,7 @@ func compile(r *state.Registry, cfg *farm.Config) {
 	}
 }
 
-// any is a farm of a number, whose services and backends have numbers of its own.
+// anyFarm is a random farm of a number; its services and backends have derived numbers.
 func anyFarm(t *rapid.T, id uint32) farm.Farm {
 	f := farm.Farm{ID: id, Profile: farm.ProfileHTTP, Stopped: rapid.Bool().Draw(t, "stopped"), HTTP: &farm.HTTP{}}
 	for i := range uint32(rapid.IntRange(0, 2).Draw(t, "services")) {
@@ -75,7 +75,7 @@ func anyFarm(t *rapid.T, id uint32) farm.Farm {
 	return f
 }
 
-// Whatever changes, in whatever order, and whatever was compiled and refused between.
+// For any sequence of changes, including compilations that were refused.
 func TestWhatIsForgottenIsWhatNoFarmHasAnyMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, cfg := state.New(1), &farm.Config{}
@@ -83,10 +83,10 @@ func TestWhatIsForgottenIsWhatNoFarmHasAnyMore(t *testing.T) {
 			next := &farm.Config{}
 			for id := range uint32(3) {
 				switch rapid.IntRange(0, 3).Draw(t, "what") {
-				case 0: // it is gone
+				case 0: // removed
 				case 1:
 					next.Farms = append(next.Farms, anyFarm(t, id+1))
-				default: // it stays, if there is one
+				default: // kept, if it exists
 					for _, f := range cfg.Farms {
 						if f.ID == id+1 {
 							next.Farms = append(next.Farms, f)
@@ -105,7 +105,7 @@ func TestWhatIsForgottenIsWhatNoFarmHasAnyMore(t *testing.T) {
 	})
 }
 
-// follow has a registry come from one configuration to the next by one table.
+// follow moves a registry to the next configuration by one table.
 func follow(r *state.Registry, cfg *farm.Config) {
 	r.Compiling()
 	r.Retain(cfg)

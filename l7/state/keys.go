@@ -8,32 +8,32 @@ import (
 	"github.com/sluicelb/sluice/core/session"
 )
 
-// SessionsOf is what a table of sessions belongs to: keys of another kind mean
-// nothing, so a service that changes what it recognises clients by begins anew.
+// SessionsOf identifies a session table. Keys of another kind are meaningless, so a service
+// that changes its persistence gets a new table.
 type SessionsOf struct {
 	service uint32
 	kind    farm.Persistence
 	name    string
 }
 
-// SessionsFor is what the sessions of a service belong to.
+// SessionsFor returns the identity of a service's session table.
 func SessionsFor(s *farm.Service) SessionsOf {
 	return SessionsOf{s.ID, s.EffectivePersistence(), s.SessionID}
 }
 
-// Owner is the table's number in shared memory.
+// Owner returns the table's number in shared memory.
 func (k SessionsOf) Owner() uint64 { return session.Owner(k.service, string(k.kind), k.name) }
 
-// RateID names what was used up of a limit: with other numbers all begin anew.
+// RateID identifies the counts of a rate limit. A changed limit starts from zero.
 type RateID struct {
 	service uint32
 	limit   ratelimit.Limit
 }
 
-// RateFor names what was used up of the limit of a service.
+// RateFor returns the identity of a service's rate limit counts.
 func RateFor(s *farm.Service) RateID { return RateID{s.ID, LimitOf(s)} }
 
-// LimitOf is the limit of a service; the zero value when it has none.
+// LimitOf returns the rate limit of a service, or the zero value.
 func LimitOf(s *farm.Service) ratelimit.Limit {
 	l := s.RateLimit
 	if l == nil || l.Requests == 0 {
@@ -42,9 +42,9 @@ func LimitOf(s *farm.Service) ratelimit.Limit {
 	return ratelimit.New(int(l.Requests), time.Duration(l.EffectivePeriod())*time.Second, int(l.EffectiveBurst()))
 }
 
-// epoch is what the clock of all loops begins near.
+// epoch is close to the start of the loops' shared clock.
 var epoch = time.Now()
 
-// Clock is the time t on the clock that all loops share, in nanoseconds: positive,
-// and not set back when the system's is. What is used up of limits goes by it.
+// Clock converts t to the clock shared by all loops, in nanoseconds. It is positive and
+// monotonic. Rate limits use it.
 func Clock(t time.Time) int64 { return int64(t.Sub(epoch) + time.Second) }

@@ -5,44 +5,43 @@ import (
 	"sync/atomic"
 )
 
-// Queue is where the exchanges of a service wait while all its backends are at
-// their limit, over all loops and tables, in the order they came. Only who found
-// no room, or gives some back while others wait, takes the lock.
+// Queue holds the exchanges of a service that wait while all its backends are at their
+// limit, across all loops and tables, in order of arrival. The lock is only taken by
+// exchanges that found no room, and by those that release some while others wait.
 //
-// Nobody is forgotten: who joins is counted before it looks for room once more,
-// who gives room back looks at the count afterwards, so one of both sees the
-// other. Whoever's turn it was, and for whatever reason it is over, passes it on
-// if there is more room.
+// No waiter is missed: a waiter is counted before it checks for room once more, and a
+// release checks the count afterwards, so one of them sees the other. A turn that ends for
+// any reason is passed on if there is more room.
 type Queue struct {
 	count       atomic.Int64 // see Len
 	mu          sync.Mutex
 	first, last *Waiting
 }
 
-// Waiting is an entry in a queue. All but Call belongs to the queue's lock.
+// Waiting is an entry of a queue. All fields except Call are protected by the queue's lock.
 type Waiting struct {
-	// Call tells that its turn has come. It is called on any goroutine, without the
-	// lock, and is set before Join.
+	// Call reports that its turn has come. It is called on any goroutine without the lock,
+	// and must be set before Join.
 	Call       func()
 	next, prev *Waiting
 	listed     bool // in the queue; otherwise its turn has come
 }
 
-// Len is how many wait. One whose turn has come does until it is Done, so that
-// nobody who comes meanwhile is faster.
+// Len returns the number of waiters. A waiter counts until Done, so that newcomers cannot
+// overtake it.
 func (q *Queue) Len() int64 { return q.count.Load() }
 
-// Done counts one less: who joined has a backend, or left.
+// Done removes a waiter that has a backend or left from the count.
 func (q *Queue) Done() { q.count.Add(-1) }
 
-// Released tells that there may be room.
+// Released reports that there may be room.
 func (q *Queue) Released() {
 	if q.count.Load() != 0 {
 		q.Wake()
 	}
 }
 
-// Wake makes it the first one's turn.
+// Wake gives the first waiter its turn.
 func (q *Queue) Wake() {
 	q.mu.Lock()
 	first := q.first
@@ -55,8 +54,8 @@ func (q *Queue) Wake() {
 	}
 }
 
-// Join puts a waiter at the end, or at the front. It reports false when limit of
-// them wait already.
+// Join appends a waiter, or inserts it at the front. It returns false if limit waiters are
+// queued already.
 func (q *Queue) Join(wt *Waiting, limit int64, front bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,15 +67,15 @@ func (q *Queue) Join(wt *Waiting, limit int64, front bool) bool {
 	return true
 }
 
-// Rejoin puts one whose turn brought it nothing where it was.
+// Rejoin returns a waiter to the front after an unsuccessful turn.
 func (q *Queue) Rejoin(wt *Waiting) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.add(wt, true)
 }
 
-// Leave takes a waiter out, which still counts until it is Done. It reports false
-// when its turn has come already: Call was, or is about to be, called.
+// Leave removes a waiter, which counts until Done. It returns false if its turn has come
+// already: Call was called or will be.
 func (q *Queue) Leave(wt *Waiting) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

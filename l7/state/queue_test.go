@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/l7/state"
 )
 
-// line is a queue, with who was called.
+// line is a queue with a record of its calls.
 type line struct {
 	state.Queue
 	called []string
@@ -18,7 +18,7 @@ type line struct {
 
 func newLine() *line { return &line{who: map[string]*state.Waiting{}} }
 
-// join lets some wait, by name.
+// join queues waiters by name.
 func (l *line) join(limit int64, front bool, names ...string) (joined bool) {
 	for _, name := range names {
 		w := &state.Waiting{Call: func() { l.called = append(l.called, name) }}
@@ -28,7 +28,7 @@ func (l *line) join(limit int64, front bool, names ...string) (joined bool) {
 	return joined
 }
 
-// rest calls all who are left and says who was called, in that order.
+// rest calls all remaining waiters and returns their names in order.
 func (l *line) rest() string {
 	for range 10 {
 		l.Wake()
@@ -121,7 +121,7 @@ func TestRoomIsToldWhileSomebodyWaits(t *testing.T) {
 	}
 }
 
-// However many wait for however little room, everybody has a turn.
+// With any number of waiters and any room, each gets a turn.
 func TestNobodyIsForgottenInAQueue(t *testing.T) {
 	const goroutines, turns = 8, 2000
 	var q state.Queue
@@ -144,7 +144,7 @@ func TestNobodyIsForgottenInAQueue(t *testing.T) {
 				if q.Len() > 0 || !take() {
 					q.Join(w, goroutines, false)
 					if room.Load() > 0 {
-						q.Wake() // who joined is counted before it looks once more
+						q.Wake() // a waiter is counted before it checks once more
 					}
 					for <-mine; !take(); <-mine {
 						q.Rejoin(w)

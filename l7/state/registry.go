@@ -11,20 +11,20 @@ import (
 	"github.com/sluicelb/sluice/core/session"
 )
 
-// Registry holds what outlives tables, by stable number.
+// Registry holds state that outlives tables, by stable number.
 type Registry struct {
 	Loads        lasting.Map[uint32, balance.Load]  // by backend
-	States       lasting.Map[uint32, balance.State] // turns, by service
+	States       lasting.Map[uint32, balance.State] // rotations by service
 	Sessions     lasting.Map[SessionsOf, session.Kept]
 	ClientLimits lasting.Map[uint32, ClientLimit] // by farm
 	Rates        lasting.Map[RateID, ratelimit.Table]
 	Queues       lasting.Map[uint32, Queue]   // by service
-	Spent        lasting.Map[uint32, []Spent] // by service, one of each loop
-	memory       *session.Memory              // where the sessions lie; nil: in the process's own
+	Spent        lasting.Map[uint32, []Spent] // by service, one per loop
+	memory       *session.Memory              // shared memory for sessions; nil: private memory
 
-	known    []farm.Farm // those of the configuration in use, which nobody changes
-	compiled int         // tables since it is
-	waited   []uint32    // services that are gone, in whose queues somebody was
+	known    []farm.Farm // farms of the current configuration, never modified
+	compiled int         // tables compiled since then
+	waited   []uint32    // deleted services with waiting exchanges
 }
 
 // New returns a registry for engines with that many loops.
@@ -37,28 +37,28 @@ func New(loops int) *Registry {
 	return r
 }
 
-// KeepIn lets sessions lie in m, with those of an earlier engine. It comes before
-// the first table.
+// KeepIn places sessions in m, with those of an earlier engine. It must be called before the
+// first table.
 func (r *Registry) KeepIn(m *session.Memory) { r.memory = m }
 
-// Open lets all who wait for a slot try again: its bound may have changed.
+// Open wakes all doors that wait for a slot, because their limit may have changed.
 func (r *Registry) Open() {
 	r.ClientLimits.Each(func(p *ClientLimit) { p.wake(int(p.queue.Load())) })
 }
 
-// Stir lets the first of every queue look again: there may be room, or none to
-// wait for, though no exchange ended.
+// Stir wakes the first waiter of every queue, because room may appear or become impossible
+// without the end of an exchange.
 func (r *Registry) Stir() { r.Queues.Each((*Queue).Released) }
 
-// Compiling tells that values may be asked for that no configuration comes to keep: a
-// table is being made.
+// Compiling announces the compilation of a table, which may request state that no
+// configuration will keep.
 func (r *Registry) Compiling() { r.compiled++ }
 
-// Retain forgets the state of backends and services that are gone; those of a
-// stopped farm are not. Exchanges under way keep what they hold.
+// Retain removes the state of deleted farms, services and backends. Stopped farms keep
+// theirs. Exchanges in progress keep the state they hold.
 func (r *Registry) Retain(cfg *farm.Config) {
-	// After one table was made, and is in use, only what farms had that went or changed
-	// can be gone.
+	// If exactly one table was compiled and is in use, only state of removed or changed
+	// farms can be obsolete.
 	followed := r.compiled == 1 && r.known != nil
 	r.compiled = 0
 	before := r.known
@@ -82,12 +82,12 @@ func (r *Registry) Retain(cfg *farm.Config) {
 	r.forget(&left, &wanted)
 }
 
-// numbers are those of farms, and of what they have.
+// numbers holds the stable numbers of farms and their parts.
 type numbers struct {
 	farms, services, backends map[uint32]bool
 	keeping                   map[SessionsOf]bool
 	rates                     map[RateID]bool
-	cutOff                    map[SessionsOf][]uint32 // of farms that are not served: no table tells what was cut since
+	cutOff                    map[SessionsOf][]uint32 // of stopped farms, whose cut backends appear in no table
 }
 
 func (n *numbers) add(f *farm.Farm) {
@@ -115,7 +115,7 @@ func (n *numbers) add(f *farm.Farm) {
 	}
 }
 
-// retain forgets all but what is wanted.
+// retain removes everything that is not wanted.
 func (r *Registry) retain(wanted *numbers) {
 	r.ClientLimits.RetainIn(wanted.farms)
 	r.Loads.RetainIn(wanted.backends)
@@ -130,7 +130,7 @@ func (r *Registry) retain(wanted *numbers) {
 	})
 	r.waited = nil
 	r.Queues.Retain(func(service uint32, q *Queue) bool {
-		if !wanted.services[service] && q.count.Load() != 0 { // those who wait are still to be stirred
+		if !wanted.services[service] && q.count.Load() != 0 { // the waiters still need to be woken
 			r.waited = append(r.waited, service)
 			return true
 		}
@@ -138,7 +138,7 @@ func (r *Registry) retain(wanted *numbers) {
 	})
 }
 
-// forget forgets what is left and not wanted.
+// forget removes everything in left that is not wanted.
 func (r *Registry) forget(left, wanted *numbers) {
 	drop(&r.ClientLimits, left.farms, wanted.farms)
 	drop(&r.Loads, left.backends, wanted.backends)

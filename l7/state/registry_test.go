@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/l7/state"
 )
 
-// shop is a farm with one service of two backends.
+// shop returns a farm with one service of two backends.
 func shop() farm.Farm {
 	return farm.Farm{ID: 1, Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{Services: []farm.Service{{
 		ID: 2, Persistence: farm.PersistIP, RateLimit: &farm.RateLimit{Requests: 5},
@@ -20,7 +20,7 @@ func shop() farm.Farm {
 	}}}}
 }
 
-// use takes something of everything the farm has, and reports what was there.
+// use uses every kind of state of the farm and reports which state existed.
 func use(r *state.Registry, f farm.Farm) (slots, load, spent, queue bool, sessions int, limited bool) {
 	s := &f.HTTP.Services[0]
 	p, l, q := r.ClientLimits.Of(f.ID), r.Loads.Of(3), r.Queues.Of(s.ID)
@@ -43,7 +43,7 @@ func TestWhatIsConfiguredOutlivesTables(t *testing.T) {
 	r, f := state.New(2), shop()
 	use(r, f)
 	turns := r.States.Of(2)
-	for range 2 { // served, then stopped
+	for range 2 { // running, then stopped
 		r.Retain(&farm.Config{Farms: []farm.Farm{{ID: 9}, f}})
 		f.Stopped = true
 	}
@@ -95,7 +95,7 @@ func TestSessionsAndLimitsBeginAnewWithOthers(t *testing.T) {
 	}
 }
 
-// While a farm is stopped no table tells that a backend of it was cut.
+// While a farm is stopped, no table reports that a backend of it was cut.
 func TestABackendThatIsCutWhileItsFarmIsStoppedLosesItsSessions(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
 		r, f := state.New(1), shop()
@@ -156,7 +156,7 @@ func TestSessionsLieWhereAnotherEngineFindsThem(t *testing.T) {
 		}
 		kept.Put([]byte("a"), 3, session.Now())
 		if gone {
-			r.Retain(&farm.Config{}) // they are given back
+			r.Retain(&farm.Config{}) // they are released
 		}
 	}
 }

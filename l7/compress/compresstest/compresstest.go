@@ -1,4 +1,4 @@
-// Package compresstest decodes what l7/compress encoded, for tests.
+// Package compresstest decodes the output of l7/compress for tests.
 package compresstest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Reader decodes a body as it comes. An end that is not the body's is an error.
+// Reader decodes a body as it arrives. A premature end is an error.
 func Reader(coding string, r io.Reader) (io.Reader, error) {
 	switch coding {
 	case "":
@@ -28,7 +28,7 @@ func Reader(coding string, r io.Reader) (io.Reader, error) {
 	return nil, fmt.Errorf("coding %q", coding)
 }
 
-// Decode decodes a whole body.
+// Decode decodes a complete body.
 func Decode(coding string, b []byte) ([]byte, error) {
 	r, err := Reader(coding, bytes.NewReader(b))
 	if err != nil {
@@ -37,8 +37,8 @@ func Decode(coding string, b []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// Text gives n bytes that compress as lists in JSON do, the same for every
-// call with one seed. They are not to be changed.
+// Text returns n bytes that compress like JSON lists, the same for each seed. They must not
+// be modified.
 func Text(n int, seed uint64) []byte {
 	type key struct {
 		n    int
