@@ -35,6 +35,7 @@ func (c *compiler) base() {
 	if c.has("full") {
 		chain("note", "", noteFull)
 	}
+	c.retries()
 	for _, f := range []*family{v4, v6} {
 		if c.used.families[f] {
 			chain("deliver"+f.digit, "", c.deliver(f)...)

@@ -72,6 +72,8 @@ type features struct {
 	families            map[*family]bool
 	// transports are those of farms that rewrite ports.
 	transports map[farm.L4Protocol]bool
+	// retries are the families and protocols of farms that may drop a first packet.
+	retries map[*family]map[farm.L4Protocol]bool
 }
 
 // byNAT compiles a farm of each NAT type. Each checks everything before it

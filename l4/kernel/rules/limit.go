@@ -36,7 +36,8 @@ import (
 //
 // A note may be missing, e.g. when two packets take the last place at the same time.
 // The packet that comes too late is dropped if another backend may have room (missedN):
-// the client repeats it, and by then the note is there.
+// the client repeats it, and by then the note is there. retry.go keeps the repeated packet
+// from occupying a place of the first backend.
 //
 // Noting may fail: the rest of a rule is not evaluated after an add that fails. It fails
 // when the set has no room, and for a while after many notes of one backend within a
@@ -231,6 +232,7 @@ func (b *bounded) missed() {
 		if b.persist == nil {
 			others--
 		}
+		rules = append(rules, b.rememberDrop())
 		b.add("later", append(b.others("ct mark != @full drop", others), "goto refuse")...)
 		rules = append(append(rules, "ct mark @full goto "+b.name("later")), b.others("jump "+b.name("room"), others)...)
 	}
