@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ type observed struct {
 	asked      []uint32       // backends whose connections were counted
 	open       map[uint32]int // by backend
 	uncounted  error
+	counting   func() // called while connections are counted
 }
 
 func (f *observed) Intact(context.Context) bool { return !f.gone }
@@ -55,6 +57,9 @@ func (f *observed) Fill(_ context.Context, c rules.Counted) error {
 
 func (f *observed) CountOnly(ctx context.Context, backends map[uint32]bool) (map[uint32]conntrack.Counts, error) {
 	f.asked = slices.Sorted(maps.Keys(backends))
+	if f.counting != nil {
+		f.counting()
+	}
 	return f.Count(ctx)
 }
 
@@ -241,6 +246,46 @@ func TestBackendsThatAreNotedAreCounted(t *testing.T) {
 	look("it is stopped", map[uint32]int{1: 1, 2: 3}, []uint32{1}, set(), set(1), set())
 	k.Age(time.Second)
 	look("it still is", map[uint32]int{1: 1, 2: 3}, nil, nil, nil, nil)
+}
+
+// Counting very many connections takes a bounded share of the CPU. Time in which the
+// process waits does not delay the next round.
+func TestCPUTimeOfCountingBoundsHowOftenItIsDone(t *testing.T) {
+	burn := func() {
+		spent := func() time.Duration {
+			var r syscall.Rusage
+			if err := syscall.Getrusage(syscall.RUSAGE_THREAD, &r); err != nil {
+				t.Fatal(err)
+			}
+			return time.Duration(syscall.TimevalToNsec(r.Utime) + syscall.TimevalToNsec(r.Stime))
+		}
+		for begin := spent(); spent() < begin+50*time.Millisecond; {
+		}
+	}
+	for name, c := range map[string]struct {
+		counting func()
+		again    bool
+	}{
+		"it waits": {func() { time.Sleep(50 * time.Millisecond) }, true},
+		"it works": {burn, false},
+	} {
+		f := &observed{notes: []uint32{1}, open: map[uint32]int{1: 2}}
+		k := kernel.New(kernel.Options{Filter: f, Connections: f, Log: l4test.Quiet})
+		k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) { f.L4.Backends[0].ConnLimit = 2 })}})
+		f.counting = c.counting
+		k.Age(100 * time.Millisecond)
+		begin := time.Now()
+		k.Follow(t.Context())
+		if f.asked == nil {
+			t.Fatalf("%s: not counted at all", name)
+		}
+		f.asked, f.counting = nil, nil
+		k.Age(100*time.Millisecond - time.Since(begin))
+		k.Follow(t.Context())
+		if again := f.asked != nil; again != c.again {
+			t.Errorf("%s: counted again after 0.1 s: %v, want %v", name, again, c.again)
+		}
+	}
 }
 
 // Connections that were cut while their backend is down do not go on until it is up again.

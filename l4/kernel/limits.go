@@ -3,6 +3,8 @@ package kernel
 import (
 	"context"
 	"maps"
+	"runtime"
+	"syscall"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -14,8 +16,10 @@ const (
 	// releasePause is how often the backends that packets noted as full are counted. It
 	// is a little less than followPause, so that no round is left out.
 	releasePause = followPause - healthPause
-	// releaseShare bounds the share of the time that counting takes, when there are
-	// very many connections: one in so many.
+	// releaseShare bounds the CPU time of counting, when there are very many
+	// connections: one part in so many. Time that passes while the process does not run,
+	// or while nft changes notes, does not count: it would delay the next round by
+	// several times as much.
 	releaseShare = 10
 	// recountPause is how often backends are counted of whose connections the rules did
 	// not see all begin.
@@ -41,8 +45,7 @@ func (k *Reconciler) release(ctx context.Context, at time.Time) {
 	if at.Sub(k.released) < k.wait || len(all) == 0 && !k.holding {
 		return
 	}
-	begin := time.Now()
-	k.released = at
+	k.released, k.wait = at, releasePause
 	noted, err := k.options.Filter.Noted(ctx)
 	if err != nil {
 		k.options.Log.Debug("notes of full backends not read", "error", err)
@@ -62,13 +65,14 @@ func (k *Reconciler) release(ctx context.Context, at time.Time) {
 	if len(asked) > 0 || k.holding {
 		k.count(ctx, asked)
 	}
-	k.wait = max(releasePause, releaseShare*time.Since(begin))
 }
 
 // count counts the connections of backends and corrects what is noted about them.
 func (k *Reconciler) count(ctx context.Context, backends map[uint32]bool) {
 	at := time.Now()
-	found, err := k.options.Connections.CountOnly(ctx, backends)
+	var found map[uint32]conntrack.Counts
+	var err error
+	k.wait = max(releasePause, releaseShare*cpuTime(func() { found, err = k.options.Connections.CountOnly(ctx, backends) }))
 	if err != nil {
 		k.options.Log.Debug("connections not counted", "error", err)
 		return
@@ -148,4 +152,19 @@ func bounds(farms []farm.Farm) map[uint32]uint32 {
 // occupying are the connections to a backend that a rule with ct count counts.
 func occupying(found map[uint32]conntrack.Counts, backend uint32) int {
 	return found[rules.Mark(backend)].Occupying()
+}
+
+// cpuTime calls f and returns the CPU time that it takes, the kernel's on its behalf
+// included. If that is not known, it returns 0.
+func cpuTime(f func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, after syscall.Rusage
+	failed := syscall.Getrusage(syscall.RUSAGE_THREAD, &before)
+	f()
+	if failed != nil || syscall.Getrusage(syscall.RUSAGE_THREAD, &after) != nil {
+		return 0
+	}
+	spent := func(r syscall.Rusage) int64 { return syscall.TimevalToNsec(r.Utime) + syscall.TimevalToNsec(r.Stime) }
+	return time.Duration(spent(after) - spent(before))
 }
