@@ -8,9 +8,13 @@ import (
 // The conditions common to iptables and nft, evaluated for the first packet of a new
 // client from another machine.
 
-// port reports whether the port of the listener is in first … last.
+// port reports whether the port of the listener is in first … last. Backends without a
+// port get that of the client's packet, which matches perhaps.
 func (l Listener) port(first, last uint64) fit {
 	p := uint64(l.Addr.Port())
+	if p == 0 && l.path != local {
+		return perhaps
+	}
 	return fitIf(first <= p && p <= last)
 }
 
@@ -23,6 +27,8 @@ func (l Listener) protocol(is string) fit {
 		is = "tcp"
 	case "17":
 		is = "udp"
+	case "132":
+		is = "sctp"
 	}
 	return fitIf(is == l.Network)
 }
@@ -64,7 +70,7 @@ func (l Listener) comesBy(name string) fit {
 	switch {
 	case strings.ContainsAny(name, "*+"):
 		return perhaps
-	case l.Addr.Addr().IsLoopback():
+	case l.path == local && l.Addr.Addr().IsLoopback():
 		return fitIf(name == "lo")
 	case name == "lo":
 		return never
@@ -72,23 +78,30 @@ func (l Listener) comesBy(name string) fit {
 	return perhaps
 }
 
-// newClient compares a conntrack state with that of a new client.
-func newClient(state string) fit {
+// newClient compares a conntrack state or status with that of a new client.
+func (l Listener) newClient(state string) fit {
 	switch strings.ToLower(state) {
 	case "new":
-		return always
+		return fitIf(l.path != untracked)
+	case "untracked":
+		if l.path == local {
+			return perhaps // the operator may have exempted it
+		}
+		return fitIf(l.path == untracked)
 	case "established", "related", "invalid":
 		return never
+	case "dnat":
+		return fitIf(l.path == rewritten)
 	}
 	return perhaps
 }
 
-// toHere compares an address type with that of a local address.
-func toHere(kind string) fit {
-	switch strings.ToLower(kind) {
-	case "local":
-		return always
-	case "unicast", "broadcast", "multicast", "anycast", "blackhole", "unreachable", "prohibit":
+// destination compares an address type with that of the destination.
+func (l Listener) destination(kind string) fit {
+	switch kind = strings.ToLower(kind); kind {
+	case "local", "unicast":
+		return fitIf((kind == "local") == (l.path == local))
+	case "broadcast", "multicast", "anycast", "blackhole", "unreachable", "prohibit":
 		return never
 	}
 	return perhaps

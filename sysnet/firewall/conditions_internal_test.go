@@ -7,10 +7,12 @@ import (
 	"testing"
 )
 
-func at(addr string) Listener { return Listener{"tcp", netip.MustParseAddrPort(addr)} }
+func at(addr string) Listener { return Listener{Network: "tcp", Addr: netip.MustParseAddrPort(addr)} }
 
 func TestConditionsHoldSurelyPerhapsOrNever(t *testing.T) {
 	one, all, six, all6, here := at("192.0.2.1:80"), at("0.0.0.0:80"), at("[2001:db8::1]:80"), at("[::]:80"), at("127.0.0.1:80")
+	nat, raw := one, at("192.0.2.1:0")
+	nat.path, raw.path = rewritten, untracked
 	for _, c := range []struct {
 		what string
 		got  fit
@@ -26,9 +28,13 @@ func TestConditionsHoldSurelyPerhapsOrNever(t *testing.T) {
 		{"before one", one.within(netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.9")), never}, {"after one", one.within(netip.MustParseAddr("192.0.1.0"), netip.MustParseAddr("192.0.2.0")), never},
 		{"by lo", one.comesBy("lo"), never}, {"by eth0", one.comesBy("eth0"), perhaps}, {"by any", one.comesBy("eth+"), perhaps}, {"by all", here.comesBy("*"), perhaps},
 		{"loopback by lo", here.comesBy("lo"), always}, {"loopback by eth0", here.comesBy("eth0"), never},
-		{"a new client", newClient("NEW"), always}, {"an old one", newClient("established"), never}, {"one that is related", newClient("RELATED"), never},
-		{"an invalid one", newClient("invalid"), never}, {"one nobody tracks", newClient("untracked"), perhaps},
-		{"to here", toHere("LOCAL"), always}, {"to elsewhere", toHere("unicast"), never}, {"to many", toHere("MULTICAST"), never}, {"nowhere known", toHere("nat"), perhaps},
+		{"a new client", one.newClient("NEW"), always}, {"an old one", one.newClient("established"), never}, {"one that is related", one.newClient("RELATED"), never},
+		{"an invalid one", one.newClient("invalid"), never}, {"one nobody tracks", one.newClient("untracked"), perhaps},
+		{"to here", one.destination("LOCAL"), always}, {"to elsewhere", one.destination("unicast"), never}, {"to many", one.destination("MULTICAST"), never}, {"nowhere known", one.destination("nat"), perhaps},
+		{"of nat, a new client", nat.newClient("NEW"), always}, {"of nat, one nobody tracks", nat.newClient("UNTRACKED"), never}, {"of nat, rewritten", nat.newClient("DNAT"), always},
+		{"of stateless_dnat, a new client", raw.newClient("NEW"), never}, {"of stateless_dnat, untracked", raw.newClient("UNTRACKED"), always}, {"of stateless_dnat, rewritten", raw.newClient("DNAT"), never},
+		{"a listener, rewritten", one.newClient("DNAT"), never}, {"of nat, to here", nat.destination("LOCAL"), never}, {"of nat, to elsewhere", nat.destination("unicast"), always},
+		{"the port of the client", raw.port(0, 80), perhaps}, {"SCTP by number", Listener{Network: "sctp"}.protocol("132"), always},
 		{"its port", one.savedPort("80"), always}, {"the one before", one.savedPort("79"), never}, {"the one after", one.savedPort("81"), never},
 		{"up to it", one.savedPort("1:80"), always}, {"from it on", one.savedPort("80:99"), always}, {"up to before", one.savedPort("1:79"), never}, {"from after", one.savedPort("81:99"), never},
 		{"a named port", one.savedPort("http"), perhaps}, {"to a named one", one.savedPort("1:http"), perhaps}, {"no port", one.savedPort("65536"), perhaps},

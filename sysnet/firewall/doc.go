@@ -24,12 +24,19 @@
 // mark; packets of stateless dnat have it themselves. The advice covers both kinds so
 // that it also applies to later farms.
 //
+// # Rules for some backends
+//
+// An operator's rule such as "tcp dport 8080 drop" may precede ours, or stand in a chain
+// that accepts everything else. Blocked evaluates the foreign chains at the forward hook
+// for the first packet of a new client to each backend, as the chains see it: with the
+// address and port of the backend (destination.go).
+//
 // # Farms in userspace
 //
 // Their clients arrive at the input hook. Dropped evaluates the foreign chains at that
-// hook, nft and iptables, for the first packet of a new client. It names the chains that
-// certainly drop it and the missing rules (walk.go). An unknown condition proves nothing.
-// Nothing is opened there.
+// hook, nft and iptables, and those of nft at prerouting, for the first packet of a new
+// client. It names the chains that certainly drop it and the missing rules (walk.go). An
+// unknown condition proves nothing. Nothing is opened there.
 //
 // Only filter tables are examined. The kernel is asked first whether an iptables table
 // exists, because listing it would create it.

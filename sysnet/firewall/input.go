@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// hook is a base chain at the input hook.
+// hook is a base chain at the input or forward hook.
 type hook struct {
 	families string // "ip", "ip6" or "inet"
 	name     string // name for messages
@@ -16,17 +16,20 @@ type hook struct {
 	chains   map[string][]stepper
 	// rule returns the rule that accepts clients of the ports first … last.
 	rule func(network string, first, last uint16) string
+	// native evaluates the chain for a kind of packet of farms; nil for iptables, where
+	// Keep adds rules.
+	native func(farmPacket) bool
 }
 
 // Dropped returns, by ID, the farms with a listener that gets no new clients from other
-// machines because a firewall certainly drops them. Each sentence names a chain and the
+// machines because a firewall certainly drops them, at the input hook or at prerouting. Each sentence names a chain and the
 // rules that its owner may add. A rule that is not understood suppresses the sentence.
 // Nothing is changed.
 func Dropped(farms map[uint32][]Listener) (map[uint32][]string, error) {
 	if len(farms) == 0 {
 		return nil, nil
 	}
-	hooks, err := hooks()
+	hooks, err := hooks("input", "prerouting")
 	out := map[uint32][]string{}
 	for id, all := range farms {
 		for i := range hooks {
@@ -38,17 +41,23 @@ func Dropped(farms map[uint32][]Listener) (map[uint32][]string, error) {
 	return out, err
 }
 
-// hooks returns the foreign base chains at the input hook.
-func hooks() (all []hook, err error) {
-	tables, native, err := tables("input")
+// hooks returns the foreign base chains at the hook of that name, and those of nft at an
+// earlier one.
+func hooks(at string, earlier ...string) (all []hook, err error) {
+	tables, native, err := tables(at)
 	problems := []error{err}
+	for _, e := range earlier {
+		chains, _ := bases(e) // tables has reported the error
+		native = append(native, slices.DeleteFunc(chains, base.iptables)...)
+	}
 	for _, b := range native {
 		l, err := nft("--terse", "list", "table", b.family, b.table)
 		if err != nil {
 			problems = append(problems, err)
 			continue
 		}
-		all = append(all, hook{b.family, b.family + " " + b.table + " " + b.name, b.name, b.policy == "drop", l.chains(), nftRule(b.table)})
+		all = append(all, hook{b.family, b.family + " " + b.table + " " + b.name, b.name, b.policy == "drop", l.chains(), nftRule(b.table),
+			func(p farmPacket) bool { return closes(l.statementLists(), b, p) }})
 	}
 	for _, t := range tables {
 		if t.err != nil {
@@ -65,7 +74,8 @@ func hooks() (all []hook, err error) {
 			family = "ip6"
 		}
 		chains, policies := savedChains(lines)
-		all = append(all, hook{family, family + " filter " + input + " (" + t.name + ")", input, policies[input] == "DROP", chains, iptablesRule(chains)})
+		base := strings.ToUpper(at)
+		all = append(all, hook{family, family + " filter " + base + " (" + t.name + ")", base, policies[base] == "DROP", chains, iptablesRule(chains), nil})
 	}
 	slices.SortFunc(all, func(a, b hook) int { return strings.Compare(a.name, b.name) })
 	return all, errors.Join(problems...)
@@ -103,13 +113,18 @@ func (h *hook) says(all []Listener) string {
 	return h.name + " drops it: rules such as " + strings.Join(rules, ", ") + " are missing"
 }
 
+// drops reports whether packets to l traverse the chain, which certainly drops them.
+func (h *hook) drops(l Listener) bool {
+	family := "ip6"
+	if l.Addr.Addr().Is4() {
+		family = "ip"
+	}
+	return (h.families == "inet" || h.families == family) && drops(h.chains, h.base, h.dropping, l)
+}
+
 func (h *hook) droppedPorts(all []Listener, network string) (ports []uint16) {
 	for _, l := range all {
-		family := "ip6"
-		if l.Addr.Addr().Is4() {
-			family = "ip"
-		}
-		if l.Network == network && (h.families == "inet" || h.families == family) && drops(h.chains, h.base, h.dropping, l) {
+		if l.Network == network && h.drops(l) {
 			ports = append(ports, l.Addr.Port())
 		}
 	}

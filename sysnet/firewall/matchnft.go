@@ -7,7 +7,7 @@ import (
 
 // match implements packet.
 func (to Listener) match(op string, left, right any) fit {
-	if !meant(left, to) {
+	if !meant(unmasked(left), to) {
 		return never
 	}
 	is := oneOf(left, right, to)
@@ -24,6 +24,9 @@ func (to Listener) match(op string, left, right any) fit {
 func meant(left any, to Listener) bool {
 	kind, of := named(left)
 	protocol, _ := of["protocol"].(string)
+	if kind == "ct" && to.path == untracked {
+		return of["key"] == "state"
+	}
 	return kind != "payload" || payloadOf(protocol, to.Network, to.Addr.Addr().Is4())
 }
 
@@ -100,13 +103,11 @@ func equal(left, right any, to Listener) fit {
 		return to.comesBy(text)
 	case kind == "meta" && key == "pkttype":
 		return fitIf(text == "host" || text == "unicast") // nft accepts both names
-	case kind == "ct" && key == "state":
-		return newClient(text)
-	case kind == "ct" && key == "status" && text == "dnat":
-		return never // packets to the listener's address are not DNATed
+	case kind == "ct" && key == "state", kind == "ct" && key == "status" && text == "dnat":
+		return to.newClient(text)
 	case kind == "fib" && of["result"] == "type":
 		if flags, _ := of["flags"].([]any); len(flags) == 1 && flags[0] == "daddr" {
-			return toHere(text)
+			return to.destination(text)
 		}
 	}
 	return perhaps

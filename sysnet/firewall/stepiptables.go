@@ -25,7 +25,7 @@ func savedChains(lines []string) (chains map[string][]stepper, policies map[stri
 }
 
 // understood lists the match modules whose conditions are evaluated.
-var understood = []string{"tcp", "udp", "multiport", "conntrack", "state", "addrtype", "comment"}
+var understood = []string{"tcp", "udp", "sctp", "multiport", "conntrack", "state", "addrtype", "comment"}
 
 // savedSteps evaluates the words after "-A CHAIN" for packets to a listener. It ignores
 // the options of the target.
@@ -84,9 +84,9 @@ func savedCondition(name, value string, to Listener) (f fit, taken bool) {
 	case "--dport", "--dports":
 		return each(to.savedPort)
 	case "--ctstate", "--state":
-		return each(newClient)
+		return each(to.newClient)
 	case "--dst-type":
-		return each(toHere)
+		return each(to.destination)
 	}
 	return perhaps, false
 }

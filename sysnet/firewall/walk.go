@@ -2,11 +2,22 @@ package firewall
 
 import "net/netip"
 
-// Listener is an address on which the engine accepts clients of a farm.
+// Listener is the destination of a client's first packet: an address on which the engine
+// accepts clients of a farm, or a backend to which the kernel forwards them.
 type Listener struct {
-	Network string // "tcp" or "udp"
+	Network string // "tcp", "udp" or, for a backend, "sctp"
 	Addr    netip.AddrPort
+	path    path
 }
+
+// path is how packets reach a Listener.
+type path uint8
+
+const (
+	local     path = iota // they arrive at the engine
+	rewritten             // conntrack has given them another destination (nat, dnat)
+	untracked             // they are forwarded without a connection (stateless_dnat)
+)
 
 // fit is the result of a condition or rule for the first packet of a new client from
 // another machine.

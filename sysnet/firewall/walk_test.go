@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var web = Listener{"tcp", netip.MustParseAddrPort("192.0.2.1:80")}
+var web = Listener{Network: "tcp", Addr: netip.MustParseAddrPort("192.0.2.1:80")}
 
 // Each of ten chains jumps sixteen times to the next. Every chain is evaluated once.
 func TestChainsThatManyJumpToAreWalkedOnce(t *testing.T) {
@@ -44,7 +44,7 @@ func FuzzChainsAreWalkedToAnEnd(f *testing.F) {
 
 // On machines without /etc/protocols, listings contain numbers.
 func TestProtocolsAreKnownByNameAndNumber(t *testing.T) {
-	dns := Listener{"udp", netip.MustParseAddrPort("192.0.2.1:53")}
+	dns := Listener{Network: "udp", Addr: netip.MustParseAddrPort("192.0.2.1:53")}
 	for text, want := range map[string]struct{ tcp, udp fit }{
 		"tcp": {always, never}, "6": {always, never}, "udp": {never, always}, "17": {never, always},
 		"all": {always, always}, "0": {always, always}, "icmp": {never, never}, "1": {never, never},

@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/sysnet/addr"
 	"github.com/sluicelb/sluice/sysnet/announce"
+	"github.com/sluicelb/sluice/sysnet/claim"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/firewall"
 	"github.com/sluicelb/sluice/sysnet/route"
@@ -48,6 +49,10 @@ type Host struct {
 	need     need
 	told     bool // Prepare was called since the start or the last clean
 	warnings []firewall.Warning
+	// destinations are the backends by farm; blocked are, by farm, the rules of foreign
+	// firewalls that drop packets to one. prepare evaluates them.
+	destinations map[uint32][]firewall.Destination
+	blocked      map[uint32][]string
 }
 
 // New returns a Host without needs that has changed nothing. journal stores old values of
@@ -78,6 +83,7 @@ func (h *Host) Prepare(_ context.Context, farms []farm.Farm) (problems map[uint3
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	// Rules change often, but their needs rarely do. Run repairs foreign changes.
+	h.destinations = destinationsOf(farms)
 	if n := needOf(farms); !h.told || !n.equal(h.need) {
 		h.need, h.told = n, true
 		h.prepare()
@@ -121,6 +127,9 @@ func (h *Host) prepare() {
 	if err != nil && n.forwards() {
 		warn("firewalls of others: " + err.Error())
 	}
+	if h.blocked, err = firewall.Blocked(h.destinations, claim.FirstMark, claim.MarkMask); err != nil {
+		h.log.Debug("a firewall cannot be read", "reason", err)
+	}
 	h.announcer.Keep(n.addresses)
 	for _, w := range warnings {
 		if !slices.ContainsFunc(h.warnings, func(old firewall.Warning) bool { return old.Text == w.Text }) {
@@ -141,7 +150,7 @@ func (h *Host) Warnings(f *farm.Farm) (out []string) {
 			out = append(out, w.Text)
 		}
 	}
-	return out
+	return append(out, h.blocked[f.ID]...)
 }
 
 // Heard records that an address is listened on, or no longer is, for ctl.Serve. Such

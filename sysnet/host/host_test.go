@@ -290,6 +290,31 @@ func TestFirewallThatCannotBeOpenedIsAWarningOfTheFarm(t *testing.T) {
 	}
 }
 
+// A rule of the operator that precedes ours drops packets to one backend. It is reported
+// for the farms that have it.
+func TestRuleThatDropsPacketsToABackendIsAWarningOfItsFarms(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	journal := machine(t)
+	sysnettest.Run(t, "table inet own {\n chain forward { type filter hook forward priority 0; tcp dport 8080 drop; }\n}", "nft", "-f", "-")
+	h := host.New(journal, quiet)
+	defer h.Close()
+	web, other, direct := l4(farm.NATMasquerade, "192.0.2.1"), l4(farm.NATMasquerade, "192.0.2.1"), l4(farm.NATDirect, "192.0.2.1")
+	web.L4.Backends = []farm.Backend{{ID: 1}, {ID: 2, Addr: netip.MustParseAddr("10.0.0.1"), Port: 8080}}
+	other.ID, direct.ID = web.ID+1, web.ID+2
+	other.L4.Backends, direct.L4.Backends = []farm.Backend{{ID: 3, Addr: netip.MustParseAddr("10.0.0.1"), Port: 80}}, web.L4.Backends
+	h.Prepare(t.Context(), []farm.Farm{web, other, direct})
+	if w := h.Warnings(&web); len(w) != 1 || !strings.Contains(w[0], "inet own forward drops its packets to 10.0.0.1:8080 (tcp)") {
+		t.Errorf("warnings %q", w)
+	}
+	for _, f := range []farm.Farm{other, direct} {
+		if w := h.Warnings(&f); len(w) != 0 {
+			t.Errorf("farm %d: warnings %q", f.ID, w)
+		}
+	}
+}
+
 // The owner has added the rule for one kind of farm. Only farms of the other kind are
 // warned.
 func TestWarningOfAFirewallIsOfTheFarmsItDrops(t *testing.T) {

@@ -45,6 +45,34 @@ func needOf(farms []farm.Farm) need {
 	return n
 }
 
+// destinationsOf returns the backends to which packets of the farms are forwarded, by farm.
+func destinationsOf(farms []farm.Farm) map[uint32][]firewall.Destination {
+	out := map[uint32][]firewall.Destination{}
+	for i := range farms {
+		if f := &farms[i]; f.Filtered() && !f.Transparent() {
+			out[f.ID] = destinations(f)
+		}
+	}
+	return out
+}
+
+func destinations(f *farm.Farm) (out []firewall.Destination) {
+	for i := range f.L4.Backends {
+		b := &f.L4.Backends[i]
+		if !b.Addr.IsValid() {
+			continue
+		}
+		port := b.Port
+		if ports := f.L4.Ports; port == 0 && len(ports) == 1 && ports[0].First == ports[0].Last {
+			port = ports[0].First
+		}
+		for _, t := range f.L4.Protocol.Transports() {
+			out = append(out, firewall.Destination{Marked: f.L4.NAT == farm.NATStateless, Protocol: string(t), Addr: netip.AddrPortFrom(b.Addr.Unmap(), port)})
+		}
+	}
+	return out
+}
+
 // packetsOf returns the kinds of packets that the farm forwards; none for dsr.
 func packetsOf(f *farm.Farm) (out []firewall.Packets) {
 	if !f.Filtered() {
