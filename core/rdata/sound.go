@@ -126,8 +126,6 @@ func soundParam(key uint16, value []byte) string {
 		return sizeProblem(value, 4)
 	case paramIPv6Hint:
 		return sizeProblem(value, 16)
-	case paramECH:
-		return sizeProblem(value, 1)
 	case paramDoHPath:
 		if !utf8.Valid(value) || !dohTemplate.Match(value) || !dohVariable.Match(value) {
 			return "must be a path with the variable dns, as /dns-query{?dns}"

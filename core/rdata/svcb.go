@@ -75,7 +75,7 @@ func service(t farm.RecordType, text, zone string) ([]byte, error) {
 // readParam parses key=value. soundService validates the value later.
 func readParam(word string) (p param, ok bool) {
 	name, value, _ := strings.Cut(word, "=")
-	if p.key, ok = paramNamed(name); !ok || len(value) > 65535*4 {
+	if p.key, ok = paramNamed(name); !ok || len(value) > 65535*4 || !isCharString(value) {
 		return p, false
 	}
 	raw := unquoted(value)
@@ -88,6 +88,24 @@ func readParam(word string) (p param, ok bool) {
 	}
 	p.value, ok = readValue(p.key, raw)
 	return p, ok
+}
+
+// isCharString reports whether the value is quoted as a whole or not at all (RFC 9460
+// §2.1).
+func isCharString(value string) bool {
+	quotes := 0
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '\\':
+			i++
+		case '"':
+			quotes++
+			if i > 0 && i < len(value)-1 {
+				return false
+			}
+		}
+	}
+	return quotes == 0 || quotes == 2 && value[0] == '"'
 }
 
 func readValue(key uint16, raw []byte) (value []byte, ok bool) {
